@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package apis holds the API groups of the provider. Its directives make the CRDs of package/crds and the
+// methods that crossplane-runtime asks of a kind; run them with `make generate`.
+package apis
+
+//go:generate rm -rf ../package/crds
+//go:generate go tool controller-gen object:headerFile=../hack/boilerplate.go.txt paths=./... crd:crdVersions=v1 output:artifacts:config=../package/crds
+//go:generate go tool angryjet generate-methodsets --header-file=../hack/boilerplate.go.txt ./...

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/scheme"
+)
+
+// The group and version of every kind of this package.
+const (
+	Group   = "kyma.m.crossplane.io"
+	Version = "v1alpha1"
+)
+
+// SchemeGroupVersion is the group and version of every kind of this package.
+var SchemeGroupVersion = schema.GroupVersion{Group: Group, Version: Version}
+
+// SchemeBuilder adds the kinds of this package to a scheme.
+var SchemeBuilder = &scheme.Builder{GroupVersion: SchemeGroupVersion}
+
+// AddToScheme adds the kinds of this package to a scheme.
+var AddToScheme = SchemeBuilder.AddToScheme
+
+// Kinds, group kinds and the like, as crossplane-runtime wants them.
+var (
+	ManifestKind             = "Manifest"
+	ManifestGroupKind        = schema.GroupKind{Group: Group, Kind: ManifestKind}.String()
+	ManifestGroupVersionKind = SchemeGroupVersion.WithKind(ManifestKind)
+
+	ProviderConfigKind             = "ProviderConfig"
+	ProviderConfigGroupKind        = schema.GroupKind{Group: Group, Kind: ProviderConfigKind}.String()
+	ProviderConfigGroupVersionKind = SchemeGroupVersion.WithKind(ProviderConfigKind)
+
+	ClusterProviderConfigKind             = "ClusterProviderConfig"
+	ClusterProviderConfigGroupKind        = schema.GroupKind{Group: Group, Kind: ClusterProviderConfigKind}.String()
+	ClusterProviderConfigGroupVersionKind = SchemeGroupVersion.WithKind(ClusterProviderConfigKind)
+
+	ProviderConfigUsageKind                 = "ProviderConfigUsage"
+	ProviderConfigUsageGroupVersionKind     = SchemeGroupVersion.WithKind(ProviderConfigUsageKind)
+	ProviderConfigUsageListGroupVersionKind = SchemeGroupVersion.WithKind("ProviderConfigUsageList")
+)
+
+func init() { //nolint:gochecknoinits // The registration of API kinds is what scheme.Builder is for.
+	SchemeBuilder.Register(
+		&Manifest{}, &ManifestList{},
+		&ProviderConfig{}, &ProviderConfigList{},
+		&ClusterProviderConfig{}, &ClusterProviderConfigList{},
+		&ProviderConfigUsage{}, &ProviderConfigUsageList{},
+	)
+}

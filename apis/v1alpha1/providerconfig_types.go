@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+)
+
+// A CredentialsSource says where credentials are read from.
+// +kubebuilder:validation:Enum=Secret;InjectedIdentity;Filesystem;Environment;None
+type CredentialsSource string
+
+// The sources of credentials.
+const (
+	CredentialsSourceSecret           CredentialsSource = "Secret"
+	CredentialsSourceInjectedIdentity CredentialsSource = "InjectedIdentity"
+	CredentialsSourceFilesystem       CredentialsSource = "Filesystem"
+	CredentialsSourceEnvironment      CredentialsSource = "Environment"
+	CredentialsSourceNone             CredentialsSource = "None"
+)
+
+// A SecretKeySelector names one key of a Secret.
+type SecretKeySelector struct {
+	// Namespace of the Secret. A ProviderConfig reads Secrets of its own namespace only, which is the default; for a
+	// ClusterProviderConfig it is required.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace,omitempty"`
+
+	// Name of the Secret.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+
+	// Key of the Secret's data.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Key string `json:"key"`
+}
+
+// A SecretReference names a Secret whose keys are known from its type.
+type SecretReference struct {
+	// Namespace of the Secret. A ProviderConfig reads Secrets of its own namespace only, which is the default; for a
+	// ClusterProviderConfig it is required.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace,omitempty"`
+
+	// Name of the Secret.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+}
+
+// CredentialSelectors say where in a source the credentials are.
+type CredentialSelectors struct {
+	// SecretRef names the key of a Secret that holds the credentials; required with source Secret.
+	// +optional
+	SecretRef *SecretKeySelector `json:"secretRef,omitempty"`
+
+	// Env names the environment variable of the provider that holds the credentials; required with source Environment.
+	// +optional
+	Env *xpv2.EnvSelector `json:"env,omitempty"`
+
+	// Fs names the file of the provider that holds the credentials; required with source Filesystem.
+	// +optional
+	Fs *xpv2.FsSelector `json:"fs,omitempty"`
+}
+
+// Credentials for the API server of the target cluster.
+// +kubebuilder:validation:XValidation:rule="self.source != 'Secret' || has(self.secretRef)",message="source Secret needs secretRef"
+// +kubebuilder:validation:XValidation:rule="self.source != 'Environment' || has(self.env)",message="source Environment needs env"
+// +kubebuilder:validation:XValidation:rule="self.source != 'Filesystem' || has(self.fs)",message="source Filesystem needs fs"
+type Credentials struct {
+	// Source of the kubeconfig: a key of a Secret; InjectedIdentity, which is the provider's own access to the control
+	// plane; a file or an environment variable of the provider; or None. A ProviderConfig (not a
+	// ClusterProviderConfig) may use Secret only, unless the provider runs with --allow-tenant-identity.
+	Source CredentialsSource `json:"source"`
+
+	CredentialSelectors `json:",inline"`
+}
+
+// An IdentityType is a way to authenticate that supplements a kubeconfig.
+// +kubebuilder:validation:Enum=GoogleApplicationCredentials;AzureServicePrincipalCredentials;AzureWorkloadIdentityCredentials;UpboundTokens;AWSWebIdentityCredentials
+type IdentityType string
+
+// The identity types, with the names that provider-kubernetes and provider-helm gave them.
+const (
+	IdentityTypeGoogleApplicationCredentials     IdentityType = "GoogleApplicationCredentials"
+	IdentityTypeAzureServicePrincipalCredentials IdentityType = "AzureServicePrincipalCredentials"
+	IdentityTypeAzureWorkloadIdentityCredentials IdentityType = "AzureWorkloadIdentityCredentials"
+	IdentityTypeUpboundTokens                    IdentityType = "UpboundTokens"
+	IdentityTypeAWSWebIdentityCredentials        IdentityType = "AWSWebIdentityCredentials"
+)
+
+// An Identity authenticates where the kubeconfig has no user of its own.
+type Identity struct {
+	// Type of the identity.
+	Type IdentityType `json:"type"`
+
+	Credentials `json:",inline"`
+}
+
+// A Registry says how one host of modules is reached.
+type Registry struct {
+	// Host of the registry or chart repository, with its port where it has one: registry.example.org:5000.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$|^\[[0-9a-fA-F:]+\](:[0-9]{1,5})?$`
+	Host string `json:"host"`
+
+	// PullSecretRef names a Secret of type kubernetes.io/dockerconfigjson or kubernetes.io/basic-auth.
+	// +optional
+	PullSecretRef *SecretReference `json:"pullSecretRef,omitempty"`
+
+	// CABundleSecretRef names the key of a Secret that holds the PEM certificates which the host is trusted by, instead
+	// of those of the system.
+	// +optional
+	CABundleSecretRef *SecretKeySelector `json:"caBundleSecretRef,omitempty"`
+
+	// PlainHTTP speaks HTTP instead of HTTPS to the host.
+	// +optional
+	PlainHTTP bool `json:"plainHTTP,omitempty"`
+}
+
+// A VerificationMode says what becomes of a module without a valid signature.
+// +kubebuilder:validation:Enum=Enforce;Warn;Off
+type VerificationMode string
+
+// The modes of verification.
+const (
+	VerificationEnforce VerificationMode = "Enforce"
+	VerificationWarn    VerificationMode = "Warn"
+	VerificationOff     VerificationMode = "Off"
+)
+
+// A VerificationKey is a public key that signs modules.
+type VerificationKey struct {
+	// SignatureName is the name of the signature in the component descriptor that this key made.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	SignatureName string `json:"signatureName"`
+
+	// PublicKeySecretRef names the key of a Secret that holds the public key as PEM.
+	PublicKeySecretRef SecretKeySelector `json:"publicKeySecretRef"`
+}
+
+// Verification says what must be signed, and by whom. It applies to modules that come with a component descriptor.
+// +kubebuilder:validation:XValidation:rule="self.mode == 'Off' || (has(self.keys) && size(self.keys) > 0)",message="mode Enforce and mode Warn need keys"
+type Verification struct {
+	// Mode Enforce installs nothing without a valid signature, Warn installs and says so, Off does not look.
+	// +optional
+	// +kubebuilder:default=Off
+	Mode VerificationMode `json:"mode,omitempty"`
+
+	// Keys that are accepted, by the name of the signature.
+	// +optional
+	// +listType=map
+	// +listMapKey=signatureName
+	// +kubebuilder:validation:MaxItems=16
+	Keys []VerificationKey `json:"keys,omitempty"`
+}
+
+// A ProviderConfigSpec says how a target cluster is reached, and which modules may be installed there.
+type ProviderConfigSpec struct {
+	// Credentials for the API server of the target cluster: a kubeconfig, or the provider's own identity. A kubeconfig
+	// with exec, auth-provider or paths of files is refused, unless flags of the provider allow them.
+	Credentials Credentials `json:"credentials"`
+
+	// Identity supplements a kubeconfig that has no user, with the identity of a cloud.
+	// +optional
+	Identity *Identity `json:"identity,omitempty"`
+
+	// Registries that modules may come from, and how to reach them. None listed: any registry, anonymously or with the
+	// docker configuration of the provider.
+	// +optional
+	// +listType=map
+	// +listMapKey=host
+	// +kubebuilder:validation:MaxItems=64
+	Registries []Registry `json:"registries,omitempty"`
+
+	// Verification of the signatures of modules; off by default.
+	// +optional
+	Verification *Verification `json:"verification,omitempty"`
+}
+
+// A ProviderConfigStatus says who uses a ProviderConfig.
+type ProviderConfigStatus struct {
+	xpv2.ProviderConfigStatus `json:",inline"`
+}
+
+// A ProviderConfig holds the credentials of a target cluster for the managed resources of its namespace.
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:storageversion
+// +kubebuilder:printcolumn:name="USERS",type="integer",JSONPath=".status.users"
+// +kubebuilder:printcolumn:name="SOURCE",type="string",JSONPath=".spec.credentials.source",priority=1
+// +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
+// +kubebuilder:resource:scope=Namespaced,categories={crossplane,provider,kyma}
+type ProviderConfig struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec   ProviderConfigSpec   `json:"spec"`
+	Status ProviderConfigStatus `json:"status,omitempty"`
+}
+
+// A ProviderConfigList is a list of ProviderConfigs.
+// +kubebuilder:object:root=true
+type ProviderConfigList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []ProviderConfig `json:"items"`
+}
+
+// A ClusterProviderConfig holds the credentials of a target cluster for managed resources of all namespaces.
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:storageversion
+// +kubebuilder:printcolumn:name="USERS",type="integer",JSONPath=".status.users"
+// +kubebuilder:printcolumn:name="SOURCE",type="string",JSONPath=".spec.credentials.source",priority=1
+// +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
+// +kubebuilder:resource:scope=Cluster,categories={crossplane,provider,kyma}
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.credentials.secretRef) || has(self.spec.credentials.secretRef.__namespace__)",message="spec.credentials.secretRef.namespace is required in a ClusterProviderConfig"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.identity) || !has(self.spec.identity.secretRef) || has(self.spec.identity.secretRef.__namespace__)",message="spec.identity.secretRef.namespace is required in a ClusterProviderConfig"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.registries) || self.spec.registries.all(r, (!has(r.pullSecretRef) || has(r.pullSecretRef.__namespace__)) && (!has(r.caBundleSecretRef) || has(r.caBundleSecretRef.__namespace__)))",message="the namespace of each secret in spec.registries is required in a ClusterProviderConfig"
+type ClusterProviderConfig struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec   ProviderConfigSpec   `json:"spec"`
+	Status ProviderConfigStatus `json:"status,omitempty"`
+}
+
+// A ClusterProviderConfigList is a list of ClusterProviderConfigs.
+// +kubebuilder:object:root=true
+type ClusterProviderConfigList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []ClusterProviderConfig `json:"items"`
+}
+
+// A ProviderConfigUsage records that a managed resource uses a ProviderConfig or a ClusterProviderConfig.
+// +kubebuilder:object:root=true
+// +kubebuilder:storageversion
+// +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
+// +kubebuilder:printcolumn:name="CONFIG-NAME",type="string",JSONPath=".providerConfigRef.name"
+// +kubebuilder:printcolumn:name="RESOURCE-KIND",type="string",JSONPath=".resourceRef.kind"
+// +kubebuilder:printcolumn:name="RESOURCE-NAME",type="string",JSONPath=".resourceRef.name"
+// +kubebuilder:resource:scope=Namespaced,categories={crossplane,provider,kyma}
+type ProviderConfigUsage struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	xpv2.TypedProviderConfigUsage `json:",inline"`
+}
+
+// A ProviderConfigUsageList is a list of ProviderConfigUsages.
+// +kubebuilder:object:root=true
+type ProviderConfigUsageList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []ProviderConfigUsage `json:"items"`
+}
+
+var (
+	_ resource.ProviderConfig           = &ProviderConfig{}
+	_ resource.ProviderConfig           = &ClusterProviderConfig{}
+	_ resource.TypedProviderConfigUsage = &ProviderConfigUsage{}
+	_ resource.ProviderConfigUsageList  = &ProviderConfigUsageList{}
+)

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+// A SourceType says which fields of a Source count.
+// +kubebuilder:validation:Enum=oci-ref;helm-chart;kustomize;raw
+type SourceType string
+
+// The types of sources.
+const (
+	SourceTypeOCIRef    SourceType = "oci-ref"
+	SourceTypeHelmChart SourceType = "helm-chart"
+	SourceTypeKustomize SourceType = "kustomize"
+	SourceTypeRaw       SourceType = "raw"
+)
+
+// A Source is where an install comes from.
+// +kubebuilder:validation:XValidation:rule="self.type != 'oci-ref' || (has(self.repo) && has(self.name) && has(self.ref))",message="type oci-ref needs repo, name and ref"
+// +kubebuilder:validation:XValidation:rule="self.type != 'helm-chart' || (has(self.url) && has(self.chartName))",message="type helm-chart needs url and chartName"
+// +kubebuilder:validation:XValidation:rule="self.type == 'helm-chart' || (!has(self.url) && !has(self.chartName) && !has(self.version))",message="url, chartName and version belong to type helm-chart"
+// +kubebuilder:validation:XValidation:rule="self.type != 'helm-chart' || (!has(self.repo) && !has(self.name) && !has(self.ref))",message="repo, name and ref do not belong to type helm-chart"
+// +kubebuilder:validation:XValidation:rule="self.type != 'helm-chart' || !has(self.url) || !self.url.startsWith('oci://') || has(self.version)",message="a chart from an oci:// url needs a version: a tag, or a digest sha256:…"
+// +kubebuilder:validation:XValidation:rule="self.type != 'kustomize' || (has(self.repo) && has(self.name) && has(self.ref))",message="type kustomize needs repo, name and ref"
+// +kubebuilder:validation:XValidation:rule="self.type != 'raw' || has(self.inline) != (has(self.repo) && has(self.name) && has(self.ref))",message="type raw needs either inline, or repo, name and ref"
+// +kubebuilder:validation:XValidation:rule="self.type == 'raw' || !has(self.inline)",message="inline belongs to type raw"
+// +kubebuilder:validation:XValidation:rule="self.type == 'kustomize' || !has(self.path)",message="path belongs to type kustomize"
+type Source struct {
+	// Type oci-ref is a chart by digest: a layer, or a manifest of Helm's OCI chart type. Type helm-chart is a chart of an
+	// OCI registry or of a chart repository, by version. Types kustomize and raw are accepted by the API but not yet
+	// installed by this version of the provider.
+	Type SourceType `json:"type"`
+
+	// Repo is the first part of the repository, the host included: registry.example.org/component-descriptors.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:Pattern=`^[^@\s]+$`
+	Repo string `json:"repo,omitempty"`
+
+	// Name is the last part of the repository, in most cases the name of the component.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:Pattern=`^[^@:\s]+$`
+	Name string `json:"name,omitempty"`
+
+	// Ref is the digest: sha256: and 64 hexadecimal digits. A tag is refused.
+	// +optional
+	// +kubebuilder:validation:MaxLength=71
+	// +kubebuilder:validation:XValidation:rule="self.matches('^sha256:[0-9a-f]{64}$')",message="ref must be a digest, sha256: and 64 hexadecimal digits; a tag is not accepted"
+	Ref string `json:"ref,omitempty"`
+
+	// URL of the chart: oci://host/path without the chart's name, or the http(s):// URL of a chart repository.
+	// +optional
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(oci|http|https)://[^\\\\s/]+')",message="url must begin with oci://, https:// or http:// and a host"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^[a-z]+://[^/]*@')",message="url must not hold credentials, which belong into the ProviderConfig's registries"
+	URL string `json:"url,omitempty"`
+
+	// ChartName is the name of the chart.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([-A-Za-z0-9._/]*[A-Za-z0-9])?$`
+	ChartName string `json:"chartName,omitempty"`
+
+	// Version of the chart. From an oci:// url a tag or a digest; from a chart repository a version or a range of
+	// versions, by default the latest that is no pre-release.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	Version string `json:"version,omitempty"`
+
+	// Path of the kustomization in the layer.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Path string `json:"path,omitempty"`
+
+	// Inline is plain YAML.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=262144
+	Inline string `json:"inline,omitempty"`
+}
+
+// A LayerSource is one layer of an OCI artifact.
+type LayerSource struct {
+	// Type of the source: oci-ref.
+	// +kubebuilder:validation:Enum=oci-ref
+	Type SourceType `json:"type"`
+
+	// Repo is the first part of the repository, the host included: registry.example.org/component-descriptors.
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:Pattern=`^[^@\s]+$`
+	Repo string `json:"repo"`
+
+	// Name is the last part of the repository, in most cases the name of the component.
+	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:Pattern=`^[^@:\s]+$`
+	Name string `json:"name"`
+
+	// Ref is the digest: sha256: and 64 hexadecimal digits. A tag is refused.
+	// +kubebuilder:validation:MaxLength=71
+	// +kubebuilder:validation:XValidation:rule="self.matches('^sha256:[0-9a-f]{64}$')",message="ref must be a digest, sha256: and 64 hexadecimal digits; a tag is not accepted"
+	Ref string `json:"ref"`
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tools
+
+import (
+	"context"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// lock takes the lock of a file, which ends with the process that holds it, and
+// returns what gives it back. It waits for another holder until ctx is done.
+func lock(ctx context.Context, path string) (func(), error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644) //nolint:gosec // An empty file.
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot open the lock file")
+	}
+	waiting := false
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return func() { _ = f.Close() }, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			_ = f.Close()
+			return nil, errors.Wrapf(err, "cannot lock %q", path)
+		}
+		if !waiting {
+			waiting = true
+			say("another process builds the same, waiting for it")
+		}
+		select {
+		case <-ctx.Done():
+			_ = f.Close()
+			return nil, errors.Wrapf(ctx.Err(), "another process holds %q", path)
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// ModuleDir returns the folder, in the module cache, with the source of a Go
+// module at the version that a tool is built from, and downloads it when it is
+// not there. It is how a chart or a configuration published inside a Go module
+// is read without a download of its own.
+func ModuleDir(ctx context.Context, t Tool, path string) (string, error) {
+	m, err := moduleOf(t)
+	if err != nil {
+		return "", err
+	}
+	root, err := Root()
+	if err != nil {
+		return "", err
+	}
+	out, err := goCommand(ctx, filepath.Join(root, "cluster", "tools", m.folder), "mod", "download", "-json", path)
+	if err != nil {
+		return "", errors.Wrapf(err, "cannot find the source of %q", path)
+	}
+	var got struct{ Dir, Error string }
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		return "", errors.Wrapf(err, "cannot read what go says of %q", path)
+	}
+	if got.Error != "" || got.Dir == "" {
+		return "", errors.Errorf("cannot find the source of %q: %s", path, got.Error)
+	}
+	return got.Dir, nil
+}
