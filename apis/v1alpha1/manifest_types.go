@@ -6,7 +6,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 )
 
@@ -235,8 +234,3 @@ type ManifestList struct {
 
 	Items []Manifest `json:"items"`
 }
-
-var (
-	_ resource.ModernManaged = &Manifest{}
-	_ resource.ManagedList   = &ManifestList{}
-)

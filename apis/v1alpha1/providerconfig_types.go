@@ -5,7 +5,6 @@ package v1alpha1
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 )
 
@@ -268,10 +267,3 @@ type ProviderConfigUsageList struct {
 
 	Items []ProviderConfigUsage `json:"items"`
 }
-
-var (
-	_ resource.ProviderConfig           = &ProviderConfig{}
-	_ resource.ProviderConfig           = &ClusterProviderConfig{}
-	_ resource.TypedProviderConfigUsage = &ProviderConfigUsage{}
-	_ resource.ProviderConfigUsageList  = &ProviderConfigUsageList{}
-)
