@@ -114,7 +114,7 @@ func (b *build) run(ctx context.Context) error {
 	}
 
 	names := fmt.Sprint(b.module.tools())
-	say("building %s with %s, which usually takes %s the first time", names, runtime.Version(), b.module.usually)
+	sayf("building %s with %s, which usually takes %s the first time", names, runtime.Version(), b.module.usually)
 	begin := time.Now()
 	args := []string{"build", "-trimpath", "-ldflags", strings.TrimSpace("-s -w " + b.module.ldflags), "-o", b.output(tmp)}
 	for _, t := range b.module.tools() {
@@ -129,7 +129,7 @@ func (b *build) run(ctx context.Context) error {
 	if err := os.Rename(tmp, b.dir); err != nil {
 		return errors.Wrap(err, "cannot publish the binaries")
 	}
-	say("built %s in %s", names, time.Since(begin).Round(time.Second))
+	sayf("built %s in %s", names, time.Since(begin).Round(time.Second))
 	return nil
 }
 
@@ -144,7 +144,7 @@ func (b *build) output(dir string) string {
 
 // goCommand runs the go command in a folder and returns what it printed.
 func goCommand(ctx context.Context, dir string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "go", args...) //nolint:gosec // The arguments are ours.
+	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
 	// Flags, workspaces and cross-compilation of the caller are not for tools.
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=readonly", "GOWORK=off",
@@ -163,6 +163,6 @@ func lastLines(s string) string {
 	return strings.Join(lines[max(0, len(lines)-5):], "; ")
 }
 
-func say(format string, args ...any) {
+func sayf(format string, args ...any) {
 	_, _ = fmt.Fprintf(os.Stderr, "tools: "+format+"\n", args...)
 }

@@ -30,7 +30,7 @@ func lock(ctx context.Context, path string) (func(), error) {
 		}
 		if !waiting {
 			waiting = true
-			say("another process builds the same, waiting for it")
+			sayf("another process builds the same, waiting for it")
 		}
 		select {
 		case <-ctx.Done():

@@ -27,7 +27,10 @@ func ModuleDir(ctx context.Context, t Tool, path string) (string, error) {
 	if err != nil {
 		return "", errors.Wrapf(err, "cannot find the source of %q", path)
 	}
-	var got struct{ Dir, Error string }
+	var got struct {
+		Dir   string `json:"Dir"`
+		Error string `json:"Error"`
+	}
 	if err := json.Unmarshal([]byte(out), &got); err != nil {
 		return "", errors.Wrapf(err, "cannot read what go says of %q", path)
 	}

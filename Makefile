@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Everything here needs Go and make, and nothing else: what it runs besides is
+# built from Go modules, once per user (see cluster/tools).
+
+MODULE  := github.com/crossplane-contrib/provider-kyma
+VERSION ?= $(shell git describe --tags --dirty 2>/dev/null || echo v0.0.0-$$(git rev-parse --short HEAD 2>/dev/null || echo dev))
+LDFLAGS := -s -w -X $(MODULE)/internal/version.Version=$(VERSION)
+TOOLS   := go run ./cluster/tools/cmd/tools
+UNIT    := $(patsubst %,./%/...,$(wildcard apis cmd internal pkg cluster test/boundary test/controlplane))
+# The race detector needs a C compiler. Go answers 0 where there is none.
+RACE    := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
+# How many Manifests the benchmark makes.
+N       ?= 50
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo demo-check run build test test-unit test-integration test-e2e bench \
+	generate lint reviewable check-diff tools clean
+
+help: ## Print this list.
+	@echo "provider-kyma $(VERSION)"
+	@echo
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo
+	@echo "The first run builds the Kubernetes servers, which takes about 6 minutes on two cores."
+	@echo "They are kept in $${XDG_CACHE_HOME:-$$HOME/.cache}/provider-kyma for the next one."
+
+demo: ## Start two clusters, a registry and the provider, install modules, stay until Ctrl-C.
+	@echo "==> demo: usually ready after 1 minute"
+	@go run ./cluster/local
+
+demo-check: ## The same, then repair and removal are checked: exits 0 or 1.
+	@echo "==> demo-check: usually takes 1 to 2 minutes"
+	@go run ./cluster/local -check
+
+run: ## Start a control plane with our CRDs and the provider, stay until Ctrl-C.
+	@echo "==> run: usually ready after 30 seconds"
+	@go run ./cluster/local -bare
+
+build: ## Build bin/provider, and bin/kymactl where its source is.
+	@echo "==> build: usually takes 2 minutes the first time, then seconds"
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/provider ./cmd/provider
+	@if [ -d cmd/kymactl ]; then set -x; \
+		CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/kymactl ./cmd/kymactl; fi
+
+test: test-unit test-integration test-e2e ## Run all tests.
+
+test-unit: ## Run the unit tests, and the tests of the layout and of the local control plane.
+	@echo "==> test-unit: usually takes 5 minutes the first time, then 1 minute"
+	$(if $(RACE),,@echo "there is no C compiler here, so the race detector is off")
+	go test $(RACE) $(UNIT)
+
+test-integration: ## Run the integration suite against two real API servers.
+	@echo "==> test-integration: usually takes 5 minutes"
+	go test ./test/integration/... -timeout 30m
+
+test-e2e: ## Run the end-to-end tests; the demo, checked, as long as there is no other.
+	@echo "==> test-e2e: usually takes 2 minutes"
+	@if [ -d test/e2e ]; then set -x; go test ./test/e2e/... -timeout 30m; else $(MAKE) demo-check; fi
+
+bench: ## Measure N Manifests (N=50) on one target, print it and write bench.json.
+	@echo "==> bench: usually takes 2 minutes for N=50, of which one is idle"
+	go run ./test/bench -n $(N)
+
+generate: ## Generate the code and the CRDs of the API.
+	@echo "==> generate: usually takes 1 minute the first time, then 10 seconds"
+	go generate ./apis/...
+
+lint: ## Run golangci-lint with .golangci.yml.
+	@echo "==> lint: usually takes 3 minutes the first time, then 20 seconds"
+	@lint="$$($(TOOLS) path golangci-lint)" && "$$lint" run ./...
+
+reviewable: generate lint test-unit ## What a change must pass before it is shown to anybody.
+
+check-diff: generate ## Fail when the generated files are not those in git.
+	@git diff --exit-code -- apis package
+	@untracked="$$(git ls-files --others --exclude-standard -- apis package)"; \
+		if [ -n "$$untracked" ]; then echo "generated, but not in git:"; echo "$$untracked"; exit 1; fi
+
+tools: ## Build the servers and clients that the tests and the demo run.
+	@echo "==> tools: usually takes 8 minutes the first time, then nothing"
+	$(TOOLS) build
+
+clean: ## Remove what build and bench leave here. The tools stay in the cache.
+	rm -rf bin bench.json

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/quiet"
+	"github.com/crossplane-contrib/provider-kyma/internal/version"
+)
+
+const leaderElectionID = "crossplane-leader-election-provider-kyma"
+
+func main() {
+	f, err := parse(os.Args[1:])
+	if err == nil {
+		err = run(ctrl.SetupSignalHandler(), f)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "provider: error: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, f *flags) error {
+	log := logger(f.debug)
+	cfg, err := ctrl.GetConfig()
+	if err != nil {
+		return errors.Wrap(err, "cannot get the configuration of the control plane")
+	}
+	// The API server has its own means against too many requests, and a limit here would only hide what is slow.
+	cfg.QPS = -1
+	local, requests := rest.CopyConfig(cfg), newRequests()
+	metrics.Registry.MustRegister(requests)
+	cfg.Wrap(requests.wrap)
+	mgr, err := ctrl.NewManager(cfg, options(f, cfg))
+	if err != nil {
+		return errors.Wrap(err, "cannot create the controller manager")
+	}
+	stop, err := setup(ctx, mgr, local, f, log)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return errors.Wrap(err, "cannot add the health check")
+	}
+	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
+		return errors.Wrap(err, "cannot add the readiness check")
+	}
+	log.Info("Starting provider-kyma", "version", version.Version, "host", cfg.Host)
+	return errors.Wrap(mgr.Start(ctx), "cannot run the controller manager")
+}
+
+// logger for us; klog, which client-go uses, and controller-runtime speak only at debug level.
+func logger(debug bool) logging.Logger {
+	zl := zap.New(zap.UseDevMode(debug), zap.WriteTo(os.Stderr))
+	if debug {
+		ctrl.SetLogger(zl)
+		klog.SetLogger(zl)
+	} else {
+		ctrl.SetLogger(zap.New(zap.WriteTo(io.Discard)))
+		klog.SetLogger(zl.V(1))
+	}
+	return logging.NewLogrLogger(zl.WithName("provider-kyma"))
+}
+
+func options(f *flags, cfg *rest.Config) ctrl.Options {
+	s := runtime.NewScheme()
+	utilruntime.Must(scheme.AddToScheme(s))
+	utilruntime.Must(v1alpha1.AddToScheme(s))
+	lease, renew := 60*time.Second, 50*time.Second
+	return ctrl.Options{
+		Scheme:    s,
+		NewClient: quiet.New,
+		Cache: cache.Options{
+			SyncPeriod:       &f.sync,
+			DefaultTransform: cache.TransformStripManagedFields(),
+		},
+		Metrics:                    metricsserver.Options{BindAddress: f.metricsAddress},
+		HealthProbeBindAddress:     f.probeAddress,
+		LeaderElection:             f.leaderElection,
+		LeaderElectionID:           leaderElectionID,
+		LeaderElectionConfig:       rest.CopyConfig(cfg),
+		LeaderElectionResourceLock: resourcelock.LeasesResourceLock,
+		// A leader that stops lets the next one begin at once.
+		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 &lease,
+		RenewDeadline:                 &renew,
+	}
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/statemetrics"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
+	manifestcontroller "github.com/crossplane-contrib/provider-kyma/internal/controller/manifest"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/secrets"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/target"
+	"github.com/crossplane-contrib/provider-kyma/internal/version"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+)
+
+// setup the controllers. Local is the provider's own access to the control plane. What it returns stops what the manager
+// does not stop.
+func setup(ctx context.Context, mgr ctrl.Manager, local *rest.Config, f *flags, log logging.Logger) (func(), error) {
+	limits := oci.Limits{Compressed: f.maxArchive, Uncompressed: f.maxUnpacked, Files: f.maxFiles}
+	agent := "provider-kyma/" + version.Version
+	puller, err := oci.NewPuller(oci.WithCacheDir(f.cacheDir), oci.WithCacheSize(f.cacheSize), oci.WithLimits(limits), oci.WithUserAgent(agent))
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot set up pulling")
+	}
+	targets, notify := target.NewMetrics(), &changes{}
+	metrics.Registry.MustRegister(targets)
+	pool := target.NewPool(target.WithLocal(local), target.WithUserAgent(agent), target.WithMetrics(targets),
+		target.WithLogger(log), target.WithOnChange(notify.tell))
+	reader := secrets.NewReader(mgr.GetClient(), mgr.GetAPIReader())
+	o := manifestcontroller.Options{
+		Options: controllerOptions(f, log),
+		Secrets: reader,
+		Clusters: &clusters{pool: pool, resolver: target.NewResolver(reader, target.Policy{
+			AllowExec: f.allowExec, AllowFiles: f.allowFiles, AllowTenantIdentity: f.allowTenantIdentity,
+		})},
+		Puller:          puller,
+		Limits:          limits,
+		Engine:          manifest.New(manifest.WithNamespace(f.namespace), manifest.WithConcurrency(f.objectConcurrency)),
+		Timeout:         f.timeout,
+		MinPollInterval: f.minPoll,
+	}
+	if err := config.Setup(mgr, o.Options); err != nil {
+		return nil, err
+	}
+	changed, err := manifestcontroller.Setup(ctx, mgr, o)
+	if err != nil {
+		return nil, err
+	}
+	notify.to.Store(&changed)
+	err = mgr.Add(statemetrics.NewMRStateRecorder(mgr.GetClient(), log, o.MetricOptions.MRStateMetrics, &v1alpha1.ManifestList{}, f.stateMetric))
+	return func() {
+		pool.Close()
+		puller.Close()
+	}, errors.Wrap(err, "cannot set up the metrics of states")
+}
+
+func controllerOptions(f *flags, log logging.Logger) controller.Options {
+	mr, state := managed.NewMRMetricRecorder(), statemetrics.NewMRStateMetrics()
+	metrics.Registry.MustRegister(mr, state)
+	o := controller.Options{
+		Logger:                  log,
+		MaxConcurrentReconciles: f.concurrency,
+		PollInterval:            f.poll,
+		Features:                &feature.Flags{},
+		MetricOptions:           &controller.MetricOptions{PollStateMetricInterval: f.stateMetric, MRMetrics: mr, MRStateMetrics: state},
+	}
+	if f.managementPolicies {
+		o.Features.Enable(feature.EnableBetaManagementPolicies)
+	}
+	return o
+}

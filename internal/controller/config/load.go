@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+)
+
+// Secrets are read through this.
+type Secrets interface {
+	// Get the data of a Secret.
+	Get(ctx context.Context, namespace, name string) (map[string][]byte, error)
+	// GetTyped is Get with the type of the Secret.
+	GetTyped(ctx context.Context, namespace, name string) (corev1.SecretType, map[string][]byte, error)
+}
+
+// A Config is a ProviderConfig or a ClusterProviderConfig.
+type Config struct {
+	// Kind and Name, for messages.
+	Kind, Name string
+	// Namespace that Secrets are read from; empty for a ClusterProviderConfig, which names the namespace of each.
+	Namespace string
+	Spec      v1alpha1.ProviderConfigSpec
+}
+
+// Load the config that a managed resource refers to.
+func Load(ctx context.Context, c client.Reader, mg resource.ModernManaged) (*Config, error) {
+	ref := mg.GetProviderConfigReference()
+	if ref == nil {
+		return nil, errors.New("spec.providerConfigRef is missing")
+	}
+	out := &Config{Kind: ref.Kind, Name: ref.Name}
+	switch ref.Kind {
+	case v1alpha1.ProviderConfigKind:
+		pc := &v1alpha1.ProviderConfig{}
+		if err := c.Get(ctx, types.NamespacedName{Namespace: mg.GetNamespace(), Name: ref.Name}, pc); err != nil {
+			return nil, explain(err, ref.Kind, mg.GetNamespace()+"/"+ref.Name)
+		}
+		out.Spec, out.Namespace = pc.Spec, pc.Namespace
+	case v1alpha1.ClusterProviderConfigKind:
+		pc := &v1alpha1.ClusterProviderConfig{}
+		if err := c.Get(ctx, types.NamespacedName{Name: ref.Name}, pc); err != nil {
+			return nil, explain(err, ref.Kind, ref.Name)
+		}
+		out.Spec = pc.Spec
+	default:
+		return nil, errors.Errorf("spec.providerConfigRef.kind %q is neither ProviderConfig nor ClusterProviderConfig", ref.Kind)
+	}
+	return out, nil
+}
+
+func explain(err error, kind, name string) error {
+	if kerrors.IsNotFound(err) {
+		return errors.Errorf("%s %s does not exist", kind, name)
+	}
+	return errors.Wrapf(err, "cannot get %s %s", kind, name)
+}
+
+// Registries of the config, with their credentials.
+func (c *Config) Registries(ctx context.Context, s Secrets) (oci.Registries, error) {
+	out := make(oci.Registries, 0, len(c.Spec.Registries))
+	for i := range c.Spec.Registries {
+		r := &c.Spec.Registries[i]
+		o := oci.Registry{Host: r.Host, PlainHTTP: r.PlainHTTP}
+		if err := c.pullSecret(ctx, s, r.PullSecretRef, &o); err != nil {
+			return nil, errors.Wrapf(err, "spec.registries[%q].pullSecretRef", r.Host)
+		}
+		if ref := r.CABundleSecretRef; ref != nil {
+			b, err := c.key(ctx, s, ref)
+			if err != nil {
+				return nil, errors.Wrapf(err, "spec.registries[%q].caBundleSecretRef", r.Host)
+			}
+			o.CABundle = b
+		}
+		out = append(out, o)
+	}
+	return out, nil
+}
+
+func (c *Config) pullSecret(ctx context.Context, s Secrets, ref *v1alpha1.SecretReference, o *oci.Registry) error {
+	if ref == nil {
+		return nil
+	}
+	ns, err := c.namespaceOf(ref.Namespace)
+	if err != nil {
+		return err
+	}
+	kind, data, err := s.GetTyped(ctx, ns, ref.Name)
+	if err != nil {
+		return err
+	}
+	switch kind { //nolint:exhaustive // Other types are refused.
+	case corev1.SecretTypeDockerConfigJson:
+		o.DockerConfig = data[corev1.DockerConfigJsonKey]
+	case corev1.SecretTypeBasicAuth:
+		o.Username, o.Password = string(data[corev1.BasicAuthUsernameKey]), string(data[corev1.BasicAuthPasswordKey])
+	default:
+		return errors.Errorf("Secret %s/%s is of type %q and must be of type %s or %s",
+			ns, ref.Name, kind, corev1.SecretTypeDockerConfigJson, corev1.SecretTypeBasicAuth)
+	}
+	return nil
+}
+
+// key of a Secret.
+func (c *Config) key(ctx context.Context, s Secrets, ref *v1alpha1.SecretKeySelector) ([]byte, error) {
+	ns, err := c.namespaceOf(ref.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	data, err := s.Get(ctx, ns, ref.Name)
+	if err != nil {
+		return nil, err
+	}
+	b, ok := data[ref.Key]
+	if !ok {
+		return nil, errors.Errorf("Secret %s/%s has no key %q", ns, ref.Name, ref.Key)
+	}
+	return b, nil
+}
+
+// namespaceOf a Secret that the config names. A ProviderConfig belongs to a tenant, who must not read the Secrets of
+// others with the rights of the provider.
+func (c *Config) namespaceOf(namespace string) (string, error) {
+	switch {
+	case c.Namespace == "" && namespace == "":
+		return "", errors.New("namespace is required in a ClusterProviderConfig")
+	case c.Namespace == "" || namespace == c.Namespace:
+		return namespace, nil
+	case namespace == "":
+		return c.Namespace, nil
+	}
+	return "", errors.Errorf("namespace %q is not that of the ProviderConfig, which reads Secrets of its own namespace only", namespace)
+}

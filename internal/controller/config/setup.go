@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/providerconfig"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+// Setup adds the controllers that keep a ProviderConfig or ClusterProviderConfig as long as it is used.
+func Setup(mgr ctrl.Manager, o controller.Options) error {
+	if err := setup(mgr, o, &v1alpha1.ProviderConfig{}, v1alpha1.ProviderConfigGroupKind, resource.ProviderConfigKinds{
+		Config:    v1alpha1.ProviderConfigGroupVersionKind,
+		Usage:     v1alpha1.ProviderConfigUsageGroupVersionKind,
+		UsageList: v1alpha1.ProviderConfigUsageListGroupVersionKind,
+	}); err != nil {
+		return err
+	}
+	return setup(mgr, o, &v1alpha1.ClusterProviderConfig{}, v1alpha1.ClusterProviderConfigGroupKind, resource.ProviderConfigKinds{
+		Config:    v1alpha1.ClusterProviderConfigGroupVersionKind,
+		Usage:     v1alpha1.ProviderConfigUsageGroupVersionKind,
+		UsageList: v1alpha1.ProviderConfigUsageListGroupVersionKind,
+	})
+}
+
+func setup(mgr ctrl.Manager, o controller.Options, pc resource.ProviderConfig, groupKind string, kinds resource.ProviderConfigKinds) error {
+	name := providerconfig.ControllerName(groupKind)
+	r := providerconfig.NewReconciler(mgr, kinds,
+		providerconfig.WithLogger(o.Logger.WithValues("controller", name)),
+		providerconfig.WithRecorder(event.NewAPIRecorder(mgr.GetEventRecorderFor(name)))) //nolint:staticcheck // Stock RBAC grants events of the core group only.
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named(name).
+		For(pc).
+		Watches(&v1alpha1.ProviderConfigUsage{}, &resource.EnqueueRequestForProviderConfig{Kind: kinds.Config.Kind}).
+		Complete(r)
+	return errors.Wrapf(err, "cannot set up controller %s", name)
+}

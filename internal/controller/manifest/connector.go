@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+)
+
+// Clusters gives access to target clusters.
+type Clusters interface {
+	// Get the cluster of a config, for a user that is known by name. It sends no request.
+	Get(ctx context.Context, user string, c *config.Config) (engine.Cluster, error)
+	// Forget a user.
+	Forget(user string)
+}
+
+// connector makes an external client for each pass.
+type connector struct {
+	client   client.Reader
+	usage    resource.ModernTracker
+	secrets  config.Secrets
+	clusters Clusters
+	puller   Puller
+	limits   oci.Limits
+	engine   Engine
+	record   event.Recorder
+	routes   *routes
+}
+
+// Connect to the target cluster of a Manifest.
+func (c *connector) Connect(ctx context.Context, mr *v1alpha1.Manifest) (managed.TypedExternalClient[*v1alpha1.Manifest], error) {
+	e, err := c.connect(ctx, mr)
+	if err != nil {
+		reportError(mr, err)
+		return nil, err
+	}
+	return e, nil
+}
+
+func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*external, error) {
+	// Once it is deleted its usage may be gone already, and cannot be made again in a namespace that is going away.
+	if !meta.WasDeleted(mr) {
+		if err := c.usage.Track(ctx, mr); err != nil {
+			return nil, errors.Wrap(err, "cannot track usage of the ProviderConfig")
+		}
+	}
+	cfg, err := config.Load(ctx, c.client, mr)
+	if err != nil {
+		return nil, err
+	}
+	cluster, err := c.clusters.Get(ctx, client.ObjectKeyFromObject(mr).String(), cfg)
+	if err != nil {
+		return nil, errors.Wrapf(err, "%s %s", cfg.Kind, cfg.Name)
+	}
+	s := &content{puller: c.puller, limits: c.limits, regs: func(ctx context.Context) (oci.Registries, error) {
+		regs, err := cfg.Registries(ctx, c.secrets)
+		return regs, errors.Wrapf(err, "%s %s", cfg.Kind, cfg.Name)
+	}}
+	set, err := s.setOf(mr)
+	if err != nil {
+		return nil, err
+	}
+	key := client.ObjectKeyFromObject(mr)
+	c.routes.add(c.engine.ID(set), key)
+	return &external{
+		engine: c.engine, cluster: cluster, set: set, record: c.record,
+		again: func() { c.routes.send(key) },
+	}, nil
+}
+
+func list(lines []string) string {
+	sort.Strings(lines)
+	if len(lines) > most {
+		lines = append(lines[:most:most], fmt.Sprintf("and %d more", len(lines)-most))
+	}
+	return strings.Join(lines, "; ")
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
+	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+)
+
+// Options of the controller.
+type Options struct {
+	controller.Options
+
+	// Secrets that ProviderConfigs name are read through this.
+	Secrets config.Secrets
+	// Clusters are the target clusters.
+	Clusters Clusters
+	// Puller gets charts and layers, Limits bound what is unpacked of them.
+	Puller Puller
+	Limits oci.Limits
+	// Engine does the work.
+	Engine Engine
+	// Timeout of one pass.
+	Timeout time.Duration
+	// MinPollInterval is the shortest that an annotation may ask for.
+	MinPollInterval time.Duration
+}
+
+// indexConfig is the name of the index of Manifests by their config, as kind/namespace/name.
+const indexConfig = "config"
+
+// Setup adds the controller of Manifests. The function that it returns is to be called when an object of a set changed
+// in a target cluster.
+func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (changed func(id string), err error) {
+	name := managed.ControllerName(v1alpha1.ManifestGroupKind)
+	routes := newRoutes()
+	record := event.NewAPIRecorder(mgr.GetEventRecorderFor(name)) //nolint:staticcheck // Stock RBAC grants events of the core group only.
+	if err := config.Index(ctx, mgr.GetFieldIndexer()); err != nil {
+		return nil, err
+	}
+	if err := mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.Manifest{}, indexConfig, configOf); err != nil {
+		return nil, errors.Wrap(err, "cannot index Manifests")
+	}
+	r := managed.NewReconciler(mgr, resource.ManagedKind(v1alpha1.ManifestGroupVersionKind), reconcilerOptions(o, &connector{
+		client:   mgr.GetClient(),
+		usage:    resource.NewProviderConfigUsageTracker(mgr.GetClient(), &v1alpha1.ProviderConfigUsage{}),
+		secrets:  o.Secrets,
+		clusters: o.Clusters,
+		puller:   o.Puller,
+		limits:   o.Limits,
+		engine:   o.Engine,
+		record:   record,
+		routes:   routes,
+	}, record, name)...)
+	w := &watches{client: mgr.GetClient(), routes: routes, clusters: o.Clusters}
+	err = ctrl.NewControllerManagedBy(mgr).
+		Named(name).
+		WithOptions(ctrlcontroller.Options{
+			MaxConcurrentReconciles: o.MaxConcurrentReconciles,
+			RateLimiter:             ratelimiter.NewController(),
+		}).
+		For(&v1alpha1.Manifest{}, builder.WithPredicates(resource.DesiredStateChanged())).
+		Watches(&v1alpha1.Manifest{}, w.forget()).
+		Watches(&v1alpha1.ProviderConfig{}, handler.EnqueueRequestsFromMapFunc(w.ofConfig), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.ClusterProviderConfig{}, handler.EnqueueRequestsFromMapFunc(w.ofConfig), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(w.ofSecret), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
+		WatchesRawSource(source.Channel(routes.events, &handler.EnqueueRequestForObject{})).
+		Complete(r)
+	return routes.changed, errors.Wrapf(err, "cannot set up controller %s", name)
+}
+
+func reconcilerOptions(o Options, c *connector, record event.Recorder, name string) []managed.ReconcilerOption {
+	out := []managed.ReconcilerOption{
+		managed.WithTypedExternalConnector[*v1alpha1.Manifest](c),
+		managed.WithInitializers(), // Create sets the external name, with the annotations that it writes anyhow.
+		managed.WithDeterministicExternalName(true),
+		managed.WithCreationGracePeriod(0),
+		managed.WithTimeout(o.Timeout),
+		managed.WithPollInterval(o.PollInterval),
+		managed.WithMinPollInterval(o.MinPollInterval),
+		managed.WithPollIntervalHook(pollIntervalHook),
+		managed.WithLogger(o.Logger.WithValues("controller", name)),
+		managed.WithRecorder(record),
+	}
+	if o.Features.Enabled(feature.EnableBetaManagementPolicies) {
+		out = append(out, managed.WithManagementPolicies())
+	}
+	if o.MetricOptions != nil {
+		out = append(out, managed.WithMetricRecorder(o.MetricOptions.MRMetrics))
+	}
+	if o.ChangeLogOptions != nil {
+		out = append(out, managed.WithChangeLogger(o.ChangeLogOptions.ChangeLogger))
+	}
+	return out
+}
+
+// configOf a Manifest, as kind/namespace/name.
+func configOf(o client.Object) []string {
+	mr, ok := o.(*v1alpha1.Manifest)
+	if !ok || mr.GetProviderConfigReference() == nil {
+		return nil
+	}
+	ref := mr.GetProviderConfigReference()
+	if ref.Kind == v1alpha1.ClusterProviderConfigKind {
+		return []string{ref.Kind + "//" + ref.Name}
+	}
+	return []string{ref.Kind + "/" + mr.Namespace + "/" + ref.Name}
+}
+
+// watches lead from what a Manifest depends on to the Manifest.
+type watches struct {
+	client   client.Reader
+	routes   *routes
+	clusters Clusters
+}
+
+// forget a Manifest that is gone.
+func (w *watches) forget() handler.EventHandler {
+	return handler.Funcs{
+		DeleteFunc: func(_ context.Context, e ctrlevent.DeleteEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			nn := client.ObjectKeyFromObject(e.Object)
+			w.routes.remove(nn)
+			w.clusters.Forget(nn.String())
+		},
+	}
+}
+
+// ofConfig are the Manifests that use a config.
+func (w *watches) ofConfig(ctx context.Context, o client.Object) []reconcile.Request {
+	kind := v1alpha1.ProviderConfigKind
+	if _, ok := o.(*v1alpha1.ClusterProviderConfig); ok {
+		kind = v1alpha1.ClusterProviderConfigKind
+	}
+	l := &v1alpha1.ManifestList{}
+	if err := w.client.List(ctx, l, client.MatchingFields{indexConfig: kind + "/" + o.GetNamespace() + "/" + o.GetName()}); err != nil {
+		return nil
+	}
+	out := make([]reconcile.Request, 0, len(l.Items))
+	for i := range l.Items {
+		out = append(out, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: l.Items[i].Namespace, Name: l.Items[i].Name}})
+	}
+	return out
+}
+
+// ofSecret are the Manifests whose config names a Secret.
+func (w *watches) ofSecret(ctx context.Context, o client.Object) []reconcile.Request {
+	fields := client.MatchingFields{config.IndexSecrets: o.GetNamespace() + "/" + o.GetName()}
+	var out []reconcile.Request
+	pcs := &v1alpha1.ProviderConfigList{}
+	if err := w.client.List(ctx, pcs, fields); err == nil {
+		for i := range pcs.Items {
+			out = append(out, w.ofConfig(ctx, &pcs.Items[i])...)
+		}
+	}
+	cpcs := &v1alpha1.ClusterProviderConfigList{}
+	if err := w.client.List(ctx, cpcs, fields); err == nil {
+		for i := range cpcs.Items {
+			out = append(out, w.ofConfig(ctx, &cpcs.Items[i])...)
+		}
+	}
+	return out
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"math"
+	"math/rand/v2"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+)
+
+// maxMessage bounds a message in the status, in bytes.
+const maxMessage = 1024
+
+// report an observation in the status. Equal observations make equal statuses, so that nothing is written.
+func report(mr *v1alpha1.Manifest, o engine.Observation) {
+	at := &mr.Status.AtProvider
+	at.State = v1alpha1.State(o.State)
+	at.Message = cut(o.Message)
+	at.Installs = nil
+	at.Version = mr.Spec.ForProvider.Version
+	for i := range o.Parts {
+		p := &o.Parts[i]
+		at.Installs = append(at.Installs, v1alpha1.InstallStatus{
+			Name: p.Name, State: v1alpha1.State(p.State), Version: p.Version, Message: cut(p.Message),
+		})
+		if at.Version == "" {
+			at.Version = p.Version
+		}
+	}
+	at.Resources = &v1alpha1.ResourceCounts{Ready: count(o.Ready), Total: count(o.Total)}
+	if o.State == engine.Ready {
+		mr.SetConditions(xpv2.Available())
+		return
+	}
+	mr.SetConditions(xpv2.Unavailable().WithMessage(at.Message))
+}
+
+// reportError says in the status that nothing can be seen of the set.
+func reportError(mr *v1alpha1.Manifest, err error) {
+	at := &mr.Status.AtProvider
+	at.State, at.Message = v1alpha1.StateError, cut(err.Error())
+	mr.SetConditions(xpv2.Unavailable().WithMessage(at.Message))
+}
+
+func count(n int) int32 {
+	return int32(min(n, math.MaxInt32)) //nolint:gosec // Bounded right here.
+}
+
+func cut(s string) string {
+	if len(s) <= maxMessage {
+		return s
+	}
+	return s[:maxMessage-len("…")] + "…"
+}
+
+// Bounds of how soon a Manifest that is not ready is looked at again.
+const (
+	soonest = 5 * time.Second
+	latest  = time.Minute
+	jitter  = 0.2
+)
+
+// pollIntervalHook looks at a Manifest that is not ready again in seconds, less often the longer it is so, and at one
+// that is ready after the poll interval. Watches see most changes before.
+func pollIntervalHook(mg resource.Managed, poll time.Duration) time.Duration {
+	d := poll
+	if c := mg.GetCondition(xpv2.TypeReady); c.Status != corev1.ConditionTrue {
+		d = min(max(time.Since(c.LastTransitionTime.Time)/4, soonest), latest, poll)
+	}
+	return d + time.Duration((rand.Float64()*2-1)*jitter*float64(d)) //nolint:gosec // Jitter need not be secret.
+}
+
+var _ managed.PollIntervalHook = pollIntervalHook

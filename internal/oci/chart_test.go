@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package oci
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const imageConfig = "application/vnd.oci.image.config.v1+json"
+
+func TestChartByDigest(t *testing.T) {
+	s := newRegistry(t)
+	data := chartArchive(t, "digest")
+	blob := s.push(t, repo, data)
+	helm := s.pushManifest(t, repo, "helm", helmConfig, helmContent, data)
+	legacy := s.pushManifest(t, repo, "legacy", helmConfig, legacyContent, data)
+	image := s.pushManifest(t, repo, "image", imageConfig, helmContent, data)
+	empty := s.pushManifest(t, repo, "empty", helmConfig, "application/x", data)
+	index := []byte(fmt.Sprintf(`{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[{"digest":%q,"size":1,"mediaType":"application/vnd.oci.image.manifest.v1+json"}]}`, helm))
+	s.send(t, http.MethodPut, "/v2/"+repo+"/manifests/index", "application/vnd.oci.image.index.v1+json", index)
+
+	cases := map[string]struct {
+		reason string
+		digest string
+		want   []byte
+		err    string
+	}{
+		"Blob":     {reason: "Modules refer to the layer.", digest: blob, want: data},
+		"Manifest": {reason: "The manifest of a chart leads to its layer.", digest: helm, want: data},
+		"Legacy":   {reason: "Old charts have another type of layer.", digest: legacy, want: data},
+		"Image":    {reason: "An image is not a chart.", digest: image, err: "not a chart: the type of its configuration is"},
+		"NoLayer":  {reason: "A chart has a layer.", digest: empty, err: "not a chart: it has no layer of type"},
+		"Index":    {reason: "An index is not a chart.", digest: digestOf(index), err: "not a chart: it is an index"},
+		"Missing":  {reason: "Neither a blob nor a manifest.", digest: digestOf(nil), err: "(404 Not Found)"},
+		"Tag":      {reason: "A tag can move.", digest: "helm", err: `"helm" is a tag or version`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := newPuller(t)
+			for i := range 2 {
+				s.forget()
+				got, err := p.ChartByDigest(t.Context(), s.plain("", ""), s.host()+"/"+repo, tc.digest)
+				if tc.err == "" && err != nil || !strings.Contains(text(err), tc.err) {
+					t.Errorf("\n%s\nChartByDigest(...): error %q does not contain %q", tc.reason, text(err), tc.err)
+				}
+				if diff := cmp.Diff(tc.want, got); diff != "" {
+					t.Errorf("\n%s\nChartByDigest(...): -want, +got:\n%s", tc.reason, diff)
+				}
+				if n := s.count("", ""); i == 1 && tc.err == "" && n != 0 {
+					t.Errorf("\n%s\nChartByDigest(...) again: want no requests, got %d", tc.reason, n)
+				}
+			}
+		})
+	}
+}
+
+func TestChart(t *testing.T) {
+	s := newRegistry(t)
+	data := chartArchive(t, "chart")
+	manifest := s.pushManifest(t, "charts/sample", "1.2.3_build", helmConfig, helmContent, data)
+	want := Artifact{Data: data, Digest: digestOf(data), Version: "1.2.3+build"}
+
+	cases := map[string]struct {
+		reason  string
+		url     string
+		chart   string
+		version string
+		want    Artifact
+		err     string
+	}{
+		"Version":    {reason: "A plus cannot be in a tag.", url: "oci://" + s.host() + "/charts", chart: "sample", version: "1.2.3+build", want: want},
+		"Tag":        {reason: "The tag itself works as well, and so does a slash.", url: "oci://" + s.host() + "/charts/", chart: "sample", version: "1.2.3_build", want: want},
+		"WholeURL":   {reason: "The URL may name the chart.", url: "oci://" + s.host() + "/charts/sample", version: "1.2.3_build", want: want},
+		"Digest":     {reason: "The manifest is found by its digest.", url: "oci://" + s.host() + "/charts", chart: "sample", version: manifest, want: want},
+		"BlobDigest": {reason: "The layer is found by its digest, and says no version.", url: "oci://" + s.host() + "/charts", chart: "sample", version: want.Digest, want: Artifact{Data: data, Digest: want.Digest}},
+		"NoTag":      {reason: "A version that is not there is named.", url: "oci://" + s.host() + "/charts", chart: "sample", version: "9.9.9", err: `has no tag "9.9.9" in repository "charts/sample" (404 Not Found)`},
+		"Range":      {reason: "Ranges are for repositories with an index.", url: "oci://" + s.host() + "/charts", chart: "sample", version: ">=1.0.0", err: "a range works with http(s):// chart repositories only"},
+		"Empty":      {reason: "There is no newest.", url: "oci://" + s.host() + "/charts", chart: "sample", err: "neither a version nor a digest"},
+		"Scheme":     {reason: "Only OCI registries.", url: "https://" + s.host() + "/charts", chart: "sample", version: "1.2.3", err: "does not begin with oci://"},
+		"NotListed":  {reason: "Lists hold for charts too.", url: "oci://example.org/charts", chart: "sample", version: "1.2.3", err: `registry host "example.org" is not allowed`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := newPuller(t).Chart(t.Context(), s.plain("", ""), tc.url, tc.chart, tc.version)
+			if tc.err == "" && err != nil || !strings.Contains(text(err), tc.err) {
+				t.Errorf("\n%s\nChart(...): error %q does not contain %q", tc.reason, text(err), tc.err)
+			}
+			if tc.err != "" {
+				return
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nChart(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestChartTag holds that a tag is looked up each time, at the price of one
+// HEAD, and that what it moved to is found.
+func TestChartTag(t *testing.T) {
+	s := newRegistry(t)
+	one, two := chartArchive(t, "one"), chartArchive(t, "two")
+	p := newPuller(t)
+	pull := func() []byte {
+		t.Helper()
+		s.forget()
+		a, err := p.Chart(t.Context(), s.plain("", ""), "oci://"+s.host()+"/charts", "sample", "1.2.3")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a.Data
+	}
+	s.pushManifest(t, "charts/sample", "1.2.3", helmConfig, helmContent, one)
+	if got := pull(); !cmp.Equal(one, got) {
+		t.Error("Chart(...): want the first chart")
+	}
+	if got := pull(); !cmp.Equal(one, got) || s.count("HEAD", "/manifests/1.2.3") != 1 || s.count("", "") != 1 {
+		t.Errorf("Chart(...) again: want one HEAD, got %v", s.requests)
+	}
+	s.pushManifest(t, "charts/sample", "1.2.3", helmConfig, helmContent, two)
+	if got := pull(); !cmp.Equal(two, got) {
+		t.Error("Chart(...) after the tag moved: want the second chart")
+	}
+}

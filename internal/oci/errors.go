@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package oci
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
+)
+
+// maxReason bounds what a registry may say in an error of ours, in bytes.
+const maxReason = 256
+
+// RegistryNotAllowedError says that a list of registries does not contain a host.
+type RegistryNotAllowedError struct {
+	// Host is host[:port], as it was asked for.
+	Host string
+}
+
+// Error names the host and what to do.
+func (e *RegistryNotAllowedError) Error() string {
+	return fmt.Sprintf("registry host %q is not allowed: it is not in the list of registries", e.Host)
+}
+
+// A statusError is an answer of a server that is not the one hoped for.
+type statusError struct {
+	code int
+	host string
+}
+
+func (e *statusError) Error() string {
+	return fmt.Sprintf("%d %s", e.code, http.StatusText(e.code))
+}
+
+// A tooLargeError says that something is larger than allowed.
+type tooLargeError struct {
+	what  string
+	limit int64
+}
+
+func (e *tooLargeError) Error() string {
+	return fmt.Sprintf("%s is larger than the limit of %d bytes", e.what, e.limit)
+}
+
+// An errDowngrade stops a redirect from HTTPS to HTTP.
+var errDowngrade = errors.New("redirect from HTTPS to plain HTTP refused")
+
+// status returns the code of the answer that err stands for, or 0.
+func status(err error) int {
+	var s *statusError
+	if errors.As(err, &s) {
+		return s.code
+	}
+	var t *transport.Error
+	if errors.As(err, &t) {
+		return t.StatusCode
+	}
+	return 0
+}
+
+// transient tells whether another try, soon, may succeed.
+func transient(err error) bool {
+	if code := status(err); code != 0 {
+		return code == http.StatusTooManyRequests || code >= http.StatusInternalServerError
+	}
+	for _, target := range []error{syscall.ECONNRESET, syscall.EPIPE, io.EOF, io.ErrUnexpectedEOF} {
+		if errors.Is(err, target) {
+			return true
+		}
+	}
+	return false
+}
+
+// explain turns an error of talking to host into one line that says what is
+// wrong and what to change. Addresses, ports and times that differ from one
+// try to the next are left out, so that equal troubles give equal texts.
+func explain(err error, host string) error {
+	if err == nil {
+		return nil
+	}
+	var large *tooLargeError
+	if errors.As(err, &large) {
+		return large
+	}
+	// The context's own errors stay in the chain for the caller.
+	if errors.Is(err, context.Canceled) {
+		return errors.Wrapf(context.Canceled, "gave up on host %q", host)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return errors.Wrapf(context.DeadlineExceeded, "host %q did not answer in time", host)
+	}
+	if other := failedHost(err); other != "" && normalHost(other) != normalHost(host) {
+		return errors.Wrapf(explainOne(err, other), "host %q sent us on", host)
+	}
+	return explainOne(err, host)
+}
+
+func explainOne(err error, host string) error {
+	// Certificates first: where both HTTPS and HTTP were tried, the answer to
+	// the latter says less.
+	if e := explainCertificate(err, host); e != nil {
+		return e
+	}
+	if status(err) != 0 {
+		return explainStatus(err, host)
+	}
+	if e := explainTLS(err, host); e != nil {
+		return e
+	}
+	return explainNetwork(err, host)
+}
+
+// failedHost returns whom the request that failed went to, if that is known.
+func failedHost(err error) string {
+	var s *statusError
+	if errors.As(err, &s) {
+		return s.host
+	}
+	var t *transport.Error
+	if errors.As(err, &t) && t.Request != nil {
+		return t.Request.URL.Host
+	}
+	var u *url.Error
+	if errors.As(err, &u) {
+		if parsed, err := url.Parse(u.URL); err == nil {
+			return parsed.Host
+		}
+	}
+	return ""
+}
+
+func explainStatus(err error, host string) error {
+	said := reason(err)
+	if said != "" {
+		said = ": " + said
+	}
+	switch code := status(err); code {
+	case http.StatusUnauthorized:
+		return errors.Errorf("host %q refuses our credentials or wants some (401 Unauthorized): check pullSecretRef of its entry in registries%s", host, said)
+	case http.StatusForbidden:
+		return errors.Errorf("host %q forbids access with our credentials (403 Forbidden): check pullSecretRef of its entry in registries%s", host, said)
+	case http.StatusNotFound:
+		return errors.Errorf("not found at host %q (404 Not Found)%s", host, said)
+	default:
+		if strings.Contains(said, "HTTP request to an HTTPS server") {
+			return errors.Errorf("host %q wants TLS: unset plainHTTP of its entry in registries", host)
+		}
+		return errors.Errorf("host %q answered %d %s%s", host, code, http.StatusText(code), said)
+	}
+}
+
+// reason is what the server itself said, made harmless.
+func reason(err error) string {
+	var t *transport.Error
+	if !errors.As(err, &t) {
+		return ""
+	}
+	if len(t.Errors) > 0 {
+		return oneLine(string(t.Errors[0].Code) + ": " + t.Errors[0].Message)
+	}
+	// An error of this type has no other way to get at the body.
+	if _, body, ok := strings.Cut(t.Error(), http.StatusText(t.StatusCode)+": "); ok {
+		return oneLine(body)
+	}
+	return ""
+}
+
+func explainCertificate(err error, host string) error {
+	var authority x509.UnknownAuthorityError
+	var hostname x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	switch {
+	case errors.As(err, &authority):
+		return errors.Errorf("TLS: the certificate of host %q is signed by an unknown authority: set caBundleSecretRef of its entry in registries", host)
+	case errors.As(err, &hostname):
+		return errors.Errorf("TLS: the certificate of host %q is for another name", host)
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return errors.Errorf("TLS: the certificate of host %q has expired or is not yet valid", host)
+	case errors.As(err, &invalid):
+		return errors.Errorf("TLS: the certificate of host %q is not valid: %s", host, oneLine(invalid.Error()))
+	}
+	return nil
+}
+
+func explainTLS(err error, host string) error {
+	var record tls.RecordHeaderError
+	var alert tls.AlertError
+	switch {
+	case errors.Is(err, http.ErrSchemeMismatch):
+		return errors.Errorf("TLS: host %q answers in plain HTTP: set plainHTTP of its entry in registries if that is intended", host)
+	case errors.As(err, &record):
+		return errors.Errorf("TLS: host %q does not speak TLS", host)
+	case errors.As(err, &alert):
+		return errors.Errorf("TLS: host %q refused the handshake: %s", host, oneLine(alert.Error()))
+	}
+	return nil
+}
+
+func explainNetwork(err error, host string) error {
+	var dns *net.DNSError
+	var timeout net.Error
+	switch {
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return errors.Errorf("host %q is unknown: DNS has no address for it", host)
+	case errors.As(err, &dns):
+		return errors.Errorf("host %q cannot be looked up: DNS does not answer", host)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return errors.Errorf("host %q refused the connection: nothing listens on its port", host)
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return errors.Errorf("host %q cannot be reached: there is no route to it", host)
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return errors.Errorf("host %q did not answer in time", host)
+	case transient(err):
+		return errors.Errorf("the connection to host %q broke off", host)
+	}
+	// An url.Error repeats the request, whose query may hold a signature.
+	var u *url.Error
+	for errors.As(err, &u) {
+		err = u.Err
+	}
+	return errors.Errorf("host %q: %s", host, oneLine(err.Error()))
+}
+
+// oneLine bounds foreign text and takes line breaks and control characters out.
+func oneLine(s string) string {
+	if len(s) > maxReason {
+		s = s[:maxReason] + "…"
+	}
+	printable := strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, ""))
+	return strings.Join(strings.Fields(printable), " ")
+}

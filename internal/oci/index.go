@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package oci
+
+import (
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"sigs.k8s.io/yaml"
+)
+
+// An index is what a chart repository offers, by name of the chart. Of the
+// fields of https://helm.sh/docs/topics/chart_repository/ it keeps what is needed.
+type index map[string][]*indexEntry
+
+type indexEntry struct {
+	Version string   `json:"version"`
+	URLs    []string `json:"urls"`
+	Digest  string   `json:"digest"`
+}
+
+func parseIndex(data []byte) (index, error) {
+	var doc struct {
+		Entries index `json:"entries"`
+	}
+	if err := yaml.Unmarshal(data, &doc); err != nil {
+		return nil, errors.Errorf("malformed index.yaml: %s", oneLine(err.Error()))
+	}
+	if doc.Entries == nil {
+		return nil, errors.New("malformed index.yaml: it has no entries")
+	}
+	return doc.Entries, nil
+}
+
+// find returns the entry of name whose version is version to the letter, or
+// else the newest one in the semantic version range that version is. An empty
+// version is any, without pre-releases.
+func (i index) find(name, version string) (*indexEntry, error) {
+	entries, ok := i[name]
+	if !ok {
+		return nil, errors.Errorf("the repository has no chart %q", name)
+	}
+	for _, e := range entries {
+		if e != nil && version != "" && e.Version == version {
+			return e.check(name)
+		}
+	}
+	if version == "" {
+		version = "*"
+	}
+	want, err := semver.NewConstraint(version)
+	if err != nil {
+		return nil, errors.Errorf("the repository has no version %q of chart %q, and that is no range of versions", version, name)
+	}
+	var best *indexEntry
+	var newest *semver.Version
+	for _, e := range entries {
+		if e == nil {
+			continue
+		}
+		v, err := semver.NewVersion(e.Version)
+		if err != nil || !want.Check(v) || newest != nil && !v.GreaterThan(newest) {
+			continue
+		}
+		best, newest = e, v
+	}
+	if best == nil {
+		return nil, errors.Errorf("the repository has no version of chart %q that is %q", name, version)
+	}
+	return best.check(name)
+}
+
+// check refuses entries that cannot be pulled, and puts the digest in one form.
+func (e *indexEntry) check(name string) (*indexEntry, error) {
+	if len(e.URLs) == 0 || e.URLs[0] == "" {
+		return nil, errors.Errorf("the repository has no URL for version %q of chart %q", e.Version, name)
+	}
+	c := *e
+	if c.Digest == "" {
+		return &c, nil
+	}
+	c.Digest = "sha256:" + strings.ToLower(strings.TrimPrefix(c.Digest, "sha256:"))
+	if !isDigest.MatchString(c.Digest) {
+		return nil, errors.Errorf("the repository has a malformed digest %q for version %q of chart %q", oneLine(e.Digest), e.Version, name)
+	}
+	return &c, nil
+}

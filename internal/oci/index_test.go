@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package oci
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestIndexFind(t *testing.T) {
+	i, err := parseIndex([]byte(`
+entries:
+  sample:
+  - version: 1.2.0
+    urls: [b]
+  - version: v1.10.0
+    urls: [c]
+  - version: 2.0.0-rc.1
+    urls: [d]
+  - version: not-semantic
+    urls: [e]
+  - null
+  - version: 1.0
+    urls: [f]
+  nothing: []
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]struct {
+		reason  string
+		name    string
+		version string
+		want    string
+		err     string
+	}{
+		"Newest":     {reason: "No version means the newest release, compared by number.", name: "sample", want: "v1.10.0"},
+		"Exact":      {reason: "To the letter first.", name: "sample", version: "1.2.0", want: "1.2.0"},
+		"Equal":      {reason: "Then by meaning.", name: "sample", version: "1.10.0", want: "v1.10.0"},
+		"Range":      {reason: "A range.", name: "sample", version: "~1.2", want: "1.2.0"},
+		"PreRelease": {reason: "A pre-release has to be asked for.", name: "sample", version: ">=2.0.0-0", want: "2.0.0-rc.1"},
+		"NoSemantic": {reason: "Other versions are found to the letter.", name: "sample", version: "not-semantic", want: "not-semantic"},
+		"Number":     {reason: "A version that YAML takes for a number does not spoil the rest.", name: "sample", version: "<1.1", want: "1"},
+		"Nothing":    {reason: "A chart without versions.", name: "nothing", err: "no version of chart"},
+		"Unknown":    {reason: "A chart that is not there.", name: "unknown", err: "no chart \"unknown\""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			e, err := i.find(tc.name, tc.version)
+			if err == nil {
+				got = e.Version
+			}
+			if tc.err == "" && err != nil || !strings.Contains(text(err), tc.err) {
+				t.Errorf("\n%s\nfind(...): error %q does not contain %q", tc.reason, text(err), tc.err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nfind(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func FuzzIndex(f *testing.F) {
+	f.Add([]byte(indexHead+entry("1.0.0", "a.tgz", digestOf(nil))), "^1")
+	f.Add([]byte("entries: {sample: [null, {version: 1.0, urls: [null]}]}"), "")
+	f.Add([]byte("a: &a [x]\nentries: {sample: *a}"), "1")
+	f.Add([]byte("{\"entries\":{\"sample\":null}}"), "*")
+	f.Fuzz(func(t *testing.T, data []byte, version string) {
+		i, err := parseIndex(data)
+		if err != nil {
+			if strings.Contains(err.Error(), "\n") {
+				t.Fatalf("parseIndex(...): error has several lines: %q", err)
+			}
+			return
+		}
+		e, err := i.find("sample", version)
+		if err != nil {
+			return
+		}
+		if len(e.URLs) == 0 || e.Digest != "" && !isDigest.MatchString(e.Digest) {
+			t.Fatalf("find(...): %+v", e)
+		}
+	})
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package oci
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+)
+
+// Registry says how to reach one registry or chart repository, and as whom.
+// Secrets are already resolved. At most one kind of credentials is used:
+// Username and Password if Username is set, else the entry of DockerConfig
+// that fits the repository best, else none.
+type Registry struct {
+	// Host is host[:port], as in image references. docker.io means Docker Hub.
+	Host string
+
+	// DockerConfig is the content of a kubernetes.io/dockerconfigjson secret,
+	// or nil. Credential helpers that it names are ignored.
+	DockerConfig []byte
+
+	// Username and Password are for basic authentication, or empty.
+	Username string
+	Password string
+
+	// CABundle is PEM: certificates trusted besides those of the system, or nil.
+	CABundle []byte
+
+	// PlainHTTP talks to Host without TLS.
+	PlainHTTP bool
+}
+
+// Registries are the hosts that content may come from. Nil or empty means any
+// host, with the credentials that the docker configuration of this process has
+// for it, if any. Otherwise a host that is not listed is refused with a
+// RegistryNotAllowedError, before any request and even if the content is cached.
+type Registries []Registry
+
+// scheme is how an endpoint may be spoken to.
+type scheme int
+
+const (
+	schemeTLS    scheme = iota // HTTPS only.
+	schemePlain                // HTTP only.
+	schemeEither               // HTTPS is tried first; loopback hosts only.
+)
+
+// endpoint is one host with all that is needed to talk to it.
+type endpoint struct {
+	host   string
+	scheme scheme
+	ca     []byte
+
+	// auth is nil for the docker configuration of the process.
+	auth authn.Authenticator
+
+	// server identifies whom we talk to: host, scheme and trusted certificates.
+	server string
+
+	// caller identifies server and credentials together.
+	caller string
+}
+
+// endpoint finds how to reach path on host. The path matters because docker
+// configurations may hold different credentials for parts of a host.
+func (rs Registries) endpoint(host, path string) (*endpoint, error) {
+	host = normalHost(host)
+	if len(rs) == 0 {
+		e := &endpoint{host: host, scheme: schemeTLS}
+		if isLoopback(host) {
+			e.scheme = schemeEither
+		}
+		return e.identify("process"), nil
+	}
+	for i := range rs {
+		if normalHost(rs[i].Host) == host {
+			return rs[i].endpoint(path)
+		}
+	}
+	return nil, &RegistryNotAllowedError{Host: host}
+}
+
+func (r *Registry) endpoint(path string) (*endpoint, error) {
+	e := &endpoint{host: normalHost(r.Host), ca: r.CABundle}
+	if r.PlainHTTP {
+		e.scheme = schemePlain
+	}
+	c, err := r.credentials(path)
+	if err != nil {
+		return nil, err
+	}
+	e.auth = authn.Anonymous
+	if *c != (authn.AuthConfig{}) {
+		e.auth = authn.FromConfig(*c)
+	}
+	return e.identify("listed", c.Username, c.Password, c.Auth, c.IdentityToken, c.RegistryToken), nil
+}
+
+func (r *Registry) credentials(path string) (*authn.AuthConfig, error) {
+	if r.Username != "" {
+		return &authn.AuthConfig{Username: r.Username, Password: r.Password}, nil
+	}
+	if len(r.DockerConfig) == 0 {
+		return &authn.AuthConfig{}, nil
+	}
+	var c struct {
+		Auths map[string]authn.AuthConfig `json:"auths"`
+	}
+	// The cause is left out: it could quote a part of the secret.
+	if json.Unmarshal(r.DockerConfig, &c) != nil {
+		return nil, errors.Errorf("the pull secret of registry host %q is not a docker configuration of the form {\"auths\": {host: {\"auth\": base64 of user:password}}}", r.Host)
+	}
+	best, depth := authn.AuthConfig{}, -1
+	for key, a := range c.Auths {
+		if d := matchAuth(key, normalHost(r.Host), path); d > depth {
+			best, depth = a, d
+		}
+	}
+	return &best, nil
+}
+
+// matchAuth returns how many characters of a path the key of a docker
+// configuration covers, or -1 if it is for something else. Keys are host or
+// host/path, with or without a scheme; registry clients of the past wrote
+// https://host/v1/, which means the whole host.
+func matchAuth(key, host, path string) int {
+	key = strings.TrimPrefix(strings.TrimPrefix(key, "https://"), "http://")
+	h, p, _ := strings.Cut(strings.TrimSuffix(key, "/"), "/")
+	if normalHost(h) != host {
+		return -1
+	}
+	if p == "" || p == "v1" || p == "v2" {
+		return 0
+	}
+	if p == path || strings.HasPrefix(path, p+"/") {
+		return len(p)
+	}
+	return -1
+}
+
+// identify computes the identities of the endpoint. The parts are hashed with
+// their lengths, so that no two lists of parts can be mistaken for each other,
+// and so that no secret is kept as the key of a map.
+func (e *endpoint) identify(credentials ...string) *endpoint {
+	e.server = fingerprint(e.host, strconv.Itoa(int(e.scheme)), string(e.ca))
+	e.caller = fingerprint(append([]string{e.server}, credentials...)...)
+	return e
+}
+
+func fingerprint(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		h.Write([]byte(strconv.Itoa(len(p)) + ":" + p))
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// normalHost makes equal hosts equal strings.
+func normalHost(host string) string {
+	host = strings.ToLower(strings.TrimSuffix(host, ":443"))
+	switch host {
+	case "docker.io", "registry-1.docker.io":
+		return name.DefaultRegistry
+	}
+	return host
+}
+
+func isLoopback(hostport string) bool {
+	host := hostport
+	if h, _, err := net.SplitHostPort(hostport); err == nil {
+		host = h
+	}
+	host = strings.Trim(host, "[]")
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}

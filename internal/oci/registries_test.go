@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package oci
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestRegistriesEndpoint(t *testing.T) {
+	type want struct {
+		host   string
+		scheme scheme
+		user   string
+		err    string
+	}
+	config := []byte(`{"auths": {
+		"https://index.docker.io/v1/": {"username": "hub", "password": "p"},
+		"reg.example.org": {"username": "host", "password": "p"},
+		"reg.example.org/team": {"username": "team", "password": "p"},
+		"http://reg.example.org/team/sub/": {"username": "sub", "password": "p"}},
+		"credsStore": "never-executed"}`)
+	listed := Registries{
+		{Host: "REG.example.org:443", DockerConfig: config},
+		{Host: "docker.io", DockerConfig: config},
+		{Host: "plain.example.org:5000", PlainHTTP: true, Username: "basic", Password: "p", DockerConfig: config},
+		{Host: "localhost:5000"},
+		{Host: "broken.example.org", DockerConfig: []byte(`{"auths": {"x": {"auth": "!"}}}`)},
+	}
+	cases := map[string]struct {
+		reason string
+		regs   Registries
+		host   string
+		path   string
+		want   want
+	}{
+		"AnyHost":      {reason: "Without a list, any host with TLS.", host: "any.example.org", want: want{host: "any.example.org"}},
+		"AnyLoopback":  {reason: "Without a list, loopback may be plain.", host: "localhost:5000", want: want{host: "localhost:5000", scheme: schemeEither}},
+		"AnyLoopback4": {reason: "So may its address.", host: "127.0.0.1:5000", want: want{host: "127.0.0.1:5000", scheme: schemeEither}},
+		"AnyLoopback6": {reason: "In both families.", host: "[::1]:5000", want: want{host: "[::1]:5000", scheme: schemeEither}},
+		"AnyPrivate":   {reason: "A private address is not loopback.", host: "10.0.0.1:5000", want: want{host: "10.0.0.1:5000"}},
+		"Loopback":     {reason: "With a list, plain HTTP has to be said.", regs: listed, host: "localhost:5000", want: want{host: "localhost:5000"}},
+		"Host":         {reason: "Case and the default port do not matter.", regs: listed, host: "reg.example.org", path: "x", want: want{host: "reg.example.org", user: "host"}},
+		"Path":         {reason: "The longest path wins.", regs: listed, host: "reg.example.org", path: "team/sub/x", want: want{host: "reg.example.org", user: "sub"}},
+		"WholePath":    {reason: "Paths are compared by elements.", regs: listed, host: "reg.example.org", path: "team/subway", want: want{host: "reg.example.org", user: "team"}},
+		"Hub":          {reason: "Docker Hub has several names.", regs: listed, host: "registry-1.docker.io", path: "x", want: want{host: "index.docker.io", user: "hub"}},
+		"Basic":        {reason: "Username comes first.", regs: listed, host: "plain.example.org:5000", want: want{host: "plain.example.org:5000", scheme: schemePlain, user: "basic"}},
+		"OtherPort":    {reason: "The port belongs to the host.", regs: listed, host: "plain.example.org", want: want{err: `"plain.example.org" is not allowed`}},
+		"NotListed":    {reason: "A list is complete.", regs: listed, host: "evil.example.org", want: want{err: `"evil.example.org" is not allowed`}},
+		"Broken":       {reason: "A broken pull secret is named.", regs: listed, host: "broken.example.org", want: want{err: `pull secret of registry host "broken.example.org"`}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			e, err := tc.regs.endpoint(tc.host, tc.path)
+			if tc.want.err != "" {
+				if !strings.Contains(text(err), tc.want.err) {
+					t.Errorf("\n%s\nendpoint(...): error %q does not contain %q", tc.reason, text(err), tc.want.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatalf("\n%s\nendpoint(...): %v", tc.reason, err)
+			}
+			got := want{host: e.host, scheme: e.scheme}
+			if e.auth != nil {
+				c, err := e.auth.Authorization()
+				if err != nil {
+					t.Fatal(err)
+				}
+				got.user = c.Username
+			}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
+				t.Errorf("\n%s\nendpoint(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestEndpointIdentity holds that whatever makes a difference makes a difference.
+func TestEndpointIdentity(t *testing.T) {
+	all := []Registry{
+		{Host: "h"},
+		{Host: "h", PlainHTTP: true},
+		{Host: "h", CABundle: []byte("x")},
+		{Host: "h", Username: "a", Password: "bc"},
+		{Host: "h", Username: "ab", Password: "c"},
+		{Host: "h", DockerConfig: []byte(`{"auths":{"h":{"registrytoken":"a"}}}`)},
+		{Host: "h", DockerConfig: []byte(`{"auths":{"h":{"identitytoken":"a"}}}`)},
+	}
+	seen := map[string]int{}
+	for i, r := range all {
+		e, err := Registries{r}.endpoint("h", "p")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if j, ok := seen[e.caller]; ok {
+			t.Errorf("endpoint(...): registries %d and %d have the same identity", j, i)
+		}
+		seen[e.caller] = i
+	}
+	process, err := Registries(nil).endpoint("h", "p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := seen[process.caller]; ok {
+		t.Error("endpoint(...): the process has the identity of a tenant")
+	}
+}

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"text/template"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/google/go-cmp/cmp"
+	"helm.sh/helm/v3/pkg/chart"
+	helmengine "helm.sh/helm/v3/pkg/engine"
+)
+
+// both renders files with Helm's engine and with ours.
+func both(tb testing.TB, files tree, values map[string]any) (helm, ours map[string]string, helmErr, err error) {
+	tb.Helper()
+	c := mustLoad(tb, files)
+	o := Options{ReleaseName: "rel", Namespace: "ns", Revision: 1, Values: values}
+	prepare := func() (*chart.Chart, map[string]any) {
+		inst, top, err := c.prepare(o, copyValues(values))
+		if err != nil {
+			tb.Fatalf("prepare: %v", err)
+		}
+		return inst, top
+	}
+
+	inst, top := prepare()
+	helm, helmErr = helmengine.Render(inst, top)
+	inst, top = prepare() // Templates may have changed the values.
+	e := &engine{ctx: tb.Context(), lookup: noLookup, max: defaultMaxBytes}
+	ours, err = e.execute(renderables(c.sources, inst, top))
+	return helm, ours, helmErr, err
+}
+
+// TestEngineLikeHelm holds this package's engine to Helm's.
+func TestEngineLikeHelm(t *testing.T) {
+	app := tree{"Chart.yaml": chartYAML("app")}
+	child := tree{"Chart.yaml": chartYAML("child"), "values.yaml": "a: 1"}
+	library := tree{"Chart.yaml": chartYAML("lib", "type: library")}
+	cases := map[string]struct {
+		reason string
+		files  tree
+		values map[string]any
+		fails  bool
+	}{
+		"Override": {
+			reason: "A definition of the parent replaces that of its dependency, and a later name an earlier one.",
+			files: app.with(tree{
+				"templates/_a.tpl": `{{ define "x" }}a{{ end }}`, "templates/_b.tpl": `{{ define "x" }}b{{ end }}`,
+				"templates/a.yaml": `{{ include "x" . }}{{ include "y" . }}{{ template "x" }}`,
+			}).with(child.with(tree{
+				"templates/_x.tpl":  `{{ define "x" }}child{{ end }}{{ define "y" }}y{{ end }}`,
+				"templates/sub.txt": `{{ include "x" . }}`,
+			}).below("charts/child")),
+		},
+		"EmptyDefine": {
+			reason: "An empty definition does not replace another one.",
+			files: app.with(tree{
+				"templates/_a.tpl": `{{ define "x" }}  {{/* nothing */}} {{ end }}`, "templates/_b.tpl": `{{ define "x" }}b{{ end }}`,
+				"templates/a.yaml": `{{ include "x" . }}`,
+			}),
+		},
+		"Library": {
+			reason: "Only partials of a library are templates.",
+			files: app.with(library.with(tree{
+				"templates/_x.tpl": `{{ define "x" }}lib{{ end }}`, "templates/a.yaml": `{{ fail "not rendered" }}`,
+			}).below("charts/lib")).with(tree{"templates/a.yaml": `{{ include "x" . }}`}),
+		},
+		"NoValue": {
+			reason: "Missing values print nothing.",
+			files:  app.with(tree{"templates/a.yaml": `a{{ .Values.x }}b{{ .Values.m.x }}{{ tpl "{{ .Values.y }}<no value>" . }}{{ tpl "<no value>" . }}c`, "values.yaml": "m: {}"}),
+		},
+		"TPL": {
+			reason: "Text of tpl sees templates, and defines for itself only.",
+			files: app.with(tree{
+				"templates/_a.tpl": `{{ define "x" }}x{{ .n }}{{ end }}`,
+				"templates/a.yaml": `{{ tpl .Values.t (dict "n" 1 "s" "{{ tpl .u . }}" "u" "{{ define \"only\" }}{{ end }}") }}`,
+				"values.yaml":      "t: '{{ define \"z\" }}z{{ .n }}{{ end }}{{ include \"z\" . }}{{ template \"x\" . }}{{ tpl .s . }}'",
+			}),
+		},
+		"TPLDefineLost": {
+			reason: "What text of tpl defines is not seen outside.",
+			files:  app.with(tree{"templates/a.yaml": `{{ tpl "{{ define \"z\" }}z{{ end }}" . }}{{ include "z" . }}`}),
+			fails:  true,
+		},
+		"TPLFile": {
+			reason: "A template can be run again by its file name.",
+			files:  app.with(tree{"templates/a.yaml": `{{ include "app/templates/b.yaml" . }}`, "templates/b.yaml": `{{ .Template.Name }}`}),
+		},
+		"SetValues": {
+			reason: "Templates that change values do so in the same order.",
+			files: app.with(tree{
+				"templates/a.yaml":     `{{ $_ := set .Values "seen" (printf "%va" .Values.seen) }}{{ .Values.seen }}`,
+				"templates/b.yaml":     `{{ $_ := set .Values "seen" (printf "%vb" .Values.seen) }}{{ .Values.seen }}`,
+				"templates/sub/c.yaml": `{{ $_ := set .Values "seen" (printf "%vc" .Values.seen) }}{{ .Values.seen }}`,
+			}),
+		},
+		"Control": {
+			reason: "Loops, with break and continue, variables and else branches.",
+			files: app.with(tree{"templates/a.yaml": `{{ $s := 0 }}{{ range $i, $v := until 9 }}{{ if eq $v 2 }}{{ continue }}{{ end }}{{ if eq $v 5 }}{{ break }}{{ end }}{{ $s = add $s $v }}{{ end }}{{ $s }}
+{{- range $k, $v := .Values.m }} {{ $k }}={{ $v }}{{ else }}none{{ end }}{{ range .Values.none }}{{ else }} none{{ end }}
+{{- with .Values.m }}{{ with .b }}{{ . }}{{ end }}{{ else with .x }}{{ else }}{{ end }}{{ block "blk" . }} block{{ end }}{{ range 3 }}.{{ end }}`, "values.yaml": "m: {b: 2, a: 1}"}),
+		},
+		"Functions": {
+			reason: "Conversions, and functions that are bounded here.",
+			files: app.with(tree{
+				"templates/a.yaml": `{{ toYaml .Values }}|{{ toYamlPretty .Values }}|{{ toJson .Values }}|{{ toToml .Values }}|{{ fromYaml "a: [1" }}|{{ fromYamlArray "- 1\n- a" }}|{{ fromYamlArray "{" }}
+{{ fromJson "{\"a\":1}" }}|{{ fromJson "{" }}|{{ fromJsonArray "[1,{}]" }}|{{ fromJsonArray "{" }}|{{ fromToml "a = 1" }}|{{ fromToml "=" }}|{{ toYaml .Capabilities.KubeVersion }}
+{{ until 3 }}{{ until -3 }}{{ untilStep 1 9 3 }}{{ untilStep 9 1 -3 }}{{ untilStep 1 9 0 }}|{{ seq 3 }}|{{ seq -2 }}|{{ seq 2 4 }}|{{ seq 4 2 }}|{{ seq 0 2 6 }}|{{ seq }}|{{ seq 6 -2 0 }}
+{{ repeat 3 "ab" }}|{{ indent 2 "a\nb" }}|{{ nindent 2 "a" }}|{{ len (randBytes 6) }}|{{ len (randAlphaNum 5) }}|{{ keys (dict "a" 1) }}|{{ values (dict "a" 1) }}|{{ getHostByName "localhost" }}
+{{ .Files.Get "f.txt" }}|{{ .Files.Lines "f.txt" }}|{{ .Files.Lines "no" }}|{{ (.Files.Glob "*.txt").AsConfig }}|{{ (.Files.Glob "[").AsSecrets }}|{{ range $p, $b := .Files.Glob "d/**" }}{{ $p }}{{ end }}
+{{ required "x" .Values.num }}{{ required "x" false }}{{ .Chart | toJson }}{{ .Subcharts | toJson }}{{ lookup "v1" "Secret" "" "" }}{{ .Release | toJson }}`,
+				"values.yaml": "num: 1.5\nl: [a, {b: c}]\nm: {x: 'y: z', nil: null}\ns: |\n  two\n  lines\n",
+				"f.txt":       "one\ntwo\n", "d/e/f": "x",
+			}).with(child.below("charts/child")),
+		},
+		"ConstantFunctions": {
+			reason: "All other functions are sprig's.",
+			files:  app.with(tree{"templates/a.yaml": `{{ "a b" | title | replace " " "-" | sha256sum | trunc 8 | quote }}{{ semver "1.2.3" }}{{ regexReplaceAll "a" "bab" "c" }}{{ derivePassword 1 "long" "p" "u" "s" }}`}),
+		},
+		"Required": {"An empty string is missing.", app.with(tree{"templates/a.yaml": `{{ required "x" "" }}`}), nil, true},
+		"NotThere": {"Neither has a function for the environment.", app.with(tree{"templates/a.yaml": `{{ expandenv "$HOME" }}`}), nil, true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			want, got, helmErr, err := both(t, tc.files, tc.values)
+			if (helmErr != nil) != tc.fails || (err != nil) != tc.fails {
+				t.Fatalf("\n%s\nwant failure: %v, Helm: %v, got: %v", tc.reason, tc.fails, helmErr, err)
+			}
+			if tc.fails {
+				return
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("\n%s\n-Helm, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestHostileTemplates has templates that would end the process, or never end.
+func TestHostileTemplates(t *testing.T) {
+	app := tree{"Chart.yaml": chartYAML("app")}
+	cases := map[string]struct {
+		reason string
+		files  tree
+		values map[string]any
+		want   string
+	}{
+		"Include": {
+			reason: "A template that includes itself.",
+			files:  app.with(tree{"templates/a.yaml": `{{ define "a" }}{{ include "a" . }}{{ end }}{{ include "a" . }}`}),
+			want:   "templates call each other without an end",
+		},
+		"Template": {
+			reason: "The same without a function.",
+			files:  app.with(tree{"templates/a.yaml": `{{ define "a" }}{{ template "a" . }}{{ end }}{{ template "a" . }}`}),
+			want:   "templates call each other without an end",
+		},
+		"TPL": {
+			reason: "Helm does not count tpl: its stack overflows.",
+			files:  app.with(tree{"templates/a.yaml": `{{ tpl .Values.x . }}`}),
+			values: map[string]any{"x": "{{ tpl .Values.x . }}"},
+			want:   "templates call each other without an end",
+		},
+		"Mixed": {
+			reason: "All ways in turn, deep in constructs.",
+			files: app.with(tree{"templates/a.yaml": `{{ define "a" }}{{ tpl .Values.x . }}{{ end }}{{ define "b" }}` + strings.Repeat("{{ if true }}", 100) +
+				`{{ include "a" . | quote | quote }}` + strings.Repeat("{{ end }}", 100) + `{{ end }}{{ include "a" . }}`}),
+			values: map[string]any{"x": `{{ template "b" . }}`},
+			want:   "templates call each other without an end",
+		},
+		"Growing": {
+			reason: "Twice as many calls at each level, but no level too deep.",
+			files:  app.with(tree{"templates/a.yaml": `{{ define "a" }}{{ if . }}{{ template "a" (rest .) }}{{ template "a" (rest .) }}{{ end }}{{ end }}{{ template "a" (until 900) }}`}),
+			want:   "rendering was stopped: context deadline exceeded",
+		},
+		"Endless": {
+			reason: "Loops that print nothing and call nothing.",
+			files:  app.with(tree{"templates/a.yaml": `{{ $l := until 1000000 }}{{ range $l }}{{ range $l }}{{ range $l }}{{ end }}{{ end }}{{ end }}`}),
+			want:   "rendering was stopped: context deadline exceeded",
+		},
+		"Integer": {
+			reason: "A loop over an integer.",
+			files:  app.with(tree{"templates/a.yaml": `{{ range 9000000000000 }}{{ end }}`}),
+			want:   "rendering was stopped: context deadline exceeded",
+		},
+		"Output": {
+			reason: "More output than allowed.",
+			files:  app.with(tree{"templates/a.yaml": "\n" + `{{ range until 1000000 }}0123456789{{ end }}`}),
+			want:   "templates print more than 1048576 bytes",
+		},
+		"OutputOfMany": {
+			reason: "All templates together.",
+			files:  app.with(tree{"templates/a.yaml": `{{ repeat 600000 "a" }}`, "templates/b.yaml": `{{ repeat 600000 "a" }}`}),
+			want:   "templates/a.yaml: templates print more than 1048576 bytes",
+		},
+		"Included": {
+			reason: "Output that is never printed.",
+			files:  app.with(tree{"templates/a.yaml": `{{ define "a" }}{{ range until 1000000 }}0123456789{{ end }}{{ end }}{{ $x := include "a" . }}`}),
+			want:   "templates print more than 1048576 bytes",
+		},
+		"Repeat": {
+			reason: "A number decides how much memory is taken.",
+			files:  app.with(tree{"templates/a.yaml": `{{ repeat 1000000000000 "a" }}`}),
+			want:   "templates/a.yaml:1: <repeat 1000000000000 \"a\">: 1000000000000 is too much: at most 16777216",
+		},
+		"Until": {
+			reason: "Also for lists.",
+			files:  app.with(tree{"templates/a.yaml": `{{ range until 1000000000 }}{{ end }}`}),
+			want:   "1000000000 is too much: at most 16777216",
+		},
+		"UntilStep":    {"With steps.", app.with(tree{"templates/a.yaml": `{{ len (untilStep 0 -1000000000 -2) }}`}), nil, "500000000 is too much"},
+		"Seq":          {"As text.", app.with(tree{"templates/a.yaml": `{{ len (seq 0 1 1000000000) }}`}), nil, "1000000000 is too much"},
+		"Nindent":      {"Between lines.", app.with(tree{"templates/a.yaml": `{{ len (nindent 10000000 "a\nb") }}`}), nil, "20000000 is too much"},
+		"RandAlphaNum": {"Of chance.", app.with(tree{"templates/a.yaml": `{{ len (randAlphaNum 1000000000) }}`}), nil, "1000000000 is too much"},
+		"RandBytes":    {"Of bytes.", app.with(tree{"templates/a.yaml": `{{ len (randBytes 1000000000) }}`}), nil, "1000000000 is too much"},
+		"DeepNesting": {
+			reason: "Constructs nest deeper than execution may go.",
+			files:  app.with(tree{"templates/a.yaml": strings.Repeat("{{ if 1 }}", 1000) + strings.Repeat("{{ end }}", 1000)}),
+			want:   "templates/a.yaml: constructs nest too deep",
+		},
+		"DeepParentheses": {
+			reason: "Also in one action.",
+			files:  app.with(tree{"templates/a.yaml": "{{ " + strings.Repeat("(", 1000) + "1" + strings.Repeat(")", 1000) + " }}"}),
+			want:   "templates/a.yaml: constructs nest too deep",
+		},
+		"ManyActions": {
+			reason: "The parser follows nesting without a limit.",
+			files:  app.with(tree{"templates/a.yaml": strings.Repeat("{{ if 1 }}", 1000000)}),
+			want:   "templates/a.yaml: more than 50000 actions in one template",
+		},
+		"TPLNesting": {
+			reason: "Text of values is no different.",
+			files:  app.with(tree{"templates/a.yaml": "{{ tpl .Values.x . }}"}),
+			values: map[string]any{"x": strings.Repeat("{{ if 1 }}", 1000) + strings.Repeat("{{ end }}", 1000)},
+			want:   "templates/a.yaml:1: in text given to tpl: constructs nest too deep",
+		},
+		"Panic": {
+			reason: "A function that panics.",
+			files:  app.with(tree{"templates/a.yaml": "{{ randInt 5 5 }}"}),
+			want:   "templates/a.yaml:1: <randInt 5 5>: invalid argument to Intn",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			if strings.Contains(tc.want, "deadline") {
+				ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
+			}
+			defer cancel()
+			c := mustLoad(t, tc.files)
+			_, err := c.Render(ctx, Options{ReleaseName: "rel", Values: tc.values, MaxBytes: 1 << 20})
+			if got := text(err); !strings.Contains(got, tc.want) || strings.Contains(got, "\n") || len(got) > 300 {
+				t.Errorf("\n%s\nRender(...): want one short line with %q, got %q", tc.reason, tc.want, got)
+			}
+			if strings.Contains(tc.want, "deadline") && !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("\n%s\nRender(...): want an error that is context.DeadlineExceeded", tc.reason)
+			}
+		})
+	}
+}
+
+func TestPureRendering(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		text   string
+		want   bool
+	}{
+		"Constant": {"No such function is called.", "{{ if false }}{{ now }}{{ end }}", true},
+		"Now":      {"The clock was read.", "{{ $x := now }}", false},
+		"TPL":      {"Also in text that is not in the chart.", `{{ $x := tpl (printf "{{ %s }}" "uuidv4") . }}`, false},
+		"Lookup":   {"The cluster was asked.", `{{ $x := lookup "v1" "Secret" "" "" }}`, false},
+		"Variadic": {"Functions keep their arguments.", `{{ $x := date "2006" now }}{{ if ne (len $x) 4 }}{{ fail "date" }}{{ end }}`, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := mustLoad(t, tree{"Chart.yaml": chartYAML("app"), "templates/a.yaml": tc.text})
+			if got := mustRender(t, c, Options{}).Pure; got != tc.want {
+				t.Errorf("\n%s\nPure: want %v, got %v", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+// TestFunctionNames notices when sprig renames what is listed here.
+func TestFunctionNames(t *testing.T) {
+	all := parseFuncs()
+	for _, name := range impureFuncs {
+		if _, ok := all[name]; !ok {
+			t.Errorf("there is no function %q", name)
+		}
+	}
+	if _, ok := all["env"]; ok {
+		t.Error("env must not be there")
+	}
+	if _, err := template.New("").Funcs(all).Parse(`{{ include "a" . | tpl "" | required "" }}`); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestConcurrentRender(t *testing.T) {
+	child := tree{"Chart.yaml": chartYAML("child"), "values.yaml": "a: 1", "templates/a.yaml": configMap("c", show(".Values.a")), "values.schema.json": `{"type":"object"}`}
+	c := mustLoad(t, tree{
+		"Chart.yaml":  chartYAML("app", "dependencies: [{name: child, alias: one, version: 1.2.3, import-values: [{child: x, parent: y}]}]"),
+		"values.yaml": "m: {}", "templates/a.yaml": configMap("a", `{{ $_ := set .Values.m .Release.Name 1 }}{{ tpl "{{ len .Values.m }}" . }}`),
+	}.with(child.below("charts/child")))
+
+	done := make(chan error)
+	for i := range 8 {
+		go func() {
+			r, err := c.Render(t.Context(), Options{ReleaseName: strings.Repeat("a", i+1), Values: map[string]any{"one": map[string]any{"a": i}}})
+			if err == nil && len(r.Objects) != 2 {
+				err = errors.Errorf("got %v", names(r.Objects))
+			}
+			done <- err
+		}()
+	}
+	for range 8 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	if len(c.chart.Values["m"].(map[string]any)) != 0 {
+		t.Error("rendering must not change the chart's values")
+	}
+}

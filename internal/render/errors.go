@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// maxMessage bounds what a chart can put into an error, in bytes.
+const maxMessage = 1024
+
+// A failure is what a template says with fail or required, or what the engine
+// says in a place that it does not know.
+type failure struct{ msg string }
+
+func (f *failure) Error() string { return f.msg }
+
+// A positionError is an error in the template file name.
+type positionError struct {
+	name string
+	msg  string
+}
+
+func (e *positionError) Error() string { return e.name + ": " + e.msg }
+
+// position is how text/template begins its errors: file, line, and, while
+// executing, column and the template and expression.
+var position = regexp.MustCompile(`(?s)^template: (.+?):(\d+)(?::\d+)?: (?:executing ".*?" at (<.*?>): )?(.*)$`)
+
+// A place is where in the templates an error is from.
+type place struct {
+	file, line, msg string
+}
+
+func (p place) String() string { return p.file + ":" + p.line }
+
+// placeOf reads the place that err begins with. A failing expression is part of
+// the message, it shows which of a line is meant.
+func placeOf(err error) (place, bool) {
+	s := err.Error()
+	m := position.FindStringSubmatch(s[:min(len(s), 4*maxMessage)])
+	if m == nil || m[1] == guardName {
+		return place{}, false
+	}
+	p := place{file: m[1], line: m[2], msg: m[4]}
+	if expr := m[3]; expr != "" {
+		fn, _, _ := strings.Cut(strings.Trim(expr, "<>"), " ")
+		p.msg = expr + ": " + strings.TrimPrefix(p.msg, "error calling "+fn+": ")
+	}
+	return p, true
+}
+
+// templateError makes one line of an error of parsing or executing templates:
+//
+//	templates/_helpers.tpl:7: message (from templates/deploy.yaml:12)
+//
+// The innermost place comes first, where the cause is. root is the name of the
+// chart, which paths begin with.
+func templateError(root string, err error) error {
+	msg, file := innermost(err)
+	if pe := (*positionError)(nil); errors.As(err, &pe) {
+		if pe.name != engineName {
+			return errors.Errorf("%s: %s", relative(root, pe.name), oneLine(pe.msg))
+		}
+		msg = inTPL + pe.msg
+	}
+	if f := (*failure)(nil); errors.As(err, &f) {
+		msg = f.msg
+	}
+	msg = oneLine(msg)
+
+	if file.file == "" {
+		return errors.New(msg)
+	}
+	at := relative(root, file.String())
+	if first, ok := placeOf(err); ok && first.file != engineName && first.String() != file.String() {
+		return errors.Errorf("%s: %s (from %s)", at, msg, relative(root, first.String()))
+	}
+	return errors.Errorf("%s: %s", at, msg)
+}
+
+const inTPL = "in text given to tpl: "
+
+// innermost returns the message of err without what is around it, and the place
+// nearest to it that is a file, which text given to tpl is not.
+func innermost(err error) (string, place) {
+	var chain []error
+	for e := err; e != nil; e = errors.Unwrap(e) {
+		chain = append(chain, e)
+	}
+	msg := ""
+	for _, e := range slices.Backward(chain) {
+		p, ok := placeOf(e)
+		if !ok {
+			continue
+		}
+		if msg == "" {
+			msg = p.msg
+			if p.file == engineName {
+				msg = inTPL + "line " + p.line + ": " + msg
+			}
+		}
+		if p.file != engineName {
+			return msg, p
+		}
+	}
+	if msg == "" {
+		msg = err.Error()
+	}
+	return msg, place{}
+}
+
+// relative is the path of a template below the chart's folder.
+func relative(root, name string) string { return strings.TrimPrefix(name, root+"/") }
+
+// oneLine makes one line of at most maxMessage bytes.
+func oneLine(s string) string {
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
+	if len(s) <= maxMessage {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxMessage], "") + " …"
+}
+
+// helmError makes one line of an error of Helm. One of them shows a value, which
+// may be a secret, by a mistake of formatting.
+func helmError(err error) string {
+	s, _, _ := strings.Cut(err.Error(), ": %!t(")
+	return oneLine(s)
+}
+
+func tooMuch(limit int) string {
+	return fmt.Sprintf("templates print more than %d bytes", limit)
+}
+
+// A boundedWriter collects what a template prints.
+type boundedWriter struct {
+	strings.Builder
+	max int
+}
+
+func (w *boundedWriter) Write(p []byte) (int, error) {
+	if w.Len()+len(p) > w.max {
+		return 0, &failure{msg: tooMuch(w.max)}
+	}
+	return w.Builder.Write(p)
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"helm.sh/helm/v3/pkg/chart/loader"
+)
+
+// maxArchiveDepth is how many archives of dependencies may lie in each other.
+const maxArchiveDepth = 8
+
+// An expander unpacks the archives of dependencies in charts/, so that Helm's
+// loader only ever sees plain files. The loader would unpack them too, but
+// without an end to an archive that holds itself.
+type expander struct {
+	limits Limits
+	size   int64
+	out    []*loader.BufferedFile
+}
+
+// add files below prefix, which is empty or ends with a slash.
+func (x *expander) add(prefix string, files []File, depth int) error {
+	for _, f := range files {
+		name := prefix + f.Name
+		if len(name) > maxNameLen {
+			return errors.Errorf("a file name is longer than %d bytes", maxNameLen)
+		}
+		if isDependencyArchive(f.Name) {
+			if err := x.archive(name, f.Data, depth+1); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := x.count(int64(len(f.Data))); err != nil {
+			return err
+		}
+		x.out = append(x.out, &loader.BufferedFile{Name: name, Data: trimBOM(f.Data)})
+	}
+	return nil
+}
+
+func (x *expander) count(size int64) error {
+	x.size += size
+	if x.size > x.limits.Uncompressed {
+		return errors.Errorf("it is larger than %d bytes unpacked", x.limits.Uncompressed)
+	}
+	if len(x.out) >= x.limits.Files {
+		return errors.Errorf("it has more than %d files", x.limits.Files)
+	}
+	return nil
+}
+
+func (x *expander) archive(name string, data []byte, depth int) error {
+	if depth > maxArchiveDepth {
+		return errors.Errorf("archives of dependencies lie more than %d deep in each other", maxArchiveDepth)
+	}
+	left := Limits{Uncompressed: x.limits.Uncompressed - x.size, Files: x.limits.Files - len(x.out)}
+	files, err := untar(data, left)
+	if err != nil {
+		return errors.Wrapf(err, "dependency %s", name)
+	}
+	// The name of the folder does not matter to Helm, but it must not be that
+	// of another dependency, nor end in .tgz.
+	return x.add(name+".d/", files, depth)
+}
+
+// isDependencyArchive is true for charts/x.tgz, also of a dependency that is a
+// folder. Helm ignores names that begin with a dot or an underscore.
+func isDependencyArchive(name string) bool {
+	parts := strings.Split(name, "/")
+	if len(parts)%2 != 0 || path.Ext(name) != ".tgz" {
+		return false
+	}
+	for i, p := range parts {
+		if i%2 == 0 && p != "charts" {
+			return false
+		}
+		if i%2 == 1 && strings.IndexAny(p, "_.") == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// untar reads a packed chart: a gzipped tar with one folder, whose name is
+// dropped, as Helm does.
+func untar(data []byte, l Limits) ([]File, error) {
+	gz, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, errors.Wrap(err, "not a gzipped archive")
+	}
+	// One byte more than allowed tells an archive of exactly that size from a
+	// larger one; headers and padding count, so that nothing is free.
+	budget := &io.LimitedReader{R: gz, N: l.Uncompressed + int64(l.Files+2)*1024 + 1}
+	tr := tar.NewReader(budget)
+
+	var out []File
+	for {
+		h, err := tr.Next()
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if budget.N <= 0 {
+			return nil, errors.Errorf("it is larger than %d bytes unpacked", l.Uncompressed)
+		}
+		if err != nil {
+			return nil, errors.Wrap(err, "cannot read the archive")
+		}
+		if h.Typeflag == tar.TypeDir || h.Typeflag == tar.TypeXGlobalHeader {
+			continue
+		}
+		name, err := archiveName(h)
+		if err != nil {
+			return nil, err
+		}
+		if len(out) >= l.Files {
+			return nil, errors.Errorf("it has more than %d files", l.Files)
+		}
+		if h.Size > l.Uncompressed {
+			return nil, errors.Errorf("it is larger than %d bytes unpacked", l.Uncompressed)
+		}
+		b, err := io.ReadAll(tr)
+		if err != nil {
+			return nil, errors.Wrapf(err, "cannot read %q", name)
+		}
+		out = append(out, File{Name: name, Data: b})
+	}
+}
+
+// archiveName is the name of a regular file without its first folder.
+func archiveName(h *tar.Header) (string, error) {
+	if h.Typeflag != tar.TypeReg {
+		return "", errors.Errorf("%q is not a regular file", h.Name)
+	}
+	full := strings.ReplaceAll(h.Name, `\`, "/")
+	_, name, ok := strings.Cut(strings.TrimPrefix(full, "./"), "/")
+	clean := path.Clean(name)
+	if !ok || path.IsAbs(full) || path.IsAbs(name) || clean == "." || clean == ".." || strings.HasPrefix(clean, "../") {
+		return "", errors.Errorf("%q is not a path below one folder", h.Name)
+	}
+	return clean, nil
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"text/template"
+
+	"github.com/BurntSushi/toml"
+	"github.com/Masterminds/sprig/v3"
+	yamlv3 "go.yaml.in/yaml/v3"
+	"sigs.k8s.io/yaml"
+)
+
+// impureFuncs are the functions whose result depends on more than their
+// arguments: the cluster, the clock, or chance. They are those of sprig v3.3.0
+// (functions.go) and Helm's lookup. The date functions use the clock when they
+// are given something that is not a time. Not here: env and expandenv, which
+// Helm removes; getHostByName, which answers "" unless Helm is told otherwise;
+// keys and values, which go by the order of the keys in this package.
+var impureFuncs = []string{
+	"lookup",
+	"now", "ago", "date", "dateInZone", "date_in_zone", "htmlDate", "htmlDateInZone",
+	"randAlphaNum", "randAlpha", "randAscii", "randNumeric", "randBytes", "randInt", "shuffle", "uuidv4",
+	"bcrypt", "htpasswd", "encryptAES",
+	"genPrivateKey", "genCA", "genCAWithKey", "genSelfSignedCert", "genSelfSignedCertWithKey",
+	"genSignedCert", "genSignedCertWithKey",
+}
+
+// wordsOf matches one of names as a whole word.
+func wordsOf(names []string) *regexp.Regexp {
+	return regexp.MustCompile(`\b(?:` + strings.Join(names, "|") + `)\b`)
+}
+
+// baseFuncs are the functions that do not depend on the rendering: sprig's, but
+// those that Helm removes, and Helm's own. The map is never changed.
+var baseFuncs = sync.OnceValue(func() template.FuncMap {
+	f := sprig.TxtFuncMap()
+	delete(f, "env")
+	delete(f, "expandenv")
+	maps.Copy(f, template.FuncMap{
+		"toYaml":        toYAML,
+		"toYamlPretty":  toYAMLPretty,
+		"fromYaml":      fromYAML,
+		"fromYamlArray": fromYAMLArray,
+		"toJson":        toJSON,
+		"fromJson":      fromJSON,
+		"fromJsonArray": fromJSONArray,
+		"toToml":        toTOML,
+		"fromToml":      fromTOML,
+		"getHostByName": func(string) string { return "" },
+		"keys":          sortedKeys,
+		"values":        sortedValues,
+	})
+	maps.Copy(f, countedFuncs())
+	return f
+})
+
+// parseFuncs tells the parser which functions there are; those of a rendering
+// are bound when it runs.
+var parseFuncs = sync.OnceValue(func() template.FuncMap {
+	f := maps.Clone(baseFuncs())
+	maps.Copy(f, guardFuncs)
+	for _, name := range []string{"include", "tpl", "required", "fail", "lookup"} {
+		f[name] = func(...any) string { return "" }
+	}
+	return f
+})
+
+// Helm's conversions do not fail a template: an error becomes nothing, or the
+// text of the result.
+
+func toYAML(v any) string {
+	b, err := yaml.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(string(b), "\n")
+}
+
+func toYAMLPretty(v any) string {
+	var b bytes.Buffer
+	e := yamlv3.NewEncoder(&b)
+	e.SetIndent(2)
+	if err := e.Encode(v); err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func fromYAML(s string) map[string]any {
+	m := map[string]any{}
+	if err := yaml.Unmarshal([]byte(s), &m); err != nil {
+		m["Error"] = err.Error()
+	}
+	return m
+}
+
+func fromYAMLArray(s string) []any {
+	a := []any{}
+	if err := yaml.Unmarshal([]byte(s), &a); err != nil {
+		a = []any{err.Error()}
+	}
+	return a
+}
+
+func toJSON(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}
+
+func fromJSON(s string) map[string]any {
+	m := map[string]any{}
+	if err := json.Unmarshal([]byte(s), &m); err != nil {
+		m["Error"] = err.Error()
+	}
+	return m
+}
+
+func fromJSONArray(s string) []any {
+	a := []any{}
+	if err := json.Unmarshal([]byte(s), &a); err != nil {
+		a = []any{err.Error()}
+	}
+	return a
+}
+
+func toTOML(v any) string {
+	var b bytes.Buffer
+	if err := toml.NewEncoder(&b).Encode(v); err != nil {
+		return err.Error()
+	}
+	return b.String()
+}
+
+func fromTOML(s string) map[string]any {
+	m := map[string]any{}
+	if err := toml.Unmarshal([]byte(s), &m); err != nil {
+		m["Error"] = err.Error()
+	}
+	return m
+}
+
+// sortedKeys is sprig's keys, which goes by the random order of Go's maps.
+func sortedKeys(dicts ...map[string]any) []string {
+	out := []string{}
+	for _, d := range dicts {
+		out = append(out, slices.Sorted(maps.Keys(d))...)
+	}
+	return out
+}
+
+// sortedValues is sprig's values, in the order of the keys.
+func sortedValues(dict map[string]any) []any {
+	out := []any{}
+	for _, k := range slices.Sorted(maps.Keys(dict)) {
+		out = append(out, dict[k])
+	}
+	return out
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chart/loader"
+)
+
+// File is one file of a chart. Name is a slash separated path relative to the
+// root of the archive, without leading "./".
+type File struct {
+	Name string
+	Data []byte
+}
+
+// Limits of what Load accepts, dependencies in charts/*.tgz unpacked.
+type Limits struct {
+	Uncompressed int64 // bytes of all files
+	Files        int   // number of files
+}
+
+// DefaultLimits apply unless WithLimits says otherwise.
+func DefaultLimits() Limits {
+	return Limits{Uncompressed: 512 << 20, Files: 10_000}
+}
+
+// A LoadOption changes how Load reads a chart.
+type LoadOption func(*loadOptions)
+
+type loadOptions struct {
+	limits Limits
+	digest string
+}
+
+// WithLimits sets the limits of the chart, dependencies included.
+func WithLimits(l Limits) LoadOption {
+	return func(o *loadOptions) { o.limits = l }
+}
+
+// WithDigest sets what Chart.Digest returns, usually the digest of the archive
+// that the files came from. Without it a digest of the files is computed.
+func WithDigest(d string) LoadOption {
+	return func(o *loadOptions) { o.digest = d }
+}
+
+const (
+	chartfile = "Chart.yaml"
+
+	// maxNameLen bounds the length of a path, and with it how deep charts in
+	// charts/ can nest, which Helm's loader follows by recursion.
+	maxNameLen = 1024
+)
+
+var utf8BOM = []byte{0xEF, 0xBB, 0xBF}
+
+// Load makes a chart of the files of its archive. Chart.yaml lies at the root
+// or in exactly one folder below it; what is outside of that folder is ignored.
+// As in Helm, .helmignore is not consulted: it is applied when a chart is
+// packed. Library charts, charts with an invalid Chart.yaml, and charts whose
+// declared dependencies are not in charts/ are refused.
+func Load(files []File, o ...LoadOption) (c *Chart, err error) {
+	opts := loadOptions{limits: DefaultLimits()}
+	for _, fn := range o {
+		fn(&opts)
+	}
+
+	files, name, err := chartRoot(files)
+	if err != nil {
+		return nil, err
+	}
+
+	// Helm's loader has panicked on malformed metadata before
+	// (CVE-2025-55198); a chart must not be able to end the process.
+	defer func() {
+		if r := recover(); r != nil {
+			c, err = nil, errors.Errorf("chart %q: cannot load it: %s", name, oneLine(fmt.Sprint(r)))
+		}
+	}()
+
+	x := &expander{limits: opts.limits}
+	if err := x.add("", files, 0); err != nil {
+		return nil, errors.Wrapf(err, "chart %q", name)
+	}
+
+	hc, err := loader.LoadFiles(x.out)
+	if err != nil {
+		return nil, errors.Errorf("chart %q: %s", name, oneLine(err.Error()))
+	}
+	if err := installable(hc); err != nil {
+		return nil, errors.Wrapf(err, "chart %q", hc.Name())
+	}
+	sortDependencies(hc)
+
+	if opts.digest == "" {
+		opts.digest = digestFiles(files)
+	}
+	return newChart(hc, opts.digest), nil
+}
+
+// chartRoot returns the files of the chart relative to its Chart.yaml, and a
+// name for errors until Chart.yaml is read.
+func chartRoot(files []File) ([]File, string, error) {
+	roots := map[string]bool{}
+	for _, f := range files {
+		dir, base := path.Split(f.Name)
+		if base == chartfile && strings.Count(dir, "/") <= 1 {
+			roots[dir] = true
+		}
+	}
+	if roots[""] {
+		return files, "", nil
+	}
+	if len(roots) == 0 {
+		return nil, "", errors.New("not a chart: there is no Chart.yaml at the root of the archive or one folder down")
+	}
+	if len(roots) > 1 {
+		return nil, "", errors.New("not a chart: more than one folder of the archive has a Chart.yaml")
+	}
+
+	var root string
+	for root = range roots { //nolint:revive // The one key is what is wanted.
+	}
+	out := make([]File, 0, len(files))
+	for _, f := range files {
+		if rest, ok := strings.CutPrefix(f.Name, root); ok && rest != "" {
+			out = append(out, File{Name: rest, Data: f.Data})
+		}
+	}
+	return out, strings.TrimSuffix(root, "/"), nil
+}
+
+// installable applies what helm install checks before it runs.
+func installable(c *chart.Chart) error {
+	if t := c.Metadata.Type; t != "" && t != "application" {
+		return errors.Errorf("%s charts are not installable", t)
+	}
+
+	have := map[string]bool{}
+	for _, d := range c.Dependencies() {
+		have[d.Name()] = true
+	}
+	var missing []string
+	for _, d := range c.Metadata.Dependencies {
+		if d != nil && !have[d.Name] {
+			missing = append(missing, d.Name)
+		}
+	}
+	if len(missing) > 0 {
+		return errors.Errorf("dependencies declared in Chart.yaml are missing in charts/: %s", strings.Join(missing, ", "))
+	}
+	return nil
+}
+
+// sortDependencies gives dependencies an order, because Helm's loader keeps
+// them in that of a map and two loads of one chart must render the same.
+func sortDependencies(c *chart.Chart) {
+	deps := slices.Clone(c.Dependencies())
+	slices.SortStableFunc(deps, func(a, b *chart.Chart) int {
+		if n := strings.Compare(a.Name(), b.Name()); n != 0 {
+			return n
+		}
+		return strings.Compare(a.Metadata.Version, b.Metadata.Version)
+	})
+	c.SetDependencies(deps...)
+	for _, d := range deps {
+		sortDependencies(d)
+	}
+}
+
+// digestFiles hashes names and contents with their lengths, in the order of the
+// names.
+func digestFiles(files []File) string {
+	sorted := slices.Clone(files)
+	slices.SortFunc(sorted, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
+
+	h := sha256.New()
+	var n [8]byte
+	write := func(b []byte) {
+		binary.BigEndian.PutUint64(n[:], uint64(len(b)))
+		_, _ = h.Write(n[:])
+		_, _ = h.Write(b)
+	}
+	for _, f := range sorted {
+		write([]byte(f.Name))
+		write(f.Data)
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+func trimBOM(b []byte) []byte { return bytes.TrimPrefix(b, utf8BOM) }

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"archive/tar"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestLoad(t *testing.T) {
+	app := tree{"Chart.yaml": chartYAML("app", "appVersion: v9"), "templates/a.yaml": configMap("a", "x")}
+	child := tree{"Chart.yaml": chartYAML("child"), "templates/c.yaml": configMap("c", "x")}
+	needs := tree{"Chart.yaml": chartYAML("app", "dependencies: [{name: child, version: 1.2.3}]")}
+	link := pack1(t, []tar.Header{{Name: "child/templates/x", Typeflag: tar.TypeSymlink, Linkname: "/etc/passwd"}})
+	out := pack1(t, []tar.Header{{Name: "child/../../x", Typeflag: tar.TypeReg}})
+	abs := pack1(t, []tar.Header{{Name: "child//etc/x", Typeflag: tar.TypeReg}})
+
+	nested := child.tgz(t, "child")
+	for range maxArchiveDepth {
+		nested = tree{"Chart.yaml": chartYAML("child"), "charts/child.tgz": nested}.tgz(t, "child")
+	}
+
+	type want struct {
+		Name, Version, AppVersion string
+		Err                       string
+	}
+	cases := map[string]struct {
+		reason string
+		files  tree
+		opts   []LoadOption
+		want   want
+	}{
+		"Root": {
+			reason: "Kyma's layers have Chart.yaml at the root.",
+			files:  app,
+			want:   want{Name: "app", Version: "1.2.3", AppVersion: "v9"},
+		},
+		"OneDown": {
+			reason: "Helm's archives have one folder; what is beside it does not belong to the chart.",
+			files:  app.below("whatever").with(tree{"._whatever": "x", "README": "x"}),
+			want:   want{Name: "app", Version: "1.2.3", AppVersion: "v9"},
+		},
+		"RootWins": {
+			reason: "A folder with a chart in it beside Chart.yaml is only a folder.",
+			files:  app.with(child.below("other")),
+			want:   want{Name: "app", Version: "1.2.3", AppVersion: "v9"},
+		},
+		"NoChart": {
+			reason: "Anything else is not a chart.",
+			files:  tree{"README.md": "x", "a/b/Chart.yaml": chartYAML("app")},
+			want:   want{Err: "not a chart: there is no Chart.yaml at the root of the archive or one folder down"},
+		},
+		"TwoCharts": {
+			reason: "Which of two charts is meant cannot be guessed.",
+			files:  app.below("a").with(child.below("b")),
+			want:   want{Err: "not a chart: more than one folder of the archive has a Chart.yaml"},
+		},
+		"NoName": {
+			reason: "Helm's validation of metadata applies.",
+			files:  tree{"Chart.yaml": "apiVersion: v2\nversion: 1.0.0\n"},
+			want:   want{Err: `chart "": validation: chart.metadata.name is required`},
+		},
+		"Malformed": {
+			reason: "Metadata that is not YAML is one line.",
+			files:  tree{"x/Chart.yaml": "a: b: c"},
+			want:   want{Err: `chart "x": cannot load Chart.yaml: error converting YAML to JSON: yaml: mapping values are not allowed in this context`},
+		},
+		"Library": {
+			reason: "A library has nothing to install.",
+			files:  tree{"Chart.yaml": chartYAML("lib", "type: library")},
+			want:   want{Err: `chart "lib": library charts are not installable`},
+		},
+		"MissingDependency": {
+			reason: "What is declared must be there, as for helm install.",
+			files:  needs,
+			want:   want{Err: `chart "app": dependencies declared in Chart.yaml are missing in charts/: child`},
+		},
+		"DependencyArchive": {
+			reason: "Dependencies may be packed.",
+			files:  needs.with(tree{"charts/child-1.2.3.tgz": child.tgz(t, "child")}),
+			want:   want{Name: "app", Version: "1.2.3"},
+		},
+		"DependencyFolder": {
+			reason: "Dependencies may be folders, with archives in them.",
+			files:  needs.with(child.below("charts/child")).with(tree{"charts/child/charts/x.tgz": child.tgz(t, "y")}),
+			want:   want{Name: "app", Version: "1.2.3"},
+		},
+		"DependencyLink": {
+			reason: "A link could name a file of this machine.",
+			files:  needs.with(tree{"charts/child.tgz": link}),
+			want:   want{Err: `chart "": dependency charts/child.tgz: "child/templates/x" is not a regular file`},
+		},
+		"DependencyOutside": {
+			reason: "A path may not leave the chart.",
+			files:  needs.with(tree{"charts/child.tgz": out}),
+			want:   want{Err: `chart "": dependency charts/child.tgz: "child/../../x" is not a path below one folder`},
+		},
+		"DependencyAbsolute": {
+			reason: "A path may not be absolute after its folder is dropped.",
+			files:  needs.with(tree{"charts/child.tgz": abs}),
+			want:   want{Err: `chart "": dependency charts/child.tgz: "child//etc/x" is not a path below one folder`},
+		},
+		"DependencyNotAnArchive": {
+			reason: "Garbage is named.",
+			files:  needs.with(tree{"charts/child.tgz": "garbage"}),
+			want:   want{Err: `chart "": dependency charts/child.tgz: not a gzipped archive: unexpected EOF`},
+		},
+		"DependencyTooDeep": {
+			reason: "An archive can hold itself; unpacking it must end.",
+			files:  needs.with(tree{"charts/child.tgz": nested}),
+			want:   want{Err: "archives of dependencies lie more than 8 deep in each other"},
+		},
+		"DependencyBomb": {
+			reason: "The limits hold for what is packed in dependencies.",
+			files:  needs.with(tree{"charts/child.tgz": tree{"big": strings.Repeat("0", 1<<20)}.tgz(t, "child")}),
+			opts:   []LoadOption{WithLimits(Limits{Uncompressed: 1 << 19, Files: 10})},
+			want:   want{Err: "bytes unpacked"},
+		},
+		"TooManyFiles": {
+			reason: "The limit of files holds.",
+			files:  app.with(tree{"c": "", "d": ""}),
+			opts:   []LoadOption{WithLimits(Limits{Uncompressed: 1 << 20, Files: 3})},
+			want:   want{Err: `chart "": it has more than 3 files`},
+		},
+		"TooLarge": {
+			reason: "The limit of bytes holds.",
+			files:  app.with(tree{"c": strings.Repeat("0", 1<<10)}),
+			opts:   []LoadOption{WithLimits(Limits{Uncompressed: 1 << 10, Files: 30})},
+			want:   want{Err: `chart "": it is larger than 1024 bytes unpacked`},
+		},
+		"LongName": {
+			reason: "Paths decide how deep Helm's loader goes.",
+			files:  app.with(tree{strings.Repeat("charts/a/", 1000) + "Chart.yaml": ""}),
+			want:   want{Err: `chart "": a file name is longer than 1024 bytes`},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c, err := Load(tc.files.files(), tc.opts...)
+			got := want{Err: text(err)}
+			if tc.want.Err != "" && strings.Contains(got.Err, tc.want.Err) {
+				got.Err = tc.want.Err
+			}
+			if c != nil {
+				got.Name, got.Version, got.AppVersion = c.Name(), c.Version(), c.AppVersion()
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nLoad(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestDigest(t *testing.T) {
+	base := tree{"Chart.yaml": chartYAML("app"), "a": "bc", "d": ""}
+	a := mustLoad(t, base).Digest()
+	if b := mustLoad(t, base).Digest(); a != b {
+		t.Errorf("the same files must have the same digest: %s and %s", a, b)
+	}
+	for reason, other := range map[string]tree{
+		"content":  base.with(tree{"d": "x"}),
+		"name":     {"Chart.yaml": chartYAML("app"), "a": "bc", "e": ""},
+		"boundary": {"Chart.yaml": chartYAML("app"), "ab": "c", "d": ""},
+	} {
+		if b := mustLoad(t, other).Digest(); a == b {
+			t.Errorf("another %s must give another digest", reason)
+		}
+	}
+	c, err := Load(base.files(), WithDigest("sha256:abc"))
+	if err != nil || c.Digest() != "sha256:abc" {
+		t.Errorf("WithDigest: got %v, %v", c.Digest(), err)
+	}
+}
+
+func TestUses(t *testing.T) {
+	type want struct{ Pure, NeedsAPIVersions bool }
+	cases := map[string]struct {
+		reason string
+		text   string
+		values string
+		user   map[string]any
+		want   want
+	}{
+		"Plain":       {"Nothing special.", `{{ .Values.now }}{{/* now */}} now {{ "uuidv4" }}`, "", nil, want{true, false}},
+		"Now":         {"The clock.", `{{ if false }}{{ dict "a" (now | date "2006") }}{{ end }}`, "", nil, want{false, false}},
+		"Lookup":      {"The cluster.", `{{ (lookup "v1" "Secret" "" "").items }}`, "", nil, want{false, false}},
+		"Random":      {"Chance, in a variable of a loop.", `{{ range $i := until 2 }}{{ $x := randAlphaNum 3 }}{{ $x }}{{ end }}`, "", nil, want{false, false}},
+		"APIVersions": {"Of the root variable.", `{{ if $.Capabilities.APIVersions.Has "v1" }}{{ end }}`, "", nil, want{true, true}},
+		"APIVersions2": {
+			"Of a chain.", `{{ if has "v1" (.Capabilities).APIVersions }}{{ end }}`, "", nil, want{true, true},
+		},
+		"Define":      {"In a definition.", `{{ define "x" }}{{ with genCA "a" 1 }}{{ end }}{{ end }}`, "", nil, want{false, false}},
+		"ValuesNoTPL": {"Text of values is not run without tpl.", `{{ .Values.x }}`, "x: '{{ now }}'", map[string]any{"x": "{{ now }}"}, want{true, false}},
+		"TPL":         {"Default values are run by tpl.", `{{ tpl .Values.x . }}`, "x: ['{{ now }}', '{{ .Capabilities.APIVersions }}']", nil, want{false, true}},
+		"TPLUser":     {"Values of the install are run by tpl.", `{{ tpl .Values.x . }}`, "", map[string]any{"x": map[string]any{"y": "{{ uuidv4 }}"}}, want{false, false}},
+		"TPLHarmless": {"Text without an action is not a template.", `{{ tpl .Values.x . }}`, "x: now", map[string]any{"x": "date"}, want{true, false}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			child := tree{"Chart.yaml": chartYAML("child"), "templates/_x.tpl": tc.text, "values.yaml": tc.values}
+			c := mustLoad(t, tree{"Chart.yaml": chartYAML("app")}.with(child.below("charts/child")))
+			got := want{c.Pure(tc.user), c.NeedsAPIVersions(tc.user)}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nPure, NeedsAPIVersions: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

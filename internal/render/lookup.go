@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+)
+
+// lookupFunc is the template function lookup. Without a name it lists, without a
+// namespace in all of them. What does not exist is an empty map, so that
+// {{ if lookup … }} works; that includes a kind that its API version does not
+// have. An API version that is not served is an error, as in Helm.
+type lookupFunc func(apiVersion, kind, namespace, name string) (map[string]any, error)
+
+func noLookup(string, string, string, string) (map[string]any, error) {
+	return map[string]any{}, nil
+}
+
+// newLookup returns lookup in the cluster of cfg. Its clients are made when it
+// is first called, and what it learns of an API version is kept for the
+// rendering, which runs in one goroutine.
+func newLookup(ctx context.Context, cfg *rest.Config) lookupFunc {
+	if cfg == nil {
+		return noLookup
+	}
+	l := &lookup{cfg: cfg, served: map[string]*metav1.APIResourceList{}}
+	return func(apiVersion, kind, namespace, name string) (map[string]any, error) {
+		return l.get(ctx, apiVersion, kind, namespace, name)
+	}
+}
+
+type lookup struct {
+	cfg    *rest.Config
+	client *http.Client
+	served map[string]*metav1.APIResourceList
+}
+
+func (l *lookup) get(ctx context.Context, apiVersion, kind, namespace, name string) (map[string]any, error) {
+	r, ok, err := l.resource(ctx, apiVersion, kind, namespace)
+	if err != nil {
+		return nil, errors.Wrapf(err, "cannot look up %s of %s", kind, apiVersion)
+	}
+	if !ok {
+		return map[string]any{}, nil
+	}
+	content, err := read(ctx, r, name)
+	if kerrors.IsNotFound(err) {
+		return map[string]any{}, nil
+	}
+	return content, errors.Wrapf(err, "cannot look up %s of %s", kind, apiVersion)
+}
+
+func read(ctx context.Context, r dynamic.ResourceInterface, name string) (map[string]any, error) {
+	if name == "" {
+		list, err := r.List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return nil, err
+		}
+		return list.UnstructuredContent(), nil
+	}
+	obj, err := r.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return obj.UnstructuredContent(), nil
+}
+
+func (l *lookup) resource(ctx context.Context, apiVersion, kind, namespace string) (dynamic.ResourceInterface, bool, error) {
+	gv, err := schema.ParseGroupVersion(apiVersion)
+	if err != nil {
+		return nil, false, err
+	}
+	if l.client == nil {
+		if l.client, err = rest.HTTPClientFor(l.cfg); err != nil {
+			return nil, false, err
+		}
+	}
+	served, err := l.kinds(ctx, gv)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, r := range served.APIResources {
+		if r.Kind != kind || strings.Contains(r.Name, "/") {
+			continue
+		}
+		dc, err := dynamic.NewForConfigAndClient(l.cfg, l.client)
+		if err != nil {
+			return nil, false, err
+		}
+		client := dc.Resource(gv.WithResource(r.Name))
+		if r.Namespaced && namespace != "" {
+			return client.Namespace(namespace), true, nil
+		}
+		return client, true, nil
+	}
+	return nil, false, nil
+}
+
+func (l *lookup) kinds(ctx context.Context, gv schema.GroupVersion) (*metav1.APIResourceList, error) {
+	if list, ok := l.served[gv.String()]; ok {
+		return list, nil
+	}
+	dc, err := discovery.NewDiscoveryClientForConfigAndClient(l.cfg, l.client)
+	if err != nil {
+		return nil, err
+	}
+	list, err := dc.ServerResourcesForGroupVersionWithContext(ctx, gv.String())
+	if err != nil {
+		return nil, err
+	}
+	l.served[gv.String()] = list
+	return list, nil
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+)
+
+// maxListDepth is how deep lists may lie in lists.
+const maxListDepth = 4
+
+// Objects reads documents of YAML or JSON. Empty documents are skipped. Lists,
+// which are v1 List and every kind whose name ends in List with items, become
+// their items, in order. Refused are documents that are not one object with
+// apiVersion, kind and metadata.name, duplicate keys, generateName, and aliases
+// that blow a document up. Errors are one line and name the document by its
+// number, from 1, if there is more than one, and the object if it is known.
+func Objects(data []byte) ([]*unstructured.Unstructured, error) {
+	docs, err := documents(trimBOM(data))
+	if err != nil {
+		return nil, err
+	}
+	var out []*unstructured.Unstructured
+	for i, d := range docs {
+		objs, err := objectsOf(d)
+		if err != nil && len(docs) > 1 {
+			return nil, errors.Wrapf(err, "document %d", i+1)
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, objs...)
+	}
+	return out, nil
+}
+
+func objectsOf(doc []byte) ([]*unstructured.Unstructured, error) {
+	j, err := yaml.YAMLToJSONStrict(doc)
+	if err != nil {
+		return nil, errors.New(oneLine(strings.ReplaceAll(err.Error(), "error converting YAML to JSON: ", "")))
+	}
+	if bytes.Equal(bytes.TrimSpace(j), []byte("null")) {
+		return nil, nil
+	}
+	if j[0] != '{' {
+		return nil, errors.New("not an object: it must be a map with apiVersion, kind and metadata.name")
+	}
+	content := map[string]any{}
+	if err := json.Unmarshal(j, &content); err != nil {
+		return nil, errors.New(oneLine(err.Error()))
+	}
+	return flatten(nil, content, 0)
+}
+
+// flatten appends the object, or the items of the list, to out.
+func flatten(out []*unstructured.Unstructured, content map[string]any, depth int) ([]*unstructured.Unstructured, error) {
+	u := &unstructured.Unstructured{Object: content}
+	items, ok := content["items"].([]any)
+	if !ok || !strings.HasSuffix(u.GetKind(), "List") {
+		return append(out, u), check(u)
+	}
+	if depth == maxListDepth {
+		return nil, errors.Errorf("lists lie more than %d deep in each other", maxListDepth)
+	}
+	for i, item := range items {
+		m, ok := item.(map[string]any)
+		if !ok {
+			return nil, errors.Errorf("%s: items[%d] is not an object", u.GetKind(), i)
+		}
+		var err error
+		if out, err = flatten(out, m, depth+1); err != nil {
+			return nil, errors.Wrapf(err, "%s: items[%d]", u.GetKind(), i)
+		}
+	}
+	return out, nil
+}
+
+// check that u can be applied by its name.
+func check(u *unstructured.Unstructured) error {
+	for _, field := range []string{"apiVersion", "kind"} {
+		if s, _ := u.Object[field].(string); s == "" {
+			return errors.Errorf("%s is missing or not a string", field)
+		}
+	}
+	meta, ok := u.Object["metadata"].(map[string]any)
+	if !ok {
+		return errors.Errorf("%s: metadata is missing or not an object", u.GetKind())
+	}
+	if name, _ := meta["name"].(string); name != "" {
+		return checkMetadata(u, meta)
+	}
+	if _, ok := meta["generateName"]; ok {
+		return errors.Errorf("%s: metadata.generateName is not supported, set metadata.name", u.GetKind())
+	}
+	return errors.Errorf("%s: metadata.name is missing or not a string", u.GetKind())
+}
+
+// checkMetadata refuses what accessors of unstructured objects would silently
+// read as nothing. A label or annotation without a value is an empty one, as for
+// the API server.
+func checkMetadata(u *unstructured.Unstructured, meta map[string]any) error {
+	if ns, ok := meta["namespace"]; ok && ns != nil {
+		if _, ok := ns.(string); !ok {
+			return errors.Errorf("%s %q: metadata.namespace is not a string", u.GetKind(), u.GetName())
+		}
+	}
+	for _, field := range []string{"labels", "annotations"} {
+		if meta[field] == nil {
+			delete(meta, field)
+			continue
+		}
+		m, ok := meta[field].(map[string]any)
+		if !ok {
+			return errors.Errorf("%s %q: metadata.%s is not an object", u.GetKind(), u.GetName(), field)
+		}
+		for k, v := range m {
+			if v == nil {
+				m[k] = ""
+				continue
+			}
+			if _, ok := v.(string); !ok {
+				return errors.Errorf("%s %q: metadata.%s[%s] is not a string, put it into quotes", u.GetKind(), u.GetName(), field, k)
+			}
+		}
+	}
+	return nil
+}

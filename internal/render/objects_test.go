@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// bomb is YAML in which each of depth levels refers to the one before width
+// times.
+func bomb(depth, width int) string {
+	var b strings.Builder
+	b.WriteString("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bomb}\nl0: &l0 [x]\n")
+	for i := range depth {
+		fmt.Fprintf(&b, "l%d: &l%d [%s]\n", i+1, i+1, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*l%d, ", i), width), ", "))
+	}
+	return b.String()
+}
+
+func TestObjects(t *testing.T) {
+	a, b := "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: b\n"
+	jsonA := `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`
+	type want struct {
+		Names []string
+		Err   string
+	}
+	both := want{Names: []string{"ConfigMap/a", "ConfigMap/b"}}
+	one := want{Names: []string{"ConfigMap/a"}}
+	cases := map[string]struct {
+		reason string
+		data   string
+		want   want
+	}{
+		"Empty":         {"Nothing is nothing.", "", want{}},
+		"Blank":         {"Comments, directives and separators are nothing.", "%YAML 1.1\n---\n# x\n---\n\n...\n--- # y\n---", want{}},
+		"Two":           {"Documents in order.", "---\n" + a + "---\n" + b + "---\n", both},
+		"CRLF":          {"Lines of Windows.", strings.ReplaceAll(a+"---\n"+b, "\n", "\r\n"), both},
+		"BOM":           {"A byte order mark is dropped.", "\uFEFF" + a, one},
+		"EndMarker":     {"What follows an end marker is not lost.", a + "...\n" + b, both},
+		"MarkerContent": {"A document may begin in the line of its marker.", "--- " + jsonA + "\n--- {apiVersion: v1, kind: ConfigMap, metadata: {name: b}}", both},
+		"NoNewline":     {"The last line may lack an end.", strings.TrimSpace(a) + "\n---", one},
+		"MarkerInText":  {"An indented marker is text.", a + "data:\n  x: |\n    ---\n    y\n  z: \"---\"\n", one},
+		"LongMarker":    {"More dashes are no marker, but here no YAML either.", a + "----\n", want{Err: "yaml: line"}},
+		"JSON":          {"JSON is YAML.", jsonA, one},
+		"JSONStream":    {"JSON needs no separator.", jsonA + "\n" + strings.ReplaceAll(jsonA, `"a"`, `"b"`), both},
+		"JSONGarbage":   {"Nothing after JSON is lost.", jsonA + "\nx", want{Err: "cannot read the JSON after object 1"}},
+		"FlowGarbage":   {"Nor after a map in braces.", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n{apiVersion: v1}", want{Err: "yaml: line 2: "}},
+		"List": {
+			"A list becomes its items, also within a list.",
+			"apiVersion: v1\nkind: List\nitems:\n- " + jsonA + "\n- {apiVersion: v1, kind: ConfigMapList, items: [" + strings.ReplaceAll(jsonA, `"a"`, `"b"`) + "]}\n",
+			both,
+		},
+		"EmptyList":   {"A list may be empty.", "apiVersion: v1\nkind: List\nitems: []\n", want{}},
+		"ListNoItems": {"A kind may be called a list without being one.", "apiVersion: x/v1\nkind: AllowList\nmetadata: {name: l}\nspec: {items: [1]}\n", want{Names: []string{"AllowList/l"}}},
+		"ListOfText":  {"Items are objects.", "apiVersion: v1\nkind: List\nitems: [a]\n", want{Err: "List: items[0] is not an object"}},
+		"ListItem":    {"Items are checked.", "apiVersion: v1\nkind: List\nitems: [{kind: x}]\n", want{Err: "List: items[0]: apiVersion is missing or not a string"}},
+		"DeepList": {
+			"Lists in lists end.", strings.Repeat("{apiVersion: v1, kind: List, items: [", 6) + strings.Repeat("]}", 6),
+			want{Err: "lists lie more than 4 deep in each other"},
+		},
+		"Text":         {"Text is no object.", "hello", want{Err: "not an object: it must be a map with apiVersion, kind and metadata.name"}},
+		"Second":       {"The document is named if there are several.", a + "---\n# c\n---\nhello\n", want{Err: "document 2: not an object"}},
+		"NoAPIVersion": {"The field is named.", "kind: x\n", want{Err: "apiVersion is missing or not a string"}},
+		"NoKind":       {"The field is named.", "apiVersion: v1\nkind: 1\n", want{Err: "kind is missing or not a string"}},
+		"NoMetadata":   {"The kind is named.", "apiVersion: v1\nkind: Pod\n", want{Err: "Pod: metadata is missing or not an object"}},
+		"NoName":       {"The kind is named.", "apiVersion: v1\nkind: Pod\nmetadata: {name: 1}\n", want{Err: "Pod: metadata.name is missing or not a string"}},
+		"GenerateName": {"An object that gets its name later cannot be found again.", "apiVersion: v1\nkind: Pod\nmetadata: {generateName: x-}\n", want{Err: "Pod: metadata.generateName is not supported, set metadata.name"}},
+		"Namespace":    {"A namespace that looks like a number would be dropped.", "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: 1}\n", want{Err: `Pod "a": metadata.namespace is not a string`}},
+		"Labels":       {"So would all labels.", "apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {v: 1.0}}\n", want{Err: `Pod "a": metadata.labels[v] is not a string, put it into quotes`}},
+		"LabelsList":   {"And labels of another type.", "apiVersion: v1\nkind: Pod\nmetadata: {name: a, annotations: [x]}\n", want{Err: `Pod "a": metadata.annotations is not an object`}},
+		"Duplicate":    {"Of two values one would be lost.", a + "kind: Pod\n", want{Err: `yaml: unmarshal errors: line 5: key "kind" already set in map`}},
+		"DuplicateJSON": {
+			"Also in JSON.", `{"apiVersion":"v1","kind":"A","kind":"B","metadata":{"name":"a"}}`,
+			want{Err: `key "kind" already set in map`},
+		},
+		"Tab":        {"Tabs do not indent.", "apiVersion: v1\nkind:\n\tx: y\n", want{Err: "yaml: line"}},
+		"NUL":        {"Control characters are not text.", a + "x: \"\x00\"\n", want{Err: "yaml: control characters are not allowed"}},
+		"NotUTF8":    {"Nor is anything but UTF-8.", a + "x: \"\xff\xfe\"\n", want{Err: "yaml: "}},
+		"NaN":        {"JSON has no such numbers.", a + "x: .nan\n", want{Err: "json: unsupported value: NaN"}},
+		"AliasCycle": {"A value that holds itself.", a + "x: &x [*x]\n", want{Err: "yaml: anchor 'x' value contains itself"}},
+		"Alias":      {"Aliases are allowed.", a + "x: &x [1]\ny: *x\n", one},
+		"AliasBomb":  {"But not to blow a document up.", bomb(12, 10), want{Err: "yaml: document contains excessive aliasing"}},
+		"Deep":       {"Nesting ends before the stack does.", a + "x: " + strings.Repeat("[", 100000), want{Err: "yaml: exceeded max depth"}},
+		"DeepJSON":   {"Also for JSON.", `{"a":` + strings.Repeat("[", 100000) + strings.Repeat("]", 100000) + "}", want{Err: "exceeded max depth"}},
+		"Huge":       {"A large scalar is no problem.", a + "data: {x: " + strings.Repeat("x", 5<<20) + "}\n", one},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			objs, err := Objects([]byte(tc.data))
+			got := want{Names: names(objs), Err: text(err)}
+			if tc.want.Err != "" && strings.Contains(got.Err, tc.want.Err) && !strings.Contains(got.Err, "\n") {
+				got.Err = tc.want.Err
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nObjects(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestObjectsContent(t *testing.T) {
+	objs, err := Objects([]byte(`apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: a
+  labels: {empty: null}
+  annotations: null
+data:
+  int: 3
+  big: 9007199254740993
+  float: 1.5
+  whole: 2.0
+  exp: 1e999
+  yes: on
+  text: "yes"
+  1: one
+  time: 2020-01-01
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": map[string]any{"name": "a", "labels": map[string]any{"empty": ""}},
+		"data": map[string]any{
+			"int": int64(3), "big": int64(9007199254740993), "float": 1.5, "whole": int64(2), "exp": "1e999",
+			"true": true, "text": "yes", "1": "one", "time": "2020-01-01",
+		},
+	}
+	if diff := cmp.Diff(want, objs[0].Object); diff != "" {
+		t.Errorf("Objects(...): -want, +got:\n%s", diff)
+	}
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/releaseutil"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	k8sversion "k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/client-go/rest"
+)
+
+const (
+	notesFile       = "NOTES.txt"
+	defaultMaxBytes = 64 << 20
+)
+
+// Options of one rendering.
+type Options struct {
+	ReleaseName string // as Helm allows it: at most 53 characters
+	Namespace   string // what templates see as .Release.Namespace
+	Upgrade     bool   // .Release.IsUpgrade; otherwise IsInstall
+	Revision    int    // .Release.Revision, at least 1
+
+	Values map[string]any // of this install; not changed
+
+	KubeVersion string       // of the cluster, "v1.36.3"; "": Helm's default, v1.20.0
+	APIVersions []string     // "apps/v1" and "apps/v1/Deployment"; nil: Helm's default, the built-in group versions
+	REST        *rest.Config // for lookup; nil: lookup finds nothing, as in helm template
+
+	SkipCRDs bool // leave out the objects of crds/
+	MaxBytes int  // that templates may print; 0: 64 MiB
+}
+
+// Rendered is what a chart becomes.
+type Rendered struct {
+	CRDs    []*unstructured.Unstructured // of the crds/ folders, in the order of the charts and files
+	Objects []*unstructured.Unstructured // of templates, without hooks, lists flattened, in Helm's install order; namespaces as written
+	Hooks   []Hook                       // in Helm's order of kinds; they are not run
+	Notes   string                       // templates/NOTES.txt of the chart itself
+	Pure    bool                         // the same chart and options, REST aside, render the same again
+
+	release *release.Release
+}
+
+// A Hook is an object that Helm creates at a point in the life of a release.
+// Test hooks are among them.
+type Hook struct {
+	Name           string
+	Kind           string
+	Path           string // of the template, e.g. mychart/templates/hook.yaml
+	Manifest       string
+	Events         []string // e.g. pre-install
+	Weight         int
+	DeletePolicies []string // e.g. before-hook-creation
+}
+
+// Render does what helm install does before it talks to a cluster: it switches
+// dependencies on and off, merges values, checks them against the schemas and
+// the version of the cluster against kubeVersion, and executes the templates. It
+// returns when ctx ends. Errors are one line that names the chart, and for
+// templates file and line.
+func (c *Chart) Render(ctx context.Context, o Options) (r *Rendered, err error) {
+	defer func() {
+		// Templates are foreign code, and so is what they call.
+		if p := recover(); p != nil {
+			r, err = nil, errors.Errorf("chart %q: cannot render it: %s", c.Name(), oneLine(fmt.Sprint(p)))
+		}
+	}()
+	r, err = c.render(ctx, o)
+	return r, errors.Wrapf(err, "chart %q", c.Name())
+}
+
+func (c *Chart) render(ctx context.Context, o Options) (*Rendered, error) {
+	if err := chartutil.ValidateReleaseName(o.ReleaseName); err != nil {
+		return nil, errors.Errorf("release name %q: %s", o.ReleaseName, oneLine(err.Error()))
+	}
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = defaultMaxBytes
+	}
+	o.Revision = max(o.Revision, 1)
+
+	config := copyValues(o.Values)
+	inst, values, err := c.prepare(o, config)
+	if err != nil {
+		return nil, err
+	}
+
+	e := &engine{ctx: ctx, lookup: newLookup(ctx, o.REST), max: o.MaxBytes}
+	files, err := e.execute(renderables(c.sources, inst, values))
+	if err != nil {
+		// A deadline shows as an error of whatever was going on.
+		if ctx.Err() != nil {
+			return nil, errors.Wrap(ctx.Err(), "rendering was stopped")
+		}
+		return nil, templateError(inst.Name(), err)
+	}
+
+	r := &Rendered{Pure: !e.impure}
+	if err := r.sort(inst, files); err != nil {
+		return nil, err
+	}
+	r.release.Name, r.release.Namespace, r.release.Config = o.ReleaseName, o.Namespace, config
+	if o.SkipCRDs {
+		return r, nil
+	}
+	r.CRDs, err = crds(inst)
+	return r, err
+}
+
+// prepare returns the chart with its dependencies switched on and off, and what
+// its templates see.
+func (c *Chart) prepare(o Options, config map[string]any) (*chart.Chart, chartutil.Values, error) {
+	inst := instance(c.chart)
+	if err := chartutil.ProcessDependenciesWithMerge(inst, config); err != nil {
+		return nil, nil, errors.Errorf("values: %s", helmError(err))
+	}
+	caps, err := capabilities(o)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	ro := chartutil.ReleaseOptions{
+		Name: o.ReleaseName, Namespace: o.Namespace, Revision: o.Revision,
+		IsInstall: !o.Upgrade, IsUpgrade: o.Upgrade,
+	}
+	top, err := chartutil.ToRenderValuesWithSchemaValidation(inst, config, ro, caps, true)
+	if err != nil {
+		return nil, nil, errors.Errorf("values: %s", helmError(err))
+	}
+	if values, ok := top["Values"].(chartutil.Values); ok {
+		if err := c.schemas.validate(inst, values, nil); err != nil {
+			return nil, nil, err
+		}
+	}
+
+	want := inst.Metadata.KubeVersion
+	if want != "" && !chartutil.IsCompatibleRange(want, caps.KubeVersion.Version) {
+		return nil, nil, errors.Errorf("requires Kubernetes %s but the cluster runs %s", want, caps.KubeVersion.Version)
+	}
+	return inst, top, nil
+}
+
+// capabilities are what templates see of the cluster. The version is kept as the
+// server writes it, as in helm install.
+func capabilities(o Options) (*chartutil.Capabilities, error) {
+	caps := chartutil.DefaultCapabilities.Copy()
+	if o.APIVersions != nil {
+		caps.APIVersions = slices.Clone(o.APIVersions)
+	}
+	if o.KubeVersion == "" {
+		return caps, nil
+	}
+	v, err := k8sversion.ParseGeneric(o.KubeVersion)
+	if err != nil {
+		return nil, errors.Errorf("cannot parse the Kubernetes version %q", o.KubeVersion)
+	}
+	caps.KubeVersion = chartutil.KubeVersion{
+		Version: o.KubeVersion,
+		Major:   strconv.FormatUint(uint64(v.Major()), 10),
+		Minor:   strconv.FormatUint(uint64(v.Minor()), 10),
+	}
+	return caps, nil
+}
+
+// sort what the templates printed into notes, hooks and objects.
+func (r *Rendered) sort(c *chart.Chart, files map[string]string) error {
+	for name := range files {
+		if !strings.HasSuffix(name, notesFile) {
+			continue
+		}
+		if name == path.Join(c.Name(), "templates", notesFile) {
+			r.Notes = files[name]
+		}
+		delete(files, name)
+	}
+
+	hooks, manifests, err := releaseutil.SortManifests(files, nil, releaseutil.InstallOrder)
+	if err != nil {
+		return manifestError(c.Name(), err)
+	}
+
+	var doc strings.Builder
+	for _, m := range manifests {
+		fmt.Fprintf(&doc, "---\n# Source: %s\n%s\n", m.Name, m.Content)
+		objs, err := Objects([]byte(m.Content))
+		if err != nil {
+			return errors.Wrap(err, relative(c.Name(), m.Name))
+		}
+		r.Objects = append(r.Objects, objs...)
+	}
+	for _, h := range hooks {
+		r.Hooks = append(r.Hooks, newHook(h))
+	}
+	r.release = &release.Release{
+		Chart:    c,
+		Manifest: doc.String(),
+		Hooks:    hooks,
+		Info:     &release.Info{Notes: r.Notes},
+	}
+	return nil
+}
+
+// manifestError makes "file: message" of the one error that SortManifests has.
+func manifestError(root string, err error) error {
+	msg := strings.TrimPrefix(err.Error(), "YAML parse error on ")
+	return errors.New(oneLine(relative(root, msg)))
+}
+
+func newHook(h *release.Hook) Hook {
+	out := Hook{Name: h.Name, Kind: h.Kind, Path: h.Path, Manifest: h.Manifest, Weight: h.Weight}
+	for _, e := range h.Events {
+		out.Events = append(out.Events, string(e))
+	}
+	for _, p := range h.DeletePolicies {
+		out.DeletePolicies = append(out.DeletePolicies, string(p))
+	}
+	return out
+}
+
+// crds reads the crds/ folders of c and its dependencies that are switched on.
+func crds(c *chart.Chart) ([]*unstructured.Unstructured, error) {
+	var out []*unstructured.Unstructured
+	for _, crd := range c.CRDObjects() {
+		objs, err := Objects(crd.File.Data)
+		if err != nil {
+			return nil, errors.Wrap(err, relative(c.Name(), crd.Filename))
+		}
+		out = append(out, objs...)
+	}
+	return out, nil
+}
+
+// copyValues copies values into the types that Helm reads from a values file:
+// all numbers are float64, which templates can tell from integers.
+func copyValues(in map[string]any) map[string]any {
+	out := make(map[string]any, len(in))
+	for k, v := range in {
+		out[k] = copyValue(v)
+	}
+	return out
+}
+
+func copyValue(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		return copyValues(v)
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = copyValue(v[i])
+		}
+		return out
+	case int64:
+		return float64(v)
+	case int:
+		return float64(v)
+	default:
+		return v
+	}
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+	"helm.sh/helm/v3/pkg/chart"
+)
+
+// schemaURL names the schema in itself only: nothing is read from there.
+const schemaURL = "file:///values.schema.json"
+
+// maxViolations is how many violations one error lists.
+const maxViolations = 10
+
+// A valuesSchema is a compiled values.schema.json, or why it cannot be compiled,
+// which matters only if the chart it belongs to is switched on.
+type valuesSchema struct {
+	compiled *jsonschema.Schema
+	err      error
+}
+
+// schemas are those of a chart and its dependencies, by the first byte of their
+// text, which copies of a chart share.
+type schemas map[*byte]*valuesSchema
+
+func compileSchemas(c *chart.Chart) schemas {
+	out := schemas{}
+	out.add(c)
+	return out
+}
+
+func (s schemas) add(c *chart.Chart) {
+	if len(c.Schema) > 0 {
+		s[&c.Schema[0]] = compileSchema(c.Schema)
+	}
+	for _, d := range c.Dependencies() {
+		s.add(d)
+	}
+}
+
+// closedLoader refuses what a schema refers to outside of itself. Helm would
+// read it, from this machine's files or from the network. Unknown urn: allow
+// everything, as in Helm.
+type closedLoader struct{}
+
+func (closedLoader) Load(url string) (any, error) {
+	if strings.HasPrefix(url, "urn:") {
+		return true, nil
+	}
+	return nil, errors.Errorf("it refers to %s, which is not fetched: put what it needs into the schema", url)
+}
+
+func compileSchema(text []byte) (s *valuesSchema) {
+	defer func() {
+		if r := recover(); r != nil {
+			s = &valuesSchema{err: errors.New(oneLine(fmt.Sprint(r)))}
+		}
+	}()
+
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return &valuesSchema{err: err}
+	}
+	c := jsonschema.NewCompiler()
+	c.UseLoader(closedLoader{})
+	if err := c.AddResource(schemaURL, doc); err != nil {
+		return &valuesSchema{err: err}
+	}
+	compiled, err := c.Compile(schemaURL)
+	if le := (*jsonschema.LoadURLError)(nil); errors.As(err, &le) {
+		err = le.Err
+	}
+	return &valuesSchema{compiled: compiled, err: err}
+}
+
+// validate checks the values of c and of its dependencies that are switched on
+// against their schemas. at is the path of c in the values.
+func (s schemas) validate(c *chart.Chart, values map[string]any, at []string) error {
+	if len(c.Schema) > 0 {
+		if err := s[&c.Schema[0]].validate(values, at); err != nil {
+			return err
+		}
+	}
+	for _, d := range c.Dependencies() {
+		raw, ok := values[d.Name()]
+		if !ok || raw == nil {
+			continue
+		}
+		path := append(at[:len(at):len(at)], d.Name())
+		sub, ok := raw.(map[string]any)
+		if !ok {
+			return errors.Errorf("values: %s: got %T, want object", strings.Join(path, "."), raw)
+		}
+		if err := s.validate(d, sub, path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *valuesSchema) validate(values map[string]any, at []string) (err error) {
+	if s.err != nil {
+		return errors.Errorf("%s: %s", strings.Join(append(at[:len(at):len(at)], "values.schema.json"), "/"), oneLine(s.err.Error()))
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = errors.Errorf("values: cannot check them: %s", oneLine(fmt.Sprint(r)))
+		}
+	}()
+
+	err = s.compiled.Validate(values)
+	ve := (*jsonschema.ValidationError)(nil)
+	if !errors.As(err, &ve) {
+		return err
+	}
+	var found []string
+	violations(ve, at, message.NewPrinter(language.English), &found)
+	if n := len(found) - maxViolations; n > 0 {
+		found = append(found[:maxViolations], fmt.Sprintf("and %d more", n))
+	}
+	return errors.Errorf("values: %s", oneLine(strings.Join(found, "; ")))
+}
+
+// violations appends the causes that have no other, as "path: message".
+func violations(e *jsonschema.ValidationError, at []string, p *message.Printer, out *[]string) {
+	if len(e.Causes) > 0 {
+		for _, c := range e.Causes {
+			violations(c, at, p, out)
+		}
+		return
+	}
+	path := strings.Join(append(at[:len(at):len(at)], e.InstanceLocation...), ".")
+	msg := violation(e.ErrorKind, p)
+	if path != "" {
+		msg = path + ": " + msg
+	}
+	*out = append(*out, msg)
+}
+
+// violation is the message of one violation. It does not show the value, which
+// may be a secret.
+func violation(k jsonschema.ErrorKind, p *message.Printer) string {
+	switch k := k.(type) {
+	case *kind.Pattern:
+		return fmt.Sprintf("does not match pattern %q", k.Want)
+	case *kind.Format:
+		return fmt.Sprintf("is not a valid %s", k.Want)
+	default:
+		return k.LocalizedString(p)
+	}
+}

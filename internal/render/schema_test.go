@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+func TestSchema(t *testing.T) {
+	var asked atomic.Int32
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		_, _ = w.Write([]byte(`true`))
+	}))
+	defer srv.Close()
+	file := filepath.Join(t.TempDir(), "x.json")
+	if err := os.WriteFile(file, []byte(`true`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	cases := map[string]struct {
+		reason string
+		schema string
+		child  string
+		values map[string]any
+		want   string // without the chart
+	}{
+		"Valid": {
+			reason: "Values of the kinds that are asked for.",
+			schema: `{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"n":{"type":"integer"},"l":{"type":"array"}}}`,
+			values: map[string]any{"n": int64(3), "l": []any{}},
+		},
+		"Type": {
+			reason: "The field and both types are named.",
+			schema: `{"properties":{"a":{"properties":{"replicas":{"type":"integer"}}}}}`,
+			values: map[string]any{"a": map[string]any{"replicas": "two"}},
+			want:   "values: a.replicas: got string, want integer",
+		},
+		"Several": {
+			reason: "All violations are in one line.",
+			schema: `{"required":["must"],"additionalProperties":false,"properties":{"child":true,"must":true,"a":true}}`,
+			values: map[string]any{"b": 1},
+			want:   "values: missing property 'must'; additional properties 'b' not allowed",
+		},
+		"Secret": {
+			reason: "A value is not shown.",
+			schema: `{"properties":{"password":{"pattern":"^[a-z]+$"}}}`,
+			values: map[string]any{"password": "Hunter2"},
+			want:   `values: password: does not match pattern "^[a-z]+$"`,
+		},
+		"Child": {
+			reason: "Dependencies have schemas of their own.",
+			child:  `{"properties":{"x":{"type":"string"}}}`,
+			values: map[string]any{"child": map[string]any{"x": 1}},
+			want:   "values: child.x: got number, want string",
+		},
+		"Recursive": {
+			reason: "A schema may refer to itself.",
+			schema: `{"$ref":"#/definitions/n","definitions":{"n":{"type":"object","additionalProperties":{"anyOf":[{"$ref":"#/definitions/n"},{"type":"number"}]}}}}`,
+			values: map[string]any{"a": map[string]any{"b": map[string]any{"c": 1}}},
+		},
+		"Cycle": {
+			reason: "A schema that only refers to itself must not end the process.",
+			schema: `{"$ref":"#"}`,
+			want:   "values: both /$ref and resolve to \"file:///values.schema.json#\" causing reference cycle",
+		},
+		"HTTP": {
+			reason: "Nothing is fetched.",
+			schema: `{"properties":{"a":{"$ref":"` + srv.URL + `/x.json"}}}`,
+			want:   "values.schema.json: it refers to " + srv.URL + "/x.json, which is not fetched: put what it needs into the schema",
+		},
+		"MetaSchema": {
+			reason: "Not even to know what a schema is.",
+			schema: `{"$schema":"` + srv.URL + `/schema"}`,
+			want:   "values.schema.json: it refers to " + srv.URL + "/schema, which is not fetched",
+		},
+		"Device": {
+			reason: "A device never ends (CVE-2025-55199).",
+			schema: `{"$ref":"file:///dev/zero"}`,
+			want:   "values.schema.json: it refers to file:///dev/zero, which is not fetched",
+		},
+		"Relative": {
+			reason: "A relative path is a file as well.",
+			schema: `{"$ref":"../` + file + `"}`,
+			want:   "values.schema.json: it refers to file:///",
+		},
+		"ID": {
+			reason: "Nor does an $id change where it is looked for.",
+			schema: `{"$id":"` + srv.URL + `/","properties":{"a":{"$ref":"other.json"}}}`,
+			want:   "values.schema.json: it refers to " + srv.URL + "/other.json, which is not fetched",
+		},
+		"URN": {
+			reason: "An unknown name allows everything, as in Helm.",
+			schema: `{"properties":{"a":{"$ref":"urn:example:x"}}}`,
+			values: map[string]any{"a": 1},
+		},
+		"Malformed": {
+			reason: "A schema that is no JSON, in a dependency.",
+			child:  `{"type":`,
+			want:   "child/values.schema.json: unexpected EOF",
+		},
+		"WrongKeyword": {
+			reason: "A schema that is no schema.",
+			schema: `{"type":"no-such-type"}`,
+			want:   "values.schema.json: ",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			files := tree{"Chart.yaml": chartYAML("app")}.with(tree{"Chart.yaml": chartYAML("child")}.below("charts/child"))
+			if tc.schema != "" {
+				files["values.schema.json"] = tc.schema
+			}
+			if tc.child != "" {
+				files["charts/child/values.schema.json"] = tc.child
+			}
+			_, err := mustLoad(t, files).Render(t.Context(), Options{ReleaseName: "rel", Values: tc.values})
+			got := text(err)
+			if tc.want == "" && got != "" {
+				t.Errorf("\n%s\nRender(...): %v", tc.reason, err)
+			}
+			if want := `chart "app": ` + tc.want; tc.want != "" && !strings.HasPrefix(got, want) || strings.Contains(got, "\n") {
+				t.Errorf("\n%s\nRender(...): want %q, got %q", tc.reason, want, got)
+			}
+		})
+	}
+	if n := asked.Load(); n != 0 {
+		t.Errorf("a schema caused %d requests", n)
+	}
+}

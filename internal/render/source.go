@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"slices"
+	"strings"
+	"text/template"
+	"text/template/parse"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+const (
+	// maxActions bounds "{{" in one template. The parser follows nesting by
+	// recursion, and each level needs one.
+	maxActions = 50_000
+
+	// maxNodeDepth bounds how deep constructs nest in one template, because
+	// execution follows it by recursion. One {{ if }} is three nodes deep.
+	maxNodeDepth = 500
+)
+
+// A source is one parsed template file: its own body and what it defines.
+type source struct {
+	trees []*parse.Tree
+	uses  uses
+	err   error
+}
+
+// uses is what a template mentions.
+type uses struct {
+	impure      bool // a function of impureFuncs
+	apiVersions bool // a field named APIVersions
+	tpl         bool // the function tpl
+}
+
+// hasAction tells text that is a template from text that is only itself.
+func hasAction(text string) bool { return strings.Contains(text, "{{") }
+
+// parseSource parses the text of a template and prepares its trees: see
+// instrument.
+func parseSource(name, text string) *source {
+	t := template.New(name).Funcs(parseFuncs())
+	if err := parseInto(t, text); err != nil {
+		return &source{err: err}
+	}
+
+	s := &source{}
+	for _, d := range t.Templates() {
+		s.trees = append(s.trees, d.Tree)
+	}
+	slices.SortFunc(s.trees, func(a, b *parse.Tree) int { return strings.Compare(a.Name, b.Name) })
+	for _, tree := range s.trees {
+		w := &walker{uses: &s.uses}
+		w.tree(tree)
+		if w.tooDeep {
+			return &source{err: &positionError{name: name, msg: "constructs nest too deep"}}
+		}
+	}
+	return s
+}
+
+// parseInto parses text as the body of t.
+func parseInto(t *template.Template, text string) error {
+	if strings.Count(text, "{{") > maxActions {
+		return &positionError{name: t.Name(), msg: errors.Errorf("more than %d actions in one template", maxActions).Error()}
+	}
+	_, err := t.Parse(text)
+	return err
+}
+
+// The functions that instrument adds calls of.
+const (
+	funcEnter = "_renderEnter"
+	funcLeave = "_renderLeave"
+	funcTick  = "_renderTick"
+)
+
+// guardName is the name that positions of the added calls carry in errors.
+const guardName = "_render"
+
+// guard returns the node {{ fn }}. Nodes are only read once parsed.
+func guard(fn string) parse.Node {
+	t := template.Must(template.New(guardName).Funcs(guardFuncs).Parse("{{" + fn + "}}"))
+	return t.Root.Nodes[0]
+}
+
+var (
+	noGuard    = func() string { return "" }
+	guardFuncs = template.FuncMap{funcEnter: noGuard, funcLeave: noGuard, funcTick: noGuard}
+	guardEnter = guard(funcEnter)
+	guardLeave = guard(funcLeave)
+	guardTick  = guard(funcTick)
+)
+
+// A walker goes through a parsed template once. It adds calls by which an
+// execution counts its depth and notices that it was cancelled: one when a
+// template is entered, one when it is left, and one in each turn of a loop. They
+// print nothing. A template that is empty stays so, because text/template lets
+// an empty definition not replace another one.
+type walker struct {
+	uses    *uses
+	depth   int
+	tooDeep bool
+}
+
+func (w *walker) tree(t *parse.Tree) {
+	if t == nil || t.Root == nil || parse.IsEmptyTree(t.Root) {
+		return
+	}
+	w.node(t.Root)
+	t.Root.Nodes = slices.Concat([]parse.Node{guardEnter}, t.Root.Nodes, []parse.Node{guardLeave})
+}
+
+func (w *walker) list(l *parse.ListNode) {
+	if l == nil {
+		return
+	}
+	for _, n := range l.Nodes {
+		w.node(n)
+	}
+}
+
+func (w *walker) pipe(p *parse.PipeNode) {
+	if p == nil {
+		return
+	}
+	for _, c := range p.Cmds {
+		w.node(c)
+	}
+}
+
+func (w *walker) branch(b *parse.BranchNode) {
+	w.pipe(b.Pipe)
+	w.list(b.List)
+	w.list(b.ElseList)
+}
+
+func (w *walker) node(n parse.Node) {
+	w.depth++
+	defer func() { w.depth-- }()
+	if w.depth > maxNodeDepth {
+		w.tooDeep = true
+		return
+	}
+
+	switch n := n.(type) {
+	case *parse.ListNode:
+		w.list(n)
+	case *parse.ActionNode:
+		w.pipe(n.Pipe)
+	case *parse.TemplateNode:
+		w.pipe(n.Pipe)
+	case *parse.IfNode:
+		w.branch(&n.BranchNode)
+	case *parse.WithNode:
+		w.branch(&n.BranchNode)
+	case *parse.RangeNode:
+		w.branch(&n.BranchNode)
+		n.List.Nodes = slices.Concat([]parse.Node{guardTick}, n.List.Nodes)
+	case *parse.PipeNode:
+		w.pipe(n)
+	case *parse.CommandNode:
+		for _, a := range n.Args {
+			w.node(a)
+		}
+	case *parse.ChainNode:
+		w.node(n.Node)
+		w.fields(n.Field)
+	case *parse.FieldNode:
+		w.fields(n.Ident)
+	case *parse.VariableNode:
+		w.fields(n.Ident)
+	case *parse.IdentifierNode:
+		w.uses.impure = w.uses.impure || slices.Contains(impureFuncs, n.Ident)
+		w.uses.tpl = w.uses.tpl || n.Ident == "tpl"
+	}
+}
+
+func (w *walker) fields(names []string) {
+	w.uses.apiVersions = w.uses.apiVersions || slices.Contains(names, "APIVersions")
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package target
+
+import (
+	"context"
+	"net/http"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/target/hub"
+)
+
+// A watchClient lists and watches what the hub asks for: metadata as protobuf, whole objects as JSON.
+type watchClient struct {
+	objects  dynamic.Interface
+	metadata metadata.Interface
+}
+
+var _ hub.Client = &watchClient{}
+
+func newWatchClient(rc *rest.Config, client *http.Client) (*watchClient, error) {
+	o, err := dynamic.NewForConfigAndClient(rc, client)
+	if err != nil {
+		return nil, err
+	}
+	m, err := metadata.NewForConfigAndClient(rc, client)
+	if err != nil {
+		return nil, err
+	}
+	return &watchClient{objects: o, metadata: m}, nil
+}
+
+// List objects of all namespaces.
+func (c *watchClient) List(ctx context.Context, r hub.Resource, o metav1.ListOptions) (runtime.Object, error) {
+	if r.MetadataOnly {
+		return c.metadata.Resource(r.GroupVersionResource).List(ctx, o)
+	}
+	return c.objects.Resource(r.GroupVersionResource).List(ctx, o)
+}
+
+// Watch objects of all namespaces.
+func (c *watchClient) Watch(ctx context.Context, r hub.Resource, o metav1.ListOptions) (watch.Interface, error) {
+	if r.MetadataOnly {
+		return c.metadata.Resource(r.GroupVersionResource).Watch(ctx, o)
+	}
+	return c.objects.Resource(r.GroupVersionResource).Watch(ctx, o)
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package target
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/target/hub"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/mapper"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+)
+
+// How long answers about the whole cluster are believed.
+const (
+	versionFor  = time.Hour
+	versionsFor = time.Minute
+)
+
+// A Cluster is the connection to one target cluster. All its clients share one transport.
+type Cluster struct {
+	config    *rest.Config
+	transport *transport.Transport
+	rest      *rest.RESTClient
+	discovery *discovery.DiscoveryClient
+	mapper    *mapper.Mapper
+	hub       *hub.Hub
+	cancel    context.CancelFunc
+
+	version  *remembered[string]
+	versions *remembered[[]string]
+}
+
+var _ manifest.Cluster = &Cluster{}
+
+type clusterOptions struct {
+	transport transport.Options
+	builtin   mapper.Table
+	change    hub.ChangeFunc
+	log       logging.Logger
+	// cancel what the identity does.
+	cancel context.CancelFunc
+}
+
+func newCluster(rc *rest.Config, o clusterOptions) (*Cluster, error) {
+	t, err := transport.New(rc, o.transport)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot connect with these credentials")
+	}
+	c := &Cluster{
+		transport: t, cancel: o.cancel, config: shared(rc, t),
+		version: newRemembered[string](), versions: newRemembered[[]string](),
+	}
+	client := &http.Client{Transport: t}
+	if c.rest, err = restClient(c.config, client); err != nil {
+		return nil, errors.Wrap(err, "cannot make a client")
+	}
+	if c.discovery, err = discovery.NewDiscoveryClientForConfigAndClient(c.config, client); err != nil {
+		return nil, errors.Wrap(err, "cannot make a client")
+	}
+	watcher, err := newWatchClient(c.config, client)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot make a client")
+	}
+	c.mapper = mapper.New(c.get, o.builtin)
+	options := []hub.Option{hub.WithLogger(o.log)}
+	if o.change != nil {
+		options = append(options, hub.WithChange(o.change))
+	}
+	c.hub = hub.New(watcher, c.mapper.Mapping, options...)
+	return c, nil
+}
+
+// shared is a REST config for any number of clients, which send their requests through a transport that has the
+// credentials.
+func shared(rc *rest.Config, t *transport.Transport) *rest.Config {
+	return &rest.Config{
+		Host:           t.URL(),
+		Transport:      t,
+		QPS:            -1,
+		UserAgent:      rc.UserAgent,
+		WarningHandler: rest.NoWarnings{},
+	}
+}
+
+// restClient for any path. Its codec knows nothing but the answers that API servers give to all: above all, Status.
+func restClient(rc *rest.Config, client *http.Client) (*rest.RESTClient, error) {
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	rc = rest.CopyConfig(rc)
+	rc.APIPath = "/"
+	rc.GroupVersion = &schema.GroupVersion{}
+	rc.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+	rc.ContentType = runtime.ContentTypeJSON
+	return rest.RESTClientForConfigAndClient(rc, client)
+}
+
+// Host is scheme, host and port of the API server.
+func (c *Cluster) Host() string { return c.transport.Host() }
+
+// Refused says whether the API server's last answer was that the credentials are not valid.
+func (c *Cluster) Refused() bool { return c.transport.Refused() }
+
+// REST client for absolute paths.
+func (c *Cluster) REST() rest.Interface { return c.rest }
+
+// Config for other clients. It shares the connection and holds no credentials.
+func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.config) }
+
+// Watch tells what is known without a request.
+func (c *Cluster) Watch() manifest.Watch { return c.hub }
+
+// Mapping of a kind.
+func (c *Cluster) Mapping(ctx context.Context, gvk schema.GroupVersionKind) (manifest.Mapping, error) {
+	return c.mapper.Mapping(ctx, gvk)
+}
+
+// Learn the mapping of a kind.
+func (c *Cluster) Learn(gvk schema.GroupVersionKind, m manifest.Mapping) { c.mapper.Learn(gvk, m) }
+
+// Version of the cluster, asked for once an hour at most.
+func (c *Cluster) Version(ctx context.Context) (string, error) {
+	return c.version.get(ctx, versionFor, func(ctx context.Context) (string, error) {
+		data, err := c.get(ctx, "/version")
+		if err != nil {
+			return "", errors.Wrap(err, "cannot get the version of the cluster")
+		}
+		info := &version.Info{}
+		if err := json.Unmarshal(data, info); err != nil || info.GitVersion == "" {
+			return "", errors.New("cannot get the version of the cluster: the answer holds none")
+		}
+		return info.GitVersion, nil
+	})
+}
+
+// APIVersions that the cluster serves, sorted, as group/version and group/version/Kind. They are asked for once a minute
+// at most. Groups whose server does not answer are left out.
+func (c *Cluster) APIVersions(ctx context.Context) ([]string, error) {
+	return c.versions.get(ctx, versionsFor, func(ctx context.Context) ([]string, error) {
+		groups, lists, err := c.discovery.ServerGroupsAndResourcesWithContext(ctx)
+		if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
+			return nil, errors.Wrap(err, "cannot get the API versions of the cluster")
+		}
+		var all []string
+		for _, g := range groups {
+			for _, v := range g.Versions {
+				all = append(all, v.GroupVersion)
+			}
+		}
+		for _, l := range lists {
+			for _, r := range l.APIResources {
+				all = append(all, l.GroupVersion+"/"+r.Kind)
+			}
+		}
+		slices.Sort(all)
+		return slices.Compact(all), nil
+	})
+}
+
+func (c *Cluster) get(ctx context.Context, path string) ([]byte, error) {
+	r := c.rest.Get().AbsPath(path).Do(ctx)
+	// Raw would return an error that knows less of the server's answer.
+	if err := r.Error(); err != nil {
+		return nil, err
+	}
+	return r.Raw()
+}
+
+// close the connection. Watches end first, as they would reconnect.
+func (c *Cluster) close() {
+	c.hub.Close()
+	c.transport.Close()
+	c.cancel()
+}
+
+// remembered is a value that is asked for once in a while, and by one caller at a time.
+type remembered[T any] struct {
+	// asking is held by who reads or writes the value. Unlike a mutex, waiting for it ends with a context.
+	asking chan struct{}
+	value  T
+	asked  time.Time
+}
+
+func newRemembered[T any]() *remembered[T] {
+	return &remembered[T]{asking: make(chan struct{}, 1)}
+}
+
+func (r *remembered[T]) get(ctx context.Context, ttl time.Duration, ask func(context.Context) (T, error)) (T, error) {
+	select {
+	case r.asking <- struct{}{}:
+		defer func() { <-r.asking }()
+	case <-ctx.Done():
+		return *new(T), ctx.Err()
+	}
+	if !r.asked.IsZero() && time.Since(r.asked) < ttl {
+		return r.value, nil
+	}
+	v, err := ask(ctx)
+	if err == nil {
+		r.value, r.asked = v, time.Now()
+	}
+	return v, err
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package target
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"io"
+	"os"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/kubeconfig"
+)
+
+// A Policy says what provider configs may do. The zero value is the strictest.
+type Policy struct {
+	// AllowExec permits exec and auth-provider in kubeconfigs, which run code of the provider's image.
+	AllowExec bool
+	// AllowFiles permits kubeconfigs and identities to name files of the provider.
+	AllowFiles bool
+	// AllowTenantIdentity permits namespaced provider configs to use what belongs to the provider: its identity, files
+	// and environment.
+	AllowTenantIdentity bool
+}
+
+// A SecretReader reads the data of Secrets of the control plane. Its error for one that does not exist is that of
+// k8s.io/apimachinery/pkg/api/errors.
+type SecretReader interface {
+	Get(ctx context.Context, namespace, name string) (map[string][]byte, error)
+}
+
+// A Resolver reads credentials.
+type Resolver struct {
+	secrets SecretReader
+	policy  Policy
+	getenv  func(string) string
+}
+
+// NewResolver returns a resolver.
+func NewResolver(s SecretReader, p Policy) *Resolver {
+	return &Resolver{secrets: s, policy: p, getenv: os.Getenv}
+}
+
+// Credentials of a target cluster, resolved. They print as their digest.
+type Credentials struct {
+	// Digest is equal for equal credentials, and tells nothing of them.
+	Digest string
+
+	// injected credentials are those of the provider; kubeconfig is nil then.
+	injected   bool
+	kubeconfig []byte
+	identity   *identity
+	policy     Policy
+}
+
+// String hides the credentials.
+func (c Credentials) String() string { return "credentials " + c.Digest }
+
+// GoString hides the credentials.
+func (c Credentials) GoString() string { return c.String() }
+
+// Resolve the credentials of a provider config. The namespace is that of the provider config, and empty for one of the
+// whole cluster. Errors name the field, and a Secret and its key, never a value.
+func (r *Resolver) Resolve(ctx context.Context, namespace string, spec v1alpha1.ProviderConfigSpec) (Credentials, error) {
+	c := Credentials{policy: r.policy}
+	id, err := r.identity(ctx, namespace, spec.Identity)
+	if err != nil {
+		return Credentials{}, err
+	}
+	c.identity = id
+	switch spec.Credentials.Source {
+	case v1alpha1.CredentialsSourceNone:
+		return Credentials{}, errors.New("spec.credentials: source None names no cluster; " +
+			"use Secret with a kubeconfig, or InjectedIdentity for the cluster of the provider")
+	case v1alpha1.CredentialsSourceInjectedIdentity:
+		if err := r.allowed(namespace, spec.Credentials.Source); err != nil {
+			return Credentials{}, errors.Wrap(err, "spec.credentials")
+		}
+		c.injected = true
+	default:
+		data, err := r.read(ctx, namespace, spec.Credentials)
+		if err != nil {
+			return Credentials{}, errors.Wrap(err, "spec.credentials")
+		}
+		c.kubeconfig = data
+	}
+	c.Digest = digest(c)
+	return c, nil
+}
+
+func (r *Resolver) identity(ctx context.Context, namespace string, spec *v1alpha1.Identity) (*identity, error) {
+	if spec == nil {
+		return nil, nil //nolint:nilnil // No identity is the usual case, and no error.
+	}
+	id := &identity{kind: spec.Type}
+	switch spec.Source {
+	case v1alpha1.CredentialsSourceNone:
+		return nil, errors.New("spec.identity: source None holds no credentials")
+	case v1alpha1.CredentialsSourceInjectedIdentity:
+		if err := r.allowed(namespace, spec.Source); err != nil {
+			return nil, errors.Wrap(err, "spec.identity")
+		}
+		id.injected = true
+	default:
+		data, err := r.read(ctx, namespace, spec.Credentials)
+		if err != nil {
+			return nil, errors.Wrap(err, "spec.identity")
+		}
+		id.data = data
+	}
+	return id, errors.Wrap(id.check(namespace != "", r.policy), "spec.identity")
+}
+
+// allowed says whether a provider config may use what belongs to the provider.
+func (r *Resolver) allowed(namespace string, source v1alpha1.CredentialsSource) error {
+	if namespace == "" || r.policy.AllowTenantIdentity {
+		return nil
+	}
+	return errors.Errorf("source %s would lend the rights of the provider to namespace %q; "+
+		"use source Secret, a ClusterProviderConfig, or start the provider with --allow-tenant-identity", source, namespace)
+}
+
+func (r *Resolver) read(ctx context.Context, namespace string, c v1alpha1.Credentials) ([]byte, error) {
+	if c.Source == v1alpha1.CredentialsSourceSecret {
+		return r.secret(ctx, namespace, c.SecretRef)
+	}
+	if err := r.allowed(namespace, c.Source); err != nil {
+		return nil, err
+	}
+	switch {
+	case c.Source == v1alpha1.CredentialsSourceEnvironment && c.Env != nil:
+		if v := r.getenv(c.Env.Name); v != "" {
+			return []byte(v), nil
+		}
+		return nil, errors.Errorf("environment variable %q of the provider is empty", c.Env.Name)
+	case c.Source == v1alpha1.CredentialsSourceFilesystem && c.Fs != nil:
+		return readFile(c.Fs.Path)
+	}
+	return nil, errors.Errorf("source %q is unknown, or env or fs is not set", c.Source)
+}
+
+func (r *Resolver) secret(ctx context.Context, namespace string, ref *v1alpha1.SecretKeySelector) ([]byte, error) {
+	if ref == nil {
+		return nil, errors.New("source Secret needs secretRef")
+	}
+	in, err := secretNamespace(namespace, ref.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	data, err := r.secrets.Get(ctx, in, ref.Name)
+	if kerrors.IsNotFound(err) {
+		return nil, errors.Errorf("there is no secret %q in namespace %q", ref.Name, in)
+	}
+	if err != nil {
+		return nil, errors.Wrapf(err, "cannot read secret %q in namespace %q", ref.Name, in)
+	}
+	value, ok := data[ref.Key]
+	if !ok {
+		return nil, errors.Errorf("secret %q in namespace %q has no key %q", ref.Name, in, ref.Key)
+	}
+	if len(value) == 0 {
+		return nil, errors.Errorf("key %q of secret %q in namespace %q is empty", ref.Key, ref.Name, in)
+	}
+	return value, nil
+}
+
+// secretNamespace that a provider config may read: its own, or any if it belongs to no namespace.
+func secretNamespace(own, ref string) (string, error) {
+	if own == "" && ref == "" {
+		return "", errors.New("secretRef.namespace is required in a ClusterProviderConfig")
+	}
+	if own == "" {
+		return ref, nil
+	}
+	if ref != "" && ref != own {
+		return "", errors.Errorf("secretRef.namespace is %q, but a ProviderConfig reads secrets of its own namespace %q only", ref, own)
+	}
+	return own, nil
+}
+
+// readFile reads no more than a kubeconfig may have, as the path may be that of a device.
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path) //nolint:gosec // The administrator named it.
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot read a file of the provider")
+	}
+	defer f.Close() //nolint:errcheck // It was only read.
+	data, err := io.ReadAll(io.LimitReader(f, kubeconfig.MaxBytes+1))
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot read a file of the provider")
+	}
+	if len(data) > kubeconfig.MaxBytes {
+		return nil, errors.Errorf("file %q of the provider has more than %d bytes", path, kubeconfig.MaxBytes)
+	}
+	return data, nil
+}
+
+// digest of credentials. Each part is preceded by its length, so that none can pass for another.
+func digest(c Credentials) string {
+	h := sha256.New()
+	part := func(b []byte) {
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(b))))
+		h.Write(b)
+	}
+	source := func(injected bool, data []byte) {
+		if injected {
+			part([]byte("injected"))
+			return
+		}
+		part([]byte("data"))
+		part(data)
+	}
+	source(c.injected, c.kubeconfig)
+	if c.identity != nil {
+		part([]byte(c.identity.kind))
+		source(c.identity.injected, c.identity.data)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package target
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/crossplane-contrib/provider-kubernetes/pkg/kube/client/aws"
+	"github.com/crossplane-contrib/provider-kubernetes/pkg/kube/client/azure"
+	"github.com/crossplane-contrib/provider-kubernetes/pkg/kube/client/gke"
+	"github.com/crossplane-contrib/provider-kubernetes/pkg/kube/client/token"
+	"github.com/crossplane-contrib/provider-kubernetes/pkg/kube/client/upbound"
+	kconfig "github.com/crossplane-contrib/provider-kubernetes/pkg/kube/config"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+// An identity authenticates in place of the user of a kubeconfig.
+type identity struct {
+	kind v1alpha1.IdentityType
+	// injected identities are those of the provider; data is nil then.
+	injected bool
+	data     []byte
+}
+
+// check whether an identity may be used, before any of its files is read or any server asked.
+func (i *identity) check(tenant bool, p Policy) error {
+	switch i.kind {
+	case v1alpha1.IdentityTypeGoogleApplicationCredentials:
+		return i.checkGoogle(p)
+	case v1alpha1.IdentityTypeAzureServicePrincipalCredentials, v1alpha1.IdentityTypeAzureWorkloadIdentityCredentials:
+		return i.checkAzure(tenant, p)
+	case v1alpha1.IdentityTypeUpboundTokens:
+		return i.needsData()
+	case v1alpha1.IdentityTypeAWSWebIdentityCredentials:
+		if !i.injected {
+			return errors.Errorf("type %s knows source InjectedIdentity only", i.kind)
+		}
+		return nil
+	}
+	return errors.Errorf("type %q is unknown", i.kind)
+}
+
+func (i *identity) needsData() error {
+	if i.injected {
+		return errors.Errorf("type %s does not know source InjectedIdentity", i.kind)
+	}
+	return nil
+}
+
+// checkGoogle credentials. Google's library reads the files, and asks the servers, that federated credentials name.
+func (i *identity) checkGoogle(p Policy) error {
+	var key struct {
+		Type string `json:"type"`
+	}
+	if i.injected || p.AllowFiles || json.Unmarshal(i.data, &key) != nil {
+		return nil
+	}
+	switch key.Type {
+	case "service_account", "authorized_user":
+		return nil
+	}
+	return errors.New("only Google credentials of type service_account and authorized_user are accepted, as others may name files " +
+		"of the provider; start it with --allow-kubeconfig-files to accept all")
+}
+
+// checkAzure credentials. A certificate and a federated token are files of the provider, and the token is its own.
+func (i *identity) checkAzure(tenant bool, p Policy) error {
+	if err := i.needsData(); err != nil {
+		return err
+	}
+	key := map[string]string{}
+	if err := json.Unmarshal(i.data, &key); err != nil {
+		return errors.New("the credentials are not a JSON object of texts")
+	}
+	if i.kind == v1alpha1.IdentityTypeAzureWorkloadIdentityCredentials {
+		if tenant && !p.AllowTenantIdentity {
+			return errors.Errorf("type %s would lend the identity of the provider to a namespace; "+
+				"use a ClusterProviderConfig, or start the provider with --allow-tenant-identity", i.kind)
+		}
+		if !p.AllowFiles && key[azure.CredentialsKeyFederatedTokenFile] != "" {
+			return refusedFile(azure.CredentialsKeyFederatedTokenFile)
+		}
+	}
+	if !p.AllowFiles && key[azure.CredentialsKeyClientCert] != "" {
+		return refusedFile(azure.CredentialsKeyClientCert)
+	}
+	return nil
+}
+
+func refusedFile(field string) error {
+	return errors.Errorf("%s is refused, as it names a file of the provider; start it with --allow-kubeconfig-files to accept it", field)
+}
+
+// wrap a REST config so that requests carry the tokens of the identity. The context must live as long as the config is
+// used. What identities take from exec is no longer needed then, and is removed.
+func (i *identity) wrap(ctx context.Context, rc *rest.Config, cluster string) error {
+	var err error
+	switch i.kind {
+	case v1alpha1.IdentityTypeGoogleApplicationCredentials:
+		err = gke.WrapRESTConfig(ctx, rc, i.data, gke.DefaultScopes...)
+	case v1alpha1.IdentityTypeAzureServicePrincipalCredentials, v1alpha1.IdentityTypeAzureWorkloadIdentityCredentials:
+		err = azure.WrapRESTConfig(ctx, rc, i.data, kconfig.IdentityType(i.kind))
+	case v1alpha1.IdentityTypeUpboundTokens:
+		// The store knows a source of tokens by the static token alone, and not by the organization, so it is not shared.
+		err = upbound.WrapRESTConfig(ctx, rc, strings.TrimSpace(string(i.data)), token.NewReuseSourceStore())
+	case v1alpha1.IdentityTypeAWSWebIdentityCredentials:
+		err = aws.WrapRESTConfig(ctx, rc, cluster)
+	default:
+		err = errors.New("the type is unknown")
+	}
+	rc.ExecProvider, rc.AuthProvider = nil, nil
+	return errors.Wrapf(err, "identity %s", i.kind)
+}

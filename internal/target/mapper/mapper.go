@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mapper
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+)
+
+// How long answers of the cluster are believed.
+const (
+	foundFor   = 10 * time.Minute
+	missingFor = 5 * time.Second
+)
+
+// A GetFunc answers a GET request to an absolute path. Its errors are those of k8s.io/apimachinery/pkg/api/errors.
+type GetFunc func(ctx context.Context, path string) ([]byte, error)
+
+// A Table is the part of the mapping that all clusters share.
+type Table map[schema.GroupVersionKind]manifest.Mapping
+
+// A Mapper maps the kinds of one cluster. It is safe for concurrent use.
+type Mapper struct {
+	get     GetFunc
+	builtin Table
+	now     func() time.Time
+
+	mu       sync.Mutex
+	learned  map[schema.GroupVersionKind]manifest.Mapping
+	versions map[schema.GroupVersion]*version
+}
+
+// A version is what the cluster said of a group version.
+type version struct {
+	// asking is held while the cluster is asked, so that it is asked once.
+	asking chan struct{}
+	// kinds, and when they were asked for, are guarded by the mutex of the mapper.
+	kinds map[string]manifest.Mapping
+	asked time.Time
+}
+
+// New mapper. The table is not changed, and may be shared.
+func New(get GetFunc, builtin Table) *Mapper {
+	return &Mapper{
+		get:      get,
+		builtin:  builtin,
+		now:      time.Now,
+		learned:  map[schema.GroupVersionKind]manifest.Mapping{},
+		versions: map[schema.GroupVersion]*version{},
+	}
+}
+
+// Learn a mapping, for example of a definition that is being installed.
+func (m *Mapper) Learn(gvk schema.GroupVersionKind, mapping manifest.Mapping) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.learned[gvk] = mapping
+}
+
+// Mapping of a kind. It sends one request if the kind is neither built in nor learned, nor its group version was asked
+// for lately. A kind that the cluster does not serve is a *manifest.NoKindError.
+func (m *Mapper) Mapping(ctx context.Context, gvk schema.GroupVersionKind) (manifest.Mapping, error) {
+	if found, ok := m.builtin[gvk]; ok {
+		return found, nil
+	}
+	v := m.version(gvk.GroupVersion())
+	if found, err := m.known(gvk, v); err == nil || isNoKind(err) {
+		return found, err
+	}
+	select {
+	case v.asking <- struct{}{}:
+		defer func() { <-v.asking }()
+	case <-ctx.Done():
+		return manifest.Mapping{}, errors.Wrapf(ctx.Err(), "waiting for the kinds of %s", gvk.GroupVersion())
+	}
+	if found, err := m.known(gvk, v); err == nil || isNoKind(err) {
+		return found, err
+	}
+	kinds, err := m.discover(ctx, gvk.GroupVersion())
+	if err != nil {
+		return manifest.Mapping{}, errors.Wrapf(err, "cannot ask the cluster for the kinds of %s", gvk.GroupVersion())
+	}
+	m.mu.Lock()
+	v.kinds, v.asked = kinds, m.now()
+	m.mu.Unlock()
+	return m.known(gvk, v)
+}
+
+// version that is known, or a new one.
+func (m *Mapper) version(gv schema.GroupVersion) *version {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v := m.versions[gv]
+	if v == nil {
+		m.tidy()
+		v = &version{asking: make(chan struct{}, 1)}
+		m.versions[gv] = v
+	}
+	return v
+}
+
+// tidy forgets answers that are no longer believed. Modules may name any number of versions that do not exist. The
+// mutex is held.
+func (m *Mapper) tidy() {
+	for gv, v := range m.versions {
+		if age := m.now().Sub(v.asked); age > foundFor || (len(v.kinds) == 0 && age > missingFor) {
+			delete(m.versions, gv)
+		}
+	}
+}
+
+// errUnknown says that the cluster has to be asked.
+var errUnknown = errors.New("not known yet")
+
+// known answers without asking, or fails with errUnknown.
+func (m *Mapper) known(gvk schema.GroupVersionKind, v *version) (manifest.Mapping, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if found, ok := m.learned[gvk]; ok {
+		return found, nil
+	}
+	age := m.now().Sub(v.asked)
+	found, ok := v.kinds[gvk.Kind]
+	if ok && age < foundFor {
+		return found, nil
+	}
+	if !ok && age < missingFor {
+		return manifest.Mapping{}, &manifest.NoKindError{GVK: gvk}
+	}
+	return manifest.Mapping{}, errUnknown
+}
+
+func isNoKind(err error) bool {
+	e := (*manifest.NoKindError)(nil)
+	return errors.As(err, &e)
+}
+
+func (m *Mapper) discover(ctx context.Context, gv schema.GroupVersion) (map[string]manifest.Mapping, error) {
+	path := "/apis/" + gv.Group + "/" + gv.Version
+	if gv.Group == "" {
+		path = "/api/" + gv.Version
+	}
+	data, err := m.get(ctx, path)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	list := &metav1.APIResourceList{}
+	if err := json.Unmarshal(data, list); err != nil {
+		return nil, errors.New("the answer is not a list of API resources")
+	}
+	kinds := map[string]manifest.Mapping{}
+	for _, r := range list.APIResources {
+		if strings.Contains(r.Name, "/") || r.Name == "" {
+			continue
+		}
+		kinds[r.Kind] = manifest.Mapping{Resource: r.Name, Namespaced: r.Namespaced}
+	}
+	return kinds, nil
+}

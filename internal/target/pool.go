@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package target
+
+import (
+	"context"
+	"sync"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/target/hub"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/kubeconfig"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/mapper"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
+)
+
+// A Pool holds a connection for each set of credentials that is in use. It is safe for concurrent use.
+type Pool struct {
+	local     *rest.Config
+	userAgent string
+	change    hub.ChangeFunc
+	request   transport.CountFunc
+	limits    transport.Limits
+	metrics   *Metrics
+	log       logging.Logger
+	builtin   mapper.Table
+
+	// closing counts the clusters that are being closed.
+	closing sync.WaitGroup
+
+	// mu guards what is below. It is never held while a connection is made or closed.
+	mu       sync.Mutex
+	clusters map[string]*entry
+	users    map[string]string // User to digest.
+	closed   bool
+}
+
+// An entry is a cluster and how many use it.
+type entry struct {
+	cluster *Cluster
+	users   int
+}
+
+// An Option of a pool.
+type Option func(*Pool)
+
+// WithLocal sets what InjectedIdentity means: the REST config of the provider. Without it, InjectedIdentity is an error.
+func WithLocal(rc *rest.Config) Option {
+	return func(p *Pool) { p.local = rc }
+}
+
+// WithUserAgent sets how the provider calls itself. Default is the name of the program and its platform.
+func WithUserAgent(s string) Option {
+	return func(p *Pool) { p.userAgent = s }
+}
+
+// WithOnChange has f called when others change objects of ours, in any cluster. See hub.ChangeFunc.
+func WithOnChange(f hub.ChangeFunc) Option {
+	return func(p *Pool) { p.change = f }
+}
+
+// WithOnRequest has f called for each request that was sent, in any cluster.
+func WithOnRequest(f transport.CountFunc) Option {
+	return func(p *Pool) { p.request = f }
+}
+
+// WithLimits bounds single requests. The default is that of transport.Limits.
+func WithLimits(l transport.Limits) Option {
+	return func(p *Pool) { p.limits = l }
+}
+
+// WithMetrics counts connections and requests.
+func WithMetrics(m *Metrics) Option {
+	return func(p *Pool) { p.metrics = m }
+}
+
+// WithLogger logs connections that come and go, and failing watches, at debug level.
+func WithLogger(l logging.Logger) Option {
+	return func(p *Pool) { p.log = l }
+}
+
+// NewPool returns a pool without connections.
+func NewPool(o ...Option) *Pool {
+	p := &Pool{
+		metrics:  NewMetrics(),
+		log:      logging.NewNopLogger(),
+		builtin:  mapper.Builtin(),
+		clusters: map[string]*entry{},
+		users:    map[string]string{},
+	}
+	for _, f := range o {
+		f(p)
+	}
+	return p
+}
+
+// Get the cluster of some credentials for a user, which is any name that tells managed resources apart. A user has one
+// cluster: if it comes with other credentials than before, it leaves the old one. A cluster that nobody uses is closed.
+// Get sends no request to the cluster; only identities that the provider is given by its environment may ask for it.
+func (p *Pool) Get(_ context.Context, user string, c Credentials) (*Cluster, error) {
+	if cluster, err := p.join(user, c.Digest, nil); cluster != nil || err != nil {
+		return cluster, err
+	}
+	fresh, err := p.connect(c)
+	if err != nil {
+		return nil, err
+	}
+	cluster, err := p.join(user, c.Digest, fresh)
+	if cluster != fresh {
+		// Somebody was faster, or the pool is closed.
+		fresh.close()
+	}
+	return cluster, err
+}
+
+// Forget a user.
+func (p *Pool) Forget(user string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.leave(user)
+}
+
+// Close all clusters, and wait until nothing of them runs.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	p.closed = true
+	for user := range p.users {
+		p.leave(user)
+	}
+	p.mu.Unlock()
+	p.closing.Wait()
+}
+
+// join the cluster of a digest: that which is there, or a fresh one, which may be nil.
+func (p *Pool) join(user, digest string, fresh *Cluster) (*Cluster, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, errors.New("the provider is stopping")
+	}
+	e := p.clusters[digest]
+	if e == nil && fresh == nil {
+		return nil, nil //nolint:nilnil // Neither is an error: the caller connects.
+	}
+	if e == nil {
+		e = &entry{cluster: fresh}
+		p.clusters[digest] = e
+		p.metrics.connections.Inc()
+		p.log.Debug("Connecting to a cluster", "host", fresh.Host())
+	}
+	if p.users[user] == digest {
+		return e.cluster, nil
+	}
+	p.leave(user)
+	p.users[user] = digest
+	e.users++
+	return e.cluster, nil
+}
+
+// leave the cluster that a user has, if any. The lock is held.
+func (p *Pool) leave(user string) {
+	digest, ok := p.users[user]
+	if !ok {
+		return
+	}
+	delete(p.users, user)
+	e := p.clusters[digest]
+	e.users--
+	if e.users > 0 {
+		return
+	}
+	delete(p.clusters, digest)
+	p.metrics.connections.Dec()
+	p.log.Debug("Closing the connection to a cluster", "host", e.cluster.Host())
+	p.closing.Go(e.cluster.close)
+}
+
+// connect makes a cluster. Nothing is sent.
+func (p *Pool) connect(c Credentials) (*Cluster, error) {
+	rc, name, err := p.restConfig(c)
+	if err != nil {
+		return nil, err
+	}
+	if p.userAgent != "" {
+		rc.UserAgent = p.userAgent
+	}
+	// Identities keep the context to ask for tokens.
+	ctx, cancel := context.WithCancel(context.Background())
+	if c.identity != nil {
+		if err := c.identity.wrap(ctx, rc, name); err != nil {
+			cancel()
+			return nil, err
+		}
+	}
+	cluster, err := newCluster(rc, clusterOptions{
+		transport: transport.Options{Limits: p.limits, Count: p.count},
+		builtin:   p.builtin,
+		change:    p.change,
+		log:       p.log,
+		cancel:    cancel,
+	})
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	return cluster, nil
+}
+
+func (p *Pool) restConfig(c Credentials) (*rest.Config, string, error) {
+	if !c.injected {
+		k, err := kubeconfig.Parse(c.kubeconfig, kubeconfig.Options{
+			AllowExec:  c.policy.AllowExec,
+			AllowFiles: c.policy.AllowFiles,
+			Identity:   c.identity != nil,
+		})
+		if err != nil {
+			return nil, "", err
+		}
+		return k.Config, k.Cluster, nil
+	}
+	if p.local == nil {
+		return nil, "", errors.New("source InjectedIdentity is not available in this process")
+	}
+	return rest.CopyConfig(p.local), "", nil
+}
+
+func (p *Pool) count(verb string, code int, watch bool) {
+	p.metrics.count(verb, code)
+	if p.request != nil {
+		p.request(verb, code, watch)
+	}
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+
+	"golang.org/x/oauth2"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// ErrClosed is the error of requests over a transport that was closed.
+var ErrClosed = errors.New("the connection to the API server was closed, because its credentials are no longer used")
+
+// errRedirect and errTooLarge are what the guard refuses.
+var (
+	errRedirect = errors.New("it redirects elsewhere, which is refused")
+	errTooLarge = errors.New("its answer is larger than is read")
+	errBlocked  = errors.New("its address is link-local, which is refused")
+)
+
+// An UnreachableError says why a request got no answer from the API server. It does not unwrap: what is below is worded
+// differently each time, and client-go would wait and retry by itself where it recognises a refused connection.
+type UnreachableError struct {
+	// Host is scheme, host and port of the server.
+	Host string
+	// Reason in plain words, for example "connection refused".
+	Reason string
+	// Down is true if there is no use in trying again at once.
+	Down bool
+}
+
+// Error is one line that is equal for equal failures.
+func (e *UnreachableError) Error() string {
+	return "API server " + e.Host + ": " + e.Reason
+}
+
+// Explain puts an error of a request to the API server into one line for a condition. Errors that it does not know, it
+// returns as they are.
+func Explain(err error) error {
+	if u := (*UnreachableError)(nil); errors.As(err, &u) {
+		return u
+	}
+	if apierrors.IsUnauthorized(err) {
+		return errors.New("API server refuses the credentials (401 Unauthorized); check the user of the kubeconfig, or the identity")
+	}
+	if apierrors.IsForbidden(err) {
+		return errors.Wrap(err, "API server denies access (403 Forbidden)")
+	}
+	return err
+}
+
+// reason of a failed request, and whether the server is down for now.
+func reason(err error) (string, bool) {
+	for _, f := range []func(error) (string, bool){refused, certificate, handshake, name, timeout} {
+		if s, ok := f(err); ok {
+			return s, true
+		}
+	}
+	if errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
+		return "connection reset", false
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return "connection closed before the answer", false
+	}
+	if s := err.Error(); strings.Contains(s, "HTTP response to HTTPS client") {
+		return "it answers with HTTP where the URL says https", true
+	}
+	return innermost(err), false
+}
+
+func refused(err error) (string, bool) {
+	switch {
+	case errors.Is(err, errBlocked):
+		return errBlocked.Error(), true
+	case errors.Is(err, errRedirect):
+		return errRedirect.Error(), true
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return through(err) + "connection refused", true
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return through(err) + "no route to host", true
+	}
+	return "", false
+}
+
+// through says whether it is the proxy of the kubeconfig, or of the provider, that fails.
+func through(err error) string {
+	if op := (*net.OpError)(nil); errors.As(err, &op) && (op.Op == "proxyconnect" || op.Op == "socks connect") {
+		return "proxy: "
+	}
+	return ""
+}
+
+func certificate(err error) (string, bool) {
+	if e := (x509.UnknownAuthorityError{}); errors.As(err, &e) {
+		return "its certificate is signed by an unknown authority; check certificate-authority-data of the kubeconfig", true
+	}
+	if e := (x509.HostnameError{}); errors.As(err, &e) {
+		return "its certificate is for another host; check server and tls-server-name of the kubeconfig", true
+	}
+	if e := (x509.CertificateInvalidError{}); errors.As(err, &e) {
+		if e.Reason == x509.Expired {
+			return "its certificate has expired or is not yet valid", true
+		}
+		return "its certificate is not valid", true
+	}
+	if e := (*tls.CertificateVerificationError)(nil); errors.As(err, &e) {
+		return "its certificate cannot be verified", true
+	}
+	return "", false
+}
+
+func handshake(err error) (string, bool) {
+	if e := tls.AlertError(0); errors.As(err, &e) {
+		return "it refuses the TLS handshake (" + e.Error() + "); check the client certificate of the kubeconfig", true
+	}
+	if e := (tls.RecordHeaderError{}); errors.As(err, &e) {
+		return "it does not speak TLS", true
+	}
+	return "", false
+}
+
+func name(err error) (string, bool) {
+	e := (*net.DNSError)(nil)
+	if !errors.As(err, &e) {
+		return "", false
+	}
+	switch {
+	case e.IsNotFound:
+		return through(err) + "no such host", true
+	case e.IsTimeout:
+		return through(err) + "looking up the host timed out", true
+	}
+	return through(err) + "looking up the host failed", true
+}
+
+func timeout(err error) (string, bool) {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "timed out", true
+	}
+	if e := net.Error(nil); errors.As(err, &e) && e.Timeout() {
+		return through(err) + "timed out", true
+	}
+	// The error of a connection whose pings are no longer answered has no type.
+	if strings.Contains(err.Error(), "http2: client connection lost") {
+		return "connection lost", true
+	}
+	return "", false
+}
+
+// innermost text of an error, as the outer ones hold addresses.
+func innermost(err error) string {
+	for {
+		next := errors.Unwrap(err)
+		if next == nil {
+			return firstLine(err.Error())
+		}
+		err = next
+	}
+}
+
+// tokenReason of an identity that gave no token. What the token server says may hold anything.
+func tokenReason(err error) string {
+	const failed = "the identity gets no token: "
+	if e := (*oauth2.RetrieveError)(nil); errors.As(err, &e) && e.Response != nil {
+		return failed + "its server answers " + http.StatusText(e.Response.StatusCode)
+	}
+	if s, ok := reason(err); ok {
+		return failed + s
+	}
+	return failed + firstLine(err.Error())
+}
+
+func firstLine(s string) string {
+	const most = 200
+	if i := strings.IndexByte(s, '\n'); i >= 0 {
+		s = s[:i]
+	}
+	if len(s) > most {
+		s = s[:most] + "…"
+	}
+	return s
+}

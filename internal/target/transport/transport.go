@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport"
+	"k8s.io/client-go/util/connrotation"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// connectTime bounds dialing and the TLS handshake, each.
+const connectTime = 10 * time.Second
+
+// Options of a transport. The zero value is right.
+type Options struct {
+	Limits Limits
+	// Count is told of each request; optional.
+	Count CountFunc
+}
+
+// A Transport carries the requests to one API server, with its credentials. It is safe for concurrent use.
+type Transport struct {
+	next    http.RoundTripper
+	close   func()
+	host    string
+	url     string
+	breaker *breaker
+	closed  atomic.Bool
+	refused atomic.Bool
+}
+
+// New transport for a REST config. It connects when it is first used. Errors name what is wrong with the TLS or
+// authentication settings of the config.
+func New(rc *rest.Config, o Options) (*Transport, error) {
+	u, _, err := rest.DefaultServerUrlFor(rc)
+	if err != nil {
+		return nil, errors.New("the address of the API server is not a URL")
+	}
+	tc, err := rc.TransportConfig()
+	if err != nil {
+		return nil, errors.Wrap(err, "authentication")
+	}
+	base, closeAll, err := baseOf(rc, tc)
+	if err != nil {
+		return nil, err
+	}
+	host := u.Scheme + "://" + u.Host
+	next, err := transport.HTTPWrappersForConfig(tc, &guard{next: base, host: host, limits: o.Limits.withDefaults(), count: o.Count})
+	if err != nil {
+		return nil, errors.Wrap(err, "authentication")
+	}
+	return &Transport{next: next, close: closeAll, host: host, url: u.String(), breaker: newBreaker(time.Second, 30*time.Second)}, nil
+}
+
+// baseOf makes an http.Transport. That of client-go is shared by all who have the same TLS settings, and never closed.
+func baseOf(rc *rest.Config, tc *transport.Config) (http.RoundTripper, func(), error) {
+	if rc.Transport != nil {
+		return rc.Transport, func() {}, nil
+	}
+	tlsConfig, err := transport.TLSConfigFor(tc)
+	if err != nil {
+		return nil, nil, errors.Wrap(err, "TLS")
+	}
+	if tlsConfig == nil {
+		tlsConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	connections := connrotation.NewDialer(dial(tc))
+	t := &http.Transport{
+		Proxy:               proxy(rc),
+		DialContext:         connections.DialContext,
+		TLSClientConfig:     tlsConfig,
+		TLSHandshakeTimeout: connectTime,
+		MaxIdleConnsPerHost: 25,
+		IdleConnTimeout:     90 * time.Second,
+		DisableCompression:  rc.DisableCompression,
+		ForceAttemptHTTP2:   true,
+		// A connection on which nothing arrives, not even the answer to a ping, is given up. A watch would wait on it
+		// for ever.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
+	}
+	return t, func() { t.CloseIdleConnections(); connections.CloseAll() }, nil
+}
+
+func proxy(rc *rest.Config) func(*http.Request) (*url.URL, error) {
+	if rc.Proxy != nil {
+		return rc.Proxy
+	}
+	return http.ProxyFromEnvironment
+}
+
+func dial(tc *transport.Config) connrotation.DialFunc {
+	if tc.DialHolder != nil {
+		return tc.DialHolder.Dial
+	}
+	return (&net.Dialer{Timeout: connectTime, KeepAlive: 30 * time.Second, Control: refuseLinkLocal}).DialContext
+}
+
+// refuseLinkLocal addresses. No API server lives there, but the metadata servers of clouds do, which hand out the
+// credentials of the machine. The address is that after the lookup, so no name can hide it.
+func refuseLinkLocal(_, address string, _ syscall.RawConn) error {
+	a, err := netip.ParseAddrPort(address)
+	if err == nil && (a.Addr().Unmap().IsLinkLocalUnicast() || a.Addr().IsMulticast()) {
+		return errBlocked
+	}
+	return nil
+}
+
+// RoundTrip sends a request, unless the server is known to be down.
+func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if err := t.allow(); err != nil {
+		if req.Body != nil {
+			_ = req.Body.Close() //nolint:errcheck // It was not read.
+		}
+		return nil, err
+	}
+	resp, err := t.next.RoundTrip(req)
+	if err == nil {
+		t.breaker.succeeded()
+		t.refused.Store(resp.StatusCode == http.StatusUnauthorized)
+		return resp, nil
+	}
+	if errors.Is(err, context.Canceled) {
+		t.breaker.done()
+		return nil, err
+	}
+	u := (*UnreachableError)(nil)
+	if !errors.As(err, &u) {
+		u = &UnreachableError{Host: t.host, Reason: tokenReason(err), Down: true}
+	}
+	if u.Down {
+		t.breaker.failed(u)
+		return nil, u
+	}
+	t.breaker.done()
+	return nil, u
+}
+
+func (t *Transport) allow() error {
+	if t.closed.Load() {
+		return ErrClosed
+	}
+	return t.breaker.allow()
+}
+
+// Host is scheme, host and port of the server.
+func (t *Transport) Host() string { return t.host }
+
+// URL is the address of the server with its path, if it has one.
+func (t *Transport) URL() string { return t.url }
+
+// Refused says whether the last answer was that the credentials are not valid.
+func (t *Transport) Refused() bool {
+	return t.refused.Load()
+}
+
+// Close the connections. Requests fail from now on, new ones with ErrClosed.
+func (t *Transport) Close() {
+	t.closed.Store(true)
+	t.close()
+}

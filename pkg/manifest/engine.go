@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/utils/lru"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render"
+)
+
+// Defaults of an Engine.
+const (
+	// DefaultConcurrency is how many objects of one set are applied at the same time.
+	DefaultConcurrency = 8
+	// DefaultHistory is how many revisions of a Helm release are kept, as many as Helm keeps.
+	DefaultHistory = 10
+
+	cachedCharts = 16
+	cachedSets   = 50_000
+)
+
+// An Engine works on sets. It is safe for concurrent use, but not for two calls on one set of one cluster at a time.
+type Engine struct {
+	namespace   string
+	concurrency int
+	history     int
+	now         func() time.Time
+	charts      *lru.Cache // Scope and digest of a layer to *render.Chart.
+	rules       *rules
+
+	mu   sync.Mutex
+	sets *lru.Cache // setKey to *memory.
+}
+
+// An Option of an Engine.
+type Option func(*Engine)
+
+// WithNamespace that holds the inventories; by default DefaultNamespace. It is created where it is missing.
+func WithNamespace(n string) Option {
+	return func(e *Engine) { e.namespace = n }
+}
+
+// WithConcurrency bounds how many objects of one set are applied at the same time.
+func WithConcurrency(n int) Option {
+	return func(e *Engine) { e.concurrency = n }
+}
+
+// New returns an Engine.
+func New(o ...Option) *Engine {
+	e := &Engine{
+		namespace:   DefaultNamespace,
+		concurrency: DefaultConcurrency,
+		history:     DefaultHistory,
+		now:         time.Now,
+		charts:      lru.New(cachedCharts),
+		sets:        lru.New(cachedSets),
+		rules:       newRules(),
+	}
+	for _, fn := range o {
+		fn(e)
+	}
+	return e
+}
+
+// setKey names a set among all clusters. A cluster is known by its address, so that new credentials find what is known.
+type setKey struct {
+	host, name string
+}
+
+// A memory is what the engine knows of a set between two calls. It can be lost at any time.
+type memory struct {
+	// inv is the inventory as it is in the cluster at version, or better: objects may have been applied since.
+	inv     *inventory
+	version string
+	// failed are the parts that could not be applied, with the digest of the inputs that failed.
+	failed map[string]failure
+	// waiting is what the last step waited for.
+	waiting string
+	// judged are verdicts on objects that rules are for.
+	judged map[Key]verdict
+}
+
+// A failure of a part.
+type failure struct {
+	digest string
+	err    error
+}
+
+// A verdict of a rule about one version of an object.
+type verdict struct {
+	resourceVersion string
+	rule            string
+	state           State
+	message         string
+}
+
+func (e *Engine) memoryOf(c Cluster, s *Set) *memory {
+	k := setKey{host: c.Config().Host, name: s.Name}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if m, ok := e.sets.Get(k); ok {
+		return m.(*memory) //nolint:forcetypeassert // Only memories are put in.
+	}
+	m := &memory{failed: map[string]failure{}, judged: map[Key]verdict{}}
+	e.sets.Add(k, m)
+	return m
+}
+
+// Forget what is known of a set.
+func (e *Engine) Forget(c Cluster, s *Set) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.sets.Remove(setKey{host: c.Config().Host, name: s.Name})
+}
+
+// A work is one call on one set.
+type work struct {
+	e     *Engine
+	c     Cluster
+	s     *Set
+	id    string
+	parts []part
+	mem   *memory
+}
+
+func (e *Engine) work(c Cluster, s *Set) (*work, error) {
+	parts, err := s.parts()
+	if err != nil {
+		return nil, err
+	}
+	return &work{e: e, c: c, s: s, id: s.id(e.namespace), parts: parts, mem: e.memoryOf(c, s)}, nil
+}
+
+// ID of the ApplySet of a set, the value of the label applyset.kubernetes.io/part-of of its members.
+func (e *Engine) ID(s *Set) string {
+	return s.id(e.namespace)
+}
+
+// labels of each object of the set.
+func (w *work) labels() map[string]string {
+	l := make(map[string]string, len(w.s.Labels)+2)
+	for k, v := range w.s.Labels {
+		l[k] = v
+	}
+	l[LabelPartOf] = w.id
+	l[LabelManagedBy] = ManagedBy
+	return l
+}
+
+// chart of an install, from the cache or fetched and loaded.
+func (e *Engine) cachedChart(key string) *render.Chart {
+	if c, ok := e.charts.Get(key); ok {
+		return c.(*render.Chart) //nolint:forcetypeassert // Only charts are put in.
+	}
+	return nil
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"slices"
+	"sort"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// inventoryKey is the key of the parent Secret's data, inventoryLimit what it may hold unpacked.
+const (
+	inventoryKey   = "inventory.json.gz"
+	inventoryLimit = 32 << 20
+)
+
+// An inventory is what the cluster keeps of a set: its members, and what was applied last. It is stored in the parent
+// of the ApplySet.
+type inventory struct {
+	// Parts that were applied, by name.
+	Parts map[string]partRecord `json:"parts,omitempty"`
+	// Objects that exist, or are about to.
+	Objects []entry `json:"objects,omitempty"`
+}
+
+// A partRecord is what is known of a part.
+type partRecord struct {
+	// Digest of the inputs that were applied completely; empty until then.
+	Digest string `json:"digest,omitempty"`
+	// Namespace of the release.
+	Namespace string `json:"namespace,omitempty"`
+	// Chart and Version of the chart.
+	Chart   string `json:"chart,omitempty"`
+	Version string `json:"version,omitempty"`
+	// Revision of the Helm release; 0 where there is none.
+	Revision int `json:"revision,omitempty"`
+	// Hooks of the chart that were not run.
+	Hooks int `json:"hooks,omitempty"`
+}
+
+// An entry is one object.
+type entry struct {
+	Group     string `json:"g,omitempty"`
+	Version   string `json:"v"`
+	Kind      string `json:"k"`
+	Namespace string `json:"ns,omitempty"`
+	Name      string `json:"n"`
+	// Part that the object belongs to, and its stage.
+	Part  string `json:"p"`
+	Stage stage  `json:"s"`
+	// Pruned says that the object is no longer wanted, and was asked to go.
+	Pruned bool `json:"d,omitempty"`
+	// UID, Intent and Owned as of the last time it was applied; empty until then.
+	UID    string `json:"u,omitempty"`
+	Intent string `json:"i,omitempty"`
+	Owned  string `json:"o,omitempty"`
+}
+
+func (e *entry) key() Key {
+	return Key{Group: e.Group, Kind: e.Kind, Namespace: e.Namespace, Name: e.Name}
+}
+
+func (e *entry) gvk() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: e.Group, Version: e.Version, Kind: e.Kind}
+}
+
+func entryOf(o *object) entry {
+	return entry{
+		Group: o.key.Group, Version: o.version, Kind: o.key.Kind, Namespace: o.key.Namespace, Name: o.key.Name,
+		Part: o.part, Stage: o.stage,
+	}
+}
+
+// clone the inventory, so that the one in the cache stays as it is in the cluster.
+func (i *inventory) clone() *inventory {
+	c := &inventory{Parts: make(map[string]partRecord, len(i.Parts)), Objects: slices.Clone(i.Objects)}
+	for k, v := range i.Parts {
+		c.Parts[k] = v
+	}
+	return c
+}
+
+// find the entry of an object.
+func (i *inventory) find(k Key) *entry {
+	for n := range i.Objects {
+		if i.Objects[n].key() == k {
+			return &i.Objects[n]
+		}
+	}
+	return nil
+}
+
+// index of the entries by key.
+func (i *inventory) index() map[Key]*entry {
+	m := make(map[Key]*entry, len(i.Objects))
+	for n := range i.Objects {
+		m[i.Objects[n].key()] = &i.Objects[n]
+	}
+	return m
+}
+
+// drop the entries that a function says are gone.
+func (i *inventory) drop(gone func(e *entry) bool) {
+	i.Objects = slices.DeleteFunc(i.Objects, func(e entry) bool { return gone(&e) })
+}
+
+// kinds of all entries.
+func (i *inventory) kinds() []schema.GroupVersionKind {
+	seen := map[schema.GroupVersionKind]bool{}
+	var out []schema.GroupVersionKind
+	for n := range i.Objects {
+		gvk := i.Objects[n].gvk()
+		if !seen[gvk] {
+			seen[gvk] = true
+			out = append(out, gvk)
+		}
+	}
+	return out
+}
+
+// sort the entries, so that equal inventories are equal byte for byte.
+func (i *inventory) sort() {
+	sort.Slice(i.Objects, func(a, b int) bool {
+		x, y := &i.Objects[a], &i.Objects[b]
+		if x.Stage != y.Stage {
+			return x.Stage < y.Stage
+		}
+		return strings.Join([]string{x.Group, x.Kind, x.Namespace, x.Name}, "/") <
+			strings.Join([]string{y.Group, y.Kind, y.Namespace, y.Name}, "/")
+	})
+}
+
+// marshal the inventory into the form in which it is stored.
+func (i *inventory) marshal() ([]byte, error) {
+	i.sort()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if err := json.NewEncoder(z).Encode(i); err != nil {
+		return nil, errors.Wrap(err, "cannot encode inventory")
+	}
+	if err := z.Close(); err != nil {
+		return nil, errors.Wrap(err, "cannot compress inventory")
+	}
+	return b.Bytes(), nil
+}
+
+// unmarshal what marshal made. The content is foreign: whoever may write Secrets in the cluster may have changed it.
+func unmarshal(data []byte) (*inventory, error) {
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, errors.Wrap(err, "inventory is not compressed")
+	}
+	b, err := io.ReadAll(io.LimitReader(z, inventoryLimit+1))
+	if err != nil {
+		return nil, errors.Wrap(err, "inventory is truncated")
+	}
+	if len(b) > inventoryLimit {
+		return nil, errors.Errorf("inventory is larger than %d bytes", inventoryLimit)
+	}
+	i := &inventory{}
+	if err := json.Unmarshal(b, i); err != nil {
+		return nil, errors.Wrap(err, "inventory is no JSON")
+	}
+	if i.Parts == nil {
+		i.Parts = map[string]partRecord{}
+	}
+	for n := range i.Objects {
+		if e := &i.Objects[n]; e.Kind == "" || e.Name == "" || e.Version == "" {
+			return nil, errors.Errorf("inventory has an object without kind, name or version at index %d", n)
+		}
+	}
+	return i, nil
+}

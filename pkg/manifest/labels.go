@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+// FieldManager is the name under which every field is applied.
+const FieldManager = "provider-kyma"
+
+// Labels and annotations of the ApplySet specification, KEP-3659.
+const (
+	LabelApplySetID                = "applyset.kubernetes.io/id"
+	LabelPartOf                    = "applyset.kubernetes.io/part-of"
+	AnnotationTooling              = "applyset.kubernetes.io/tooling"
+	AnnotationContainsGroupKinds   = "applyset.kubernetes.io/contains-group-kinds"
+	AnnotationAdditionalNamespaces = "applyset.kubernetes.io/additional-namespaces"
+
+	// Tooling is the value of AnnotationTooling: a name and a version of the form of the inventory.
+	Tooling = "provider-kyma/v1"
+)
+
+// LabelManagedBy is on each object that is installed, and on the inventory. Watches select by it.
+const (
+	LabelManagedBy = "operator.kyma-project.io/managed-by"
+	ManagedBy      = "provider-kyma"
+)
+
+// DefaultNamespace holds the inventories of a cluster.
+const DefaultNamespace = "kyma-system"

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"path"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render"
+)
+
+// A planned part has been rendered.
+type planned struct {
+	*part
+	objects []object
+	// chart and rendered are set for installs.
+	chart    *render.Chart
+	rendered *render.Rendered
+}
+
+// plan renders a part. With repair the part was applied before, and the very objects of then are wanted.
+func (w *work) plan(ctx context.Context, p *part, rec partRecord, repair bool) (*planned, error) {
+	out := &planned{part: p}
+	var objects []*unstructured.Unstructured
+	var err error
+	switch {
+	case p.crds != nil:
+		objects, err = definitions(ctx, p.crds)
+	case p.install != nil:
+		objects, err = w.planInstall(ctx, out, rec, repair)
+	default:
+		objects = []*unstructured.Unstructured{p.resource.DeepCopy()}
+	}
+	if err != nil {
+		return nil, err
+	}
+	w.learn(objects)
+	if err := w.build(ctx, out, objects); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// definitions are the custom resource definitions of a layer.
+func definitions(ctx context.Context, l *Layer) ([]*unstructured.Unstructured, error) {
+	files, err := l.Fetch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []*unstructured.Unstructured
+	for _, f := range files {
+		if ext := path.Ext(f.Name); ext != ".yaml" && ext != ".yml" && ext != ".json" {
+			continue
+		}
+		objects, err := render.Objects(f.Data)
+		if err != nil {
+			return nil, errors.Wrap(err, f.Name)
+		}
+		for _, u := range objects {
+			if u.GroupVersionKind().GroupKind() != crdGroupKind {
+				return nil, errors.Errorf("%s: %s %s is no CustomResourceDefinition", f.Name, u.GetKind(), u.GetName())
+			}
+		}
+		out = append(out, objects...)
+	}
+	if len(out) == 0 {
+		return nil, errors.New("the layer has no CustomResourceDefinition")
+	}
+	return out, nil
+}
+
+// loadChart of an install, from the cache or fetched.
+func (w *work) loadChart(ctx context.Context, in *Install) (*render.Chart, error) {
+	key := in.Digest
+	if in.Scope != nil {
+		scope, err := in.Scope(ctx)
+		if err != nil {
+			return nil, err
+		}
+		key = scope + " " + key
+	}
+	if c := w.e.cachedChart(key); c != nil {
+		return c, nil
+	}
+	files, err := in.Fetch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rf := make([]render.File, len(files))
+	for i, f := range files {
+		rf[i] = render.File(f)
+	}
+	c, err := render.Load(rf, render.WithDigest(in.Digest))
+	if err != nil {
+		return nil, err
+	}
+	w.e.charts.Add(key, c)
+	return c, nil
+}
+
+func (w *work) planInstall(ctx context.Context, out *planned, rec partRecord, repair bool) ([]*unstructured.Unstructured, error) {
+	in := out.install
+	chart, err := w.loadChart(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	out.chart = chart
+	o := render.Options{
+		ReleaseName: in.Name, Namespace: in.Namespace, Values: in.Values,
+		Revision: rec.Revision + 1, Upgrade: rec.Revision > 0, REST: w.c.Config(),
+	}
+	if o.KubeVersion, err = w.c.Version(ctx); err != nil {
+		return nil, errors.Wrap(err, "cannot get the version of the cluster")
+	}
+	if chart.NeedsAPIVersions(in.Values) {
+		if o.APIVersions, err = w.c.APIVersions(ctx); err != nil {
+			return nil, errors.Wrap(err, "cannot get the API versions of the cluster")
+		}
+	}
+	r, err := chart.Render(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	objects := r.Objects
+	if repair && rec.Revision > 0 && !chart.Pure(in.Values) {
+		if objects, err = w.recorded(ctx, in, rec); err != nil {
+			return nil, err
+		}
+	}
+	out.rendered = r
+	return append(append([]*unstructured.Unstructured{}, r.CRDs...), objects...), nil
+}
+
+// recorded objects of the last revision, for a chart that would render other ones today: with random values, say.
+func (w *work) recorded(ctx context.Context, in *Install, rec partRecord) ([]*unstructured.Unstructured, error) {
+	info, err := w.release(ctx, in.Name, rec.Namespace, rec.Revision)
+	if err != nil {
+		return nil, err
+	}
+	if info == nil {
+		return nil, errors.Errorf("the record of release %s revision %d is gone, and the chart renders differently each time; "+
+			"change a value to install a new revision", in.Name, rec.Revision)
+	}
+	objects, err := render.Objects([]byte(info.Manifest))
+	return objects, errors.Wrapf(err, "record of release %s revision %d", in.Name, rec.Revision)
+}
+
+// learn the kinds that definitions among the objects are about to add to the cluster.
+func (w *work) learn(objects []*unstructured.Unstructured) {
+	for _, u := range objects {
+		if u.GroupVersionKind().GroupKind() != crdGroupKind {
+			continue
+		}
+		for gvk, m := range kindsOf(u) {
+			w.c.Learn(gvk, m)
+		}
+	}
+}
+
+// kindsOf a custom resource definition.
+func kindsOf(crd *unstructured.Unstructured) map[schema.GroupVersionKind]Mapping {
+	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
+	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
+	plural, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "plural")
+	scope, _, _ := unstructured.NestedString(crd.Object, "spec", "scope")
+	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	out := map[schema.GroupVersionKind]Mapping{}
+	for _, v := range versions {
+		m, ok := v.(map[string]any)
+		if !ok || m["served"] != true {
+			continue
+		}
+		if name, ok := m["name"].(string); ok && kind != "" && plural != "" {
+			out[schema.GroupVersionKind{Group: group, Version: name, Kind: kind}] = Mapping{Resource: plural, Namespaced: scope == "Namespaced"}
+		}
+	}
+	return out
+}
+
+// build what is sent of what was rendered.
+func (w *work) build(ctx context.Context, out *planned, objects []*unstructured.Unstructured) error {
+	labels := w.labels()
+	seen := make(map[Key]bool, len(objects))
+	for _, u := range objects {
+		if err := w.place(ctx, out.part, u); err != nil {
+			return err
+		}
+		if out.install != nil {
+			decorateRelease(u, out.install.Name, out.install.Namespace)
+		}
+		decorate(u, labels)
+		s := stageOf(u.GroupVersionKind().GroupKind())
+		if out.resource != nil {
+			s = stageResource
+		}
+		o, err := newObject(u, out.name, s)
+		if err != nil {
+			return err
+		}
+		if seen[o.key] {
+			return errors.Errorf("%s is there twice", o.key)
+		}
+		seen[o.key] = true
+		out.objects = append(out.objects, o)
+	}
+	return nil
+}
+
+// place an object in its namespace.
+func (w *work) place(ctx context.Context, p *part, u *unstructured.Unstructured) error {
+	m, err := w.c.Mapping(ctx, u.GroupVersionKind())
+	if err != nil {
+		return errors.Wrapf(err, "%s %s", u.GetKind(), strings.TrimPrefix(u.GetNamespace()+"/"+u.GetName(), "/"))
+	}
+	switch {
+	case !m.Namespaced:
+		u.SetNamespace("")
+	case u.GetNamespace() != "":
+	case p.install != nil && p.install.Namespace != "":
+		u.SetNamespace(p.install.Namespace)
+	default:
+		u.SetNamespace("default")
+	}
+	return nil
+}

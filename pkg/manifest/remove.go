@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sort"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// A Removal says how far the removal of a set has come.
+type Removal struct {
+	// Gone says that nothing is left, the inventory included.
+	Gone bool
+	// State is Deleting, or Warning where somebody has to do something; Message is what is waited for.
+	State   State
+	Message string
+}
+
+// Remove does the next step towards a cluster without the set. The custom resource goes first; then all custom
+// resources of the set's own kinds must be gone, while what serves them still runs; then the rest in reverse order,
+// definitions and namespaces last. Each object is waited for before what came before it goes.
+func (e *Engine) Remove(ctx context.Context, c Cluster, s *Set) (Removal, error) {
+	w, err := e.work(c, s)
+	if err != nil {
+		return Removal{}, err
+	}
+	inv, err := w.load(ctx)
+	if err != nil {
+		return Removal{}, err
+	}
+	if inv == nil {
+		return Removal{Gone: true}, nil
+	}
+	known, err := w.look(ctx, inv)
+	if err != nil {
+		return Removal{}, err
+	}
+	all := make([]*entry, 0, len(inv.Objects))
+	for i := range inv.Objects {
+		all = append(all, &inv.Objects[i])
+	}
+	r := remover{work: w, known: known, whole: true}
+	left, err := r.remove(ctx, all)
+	if err != nil || left.Message != "" {
+		return left, err
+	}
+	for name, rec := range inv.Parts {
+		if err := w.deleteReleases(ctx, name, rec); err != nil {
+			return Removal{}, err
+		}
+	}
+	if _, err := w.delete(ctx, secretKind, w.parentKey(), ""); err != nil {
+		return Removal{}, errors.Wrap(err, "cannot delete the inventory")
+	}
+	w.c.Watch().Forget(w.parentKey())
+	e.Forget(c, s)
+	return Removal{Gone: true}, nil
+}
+
+// A remover takes objects of one set away.
+type remover struct {
+	*work
+	known map[Key]Summary
+	// whole says that nothing of the set stays.
+	whole bool
+	gone  map[Key]bool
+}
+
+// remove objects as far as possible. The message says what is waited for; it is empty once all are gone.
+func (r *remover) remove(ctx context.Context, unwanted []*entry) (Removal, error) {
+	r.gone = make(map[Key]bool, len(unwanted))
+	defined, err := r.defined(ctx, unwanted)
+	if err != nil {
+		return Removal{}, err
+	}
+	// What serves the custom resources must outlive them, as only it can take their finalizers away.
+	resources := filter(unwanted, func(e *entry) bool {
+		_, own := defined[e.key().GroupKind()]
+		return e.Stage == stageResource || own
+	})
+	if left, err := r.removeAll(ctx, resources); err != nil || left.Message != "" {
+		return left, err
+	}
+	if r.whole {
+		if left, err := r.strangers(ctx, defined); err != nil || left.Message != "" {
+			return left, err
+		}
+	}
+	for _, s := range slices.Backward(stages) {
+		if s == stageDefinitions {
+			if left, err := r.strangers(ctx, defined); err != nil || left.Message != "" {
+				return left, err
+			}
+		}
+		group := filter(unwanted, func(e *entry) bool { return e.Stage == s })
+		for _, part := range slices.Backward(r.partOrder(group)) {
+			left, err := r.removeAll(ctx, filter(group, func(e *entry) bool { return e.Part == part }))
+			if err != nil || left.Message != "" {
+				return left, err
+			}
+		}
+	}
+	return Removal{}, nil
+}
+
+func filter(entries []*entry, keep func(e *entry) bool) []*entry {
+	var out []*entry
+	for _, e := range entries {
+		if keep(e) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// partOrder is the order in which parts are applied; parts that are no longer in the set come last.
+func (r *remover) partOrder(entries []*entry) []string {
+	var out []string
+	for i := range r.parts {
+		out = append(out, r.parts[i].name)
+	}
+	for _, e := range entries {
+		if !slices.Contains(out, e.Part) {
+			out = append(out, e.Part)
+		}
+	}
+	return out
+}
+
+// removeAll objects of a group, and say what is left.
+func (r *remover) removeAll(ctx context.Context, group []*entry) (Removal, error) {
+	left := Removal{}
+	count := 0
+	for _, e := range group {
+		message, err := r.removeOne(ctx, e)
+		if err != nil {
+			return Removal{}, err
+		}
+		if message == "" {
+			r.gone[e.key()] = true
+			continue
+		}
+		count++
+		if left.Message == "" {
+			left = Removal{State: Deleting, Message: e.key().String() + ": " + message}
+		}
+	}
+	if count > 1 {
+		left.Message += fmt.Sprintf(" (and %d more)", count-1)
+	}
+	return left, nil
+}
+
+// removeOne object, unless it is gone or no longer ours. It returns what the object waits for.
+func (r *remover) removeOne(ctx context.Context, e *entry) (string, error) {
+	k := e.key()
+	sum, exists := r.known[k]
+	if s, ok := r.c.Watch().Get(k); ok {
+		sum, exists = s, true
+	}
+	if !exists || sum.Set != r.id || r.gone[k] {
+		return "", nil
+	}
+	if sum.Status == Terminating {
+		return or(sum.Message, "is being deleted"), nil
+	}
+	left, err := r.delete(ctx, e.gvk(), k, sum.UID)
+	if err != nil {
+		return "", err
+	}
+	if left != nil {
+		s := SummarizeMetadata(left)
+		r.c.Watch().Put(k, s)
+		return s.Message, nil
+	}
+	delete(r.known, k)
+	r.c.Watch().Forget(k)
+	return "", nil
+}
+
+// defined are the kinds of the definitions among the objects, with one version of each that is served.
+func (r *remover) defined(ctx context.Context, unwanted []*entry) (map[schema.GroupKind]schema.GroupVersionKind, error) {
+	out := map[schema.GroupKind]schema.GroupVersionKind{}
+	for _, e := range unwanted {
+		if e.Stage != stageDefinitions || r.known[e.key()].Set != r.id {
+			continue
+		}
+		crd, err := r.get(ctx, e.gvk(), e.key())
+		if err != nil {
+			return nil, err
+		}
+		if crd == nil {
+			continue
+		}
+		for gvk, m := range kindsOf(crd) {
+			r.c.Learn(gvk, m)
+			out[gvk.GroupKind()] = gvk
+		}
+	}
+	return out, nil
+}
+
+// strangers are objects of the set's own kinds that others made. Nothing of them is deleted, as it is not ours.
+func (r *remover) strangers(ctx context.Context, defined map[schema.GroupKind]schema.GroupVersionKind) (Removal, error) {
+	kinds := make([]schema.GroupVersionKind, 0, len(defined))
+	for _, gvk := range defined {
+		kinds = append(kinds, gvk)
+	}
+	sort.Slice(kinds, func(a, b int) bool { return kinds[a].String() < kinds[b].String() })
+	for _, gvk := range kinds {
+		l, err := r.list(ctx, gvk, "", "", 1)
+		if kerrors.IsNotFound(err) || isNoKind(err) {
+			continue
+		}
+		if err != nil {
+			return Removal{}, errors.Wrapf(err, "cannot list %s", gvk.Kind)
+		}
+		if len(l.Items) == 0 {
+			continue
+		}
+		n := int64(len(l.Items))
+		if l.RemainingItemCount != nil {
+			n += *l.RemainingItemCount
+		}
+		k := Key{Group: gvk.Group, Kind: gvk.Kind, Namespace: l.Items[0].Namespace, Name: l.Items[0].Name}
+		return Removal{State: Warning, Message: fmt.Sprintf("%d %s of this module's own kind left, the first is %s; delete what is not needed",
+			n, map[bool]string{true: "object is", false: "objects are"}[n == 1], k)}, nil
+	}
+	return Removal{}, nil
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/google/cel-go/cel"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/lru"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// Bounds of rules.
+const (
+	cachedRules = 256
+	ruleCost    = 100_000
+)
+
+// rules evaluates expressions, and keeps the compiled ones.
+type rules struct {
+	env      func() (*cel.Env, error)
+	programs *lru.Cache // Expression to cel.Program.
+}
+
+func newRules() *rules {
+	return &rules{
+		env:      sync.OnceValues(func() (*cel.Env, error) { return cel.NewEnv(cel.Variable("object", cel.DynType)) }),
+		programs: lru.New(cachedRules),
+	}
+}
+
+// program of an expression.
+func (r *rules) program(expr string) (cel.Program, error) {
+	if p, ok := r.programs.Get(expr); ok {
+		return p.(cel.Program), nil //nolint:forcetypeassert // Only programs are put in.
+	}
+	env, err := r.env()
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot make a CEL environment")
+	}
+	ast, issues := env.Compile(expr)
+	if issues.Err() != nil {
+		return nil, errors.Errorf("readiness rule %q: %s", expr, oneLine(issues.Err().Error()))
+	}
+	if t := ast.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
+		return nil, errors.Errorf("readiness rule %q is of type %s and must be of type bool", expr, t)
+	}
+	p, err := env.Program(ast, cel.CostLimit(ruleCost))
+	if err != nil {
+		return nil, errors.Errorf("readiness rule %q: %s", expr, oneLine(err.Error()))
+	}
+	r.programs.Add(expr, p)
+	return p, nil
+}
+
+// eval a rule. A field that is missing makes the object not ready.
+func (r *rules) eval(ctx context.Context, expr string, u *unstructured.Unstructured) (State, string) {
+	p, err := r.program(expr)
+	if err != nil {
+		return Error, err.Error()
+	}
+	v, _, err := p.ContextEval(ctx, map[string]any{"object": u.Object})
+	switch {
+	case err != nil && strings.Contains(err.Error(), "no such key"):
+		return Processing, fmt.Sprintf("readiness rule %q: %s", expr, oneLine(err.Error()))
+	case err != nil:
+		return Error, fmt.Sprintf("readiness rule %q: %s", expr, oneLine(err.Error()))
+	case v.Value() == true:
+		return Ready, ""
+	}
+	return Processing, fmt.Sprintf("readiness rule %q is not met", expr)
+}
+
+// byState is the rule for a custom resource that has none: its .status.state, as modules of Kyma report it.
+const byState = ""
+
+// ruleFor an object; false where kstatus alone decides.
+func (w *work) ruleFor(en *entry) (string, bool) {
+	gk := en.key().GroupKind()
+	for _, r := range w.s.Readiness {
+		if r.For == gk || (r.For.Empty() && en.Stage == stageResource) {
+			return r.CEL, true
+		}
+	}
+	return byState, en.Stage == stageResource
+}
+
+// judged by a rule. The verdict holds as long as the object and the rule are the same.
+func (w *work) judged(ctx context.Context, en *entry, sum Summary, rule string) (State, string, error) {
+	k := en.key()
+	if v, ok := w.mem.judged[k]; ok && v.resourceVersion == sum.ResourceVersion && v.rule == rule {
+		return v.state, v.message, nil
+	}
+	u, err := w.get(ctx, en.gvk(), k)
+	if err != nil {
+		return Processing, "", err
+	}
+	if u == nil {
+		return Processing, "is gone", nil
+	}
+	v := verdict{resourceVersion: u.GetResourceVersion(), rule: rule}
+	if rule == byState {
+		v.state, v.message = stateOf(u, sum)
+	} else {
+		v.state, v.message = w.e.rules.eval(ctx, rule, u)
+	}
+	w.mem.judged[k] = v
+	return v.state, v.message, nil
+}
+
+// stateOf a custom resource by the convention of Kyma's modules, and by kstatus where it does not follow it.
+func stateOf(u *unstructured.Unstructured, sum Summary) (State, string) {
+	status, ok, err := unstructured.NestedMap(u.Object, "status")
+	if err != nil || !ok || len(status) == 0 {
+		return Processing, "has no status yet"
+	}
+	state, ok := status["state"].(string)
+	if !ok {
+		return byStatus(sum)
+	}
+	switch s := State(state); s {
+	case Ready:
+		return Ready, ""
+	case Processing, Warning, Error, Deleting:
+		return s, describe(status, state)
+	}
+	return Processing, fmt.Sprintf("status.state is %q", state)
+}
+
+func byStatus(sum Summary) (State, string) {
+	switch sum.Status {
+	case Current:
+		return Ready, ""
+	case Failed:
+		return Error, or(sum.Message, "has failed")
+	case InProgress, Terminating:
+	}
+	return Processing, or(sum.Message, "is not ready")
+}
+
+// describe a state by the first condition that is not True.
+func describe(status map[string]any, state string) string {
+	text := "status.state is " + state
+	conditions, _ := status["conditions"].([]any)
+	for _, c := range conditions {
+		m, ok := c.(map[string]any)
+		if !ok || m["status"] == "True" {
+			continue
+		}
+		if message, ok := m["message"].(string); ok && message != "" {
+			return text + ": " + oneLine(message)
+		}
+	}
+	return text
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+const (
+	acceptJSON     = "application/json"
+	acceptMetadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+	applyPatch     = "application/apply-patch+yaml"
+)
+
+// pathOf an object, or with an empty name of the collection.
+func pathOf(gv schema.GroupVersion, m Mapping, namespace, name string) string {
+	p := "/apis/" + gv.Group + "/" + gv.Version
+	if gv.Group == "" {
+		p = "/api/" + gv.Version
+	}
+	if m.Namespaced && namespace != "" {
+		p += "/namespaces/" + namespace
+	}
+	p += "/" + m.Resource
+	if name != "" {
+		p += "/" + name
+	}
+	return p
+}
+
+// apply an object. With create it must not exist, and a conflict is returned where it does. The answer tells what is
+// there now, and which fields are ours.
+func (w *work) apply(ctx context.Context, o *object, create bool) (Summary, *metav1.FieldsV1, error) {
+	m, err := w.c.Mapping(ctx, o.gvk())
+	if err != nil {
+		return Summary{}, nil, err
+	}
+	accept := acceptMetadata
+	if HasStatus(o.key.GroupKind()) {
+		accept = acceptJSON
+	}
+	send := func() ([]byte, error) {
+		return w.c.REST().Verb(http.MethodPatch).
+			AbsPath(pathOf(o.gvk().GroupVersion(), m, o.key.Namespace, o.key.Name)).
+			Param("fieldManager", FieldManager).Param("force", "true").
+			SetHeader("Accept", accept).SetHeader("Content-Type", applyPatch).
+			Body(o.body(create)).Do(ctx).Raw()
+	}
+	b, err := send()
+	if namespaceMissing(err, o.key.Namespace) {
+		if err := w.createNamespace(ctx, o.key.Namespace); err != nil {
+			return Summary{}, nil, err
+		}
+		b, err = send()
+	}
+	if err != nil {
+		return Summary{}, nil, err
+	}
+	sum, fields, err := decodeSummary(o.gvk(), b)
+	if err != nil {
+		return Summary{}, nil, errors.Wrap(err, "cannot read the answer")
+	}
+	w.c.Watch().Put(o.key, sum)
+	return sum, fields, nil
+}
+
+func decodeSummary(gvk schema.GroupVersionKind, b []byte) (Summary, *metav1.FieldsV1, error) {
+	if !HasStatus(gvk.GroupKind()) {
+		m := &metav1.PartialObjectMetadata{}
+		if err := json.Unmarshal(b, m); err != nil {
+			return Summary{}, nil, err
+		}
+		return SummarizeMetadata(m), ownedFields(m.ManagedFields), nil
+	}
+	u := &unstructured.Unstructured{}
+	if err := u.UnmarshalJSON(b); err != nil {
+		return Summary{}, nil, err
+	}
+	return Summarize(u), ownedFields(u.GetManagedFields()), nil
+}
+
+// get an object. A missing object or kind is nil.
+func (w *work) get(ctx context.Context, gvk schema.GroupVersionKind, k Key) (*unstructured.Unstructured, error) {
+	b, err := w.read(ctx, gvk, k, acceptJSON)
+	if err != nil || b == nil {
+		return nil, err
+	}
+	u := &unstructured.Unstructured{}
+	return u, errors.Wrapf(u.UnmarshalJSON(b), "%s: cannot read", k)
+}
+
+func (w *work) read(ctx context.Context, gvk schema.GroupVersionKind, k Key, accept string) ([]byte, error) {
+	m, err := w.c.Mapping(ctx, gvk)
+	if isNoKind(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	b, err := w.c.REST().Get().AbsPath(pathOf(gvk.GroupVersion(), m, k.Namespace, k.Name)).
+		SetHeader("Accept", accept).Do(ctx).Raw()
+	if kerrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return b, errors.Wrap(explain(err), k.String())
+}
+
+// metadata of an object. A missing object or kind is nil.
+func (w *work) metadata(ctx context.Context, gvk schema.GroupVersionKind, k Key) (*metav1.PartialObjectMetadata, error) {
+	b, err := w.read(ctx, gvk, k, acceptMetadata)
+	if err != nil || b == nil {
+		return nil, err
+	}
+	m := &metav1.PartialObjectMetadata{}
+	return m, errors.Wrapf(json.Unmarshal(b, m), "%s: cannot read", k)
+}
+
+// list the metadata of up to limit objects of a kind, in all namespaces if none is given; 0 for no limit.
+func (w *work) list(ctx context.Context, gvk schema.GroupVersionKind, namespace, selector string, limit int) (*metav1.PartialObjectMetadataList, error) {
+	m, err := w.c.Mapping(ctx, gvk)
+	if err != nil {
+		return nil, err
+	}
+	r := w.c.REST().Get().AbsPath(pathOf(gvk.GroupVersion(), m, namespace, "")).
+		SetHeader("Accept", strings.Replace(acceptMetadata, "PartialObjectMetadata", "PartialObjectMetadataList", 1))
+	if selector != "" {
+		r = r.Param("labelSelector", selector)
+	}
+	if limit > 0 {
+		r = r.SpecificallyVersionedParams(&metav1.ListOptions{Limit: int64(limit)}, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"})
+	}
+	b, err := r.Do(ctx).Raw()
+	if err != nil {
+		return nil, explain(err)
+	}
+	l := &metav1.PartialObjectMetadataList{}
+	return l, errors.Wrapf(json.Unmarshal(b, l), "cannot read the list of %s", m.Resource)
+}
+
+// delete an object that has this UID. One that is gone, or that has another UID, is left alone. It returns what is left:
+// nil, or the object that waits for its finalizers.
+func (w *work) delete(ctx context.Context, gvk schema.GroupVersionKind, k Key, uid string) (*metav1.PartialObjectMetadata, error) {
+	m, err := w.c.Mapping(ctx, gvk)
+	if isNoKind(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	background := metav1.DeletePropagationBackground
+	o := metav1.DeleteOptions{TypeMeta: metav1.TypeMeta{Kind: "DeleteOptions", APIVersion: "v1"}, PropagationPolicy: &background}
+	if uid != "" {
+		o.Preconditions = metav1.NewUIDPreconditions(uid)
+	}
+	body, err := json.Marshal(o)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot encode delete options")
+	}
+	b, err := w.c.REST().Delete().AbsPath(pathOf(gvk.GroupVersion(), m, k.Namespace, k.Name)).
+		SetHeader("Content-Type", acceptJSON).SetHeader("Accept", acceptMetadata).Body(body).Do(ctx).Raw()
+	if kerrors.IsNotFound(err) || kerrors.IsConflict(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, errors.Wrap(explain(err), k.String())
+	}
+	left := &metav1.PartialObjectMetadata{}
+	if err := json.Unmarshal(b, left); err != nil {
+		return nil, errors.Wrapf(err, "%s: cannot read", k)
+	}
+	if left.Kind == "Status" || left.DeletionTimestamp == nil {
+		return nil, nil
+	}
+	return left, nil
+}
+
+// createNamespace that an install or the inventory names and that is missing. It is not part of the set, and stays when
+// the set is removed, as others may have put something in.
+func (w *work) createNamespace(ctx context.Context, name string) error {
+	body, err := json.Marshal(&corev1.Namespace{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+	})
+	if err != nil {
+		return errors.Wrap(err, "cannot encode namespace")
+	}
+	err = w.c.REST().Post().AbsPath("/api/v1/namespaces").Param("fieldManager", FieldManager).
+		SetHeader("Content-Type", acceptJSON).SetHeader("Accept", acceptMetadata).Body(body).Do(ctx).Error()
+	if err != nil && !kerrors.IsAlreadyExists(err) {
+		return errors.Wrapf(explain(err), "cannot create namespace %s", name)
+	}
+	return nil
+}
+
+// namespaceMissing says whether a request failed because the namespace of the object does not exist.
+func namespaceMissing(err error, namespace string) bool {
+	if namespace == "" || !kerrors.IsNotFound(err) {
+		return false
+	}
+	s := kerrors.APIStatus(nil)
+	if !errors.As(err, &s) {
+		return false
+	}
+	d := s.Status().Details
+	return d != nil && d.Kind == "namespaces" && d.Name == namespace
+}
+
+func isNoKind(err error) bool {
+	e := &NoKindError{}
+	return errors.As(err, &e)
+}
+
+// explain an error of the API server in one line.
+func explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	if kerrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		return errors.Wrap(err, "its namespace is being deleted")
+	}
+	if line := oneLine(err.Error()); line != err.Error() {
+		return &lineError{line: line, err: err}
+	}
+	return err
+}
+
+// A lineError is an error whose text was brought into one line.
+type lineError struct {
+	line string
+	err  error
+}
+
+func (e *lineError) Error() string { return e.line }
+func (e *lineError) Unwrap() error { return e.err }

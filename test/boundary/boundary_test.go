@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package boundary
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
+)
+
+const (
+	maxFileLines     = 400
+	maxFunctionLines = 60
+)
+
+// A pack is what go list says of a package.
+type pack struct {
+	ImportPath, Dir                              string
+	GoFiles, IgnoredGoFiles                      []string
+	TestGoFiles, XTestGoFiles                    []string
+	Imports, TestImports, XTestImports, CgoFiles []string
+}
+
+// path is the package's path in the module.
+func (p pack) path() string {
+	return strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+}
+
+func packages(t *testing.T) []pack {
+	t.Helper()
+	root, err := tools.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Packages that do not compile are somebody else's to report.
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-e", "-json", "./...")
+	cmd.Dir = root
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []pack
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p pack
+		switch err := d.Decode(&p); {
+		case errors.Is(err, io.EOF):
+			if len(all) == 0 {
+				t.Fatal("go list found no package")
+			}
+			return all
+		case err != nil:
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
+
+func TestImports(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, i := range p.Imports {
+			if why := fault(p.path(), i, false); why != "" {
+				t.Errorf("%s imports %s: %s", p.ImportPath, i, why)
+			}
+		}
+		for _, i := range slices.Concat(p.TestImports, p.XTestImports) {
+			if why := fault(p.path(), i, true); why != "" {
+				t.Errorf("a test of %s imports %s: %s", p.ImportPath, i, why)
+			}
+		}
+		if _, ok := roomOf(p.path()); !ok {
+			t.Errorf("%s is in no room: see rooms.go", p.ImportPath)
+		}
+	}
+}
+
+func TestSources(t *testing.T) {
+	for _, p := range packages(t) {
+		ours := slices.Concat(p.GoFiles, p.CgoFiles, p.IgnoredGoFiles, p.TestGoFiles, p.XTestGoFiles)
+		if len(p.GoFiles) > 0 && !slices.Contains(p.GoFiles, "doc.go") {
+			t.Errorf("%s has no doc.go", p.ImportPath)
+		}
+		for _, name := range ours {
+			for _, why := range faults(t, filepath.Join(p.Dir, name)) {
+				t.Errorf("%s/%s: %s", p.path(), name, why)
+			}
+		}
+	}
+}
+
+// faults says what is wrong with a file, unless it is generated.
+func faults(t *testing.T, file string) []string {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := token.NewFileSet()
+	parsed, err := parser.ParseFile(set, file, data, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ast.IsGenerated(parsed) {
+		return nil
+	}
+	return check(set, parsed, data, strings.HasSuffix(file, "_test.go"))
+}
+
+func check(set *token.FileSet, parsed *ast.File, data []byte, test bool) []string {
+	var out []string
+	if !bytes.HasPrefix(data, []byte("// SPDX-License-Identifier: Apache-2.0\n")) {
+		out = append(out, "it does not start with the licence")
+	}
+	if bytes.Count(data, []byte("\n")) > maxFileLines {
+		out = append(out, "it is longer than 400 lines")
+	}
+	for _, d := range parsed.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || test || f.Body == nil {
+			continue
+		}
+		if set.Position(f.Body.Rbrace).Line-set.Position(f.Body.Lbrace).Line-1 > maxFunctionLines {
+			out = append(out, "function "+f.Name.Name+" is longer than 60 lines")
+		}
+	}
+	return out
+}
+
+// TestFault shows that the rules can be broken.
+func TestFault(t *testing.T) {
+	cases := map[string]struct {
+		reason   string
+		from, to string
+		test     bool
+		want     bool
+	}{
+		"Lower":         {reason: "A controller stands on the engine.", from: "internal/controller/manifest", to: module + "/pkg/manifest"},
+		"Same":          {reason: "A room may have packages inside.", from: "internal/oci", to: module + "/internal/oci/cache"},
+		"Higher":        {reason: "The engine knows no controller.", from: "pkg/manifest", to: module + "/internal/controller/manifest", want: true},
+		"Beside":        {reason: "Rendering does not pull.", from: "internal/render", to: module + "/internal/oci", want: true},
+		"Unaware":       {reason: "The engine knows no custom resource of ours.", from: "pkg/manifest", to: module + "/apis/v1alpha1", want: true},
+		"Unknown":       {reason: "A new room must be given a floor.", from: "pkg/manifest", to: module + "/pkg/other", want: true},
+		"Namesake":      {reason: "A prefix of a name is not a folder.", from: "internal/ocix", to: module + "/apis/v1alpha1", want: true},
+		"TestStarts":    {reason: "Any test may start servers.", from: "internal/target", to: module + "/test/controlplane", test: true},
+		"CodeStarts":    {reason: "Only tests may start servers.", from: "internal/target", to: module + "/test/controlplane", want: true},
+		"Library":       {reason: "Only one room talks to registries.", from: "pkg/manifest", to: "github.com/google/go-containerregistry/pkg/v1", want: true},
+		"LibraryOwner":  {reason: "That room does.", from: "internal/oci", to: "github.com/google/go-containerregistry/pkg/v1"},
+		"LibraryInTest": {reason: "A unit test stays plain Go.", from: "internal/oci", to: "github.com/onsi/ginkgo/v2", test: true, want: true},
+		"LibrarySuite":  {reason: "Suites use Ginkgo.", from: "test/integration", to: "github.com/onsi/ginkgo/v2", test: true},
+		"Other":         {reason: "Other libraries are free.", from: "pkg/manifest", to: "k8s.io/api/core/v1"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := fault(tc.from, tc.to, tc.test); (got != "") != tc.want {
+				t.Errorf("%s: fault(%q, %q) is %q", tc.reason, tc.from, tc.to, got)
+			}
+		})
+	}
+}
+
+// TestCheck shows that a file can be found at fault.
+func TestCheck(t *testing.T) {
+	const licence = "// SPDX-License-Identifier: Apache-2.0\n"
+	cases := map[string]struct {
+		reason string
+		source string
+		test   bool
+		want   int
+	}{
+		"Fine":         {reason: "A short file with a licence.", source: licence + "package x\n"},
+		"NoLicence":    {reason: "Each file starts with the licence.", source: "package x\n", want: 1},
+		"LongFile":     {reason: "A file has at most 400 lines.", source: licence + "package x\n" + strings.Repeat("\n", 400), want: 1},
+		"LongFunction": {reason: "A function has at most 60 lines.", source: licence + "package x\nfunc f() {" + strings.Repeat("\n", 62) + "}\n", want: 1},
+		"LongTest":     {reason: "A table may be long.", source: licence + "package x\nfunc f() {" + strings.Repeat("\n", 62) + "}\n", test: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			set := token.NewFileSet()
+			parsed, err := parser.ParseFile(set, "x.go", tc.source, parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := check(set, parsed, []byte(tc.source), tc.test); len(got) != tc.want {
+				t.Errorf("%s: check finds %q", tc.reason, got)
+			}
+		})
+	}
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package boundary
+
+import "strings"
+
+const module = "github.com/crossplane-contrib/provider-kyma"
+
+// A room is a folder with what lies below it. A package belongs to the room
+// with the longest matching path.
+type room struct {
+	path string
+	// floor orders the rooms: a package imports rooms of a lower floor, or its own.
+	floor int
+	// unaware lists rooms that this one must not import although they are lower.
+	unaware []string
+}
+
+// rooms are all rooms that the repository may have.
+func rooms() []room {
+	return []room{
+		{path: "internal/version", floor: 0},
+		{path: "apis", floor: 1},
+		{path: "internal/oci", floor: 2, unaware: []string{"apis"}},
+		{path: "internal/ocm", floor: 2, unaware: []string{"apis"}},
+		{path: "internal/render", floor: 2, unaware: []string{"apis"}},
+		// The engine is a public library and knows no custom resource of ours.
+		{path: "pkg/manifest", floor: 3, unaware: []string{"apis"}},
+		{path: "internal/target", floor: 4},
+		{path: "internal/module", floor: 4},
+		{path: "internal/controller", floor: 5},
+		{path: "internal/cli", floor: 5},
+		{path: "cmd", floor: 6},
+		// The local control plane and the tests see everything, and nobody sees them.
+		{path: "cluster/tools", floor: 7},
+		{path: "test/controlplane", floor: 8},
+		{path: "cluster/local", floor: 9},
+		{path: "test", floor: 9},
+	}
+}
+
+// A library may be imported below some folders only.
+type library struct {
+	prefix  string
+	allowed []string
+}
+
+func libraries() []library {
+	return []library{
+		{prefix: "github.com/google/go-containerregistry", allowed: []string{"internal/oci", "test"}},
+		{prefix: "helm.sh/helm", allowed: []string{"internal/render", "test"}},
+		{prefix: "sigs.k8s.io/kustomize", allowed: []string{"internal/render", "test"}},
+		{prefix: "github.com/gardener/component-spec", allowed: []string{"internal/ocm", "test"}},
+		{prefix: "github.com/onsi/ginkgo", allowed: []string{"test"}},
+		{prefix: "github.com/onsi/gomega", allowed: []string{"test"}},
+		{prefix: "github.com/stretchr/testify"},
+	}
+}
+
+// below says whether a slash-separated path is a folder or lies in it.
+func below(path, folder string) bool {
+	return path == folder || strings.HasPrefix(path, folder+"/")
+}
+
+func belowAny(path string, folders []string) bool {
+	for _, f := range folders {
+		if below(path, f) {
+			return true
+		}
+	}
+	return false
+}
+
+// roomOf returns the room of a package, given by its path in the module.
+func roomOf(path string) (room, bool) {
+	var found room
+	for _, r := range rooms() {
+		if below(path, r.path) && len(r.path) > len(found.path) {
+			found = r
+		}
+	}
+	return found, found.path != ""
+}
+
+// fault says what is wrong with an import, or nothing. from is a path in the
+// module, to is an import path. A test may also start the local control plane,
+// and use the tools to build what it runs.
+func fault(from, to string, test bool) string {
+	for _, l := range libraries() {
+		if below(to, l.prefix) && !belowAny(from, l.allowed) {
+			return "only " + strings.Join(append(l.allowed, "nobody else"), ", ") + " may import it"
+		}
+	}
+	if !below(to, module) {
+		return ""
+	}
+	to = strings.TrimPrefix(strings.TrimPrefix(to, module), "/")
+	target, ok := roomOf(to)
+	if !ok {
+		return "it is in no room: see rooms.go"
+	}
+	own, ok := roomOf(from)
+	switch {
+	case !ok:
+		return "the importing package is in no room: see rooms.go"
+	case belowAny(to, own.unaware):
+		return own.path + " must not know " + target.path
+	case own.path == target.path, target.floor < own.floor:
+		return ""
+	case test && (target.path == "test/controlplane" || target.path == "cluster/tools"):
+		return ""
+	}
+	return own.path + " is a lower room than " + target.path + ", or beside it"
+}

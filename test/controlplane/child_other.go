@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix && !linux
+
+package controlplane
+
+import "syscall"
+
+// childAttributes put a child into a group of its own. Systems other than Linux
+// do not tell it of a death of ours that nobody could catch.
+func childAttributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true}
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// parentVariable makes this test binary the parent that gets killed.
+const parentVariable = "PROVIDER_KYMA_TEST_PARENT_DIR"
+
+// TestKilledParent kills a process that started a child, in the one way that
+// leaves it no time to stop anything.
+func TestKilledParent(t *testing.T) {
+	if dir := os.Getenv(parentVariable); dir != "" {
+		beParent(t, dir)
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKilledParent$")
+	cmd.Env = append(os.Environ(), parentVariable+"="+t.TempDir())
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	eventually(t, "the child of a killed process is gone", func(context.Context) (bool, string) {
+		err := syscall.Kill(pid, 0)
+		return errors.Is(err, syscall.ESRCH) || zombie(pid), "it runs"
+	})
+}
+
+func beParent(t *testing.T, dir string) {
+	t.Helper()
+	p, err := StartProcess(dir, "sleep", "/bin/sleep", nil, "600")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = os.Stdout.WriteString(strconv.Itoa(p.PID()) + "\n")
+	<-p.done
+}
+
+// zombie says that a process is dead, and that whoever inherited it has not
+// noticed: in a container without an init, nobody ever does.
+func zombie(pid int) bool {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	return err == nil && strings.Contains(string(stat), ") Z ")
+}

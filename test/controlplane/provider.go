@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
+)
+
+// ProviderOptions say how the provider is started.
+type ProviderOptions struct {
+	// Kubeconfig is the path of the kubeconfig of the control plane.
+	Kubeconfig string
+	// Dir is the folder for the log, and for the provider's cache unless an
+	// argument names another one. It is made when it does not exist.
+	Dir string
+	// Binary is the provider's, for example from BuildProvider.
+	Binary string
+	// Args are appended to the flags, and Env to the environment.
+	Args, Env []string
+}
+
+// BuildProvider builds the provider from this repository into a folder, and
+// returns the path of the binary.
+func BuildProvider(ctx context.Context, dir string) (string, error) {
+	root, err := tools.Root()
+	if err != nil {
+		return "", err
+	}
+	path, err := filepath.Abs(filepath.Join(dir, "provider"))
+	if err != nil {
+		return "", errors.Wrap(err, "cannot find the folder to build into")
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, "./cmd/provider")
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := cmd.CombinedOutput()
+	return path, errors.Wrapf(err, "cannot build the provider: %s", strings.TrimSpace(string(out)))
+}
+
+// StartProvider starts the provider as a process of its own, and returns once it
+// says that it is ready. The environment of the caller is not handed on.
+func StartProvider(ctx context.Context, o ProviderOptions) (*Process, error) {
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, errors.Wrap(err, "cannot make the folder of the provider")
+	}
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot find the folder of the provider")
+	}
+	env := append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "KUBECONFIG=" + o.Kubeconfig}, o.Env...)
+	var started *Process
+	err = retryTaken(func() error {
+		port, err := freePort(ctx)
+		if err != nil {
+			return err
+		}
+		health := net.JoinHostPort(loopback, strconv.Itoa(port))
+		args := append([]string{
+			"--metrics-bind-address=" + loopback + ":0", "--health-probe-bind-addr=" + health,
+			"--cache-dir=" + filepath.Join(dir, "cache"),
+		}, o.Args...)
+		p, err := StartProcess(dir, "provider", o.Binary, env, args...)
+		if err != nil {
+			return err
+		}
+		err = p.await(ctx, "ready", func(ctx context.Context) error { return get(ctx, http.DefaultClient, "http://"+health+"/readyz") })
+		if err != nil {
+			p.Stop()
+			return err
+		}
+		started = p
+		return nil
+	})
+	return started, errors.Wrap(err, "cannot start the provider")
+}
