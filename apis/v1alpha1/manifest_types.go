@@ -99,6 +99,7 @@ type ManifestParameters struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:EmbeddedResource
+	// +kubebuilder:validation:XValidation:rule="has(self.metadata) && has(self.metadata.name) && self.metadata.name != ''",message="resource needs metadata.name"
 	Resource *runtime.RawExtension `json:"resource,omitempty"`
 
 	// CustomResourcePolicy CreateAndDelete creates and removes the resource with the module, Ignore leaves it to others.
@@ -188,6 +189,7 @@ type ManifestObservation struct {
 }
 
 // A ManifestSpec is the desired state of a Manifest.
+// +kubebuilder:validation:XValidation:rule="!has(self.providerConfigRef) || self.providerConfigRef.kind in ['ProviderConfig', 'ClusterProviderConfig']",message="providerConfigRef.kind must be ProviderConfig or ClusterProviderConfig"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.providerConfigRef) || (has(self.providerConfigRef) && self.providerConfigRef == oldSelf.providerConfigRef)",message="providerConfigRef is immutable: a Manifest cannot move to another cluster, delete it and create another"
 type ManifestSpec struct {
 	xpv2.ManagedResourceSpec `json:",inline"`

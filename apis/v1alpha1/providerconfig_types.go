@@ -26,6 +26,7 @@ type SecretKeySelector struct {
 	// Namespace of the Secret. A ProviderConfig reads Secrets of its own namespace only, which is the default; for a
 	// ClusterProviderConfig it is required.
 	// +optional
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`
 
@@ -45,6 +46,7 @@ type SecretReference struct {
 	// Namespace of the Secret. A ProviderConfig reads Secrets of its own namespace only, which is the default; for a
 	// ClusterProviderConfig it is required.
 	// +optional
+	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`
 
@@ -224,9 +226,10 @@ type ProviderConfigList struct {
 // +kubebuilder:printcolumn:name="SOURCE",type="string",JSONPath=".spec.credentials.source",priority=1
 // +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
 // +kubebuilder:resource:scope=Cluster,categories={crossplane,provider,kyma}
-// +kubebuilder:validation:XValidation:rule="!has(self.spec.credentials.secretRef) || has(self.spec.credentials.secretRef.__namespace__)",message="spec.credentials.secretRef.namespace is required in a ClusterProviderConfig"
-// +kubebuilder:validation:XValidation:rule="!has(self.spec.identity) || !has(self.spec.identity.secretRef) || has(self.spec.identity.secretRef.__namespace__)",message="spec.identity.secretRef.namespace is required in a ClusterProviderConfig"
-// +kubebuilder:validation:XValidation:rule="!has(self.spec.registries) || self.spec.registries.all(r, (!has(r.pullSecretRef) || has(r.pullSecretRef.__namespace__)) && (!has(r.caBundleSecretRef) || has(r.caBundleSecretRef.__namespace__)))",message="the namespace of each secret in spec.registries is required in a ClusterProviderConfig"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.credentials.secretRef) || has(self.spec.credentials.secretRef.__namespace__)",fieldPath=".spec.credentials.secretRef.namespace",reason=FieldValueRequired,message="the namespace is required in a ClusterProviderConfig"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.identity) || !has(self.spec.identity.secretRef) || has(self.spec.identity.secretRef.__namespace__)",fieldPath=".spec.identity.secretRef.namespace",reason=FieldValueRequired,message="the namespace is required in a ClusterProviderConfig"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.registries) || self.spec.registries.all(r, (!has(r.pullSecretRef) || has(r.pullSecretRef.__namespace__)) && (!has(r.caBundleSecretRef) || has(r.caBundleSecretRef.__namespace__)))",fieldPath=".spec.registries",reason=FieldValueRequired,message="the namespace of each secret is required in a ClusterProviderConfig"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.verification) || !has(self.spec.verification.keys) || self.spec.verification.keys.all(k, has(k.publicKeySecretRef.__namespace__))",fieldPath=".spec.verification.keys",reason=FieldValueRequired,message="the namespace of each secret is required in a ClusterProviderConfig"
 type ClusterProviderConfig struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

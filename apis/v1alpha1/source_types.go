@@ -21,7 +21,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.type != 'helm-chart' || (!has(self.repo) && !has(self.name) && !has(self.ref))",message="repo, name and ref do not belong to type helm-chart"
 // +kubebuilder:validation:XValidation:rule="self.type != 'helm-chart' || !has(self.url) || !self.url.startsWith('oci://') || has(self.version)",message="a chart from an oci:// url needs a version: a tag, or a digest sha256:…"
 // +kubebuilder:validation:XValidation:rule="self.type != 'kustomize' || (has(self.repo) && has(self.name) && has(self.ref))",message="type kustomize needs repo, name and ref"
-// +kubebuilder:validation:XValidation:rule="self.type != 'raw' || has(self.inline) != (has(self.repo) && has(self.name) && has(self.ref))",message="type raw needs either inline, or repo, name and ref"
+// +kubebuilder:validation:XValidation:rule="self.type != 'raw' || (has(self.inline) ? !has(self.repo) && !has(self.name) && !has(self.ref) : has(self.repo) && has(self.name) && has(self.ref))",message="type raw needs either inline, or repo, name and ref"
 // +kubebuilder:validation:XValidation:rule="self.type == 'raw' || !has(self.inline)",message="inline belongs to type raw"
 // +kubebuilder:validation:XValidation:rule="self.type == 'kustomize' || !has(self.path)",message="path belongs to type kustomize"
 type Source struct {
@@ -80,11 +80,17 @@ type Source struct {
 	Inline string `json:"inline,omitempty"`
 }
 
+// A LayerSourceType says which fields of a LayerSource count.
+// +kubebuilder:validation:Enum=oci-ref
+type LayerSourceType string
+
+// LayerSourceTypeOCIRef is the only type of a LayerSource.
+const LayerSourceTypeOCIRef LayerSourceType = "oci-ref"
+
 // A LayerSource is one layer of an OCI artifact.
 type LayerSource struct {
 	// Type of the source: oci-ref.
-	// +kubebuilder:validation:Enum=oci-ref
-	Type SourceType `json:"type"`
+	Type LayerSourceType `json:"type"`
 
 	// Repo is the first part of the repository, the host included: registry.example.org/component-descriptors.
 	// +kubebuilder:validation:MaxLength=512

@@ -8,6 +8,7 @@ import (
 	"compress/gzip"
 	"io"
 	"path"
+	"slices"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -143,10 +144,8 @@ func entryName(h *tar.Header) (string, error) {
 	if strings.ContainsAny(n, "\\\x00") || !utf8.ValidString(n) {
 		return "", errors.Errorf("entry %q has a path with characters that are not allowed", n)
 	}
-	for _, part := range strings.Split(n, "/") {
-		if part == ".." {
-			return "", errors.Errorf("entry %q has a path that leaves the archive", n)
-		}
+	if slices.Contains(strings.Split(n, "/"), "..") {
+		return "", errors.Errorf("entry %q has a path that leaves the archive", n)
 	}
 	clean := path.Clean(n)
 	if clean == "." && h.Typeflag != tar.TypeDir {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -146,8 +147,8 @@ func paxHeader(t *testing.T, records ...string) []byte {
 	var body strings.Builder
 	for _, r := range records {
 		n := len(r) + 2
-		for len(fmt.Sprint(n))+len(r)+2 != n {
-			n = len(fmt.Sprint(n)) + len(r) + 2
+		for len(strconv.Itoa(n))+len(r)+2 != n {
+			n = len(strconv.Itoa(n)) + len(r) + 2
 		}
 		fmt.Fprintf(&body, "%d %s\n", n, r)
 	}

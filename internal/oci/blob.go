@@ -25,10 +25,10 @@ var (
 func (p *Puller) Blob(ctx context.Context, regs Registries, repo, digest string) ([]byte, error) {
 	r, err := p.byDigest(regs, repo, digest)
 	if err != nil {
-		return nil, errors.Wrapf(err, "cannot pull blob %q of %q", digest, repo)
+		return nil, errors.Wrapf(err, "cannot pull blob %q of %q", oneLine(digest), redacted(repo))
 	}
 	data, err := p.content(ctx, r, blobs, digest, p.limits.Compressed)
-	return data, errors.Wrapf(explainContent(err, r, digest), "cannot pull blob %q of %q", digest, repo)
+	return data, errors.Wrapf(explainContent(err, r, digest), "cannot pull blob %q of %q", digest, redacted(repo))
 }
 
 // byDigest resolves a reference by digest.
@@ -50,8 +50,11 @@ func (p *Puller) repository(regs Registries, repo string) (*repository, error) {
 	}
 	host, path, _ := strings.Cut(bare, "/")
 	path = strings.Trim(path, "/")
+	if strings.Contains(host, "@") {
+		return nil, errors.Errorf("repository %q contains credentials: put them into the pull secret of an entry in registries", redacted(repo))
+	}
 	if !isPath.MatchString(path) {
-		return nil, errors.Errorf("malformed repository %q: want host[:port]/path with a path of lower case letters, digits and ._-/", oneLine(repo))
+		return nil, errors.Errorf("malformed repository %q: want host[:port]/path with a path of lower case letters, digits and ._-/", redacted(repo))
 	}
 	e, err := regs.endpoint(host, path)
 	if err != nil {
@@ -59,7 +62,7 @@ func (p *Puller) repository(regs Registries, repo string) (*repository, error) {
 	}
 	reg, err := name.NewRegistry(e.host, name.StrictValidation)
 	if err != nil {
-		return nil, errors.Errorf("malformed host %q in repository %q", oneLine(host), oneLine(repo))
+		return nil, errors.Errorf("malformed host in repository %q", redacted(repo))
 	}
 	return &repository{endpoint: e, name: reg.Repo(path)}, nil
 }

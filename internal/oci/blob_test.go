@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -186,7 +187,7 @@ func TestBlobFaults(t *testing.T) {
 		if !isBlob(r) {
 			return false
 		}
-		w.Header().Set("Content-Length", fmt.Sprint(len(data)))
+		w.Header().Set("Content-Length", strconv.Itoa(len(data)))
 		_, _ = w.Write(data[:100])
 		w.(http.Flusher).Flush()
 		panic(http.ErrAbortHandler)
@@ -253,7 +254,7 @@ func TestBlobFaults(t *testing.T) {
 }
 
 func TestBlobUnreachable(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,13 +268,14 @@ func TestBlobUnreachable(t *testing.T) {
 	}{
 		"Refused":     {reason: "Nobody listens.", host: closed, err: "refused the connection"},
 		"UnknownHost": {reason: "The name does not exist (RFC 6761).", host: "registry.invalid", err: `host "registry.invalid"`},
-		"BadHost":     {reason: "The host is malformed.", host: "a b", err: `malformed host "a b"`},
+		"BadHost":     {reason: "The host is malformed.", host: "a b", err: `malformed host in repository "a b/`},
+		"Credentials": {reason: "Credentials in a reference are refused and not shown.", host: "https://ann:" + password + "@example.org", err: `"https://…@example.org/` + repo + `" contains credentials`},
 		"BadRepo":     {reason: "The path is malformed.", host: "example.org/A", err: "malformed repository"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			_, err := newPuller(t).Blob(t.Context(), nil, tc.host+"/"+repo, digestOf(nil))
-			if !strings.Contains(text(err), tc.err) {
+			if !strings.Contains(text(err), tc.err) || strings.Contains(text(err), password) {
 				t.Errorf("\n%s\nBlob(...): error %q does not contain %q", tc.reason, text(err), tc.err)
 			}
 		})

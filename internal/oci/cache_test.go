@@ -202,7 +202,7 @@ func TestDiskStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 5 {
-		data := []byte(fmt.Sprintf("%0100d", i))
+		data := fmt.Appendf(nil, "%0100d", i)
 		d.put("scope", digestOf(data), data)
 	}
 	temp := map[string]time.Duration{"old": 2 * staleTemp, "new": 0}

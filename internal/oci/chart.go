@@ -38,10 +38,10 @@ type Artifact struct {
 func (p *Puller) ChartByDigest(ctx context.Context, regs Registries, repo, digest string) ([]byte, error) {
 	r, err := p.byDigest(regs, repo, digest)
 	if err != nil {
-		return nil, errors.Wrapf(err, "cannot pull chart %q of %q", digest, repo)
+		return nil, errors.Wrapf(err, "cannot pull chart %q of %q", oneLine(digest), redacted(repo))
 	}
 	a, err := p.chartByDigest(ctx, r, digest)
-	return a.Data, errors.Wrapf(err, "cannot pull chart %q of %q", digest, repo)
+	return a.Data, errors.Wrapf(err, "cannot pull chart %q of %q", oneLine(digest), redacted(repo))
 }
 
 // Chart pulls chartName from the registry namespace at url, oci://host/path;
@@ -50,7 +50,7 @@ func (p *Puller) ChartByDigest(ctx context.Context, regs Registries, repo, diges
 // A tag is looked up at the registry each time.
 func (p *Puller) Chart(ctx context.Context, regs Registries, url, chartName, version string) (Artifact, error) {
 	a, err := p.chart(ctx, regs, url, chartName, version)
-	return a, errors.Wrapf(err, "cannot pull chart %q version %q from %q", chartName, version, url)
+	return a, errors.Wrapf(err, "cannot pull chart %q version %q from %q", oneLine(chartName), oneLine(version), redacted(url))
 }
 
 func (p *Puller) chart(ctx context.Context, regs Registries, url, chartName, version string) (Artifact, error) {

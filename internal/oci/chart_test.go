@@ -21,7 +21,7 @@ func TestChartByDigest(t *testing.T) {
 	legacy := s.pushManifest(t, repo, "legacy", helmConfig, legacyContent, data)
 	image := s.pushManifest(t, repo, "image", imageConfig, helmContent, data)
 	empty := s.pushManifest(t, repo, "empty", helmConfig, "application/x", data)
-	index := []byte(fmt.Sprintf(`{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[{"digest":%q,"size":1,"mediaType":"application/vnd.oci.image.manifest.v1+json"}]}`, helm))
+	index := fmt.Appendf(nil, `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[{"digest":%q,"size":1,"mediaType":"application/vnd.oci.image.manifest.v1+json"}]}`, helm)
 	s.send(t, http.MethodPut, "/v2/"+repo+"/manifests/index", "application/vnd.oci.image.index.v1+json", index)
 
 	cases := map[string]struct {

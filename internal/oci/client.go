@@ -130,7 +130,7 @@ func (c *client) do(ctx context.Context, method, kind, reference string, read fu
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close() //nolint:errcheck // Nothing was written.
+	defer resp.Body.Close()
 	if err := transport.CheckError(resp, http.StatusOK); err != nil {
 		return err
 	}

@@ -41,8 +41,8 @@ type server struct {
 	fault    func(w http.ResponseWriter, r *http.Request) bool
 }
 
-func newServer(t testing.TB, inner http.Handler, tls bool) *server {
-	t.Helper()
+func newServer(tb testing.TB, inner http.Handler, tls bool) *server {
+	tb.Helper()
 	s := &server{inner: inner}
 	s.Server = httptest.NewUnstartedServer(s)
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -51,18 +51,18 @@ func newServer(t testing.TB, inner http.Handler, tls bool) *server {
 	} else {
 		s.Start()
 	}
-	t.Cleanup(s.Close)
+	tb.Cleanup(s.Close)
 	return s
 }
 
-func newRegistry(t testing.TB) *server {
-	t.Helper()
-	return newServer(t, registry.New(registry.Logger(log.New(io.Discard, "", 0))), false)
+func newRegistry(tb testing.TB) *server {
+	tb.Helper()
+	return newServer(tb, registry.New(registry.Logger(log.New(io.Discard, "", 0))), false)
 }
 
-func newTLSRegistry(t testing.TB) *server {
-	t.Helper()
-	return newServer(t, registry.New(registry.Logger(log.New(io.Discard, "", 0))), true)
+func newTLSRegistry(tb testing.TB) *server {
+	tb.Helper()
+	return newServer(tb, registry.New(registry.Logger(log.New(io.Discard, "", 0))), true)
 }
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -140,22 +140,22 @@ func (s *server) plain(user, password string) Registries {
 	return Registries{{Host: s.host(), PlainHTTP: true, Username: user, Password: password}}
 }
 
-func (s *server) send(t testing.TB, method, path, contentType string, body []byte) {
-	t.Helper()
-	r := httptest.NewRequest(method, path, bytes.NewReader(body))
+func (s *server) send(tb testing.TB, method, path, contentType string, body []byte) {
+	tb.Helper()
+	r := httptest.NewRequestWithContext(tb.Context(), method, path, bytes.NewReader(body))
 	r.Header.Set("Content-Type", contentType)
 	w := httptest.NewRecorder()
 	s.inner.ServeHTTP(w, r)
 	if w.Code != http.StatusCreated {
-		t.Fatalf("%s %s: %d %s", method, path, w.Code, w.Body)
+		tb.Fatalf("%s %s: %d %s", method, path, w.Code, w.Body)
 	}
 }
 
 // push puts a blob into the registry and returns its digest.
-func (s *server) push(t testing.TB, repo string, data []byte) string {
-	t.Helper()
+func (s *server) push(tb testing.TB, repo string, data []byte) string {
+	tb.Helper()
 	d := digestOf(data)
-	s.send(t, http.MethodPost, "/v2/"+repo+"/blobs/uploads/?digest="+d, "application/octet-stream", data)
+	s.send(tb, http.MethodPost, "/v2/"+repo+"/blobs/uploads/?digest="+d, "application/octet-stream", data)
 	return d
 }
 
@@ -167,38 +167,38 @@ type layer struct {
 
 // pushManifest puts a manifest with one layer into the registry under tag, and
 // returns its digest.
-func (s *server) pushManifest(t testing.TB, repo, tag, configType, layerType string, data []byte) string {
-	t.Helper()
+func (s *server) pushManifest(tb testing.TB, repo, tag, configType, layerType string, data []byte) string {
+	tb.Helper()
 	config := []byte(`{"name":"sample","version":"1.2.3+build"}`)
 	m, err := json.Marshal(map[string]any{
 		"schemaVersion": 2,
 		"mediaType":     "application/vnd.oci.image.manifest.v1+json",
-		"config":        layer{configType, s.push(t, repo, config), len(config)},
-		"layers":        []layer{{layerType, s.push(t, repo, data), len(data)}},
+		"config":        layer{configType, s.push(tb, repo, config), len(config)},
+		"layers":        []layer{{layerType, s.push(tb, repo, data), len(data)}},
 		"annotations":   map[string]string{versionAnnotation: "1.2.3+build"},
 	})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	s.send(t, http.MethodPut, "/v2/"+repo+"/manifests/"+tag, "application/vnd.oci.image.manifest.v1+json", m)
+	s.send(tb, http.MethodPut, "/v2/"+repo+"/manifests/"+tag, "application/vnd.oci.image.manifest.v1+json", m)
 	return digestOf(m)
 }
 
-func newPuller(t testing.TB, o ...Option) *Puller {
-	t.Helper()
+func newPuller(tb testing.TB, o ...Option) *Puller {
+	tb.Helper()
 	// No docker configuration of the developer's machine.
 	for _, v := range []string{"DOCKER_CONFIG", "HOME"} {
-		t.Setenv(v, t.TempDir())
+		tb.Setenv(v, tb.TempDir())
 	}
 	for _, v := range []string{"REGISTRY_AUTH_FILE", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME"} {
-		t.Setenv(v, "")
+		tb.Setenv(v, "")
 	}
 	p, err := NewPuller(o...)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	p.pauses = []time.Duration{time.Millisecond, time.Millisecond}
-	t.Cleanup(p.Close)
+	tb.Cleanup(p.Close)
 	return p
 }
 
@@ -216,41 +216,41 @@ func link(name, target string, kind byte) tarEntry {
 	return tarEntry{Header: tar.Header{Name: name, Linkname: target, Typeflag: kind}}
 }
 
-func tarOf(t testing.TB, entries ...tarEntry) []byte {
-	t.Helper()
+func tarOf(tb testing.TB, entries ...tarEntry) []byte {
+	tb.Helper()
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
 	for _, e := range entries {
 		if err := w.WriteHeader(&e.Header); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		if _, err := io.WriteString(w, e.data); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	if err := w.Close(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return b.Bytes()
 }
 
-func gzipOf(t testing.TB, data []byte) []byte {
-	t.Helper()
+func gzipOf(tb testing.TB, data []byte) []byte {
+	tb.Helper()
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
 	if _, err := w.Write(data); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return b.Bytes()
 }
 
 // chartArchive is a small archive; content tells one from another.
-func chartArchive(t testing.TB, content string) []byte {
-	t.Helper()
-	return gzipOf(t, tarOf(t, file("Chart.yaml", "name: sample\nversion: 1.2.3\n# "+content+"\n")))
+func chartArchive(tb testing.TB, content string) []byte {
+	tb.Helper()
+	return gzipOf(tb, tarOf(tb, file("Chart.yaml", "name: sample\nversion: 1.2.3\n# "+content+"\n")))
 }
 
 // text returns the text of err, or "".

@@ -114,13 +114,17 @@ func NewPuller(o ...Option) (*Puller, error) {
 		agent:   c.agent,
 		store:   s,
 		pauses:  []time.Duration{100 * time.Millisecond, 400 * time.Millisecond},
-		wires:   lru.NewWithEvictionFunc(maxServers, func(_ lru.Key, w any) { w.(*wire).next.CloseIdleConnections() }), //nolint:forcetypeassert // Only wires are added.
+		wires:   lru.NewWithEvictionFunc(maxServers, closeWire),
 		clients: lru.New(maxClients),
 		proofs:  lru.New(maxProofs),
 		tags:    lru.New(maxTags),
 		indexes: lru.New(maxIndexes),
 		charts:  lru.New(maxTags),
 	}, nil
+}
+
+func closeWire(_ lru.Key, w any) {
+	w.(*wire).next.CloseIdleConnections() //nolint:forcetypeassert // Only wires are added.
 }
 
 func (c *config) store() (store, error) {

@@ -116,7 +116,8 @@ func (r *Registry) credentials(path string) (*authn.AuthConfig, error) {
 	}
 	// The cause is left out: it could quote a part of the secret.
 	if json.Unmarshal(r.DockerConfig, &c) != nil {
-		return nil, errors.Errorf("the pull secret of registry host %q is not a docker configuration of the form {\"auths\": {host: {\"auth\": base64 of user:password}}}", r.Host)
+		return nil, errors.Errorf("the pull secret of registry host %q is not a docker configuration: want JSON with auths, "+
+			"and in each auth the base64 of user:password", r.Host)
 	}
 	best, depth := authn.AuthConfig{}, -1
 	for key, a := range c.Auths {

@@ -21,7 +21,7 @@ const maxIndex = 16 << 20
 // an entry of its own in regs. Credentials never follow a redirect.
 func (p *Puller) RepoChart(ctx context.Context, regs Registries, repoURL, chartName, version string) (Artifact, error) {
 	a, err := p.repoChart(ctx, regs, repoURL, chartName, version)
-	return a, errors.Wrapf(err, "cannot pull chart %q version %q from repository %q", chartName, version, redacted(repoURL))
+	return a, errors.Wrapf(err, "cannot pull chart %q version %q from repository %q", oneLine(chartName), oneLine(version), redacted(repoURL))
 }
 
 func (p *Puller) repoChart(ctx context.Context, regs Registries, repoURL, chartName, version string) (Artifact, error) {
@@ -125,7 +125,8 @@ func (p *Puller) chartAtRegistry(ctx context.Context, regs Registries, entry *in
 	}
 	a, err := p.chart(ctx, regs, repo, "", tag)
 	if err == nil && entry.Digest != "" && a.Digest != entry.Digest {
-		return Artifact{}, errors.Errorf("registry %q has another archive than the index says: %s", repo, &digestError{want: entry.Digest, got: a.Digest})
+		d := &digestError{want: entry.Digest, got: a.Digest}
+		return Artifact{}, errors.Errorf("registry %q has another archive than the index says: %s", redacted(repo), d)
 	}
 	return a, err
 }

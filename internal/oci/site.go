@@ -6,6 +6,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/google/go-containerregistry/pkg/authn"
@@ -71,14 +72,18 @@ func parseURL(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// redacted is raw without what may be secret in it.
+// redacted is a reference or URL without what may be secret in it, for errors.
 func redacted(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return "(malformed)"
+	raw, _, _ = strings.Cut(raw, "?")
+	i := strings.LastIndex(raw, "@")
+	if i < 0 {
+		return oneLine(raw)
 	}
-	u.User, u.RawQuery, u.Fragment = nil, "", ""
-	return u.String()
+	scheme := ""
+	if j := strings.Index(raw, "://"); j >= 0 {
+		scheme = raw[:j+3]
+	}
+	return oneLine(scheme + "…" + raw[i:])
 }
 
 // validators say which version of something we have, RFC 9110, section 13.
@@ -149,7 +154,7 @@ func (p *Puller) roundTrip(ctx context.Context, s *site, method string, known va
 		if err != nil {
 			return err
 		}
-		defer resp.Body.Close() //nolint:errcheck // Nothing was written.
+		defer resp.Body.Close()
 		return read(resp)
 	})
 }

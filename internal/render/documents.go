@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	yamlv2 "go.yaml.in/yaml/v2"
 )
 
 // documents splits a stream of YAML documents at lines that begin with "---" or
@@ -60,17 +61,20 @@ func isMarker(line []byte) bool {
 
 // isBlank is true for a document of comments, directives and blank lines.
 func isBlank(doc []byte) bool {
-	for len(doc) > 0 {
-		line, rest, _ := bytes.Cut(doc, []byte("\n"))
-		doc = rest
-		directive := len(line) > 0 && line[0] == '%'
-		line = bytes.TrimSpace(line)
-		if len(line) > 0 && line[0] != '#' && !directive {
-			return false
-		}
+	for isBlankLine(doc) {
+		_, doc, _ = bytes.Cut(doc, []byte("\n"))
 	}
-	return true
+	return len(doc) == 0
 }
+
+// isBlankLine is true if doc begins with a line that says nothing.
+func isBlankLine(doc []byte) bool {
+	line, _, _ := bytes.Cut(doc, []byte("\n"))
+	text := bytes.TrimSpace(line)
+	return len(doc) > 0 && (len(text) == 0 || text[0] == '#' || line[0] == '%')
+}
+
+func isLetter(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' }
 
 // jsonDocuments splits a document that is JSON; any other is returned as it is.
 func jsonDocuments(doc []byte) ([][]byte, error) {
@@ -94,4 +98,24 @@ func jsonDocuments(doc []byte) ([][]byte, error) {
 		}
 		out = append(out, raw)
 	}
+}
+
+// single refuses content after a map in braces, which the decoder would not even
+// look at. Maps without braces, nearly all there are, end with their document.
+func single(doc []byte) error {
+	for isBlankLine(doc) {
+		_, doc, _ = bytes.Cut(doc, []byte("\n"))
+	}
+	if len(doc) == 0 || isLetter(doc[0]) {
+		return nil
+	}
+	d := yamlv2.NewDecoder(bytes.NewReader(doc))
+	var skip struct{}
+	if err := d.Decode(&skip); err != nil {
+		return errors.New(oneLine(err.Error()))
+	}
+	if err := d.Decode(&skip); !errors.Is(err, io.EOF) {
+		return errors.New("there is more after the object: separate documents with ---")
+	}
+	return nil
 }

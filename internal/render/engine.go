@@ -249,4 +249,3 @@ func required(msg string, v any) (any, error) {
 	}
 	return v, nil
 }
-

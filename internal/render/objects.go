@@ -51,6 +51,9 @@ func objectsOf(doc []byte) ([]*unstructured.Unstructured, error) {
 	if j[0] != '{' {
 		return nil, errors.New("not an object: it must be a map with apiVersion, kind and metadata.name")
 	}
+	if err := single(doc); err != nil {
+		return nil, err
+	}
 	content := map[string]any{}
 	if err := json.Unmarshal(j, &content); err != nil {
 		return nil, errors.New(oneLine(err.Error()))

@@ -4,13 +4,13 @@ package manifest
 
 import (
 	"context"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
@@ -38,20 +38,39 @@ func (e *Engine) Apply(ctx context.Context, c Cluster, s *Set) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	was, err := w.load(ctx)
+	was, err := w.load(ctx, false)
 	if err != nil {
 		return Result{}, err
 	}
-	st := &step{work: w, inv: &inventory{Parts: map[string]partRecord{}}, known: map[Key]Summary{}, errs: map[string]error{}, drift: map[Key]bool{}}
+	r, err := w.step(ctx, was, was == nil)
+	if !errors.Is(err, errInventoryExists) {
+		return r, err
+	}
+	// The inventory lost the label by which it is watched. It gets it back.
+	if was, err = w.load(ctx, true); err != nil {
+		return Result{}, err
+	}
+	return w.step(ctx, was, true)
+}
+
+// step from an inventory, nil for none, which is written in any case if asked for.
+func (w *work) step(ctx context.Context, was *inventory, write bool) (Result, error) {
+	st := &step{
+		work: w, inv: &inventory{Parts: map[string]partRecord{}}, write: write, create: was == nil,
+		known: map[Key]Summary{}, drift: map[Key]bool{}, errs: map[string]error{}, waits: map[string]string{},
+	}
 	if was != nil {
 		st.inv = was.clone()
-		if st.known, err = w.look(ctx, was); err != nil {
+		known, err := w.look(ctx, was)
+		if err != nil {
 			return Result{}, err
 		}
+		st.known = known
 	}
 	st.findDrift()
 	st.planAll(ctx)
-	if err := st.run(ctx, was); err != nil {
+	st.settle()
+	if err := st.run(ctx); err != nil {
 		return st.result, err
 	}
 	return st.result, st.conclude()
@@ -60,13 +79,19 @@ func (e *Engine) Apply(ctx context.Context, c Cluster, s *Set) (Result, error) {
 // A step is one call of Apply.
 type step struct {
 	*work
-	inv   *inventory
-	known map[Key]Summary
-	drift map[Key]bool
-	plans []*planned
+	inv *inventory
+	// write the inventory before anything else, and create says that there is none.
+	write, create bool
+	drift         map[Key]bool
+	plans         []*planned
+	// unplanned says that a part could not be planned, so that nobody knows which objects it wants.
+	unplanned bool
+	// errs and waits are why a part failed, and what it waits for.
+	errs  map[string]error
+	waits map[string]string
 
-	mu     sync.Mutex // Guards errs, result, and the entries of inv while objects are applied.
-	errs   map[string]error
+	mu     sync.Mutex // Guards known and result while objects are applied. Entries of inv are changed by one goroutine each.
+	known  map[Key]Summary
 	result Result
 }
 
@@ -85,19 +110,13 @@ func (st *step) planAll(ctx context.Context) {
 	for i := range st.parts {
 		p := &st.parts[i]
 		rec := st.inv.Parts[p.name]
-		same := rec.Digest == p.digest
-		if same && !st.unfinished(p.name) {
+		if rec.Digest == p.digest && !st.unfinished(p.name) {
 			continue
 		}
-		if p.install != nil && rec.Revision == 0 && rec.Digest == "" && !st.s.Adopt {
-			if err := st.refuseForeignRelease(ctx, p.install); err != nil {
-				st.fail(p.name, err)
-				continue
-			}
-		}
-		pl, err := st.plan(ctx, p, rec, same)
+		pl, err := st.plan(ctx, p, rec)
 		if err != nil {
 			st.fail(p.name, err)
+			st.unplanned = true
 			continue
 		}
 		st.plans = append(st.plans, pl)
@@ -116,33 +135,31 @@ func (st *step) unfinished(partName string) bool {
 }
 
 func (st *step) fail(partName string, err error) {
-	st.mu.Lock()
-	defer st.mu.Unlock()
 	if st.errs[partName] == nil {
 		st.errs[partName] = err
 	}
 }
 
-func (st *step) failed(partName string) bool {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	return st.errs[partName] != nil
+// stopped says whether a part failed or waits.
+func (st *step) stopped(partName string) bool {
+	return st.errs[partName] != nil || st.waits[partName] != ""
 }
 
+// saveTimeout is for the last write of a step, which is made even if the time of the step is over: without it, all would
+// have to be applied again.
+const saveTimeout = 10 * time.Second
+
 // run the step: write down what is about to be, apply it stage by stage, prune, and write down what is.
-func (st *step) run(ctx context.Context, was *inventory) error {
-	fresh := st.intend()
-	if was == nil || fresh {
-		if err := st.save(ctx, st.inv); err != nil {
+func (st *step) run(ctx context.Context) error {
+	if st.intend() || st.write {
+		if err := st.save(ctx, st.inv, st.create); err != nil {
 			return err
 		}
 	}
 	for _, s := range stages {
 		st.applyStage(ctx, s)
 		if s == stageDefinitions {
-			if st.result.Waiting = st.unestablished(); st.result.Waiting != "" {
-				break
-			}
+			st.awaitDefinitions()
 		}
 	}
 	changed := st.finish(ctx)
@@ -150,21 +167,23 @@ func (st *step) run(ctx context.Context, was *inventory) error {
 	if !changed {
 		return nil
 	}
-	return st.save(ctx, st.inv)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
+	defer cancel()
+	return st.save(ctx, st.inv, false)
 }
 
-// intend to apply: each object that is planned gets an entry. It says whether there were new ones.
+// intend to apply: each object that is planned gets an entry. It says whether anything has to be written down first: new
+// objects, and parts whose old inputs are no longer what is in the cluster.
 func (st *step) intend() bool {
+	changed := false
+	for _, pl := range st.plans {
+		old, ok := st.inv.Parts[pl.name]
+		changed = changed || !ok || old.Digest != pl.rec.Digest || old.Namespace != pl.rec.Namespace
+		st.inv.Parts[pl.name] = pl.rec
+	}
 	idx := st.inv.index()
 	var added []entry
 	for _, pl := range st.plans {
-		if _, ok := st.inv.Parts[pl.name]; !ok {
-			rec := partRecord{}
-			if pl.install != nil {
-				rec.Namespace = pl.install.Namespace
-			}
-			st.inv.Parts[pl.name] = rec
-		}
 		for i := range pl.objects {
 			o := &pl.objects[i]
 			en := idx[o.key]
@@ -176,31 +195,37 @@ func (st *step) intend() bool {
 		}
 	}
 	st.inv.Objects = append(st.inv.Objects, added...)
-	return len(added) > 0
+	return changed || len(added) > 0
 }
 
 // applyStage applies the objects of one stage, those of one part after those of the part before.
 func (st *step) applyStage(ctx context.Context, s stage) {
 	idx := st.inv.index()
 	for _, pl := range st.plans {
-		if st.failed(pl.name) {
+		if st.stopped(pl.name) {
 			continue
 		}
+		var todo []*object
+		for i := range pl.objects {
+			if o := &pl.objects[i]; o.stage == s && st.needed(o, idx[o.key]) {
+				todo = append(todo, o)
+			}
+		}
+		errs := make([]error, len(todo))
 		g := errgroup.Group{}
 		g.SetLimit(st.e.concurrency)
-		for i := range pl.objects {
-			o := &pl.objects[i]
-			if o.stage != s || !st.needed(o, idx[o.key]) {
-				continue
-			}
+		for i, o := range todo {
 			g.Go(func() error {
-				if err := st.applyOne(ctx, o, idx[o.key]); err != nil {
-					st.fail(pl.name, errors.Wrap(explain(err), o.key.String()))
-				}
+				errs[i] = st.applyOne(ctx, o, idx[o.key])
 				return nil
 			})
 		}
-		_ = g.Wait() //nolint:errcheck // Errors belong to the part, see fail.
+		_ = g.Wait() //nolint:errcheck // Errors belong to the part.
+		for _, err := range errs {
+			if err != nil {
+				st.fail(pl.name, err)
+			}
+		}
 	}
 }
 
@@ -208,57 +233,9 @@ func (st *step) applyStage(ctx context.Context, s stage) {
 func (st *step) needed(o *object, en *entry) bool {
 	if sum, ok := st.known[o.key]; ok && sum.Status == Terminating {
 		// The API server would change an object that is on its way out. It is created anew once it is gone.
-		return en.UID == ""
+		return false
 	}
 	return en.UID == "" || en.Intent != o.intent || st.drift[o.key]
-}
-
-func (st *step) applyOne(ctx context.Context, o *object, en *entry) error {
-	sum, exists := st.known[o.key]
-	create := en.UID == "" || !exists
-	var before *metav1.PartialObjectMetadata
-	if exists && (st.drift[o.key] || sum.Set != st.id) {
-		m, err := st.metadata(ctx, o.gvk(), o.key)
-		if err != nil {
-			return err
-		}
-		if err := st.claim(o, en, m); err != nil {
-			return err
-		}
-		before = m
-	}
-	sum, fields, err := st.apply(ctx, o, create)
-	if create && kerrors.IsConflict(err) {
-		m, err := st.metadata(ctx, o.gvk(), o.key)
-		if err != nil {
-			return err
-		}
-		if err := st.claim(o, en, m); err != nil {
-			return err
-		}
-		create = false
-		sum, fields, err = st.apply(ctx, o, false)
-	}
-	if err != nil {
-		return err
-	}
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	switch {
-	case st.drift[o.key]:
-		d := Drift{Key: o.key, Deleted: !exists}
-		if before != nil {
-			d.Fields = lostFields(ownedFields(before.ManagedFields), fields)
-		}
-		st.result.Repaired = append(st.result.Repaired, d)
-	case create:
-		st.result.Created++
-	default:
-		st.result.Changed++
-	}
-	en.UID, en.Intent, en.Owned = sum.UID, o.intent, sum.Owned
-	st.known[o.key] = sum
-	return nil
 }
 
 // conclude the step: what failed is kept for Observe, and returned in one line.
@@ -292,4 +269,9 @@ func (st *step) remember() {
 		}
 	}
 	st.mem.waiting = st.result.Waiting
+	if err := st.errs[pruning]; err != nil {
+		st.mem.waiting = oneLine(err.Error())
+	}
+	// Objects are applied in no order.
+	slices.SortFunc(st.result.Repaired, func(a, b Drift) int { return strings.Compare(a.String(), b.String()) })
 }

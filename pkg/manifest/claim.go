@@ -4,6 +4,7 @@ package manifest
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,17 +33,44 @@ func (w *work) claim(o *object, en *entry, m *metav1.PartialObjectMetadata) erro
 	return errors.New("exists and does not belong to this module; remove it, or set adopt to take it over")
 }
 
-// refuseForeignRelease reports a Helm release of the same name that is not of this set.
-func (w *work) refuseForeignRelease(ctx context.Context, in *Install) error {
+// follow the last revision of the release of an install: ours, or with adoption that of somebody else. A release of the
+// same name that is not of this set is refused.
+func (w *work) follow(ctx context.Context, pl *planned) error {
+	in, rec := pl.install, &pl.rec
+	switch {
+	case pl.repair:
+		pl.before = max(rec.Revision-1, 0)
+		return nil
+	case rec.Revision > 0 && rec.Namespace == in.Namespace:
+		pl.before = rec.Revision
+		return nil
+	case rec.Namespace != "" && rec.Namespace != in.Namespace && (rec.Former == "" || rec.Former == in.Namespace):
+		// A release cannot move to another namespace: it ends in one and begins in the other.
+		rec.Former = rec.Namespace
+	}
+	rec.Namespace, rec.Revision = in.Namespace, 0
 	l, err := w.list(ctx, secretKind, in.Namespace, "owner=helm,name="+in.Name, 0)
 	if err != nil {
 		return errors.Wrapf(err, "cannot look for a Helm release %s in namespace %s", in.Name, in.Namespace)
 	}
 	for i := range l.Items {
-		if strings.HasPrefix(l.Items[i].Name, releasePrefix) && l.Items[i].Labels[labelReleaseOf] != w.id {
+		m := &l.Items[i]
+		if !strings.HasPrefix(m.Name, releasePrefix) {
+			continue
+		}
+		if m.Labels[labelReleaseOf] != w.id && !w.s.Adopt {
 			return errors.Errorf("a Helm release %s exists in namespace %s and does not belong to this module; "+
 				"uninstall it, or set adopt to take it over", in.Name, in.Namespace)
 		}
+		n, err := strconv.Atoi(m.Labels[labelRevision])
+		if err != nil {
+			continue
+		}
+		if m.Labels[labelReleaseOf] == w.id && m.Labels[labelInputs] == pl.digest {
+			// It was recorded by a step that was cut off right after it, or the inventory was lost.
+			n--
+		}
+		pl.before = max(pl.before, n)
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ type setKey struct {
 
 // A memory is what the engine knows of a set between two calls. It can be lost at any time.
 type memory struct {
-	// inv is the inventory as it is in the cluster at version, or better: objects may have been applied since.
+	// inv is the inventory as it is in the cluster at version. It is never changed, only replaced.
 	inv     *inventory
 	version string
 	// failed are the parts that could not be applied, with the digest of the inputs that failed.
@@ -131,7 +131,14 @@ func (e *Engine) work(c Cluster, s *Set) (*work, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &work{e: e, c: c, s: s, id: s.id(e.namespace), parts: parts, mem: e.memoryOf(c, s)}, nil
+	w := e.outline(c, s)
+	w.parts = parts
+	return w, nil
+}
+
+// outline is work that needs no more than the names of the parts.
+func (e *Engine) outline(c Cluster, s *Set) *work {
+	return &work{e: e, c: c, s: s, id: s.id(e.namespace), parts: s.outline(), mem: e.memoryOf(c, s)}
 }
 
 // ID of the ApplySet of a set, the value of the label applyset.kubernetes.io/part-of of its members.

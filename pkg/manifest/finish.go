@@ -4,36 +4,55 @@ package manifest
 
 import (
 	"context"
-	"sort"
+	"maps"
+	"slices"
 )
 
-// unestablished names a definition that the API server does not serve yet.
-func (st *step) unestablished() string {
+// awaitDefinitions finds the parts that have to wait until the API server serves their kinds: those of definitions of
+// their own, of the crds of the set, and of other parts.
+func (st *step) awaitDefinitions() {
 	for i := range st.inv.Objects {
 		en := &st.inv.Objects[i]
-		k := en.key()
-		if en.Stage != stageDefinitions || en.UID == "" || en.Pruned || st.failed(en.Part) {
+		if en.Stage != stageDefinitions || en.UID == "" || en.Pruned {
 			continue
 		}
+		k := en.key()
 		sum, ok := st.c.Watch().Get(k)
 		if !ok {
 			sum, ok = st.known[k]
 		}
-		if ok && sum.Status != Current {
-			return k.String() + ": " + or(sum.Message, "is not established")
+		if !ok || sum.Status == Current {
+			continue
+		}
+		for _, pl := range st.plans {
+			if !st.stopped(pl.name) && pl.needs(en) {
+				st.wait(pl.name, k.String()+": "+or(sum.Message, "is not established"))
+			}
 		}
 	}
-	return ""
 }
 
-// finish the parts whose objects are all applied. It says whether the inventory changed.
+// needs says whether a part must not be applied before a definition is established.
+func (pl *planned) needs(definition *entry) bool {
+	if definition.Part == partCRDs || definition.Part == pl.name {
+		return true
+	}
+	return slices.ContainsFunc(pl.objects, func(o object) bool { return o.definition == definition.Name })
+}
+
+// wait with a part. The first wait is what the step waits for.
+func (st *step) wait(partName, message string) {
+	st.waits[partName] = message
+	if st.result.Waiting == "" {
+		st.result.Waiting = message
+	}
+}
+
+// finish the parts whose objects are all applied, and prune. It says whether the inventory changed.
 func (st *step) finish(ctx context.Context) bool {
 	changed := st.result.Created+st.result.Changed+len(st.result.Repaired) > 0
-	if st.result.Waiting != "" {
-		return changed
-	}
 	for _, pl := range st.plans {
-		if st.failed(pl.name) || !st.complete(pl) {
+		if st.stopped(pl.name) || !st.complete(pl) {
 			continue
 		}
 		if err := st.finishPart(ctx, pl); err != nil {
@@ -50,9 +69,7 @@ func (st *step) complete(pl *planned) bool {
 	for i := range pl.objects {
 		o := &pl.objects[i]
 		if en := idx[o.key]; en.UID == "" || en.Intent != o.intent {
-			if st.result.Waiting == "" {
-				st.result.Waiting = o.key.String() + ": " + or(st.known[o.key].Message, "is being deleted")
-			}
+			st.wait(pl.name, o.key.String()+": "+or(st.known[o.key].Message, "is being deleted"))
 			return false
 		}
 	}
@@ -67,7 +84,7 @@ func (st *step) finishPart(ctx context.Context, pl *planned) error {
 	}
 	for i := range st.inv.Objects {
 		en := &st.inv.Objects[i]
-		if en.Part == pl.name && !wanted[en.key()] {
+		if en.Part == pl.name && !wanted[en.key()] && !st.handOver(en) {
 			en.Pruned = true
 		}
 	}
@@ -92,38 +109,68 @@ func (st *step) finishPart(ctx context.Context, pl *planned) error {
 // dropUnwanted removes the objects that no part wants any more, the last stage first, and the parts that are not in the
 // set. It says whether the inventory changed.
 func (st *step) dropUnwanted(ctx context.Context) bool {
-	gone := map[string]bool{}
-	for name := range st.inv.Parts {
-		if !st.wants(name) {
-			gone[name] = true
-		}
-	}
-	var unwanted []*entry
-	for i := range st.inv.Objects {
-		if en := &st.inv.Objects[i]; en.Pruned || gone[en.Part] {
-			en.Pruned = true
-			unwanted = append(unwanted, en)
-		}
-	}
+	changed := st.releaseResource()
+	unwanted, marked := st.unwanted()
+	gone := st.goneParts()
 	if len(unwanted) == 0 && len(gone) == 0 {
-		return false
+		return changed
+	}
+	if st.unplanned {
+		// A part that cannot be planned may want them.
+		st.noteWaiting("pruning waits until all installs can be rendered")
+		return changed || marked
 	}
 	r := remover{work: st.work, known: st.known}
 	waiting, err := r.remove(ctx, unwanted)
 	if err != nil {
 		st.fail(pruning, err)
 	}
-	if waiting.Message != "" {
-		st.result.Waiting = waiting.Message
-	}
+	st.noteWaiting(waiting.Message)
 	for _, en := range unwanted {
 		if r.gone[en.key()] {
 			st.result.Pruned = append(st.result.Pruned, en.key())
 		}
 	}
 	st.inv.drop(func(e *entry) bool { return e.Pruned && r.gone[e.key()] })
-	st.dropParts(ctx, gone)
-	return true
+	dropped := st.dropParts(ctx, gone)
+	return changed || marked || len(r.gone) > 0 || dropped
+}
+
+func (st *step) noteWaiting(message string) {
+	if st.result.Waiting == "" {
+		st.result.Waiting = message
+	}
+}
+
+// releaseResource, the custom resource of a set that no longer has one: it is its users' then.
+func (st *step) releaseResource() bool {
+	if st.wants(partResource) {
+		return false
+	}
+	before := len(st.inv.Objects)
+	st.inv.drop(func(e *entry) bool { return e.Part == partResource })
+	return len(st.inv.Objects) < before
+}
+
+// unwanted objects, and whether some of them are so since this step.
+func (st *step) unwanted() ([]*entry, bool) {
+	var out []*entry
+	marked := false
+	for i := range st.inv.Objects {
+		en := &st.inv.Objects[i]
+		switch {
+		case en.Pruned:
+		case st.wants(en.Part):
+			continue
+		case st.handOver(en):
+			marked = true
+			continue
+		default:
+			en.Pruned, marked = true, true
+		}
+		out = append(out, en)
+	}
+	return out, marked
 }
 
 // pruning is what an error is booked under that belongs to no part.
@@ -138,18 +185,25 @@ func (st *step) wants(name string) bool {
 	return false
 }
 
-// dropParts whose objects are all gone, with their releases.
-func (st *step) dropParts(ctx context.Context, gone map[string]bool) {
+// goneParts are those of the inventory that the set no longer has, by name.
+func (st *step) goneParts() []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(st.inv.Parts)) {
+		if !st.wants(name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// dropParts whose objects are all gone, with their releases. It says whether there were any.
+func (st *step) dropParts(ctx context.Context, gone []string) bool {
 	left := map[string]bool{}
 	for i := range st.inv.Objects {
 		left[st.inv.Objects[i].Part] = true
 	}
-	names := make([]string, 0, len(gone))
-	for name := range gone {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	for _, name := range names {
+	dropped := false
+	for _, name := range gone {
 		if left[name] {
 			continue
 		}
@@ -158,5 +212,7 @@ func (st *step) dropParts(ctx context.Context, gone map[string]bool) {
 			continue
 		}
 		delete(st.inv.Parts, name)
+		dropped = true
 	}
+	return dropped
 }

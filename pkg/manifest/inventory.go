@@ -35,8 +35,9 @@ type inventory struct {
 type partRecord struct {
 	// Digest of the inputs that were applied completely; empty until then.
 	Digest string `json:"digest,omitempty"`
-	// Namespace of the release.
+	// Namespace of the release. Former is the one that it moved from, as long as its records there are not deleted.
 	Namespace string `json:"namespace,omitempty"`
+	Former    string `json:"former,omitempty"`
 	// Chart and Version of the chart.
 	Chart   string `json:"chart,omitempty"`
 	Version string `json:"version,omitempty"`
@@ -44,6 +45,8 @@ type partRecord struct {
 	Revision int `json:"revision,omitempty"`
 	// Hooks of the chart that were not run.
 	Hooks int `json:"hooks,omitempty"`
+	// Shared are the names of definitions that this part has too, and that belong to a part before it.
+	Shared []string `json:"shared,omitempty"`
 }
 
 // An entry is one object.

@@ -72,6 +72,8 @@ type object struct {
 	version string
 	part    string
 	stage   stage
+	// definition is the name of the custom resource definition of its kind, if that is no built-in one.
+	definition string
 	// meta and rest are the JSON of metadata and of all other fields. They are kept apart so that a resource version can
 	// be put in front without encoding again.
 	meta, rest []byte

@@ -5,6 +5,8 @@ package manifest
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -20,7 +22,7 @@ func (e *Engine) Observe(ctx context.Context, c Cluster, s *Set) (Observation, e
 	if err != nil {
 		return Observation{}, err
 	}
-	inv, err := w.load(ctx)
+	inv, err := w.load(ctx, false)
 	if err != nil {
 		return Observation{}, err
 	}
@@ -37,7 +39,7 @@ func (e *Engine) Observe(ctx context.Context, c Cluster, s *Set) (Observation, e
 		en := &inv.Objects[i]
 		p, ok := states[en.Part]
 		if !ok {
-			// The part is no longer wanted, and partStates has said so.
+			o.UpToDate = false
 			continue
 		}
 		if err := w.judge(ctx, en, seen, p, &o); err != nil {
@@ -51,13 +53,10 @@ func (e *Engine) Observe(ctx context.Context, c Cluster, s *Set) (Observation, e
 	return o, nil
 }
 
-// Exists says whether the cluster holds an inventory of the set.
+// Exists says whether the cluster holds an inventory of the set. Of the set only the name is used. No is confirmed by a
+// request, so that it can be trusted where a set is removed.
 func (e *Engine) Exists(ctx context.Context, c Cluster, s *Set) (bool, error) {
-	w, err := e.work(c, s)
-	if err != nil {
-		return false, err
-	}
-	inv, err := w.load(ctx)
+	inv, err := e.outline(c, s).load(ctx, true)
 	return inv != nil, err
 }
 
@@ -73,20 +72,28 @@ func (w *work) partStates(inv *inventory, o *Observation) map[string]*PartState 
 			continue
 		}
 		o.UpToDate = false
-		if f, ok := w.mem.failed[p.name]; ok && f.digest == p.digest {
-			st.see(Error, oneLine(f.err.Error()))
+		if f := w.failure(p.name, p.digest); f != "" {
+			st.see(Error, f)
 			continue
 		}
 		st.see(Processing, or(w.mem.waiting, "is being applied"))
 	}
-	for name := range inv.Parts {
-		if states[name] == nil {
+	for _, name := range slices.Sorted(maps.Keys(inv.Parts)) {
+		if states[name] == nil && o.State == Ready {
 			o.UpToDate = false
-			o.State = worse(o.State, Processing)
+			o.State = Processing
 			o.Message = title(name) + ": " + or(w.mem.waiting, "is being removed")
 		}
 	}
 	return states
+}
+
+// failure of the last step to apply these inputs of a part; empty for none.
+func (w *work) failure(partName, digest string) string {
+	if f, ok := w.mem.failed[partName]; ok && f.digest == digest {
+		return oneLine(f.err.Error())
+	}
+	return ""
 }
 
 func or(s, fallback string) string {
@@ -103,13 +110,14 @@ func (w *work) judge(ctx context.Context, en *entry, seen map[Key]Summary, p *Pa
 	if en.Pruned {
 		o.UpToDate = false
 		if exists {
-			p.see(Processing, k.String()+": "+or(sum.Message, "is being deleted"))
+			p.see(Processing, or(w.mem.waiting, k.String()+": "+or(sum.Message, "is being deleted")))
 		}
 		return nil
 	}
 	if en.UID == "" {
 		// It has not been applied yet, and partStates has said so.
 		o.UpToDate = false
+		o.Total++
 		return nil
 	}
 	if en.Stage == stageResource && !exists {
@@ -120,6 +128,9 @@ func (w *work) judge(ctx context.Context, en *entry, seen map[Key]Summary, p *Pa
 	if d, ok := w.drifted(en, sum, exists); ok {
 		o.UpToDate = false
 		o.Drift = append(o.Drift, d)
+		if f := w.failure(en.Part, w.inputsOf(en.Part)); f != "" {
+			p.see(Error, f)
+		}
 		p.see(Processing, d.String())
 		return nil
 	}
@@ -133,6 +144,16 @@ func (w *work) judge(ctx context.Context, en *entry, seen map[Key]Summary, p *Pa
 	}
 	p.see(state, fmt.Sprintf("%s: %s", k, message))
 	return nil
+}
+
+// inputsOf a part as a digest.
+func (w *work) inputsOf(partName string) string {
+	for i := range w.parts {
+		if w.parts[i].name == partName {
+			return w.parts[i].digest
+		}
+	}
+	return ""
 }
 
 // drifted says whether an object differs from what was applied.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -26,16 +27,20 @@ func (w *work) parentKey() Key {
 	return Key{Kind: "Secret", Namespace: w.e.namespace, Name: w.s.Name}
 }
 
-// load the inventory; nil where there is none. It is read only if it changed.
-func (w *work) load(ctx context.Context) (*inventory, error) {
+// errInventoryExists is returned by create where there is an inventory that the watch does not show.
+var errInventoryExists = errors.New("the inventory exists") //nolint:gochecknoglobals // A constant.
+
+// load the inventory; nil where there is none. It is read only if it changed. The watch does not show an inventory that
+// lost our label; with confirm it is asked for in that case, as nobody would look for the objects any more.
+func (w *work) load(ctx context.Context, confirm bool) (*inventory, error) {
 	k := w.parentKey()
 	if unsynced := w.track(ctx, []schema.GroupVersionKind{secretKind}); len(unsynced) == 0 {
 		sum, ok := w.c.Watch().Get(k)
-		if !ok {
+		if !ok && !confirm {
 			w.mem.inv = nil
 			return nil, nil
 		}
-		if w.mem.inv != nil && w.mem.version == sum.ResourceVersion {
+		if ok && w.mem.inv != nil && w.mem.version == sum.ResourceVersion {
 			return w.mem.inv, nil
 		}
 	}
@@ -53,8 +58,7 @@ func (w *work) load(ctx context.Context) (*inventory, error) {
 // decode the inventory of a parent.
 func (w *work) decode(u *unstructured.Unstructured) (*inventory, error) {
 	if u.GetLabels()[LabelApplySetID] != w.id {
-		return nil, errors.Errorf("%s is no inventory of this set: its label %s is %q; remove it, or choose another external name",
-			w.parentKey(), LabelApplySetID, u.GetLabels()[LabelApplySetID])
+		return nil, w.foreignParent(u)
 	}
 	if w.mem.inv != nil && w.mem.version == u.GetResourceVersion() {
 		return w.mem.inv, nil
@@ -69,21 +73,53 @@ func (w *work) decode(u *unstructured.Unstructured) (*inventory, error) {
 	}
 	inv, err := unmarshal(s.Data[inventoryKey])
 	if err != nil {
-		return nil, errors.Wrapf(err, "%s is damaged", w.parentKey())
+		return nil, errors.Wrapf(err, "%s is damaged; restore it, or delete it to have it written anew from what is installed",
+			w.parentKey())
 	}
 	w.mem.inv, w.mem.version = inv, u.GetResourceVersion()
 	w.c.Watch().Put(w.parentKey(), Summarize(u))
 	return inv, nil
 }
 
-// save the inventory.
-func (w *work) save(ctx context.Context, inv *inventory) error {
-	data, err := inv.marshal()
+// save the inventory. With create there must be none, and errInventoryExists is returned where there is one of this set;
+// any other Secret of its name is left as it is.
+func (w *work) save(ctx context.Context, inv *inventory, create bool) error {
+	o, err := w.parent(inv)
 	if err != nil {
 		return err
 	}
+	sum, _, err := w.apply(ctx, o, create)
+	if create && kerrors.IsConflict(err) {
+		u, err := w.get(ctx, secretKind, w.parentKey())
+		if err != nil {
+			return err
+		}
+		if u != nil && u.GetLabels()[LabelApplySetID] != w.id {
+			return w.foreignParent(u)
+		}
+		return errInventoryExists
+	}
+	if err != nil {
+		return errors.Wrapf(explain(err), "cannot write inventory %s", w.parentKey())
+	}
+	// The step goes on with what it has, which is better than what is in the cluster until it is saved.
+	w.mem.inv, w.mem.version = inv.clone(), sum.ResourceVersion
+	return nil
+}
+
+func (w *work) foreignParent(u *unstructured.Unstructured) error {
+	return errors.Errorf("%s is no inventory of this set: its label %s is %q; remove it, or choose another external name",
+		w.parentKey(), LabelApplySetID, u.GetLabels()[LabelApplySetID])
+}
+
+// parent is the Secret that holds an inventory.
+func (w *work) parent(inv *inventory) (*object, error) {
+	data, err := inv.marshal()
+	if err != nil {
+		return nil, err
+	}
 	if len(data) > corev1.MaxSecretSize*9/10 {
-		return errors.Errorf("the inventory of %d objects has %d bytes, more than a Secret holds", len(inv.Objects), len(data))
+		return nil, errors.Errorf("the inventory of %d objects has %d bytes, more than a Secret holds", len(inv.Objects), len(data))
 	}
 	s := &corev1.Secret{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
@@ -103,22 +139,14 @@ func (w *work) save(ctx context.Context, inv *inventory) error {
 	}
 	b, err := json.Marshal(s)
 	if err != nil {
-		return errors.Wrap(err, "cannot encode inventory")
+		return nil, errors.Wrap(err, "cannot encode inventory")
 	}
 	u := &unstructured.Unstructured{}
 	if err := u.UnmarshalJSON(b); err != nil {
-		return errors.Wrap(err, "cannot encode inventory")
+		return nil, errors.Wrap(err, "cannot encode inventory")
 	}
 	o, err := newObject(u, "", stageNamespaces)
-	if err != nil {
-		return err
-	}
-	sum, _, err := w.apply(ctx, &o, false)
-	if err != nil {
-		return errors.Wrapf(explain(err), "cannot write inventory %s", w.parentKey())
-	}
-	w.mem.inv, w.mem.version = inv, sum.ResourceVersion
-	return nil
+	return &o, err
 }
 
 // groupKinds of the members, in the form of KEP-3659.

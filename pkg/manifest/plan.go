@@ -19,21 +19,36 @@ import (
 type planned struct {
 	*part
 	objects []object
+	// rec is what the inventory will say of the part while it is applied.
+	rec partRecord
+	// repair says that these inputs were applied before, and that the very objects of then are wanted.
+	repair bool
+	// before is the revision of the release that this one follows; 0 for none.
+	before int
 	// chart and rendered are set for installs.
 	chart    *render.Chart
 	rendered *render.Rendered
 }
 
-// plan renders a part. With repair the part was applied before, and the very objects of then are wanted.
-func (w *work) plan(ctx context.Context, p *part, rec partRecord, repair bool) (*planned, error) {
-	out := &planned{part: p}
+// plan renders a part.
+func (w *work) plan(ctx context.Context, p *part, rec partRecord) (*planned, error) {
+	out := &planned{part: p, rec: rec, repair: rec.Digest == p.digest}
 	var objects []*unstructured.Unstructured
 	var err error
+	if p.install != nil {
+		if err := w.follow(ctx, out); err != nil {
+			return nil, err
+		}
+	}
+	if !out.repair {
+		// Until all is applied, what is in the cluster is neither of the old inputs nor of the new ones.
+		out.rec.Digest, out.rec.Shared = "", nil
+	}
 	switch {
 	case p.crds != nil:
 		objects, err = definitions(ctx, p.crds)
 	case p.install != nil:
-		objects, err = w.planInstall(ctx, out, rec, repair)
+		objects, err = w.planInstall(ctx, out)
 	default:
 		objects = []*unstructured.Unstructured{p.resource.DeepCopy()}
 	}
@@ -104,7 +119,7 @@ func (w *work) loadChart(ctx context.Context, in *Install) (*render.Chart, error
 	return c, nil
 }
 
-func (w *work) planInstall(ctx context.Context, out *planned, rec partRecord, repair bool) ([]*unstructured.Unstructured, error) {
+func (w *work) planInstall(ctx context.Context, out *planned) ([]*unstructured.Unstructured, error) {
 	in := out.install
 	chart, err := w.loadChart(ctx, in)
 	if err != nil {
@@ -113,7 +128,7 @@ func (w *work) planInstall(ctx context.Context, out *planned, rec partRecord, re
 	out.chart = chart
 	o := render.Options{
 		ReleaseName: in.Name, Namespace: in.Namespace, Values: in.Values,
-		Revision: rec.Revision + 1, Upgrade: rec.Revision > 0, REST: w.c.Config(),
+		Revision: out.before + 1, Upgrade: out.before > 0, REST: w.c.Config(),
 	}
 	if o.KubeVersion, err = w.c.Version(ctx); err != nil {
 		return nil, errors.Wrap(err, "cannot get the version of the cluster")
@@ -128,8 +143,8 @@ func (w *work) planInstall(ctx context.Context, out *planned, rec partRecord, re
 		return nil, err
 	}
 	objects := r.Objects
-	if repair && rec.Revision > 0 && !chart.Pure(in.Values) {
-		if objects, err = w.recorded(ctx, in, rec); err != nil {
+	if out.repair && out.rec.Revision > 0 && !r.Pure {
+		if objects, err = w.recorded(ctx, in, out.rec); err != nil {
 			return nil, err
 		}
 	}
@@ -188,8 +203,12 @@ func (w *work) build(ctx context.Context, out *planned, objects []*unstructured.
 	labels := w.labels()
 	seen := make(map[Key]bool, len(objects))
 	for _, u := range objects {
-		if err := w.place(ctx, out.part, u); err != nil {
+		m, err := w.place(ctx, out.part, u)
+		if err != nil {
 			return err
+		}
+		if w.holdsInventories(u) {
+			continue
 		}
 		if out.install != nil {
 			decorateRelease(u, out.install.Name, out.install.Namespace)
@@ -206,17 +225,27 @@ func (w *work) build(ctx context.Context, out *planned, objects []*unstructured.
 		if seen[o.key] {
 			return errors.Errorf("%s is there twice", o.key)
 		}
+		if o.key == w.parentKey() {
+			return errors.Errorf("%s has the name of the inventory of this set", o.key)
+		}
 		seen[o.key] = true
+		o.definition = m.Resource + "." + o.key.Group
 		out.objects = append(out.objects, o)
 	}
 	return nil
 }
 
+// holdsInventories says whether an object is the namespace of all inventories, which many modules bring along. It is no
+// member of any set: the removal of one would take the inventories of all.
+func (w *work) holdsInventories(u *unstructured.Unstructured) bool {
+	return u.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Namespace"} && u.GetName() == w.e.namespace
+}
+
 // place an object in its namespace.
-func (w *work) place(ctx context.Context, p *part, u *unstructured.Unstructured) error {
+func (w *work) place(ctx context.Context, p *part, u *unstructured.Unstructured) (Mapping, error) {
 	m, err := w.c.Mapping(ctx, u.GroupVersionKind())
 	if err != nil {
-		return errors.Wrapf(err, "%s %s", u.GetKind(), strings.TrimPrefix(u.GetNamespace()+"/"+u.GetName(), "/"))
+		return Mapping{}, errors.Wrapf(err, "%s %s", u.GetKind(), strings.TrimPrefix(u.GetNamespace()+"/"+u.GetName(), "/"))
 	}
 	switch {
 	case !m.Namespaced:
@@ -227,5 +256,5 @@ func (w *work) place(ctx context.Context, p *part, u *unstructured.Unstructured)
 	default:
 		u.SetNamespace("default")
 	}
-	return nil
+	return m, nil
 }

@@ -5,9 +5,7 @@ package manifest
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
-	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,10 +15,13 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 )
 
-// releasePrefix begins the name of each Secret that records a Helm release, labelReleaseOf names the set that wrote it.
+// releasePrefix begins the name of each Secret that records a Helm release, and labelRevision is Helm's label of its
+// revision. labelReleaseOf names the set that wrote it, and labelInputs the inputs that were installed.
 const (
 	releasePrefix  = "sh.helm.release.v1."
+	labelRevision  = "version"
 	labelReleaseOf = "kyma.m.crossplane.io/set"
+	labelInputs    = "kyma.m.crossplane.io/inputs"
 
 	statusDeployed   = "deployed"
 	statusSuperseded = "superseded"
@@ -30,18 +31,22 @@ const (
 // show the truth.
 func (st *step) recordRelease(ctx context.Context, pl *planned, rec *partRecord) error {
 	in := pl.install
-	before, err := st.lastRevision(ctx, in, rec)
-	if err != nil {
-		return err
+	if rec.Former != "" {
+		if err := st.deleteRecords(ctx, in.Name, rec.Former, false); err != nil {
+			return err
+		}
+		rec.Former = ""
 	}
 	o := render.RecordOptions{
-		Revision: before + 1, Status: statusDeployed, Description: "Install complete",
-		FirstDeployed: st.e.now(), LastDeployed: st.e.now(), Labels: map[string]string{labelReleaseOf: st.id},
+		Revision: pl.before + 1, Status: statusDeployed, Description: "Install complete",
+		FirstDeployed: st.e.now(), LastDeployed: st.e.now(),
+		Labels: map[string]string{labelReleaseOf: st.id, labelInputs: pl.digest},
 	}
 	var superseded *render.RecordInfo
-	if before > 0 {
+	var err error
+	if pl.before > 0 {
 		o.Description = "Upgrade complete"
-		if superseded, err = st.release(ctx, in.Name, in.Namespace, before); err != nil {
+		if superseded, err = st.release(ctx, in.Name, in.Namespace, pl.before); err != nil {
 			return err
 		}
 		if superseded != nil {
@@ -52,16 +57,12 @@ func (st *step) recordRelease(ctx context.Context, pl *planned, rec *partRecord)
 	if err != nil {
 		return err
 	}
-	if err := st.putSecret(ctx, s); err != nil {
+	if err := st.createSecret(ctx, s); err != nil {
 		return errors.Wrapf(err, "cannot record revision %d of release %s", o.Revision, in.Name)
 	}
 	if superseded != nil && superseded.Status == statusDeployed {
-		old, err := superseded.WithStatus(statusSuperseded)
-		if err != nil {
-			return err
-		}
-		if err := st.putSecret(ctx, old); err != nil {
-			return errors.Wrapf(err, "cannot mark revision %d of release %s as superseded", before, in.Name)
+		if err := st.supersede(ctx, superseded); err != nil {
+			return errors.Wrapf(err, "cannot mark revision %d of release %s as superseded", pl.before, in.Name)
 		}
 	}
 	if old := o.Revision - st.e.history; old > 0 {
@@ -73,31 +74,6 @@ func (st *step) recordRelease(ctx context.Context, pl *planned, rec *partRecord)
 	rec.Revision, rec.Namespace, rec.Chart, rec.Version = o.Revision, in.Namespace, pl.chart.Name(), pl.chart.Version()
 	rec.Hooks = runnable(pl.rendered.Hooks)
 	return nil
-}
-
-// lastRevision of a release: ours, or with adoption the last that somebody else installed.
-func (st *step) lastRevision(ctx context.Context, in *Install, rec *partRecord) (int, error) {
-	if rec.Revision > 0 && rec.Namespace != in.Namespace {
-		// A release cannot move to another namespace: it ends in one and begins in the other.
-		if err := st.deleteReleases(ctx, in.Name, *rec); err != nil {
-			return 0, err
-		}
-		return 0, nil
-	}
-	if rec.Revision > 0 || !st.s.Adopt {
-		return rec.Revision, nil
-	}
-	l, err := st.list(ctx, secretKind, in.Namespace, "owner=helm,name="+in.Name, 0)
-	if err != nil {
-		return 0, errors.Wrapf(err, "cannot look for a Helm release %s in namespace %s", in.Name, in.Namespace)
-	}
-	last := 0
-	for i := range l.Items {
-		if n, err := strconv.Atoi(l.Items[i].Labels["version"]); err == nil && n > last {
-			last = n
-		}
-	}
-	return last, nil
 }
 
 // runnable counts the hooks that Helm would have run on its own; tests are run on request only.
@@ -125,47 +101,80 @@ func (w *work) release(ctx context.Context, name, namespace string, revision int
 		return nil, errors.Wrapf(err, "record of release %s revision %d", name, revision)
 	}
 	info, err := render.DecodeRecord(s.Data["release"])
-	return info, errors.Wrapf(err, "record of release %s revision %d", name, revision)
+	if err != nil {
+		return nil, errors.Wrapf(err, "record of release %s revision %d", name, revision)
+	}
+	// Without them the record would no longer be known as ours once it is superseded.
+	info.Labels = s.Labels
+	return info, nil
 }
 
-// putSecret creates a Secret, or replaces the one that is there.
-func (w *work) putSecret(ctx context.Context, s *corev1.Secret) error {
+// createSecret, or replace the one that is there.
+func (w *work) createSecret(ctx context.Context, s *corev1.Secret) error {
+	err := w.sendSecret(ctx, http.MethodPost, s)
+	if namespaceMissing(err, s.Namespace) {
+		if err := w.createNamespace(ctx, s.Namespace); err != nil {
+			return err
+		}
+		err = w.sendSecret(ctx, http.MethodPost, s)
+	}
+	if kerrors.IsAlreadyExists(err) {
+		err = w.sendSecret(ctx, http.MethodPut, s)
+	}
+	return explain(err)
+}
+
+// supersede a recorded revision. One that is gone meanwhile stays away.
+func (w *work) supersede(ctx context.Context, i *render.RecordInfo) error {
+	s, err := i.WithStatus(statusSuperseded)
+	if err != nil {
+		return err
+	}
+	if err := w.sendSecret(ctx, http.MethodPut, s); !kerrors.IsNotFound(err) {
+		return explain(err)
+	}
+	return nil
+}
+
+func (w *work) sendSecret(ctx context.Context, verb string, s *corev1.Secret) error {
 	s.APIVersion, s.Kind = "v1", "Secret"
 	b, err := json.Marshal(s)
 	if err != nil {
 		return errors.Wrap(err, "cannot encode Secret")
 	}
-	send := func(verb, name string) error {
-		return w.c.REST().Verb(verb).AbsPath(pathOf(secretKind.GroupVersion(), Mapping{Resource: "secrets", Namespaced: true}, s.Namespace, name)).
-			Param("fieldManager", FieldManager).SetHeader("Content-Type", acceptJSON).SetHeader("Accept", acceptMetadata).
-			Body(b).Do(ctx).Error()
+	name := s.Name
+	if verb == http.MethodPost {
+		name = ""
 	}
-	err = send(http.MethodPost, "")
-	if namespaceMissing(err, s.Namespace) {
-		if err := w.createNamespace(ctx, s.Namespace); err != nil {
-			return err
-		}
-		err = send(http.MethodPost, "")
-	}
-	if kerrors.IsAlreadyExists(err) {
-		err = send(http.MethodPut, s.Name)
-	}
-	return explain(err)
+	return w.c.REST().Verb(verb).AbsPath(pathOf(secretKind.GroupVersion(), Mapping{Resource: "secrets", Namespaced: true}, s.Namespace, name)).
+		Param("fieldManager", FieldManager).SetHeader("Content-Type", acceptJSON).SetHeader("Accept", acceptMetadata).
+		Body(b).Do(ctx).Error()
 }
 
-// deleteReleases of a part: all recorded revisions.
+// deleteReleases of a part: all recorded revisions. There may be one that the inventory does not know, of a step that was
+// cut off.
 func (w *work) deleteReleases(ctx context.Context, name string, rec partRecord) error {
-	if rec.Revision == 0 {
-		return nil
+	for _, namespace := range []string{rec.Former, rec.Namespace} {
+		if namespace == "" {
+			continue
+		}
+		if err := w.deleteRecords(ctx, name, namespace, w.s.Adopt && rec.Revision > 0); err != nil {
+			return err
+		}
 	}
-	selector := fmt.Sprintf("owner=helm,name=%s,%s=%s", name, labelReleaseOf, w.id)
-	if w.s.Adopt {
-		selector = "owner=helm,name=" + name
+	return nil
+}
+
+// deleteRecords of a release in a namespace: ours, or with all those that others wrote before it was adopted, too.
+func (w *work) deleteRecords(ctx context.Context, name, namespace string, all bool) error {
+	selector := "owner=helm,name=" + name
+	if !all {
+		selector += "," + labelReleaseOf + "=" + w.id
 	}
-	err := w.c.REST().Delete().AbsPath(pathOf(secretKind.GroupVersion(), Mapping{Resource: "secrets", Namespaced: true}, rec.Namespace, "")).
-		Param("labelSelector", selector).SetHeader("Accept", acceptMetadata).Do(ctx).Error()
+	err := w.c.REST().Delete().AbsPath(pathOf(secretKind.GroupVersion(), Mapping{Resource: "secrets", Namespaced: true}, namespace, "")).
+		Param("labelSelector", selector).SetHeader("Accept", acceptMetadataList).Do(ctx).Error()
 	if kerrors.IsNotFound(err) {
 		return nil
 	}
-	return errors.Wrapf(explain(err), "cannot delete the records of release %s in namespace %s", name, rec.Namespace)
+	return errors.Wrapf(explain(err), "cannot delete the records of release %s in namespace %s", name, namespace)
 }

@@ -5,6 +5,7 @@ package manifest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 
@@ -25,13 +26,11 @@ type Removal struct {
 
 // Remove does the next step towards a cluster without the set. The custom resource goes first; then all custom
 // resources of the set's own kinds must be gone, while what serves them still runs; then the rest in reverse order,
-// definitions and namespaces last. Each object is waited for before what came before it goes.
+// definitions and namespaces last. Each object is waited for before what came before it goes. Of the set only the names
+// are used, so that it can be removed when its sources cannot be resolved any more.
 func (e *Engine) Remove(ctx context.Context, c Cluster, s *Set) (Removal, error) {
-	w, err := e.work(c, s)
-	if err != nil {
-		return Removal{}, err
-	}
-	inv, err := w.load(ctx)
+	w := e.outline(c, s)
+	inv, err := w.load(ctx, true)
 	if err != nil {
 		return Removal{}, err
 	}
@@ -51,8 +50,8 @@ func (e *Engine) Remove(ctx context.Context, c Cluster, s *Set) (Removal, error)
 	if err != nil || left.Message != "" {
 		return left, err
 	}
-	for name, rec := range inv.Parts {
-		if err := w.deleteReleases(ctx, name, rec); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(inv.Parts)) {
+		if err := w.deleteReleases(ctx, name, inv.Parts[name]); err != nil {
 			return Removal{}, err
 		}
 	}
@@ -165,6 +164,13 @@ func (r *remover) removeOne(ctx context.Context, e *entry) (string, error) {
 	if s, ok := r.c.Watch().Get(k); ok {
 		sum, exists = s, true
 	}
+	if !exists && e.UID == "" && !r.gone[k] {
+		// It may have been created by a request whose answer never came, and so lately that the watch does not show it.
+		if err := r.lookOne(ctx, e, r.known); err != nil {
+			return "", err
+		}
+		sum, exists = r.known[k]
+	}
 	if !exists || sum.Set != r.id || r.gone[k] {
 		return "", nil
 	}
@@ -172,6 +178,13 @@ func (r *remover) removeOne(ctx context.Context, e *entry) (string, error) {
 		return or(sum.Message, "is being deleted"), nil
 	}
 	left, err := r.delete(ctx, e.gvk(), k, sum.UID)
+	if kerrors.IsConflict(err) {
+		// Somebody replaced it. Whether the new one is ours is seen in the next step.
+		if left, err = r.metadata(ctx, e.gvk(), k); left != nil && err == nil {
+			r.c.Watch().Put(k, SummarizeMetadata(left))
+			return "was replaced by another one", nil
+		}
+	}
 	if err != nil {
 		return "", err
 	}
@@ -201,7 +214,9 @@ func (r *remover) defined(ctx context.Context, unwanted []*entry) (map[schema.Gr
 		}
 		for gvk, m := range kindsOf(crd) {
 			r.c.Learn(gvk, m)
-			out[gvk.GroupKind()] = gvk
+			if known, ok := out[gvk.GroupKind()]; !ok || gvk.Version < known.Version {
+				out[gvk.GroupKind()] = gvk
+			}
 		}
 	}
 	return out, nil

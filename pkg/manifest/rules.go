@@ -72,6 +72,8 @@ func (r *rules) eval(ctx context.Context, expr string, u *unstructured.Unstructu
 		return Error, fmt.Sprintf("readiness rule %q: %s", expr, oneLine(err.Error()))
 	case v.Value() == true:
 		return Ready, ""
+	case v.Value() != false:
+		return Error, fmt.Sprintf("readiness rule %q gives a value of type %s and must give a bool", expr, v.Type().TypeName())
 	}
 	return Processing, fmt.Sprintf("readiness rule %q is not met", expr)
 }

@@ -6,13 +6,14 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"strings"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
@@ -21,6 +22,8 @@ const (
 	acceptJSON     = "application/json"
 	acceptMetadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 	applyPatch     = "application/apply-patch+yaml"
+
+	acceptMetadataList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 )
 
 // pathOf an object, or with an empty name of the collection.
@@ -39,6 +42,14 @@ func pathOf(gv schema.GroupVersion, m Mapping, namespace, name string) string {
 	return p
 }
 
+// raw body of an answer. Result.Raw alone would not read the reason of an error from the body.
+func raw(r rest.Result) ([]byte, error) {
+	if err := r.Error(); err != nil {
+		return nil, err
+	}
+	return r.Raw()
+}
+
 // apply an object. With create it must not exist, and a conflict is returned where it does. The answer tells what is
 // there now, and which fields are ours.
 func (w *work) apply(ctx context.Context, o *object, create bool) (Summary, *metav1.FieldsV1, error) {
@@ -51,11 +62,11 @@ func (w *work) apply(ctx context.Context, o *object, create bool) (Summary, *met
 		accept = acceptJSON
 	}
 	send := func() ([]byte, error) {
-		return w.c.REST().Verb(http.MethodPatch).
+		return raw(w.c.REST().Verb(http.MethodPatch).
 			AbsPath(pathOf(o.gvk().GroupVersion(), m, o.key.Namespace, o.key.Name)).
 			Param("fieldManager", FieldManager).Param("force", "true").
 			SetHeader("Accept", accept).SetHeader("Content-Type", applyPatch).
-			Body(o.body(create)).Do(ctx).Raw()
+			Body(o.body(create)).Do(ctx))
 	}
 	b, err := send()
 	if namespaceMissing(err, o.key.Namespace) {
@@ -108,8 +119,8 @@ func (w *work) read(ctx context.Context, gvk schema.GroupVersionKind, k Key, acc
 	if err != nil {
 		return nil, err
 	}
-	b, err := w.c.REST().Get().AbsPath(pathOf(gvk.GroupVersion(), m, k.Namespace, k.Name)).
-		SetHeader("Accept", accept).Do(ctx).Raw()
+	b, err := raw(w.c.REST().Get().AbsPath(pathOf(gvk.GroupVersion(), m, k.Namespace, k.Name)).
+		SetHeader("Accept", accept).Do(ctx))
 	if kerrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -133,14 +144,14 @@ func (w *work) list(ctx context.Context, gvk schema.GroupVersionKind, namespace,
 		return nil, err
 	}
 	r := w.c.REST().Get().AbsPath(pathOf(gvk.GroupVersion(), m, namespace, "")).
-		SetHeader("Accept", strings.Replace(acceptMetadata, "PartialObjectMetadata", "PartialObjectMetadataList", 1))
+		SetHeader("Accept", acceptMetadataList)
 	if selector != "" {
 		r = r.Param("labelSelector", selector)
 	}
 	if limit > 0 {
-		r = r.SpecificallyVersionedParams(&metav1.ListOptions{Limit: int64(limit)}, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"})
+		r = r.Param("limit", strconv.Itoa(limit))
 	}
-	b, err := r.Do(ctx).Raw()
+	b, err := raw(r.Do(ctx))
 	if err != nil {
 		return nil, explain(err)
 	}
@@ -148,8 +159,8 @@ func (w *work) list(ctx context.Context, gvk schema.GroupVersionKind, namespace,
 	return l, errors.Wrapf(json.Unmarshal(b, l), "cannot read the list of %s", m.Resource)
 }
 
-// delete an object that has this UID. One that is gone, or that has another UID, is left alone. It returns what is left:
-// nil, or the object that waits for its finalizers.
+// delete an object that has this UID; with an empty one, whichever there is. Where there is one with another UID, the
+// error is a conflict. It returns what is left: nil, or the object that waits for its finalizers.
 func (w *work) delete(ctx context.Context, gvk schema.GroupVersionKind, k Key, uid string) (*metav1.PartialObjectMetadata, error) {
 	m, err := w.c.Mapping(ctx, gvk)
 	if isNoKind(err) {
@@ -167,9 +178,9 @@ func (w *work) delete(ctx context.Context, gvk schema.GroupVersionKind, k Key, u
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot encode delete options")
 	}
-	b, err := w.c.REST().Delete().AbsPath(pathOf(gvk.GroupVersion(), m, k.Namespace, k.Name)).
-		SetHeader("Content-Type", acceptJSON).SetHeader("Accept", acceptMetadata).Body(body).Do(ctx).Raw()
-	if kerrors.IsNotFound(err) || kerrors.IsConflict(err) {
+	b, err := raw(w.c.REST().Delete().AbsPath(pathOf(gvk.GroupVersion(), m, k.Namespace, k.Name)).
+		SetHeader("Content-Type", acceptJSON).SetHeader("Accept", acceptMetadata).Body(body).Do(ctx))
+	if kerrors.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -227,7 +238,7 @@ func explain(err error) error {
 		return nil
 	}
 	if kerrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		return errors.Wrap(err, "its namespace is being deleted")
+		err = errors.Wrap(err, "its namespace is being deleted")
 	}
 	if line := oneLine(err.Error()); line != err.Error() {
 		return &lineError{line: line, err: err}

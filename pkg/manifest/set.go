@@ -34,7 +34,8 @@ type Set struct {
 	Installs []Install
 
 	// Resource is the custom resource of the module; nil for none. It is created once, and later changed only if this
-	// one changes: fields that its users set are theirs.
+	// one changes: fields that its users set are theirs, and if they deleted it, it stays away. With nil one that was
+	// created before is left alone, and no longer part of the set.
 	Resource *unstructured.Unstructured
 
 	// Readiness rules in addition to what kstatus knows.
@@ -46,7 +47,8 @@ type Set struct {
 
 // A Layer is content that is fetched when it is needed.
 type Layer struct {
-	// Digest identifies the content. While it and the rest of the set are unchanged, nothing is fetched.
+	// Digest identifies the content, and must not be empty. While it and the rest of the set are unchanged, nothing is
+	// fetched.
 	Digest string
 
 	// Fetch the files of the content.
@@ -68,10 +70,10 @@ type File struct {
 type Install struct {
 	Layer
 
-	// Name of the install, which is that of the Helm release.
+	// Name of the install, which is that of the Helm release. It must be unique in the set.
 	Name string
 
-	// Namespace of the release, and of the objects that name none.
+	// Namespace of the release, and of the objects that name none. It must not be empty.
 	Namespace string
 
 	// Values over those of the chart.
@@ -110,8 +112,47 @@ type part struct {
 	resource *unstructured.Unstructured
 }
 
-// parts of the set in the order in which they are applied.
+// parts of the set in the order in which they are applied, with their digests.
 func (s *Set) parts() ([]part, error) {
+	if err := s.validate(); err != nil {
+		return nil, err
+	}
+	out := s.outline()
+	for i := range out {
+		d, err := out[i].inputs(s.Labels)
+		if err != nil {
+			return nil, err
+		}
+		out[i].digest = d
+	}
+	return out, nil
+}
+
+// validate what would make two parts the same, or one part mean two things.
+func (s *Set) validate() error {
+	if s.CRDs != nil && s.CRDs.Digest == "" {
+		return errors.New("crds have no digest")
+	}
+	seen := make(map[string]bool, len(s.Installs))
+	for i := range s.Installs {
+		in := &s.Installs[i]
+		switch {
+		case in.Name == "" || strings.Contains(in.Name, ":"):
+			return errors.Errorf("install %q at index %d: a name is needed, and no colon in it", in.Name, i)
+		case seen[in.Name]:
+			return errors.Errorf("install %q is there twice", in.Name)
+		case in.Digest == "":
+			return errors.Errorf("install %q has no digest", in.Name)
+		case in.Namespace == "":
+			return errors.Errorf("install %q has no namespace", in.Name)
+		}
+		seen[in.Name] = true
+	}
+	return nil
+}
+
+// outline are the parts without digests, which is enough to remove a set whose sources cannot be resolved any more.
+func (s *Set) outline() []part {
 	var out []part
 	if s.CRDs != nil {
 		out = append(out, part{name: partCRDs, crds: s.CRDs})
@@ -122,14 +163,7 @@ func (s *Set) parts() ([]part, error) {
 	if s.Resource != nil {
 		out = append(out, part{name: partResource, resource: s.Resource})
 	}
-	for i := range out {
-		d, err := out[i].inputs(s.Labels)
-		if err != nil {
-			return nil, err
-		}
-		out[i].digest = d
-	}
-	return out, nil
+	return out
 }
 
 // formatOfObjects is raised when the engine makes other objects of the same inputs, so that all are applied again.

@@ -21,14 +21,6 @@ const (
 
 var urgency = map[State]int{Ready: 0, Processing: 1, Warning: 2, Error: 3, Deleting: 4} //nolint:gochecknoglobals // A constant table.
 
-// worse of two states.
-func worse(a, b State) State {
-	if urgency[b] > urgency[a] {
-		return b
-	}
-	return a
-}
-
 // A PartState is what became of one part of a set.
 type PartState struct {
 	// Name of the install; crds and resource for the others.

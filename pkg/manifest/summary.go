@@ -47,14 +47,13 @@ func (s Summary) Same(o Summary) bool {
 
 // statusless are the kinds whose objects are ready as soon as they exist, so that their metadata is enough to know.
 var statusless = map[schema.GroupKind]bool{ //nolint:gochecknoglobals // A constant table.
-	{Kind: "ConfigMap"}:             true,
-	{Kind: "Secret"}:                true,
-	{Kind: "ServiceAccount"}:        true,
-	{Kind: "LimitRange"}:            true,
-	{Kind: "ResourceQuota"}:         true,
-	{Kind: "Endpoints"}:             true,
-	{Kind: "PodTemplate"}:           true,
-	{Kind: "ReplicationController"}: false,
+	{Kind: "ConfigMap"}:      true,
+	{Kind: "Secret"}:         true,
+	{Kind: "ServiceAccount"}: true,
+	{Kind: "LimitRange"}:     true,
+	{Kind: "ResourceQuota"}:  true,
+	{Kind: "Endpoints"}:      true,
+	{Kind: "PodTemplate"}:    true,
 
 	{Group: "rbac.authorization.k8s.io", Kind: "Role"}:               true,
 	{Group: "rbac.authorization.k8s.io", Kind: "RoleBinding"}:        true,

@@ -4,11 +4,13 @@ package controlplane
 
 import (
 	"context"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,7 +28,8 @@ type ProviderOptions struct {
 	Dir string
 	// Binary is the provider's, for example from BuildProvider.
 	Binary string
-	// Args are appended to the flags, and Env to the environment.
+	// Args are flags, as --name=value, except that of the probes' address; they
+	// replace those that StartProvider sets. Env is added to the environment.
 	Args, Env []string
 }
 
@@ -66,10 +69,11 @@ func StartProvider(ctx context.Context, o ProviderOptions) (*Process, error) {
 			return err
 		}
 		health := net.JoinHostPort(loopback, strconv.Itoa(port))
-		args := append([]string{
-			"--metrics-bind-address=" + loopback + ":0", "--health-probe-bind-addr=" + health,
-			"--cache-dir=" + filepath.Join(dir, "cache"),
-		}, o.Args...)
+		args := withDefaults(o.Args, map[string]string{
+			"--metrics-bind-address":   loopback + ":0",
+			"--health-probe-bind-addr": health,
+			"--cache-dir":              filepath.Join(dir, "cache"),
+		})
 		p, err := StartProcess(dir, "provider", o.Binary, env, args...)
 		if err != nil {
 			return err
@@ -83,4 +87,16 @@ func StartProvider(ctx context.Context, o ProviderOptions) (*Process, error) {
 		return nil
 	})
 	return started, errors.Wrap(err, "cannot start the provider")
+}
+
+// withDefaults adds the flags that are not given: none may be given twice.
+func withDefaults(args []string, defaults map[string]string) []string {
+	out := slices.Clone(args)
+	for _, name := range slices.Sorted(maps.Keys(defaults)) {
+		given := slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, name+"=") })
+		if !given {
+			out = append(out, name+"="+defaults[name])
+		}
+	}
+	return out
 }

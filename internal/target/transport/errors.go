@@ -66,14 +66,11 @@ func reason(err error) (string, bool) {
 			return s, true
 		}
 	}
-	if errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
-		return "connection reset", false
-	}
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return "connection closed before the answer", false
-	}
-	if s := err.Error(); strings.Contains(s, "HTTP response to HTTPS client") {
-		return "it answers with HTTP where the URL says https", true
+	for _, e := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE} {
+		// Which of them it is, is a matter of chance.
+		if errors.Is(err, e) {
+			return "connection lost", false
+		}
 	}
 	return innermost(err), false
 }
@@ -120,10 +117,11 @@ func certificate(err error) (string, bool) {
 }
 
 func handshake(err error) (string, bool) {
-	if e := tls.AlertError(0); errors.As(err, &e) {
-		return "it refuses the TLS handshake (" + e.Error() + "); check the client certificate of the kubeconfig", true
+	// The type of an alert is not exported.
+	if e := (*net.OpError)(nil); errors.As(err, &e) && e.Op == "remote error" {
+		return "it refuses the TLS handshake (" + e.Err.Error() + "); check the client certificate of the kubeconfig", true
 	}
-	if e := (tls.RecordHeaderError{}); errors.As(err, &e) {
+	if e := (tls.RecordHeaderError{}); errors.As(err, &e) || strings.Contains(err.Error(), "HTTP response to HTTPS client") {
 		return "it does not speak TLS", true
 	}
 	return "", false

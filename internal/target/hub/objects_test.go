@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hub
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+)
+
+// s is the summary of an object.
+func s(uid, rv, owned string) manifest.Summary {
+	return manifest.Summary{UID: uid, ResourceVersion: rv, Set: "set", Owned: owned, Status: manifest.Current}
+}
+
+func TestObjects(t *testing.T) {
+	x := name{"ns", "x"}
+	type step func(o *objects) []change
+	put := func(v manifest.Summary) step { return func(o *objects) []change { o.put(x, v); return nil } }
+	forget := func(o *objects) []change { o.forget(x); return nil }
+	one := func(c change, ok bool) []change {
+		if !ok {
+			return nil
+		}
+		return []change{c}
+	}
+	seen := func(v manifest.Summary) step { return func(o *objects) []change { return one(o.seen(x, v)) } }
+	deleted := func(v manifest.Summary) step { return func(o *objects) []change { return one(o.deleted(x, v)) } }
+	listed := func(rv string, vs ...manifest.Summary) step {
+		return func(o *objects) []change {
+			list := map[name]manifest.Summary{}
+			for _, v := range vs {
+				list[x] = v
+			}
+			return o.replaced(list, rv)
+		}
+	}
+	// c describes a change by the resource versions before and after.
+	type c struct{ Old, Now string }
+
+	cases := map[string]struct {
+		reason string
+		steps  []step
+		want   []c
+		known  string
+	}{
+		"New":                 {reason: "What others make is news.", steps: []step{seen(s("1", "10", "a"))}, want: []c{{"", "10"}}, known: "10"},
+		"Echo":                {reason: "The event of our own write is not.", steps: []step{put(s("1", "10", "a")), seen(s("1", "10", "a"))}, known: "10"},
+		"EchoOtherwise":       {reason: "Nor if another version of the kind is watched, which reads differently.", steps: []step{put(s("1", "10", "a")), seen(s("1", "10", "b"))}, known: "10"},
+		"LateEvent":           {reason: "An event from before our write changes nothing.", steps: []step{put(s("1", "10", "a")), seen(s("1", "9", "b"))}, known: "10"},
+		"LateAnswer":          {reason: "Nor does our answer, if the event of a later change was faster.", steps: []step{seen(s("1", "11", "b")), put(s("1", "10", "a"))}, want: []c{{"", "11"}}, known: "11"},
+		"ManyDigits":          {reason: "Resource versions are numbers of any length.", steps: []step{put(s("1", "99999999999999999999", "a")), seen(s("1", "100000000000000000000", "b"))}, want: []c{{"99999999999999999999", "100000000000000000000"}}, known: "100000000000000000000"},
+		"NoNumber":            {reason: "If they are not, the last one wins.", steps: []step{put(s("1", "zz", "a")), seen(s("1", "aa", "b"))}, want: []c{{"zz", "aa"}}, known: "aa"},
+		"SameContent":         {reason: "A newer version with an equal summary is no news.", steps: []step{put(s("1", "10", "a")), seen(s("1", "11", "a"))}, known: "11"},
+		"Changed":             {reason: "Somebody took a field of ours.", steps: []step{put(s("1", "10", "a")), seen(s("1", "11", "b"))}, want: []c{{"10", "11"}}, known: "11"},
+		"Deleted":             {reason: "Somebody deleted it.", steps: []step{put(s("1", "10", "a")), deleted(s("1", "12", "a"))}, want: []c{{"10", ""}}},
+		"DeletedUnknown":      {reason: "What nobody knew is missed by nobody.", steps: []step{deleted(s("1", "12", "a"))}},
+		"LateDeletion":        {reason: "The deletion of a predecessor does not hit what we made since.", steps: []step{put(s("2", "13", "a")), deleted(s("1", "12", "a"))}, known: "13"},
+		"Forgotten":           {reason: "After our own deletion neither late events nor the deletion are news.", steps: []step{put(s("1", "10", "a")), forget, seen(s("1", "11", "b")), deleted(s("1", "12", "b"))}},
+		"MadeAgain":           {reason: "A successor that somebody made is.", steps: []step{put(s("1", "10", "a")), forget, seen(s("2", "13", "a"))}, want: []c{{"", "13"}}, known: "13"},
+		"MadeAgainByUs":       {reason: "One that we made is not.", steps: []step{put(s("1", "10", "a")), forget, put(s("2", "13", "a")), deleted(s("1", "12", "a")), seen(s("2", "13", "a"))}, known: "13"},
+		"ForgottenTooEarly":   {reason: "An answer that shows it alive is believed.", steps: []step{put(s("1", "10", "a")), forget, put(s("1", "11", "a"))}, known: "11"},
+		"ListedWithout":       {reason: "A listing that lacks it is news.", steps: []step{put(s("1", "10", "a")), listed("11")}, want: []c{{"10", ""}}},
+		"StaleListing":        {reason: "Unless it is older than what we know.", steps: []step{put(s("1", "10", "a")), listed("9")}, known: "10"},
+		"StaleListingWith":    {reason: "The same if it has it.", steps: []step{put(s("1", "10", "a")), listed("9", s("1", "8", "b"))}, known: "10"},
+		"ListedForgotten":     {reason: "A stale listing does not bring back what we deleted.", steps: []step{put(s("1", "10", "a")), forget, listed("10", s("1", "10", "a"))}},
+		"ListedLongForgotten": {reason: "The memory of the deleted ends with a listing without them.", steps: []step{put(s("1", "10", "a")), forget, listed("12"), seen(s("1", "13", "a"))}, want: []c{{"", "13"}}, known: "13"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o := newObjects()
+			var got []c
+			for _, f := range tc.steps {
+				for _, ch := range f(&o) {
+					v := c{}
+					if ch.old != nil {
+						v.Old = ch.old.ResourceVersion
+					}
+					if ch.now != nil {
+						v.Now = ch.now.ResourceVersion
+					}
+					got = append(got, v)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\nchanges: -want, +got:\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.known, o.known[x].ResourceVersion); diff != "" {
+				t.Errorf("%s\nknown: -want, +got:\n%s", tc.reason, diff)
+			}
+			if n := slices.Collect(maps.Keys(o.gone)); len(n) > 1 {
+				t.Errorf("%s\nthe deleted pile up: %v", tc.reason, n)
+			}
+		})
+	}
+}

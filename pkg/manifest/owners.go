@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"slices"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// settle which part each object belongs to. An object of two parts is an error of the later one, except for definitions,
+// which often come with several charts: as in Helm, the first one counts.
+func (st *step) settle() {
+	busy := make(map[string]bool, len(st.plans))
+	for _, pl := range st.plans {
+		busy[pl.name] = true
+	}
+	owner := map[Key]string{}
+	for i := range st.inv.Objects {
+		// A part that is planned may have given an object away, and one that is no longer wanted has.
+		if en := &st.inv.Objects[i]; !en.Pruned && !busy[en.Part] && st.wants(en.Part) {
+			owner[en.key()] = en.Part
+		}
+	}
+	st.plans = slices.DeleteFunc(st.plans, func(pl *planned) bool {
+		if err := pl.settle(owner); err != nil {
+			st.fail(pl.name, err)
+			st.unplanned = true
+			return true
+		}
+		return false
+	})
+}
+
+// settle one part.
+func (pl *planned) settle(owner map[Key]string) error {
+	for i := range pl.objects {
+		o := &pl.objects[i]
+		if other := owner[o.key]; other != "" && other != pl.name && o.stage != stageDefinitions {
+			return errors.Errorf("%s is part of %s too", o.key, title(other))
+		}
+	}
+	var shared []string
+	pl.objects = slices.DeleteFunc(pl.objects, func(o object) bool {
+		if other := owner[o.key]; other != "" && other != pl.name {
+			shared = append(shared, o.key.Name)
+			return true
+		}
+		owner[o.key] = pl.name
+		return false
+	})
+	slices.Sort(shared)
+	pl.rec.Shared = shared
+	return nil
+}
+
+// handOver a definition that its part no longer has to another part that has it too. That part is applied anew. It says
+// whether there is one.
+func (st *step) handOver(en *entry) bool {
+	if en.Stage != stageDefinitions {
+		return false
+	}
+	for i := range st.parts {
+		name := st.parts[i].name
+		rec := st.inv.Parts[name]
+		if name == en.Part || !slices.Contains(rec.Shared, en.Name) {
+			continue
+		}
+		rec.Digest = ""
+		rec.Shared = slices.DeleteFunc(slices.Clone(rec.Shared), func(s string) bool { return s == en.Name })
+		st.inv.Parts[name] = rec
+		en.Part, en.Pruned = name, false
+		return true
+	}
+	return false
+}

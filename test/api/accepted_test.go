@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// manifestWith is a Manifest with one install, and nothing that is optional.
+func manifestWith(t *testing.T, source string) *unstructured.Unstructured {
+	t.Helper()
+	return object(t, `{apiVersion: kyma.m.crossplane.io/v1alpha1, kind: Manifest, metadata: {name: minimal},
+		spec: {forProvider: {installs: [{name: x, source: `+source+`}]}}}`)
+}
+
+// configWith is a ProviderConfig or ClusterProviderConfig.
+func configWith(t *testing.T, kind, spec string) *unstructured.Unstructured {
+	t.Helper()
+	return object(t, `{apiVersion: kyma.m.crossplane.io/v1alpha1, kind: `+kind+`, metadata: {name: minimal}, spec: `+spec+`}`)
+}
+
+func TestSources(t *testing.T) {
+	cases := map[string]struct {
+		reason, source string
+		// refused is the only complaint, at the source unless field says otherwise.
+		refused, field string
+	}{
+		"Layer":              {reason: "The smallest oci-ref.", source: `{type: oci-ref, repo: r, name: n, ref: "` + digest + `"}`},
+		"Registry":           {reason: "A tag.", source: `{type: helm-chart, url: "oci://r", chartName: c, version: v1}`},
+		"RegistryDigest":     {reason: "A digest.", source: `{type: helm-chart, url: "oci://r/p", chartName: c, version: "` + digest + `"}`},
+		"Repository":         {reason: "The latest.", source: `{type: helm-chart, url: "https://r", chartName: c}`},
+		"RepositoryRange":    {reason: "A range.", source: `{type: helm-chart, url: "http://r:80/p", chartName: c, version: ">= 1, < 2"}`},
+		"Kustomization":      {reason: "The root of the layer.", source: `{type: kustomize, repo: r, name: n, ref: "` + digest + `"}`},
+		"RawInline":          {reason: "YAML in place.", source: `{type: raw, inline: "{}"}`},
+		"RawLayer":           {reason: "YAML in a layer.", source: `{type: raw, repo: r, name: n, ref: "` + digest + `"}`},
+		"LayerWithoutName":   {reason: "Each part is needed.", source: `{type: oci-ref, repo: r, ref: "` + digest + `"}`, refused: "type oci-ref needs repo, name and ref"},
+		"LayerWithoutRepo":   {reason: "Each part is needed.", source: `{type: oci-ref, name: n, ref: "` + digest + `"}`, refused: "type oci-ref needs repo, name and ref"},
+		"ChartWithoutURL":    {reason: "Each part is needed.", source: `{type: helm-chart, chartName: c}`, refused: "type helm-chart needs url and chartName"},
+		"ChartWithRepo":      {reason: "Half of another type.", source: `{type: helm-chart, url: "https://r", chartName: c, repo: r}`, refused: "repo, name and ref do not belong to type helm-chart"},
+		"ChartWithName":      {reason: "Half of another type.", source: `{type: helm-chart, url: "https://r", chartName: c, name: r}`, refused: "repo, name and ref do not belong to type helm-chart"},
+		"LayerWithURL":       {reason: "Half of another type.", source: `{type: oci-ref, repo: r, name: n, ref: "` + digest + `", url: "https://r"}`, refused: "url, chartName and version belong to type helm-chart"},
+		"LayerWithChartName": {reason: "Half of another type.", source: `{type: oci-ref, repo: r, name: n, ref: "` + digest + `", chartName: c}`, refused: "url, chartName and version belong to type helm-chart"},
+		"RawNothing":         {reason: "There is nothing to install.", source: `{type: raw}`, refused: "type raw needs either inline, or repo, name and ref"},
+		"RawBoth":            {reason: "Which one?", source: `{type: raw, inline: "{}", repo: r, name: n, ref: "` + digest + `"}`, refused: "type raw needs either inline, or repo, name and ref"},
+		"RawPart":            {reason: "Each part is needed.", source: `{type: raw, repo: r, name: n}`, refused: "type raw needs either inline, or repo, name and ref"},
+		"KustomizeInline":    {reason: "Only raw has it.", source: `{type: kustomize, repo: r, name: n, ref: "` + digest + `", inline: "{}"}`, refused: "inline belongs to type raw"},
+		"Tag":                {reason: "A tag can move.", source: `{type: oci-ref, repo: r, name: n, ref: v1.0.0}`, refused: notDigest, field: ".ref"},
+		"UpperCaseDigest":    {reason: "Registries know one spelling.", source: `{type: oci-ref, repo: r, name: n, ref: "sha256:0123456789ABCDEF0123456789abcdef0123456789abcdef0123456789abcdef"}`, refused: notDigest, field: ".ref"},
+		"ShortDigest":        {reason: "It names no blob.", source: `{type: oci-ref, repo: r, name: n, ref: "sha256:0123"}`, refused: notDigest, field: ".ref"},
+		"OtherScheme":        {reason: "Nobody speaks it.", source: `{type: helm-chart, url: "ftp://r", chartName: c}`, refused: "url must begin with oci://, https:// or http:// and a host", field: ".url"},
+		"NoHost":             {reason: "Three slashes are a file.", source: `{type: helm-chart, url: "https:///charts", chartName: c}`, refused: "url must begin with oci://, https:// or http:// and a host", field: ".url"},
+		"SpaceForHost":       {reason: "No host has one.", source: `{type: helm-chart, url: "https:// r", chartName: c}`, refused: "url must begin with oci://, https:// or http:// and a host", field: ".url"},
+		"HostS":              {reason: "\\s in a pattern is white space, not an s.", source: `{type: helm-chart, url: "https://sss", chartName: c}`},
+		"User":               {reason: "Credentials belong into a Secret.", source: `{type: helm-chart, url: "oci://user@r", chartName: c, version: v1}`, refused: "url must not hold credentials, which belong into the ProviderConfig's registries", field: ".url"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := dryRun(t.Context(), manifestWith(t, tc.source))
+			if tc.refused != "" {
+				checkRefusal(t, err, installs+"[0].source"+tc.field, tc.refused)
+				return
+			}
+			if err != nil {
+				t.Errorf("%s The server refuses: %v", tc.reason, err)
+			}
+		})
+	}
+}
+
+func TestMinimalObjects(t *testing.T) {
+	secretRef := `secretRef: {namespace: n, name: s, key: k}`
+	cases := map[string]struct {
+		reason string
+		object *unstructured.Unstructured
+	}{
+		"OnlyCRDs": {
+			reason: "A module may bring definitions and nothing else.",
+			object: object(t, `{apiVersion: kyma.m.crossplane.io/v1alpha1, kind: Manifest, metadata: {name: minimal},
+				spec: {forProvider: {crds: {type: oci-ref, repo: r, name: n, ref: "`+digest+`"}}}}`),
+		},
+		"OnlyResource": {
+			reason: "A custom resource of an operator that is there already.",
+			object: object(t, `{apiVersion: kyma.m.crossplane.io/v1alpha1, kind: Manifest, metadata: {name: minimal},
+				spec: {forProvider: {resource: {apiVersion: v1, kind: X, metadata: {name: x}, any: 1}}}}`),
+		},
+		"Secret":            {reason: "The namespace is that of the config.", object: configWith(t, "ProviderConfig", `{credentials: {source: Secret, secretRef: {name: s, key: k}}}`)},
+		"InjectedIdentity":  {reason: "It needs nothing else.", object: configWith(t, "ProviderConfig", `{credentials: {source: InjectedIdentity}}`)},
+		"None":              {reason: "It needs nothing else.", object: configWith(t, "ProviderConfig", `{credentials: {source: None}}`)},
+		"Environment":       {reason: "A variable.", object: configWith(t, "ProviderConfig", `{credentials: {source: Environment, env: {name: E}}}`)},
+		"Filesystem":        {reason: "A file.", object: configWith(t, "ProviderConfig", `{credentials: {source: Filesystem, fs: {path: /f}}}`)},
+		"ClusterSecret":     {reason: "The namespace is named.", object: configWith(t, "ClusterProviderConfig", `{credentials: {source: Secret, `+secretRef+`}}`)},
+		"ClusterIdentity":   {reason: "It needs nothing else.", object: configWith(t, "ClusterProviderConfig", `{credentials: {source: InjectedIdentity}}`)},
+		"VerificationOff":   {reason: "Off needs no keys.", object: configWith(t, "ProviderConfig", `{credentials: {source: None}, verification: {mode: "Off"}}`)},
+		"NothingToVerify":   {reason: "The default is Off.", object: configWith(t, "ProviderConfig", `{credentials: {source: None}, verification: {}}`)},
+		"RegistryOfLocal":   {reason: "A host without dots, with a port.", object: configWith(t, "ProviderConfig", `{credentials: {source: None}, registries: [{host: "localhost:5000", plainHTTP: true}]}`)},
+		"ClusterRegistry":   {reason: "No secret, no namespace.", object: configWith(t, "ClusterProviderConfig", `{credentials: {source: None}, registries: [{host: ghcr.io}]}`)},
+		"FullManifest":      {reason: "All fields at once.", object: object(t, fullManifest)},
+		"FullConfig":        {reason: "All fields at once.", object: object(t, fullConfig)},
+		"FullClusterConfig": {reason: "All fields at once.", object: object(t, clusterConfig(fullConfig))},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if _, err := dryRun(t.Context(), tc.object); err != nil {
+				t.Errorf("%s The server refuses: %v", tc.reason, err)
+			}
+		})
+	}
+}
+
+// Values and the resource are kept as they are, whatever is in them.
+func TestFreeFields(t *testing.T) {
+	in := object(t, fullManifest)
+	out, err := dryRun(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{installs + "[0].values", "spec.forProvider.resource"} {
+		if diff := cmp.Diff(toJSON(t, get(in, path)), toJSON(t, get(out, path))); diff != "" {
+			t.Errorf("%s: -sent, +kept:\n%s", path, diff)
+		}
+	}
+	set(t, in, fields{installs + "[0].values": []any{"a"}})
+	if _, err := dryRun(t.Context(), in); !kerrors.IsInvalid(err) {
+		t.Errorf("values that are a list must be refused, got: %v", err)
+	}
+}
+
+// TestTwoComplaints holds the rules that cannot be broken alone.
+func TestTwoComplaints(t *testing.T) {
+	const least, most = "should be at least 1 chars long", "may not be more than 71 bytes"
+	manifest, config := object(t, fullManifest), object(t, fullConfig)
+	cases := map[string]struct {
+		object *unstructured.Unstructured
+		value  string
+		want   string
+	}{
+		installs + "[0].name":         {object: manifest, want: least},
+		installs + "[0].namespace":    {object: manifest, want: least},
+		installs + "[0].source.ref":   {object: manifest, value: digest + "0", want: most},
+		"spec.forProvider.config.ref": {object: manifest, value: digest + "0", want: most},
+		"spec.forProvider.crds.ref":   {object: manifest, value: digest + "0", want: most},
+		"spec.registries[0].host":     {object: config, want: least},
+	}
+	for path, tc := range cases {
+		t.Run(path, func(t *testing.T) {
+			o := tc.object.DeepCopy()
+			set(t, o, fields{path: tc.value})
+			_, err := dryRun(t.Context(), o)
+			status, ok := err.(kerrors.APIStatus) //nolint:errorlint // The dynamic client does not wrap it.
+			if !ok {
+				t.Fatalf("the server must refuse %q, it says: %v", tc.value, err)
+			}
+			for _, c := range status.Status().Details.Causes {
+				if c.Field == path && strings.Contains(c.Message, tc.want) {
+					return
+				}
+			}
+			t.Errorf("want a complaint about %q with %q, got: %v", path, tc.want, err)
+		})
+	}
+}
+
+func toJSON(t *testing.T, v any) string {
+	t.Helper()
+	data, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}

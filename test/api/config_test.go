@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"fmt"
+	"maps"
+	"testing"
+)
+
+const hostPattern = `^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$|^\[[0-9a-fA-F:]+\](:[0-9]{1,5})?$`
+
+func TestProviderConfigRules(t *testing.T) {
+	testBreaches(t, "providerconfigs", fullConfig, statusOfConfig, configBreaches())
+}
+
+// A ClusterProviderConfig has no namespace that a Secret could be in by default.
+func TestClusterProviderConfigRules(t *testing.T) {
+	breaches := configBreaches()
+	for _, at := range []string{"spec.credentials.secretRef", "spec.identity.secretRef"} {
+		breaches[at+".namespace cel the namespace is required in a ClusterProviderConfig"] = missing(at + ".namespace")
+	}
+	const each = " cel the namespace of each secret is required in a ClusterProviderConfig"
+	breaches["spec.registries"+each] = breach{
+		set: fields{"spec.registries[0].caBundleSecretRef.namespace": gone{}}, field: "spec.registries",
+	}
+	breaches["spec.verification.keys"+each] = breach{
+		set: fields{"spec.verification.keys[1].publicKeySecretRef.namespace": gone{}}, field: "spec.verification.keys",
+	}
+	testBreaches(t, "clusterproviderconfigs", clusterConfig(fullConfig), statusOfConfig, breaches)
+
+	t.Run("PullSecret", func(t *testing.T) {
+		b := breach{set: fields{"spec.registries[0].pullSecretRef.namespace": gone{}}, field: "spec.registries"}
+		b.refused(t, object(t, clusterConfig(fullConfig)), dryRun, "the namespace of each secret is required in a ClusterProviderConfig")
+	})
+}
+
+func TestProviderConfigUsageRules(t *testing.T) {
+	testBreaches(t, "providerconfigusages", fullUsage, "", map[string]breach{
+		"required providerConfigRef":      missing("providerConfigRef"),
+		"required resourceRef":            missing("resourceRef"),
+		"providerConfigRef required kind": missing("providerConfigRef.kind"),
+		"providerConfigRef required name": missing("providerConfigRef.name"),
+		"resourceRef required apiVersion": missing("resourceRef.apiVersion"),
+		"resourceRef required kind":       missing("resourceRef.kind"),
+		"resourceRef required name":       missing("resourceRef.name"),
+	})
+}
+
+func configBreaches() map[string]breach {
+	host := func(i int) any { return map[string]any{"host": fmt.Sprint("h", i)} }
+	key := func(i int) any {
+		ref := map[string]any{"namespace": "n", "name": "n", "key": "k"}
+		return map[string]any{"signatureName": fmt.Sprint("s", i), "publicKeySecretRef": ref}
+	}
+	out := map[string]breach{
+		"required spec":                        missing("spec"),
+		"spec required credentials":            missing("spec.credentials"),
+		"spec.identity required type":          missing("spec.identity.type"),
+		"spec.registries maxItems 64":          tooMany("spec.registries", 64, host),
+		"spec.registries keys host":            twice("spec.registries", "host", "registry.example.org:5000"),
+		"spec.registries[] required host":      missing("spec.registries[0].host"),
+		"spec.registries[].host minLength 1":   {elsewhere: "TestTwoComplaints"},
+		"spec.registries[].host maxLength 253": tooLong("spec.registries[0].host", "", 253),
+		"spec.registries[].host pattern " + hostPattern: {
+			set: fields{"spec.registries[0].host": "https://registry.example.org"}, ok: fields{"spec.registries[0].host": "[::1]:5000"},
+		},
+		"spec.verification cel mode Enforce and mode Warn need keys": {
+			set: fields{"spec.verification.keys": []any{}}, field: "spec.verification",
+			ok: fields{"spec.verification": map[string]any{}},
+		},
+		"spec.verification.mode enum Enforce,Off,Warn":         unknown("spec.verification.mode"),
+		"spec.verification.keys maxItems 16":                   tooMany("spec.verification.keys", 16, key),
+		"spec.verification.keys keys signatureName":            twice("spec.verification.keys", "signatureName", "one"),
+		"spec.verification.keys[] required signatureName":      missing("spec.verification.keys[0].signatureName"),
+		"spec.verification.keys[] required publicKeySecretRef": missing("spec.verification.keys[0].publicKeySecretRef"),
+		"spec.verification.keys[].signatureName minLength 1":   empty("spec.verification.keys[0].signatureName"),
+		"spec.verification.keys[].signatureName maxLength 253": tooLong("spec.verification.keys[0].signatureName", "", 253),
+		"spec.identity.type enum AWSWebIdentityCredentials,AzureServicePrincipalCredentials,AzureWorkloadIdentityCredentials,GoogleApplicationCredentials,UpboundTokens": unknown("spec.identity.type"),
+	}
+	for _, at := range []string{"spec.credentials", "spec.identity"} {
+		maps.Copy(out, credentialsBreaches(at))
+	}
+	maps.Copy(out, secretBreaches("spec.registries[].caBundleSecretRef", "spec.registries[0].caBundleSecretRef", true))
+	maps.Copy(out, secretBreaches("spec.registries[].pullSecretRef", "spec.registries[0].pullSecretRef", false))
+	maps.Copy(out, secretBreaches("spec.verification.keys[].publicKeySecretRef", "spec.verification.keys[0].publicKeySecretRef", true))
+	maps.Copy(out, conditionBreaches())
+	return out
+}
+
+func credentialsBreaches(at string) map[string]breach {
+	without := func(source, field string) breach {
+		return breach{set: fields{at + ".source": source, at + "." + field: gone{}}, field: at, ok: fields{at + ".source": source}}
+	}
+	out := map[string]breach{
+		at + " required source": missing(at + ".source"),
+		at + ".source enum Environment,Filesystem,InjectedIdentity,None,Secret": unknown(at + ".source"),
+		at + " cel source Secret needs secretRef":                               without("Secret", "secretRef"),
+		at + " cel source Environment needs env":                                without("Environment", "env"),
+		at + " cel source Filesystem needs fs":                                  without("Filesystem", "fs"),
+		at + ".env required name":                                               missing(at + ".env.name"),
+		at + ".fs required path":                                                missing(at + ".fs.path"),
+	}
+	maps.Copy(out, secretBreaches(at+".secretRef", at+".secretRef", true))
+	return out
+}
+
+// secretBreaches are those of a reference to a Secret: at is the path in the
+// schema, in is the path in the full object.
+func secretBreaches(at, in string, keyed bool) map[string]breach {
+	out := map[string]breach{
+		at + " required name":          missing(in + ".name"),
+		at + ".name minLength 1":       empty(in + ".name"),
+		at + ".name maxLength 253":     tooLong(in+".name", "", 253),
+		at + ".namespace minLength 1":  empty(in + ".namespace"),
+		at + ".namespace maxLength 63": tooLong(in+".namespace", "", 63),
+	}
+	if keyed {
+		out[at+" required key"] = missing(in + ".key")
+		out[at+".key minLength 1"] = empty(in + ".key")
+		out[at+".key maxLength 253"] = tooLong(in+".key", "", 253)
+	}
+	return out
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+const (
+	group   = "kyma.m.crossplane.io"
+	version = "v1alpha1"
+
+	digest = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+)
+
+// The full objects use every field, so that each can be taken away or changed.
+const (
+	fullManifest = `
+apiVersion: kyma.m.crossplane.io/v1alpha1
+kind: Manifest
+metadata: {name: full}
+spec:
+  managementPolicies: ["*"]
+  providerConfigRef: {kind: ProviderConfig, name: cluster-a}
+  writeConnectionSecretToRef: {name: secret}
+  forProvider:
+    version: 1.0.0
+    installs:
+    - name: layer
+      namespace: kyma-system
+      values: {replicas: 2, nested: {list: [1, two, {three: 3}]}}
+      source: {type: oci-ref, repo: "registry.example.org:5000/modules", name: kyma-project.io/module/x, ref: "` + digest + `"}
+    - name: registry
+      source: {type: helm-chart, url: "oci://registry.example.org/charts", chartName: mysql, version: 9.4.1}
+    - name: repository
+      source: {type: helm-chart, url: "https://charts.example.org/stable", chartName: mysql}
+    - name: kustomization
+      source: {type: kustomize, repo: registry.example.org/modules, name: x, ref: "` + digest + `", path: config/default}
+    - name: inline
+      source: {type: raw, inline: "kind: ConfigMap"}
+    - name: raw
+      source: {type: raw, repo: registry.example.org/modules, name: x, ref: "` + digest + `"}
+    config: {type: oci-ref, repo: registry.example.org/modules, name: x, ref: "` + digest + `"}
+    crds: {type: oci-ref, repo: registry.example.org/modules, name: x, ref: "` + digest + `"}
+    resource:
+      apiVersion: operator.kyma-project.io/v1alpha1
+      kind: Sample
+      metadata: {name: default, namespace: kyma-system}
+      spec: {anything: true}
+    customResourcePolicy: Ignore
+    readiness:
+    - {cel: object.status.ready, for: {apiVersion: example.org/v1, kind: Thing}}
+    - {cel: 'object.status.state == "Ready"'}
+    adopt: true
+`
+	statusOfManifest = `
+conditions:
+- {type: Ready, status: "False", reason: Unavailable, lastTransitionTime: "2020-01-01T00:00:00Z"}
+atProvider:
+  state: Error
+  version: 1.0.0
+  message: wrong
+  installs:
+  - {name: layer, state: Ready, version: 1.0.0}
+  - {name: registry, state: Error, message: wrong}
+  resources: {ready: 1, total: 2}
+  lastDrift: ConfigMap default/x
+`
+	fullConfig = `
+apiVersion: kyma.m.crossplane.io/v1alpha1
+kind: ProviderConfig
+metadata: {name: full}
+spec:
+  credentials:
+    source: Secret
+    secretRef: {namespace: default, name: cluster, key: kubeconfig}
+    env: {name: KUBECONFIG}
+    fs: {path: /kubeconfig}
+  identity:
+    type: GoogleApplicationCredentials
+    source: Secret
+    secretRef: {namespace: default, name: cloud, key: json}
+    env: {name: CLOUD}
+    fs: {path: /cloud}
+  registries:
+  - host: registry.example.org:5000
+    pullSecretRef: {namespace: default, name: pull}
+    caBundleSecretRef: {namespace: default, name: ca, key: ca.crt}
+    plainHTTP: true
+  - host: ghcr.io
+  verification:
+    mode: Enforce
+    keys:
+    - {signatureName: one, publicKeySecretRef: {namespace: default, name: pub, key: key}}
+    - {signatureName: two, publicKeySecretRef: {namespace: default, name: pub, key: key}}
+`
+	statusOfConfig = `
+conditions:
+- {type: Terminating, status: "True", reason: InUse, lastTransitionTime: "2020-01-01T00:00:00Z"}
+users: 1
+`
+	fullUsage = `
+apiVersion: kyma.m.crossplane.io/v1alpha1
+kind: ProviderConfigUsage
+metadata: {name: full}
+providerConfigRef: {kind: ProviderConfig, name: cluster-a}
+resourceRef: {apiVersion: kyma.m.crossplane.io/v1alpha1, kind: Manifest, name: x}
+`
+)
+
+// object reads YAML.
+func object(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	o := &unstructured.Unstructured{}
+	if err := yaml.UnmarshalStrict([]byte(text), &o.Object); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// clusterConfig is the full ProviderConfig as a ClusterProviderConfig.
+func clusterConfig(text string) string {
+	return strings.Replace(text, "kind: ProviderConfig", "kind: ClusterProviderConfig", 1)
+}
+
+// fields are values by path, such as spec.installs[0].name.
+type fields map[string]any
+
+// gone as a value takes the field away.
+type gone struct{}
+
+// set changes an object.
+func set(t *testing.T, o *unstructured.Unstructured, f fields) {
+	t.Helper()
+	for path, value := range f {
+		keys := split(path)
+		o.Object = put(t, path, o.Object, keys, value).(map[string]any)
+	}
+}
+
+// split a path into the names of fields, and the numbers of items.
+func split(path string) []any {
+	var out []any
+	for _, part := range strings.Split(path, ".") {
+		name, rest, isItem := strings.Cut(part, "[")
+		out = append(out, name)
+		for isItem {
+			var number string
+			number, rest, _ = strings.Cut(rest, "]")
+			i, err := strconv.Atoi(number)
+			if err != nil {
+				panic(path)
+			}
+			out = append(out, i)
+			_, rest, isItem = strings.Cut(rest, "[")
+		}
+	}
+	return out
+}
+
+// put a value below in, and return what in has become. What the path leads
+// through must exist, so that a slip in a path is found.
+func put(t *testing.T, path string, in any, keys []any, value any) any {
+	t.Helper()
+	if len(keys) == 0 {
+		return value
+	}
+	switch key := keys[0].(type) {
+	case string:
+		m, ok := in.(map[string]any)
+		if !ok {
+			t.Fatalf("%s: there is no object that holds %q", path, key)
+		}
+		if _, remove := value.(gone); remove && len(keys) == 1 {
+			if _, ok := m[key]; !ok {
+				t.Fatalf("%s does not exist", path)
+			}
+			delete(m, key)
+			return m
+		}
+		m[key] = put(t, path, m[key], keys[1:], value)
+		return m
+	case int:
+		l, ok := in.([]any)
+		if !ok || key >= len(l) {
+			t.Fatalf("%s: there is no list with an item %d", path, key)
+		}
+		l[key] = put(t, path, l[key], keys[1:], value)
+		return l
+	default:
+		t.Fatalf("%s: bad path", path)
+		return nil
+	}
+}
+
+// get the value at a path, or nil.
+func get(o *unstructured.Unstructured, path string) any {
+	var in any = o.Object
+	for _, key := range split(path) {
+		switch k := key.(type) {
+		case string:
+			m, _ := in.(map[string]any)
+			in = m[k]
+		case int:
+			l, _ := in.([]any)
+			if k >= len(l) {
+				return nil
+			}
+			in = l[k]
+		}
+	}
+	return in
+}

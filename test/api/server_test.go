@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+)
+
+// One server for all tests, because a start is what costs. Tests leave nothing
+// behind in it that another one would see.
+var (
+	server *controlplane.Cluster
+	client dynamic.Interface
+	root   string
+)
+
+func TestMain(m *testing.M) {
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (int, error) {
+	ctx := context.Background()
+	var err error
+	if root, err = tools.Root(); err != nil {
+		return 0, err
+	}
+	if server, err = controlplane.Start(ctx, controlplane.Options{Name: "api"}); err != nil {
+		return 0, err
+	}
+	defer server.Stop()
+	if err := server.InstallCRDs(ctx, filepath.Join(root, "package", "crds")); err != nil {
+		return 0, err
+	}
+	if client, err = dynamic.NewForConfig(server.Config()); err != nil {
+		return 0, errors.Wrap(err, "cannot make a client")
+	}
+	return m.Run(), nil
+}
+
+// of is the client of one of our kinds. The namespace is ignored where the kind
+// has none.
+func of(kind string) dynamic.ResourceInterface {
+	resources := map[string]string{
+		"Manifest": "manifests", "ProviderConfig": "providerconfigs",
+		"ClusterProviderConfig": "clusterproviderconfigs", "ProviderConfigUsage": "providerconfigusages",
+	}
+	r := client.Resource(schema.GroupVersionResource{Group: group, Version: version, Resource: resources[kind]})
+	if kind == "ClusterProviderConfig" {
+		return r
+	}
+	return r.Namespace(metav1.NamespaceDefault)
+}
+
+// dryRun creates without leaving anything. Unknown fields are errors, so that a
+// slip in a test is not taken for an answer.
+func dryRun(ctx context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	return of(o.GetKind()).Create(ctx, o, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: "Strict"})
+}
+
+// dryRunStatus writes the status of an object that exists, without effect.
+func dryRunStatus(ctx context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	return of(o.GetKind()).UpdateStatus(ctx, o, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: "Strict"})
+}
+
+// create really creates an object, and removes it when the test ends.
+func create(t *testing.T, o *unstructured.Unstructured) *unstructured.Unstructured {
+	t.Helper()
+	c := of(o.GetKind())
+	out, err := c.Create(t.Context(), o, metav1.CreateOptions{FieldValidation: "Strict"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { //nolint:contextcheck // The context of the test is done by then.
+		if err := c.Delete(context.Background(), o.GetName(), metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
+	return out
+}

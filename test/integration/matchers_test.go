@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"fmt"
+
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gstruct"
+	"github.com/onsi/gomega/types"
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+// haveCondition matches a *v1alpha1.Manifest by one of its conditions.
+func haveCondition(kind xpv2.ConditionType, status corev1.ConditionStatus, message types.GomegaMatcher) types.GomegaMatcher {
+	return WithTransform(func(m *v1alpha1.Manifest) xpv2.Condition { return m.GetCondition(kind) },
+		gstruct.MatchFields(gstruct.IgnoreExtras, gstruct.Fields{"Status": Equal(status), "Message": message}))
+}
+
+// notReady matches a Manifest that is not Ready, with a message that has all these parts.
+func notReady(message ...string) types.GomegaMatcher {
+	return haveCondition(xpv2.TypeReady, corev1.ConditionFalse, containAll(message))
+}
+
+// notSynced matches a Manifest that could not be reconciled, with a message that has all these parts.
+func notSynced(message ...string) types.GomegaMatcher {
+	return haveCondition(xpv2.TypeSynced, corev1.ConditionFalse, containAll(message))
+}
+
+// synced matches a Manifest that was reconciled without an error.
+func synced() types.GomegaMatcher {
+	return haveCondition(xpv2.TypeSynced, corev1.ConditionTrue, BeEmpty())
+}
+
+// haveState matches a Manifest with a state, and a message that has all these parts.
+func haveState(state v1alpha1.State, message ...string) types.GomegaMatcher {
+	return WithTransform(func(m *v1alpha1.Manifest) v1alpha1.ManifestObservation { return m.Status.AtProvider },
+		gstruct.MatchFields(gstruct.IgnoreExtras, gstruct.Fields{"State": Equal(state), "Message": containAll(message)}))
+}
+
+// haveInstall matches a Manifest with an install in a state, and a message of it that has all these parts.
+func haveInstall(name string, state v1alpha1.State, message ...string) types.GomegaMatcher {
+	return WithTransform(func(m *v1alpha1.Manifest) []v1alpha1.InstallStatus { return m.Status.AtProvider.Installs },
+		ContainElement(gstruct.MatchFields(gstruct.IgnoreExtras, gstruct.Fields{
+			"Name": Equal(name), "State": Equal(state), "Message": containAll(message),
+		})))
+}
+
+// beReady matches a Manifest that is Ready as it is now, not as it was before its last change.
+func beReady() types.GomegaMatcher {
+	return WithTransform(describe, Equal("Ready"))
+}
+
+// describe a Manifest: Ready, or why not.
+func describe(m *v1alpha1.Manifest) string {
+	ready, synced := m.GetCondition(xpv2.TypeReady), m.GetCondition(xpv2.TypeSynced)
+	at := m.Status.AtProvider
+	if synced.ObservedGeneration != m.Generation {
+		return fmt.Sprintf("generation %d was seen, it is %d", synced.ObservedGeneration, m.Generation)
+	}
+	if synced.Status != corev1.ConditionTrue || ready.Status != corev1.ConditionTrue || at.State != v1alpha1.StateReady {
+		return fmt.Sprintf("Synced %s %q, Ready %s %q, state %q %q",
+			synced.Status, synced.Message, ready.Status, ready.Message, at.State, at.Message)
+	}
+	return "Ready"
+}
+
+func containAll(parts []string) types.GomegaMatcher {
+	all := make([]types.GomegaMatcher, 0, len(parts))
+	for _, p := range parts {
+		all = append(all, ContainSubstring(p))
+	}
+	return SatisfyAll(all...)
+}
+
+// beNotFound matches the error of an object that does not exist.
+func beNotFound() types.GomegaMatcher {
+	return WithTransform(func(err error) bool { return kerrors.IsNotFound(err) }, BeTrue())
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+)
+
+// termination is how long the provider may take to end in good order.
+const termination = 20 * time.Second
+
+// A provider is the provider as a process of its own, which can be stopped and started. Its log and its cache stay.
+type provider struct {
+	// kubeconfig is the path of that of the control plane.
+	kubeconfig  string
+	binary, dir string
+	// metrics and health are addresses, host:port. They change with each start.
+	metrics, health string
+	process         *controlplane.Process
+}
+
+// buildProvider into a folder, with the race detector where there is a C compiler, without which Go has none.
+func buildProvider(ctx context.Context, dir string) (string, error) {
+	root, err := tools.Root()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "provider")
+	args := []string{"build", "-o", path}
+	out, err := exec.CommandContext(ctx, "go", "env", "CGO_ENABLED").Output()
+	if err != nil {
+		return "", errors.Wrap(err, "cannot ask go for CGO_ENABLED")
+	}
+	if strings.TrimSpace(string(out)) == "1" {
+		args = append(args, "-race")
+	}
+	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/provider")...)
+	cmd.Dir = root
+	out, err = cmd.CombinedOutput()
+	return path, errors.Wrapf(err, "cannot build the provider: %s", out)
+}
+
+// start the provider, and return once it says that it is ready.
+func (p *provider) start(ctx context.Context) error {
+	var err error
+	if p.metrics, err = freeAddress(ctx); err != nil {
+		return err
+	}
+	if p.health, err = freeAddress(ctx); err != nil {
+		return err
+	}
+	p.process, err = controlplane.StartProcess(p.dir, "provider", p.binary,
+		[]string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.dir, "KUBECONFIG=" + p.kubeconfig},
+		"--metrics-bind-address="+p.metrics, "--health-probe-bind-addr="+p.health,
+		"--cache-dir="+filepath.Join(p.dir, "cache"), "--debug")
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		_, err := fetch(ctx, "http://"+p.health+"/readyz")
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-p.process.Done():
+			return p.process.Err()
+		case <-ctx.Done():
+			return errors.Wrapf(err, "the provider is not ready in time; its log ends with:\n%s", p.process.Tail())
+		case <-time.After(interval):
+		}
+	}
+}
+
+// terminate the provider as Kubernetes does: it is asked to end, and must do so soon.
+func (p *provider) terminate(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, termination)
+	defer cancel()
+	return p.process.Terminate(ctx)
+}
+
+// kill the provider at once.
+func (p *provider) kill() { p.process.Stop() }
+
+// log of all runs so far.
+func (p *provider) log() string {
+	if p.process == nil {
+		return ""
+	}
+	data, err := os.ReadFile(p.process.LogFile())
+	if err != nil {
+		return err.Error()
+	}
+	return string(data)
+}
+
+// logTail are the last lines of the log.
+func (p *provider) logTail(lines int) string {
+	all := strings.Split(strings.TrimSpace(p.log()), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}
+
+// freeAddress on which nobody listened a moment ago.
+func freeAddress(ctx context.Context) (string, error) {
+	var config net.ListenConfig
+	l, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", errors.Wrap(err, "cannot find a free port")
+	}
+	return l.Addr().String(), errors.Wrap(l.Close(), "cannot free a port")
+}
+
+func fetch(ctx context.Context, url string) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return "", errors.Wrap(err, "cannot make a request")
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer res.Body.Close()
+	body := &strings.Builder{}
+	if err := res.Write(body); err != nil {
+		return "", errors.Wrap(err, "cannot read the answer")
+	}
+	if res.StatusCode != http.StatusOK {
+		return "", errors.Errorf("GET %s: %s", url, res.Status)
+	}
+	return body.String(), nil
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"context"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+// logLines of the provider are shown when a spec fails.
+const logLines = 80
+
+// report what helps to understand a failure.
+func (s *space) report(ctx context.Context) {
+	list := &v1alpha1.ManifestList{}
+	if err := env.controlClient.List(ctx, list, client.InNamespace(s.name)); err == nil {
+		for i := range list.Items {
+			list.Items[i].ManagedFields = nil
+			text, _ := yaml.Marshal(&list.Items[i])
+			AddReportEntry("Manifest "+list.Items[i].Name, string(text))
+			events, _ := s.events(ctx, list.Items[i].Name)
+			AddReportEntry("events of "+list.Items[i].Name, strings.Join(events, "\n"))
+		}
+	}
+	AddReportEntry("the provider's log ends with", env.provider.logTail(logLines))
+}
+
+// events of a Manifest, as type, reason and message.
+func (s *space) events(ctx context.Context, name string) ([]string, error) {
+	list := &corev1.EventList{}
+	err := env.controlClient.List(ctx, list, client.InNamespace(s.name))
+	var out []string
+	for i := range list.Items {
+		if e := &list.Items[i]; e.InvolvedObject.Kind == v1alpha1.ManifestKind && e.InvolvedObject.Name == name {
+			out = append(out, strings.Join([]string{e.Type, e.Reason, e.Message}, " "))
+		}
+	}
+	return out, err
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+)
+
+const (
+	// patience is how long something may take that usually takes a few seconds. Two cores carry all servers.
+	patience = 60 * time.Second
+	// calm is how long something must hold that must not happen.
+	calm = 3 * time.Second
+	// interval between two looks.
+	interval = 200 * time.Millisecond
+	// startTimeout includes building the servers, when nobody has built them yet.
+	startTimeout = 25 * time.Minute
+)
+
+// env is what all specs share. It is set before the first spec.
+var env *environment
+
+func TestIntegration(t *testing.T) {
+	RegisterFailHandler(Fail)
+	RunSpecs(t, "Integration")
+}
+
+var _ = BeforeSuite(func(ctx SpecContext) {
+	SetDefaultEventuallyTimeout(patience)
+	SetDefaultEventuallyPollingInterval(interval)
+	SetDefaultConsistentlyDuration(calm)
+	SetDefaultConsistentlyPollingInterval(interval)
+	e, err := start(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	env = e
+}, NodeTimeout(startTimeout))
+
+var _ = AfterSuite(func() {
+	if env == nil {
+		return
+	}
+	defer env.stop()
+	Expect(env.control.Err()).NotTo(HaveOccurred())
+	Expect(env.target.Err()).NotTo(HaveOccurred())
+	Expect(env.provider.log()).NotTo(ContainSubstring("DATA RACE"))
+	Expect(env.provider.log()).NotTo(ContainSubstring("Observed a panic"))
+})
