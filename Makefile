@@ -10,6 +10,8 @@ TOOLS   := go run ./cluster/tools/cmd/tools
 UNIT    := $(patsubst %,./%/...,$(wildcard apis cmd internal pkg cluster test/boundary test/controlplane))
 # The race detector needs a C compiler. Go answers 0 where there is none.
 RACE    := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
+# Without a go command in between, which would keep signals to itself.
+DEMO    := go build -o bin/demo ./cluster/local && exec bin/demo
 # How many Manifests the benchmark makes.
 N       ?= 50
 
@@ -28,15 +30,15 @@ help: ## Print this list.
 
 demo: ## Start two clusters, a registry and the provider, install modules, stay until Ctrl-C.
 	@echo "==> demo: usually ready after 1 minute"
-	@go run ./cluster/local
+	@$(DEMO)
 
 demo-check: ## The same, then repair and removal are checked: exits 0 or 1.
 	@echo "==> demo-check: usually takes 1 to 2 minutes"
-	@go run ./cluster/local -check
+	@$(DEMO) -check
 
 run: ## Start a control plane with our CRDs and the provider, stay until Ctrl-C.
 	@echo "==> run: usually ready after 30 seconds"
-	@go run ./cluster/local -bare
+	@$(DEMO) -bare
 
 build: ## Build bin/provider, and bin/kymactl where its source is.
 	@echo "==> build: usually takes 2 minutes the first time, then seconds"

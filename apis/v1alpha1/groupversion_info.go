@@ -3,8 +3,9 @@
 package v1alpha1
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/scheme"
 )
 
 // The group and version of every kind of this package.
@@ -16,11 +17,17 @@ const (
 // SchemeGroupVersion is the group and version of every kind of this package.
 var SchemeGroupVersion = schema.GroupVersion{Group: Group, Version: Version}
 
-// SchemeBuilder adds the kinds of this package to a scheme.
-var SchemeBuilder = &scheme.Builder{GroupVersion: SchemeGroupVersion}
-
 // AddToScheme adds the kinds of this package to a scheme.
-var AddToScheme = SchemeBuilder.AddToScheme
+func AddToScheme(s *runtime.Scheme) error {
+	s.AddKnownTypes(SchemeGroupVersion,
+		&Manifest{}, &ManifestList{},
+		&ProviderConfig{}, &ProviderConfigList{},
+		&ClusterProviderConfig{}, &ClusterProviderConfigList{},
+		&ProviderConfigUsage{}, &ProviderConfigUsageList{},
+	)
+	metav1.AddToGroupVersion(s, SchemeGroupVersion)
+	return nil
+}
 
 // Kinds, group kinds and the like, as crossplane-runtime wants them.
 var (
@@ -40,12 +47,3 @@ var (
 	ProviderConfigUsageGroupVersionKind     = SchemeGroupVersion.WithKind(ProviderConfigUsageKind)
 	ProviderConfigUsageListGroupVersionKind = SchemeGroupVersion.WithKind("ProviderConfigUsageList")
 )
-
-func init() { //nolint:gochecknoinits // The registration of API kinds is what scheme.Builder is for.
-	SchemeBuilder.Register(
-		&Manifest{}, &ManifestList{},
-		&ProviderConfig{}, &ProviderConfigList{},
-		&ClusterProviderConfig{}, &ClusterProviderConfigList{},
-		&ProviderConfigUsage{}, &ProviderConfigUsageList{},
-	)
-}

@@ -90,7 +90,7 @@ type IdentityType string
 
 // The identity types, with the names that provider-kubernetes and provider-helm gave them.
 const (
-	IdentityTypeGoogleApplicationCredentials     IdentityType = "GoogleApplicationCredentials"
+	IdentityTypeGoogleApplicationCredentials     IdentityType = "GoogleApplicationCredentials" //nolint:gosec // A name, no credentials.
 	IdentityTypeAzureServicePrincipalCredentials IdentityType = "AzureServicePrincipalCredentials"
 	IdentityTypeAzureWorkloadIdentityCredentials IdentityType = "AzureWorkloadIdentityCredentials"
 	IdentityTypeUpboundTokens                    IdentityType = "UpboundTokens"

@@ -39,7 +39,7 @@ func (e *environment) check(ctx context.Context) error {
 	for _, s := range steps {
 		sayf("checking that %s", s.what)
 		if err := s.do(ctx); err != nil {
-			return errors.Wrapf(err, "it is not true that %s; the provider's log ends with:\n%s\n", s.what, e.provider.Tail())
+			return errors.Wrapf(err, "it is not true that %s", s.what)
 		}
 	}
 	return nil

@@ -48,10 +48,15 @@ func run(ctx context.Context, checked, bare bool) error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 		return cause
 	}
-	if err == nil && checked {
-		sayf("all of it is true, after %s", time.Since(begin).Round(time.Second))
+	if !checked {
+		return err
 	}
-	return err
+	if err != nil {
+		sayf("the provider's log ends with:\n%s", e.provider.Tail())
+		return err
+	}
+	sayf("all of it is true, after %s", time.Since(begin).Round(time.Second))
+	return nil
 }
 
 // play does what the demo shows, on an environment that runs.

@@ -100,7 +100,7 @@ func (c *Config) pullSecret(ctx context.Context, s Secrets, ref *v1alpha1.Secret
 	if err != nil {
 		return err
 	}
-	switch kind { //nolint:exhaustive // Other types are refused.
+	switch kind {
 	case corev1.SecretTypeDockerConfigJson:
 		o.DockerConfig = data[corev1.DockerConfigJsonKey]
 	case corev1.SecretTypeBasicAuth:

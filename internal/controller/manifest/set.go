@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -89,7 +90,7 @@ func (s *content) setOf(mr *v1alpha1.Manifest) (*engine.Set, error) {
 		out.CRDs = s.definitions(p.CRDs)
 	}
 	var err error
-	if p.CustomResourcePolicy != v1alpha1.CustomResourcePolicyIgnore {
+	if p.Resource != nil && p.CustomResourcePolicy != v1alpha1.CustomResourcePolicyIgnore {
 		if out.Resource, err = resourceOf(p.Resource); err != nil {
 			return nil, errors.Wrap(err, "spec.forProvider.resource")
 		}
@@ -134,8 +135,11 @@ func (s *content) installOf(in *v1alpha1.Install) (engine.Install, error) {
 	return out, nil
 }
 
+// A pullFunc pulls an archive.
+type pullFunc func(ctx context.Context, regs oci.Registries) ([]byte, error)
+
 // fetch an archive and read the files of it.
-func (s *content) fetch(pull func(ctx context.Context, regs oci.Registries) ([]byte, error)) func(ctx context.Context) ([]engine.File, error) {
+func (s *content) fetch(pull pullFunc) func(ctx context.Context) ([]engine.File, error) {
 	return func(ctx context.Context) ([]engine.File, error) {
 		regs, err := s.regs(ctx)
 		if err != nil {
@@ -158,9 +162,7 @@ func (s *content) scope(ctx context.Context) (string, error) {
 	h := sha256.New()
 	for i := range regs {
 		r := &regs[i]
-		if err := json.NewEncoder(h).Encode(r); err != nil {
-			return "", errors.Wrapf(err, "registry %q", r.Host)
-		}
+		fmt.Fprintf(h, "%q %q %q %q %q %t\n", r.Host, r.DockerConfig, r.Username, r.Password, r.CABundle, r.PlainHTTP)
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
@@ -188,9 +190,6 @@ func (s *content) definitions(l *v1alpha1.LayerSource) *engine.Layer {
 }
 
 func resourceOf(raw *runtime.RawExtension) (*unstructured.Unstructured, error) {
-	if raw == nil {
-		return nil, nil
-	}
 	u := &unstructured.Unstructured{}
 	if err := u.UnmarshalJSON(raw.Raw); err != nil {
 		return nil, errors.Wrap(err, "is no object")

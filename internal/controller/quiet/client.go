@@ -32,6 +32,7 @@ func (c *quietClient) Status() client.SubResourceWriter {
 
 type writer struct {
 	client.SubResourceWriter
+
 	reader client.Reader
 }
 

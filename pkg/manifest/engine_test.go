@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// members of the web chart, with its release record at a revision and the inventory.
+func withWeb(revision string, more ...string) []string {
+	out := append(slices.Clone(webObjects), "Namespace apps", "Secret apps/sh.helm.release.v1.web.v"+revision, "Secret kyma-system/team-a-web")
+	out = append(out, more...)
+	slices.Sort(out)
+	return out
+}
+
+func TestInstallCountsRequests(t *testing.T) {
+	b := newBench(t)
+	for _, n := range []string{"apps", DefaultNamespace} {
+		b.s.put(manifestOf(t, namespaceOf(n)).Object)
+	}
+	s := setOf(install("web", webTemplates...))
+	r := b.apply(s)
+	got := b.s.took()
+	if len(got) != len(webObjects)+4 {
+		t.Errorf("an install must take 4 requests more than it has objects, got %d: %q", len(got), got)
+	}
+	if r.Created != len(webObjects) || r.Waiting != "" || !slices.Equal(r.Installed, []string{"web 1.0.0"}) {
+		t.Errorf("result: %+v", r)
+	}
+	first := []string{"getcollection Secret apps/", "patch Secret kyma-system/team-a-web"}
+	if diff := cmp.Diff(first, got[:2]); diff != "" {
+		t.Errorf("the inventory must be written before objects are: -want, +got:\n%s", diff)
+	}
+	if diff := cmp.Diff(withWeb("1"), b.s.keys()); diff != "" {
+		t.Errorf("cluster: -want, +got:\n%s", diff)
+	}
+	o := b.observe(s)
+	want := Observation{Exists: true, UpToDate: true, State: Ready, Ready: 5, Total: 5, Parts: []PartState{{Name: "web", State: Ready, Version: "1.0.0"}}}
+	if diff := cmp.Diff(want, o); diff != "" {
+		t.Errorf("observation: -want, +got:\n%s", diff)
+	}
+	b.apply(s)
+	if got := b.s.took(); got != nil {
+		t.Errorf("at rest there must be no requests, got %q", got)
+	}
+}
+
+func TestRestartAtRest(t *testing.T) {
+	b := newBench(t)
+	s := setOf(install("web", webTemplates...))
+	b.settle(s)
+	b.s.took()
+	b.restart()
+	if o := b.observe(s); !o.UpToDate || o.State != Ready {
+		t.Errorf("observation after a restart: %+v", o)
+	}
+	b.apply(s)
+	if diff := cmp.Diff([]string{"get Secret kyma-system/team-a-web"}, b.s.took()); diff != "" {
+		t.Errorf("after a restart the inventory is read and nothing is written: -want, +got:\n%s", diff)
+	}
+}
+
+func TestUpgrade(t *testing.T) {
+	values := func(in Install, v map[string]any) Install { in.Values = v; return in }
+	cases := map[string]struct {
+		reason string
+		from   *Set
+		to     *Set
+		want   []string
+		parts  map[string]int // Revision by part.
+	}{
+		"Prune": {
+			reason: "What the new version no longer has must go.",
+			from:   setOf(install("web", webTemplates...)),
+			to:     setOf(install("web", tmplConfig, tmplDeploy)),
+			want: []string{"ConfigMap apps/web", "Deployment apps/web", "Namespace apps", "Secret apps/sh.helm.release.v1.web.v1",
+				"Secret apps/sh.helm.release.v1.web.v2", "Secret kyma-system/team-a-web"},
+			parts: map[string]int{"web": 2},
+		},
+		"Values": {
+			reason: "Other values are another revision of the same objects.",
+			from:   setOf(install("web", webTemplates...)),
+			to:     setOf(values(install("web", webTemplates...), map[string]any{"greeting": "bye"})),
+			want:   withWeb("1", "Secret apps/sh.helm.release.v1.web.v2"),
+			parts:  map[string]int{"web": 2},
+		},
+		"Renamed": {
+			reason: "The objects of an install that got another name must stay, and its release must not.",
+			from:   setOf(install("old", webTemplates...)),
+			to:     setOf(install("web", webTemplates...)),
+			want:   withWeb("1"),
+			parts:  map[string]int{"web": 1},
+		},
+		"Moved": {
+			reason: "An object that moves to another install must stay.",
+			from:   setOf(install("a", configMap("x"), configMap("y")), install("b", configMap("z"))),
+			to:     setOf(install("a", configMap("x")), install("b", configMap("y"), configMap("z"))),
+			want: []string{"ConfigMap apps/x", "ConfigMap apps/y", "ConfigMap apps/z", "Namespace apps", "Secret apps/sh.helm.release.v1.a.v1",
+				"Secret apps/sh.helm.release.v1.a.v2", "Secret apps/sh.helm.release.v1.b.v1", "Secret apps/sh.helm.release.v1.b.v2",
+				"Secret kyma-system/team-a-web"},
+			parts: map[string]int{"a": 2, "b": 2},
+		},
+		"Namespace": {
+			reason: "A release cannot change its namespace: it ends in one and begins in the other.",
+			from:   setOf(install("a", configMap("x"))),
+			to:     func() *Set { s := setOf(install("a", configMap("x"))); s.Installs[0].Namespace = "default"; return s }(),
+			want:   []string{"ConfigMap default/x", "Namespace apps", "Secret default/sh.helm.release.v1.a.v1", "Secret kyma-system/team-a-web"},
+			parts:  map[string]int{"a": 1},
+		},
+		"Emptied": {
+			reason: "A set without installs has nothing but an inventory.",
+			from:   setOf(install("web", webTemplates...)),
+			to:     setOf(),
+			want:   []string{"Namespace apps", "Secret kyma-system/team-a-web"},
+			parts:  map[string]int{},
+		},
+		"Version": {
+			reason: "An object in another version of its kind is the same object.",
+			from:   setOf(install("a", "apiVersion: autoscaling/v1\nkind: HorizontalPodAutoscaler\nmetadata: {name: x}\n")),
+			to:     setOf(install("a", "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: x}\n")),
+			want: []string{"HorizontalPodAutoscaler apps/x", "Namespace apps", "Secret apps/sh.helm.release.v1.a.v1",
+				"Secret apps/sh.helm.release.v1.a.v2", "Secret kyma-system/team-a-web"},
+			parts: map[string]int{"a": 2},
+		},
+		"NamespaceOfInventories": {
+			reason: "The namespace of the inventories belongs to no set, though many modules bring it along.",
+			from:   setOf(install("a", namespaceOf(DefaultNamespace), configMap("x"))),
+			to:     setOf(),
+			want:   []string{"Namespace apps", "Secret kyma-system/team-a-web"},
+			parts:  map[string]int{},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.settle(tc.from)
+			uid := b.s.uidOf(key("ConfigMap", "apps", "y"))
+			b.settle(tc.to)
+			if diff := cmp.Diff(tc.want, b.s.keys()); diff != "" {
+				t.Errorf("\n%s\ncluster: -want, +got:\n%s", tc.reason, diff)
+			}
+			if got := b.s.uidOf(key("ConfigMap", "apps", "y")); got != uid {
+				t.Errorf("\n%s\nConfigMap y was made anew", tc.reason)
+			}
+			got := map[string]int{}
+			for n, rec := range b.inventory(tc.to).Parts {
+				got[n] = rec.Revision
+			}
+			if diff := cmp.Diff(tc.parts, got); diff != "" {
+				t.Errorf("\n%s\nrevisions: -want, +got:\n%s", tc.reason, diff)
+			}
+			b.restart()
+			if o := b.observe(tc.to); !o.UpToDate || o.State != Ready {
+				t.Errorf("\n%s\nobservation: %+v", tc.reason, o)
+			}
+			if r := b.take(tc.to); !r.Gone {
+				t.Fatalf("\n%s\nremoval: %+v", tc.reason, r)
+			}
+			left := slices.DeleteFunc(b.s.keys(), func(k string) bool { return k == "Namespace apps" })
+			if len(left) != 0 {
+				t.Errorf("\n%s\nleft after removal: %q", tc.reason, left)
+			}
+		})
+	}
+}
+
+func TestRollbackOfHalfAnUpgrade(t *testing.T) {
+	b := newBench(t)
+	one := setOf(install("web", tmplConfig))
+	b.settle(one)
+	two := setOf(install("web", tmplConfig, tmplRole))
+	two.Installs[0].Values = map[string]any{"greeting": "bye"}
+	b.s.fault = forbid("ClusterRole")
+	if _, err := b.Apply(t.Context(), b.c, two); err == nil {
+		t.Fatal("the upgrade must fail")
+	}
+	b.s.fault = nil
+	b.settle(one)
+	got := b.s.objects[key("ConfigMap", "apps", "web")].content["data"].(map[string]any)["greeting"]
+	if got != "hello" {
+		t.Errorf("greeting after the rollback: want hello, got %v", got)
+	}
+	if b.s.uidOf(key("ClusterRole", "", "web")) != "" {
+		t.Error("the object of the failed upgrade is still there")
+	}
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// full content of an object, with managedFields. It shares nothing with what is stored.
+func (o *fakeObject) full() map[string]any {
+	u := o.u().DeepCopy()
+	var managed []any
+	for _, who := range slices.Sorted(maps.Keys(o.owners)) {
+		b, err := o.owners[who].ToJSON()
+		if err != nil {
+			panic(err)
+		}
+		name, operation, _ := strings.Cut(who, "/")
+		var fields any
+		if err := json.Unmarshal(b, &fields); err != nil {
+			panic(err)
+		}
+		managed = append(managed, map[string]any{
+			"manager": name, "operation": operation, "apiVersion": u.GetAPIVersion(), "fieldsType": "FieldsV1", "fieldsV1": fields,
+		})
+	}
+	if managed != nil {
+		u.Object["metadata"].(map[string]any)["managedFields"] = managed
+	}
+	return u.Object
+}
+
+// fieldsOf a content as leaves; lists are atomic.
+func fieldsOf(content map[string]any) *fieldpath.Set {
+	out := &fieldpath.Set{}
+	var walk func(v any, p fieldpath.Path)
+	walk = func(v any, p fieldpath.Path) {
+		m, ok := v.(map[string]any)
+		if !ok || len(m) == 0 {
+			out.Insert(p.Copy())
+			return
+		}
+		for k := range m {
+			path := append(p.Copy(), fieldpath.PathElement{FieldName: &k})
+			switch strings.TrimPrefix(path.String(), ".") {
+			case "apiVersion", "kind", "metadata.name", "metadata.namespace", "metadata.resourceVersion", "metadata.uid":
+			default:
+				walk(m[k], path)
+			}
+		}
+	}
+	walk(content, nil)
+	return out
+}
+
+func merge(into, from map[string]any) {
+	for k, v := range from {
+		m, isMap := v.(map[string]any)
+		old, wasMap := into[k].(map[string]any)
+		if isMap && wasMap {
+			merge(old, m)
+			continue
+		}
+		into[k] = v
+	}
+}
+
+// apply is a forced server-side apply.
+func (s *fakeServer) apply(kind fakeKind, k Key, body []byte, manager string) (int, any) {
+	u := &unstructured.Unstructured{}
+	if err := u.UnmarshalJSON(body); err != nil {
+		return 0, refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, "%s", err)
+	}
+	if u.GroupVersionKind() != kind.GroupVersionKind || u.GetName() != k.Name || u.GetNamespace() != k.Namespace {
+		return 0, refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, "the body is %s %s", u.GroupVersionKind(), u.GetName())
+	}
+	if st := s.admit(k); st != nil {
+		return 0, st
+	}
+	o := s.objects[k]
+	if o != nil && u.GetResourceVersion() != "" && u.GetResourceVersion() != o.u().GetResourceVersion() {
+		return 0, refusal(http.StatusConflict, metav1.StatusReasonConflict, "Operation cannot be fulfilled on %s %q: the object has been modified", kind.Resource, k.Name)
+	}
+	fields := fieldsOf(u.Object)
+	u.SetResourceVersion("")
+	who := manager + "/Apply"
+	if o == nil {
+		o = s.store(k, u.Object)
+		o.owners[who] = fields
+		return http.StatusCreated, o.full()
+	}
+	before, err := json.Marshal(o.full())
+	if err != nil {
+		panic(err)
+	}
+	dropped := &fieldpath.Set{}
+	if old := o.owners[who]; old != nil {
+		dropped = old.Difference(fields)
+	}
+	for other := range o.owners {
+		if other != who {
+			dropped = dropped.Difference(o.owners[other])
+			o.owners[other] = o.owners[other].Difference(fields)
+		}
+	}
+	without(o.content, dropped)
+	merge(o.content, u.Object)
+	o.owners[who] = fields
+	if after, err := json.Marshal(o.full()); err != nil || string(after) != string(before) {
+		s.touch(o)
+	}
+	return http.StatusOK, o.full()
+}
+
+func (s *fakeServer) delete(kind fakeKind, k Key, body []byte) (int, any) {
+	o := s.objects[k]
+	if o == nil {
+		return 0, notFound(kind.Resource, k.Name)
+	}
+	opts := &metav1.DeleteOptions{}
+	if len(body) > 0 {
+		if err := json.Unmarshal(body, opts); err != nil {
+			return 0, refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, "%s", err)
+		}
+	}
+	if p := opts.Preconditions; p != nil && p.UID != nil && *p.UID != o.u().GetUID() {
+		return 0, refusal(http.StatusConflict, metav1.StatusReasonConflict, "the UID in the precondition does not match")
+	}
+	if len(o.u().GetFinalizers()) > 0 {
+		s.terminate(o)
+		return http.StatusOK, o.full()
+	}
+	s.drop(k)
+	return http.StatusOK, &metav1.Status{Status: "Success"}
+}
+
+func (s *fakeServer) terminate(o *fakeObject) {
+	if o.u().GetDeletionTimestamp() == nil {
+		now := metav1.NewTime(time.Unix(0, 0))
+		o.u().SetDeletionTimestamp(&now)
+		s.touch(o)
+	}
+}
+
+// What others do in the cluster, beside the engine.
+
+// edit an object as kubectl does: the fields that change belong to the editor.
+func (s *fakeServer) edit(k Key, change func(u *unstructured.Unstructured)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.objects[k]
+	before := o.u().DeepCopy()
+	change(o.u())
+	was, is := fieldsOf(before.Object), fieldsOf(o.content)
+	changed := is.Difference(was)
+	is.Intersection(was).Iterate(func(p fieldpath.Path) {
+		if at(before.Object, p) != at(o.content, p) {
+			changed.Insert(p.Copy())
+		}
+	})
+	lost := was.Difference(is).Union(changed)
+	for who := range o.owners {
+		o.owners[who] = o.owners[who].Difference(lost)
+	}
+	if !changed.Empty() {
+		o.owners["kubectl-edit/Update"] = changed
+	}
+	s.touch(o)
+}
+
+// at a path of map keys, as JSON.
+func at(v any, p fieldpath.Path) string {
+	for _, pe := range p {
+		v = v.(map[string]any)[*pe.FieldName]
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+// status of an object is set, as its controller does.
+func (s *fakeServer) status(k Key, status map[string]any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.objects[k]
+	o.content["status"] = status
+	s.touch(o)
+}
+
+// remove an object, whatever its finalizers.
+func (s *fakeServer) remove(k Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drop(k)
+}
+
+// put an object that somebody else created.
+func (s *fakeServer) put(content map[string]any) Key {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u := &unstructured.Unstructured{Object: content}
+	gvk := u.GroupVersionKind()
+	k := Key{Group: gvk.Group, Kind: gvk.Kind, Namespace: u.GetNamespace(), Name: u.GetName()}
+	s.store(k, content)
+	return k
+}
+
+func (s *fakeServer) uidOf(k Key) types.UID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if o := s.objects[k]; o != nil {
+		return o.u().GetUID()
+	}
+	return ""
+}
+
+// keys of all objects, other than the namespaces that each cluster has.
+func (s *fakeServer) keys() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []string
+	for k := range s.objects {
+		if k.Kind != "Namespace" || (k.Name != "default" && k.Name != "kube-system" && k.Name != DefaultNamespace) {
+			out = append(out, k.String())
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// took the log of requests since the last call.
+func (s *fakeServer) took() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := s.log
+	s.log = nil
+	return out
+}

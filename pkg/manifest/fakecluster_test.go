@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+)
+
+var errCut = errors.New("the connection was cut")
+
+// A fakeCluster connects the engine to a fakeServer. Its watch is never behind.
+type fakeCluster struct {
+	server *fakeServer
+	client rest.Interface
+	config *rest.Config
+
+	mu      sync.Mutex
+	learned map[schema.GroupVersionKind]Mapping
+	// blind are kinds that cannot be watched.
+	blind map[string]bool
+	// writes left until the connection is cut; negative for never. With lost the last write reaches the server, and only
+	// its answer is lost.
+	left int
+	lost bool
+}
+
+func newFakeCluster(t testing.TB, s *fakeServer) *fakeCluster {
+	t.Helper()
+	c := &fakeCluster{server: s, learned: map[schema.GroupVersionKind]Mapping{}, blind: map[string]bool{}, left: -1}
+	c.config = &rest.Config{Host: "http://fake", QPS: -1, ContentConfig: rest.ContentConfig{
+		GroupVersion: &schema.GroupVersion{Version: "v1"}, NegotiatedSerializer: scheme.Codecs.WithoutConversion(),
+	}}
+	client, err := rest.RESTClientForConfigAndClient(c.config, &http.Client{Transport: c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.client = client
+	return c
+}
+
+// cutAfter a number of writes. With lost the answer of the last one does not arrive.
+func (c *fakeCluster) cutAfter(n int, lost bool) { c.left, c.lost = n, lost }
+
+// RoundTrip to the server without a network.
+func (c *fakeCluster) RoundTrip(r *http.Request) (*http.Response, error) {
+	c.mu.Lock()
+	cut, lose := c.left == 0, false
+	if c.left > 0 && r.Method != http.MethodGet {
+		c.left--
+		lose = c.lost && c.left == 0
+	}
+	c.mu.Unlock()
+	if cut {
+		return nil, errCut
+	}
+	if r.Body == nil {
+		r.Body = io.NopCloser(http.NoBody)
+	}
+	rec := httptest.NewRecorder()
+	c.server.ServeHTTP(rec, r)
+	if lose {
+		return nil, errCut
+	}
+	return rec.Result(), nil
+}
+
+func (c *fakeCluster) REST() rest.Interface                    { return c.client }
+func (c *fakeCluster) Watch() Watch                            { return c }
+func (c *fakeCluster) Config() *rest.Config                    { return c.config }
+func (c *fakeCluster) Version(context.Context) (string, error) { return "v1.36.3", nil }
+func (c *fakeCluster) APIVersions(context.Context) ([]string, error) {
+	return []string{"v1", "apps/v1"}, nil
+}
+func (c *fakeCluster) Put(Key, Summary) {}
+func (c *fakeCluster) Forget(Key)       {}
+func (c *fakeCluster) Learn(gvk schema.GroupVersionKind, m Mapping) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.learned[gvk] = m
+}
+
+func (c *fakeCluster) Mapping(_ context.Context, gvk schema.GroupVersionKind) (Mapping, error) {
+	c.server.mu.Lock()
+	defer c.server.mu.Unlock()
+	for _, k := range c.server.kinds() {
+		if k.GroupVersionKind == gvk {
+			return k.Mapping, nil
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m, ok := c.learned[gvk]; ok {
+		return m, nil
+	}
+	return Mapping{}, &NoKindError{GVK: gvk}
+}
+
+func (c *fakeCluster) Track(_ context.Context, gvks []schema.GroupVersionKind) map[schema.GroupVersionKind]error {
+	if len(c.blind) == 0 {
+		return nil
+	}
+	out := map[schema.GroupVersionKind]error{}
+	for _, gvk := range gvks {
+		if c.blind[gvk.Kind] {
+			out[gvk] = errCut
+		}
+	}
+	return out
+}
+
+func (c *fakeCluster) Get(k Key) (Summary, bool) {
+	c.server.mu.Lock()
+	defer c.server.mu.Unlock()
+	o := c.server.objects[k]
+	if o == nil || c.blind[k.Kind] || o.u().GetLabels()[LabelManagedBy] != ManagedBy {
+		return Summary{}, false
+	}
+	return Summarize(&unstructured.Unstructured{Object: o.full()}), true
+}

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// A fakeServer speaks as much of the Kubernetes API as the engine uses. Its answers are those that a real API server
+// gave to the same requests.
+type fakeServer struct {
+	mu      sync.Mutex
+	objects map[Key]*fakeObject
+	rv, uid int
+	log     []string
+	// fault answers a request instead of the server, if it is not nil and returns a status.
+	fault func(verb string, k Key) *metav1.Status
+	// unready leaves objects of kinds that have a status without one.
+	unready bool
+}
+
+// A fakeObject is stored without managedFields, which are made of owners.
+type fakeObject struct {
+	content map[string]any
+	owners  map[string]*fieldpath.Set // By manager and operation, as name/operation.
+}
+
+func (o *fakeObject) u() *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: o.content}
+}
+
+type fakeKind struct {
+	schema.GroupVersionKind
+	Mapping
+}
+
+var fakeKinds = func() []fakeKind {
+	add := func(group, version, kind, resource string, namespaced bool) fakeKind {
+		return fakeKind{schema.GroupVersionKind{Group: group, Version: version, Kind: kind}, Mapping{Resource: resource, Namespaced: namespaced}}
+	}
+	return []fakeKind{
+		add("", "v1", "Namespace", "namespaces", false),
+		add("", "v1", "ConfigMap", "configmaps", true),
+		add("", "v1", "Secret", "secrets", true),
+		add("", "v1", "Service", "services", true),
+		add("", "v1", "ServiceAccount", "serviceaccounts", true),
+		add("apps", "v1", "Deployment", "deployments", true),
+		add("autoscaling", "v1", "HorizontalPodAutoscaler", "horizontalpodautoscalers", true),
+		add("autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", true),
+		add("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", false),
+		add("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", false),
+	}
+}()
+
+func newFakeServer() *fakeServer {
+	s := &fakeServer{objects: map[Key]*fakeObject{}, rv: 100}
+	for _, n := range []string{"default", "kube-system"} {
+		s.store(Key{Kind: "Namespace", Name: n}, map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": n}})
+	}
+	return s
+}
+
+// kinds that are served: built-in ones, and those of established definitions.
+func (s *fakeServer) kinds() []fakeKind {
+	out := slices.Clone(fakeKinds)
+	for k, o := range s.objects {
+		if k.GroupKind() == crdGroupKind && Summarize(o.u()).Status == Current {
+			for gvk, m := range kindsOf(o.u()) {
+				out = append(out, fakeKind{gvk, m})
+			}
+		}
+	}
+	return out
+}
+
+// store a new object.
+func (s *fakeServer) store(k Key, content map[string]any) *fakeObject {
+	o := &fakeObject{content: content, owners: map[string]*fieldpath.Set{}}
+	s.uid++
+	o.u().SetUID(types.UID(fmt.Sprintf("uid-%d", s.uid)))
+	o.u().SetGeneration(1)
+	s.objects[k] = o
+	if !s.unready {
+		settled(o.u())
+	}
+	s.touch(o)
+	return o
+}
+
+func (s *fakeServer) touch(o *fakeObject) {
+	s.rv++
+	o.u().SetResourceVersion(strconv.Itoa(s.rv))
+}
+
+// settled gives an object the status that controllers would give it.
+func settled(u *unstructured.Unstructured) {
+	yes := func(types ...string) []any {
+		var out []any
+		for _, t := range types {
+			out = append(out, map[string]any{"type": t, "status": "True", "reason": "NewReplicaSetAvailable"})
+		}
+		return out
+	}
+	switch u.GetKind() {
+	case "Deployment":
+		u.Object["status"] = map[string]any{
+			"observedGeneration": int64(1), "replicas": int64(1), "updatedReplicas": int64(1), "readyReplicas": int64(1),
+			"availableReplicas": int64(1), "conditions": yes("Available", "Progressing"),
+		}
+	case "CustomResourceDefinition":
+		u.Object["status"] = map[string]any{"conditions": yes("NamesAccepted", "Established")}
+	}
+}
+
+// drop an object and all that cannot be without it.
+func (s *fakeServer) drop(k Key) {
+	o := s.objects[k]
+	delete(s.objects, k)
+	s.rv++
+	for other := range s.objects {
+		inside := k.Kind == "Namespace" && other.Namespace == k.Name
+		if k.GroupKind() == crdGroupKind {
+			for gvk := range kindsOf(o.u()) {
+				inside = inside || gvk.GroupKind() == other.GroupKind()
+			}
+		}
+		if inside {
+			delete(s.objects, other)
+		}
+	}
+}
+
+func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(err)
+	}
+	kind, k, ok := s.route(r.URL.Path)
+	verb := strings.ToLower(r.Method)
+	if k.Name == "" && verb != "post" {
+		verb += "collection"
+	}
+	s.log = append(s.log, strings.TrimSpace(verb+" "+k.String()))
+	if !ok {
+		http.Error(w, "404 page not found", http.StatusNotFound)
+		return
+	}
+	if s.fault != nil {
+		if st := s.fault(verb, k); st != nil {
+			reply(w, int(st.Code), st)
+			return
+		}
+	}
+	code, answer := s.do(verb, r, kind, k, body)
+	reply(w, code, shaped(answer, r.Header.Get("Accept")))
+}
+
+func reply(w http.ResponseWriter, code int, v any) {
+	if st, ok := v.(*metav1.Status); ok {
+		st.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+		if st.Code != 0 {
+			code, st.Status = int(st.Code), "Failure"
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	if err := json.NewEncoder(w).Encode(v); err != nil {
+		panic(err)
+	}
+}
+
+// shaped as the client asked for.
+func shaped(v any, accept string) any {
+	m, ok := v.(map[string]any)
+	if !ok || !strings.Contains(accept, "as=PartialObjectMetadata") {
+		return v
+	}
+	items, list := m["items"].([]any)
+	if list != strings.Contains(accept, "MetadataList") {
+		return refusal(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable, "you requested %s", accept)
+	}
+	if !list {
+		return map[string]any{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": m["metadata"]}
+	}
+	for i := range items {
+		items[i] = map[string]any{"metadata": items[i].(map[string]any)["metadata"]}
+	}
+	return map[string]any{"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadataList", "metadata": m["metadata"], "items": items}
+}
+
+func refusal(code int32, reason metav1.StatusReason, format string, a ...any) *metav1.Status {
+	return &metav1.Status{Code: code, Reason: reason, Message: fmt.Sprintf(format, a...)}
+}
+
+// route of a path: /api/v1/namespaces/NS/RESOURCE/NAME and its kin.
+func (s *fakeServer) route(path string) (fakeKind, Key, bool) {
+	p := strings.Split(strings.Trim(path, "/"), "/")
+	gv := schema.GroupVersion{Version: p[1]}
+	p, group := p[2:], p[0] == "apis"
+	if group {
+		gv = schema.GroupVersion{Group: gv.Version, Version: p[0]}
+		p = p[1:]
+	}
+	k := Key{Group: gv.Group}
+	if p[0] == "namespaces" && len(p) > 2 {
+		k.Namespace = p[1]
+		p = p[2:]
+	}
+	if len(p) > 1 {
+		k.Name = p[1]
+	}
+	for _, kind := range s.kinds() {
+		if kind.GroupVersion() == gv && kind.Resource == p[0] {
+			k.Kind = kind.Kind
+			return kind, k, true
+		}
+	}
+	k.Kind = p[0]
+	return fakeKind{}, k, false
+}
+
+func (s *fakeServer) do(verb string, r *http.Request, kind fakeKind, k Key, body []byte) (int, any) {
+	q := r.URL.Query()
+	switch verb {
+	case "get":
+		o := s.objects[k]
+		if o == nil {
+			return 0, notFound(kind.Resource, k.Name)
+		}
+		return http.StatusOK, o.full()
+	case "getcollection", "deletecollection":
+		limit, _ := strconv.Atoi(q.Get("limit"))
+		return s.list(kind, k.Namespace, q.Get("labelSelector"), limit, verb == "deletecollection")
+	case "delete":
+		return s.delete(kind, k, body)
+	case "patch":
+		return s.apply(kind, k, body, q.Get("fieldManager"))
+	}
+	u := &unstructured.Unstructured{}
+	if err := u.UnmarshalJSON(body); err != nil {
+		return 0, refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, "%s", err)
+	}
+	k.Name = u.GetName()
+	if st := s.admit(k); st != nil {
+		return 0, st
+	}
+	old := s.objects[k]
+	switch {
+	case verb == "post" && old != nil:
+		return 0, refusal(http.StatusConflict, metav1.StatusReasonAlreadyExists, "%s %q already exists", kind.Resource, k.Name)
+	case verb == "put" && old == nil:
+		return 0, notFound(kind.Resource, k.Name)
+	case verb == "put":
+		u.SetUID(old.u().GetUID())
+		old.content = u.Object
+		s.touch(old)
+		return http.StatusOK, old.full()
+	}
+	return http.StatusCreated, s.store(k, u.Object).full()
+}
+
+func notFound(resource, name string) *metav1.Status {
+	st := refusal(http.StatusNotFound, metav1.StatusReasonNotFound, "%s %q not found", resource, name)
+	st.Details = &metav1.StatusDetails{Kind: resource, Name: name}
+	return st
+}
+
+// admit a write: the namespace must exist, and for a new object not be on its way out.
+func (s *fakeServer) admit(k Key) *metav1.Status {
+	if k.Namespace == "" {
+		return nil
+	}
+	ns := s.objects[Key{Kind: "Namespace", Name: k.Namespace}]
+	if ns == nil {
+		return notFound("namespaces", k.Namespace)
+	}
+	if ns.u().GetDeletionTimestamp() != nil && s.objects[k] == nil {
+		st := refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "%s is forbidden: unable to create new content in namespace %s because it is being terminated", k.Name, k.Namespace)
+		st.Details = &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}}
+		return st
+	}
+	return nil
+}
+
+func (s *fakeServer) list(kind fakeKind, namespace, selector string, limit int, remove bool) (int, any) {
+	sel, err := labels.Parse(selector)
+	if err != nil {
+		return 0, refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, "%s", err)
+	}
+	var keys []Key
+	for k, o := range s.objects {
+		if k.GroupKind() == kind.GroupKind() && (namespace == "" || k.Namespace == namespace) && sel.Matches(labels.Set(o.u().GetLabels())) {
+			keys = append(keys, k)
+		}
+	}
+	slices.SortFunc(keys, func(a, b Key) int { return strings.Compare(a.String(), b.String()) })
+	items, meta := []any{}, map[string]any{"resourceVersion": strconv.Itoa(s.rv)}
+	for i, k := range keys {
+		if limit > 0 && i == limit {
+			meta["remainingItemCount"] = len(keys) - limit
+			break
+		}
+		items = append(items, s.objects[k].full())
+	}
+	if remove {
+		for _, k := range keys {
+			s.drop(k)
+		}
+	}
+	return http.StatusOK, map[string]any{"apiVersion": "v1", "kind": kind.Kind + "List", "metadata": meta, "items": items}
+}

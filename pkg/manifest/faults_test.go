@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// forbid to apply a kind.
+func forbid(kind string) func(verb string, k Key) *metav1.Status {
+	return refuse(kind, refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "%s is forbidden: exceeded quota: small", kind))
+}
+
+func refuse(kind string, st *metav1.Status) func(verb string, k Key) *metav1.Status {
+	return func(verb string, k Key) *metav1.Status {
+		if verb == "patch" && k.Kind == kind {
+			return st
+		}
+		return nil
+	}
+}
+
+func TestFaults(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		fault  func(verb string, k Key) *metav1.Status
+		setup  func(b *bench)
+		want   string
+	}{
+		"Quota": {
+			reason: "The object, and the reason of the server, must be named.",
+			fault:  forbid("ConfigMap"),
+			want:   "bad: ConfigMap apps/bad: ConfigMap is forbidden: exceeded quota: small",
+		},
+		"Invalid": {
+			reason: "The field must be named, in one line.",
+			fault:  refuse("ConfigMap", refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "ConfigMap \"bad\" is invalid:\n* data.k: Invalid value")),
+			want:   `bad: ConfigMap apps/bad: ConfigMap "bad" is invalid: * data.k: Invalid value`,
+		},
+		"Schema": {
+			reason: "A field that the kind does not have is an internal error for the server; its text names the field.",
+			fault:  refuse("ConfigMap", refusal(http.StatusInternalServerError, "", "failed to create typed patch object (apps/bad; /v1, Kind=ConfigMap): .dat: field not declared in schema")),
+			want:   "bad: ConfigMap apps/bad: failed to create typed patch object (apps/bad; /v1, Kind=ConfigMap): .dat: field not declared in schema",
+		},
+		"Foreign": {
+			reason: "A foreign object in the way is not touched.",
+			setup: func(b *bench) {
+				b.s.put(manifestOf(b.t, strings.ReplaceAll(configMap("bad"), "{name: bad}", "{name: bad, namespace: apps}")).Object)
+			},
+			want: "bad: ConfigMap apps/bad: exists and does not belong to this module; remove it, or set adopt to take it over",
+		},
+		"ForeignRelease": {
+			reason: "A Helm release of somebody else is not taken over.",
+			setup: func(b *bench) {
+				b.s.put(manifestOf(b.t, "apiVersion: v1\nkind: Secret\nmetadata: {name: sh.helm.release.v1.bad.v1, namespace: apps, labels: {owner: helm, name: bad}}").Object)
+			},
+			want: "bad: a Helm release bad exists in namespace apps and does not belong to this module; uninstall it, or set adopt to take it over",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.s.put(manifestOf(t, namespaceOf("apps")).Object)
+			if tc.setup != nil {
+				tc.setup(b)
+			}
+			b.s.fault = tc.fault
+			good := install("good", tmplRole, tmplDeploy)
+			s := setOf(good, install("bad", configMap("bad")))
+			_, err := b.Apply(t.Context(), b.c, s)
+			if err == nil || err.Error() != tc.want {
+				t.Errorf("\n%s\nerror: want %q, got %v", tc.reason, tc.want, err)
+			}
+			o := b.observe(s)
+			if o.State != Error || o.Message != tc.want || o.Parts[0].State != Ready || o.UpToDate {
+				t.Errorf("\n%s\nobservation: %+v", tc.reason, o)
+			}
+			for range 2 { // A failure must not make the rest restless.
+				b.s.took()
+				_, _ = b.Apply(t.Context(), b.c, s)
+				for _, r := range b.s.took() {
+					if strings.Contains(r, "team-a-web") || strings.Contains(r, "Deployment") {
+						t.Errorf("\n%s\nunwanted request: %s", tc.reason, r)
+					}
+				}
+			}
+			b.s.fault = nil
+			s.Adopt = true
+			b.settle(s)
+			if o := b.observe(s); o.State != Ready {
+				t.Errorf("\n%s\nafter the fault: %+v", tc.reason, o)
+			}
+		})
+	}
+}
+
+func TestTerminatingNamespace(t *testing.T) {
+	b := newBench(t)
+	k := b.s.put(manifestOf(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: apps, finalizers: [x/y]}").Object)
+	b.s.terminate(b.s.objects[k])
+	s := setOf(install("web", configMap("x")))
+	_, err := b.Apply(t.Context(), b.c, s)
+	if err == nil || !strings.HasPrefix(err.Error(), "web: ConfigMap apps/x: its namespace is being deleted: ") {
+		t.Errorf("error: %v", err)
+	}
+	b.s.remove(k)
+	b.settle(s)
+}
+
+// An install that cannot be rendered may want what another one no longer has, and keeps what it has.
+func TestNoPruneWhileAnInstallCannotBePlanned(t *testing.T) {
+	b := newBench(t)
+	b.settle(setOf(install("a", configMap("x"), configMap("y")), install("b", configMap("z"))))
+	broken := install("b", configMap("y"), configMap("z"))
+	fetch := broken.Fetch
+	broken.Fetch = func(context.Context) ([]File, error) { return nil, errors.New("registry is down") }
+	s := setOf(install("a", configMap("x")), broken)
+	uid := b.s.uidOf(key("ConfigMap", "apps", "y"))
+	_, err := b.Apply(t.Context(), b.c, s)
+	if err == nil || err.Error() != "b: registry is down" {
+		t.Errorf("error: %v", err)
+	}
+	if o := b.observe(s); o.State != Error || o.Message != "b: registry is down" || o.UpToDate {
+		t.Errorf("observation: %+v", o)
+	}
+	s.Installs[1].Fetch = fetch
+	b.settle(s)
+	if got := b.s.uidOf(key("ConfigMap", "apps", "y")); got != uid {
+		t.Errorf("ConfigMap y was deleted and made anew: want %s, got %s", uid, got)
+	}
+}
+
+func TestObjectOfTwoInstalls(t *testing.T) {
+	b := newBench(t)
+	s := setOf(install("a", configMap("x")), install("b", configMap("x"), configMap("y")))
+	want := "b: ConfigMap apps/x is part of a too"
+	for range 2 {
+		if _, err := b.Apply(t.Context(), b.c, s); err == nil || err.Error() != want {
+			t.Errorf("error: want %q, got %v", want, err)
+		}
+	}
+	if diff := cmp.Diff(1, len(b.inventory(s).Objects)); diff != "" {
+		t.Errorf("entries of the inventory: -want, +got:\n%s", diff)
+	}
+}
+
+func TestParentIsForeign(t *testing.T) {
+	b := newBench(t)
+	b.s.put(manifestOf(t, namespaceOf(DefaultNamespace)).Object)
+	k := b.s.put(manifestOf(t, "apiVersion: v1\nkind: Secret\nmetadata: {name: team-a-web, namespace: kyma-system}\ndata: {a: Yg==}").Object)
+	before := b.s.objects[k].u().GetResourceVersion()
+	_, err := b.Apply(t.Context(), b.c, setOf(install("web", configMap("x"))))
+	if err == nil || !strings.Contains(err.Error(), "Secret kyma-system/team-a-web is no inventory of this set") {
+		t.Errorf("error: %v", err)
+	}
+	if after := b.s.objects[k].u().GetResourceVersion(); after != before {
+		t.Error("the foreign Secret was changed")
+	}
+}
+
+func TestParentLostItsLabel(t *testing.T) {
+	b := newBench(t)
+	s := setOf(install("web", webTemplates...))
+	b.settle(s)
+	k := key("Secret", DefaultNamespace, "team-a-web")
+	unlabel := func() {
+		b.s.edit(k, func(u *unstructured.Unstructured) {
+			unstructured.RemoveNestedField(u.Object, "metadata", "labels", LabelManagedBy)
+		})
+	}
+	unlabel()
+	b.restart()
+	if o := b.observe(s); o.Exists {
+		t.Fatal("the watch must not show the inventory")
+	}
+	b.apply(s)
+	if o := b.observe(s); !o.Exists || !o.UpToDate || o.State != Ready {
+		t.Errorf("observation after the label is back: %+v", o)
+	}
+	unlabel()
+	if r := b.take(s); !r.Gone || slices.Contains(b.s.keys(), k.String()) || len(b.s.keys()) != 1 {
+		t.Errorf("removal %+v left %q", r, b.s.keys())
+	}
+}

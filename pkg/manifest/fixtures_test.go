@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+// Templates that charts of tests are made of.
+const (
+	tmplConfig  = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, labels: {app: web}}\ndata: {greeting: {{ .Values.greeting }}, revision: \"{{ .Release.Revision }}\"}\n"
+	tmplAccount = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: web}\n"
+	tmplRole    = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: web}\nrules: []\n"
+	tmplService = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 80}]}\n"
+	tmplDeploy  = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 1, template: {spec: {image: web}}}\n"
+	tmplCRD     = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.org}
+spec:
+  group: example.org
+  names: {kind: Widget, plural: widgets}
+  scope: Namespaced
+  versions: [{name: v1, served: true, storage: true}]
+`
+	tmplWidget = "apiVersion: example.org/v1\nkind: Widget\nmetadata: {name: %s}\nspec: {size: 1}\n"
+)
+
+func configMap(name string) string {
+	return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\ndata: {k: v}\n", name)
+}
+
+func namespaceOf(name string) string {
+	return fmt.Sprintf("apiVersion: v1\nkind: Namespace\nmetadata: {name: %s}\n", name)
+}
+
+// webTemplates are the five objects of the chart web.
+var webTemplates = []string{tmplConfig, tmplAccount, tmplRole, tmplService, tmplDeploy}
+
+var webObjects = []string{
+	"ClusterRole web", "ConfigMap apps/web", "Deployment apps/web", "Service apps/web", "ServiceAccount apps/web",
+}
+
+// layerOf files; what it holds is what identifies it.
+func layerOf(files []File) Layer {
+	var digest strings.Builder
+	for _, f := range files {
+		fmt.Fprintf(&digest, "%s %x\n", f.Name, f.Data)
+	}
+	return Layer{Digest: digest.String(), Fetch: func(context.Context) ([]File, error) { return files, nil }}
+}
+
+// install of a chart with templates, in namespace apps.
+func install(name string, templates ...string) Install {
+	files := []File{
+		{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: " + name + "\nversion: 1.0.0\n")},
+		{Name: "values.yaml", Data: []byte("greeting: hello\n")},
+	}
+	for i, t := range templates {
+		dir := "templates"
+		if strings.HasPrefix(t, "crds/") {
+			dir, t = "crds", strings.TrimPrefix(t, "crds/")
+		}
+		files = append(files, File{Name: fmt.Sprintf("%s/t%d.yaml", dir, i), Data: []byte(t)})
+	}
+	return Install{Layer: layerOf(files), Name: name, Namespace: "apps"}
+}
+
+func setOf(installs ...Install) *Set {
+	return &Set{Name: "team-a-web", Owner: "Manifest team-a/web", Labels: map[string]string{"team": "a"}, Installs: installs}
+}
+
+func manifestOf(t testing.TB, text string) *unstructured.Unstructured {
+	t.Helper()
+	u := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(text), &u.Object); err != nil {
+		t.Fatal(err)
+	}
+	b, err := u.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := u.UnmarshalJSON(b); err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// A bench is an engine, a server and a connection between the two.
+type bench struct {
+	t testing.TB
+	*Engine
+	s *fakeServer
+	c *fakeCluster
+}
+
+func newBench(t testing.TB) *bench {
+	s := newFakeServer()
+	b := &bench{t: t, s: s, c: newFakeCluster(t, s)}
+	b.restart()
+	return b
+}
+
+// restart the engine with an empty memory and a new connection.
+func (b *bench) restart() {
+	blind := b.c.blind
+	b.Engine = New()
+	b.now = func() time.Time { return time.Unix(1_700_000_000, 0) }
+	b.c = newFakeCluster(b.t, b.s)
+	b.c.blind = blind
+}
+
+func (b *bench) apply(s *Set) Result {
+	b.t.Helper()
+	r, err := b.Apply(b.t.Context(), b.c, s)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return r
+}
+
+func (b *bench) observe(s *Set) Observation {
+	b.t.Helper()
+	o, err := b.Observe(b.t.Context(), b.c, s)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return o
+}
+
+func (b *bench) take(s *Set) Removal {
+	b.t.Helper()
+	r, err := b.Remove(b.t.Context(), b.c, s)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return r
+}
+
+// settle applies until there is nothing to do, as a controller does. Errors are tried again.
+func (b *bench) settle(s *Set) {
+	b.t.Helper()
+	for range 5 {
+		if o, err := b.Observe(b.t.Context(), b.c, s); err == nil && o.Exists && o.UpToDate {
+			return
+		}
+		_, _ = b.Apply(b.t.Context(), b.c, s)
+	}
+	b.t.Fatalf("the set is not applied after 5 steps: %+v", b.observe(s))
+}
+
+// inventory as it is in the cluster.
+func (b *bench) inventory(s *Set) *inventory {
+	b.t.Helper()
+	inv, err := New().outline(newFakeCluster(b.t, b.s), s).load(b.t.Context(), true)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return inv
+}
+
+func key(kind, namespace, name string) Key {
+	group := map[string]string{"Deployment": "apps", "ClusterRole": "rbac.authorization.k8s.io", "Widget": "example.org", "CustomResourceDefinition": "apiextensions.k8s.io"}[kind]
+	return Key{Group: group, Kind: kind, Namespace: namespace, Name: name}
+}
