@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+)
+
+// secretMap holds Secrets by namespace/name.
+type secretMap map[string]corev1.Secret
+
+func (m secretMap) Get(ctx context.Context, namespace, name string) (map[string][]byte, error) {
+	_, data, err := m.GetTyped(ctx, namespace, name)
+	return data, err
+}
+
+func (m secretMap) GetTyped(_ context.Context, namespace, name string) (corev1.SecretType, map[string][]byte, error) {
+	s, ok := m[namespace+"/"+name]
+	if !ok {
+		return "", nil, errors.Errorf("Secret %s/%s does not exist", namespace, name)
+	}
+	return s.Type, s.Data, nil
+}
+
+func local(t *testing.T, objects ...client.Object) client.Client {
+	t.Helper()
+	s := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+	return fake.NewClientBuilder().WithScheme(s).WithObjects(objects...).Build()
+}
+
+func TestLoad(t *testing.T) {
+	pc := &v1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "c"}}
+	cpc := &v1alpha1.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "c"}}
+	type want struct {
+		config *Config
+		err    string
+	}
+	cases := map[string]struct {
+		reason string
+		ref    *xpv2.ProviderConfigReference
+		want   want
+	}{
+		"Namespaced": {
+			reason: "A ProviderConfig is that of the namespace, which bounds what it may read.",
+			ref:    &xpv2.ProviderConfigReference{Kind: "ProviderConfig", Name: "c"},
+			want:   want{config: &Config{Kind: "ProviderConfig", Name: "c", Namespace: "team-a"}},
+		},
+		"Cluster": {
+			reason: "A ClusterProviderConfig has no namespace.",
+			ref:    &xpv2.ProviderConfigReference{Kind: "ClusterProviderConfig", Name: "c"},
+			want:   want{config: &Config{Kind: "ClusterProviderConfig", Name: "c"}},
+		},
+		"Missing": {
+			reason: "A config that is missing is named.",
+			ref:    &xpv2.ProviderConfigReference{Kind: "ProviderConfig", Name: "d"},
+			want:   want{err: "ProviderConfig team-a/d does not exist"},
+		},
+		"OtherKind": {
+			reason: "There are two kinds of config.",
+			ref:    &xpv2.ProviderConfigReference{Kind: "Secret", Name: "c"},
+			want:   want{err: `spec.providerConfigRef.kind "Secret" is neither ProviderConfig nor ClusterProviderConfig`},
+		},
+		"NoReference": {
+			reason: "Without a reference there is no cluster.",
+			want:   want{err: "spec.providerConfigRef is missing"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			mr := &v1alpha1.Manifest{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "m"}}
+			mr.Spec.ProviderConfigReference = tc.ref
+			c, err := Load(t.Context(), local(t, pc, cpc), mr)
+			got := want{config: c}
+			if err != nil {
+				got.err = err.Error()
+			}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
+				t.Errorf("\n%s\nLoad(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestRegistries(t *testing.T) {
+	secrets := secretMap{
+		"team-a/docker": {Type: corev1.SecretTypeDockerConfigJson, Data: map[string][]byte{corev1.DockerConfigJsonKey: []byte("{}")}},
+		"team-a/basic":  {Type: corev1.SecretTypeBasicAuth, Data: map[string][]byte{"username": []byte("u"), "password": []byte("p")}},
+		"team-a/opaque": {Type: corev1.SecretTypeOpaque, Data: map[string][]byte{"ca.crt": []byte("pem")}},
+	}
+	ref := func(ns, name string) *v1alpha1.SecretReference {
+		return &v1alpha1.SecretReference{Namespace: ns, Name: name}
+	}
+	key := func(name, key string) *v1alpha1.SecretKeySelector {
+		return &v1alpha1.SecretKeySelector{Name: name, Key: key}
+	}
+	type want struct {
+		regs oci.Registries
+		err  string
+	}
+	cases := map[string]struct {
+		reason string
+		config Config
+		regs   []v1alpha1.Registry
+		want   want
+	}{
+		"All": {
+			reason: "Each kind of credential finds its place.",
+			config: Config{Namespace: "team-a"},
+			regs: []v1alpha1.Registry{
+				{Host: "a", PullSecretRef: ref("", "docker")},
+				{Host: "b", PullSecretRef: ref("team-a", "basic"), CABundleSecretRef: key("opaque", "ca.crt")},
+				{Host: "c", PlainHTTP: true},
+			},
+			want: want{regs: oci.Registries{
+				{Host: "a", DockerConfig: []byte("{}")},
+				{Host: "b", Username: "u", Password: "p", CABundle: []byte("pem")},
+				{Host: "c", PlainHTTP: true},
+			}},
+		},
+		"OtherNamespace": {
+			reason: "A tenant must not read the Secrets of another.",
+			config: Config{Namespace: "team-b"},
+			regs:   []v1alpha1.Registry{{Host: "a", PullSecretRef: ref("team-a", "docker")}},
+			want:   want{err: `spec.registries["a"].pullSecretRef: namespace "team-a" is not that of the ProviderConfig`},
+		},
+		"ClusterWithoutNamespace": {
+			reason: "A ClusterProviderConfig has no namespace of its own.",
+			regs:   []v1alpha1.Registry{{Host: "a", PullSecretRef: ref("", "docker")}},
+			want:   want{err: "namespace is required in a ClusterProviderConfig"},
+		},
+		"WrongType": {
+			reason: "A Secret of another type would be used without any credentials.",
+			config: Config{Namespace: "team-a"},
+			regs:   []v1alpha1.Registry{{Host: "a", PullSecretRef: ref("", "opaque")}},
+			want:   want{err: `Secret team-a/opaque is of type "Opaque" and must be of type kubernetes.io/dockerconfigjson or kubernetes.io/basic-auth`},
+		},
+		"MissingKey": {
+			reason: "A key that is missing is named.",
+			config: Config{Namespace: "team-a"},
+			regs:   []v1alpha1.Registry{{Host: "a", CABundleSecretRef: key("opaque", "tls.crt")}},
+			want:   want{err: `spec.registries["a"].caBundleSecretRef: Secret team-a/opaque has no key "tls.crt"`},
+		},
+		"MissingSecret": {
+			reason: "A Secret that is missing is named.",
+			config: Config{Namespace: "team-a"},
+			regs:   []v1alpha1.Registry{{Host: "a", PullSecretRef: ref("", "none")}},
+			want:   want{err: "Secret team-a/none does not exist"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tc.config.Spec.Registries = tc.regs
+			regs, err := tc.config.Registries(t.Context(), secrets)
+			if tc.want.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.want.err) {
+					t.Errorf("\n%s\nRegistries(...): want error %q, got %v", tc.reason, tc.want.err, err)
+				}
+				return
+			}
+			if diff := cmp.Diff(tc.want, want{regs: regs}, cmp.AllowUnexported(want{})); diff != "" || err != nil {
+				t.Errorf("\n%s\nRegistries(...): %v, -want, +got:\n%s", tc.reason, err, diff)
+			}
+		})
+	}
+}
+
+func TestSecretsOf(t *testing.T) {
+	s := &v1alpha1.ProviderConfigSpec{
+		Credentials: v1alpha1.Credentials{CredentialSelectors: v1alpha1.CredentialSelectors{SecretRef: &v1alpha1.SecretKeySelector{Name: "kubeconfig"}}},
+		Identity: &v1alpha1.Identity{Credentials: v1alpha1.Credentials{
+			CredentialSelectors: v1alpha1.CredentialSelectors{SecretRef: &v1alpha1.SecretKeySelector{Name: "identity"}},
+		}},
+		Registries: []v1alpha1.Registry{{
+			PullSecretRef: &v1alpha1.SecretReference{Name: "pull"}, CABundleSecretRef: &v1alpha1.SecretKeySelector{Namespace: "x", Name: "ca"},
+		}},
+	}
+	want := []string{"n/kubeconfig", "n/identity", "n/pull", "x/ca"}
+	if diff := cmp.Diff(want, secretsOf(s, "n")); diff != "" {
+		t.Errorf("each Secret must wake the users of the config: -want, +got:\n%s", diff)
+	}
+}

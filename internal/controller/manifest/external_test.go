@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+)
+
+// mockEngine answers with what it is given.
+type mockEngine struct {
+	observe func() (engine.Observation, error)
+	apply   func() (engine.Result, error)
+	remove  func() (engine.Removal, error)
+}
+
+func (m *mockEngine) ID(s *engine.Set) string { return "id-" + s.Name }
+
+func (m *mockEngine) Observe(context.Context, engine.Cluster, *engine.Set) (engine.Observation, error) {
+	return m.observe()
+}
+
+func (m *mockEngine) Apply(context.Context, engine.Cluster, *engine.Set) (engine.Result, error) {
+	return m.apply()
+}
+
+func (m *mockEngine) Remove(context.Context, engine.Cluster, *engine.Set) (engine.Removal, error) {
+	return m.remove()
+}
+
+// recorded events, as reason and message.
+type recorded struct {
+	events []string
+}
+
+func (r *recorded) Event(_ runtime.Object, e event.Event) {
+	r.events = append(r.events, string(e.Reason)+": "+e.Message)
+}
+
+func (r *recorded) WithAnnotations(...string) event.Recorder { return r }
+
+func deleted(m *v1alpha1.Manifest) {
+	now := metav1.NewTime(time.Unix(1, 0))
+	m.DeletionTimestamp = &now
+}
+
+func TestObserve(t *testing.T) {
+	boom := errors.New("cluster is unreachable")
+	type want struct {
+		o     managed.ExternalObservation
+		state v1alpha1.State
+		err   bool
+	}
+	cases := map[string]struct {
+		reason string
+		mr     *v1alpha1.Manifest
+		o      engine.Observation
+		err    error
+		want   want
+	}{
+		"Missing": {
+			reason: "Without an inventory there is no external resource.",
+			mr:     named("n", "m"),
+			o:      engine.Observation{State: engine.Processing},
+			want:   want{state: v1alpha1.StateProcessing},
+		},
+		"Drifted": {
+			reason: "Drift is told as the difference.",
+			mr:     named("n", "m"),
+			o:      engine.Observation{Exists: true, State: engine.Processing, Drift: []engine.Drift{{Key: engine.Key{Kind: "ConfigMap", Name: "a"}, Deleted: true}}},
+			want: want{
+				o:     managed.ExternalObservation{ResourceExists: true, Diff: "ConfigMap a was deleted"},
+				state: v1alpha1.StateProcessing,
+			},
+		},
+		"Deleting": {
+			reason: "What is being deleted is never brought up to date again.",
+			mr:     named("n", "m", deleted),
+			o:      engine.Observation{Exists: true, State: engine.Processing},
+			want:   want{o: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}},
+		},
+		"Unreachable": {
+			reason: "What cannot be seen is an error, in the state too.",
+			mr:     named("n", "m"),
+			err:    boom,
+			want:   want{err: true, state: v1alpha1.StateError},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			e := &external{engine: &mockEngine{observe: func() (engine.Observation, error) { return tc.o, tc.err }}, set: &engine.Set{}}
+			o, err := e.Observe(t.Context(), tc.mr)
+			got := want{o: o, state: tc.mr.Status.AtProvider.State, err: err != nil}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
+				t.Errorf("\n%s\nObserve(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestCreate(t *testing.T) {
+	again := 0
+	r := &recorded{}
+	e := &external{
+		engine: &mockEngine{apply: func() (engine.Result, error) {
+			return engine.Result{Installed: []string{"web 1.0.0"}, HooksSkipped: []string{"web"}}, nil
+		}},
+		set: &engine.Set{Name: "n.m"}, record: r, again: func() { again++ },
+	}
+	mr := named("n", "m")
+	if _, err := e.Create(t.Context(), mr); err != nil {
+		t.Fatal(err)
+	}
+	if meta.GetExternalName(mr) != "n.m" || again != 1 {
+		t.Errorf("Create(...) must set the external name (%q) and ask for another look (%d)", meta.GetExternalName(mr), again)
+	}
+	want := []string{
+		"Installed: Installed web 1.0.0",
+		"HooksSkipped: hooks of web were not run: this version of the provider does not run hooks",
+	}
+	if diff := cmp.Diff(want, r.events); diff != "" {
+		t.Errorf("events: -want, +got:\n%s", diff)
+	}
+}
+
+func TestUpdate(t *testing.T) {
+	boom := errors.New("a: refused")
+	r := &recorded{}
+	e := &external{
+		engine: &mockEngine{
+			apply: func() (engine.Result, error) {
+				return engine.Result{
+					Repaired: []engine.Drift{{Key: engine.Key{Kind: "ConfigMap", Namespace: "x", Name: "a"}, Fields: []string{"data.k"}}},
+					Pruned:   []engine.Key{{Kind: "Secret", Namespace: "x", Name: "s"}},
+				}, boom
+			},
+			observe: func() (engine.Observation, error) {
+				return engine.Observation{Exists: true, State: engine.Error, Message: "a: refused"}, nil
+			},
+		},
+		set: &engine.Set{}, record: r,
+	}
+	mr := named("n", "m")
+	if _, err := e.Update(t.Context(), mr); !errors.Is(err, boom) {
+		t.Errorf("Update(...): the error of the engine is lost: %v", err)
+	}
+	at := mr.Status.AtProvider
+	if at.LastDrift != "ConfigMap x/a was changed at data.k" || at.State != v1alpha1.StateError || at.Message != "a: refused" {
+		t.Errorf("Update(...): status %+v", at)
+	}
+	want := []string{
+		"DriftRepaired: Repaired drift: ConfigMap x/a was changed at data.k",
+		"Pruned: Removed what is no longer part of the module: Secret x/s",
+	}
+	if diff := cmp.Diff(want, r.events); diff != "" {
+		t.Errorf("events: -want, +got:\n%s", diff)
+	}
+}
+
+func TestDelete(t *testing.T) {
+	blocked := engine.Removal{State: engine.Warning, Message: "1 object is left"}
+	again := 0
+	r := &recorded{}
+	removal := blocked
+	e := &external{
+		engine: &mockEngine{remove: func() (engine.Removal, error) { return removal, nil }},
+		set:    &engine.Set{}, record: r, again: func() { again++ },
+	}
+	mr := named("n", "m", deleted)
+	for range 2 {
+		if _, err := e.Delete(t.Context(), mr); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff([]string{"RemovalBlocked: 1 object is left"}, r.events); diff != "" {
+		t.Errorf("what blocks is told once: -want, +got:\n%s", diff)
+	}
+	if mr.Status.AtProvider.State != v1alpha1.StateWarning || again != 0 {
+		t.Errorf("Delete(...): state %s, looked again %d times", mr.Status.AtProvider.State, again)
+	}
+	removal = engine.Removal{Gone: true}
+	if _, err := e.Delete(t.Context(), mr); err != nil || again != 1 {
+		t.Errorf("Delete(...): once all is gone the finalizer must go at once: %v, %d", err, again)
+	}
+}
+
+func TestConnectReports(t *testing.T) {
+	c := &connector{usage: tracker(func() error { return errors.New("no") })}
+	mr := named("n", "m")
+	if _, err := c.Connect(t.Context(), mr); err == nil {
+		t.Fatal("Connect(...): want the error of the tracker")
+	}
+	if cond := mr.GetCondition(xpv2.TypeReady); cond.Status != corev1.ConditionFalse {
+		t.Errorf("Connect(...): a Manifest whose cluster is unknown must not stay ready: %v", cond)
+	}
+}
+
+func TestRoutes(t *testing.T) {
+	r := newRoutes()
+	a, b := key("n", "a"), key("n", "b")
+	r.add("1", a)
+	r.add("1", a)
+	r.add("1", b)
+	r.add("2", b) // Its external name changed.
+	r.changed("1")
+	r.changed("2")
+	r.changed("3")
+	r.remove(a)
+	r.changed("1")
+	close(r.events)
+	var got []string
+	for e := range r.events {
+		got = append(got, e.Object.GetNamespace()+"/"+e.Object.GetName())
+	}
+	if diff := cmp.Diff([]string{"n/a", "n/b"}, got); diff != "" {
+		t.Errorf("events: -want, +got:\n%s", diff)
+	}
+	if len(r.byID) != 1 || len(r.byName) != 1 {
+		t.Errorf("routes are left behind: %v %v", r.byID, r.byName)
+	}
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+)
+
+const digest = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
+
+func named(namespace, name string, mod ...func(m *v1alpha1.Manifest)) *v1alpha1.Manifest {
+	m := &v1alpha1.Manifest{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	for _, fn := range mod {
+		fn(m)
+	}
+	return m
+}
+
+func TestExternalName(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		mr     *v1alpha1.Manifest
+		want   string
+	}{
+		"FromName": {
+			reason: "Namespace and name make the name of the inventory.",
+			mr:     named("team-a", "web"),
+			want:   "team-a.web",
+		},
+		"FromAnnotation": {
+			reason: "The annotation wins, so that an installation can be imported.",
+			mr:     named("team-a", "web", func(m *v1alpha1.Manifest) { meta.SetExternalName(m, "other") }),
+			want:   "other",
+		},
+		"TooLong": {
+			reason: "A name that is too long for a Secret ends in a hash of it.",
+			mr:     named("team-a", strings.Repeat("a", 253)),
+			want:   "team-a." + strings.Repeat("a", 229) + ".HASH",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			sum := sha256.Sum256([]byte("team-a." + tc.mr.Name))
+			want := strings.Replace(tc.want, "HASH", hex.EncodeToString(sum[:8]), 1)
+			if diff := cmp.Diff(want, externalName(tc.mr)); diff != "" {
+				t.Errorf("\n%s\nexternalName(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// pulled records what a puller was asked for.
+type pulled struct {
+	calls []string
+	err   error
+}
+
+func (p *pulled) Blob(_ context.Context, _ oci.Registries, repo, digest string) ([]byte, error) {
+	p.calls = append(p.calls, "Blob "+repo+" "+digest)
+	return nil, p.err
+}
+
+func (p *pulled) ChartByDigest(_ context.Context, _ oci.Registries, repo, digest string) ([]byte, error) {
+	p.calls = append(p.calls, "ChartByDigest "+repo+" "+digest)
+	return nil, p.err
+}
+
+func (p *pulled) Chart(_ context.Context, _ oci.Registries, url, chart, version string) (oci.Artifact, error) {
+	p.calls = append(p.calls, strings.Join([]string{"Chart", url, chart, version}, " "))
+	return oci.Artifact{}, p.err
+}
+
+func (p *pulled) RepoChart(_ context.Context, _ oci.Registries, url, chart, version string) (oci.Artifact, error) {
+	p.calls = append(p.calls, strings.Join([]string{"RepoChart", url, chart, version}, " "))
+	return oci.Artifact{}, p.err
+}
+
+func installs(sources ...v1alpha1.Source) func(m *v1alpha1.Manifest) {
+	return func(m *v1alpha1.Manifest) {
+		for i, s := range sources {
+			m.Spec.ForProvider.Installs = append(m.Spec.ForProvider.Installs,
+				v1alpha1.Install{Name: string(rune('a' + i)), Namespace: "ns", Source: s})
+		}
+	}
+}
+
+func TestSetOf(t *testing.T) {
+	type want struct {
+		digests []string
+		calls   []string
+		err     string
+	}
+	cases := map[string]struct {
+		reason string
+		mr     *v1alpha1.Manifest
+		want   want
+	}{
+		"OCIRef": {
+			reason: "A layer is pulled by its digest, which also identifies it.",
+			mr:     named("n", "m", installs(v1alpha1.Source{Type: v1alpha1.SourceTypeOCIRef, Repo: "r.example.org/x", Name: "y/z", Ref: digest})),
+			want:   want{digests: []string{"oci-ref " + digest}, calls: []string{"ChartByDigest r.example.org/x/y/z " + digest}},
+		},
+		"OCIChart": {
+			reason: "A chart of a registry is pulled by version.",
+			mr: named("n", "m", installs(v1alpha1.Source{
+				Type: v1alpha1.SourceTypeHelmChart, URL: "oci://r.example.org/charts", ChartName: "web", Version: "1.2.3",
+			})),
+			want: want{
+				digests: []string{"helm-chart oci://r.example.org/charts web 1.2.3"},
+				calls:   []string{"Chart oci://r.example.org/charts web 1.2.3"},
+			},
+		},
+		"ChartRepository": {
+			reason: "A chart of a repository is looked up in the index.",
+			mr: named("n", "m", installs(v1alpha1.Source{
+				Type: v1alpha1.SourceTypeHelmChart, URL: "https://charts.example.org", ChartName: "web",
+			})),
+			want: want{
+				digests: []string{"helm-chart https://charts.example.org web "},
+				calls:   []string{"RepoChart https://charts.example.org web "},
+			},
+		},
+		"ConfigUnsupported": {
+			reason: "What is not supported is refused, not ignored.",
+			mr:     named("n", "m", func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Config = &v1alpha1.LayerSource{} }),
+			want:   want{err: "spec.forProvider.config is not supported"},
+		},
+		"BadValues": {
+			reason: "Values that are no object name the install.",
+			mr: named("n", "m", installs(v1alpha1.Source{Type: v1alpha1.SourceTypeOCIRef}), func(m *v1alpha1.Manifest) {
+				m.Spec.ForProvider.Installs[0].Values = &runtime.RawExtension{Raw: []byte(`[]`)}
+			}),
+			want: want{err: `spec.forProvider.installs["a"]: values must be an object`},
+		},
+		"ResourceWithoutName": {
+			reason: "A custom resource must have a name, as it is created once.",
+			mr: named("n", "m", func(m *v1alpha1.Manifest) {
+				m.Spec.ForProvider.Resource = &runtime.RawExtension{Raw: []byte(`{"apiVersion":"v1","kind":"Foo","metadata":{}}`)}
+			}),
+			want: want{err: "spec.forProvider.resource: metadata.name is missing"},
+		},
+		"ResourceIgnored": {
+			reason: "With policy Ignore the custom resource is not looked at.",
+			mr: named("n", "m", func(m *v1alpha1.Manifest) {
+				m.Spec.ForProvider.CustomResourcePolicy = v1alpha1.CustomResourcePolicyIgnore
+				m.Spec.ForProvider.Resource = &runtime.RawExtension{Raw: []byte(`{}`)}
+			}),
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := &pulled{err: context.Canceled}
+			c := &content{puller: p, limits: oci.DefaultLimits(), regs: func(context.Context) (oci.Registries, error) { return nil, nil }}
+			set, err := c.setOf(tc.mr)
+			got := want{}
+			if err != nil {
+				if tc.want.err == "" || !strings.Contains(err.Error(), tc.want.err) {
+					t.Errorf("\n%s\nsetOf(...): want error %q, got %v", tc.reason, tc.want.err, err)
+				}
+				return
+			}
+			for _, in := range set.Installs {
+				got.digests = append(got.digests, in.Digest)
+				if _, err := in.Fetch(t.Context()); err == nil {
+					t.Errorf("\n%s\nFetch(...): the error of the puller is lost", tc.reason)
+				}
+			}
+			got.calls = p.calls
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
+				t.Errorf("\n%s\nsetOf(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestUnsupportedSources(t *testing.T) {
+	c := &content{regs: func(context.Context) (oci.Registries, error) { return nil, nil }}
+	for _, typ := range []v1alpha1.SourceType{v1alpha1.SourceTypeKustomize, v1alpha1.SourceTypeRaw} {
+		set, err := c.setOf(named("n", "m", installs(v1alpha1.Source{Type: typ})))
+		if err != nil {
+			t.Fatalf("setOf(%s): %v", typ, err)
+		}
+		if _, err := set.Installs[0].Fetch(t.Context()); err == nil || !strings.Contains(err.Error(), string(typ)+" is not supported") {
+			t.Errorf("Fetch(%s): want a refusal that names the type, got %v", typ, err)
+		}
+	}
+}
+
+func TestScope(t *testing.T) {
+	scope := func(regs oci.Registries) string {
+		c := &content{regs: func(context.Context) (oci.Registries, error) { return regs, nil }}
+		s, err := c.scope(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	a := oci.Registries{{Host: "h", Username: "u", Password: "p"}}
+	if scope(a) != scope(oci.Registries{{Host: "h", Username: "u", Password: "p"}}) {
+		t.Error("equal credentials must share what was pulled")
+	}
+	for name, b := range map[string]oci.Registries{
+		"Password":     {{Host: "h", Username: "u", Password: "q"}},
+		"CABundle":     {{Host: "h", Username: "u", Password: "p", CABundle: []byte("x")}},
+		"DockerConfig": {{Host: "h", DockerConfig: []byte("x")}},
+		"None":         nil,
+	} {
+		if scope(a) == scope(b) {
+			t.Errorf("%s: other credentials must not share what was pulled", name)
+		}
+	}
+}
+
+func TestRulesOf(t *testing.T) {
+	got, err := rulesOf([]v1alpha1.ReadinessRule{
+		{CEL: "true"},
+		{CEL: "false", For: &v1alpha1.TypeSelector{APIVersion: "apps/v1", Kind: "Deployment"}},
+	})
+	want := []engine.Rule{{CEL: "true"}, {CEL: "false", For: schema.GroupKind{Group: "apps", Kind: "Deployment"}}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("rulesOf(...): %v, -want, +got:\n%s", err, diff)
+	}
+	if _, err := rulesOf([]v1alpha1.ReadinessRule{{For: &v1alpha1.TypeSelector{APIVersion: "a/b/c"}}}); err == nil {
+		t.Error("rulesOf(...): an apiVersion that is none must be refused")
+	}
+}
+
+func TestLabels(t *testing.T) {
+	c := &content{}
+	mr := named("n", "m")
+	mr.Labels = map[string]string{"operator.kyma-project.io/module-name": "x", "mine": "y"}
+	set, err := c.setOf(mr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{"operator.kyma-project.io/module-name": "x"}, set.Labels); diff != "" {
+		t.Errorf("only labels of the original are handed on: -want, +got:\n%s", diff)
+	}
+}

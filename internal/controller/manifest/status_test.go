@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+)
+
+func TestReport(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		o      engine.Observation
+		want   v1alpha1.ManifestObservation
+		ready  corev1.ConditionStatus
+	}{
+		"Ready": {
+			reason: "What is ready has no message, and the version of its first chart.",
+			o: engine.Observation{State: engine.Ready, Ready: 2, Total: 2, Parts: []engine.PartState{
+				{Name: "crds", State: engine.Ready}, {Name: "a", State: engine.Ready, Version: "1.0.0"}, {Name: "b", State: engine.Ready, Version: "2.0.0"},
+			}},
+			want: v1alpha1.ManifestObservation{
+				State: v1alpha1.StateReady, Version: "1.0.0", Resources: &v1alpha1.ResourceCounts{Ready: 2, Total: 2},
+				Installs: []v1alpha1.InstallStatus{
+					{Name: "crds", State: v1alpha1.StateReady},
+					{Name: "a", State: v1alpha1.StateReady, Version: "1.0.0"},
+					{Name: "b", State: v1alpha1.StateReady, Version: "2.0.0"},
+				},
+			},
+			ready: corev1.ConditionTrue,
+		},
+		"Warning": {
+			reason: "Ready is True only for what is ready.",
+			o:      engine.Observation{State: engine.Warning, Message: "a: look here"},
+			want: v1alpha1.ManifestObservation{
+				State: v1alpha1.StateWarning, Message: "a: look here", Resources: &v1alpha1.ResourceCounts{},
+			},
+			ready: corev1.ConditionFalse,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			mr := &v1alpha1.Manifest{}
+			report(mr, tc.o)
+			if diff := cmp.Diff(tc.want, mr.Status.AtProvider); diff != "" {
+				t.Errorf("\n%s\nreport(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			c := mr.GetCondition(xpv2.TypeReady)
+			if c.Status != tc.ready || c.Message != tc.want.Message {
+				t.Errorf("\n%s\nreport(...): condition %v", tc.reason, c)
+			}
+			before := mr.DeepCopy()
+			report(mr, tc.o)
+			if diff := cmp.Diff(before, mr); diff != "" {
+				t.Errorf("\n%s\nreport(...) again must change nothing: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestReportError(t *testing.T) {
+	mr := &v1alpha1.Manifest{}
+	report(mr, engine.Observation{State: engine.Ready, Total: 3, Ready: 3})
+	reportError(mr, errors.New(strings.Repeat("x", 5000)))
+	if got := mr.Status.AtProvider; got.State != v1alpha1.StateError || len(got.Message) != maxMessage || got.Resources == nil {
+		t.Errorf("reportError(...): %v", got)
+	}
+	if c := mr.GetCondition(xpv2.TypeReady); c.Status != corev1.ConditionFalse {
+		t.Errorf("what cannot be seen must not be called ready: %v", c)
+	}
+}
+
+func TestPollIntervalHook(t *testing.T) {
+	since := func(d time.Duration) *v1alpha1.Manifest {
+		mr := &v1alpha1.Manifest{}
+		c := xpv2.Unavailable()
+		c.LastTransitionTime = metav1.NewTime(time.Now().Add(-d))
+		mr.Status.Conditions = []xpv2.Condition{c}
+		return mr
+	}
+	ready := &v1alpha1.Manifest{}
+	ready.SetConditions(xpv2.Available())
+	cases := map[string]struct {
+		reason string
+		mr     *v1alpha1.Manifest
+		poll   time.Duration
+		want   time.Duration
+	}{
+		"Ready":    {reason: "What is ready waits for the poll interval.", mr: ready, poll: 10 * time.Minute, want: 10 * time.Minute},
+		"Fresh":    {reason: "What is not ready is looked at in seconds.", mr: since(0), poll: 10 * time.Minute, want: soonest},
+		"Stuck":    {reason: "The longer it is not ready, the less often.", mr: since(2 * time.Minute), poll: 10 * time.Minute, want: 30 * time.Second},
+		"Hopeless": {reason: "But never less often than each minute.", mr: since(100 * time.Hour), poll: 10 * time.Minute, want: latest},
+		"Short":    {reason: "A shorter poll interval wins.", mr: since(100 * time.Hour), poll: 10 * time.Second, want: 10 * time.Second},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			for range 100 {
+				got := pollIntervalHook(tc.mr, tc.poll)
+				low, high := time.Duration(float64(tc.want)*(1-jitter))-time.Second, time.Duration(float64(tc.want)*(1+jitter))+time.Second
+				if got < low || got > high {
+					t.Fatalf("\n%s\npollIntervalHook(...): %s is not within %s and %s", tc.reason, got, low, high)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package quiet
+
+import (
+	"context"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+func TestUpdateStatus(t *testing.T) {
+	manifest := func(version string, ready bool) *v1alpha1.Manifest {
+		m := &v1alpha1.Manifest{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "m", ResourceVersion: version}}
+		if ready {
+			m.SetConditions(xpv2.Available())
+			m.Status.Conditions[0].LastTransitionTime = metav1.Time{}
+		}
+		return m
+	}
+	cases := map[string]struct {
+		reason string
+		cached *v1alpha1.Manifest
+		obj    client.Object
+		want   int
+	}{
+		"Same":      {reason: "What is there already is not written.", cached: manifest("1", true), obj: manifest("1", true)},
+		"Different": {reason: "What differs is written.", cached: manifest("1", false), obj: manifest("1", true), want: 1},
+		"Stale":     {reason: "A cache that is behind or ahead decides nothing.", cached: manifest("2", true), obj: manifest("1", true), want: 1},
+		"Other":     {reason: "Other kinds are none of our business.", cached: manifest("1", true), obj: &v1alpha1.ProviderConfig{}, want: 1},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			writes := 0
+			c := &quietClient{Client: &test.MockClient{
+				MockGet: func(_ context.Context, _ client.ObjectKey, obj client.Object) error {
+					tc.cached.DeepCopyInto(obj.(*v1alpha1.Manifest))
+					return nil
+				},
+				MockStatusUpdate: func(context.Context, client.Object, ...client.SubResourceUpdateOption) error {
+					writes++
+					return nil
+				},
+			}}
+			if err := c.Status().Update(t.Context(), tc.obj); err != nil || writes != tc.want {
+				t.Errorf("\n%s\nUpdate(...): %v, want %d writes, got %d", tc.reason, err, tc.want, writes)
+			}
+		})
+	}
+}
