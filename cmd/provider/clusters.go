@@ -26,6 +26,12 @@ func (c *clusters) Get(ctx context.Context, user string, cfg *config.Config) (ma
 	return c.pool.Get(ctx, user, creds)
 }
 
+// Last is the cluster that a user got last.
+func (c *clusters) Last(user string) (manifest.Cluster, bool) {
+	cluster, ok := c.pool.Last(user)
+	return cluster, ok
+}
+
 // Forget a user.
 func (c *clusters) Forget(user string) { c.pool.Forget(user) }
 

@@ -116,6 +116,17 @@ func (p *Pool) Get(_ context.Context, user string, c Credentials) (*Cluster, err
 	return cluster, err
 }
 
+// Last is the cluster that a user got last, whose credentials may be gone by now.
+func (p *Pool) Last(user string) (*Cluster, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e, ok := p.clusters[p.users[user]]
+	if !ok {
+		return nil, false
+	}
+	return e.cluster, true
+}
+
 // Forget a user.
 func (p *Pool) Forget(user string) {
 	p.mu.Lock()

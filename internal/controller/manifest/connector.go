@@ -26,6 +26,8 @@ import (
 type Clusters interface {
 	// Get the cluster of a config, for a user that is known by name. It sends no request.
 	Get(ctx context.Context, user string, c *config.Config) (engine.Cluster, error)
+	// Last is the cluster that a user got last.
+	Last(user string) (engine.Cluster, bool)
 	// Forget a user.
 	Forget(user string)
 }
@@ -45,6 +47,9 @@ type connector struct {
 
 // Connect to the target cluster of a Manifest.
 func (c *connector) Connect(ctx context.Context, mr *v1alpha1.Manifest) (managed.TypedExternalClient[*v1alpha1.Manifest], error) {
+	if meta.WasDeleted(mr) {
+		return c.disconnect(ctx, mr)
+	}
 	e, err := c.connect(ctx, mr)
 	if err != nil {
 		reportError(mr, err)
@@ -53,12 +58,59 @@ func (c *connector) Connect(ctx context.Context, mr *v1alpha1.Manifest) (managed
 	return e, nil
 }
 
-func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*external, error) {
-	// Once it is deleted its usage may be gone already, and cannot be made again in a namespace that is going away.
-	if !meta.WasDeleted(mr) {
-		if err := c.usage.Track(ctx, mr); err != nil {
-			return nil, errors.Wrap(err, "cannot track usage of the ProviderConfig")
+// disconnect is connect for a Manifest that is being deleted. What it needs may be going away at the same time, as when
+// the namespace is deleted, and what is wrong with it must not keep it.
+func (c *connector) disconnect(ctx context.Context, mr *v1alpha1.Manifest) (managed.TypedExternalClient[*v1alpha1.Manifest], error) {
+	key := client.ObjectKeyFromObject(mr)
+	e := &external{
+		engine: c.engine, record: c.record, again: func() { c.routes.send(key) },
+		set: &engine.Set{Name: externalName(mr), Owner: owner(mr), Adopt: mr.Spec.ForProvider.Adopt},
+	}
+	cfg, err := config.Load(ctx, c.client, mr)
+	if err == nil {
+		// The parts tell in which order they go.
+		if set, err := (&content{}).setOf(mr); err == nil {
+			e.set = set
 		}
+		e.cluster, err = c.clusters.Get(ctx, key.String(), cfg)
+		err = errors.Wrapf(err, "%s %s", mr.Spec.ProviderConfigReference.Kind, mr.Spec.ProviderConfigReference.Name)
+	}
+	c.routes.add(c.engine.ID(e.set), key)
+	if err == nil {
+		return e, nil
+	}
+	if last, ok := c.clusters.Last(key.String()); ok {
+		e.cluster = last
+		return e, nil
+	}
+	if neverInstalled(mr) {
+		return nothing{}, nil
+	}
+	mr.Status.AtProvider.State, mr.Status.AtProvider.Message = v1alpha1.StateDeleting, cut(err.Error())
+	return nil, err
+}
+
+// neverInstalled says that a Manifest never got as far as its cluster.
+func neverInstalled(mr *v1alpha1.Manifest) bool {
+	return meta.GetExternalName(mr) == "" && meta.GetExternalCreatePending(mr).IsZero() && mr.Status.AtProvider.Resources == nil
+}
+
+// nothing is the external client of a Manifest that has nothing in any cluster.
+type nothing struct {
+	managed.TypedExternalClient[*v1alpha1.Manifest]
+}
+
+// Observe that there is nothing.
+func (nothing) Observe(context.Context, *v1alpha1.Manifest) (managed.ExternalObservation, error) {
+	return managed.ExternalObservation{}, nil
+}
+
+// Disconnect has nothing to do.
+func (nothing) Disconnect(context.Context) error { return nil }
+
+func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*external, error) {
+	if err := c.usage.Track(ctx, mr); err != nil {
+		return nil, errors.Wrap(err, "cannot track usage of the ProviderConfig")
 	}
 	cfg, err := config.Load(ctx, c.client, mr)
 	if err != nil {

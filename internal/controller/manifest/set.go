@@ -55,6 +55,11 @@ func externalName(mr *v1alpha1.Manifest) string {
 	return strings.TrimRight(n[:maxName-len(suffix)], ".-") + suffix
 }
 
+// owner of a set, as people who find its inventory read it.
+func owner(mr *v1alpha1.Manifest) string {
+	return v1alpha1.ManifestKind + " " + mr.Namespace + "/" + mr.Name
+}
+
 // content makes sets of Manifests, and gets what they install.
 type content struct {
 	puller Puller
@@ -67,7 +72,7 @@ func (s *content) setOf(mr *v1alpha1.Manifest) (*engine.Set, error) {
 	p := &mr.Spec.ForProvider
 	out := &engine.Set{
 		Name:   externalName(mr),
-		Owner:  "Manifest " + mr.Namespace + "/" + mr.Name,
+		Owner:  owner(mr),
 		Labels: map[string]string{},
 		Adopt:  p.Adopt,
 	}

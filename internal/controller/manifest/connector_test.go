@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
+	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+)
+
+// aCluster is told apart from others by its name.
+type aCluster struct {
+	engine.Cluster
+
+	name string
+}
+
+// mockClusters answers with what it is given.
+type mockClusters struct {
+	get  func() (engine.Cluster, error)
+	last func() (engine.Cluster, bool)
+}
+
+func (m *mockClusters) Get(context.Context, string, *config.Config) (engine.Cluster, error) {
+	return m.get()
+}
+func (m *mockClusters) Last(string) (engine.Cluster, bool) { return m.last() }
+func (m *mockClusters) Forget(string)                      {}
+
+func TestConnect(t *testing.T) {
+	s := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+	pc := &v1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "there"}}
+	uses := func(name string) func(m *v1alpha1.Manifest) {
+		return func(m *v1alpha1.Manifest) {
+			m.Spec.ProviderConfigReference = &xpv2.ProviderConfigReference{Kind: "ProviderConfig", Name: name}
+		}
+	}
+	installed := func(m *v1alpha1.Manifest) { meta.SetExternalName(m, "n.m") }
+	invalid := func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Config = &v1alpha1.LayerSource{} }
+	fresh, last := &aCluster{name: "fresh"}, &aCluster{name: "last"}
+
+	type want struct {
+		cluster string
+		nothing bool
+		err     string
+	}
+	cases := map[string]struct {
+		reason string
+		mr     *v1alpha1.Manifest
+		get    error
+		last   bool
+		want   want
+	}{
+		"Connected":     {reason: "The cluster is that of the config.", mr: named("n", "m", uses("there")), want: want{cluster: "fresh"}},
+		"NoConfig":      {reason: "A config that is missing is named.", mr: named("n", "m", uses("none")), want: want{err: "ProviderConfig n/none does not exist"}},
+		"NoCredentials": {reason: "So is one without credentials.", mr: named("n", "m", uses("there")), get: errors.New("no key"), want: want{err: "ProviderConfig there: no key"}},
+		"Invalid":       {reason: "What cannot be installed is refused.", mr: named("n", "m", uses("there"), invalid), want: want{err: "spec.forProvider.config"}},
+		"DeletedInvalid": {
+			reason: "What cannot be installed can be removed.",
+			mr:     named("n", "m", uses("there"), invalid, installed, deleted), want: want{cluster: "fresh"},
+		},
+		"DeletedWithoutConfig": {
+			reason: "A config that went first is not needed, as the connection still stands.",
+			mr:     named("n", "m", uses("none"), installed, deleted), last: true, want: want{cluster: "last"},
+		},
+		"DeletedWithoutCredentials": {
+			reason: "So with credentials.",
+			mr:     named("n", "m", uses("there"), installed, deleted), get: errors.New("no key"), last: true, want: want{cluster: "last"},
+		},
+		"DeletedButInstalled": {
+			reason: "What is installed is not forgotten because nobody knows where.",
+			mr:     named("n", "m", uses("none"), installed, deleted), want: want{err: "ProviderConfig n/none does not exist"},
+		},
+		"DeletedNeverInstalled": {
+			reason: "What never came to a cluster need not be removed from it.",
+			mr:     named("n", "m", uses("none"), deleted), want: want{nothing: true},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := &connector{
+				client: fake.NewClientBuilder().WithScheme(s).WithObjects(pc.DeepCopy()).Build(),
+				usage: tracker(func() error {
+					if meta.WasDeleted(tc.mr) {
+						return errors.New("no usage can be made in a namespace that is going away")
+					}
+					return nil
+				}),
+				clusters: &mockClusters{
+					get:  func() (engine.Cluster, error) { return fresh, tc.get },
+					last: func() (engine.Cluster, bool) { return last, tc.last },
+				},
+				engine: &mockEngine{}, record: &recorded{}, routes: newRoutes(),
+			}
+			got := want{}
+			e, err := c.Connect(t.Context(), tc.mr)
+			switch e := e.(type) {
+			case *external:
+				got.cluster = e.cluster.(*aCluster).name
+			case nothing:
+				o, err := e.Observe(t.Context(), tc.mr)
+				got.nothing = err == nil && !o.ResourceExists
+			}
+			if err != nil {
+				got.err = err.Error()
+			}
+			if tc.want.err != "" && strings.Contains(got.err, tc.want.err) {
+				got.err = tc.want.err
+			}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
+				t.Errorf("\n%s\nConnect(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
