@@ -169,7 +169,7 @@ func TestReadArchiveMemory(t *testing.T) {
 	if _, err := z.Write(claim[:512]); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.CopyN(z, zeros{}, 100<<20); err != nil {
+	if _, err := io.CopyN(z, zeros{}, 64<<20); err != nil {
 		t.Fatal(err)
 	}
 	if err := z.Close(); err != nil {
@@ -182,7 +182,7 @@ func TestReadArchiveMemory(t *testing.T) {
 		limits Limits
 	}{
 		"Claim": {reason: "A size that is claimed but not delivered.", data: claim},
-		"Bomb":  {reason: "100 MiB of zeros where 8 MiB are allowed.", data: bomb.Bytes(), limits: Limits{Uncompressed: 8 << 20}},
+		"Bomb":  {reason: "64 MiB of zeros where 8 MiB are allowed.", data: bomb.Bytes(), limits: Limits{Uncompressed: 8 << 20}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats

@@ -115,7 +115,10 @@ func publish(path string, data []byte) error {
 func (d *disk) sweep() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	files, used := d.list()
+	files, stale, used := d.list()
+	for _, path := range stale {
+		_ = os.Remove(path)
+	}
 	if used > d.size {
 		sort.Slice(files, func(i, j int) bool { return files[i].info.ModTime().Before(files[j].info.ModTime()) })
 		for _, f := range files {
@@ -135,7 +138,9 @@ type storedFile struct {
 	info fs.FileInfo
 }
 
-func (d *disk) list() (files []storedFile, used int64) {
+// list returns what is published, what a crash left behind, and the bytes of
+// the former.
+func (d *disk) list() (files []storedFile, stale []string, used int64) {
 	// Errors are of files that another process removed just now.
 	_ = filepath.WalkDir(d.dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
@@ -147,7 +152,7 @@ func (d *disk) list() (files []storedFile, used int64) {
 		}
 		if strings.HasPrefix(e.Name(), tempPrefix) {
 			if time.Since(info.ModTime()) > staleTemp {
-				_ = os.Remove(path)
+				stale = append(stale, path)
 			}
 			return nil
 		}
@@ -155,7 +160,7 @@ func (d *disk) list() (files []storedFile, used int64) {
 		used += info.Size()
 		return nil
 	})
-	return files, used
+	return files, stale, used
 }
 
 // A memory is a store that ends with the process.

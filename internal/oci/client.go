@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"io"
 	"net/http"
-	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/google/go-containerregistry/pkg/authn"
@@ -25,16 +24,14 @@ const (
 
 	// maxUpfront bounds the memory taken on the word of a server, in bytes.
 	maxUpfront = 4 << 20
-)
 
-// accepted are the manifests that we can read, and indexes, in order to say
-// that we cannot read those.
-var accepted = strings.Join([]string{
-	"application/vnd.oci.image.manifest.v1+json",
-	"application/vnd.docker.distribution.manifest.v2+json",
-	"application/vnd.oci.image.index.v1+json",
-	"application/vnd.docker.distribution.manifest.list.v2+json",
-}, ", ")
+	// accepted are the manifests that we can read, and indexes, in order to say
+	// that we cannot read those.
+	accepted = "application/vnd.oci.image.manifest.v1+json, " +
+		"application/vnd.docker.distribution.manifest.v2+json, " +
+		"application/vnd.oci.image.index.v1+json, " +
+		"application/vnd.docker.distribution.manifest.list.v2+json"
+)
 
 // A repository is a repository of a registry, and how to reach it.
 type repository struct {
@@ -118,7 +115,7 @@ func (p *Puller) request(ctx context.Context, r *repository, method, kind, refer
 }
 
 func (c *client) do(ctx context.Context, method, kind, reference string, read func(*http.Response) error) error {
-	url := "https://" + c.repo.host + "/v2/" + c.repo.name.RepositoryStr() + "/" + kind + "/" + reference
+	url := https + "://" + c.repo.host + "/v2/" + c.repo.name.RepositoryStr() + "/" + kind + "/" + reference
 	req, err := http.NewRequestWithContext(ctx, method, url, nil)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@
 package oci
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
@@ -20,7 +21,19 @@ type indexEntry struct {
 	Digest  string   `json:"digest"`
 }
 
+// maxSeparators bounds the values of an index. It is about what an index of
+// maxIndex bytes holds that helm wrote; one of mere commas would take gigabytes
+// of memory to parse.
+const maxSeparators = 1_500_000
+
 func parseIndex(data []byte) (index, error) {
+	n := 0
+	for _, c := range []string{",", ":", "\n"} {
+		n += bytes.Count(data, []byte(c))
+	}
+	if n > maxSeparators {
+		return nil, errors.Errorf("index.yaml holds too many values: more than %d separators", maxSeparators)
+	}
 	var doc struct {
 		Entries index `json:"entries"`
 	}
@@ -53,22 +66,29 @@ func (i index) find(name, version string) (*indexEntry, error) {
 	if err != nil {
 		return nil, errors.Errorf("the repository has no version %q of chart %q, and that is no range of versions", version, name)
 	}
-	var best *indexEntry
-	var newest *semver.Version
+	e := newest(entries, want)
+	if e == nil {
+		return nil, errors.Errorf("the repository has no version of chart %q that is %q", name, version)
+	}
+	return e.check(name)
+}
+
+// newest returns the entry with the highest version that is wanted, or nil.
+func newest(entries []*indexEntry, want *semver.Constraints) (best *indexEntry) {
+	var highest *semver.Version
 	for _, e := range entries {
 		if e == nil {
 			continue
 		}
 		v, err := semver.NewVersion(e.Version)
-		if err != nil || !want.Check(v) || newest != nil && !v.GreaterThan(newest) {
+		if err != nil || !want.Check(v) {
 			continue
 		}
-		best, newest = e, v
+		if highest == nil || v.GreaterThan(highest) {
+			best, highest = e, v
+		}
 	}
-	if best == nil {
-		return nil, errors.Errorf("the repository has no version of chart %q that is %q", name, version)
-	}
-	return best.check(name)
+	return best
 }
 
 // check refuses entries that cannot be pulled, and puts the digest in one form.

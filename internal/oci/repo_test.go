@@ -54,6 +54,8 @@ func TestRepoChart(t *testing.T) {
 		entry("7.0.0", "one.tgz", "md5:1") +
 		"  - {version: 8.0.0}\n  -\n  other:\n")
 	content["/broken/index.yaml"] = []byte("entries: [")
+	content["/huge/index.yaml"] = bytes.Repeat([]byte(" "), maxIndex+1)
+	content["/dense/index.yaml"] = []byte("entries: {sample: [" + strings.Repeat("1,", maxSeparators+1) + "]}")
 	content["/empty/index.yaml"] = []byte("apiVersion: v1\n")
 	both := append(s.plain(user, password), reg.plain("", "")...)
 	s.demand(user, password)
@@ -84,6 +86,8 @@ func TestRepoChart(t *testing.T) {
 		"NoChart":   {reason: "A chart that is not offered.", chart: "nope", version: "1.0.0", err: `the repository has no chart "nope"`},
 		"Broken":    {reason: "An index that is no YAML.", url: s.URL + "/broken", version: "1.0.0", err: "malformed index.yaml"},
 		"Empty":     {reason: "An index without entries.", url: s.URL + "/empty", version: "1.0.0", err: "it has no entries"},
+		"Huge":      {reason: "An index is bounded.", url: s.URL + "/huge", version: "1.0.0", err: "index.yaml is larger than the limit"},
+		"Dense":     {reason: "So is what it takes to parse it.", url: s.URL + "/dense", version: "1.0.0", err: "index.yaml holds too many values"},
 		"NoIndex":   {reason: "A URL without an index.", url: s.URL + "/nothing", version: "1.0.0", err: "not found at host"},
 		"Denied":    {reason: "Credentials are needed.", regs: s.plain("", ""), version: "1.0.0", err: "(401 Unauthorized): check pullSecretRef"},
 		"NotListed": {reason: "Lists hold for repositories too.", regs: Registries{{Host: "example.org"}}, version: "1.0.0", err: "is not in the list of registries"},

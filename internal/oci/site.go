@@ -29,7 +29,7 @@ func newSite(regs Registries, u *url.URL) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	if u.Scheme == "https" {
+	if u.Scheme == https {
 		return &site{endpoint: e.as(schemeTLS), url: u}, nil
 	}
 	if e.scheme == schemeTLS {
@@ -61,7 +61,7 @@ func parseURL(raw string) (*url.URL, error) {
 	switch {
 	case err != nil:
 		return nil, errors.New("malformed URL")
-	case u.Scheme != "http" && u.Scheme != "https":
+	case u.Scheme != plainHTTP && u.Scheme != https:
 		return nil, errors.Errorf("scheme %q is not supported: want http:// or https://", u.Scheme)
 	case u.Host == "":
 		return nil, errors.New("malformed URL: it names no host")

@@ -18,6 +18,9 @@ import (
 )
 
 const (
+	plainHTTP = "http"
+	https     = "https"
+
 	// maxServers bounds the pooled transports; the one unused longest is closed.
 	maxServers = 64
 
@@ -91,10 +94,10 @@ func (w *wire) RoundTrip(in *http.Request) (*http.Response, error) {
 	own := normalHost(r.URL.Host) == w.host
 	switch {
 	case own && w.scheme == schemeTLS:
-		r.URL.Scheme = "https"
+		r.URL.Scheme = https
 	case own && w.scheme == schemePlain:
-		r.URL.Scheme = "http"
-	case w.scheme == schemeTLS && r.URL.Scheme != "https":
+		r.URL.Scheme = plainHTTP
+	case w.scheme == schemeTLS && r.URL.Scheme != https:
 		return nil, errDowngrade
 	}
 	resp, err := w.next.RoundTrip(r)
