@@ -20,6 +20,8 @@ import (
 // An environment is everything that runs in a demo.
 type environment struct {
 	dir string
+	// keep says that dir outlives the demo.
+	keep bool
 
 	control, target *controlplane.Cluster
 	registry        *controlplane.Registry
@@ -113,7 +115,8 @@ func (e *environment) watch(ctx context.Context) error {
 	}
 }
 
-// stop ends everything that was started, and removes its data.
+// stop ends everything that was started, and removes its data
+// unless that is kept.
 func (e *environment) stop() {
 	e.provider.Stop()
 	if e.registry != nil {
@@ -121,7 +124,7 @@ func (e *environment) stop() {
 	}
 	e.target.Stop()
 	e.control.Stop()
-	if e.dir != "" {
+	if e.dir != "" && !e.keep {
 		_ = os.RemoveAll(e.dir)
 	}
 }

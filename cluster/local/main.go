@@ -46,13 +46,15 @@ func run(ctx context.Context, checked, bare bool) error {
 
 	err = play(ctx, e, checked, bare)
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
-		return cause
+		err = cause
 	}
 	if !checked {
 		return err
 	}
 	if err != nil {
+		e.keep = true
 		sayf("the provider's log ends with:\n%s", e.provider.Tail())
+		sayf("all logs are kept in %s", e.dir)
 		return err
 	}
 	sayf("all of it is true, after %s", time.Since(begin).Round(time.Second))

@@ -42,14 +42,19 @@ type flags struct {
 
 func parse(args []string) (*flags, error) {
 	f := &flags{}
-	app := kingpin.New(filepath.Base(os.Args[0]), "Crossplane provider that installs modules into Kubernetes clusters.").DefaultEnvars()
+	_, err := application(f).Parse(args)
+	return f, err
+}
+
+// application that fills the flags.
+func application(f *flags) *kingpin.Application {
+	app := kingpin.New("provider", "Crossplane provider that installs modules into Kubernetes clusters.").DefaultEnvars()
 	app.Version(version.Version)
 	app.HelpFlag.Short('h')
 	f.process(app)
 	f.work(app)
 	f.trust(app)
-	_, err := app.Parse(args)
-	return f, err
+	return app
 }
 
 func (f *flags) process(app *kingpin.Application) {

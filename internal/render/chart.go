@@ -5,6 +5,7 @@ package render
 import (
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	"helm.sh/helm/v3/pkg/chart"
@@ -57,7 +58,7 @@ func (c *Chart) NeedsAPIVersions(values ...map[string]any) bool {
 }
 
 var (
-	impureWord      = wordsOf(impureFuncs)
+	impureWord      = regexp.MustCompile(`\b(?:` + strings.Join(impureFuncs, "|") + `)\b`)
 	apiVersionsWord = regexp.MustCompile(`\bAPIVersions\b`)
 )
 
@@ -120,14 +121,12 @@ func (c *Chart) scan(hc *chart.Chart) {
 // templates and schemas are shared, they are only read.
 func instance(c *chart.Chart) *chart.Chart {
 	md := *c.Metadata
-	md.Dependencies = make([]*chart.Dependency, 0, len(c.Metadata.Dependencies))
-	for _, d := range c.Metadata.Dependencies {
-		if d == nil {
-			continue
-		}
+	// Helm tells a chart without dependencies by nil.
+	md.Dependencies = slices.Clone(c.Metadata.Dependencies)
+	for i, d := range md.Dependencies {
 		dep := *d
 		dep.ImportValues = slices.Clone(d.ImportValues)
-		md.Dependencies = append(md.Dependencies, &dep)
+		md.Dependencies[i] = &dep
 	}
 
 	out := &chart.Chart{

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	yamlv2 "go.yaml.in/yaml/v2"
@@ -56,7 +57,7 @@ func isMarker(line []byte) bool {
 	if !bytes.HasPrefix(line, []byte("---")) && !bytes.HasPrefix(line, []byte("...")) {
 		return false
 	}
-	return len(line) == 3 || bytes.IndexByte([]byte(" \t\r\n"), line[3]) >= 0
+	return len(line) == 3 || strings.IndexByte(" \t\r\n", line[3]) >= 0
 }
 
 // isBlank is true for a document of comments, directives and blank lines.

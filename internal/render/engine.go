@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// engineName is what templates are associated with, as in Helm. A chart can
-	// see it in {{ .Template.Name }} of nothing, and in errors of tpl.
+	// engineName is what all templates are associated with, and the name of text
+	// given to tpl, as in Helm.
 	engineName = "gotpl"
 
 	// maxTemplateDepth is how deep templates may call each other, through
@@ -29,6 +29,8 @@ const (
 
 	// noValue is what text/template prints for a value that is missing.
 	noValue = "<no value>"
+
+	msgEndless = "templates call each other without an end"
 )
 
 // A renderable is one template of a chart with what it sees.
@@ -75,6 +77,7 @@ func collect(src *sources, c *chart.Chart, values chartutil.Values, out map[stri
 	next := map[string]any{
 		"Chart": struct {
 			chart.Metadata
+
 			IsRoot bool
 		}{*c.Metadata, c.IsRoot()},
 		"Files":        newChartFiles(c.Files),
@@ -157,7 +160,7 @@ func (e *engine) funcs() template.FuncMap {
 	f := template.FuncMap{
 		"required": required,
 		"fail":     func(msg string) (string, error) { return "", &failure{msg: msg} },
-		"lookup":   e.lookup,
+		funcLookup: e.lookup,
 		funcEnter:  e.enter,
 		funcLeave:  func() string { e.depth--; return "" },
 		funcTick:   func() (string, error) { return "", e.ctx.Err() },
@@ -182,7 +185,7 @@ func (e *engine) bind(t *template.Template) {
 			}
 			return e.run(t, name, data)
 		},
-		"tpl": func(text string, data any) (string, error) { return e.tpl(t, text, data) },
+		funcTPL: func(text string, data any) (string, error) { return e.tpl(t, text, data) },
 	})
 }
 
@@ -226,7 +229,7 @@ func (e *engine) enter() (string, error) {
 	}
 	e.depth++
 	if e.depth > maxTemplateDepth {
-		return "", &failure{msg: "templates call each other without an end"}
+		return "", &failure{msg: msgEndless}
 	}
 	return "", nil
 }

@@ -153,25 +153,25 @@ func TestHostileTemplates(t *testing.T) {
 		"Include": {
 			reason: "A template that includes itself.",
 			files:  app.with(tree{"templates/a.yaml": `{{ define "a" }}{{ include "a" . }}{{ end }}{{ include "a" . }}`}),
-			want:   "templates call each other without an end",
+			want:   msgEndless,
 		},
 		"Template": {
 			reason: "The same without a function.",
 			files:  app.with(tree{"templates/a.yaml": `{{ define "a" }}{{ template "a" . }}{{ end }}{{ template "a" . }}`}),
-			want:   "templates call each other without an end",
+			want:   msgEndless,
 		},
 		"TPL": {
 			reason: "Helm does not count tpl: its stack overflows.",
 			files:  app.with(tree{"templates/a.yaml": `{{ tpl .Values.x . }}`}),
 			values: map[string]any{"x": "{{ tpl .Values.x . }}"},
-			want:   "templates call each other without an end",
+			want:   msgEndless,
 		},
 		"Mixed": {
 			reason: "All ways in turn, deep in constructs.",
 			files: app.with(tree{"templates/a.yaml": `{{ define "a" }}{{ tpl .Values.x . }}{{ end }}{{ define "b" }}` + strings.Repeat("{{ if true }}", 100) +
 				`{{ include "a" . | quote | quote }}` + strings.Repeat("{{ end }}", 100) + `{{ end }}{{ include "a" . }}`}),
 			values: map[string]any{"x": `{{ template "b" . }}`},
-			want:   "templates call each other without an end",
+			want:   msgEndless,
 		},
 		"Growing": {
 			reason: "Twice as many calls at each level, but no level too deep.",
@@ -230,7 +230,7 @@ func TestHostileTemplates(t *testing.T) {
 		},
 		"ManyActions": {
 			reason: "The parser follows nesting without a limit.",
-			files:  app.with(tree{"templates/a.yaml": strings.Repeat("{{ if 1 }}", 1000000)}),
+			files:  app.with(tree{"templates/a.yaml": strings.Repeat("{{ if 1 }}", 100000)}),
 			want:   "templates/a.yaml: more than 50000 actions in one template",
 		},
 		"TPLNesting": {

@@ -141,6 +141,7 @@ func tooMuch(limit int) string {
 // A boundedWriter collects what a template prints.
 type boundedWriter struct {
 	strings.Builder
+
 	max int
 }
 

@@ -39,6 +39,9 @@ func (x *expander) add(prefix string, files []File, depth int) error {
 			}
 			continue
 		}
+		if len(f.Data) > maxFileSize {
+			return errors.Errorf("%s is larger than %d bytes", name, maxFileSize)
+		}
 		if err := x.count(int64(len(f.Data))); err != nil {
 			return err
 		}

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -18,14 +17,22 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
+// Functions of Helm that more than one place speaks of.
+const (
+	funcLookup = "lookup"
+	funcTPL    = "tpl"
+)
+
 // impureFuncs are the functions whose result depends on more than their
 // arguments: the cluster, the clock, or chance. They are those of sprig v3.3.0
 // (functions.go) and Helm's lookup. The date functions use the clock when they
 // are given something that is not a time. Not here: env and expandenv, which
 // Helm removes; getHostByName, which answers "" unless Helm is told otherwise;
 // keys and values, which go by the order of the keys in this package.
+//
+//nolint:gochecknoglobals // A constant.
 var impureFuncs = []string{
-	"lookup",
+	funcLookup,
 	"now", "ago", "date", "dateInZone", "date_in_zone", "htmlDate", "htmlDateInZone",
 	"randAlphaNum", "randAlpha", "randAscii", "randNumeric", "randBytes", "randInt", "shuffle", "uuidv4",
 	"bcrypt", "htpasswd", "encryptAES",
@@ -33,13 +40,10 @@ var impureFuncs = []string{
 	"genSignedCert", "genSignedCertWithKey",
 }
 
-// wordsOf matches one of names as a whole word.
-func wordsOf(names []string) *regexp.Regexp {
-	return regexp.MustCompile(`\b(?:` + strings.Join(names, "|") + `)\b`)
-}
-
 // baseFuncs are the functions that do not depend on the rendering: sprig's, but
 // those that Helm removes, and Helm's own. The map is never changed.
+//
+//nolint:gochecknoglobals // Made once, never changed.
 var baseFuncs = sync.OnceValue(func() template.FuncMap {
 	f := sprig.TxtFuncMap()
 	delete(f, "env")
@@ -64,10 +68,12 @@ var baseFuncs = sync.OnceValue(func() template.FuncMap {
 
 // parseFuncs tells the parser which functions there are; those of a rendering
 // are bound when it runs.
+//
+//nolint:gochecknoglobals // Made once, never changed.
 var parseFuncs = sync.OnceValue(func() template.FuncMap {
 	f := maps.Clone(baseFuncs())
 	maps.Copy(f, guardFuncs)
-	for _, name := range []string{"include", "tpl", "required", "fail", "lookup"} {
+	for _, name := range []string{"include", funcTPL, "required", "fail", funcLookup} {
 		f[name] = func(...any) string { return "" }
 	}
 	return f

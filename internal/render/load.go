@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chart/loader"
+	"sigs.k8s.io/yaml"
 )
 
 // File is one file of a chart. Name is a slash separated path relative to the
@@ -60,8 +62,16 @@ const (
 	// maxNameLen bounds the length of a path, and with it how deep charts in
 	// charts/ can nest, which Helm's loader follows by recursion.
 	maxNameLen = 1024
+
+	// maxFileSize is Helm's limit for one file (loader.MaxDecompressedFileSize).
+	// Some files are parsed, which takes many times their size.
+	maxFileSize = 5 << 20
+
+	// maxCharts bounds the charts that dependencies and their aliases make.
+	maxCharts = 1000
 )
 
+//nolint:gochecknoglobals // A constant.
 var utf8BOM = []byte{0xEF, 0xBB, 0xBF}
 
 // Load makes a chart of the files of its archive. Chart.yaml lies at the root
@@ -75,10 +85,11 @@ func Load(files []File, o ...LoadOption) (c *Chart, err error) {
 		fn(&opts)
 	}
 
-	files, name, err := chartRoot(files)
+	files, err = chartRoot(files)
 	if err != nil {
 		return nil, err
 	}
+	name := chartName(files)
 
 	// Helm's loader has panicked on malformed metadata before
 	// (CVE-2025-55198); a chart must not be able to end the process.
@@ -108,9 +119,8 @@ func Load(files []File, o ...LoadOption) (c *Chart, err error) {
 	return newChart(hc, opts.digest), nil
 }
 
-// chartRoot returns the files of the chart relative to its Chart.yaml, and a
-// name for errors until Chart.yaml is read.
-func chartRoot(files []File) ([]File, string, error) {
+// chartRoot returns the files of the chart relative to its Chart.yaml.
+func chartRoot(files []File) ([]File, error) {
 	roots := map[string]bool{}
 	for _, f := range files {
 		dir, base := path.Split(f.Name)
@@ -119,28 +129,41 @@ func chartRoot(files []File) ([]File, string, error) {
 		}
 	}
 	if roots[""] {
-		return files, "", nil
+		return files, nil
 	}
 	if len(roots) == 0 {
-		return nil, "", errors.New("not a chart: there is no Chart.yaml at the root of the archive or one folder down")
+		return nil, errors.New("not a chart: there is no Chart.yaml at the root of the archive or one folder down")
 	}
 	if len(roots) > 1 {
-		return nil, "", errors.New("not a chart: more than one folder of the archive has a Chart.yaml")
+		return nil, errors.New("not a chart: more than one folder of the archive has a Chart.yaml")
 	}
 
-	var root string
-	for root = range roots { //nolint:revive // The one key is what is wanted.
-	}
+	root := slices.Collect(maps.Keys(roots))[0]
 	out := make([]File, 0, len(files))
 	for _, f := range files {
 		if rest, ok := strings.CutPrefix(f.Name, root); ok && rest != "" {
 			out = append(out, File{Name: rest, Data: f.Data})
 		}
 	}
-	return out, strings.TrimSuffix(root, "/"), nil
+	return out, nil
 }
 
-// installable applies what helm install checks before it runs.
+// chartName is the name of the chart for errors, before it is loaded and checked.
+func chartName(files []File) string {
+	var md struct {
+		Name string `json:"name"`
+	}
+	for _, f := range files {
+		if f.Name == chartfile && len(f.Data) <= maxFileSize {
+			// What cannot be read here, the loader reports.
+			_ = yaml.Unmarshal(trimBOM(f.Data), &md)
+		}
+	}
+	return oneLine(md.Name)
+}
+
+// installable applies what helm install checks before it runs, and an end to
+// dependencies that multiply.
 func installable(c *chart.Chart) error {
 	if t := c.Metadata.Type; t != "" && t != "application" {
 		return errors.Errorf("%s charts are not installable", t)
@@ -152,14 +175,36 @@ func installable(c *chart.Chart) error {
 	}
 	var missing []string
 	for _, d := range c.Metadata.Dependencies {
-		if d != nil && !have[d.Name] {
+		if !have[d.Name] {
 			missing = append(missing, d.Name)
 		}
 	}
 	if len(missing) > 0 {
 		return errors.Errorf("dependencies declared in Chart.yaml are missing in charts/: %s", strings.Join(missing, ", "))
 	}
+	if countCharts(c) > maxCharts {
+		return errors.Errorf("aliases of dependencies make more than %d charts of it", maxCharts)
+	}
 	return nil
+}
+
+// countCharts is how many charts c becomes at most: a dependency is copied for
+// each alias, with its own dependencies. It stops counting above maxCharts.
+func countCharts(c *chart.Chart) int {
+	n := 1
+	for _, d := range c.Dependencies() {
+		times := 0
+		for _, md := range c.Metadata.Dependencies {
+			if md.Name == d.Name() {
+				times++
+			}
+		}
+		n += max(times, 1) * countCharts(d)
+		if n > maxCharts {
+			return maxCharts + 1
+		}
+	}
+	return n
 }
 
 // sortDependencies gives dependencies an order, because Helm's loader keeps

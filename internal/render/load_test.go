@@ -4,6 +4,7 @@ package render
 
 import (
 	"archive/tar"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -66,7 +67,7 @@ func TestLoad(t *testing.T) {
 		"Malformed": {
 			reason: "Metadata that is not YAML is one line.",
 			files:  tree{"x/Chart.yaml": "a: b: c"},
-			want:   want{Err: `chart "x": cannot load Chart.yaml: error converting YAML to JSON: yaml: mapping values are not allowed in this context`},
+			want:   want{Err: `chart "": cannot load Chart.yaml: error converting YAML to JSON: yaml: mapping values are not allowed in this context`},
 		},
 		"Library": {
 			reason: "A library has nothing to install.",
@@ -91,22 +92,22 @@ func TestLoad(t *testing.T) {
 		"DependencyLink": {
 			reason: "A link could name a file of this machine.",
 			files:  needs.with(tree{"charts/child.tgz": link}),
-			want:   want{Err: `chart "": dependency charts/child.tgz: "child/templates/x" is not a regular file`},
+			want:   want{Err: `chart "app": dependency charts/child.tgz: "child/templates/x" is not a regular file`},
 		},
 		"DependencyOutside": {
 			reason: "A path may not leave the chart.",
 			files:  needs.with(tree{"charts/child.tgz": out}),
-			want:   want{Err: `chart "": dependency charts/child.tgz: "child/../../x" is not a path below one folder`},
+			want:   want{Err: `chart "app": dependency charts/child.tgz: "child/../../x" is not a path below one folder`},
 		},
 		"DependencyAbsolute": {
 			reason: "A path may not be absolute after its folder is dropped.",
 			files:  needs.with(tree{"charts/child.tgz": abs}),
-			want:   want{Err: `chart "": dependency charts/child.tgz: "child//etc/x" is not a path below one folder`},
+			want:   want{Err: `chart "app": dependency charts/child.tgz: "child//etc/x" is not a path below one folder`},
 		},
 		"DependencyNotAnArchive": {
 			reason: "Garbage is named.",
 			files:  needs.with(tree{"charts/child.tgz": "garbage"}),
-			want:   want{Err: `chart "": dependency charts/child.tgz: not a gzipped archive: unexpected EOF`},
+			want:   want{Err: `chart "app": dependency charts/child.tgz: not a gzipped archive: unexpected EOF`},
 		},
 		"DependencyTooDeep": {
 			reason: "An archive can hold itself; unpacking it must end.",
@@ -123,18 +124,29 @@ func TestLoad(t *testing.T) {
 			reason: "The limit of files holds.",
 			files:  app.with(tree{"c": "", "d": ""}),
 			opts:   []LoadOption{WithLimits(Limits{Uncompressed: 1 << 20, Files: 3})},
-			want:   want{Err: `chart "": it has more than 3 files`},
+			want:   want{Err: `chart "app": it has more than 3 files`},
 		},
 		"TooLarge": {
 			reason: "The limit of bytes holds.",
 			files:  app.with(tree{"c": strings.Repeat("0", 1<<10)}),
 			opts:   []LoadOption{WithLimits(Limits{Uncompressed: 1 << 10, Files: 30})},
-			want:   want{Err: `chart "": it is larger than 1024 bytes unpacked`},
+			want:   want{Err: `chart "app": it is larger than 1024 bytes unpacked`},
+		},
+		"LargeFile": {
+			reason: "Helm's limit of one file holds.",
+			files:  app.with(tree{"c": strings.Repeat("0", maxFileSize+1)}),
+			want:   want{Err: `chart "app": c is larger than 5242880 bytes`},
+		},
+		"Aliases": {
+			reason: "Aliases of dependencies that have aliases multiply.",
+			files: aliases("app", "mid").with(aliases("mid", "low").below("charts/mid")).
+				with(tree{"Chart.yaml": chartYAML("low")}.below("charts/mid/charts/low")),
+			want: want{Err: `chart "app": aliases of dependencies make more than 1000 charts of it`},
 		},
 		"LongName": {
 			reason: "Paths decide how deep Helm's loader goes.",
 			files:  app.with(tree{strings.Repeat("charts/a/", 1000) + "Chart.yaml": ""}),
-			want:   want{Err: `chart "": a file name is longer than 1024 bytes`},
+			want:   want{Err: `chart "app": a file name is longer than 1024 bytes`},
 		},
 	}
 	for name, tc := range cases {
@@ -152,6 +164,15 @@ func TestLoad(t *testing.T) {
 			}
 		})
 	}
+}
+
+// aliases is a chart that has another one forty times.
+func aliases(name, dep string) tree {
+	lines := []string{"dependencies:"}
+	for i := range 40 {
+		lines = append(lines, fmt.Sprintf("- {name: %s, alias: a%d, version: 1.2.3}", dep, i))
+	}
+	return tree{"Chart.yaml": chartYAML(name, lines...)}
 }
 
 func TestDigest(t *testing.T) {

@@ -24,8 +24,16 @@ import (
 const (
 	// recordType, recordKey and the name below are those of Helm's driver for
 	// Secrets, pkg/storage/driver/secrets.go, and of pkg/storage/storage.go.
-	recordType corev1.SecretType = "helm.sh/release.v1"
-	recordKey                    = "release"
+	recordType = corev1.SecretType("helm.sh/release.v1")
+	recordKey  = "release"
+
+	labelName       = "name"
+	labelOwner      = "owner"
+	labelStatus     = "status"
+	labelVersion    = "version"
+	labelModifiedAt = "modifiedAt"
+	ownerHelm       = "helm"
+	kindSecret      = "Secret"
 
 	// maxSecretSize is what the API server allows for the data of a Secret.
 	maxSecretSize = corev1.MaxSecretSize
@@ -82,14 +90,14 @@ func recordSecret(rel *release.Release) (*corev1.Secret, error) {
 	labels := map[string]string{}
 	maps.Copy(labels, rel.Labels)
 	maps.Copy(labels, map[string]string{
-		"name":       rel.Name,
-		"owner":      "helm",
-		"status":     rel.Info.Status.String(),
-		"version":    strconv.Itoa(rel.Version),
-		"modifiedAt": strconv.FormatInt(rel.Info.LastDeployed.Unix(), 10),
+		labelName:       rel.Name,
+		labelOwner:      ownerHelm,
+		labelStatus:     rel.Info.Status.String(),
+		labelVersion:    strconv.Itoa(rel.Version),
+		labelModifiedAt: strconv.FormatInt(rel.Info.LastDeployed.Unix(), 10),
 	})
 	return &corev1.Secret{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		TypeMeta: metav1.TypeMeta{APIVersion: corev1.SchemeGroupVersion.String(), Kind: kindSecret},
 		ObjectMeta: metav1.ObjectMeta{
 			Name:      RecordName(rel.Name, rel.Version),
 			Namespace: rel.Namespace,

@@ -85,6 +85,9 @@ func (c *Chart) render(ctx context.Context, o Options) (*Rendered, error) {
 	if err := chartutil.ValidateReleaseName(o.ReleaseName); err != nil {
 		return nil, errors.Errorf("release name %q: %s", o.ReleaseName, oneLine(err.Error()))
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, errors.Wrap(err, "rendering was stopped")
+	}
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = defaultMaxBytes
 	}

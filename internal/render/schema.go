@@ -5,6 +5,7 @@ package render
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -95,7 +96,7 @@ func (s schemas) validate(c *chart.Chart, values map[string]any, at []string) er
 		if !ok || raw == nil {
 			continue
 		}
-		path := append(at[:len(at):len(at)], d.Name())
+		path := below(at, d.Name())
 		sub, ok := raw.(map[string]any)
 		if !ok {
 			return errors.Errorf("values: %s: got %T, want object", strings.Join(path, "."), raw)
@@ -107,9 +108,12 @@ func (s schemas) validate(c *chart.Chart, values map[string]any, at []string) er
 	return nil
 }
 
+// below returns a path that goes on; at stays as it is.
+func below(at []string, more ...string) []string { return slices.Concat(at, more) }
+
 func (s *valuesSchema) validate(values map[string]any, at []string) (err error) {
 	if s.err != nil {
-		return errors.Errorf("%s: %s", strings.Join(append(at[:len(at):len(at)], "values.schema.json"), "/"), oneLine(s.err.Error()))
+		return errors.Errorf("%s: %s", strings.Join(below(at, "values.schema.json"), "/"), oneLine(s.err.Error()))
 	}
 	defer func() {
 		if r := recover(); r != nil {
@@ -138,7 +142,7 @@ func violations(e *jsonschema.ValidationError, at []string, p *message.Printer, 
 		}
 		return
 	}
-	path := strings.Join(append(at[:len(at):len(at)], e.InstanceLocation...), ".")
+	path := strings.Join(below(at, e.InstanceLocation...), ".")
 	msg := violation(e.ErrorKind, p)
 	if path != "" {
 		msg = path + ": " + msg
@@ -153,7 +157,7 @@ func violation(k jsonschema.ErrorKind, p *message.Printer) string {
 	case *kind.Pattern:
 		return fmt.Sprintf("does not match pattern %q", k.Want)
 	case *kind.Format:
-		return fmt.Sprintf("is not a valid %s", k.Want)
+		return "is not a valid " + k.Want
 	default:
 		return k.LocalizedString(p)
 	}

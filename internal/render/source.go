@@ -86,6 +86,7 @@ func guard(fn string) parse.Node {
 	return t.Root.Nodes[0]
 }
 
+//nolint:gochecknoglobals // Made once, only read.
 var (
 	noGuard    = func() string { return "" }
 	guardFuncs = template.FuncMap{funcEnter: noGuard, funcLeave: noGuard, funcTick: noGuard}
@@ -159,6 +160,14 @@ func (w *walker) node(n parse.Node) {
 	case *parse.RangeNode:
 		w.branch(&n.BranchNode)
 		n.List.Nodes = slices.Concat([]parse.Node{guardTick}, n.List.Nodes)
+	default:
+		w.expression(n)
+	}
+}
+
+// expression is node for what occurs in actions.
+func (w *walker) expression(n parse.Node) {
+	switch n := n.(type) {
 	case *parse.PipeNode:
 		w.pipe(n)
 	case *parse.CommandNode:
@@ -174,7 +183,7 @@ func (w *walker) node(n parse.Node) {
 		w.fields(n.Ident)
 	case *parse.IdentifierNode:
 		w.uses.impure = w.uses.impure || slices.Contains(impureFuncs, n.Ident)
-		w.uses.tpl = w.uses.tpl || n.Ident == "tpl"
+		w.uses.tpl = w.uses.tpl || n.Ident == funcTPL
 	}
 }
 

@@ -31,28 +31,28 @@ func TestSources(t *testing.T) {
 		// refused is the only complaint, at the source unless field says otherwise.
 		refused, field string
 	}{
-		"Layer":              {reason: "The smallest oci-ref.", source: `{type: oci-ref, repo: r, name: n, ref: "` + digest + `"}`},
+		"Layer":              {reason: "The smallest oci-ref.", source: `{type: oci-ref, repo: r, name: x, ref: "` + digest + `"}`},
 		"Registry":           {reason: "A tag.", source: `{type: helm-chart, url: "oci://r", chartName: c, version: v1}`},
 		"RegistryDigest":     {reason: "A digest.", source: `{type: helm-chart, url: "oci://r/p", chartName: c, version: "` + digest + `"}`},
 		"Repository":         {reason: "The latest.", source: `{type: helm-chart, url: "https://r", chartName: c}`},
 		"RepositoryRange":    {reason: "A range.", source: `{type: helm-chart, url: "http://r:80/p", chartName: c, version: ">= 1, < 2"}`},
-		"Kustomization":      {reason: "The root of the layer.", source: `{type: kustomize, repo: r, name: n, ref: "` + digest + `"}`},
+		"Kustomization":      {reason: "The root of the layer.", source: `{type: kustomize, repo: r, name: x, ref: "` + digest + `"}`},
 		"RawInline":          {reason: "YAML in place.", source: `{type: raw, inline: "{}"}`},
-		"RawLayer":           {reason: "YAML in a layer.", source: `{type: raw, repo: r, name: n, ref: "` + digest + `"}`},
+		"RawLayer":           {reason: "YAML in a layer.", source: `{type: raw, repo: r, name: x, ref: "` + digest + `"}`},
 		"LayerWithoutName":   {reason: "Each part is needed.", source: `{type: oci-ref, repo: r, ref: "` + digest + `"}`, refused: "type oci-ref needs repo, name and ref"},
-		"LayerWithoutRepo":   {reason: "Each part is needed.", source: `{type: oci-ref, name: n, ref: "` + digest + `"}`, refused: "type oci-ref needs repo, name and ref"},
+		"LayerWithoutRepo":   {reason: "Each part is needed.", source: `{type: oci-ref, name: x, ref: "` + digest + `"}`, refused: "type oci-ref needs repo, name and ref"},
 		"ChartWithoutURL":    {reason: "Each part is needed.", source: `{type: helm-chart, chartName: c}`, refused: "type helm-chart needs url and chartName"},
 		"ChartWithRepo":      {reason: "Half of another type.", source: `{type: helm-chart, url: "https://r", chartName: c, repo: r}`, refused: "repo, name and ref do not belong to type helm-chart"},
 		"ChartWithName":      {reason: "Half of another type.", source: `{type: helm-chart, url: "https://r", chartName: c, name: r}`, refused: "repo, name and ref do not belong to type helm-chart"},
-		"LayerWithURL":       {reason: "Half of another type.", source: `{type: oci-ref, repo: r, name: n, ref: "` + digest + `", url: "https://r"}`, refused: "url, chartName and version belong to type helm-chart"},
-		"LayerWithChartName": {reason: "Half of another type.", source: `{type: oci-ref, repo: r, name: n, ref: "` + digest + `", chartName: c}`, refused: "url, chartName and version belong to type helm-chart"},
+		"LayerWithURL":       {reason: "Half of another type.", source: `{type: oci-ref, repo: r, name: x, ref: "` + digest + `", url: "https://r"}`, refused: "url, chartName and version belong to type helm-chart"},
+		"LayerWithChartName": {reason: "Half of another type.", source: `{type: oci-ref, repo: r, name: x, ref: "` + digest + `", chartName: c}`, refused: "url, chartName and version belong to type helm-chart"},
 		"RawNothing":         {reason: "There is nothing to install.", source: `{type: raw}`, refused: "type raw needs either inline, or repo, name and ref"},
-		"RawBoth":            {reason: "Which one?", source: `{type: raw, inline: "{}", repo: r, name: n, ref: "` + digest + `"}`, refused: "type raw needs either inline, or repo, name and ref"},
-		"RawPart":            {reason: "Each part is needed.", source: `{type: raw, repo: r, name: n}`, refused: "type raw needs either inline, or repo, name and ref"},
-		"KustomizeInline":    {reason: "Only raw has it.", source: `{type: kustomize, repo: r, name: n, ref: "` + digest + `", inline: "{}"}`, refused: "inline belongs to type raw"},
-		"Tag":                {reason: "A tag can move.", source: `{type: oci-ref, repo: r, name: n, ref: v1.0.0}`, refused: notDigest, field: ".ref"},
-		"UpperCaseDigest":    {reason: "Registries know one spelling.", source: `{type: oci-ref, repo: r, name: n, ref: "sha256:0123456789ABCDEF0123456789abcdef0123456789abcdef0123456789abcdef"}`, refused: notDigest, field: ".ref"},
-		"ShortDigest":        {reason: "It names no blob.", source: `{type: oci-ref, repo: r, name: n, ref: "sha256:0123"}`, refused: notDigest, field: ".ref"},
+		"RawBoth":            {reason: "Which one?", source: `{type: raw, inline: "{}", repo: r, name: x, ref: "` + digest + `"}`, refused: "type raw needs either inline, or repo, name and ref"},
+		"RawPart":            {reason: "Each part is needed.", source: `{type: raw, repo: r, name: x}`, refused: "type raw needs either inline, or repo, name and ref"},
+		"KustomizeInline":    {reason: "Only raw has it.", source: `{type: kustomize, repo: r, name: x, ref: "` + digest + `", inline: "{}"}`, refused: "inline belongs to type raw"},
+		"Tag":                {reason: "A tag can move.", source: `{type: oci-ref, repo: r, name: x, ref: v1.0.0}`, refused: notDigest, field: ".ref"},
+		"UpperCaseDigest":    {reason: "Registries know one spelling.", source: `{type: oci-ref, repo: r, name: x, ref: "sha256:0123456789ABCDEF0123456789abcdef0123456789abcdef0123456789abcdef"}`, refused: notDigest, field: ".ref"},
+		"ShortDigest":        {reason: "It names no blob.", source: `{type: oci-ref, repo: r, name: x, ref: "sha256:0123"}`, refused: notDigest, field: ".ref"},
 		"OtherScheme":        {reason: "Nobody speaks it.", source: `{type: helm-chart, url: "ftp://r", chartName: c}`, refused: "url must begin with oci://, https:// or http:// and a host", field: ".url"},
 		"NoHost":             {reason: "Three slashes are a file.", source: `{type: helm-chart, url: "https:///charts", chartName: c}`, refused: "url must begin with oci://, https:// or http:// and a host", field: ".url"},
 		"SpaceForHost":       {reason: "No host has one.", source: `{type: helm-chart, url: "https:// r", chartName: c}`, refused: "url must begin with oci://, https:// or http:// and a host", field: ".url"},
@@ -74,7 +74,7 @@ func TestSources(t *testing.T) {
 }
 
 func TestMinimalObjects(t *testing.T) {
-	secretRef := `secretRef: {namespace: n, name: s, key: k}`
+	secretRef := `secretRef: {namespace: ns, name: s, key: k}`
 	cases := map[string]struct {
 		reason string
 		object *unstructured.Unstructured
@@ -82,7 +82,7 @@ func TestMinimalObjects(t *testing.T) {
 		"OnlyCRDs": {
 			reason: "A module may bring definitions and nothing else.",
 			object: object(t, `{apiVersion: kyma.m.crossplane.io/v1alpha1, kind: Manifest, metadata: {name: minimal},
-				spec: {forProvider: {crds: {type: oci-ref, repo: r, name: n, ref: "`+digest+`"}}}}`),
+				spec: {forProvider: {crds: {type: oci-ref, repo: r, name: x, ref: "`+digest+`"}}}}`),
 		},
 		"OnlyResource": {
 			reason: "A custom resource of an operator that is there already.",
@@ -152,7 +152,7 @@ func TestTwoComplaints(t *testing.T) {
 			o := tc.object.DeepCopy()
 			set(t, o, fields{path: tc.value})
 			_, err := dryRun(t.Context(), o)
-			status, ok := err.(kerrors.APIStatus) //nolint:errorlint // The dynamic client does not wrap it.
+			status, ok := err.(kerrors.APIStatus)
 			if !ok {
 				t.Fatalf("the server must refuse %q, it says: %v", tc.value, err)
 			}

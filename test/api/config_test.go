@@ -69,14 +69,14 @@ func configBreaches() map[string]breach {
 			set: fields{"spec.verification.keys": []any{}}, field: "spec.verification",
 			ok: fields{"spec.verification": map[string]any{}},
 		},
-		"spec.verification.mode enum Enforce,Off,Warn":         unknown("spec.verification.mode"),
+		"spec.verification.mode enum Enforce,Warn,Off":         unknown("spec.verification.mode"),
 		"spec.verification.keys maxItems 16":                   tooMany("spec.verification.keys", 16, key),
 		"spec.verification.keys keys signatureName":            twice("spec.verification.keys", "signatureName", "one"),
 		"spec.verification.keys[] required signatureName":      missing("spec.verification.keys[0].signatureName"),
 		"spec.verification.keys[] required publicKeySecretRef": missing("spec.verification.keys[0].publicKeySecretRef"),
 		"spec.verification.keys[].signatureName minLength 1":   empty("spec.verification.keys[0].signatureName"),
 		"spec.verification.keys[].signatureName maxLength 253": tooLong("spec.verification.keys[0].signatureName", "", 253),
-		"spec.identity.type enum AWSWebIdentityCredentials,AzureServicePrincipalCredentials,AzureWorkloadIdentityCredentials,GoogleApplicationCredentials,UpboundTokens": unknown("spec.identity.type"),
+		"spec.identity.type enum GoogleApplicationCredentials,AzureServicePrincipalCredentials,AzureWorkloadIdentityCredentials,UpboundTokens,AWSWebIdentityCredentials": unknown("spec.identity.type"),
 	}
 	for _, at := range []string{"spec.credentials", "spec.identity"} {
 		maps.Copy(out, credentialsBreaches(at))
@@ -94,7 +94,7 @@ func credentialsBreaches(at string) map[string]breach {
 	}
 	out := map[string]breach{
 		at + " required source": missing(at + ".source"),
-		at + ".source enum Environment,Filesystem,InjectedIdentity,None,Secret": unknown(at + ".source"),
+		at + ".source enum Secret,InjectedIdentity,Filesystem,Environment,None": unknown(at + ".source"),
 		at + " cel source Secret needs secretRef":                               without("Secret", "secretRef"),
 		at + " cel source Environment needs env":                                without("Environment", "env"),
 		at + " cel source Filesystem needs fs":                                  without("Filesystem", "fs"),

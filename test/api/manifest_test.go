@@ -41,7 +41,7 @@ func manifestBreaches() map[string]breach {
 		return map[string]any{"name": fmt.Sprint("i", i), "source": map[string]any{"type": "raw", "inline": "{}"}}
 	}
 	rule := func(int) any { return map[string]any{"cel": "true"} }
-	states := " enum Deleting,Error,Processing,Ready,Warning"
+	states := " enum Ready,Processing,Warning,Error,Deleting"
 	return map[string]breach{
 		"required spec":             missing("spec"),
 		"spec required forProvider": missing("spec.forProvider"),
@@ -53,7 +53,7 @@ func manifestBreaches() map[string]breach {
 		"spec.providerConfigRef required kind":          missing("spec.providerConfigRef.kind"),
 		"spec.providerConfigRef required name":          missing("spec.providerConfigRef.name"),
 		"spec.writeConnectionSecretToRef required name": missing("spec.writeConnectionSecretToRef.name"),
-		"spec.managementPolicies[] enum *,Create,Delete,LateInitialize,Observe,Update": {
+		"spec.managementPolicies[] enum Observe,Create,Update,Delete,LateInitialize,*": {
 			set: fields{"spec.managementPolicies": []any{"Unknown"}}, field: "spec.managementPolicies[0]",
 			ok: fields{"spec.managementPolicies": []any{"Observe", "Create", "Update", "LateInitialize", "Delete"}},
 		},
@@ -69,11 +69,11 @@ func manifestBreaches() map[string]breach {
 		installs + " keys name":                  twice(installs, "name", "layer"),
 		installs + "[] required name":            missing(installs + "[0].name"),
 		installs + "[] required source":          missing(installs + "[0].source"),
-		installs + "[].name minLength 1":         {elsewhere: "TestManifestNames: what is empty breaks the pattern too"},
+		installs + "[].name minLength 1":         {elsewhere: "TestTwoComplaints"},
 		installs + "[].name maxLength 53":        tooLong(installs+"[0].name", "", 53),
 		installs + "[].name pattern " + dnsLabel: {set: fields{installs + "[0].name": "Upper"}, ok: fields{installs + "[0].name": "0-a"}},
 
-		installs + "[].namespace minLength 1":         {elsewhere: "TestManifestNames: what is empty breaks the pattern too"},
+		installs + "[].namespace minLength 1":         {elsewhere: "TestTwoComplaints"},
 		installs + "[].namespace maxLength 63":        tooLong(installs+"[0].namespace", "", 63),
 		installs + "[].namespace pattern " + dnsLabel: {set: fields{installs + "[0].namespace": "a."}, ok: fields{installs + "[0].namespace": "a"}},
 
@@ -108,7 +108,7 @@ func sourceBreaches() map[string]breach {
 	name, repo := is+".name pattern ^[^@:\\s]+$", is+".repo pattern ^[^@\\s]+$"
 	return map[string]breach{
 		is + " required type":                                            missing(layer + ".type"),
-		is + ".type enum helm-chart,kustomize,oci-ref,raw":               unknown(layer + ".type"),
+		is + ".type enum oci-ref,helm-chart,kustomize,raw":               unknown(layer + ".type"),
 		is + " cel type oci-ref needs repo, name and ref":                {set: fields{layer + ".ref": gone{}}, field: layer},
 		is + " cel type helm-chart needs url and chartName":              {set: fields{registry + ".chartName": gone{}}, field: registry},
 		is + " cel url, chartName and version belong to type helm-chart": {set: fields{layer + ".version": "1.0.0"}, field: layer},
@@ -127,7 +127,7 @@ func sourceBreaches() map[string]breach {
 		is + ".name maxLength 255":   tooLong(layer+".name", "", 255),
 		repo:                         {set: fields{layer + ".repo": "user@registry.example.org"}, ok: fields{layer + ".repo": "[::1]:5000/a"}},
 		is + ".repo maxLength 512":   tooLong(layer+".repo", "", 512),
-		is + ".ref maxLength 71":     {elsewhere: "TestManifestNames: what is longer breaks the rule for digests too"},
+		is + ".ref maxLength 71":     {elsewhere: "TestTwoComplaints"},
 		is + ".ref cel " + notDigest: {set: fields{layer + ".ref": "1.0.5"}},
 		is + ".url maxLength 2048":   tooLong(registry+".url", "oci://", 2048),
 		is + ".url cel url must begin with oci://, https:// or http:// and a host": {
@@ -159,7 +159,7 @@ func layerBreaches(at string) map[string]breach {
 		at + ".name maxLength 255":       tooLong(at+".name", "", 255),
 		at + ".repo pattern ^[^@\\s]+$":  {set: fields{at + ".repo": "a b"}},
 		at + ".repo maxLength 512":       tooLong(at+".repo", "", 512),
-		at + ".ref maxLength 71":         {elsewhere: "TestManifestNames: what is longer breaks the rule for digests too"},
+		at + ".ref maxLength 71":         {elsewhere: "TestTwoComplaints"},
 		at + ".ref cel " + notDigest:     {set: fields{at + ".ref": "latest"}},
 	}
 }

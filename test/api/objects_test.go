@@ -146,7 +146,7 @@ func set(t *testing.T, o *unstructured.Unstructured, f fields) {
 // split a path into the names of fields, and the numbers of items.
 func split(path string) []any {
 	var out []any
-	for _, part := range strings.Split(path, ".") {
+	for part := range strings.SplitSeq(path, ".") {
 		name, rest, isItem := strings.Cut(part, "[")
 		out = append(out, name)
 		for isItem {

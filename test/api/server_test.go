@@ -88,7 +88,7 @@ func create(t *testing.T, o *unstructured.Unstructured) *unstructured.Unstructur
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { //nolint:contextcheck // The context of the test is done by then.
+	t.Cleanup(func() {
 		if err := c.Delete(context.Background(), o.GetName(), metav1.DeleteOptions{}); err != nil {
 			t.Error(err)
 		}

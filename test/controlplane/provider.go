@@ -44,9 +44,9 @@ func BuildProvider(ctx context.Context, dir string) (string, error) {
 	if err != nil {
 		return "", errors.Wrap(err, "cannot find the folder to build into")
 	}
+	// With the settings of the caller, its packages are compiled already.
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, "./cmd/provider")
 	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := cmd.CombinedOutput()
 	return path, errors.Wrapf(err, "cannot build the provider: %s", strings.TrimSpace(string(out)))
 }

@@ -33,7 +33,7 @@ func TestUpdateStatus(t *testing.T) {
 		"Same":      {reason: "What is there already is not written.", cached: manifest("1", true), obj: manifest("1", true)},
 		"Different": {reason: "What differs is written.", cached: manifest("1", false), obj: manifest("1", true), want: 1},
 		"Stale":     {reason: "A cache that is behind or ahead decides nothing.", cached: manifest("2", true), obj: manifest("1", true), want: 1},
-		"Other":     {reason: "Other kinds are none of our business.", cached: manifest("1", true), obj: &v1alpha1.ProviderConfig{}, want: 1},
+		"Other":     {reason: "Other kinds are none of our business.", cached: manifest("1", true), obj: &v1alpha1.ProviderConfigUsage{}, want: 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -49,6 +49,43 @@ func TestUpdateStatus(t *testing.T) {
 				},
 			}}
 			if err := c.Status().Update(t.Context(), tc.obj); err != nil || writes != tc.want {
+				t.Errorf("\n%s\nUpdate(...): %v, want %d writes, got %d", tc.reason, err, tc.want, writes)
+			}
+		})
+	}
+}
+
+func TestUpdate(t *testing.T) {
+	config := func(version, finalizer string) *v1alpha1.ProviderConfig {
+		return &v1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "n", Name: "c", ResourceVersion: version, Finalizers: []string{finalizer},
+		}}
+	}
+	cases := map[string]struct {
+		reason string
+		cached *v1alpha1.ProviderConfig
+		obj    client.Object
+		want   int
+	}{
+		"Same":      {reason: "What is there already is not written.", cached: config("1", "a"), obj: config("1", "a")},
+		"Different": {reason: "What differs is written.", cached: config("1", "a"), obj: config("1", "b"), want: 1},
+		"Stale":     {reason: "A cache that is behind or ahead decides nothing.", cached: config("2", "a"), obj: config("1", "a"), want: 1},
+		"Other":     {reason: "A Manifest is always written.", cached: config("1", "a"), obj: &v1alpha1.Manifest{}, want: 1},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			writes := 0
+			c := &quietClient{Client: &test.MockClient{
+				MockGet: func(_ context.Context, _ client.ObjectKey, obj client.Object) error {
+					tc.cached.DeepCopyInto(obj.(*v1alpha1.ProviderConfig))
+					return nil
+				},
+				MockUpdate: func(context.Context, client.Object, ...client.UpdateOption) error {
+					writes++
+					return nil
+				},
+			}}
+			if err := c.Update(t.Context(), tc.obj); err != nil || writes != tc.want {
 				t.Errorf("\n%s\nUpdate(...): %v, want %d writes, got %d", tc.reason, err, tc.want, writes)
 			}
 		})
