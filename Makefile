@@ -7,7 +7,7 @@ MODULE  := github.com/crossplane-contrib/provider-kyma
 VERSION ?= $(shell git describe --tags --dirty 2>/dev/null || echo v0.0.0-$$(git rev-parse --short HEAD 2>/dev/null || echo dev))
 LDFLAGS := -s -w -X $(MODULE)/internal/version.Version=$(VERSION)
 TOOLS   := go run ./cluster/tools/cmd/tools
-UNIT    := $(patsubst %,./%/...,$(wildcard apis cmd internal pkg cluster test/boundary test/controlplane))
+UNIT    := $(patsubst %,./%/...,$(wildcard apis cmd internal pkg cluster test/boundary test/controlplane test/api test/target))
 # The race detector needs a C compiler. Go answers 0 where there is none.
 RACE    := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 # Without a go command in between, which would keep signals to itself.

@@ -14,3 +14,9 @@ var (
 	_ resource.TypedProviderConfigUsage = &ProviderConfigUsage{}
 	_ resource.ProviderConfigUsageList  = &ProviderConfigUsageList{}
 )
+
+// A request to reconcile is acknowledged only by a kind that has these methods.
+var _ interface {
+	GetLastHandledReconcileAt() string
+	SetLastHandledReconcileAt(token string)
+} = &Manifest{}

@@ -236,3 +236,13 @@ type ManifestList struct {
 
 	Items []Manifest `json:"items"`
 }
+
+// GetLastHandledReconcileAt returns the value of annotation crossplane.io/reconcile-requested-at that was handled last.
+func (m *Manifest) GetLastHandledReconcileAt() string {
+	return m.Status.GetLastHandledReconcileAt()
+}
+
+// SetLastHandledReconcileAt sets the value of annotation crossplane.io/reconcile-requested-at that was handled last.
+func (m *Manifest) SetLastHandledReconcileAt(token string) {
+	m.Status.SetLastHandledReconcileAt(token)
+}

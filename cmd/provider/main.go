@@ -6,9 +6,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	stdlog "log"
 	"os"
 	"time"
 
+	"go.uber.org/zap/zapcore"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -73,16 +75,17 @@ func run(ctx context.Context, f *flags) error {
 	return errors.Wrap(mgr.Start(ctx), "cannot run the controller manager")
 }
 
-// logger for us; klog, which client-go uses, and controller-runtime speak only at debug level.
+// logger for us. Libraries tell errors only, panics among them, unless at debug level.
 func logger(debug bool) logging.Logger {
 	zl := zap.New(zap.UseDevMode(debug), zap.WriteTo(os.Stderr))
-	if debug {
-		ctrl.SetLogger(zl)
-		klog.SetLogger(zl)
-	} else {
-		ctrl.SetLogger(zap.New(zap.WriteTo(io.Discard)))
-		klog.SetLogger(zl.V(1))
+	libraries := zl
+	if !debug {
+		libraries = zap.New(zap.WriteTo(os.Stderr), zap.Level(zapcore.ErrorLevel))
 	}
+	ctrl.SetLogger(libraries)
+	klog.SetLogger(libraries)
+	// Helm warns here, and shows values, which may be secret.
+	stdlog.SetOutput(io.Discard)
 	return logging.NewLogrLogger(zl.WithName("provider-kyma"))
 }
 

@@ -86,7 +86,7 @@ func (c *connector) disconnect(ctx context.Context, mr *v1alpha1.Manifest) (mana
 	if neverInstalled(mr) {
 		return nothing{}, nil
 	}
-	mr.Status.AtProvider.State, mr.Status.AtProvider.Message = v1alpha1.StateDeleting, cut(err.Error())
+	reportDeletion(mr, err)
 	return nil, err
 }
 
@@ -115,6 +115,10 @@ func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*extern
 	cfg, err := config.Load(ctx, c.client, mr)
 	if err != nil {
 		return nil, err
+	}
+	if v := cfg.Spec.Verification; v != nil && v.Mode == v1alpha1.VerificationEnforce {
+		return nil, errors.Errorf("%s %s: spec.verification.mode is Enforce, and this version of the provider cannot verify signatures: "+
+			"nothing is installed", cfg.Kind, cfg.Name)
 	}
 	cluster, err := c.clusters.Get(ctx, client.ObjectKeyFromObject(mr).String(), cfg)
 	if err != nil {

@@ -44,12 +44,13 @@ type external struct {
 // Observe the set. It writes nothing to the target cluster.
 func (e *external) Observe(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalObservation, error) {
 	o, err := e.engine.Observe(ctx, e.cluster, e.set)
+	if meta.WasDeleted(mr) {
+		reportDeletion(mr, err)
+		return managed.ExternalObservation{ResourceExists: o.Exists, ResourceUpToDate: true}, err
+	}
 	if err != nil {
 		reportError(mr, err)
 		return managed.ExternalObservation{}, err
-	}
-	if meta.WasDeleted(mr) {
-		return managed.ExternalObservation{ResourceExists: o.Exists, ResourceUpToDate: true}, nil
 	}
 	report(mr, o)
 	return managed.ExternalObservation{ResourceExists: o.Exists, ResourceUpToDate: o.UpToDate, Diff: diff(o)}, nil
@@ -92,7 +93,7 @@ func (e *external) Update(ctx context.Context, mr *v1alpha1.Manifest) (managed.E
 func (e *external) Delete(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalDelete, error) {
 	r, err := e.engine.Remove(ctx, e.cluster, e.set)
 	if err != nil {
-		mr.Status.AtProvider.State, mr.Status.AtProvider.Message = v1alpha1.StateDeleting, cut(err.Error())
+		reportDeletion(mr, err)
 		return managed.ExternalDelete{}, err
 	}
 	if r.Gone {

@@ -92,7 +92,7 @@ func TestObserve(t *testing.T) {
 			reason: "What is being deleted is never brought up to date again.",
 			mr:     named("n", "m", deleted),
 			o:      engine.Observation{Exists: true, State: engine.Processing},
-			want:   want{o: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}},
+			want:   want{o: managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, state: v1alpha1.StateDeleting},
 		},
 		"Unreachable": {
 			reason: "What cannot be seen is an error, in the state too.",

@@ -120,12 +120,12 @@ func (s *content) installOf(in *v1alpha1.Install) (engine.Install, error) {
 			return s.puller.ChartByDigest(ctx, regs, src.Repo+"/"+src.Name, src.Ref)
 		})
 	case v1alpha1.SourceTypeHelmChart:
-		pull := s.puller.RepoChart
-		if strings.HasPrefix(src.URL, "oci://") {
-			pull = s.puller.Chart
-		}
 		out.Digest = strings.Join([]string{"helm-chart", src.URL, src.ChartName, src.Version}, " ")
 		out.Fetch = s.fetch(func(ctx context.Context, regs oci.Registries) ([]byte, error) {
+			pull := s.puller.RepoChart
+			if strings.HasPrefix(src.URL, "oci://") {
+				pull = s.puller.Chart
+			}
 			a, err := pull(ctx, regs, src.URL, src.ChartName, src.Version)
 			return a.Data, err
 		})

@@ -51,6 +51,19 @@ func reportError(mr *v1alpha1.Manifest, err error) {
 	mr.SetConditions(xpv2.Unavailable().WithMessage(at.Message))
 }
 
+// reportDeletion says in the status that the set is on its way out, and what is in the way. The message of a removal
+// that waits is kept, as it is the answer to the same question.
+func reportDeletion(mr *v1alpha1.Manifest, err error) {
+	at := &mr.Status.AtProvider
+	if err != nil {
+		at.State, at.Message = v1alpha1.StateDeleting, cut(err.Error())
+		return
+	}
+	if at.State != v1alpha1.StateDeleting && at.State != v1alpha1.StateWarning {
+		at.State, at.Message = v1alpha1.StateDeleting, ""
+	}
+}
+
 func count(n int) int32 {
 	return int32(min(n, math.MaxInt32)) //nolint:gosec // Bounded right here.
 }
