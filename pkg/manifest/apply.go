@@ -123,11 +123,11 @@ func (st *step) planAll(ctx context.Context) {
 	}
 }
 
-// unfinished says whether an object of a part drifted or is on its way out.
+// unfinished says whether an object of a part drifted, or was never applied. Those on their way out need no plan.
 func (st *step) unfinished(partName string) bool {
 	for i := range st.inv.Objects {
 		en := &st.inv.Objects[i]
-		if en.Part == partName && (st.drift[en.key()] || en.UID == "" || en.Pruned) {
+		if en.Part == partName && !en.Pruned && (st.drift[en.key()] || en.UID == "") {
 			return true
 		}
 	}

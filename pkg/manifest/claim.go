@@ -34,9 +34,11 @@ func (w *work) claim(o *object, en *entry, m *metav1.PartialObjectMetadata) erro
 }
 
 // follow the last revision of the release of an install: ours, or with adoption that of somebody else. A release of the
-// same name that is not of this set is refused.
+// same name that is not of this set is refused. The first time it is not looked for: there hardly ever is one, its
+// objects would be in the way, and so would its record, in which case the next step finds it here.
 func (w *work) follow(ctx context.Context, pl *planned) error {
 	in, rec := pl.install, &pl.rec
+	pl.first = rec.Namespace == "" && !w.s.Adopt
 	switch {
 	case pl.repair:
 		pl.before = max(rec.Revision-1, 0)
@@ -49,6 +51,15 @@ func (w *work) follow(ctx context.Context, pl *planned) error {
 		rec.Former = rec.Namespace
 	}
 	rec.Namespace, rec.Revision = in.Namespace, 0
+	if pl.first {
+		return nil
+	}
+	return w.lookForRelease(ctx, pl)
+}
+
+// lookForRelease of the name of an install.
+func (w *work) lookForRelease(ctx context.Context, pl *planned) error {
+	in := pl.install
 	l, err := w.list(ctx, secretKind, in.Namespace, "owner=helm,name="+in.Name, 0)
 	if err != nil {
 		return errors.Wrapf(err, "cannot look for a Helm release %s in namespace %s", in.Name, in.Namespace)

@@ -6,9 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
 	"k8s.io/utils/lru"
-
-	"github.com/crossplane-contrib/provider-kyma/internal/render"
 )
 
 // Defaults of an Engine.
@@ -28,7 +27,8 @@ type Engine struct {
 	concurrency int
 	history     int
 	now         func() time.Time
-	charts      *lru.Cache // Scope and digest of a layer to *render.Chart.
+	charts      *lru.Cache // Digest of a content to *render.Chart.
+	loading     singleflight.Group
 	rules       *rules
 
 	mu   sync.Mutex
@@ -155,12 +155,4 @@ func (w *work) labels() map[string]string {
 	l[LabelPartOf] = w.id
 	l[LabelManagedBy] = ManagedBy
 	return l
-}
-
-// chart of an install, from the cache or fetched and loaded.
-func (e *Engine) cachedChart(key string) *render.Chart {
-	if c, ok := e.charts.Get(key); ok {
-		return c.(*render.Chart) //nolint:forcetypeassert // Only charts are put in.
-	}
-	return nil
 }

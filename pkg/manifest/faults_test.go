@@ -55,7 +55,7 @@ func TestFaults(t *testing.T) {
 		"Foreign": {
 			reason: "A foreign object in the way is not touched.",
 			setup: func(b *bench) {
-				b.s.put(manifestOf(b.t, strings.ReplaceAll(configMap("bad"), "{name: bad}", "{name: bad, namespace: apps}")).Object)
+				b.s.put(manifestOf(b.t, strings.ReplaceAll(configMap("bad"), `{name: "bad"}`, "{name: bad, namespace: apps}")).Object)
 			},
 			want: "bad: ConfigMap apps/bad: exists and does not belong to this module; remove it, or set adopt to take it over",
 		},
@@ -123,7 +123,7 @@ func TestNoPruneWhileAnInstallCannotBePlanned(t *testing.T) {
 	b.settle(setOf(install("a", configMap("x"), configMap("y")), install("b", configMap("z"))))
 	broken := install("b", configMap("y"), configMap("z"))
 	fetch := broken.Fetch
-	broken.Fetch = func(context.Context) ([]File, error) { return nil, errors.New("registry is down") }
+	broken.Fetch = func(context.Context) (Content, error) { return Content{}, errors.New("registry is down") }
 	s := setOf(install("a", configMap("x")), broken)
 	uid := b.s.uidOf(key("ConfigMap", "apps", "y"))
 	_, err := b.Apply(t.Context(), b.c, s)

@@ -33,7 +33,7 @@ spec:
 )
 
 func configMap(name string) string {
-	return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\ndata: {k: v}\n", name)
+	return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %q}\ndata: {k: v}\n", name)
 }
 
 func namespaceOf(name string) string {
@@ -53,7 +53,8 @@ func layerOf(files []File) Layer {
 	for _, f := range files {
 		fmt.Fprintf(&digest, "%s %x\n", f.Name, f.Data)
 	}
-	return Layer{Digest: digest.String(), Fetch: func(context.Context) ([]File, error) { return files, nil }}
+	content := Content{Digest: digest.String(), Files: func() ([]File, error) { return files, nil }}
+	return Layer{Digest: digest.String(), Fetch: func(context.Context) (Content, error) { return content, nil }}
 }
 
 // install of a chart with templates, in namespace apps.

@@ -28,6 +28,8 @@ type planned struct {
 	// chart and rendered are set for installs.
 	chart    *render.Chart
 	rendered *render.Rendered
+	// first says that the install was never applied before, and that no release of its name was looked for.
+	first bool
 }
 
 // plan renders a part.
@@ -64,7 +66,11 @@ func (w *work) plan(ctx context.Context, p *part, rec partRecord) (*planned, err
 
 // definitions are the custom resource definitions of a layer.
 func definitions(ctx context.Context, l *Layer) ([]*unstructured.Unstructured, error) {
-	files, err := l.Fetch(ctx)
+	content, err := l.Fetch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	files, err := content.Files()
 	if err != nil {
 		return nil, err
 	}
@@ -90,20 +96,31 @@ func definitions(ctx context.Context, l *Layer) ([]*unstructured.Unstructured, e
 	return out, nil
 }
 
-// loadChart of an install, from the cache or fetched.
+// loadChart of an install. Fetching comes first, as it says whether the set may have the chart; unpacking and parsing is
+// done once for all sets.
 func (w *work) loadChart(ctx context.Context, in *Install) (*render.Chart, error) {
-	key := in.Digest
-	if in.Scope != nil {
-		scope, err := in.Scope(ctx)
-		if err != nil {
-			return nil, err
+	content, err := in.Fetch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if c, ok := w.e.charts.Get(content.Digest); ok {
+		return c.(*render.Chart), nil //nolint:forcetypeassert // Only charts are put in.
+	}
+	c, err, _ := w.e.loading.Do(content.Digest, func() (any, error) {
+		c, err := load(content)
+		if err == nil {
+			w.e.charts.Add(content.Digest, c)
 		}
-		key = scope + " " + key
+		return c, err
+	})
+	if err != nil {
+		return nil, err
 	}
-	if c := w.e.cachedChart(key); c != nil {
-		return c, nil
-	}
-	files, err := in.Fetch(ctx)
+	return c.(*render.Chart), nil //nolint:forcetypeassert // See above.
+}
+
+func load(content Content) (*render.Chart, error) {
+	files, err := content.Files()
 	if err != nil {
 		return nil, err
 	}
@@ -111,12 +128,7 @@ func (w *work) loadChart(ctx context.Context, in *Install) (*render.Chart, error
 	for i, f := range files {
 		rf[i] = render.File(f)
 	}
-	c, err := render.Load(rf, render.WithDigest(in.Digest))
-	if err != nil {
-		return nil, err
-	}
-	w.e.charts.Add(key, c)
-	return c, nil
+	return render.Load(rf, render.WithDigest(content.Digest))
 }
 
 func (w *work) planInstall(ctx context.Context, out *planned) ([]*unstructured.Unstructured, error) {

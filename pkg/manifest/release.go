@@ -57,7 +57,14 @@ func (st *step) recordRelease(ctx context.Context, pl *planned, rec *partRecord)
 	if err != nil {
 		return err
 	}
-	if err := st.createSecret(ctx, s); err != nil {
+	err = st.createSecret(ctx, s, !pl.first)
+	if pl.first && kerrors.IsAlreadyExists(err) {
+		if err := st.lookForRelease(ctx, pl); err != nil {
+			return err
+		}
+		return errors.Errorf("release %s has a record already; it is followed in the next step", in.Name)
+	}
+	if err != nil {
 		return errors.Wrapf(err, "cannot record revision %d of release %s", o.Revision, in.Name)
 	}
 	if superseded != nil && superseded.Status == statusDeployed {
@@ -109,8 +116,8 @@ func (w *work) release(ctx context.Context, name, namespace string, revision int
 	return info, nil
 }
 
-// createSecret, or replace the one that is there.
-func (w *work) createSecret(ctx context.Context, s *corev1.Secret) error {
+// createSecret, or replace the one that is there where that is allowed.
+func (w *work) createSecret(ctx context.Context, s *corev1.Secret, replace bool) error {
 	err := w.sendSecret(ctx, http.MethodPost, s)
 	if namespaceMissing(err, s.Namespace) {
 		if err := w.createNamespace(ctx, s.Namespace); err != nil {
@@ -118,7 +125,7 @@ func (w *work) createSecret(ctx context.Context, s *corev1.Secret) error {
 		}
 		err = w.sendSecret(ctx, http.MethodPost, s)
 	}
-	if kerrors.IsAlreadyExists(err) {
+	if replace && kerrors.IsAlreadyExists(err) {
 		err = w.sendSecret(ctx, http.MethodPut, s)
 	}
 	return explain(err)

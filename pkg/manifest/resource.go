@@ -3,9 +3,8 @@
 package manifest
 
 import (
-	"encoding/json"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
@@ -42,6 +41,7 @@ func withoutForeign(o *object, managed []metav1.ManagedFieldsEntry) (*object, er
 			s = theirs.WithPrefix(fieldpath.PathElement{FieldName: &part.name})
 		}
 		var v any
+		// This one keeps whole numbers whole.
 		if err := json.Unmarshal(*part.json, &v); err != nil {
 			return nil, errors.Wrap(err, "cannot read")
 		}

@@ -51,12 +51,18 @@ type Layer struct {
 	// fetched.
 	Digest string
 
-	// Fetch the files of the content.
-	Fetch func(ctx context.Context) ([]File, error)
+	// Fetch the content. It must fail for whoever may not have it: what it returns for one set is shared with all sets
+	// that fetch the same.
+	Fetch func(ctx context.Context) (Content, error)
+}
 
-	// Scope is who may share what was fetched: only content of one scope is given to another set from memory, so that
-	// nobody gets what his own credentials would not give him. Nil shares with all.
-	Scope func(ctx context.Context) (string, error)
+// Content that was fetched.
+type Content struct {
+	// Digest of the content itself. Equal digests mean equal files.
+	Digest string
+
+	// Files unpacks the content. It is not called where the content is known by its digest.
+	Files func() ([]File, error)
 }
 
 // A File of a Layer.

@@ -37,6 +37,9 @@ type Summary struct {
 	// Status of the object, and for a status other than Current why.
 	Status  Status
 	Message string
+	// Content is a hash of all but the metadata of a custom resource: rules, and the state of a module, may be any field
+	// of it. It is empty for kinds that are built in.
+	Content string
 }
 
 // Same says whether two summaries differ in nothing but the resource version.
@@ -85,7 +88,31 @@ func HasStatus(gk schema.GroupKind) bool {
 func Summarize(u *unstructured.Unstructured) Summary {
 	s := summarize(u, u.GetManagedFields())
 	s.Status, s.Message = statusOf(u)
+	if custom(u.GroupVersionKind().Group) {
+		s.Content = content(u)
+	}
 	return s
+}
+
+// custom says whether the kinds of a group are custom resources. Those of Kubernetes are in groups without a dot, or
+// below k8s.io.
+func custom(group string) bool {
+	return strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io")
+}
+
+func content(u *unstructured.Unstructured) string {
+	rest := make(map[string]any, len(u.Object))
+	for k, v := range u.Object {
+		if k != "metadata" {
+			rest[k] = v
+		}
+	}
+	b, err := json.Marshal(rest)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:8])
 }
 
 // SummarizeMetadata of an object whose kind has no status.

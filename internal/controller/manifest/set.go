@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -106,7 +105,6 @@ func (s *content) setOf(mr *v1alpha1.Manifest) (*engine.Set, error) {
 
 func (s *content) installOf(in *v1alpha1.Install) (engine.Install, error) {
 	out := engine.Install{Name: in.Name, Namespace: in.Namespace}
-	out.Scope = s.scope
 	if in.Values != nil {
 		if err := json.Unmarshal(in.Values.Raw, &out.Values); err != nil {
 			return out, errors.Wrap(err, "values must be an object")
@@ -116,23 +114,22 @@ func (s *content) installOf(in *v1alpha1.Install) (engine.Install, error) {
 	switch src.Type {
 	case v1alpha1.SourceTypeOCIRef:
 		out.Digest = "oci-ref " + src.Ref
-		out.Fetch = s.fetch(func(ctx context.Context, regs oci.Registries) ([]byte, error) {
-			return s.puller.ChartByDigest(ctx, regs, src.Repo+"/"+src.Name, src.Ref)
+		out.Fetch = s.fetch(func(ctx context.Context, regs oci.Registries) (oci.Artifact, error) {
+			b, err := s.puller.ChartByDigest(ctx, regs, src.Repo+"/"+src.Name, src.Ref)
+			return oci.Artifact{Data: b, Digest: src.Ref}, err
 		})
 	case v1alpha1.SourceTypeHelmChart:
 		out.Digest = strings.Join([]string{"helm-chart", src.URL, src.ChartName, src.Version}, " ")
-		out.Fetch = s.fetch(func(ctx context.Context, regs oci.Registries) ([]byte, error) {
-			pull := s.puller.RepoChart
+		out.Fetch = s.fetch(func(ctx context.Context, regs oci.Registries) (oci.Artifact, error) {
 			if strings.HasPrefix(src.URL, "oci://") {
-				pull = s.puller.Chart
+				return s.puller.Chart(ctx, regs, src.URL, src.ChartName, src.Version)
 			}
-			a, err := pull(ctx, regs, src.URL, src.ChartName, src.Version)
-			return a.Data, err
+			return s.puller.RepoChart(ctx, regs, src.URL, src.ChartName, src.Version)
 		})
 	case v1alpha1.SourceTypeKustomize, v1alpha1.SourceTypeRaw:
 		out.Digest = "unsupported " + string(src.Type)
-		out.Fetch = func(context.Context) ([]engine.File, error) {
-			return nil, errors.Errorf("source type %s is not supported by this version of the provider; use oci-ref or helm-chart", src.Type)
+		out.Fetch = func(context.Context) (engine.Content, error) {
+			return engine.Content{}, errors.Errorf("source type %s is not supported by this version of the provider; use oci-ref or helm-chart", src.Type)
 		}
 	default:
 		return out, errors.Errorf("source type %q is unknown", src.Type)
@@ -141,35 +138,21 @@ func (s *content) installOf(in *v1alpha1.Install) (engine.Install, error) {
 }
 
 // A pullFunc pulls an archive.
-type pullFunc func(ctx context.Context, regs oci.Registries) ([]byte, error)
+type pullFunc func(ctx context.Context, regs oci.Registries) (oci.Artifact, error)
 
-// fetch an archive and read the files of it.
-func (s *content) fetch(pull pullFunc) func(ctx context.Context) ([]engine.File, error) {
-	return func(ctx context.Context) ([]engine.File, error) {
+// fetch an archive, whose files are read when they are asked for.
+func (s *content) fetch(pull pullFunc) func(ctx context.Context) (engine.Content, error) {
+	return func(ctx context.Context) (engine.Content, error) {
 		regs, err := s.regs(ctx)
 		if err != nil {
-			return nil, err
+			return engine.Content{}, err
 		}
-		b, err := pull(ctx, regs)
+		a, err := pull(ctx, regs)
 		if err != nil {
-			return nil, err
+			return engine.Content{}, err
 		}
-		return s.unpack(b)
+		return engine.Content{Digest: a.Digest, Files: func() ([]engine.File, error) { return s.unpack(a.Data) }}, nil
 	}
-}
-
-// scope of what is fetched: those who reach the same registries with the same credentials.
-func (s *content) scope(ctx context.Context) (string, error) {
-	regs, err := s.regs(ctx)
-	if err != nil {
-		return "", err
-	}
-	h := sha256.New()
-	for i := range regs {
-		r := &regs[i]
-		fmt.Fprintf(h, "%q %q %q %q %q %t\n", r.Host, r.DockerConfig, r.Username, r.Password, r.CABundle, r.PlainHTTP)
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 func (s *content) unpack(b []byte) ([]engine.File, error) {
@@ -188,8 +171,9 @@ func (s *content) definitions(l *v1alpha1.LayerSource) *engine.Layer {
 	src := *l
 	return &engine.Layer{
 		Digest: "crds " + src.Ref,
-		Fetch: s.fetch(func(ctx context.Context, regs oci.Registries) ([]byte, error) {
-			return s.puller.Blob(ctx, regs, src.Repo+"/"+src.Name, src.Ref)
+		Fetch: s.fetch(func(ctx context.Context, regs oci.Registries) (oci.Artifact, error) {
+			b, err := s.puller.Blob(ctx, regs, src.Repo+"/"+src.Name, src.Ref)
+			return oci.Artifact{Data: b, Digest: src.Ref}, err
 		}),
 	}
 }

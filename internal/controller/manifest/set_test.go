@@ -201,31 +201,6 @@ func TestUnsupportedSources(t *testing.T) {
 	}
 }
 
-func TestScope(t *testing.T) {
-	scope := func(regs oci.Registries) string {
-		c := &content{regs: func(context.Context) (oci.Registries, error) { return regs, nil }}
-		s, err := c.scope(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
-	a := oci.Registries{{Host: "h", Username: "u", Password: "p"}}
-	if scope(a) != scope(oci.Registries{{Host: "h", Username: "u", Password: "p"}}) {
-		t.Error("equal credentials must share what was pulled")
-	}
-	for name, b := range map[string]oci.Registries{
-		"Password":     {{Host: "h", Username: "u", Password: "q"}},
-		"CABundle":     {{Host: "h", Username: "u", Password: "p", CABundle: []byte("x")}},
-		"DockerConfig": {{Host: "h", DockerConfig: []byte("x")}},
-		"None":         nil,
-	} {
-		if scope(a) == scope(b) {
-			t.Errorf("%s: other credentials must not share what was pulled", name)
-		}
-	}
-}
-
 func TestRulesOf(t *testing.T) {
 	got, err := rulesOf([]v1alpha1.ReadinessRule{
 		{CEL: "true"},

@@ -11,8 +11,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// builtin are the kinds that all supported versions of Kubernetes serve, 1.25 and later. What came later, or may be
-// switched off, is not here: for those the cluster has to be asked.
+// builtin are the kinds that Kubernetes has served in these versions since 1.25. What came later, or may be switched
+// off, is not here: for those the cluster has to be asked.
 var builtin = []struct { //nolint:gochecknoglobals // A constant table.
 	gv         schema.GroupVersion
 	namespaced string

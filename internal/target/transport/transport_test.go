@@ -347,7 +347,9 @@ func TestTokenErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, rc := newTLS(t, func(http.ResponseWriter, *http.Request) { t.Error("sent without a token") })
 			rc.BearerToken = ""
-			rc.Wrap(func(rt http.RoundTripper) http.RoundTripper { return &oauth2.Transport{Source: failing{tc.err}, Base: rt} })
+			rc.Wrap(func(rt http.RoundTripper) http.RoundTripper {
+				return &oauth2.Transport{Source: failing{tc.err}, Base: rt}
+			})
 			tr := newTransport(t, rc, Options{})
 			_, _, err := get(t.Context(), tr, rc.Host)
 			got := &UnreachableError{}

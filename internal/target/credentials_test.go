@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package target
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+const canary = "s3cr3t-canary"
+
+// secrets of the control plane, by namespace/name.
+type secrets map[string]map[string][]byte
+
+func (s secrets) Get(_ context.Context, namespace, name string) (map[string][]byte, error) {
+	if namespace == "forbidden" {
+		return nil, apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, name, errors.New("no"))
+	}
+	data, ok := s[namespace+"/"+name]
+	if !ok {
+		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, name)
+	}
+	return data, nil
+}
+
+func fromSecret(namespace, name, key string) v1alpha1.Credentials {
+	return v1alpha1.Credentials{
+		Source: v1alpha1.CredentialsSourceSecret,
+		CredentialSelectors: v1alpha1.CredentialSelectors{
+			SecretRef: &v1alpha1.SecretKeySelector{Namespace: namespace, Name: name, Key: key},
+		},
+	}
+}
+
+func fromSource(s v1alpha1.CredentialsSource) v1alpha1.Credentials {
+	return v1alpha1.Credentials{Source: s}
+}
+
+func fromEnv(name string) v1alpha1.Credentials {
+	return v1alpha1.Credentials{
+		Source:              v1alpha1.CredentialsSourceEnvironment,
+		CredentialSelectors: v1alpha1.CredentialSelectors{Env: &xpv2.EnvSelector{Name: name}},
+	}
+}
+
+func fromFile(path string) v1alpha1.Credentials {
+	return v1alpha1.Credentials{
+		Source:              v1alpha1.CredentialsSourceFilesystem,
+		CredentialSelectors: v1alpha1.CredentialSelectors{Fs: &xpv2.FsSelector{Path: path}},
+	}
+}
+
+func withIdentity(c v1alpha1.Credentials, kind v1alpha1.IdentityType, id v1alpha1.Credentials) v1alpha1.ProviderConfigSpec {
+	return v1alpha1.ProviderConfigSpec{Credentials: c, Identity: &v1alpha1.Identity{Type: kind, Credentials: id}}
+}
+
+func TestResolve(t *testing.T) {
+	dir := t.TempDir()
+	file, large := filepath.Join(dir, "kubeconfig"), filepath.Join(dir, "large")
+	for path, data := range map[string][]byte{file: []byte("from file"), large: make([]byte, 2<<20)} {
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store := secrets{
+		"team-a/cluster": {"config": []byte(canary), "empty": nil},
+		"team-a/ids": {
+			"sa":        []byte(`{"type":"service_account"}`),
+			"federated": []byte(`{"type":"external_account","credential_source":{"file":"/var/run/secrets/token"}}`),
+			"sp":        []byte(`{"clientId":"x","clientSecret":"` + canary + `"}`),
+			"spcert":    []byte(`{"clientId":"x","clientCertificate":"/etc/passwd"}`),
+			"wi":        []byte(`{"clientId":"x","federatedTokenFile":"/var/run/secrets/token"}`),
+			"text":      []byte(canary),
+		},
+	}
+	ok := fromSecret("team-a", "cluster", "config")
+	spec := func(c v1alpha1.Credentials) v1alpha1.ProviderConfigSpec {
+		return v1alpha1.ProviderConfigSpec{Credentials: c}
+	}
+	id := func(kind v1alpha1.IdentityType, key string) v1alpha1.ProviderConfigSpec {
+		return withIdentity(ok, kind, fromSecret("team-a", "ids", key))
+	}
+	const (
+		google  = v1alpha1.IdentityTypeGoogleApplicationCredentials
+		azure   = v1alpha1.IdentityTypeAzureServicePrincipalCredentials
+		azurewi = v1alpha1.IdentityTypeAzureWorkloadIdentityCredentials
+		aws     = v1alpha1.IdentityTypeAWSWebIdentityCredentials
+		upbound = v1alpha1.IdentityTypeUpboundTokens
+		tenant  = "team-a"
+	)
+	injected := fromSource(v1alpha1.CredentialsSourceInjectedIdentity)
+
+	cases := map[string]struct {
+		reason    string
+		namespace string
+		spec      v1alpha1.ProviderConfigSpec
+		policy    Policy
+		want      string // In the error; empty for none.
+	}{
+		"Secret":             {reason: "A ClusterProviderConfig names the namespace.", spec: spec(ok)},
+		"TenantSecret":       {reason: "A ProviderConfig may leave its own namespace out.", namespace: tenant, spec: spec(fromSecret("", "cluster", "config"))},
+		"TenantSecretNamed":  {reason: "Or name it.", namespace: tenant, spec: spec(ok)},
+		"OtherNamespace":     {reason: "Tenants must not read what others keep.", namespace: "team-b", spec: spec(ok), want: `spec.credentials: secretRef.namespace is "team-a", but a ProviderConfig reads secrets of its own namespace "team-b" only`},
+		"OtherNamespaceEven": {reason: "Not even with the flag, which is about the provider's own.", namespace: "team-b", spec: spec(ok), policy: Policy{AllowTenantIdentity: true}, want: "own namespace"},
+		"OtherNamespaceID":   {reason: "The same for the identity.", namespace: "team-b", spec: withIdentity(fromSecret("", "x", "y"), google, fromSecret("team-a", "ids", "sa")), want: `spec.identity: secretRef.namespace is "team-a"`},
+		"NoNamespace":        {reason: "A ClusterProviderConfig has none of its own.", spec: spec(fromSecret("", "cluster", "config")), want: "spec.credentials: secretRef.namespace is required in a ClusterProviderConfig"},
+		"NoSecret":           {reason: "Name and namespace are named.", spec: spec(fromSecret("team-a", "gone", "config")), want: `spec.credentials: there is no secret "gone" in namespace "team-a"`},
+		"NoKey":              {reason: "So is the key.", spec: spec(fromSecret("team-a", "cluster", "kubeconfig")), want: `spec.credentials: secret "cluster" in namespace "team-a" has no key "kubeconfig"`},
+		"EmptyKey":           {reason: "An empty value is no kubeconfig.", spec: spec(fromSecret("team-a", "cluster", "empty")), want: `key "empty" of secret "cluster" in namespace "team-a" is empty`},
+		"ForbiddenSecret":    {reason: "The provider may lack rights.", spec: spec(fromSecret("forbidden", "s", "k")), want: `cannot read secret "s" in namespace "forbidden": secrets "s" is forbidden`},
+		"NoRef":              {reason: "The CRD refuses it; a client of the library may not.", spec: spec(fromSource(v1alpha1.CredentialsSourceSecret)), want: "source Secret needs secretRef"},
+		"None":               {reason: "No cluster is named.", spec: spec(fromSource(v1alpha1.CredentialsSourceNone)), want: "source None names no cluster"},
+		"Unknown":            {reason: "The CRD refuses it, too.", spec: spec(fromSource("Vault")), want: `source "Vault" is unknown`},
+		"Injected":           {reason: "An administrator may use the provider's identity.", spec: spec(injected)},
+		"Environment":        {reason: "And its environment.", spec: spec(fromEnv("KUBECONFIG_DATA"))},
+		"EnvironmentEmpty":   {reason: "The variable is named.", spec: spec(fromEnv("UNSET")), want: `environment variable "UNSET" of the provider is empty`},
+		"File":               {reason: "And its files.", spec: spec(fromFile(file))},
+		"FileMissing":        {reason: "The path is named.", spec: spec(fromFile(file + "x")), want: "no such file"},
+		"FileLarge":          {reason: "A path may be that of a device.", spec: spec(fromFile(large)), want: "has more than 1048576 bytes"},
+		"TenantInjected":     {reason: "Tenants may not.", namespace: tenant, spec: spec(injected), want: `spec.credentials: source InjectedIdentity would lend the rights of the provider to namespace "team-a"`},
+		"TenantEnvironment":  {reason: "Tenants may not.", namespace: tenant, spec: spec(fromEnv("KUBECONFIG_DATA")), want: "source Environment would lend"},
+		"TenantFile":         {reason: "Tenants may not.", namespace: tenant, spec: spec(fromFile(file)), want: "source Filesystem would lend"},
+		"TenantAllowed":      {reason: "Unless a flag allows it.", namespace: tenant, spec: spec(injected), policy: Policy{AllowTenantIdentity: true}},
+		"TenantInjectedID":   {reason: "The same for identities.", namespace: tenant, spec: withIdentity(ok, aws, injected), want: "spec.identity: source InjectedIdentity would lend"},
+		"TenantFileID":       {reason: "The same for identities.", namespace: tenant, spec: withIdentity(ok, google, fromFile(file)), want: "spec.identity: source Filesystem would lend"},
+
+		"Google":            {reason: "A key in a secret is the tenant's own.", namespace: tenant, spec: id(google, "sa")},
+		"GoogleInjected":    {reason: "An administrator may use the provider's.", spec: withIdentity(ok, google, injected)},
+		"GoogleToken":       {reason: "An access token is no JSON.", namespace: tenant, spec: id(google, "text")},
+		"GoogleFederated":   {reason: "It would send the provider's token anywhere.", spec: id(google, "federated"), want: "spec.identity: only Google credentials of type service_account and authorized_user"},
+		"GoogleAllowed":     {reason: "Unless a flag allows it.", spec: id(google, "federated"), policy: Policy{AllowFiles: true}},
+		"Azure":             {reason: "A secret of a service principal is the tenant's own.", namespace: tenant, spec: id(azure, "sp")},
+		"AzureNoJSON":       {reason: "The value is not shown.", spec: id(azure, "text"), want: "spec.identity: the credentials are not a JSON object"},
+		"AzureCert":         {reason: "The certificate is a file of the provider.", spec: id(azure, "spcert"), want: "spec.identity: clientCertificate is refused"},
+		"AzureInjected":     {reason: "As in provider-kubernetes.", spec: withIdentity(ok, azure, injected), want: "does not know source InjectedIdentity"},
+		"AzureWorkload":     {reason: "The token is a file of the provider.", spec: id(azurewi, "wi"), want: "spec.identity: federatedTokenFile is refused"},
+		"AzureWorkloadFlag": {reason: "Unless a flag allows it.", spec: id(azurewi, "wi"), policy: Policy{AllowFiles: true}},
+		"AzureWorkloadOf":   {reason: "A tenant needs both flags.", namespace: tenant, spec: id(azurewi, "wi"), policy: Policy{AllowFiles: true}, want: "would lend the identity of the provider"},
+		"AWS":               {reason: "The provider's role.", spec: withIdentity(ok, aws, injected)},
+		"AWSSecret":         {reason: "As in provider-kubernetes.", spec: id(aws, "text"), want: "knows source InjectedIdentity only"},
+		"Upbound":           {reason: "A token is the tenant's own.", namespace: tenant, spec: id(upbound, "text")},
+		"UpboundInjected":   {reason: "As in provider-kubernetes.", spec: withIdentity(ok, upbound, injected), want: "does not know source InjectedIdentity"},
+		"UnknownIdentity":   {reason: "The CRD refuses it; a client of the library may not.", spec: id("Other", "text"), want: `type "Other" is unknown`},
+		"NoneIdentity":      {reason: "It would be none.", spec: withIdentity(ok, google, fromSource(v1alpha1.CredentialsSourceNone)), want: "spec.identity: source None holds no credentials"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := NewResolver(store, tc.policy)
+			r.getenv = func(n string) string { return map[string]string{"KUBECONFIG_DATA": "from env"}[n] }
+			c, err := r.Resolve(t.Context(), tc.namespace, tc.spec)
+			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%s\nResolve(...): want error %q, got %v", tc.reason, tc.want, err)
+			}
+			if err != nil && strings.Contains(err.Error(), canary) {
+				t.Errorf("%s\nResolve(...): the error shows a credential: %v", tc.reason, err)
+			}
+			if (err == nil) != (len(c.Digest) == 64) {
+				t.Errorf("%s\nResolve(...): digest %q", tc.reason, c.Digest)
+			}
+			if s := fmt.Sprintf("%v %+v %#v %s", c, c, c, c); strings.Contains(s, canary) {
+				t.Errorf("%s\ncredentials print themselves: %s", tc.reason, s)
+			}
+		})
+	}
+}
+
+func TestDigest(t *testing.T) {
+	different := map[string]Credentials{
+		"injected":         {injected: true},
+		"a":                {kubeconfig: []byte("a")},
+		"ab":               {kubeconfig: []byte("ab")},
+		"the word":         {kubeconfig: []byte("injected")},
+		"a, identity":      {kubeconfig: []byte("a"), identity: &identity{kind: "x", data: []byte("b")}},
+		"a, injected":      {kubeconfig: []byte("a"), identity: &identity{kind: "x", injected: true}},
+		"a, other type":    {kubeconfig: []byte("a"), identity: &identity{kind: "xb"}},
+		"a, split another": {kubeconfig: []byte("ax"), identity: &identity{kind: "", data: []byte("b")}},
+	}
+	seen := map[string]string{}
+	for name, c := range different {
+		d := digest(c)
+		if other, ok := seen[d]; ok {
+			t.Errorf("%s and %s have one digest", name, other)
+		}
+		if d != digest(c) {
+			t.Errorf("%s has two digests", name)
+		}
+		seen[d] = name
+	}
+}

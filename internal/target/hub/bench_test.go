@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hub
+
+import (
+	"fmt"
+	"runtime"
+	"strconv"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+)
+
+func metadata(i, version int) *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Namespace:       fmt.Sprintf("namespace-%d", i%50),
+		Name:            fmt.Sprintf("release-%d-configuration", i),
+		UID:             types.UID(fmt.Sprintf("5ee7a2ab-6bd4-4d0a-8d3a-%012d", i)),
+		ResourceVersion: strconv.Itoa(version),
+		Labels: map[string]string{
+			manifest.LabelPartOf:    fmt.Sprintf("applyset-%043d-v1", i/5),
+			manifest.LabelManagedBy: manifest.ManagedBy,
+		},
+		ManagedFields: []metav1.ManagedFieldsEntry{{
+			Manager: manifest.FieldManager, Operation: metav1.ManagedFieldsOperationApply,
+			FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:labels":{"f:a":{},"f:b":{}}},"f:data":{"f:x":{},"f:y":{}}}`),
+		}},
+	}}
+}
+
+// BenchmarkEvent is what an event of an object that did not change costs.
+func BenchmarkEvent(b *testing.B) {
+	h := New(newFake(), mapping)
+	defer h.Close()
+	k := h.kind(secrets.GroupKind())
+	b.ReportAllocs()
+	m := metadata(1, 1)
+	for i := 0; b.Loop(); i++ {
+		m.ResourceVersion = strconv.Itoa(i)
+		if err := k.Update(m); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkMemory is what one watched object occupies.
+func BenchmarkMemory(b *testing.B) {
+	const n = 50_000
+	for b.Loop() {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		h := New(newFake(), mapping)
+		k := h.kind(secrets.GroupKind())
+		for i := range n {
+			if err := k.Add(metadata(i, i)); err != nil {
+				b.Fatal(err)
+			}
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/n, "B/object")
+		runtime.KeepAlive(h)
+		h.Close()
+	}
+}

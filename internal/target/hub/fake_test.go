@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hub
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+)
+
+// A fake API server that holds objects of one kind, in either form. It does not list by watching, like an old one.
+type fake struct {
+	mu       sync.Mutex
+	version  int
+	objects  map[string]*unstructured.Unstructured
+	watchers []*watch.RaceFreeFakeWatcher
+	err      error
+	requests []string
+}
+
+func newFake() *fake {
+	return &fake{version: 100, objects: map[string]*unstructured.Unstructured{}}
+}
+
+func (f *fake) request(verb string, r Resource, o metav1.ListOptions) error {
+	f.requests = append(f.requests, fmt.Sprintf("%s %s/%s metadata=%t %s", verb, r.Version, r.Resource, r.MetadataOnly, o.LabelSelector))
+	return f.err
+}
+
+func (f *fake) List(_ context.Context, r Resource, o metav1.ListOptions) (runtime.Object, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.request("list", r, o); err != nil {
+		return nil, err
+	}
+	l := &unstructured.UnstructuredList{}
+	l.SetResourceVersion(strconv.Itoa(f.version))
+	for _, n := range slices.Sorted(maps.Keys(f.objects)) {
+		l.Items = append(l.Items, *f.objects[n].DeepCopy())
+	}
+	return l, nil
+}
+
+func (f *fake) Watch(_ context.Context, r Resource, o metav1.ListOptions) (watch.Interface, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if o.SendInitialEvents != nil {
+		return nil, apierrors.NewInvalid(schema.GroupKind{Kind: "ListOptions"}, "", nil)
+	}
+	if err := f.request("watch", r, o); err != nil {
+		return nil, err
+	}
+	w := watch.NewRaceFreeFake()
+	f.watchers = append(f.watchers, w)
+	return w, nil
+}
+
+// fail all requests from now on, and end the watches; nil repairs it.
+func (f *fake) fail(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.err = err
+	for _, w := range f.watchers {
+		w.Stop()
+	}
+	f.watchers = nil
+}
+
+// asked returns the requests since it was called last.
+func (f *fake) asked() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r := f.requests
+	f.requests = nil
+	return r
+}
+
+// set an object, and return its summary.
+func (f *fake) set(name, set, uid string) manifest.Summary {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.version++
+	u := &unstructured.Unstructured{Object: map[string]any{}}
+	u.SetAPIVersion("v1")
+	u.SetKind("Secret")
+	u.SetNamespace("ns")
+	u.SetName(name)
+	u.SetUID(types.UID(uid))
+	u.SetResourceVersion(strconv.Itoa(f.version))
+	u.SetLabels(map[string]string{manifest.LabelPartOf: set, manifest.LabelManagedBy: manifest.ManagedBy})
+	event := watch.Modified
+	if f.objects[name] == nil {
+		event = watch.Added
+	}
+	f.objects[name] = u
+	for _, w := range f.watchers {
+		w.Action(event, u.DeepCopy())
+	}
+	return manifest.Summarize(u)
+}
+
+func (f *fake) remove(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.version++
+	u := f.objects[name].DeepCopy()
+	u.SetResourceVersion(strconv.Itoa(f.version))
+	delete(f.objects, name)
+	for _, w := range f.watchers {
+		w.Delete(u)
+	}
+}

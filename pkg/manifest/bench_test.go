@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"fmt"
+	"testing"
+)
+
+func twenty() *Set {
+	templates := append([]string{}, webTemplates...)
+	for i := range 15 {
+		templates = append(templates, configMap(fmt.Sprintf("c%d", i)))
+	}
+	return setOf(install("web", templates...))
+}
+
+// BenchmarkObserveAtRest looks at a set of 20 objects of which nothing changed.
+func BenchmarkObserveAtRest(b *testing.B) {
+	x := newBench(b)
+	s := twenty()
+	x.settle(s)
+	known := map[Key]Summary{}
+	inv := x.inventory(s)
+	for _, k := range append([]Key{key("Secret", DefaultNamespace, s.Name)}, keysOf(inv)...) {
+		known[k], _ = x.c.Get(k)
+	}
+	c := &still{fakeCluster: x.c, known: known}
+	b.ReportAllocs()
+	for b.Loop() {
+		if o, err := x.Observe(b.Context(), c, s); err != nil || o.Ready != 20 {
+			b.Fatal(o, err)
+		}
+	}
+}
+
+func keysOf(inv *inventory) []Key {
+	out := make([]Key, 0, len(inv.Objects))
+	for i := range inv.Objects {
+		out = append(out, inv.Objects[i].key())
+	}
+	return out
+}
+
+// A still cluster has a watch that costs next to nothing.
+type still struct {
+	*fakeCluster
+
+	known map[Key]Summary
+}
+
+func (s *still) Watch() Watch { return s }
+
+func (s *still) Get(k Key) (Summary, bool) {
+	sum, ok := s.known[k]
+	return sum, ok
+}
+
+// BenchmarkApplyInstall installs a chart of five objects into an empty cluster; the server is part of what is measured.
+func BenchmarkApplyInstall(b *testing.B) {
+	s := setOf(install("web", webTemplates...))
+	b.ReportAllocs()
+	x := newBench(b)
+	for i := 0; b.Loop(); i++ {
+		x.s = newFakeServer()
+		x.c = newFakeCluster(b, x.s)
+		x.c.config.Host = fmt.Sprintf("http://fake-%d", i)
+		x.apply(s)
+	}
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// stateOf all that a set has in a cluster, in a form that is the same for the same work done twice.
+func stateOfSet(t *testing.T, b *bench, s *Set) []string {
+	t.Helper()
+	out := b.s.keys()
+	inv := b.inventory(s)
+	if inv == nil {
+		return append(out, "no inventory")
+	}
+	for i := range inv.Objects {
+		en := &inv.Objects[i]
+		uid := "its own"
+		if got := string(b.s.uidOf(en.key())); got != en.UID {
+			uid = fmt.Sprintf("%s, and the object has %s", en.UID, got)
+		}
+		out = append(out, fmt.Sprintf("%s of %s, pruned %v, UID %s, intent %s, owned %s", en.key(), en.Part, en.Pruned, uid, en.Intent, en.Owned))
+	}
+	for _, p := range []string{"web", "extra", partCRDs, partResource} {
+		if rec, ok := inv.Parts[p]; ok {
+			out = append(out, fmt.Sprintf("part %s: %+v", p, rec))
+		}
+	}
+	return out
+}
+
+// full set: definitions, two installs and a custom resource.
+func fullSet(t *testing.T, upgraded bool) *Set {
+	t.Helper()
+	s := setOf(install("web", webTemplates...), install("extra", configMap("one"), configMap("two")))
+	if upgraded {
+		s = setOf(install("web", tmplConfig, tmplDeploy), install("extra", configMap("two"), configMap("three")))
+		s.Installs[0].Values = map[string]any{"greeting": "bye"}
+	}
+	crds := layerOf([]File{{Name: "widgets.yaml", Data: []byte(tmplCRD)}})
+	s.CRDs = &crds
+	s.Resource = manifestOf(t, fmt.Sprintf(tmplWidget, "main"))
+	return s
+}
+
+// TestCrash lets the process die at each of its writes: the write may have reached the server or not. A new process must
+// end where one that never died ends.
+func TestCrash(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		before func(t *testing.T, b *bench)
+		act    func(t *testing.T, b *bench) bool // It says whether it is done.
+	}{
+		"Install": {
+			reason: "No object may be lost or made twice.",
+			before: func(*testing.T, *bench) {},
+			act:    applySet(false),
+		},
+		"Upgrade": {
+			reason: "What the new version no longer has must go, whenever the process died.",
+			before: func(t *testing.T, b *bench) { b.settle(fullSet(t, false)) },
+			act:    applySet(true),
+		},
+		"Remove": {
+			reason: "Nothing may be left.",
+			before: func(t *testing.T, b *bench) { b.settle(fullSet(t, false)) },
+			act: func(t *testing.T, b *bench) bool {
+				r, err := b.Remove(t.Context(), b.c, fullSet(t, false))
+				return err == nil && r.Gone
+			},
+		},
+		"RemoveHalfAnInstall": {
+			reason: "Nothing may be left of an install that was cut off, and is not continued.",
+			before: func(t *testing.T, b *bench) { b.s.put(manifestOf(t, namespaceOf("apps")).Object) },
+			act: func(t *testing.T, b *bench) bool {
+				if b.c.left >= 0 { // This process installs until it dies, the next one removes.
+					_, _ = b.Apply(t.Context(), b.c, fullSet(t, false))
+					return false
+				}
+				r, err := b.Remove(t.Context(), b.c, fullSet(t, false))
+				return err == nil && r.Gone
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			end := func(n int, lost bool) (out []string, cut bool) {
+				b := newBench(t)
+				tc.before(t, b)
+				b.restart()
+				b.c.cutAfter(n, lost)
+				done := tc.act(t, b)
+				cut = b.c.left == 0
+				b.restart()
+				for range 5 {
+					if done = done || tc.act(t, b); done {
+						break
+					}
+				}
+				if !done {
+					t.Fatalf("\n%s\ncut after %d writes, answer lost %v: not done", tc.reason, n, lost)
+				}
+				return stateOfSet(t, b, fullSet(t, name == "Upgrade")), cut
+			}
+			want, _ := end(-1, false)
+			for n := 0; ; n++ {
+				survived := false
+				for _, lost := range []bool{false, true} {
+					if lost && n == 0 {
+						continue
+					}
+					got, cut := end(n, lost)
+					survived = survived || !cut
+					if diff := cmp.Diff(want, got); diff != "" {
+						t.Errorf("\n%s\ncut after %d writes, answer lost %v: -want, +got:\n%s", tc.reason, n, lost, diff)
+					}
+				}
+				if survived {
+					t.Logf("%d writes", n-1)
+					return
+				}
+			}
+		})
+	}
+}
+
+func applySet(upgraded bool) func(t *testing.T, b *bench) bool {
+	return func(t *testing.T, b *bench) bool {
+		t.Helper()
+		s := fullSet(t, upgraded)
+		_, _ = b.Apply(t.Context(), b.c, s)
+		o, err := b.Observe(t.Context(), b.c, s)
+		return err == nil && o.Exists && o.UpToDate
+	}
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+func TestDriftIsRepaired(t *testing.T) {
+	config, deploy := key("ConfigMap", "apps", "web"), key("Deployment", "apps", "web")
+	set := func(v any, fields ...string) func(u *unstructured.Unstructured) {
+		return func(u *unstructured.Unstructured) {
+			if err := unstructured.SetNestedField(u.Object, v, fields...); err != nil {
+				panic(err)
+			}
+		}
+	}
+	cases := map[string]struct {
+		reason  string
+		harm    func(b *bench)
+		seen    []Drift
+		message string
+		want    []Drift
+	}{
+		"Deleted": {
+			reason:  "A deleted object comes back.",
+			harm:    func(b *bench) { b.s.remove(config) },
+			seen:    []Drift{{Key: config, Deleted: true}},
+			message: "web: ConfigMap apps/web was deleted",
+			want:    []Drift{{Key: config, Deleted: true}},
+		},
+		"Edited": {
+			reason:  "A changed field is set back, and named.",
+			harm:    func(b *bench) { b.s.edit(deploy, set(int64(3), "spec", "replicas")) },
+			seen:    []Drift{{Key: deploy}},
+			message: "web: Deployment apps/web was changed",
+			want:    []Drift{{Key: deploy, Fields: []string{"spec.replicas"}}},
+		},
+		"Two": {
+			reason: "All is named in the order of names, whichever was repaired first.",
+			harm: func(b *bench) {
+				b.s.edit(deploy, set(int64(3), "spec", "replicas"))
+				b.s.edit(config, set("", "data", "greeting"))
+			},
+			seen:    []Drift{{Key: config}, {Key: deploy}},
+			message: "web: ConfigMap apps/web was changed",
+			want:    []Drift{{Key: config, Fields: []string{"data.greeting"}}, {Key: deploy, Fields: []string{"spec.replicas"}}},
+		},
+		"Unlabelled": {
+			reason: "An object without the label of the watch is still known by its UID.",
+			harm: func(b *bench) {
+				b.s.edit(config, func(u *unstructured.Unstructured) { u.SetLabels(nil) })
+			},
+			seen:    []Drift{{Key: config, Deleted: true}},
+			message: "web: ConfigMap apps/web was deleted",
+			want: []Drift{{Key: config, Fields: []string{
+				"metadata.labels.app", `metadata.labels.app.kubernetes.io/managed-by`, "metadata.labels." + LabelPartOf,
+				"metadata.labels." + LabelManagedBy, "metadata.labels.team",
+			}}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			s := setOf(install("web", webTemplates...))
+			b.settle(s)
+			tc.harm(b)
+			o := b.observe(s)
+			if diff := cmp.Diff(tc.seen, o.Drift); diff != "" {
+				t.Errorf("\n%s\nseen: -want, +got:\n%s", tc.reason, diff)
+			}
+			if o.UpToDate || o.State != Processing || o.Message != tc.message {
+				t.Errorf("\n%s\nobservation: %+v", tc.reason, o)
+			}
+			r := b.apply(s)
+			if diff := cmp.Diff(tc.want, r.Repaired); diff != "" {
+				t.Errorf("\n%s\nrepaired: -want, +got:\n%s", tc.reason, diff)
+			}
+			if o := b.observe(s); !o.UpToDate || o.State != Ready {
+				t.Errorf("\n%s\nafter the repair: %+v", tc.reason, o)
+			}
+			if got := b.inventory(s).Parts["web"].Revision; got != 1 {
+				t.Errorf("\n%s\na repair is no new revision, got %d", tc.reason, got)
+			}
+			if got := b.s.objects[config].content["data"].(map[string]any)["revision"]; got != "1" {
+				t.Errorf("\n%s\na repair renders the revision that it repairs, got %v", tc.reason, got)
+			}
+		})
+	}
+}
+
+// A repair that fails is shown as long as the drift lasts, and not longer.
+func TestRepairFails(t *testing.T) {
+	b := newBench(t)
+	s := setOf(install("web", configMap("x")))
+	b.settle(s)
+	k := key("ConfigMap", "apps", "x")
+	uid := b.s.uidOf(k)
+	b.s.remove(k)
+	b.s.fault = forbid("ConfigMap")
+	if _, err := b.Apply(t.Context(), b.c, s); err == nil {
+		t.Fatal("the repair must fail")
+	}
+	if o := b.observe(s); o.State != Error || o.UpToDate || o.Message != "web: ConfigMap apps/x: ConfigMap is forbidden: exceeded quota: small" {
+		t.Errorf("observation: %+v", o)
+	}
+	b.s.fault = nil
+	b.settle(s)
+	if o := b.observe(s); o.State != Ready || b.s.uidOf(k) == uid {
+		t.Errorf("after the repair: %+v", o)
+	}
+}
+
+// An object on its way out is not changed. It is created anew once it is gone.
+func TestTerminatingObject(t *testing.T) {
+	b := newBench(t)
+	s := setOf(install("web", configMap("x")))
+	b.settle(s)
+	k := key("ConfigMap", "apps", "x")
+	b.s.edit(k, func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"x/y"}) })
+	b.s.terminate(b.s.objects[k])
+	s.Installs[0] = install("web", configMap("x"), configMap("two"))
+	want := "ConfigMap apps/x: is being deleted and waits for finalizer x/y"
+	s.Labels = map[string]string{"team": "b"} // Both objects change.
+	r := b.apply(s)
+	if r.Waiting != want {
+		t.Errorf("waiting: want %q, got %q", want, r.Waiting)
+	}
+	if o := b.observe(s); o.State != Processing || o.Message != "web: "+want {
+		t.Errorf("observation: %+v", o)
+	}
+	b.s.remove(k)
+	b.settle(s)
+	if got := b.s.objects[k].u().GetLabels()["team"]; got != "b" {
+		t.Errorf("label of the new object: %q", got)
+	}
+}
+
+// A kind that cannot be watched is read object by object.
+func TestBlindKind(t *testing.T) {
+	b := newBench(t)
+	s := setOf(install("web", webTemplates...))
+	b.settle(s)
+	b.c.blind = map[string]bool{"ConfigMap": true, "Secret": true}
+	b.restart()
+	b.s.took()
+	if o := b.observe(s); !o.UpToDate || o.State != Ready {
+		t.Errorf("observation: %+v", o)
+	}
+	if diff := cmp.Diff([]string{"get Secret kyma-system/team-a-web", "get ConfigMap apps/web"}, b.s.took()); diff != "" {
+		t.Errorf("requests: -want, +got:\n%s", diff)
+	}
+	b.s.remove(key("ConfigMap", "apps", "web"))
+	if o := b.observe(s); o.UpToDate || len(o.Drift) != 1 {
+		t.Errorf("observation after a deletion: %+v", o)
+	}
+	b.settle(s)
+	if r := b.take(s); !r.Gone || len(b.s.keys()) != 1 {
+		t.Errorf("removal: %+v, left %q", r, b.s.keys())
+	}
+}
+
+func TestLostFields(t *testing.T) {
+	fields := func(s string) *metav1.FieldsV1 {
+		if s == "" {
+			return nil
+		}
+		return &metav1.FieldsV1{Raw: []byte(s)}
+	}
+	cases := map[string]struct {
+		reason        string
+		before, after string
+		want          []string
+	}{
+		"Nothing": {reason: "Nothing was lost.", before: `{"f:data":{"f:a":{}}}`, after: `{"f:data":{"f:a":{}}}`},
+		"One":     {reason: "Only leaves are named.", before: `{"f:data":{"f:a":{}}}`, after: `{"f:data":{".":{},"f:a":{},"f:b":{}}}`, want: []string{"data.b"}},
+		"All":     {reason: "Nothing was ours any more.", after: `{"f:spec":{"f:replicas":{}}}`, want: []string{"spec.replicas"}},
+		"List": {
+			reason: "Items of lists are named by their key.",
+			before: `{"f:spec":{}}`, after: `{"f:spec":{"f:containers":{"k:{\"name\":\"web\"}":{"f:image":{}}}}}`,
+			want: []string{`spec.containers[name="web"].image`},
+		},
+		"Many": {
+			reason: "Not more than a few are named.",
+			after:  `{"f:data":{"f:a":{},"f:b":{},"f:c":{},"f:d":{},"f:e":{},"f:f":{},"f:g":{},"f:h":{},"f:i":{},"f:j":{}}}`,
+			want:   []string{"data.a", "data.b", "data.c", "data.d", "data.e", "data.f", "data.g", "data.h", "…"},
+		},
+		"NotOurs": {reason: "There is nothing to compare with.", before: `{"f:data":{}}`},
+		"Damaged": {reason: "What cannot be read is as if it was not there.", before: `{`, after: `{"f:data":{"f:a":{}}}`, want: []string{"data.a"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, lostFields(fields(tc.before), fields(tc.after))); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

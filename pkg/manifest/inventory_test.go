@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func sample() *inventory {
+	return &inventory{
+		Parts: map[string]partRecord{
+			"web":        {Digest: "d", Namespace: "apps", Former: "old", Chart: "web", Version: "1", Revision: 3, Hooks: 1, Shared: []string{"x"}},
+			partResource: {},
+		},
+		Objects: []entry{
+			{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "apps", Name: "b", Part: "web", Stage: stageWorkloads, UID: "1", Intent: "2", Owned: "3"},
+			{Version: "v1", Kind: "ConfigMap", Namespace: "kyma-system", Name: "a", Part: "web", Stage: stageConfiguration, Pruned: true},
+			{Version: "v1", Kind: "Namespace", Name: "z", Part: "web"},
+		},
+	}
+}
+
+func TestInventoryRoundTrip(t *testing.T) {
+	b, err := sample().marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := unmarshal(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := sample()
+	want.sort()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+	if want.Objects[0].Name != "z" || want.Objects[2].Name != "b" {
+		t.Errorf("the order is that of the stages: %+v", want.Objects)
+	}
+	other := sample()
+	other.Objects[0], other.Objects[2] = other.Objects[2], other.Objects[0]
+	if again, err := other.marshal(); err != nil || !bytes.Equal(b, again) {
+		t.Errorf("equal inventories must be equal byte for byte: %v", err)
+	}
+	c := want.clone()
+	c.Objects[0].UID, c.Parts["web"] = "9", partRecord{}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("a clone must be its own: -want, +got:\n%s", diff)
+	}
+}
+
+func TestInventoryAnnotations(t *testing.T) {
+	if got := groupKinds(sample()); got != "ConfigMap,Deployment.apps,Namespace" {
+		t.Errorf("group kinds: %q", got)
+	}
+	if got := namespaces(sample(), "kyma-system"); got != "apps" {
+		t.Errorf("namespaces other than that of the parent: %q", got)
+	}
+	if got := groupKinds(&inventory{}) + namespaces(&inventory{}, ""); got != "" {
+		t.Errorf("of nothing: %q", got)
+	}
+}
+
+func packed(text string) []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write([]byte(text)); err != nil {
+		panic(err)
+	}
+	if err := z.Close(); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}
+
+func TestUnmarshalRefuses(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		data   []byte
+		want   string
+	}{
+		"Empty":     {reason: "A Secret without the key is damaged.", want: "inventory is not compressed: EOF"},
+		"Truncated": {reason: "Half of it is not used.", data: packed(`{"objects":[]}`)[:20], want: "inventory is truncated: unexpected EOF"},
+		"NoJSON":    {reason: "It must be JSON.", data: packed("x"), want: "inventory is no JSON: invalid character 'x' looking for beginning of value"},
+		"NoName":    {reason: "An object without name would be a collection.", data: packed(`{"objects":[{"k":"Pod","v":"v1"}]}`), want: "inventory has an object without kind, name or version at index 0"},
+		"Bomb":      {reason: "What unpacks to more than any set needs is refused.", data: packed(string(make([]byte, inventoryLimit+1))), want: "inventory is larger than 33554432 bytes"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := unmarshal(tc.data)
+			if err == nil || err.Error() != tc.want {
+				t.Errorf("\n%s\nwant %q, got %v", tc.reason, tc.want, err)
+			}
+		})
+	}
+}
+
+func FuzzUnmarshal(f *testing.F) {
+	b, err := sample().marshal()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b, []byte(`{}`))
+	f.Add([]byte{}, []byte(`{"parts":{"a":{"revision":-1}},"objects":[{"k":"a","n":"b","v":"c","s":-7}]}`))
+	f.Fuzz(func(t *testing.T, raw, text []byte) {
+		if _, err := unmarshal(raw); err != nil && err.Error() == "" {
+			t.Error("an error must say something")
+		}
+		i, err := unmarshal(packed(string(text)))
+		if err != nil {
+			return
+		}
+		b, err := i.marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := unmarshal(b)
+		if err != nil {
+			t.Fatalf("what was read cannot be written and read: %v", err)
+		}
+		if diff := cmp.Diff(i, again); diff != "" {
+			t.Errorf("-want, +got:\n%s", diff)
+		}
+	})
+}

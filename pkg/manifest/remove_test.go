@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+func TestRemoveInReverseOrder(t *testing.T) {
+	b := newBench(t)
+	s := fullSet(t, false)
+	b.settle(s)
+	b.s.took()
+	if r := b.take(s); !r.Gone {
+		t.Fatalf("removal: %+v", r)
+	}
+	var got []string
+	for _, r := range b.s.took() {
+		if d, ok := strings.CutPrefix(r, "delete "); ok {
+			got = append(got, d)
+		}
+	}
+	want := []string{
+		"Widget default/main", "Deployment apps/web", "ConfigMap apps/one", "ConfigMap apps/two", "ConfigMap apps/web",
+		"Service apps/web", "ServiceAccount apps/web", "ClusterRole web", "CustomResourceDefinition widgets.example.org",
+		"Secret kyma-system/team-a-web",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("order: -want, +got:\n%s", diff)
+	}
+	if r := b.take(s); !r.Gone {
+		t.Errorf("what is gone is gone: %+v", r)
+	}
+}
+
+func TestRemoveWaits(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		block  func(b *bench)
+		want   Removal
+		stays  Key
+		free   func(b *bench)
+	}{
+		"Finalizer": {
+			reason: "What serves a custom resource must outlive it.",
+			block: func(b *bench) {
+				b.s.edit(widget, func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"example.org/x"}) })
+			},
+			want:  Removal{State: Deleting, Message: "Widget default/main: is being deleted and waits for finalizer example.org/x"},
+			stays: key("Deployment", "apps", "web"),
+			free:  func(b *bench) { b.s.remove(widget) },
+		},
+		"Stranger": {
+			reason: "Objects of its kinds that others made are not deleted, and keep what serves them.",
+			block: func(b *bench) {
+				for _, n := range []string{"mine", "yours"} {
+					b.s.put(manifestOf(b.t, strings.ReplaceAll(fmt.Sprintf(tmplWidget, n), "name: "+n, "namespace: default, name: "+n)).Object)
+				}
+			},
+			want:  Removal{State: Warning, Message: "2 objects are of this module's own kind left, the first is Widget default/mine; delete what is not needed"},
+			stays: key("Deployment", "apps", "web"),
+			free: func(b *bench) {
+				b.s.remove(key("Widget", "default", "mine"))
+				b.s.remove(key("Widget", "default", "yours"))
+			},
+		},
+		"Definition": {
+			reason: "A definition is waited for like any other object.",
+			block: func(b *bench) {
+				b.s.edit(key("CustomResourceDefinition", "", "widgets.example.org"), func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"a"}) })
+			},
+			want:  Removal{State: Deleting, Message: "CustomResourceDefinition widgets.example.org: is being deleted and waits for finalizer a"},
+			stays: key("Secret", DefaultNamespace, "team-a-web"),
+			free:  func(b *bench) { b.s.remove(key("CustomResourceDefinition", "", "widgets.example.org")) },
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			s := fullSet(t, false)
+			b.settle(s)
+			tc.block(b)
+			for range 2 {
+				if diff := cmp.Diff(tc.want, b.take(s)); diff != "" {
+					t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+				}
+				b.restart()
+			}
+			if b.s.uidOf(tc.stays) == "" {
+				t.Errorf("\n%s\n%s is gone", tc.reason, tc.stays)
+			}
+			tc.free(b)
+			if r := b.take(s); !r.Gone {
+				t.Errorf("\n%s\nin the end: %+v", tc.reason, r)
+			}
+		})
+	}
+}
+
+func TestRemoveLeavesOthersAlone(t *testing.T) {
+	config := key("ConfigMap", "apps", "web")
+	cases := map[string]struct {
+		reason string
+		change func(t *testing.T, b *bench)
+		stays  bool
+	}{
+		"TakenOver": {
+			reason: "An object that another set took over is its own.",
+			change: func(_ *testing.T, b *bench) {
+				b.s.edit(config, func(u *unstructured.Unstructured) {
+					u.SetLabels(map[string]string{LabelManagedBy: ManagedBy, LabelPartOf: "applyset-other-v1"})
+				})
+			},
+			stays: true,
+		},
+		"Replaced": {
+			reason: "An object of the same name that somebody else made is not ours.",
+			change: func(t *testing.T, b *bench) {
+				t.Helper()
+				b.s.remove(config)
+				b.s.put(manifestOf(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, namespace: apps}").Object)
+			},
+			stays: true,
+		},
+		"KindGone": {
+			reason: "Of a kind that is gone there is nothing to delete.",
+			change: func(_ *testing.T, b *bench) { b.s.remove(key("CustomResourceDefinition", "", "widgets.example.org")) },
+		},
+		"AllGone": {
+			reason: "What somebody deleted before is no obstacle.",
+			change: func(_ *testing.T, b *bench) { b.s.remove(key("Namespace", "", "apps")) },
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			s := fullSet(t, false)
+			b.settle(s)
+			tc.change(t, b)
+			if r := b.take(s); !r.Gone {
+				t.Fatalf("\n%s\nremoval: %+v", tc.reason, r)
+			}
+			var want []string
+			if tc.stays {
+				want = []string{config.String()}
+			}
+			got := slices.DeleteFunc(b.s.keys(), func(k string) bool { return k == "Namespace apps" })
+			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("\n%s\nleft: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// An object that is replaced between the look at it and its deletion is looked at again.
+func TestRemoveMeetsAnotherUID(t *testing.T) {
+	b := newBench(t)
+	s := setOf(install("web", configMap("x")))
+	b.settle(s)
+	k := key("ConfigMap", "apps", "x")
+	b.s.fault = func(verb string, of Key) *metav1.Status {
+		if verb == "delete" && of == k {
+			b.s.fault = nil
+			b.s.objects[k].u().SetUID("another")
+		}
+		return nil
+	}
+	if r := b.take(s); r.Gone || r.Message != "ConfigMap apps/x: was replaced by another one" {
+		t.Errorf("removal: %+v", r)
+	}
+	if r := b.take(s); !r.Gone || b.s.uidOf(k) != "" {
+		t.Errorf("in the end: %+v, %q", r, b.s.keys())
+	}
+}
+
+// Removal needs no source of the set.
+func TestRemoveWithoutSources(t *testing.T) {
+	b := newBench(t)
+	s := fullSet(t, false)
+	b.settle(s)
+	s.CRDs, s.Resource = nil, nil
+	s.Installs = []Install{{Name: "web"}, {Name: "extra"}}
+	ok, err := b.Exists(t.Context(), b.c, s)
+	if !ok || err != nil {
+		t.Errorf("exists: %v, %v", ok, err)
+	}
+	if r := b.take(s); !r.Gone || len(b.s.keys()) != 1 {
+		t.Errorf("removal: %+v, left %q", r, b.s.keys())
+	}
+	if ok, err = b.Exists(t.Context(), b.c, s); ok || err != nil {
+		t.Errorf("exists after the removal: %v, %v", ok, err)
+	}
+}
+
+func TestRemoveUnreachable(t *testing.T) {
+	b := newBench(t)
+	s := setOf(install("web", configMap("x")))
+	b.settle(s)
+	b.restart()
+	b.c.cutAfter(0, false)
+	if r, err := b.Remove(t.Context(), b.c, s); err == nil || r.Gone {
+		t.Errorf("removal from an unreachable cluster: %+v, %v", r, err)
+	}
+	b.restart()
+	if r := b.take(s); !r.Gone {
+		t.Errorf("once it is back: %+v", r)
+	}
+}
+
+// A finalizer on what an upgrade prunes is waited for, without a write for each look.
+func TestPruneWaits(t *testing.T) {
+	b := newBench(t)
+	b.settle(setOf(install("web", configMap("x"), configMap("two"))))
+	k := key("ConfigMap", "apps", "x")
+	b.s.edit(k, func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"x/y"}) })
+	s := setOf(install("web", configMap("two")))
+	want := "ConfigMap apps/x: is being deleted and waits for finalizer x/y"
+	for i := range 3 {
+		r := b.apply(s)
+		if r.Waiting != want {
+			t.Errorf("step %d waits for %q", i, r.Waiting)
+		}
+		if o := b.observe(s); o.UpToDate || o.Message != "web: "+want {
+			t.Errorf("observation: %+v", o)
+		}
+		if got := b.s.took(); i > 0 && len(got) > 0 {
+			t.Errorf("step %d made requests: %q", i, got)
+		}
+	}
+	b.s.remove(k)
+	if r := b.apply(s); !slices.Equal(r.Pruned, []Key{k}) {
+		t.Errorf("pruned: %v", r.Pruned)
+	}
+	b.settle(s)
+}
+
+func TestAdopt(t *testing.T) {
+	b := newBench(t)
+	b.settle(&Set{Name: "other", Installs: []Install{install("web", tmplConfig, tmplRole)}})
+	b.s.remove(key("Secret", DefaultNamespace, "other"))
+	s := setOf(install("web", tmplConfig, tmplDeploy))
+	if _, err := b.Apply(t.Context(), b.c, s); err == nil {
+		t.Error("without adopt it must fail")
+	}
+	s.Adopt = true
+	b.settle(s)
+	rec := b.inventory(s).Parts["web"]
+	if rec.Revision != 2 {
+		t.Errorf("the next revision of the release is 2, got %d", rec.Revision)
+	}
+	if got := b.s.objects[key("ConfigMap", "apps", "web")].content["data"].(map[string]any)["revision"]; got != "2" {
+		t.Errorf("it must be rendered as revision 2, got %v", got)
+	}
+	if r := b.take(s); !r.Gone {
+		t.Errorf("removal: %+v", r)
+	}
+	if diff := cmp.Diff([]string{"ClusterRole web", "Namespace apps"}, b.s.keys()); diff != "" {
+		t.Errorf("what was never in the set stays: -want, +got:\n%s", diff)
+	}
+}
+
+// An inventory that was deleted is written anew from what is installed.
+func TestLostInventory(t *testing.T) {
+	b := newBench(t)
+	s := setOf(install("web", webTemplates...))
+	b.settle(s)
+	b.s.remove(key("Secret", DefaultNamespace, "team-a-web"))
+	b.settle(s)
+	if diff := cmp.Diff(withWeb("1"), b.s.keys()); diff != "" {
+		t.Errorf("cluster: -want, +got:\n%s", diff)
+	}
+	if got := b.inventory(s).Parts["web"].Revision; got != 1 {
+		t.Errorf("revision: %d", got)
+	}
+}

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+func TestID(t *testing.T) {
+	// sha256 of "team-a-web.kyma-system.Secret.", base64 for URLs without padding, as KEP-3659 says.
+	want := "applyset-avNIsNPAqJ-K-AGRbzQrd7Salf78lg0sMuS4mrJSUFc-v1"
+	if got := New().ID(&Set{Name: "team-a-web"}); got != want {
+		t.Errorf("want %s, got %s", want, got)
+	}
+	if got := New(WithNamespace("other")).ID(&Set{Name: "team-a-web"}); got == want {
+		t.Error("the namespace must be part of the ID")
+	}
+}
+
+func TestInputs(t *testing.T) {
+	base := func() *Set { return setOf(Install{Name: "web", Namespace: "apps", Layer: Layer{Digest: "d"}}) }
+	cases := map[string]struct {
+		reason string
+		change func(s *Set)
+		same   bool
+	}{
+		"Nothing":   {reason: "Equal inputs must have equal digests.", change: func(*Set) {}, same: true},
+		"Adopt":     {reason: "Whether objects are adopted changes nothing about them.", change: func(s *Set) { s.Adopt = true }, same: true},
+		"Readiness": {reason: "Rules are evaluated without applying.", change: func(s *Set) { s.Readiness = []Rule{{CEL: "true"}} }, same: true},
+		"Digest":    {reason: "Other content must be applied.", change: func(s *Set) { s.Installs[0].Digest = "e" }},
+		"Values":    {reason: "Other values must be applied.", change: func(s *Set) { s.Installs[0].Values = map[string]any{"a": int64(1)} }},
+		"Namespace": {reason: "Another namespace must be applied.", change: func(s *Set) { s.Installs[0].Namespace = "other" }},
+		"Labels":    {reason: "Other labels must be applied.", change: func(s *Set) { s.Labels["team"] = "b" }},
+	}
+	digest := func(s *Set) string {
+		p, err := s.parts()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p[0].digest
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := base()
+			tc.change(s)
+			if got := digest(s) == digest(base()); got != tc.same {
+				t.Errorf("\n%s\nsame: want %v, got %v", tc.reason, tc.same, got)
+			}
+		})
+	}
+}
+
+func TestValidate(t *testing.T) {
+	web := func() Install { return Install{Name: "web", Namespace: "apps", Layer: Layer{Digest: "d"}} }
+	cases := map[string]struct {
+		reason string
+		set    *Set
+		want   string
+	}{
+		"Good":      {reason: "A set may have any number of installs.", set: setOf(web())},
+		"NoName":    {reason: "The name is that of the release.", set: setOf(Install{}), want: `install "" at index 0: a name is needed, and no colon in it`},
+		"Colon":     {reason: "Names with a colon are those of other parts.", set: setOf(Install{Name: partCRDs}), want: `install "crds:" at index 0: a name is needed, and no colon in it`},
+		"Twice":     {reason: "Two releases cannot have one name.", set: setOf(web(), web()), want: `install "web" is there twice`},
+		"NoDigest":  {reason: "Without a digest nobody knows whether anything changed.", set: setOf(Install{Name: "web"}), want: `install "web" has no digest`},
+		"Namespace": {reason: "A release is in a namespace.", set: setOf(Install{Name: "web", Layer: Layer{Digest: "d"}}), want: `install "web" has no namespace`},
+		"CRDs":      {reason: "Definitions have a digest too.", set: &Set{CRDs: &Layer{}}, want: "crds have no digest"},
+		"Values":    {reason: "Values must be JSON.", set: setOf(func() Install { i := web(); i.Values = map[string]any{"a": func() {}}; return i }()), want: `install "web": cannot encode values: json: unsupported type: func()`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := tc.set.parts()
+			got := ""
+			if err != nil {
+				got = err.Error()
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestObjectBody(t *testing.T) {
+	u := manifestOf(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, uid: x, resourceVersion: "7", generation: 2, creationTimestamp: null,
+		managedFields: [], labels: {a: <b>}}, data: {k: "&"}, status: {x: y}}`)
+	o, err := newObject(u, "web", stageConfiguration)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for create, version := range map[bool]string{true: `"resourceVersion":"1",`, false: ""} {
+		want := `{"metadata":{` + version + `"labels":{"a":"<b>"},"name":"a"},"apiVersion":"v1","data":{"k":"&"},"kind":"ConfigMap"}`
+		got := string(o.body(create))
+		if diff := cmp.Diff(want, got); diff != "" || !json.Valid([]byte(got)) {
+			t.Errorf("create %v: -want, +got:\n%s", create, diff)
+		}
+	}
+	other, err := newObject(manifestOf(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {a: <b>}}, data: {k: "&"}}`), "web", stageConfiguration)
+	if err != nil || other.intent != o.intent {
+		t.Errorf("what the server sets is not part of the intent: %s, %s, %v", o.intent, other.intent, err)
+	}
+}
+
+func TestStages(t *testing.T) {
+	cases := map[schema.GroupKind]stage{
+		{Kind: "Namespace"}: stageNamespaces,
+		crdGroupKind:        stageDefinitions,
+		{Kind: "Secret"}:    stageConfiguration,
+		{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}:                       stageConfiguration,
+		{Group: "apps", Kind: "Deployment"}:                                             stageWorkloads,
+		{Group: "example.org", Kind: "Widget"}:                                          stageWorkloads,
+		{Group: "example.org", Kind: "Secret"}:                                          stageWorkloads,
+		{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration"}: stageHooks,
+	}
+	for gk, want := range cases {
+		if got := stageOf(gk); got != want {
+			t.Errorf("%s: want stage %d, got %d", gk, want, got)
+		}
+	}
+}
+
+func TestKindsOf(t *testing.T) {
+	crd := manifestOf(t, `{kind: CustomResourceDefinition, spec: {group: g, scope: Cluster, names: {kind: K, plural: ks}, versions: [
+		{name: v1, served: true}, {name: v2, served: false}, {name: v3}, 7]}}`)
+	want := map[schema.GroupVersionKind]Mapping{{Group: "g", Version: "v1", Kind: "K"}: {Resource: "ks"}}
+	if diff := cmp.Diff(want, kindsOf(crd)); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+	if got := kindsOf(manifestOf(t, "{kind: CustomResourceDefinition}")); len(got) != 0 {
+		t.Errorf("a definition without names has no kinds: %v", got)
+	}
+}
+
+func TestClaim(t *testing.T) {
+	meta := func(uid, owner string) *metav1.PartialObjectMetadata {
+		m := &metav1.PartialObjectMetadata{}
+		m.UID = "1"
+		if owner != "" {
+			m.Labels = map[string]string{LabelPartOf: owner}
+		}
+		return m
+	}
+	cases := map[string]struct {
+		reason string
+		adopt  bool
+		stage  stage
+		uid    string
+		meta   *metav1.PartialObjectMetadata
+		want   string
+	}{
+		"Gone":     {reason: "What is not there is in nobody's way."},
+		"Ours":     {reason: "Our label says so.", meta: meta("1", "me")},
+		"SameUID":  {reason: "We made it, and it lost its label.", uid: "1", meta: meta("1", "")},
+		"OtherUID": {reason: "Somebody made it anew.", uid: "2", meta: meta("1", ""), want: "exists and does not belong to this module; remove it, or set adopt to take it over"},
+		"OtherSet": {
+			reason: "Another set has it, though we made it.", uid: "1", meta: meta("1", "you"),
+			want: "exists and belongs to another set of objects (label applyset.kubernetes.io/part-of: you); remove it there, or set adopt to take it over",
+		},
+		"Resource": {
+			reason: "For a custom resource there is a policy.", stage: stageResource, meta: meta("1", ""),
+			want: "exists and does not belong to this module; set adopt to take it over, or customResourcePolicy to Ignore",
+		},
+		"Adopt": {reason: "It was asked for.", adopt: true, meta: meta("1", "you")},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := &work{id: "me", s: &Set{Adopt: tc.adopt}}
+			got := ""
+			if err := w.claim(&object{stage: tc.stage}, &entry{UID: tc.uid}, tc.meta); err != nil {
+				got = err.Error()
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestWithoutForeign(t *testing.T) {
+	managed := func(manager, op, subresource, fields string) metav1.ManagedFieldsEntry {
+		return metav1.ManagedFieldsEntry{
+			Manager: manager, Operation: metav1.ManagedFieldsOperationType(op), Subresource: subresource, FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)},
+		}
+	}
+	cases := map[string]struct {
+		reason  string
+		managed []metav1.ManagedFieldsEntry
+		want    string
+	}{
+		"Nobody": {reason: "Without others all is applied.", want: `{"a":1,"l":[{"name":"x","v":1},{"name":"z","v":2}],"s":["p","q"]}`},
+		"Field":  {reason: "A field that a user set is left out.", managed: []metav1.ManagedFieldsEntry{managed("u", "Update", "", `{"f:spec":{"f:a":{}}}`)}, want: `{"l":[{"name":"x","v":1},{"name":"z","v":2}],"s":["p","q"]}`},
+		"Shared": {
+			reason:  "A field that is ours as well is applied.",
+			managed: []metav1.ManagedFieldsEntry{managed("u", "Apply", "", `{"f:spec":{"f:a":{}}}`), managed(FieldManager, "Apply", "", `{"f:spec":{"f:a":{}}}`)},
+			want:    `{"a":1,"l":[{"name":"x","v":1},{"name":"z","v":2}],"s":["p","q"]}`,
+		},
+		"Status": {reason: "A status is no field of ours.", managed: []metav1.ManagedFieldsEntry{managed("u", "Update", "status", `{"f:spec":{"f:a":{}}}`)}, want: `{"a":1,"l":[{"name":"x","v":1},{"name":"z","v":2}],"s":["p","q"]}`},
+		"Key":    {reason: "A field of an item is left out, the item is not.", managed: []metav1.ManagedFieldsEntry{managed("u", "Update", "", `{"f:spec":{"f:l":{"k:{\"name\":\"x\"}":{"f:v":{}}}}}`)}, want: `{"a":1,"l":[{"name":"x"},{"name":"z","v":2}],"s":["p","q"]}`},
+		"Item":   {reason: "An item of a list of keys may be a user's.", managed: []metav1.ManagedFieldsEntry{managed("u", "Update", "", `{"f:spec":{"f:l":{"k:{\"name\":\"x\"}":{}}}}`)}, want: `{"a":1,"l":[{"name":"z","v":2}],"s":["p","q"]}`},
+		"Value":  {reason: "An item of a set may be a user's.", managed: []metav1.ManagedFieldsEntry{managed("u", "Update", "", `{"f:spec":{"f:s":{"v:\"p\"":{}}}}`)}, want: `{"a":1,"l":[{"name":"x","v":1},{"name":"z","v":2}],"s":["q"]}`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			u := manifestOf(t, `{apiVersion: g/v1, kind: K, metadata: {name: a}, spec: {a: 1, l: [{name: x, v: 1}, {name: z, v: 2}], s: [p, q]}}`)
+			o, err := newObject(u, partResource, stageResource)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := withoutForeign(&o, tc.managed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := `{"apiVersion":"g/v1","kind":"K","spec":` + tc.want + `}`
+			if diff := cmp.Diff(want, string(got.rest)); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+			if got.intent != o.intent || string(got.meta) != `{"name":"a"}` {
+				t.Errorf("\n%s\nintent %s, metadata %s", tc.reason, got.intent, got.meta)
+			}
+		})
+	}
+	index := 1
+	s := fieldpath.NewSet(fieldpath.Path{{Index: &index}})
+	if diff := cmp.Diff([]any{"a", "c"}, without([]any{"a", "b", "c"}, s)); diff != "" {
+		t.Errorf("by index: -want, +got:\n%s", diff)
+	}
+}
+
+func TestErrorsOfTheServer(t *testing.T) {
+	missing := func(kind, name string) error {
+		return &kerrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonNotFound, Details: &metav1.StatusDetails{Kind: kind, Name: name}}}
+	}
+	cases := map[string]struct {
+		err       error
+		namespace string
+		want      bool
+	}{
+		"Namespace": {err: missing("namespaces", "apps"), namespace: "apps", want: true},
+		"Wrapped":   {err: errors.Wrap(missing("namespaces", "apps"), "x"), namespace: "apps", want: true},
+		"Other":     {err: missing("namespaces", "apps"), namespace: "web"},
+		"Object":    {err: missing("configmaps", "apps"), namespace: "apps"},
+		"Cluster":   {err: missing("namespaces", "")},
+		"NoDetails": {err: &kerrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonNotFound}}, namespace: "apps"},
+		"None":      {namespace: "apps"},
+		"Network":   {err: context.DeadlineExceeded, namespace: "apps"},
+	}
+	for name, tc := range cases {
+		if got := namespaceMissing(tc.err, tc.namespace); got != tc.want {
+			t.Errorf("namespaceMissing %s: want %v, got %v", name, tc.want, got)
+		}
+	}
+	terminating := &kerrors.StatusError{ErrStatus: metav1.Status{
+		Reason: metav1.StatusReasonForbidden, Code: http.StatusForbidden, Message: "no\nway",
+		Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}},
+	}}
+	err := explain(terminating)
+	if err.Error() != "its namespace is being deleted: no way" || !kerrors.IsForbidden(err) {
+		t.Errorf("explained: %v", err)
+	}
+	if explain(nil) != nil {
+		t.Error("no error has no explanation")
+	}
+}
+
+func TestConclude(t *testing.T) {
+	o := Observation{State: Ready, Parts: []PartState{
+		{Name: "a", State: Processing, Message: "1"}, {Name: "b", State: Error, Message: "2"}, {Name: "c", State: Error, Message: "3"}, {Name: "d", State: Warning, Message: "4"},
+	}}
+	o.conclude()
+	if o.State != Error || o.Message != "b: 2" {
+		t.Errorf("the first of the most urgent counts: %s %q", o.State, o.Message)
+	}
+	p := PartState{State: Ready}
+	for _, s := range []State{Processing, Warning, Error, Deleting, Processing} {
+		p.see(s, string(s))
+	}
+	if p.State != Deleting || p.Message != "Deleting" {
+		t.Errorf("the most urgent counts: %+v", p)
+	}
+}
+
+func TestDecorateRelease(t *testing.T) {
+	u := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "a"}}}
+	decorateRelease(u, "web", "apps")
+	want := map[string]any{"metadata": map[string]any{
+		"name": "a", "labels": map[string]any{helmManagedBy: "Helm"},
+		"annotations": map[string]any{helmReleaseName: "web", helmReleaseNamespace: "apps"},
+	}}
+	if diff := cmp.Diff(want, u.Object); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
