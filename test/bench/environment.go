@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+)
+
+// An environment is everything that runs.
+type environment struct {
+	dir             string
+	control, target *controlplane.Cluster
+	registry        *controlplane.Registry
+	provider        *provider
+	// layer is the chart, as a layer of a module.
+	layer controlplane.Pushed
+
+	controlClient client.WithWatch
+	targetClient  client.Client
+}
+
+// start everything. What has been started is returned with an error too, and has
+// to be stopped.
+func start(ctx context.Context) (*environment, error) {
+	e := &environment{}
+	var err error
+	if e.dir, err = os.MkdirTemp("", "provider-kyma-bench-"); err != nil {
+		return e, errors.Wrap(err, "cannot make a folder")
+	}
+	root, err := tools.Root()
+	if err != nil {
+		return e, err
+	}
+	sayf("starting a control plane and a target cluster")
+	if err := e.startClusters(ctx); err != nil {
+		return e, err
+	}
+	if err := e.control.InstallCRDs(ctx, filepath.Join(root, "package", "crds")); err != nil {
+		return e, err
+	}
+	if err := e.startRegistry(ctx, filepath.Join(root, "test", "bench", "testdata", "chart")); err != nil {
+		return e, err
+	}
+	sayf("building and starting the provider")
+	binary, err := controlplane.BuildProvider(ctx, e.dir)
+	if err != nil {
+		return e, err
+	}
+	e.provider, err = startProvider(ctx, binary, e.dir, e.control.KubeconfigFile())
+	return e, err
+}
+
+func (e *environment) startClusters(ctx context.Context) error {
+	clusters, err := controlplane.StartAll(ctx,
+		controlplane.Options{Name: "control-plane", Dir: filepath.Join(e.dir, "control-plane")},
+		controlplane.Options{
+			Name: "target", Dir: filepath.Join(e.dir, "target"), ControllerManager: true,
+			Controllers: []string{"deployment-controller", "replicaset-controller"},
+		})
+	if err != nil {
+		return err
+	}
+	e.control, e.target = clusters[0], clusters[1]
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		return errors.Wrap(err, "cannot register the kinds of Kubernetes")
+	}
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		return errors.Wrap(err, "cannot register our kinds")
+	}
+	if e.controlClient, err = client.NewWithWatch(e.control.Config(), client.Options{Scheme: scheme}); err != nil {
+		return errors.Wrap(err, "cannot make a client of the control plane")
+	}
+	e.targetClient, err = client.New(e.target.Config(), client.Options{Scheme: scheme})
+	return errors.Wrap(err, "cannot make a client of the target cluster")
+}
+
+func (e *environment) startRegistry(ctx context.Context, chart string) error {
+	var err error
+	if e.registry, err = controlplane.StartRegistry(controlplane.WebOptions{}); err != nil {
+		return err
+	}
+	files, err := controlplane.ReadFolder(chart)
+	if err != nil {
+		return err
+	}
+	e.layer, err = e.registry.PushModule(ctx, repository+"/"+component, files)
+	return err
+}
+
+// watch returns why a part of the environment has ended, or nil when ctx is done.
+func (e *environment) watch(ctx context.Context) error {
+	select {
+	case <-e.control.Crashed():
+		return e.control.Err()
+	case <-e.target.Crashed():
+		return e.target.Err()
+	case <-e.provider.process.Done():
+		return e.provider.process.Err()
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// stop everything, and remove its data.
+func (e *environment) stop() {
+	if e.provider != nil {
+		e.provider.process.Stop()
+	}
+	if e.registry != nil {
+		e.registry.Stop()
+	}
+	e.target.Stop()
+	e.control.Stop()
+	if e.dir != "" {
+		_ = os.RemoveAll(e.dir)
+	}
+}

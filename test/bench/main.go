@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// options of the command.
+type options struct {
+	manifests int
+	out       string
+	idle      time.Duration
+	timeout   time.Duration
+}
+
+func main() {
+	o := options{}
+	flag.IntVar(&o.manifests, "n", 50, "how many Manifests are created")
+	flag.StringVar(&o.out, "out", "bench.json", "file that the result is written to")
+	flag.DurationVar(&o.idle, "idle", time.Minute, "how long nothing is done, after all are Ready")
+	flag.DurationVar(&o.timeout, "timeout", 10*time.Minute, "how long all Manifests may take until they are Ready")
+	flag.Parse()
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, o)
+	stop()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "bench: error: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options) error {
+	if o.manifests < 1 {
+		return errors.New("-n must be at least 1")
+	}
+	e, err := start(ctx)
+	defer e.stop()
+	if err != nil {
+		return err
+	}
+	// A server that dies ends whatever is going on.
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() { cancel(e.watch(ctx)) }()
+
+	r, err := measure(ctx, e, o)
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	if err != nil {
+		return errors.Wrapf(err, "the provider's log ends with:\n%s\nbench", e.provider.process.Tail())
+	}
+	r.print(os.Stdout, o)
+	return r.write(o.out)
+}
+
+func sayf(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "bench: "+format+"\n", args...)
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"golang.org/x/sync/errgroup"
+)
+
+// objects that the chart of the benchmark has.
+const objects = 5
+
+const (
+	// quietFor is how long the provider must send no request to be called quiet.
+	quietFor = 3 * time.Second
+	// quietWithin bounds the wait for that.
+	quietWithin = 2 * time.Minute
+)
+
+// measure the installation of the Manifests, and the idle time after it.
+func measure(ctx context.Context, e *environment, o options) (*result, error) {
+	if err := e.prepare(ctx, o.manifests); err != nil {
+		return nil, err
+	}
+	// What the provider does to start, and what it does for the ProviderConfig, is over before the clock starts.
+	before, err := e.provider.quiet(ctx)
+	if err != nil {
+		return nil, err
+	}
+	startPeak, err := peakMiB(e.provider.process.PID())
+	if err != nil {
+		return nil, err
+	}
+	sayf("creating %d Manifests", o.manifests)
+	seconds, err := e.install(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	sayf("all are Ready after %.1f s; waiting until the provider is quiet", seconds)
+	// Events and the last writes come after that, and count too.
+	after, err := e.provider.quiet(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := newResult(o.manifests, before, after)
+	r.SecondsToReady, r.startPeak, r.startCPU = seconds, startPeak, before.cpu
+	if r.PeakRSS, err = peakMiB(e.provider.process.PID()); err != nil {
+		return nil, err
+	}
+	sayf("watching it do nothing for %s", o.idle)
+	select {
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case <-time.After(o.idle):
+	}
+	idle, err := e.provider.sample(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.addIdle(after, idle)
+	return r, nil
+}
+
+// install the Manifests, and return the seconds from before the first create
+// until all are Ready.
+func (e *environment) install(ctx context.Context, o options) (float64, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, errors.Errorf("not all were Ready within %s", o.timeout))
+	defer cancel()
+	g, ctx := errgroup.WithContext(ctx)
+	begin := time.Now()
+	g.Go(func() error { return e.create(ctx, o.manifests) })
+	g.Go(func() error { return e.awaitReady(ctx, newPending(o.manifests)) })
+	err := g.Wait()
+	return time.Since(begin).Seconds(), err
+}
+
+// quiet waits until the provider sends no requests any more, and returns the
+// first sample since then: the wait costs CPU time too, of the metrics.
+func (p *provider) quiet(ctx context.Context) (sample, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, quietWithin, errors.Errorf("the provider is not quiet within %s", quietWithin))
+	defer cancel()
+	last, err := p.sample(ctx)
+	if err != nil {
+		return sample{}, err
+	}
+	for since := time.Now(); time.Since(since) < quietFor; {
+		select {
+		case <-ctx.Done():
+			return sample{}, context.Cause(ctx)
+		case <-time.After(quietFor / 10):
+		}
+		now, err := p.sample(ctx)
+		if err != nil {
+			return sample{}, err
+		}
+		if !maps.Equal(now.target, last.target) || !maps.Equal(now.control, last.control) {
+			last, since = now, time.Now()
+		}
+	}
+	return last, nil
+}
+
+// newResult is what was used between two samples, per Manifest.
+func newResult(n int, before, after sample) *result {
+	target, control := after.target.minus(before.target), after.control.minus(before.control)
+	return &result{
+		Manifests:      n,
+		Objects:        objects,
+		TargetRequests: per(target.sum(), n),
+		Requests:       per(target.sum()+control.sum(), n),
+		ControlWrites:  per(control.writes(), n),
+		CPUSeconds:     per(after.cpu-before.cpu, n),
+		ByVerb:         map[string]requests{"target": target.per(n), "control_plane": control.per(n)},
+	}
+}
+
+// addIdle adds what was sent between two samples when nothing was to be done.
+func (r *result) addIdle(before, after sample) {
+	target, control := after.target.minus(before.target), after.control.minus(before.control)
+	r.IdleTargetRequests = target.sum("WATCH")
+	r.IdleWrites = target.writes() + control.writes()
+	r.idleCPU = after.cpu - before.cpu
+	r.idle = map[string]requests{"target": target, "control_plane": control}
+}
+
+// per install, with four decimals.
+func per(total float64, n int) float64 { return math.Round(total/float64(n)*1e4) / 1e4 }
+
+func (r requests) per(n int) requests {
+	out := requests{}
+	for verb, total := range r {
+		out[verb] = per(total, n)
+	}
+	return out
+}
+
+func (r requests) verbs() []string { return slices.Sorted(maps.Keys(r)) }

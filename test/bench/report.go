@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// A result of the benchmark. Numbers per install are averages over the Manifests.
+type result struct {
+	Manifests int `json:"manifests"`
+	// Objects of one Manifest.
+	Objects int `json:"objects"`
+	// TargetRequests are counted at the transport: discovery and watches are in.
+	TargetRequests float64 `json:"target_requests_per_install"`
+	// Requests to the target and to the control plane.
+	Requests float64 `json:"requests_per_install"`
+	// ControlWrites are requests to the control plane that are no GET and no WATCH.
+	ControlWrites float64 `json:"control_plane_writes_per_install"`
+	// CPUSeconds of the provider, without those of its start.
+	CPUSeconds float64 `json:"cpu_seconds_per_install"`
+	// PeakRSS of the provider, all of it.
+	PeakRSS        float64 `json:"peak_rss_mib"`
+	SecondsToReady float64 `json:"seconds_to_ready"`
+	// IdleTargetRequests are those to the target that are no WATCH.
+	IdleTargetRequests float64 `json:"idle_target_requests"`
+	// IdleWrites to both clusters.
+	IdleWrites float64 `json:"idle_writes"`
+	// ByVerb are requests per install: target and control_plane.
+	ByVerb map[string]requests `json:"by_verb"`
+
+	startPeak, startCPU, idleCPU float64
+	idle                         map[string]requests
+}
+
+// print the result beside the references, which are for 200 releases on two cores
+// shared with the servers.
+func (r *result) print(w io.Writer, o options) {
+	n := float64(r.Manifests)
+	fmt.Fprintf(w, "\n%d Manifests of a chart of %d objects, one target, %s %s/%s, %d cores shared with the servers\n\n",
+		r.Manifests, r.Objects, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	row := func(cells ...string) { fmt.Fprintln(t, strings.Join(cells, "\t")+"\t") }
+	row("", "measured", "aim", "provider-helm 1.4*", "original*")
+	row("requests to the target per install", f("%.2f", r.TargetRequests), f("%d", r.Objects+4), "46 (no discovery)", "35 (84 with discovery)")
+	row("all requests per install", f("%.2f", r.Requests), "18", "", "")
+	row("writes to the control plane per install", f("%.2f", r.ControlWrites), "", "", "")
+	row("CPU seconds per install", f("%.4f", r.CPUSeconds), "0.03", "0.34", "0.05 to 0.095")
+	row("peak memory per install, MiB", f("%.2f", r.PeakRSS/n), "1", "6.5", "1.9 to 3.7")
+	row("peak memory, MiB", f("%.0f", r.PeakRSS), "", "", "")
+	row("seconds until all are Ready", f("%.1f", r.SecondsToReady), "12", "54", "16 to 28")
+	row("idle: requests to the target but watches", f("%.0f", r.IdleTargetRequests), "0", "", "3500")
+	row("idle: writes to both clusters", f("%.0f", r.IdleWrites), "0", "", "")
+	_ = t.Flush()
+	fmt.Fprintf(w, "\n* for 200; the aims for time and memory are for 200 too.\n")
+	fmt.Fprintf(w, "The start of the provider is not in these numbers: %.2f CPU seconds, %.0f MiB peak (%.2f MiB per install above it).\n",
+		r.startCPU, r.startPeak, (r.PeakRSS-r.startPeak)/n)
+	fmt.Fprintf(w, "Requests and CPU time are counted from before the first create until the provider was quiet after the last was Ready.\n")
+	fmt.Fprintf(w, "Idle for %s: %.2f CPU seconds.\n\n", o.idle, r.idleCPU)
+	for _, where := range []string{"target", "control_plane"} {
+		fmt.Fprintf(w, "%-14s per install: %s\n", where, r.ByVerb[where])
+		fmt.Fprintf(w, "%-14s while idle:  %s\n", where, r.idle[where])
+	}
+	fmt.Fprintln(w)
+}
+
+func f(format string, v any) string { return fmt.Sprintf(format, v) }
+
+func (r requests) String() string {
+	if len(r) == 0 {
+		return "none"
+	}
+	var parts []string
+	for _, verb := range r.verbs() {
+		parts = append(parts, fmt.Sprintf("%s %.2f", verb, r[verb]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// write the result as JSON.
+func (r *result) write(path string) error {
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return errors.Wrap(err, "cannot encode the result")
+	}
+	temporary, err := os.CreateTemp(filepath.Dir(path), ".bench-*")
+	if err != nil {
+		return errors.Wrap(err, "cannot write the result")
+	}
+	_, err = temporary.Write(append(data, '\n'))
+	if err = errors.Join(err, temporary.Close()); err == nil {
+		err = os.Rename(temporary.Name(), path)
+	}
+	return errors.Wrap(err, "cannot write the result")
+}
