@@ -79,6 +79,7 @@ func (w *work) step(ctx context.Context, was *inventory, write bool) (Result, er
 // A step is one call of Apply.
 type step struct {
 	*work
+
 	inv *inventory
 	// write the inventory before anything else, and create says that there is none.
 	write, create bool
@@ -220,7 +221,7 @@ func (st *step) applyStage(ctx context.Context, s stage) {
 				return nil
 			})
 		}
-		_ = g.Wait() //nolint:errcheck // Errors belong to the part.
+		_ = g.Wait() // Errors belong to the part.
 		for _, err := range errs {
 			if err != nil {
 				st.fail(pl.name, err)

@@ -13,30 +13,23 @@ import (
 
 // applyOne object, and remember what became of it.
 func (st *step) applyOne(ctx context.Context, o *object, en *entry) error {
-	sum, exists := st.see(o.key)
+	_, exists := st.see(o.key)
 	if o.stage == stageResource && en.UID != "" && !exists {
 		// Its users deleted it, and do not want it back with the next version.
 		en.Intent = o.intent
 		return nil
 	}
-	var before *metav1.PartialObjectMetadata
-	var err error
-	if exists && (st.drift[o.key] || sum.Set != st.id || o.stage == stageResource) {
-		if before, err = st.claimed(ctx, o, en); err != nil {
+	if exists {
+		before, err := st.mine(ctx, o, en)
+		if err != nil {
 			return err
 		}
+		return st.change(ctx, o, en, before)
 	}
-	out := o
-	if o.stage == stageResource && before != nil {
-		if out, err = withoutForeign(o, before.ManagedFields); err != nil {
-			return errors.Wrap(err, o.key.String())
-		}
-	}
-	create := !exists
-	now, fields, err := st.apply(ctx, out, create)
-	if create && kerrors.IsConflict(err) {
-		create = false
-		if before, err = st.claimed(ctx, o, en); err != nil {
+	now, fields, err := st.apply(ctx, o, true)
+	if kerrors.IsConflict(err) {
+		before, err := st.claimed(ctx, o, en)
+		if err != nil {
 			return err
 		}
 		if before == nil || before.DeletionTimestamp != nil {
@@ -44,13 +37,41 @@ func (st *step) applyOne(ctx context.Context, o *object, en *entry) error {
 			st.leave(o.key, before)
 			return nil
 		}
-		now, fields, err = st.apply(ctx, o, false)
+		return st.change(ctx, o, en, before)
 	}
 	if err != nil {
 		return errors.Wrap(explain(err), o.key.String())
 	}
 	en.UID, en.Intent, en.Owned = now.UID, o.intent, now.Owned
-	st.applied(o, now, create, before, fields)
+	st.applied(o, now, true, nil, fields)
+	return nil
+}
+
+// mine is the metadata of an object that is known to exist, where something hangs on it: who owns it, or which of its
+// fields are whose.
+func (st *step) mine(ctx context.Context, o *object, en *entry) (*metav1.PartialObjectMetadata, error) {
+	sum, _ := st.see(o.key)
+	if !st.drift[o.key] && sum.Set == st.id && o.stage != stageResource {
+		return nil, nil //nolint:nilnil // Nothing has to be known.
+	}
+	return st.claimed(ctx, o, en)
+}
+
+// change an object that exists. Of a custom resource only those fields that its users have not set.
+func (st *step) change(ctx context.Context, o *object, en *entry, before *metav1.PartialObjectMetadata) error {
+	out := o
+	if o.stage == stageResource && before != nil {
+		var err error
+		if out, err = withoutForeign(o, before.ManagedFields); err != nil {
+			return errors.Wrap(err, o.key.String())
+		}
+	}
+	now, fields, err := st.apply(ctx, out, false)
+	if err != nil {
+		return errors.Wrap(explain(err), o.key.String())
+	}
+	en.UID, en.Intent, en.Owned = now.UID, o.intent, now.Owned
+	st.applied(o, now, false, before, fields)
 	return nil
 }
 

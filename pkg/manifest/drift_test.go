@@ -200,3 +200,45 @@ func TestLostFields(t *testing.T) {
 		})
 	}
 }
+
+// A chart with random values is repaired from the record of its release, not by new random values.
+func TestRepairOfAnImpureChart(t *testing.T) {
+	b := newBench(t)
+	s := setOf(install("web", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {k: {{ randAlphaNum 20 | quote }}}\n"))
+	b.settle(s)
+	k := key("ConfigMap", "apps", "x")
+	secret := func() any { return b.s.objects[k].content["data"].(map[string]any)["k"] }
+	want := secret()
+	b.s.remove(k)
+	b.settle(s)
+	if got := secret(); got != want {
+		t.Errorf("want the value of before, %v, got %v", want, got)
+	}
+	b.s.remove(k)
+	b.s.remove(key("Secret", "apps", "sh.helm.release.v1.web.v1"))
+	_, err := b.Apply(t.Context(), b.c, s)
+	if err == nil || err.Error() != "web: the record of release web revision 1 is gone, and the chart renders differently each time; "+
+		"change a value to install a new revision" {
+		t.Errorf("error without the record: %v", err)
+	}
+}
+
+// An object that was ours, that the watch does not show and that is on its way out, is not changed either.
+func TestTerminatingUnseen(t *testing.T) {
+	b := newBench(t)
+	s := setOf(install("web", configMap("x")))
+	b.settle(s)
+	k := key("ConfigMap", "apps", "x")
+	b.s.edit(k, func(u *unstructured.Unstructured) {
+		u.SetLabels(map[string]string{LabelPartOf: b.ID(s)})
+		u.SetFinalizers([]string{"x/y"})
+	})
+	b.s.terminate(b.s.objects[k])
+	version := b.s.objects[k].u().GetResourceVersion()
+	b.apply(s)
+	if got := b.s.objects[k].u().GetResourceVersion(); got != version {
+		t.Error("it was changed")
+	}
+	b.s.remove(k)
+	b.settle(s)
+}

@@ -3,6 +3,7 @@
 package manifest
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -149,9 +150,7 @@ func (e *Engine) ID(s *Set) string {
 // labels of each object of the set.
 func (w *work) labels() map[string]string {
 	l := make(map[string]string, len(w.s.Labels)+2)
-	for k, v := range w.s.Labels {
-		l[k] = v
-	}
+	maps.Copy(l, w.s.Labels)
 	l[LabelPartOf] = w.id
 	l[LabelManagedBy] = ManagedBy
 	return l

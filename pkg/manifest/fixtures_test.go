@@ -65,8 +65,8 @@ func install(name string, templates ...string) Install {
 	}
 	for i, t := range templates {
 		dir := "templates"
-		if strings.HasPrefix(t, "crds/") {
-			dir, t = "crds", strings.TrimPrefix(t, "crds/")
+		if after, ok := strings.CutPrefix(t, "crds/"); ok {
+			dir, t = "crds", after
 		}
 		files = append(files, File{Name: fmt.Sprintf("%s/t%d.yaml", dir, i), Data: []byte(t)})
 	}
@@ -95,8 +95,9 @@ func manifestOf(t testing.TB, text string) *unstructured.Unstructured {
 
 // A bench is an engine, a server and a connection between the two.
 type bench struct {
-	t testing.TB
 	*Engine
+
+	t testing.TB
 	s *fakeServer
 	c *fakeCluster
 }

@@ -7,6 +7,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"io"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -85,9 +86,7 @@ func entryOf(o *object) entry {
 // clone the inventory, so that the one in the cache stays as it is in the cluster.
 func (i *inventory) clone() *inventory {
 	c := &inventory{Parts: make(map[string]partRecord, len(i.Parts)), Objects: slices.Clone(i.Objects)}
-	for k, v := range i.Parts {
-		c.Parts[k] = v
-	}
+	maps.Copy(c.Parts, i.Parts)
 	return c
 }
 

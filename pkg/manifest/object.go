@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -152,9 +153,7 @@ func decorate(u *unstructured.Unstructured, labels map[string]string) {
 	if l == nil {
 		l = make(map[string]string, len(labels))
 	}
-	for k, v := range labels {
-		l[k] = v
-	}
+	maps.Copy(l, labels)
 	u.SetLabels(l)
 }
 

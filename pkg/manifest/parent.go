@@ -28,7 +28,7 @@ func (w *work) parentKey() Key {
 }
 
 // errInventoryExists is returned by create where there is an inventory that the watch does not show.
-var errInventoryExists = errors.New("the inventory exists") //nolint:gochecknoglobals // A constant.
+var errInventoryExists = errors.New("the inventory exists")
 
 // load the inventory; nil where there is none. It is read only if it changed. The watch does not show an inventory that
 // lost our label; with confirm it is asked for in that case, as nobody would look for the objects any more.
@@ -38,7 +38,7 @@ func (w *work) load(ctx context.Context, confirm bool) (*inventory, error) {
 		sum, ok := w.c.Watch().Get(k)
 		if !ok && !confirm {
 			w.mem.inv = nil
-			return nil, nil
+			return nil, nil //nolint:nilnil // There is none, as said above.
 		}
 		if ok && w.mem.inv != nil && w.mem.version == sum.ResourceVersion {
 			return w.mem.inv, nil
@@ -50,7 +50,7 @@ func (w *work) load(ctx context.Context, confirm bool) (*inventory, error) {
 	}
 	if u == nil {
 		w.mem.inv = nil
-		return nil, nil
+		return nil, nil //nolint:nilnil // There is none, as said above.
 	}
 	return w.decode(u)
 }

@@ -18,6 +18,7 @@ import (
 // A planned part has been rendered.
 type planned struct {
 	*part
+
 	objects []object
 	// rec is what the inventory will say of the part while it is applied.
 	rec partRecord

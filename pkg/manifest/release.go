@@ -37,22 +37,42 @@ func (st *step) recordRelease(ctx context.Context, pl *planned, rec *partRecord)
 		}
 		rec.Former = ""
 	}
+	superseded, err := st.superseded(ctx, pl)
+	if err != nil {
+		return err
+	}
 	o := render.RecordOptions{
 		Revision: pl.before + 1, Status: statusDeployed, Description: "Install complete",
 		FirstDeployed: st.e.now(), LastDeployed: st.e.now(),
 		Labels: map[string]string{labelReleaseOf: st.id, labelInputs: pl.digest},
 	}
-	var superseded *render.RecordInfo
-	var err error
 	if pl.before > 0 {
 		o.Description = "Upgrade complete"
-		if superseded, err = st.release(ctx, in.Name, in.Namespace, pl.before); err != nil {
-			return err
-		}
-		if superseded != nil {
-			o.FirstDeployed = superseded.FirstDeployed
-		}
 	}
+	if superseded != nil {
+		o.FirstDeployed = superseded.FirstDeployed
+	}
+	if err := st.writeRecord(ctx, pl, o); err != nil {
+		return err
+	}
+	if err := st.retire(ctx, pl, superseded); err != nil {
+		return err
+	}
+	rec.Revision, rec.Namespace, rec.Chart, rec.Version = o.Revision, in.Namespace, pl.chart.Name(), pl.chart.Version()
+	rec.Hooks = runnable(pl.rendered.Hooks)
+	return nil
+}
+
+// superseded is the revision before; nil where there is none.
+func (st *step) superseded(ctx context.Context, pl *planned) (*render.RecordInfo, error) {
+	if pl.before == 0 {
+		return nil, nil //nolint:nilnil // There is none.
+	}
+	return st.release(ctx, pl.install.Name, pl.install.Namespace, pl.before)
+}
+
+// writeRecord of a new revision.
+func (st *step) writeRecord(ctx context.Context, pl *planned, o render.RecordOptions) error {
 	s, err := pl.rendered.Record(o)
 	if err != nil {
 		return err
@@ -62,25 +82,25 @@ func (st *step) recordRelease(ctx context.Context, pl *planned, rec *partRecord)
 		if err := st.lookForRelease(ctx, pl); err != nil {
 			return err
 		}
-		return errors.Errorf("release %s has a record already; it is followed in the next step", in.Name)
+		return errors.Errorf("release %s has a record already; it is followed in the next step", pl.install.Name)
 	}
-	if err != nil {
-		return errors.Wrapf(err, "cannot record revision %d of release %s", o.Revision, in.Name)
-	}
+	return errors.Wrapf(err, "cannot record revision %d of release %s", o.Revision, pl.install.Name)
+}
+
+// retire the revision before, and delete the one that is too old to be kept.
+func (st *step) retire(ctx context.Context, pl *planned, superseded *render.RecordInfo) error {
+	in := pl.install
 	if superseded != nil && superseded.Status == statusDeployed {
 		if err := st.supersede(ctx, superseded); err != nil {
 			return errors.Wrapf(err, "cannot mark revision %d of release %s as superseded", pl.before, in.Name)
 		}
 	}
-	if old := o.Revision - st.e.history; old > 0 {
-		k := Key{Kind: "Secret", Namespace: in.Namespace, Name: render.RecordName(in.Name, old)}
-		if _, err := st.delete(ctx, secretKind, k, ""); err != nil {
-			return err
-		}
+	old := pl.before + 1 - st.e.history
+	if old <= 0 {
+		return nil
 	}
-	rec.Revision, rec.Namespace, rec.Chart, rec.Version = o.Revision, in.Namespace, pl.chart.Name(), pl.chart.Version()
-	rec.Hooks = runnable(pl.rendered.Hooks)
-	return nil
+	_, err := st.delete(ctx, secretKind, Key{Kind: "Secret", Namespace: in.Namespace, Name: render.RecordName(in.Name, old)}, "")
+	return err
 }
 
 // runnable counts the hooks that Helm would have run on its own; tests are run on request only.

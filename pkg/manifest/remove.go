@@ -66,6 +66,7 @@ func (e *Engine) Remove(ctx context.Context, c Cluster, s *Set) (Removal, error)
 // A remover takes objects of one set away.
 type remover struct {
 	*work
+
 	known map[Key]Summary
 	// whole says that nothing of the set stays.
 	whole bool
@@ -79,31 +80,38 @@ func (r *remover) remove(ctx context.Context, unwanted []*entry) (Removal, error
 	if err != nil {
 		return Removal{}, err
 	}
+	strangers := func() (Removal, error) { return r.strangers(ctx, defined) }
 	// What serves the custom resources must outlive them, as only it can take their finalizers away.
-	resources := filter(unwanted, func(e *entry) bool {
-		_, own := defined[e.key().GroupKind()]
-		return e.Stage == stageResource || own
-	})
-	if left, err := r.removeAll(ctx, resources); err != nil || left.Message != "" {
-		return left, err
-	}
+	steps := []func() (Removal, error){func() (Removal, error) {
+		return r.removeAll(ctx, filter(unwanted, func(e *entry) bool {
+			_, own := defined[e.key().GroupKind()]
+			return e.Stage == stageResource || own
+		}))
+	}}
 	if r.whole {
-		if left, err := r.strangers(ctx, defined); err != nil || left.Message != "" {
-			return left, err
-		}
+		steps = append(steps, strangers)
 	}
 	for _, s := range slices.Backward(stages) {
 		if s == stageDefinitions {
-			if left, err := r.strangers(ctx, defined); err != nil || left.Message != "" {
-				return left, err
-			}
+			steps = append(steps, strangers)
 		}
-		group := filter(unwanted, func(e *entry) bool { return e.Stage == s })
-		for _, part := range slices.Backward(r.partOrder(group)) {
-			left, err := r.removeAll(ctx, filter(group, func(e *entry) bool { return e.Part == part }))
-			if err != nil || left.Message != "" {
-				return left, err
-			}
+		steps = append(steps, func() (Removal, error) { return r.removeStage(ctx, s, unwanted) })
+	}
+	for _, step := range steps {
+		if left, err := step(); err != nil || left.Message != "" {
+			return left, err
+		}
+	}
+	return Removal{}, nil
+}
+
+// removeStage takes away the objects of one stage, part by part in reverse order.
+func (r *remover) removeStage(ctx context.Context, s stage, unwanted []*entry) (Removal, error) {
+	group := filter(unwanted, func(e *entry) bool { return e.Stage == s })
+	for _, part := range slices.Backward(r.partOrder(group)) {
+		left, err := r.removeAll(ctx, filter(group, func(e *entry) bool { return e.Part == part }))
+		if err != nil || left.Message != "" {
+			return left, err
 		}
 	}
 	return Removal{}, nil
@@ -160,19 +168,9 @@ func (r *remover) removeAll(ctx context.Context, group []*entry) (Removal, error
 // removeOne object, unless it is gone or no longer ours. It returns what the object waits for.
 func (r *remover) removeOne(ctx context.Context, e *entry) (string, error) {
 	k := e.key()
-	sum, exists := r.known[k]
-	if s, ok := r.c.Watch().Get(k); ok {
-		sum, exists = s, true
-	}
-	if !exists && e.UID == "" && !r.gone[k] {
-		// It may have been created by a request whose answer never came, and so lately that the watch does not show it.
-		if err := r.lookOne(ctx, e, r.known); err != nil {
-			return "", err
-		}
-		sum, exists = r.known[k]
-	}
-	if !exists || sum.Set != r.id || r.gone[k] {
-		return "", nil
+	sum, exists, err := r.last(ctx, e)
+	if err != nil || !exists || sum.Set != r.id || r.gone[k] {
+		return "", err
 	}
 	if sum.Status == Terminating {
 		return or(sum.Message, "is being deleted"), nil
@@ -196,6 +194,21 @@ func (r *remover) removeOne(ctx context.Context, e *entry) (string, error) {
 	delete(r.known, k)
 	r.c.Watch().Forget(k)
 	return "", nil
+}
+
+// last that is known of an object.
+func (r *remover) last(ctx context.Context, e *entry) (Summary, bool, error) {
+	k := e.key()
+	if s, ok := r.c.Watch().Get(k); ok {
+		return s, true, nil
+	}
+	if s, ok := r.known[k]; ok || e.UID != "" || r.gone[k] {
+		return s, ok, nil
+	}
+	// It may have been created by a request whose answer never came, and so lately that the watch does not show it.
+	err := r.lookOne(ctx, e, r.known)
+	s, ok := r.known[k]
+	return s, ok, err
 }
 
 // defined are the kinds of the definitions among the objects, with one version of each that is served.

@@ -11,9 +11,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// withoutForeign is a custom resource without the fields that its users set since it was created: applying it leaves
-// those as they are. What was intended stays the same.
-func withoutForeign(o *object, managed []metav1.ManagedFieldsEntry) (*object, error) {
+// foreignFields are the leaves that others set, and that are not ours too.
+func foreignFields(managed []metav1.ManagedFieldsEntry) *fieldpath.Set {
 	theirs := &fieldpath.Set{}
 	for i := range managed {
 		e := &managed[i]
@@ -27,7 +26,13 @@ func withoutForeign(o *object, managed []metav1.ManagedFieldsEntry) (*object, er
 	if ours := fieldSet(ownedFields(managed)); ours != nil {
 		theirs = theirs.Difference(ours)
 	}
-	theirs = theirs.Leaves()
+	return theirs.Leaves()
+}
+
+// withoutForeign is a custom resource without the fields that its users set since it was created: applying it leaves
+// those as they are. What was intended stays the same.
+func withoutForeign(o *object, managed []metav1.ManagedFieldsEntry) (*object, error) {
+	theirs := foreignFields(managed)
 	if theirs.Empty() {
 		return o, nil
 	}

@@ -164,7 +164,7 @@ func (w *work) list(ctx context.Context, gvk schema.GroupVersionKind, namespace,
 func (w *work) delete(ctx context.Context, gvk schema.GroupVersionKind, k Key, uid string) (*metav1.PartialObjectMetadata, error) {
 	m, err := w.c.Mapping(ctx, gvk)
 	if isNoKind(err) {
-		return nil, nil
+		return nil, nil //nolint:nilnil // Nothing is left, as said above.
 	}
 	if err != nil {
 		return nil, err
@@ -181,7 +181,7 @@ func (w *work) delete(ctx context.Context, gvk schema.GroupVersionKind, k Key, u
 	b, err := raw(w.c.REST().Delete().AbsPath(pathOf(gvk.GroupVersion(), m, k.Namespace, k.Name)).
 		SetHeader("Content-Type", acceptJSON).SetHeader("Accept", acceptMetadata).Body(body).Do(ctx))
 	if kerrors.IsNotFound(err) {
-		return nil, nil
+		return nil, nil //nolint:nilnil // Nothing is left, as said above.
 	}
 	if err != nil {
 		return nil, errors.Wrap(explain(err), k.String())
@@ -191,7 +191,7 @@ func (w *work) delete(ctx context.Context, gvk schema.GroupVersionKind, k Key, u
 		return nil, errors.Wrapf(err, "%s: cannot read", k)
 	}
 	if left.Kind == "Status" || left.DeletionTimestamp == nil {
-		return nil, nil
+		return nil, nil //nolint:nilnil // Nothing is left, as said above.
 	}
 	return left, nil
 }

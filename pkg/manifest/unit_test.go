@@ -144,7 +144,7 @@ func TestKindsOf(t *testing.T) {
 }
 
 func TestClaim(t *testing.T) {
-	meta := func(uid, owner string) *metav1.PartialObjectMetadata {
+	meta := func(owner string) *metav1.PartialObjectMetadata {
 		m := &metav1.PartialObjectMetadata{}
 		m.UID = "1"
 		if owner != "" {
@@ -161,18 +161,18 @@ func TestClaim(t *testing.T) {
 		want   string
 	}{
 		"Gone":     {reason: "What is not there is in nobody's way."},
-		"Ours":     {reason: "Our label says so.", meta: meta("1", "me")},
-		"SameUID":  {reason: "We made it, and it lost its label.", uid: "1", meta: meta("1", "")},
-		"OtherUID": {reason: "Somebody made it anew.", uid: "2", meta: meta("1", ""), want: "exists and does not belong to this module; remove it, or set adopt to take it over"},
+		"Ours":     {reason: "Our label says so.", meta: meta("me")},
+		"SameUID":  {reason: "We made it, and it lost its label.", uid: "1", meta: meta("")},
+		"OtherUID": {reason: "Somebody made it anew.", uid: "2", meta: meta(""), want: "exists and does not belong to this module; remove it, or set adopt to take it over"},
 		"OtherSet": {
-			reason: "Another set has it, though we made it.", uid: "1", meta: meta("1", "you"),
+			reason: "Another set has it, though we made it.", uid: "1", meta: meta("you"),
 			want: "exists and belongs to another set of objects (label applyset.kubernetes.io/part-of: you); remove it there, or set adopt to take it over",
 		},
 		"Resource": {
-			reason: "For a custom resource there is a policy.", stage: stageResource, meta: meta("1", ""),
+			reason: "For a custom resource there is a policy.", stage: stageResource, meta: meta(""),
 			want: "exists and does not belong to this module; set adopt to take it over, or customResourcePolicy to Ignore",
 		},
-		"Adopt": {reason: "It was asked for.", adopt: true, meta: meta("1", "you")},
+		"Adopt": {reason: "It was asked for.", adopt: true, meta: meta("you")},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
