@@ -6,86 +6,135 @@ import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
+// remembered is how many objects are known by the version that was written last.
+const remembered = 50_000
+
 // New is a manager's NewClient function. The client it makes leaves out an update of a ProviderConfig or
-// ClusterProviderConfig, and of the status of these and of a Manifest, that is what the cache holds already.
+// ClusterProviderConfig, and of the status of these and of a Manifest, that is what the API server holds already.
 func New(cfg *rest.Config, o client.Options) (client.Client, error) {
 	c, err := client.New(cfg, o)
 	if err != nil {
 		return nil, err
 	}
-	return &quietClient{Client: c}, nil
+	return newClient(c), nil
+}
+
+func newClient(c client.Client) *quietClient {
+	return &quietClient{Client: c, written: lru.New(remembered)}
 }
 
 type quietClient struct {
 	client.Client
+
+	// written is the resource version that each object got from us last, by UID.
+	written *lru.Cache
 }
 
 // Update an object, unless it is there already.
 func (c *quietClient) Update(ctx context.Context, obj client.Object, opts ...client.UpdateOption) error {
-	held := false
-	switch want := obj.(type) {
-	case *v1alpha1.ProviderConfig:
-		held = holds(ctx, c.Client, &v1alpha1.ProviderConfig{}, want, func(have *v1alpha1.ProviderConfig) bool {
-			return equal(have.ObjectMeta, want.ObjectMeta, have.Spec, want.Spec)
-		})
-	case *v1alpha1.ClusterProviderConfig:
-		held = holds(ctx, c.Client, &v1alpha1.ClusterProviderConfig{}, want, func(have *v1alpha1.ClusterProviderConfig) bool {
-			return equal(have.ObjectMeta, want.ObjectMeta, have.Spec, want.Spec)
-		})
-	}
-	if held {
+	if have := c.cached(ctx, obj); have != nil && sameConfig(have, obj) {
 		return nil
 	}
-	return c.Client.Update(ctx, obj, opts...)
+	err := c.Client.Update(ctx, obj, opts...)
+	c.remember(obj, err)
+	return err
 }
 
-func equal(have, want metav1.ObjectMeta, haveSpec, wantSpec v1alpha1.ProviderConfigSpec) bool {
-	return equality.Semantic.DeepEqual(have, want) && equality.Semantic.DeepEqual(haveSpec, wantSpec)
+// Patch an object.
+func (c *quietClient) Patch(ctx context.Context, obj client.Object, p client.Patch, opts ...client.PatchOption) error {
+	err := c.Client.Patch(ctx, obj, p, opts...)
+	c.remember(obj, err)
+	return err
 }
 
+// Status returns a writer that leaves out what is there already.
 func (c *quietClient) Status() client.SubResourceWriter {
-	return &writer{SubResourceWriter: c.Client.Status(), reader: c.Client}
+	return &writer{SubResourceWriter: c.Client.Status(), client: c}
 }
 
 type writer struct {
 	client.SubResourceWriter
 
-	reader client.Reader
+	client *quietClient
 }
 
 // Update the status, unless it is there already.
 func (w *writer) Update(ctx context.Context, obj client.Object, opts ...client.SubResourceUpdateOption) error {
-	held := false
-	switch want := obj.(type) {
-	case *v1alpha1.Manifest:
-		held = holds(ctx, w.reader, &v1alpha1.Manifest{}, want, func(have *v1alpha1.Manifest) bool {
-			return equality.Semantic.DeepEqual(have.Status, want.Status)
-		})
-	case *v1alpha1.ProviderConfig:
-		held = holds(ctx, w.reader, &v1alpha1.ProviderConfig{}, want, func(have *v1alpha1.ProviderConfig) bool {
-			return equality.Semantic.DeepEqual(have.Status, want.Status)
-		})
-	case *v1alpha1.ClusterProviderConfig:
-		held = holds(ctx, w.reader, &v1alpha1.ClusterProviderConfig{}, want, func(have *v1alpha1.ClusterProviderConfig) bool {
-			return equality.Semantic.DeepEqual(have.Status, want.Status)
-		})
-	}
-	if held {
+	if have := w.client.cached(ctx, obj); have != nil && sameStatus(have, obj) {
 		return nil
 	}
-	return w.SubResourceWriter.Update(ctx, obj, opts...)
+	err := w.SubResourceWriter.Update(ctx, obj, opts...)
+	w.client.remember(obj, err)
+	return err
 }
 
-// holds says whether the cache holds an object as it is to be written. The cache may be behind: then the resource
-// versions differ, the update is sent, and the API server decides.
-func holds[T client.Object](ctx context.Context, cache client.Reader, have, want T, same func(have T) bool) bool {
-	err := cache.Get(ctx, client.ObjectKeyFromObject(want), have)
-	return err == nil && have.GetResourceVersion() == want.GetResourceVersion() && same(have)
+func (c *quietClient) remember(obj client.Object, err error) {
+	if err == nil && blank(obj) != nil {
+		c.written.Add(obj.GetUID(), obj.GetResourceVersion())
+	}
+}
+
+// cached is the object as the cache holds it, if that can be relied on; nil otherwise. It cannot if the cache is at
+// another version than the object, nor if we have written a version since that neither shows: then the update is sent,
+// and the API server decides.
+func (c *quietClient) cached(ctx context.Context, obj client.Object) client.Object {
+	have := blank(obj)
+	if have == nil {
+		return nil
+	}
+	if last, ok := c.written.Get(obj.GetUID()); ok && last != obj.GetResourceVersion() {
+		return nil
+	}
+	if err := c.Get(ctx, client.ObjectKeyFromObject(obj), have); err != nil || have.GetResourceVersion() != obj.GetResourceVersion() {
+		return nil
+	}
+	return have
+}
+
+// blank object of the same kind, for the kinds that this is about.
+func blank(obj client.Object) client.Object {
+	switch obj.(type) {
+	case *v1alpha1.Manifest:
+		return &v1alpha1.Manifest{}
+	case *v1alpha1.ProviderConfig:
+		return &v1alpha1.ProviderConfig{}
+	case *v1alpha1.ClusterProviderConfig:
+		return &v1alpha1.ClusterProviderConfig{}
+	}
+	return nil
+}
+
+func sameStatus(have, want client.Object) bool {
+	switch want := want.(type) {
+	case *v1alpha1.Manifest:
+		h, ok := have.(*v1alpha1.Manifest)
+		return ok && equality.Semantic.DeepEqual(h.Status, want.Status)
+	case *v1alpha1.ProviderConfig:
+		h, ok := have.(*v1alpha1.ProviderConfig)
+		return ok && equality.Semantic.DeepEqual(h.Status, want.Status)
+	case *v1alpha1.ClusterProviderConfig:
+		h, ok := have.(*v1alpha1.ClusterProviderConfig)
+		return ok && equality.Semantic.DeepEqual(h.Status, want.Status)
+	}
+	return false
+}
+
+// sameConfig compares all but the status. It is about configs only: of a Manifest each update is meant.
+func sameConfig(have, want client.Object) bool {
+	switch want := want.(type) {
+	case *v1alpha1.ProviderConfig:
+		h, ok := have.(*v1alpha1.ProviderConfig)
+		return ok && equality.Semantic.DeepEqual(h.ObjectMeta, want.ObjectMeta) && equality.Semantic.DeepEqual(h.Spec, want.Spec)
+	case *v1alpha1.ClusterProviderConfig:
+		h, ok := have.(*v1alpha1.ClusterProviderConfig)
+		return ok && equality.Semantic.DeepEqual(h.ObjectMeta, want.ObjectMeta) && equality.Semantic.DeepEqual(h.Spec, want.Spec)
+	}
+	return false
 }

@@ -38,7 +38,7 @@ func TestUpdateStatus(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			writes := 0
-			c := &quietClient{Client: &test.MockClient{
+			c := newClient(&test.MockClient{
 				MockGet: func(_ context.Context, _ client.ObjectKey, obj client.Object) error {
 					tc.cached.DeepCopyInto(obj.(*v1alpha1.Manifest))
 					return nil
@@ -47,7 +47,7 @@ func TestUpdateStatus(t *testing.T) {
 					writes++
 					return nil
 				},
-			}}
+			})
 			if err := c.Status().Update(t.Context(), tc.obj); err != nil || writes != tc.want {
 				t.Errorf("\n%s\nUpdate(...): %v, want %d writes, got %d", tc.reason, err, tc.want, writes)
 			}
@@ -75,7 +75,7 @@ func TestUpdate(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			writes := 0
-			c := &quietClient{Client: &test.MockClient{
+			c := newClient(&test.MockClient{
 				MockGet: func(_ context.Context, _ client.ObjectKey, obj client.Object) error {
 					tc.cached.DeepCopyInto(obj.(*v1alpha1.ProviderConfig))
 					return nil
@@ -84,10 +84,39 @@ func TestUpdate(t *testing.T) {
 					writes++
 					return nil
 				},
-			}}
+			})
 			if err := c.Update(t.Context(), tc.obj); err != nil || writes != tc.want {
 				t.Errorf("\n%s\nUpdate(...): %v, want %d writes, got %d", tc.reason, err, tc.want, writes)
 			}
 		})
+	}
+}
+
+// TestStaleCache holds what happens where a pass works on what it wrote over itself: the cache has not seen the last
+// write, so that what it holds looks like what is to be written.
+func TestStaleCache(t *testing.T) {
+	manifest := func(version string, ready bool) *v1alpha1.Manifest {
+		m := &v1alpha1.Manifest{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "m", UID: "u", ResourceVersion: version}}
+		if ready {
+			m.Status.AtProvider.State = v1alpha1.StateReady
+		}
+		return m
+	}
+	writes := 0
+	c := newClient(&test.MockClient{
+		MockGet: func(_ context.Context, _ client.ObjectKey, obj client.Object) error {
+			manifest("1", true).DeepCopyInto(obj.(*v1alpha1.Manifest))
+			return nil
+		},
+		MockStatusUpdate: func(_ context.Context, obj client.Object, _ ...client.SubResourceUpdateOption) error {
+			writes++
+			obj.SetResourceVersion("2")
+			return nil
+		},
+	})
+	for want, ready := range []bool{true, false, true} {
+		if err := c.Status().Update(t.Context(), manifest("1", ready)); err != nil || writes != want {
+			t.Fatalf("after update %d there must be %d writes, got %d, %v", want, want, writes, err)
+		}
 	}
 }
