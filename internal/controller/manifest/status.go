@@ -57,6 +57,7 @@ func reportDeletion(mr *v1alpha1.Manifest, err error) {
 	at := &mr.Status.AtProvider
 	if err != nil {
 		at.State, at.Message = v1alpha1.StateDeleting, cut(err.Error())
+		mr.SetConditions(xpv2.Deleting().WithMessage(at.Message))
 		return
 	}
 	if at.State != v1alpha1.StateDeleting && at.State != v1alpha1.StateWarning {

@@ -37,10 +37,12 @@ type quietClient struct {
 	written *lru.Cache
 }
 
-// Update an object, unless it is there already.
+// Update a config, unless it is there already, or another object. Each update of a Manifest is meant.
 func (c *quietClient) Update(ctx context.Context, obj client.Object, opts ...client.UpdateOption) error {
-	if have := c.cached(ctx, obj); have != nil && sameConfig(have, obj) {
-		return nil
+	if _, ok := obj.(*v1alpha1.Manifest); !ok {
+		if have := c.cached(ctx, obj); have != nil && sameConfig(have, obj) {
+			return nil
+		}
 	}
 	err := c.Client.Update(ctx, obj, opts...)
 	c.remember(obj, err)
@@ -126,7 +128,7 @@ func sameStatus(have, want client.Object) bool {
 	return false
 }
 
-// sameConfig compares all but the status. It is about configs only: of a Manifest each update is meant.
+// sameConfig compares all but the status.
 func sameConfig(have, want client.Object) bool {
 	switch want := want.(type) {
 	case *v1alpha1.ProviderConfig:
