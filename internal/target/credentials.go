@@ -190,7 +190,7 @@ func readFile(path string) ([]byte, error) {
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot read a file of the provider")
 	}
-	defer f.Close() //nolint:errcheck // It was only read.
+	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, kubeconfig.MaxBytes+1))
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot read a file of the provider")

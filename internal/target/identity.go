@@ -59,8 +59,11 @@ func (i *identity) checkGoogle(p Policy) error {
 	var key struct {
 		Type string `json:"type"`
 	}
-	if i.injected || p.AllowFiles || json.Unmarshal(i.data, &key) != nil {
-		return nil
+	if i.injected || p.AllowFiles || !json.Valid(i.data) {
+		return nil // What is no JSON is an access token.
+	}
+	if err := json.Unmarshal(i.data, &key); err != nil {
+		return errors.New("the credentials are neither a JSON object nor an access token")
 	}
 	switch key.Type {
 	case "service_account", "authorized_user":

@@ -104,7 +104,7 @@ func (p *Pool) Get(_ context.Context, user string, c Credentials) (*Cluster, err
 	if cluster, err := p.join(user, c.Digest, nil); cluster != nil || err != nil {
 		return cluster, err
 	}
-	fresh, err := p.connect(c)
+	fresh, err := p.connect(c) //nolint:contextcheck // The connection outlives the call.
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -28,6 +29,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
@@ -84,7 +86,11 @@ func (s *apiServer) serve(w http.ResponseWriter, r *http.Request) {
 func status(w http.ResponseWriter, s metav1.Status) {
 	s.APIVersion, s.Kind = "v1", "Status"
 	w.WriteHeader(int(s.Code))
-	_ = json.NewEncoder(w).Encode(s)
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+	_, _ = w.Write(b)
 }
 
 func (s *apiServer) open() int {
@@ -108,10 +114,10 @@ func (s *apiServer) asked() int {
 // credentials for the server with a token, and a path.
 func (s *apiServer) credentials(token, path string) Credentials {
 	ca := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}))
-	c := Credentials{kubeconfig: []byte(fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c,
+	c := Credentials{kubeconfig: fmt.Appendf(nil, `{apiVersion: v1, kind: Config, current-context: c,
 		contexts: [{name: c, context: {cluster: c, user: u}}],
 		clusters: [{name: c, cluster: {server: '%s%s', certificate-authority-data: %s}}],
-		users: [{name: u, user: {token: %s}}]}`, s.URL, path, ca, token))}
+		users: [{name: u, user: {token: %s}}]}`, s.URL, path, ca, token)}
 	c.Digest = digest(c)
 	return c
 }
@@ -207,7 +213,7 @@ func TestPoolClose(t *testing.T) {
 	s := newAPIServer(t)
 	p := NewPool()
 	for i := range 5 {
-		c := must[*Cluster](t)(p.Get(t.Context(), fmt.Sprint(i), s.credentials(fmt.Sprintf("t%d", i), "")))
+		c := must[*Cluster](t)(p.Get(t.Context(), strconv.Itoa(i), s.credentials(fmt.Sprintf("t%d", i), "")))
 		if failed := c.Watch().Track(t.Context(), []schema.GroupVersionKind{{Version: "v1", Kind: "Secret"}}); len(failed) > 0 {
 			t.Fatal(failed)
 		}
@@ -229,11 +235,11 @@ func TestPoolRace(t *testing.T) {
 	for i := range 8 {
 		wg.Go(func() {
 			for j := range 50 {
-				if _, err := p.Get(t.Context(), fmt.Sprint(i), s.credentials(fmt.Sprintf("t%d", j%3), "")); err != nil {
+				if _, err := p.Get(t.Context(), strconv.Itoa(i), s.credentials(fmt.Sprintf("t%d", j%3), "")); err != nil {
 					t.Error(err)
 				}
 				if j%7 == 0 {
-					p.Forget(fmt.Sprint(i))
+					p.Forget(strconv.Itoa(i))
 				}
 			}
 		})
@@ -278,6 +284,40 @@ func TestInjectedIdentity(t *testing.T) {
 	}
 	if local.UserAgent != "" || local.WrapTransport != nil {
 		t.Error("the provider's own config was changed")
+	}
+}
+
+func TestIdentity(t *testing.T) {
+	s := newAPIServer(t)
+	c := s.credentials("", "")
+	// The kubeconfig of a cloud: exec says what to run, and an identity stands in for it.
+	c.kubeconfig = []byte(strings.Replace(string(c.kubeconfig), "{token: }",
+		"{exec: {apiVersion: client.authentication.k8s.io/v1, command: /must/not/run, interactiveMode: Never}}", 1))
+	c.identity = &identity{kind: v1alpha1.IdentityTypeGoogleApplicationCredentials, data: []byte("access-token")}
+	c.Digest = digest(c)
+	p := NewPool()
+	defer p.Close()
+	cluster := must[*Cluster](t)(p.Get(t.Context(), "x", c))
+	must[string](t)(cluster.Version(t.Context()))
+	if diff := cmp.Diff(map[string]bool{"Bearer access-token": true}, s.tokens); diff != "" {
+		t.Errorf("tokens: -want, +got:\n%s", diff)
+	}
+}
+
+func TestLast(t *testing.T) {
+	s := newAPIServer(t)
+	p := NewPool()
+	defer p.Close()
+	if _, ok := p.Last("x"); ok {
+		t.Error("want no connection of a user that never came")
+	}
+	c := must[*Cluster](t)(p.Get(t.Context(), "x", s.credentials("t", "")))
+	if last, ok := p.Last("x"); !ok || last != c {
+		t.Error("want the connection that the user got")
+	}
+	p.Forget("x")
+	if _, ok := p.Last("x"); ok {
+		t.Error("want no connection of a user that was forgotten")
 	}
 }
 

@@ -100,7 +100,7 @@ func (st *step) findDrift() {
 	for i := range st.inv.Objects {
 		en := &st.inv.Objects[i]
 		sum, exists := st.known[en.key()]
-		if _, ok := st.drifted(en, sum, exists); ok && en.UID != "" && !en.Pruned {
+		if _, ok := st.drifted(en, sum, exists); ok && en.UID != "" && !en.Pruned && st.denied[en.key()] == nil {
 			st.drift[en.key()] = true
 		}
 	}

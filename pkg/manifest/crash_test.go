@@ -47,8 +47,8 @@ func fullSet(t *testing.T, upgraded bool) *Set {
 	return s
 }
 
-// TestCrash lets the process die at each of its writes: the write may have reached the server or not. A new process must
-// end where one that never died ends.
+// TestCrash cuts the process off at each of its writes: the write may have reached the server or not, and the process may
+// have died or go on. It must end where one that was never cut off ends.
 func TestCrash(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -88,14 +88,16 @@ func TestCrash(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			end := func(n int, lost bool) (out []string, cut bool) {
+			end := func(n int, lost, again bool) (out []string, cut bool) {
 				b := newBench(t)
 				tc.before(t, b)
 				b.restart()
 				b.c.cutAfter(n, lost)
 				done := tc.act(t, b)
 				cut = b.c.left == 0
-				b.restart()
+				if b.c.left = -1; again {
+					b.restart()
+				}
 				for range 5 {
 					if done = done || tc.act(t, b); done {
 						break
@@ -106,17 +108,17 @@ func TestCrash(t *testing.T) {
 				}
 				return stateOfSet(t, b, fullSet(t, name == "Upgrade")), cut
 			}
-			want, _ := end(-1, false)
+			want, _ := end(-1, false, true)
 			for n := 0; ; n++ {
 				survived := false
-				for _, lost := range []bool{false, true} {
-					if lost && n == 0 {
+				for _, how := range []struct{ lost, again bool }{{false, true}, {false, false}, {true, true}, {true, false}} {
+					if how.lost && n == 0 {
 						continue
 					}
-					got, cut := end(n, lost)
+					got, cut := end(n, how.lost, how.again)
 					survived = survived || !cut
 					if diff := cmp.Diff(want, got); diff != "" {
-						t.Errorf("\n%s\ncut after %d writes, answer lost %v: -want, +got:\n%s", tc.reason, n, lost, diff)
+						t.Errorf("\n%s\ncut after %d writes, %+v: -want, +got:\n%s", tc.reason, n, how, diff)
 					}
 				}
 				if survived {

@@ -11,7 +11,7 @@ import (
 )
 
 func TestDriftIsRepaired(t *testing.T) {
-	config, deploy := key("ConfigMap", "apps", "web"), key("Deployment", "apps", "web")
+	config, deploy, account := key("ConfigMap", "apps", "web"), key("Deployment", "apps", "web"), key("ServiceAccount", "apps", "web")
 	set := func(v any, fields ...string) func(u *unstructured.Unstructured) {
 		return func(u *unstructured.Unstructured) {
 			if err := unstructured.SetNestedField(u.Object, v, fields...); err != nil {
@@ -44,11 +44,11 @@ func TestDriftIsRepaired(t *testing.T) {
 			reason: "All is named in the order of names, whichever was repaired first.",
 			harm: func(b *bench) {
 				b.s.edit(deploy, set(int64(3), "spec", "replicas"))
-				b.s.edit(config, set("", "data", "greeting"))
+				b.s.remove(account)
 			},
-			seen:    []Drift{{Key: config}, {Key: deploy}},
-			message: "web: ConfigMap apps/web was changed",
-			want:    []Drift{{Key: config, Fields: []string{"data.greeting"}}, {Key: deploy, Fields: []string{"spec.replicas"}}},
+			seen:    []Drift{{Key: account, Deleted: true}, {Key: deploy}},
+			message: "web: ServiceAccount apps/web was deleted",
+			want:    []Drift{{Key: deploy, Fields: []string{"spec.replicas"}}, {Key: account, Deleted: true}},
 		},
 		"Unlabelled": {
 			reason: "An object without the label of the watch is still known by its UID.",

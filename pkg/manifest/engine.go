@@ -125,6 +125,8 @@ type work struct {
 	id    string
 	parts []part
 	mem   *memory
+	// denied are the objects that the credentials may not read.
+	denied map[Key]error
 }
 
 func (e *Engine) work(c Cluster, s *Set) (*work, error) {
@@ -139,7 +141,7 @@ func (e *Engine) work(c Cluster, s *Set) (*work, error) {
 
 // outline is work that needs no more than the names of the parts.
 func (e *Engine) outline(c Cluster, s *Set) *work {
-	return &work{e: e, c: c, s: s, id: s.id(e.namespace), parts: s.outline(), mem: e.memoryOf(c, s)}
+	return &work{e: e, c: c, s: s, id: s.id(e.namespace), parts: s.outline(), mem: e.memoryOf(c, s), denied: map[Key]error{}}
 }
 
 // ID of the ApplySet of a set, the value of the label applyset.kubernetes.io/part-of of its members.

@@ -170,22 +170,37 @@ func TestUpgrade(t *testing.T) {
 }
 
 func TestRollbackOfHalfAnUpgrade(t *testing.T) {
-	b := newBench(t)
-	one := setOf(install("web", tmplConfig))
-	b.settle(one)
-	two := setOf(install("web", tmplConfig, tmplRole))
-	two.Installs[0].Values = map[string]any{"greeting": "bye"}
-	b.s.fault = forbid("ClusterRole")
-	if _, err := b.Apply(t.Context(), b.c, two); err == nil {
-		t.Fatal("the upgrade must fail")
+	greet := func(s *Set) *Set {
+		s.Installs[0].Values = map[string]any{"greeting": "bye"}
+		s.Labels = map[string]string{"team": "b"}
+		return s
 	}
-	b.s.fault = nil
-	b.settle(one)
-	got := b.s.objects[key("ConfigMap", "apps", "web")].content["data"].(map[string]any)["greeting"]
-	if got != "hello" {
-		t.Errorf("greeting after the rollback: want hello, got %v", got)
+	cases := map[string]struct {
+		reason string
+		two    *Set
+	}{
+		"Changed": {reason: "What was changed must be changed back.", two: greet(setOf(install("web", tmplConfig, tmplDeploy)))},
+		"Added":   {reason: "What was added must go.", two: greet(setOf(install("web", tmplConfig, tmplDeploy, tmplRole)))},
 	}
-	if b.s.uidOf(key("ClusterRole", "", "web")) != "" {
-		t.Error("the object of the failed upgrade is still there")
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			one := setOf(install("web", tmplConfig, tmplDeploy))
+			b.settle(one)
+			b.s.fault = forbid("Deployment")
+			if _, err := b.Apply(t.Context(), b.c, tc.two); err == nil {
+				t.Fatal("the upgrade must fail")
+			}
+			b.s.fault = nil
+			b.restart()
+			b.settle(one)
+			got := b.s.objects[key("ConfigMap", "apps", "web")].content["data"].(map[string]any)["greeting"]
+			if got != "hello" {
+				t.Errorf("\n%s\ngreeting after the rollback: want hello, got %v", tc.reason, got)
+			}
+			if b.s.uidOf(key("ClusterRole", "", "web")) != "" {
+				t.Errorf("\n%s\nthe object of the failed upgrade is still there", tc.reason)
+			}
+		})
 	}
 }

@@ -103,6 +103,7 @@ type bench struct {
 }
 
 func newBench(t testing.TB) *bench {
+	t.Helper()
 	s := newFakeServer()
 	b := &bench{t: t, s: s, c: newFakeCluster(t, s)}
 	b.restart()

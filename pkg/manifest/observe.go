@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -107,6 +108,11 @@ func or(s, fallback string) string {
 func (w *work) judge(ctx context.Context, en *entry, seen map[Key]Summary, p *PartState, o *Observation) error {
 	k := en.key()
 	sum, exists := seen[k]
+	if err := w.denied[k]; err != nil && en.UID != "" {
+		o.Total++
+		p.see(Error, "cannot be read: "+oneLine(err.Error()))
+		return nil
+	}
 	if en.Pruned {
 		o.UpToDate = false
 		if exists {
@@ -190,14 +196,20 @@ func (w *work) ready(ctx context.Context, en *entry, sum Summary) (State, string
 	return Processing, or(sum.Message, "is not ready"), nil
 }
 
-// look at all objects of the inventory: in the watch, or one by one where a kind cannot be watched.
+// look at all objects of the inventory: in the watch, or one by one where a kind cannot be watched. What may not be read
+// is noted as denied.
 func (w *work) look(ctx context.Context, inv *inventory) (map[Key]Summary, error) {
 	unsynced := w.track(ctx, inv.kinds())
 	seen := make(map[Key]Summary, len(inv.Objects))
 	for i := range inv.Objects {
 		en := &inv.Objects[i]
 		if _, blind := unsynced[en.gvk()]; blind {
-			if err := w.lookOne(ctx, en, seen); err != nil {
+			err := w.lookOne(ctx, en, seen)
+			if kerrors.IsForbidden(err) {
+				w.denied[en.key()] = err
+				continue
+			}
+			if err != nil {
 				return nil, err
 			}
 			continue

@@ -168,6 +168,13 @@ func (r *remover) removeAll(ctx context.Context, group []*entry) (Removal, error
 // removeOne object, unless it is gone or no longer ours. It returns what the object waits for.
 func (r *remover) removeOne(ctx context.Context, e *entry) (string, error) {
 	k := e.key()
+	if err := r.denied[k]; err != nil {
+		if e.UID == "" {
+			// Whoever may not read it has not created it either.
+			return "", nil
+		}
+		return "", err
+	}
 	sum, exists, err := r.last(ctx, e)
 	if err != nil || !exists || sum.Set != r.id || r.gone[k] {
 		return "", err

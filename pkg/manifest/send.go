@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -236,6 +237,10 @@ func isNoKind(err error) bool {
 func explain(err error) error {
 	if err == nil {
 		return nil
+	}
+	if u := (*url.Error)(nil); errors.As(err, &u) {
+		// The path tells nothing that the object does not tell.
+		err = u.Err
 	}
 	if kerrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		err = errors.Wrap(err, "its namespace is being deleted")

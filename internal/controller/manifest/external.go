@@ -12,6 +12,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
@@ -44,6 +45,7 @@ type external struct {
 // Observe the set. It writes nothing to the target cluster.
 func (e *external) Observe(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalObservation, error) {
 	o, err := e.engine.Observe(ctx, e.cluster, e.set)
+	err = transport.Explain(err)
 	if meta.WasDeleted(mr) {
 		reportDeletion(mr, err)
 		return managed.ExternalObservation{ResourceExists: o.Exists, ResourceUpToDate: true}, err
@@ -92,7 +94,7 @@ func (e *external) Update(ctx context.Context, mr *v1alpha1.Manifest) (managed.E
 // Delete does the next step of the removal.
 func (e *external) Delete(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalDelete, error) {
 	r, err := e.engine.Remove(ctx, e.cluster, e.set)
-	if err != nil {
+	if err = transport.Explain(err); err != nil {
 		reportDeletion(mr, err)
 		return managed.ExternalDelete{}, err
 	}

@@ -76,8 +76,9 @@ func cut(s string) string {
 	return s[:maxMessage-len("…")] + "…"
 }
 
-// Bounds of how soon a Manifest that is not ready is looked at again.
+// Bounds of how soon a Manifest that is not ready is looked at again, and how soon one of which nothing is said yet.
 const (
+	unsaid  = time.Second
 	soonest = 5 * time.Second
 	latest  = time.Minute
 	jitter  = 0.2
@@ -87,7 +88,12 @@ const (
 // that is ready after the poll interval. Watches see most changes before.
 func pollIntervalHook(mg resource.Managed, poll time.Duration) time.Duration {
 	d := poll
-	if c := mg.GetCondition(xpv2.TypeReady); c.Status != corev1.ConditionTrue {
+	switch c := mg.GetCondition(xpv2.TypeReady); {
+	case c.LastTransitionTime.IsZero():
+		// What Observe says is lost when the finalizer is added in the same pass, as that update answers with the status of
+		// before. So it is for a Manifest that finds its inventory.
+		d = min(unsaid, poll)
+	case c.Status != corev1.ConditionTrue:
 		d = min(max(time.Since(c.LastTransitionTime.Time)/4, soonest), latest, poll)
 	}
 	return d + time.Duration((rand.Float64()*2-1)*jitter*float64(d)) //nolint:gosec // Jitter need not be secret.

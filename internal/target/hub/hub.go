@@ -189,7 +189,7 @@ func (h *Hub) start(ctx context.Context, gvk schema.GroupVersionKind) (*kind, er
 		k = now
 	}
 	h.kinds[gvk.GroupKind()] = k
-	k.start(gvk, r)
+	k.start(gvk, r) //nolint:contextcheck // The watch outlives the call; it ends with the hub.
 	return k, nil
 }
 

@@ -23,8 +23,8 @@ var (
 	secrets = schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
 	widgets = schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Widget"}
 
-	forbidden = apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "", errors.New("no"))
-	notFound  = apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, "")
+	errForbidden = apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "", errors.New("no"))
+	errNotFound  = apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, "")
 )
 
 func mapping(_ context.Context, gvk schema.GroupVersionKind) (manifest.Mapping, error) {
@@ -181,7 +181,7 @@ func TestRelist(t *testing.T) {
 
 func TestDenied(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *Hub, server *fake, _ *news) {
-		server.fail(forbidden)
+		server.fail(errForbidden)
 		start := time.Now()
 		if err := track(t, h, secrets); !apierrors.IsForbidden(err) {
 			t.Fatalf("want the error of the API server, got %v", err)
@@ -205,7 +205,7 @@ func TestDenied(t *testing.T) {
 
 func TestEagerTracking(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *Hub, server *fake, _ *news) {
-		server.fail(forbidden)
+		server.fail(errForbidden)
 		for range 60 {
 			if err := track(t, h, secrets); !apierrors.IsForbidden(err) {
 				t.Fatal(err)
@@ -224,7 +224,7 @@ func TestKindGoesAndComes(t *testing.T) {
 		if err := track(t, h, secrets); err != nil {
 			t.Fatal(err)
 		}
-		server.fail(notFound)
+		server.fail(errNotFound)
 		time.Sleep(time.Minute)
 		expect(t, "nothing exists without its kind", []string{"one: gone Secret ns/a"}, n.take())
 		if err := track(t, h, secrets); !isNoKind(err) {
@@ -252,7 +252,7 @@ func TestOtherVersion(t *testing.T) {
 		expect(t, "one version is enough", []string{
 			"list v1/widgets metadata=false " + Selector, "watch v1/widgets metadata=false " + Selector,
 		}, server.asked())
-		server.fail(notFound)
+		server.fail(errNotFound)
 		time.Sleep(time.Minute)
 		server.fail(nil)
 		server.asked()

@@ -62,10 +62,10 @@ var builtin = []struct { //nolint:gochecknoglobals // A constant table.
 }
 
 // Builtin is the mapping of every kind that all clusters serve.
-func Builtin() map[schema.GroupVersionKind]manifest.Mapping {
-	all := map[schema.GroupVersionKind]manifest.Mapping{}
+func Builtin() Table {
+	all := Table{}
 	add := func(gv schema.GroupVersion, kinds string, namespaced bool) {
-		for _, kind := range strings.Fields(kinds) {
+		for kind := range strings.FieldsSeq(kinds) {
 			gvk := gv.WithKind(kind)
 			plural, _ := meta.UnsafeGuessKindToResource(gvk)
 			all[gvk] = manifest.Mapping{Resource: plural.Resource, Namespaced: namespaced}

@@ -153,7 +153,7 @@ func (m *Mapper) discover(ctx context.Context, gv schema.GroupVersion) (map[stri
 	}
 	data, err := m.get(ctx, path)
 	if apierrors.IsNotFound(err) {
-		return nil, nil
+		return map[string]manifest.Mapping{}, nil
 	}
 	if err != nil {
 		return nil, err

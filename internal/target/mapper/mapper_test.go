@@ -88,7 +88,6 @@ func TestMapping(t *testing.T) {
 	binding := schema.GroupVersionKind{Version: "v1", Kind: "Binding"}
 
 	type step struct {
-		reason   string
 		gvk      schema.GroupVersionKind
 		later    time.Duration
 		change   func(m *Mapper, s *server)

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // Limits of one request. Zero values are the defaults.
@@ -66,7 +68,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	if isRedirect(resp) {
 		cancel()
-		_ = resp.Body.Close() //nolint:errcheck // Nothing was read, nothing is lost.
+		_ = resp.Body.Close()
 		return nil, g.plain(req, errRedirect, start)
 	}
 	if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err != nil || s > longestRetryAfter {
@@ -96,7 +98,7 @@ func (g *guard) counted(req *http.Request, resp *http.Response, watch bool) {
 
 // plain words for an error, unless the caller gave up.
 func (g *guard) plain(req *http.Request, err error, start time.Time) error {
-	if req.Context().Err() == context.Canceled { //nolint:errorlint // Contexts return exactly this.
+	if errors.Is(req.Context().Err(), context.Canceled) {
 		return context.Canceled
 	}
 	u := &UnreachableError{Host: g.host}

@@ -121,7 +121,7 @@ func refuseLinkLocal(_, address string, _ syscall.RawConn) error {
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := t.allow(); err != nil {
 		if req.Body != nil {
-			_ = req.Body.Close() //nolint:errcheck // It was not read.
+			_ = req.Body.Close()
 		}
 		return nil, err
 	}

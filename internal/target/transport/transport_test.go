@@ -63,11 +63,8 @@ func get(ctx context.Context, tr http.RoundTripper, url string) (string, int, er
 }
 
 func TestErrors(t *testing.T) {
-	unused, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	free := unused.Addr().String()
+	unused := httptest.NewServer(nil)
+	free := unused.Listener.Addr().String()
 	unused.Close()
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
@@ -136,7 +133,7 @@ func TestErrors(t *testing.T) {
 // listen accepts connections and gives each to a function.
 func listen(t *testing.T, f func(net.Conn)) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,8 +197,8 @@ func TestBreaker(t *testing.T) {
 		b.failed(errDown)
 		pauses = append(pauses, pause)
 	}
-	for i, most := range []time.Duration{1, 2, 4, 8, 16, 30, 30} {
-		most *= time.Second
+	for i, seconds := range []int{1, 2, 4, 8, 16, 30, 30} {
+		most := time.Duration(seconds) * time.Second
 		if pauses[i] > most+100*time.Millisecond || pauses[i] < most*3/4 {
 			t.Errorf("pause %d: want about %s, got %s", i, most, pauses[i])
 		}
