@@ -117,7 +117,7 @@ type Registry struct {
 	// +optional
 	PullSecretRef *SecretReference `json:"pullSecretRef,omitempty"`
 
-	// CABundleSecretRef names the key of a Secret that holds the PEM certificates which the host is trusted by, instead
+	// CABundleSecretRef names the key of a Secret that holds PEM certificates which the host may be trusted by, besides
 	// of those of the system.
 	// +optional
 	CABundleSecretRef *SecretKeySelector `json:"caBundleSecretRef,omitempty"`

@@ -29,7 +29,10 @@ func (c *clusters) Get(ctx context.Context, user string, cfg *config.Config) (ma
 // Last is the cluster that a user got last.
 func (c *clusters) Last(user string) (manifest.Cluster, bool) {
 	cluster, ok := c.pool.Last(user)
-	return cluster, ok
+	if !ok {
+		return nil, false
+	}
+	return cluster, true
 }
 
 // Forget a user.

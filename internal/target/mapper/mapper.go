@@ -37,7 +37,7 @@ type Mapper struct {
 	now     func() time.Time
 
 	mu       sync.Mutex
-	learned  map[schema.GroupVersionKind]manifest.Mapping
+	learned  map[schema.GroupVersionKind]lesson
 	versions map[schema.GroupVersion]*version
 }
 
@@ -56,16 +56,33 @@ func New(get GetFunc, builtin Table) *Mapper {
 		get:      get,
 		builtin:  builtin,
 		now:      time.Now,
-		learned:  map[schema.GroupVersionKind]manifest.Mapping{},
+		learned:  map[schema.GroupVersionKind]lesson{},
 		versions: map[schema.GroupVersion]*version{},
 	}
 }
 
-// Learn a mapping, for example of a definition that is being installed.
+// A lesson is a mapping that was learned.
+type lesson struct {
+	manifest.Mapping
+
+	at time.Time
+}
+
+// Learn a mapping, for example of a definition that is being installed. It is believed for some time. Another mapping of
+// a kind that is known is not: a definition that claims the kind of another one is never established.
 func (m *Mapper) Learn(gvk schema.GroupVersionKind, mapping manifest.Mapping) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.learned[gvk] = mapping
+	now := m.now()
+	if l, ok := m.learned[gvk]; ok && l.Mapping != mapping && now.Sub(l.at) < foundFor {
+		return
+	}
+	if v := m.versions[gvk.GroupVersion()]; v != nil && now.Sub(v.asked) < foundFor {
+		if found, ok := v.kinds[gvk.Kind]; ok && found != mapping {
+			return
+		}
+	}
+	m.learned[gvk] = lesson{Mapping: mapping, at: now}
 }
 
 // Mapping of a kind. It sends one request if the kind is neither built in nor learned, nor its group version was asked
@@ -127,8 +144,8 @@ var errUnknown = errors.New("not known yet")
 func (m *Mapper) known(gvk schema.GroupVersionKind, v *version) (manifest.Mapping, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if found, ok := m.learned[gvk]; ok {
-		return found, nil
+	if l, ok := m.learned[gvk]; ok && m.now().Sub(l.at) < foundFor {
+		return l.Mapping, nil
 	}
 	age := m.now().Sub(v.asked)
 	found, ok := v.kinds[gvk.Kind]

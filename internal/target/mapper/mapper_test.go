@@ -244,3 +244,22 @@ func TestTidy(t *testing.T) {
 		t.Errorf("want memory to stay bounded, got %d versions", n)
 	}
 }
+
+// TestLearnRival holds that a definition that claims the kind of another one does not lead requests astray.
+func TestLearnRival(t *testing.T) {
+	m := New(func(context.Context, string) ([]byte, error) { return nil, errors.New("nobody asked") }, Table{})
+	now := time.Unix(0, 0)
+	m.now = func() time.Time { return now }
+	gvk := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Widget"}
+	first, rival := manifest.Mapping{Resource: "widgets"}, manifest.Mapping{Resource: "wodgets"}
+	m.Learn(gvk, first)
+	m.Learn(gvk, rival)
+	if got, err := m.Mapping(t.Context(), gvk); err != nil || got != first {
+		t.Errorf("Mapping(...): want the first mapping, got %v, %v", got, err)
+	}
+	now = now.Add(foundFor)
+	m.Learn(gvk, rival)
+	if got, err := m.Mapping(t.Context(), gvk); err != nil || got != rival {
+		t.Errorf("Mapping(...): an old mapping must not stay for ever, got %v, %v", got, err)
+	}
+}
