@@ -118,7 +118,7 @@ type Registry struct {
 	PullSecretRef *SecretReference `json:"pullSecretRef,omitempty"`
 
 	// CABundleSecretRef names the key of a Secret that holds PEM certificates which the host may be trusted by, besides
-	// of those of the system.
+	// those of the system.
 	// +optional
 	CABundleSecretRef *SecretKeySelector `json:"caBundleSecretRef,omitempty"`
 
