@@ -106,19 +106,19 @@ func (p pending) see(m *v1alpha1.Manifest) {
 		delete(p, m.Name)
 		return
 	}
-	p[m.Name] = fmt.Sprintf("state %q, %s", m.Status.AtProvider.State, ready.Message)
+	p[m.Name] = fmt.Sprintf("state %q %q", m.Status.AtProvider.State, ready.Message)
 }
 
 func (p pending) String() string {
 	var lines []string
 	for name, message := range p {
 		if len(lines) == mostReported {
-			lines = append(lines, "...")
+			lines = append(lines, "and others")
 			break
 		}
 		lines = append(lines, name+": "+message)
 	}
-	return strings.Join(lines, "\n")
+	return strings.Join(lines, "; ")
 }
 
 // awaitReady watches until all Manifests are Ready.
@@ -165,7 +165,7 @@ func (p pending) explain(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return errors.Wrapf(err, "%d Manifests are not Ready, such as\n%s\n", len(p), p)
+	return errors.Wrapf(err, "%d Manifests are not Ready (%s)", len(p), p)
 }
 
 func from(resourceVersion string) client.ListOption {

@@ -58,7 +58,8 @@ func run(ctx context.Context, o options) error {
 		return cause
 	}
 	if err != nil {
-		return errors.Wrapf(err, "the provider's log ends with:\n%s\nbench", e.provider.process.Tail())
+		sayf("the provider's log ends with:\n%s", e.provider.process.Tail())
+		return err
 	}
 	r.print(os.Stdout, o)
 	return r.write(o.out)

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net"
@@ -138,7 +139,7 @@ func cpuSeconds(pid int) (float64, error) {
 		return 0, errors.Wrap(err, "cannot read the CPU time of the provider")
 	}
 	// The second field is the name in brackets, which may hold anything.
-	fields := strings.Fields(string(data[strings.LastIndexByte(string(data), ')')+1:]))
+	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
 	if len(fields) < 13 {
 		return 0, errors.New("cannot read the CPU time of the provider: its stat is too short")
 	}

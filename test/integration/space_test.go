@@ -55,14 +55,18 @@ func (s *space) clean(ctx SpecContext) {
 		Expect(err).NotTo(HaveOccurred())
 		Eventually(s.manifests).WithContext(ctx).Should(BeEmpty())
 	}
-	s.force(ctx)
+	if failed {
+		s.force(ctx)
+	}
+	Expect(env.controlClient.DeleteAllOf(ctx, &v1alpha1.ProviderConfig{}, client.InNamespace(s.name))).To(Or(Succeed(), beNotFound()))
 	for _, c := range []client.Client{env.controlClient, env.targetClient} {
 		Expect(client.IgnoreNotFound(c.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.name}}))).To(Succeed())
 	}
 }
 
-// force Manifests to go.
+// force Manifests to go that do not go by themselves.
 func (s *space) force(ctx context.Context) {
+	_ = InterceptGomegaFailures(func() { Eventually(s.manifests).WithContext(ctx).WithTimeout(patience / 4).Should(BeEmpty()) })
 	left := &v1alpha1.ManifestList{}
 	if err := env.controlClient.List(ctx, left, client.InNamespace(s.name)); err != nil {
 		return
@@ -191,16 +195,16 @@ func (s *space) install(ctx context.Context, m *v1alpha1.Manifest) *v1alpha1.Man
 	return s.awaitReady(ctx, m.Name)
 }
 
-// user of the target with all rights, who is known by a client certificate.
-func (s *space) user(ctx context.Context, name string) (kubeconfig []byte, config *rest.Config) {
+// user makes a user of the target who has all rights, and returns his kubeconfig with a client certificate.
+func (s *space) user(ctx context.Context, name string) []byte {
 	GinkgoHelper()
+	grant(ctx, name)
 	config, err := env.target.User(name)
 	Expect(err).NotTo(HaveOccurred())
-	kubeconfig = kubeconfigOf(env.target, config)
-	grant(ctx, name)
-	return kubeconfig, config
+	return kubeconfigOf(env.target, config)
 }
 
+// kubeconfigOf a user of a cluster.
 func kubeconfigOf(c *controlplane.Cluster, config *rest.Config) []byte {
 	GinkgoHelper()
 	kubeconfig, err := c.KubeconfigOf(config)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -110,8 +111,8 @@ func revoke(ctx context.Context, user string) {
 	Expect(client.IgnoreNotFound(env.targetClient.Delete(ctx, b))).To(Succeed())
 }
 
-// leftovers are the objects of a cluster that carry our label, of all kinds that it serves, and the records of Helm
-// releases in the namespace of the space.
+// leftovers are the objects of a cluster that were installed into the namespace of the space, of all kinds that it
+// serves: those that carry our label, and the records of Helm releases.
 func (s *space) leftovers(ctx context.Context, cluster *controlplane.Cluster) ([]string, error) {
 	d, err := discovery.NewDiscoveryClientForConfig(cluster.Config())
 	if err != nil {
@@ -135,18 +136,18 @@ func (s *space) leftovers(ctx context.Context, cluster *controlplane.Cluster) ([
 			if !slices.Contains(r.Verbs, "list") {
 				continue
 			}
-			found, err := labelled(ctx, c, gv.WithKind(r.Kind), client.MatchingLabels{labelManagedBy: managedBy})
+			found, err := s.labelled(ctx, c, gv.WithKind(r.Kind), client.MatchingLabels{labelManagedBy: managedBy})
 			if err != nil {
 				return nil, err
 			}
 			left = append(left, found...)
 		}
 	}
-	records, err := labelled(ctx, c, corev1.SchemeGroupVersion.WithKind("Secret"), client.MatchingLabels{"owner": "helm"}, client.InNamespace(s.name))
+	records, err := s.labelled(ctx, c, corev1.SchemeGroupVersion.WithKind("Secret"), client.MatchingLabels{"owner": "helm"})
 	return append(left, records...), err
 }
 
-func labelled(ctx context.Context, c client.Client, gvk schema.GroupVersionKind, o ...client.ListOption) ([]string, error) {
+func (s *space) labelled(ctx context.Context, c client.Client, gvk schema.GroupVersionKind, o ...client.ListOption) ([]string, error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
 	if err := c.List(ctx, list, o...); client.IgnoreNotFound(err) != nil {
@@ -154,7 +155,10 @@ func labelled(ctx context.Context, c client.Client, gvk schema.GroupVersionKind,
 	}
 	var found []string
 	for i := range list.Items {
-		found = append(found, fmt.Sprintf("%s %s/%s", gvk.Kind, list.Items[i].GetNamespace(), list.Items[i].GetName()))
+		o := &list.Items[i]
+		if strings.Contains(o.GetNamespace()+"/"+o.GetName(), s.name) || o.GetAnnotations()["meta.helm.sh/release-namespace"] == s.name {
+			found = append(found, fmt.Sprintf("%s %s/%s", gvk.Kind, o.GetNamespace(), o.GetName()))
+		}
 	}
 	return found, nil
 }
