@@ -71,7 +71,8 @@ generate: ## Generate the code and the CRDs of the API.
 
 lint: ## Run golangci-lint with .golangci.yml.
 	@echo "==> lint: usually takes 3 minutes the first time, then 20 seconds"
-	@lint="$$($(TOOLS) path golangci-lint)" && "$$lint" run ./...
+	@# What it keeps names the files of one checkout, so that each has its own.
+	@lint="$$($(TOOLS) path golangci-lint)" && GOLANGCI_LINT_CACHE="$(CURDIR)/bin/lint" "$$lint" run ./...
 
 reviewable: generate lint test-unit ## What a change must pass before it is shown to anybody.
 

@@ -29,6 +29,8 @@ type fakeCluster struct {
 	learned map[schema.GroupVersionKind]Mapping
 	// blind are kinds that cannot be watched.
 	blind map[string]bool
+	// late are objects that the watch does not show yet.
+	late map[Key]bool
 	// writes left until the connection is cut; negative for never. With lost the last write reaches the server, and only
 	// its answer is lost.
 	left int
@@ -123,7 +125,7 @@ func (c *fakeCluster) Get(k Key) (Summary, bool) {
 	c.server.mu.Lock()
 	defer c.server.mu.Unlock()
 	o := c.server.objects[k]
-	if o == nil || c.blind[k.Kind] || o.u().GetLabels()[LabelManagedBy] != ManagedBy {
+	if o == nil || c.blind[k.Kind] || c.late[k] || o.u().GetLabels()[LabelManagedBy] != ManagedBy {
 		return Summary{}, false
 	}
 	return Summarize(&unstructured.Unstructured{Object: o.full()}), true

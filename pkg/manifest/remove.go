@@ -168,13 +168,6 @@ func (r *remover) removeAll(ctx context.Context, group []*entry) (Removal, error
 // removeOne object, unless it is gone or no longer ours. It returns what the object waits for.
 func (r *remover) removeOne(ctx context.Context, e *entry) (string, error) {
 	k := e.key()
-	if err := r.denied[k]; err != nil {
-		if e.UID == "" {
-			// Whoever may not read it has not created it either.
-			return "", nil
-		}
-		return "", err
-	}
 	sum, exists, err := r.last(ctx, e)
 	if err != nil || !exists || sum.Set != r.id || r.gone[k] {
 		return "", err
@@ -184,11 +177,7 @@ func (r *remover) removeOne(ctx context.Context, e *entry) (string, error) {
 	}
 	left, err := r.delete(ctx, e.gvk(), k, sum.UID)
 	if kerrors.IsConflict(err) {
-		// Somebody replaced it. Whether the new one is ours is seen in the next step.
-		if left, err = r.metadata(ctx, e.gvk(), k); left != nil && err == nil {
-			r.c.Watch().Put(k, SummarizeMetadata(left))
-			return "was replaced by another one", nil
-		}
+		return r.replaced(ctx, e)
 	}
 	if err != nil {
 		return "", err
@@ -203,9 +192,27 @@ func (r *remover) removeOne(ctx context.Context, e *entry) (string, error) {
 	return "", nil
 }
 
+// replaced object: somebody put another one in its place. Whether that one is ours is seen in the next step.
+func (r *remover) replaced(ctx context.Context, e *entry) (string, error) {
+	k := e.key()
+	m, err := r.metadata(ctx, e.gvk(), k)
+	if err != nil || m == nil {
+		return "", err
+	}
+	r.c.Watch().Put(k, SummarizeMetadata(m))
+	return "was replaced by another one", nil
+}
+
 // last that is known of an object.
 func (r *remover) last(ctx context.Context, e *entry) (Summary, bool, error) {
 	k := e.key()
+	if err := r.denied[k]; err != nil {
+		if e.UID == "" {
+			// Whoever may not read it has not created it either.
+			err = nil
+		}
+		return Summary{}, false, err
+	}
 	if s, ok := r.c.Watch().Get(k); ok {
 		return s, true, nil
 	}

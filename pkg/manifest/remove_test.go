@@ -181,6 +181,27 @@ func TestRemoveMeetsAnotherUID(t *testing.T) {
 	}
 }
 
+// An object whose creation was not answered, and that the watch does not show yet, is looked for before it is given up.
+func TestRemoveWhatTheWatchDoesNotShowYet(t *testing.T) {
+	b := newBench(t)
+	for _, n := range []string{"apps", DefaultNamespace} {
+		b.s.put(manifestOf(t, namespaceOf(n)).Object)
+	}
+	s := setOf(install("web", configMap("x")))
+	b.c.cutAfter(2, true) // The inventory is the first write, the object the second.
+	if _, err := b.Apply(t.Context(), b.c, s); err == nil {
+		t.Fatal("the install must be cut off")
+	}
+	k := key("ConfigMap", "apps", "x")
+	b.c.left, b.c.late = -1, map[Key]bool{k: true}
+	if b.s.uidOf(k) == "" {
+		t.Fatal("the object must be there")
+	}
+	if r := b.take(s); !r.Gone || b.s.uidOf(k) != "" {
+		t.Errorf("removal: %+v, left %q", r, b.s.keys())
+	}
+}
+
 // Removal needs no source of the set.
 func TestRemoveWithoutSources(t *testing.T) {
 	b := newBench(t)

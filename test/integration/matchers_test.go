@@ -80,5 +80,5 @@ func containAll(parts []string) types.GomegaMatcher {
 
 // beNotFound matches the error of an object that does not exist.
 func beNotFound() types.GomegaMatcher {
-	return WithTransform(func(err error) bool { return kerrors.IsNotFound(err) }, BeTrue())
+	return WithTransform(kerrors.IsNotFound, BeTrue())
 }

@@ -84,7 +84,10 @@ func track(t *testing.T, h *Hub, gvk schema.GroupVersionKind) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	return h.Track(ctx, []schema.GroupVersionKind{gvk})[gvk]
+	err := h.Track(ctx, []schema.GroupVersionKind{gvk})[gvk]
+	// The watch begins after the listing that Track waits for.
+	synctest.Wait()
+	return err
 }
 
 func expect(t *testing.T, what string, want, got any) {
