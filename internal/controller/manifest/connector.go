@@ -63,7 +63,7 @@ func (c *connector) Connect(ctx context.Context, mr *v1alpha1.Manifest) (managed
 func (c *connector) disconnect(ctx context.Context, mr *v1alpha1.Manifest) (managed.TypedExternalClient[*v1alpha1.Manifest], error) {
 	key := client.ObjectKeyFromObject(mr)
 	e := &external{
-		engine: c.engine, record: c.record, again: func() { c.routes.send(key) },
+		engine: c.engine, record: c.record, again: func() { c.routes.again(key) },
 		set: &engine.Set{Name: externalName(mr), Owner: owner(mr), Adopt: mr.Spec.ForProvider.Adopt},
 	}
 	cfg, err := config.Load(ctx, c.client, mr)
@@ -136,7 +136,7 @@ func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*extern
 	c.routes.add(c.engine.ID(set), key)
 	return &external{
 		engine: c.engine, cluster: cluster, set: set, record: c.record,
-		again: func() { c.routes.send(key) },
+		again: func() { c.routes.again(key) },
 	}, nil
 }
 

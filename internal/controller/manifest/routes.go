@@ -4,6 +4,7 @@ package manifest
 
 import (
 	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -77,6 +78,15 @@ func (r *routes) changed(id string) {
 	for _, nn := range names {
 		r.send(nn)
 	}
+}
+
+// soon is how long it takes until the cache shows what was just written. A pass that begins before works on an old
+// Manifest: it ends in a conflict, and then waits as if it had failed.
+const soon = 250 * time.Millisecond
+
+// again sends a Manifest to the queue once its last write is in the cache.
+func (r *routes) again(nn types.NamespacedName) {
+	time.AfterFunc(soon, func() { r.send(nn) })
 }
 
 // send a Manifest to the queue.
