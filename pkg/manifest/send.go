@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -233,7 +234,10 @@ func isNoKind(err error) bool {
 	return errors.As(err, &e)
 }
 
-// explain an error of the API server in one line.
+// gotValue is how the API server shows the value of a field that is of another type. It may be that of a Secret.
+var gotValue = regexp.MustCompile(`, got &value\.valueUnstructured\{.*\}`)
+
+// explain an error of the API server in one line, without values.
 func explain(err error) error {
 	if err == nil {
 		return nil
@@ -245,7 +249,7 @@ func explain(err error) error {
 	if kerrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		err = errors.Wrap(err, "its namespace is being deleted")
 	}
-	if line := oneLine(err.Error()); line != err.Error() {
+	if line := gotValue.ReplaceAllString(oneLine(err.Error()), ""); line != err.Error() {
 		return &lineError{line: line, err: err}
 	}
 	return err
