@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -27,6 +28,14 @@ func (s *space) report(ctx context.Context) {
 			AddReportEntry("Manifest "+list.Items[i].Name, string(text))
 			events, _ := s.events(ctx, list.Items[i].Name)
 			AddReportEntry("events of "+list.Items[i].Name, strings.Join(events, "\n"))
+		}
+	}
+	deployments := &appsv1.DeploymentList{}
+	if err := env.targetClient.List(ctx, deployments, client.InNamespace(s.name)); err == nil {
+		for i := range deployments.Items {
+			d := &deployments.Items[i]
+			text, _ := yaml.Marshal(map[string]any{"version": d.ResourceVersion, "replicas": d.Spec.Replicas, "status": d.Status})
+			AddReportEntry("Deployment "+d.Name, string(text))
 		}
 	}
 	AddReportEntry("the provider's log ends with", env.provider.logTail(logLines))
