@@ -29,6 +29,7 @@ const (
 type Engine interface {
 	ID(s *engine.Set) string
 	Observe(ctx context.Context, c engine.Cluster, s *engine.Set) (engine.Observation, error)
+	Exists(ctx context.Context, c engine.Cluster, s *engine.Set) (bool, error)
 	Apply(ctx context.Context, c engine.Cluster, s *engine.Set) (engine.Result, error)
 	Remove(ctx context.Context, c engine.Cluster, s *engine.Set) (engine.Removal, error)
 }
@@ -44,13 +45,15 @@ type external struct {
 
 // Observe the set. It writes nothing to the target cluster.
 func (e *external) Observe(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalObservation, error) {
-	o, err := e.engine.Observe(ctx, e.cluster, e.set)
-	err = transport.Explain(err)
 	if meta.WasDeleted(mr) {
+		// The finalizer hangs on the answer, so that the cluster itself is asked.
+		exists, err := e.engine.Exists(ctx, e.cluster, e.set)
+		err = transport.Explain(err)
 		reportDeletion(mr, err)
-		return managed.ExternalObservation{ResourceExists: o.Exists, ResourceUpToDate: true}, err
+		return managed.ExternalObservation{ResourceExists: exists, ResourceUpToDate: true}, err
 	}
-	if err != nil {
+	o, err := e.engine.Observe(ctx, e.cluster, e.set)
+	if err = transport.Explain(err); err != nil {
 		reportError(mr, err)
 		return managed.ExternalObservation{}, err
 	}

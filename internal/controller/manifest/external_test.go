@@ -35,6 +35,11 @@ func (m *mockEngine) Observe(context.Context, engine.Cluster, *engine.Set) (engi
 	return m.observe()
 }
 
+func (m *mockEngine) Exists(context.Context, engine.Cluster, *engine.Set) (bool, error) {
+	o, err := m.observe()
+	return o.Exists, err
+}
+
 func (m *mockEngine) Apply(context.Context, engine.Cluster, *engine.Set) (engine.Result, error) {
 	return m.apply()
 }
