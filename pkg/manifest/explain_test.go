@@ -32,6 +32,17 @@ func TestExplainWords(t *testing.T) {
 			err:    errors.New(`.stringData.token: expected string, got &value.valueUnstructured{Value:[]interface {}{"hunter2"}}`),
 			want:   ".stringData.token: expected string",
 		},
+		"NoValues": {
+			reason: "Each field is named.",
+			err: errors.New("errors:\n  .data.a: expected string, got &value.valueUnstructured{Value:1}" +
+				"\n  .data.b: expected string, got &value.valueUnstructured{Value:2}"),
+			want: "errors: .data.a: expected string .data.b: expected string",
+		},
+		"NoValueWithoutQuotes": {
+			reason: "Where a map is wanted, what is there instead is shown in another way.",
+			err:    errors.New(".stringData: expected map, got &{[hunter2\nhunter3]}"),
+			want:   ".stringData: expected map",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

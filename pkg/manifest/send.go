@@ -234,8 +234,9 @@ func isNoKind(err error) bool {
 	return errors.As(err, &e)
 }
 
-// gotValue is how the API server shows the value of a field that is of another type. It may be that of a Secret.
-var gotValue = regexp.MustCompile(`, got &value\.valueUnstructured\{.*\}`)
+// gotValue is how the API server shows the value of a field that is of another type. It may be that of a Secret. Where
+// it is a map or a list that is wanted, the value is not quoted, and may have lines.
+var gotValue = regexp.MustCompile(`, got &value\.valueUnstructured\{.*\}|(?s:, got &\{.*\})`)
 
 // explain an error of the API server in one line, without values.
 func explain(err error) error {

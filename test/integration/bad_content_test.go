@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/v1/static"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+)
+
+var _ = Describe("Content that is trouble", Label("bad"), func() {
+	var s *space
+
+	BeforeEach(func(ctx SpecContext) { s = newSpace(ctx) })
+
+	DescribeTable("is named in one clear line", func(ctx SpecContext, cause func(ctx SpecContext, s *space) trouble) {
+		s.suffer(ctx, cause(ctx, s))
+	},
+		Entry("digest that does not exist", missingDigest),
+		Entry("version that does not exist", missingVersion),
+		Entry("other bytes than the digest says", otherBytes),
+		Entry("neither a chart nor an archive", noArchive),
+		Entry("archive without a chart", archiveWithoutChart),
+		Entry("image", image),
+		Entry("template with an error", templateError),
+		Entry("template that makes no YAML", noYAML),
+		Entry("values that break the schema", brokenSchema),
+		Entry("kubeVersion that the cluster does not have", wrongKubeVersion),
+		Entry("type kustomize, not yet supported", unsupported(v1alpha1.SourceTypeKustomize)),
+		Entry("type raw, not yet supported", unsupported(v1alpha1.SourceTypeRaw)),
+		Entry("config, not yet supported", unsupportedConfig),
+	)
+})
+
+func missingDigest(_ SpecContext, s *space) trouble {
+	files := webChart().with("README.md", s.name).files
+	source := ociRef(env.registry.Host()+"/component-descriptors/example.org/module/late", digestOf(must(files.Archive(""))))
+	return trouble{
+		manifest: s.web(source),
+		says:     []string{"web: cannot pull chart", env.registry.Host(), source.Ref, "404 Not Found"},
+		cure: func(ctx SpecContext) {
+			p := must(env.registry.PushModule(ctx, "component-descriptors/example.org/module/late", files))
+			Expect(p.Layer).To(Equal(source.Ref))
+		},
+	}
+}
+
+func missingVersion(_ SpecContext, s *space) trouble {
+	return trouble{
+		manifest: s.web(helmChart(env.charts(), "web", "47.1.1")),
+		says:     []string{"web: cannot pull chart", env.registry.Host(), `no tag "47.1.1"`, `repository "charts/web"`},
+		cure:     func(ctx SpecContext) { webChart().version("47.1.1").push(ctx) },
+	}
+}
+
+func otherBytes(ctx SpecContext, s *space) trouble {
+	r := startRegistry(controlplane.WebOptions{})
+	source := pushTo(ctx, r)
+	other := must(webChart2().files.Archive(""))
+	r.SetFault(func(w http.ResponseWriter, req *http.Request) bool {
+		if req.Method != http.MethodGet || !strings.HasSuffix(req.URL.Path, "/blobs/"+source.Ref) {
+			return false
+		}
+		w.Header().Set("Content-Type", "application/octet-stream")
+		_, _ = w.Write(other)
+		return true
+	})
+	s.privateConfig(ctx, v1alpha1.Registry{Host: r.Host(), PlainHTTP: true})
+	return trouble{
+		manifest: with(s.web(source), private),
+		says:     []string{"web: cannot pull chart", source.Ref, r.Host(), "delivered other content", digestOf(other)},
+		cure:     func(SpecContext) { r.SetFault(nil) },
+	}
+}
+
+func noArchive(ctx SpecContext, s *space) trouble {
+	return blob(ctx, s, bytes.Repeat([]byte("no files at all "+s.name+"\n"), 100), "neither a tar nor a tar with gzip")
+}
+
+func archiveWithoutChart(ctx SpecContext, s *space) trouble {
+	archive := must(controlplane.Files{"README.md": []byte(s.name)}.Archive(""))
+	return blob(ctx, s, archive, "not a chart", "no Chart.yaml at the root of the archive or one folder down")
+}
+
+func image(ctx SpecContext, s *space) trouble {
+	p := must(env.registry.Push(ctx, "component-descriptors/example.org/module/test", "",
+		static.NewLayer([]byte(`{"architecture":"amd64","os":"linux"}`), types.OCIConfigJSON),
+		static.NewLayer([]byte(s.name), types.OCILayer)))
+	return trouble{
+		manifest: s.web(ociRef(p.Repository, p.Manifest)), cure: s.mend("web"),
+		says: []string{"web: cannot pull chart", p.Manifest, "not a chart", string(types.OCIConfigJSON)},
+	}
+}
+
+func templateError(ctx SpecContext, s *space) trouble {
+	return broken(ctx, s, webChart().with("templates/zz.yaml", "kind: ConfigMap\ndata:\n  port: {{ .Values.service.port }}\n"),
+		`web: chart "web": templates/zz.yaml:3:`, "nil pointer evaluating interface {}.port")
+}
+
+func noYAML(ctx SpecContext, s *space) trouble {
+	return broken(ctx, s, webChart().with("templates/zz.yaml", "kind: ConfigMap\ndata: [\n"),
+		`web: chart "web": templates/zz.yaml`)
+}
+
+func brokenSchema(ctx SpecContext, s *space) trouble {
+	schema := `{"properties": {"workload": {"type": "string"}, "password": {"pattern": "^[0-9]+$"}}}`
+	return broken(ctx, s, webChart().with("values.schema.json", schema), `web: chart "web": values:`, "workload", "password")
+}
+
+func wrongKubeVersion(ctx SpecContext, s *space) trouble {
+	c := webChart()
+	c = c.with("Chart.yaml", string(c.files["Chart.yaml"])+"kubeVersion: \">= 1.99.0\"\n")
+	return broken(ctx, s, c, `web: chart "web": requires Kubernetes >= 1.99.0 but the cluster runs v1.36.3`)
+}
+
+func unsupported(kind v1alpha1.SourceType) func(ctx SpecContext, s *space) trouble {
+	return func(ctx SpecContext, s *space) trouble {
+		source := webChart().pushLayer(ctx)
+		source.Type = kind
+		return trouble{
+			manifest: s.web(source), cure: s.mend("web"),
+			says: []string{"web: ", "source type " + string(kind) + " is not supported by this version of the provider"},
+		}
+	}
+}
+
+func unsupportedConfig(ctx SpecContext, s *space) trouble {
+	source := webChart().pushLayer(ctx)
+	m := s.web(source)
+	m.Spec.ForProvider.Config = &v1alpha1.LayerSource{
+		Type: v1alpha1.LayerSourceTypeOCIRef, Repo: source.Repo, Name: source.Name, Ref: source.Ref,
+	}
+	return trouble{
+		manifest: m,
+		says:     []string{"spec.forProvider.config is not supported by this version of the provider"},
+		cure: func(ctx SpecContext) {
+			s.update(ctx, m.Name, func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Config = nil })
+		},
+	}
+}
+
+// broken is a chart that cannot be rendered, until its good version takes its place.
+func broken(ctx SpecContext, s *space, c chart, says ...string) trouble {
+	GinkgoHelper()
+	return trouble{manifest: s.web(c.pushLayer(ctx)), says: says, cure: s.mend("web")}
+}
+
+// blob of any bytes in the place of a chart.
+func blob(ctx SpecContext, s *space, data []byte, says ...string) trouble {
+	GinkgoHelper()
+	p := must(env.registry.PushBlob(ctx, "component-descriptors/example.org/module/test", data))
+	return trouble{manifest: s.web(ociRef(p.Repository, p.Layer)), says: says, cure: s.mend("web")}
+}
+
+// digestOf bytes, as registries write it.
+func digestOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}

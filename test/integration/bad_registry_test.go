@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"context"
+	"net/http"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+)
+
+// private is the name of a ProviderConfig with one registry that is not that of the suite.
+const private = "private"
+
+var _ = Describe("A registry that is trouble", Label("bad"), func() {
+	var s *space
+
+	BeforeEach(func(ctx SpecContext) { s = newSpace(ctx) })
+
+	DescribeTable("is named in one clear line", func(ctx SpecContext, cause func(ctx SpecContext, s *space) trouble) {
+		s.suffer(ctx, cause(ctx, s))
+	},
+		Entry("unknown host", unknownHost),
+		Entry("refused connection", refusedConnection),
+		Entry("certificate of an unknown authority", unknownAuthority),
+		Entry("no credentials, 401", noCredentials),
+		Entry("wrong password, 401", wrongPassword),
+		Entry("access denied, 403", accessDenied),
+		Entry("pull secret that does not exist", missingPullSecret),
+		Entry("pull secret of another type", opaquePullSecret),
+		Entry("CA bundle without the key", missingCABundle),
+		Entry("list of registries that does not contain the host", notListed),
+	)
+
+	It("is never asked for a tag, as the API refuses it", func(ctx SpecContext) {
+		source := webChart().pushLayer(ctx)
+		source.Ref = "v1.0.0"
+		Expect(env.controlClient.Create(ctx, s.web(source))).To(MatchError(SatisfyAll(
+			ContainSubstring("spec.forProvider.installs[0].source.ref"), ContainSubstring("a tag is not accepted"))))
+	})
+})
+
+func unknownHost(ctx SpecContext, s *space) trouble {
+	s.privateConfig(ctx)
+	source := webChart().pushLayer(ctx)
+	source.Repo = "registry.invalid/component-descriptors"
+	return trouble{
+		manifest: with(s.web(source), private), cure: s.mend("web"),
+		// Where there is no DNS, it is that which does not answer.
+		says: []string{"web: cannot pull chart", `host "registry.invalid"`, "DNS"},
+	}
+}
+
+func refusedConnection(ctx SpecContext, s *space) trouble {
+	r := must(controlplane.StartRegistry(controlplane.WebOptions{}))
+	r.Stop()
+	s.privateConfig(ctx)
+	source := webChart().pushLayer(ctx)
+	source.Repo = r.Host() + "/component-descriptors"
+	return trouble{
+		manifest: with(s.web(source), private), cure: s.mend("web"),
+		says: []string{"web: cannot pull chart", `host "` + r.Host() + `" refused the connection`},
+	}
+}
+
+func unknownAuthority(ctx SpecContext, s *space) trouble {
+	r := startRegistry(controlplane.WebOptions{TLS: true})
+	source := pushTo(ctx, r)
+	s.privateConfig(ctx, v1alpha1.Registry{Host: r.Host()})
+	return trouble{
+		manifest: with(s.web(source), private),
+		says:     []string{"web: cannot pull chart", r.Host(), "signed by an unknown authority", "set caBundleSecretRef"},
+		cure: func(ctx SpecContext) {
+			s.secret(ctx, "ca", corev1.SecretTypeOpaque, map[string][]byte{"ca.crt": r.CA()})
+			s.configure(ctx, private, func(spec *v1alpha1.ProviderConfigSpec) {
+				spec.Registries[0].CABundleSecretRef = &v1alpha1.SecretKeySelector{Name: "ca", Key: "ca.crt"}
+			})
+		},
+	}
+}
+
+func noCredentials(ctx SpecContext, s *space) trouble {
+	r := startRegistry(controlplane.WebOptions{Username: "puller", Password: password})
+	source := pushTo(ctx, r)
+	s.privateConfig(ctx, v1alpha1.Registry{Host: r.Host(), PlainHTTP: true})
+	return trouble{
+		manifest: with(s.web(source), private),
+		says:     []string{"web: cannot pull chart", r.Host(), "401 Unauthorized", "check pullSecretRef"},
+		cure: func(ctx SpecContext) {
+			s.pullSecret(ctx, password)
+			s.configure(ctx, private, func(spec *v1alpha1.ProviderConfigSpec) {
+				spec.Registries[0].PullSecretRef = &v1alpha1.SecretReference{Name: "pull"}
+			})
+		},
+	}
+}
+
+func wrongPassword(ctx SpecContext, s *space) trouble {
+	r := startRegistry(controlplane.WebOptions{Username: "puller", Password: password})
+	source := pushTo(ctx, r)
+	s.pullSecret(ctx, password+"-of-yesterday")
+	s.privateConfig(ctx, v1alpha1.Registry{Host: r.Host(), PlainHTTP: true, PullSecretRef: &v1alpha1.SecretReference{Name: "pull"}})
+	return trouble{
+		manifest: with(s.web(source), private),
+		says:     []string{"web: cannot pull chart", r.Host(), "401 Unauthorized", "check pullSecretRef"},
+		cure:     func(ctx SpecContext) { s.pullSecret(ctx, password) },
+	}
+}
+
+func accessDenied(ctx SpecContext, s *space) trouble {
+	r := startRegistry(controlplane.WebOptions{})
+	source := pushTo(ctx, r)
+	r.SetFault(func(w http.ResponseWriter, _ *http.Request) bool {
+		http.Error(w, `{"errors":[{"code":"DENIED","message":"not for you"}]}`, http.StatusForbidden)
+		return true
+	})
+	s.privateConfig(ctx, v1alpha1.Registry{Host: r.Host(), PlainHTTP: true})
+	return trouble{
+		manifest: with(s.web(source), private),
+		says:     []string{"web: cannot pull chart", r.Host(), "403 Forbidden"},
+		cure:     func(SpecContext) { r.SetFault(nil) },
+	}
+}
+
+func missingPullSecret(ctx SpecContext, s *space) trouble {
+	r := startRegistry(controlplane.WebOptions{Username: "puller", Password: password})
+	source := pushTo(ctx, r)
+	s.privateConfig(ctx, v1alpha1.Registry{Host: r.Host(), PlainHTTP: true, PullSecretRef: &v1alpha1.SecretReference{Name: "pull"}})
+	return trouble{
+		manifest: with(s.web(source), private),
+		says:     []string{"ProviderConfig private", "spec.registries", r.Host(), "pullSecretRef", "Secret " + s.name + "/pull does not exist"},
+		cure:     func(ctx SpecContext) { s.pullSecret(ctx, password) },
+	}
+}
+
+func opaquePullSecret(ctx SpecContext, s *space) trouble {
+	r := startRegistry(controlplane.WebOptions{Username: "puller", Password: password})
+	source := pushTo(ctx, r)
+	s.secret(ctx, "pull", corev1.SecretTypeOpaque, map[string][]byte{"username": []byte("puller"), "password": []byte(password)})
+	s.privateConfig(ctx, v1alpha1.Registry{Host: r.Host(), PlainHTTP: true, PullSecretRef: &v1alpha1.SecretReference{Name: "pull"}})
+	return trouble{
+		manifest: with(s.web(source), private),
+		says:     []string{"pullSecretRef", `Secret ` + s.name + `/pull is of type "Opaque" and must be of type`},
+		cure: func(ctx SpecContext) {
+			// The type of a Secret cannot be changed.
+			s.secretGone(ctx, "pull")
+			s.pullSecret(ctx, password)
+		},
+	}
+}
+
+func missingCABundle(ctx SpecContext, s *space) trouble {
+	r := startRegistry(controlplane.WebOptions{TLS: true})
+	source := pushTo(ctx, r)
+	s.secret(ctx, "ca", corev1.SecretTypeOpaque, map[string][]byte{"other": r.CA()})
+	s.privateConfig(ctx, v1alpha1.Registry{Host: r.Host(), CABundleSecretRef: &v1alpha1.SecretKeySelector{Name: "ca", Key: "ca.crt"}})
+	return trouble{
+		manifest: with(s.web(source), private),
+		says:     []string{"ProviderConfig private", "caBundleSecretRef", `Secret ` + s.name + `/ca has no key "ca.crt"`},
+		cure: func(ctx SpecContext) {
+			s.secret(ctx, "ca", corev1.SecretTypeOpaque, map[string][]byte{"ca.crt": r.CA()})
+		},
+	}
+}
+
+func notListed(ctx SpecContext, s *space) trouble {
+	r := startRegistry(controlplane.WebOptions{})
+	source := pushTo(ctx, r)
+	r.Reset()
+	return trouble{
+		manifest: s.web(source),
+		says:     []string{"web: ", `registry host "` + r.Host() + `" is not allowed`, "not in the list of registries"},
+		cure: func(ctx SpecContext) {
+			Expect(r.Requests()).To(BeEmpty(), "a registry that is not listed was asked")
+			s.configure(ctx, configName, func(spec *v1alpha1.ProviderConfigSpec) {
+				spec.Registries = append(spec.Registries, v1alpha1.Registry{Host: r.Host(), PlainHTTP: true})
+			})
+		},
+	}
+}
+
+// startRegistry that ends with the spec.
+func startRegistry(o controlplane.WebOptions) *controlplane.Registry {
+	GinkgoHelper()
+	r := must(controlplane.StartRegistry(o))
+	DeferCleanup(r.Stop)
+	return r
+}
+
+// pushTo another registry than that of the suite.
+func pushTo(ctx context.Context, r *controlplane.Registry) v1alpha1.Source {
+	GinkgoHelper()
+	p := must(r.PushModule(ctx, "component-descriptors/example.org/module/test", webChart().files))
+	return ociRef(p.Repository, p.Layer)
+}
+
+// privateConfig allows these registries; none given, any.
+func (s *space) privateConfig(ctx context.Context, registries ...v1alpha1.Registry) {
+	GinkgoHelper()
+	s.config(ctx, private, env.target.Kubeconfig(), func(spec *v1alpha1.ProviderConfigSpec) { spec.Registries = registries })
+}
+
+// pullSecret for a registry.
+func (s *space) pullSecret(ctx context.Context, password string) {
+	GinkgoHelper()
+	s.secret(ctx, "pull", corev1.SecretTypeBasicAuth, map[string][]byte{"username": []byte("puller"), "password": []byte(password)})
+}
