@@ -250,7 +250,7 @@ func explain(err error) error {
 	if kerrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		err = errors.Wrap(err, "its namespace is being deleted")
 	}
-	if line := gotValue.ReplaceAllString(oneLine(err.Error()), ""); line != err.Error() {
+	if line := oneLine(gotValue.ReplaceAllString(err.Error(), "")); line != err.Error() {
 		return &lineError{line: line, err: err}
 	}
 	return err
