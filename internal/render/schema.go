@@ -126,28 +126,40 @@ func (s *valuesSchema) validate(values map[string]any, at []string) (err error) 
 	if !errors.As(err, &ve) {
 		return err
 	}
-	var found []string
-	violations(ve, at, message.NewPrinter(language.English), &found)
-	if n := len(found) - maxViolations; n > 0 {
-		found = append(found[:maxViolations], fmt.Sprintf("and %d more", n))
-	}
-	return errors.Errorf("values: %s", oneLine(strings.Join(found, "; ")))
+	var all []found
+	violations(ve, at, message.NewPrinter(language.English), &all)
+	return errors.Errorf("values: %s", oneLine(join(all)))
 }
 
-// violations appends the causes that have no other, as "path: message".
-func violations(e *jsonschema.ValidationError, at []string, p *message.Printer, out *[]string) {
+// A found violation.
+type found struct{ path, msg string }
+
+// join violations as "path: message; path: message", at most maxViolations. They are found in no order, and equal
+// values must make equal messages.
+func join(all []found) string {
+	slices.SortStableFunc(all, func(a, b found) int { return strings.Compare(a.path, b.path) })
+	var lines []string
+	for _, f := range all[:min(len(all), maxViolations)] {
+		if f.path != "" {
+			f.msg = f.path + ": " + f.msg
+		}
+		lines = append(lines, f.msg)
+	}
+	if n := len(all) - maxViolations; n > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", n))
+	}
+	return strings.Join(lines, "; ")
+}
+
+// violations appends the causes that have no other.
+func violations(e *jsonschema.ValidationError, at []string, p *message.Printer, out *[]found) {
 	if len(e.Causes) > 0 {
 		for _, c := range e.Causes {
 			violations(c, at, p, out)
 		}
 		return
 	}
-	path := strings.Join(below(at, e.InstanceLocation...), ".")
-	msg := violation(e.ErrorKind, p)
-	if path != "" {
-		msg = path + ": " + msg
-	}
-	*out = append(*out, msg)
+	*out = append(*out, found{path: strings.Join(below(at, e.InstanceLocation...), "."), msg: violation(e.ErrorKind, p)})
 }
 
 // violation is the message of one violation. It does not show the value, which
@@ -158,6 +170,9 @@ func violation(k jsonschema.ErrorKind, p *message.Printer) string {
 		return fmt.Sprintf("does not match pattern %q", k.Want)
 	case *kind.Format:
 		return "is not a valid " + k.Want
+	case *kind.AdditionalProperties:
+		slices.Sort(k.Properties)
+		return k.LocalizedString(p)
 	default:
 		return k.LocalizedString(p)
 	}

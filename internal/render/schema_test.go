@@ -48,6 +48,13 @@ func TestSchema(t *testing.T) {
 			values: map[string]any{"b": 1},
 			want:   "values: missing property 'must'; additional properties 'b' not allowed",
 		},
+		"Order": {
+			reason: "Equal values make equal messages: each one would be written to a status.",
+			schema: `{"additionalProperties":false,"properties":{"child":true,"a":{"type":"null"},"b":{"type":"null"},"c":{"type":"null"},"d":{"type":"null"}}}`,
+			values: map[string]any{"d": 1, "c": 1, "b": 1, "a": 1, "w": 1, "x": 1, "y": 1, "z": 1},
+			want: "values: additional properties 'w', 'x', 'y', 'z' not allowed; a: got number, want null; b: got number, want null; " +
+				"c: got number, want null; d: got number, want null",
+		},
 		"Secret": {
 			reason: "A value is not shown.",
 			schema: `{"properties":{"password":{"pattern":"^[a-z]+$"}}}`,

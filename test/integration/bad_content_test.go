@@ -40,6 +40,21 @@ var _ = Describe("Content that is trouble", Label("bad"), func() {
 		Entry("type raw, not yet supported", unsupported(v1alpha1.SourceTypeRaw)),
 		Entry("config, not yet supported", unsupportedConfig),
 	)
+
+	It("says the same each time, and is tried ever less often", func(ctx SpecContext) {
+		t := brokenSchema(ctx, s)
+		s.create(ctx, t.manifest)
+		s.awaitTrouble(ctx, "web", t.says...)
+		said, before := must(s.get(ctx, "web")).Status.AtProvider.Message, must(env.provider.scrape(ctx))
+		Consistently(s.get).WithContext(ctx).WithTimeout(4 * calm).WithArguments("web").Should(haveState(v1alpha1.StateError, said))
+
+		// After 1, 2, 4 and 8 seconds, say, and each time with an event.
+		after := must(env.provider.scrape(ctx))
+		controller := `controller="managed/manifest`
+		Expect(after.sum(reconciles, controller)-before.sum(reconciles, controller)).To(BeNumerically("<=", 8), "reconciles")
+		Expect(after.requests(controlRequests)["PUT"]-before.requests(controlRequests)["PUT"]).To(BeNumerically("<=", 4), "writes")
+		Expect(after.requestsSince(before, targetRequests)).To(writeNothing())
+	})
 })
 
 func missingDigest(_ SpecContext, s *space) trouble {
