@@ -20,7 +20,9 @@ var SchemeGroupVersion = schema.GroupVersion{Group: Group, Version: Version}
 // AddToScheme adds the kinds of this package to a scheme.
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(SchemeGroupVersion,
+		&Kyma{}, &KymaList{},
 		&Manifest{}, &ManifestList{},
+		&ModuleTemplate{}, &ModuleTemplateList{},
 		&ProviderConfig{}, &ProviderConfigList{},
 		&ClusterProviderConfig{}, &ClusterProviderConfigList{},
 		&ProviderConfigUsage{}, &ProviderConfigUsageList{},
@@ -31,9 +33,17 @@ func AddToScheme(s *runtime.Scheme) error {
 
 // Kinds, group kinds and the like, as crossplane-runtime wants them.
 var (
+	KymaKind             = "Kyma"
+	KymaGroupKind        = schema.GroupKind{Group: Group, Kind: KymaKind}.String()
+	KymaGroupVersionKind = SchemeGroupVersion.WithKind(KymaKind)
+
 	ManifestKind             = "Manifest"
 	ManifestGroupKind        = schema.GroupKind{Group: Group, Kind: ManifestKind}.String()
 	ManifestGroupVersionKind = SchemeGroupVersion.WithKind(ManifestKind)
+
+	ModuleTemplateKind             = "ModuleTemplate"
+	ModuleTemplateGroupKind        = schema.GroupKind{Group: Group, Kind: ModuleTemplateKind}.String()
+	ModuleTemplateGroupVersionKind = SchemeGroupVersion.WithKind(ModuleTemplateKind)
 
 	ProviderConfigKind             = "ProviderConfig"
 	ProviderConfigGroupKind        = schema.GroupKind{Group: Group, Kind: ProviderConfigKind}.String()

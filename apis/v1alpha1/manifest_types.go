@@ -70,7 +70,18 @@ type TypeSelector struct {
 	Kind string `json:"kind"`
 }
 
+// A ComponentDigest is a component in a registry by digest.
+type ComponentDigest struct {
+	Component `json:",inline"`
+
+	// Digest of the manifest of the component: sha256: and 64 hexadecimal digits.
+	// +kubebuilder:validation:MaxLength=71
+	// +kubebuilder:validation:Pattern=`^sha256:[0-9a-f]{64}$`
+	Digest string `json:"digest"`
+}
+
 // ManifestParameters say what is installed in the target cluster.
+// +kubebuilder:validation:XValidation:rule="!has(self.descriptor) || !has(self.component)",message="a Manifest has a descriptor or a component, not both"
 // +kubebuilder:validation:XValidation:rule="(has(self.installs) && size(self.installs) > 0) || has(self.crds) || has(self.resource)",message="a Manifest needs installs, crds or a resource"
 type ManifestParameters struct {
 	// Version of the module, as it is shown; by default that of the first install's chart.
@@ -111,6 +122,18 @@ type ManifestParameters struct {
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
 	Readiness []ReadinessRule `json:"readiness,omitempty"`
+
+	// Descriptor is the component descriptor that lists the sources, for the verification of signatures that the
+	// ProviderConfig may ask for. A Kyma sets it where it does.
+	// +optional
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Schemaless
+	Descriptor *runtime.RawExtension `json:"descriptor,omitempty"`
+
+	// Component names the component descriptor that lists the sources, instead of descriptor, where it is in a registry.
+	// +optional
+	Component *ComponentDigest `json:"component,omitempty"`
 
 	// Adopt takes over objects that exist in the target cluster already, and the Helm releases of the same names. By
 	// default such an object is a collision that is reported.

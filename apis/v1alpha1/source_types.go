@@ -26,8 +26,8 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.type == 'kustomize' || !has(self.path)",message="path belongs to type kustomize"
 type Source struct {
 	// Type oci-ref is a chart by digest: a layer, or a manifest of Helm's OCI chart type. Type helm-chart is a chart of an
-	// OCI registry or of a chart repository, by version. Types kustomize and raw are accepted by the API but not yet
-	// installed by this version of the provider.
+	// OCI registry or of a chart repository, by version. Type raw is plain YAML: a layer by digest, or inline. Type
+	// kustomize is accepted by the API but not yet installed by this version of the provider.
 	Type SourceType `json:"type"`
 
 	// Repo is the first part of the repository, the host included: registry.example.org/component-descriptors.

@@ -6,6 +6,15 @@ package v1alpha1
 
 import resource "github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
+// GetItems of this KymaList.
+func (l *KymaList) GetItems() []resource.Managed {
+	items := make([]resource.Managed, len(l.Items))
+	for i := range l.Items {
+		items[i] = &l.Items[i]
+	}
+	return items
+}
+
 // GetItems of this ManifestList.
 func (l *ManifestList) GetItems() []resource.Managed {
 	items := make([]resource.Managed, len(l.Items))
