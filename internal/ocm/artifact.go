@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ocm
+
+import (
+	"archive/tar"
+	"bytes"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// Media types of the artifact that a component is in a registry. CNUDIE is what
+// component-spec writes, and what readers from before OCM know.
+const (
+	ManifestType = "application/vnd.oci.image.manifest.v1+json"
+
+	CNUDIEConfig     = "application/vnd.gardener.cloud.cnudie.component.config.v1+json"
+	CNUDIEDescriptor = "application/vnd.gardener.cloud.cnudie.component-descriptor.v2+yaml+tar"
+	CNUDIEJSON       = "application/vnd.gardener.cloud.cnudie.component-descriptor.v2+json"
+
+	OCMConfig     = "application/vnd.ocm.software.component.config.v1+json"
+	OCMDescriptor = "application/vnd.ocm.software.component-descriptor.v2+yaml+tar"
+	OCMJSON       = "application/vnd.ocm.software.component-descriptor.v2+json"
+
+	// These are only read.
+	legacyConfig     = "application/vnd.oci.gardener.cloud.cnudie.component-descriptor-metadata.config.v2+json"
+	legacyDescriptor = "application/vnd.oci.gardener.cloud.cnudie.component-descriptor.config.v2+yaml+tar"
+
+	defaultLayer = "application/octet-stream"
+)
+
+// descriptorFile is the only file of a descriptor layer.
+const descriptorFile = "component-descriptor.yaml"
+
+// maxManifest is what registries must accept at least.
+const maxManifest = 4 << 20
+
+// A Layer is a blob of the component's manifest, besides the descriptor.
+type Layer struct {
+	MediaType string // Default application/octet-stream.
+	Digest    string // sha256:…
+	Size      int64
+}
+
+type blob struct {
+	MediaType string `json:"mediaType"`
+	Digest    string `json:"digest"`
+	Size      int64  `json:"size"`
+}
+
+type manifest struct {
+	SchemaVersion int    `json:"schemaVersion"`
+	MediaType     string `json:"mediaType,omitempty"`
+	Config        blob   `json:"config"`
+	Layers        []blob `json:"layers"`
+}
+
+type config struct {
+	Layer *blob `json:"componentDescriptorLayer"`
+}
+
+type artifactOptions struct{ ocm, json bool }
+
+// An ArtifactOption changes how Artifact writes.
+type ArtifactOption func(*artifactOptions)
+
+// OCMMediaTypes writes the media types of OCM rather than those of component-spec.
+func OCMMediaTypes() ArtifactOption { //nolint:revive // OCM is the owner of the types, not only the name of this package.
+	return func(o *artifactOptions) { o.ocm = true }
+}
+
+// JSONDescriptor writes the descriptor as bare JSON rather than in a tar.
+func JSONDescriptor() ArtifactOption { return func(o *artifactOptions) { o.json = true } }
+
+func (o *artifactOptions) mediaTypes() (config, descriptor string) {
+	switch {
+	case o.ocm && o.json:
+		return OCMConfig, OCMJSON
+	case o.ocm:
+		return OCMConfig, OCMDescriptor
+	case o.json:
+		return CNUDIEConfig, CNUDIEJSON
+	}
+	return CNUDIEConfig, CNUDIEDescriptor
+}
+
+// Artifact returns what to push for a component: the manifest, the config blob,
+// and the layer with the descriptor, which comes before layers. Equal layers
+// are named once. The same arguments give the same bytes. It fails if the
+// descriptor names a local blob that is not in layers.
+func Artifact(d *Descriptor, layers []Layer, o ...ArtifactOption) (manifestData, configData, descriptorLayer []byte, err error) {
+	var opts artifactOptions
+	for _, f := range o {
+		f(&opts)
+	}
+	configType, descriptorType := opts.mediaTypes()
+	m := manifest{SchemaVersion: 2, MediaType: ManifestType}
+
+	descriptorLayer = d.JSON()
+	if !opts.json {
+		if descriptorLayer, err = packDescriptor(descriptorLayer); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	m.Layers = []blob{blobOf(descriptorType, descriptorLayer)}
+	if configData, err = json.Marshal(config{Layer: &m.Layers[0]}); err != nil {
+		return nil, nil, nil, err
+	}
+	m.Config = blobOf(configType, configData)
+	if err := m.add(d, layers); err != nil {
+		return nil, nil, nil, errors.Wrapf(err, "cannot write component %s:%s", d.Name(), d.Version())
+	}
+	if manifestData, err = json.Marshal(m); err != nil {
+		return nil, nil, nil, err
+	}
+	return manifestData, configData, descriptorLayer, nil
+}
+
+func (m *manifest) add(d *Descriptor, layers []Layer) error {
+	for i, l := range layers {
+		if !isDigest.MatchString(l.Digest) || l.Size < 0 {
+			return errors.Errorf("layer %d has the digest %.100q and the size %d: want sha256: with 64 hexadecimal digits, and a size", i, l.Digest, l.Size)
+		}
+		if l.MediaType == "" {
+			l.MediaType = defaultLayer
+		}
+		if !m.has(l.Digest) {
+			m.Layers = append(m.Layers, blob(l))
+		}
+	}
+	for _, r := range d.Resources() {
+		if local(r.Access.Type) && !m.has(r.Access.Digest) {
+			return errors.Errorf("resource %q is the blob %.100q, which is not among the layers", r.Name, r.Access.Digest)
+		}
+	}
+	return nil
+}
+
+func (m *manifest) has(digest string) bool {
+	return slices.ContainsFunc(m.Layers, func(b blob) bool { return b.Digest == digest })
+}
+
+// local says whether an access is a layer of the component's own manifest.
+func local(accessType string) bool {
+	return accessType == AccessLocalOCIBlob || accessType == AccessLocalBlob
+}
+
+func blobOf(mediaType string, data []byte) blob {
+	return blob{MediaType: mediaType, Digest: digestOfBlob(data), Size: int64(len(data))}
+}
+
+// packDescriptor writes a tar in which nothing depends on when and where.
+func packDescriptor(data []byte) ([]byte, error) {
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	h := &tar.Header{
+		Format:   tar.FormatUSTAR,
+		Typeflag: tar.TypeReg,
+		Name:     descriptorFile,
+		Mode:     0o644,
+		Size:     int64(len(data)),
+		ModTime:  time.Unix(0, 0),
+	}
+	if err := w.WriteHeader(h); err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(data); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}

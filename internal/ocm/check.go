@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ocm
+
+import (
+	"crypto"
+	"regexp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+var isHex = regexp.MustCompile(`^[0-9a-f]+$`)
+
+// A checker goes from a signed component to what its digests lead to.
+type checker struct {
+	components map[string]*Descriptor
+	done       map[string]struct{}
+	digests    map[string]struct{}
+}
+
+// check takes in a component whose descriptor is known to be the signed one.
+func (c *checker) check(d *Descriptor) error {
+	if _, ok := c.done[d.id()]; ok {
+		return nil
+	}
+	c.done[d.id()] = struct{}{}
+	digests, err := signedDigests(d)
+	if err != nil {
+		return errors.Wrapf(err, "component %s", d.id())
+	}
+	for _, digest := range digests {
+		c.digests[digest] = struct{}{}
+	}
+	for _, ref := range d.References() {
+		if err := c.follow(ref); err != nil {
+			return errors.Wrapf(err, "reference %q of component %s", ref.Name, d.id())
+		}
+	}
+	return nil
+}
+
+func (c *checker) follow(ref Reference) error {
+	if ref.Digest == nil {
+		return errors.New("it has no digest")
+	}
+	// Nothing of the other component is signed then.
+	if *ref.Digest == Excluded() {
+		return nil
+	}
+	child, ok := c.components[ref.id()]
+	if !ok {
+		return errors.Errorf("component %s is missing", ref.id())
+	}
+	if _, _, err := checkHash(child, *ref.Digest); err != nil {
+		return err
+	}
+	return c.check(child)
+}
+
+// signedDigests returns the digests, sha256:…, of the resources of a component
+// that signatures cover.
+func signedDigests(d *Descriptor) ([]string, error) {
+	var out []string
+	for _, r := range d.Resources() {
+		digest, err := signedDigest(r)
+		if err != nil {
+			return nil, errors.Wrapf(err, "resource %q", r.Name)
+		}
+		if digest != "" {
+			out = append(out, digest)
+		}
+	}
+	return out, nil
+}
+
+// signedDigest returns the digest of a resource, or "" if it is excluded or is
+// no SHA-256, which is what content is pulled by.
+func signedDigest(r Resource) (string, error) {
+	if r.Access.Type == AccessNone || r.Digest != nil && *r.Digest == Excluded() {
+		return "", nil
+	}
+	h, err := checkDigest(r.Digest)
+	if err != nil || h != crypto.SHA256 {
+		return "", err
+	}
+	digest := "sha256:" + r.Digest.Value
+	// The digest of an artifact is that of its manifest, while OCM may keep it as
+	// a blob that holds the manifest.
+	if r.Digest.NormalisationAlgorithm == NormalisationBlob && local(r.Access.Type) && r.Access.Digest != digest {
+		return "", errors.Errorf("its access names the blob %.100q, while %s is signed", r.Access.Digest, digest)
+	}
+	return digest, nil
+}
+
+// checkDigest returns the hash function of the digest of a resource.
+func checkDigest(d *Digest) (crypto.Hash, error) {
+	if d == nil {
+		return 0, errors.New("it has no digest")
+	}
+	h, err := hashFunction(d.HashAlgorithm)
+	if err != nil {
+		return 0, err
+	}
+	if n := d.NormalisationAlgorithm; n != NormalisationBlob && n != NormalisationArtifact {
+		return 0, errors.Errorf("normalisation %.100q is not known: want %s or %s", n, NormalisationBlob, NormalisationArtifact)
+	}
+	if len(d.Value) != 2*h.Size() || !isHex.MatchString(d.Value) {
+		return 0, errors.Errorf("its digest %.140q is not a %s in lower case hexadecimal digits", d.Value, h)
+	}
+	return h, nil
+}

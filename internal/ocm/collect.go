@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ocm
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// Bounds of what a component may reference, directly or by way of others.
+const (
+	maxDepth      = 8  // References in a row.
+	maxComponents = 64 // Components in all, with the root.
+)
+
+// Collect returns root and all components that it references, directly or not,
+// root first, a component before those that it references, and each once. L is
+// where root came from, and where the others are looked for. It fails on cycles,
+// on more than 8 references in a row and on more than 64 components, with an
+// *InvalidError, and as Fetch does.
+func Collect(ctx context.Context, r Registry, l Location, root *Descriptor) ([]*Descriptor, error) {
+	c := &collector{registry: r, location: l, seen: map[string]struct{}{}}
+	if err := c.add(ctx, root); err != nil {
+		return nil, errors.Wrapf(err, "cannot collect what component %s references", root.id())
+	}
+	return c.found, nil
+}
+
+type collector struct {
+	registry Registry
+	location Location
+	seen     map[string]struct{}
+	path     []string
+	found    []*Descriptor
+}
+
+func (c *collector) add(ctx context.Context, d *Descriptor) error {
+	if len(c.found) == maxComponents {
+		return &InvalidError{err: errors.Errorf("there are more than %d components", maxComponents)}
+	}
+	if len(c.path) > maxDepth {
+		return &InvalidError{err: errors.Errorf("there are more than %d references in a row: %s", maxDepth, strings.Join(append(c.path, d.id()), " -> "))}
+	}
+	c.found = append(c.found, d)
+	c.seen[d.id()] = struct{}{}
+	c.path = append(c.path, d.id())
+	for _, ref := range d.References() {
+		if err := c.follow(ctx, d, ref); err != nil {
+			return err
+		}
+	}
+	c.path = c.path[:len(c.path)-1]
+	return nil
+}
+
+func (c *collector) follow(ctx context.Context, d *Descriptor, ref Reference) error {
+	id := ref.id()
+	if slices.Contains(c.path, id) {
+		return &InvalidError{err: errors.Errorf("there is a cycle of references: %s", strings.Join(append(c.path, id), " -> "))}
+	}
+	if _, ok := c.seen[id]; ok {
+		return nil
+	}
+	child, _, err := Fetch(ctx, c.registry, c.location, ref.Component, ref.Version)
+	if err != nil {
+		return errors.Wrapf(err, "reference %q of component %s", ref.Name, d.id())
+	}
+	return c.add(ctx, child)
+}
+
+// id is how a component is told from others. No name contains a colon.
+func (d *Descriptor) id() string { return d.Name() + ":" + d.Version() }
+
+func (r *Reference) id() string { return r.Component + ":" + r.Version }

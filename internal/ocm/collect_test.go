@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ocm
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/google/go-cmp/cmp"
+)
+
+// graph pushes components that reference each other and returns the first one.
+// Each is a name and the names that it references.
+func graph(tb testing.TB, r *fakeRegistry, components ...[]string) *Descriptor {
+	tb.Helper()
+	var root *Descriptor
+	for i, c := range components {
+		var references []any
+		for j, name := range c[1:] {
+			references = append(references, reference(fmt.Sprintf("ref%d", j), "a.io/"+name, ""))
+		}
+		d := component(tb, "a.io/"+c[0], nil, references)
+		r.push(tb, here(), d)
+		if i == 0 {
+			root = d
+		}
+	}
+	return root
+}
+
+func chain(n int) [][]string {
+	var out [][]string
+	for i := range n {
+		out = append(out, []string{fmt.Sprintf("c%d", i), fmt.Sprintf("c%d", i+1)})
+	}
+	return append(out, []string{fmt.Sprintf("c%d", n)})
+}
+
+func fan(n int) [][]string {
+	root := []string{"root"}
+	out := [][]string{nil}
+	for i := range n {
+		name := fmt.Sprintf("c%d", i)
+		root = append(root, name)
+		out = append(out, []string{name})
+	}
+	out[0] = root
+	return out
+}
+
+func TestCollect(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		graph   [][]string
+		want    string
+		n       int
+		invalid bool
+		err     string
+	}{
+		"Alone":   {reason: "A module mostly references nothing.", graph: [][]string{{"root"}}, want: "root", n: 1},
+		"Diamond": {reason: "Each component is there once.", graph: [][]string{{"root", "x", "y"}, {"x", "z"}, {"y", "z"}, {"z"}}, want: "root x z y", n: 4},
+		"Self":    {reason: "A component must not reference itself.", graph: [][]string{{"root", "root"}}, invalid: true, err: "there is a cycle of references: a.io/root:1.0.0 -> a.io/root:1.0.0"},
+		"Cycle":   {reason: "Nor by way of others.", graph: [][]string{{"root", "x"}, {"x", "y"}, {"y", "x"}}, invalid: true, err: "a.io/root:1.0.0 -> a.io/x:1.0.0 -> a.io/y:1.0.0 -> a.io/x:1.0.0"},
+		"Deep":    {reason: "Eight references in a row are allowed.", graph: chain(8), n: 9},
+		"TooDeep": {reason: "Nine are not.", graph: chain(9), invalid: true, err: "more than 8 references in a row"},
+		"Wide":    {reason: "64 components are allowed.", graph: fan(63), n: 64},
+		"TooWide": {reason: "65 are not.", graph: fan(64), invalid: true, err: "more than 64 components"},
+		"Missing": {reason: "The reference is named.", graph: [][]string{{"root", "x"}}, err: `cannot collect what component a.io/root:1.0.0 references: reference "ref0" of component a.io/root:1.0.0: cannot fetch component "a.io/x" "1.0.0": no manifest`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := newRegistry()
+			root := graph(t, r, tc.graph...)
+			found, err := Collect(t.Context(), r, here(), root)
+			var invalid *InvalidError
+			if (tc.err == "") != (err == nil) || !strings.Contains(text(err), tc.err) || errors.As(err, &invalid) != tc.invalid {
+				t.Fatalf("\n%s\nCollect(...): error %q does not contain %q, or is an InvalidError: %t", tc.reason, text(err), tc.err, !tc.invalid)
+			}
+			var names []string
+			for _, d := range found {
+				names = append(names, strings.TrimPrefix(d.Name(), "a.io/"))
+			}
+			if len(found) != tc.n || tc.want != "" && cmp.Diff(tc.want, strings.Join(names, " ")) != "" {
+				t.Errorf("\n%s\nCollect(...): got %d: %v, want %d: %s", tc.reason, len(found), names, tc.n, tc.want)
+			}
+		})
+	}
+}

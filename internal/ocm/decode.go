@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ocm
+
+import (
+	"bytes"
+	"encoding/json"
+	"unicode/utf8"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	v2 "github.com/gardener/component-spec/bindings-go/apis/v2"
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+)
+
+// maxDescriptor bounds a descriptor, in bytes.
+const maxDescriptor = 4 << 20
+
+// An InvalidError says that what was read is wrong in itself, so that to read
+// it again does not help.
+type InvalidError struct{ err error }
+
+// Error is one line.
+func (e *InvalidError) Error() string { return e.err.Error() }
+
+// Unwrap returns the cause.
+func (e *InvalidError) Unwrap() error { return e.err }
+
+// Decode reads a component descriptor of schema version v2, YAML or JSON, of at
+// most 4 MiB. Unknown fields are kept, duplicate ones refused. What component-spec
+// and what OCM write is read; of the fields only those are checked that something
+// here depends on. The error is an *InvalidError, one line that names the field.
+func Decode(data []byte) (*Descriptor, error) {
+	d, err := decode(data)
+	if err != nil {
+		return nil, &InvalidError{err: errors.Wrap(err, "cannot read component descriptor")}
+	}
+	return d, nil
+}
+
+func decode(data []byte) (*Descriptor, error) {
+	if len(data) > maxDescriptor {
+		return nil, errors.Errorf("it is larger than the limit of %d bytes", maxDescriptor)
+	}
+	if !utf8.Valid(data) {
+		return nil, errors.New("it is not UTF-8")
+	}
+	tree, err := parse(data)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := encode(tree)
+	if err != nil {
+		return nil, err
+	}
+	d := &Descriptor{spec: &v2.ComponentDescriptor{}, raw: raw}
+	// The standard library would also take Name for name, and so read something
+	// else than others do.
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, d.spec); err != nil {
+		return nil, wrongType(err)
+	}
+	return d, validate(d.spec)
+}
+
+// parse returns the fields of a JSON or YAML document.
+func parse(data []byte) (map[string]any, error) {
+	// Not all JSON is YAML: tabs are not.
+	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) && json.Valid(data) {
+		return parseJSON(data)
+	}
+	converted, err := yaml.YAMLToJSONStrict(data)
+	if err != nil {
+		return nil, errors.New(oneLine(err.Error()))
+	}
+	return parseJSON(converted)
+}
+
+func parseJSON(data []byte) (map[string]any, error) {
+	var tree map[string]any
+	strict, err := kjson.UnmarshalStrict(data, &tree)
+	if err != nil {
+		return nil, wrongType(err)
+	}
+	if len(strict) > 0 {
+		return nil, errors.New(oneLine(strict[0].Error()))
+	}
+	if tree == nil {
+		return nil, errors.New("it is empty")
+	}
+	return tree, nil
+}
+
+// encode is the form in which descriptors are kept and pushed.
+func encode(tree map[string]any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(tree); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// wrongType words an error of unmarshalling.
+func wrongType(err error) error {
+	var t *json.UnmarshalTypeError
+	if !errors.As(err, &t) {
+		return errors.New(oneLine(err.Error()))
+	}
+	if t.Field == "" {
+		return errors.Errorf("it is a %s: want fields", t.Value)
+	}
+	return errors.Errorf("%s is a %s: want a %s", t.Field, t.Value, t.Type.Kind())
+}

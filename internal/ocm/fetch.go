@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ocm
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// maxConfig bounds the config blob of a component, in bytes.
+const maxConfig = 1 << 20
+
+// A Registry pulls what a component consists of. Repositories are
+// host[:port]/path, without a scheme. Errors name the repository.
+type Registry interface {
+	// Manifest returns a manifest and its digest, sha256:…. Reference is a tag or a digest.
+	Manifest(ctx context.Context, repository, reference string) (data []byte, digest string, err error)
+	// Blob returns the blob of a digest.
+	Blob(ctx context.Context, repository, digest string) ([]byte, error)
+}
+
+// Fetch pulls the descriptor of a component. Reference is a version, or the
+// digest of the component's manifest (sha256:…). It returns that digest too. A
+// component of another name is refused, and one of another version than asked
+// for. An *InvalidError says that what the registry has is no such component;
+// other errors are those of the registry.
+func Fetch(ctx context.Context, r Registry, l Location, component, reference string) (*Descriptor, string, error) {
+	d, digest, err := fetch(ctx, r, l, component, reference)
+	if err != nil {
+		return nil, "", errors.Wrapf(err, "cannot fetch component %.300q %.140q", component, reference)
+	}
+	return d, digest, nil
+}
+
+func fetch(ctx context.Context, r Registry, l Location, component, reference string) (*Descriptor, string, error) {
+	repo, name, err := l.Repository(component)
+	if err != nil {
+		return nil, "", &InvalidError{err: err}
+	}
+	repository := repo + "/" + name
+	tag, version := reference, ""
+	if !isDigest.MatchString(reference) {
+		version = reference
+		if tag, err = Tag(reference); err != nil {
+			return nil, "", &InvalidError{err: err}
+		}
+	}
+	data, digest, err := r.Manifest(ctx, repository, tag)
+	if err != nil {
+		return nil, "", err
+	}
+	if got := digestOfBlob(data); got != digest || version == "" && got != reference {
+		return nil, "", &InvalidError{err: errors.Errorf("the manifest has the digest %s instead of the one asked for", got)}
+	}
+	d, err := fetchDescriptor(ctx, r, repository, data)
+	if err != nil {
+		return nil, "", err
+	}
+	if d.Name() != component {
+		return nil, "", &InvalidError{err: errors.Errorf("repository %q holds another component: %q", repository, d.Name())}
+	}
+	if version != "" && d.Version() != version {
+		return nil, "", &InvalidError{err: errors.Errorf("tag %q of repository %q is another version: %q", tag, repository, d.Version())}
+	}
+	return d, digest, nil
+}
+
+// fetchDescriptor pulls what a manifest leads to: first the config, which says
+// which layer is the descriptor.
+func fetchDescriptor(ctx context.Context, r Registry, repository string, data []byte) (*Descriptor, error) {
+	m, err := readManifest(data)
+	if err != nil {
+		return nil, &InvalidError{err: err}
+	}
+	configData, err := pull(ctx, r, repository, m.Config, maxConfig)
+	if err != nil {
+		return nil, errors.Wrap(err, "config of the component")
+	}
+	layer, err := descriptorLayer(m, configData)
+	if err != nil {
+		return nil, &InvalidError{err: err}
+	}
+	layerData, err := pull(ctx, r, repository, layer, maxLayer)
+	if err != nil {
+		return nil, errors.Wrap(err, "layer of the component descriptor")
+	}
+	d, err := readLayer(layer.MediaType, layerData)
+	if err != nil {
+		return nil, &InvalidError{err: err}
+	}
+	return d, nil
+}
+
+func readManifest(data []byte) (*manifest, error) {
+	if len(data) > maxManifest {
+		return nil, errors.Errorf("not a component: its manifest is larger than the limit of %d bytes", maxManifest)
+	}
+	var m manifest
+	if json.Unmarshal(data, &m) != nil {
+		return nil, errors.New("not a component: its manifest is not valid JSON")
+	}
+	switch m.Config.MediaType {
+	case CNUDIEConfig, OCMConfig, legacyConfig:
+		return &m, nil
+	case "":
+		return nil, errors.Errorf("not a component: the manifest is of type %.100q and has no config", m.MediaType)
+	}
+	return nil, errors.Errorf("not a component: the type of its config is %.100q, want %q or %q", m.Config.MediaType, CNUDIEConfig, OCMConfig)
+}
+
+// descriptorLayer finds the layer that the config names. Its media type is that
+// of the manifest.
+func descriptorLayer(m *manifest, configData []byte) (blob, error) {
+	var c config
+	if json.Unmarshal(configData, &c) != nil {
+		return blob{}, errors.New("not a component: its config is not valid JSON")
+	}
+	if c.Layer == nil || c.Layer.Digest == "" {
+		return blob{}, errors.New("not a component: its config has no field componentDescriptorLayer.digest")
+	}
+	i := slices.IndexFunc(m.Layers, func(b blob) bool { return b.Digest == c.Layer.Digest })
+	if i < 0 {
+		return blob{}, errors.Errorf("not a component: its config names the layer %.100q, which the manifest does not have", c.Layer.Digest)
+	}
+	return m.Layers[i], nil
+}
+
+// pull returns a blob that is what its digest says.
+func pull(ctx context.Context, r Registry, repository string, b blob, limit int64) ([]byte, error) {
+	if !isDigest.MatchString(b.Digest) {
+		return nil, &InvalidError{err: errors.Errorf("malformed digest %.100q: want sha256: and 64 hexadecimal digits", b.Digest)}
+	}
+	if b.Size > limit {
+		return nil, &InvalidError{err: errors.Errorf("it is larger than the limit of %d bytes", limit)}
+	}
+	data, err := r.Blob(ctx, repository, b.Digest)
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(data)) > limit {
+		return nil, &InvalidError{err: errors.Errorf("it is larger than the limit of %d bytes", limit)}
+	}
+	if got := digestOfBlob(data); got != b.Digest {
+		return nil, &InvalidError{err: errors.Errorf("blob %s has the digest %s", b.Digest, got)}
+	}
+	return data, nil
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ocm
+
+import (
+	"archive/tar"
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// FuzzDecode holds that what is read can be written and read again, with the
+// same meaning, and that nothing that is read makes the rest fail badly.
+func FuzzDecode(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.*")
+	if err != nil || len(files) == 0 {
+		f.Fatal(files, err)
+	}
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Add([]byte("{meta: &a {schemaVersion: v2}, component: *a}"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d, err := Decode(data)
+		if err != nil {
+			if !isOneLine(err) {
+				t.Errorf("Decode(...): error of several lines: %q", err)
+			}
+			return
+		}
+		again, err := Decode(d.JSON())
+		if err != nil {
+			t.Fatalf("Decode(JSON()): %v", err)
+		}
+		if !bytes.Equal(d.JSON(), again.JSON()) {
+			t.Errorf("JSON(): %s, and then %s", d.JSON(), again.JSON())
+		}
+		one, errOne := d.Normalised()
+		two, errTwo := again.Normalised()
+		if !bytes.Equal(one, two) || (errOne == nil) != (errTwo == nil) {
+			t.Errorf("Normalised(): %s (%v), and then %s (%v)", one, errOne, two, errTwo)
+		}
+		if l, ok := d.Location(); ok {
+			_, _, _ = l.Repository(d.Name())
+		}
+		d.References()
+		_, _ = Verify([]*Descriptor{d}, []Key{keyOf(t, signedBy, ours())})
+	})
+}
+
+// FuzzUnpackDescriptor holds that no tar does harm, and that only a file of the
+// right name comes out of one.
+func FuzzUnpackDescriptor(f *testing.F) {
+	good, err := packDescriptor([]byte("{}"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good)
+	f.Add(good[:700])
+	f.Add(tarOf(f, file("../"+descriptorFile, []byte("x")), file(descriptorFile, []byte("y"))))
+	f.Add(tarOf(f, tar.Header{Typeflag: tar.TypeSymlink, Name: descriptorFile, Linkname: "/etc/passwd"}))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		out, err := unpackDescriptor(data)
+		if err == nil && (len(out) > maxDescriptor || !bytes.Contains(data, []byte(descriptorFile))) {
+			t.Errorf("unpackDescriptor(...): got %d bytes of %d", len(out), len(data))
+		}
+	})
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ocm
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+const (
+	rootName  = "kyma-project.io/module/root"
+	childName = "kyma-project.io/module/child"
+	leafName  = "kyma-project.io/module/leaf"
+	signedBy  = "kyma-project.io/module-signature"
+)
+
+// Keys take long to make.
+var (
+	ours   = sync.OnceValue(func() *rsa.PrivateKey { return newKey(2048) })
+	theirs = sync.OnceValue(func() *rsa.PrivateKey { return newKey(2048) })
+)
+
+func newKey(bits int) *rsa.PrivateKey {
+	k, err := rsa.GenerateKey(rand.Reader, bits)
+	if err != nil {
+		panic(err)
+	}
+	return k
+}
+
+func publicPEM(tb testing.TB, public any) []byte {
+	tb.Helper()
+	der, err := x509.MarshalPKIXPublicKey(public)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
+}
+
+func keyOf(tb testing.TB, name string, k *rsa.PrivateKey) Key {
+	tb.Helper()
+	key, err := ParseKey(name, publicPEM(tb, k.Public()))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return key
+}
+
+func read(tb testing.TB, name string) []byte {
+	tb.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return data
+}
+
+func decoded(tb testing.TB, data []byte) *Descriptor {
+	tb.Helper()
+	d, err := Decode(data)
+	if err != nil {
+		tb.Fatalf("Decode(...): %v", err)
+	}
+	return d
+}
+
+// fields returns a descriptor as maps that may be changed.
+func fields(tb testing.TB, d *Descriptor) map[string]any {
+	tb.Helper()
+	tree, err := parseJSON(d.JSON())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return tree
+}
+
+// edited returns a descriptor after a change.
+func edited(tb testing.TB, d *Descriptor, change func(tree map[string]any)) *Descriptor {
+	tb.Helper()
+	tree := fields(tb, d)
+	change(tree)
+	data, err := encode(tree)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return decoded(tb, data)
+}
+
+func digestFields(algorithm, normalisation, value string) map[string]any {
+	return map[string]any{"hashAlgorithm": algorithm, "normalisationAlgorithm": normalisation, "value": value}
+}
+
+// excluded are the fields of a digest that says there is none.
+func excluded() map[string]any {
+	return digestFields("NO-DIGEST", "EXCLUDE-FROM-SIGNATURE", "NO-DIGEST")
+}
+
+// resource is a local blob with a digest.
+func resource(name string, data []byte) map[string]any {
+	digest := digestOfBlob(data)
+	return map[string]any{
+		"name": name, "version": "1.0.0", "type": "helm-chart", "relation": "local",
+		"digest": digestFields("sha256", NormalisationBlob, strings.TrimPrefix(digest, "sha256:")),
+		"access": map[string]any{"type": "localOciBlob", "digest": digest},
+	}
+}
+
+// reference names a component, with its hash if there is one.
+func reference(name, component, hash string) map[string]any {
+	r := map[string]any{"name": name, "componentName": component, "version": "1.0.0"}
+	if hash != "" {
+		r["digest"] = digestFields("sha256", NormalisationJSON, hash)
+	}
+	return r
+}
+
+// component is a descriptor with what it consists of.
+func component(tb testing.TB, name string, resources, references []any) *Descriptor {
+	tb.Helper()
+	data, err := encode(map[string]any{
+		"meta": map[string]any{"schemaVersion": "v2"},
+		"component": map[string]any{
+			"name": name, "version": "1.0.0", "provider": "internal",
+			"repositoryContexts": []any{}, "sources": []any{},
+			"resources": resources, "componentReferences": references,
+		},
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return decoded(tb, data)
+}
+
+func hashOf(tb testing.TB, d *Descriptor) string {
+	tb.Helper()
+	h, err := d.Hash()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return h
+}
+
+func signed(tb testing.TB, d *Descriptor, name string, k *rsa.PrivateKey) *Descriptor {
+	tb.Helper()
+	s, err := Sign(d, name, k)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+// A fakeRegistry holds content by "repository reference".
+type fakeRegistry struct {
+	manifests map[string][]byte
+	blobs     map[string][]byte
+	requests  int
+}
+
+func newRegistry() *fakeRegistry {
+	return &fakeRegistry{manifests: map[string][]byte{}, blobs: map[string][]byte{}}
+}
+
+func (f *fakeRegistry) Manifest(_ context.Context, repository, reference string) (data []byte, digest string, err error) {
+	f.requests++
+	data, ok := f.manifests[repository+" "+reference]
+	if !ok {
+		return nil, "", errors.Errorf("no manifest %q in %q", reference, repository)
+	}
+	return data, digestOfBlob(data), nil
+}
+
+func (f *fakeRegistry) Blob(_ context.Context, repository, digest string) ([]byte, error) {
+	f.requests++
+	data, ok := f.blobs[repository+" "+digest]
+	if !ok {
+		return nil, errors.Errorf("no blob %q in %q", digest, repository)
+	}
+	return data, nil
+}
+
+// push files a component under a version, and returns the digest of its manifest.
+func (f *fakeRegistry) push(tb testing.TB, l Location, d *Descriptor, o ...ArtifactOption) string {
+	tb.Helper()
+	var layers []Layer
+	for _, r := range d.Resources() {
+		layers = append(layers, Layer{Digest: r.Access.Digest, Size: 1})
+	}
+	m, c, descriptor, err := Artifact(d, layers, o...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tag, err := Tag(d.Version())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	f.pushRaw(tb, l, d.Name(), tag, m, c, descriptor)
+	return digestOfBlob(m)
+}
+
+func (f *fakeRegistry) pushRaw(tb testing.TB, l Location, component, tag string, manifest []byte, blobs ...[]byte) {
+	tb.Helper()
+	repo, name, err := l.Repository(component)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, reference := range []string{tag, digestOfBlob(manifest)} {
+		f.manifests[fmt.Sprintf("%s/%s %s", repo, name, reference)] = manifest
+	}
+	for _, b := range blobs {
+		f.blobs[fmt.Sprintf("%s/%s %s", repo, name, digestOfBlob(b))] = b
+	}
+}
+
+// text returns the text of err, or "".
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// isOneLine says whether the text of an error is fit for a condition.
+func isOneLine(err error) bool {
+	return err == nil || !strings.ContainsAny(err.Error(), "\n\r\t")
+}

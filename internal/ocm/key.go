@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ocm
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// minBits is the least size of a key, in bits.
+const minBits = 2048
+
+// A Key is a public key that signatures of one name are checked with.
+type Key struct {
+	// Name is the name that a signature must have for the key to be used.
+	Name string
+
+	public *rsa.PublicKey
+}
+
+// ParseKey reads the public key, RSA of at least 2048 bits, for signatures of a
+// name. It is one block of PEM: PUBLIC KEY (PKIX), RSA PUBLIC KEY (PKCS#1) or
+// CERTIFICATE, of which only the key is used: neither who signed it nor when it
+// expires matters, because the key was given as trusted.
+func ParseKey(signatureName string, data []byte) (Key, error) {
+	if signatureName == "" {
+		return Key{}, errors.New("cannot read public key: the name of its signatures is empty")
+	}
+	public, err := parsePublic(data)
+	return Key{Name: signatureName, public: public}, errors.Wrapf(err, "cannot read public key of signature %.100q", signatureName)
+}
+
+// Fingerprint identifies the key together with the name of its signatures: 64
+// hexadecimal digits.
+func (k Key) Fingerprint() string {
+	data := []byte(k.Name + "\x00")
+	if k.public != nil {
+		data = append(data, x509.MarshalPKCS1PublicKey(k.public)...)
+	}
+	return sum(crypto.SHA256, data)
+}
+
+func parsePublic(data []byte) (*rsa.PublicKey, error) {
+	block, rest := pem.Decode(data)
+	if block == nil {
+		return nil, errors.New("it is not PEM")
+	}
+	if len(bytes.TrimSpace(rest)) > 0 {
+		return nil, errors.New("it is more than one block of PEM")
+	}
+	key, err := parseBlock(block)
+	if err != nil {
+		return nil, err
+	}
+	public, ok := key.(*rsa.PublicKey)
+	if !ok {
+		return nil, errors.Errorf("it is a %T: want RSA", key)
+	}
+	return public, checkBits(public)
+}
+
+func parseBlock(block *pem.Block) (any, error) {
+	var key any
+	var err error
+	switch block.Type {
+	case "PUBLIC KEY":
+		key, err = x509.ParsePKIXPublicKey(block.Bytes)
+	case "RSA PUBLIC KEY":
+		key, err = x509.ParsePKCS1PublicKey(block.Bytes)
+	case "CERTIFICATE":
+		var c *x509.Certificate
+		if c, err = x509.ParseCertificate(block.Bytes); err == nil {
+			key = c.PublicKey
+		}
+	default:
+		if strings.HasSuffix(block.Type, "PRIVATE KEY") {
+			return nil, errors.New("it is a private key: give the public one, and keep this one elsewhere")
+		}
+		return nil, errors.Errorf("it is a PEM block %.50q: want PUBLIC KEY, RSA PUBLIC KEY or CERTIFICATE", block.Type)
+	}
+	if err != nil {
+		return nil, errors.Errorf("its PEM block %q is malformed", block.Type)
+	}
+	return key, nil
+}
+
+func checkBits(k *rsa.PublicKey) error {
+	if n := k.N.BitLen(); n < minBits {
+		return errors.Errorf("the RSA key has %d bits: want at least %d", n, minBits)
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ocm
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestParseKey(t *testing.T) {
+	k := ours()
+	block := func(kind string, der []byte) []byte { return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}) }
+	pkix := publicPEM(t, k.Public())
+	// A certificate that has expired, and that nobody trusts.
+	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Unix(1, 0)}, &x509.Certificate{}, k.Public(), k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	curve, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]struct {
+		reason string
+		name   string
+		data   []byte
+		err    string
+	}{
+		"PKIX":        {reason: "What openssl rsa -pubout writes.", name: "a", data: pkix},
+		"PKCS1":       {reason: "What openssl rsa -RSAPublicKey_out writes.", name: "a", data: block("RSA PUBLIC KEY", x509.MarshalPKCS1PublicKey(&k.PublicKey))},
+		"Certificate": {reason: "Only the key of a certificate counts.", name: "a", data: block("CERTIFICATE", der)},
+		"Blanks":      {reason: "Secrets end with a line break.", name: "a", data: slices.Concat([]byte("\n"), pkix, []byte("\n \n"))},
+		"NoName":      {reason: "A key is for signatures of a name.", data: pkix, err: "the name of its signatures is empty"},
+		"Empty":       {reason: "A secret may be empty.", name: "a", err: `cannot read public key of signature "a": it is not PEM`},
+		"Two":         {reason: "Which one would count?", name: "a", data: slices.Concat(pkix, pkix), err: "more than one block"},
+		"Private":     {reason: "A private key has no place here.", name: "a", data: block("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(k)), err: "it is a private key: give the public one"},
+		"Malformed":   {reason: "The block is named.", name: "a", data: block("PUBLIC KEY", []byte("x")), err: `its PEM block "PUBLIC KEY" is malformed`},
+		"Other":       {reason: "Other blocks are no keys.", name: "a", data: block("SIGNATURE", []byte("x")), err: `it is a PEM block "SIGNATURE"`},
+		"Curve":       {reason: "Only RSA is known.", name: "a", data: publicPEM(t, curve.Public()), err: "it is a *ecdsa.PublicKey: want RSA"},
+		"Short":       {reason: "Short keys are weak.", name: "a", data: publicPEM(t, newKey(1024).Public()), err: "the RSA key has 1024 bits: want at least 2048"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := ParseKey(tc.name, tc.data)
+			if tc.err == "" {
+				if err != nil || !got.public.Equal(k.Public()) || got.Name != tc.name {
+					t.Errorf("\n%s\nParseKey(...): got %v, error %v", tc.reason, got, err)
+				}
+				return
+			}
+			if !strings.Contains(text(err), tc.err) || !isOneLine(err) {
+				t.Errorf("\n%s\nParseKey(...): error %q does not contain %q", tc.reason, text(err), tc.err)
+			}
+		})
+	}
+}
+
+func TestFingerprint(t *testing.T) {
+	a := keyOf(t, "a", ours())
+	if a.Fingerprint() != keyOf(t, "a", ours()).Fingerprint() {
+		t.Error("Fingerprint(): differs for equal keys")
+	}
+	for _, other := range []Key{keyOf(t, "b", ours()), keyOf(t, "a", theirs()), {}} {
+		if a.Fingerprint() == other.Fingerprint() {
+			t.Errorf("Fingerprint(): equal for another key %v", other)
+		}
+	}
+}

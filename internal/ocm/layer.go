@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ocm
+
+import (
+	"archive/tar"
+	"bytes"
+	"crypto"
+	"io"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// maxLayer bounds the layer with a descriptor: a tar has headers and padding.
+const maxLayer = maxDescriptor + 64<<10
+
+// readLayer returns the descriptor in a layer.
+func readLayer(mediaType string, data []byte) (*Descriptor, error) {
+	switch mediaType {
+	case CNUDIEJSON, OCMJSON:
+		return Decode(data)
+	case CNUDIEDescriptor, OCMDescriptor, legacyDescriptor:
+		text, err := unpackDescriptor(data)
+		if err != nil {
+			return nil, errors.Wrap(err, "cannot read the tar of the component descriptor")
+		}
+		return Decode(text)
+	}
+	return nil, errors.Errorf("not a component: the layer of its descriptor has the type %.100q, want %q", mediaType, CNUDIEDescriptor)
+}
+
+// unpackDescriptor reads the tar of a descriptor, which holds one file.
+func unpackDescriptor(data []byte) ([]byte, error) {
+	var found []byte
+	t := tar.NewReader(bytes.NewReader(data))
+	for {
+		h, err := t.Next()
+		if err == io.EOF { //nolint:errorlint // A wrapped EOF is a damaged archive.
+			break
+		}
+		if err != nil {
+			return nil, errors.New("it is damaged, or no tar")
+		}
+		if h.Typeflag == tar.TypeXGlobalHeader {
+			continue
+		}
+		name := strings.TrimPrefix(strings.TrimPrefix(h.Name, "."), "/")
+		if name != descriptorFile || h.Typeflag != tar.TypeReg {
+			return nil, errors.Errorf("it holds %.100q: want nothing but the file %s", h.Name, descriptorFile)
+		}
+		if found != nil {
+			return nil, errors.Errorf("it holds %s twice", descriptorFile)
+		}
+		if found, err = readFile(t); err != nil {
+			return nil, err
+		}
+	}
+	if found == nil {
+		return nil, errors.Errorf("it holds no %s", descriptorFile)
+	}
+	return found, nil
+}
+
+// readFile does not believe the size in a header: a sparse file is larger than
+// the bytes behind it.
+func readFile(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxDescriptor+1))
+	if err != nil {
+		return nil, errors.New("it is cut off")
+	}
+	if len(data) > maxDescriptor {
+		return nil, errors.Errorf("its file is larger than the limit of %d bytes", maxDescriptor)
+	}
+	return data, nil
+}
+
+// digestOfBlob returns the digest of data as registries write it.
+func digestOfBlob(data []byte) string {
+	return "sha256:" + sum(crypto.SHA256, data)
+}

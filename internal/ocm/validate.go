@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ocm
+
+import (
+	"fmt"
+	"regexp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	v2 "github.com/gardener/component-spec/bindings-go/apis/v2"
+)
+
+// The patterns are those of the JSON schema of component descriptors v2.
+var (
+	isComponent = regexp.MustCompile(`^[a-z0-9.\-]+[.][a-z][a-z]+/[-a-z0-9/_.]*$`)
+	isName      = regexp.MustCompile(`^[a-z0-9]([-_+a-z0-9]*[a-z0-9])?$`)
+	isVersion   = regexp.MustCompile(`^v?(0|[1-9]\d*)(\.(0|[1-9]\d*)){0,2}` +
+		`(-(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(\.(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*)?` +
+		`(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?$`)
+)
+
+// validate checks what the rest relies on. It is looser than component-spec
+// where OCM is: sources and repository contexts may be of any type, and a local
+// resource may have another version than the component.
+func validate(spec *v2.ComponentDescriptor) error {
+	if spec.Metadata.Version != v2.SchemaVersion {
+		return errors.Errorf("meta.schemaVersion is %.100q: want %q", spec.Metadata.Version, v2.SchemaVersion)
+	}
+	if err := validateComponent("component", spec.Name, spec.Version); err != nil {
+		return err
+	}
+	if spec.Provider == "" {
+		return errors.New("component.provider is missing")
+	}
+	for i, c := range spec.RepositoryContexts {
+		if err := validateTyped(c); err != nil {
+			return errors.Wrapf(err, "component.repositoryContexts[%d]", i)
+		}
+	}
+	if err := validateReferences(spec.ComponentReferences); err != nil {
+		return err
+	}
+	if err := validateResources(spec.Resources); err != nil {
+		return err
+	}
+	for i := range spec.Signatures {
+		if spec.Signatures[i].Name == "" {
+			return errors.Errorf("signatures[%d].name is missing", i)
+		}
+	}
+	return nil
+}
+
+func validateComponent(path, name, version string) error {
+	key := ".name"
+	if path != "component" {
+		key = ".componentName"
+	}
+	if len(name) > 255 || !isComponent.MatchString(name) {
+		return errors.Errorf("%s is %.300q: want a name such as example.org/module/name, of at most 255 characters", path+key, name)
+	}
+	if !isVersion.MatchString(version) {
+		return errors.Errorf("%s is %.140q: want a semantic version such as 1.2.3", path+".version", version)
+	}
+	return nil
+}
+
+func validateReferences(references []v2.ComponentReference) error {
+	for i := range references {
+		r, path := &references[i], fmt.Sprintf("component.componentReferences[%d]", i)
+		if err := validateName(path, r.Name); err != nil {
+			return err
+		}
+		if err := validateComponent(path, r.ComponentName, r.Version); err != nil {
+			return err
+		}
+		if err := validateIdentity(path, r.ExtraIdentity); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func validateResources(resources []v2.Resource) error {
+	seen := map[string]int{}
+	for i := range resources {
+		path := fmt.Sprintf("component.resources[%d]", i)
+		if err := validateResource(path, &resources[i]); err != nil {
+			return err
+		}
+		r := &resources[i]
+		// Maps are printed in the order of their keys.
+		id := fmt.Sprintf("%q %q %q", r.Name, r.Version, map[string]string(r.ExtraIdentity))
+		if first, ok := seen[id]; ok {
+			return errors.Errorf("%s is the same resource as component.resources[%d]: %q", path, first, r.Name)
+		}
+		seen[id] = i
+	}
+	return nil
+}
+
+func validateResource(path string, r *v2.Resource) error {
+	if err := validateName(path, r.Name); err != nil {
+		return err
+	}
+	if r.Version == "" {
+		return errors.Errorf("%s.version is missing", path)
+	}
+	if r.Type == "" {
+		return errors.Errorf("%s.type is missing", path)
+	}
+	if r.Relation != v2.LocalRelation && r.Relation != v2.ExternalRelation {
+		return errors.Errorf("%s.relation is %.100q: want %s or %s", path, string(r.Relation), v2.LocalRelation, v2.ExternalRelation)
+	}
+	if err := validateTyped(r.Access); err != nil {
+		return errors.Wrap(err, path+".access")
+	}
+	return validateIdentity(path, r.ExtraIdentity)
+}
+
+func validateName(path, name string) error {
+	if len(name) < 2 || !isName.MatchString(name) {
+		return errors.Errorf("%s.name is %.100q: want two or more lower case letters, digits and -_+", path, name)
+	}
+	return nil
+}
+
+func validateIdentity(path string, identity v2.Identity) error {
+	for key := range identity {
+		if key == v2.SystemIdentityName || !isName.MatchString(key) {
+			return errors.Errorf("%s.extraIdentity has the key %.100q: want lower case letters, digits and -_+, and not name", path, key)
+		}
+	}
+	return nil
+}
+
+// validateTyped checks an object whose fields depend on its type. The library
+// would also take Type for type.
+func validateTyped(u *v2.UnstructuredTypedObject) error {
+	if u == nil {
+		return errors.New("is missing")
+	}
+	if t, ok := u.Object["type"].(string); !ok || t == "" || t != u.GetType() {
+		return errors.New("has no type")
+	}
+	return nil
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ocm
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/rsa"
+	"encoding/hex"
+	"encoding/pem"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	v2 "github.com/gardener/component-spec/bindings-go/apis/v2"
+)
+
+// A VerificationError says why components are not trusted.
+type VerificationError struct {
+	Reason string // One line that names the component and the field.
+}
+
+// Error is one line.
+func (e *VerificationError) Error() string { return "verification failed: " + e.Reason }
+
+// Verified says what a valid signature covers.
+type Verified struct {
+	signature string
+	digests   map[string]struct{}
+}
+
+// Covers says whether the digest, sha256:…, is that of a blob or a manifest that
+// a signed resource names. Excluded resources are not covered, nor those of
+// components to which no signed digest leads.
+func (v *Verified) Covers(digest string) bool {
+	_, ok := v.digests[digest]
+	return ok
+}
+
+// Signature returns the name of the signature that was valid.
+func (v *Verified) Signature() string { return v.signature }
+
+// Verify checks the signature of the first component, the root, with those keys
+// that have its name, one of which must fit; the other components are checked
+// against the digests that the references to them have. All components that are
+// referenced must be there, as Collect returns them.
+//
+// The signature must be RSASSA-PKCS1-V1_5 over the hash, SHA-256 or SHA-512, of
+// what is now in the descriptor, in the form jsonNormalisation/v1. All else is
+// refused, and so is a local blob whose access names another digest than the
+// signed one. Whoever installs something must ask Covers for the digest that is
+// pulled. The error is a *VerificationError.
+func Verify(components []*Descriptor, keys []Key) (*Verified, error) {
+	v, err := verify(components, keys)
+	if err != nil {
+		return nil, &VerificationError{Reason: err.Error()}
+	}
+	return v, nil
+}
+
+func verify(components []*Descriptor, keys []Key) (*Verified, error) {
+	if len(components) == 0 {
+		return nil, errors.New("there is no component descriptor")
+	}
+	c := &checker{components: map[string]*Descriptor{}, done: map[string]struct{}{}, digests: map[string]struct{}{}}
+	for _, d := range components {
+		if other, ok := c.components[d.id()]; ok && !bytes.Equal(other.raw, d.raw) {
+			return nil, errors.Errorf("there are two different components %s", d.id())
+		}
+		c.components[d.id()] = d
+	}
+	root := components[0]
+	name, err := verifySignatures(root, keys)
+	if err != nil {
+		return nil, errors.Wrapf(err, "component %s", root.id())
+	}
+	if err := c.check(root); err != nil {
+		return nil, err
+	}
+	return &Verified{signature: name, digests: c.digests}, nil
+}
+
+// verifySignatures returns the name of the first valid signature of a key.
+func verifySignatures(d *Descriptor, keys []Key) (string, error) {
+	signatures := map[string]Signature{}
+	for _, s := range d.Signatures() {
+		if _, ok := signatures[s.Name]; ok {
+			return "", errors.Errorf("it has two signatures named %q", s.Name)
+		}
+		signatures[s.Name] = s
+	}
+	var failed error
+	var names []string
+	for _, k := range keys {
+		s, ok := signatures[k.Name]
+		if !ok {
+			names = append(names, k.Name)
+			continue
+		}
+		err := verifySignature(d, s, k.public)
+		if err == nil {
+			return s.Name, nil
+		}
+		if failed == nil {
+			failed = errors.Wrapf(err, "signature %q", s.Name)
+		}
+	}
+	switch {
+	case failed != nil:
+		return "", failed
+	case len(names) == 0:
+		return "", errors.New("there is no key to verify it with")
+	}
+	slices.Sort(names)
+	return "", errors.Errorf("it has no signature named %s", strings.Join(slices.Compact(names), " or "))
+}
+
+func verifySignature(d *Descriptor, s Signature, k *rsa.PublicKey) error {
+	if k == nil {
+		return errors.New("its key is empty")
+	}
+	// The keys of ParseKey are long enough, but Key is a struct.
+	if err := checkBits(k); err != nil {
+		return err
+	}
+	if s.Algorithm != v2.RSAPKCS1v15 {
+		return errors.Errorf("algorithm %.100q is not known: want %s", s.Algorithm, v2.RSAPKCS1v15)
+	}
+	h, hashed, err := checkHash(d, s.Digest)
+	if err != nil {
+		return err
+	}
+	value, err := signatureValue(s)
+	if err != nil {
+		return err
+	}
+	if rsa.VerifyPKCS1v15(k, h, hashed, value) != nil {
+		return errors.New("it was not made with the private key that belongs to our public key, or not for this component")
+	}
+	return nil
+}
+
+// checkHash computes the hash of a descriptor and compares it with what a
+// signature or a reference says. To believe the latter would mean to accept any
+// descriptor with an old signature.
+func checkHash(d *Descriptor, want Digest) (crypto.Hash, []byte, error) {
+	switch want.NormalisationAlgorithm {
+	case NormalisationJSON:
+	case normalisationJSON2:
+		return 0, nil, errors.Errorf("normalisation %s is not supported: sign with %s", normalisationJSON2, NormalisationJSON)
+	default:
+		return 0, nil, errors.Errorf("normalisation %.100q is not known: want %s", want.NormalisationAlgorithm, NormalisationJSON)
+	}
+	h, err := hashFunction(want.HashAlgorithm)
+	if err != nil {
+		return 0, nil, err
+	}
+	got, err := d.hash(h)
+	if err != nil {
+		return 0, nil, err
+	}
+	if got != want.Value {
+		return 0, nil, errors.Errorf("the component was changed after it was signed: its hash is %s, signed is %.140q", got, want.Value)
+	}
+	hashed, err := hex.DecodeString(got)
+	return h, hashed, err
+}
+
+// signatureValue returns the bytes of a signature, which are in hex or PEM.
+func signatureValue(s Signature) ([]byte, error) {
+	switch s.MediaType {
+	case v2.MediaTypeRSASignature:
+		b, err := hex.DecodeString(s.Value)
+		if err != nil {
+			return nil, errors.New("its value is not hexadecimal")
+		}
+		return b, nil
+	case v2.MediaTypePEM:
+		return signaturePEM([]byte(s.Value))
+	}
+	return nil, errors.Errorf("media type %.100q is not known: want %s or %s", s.MediaType, v2.MediaTypeRSASignature, v2.MediaTypePEM)
+}
+
+// signaturePEM finds the one block with the signature. OCM puts certificates
+// behind it, which we do not trust, since our keys are given.
+func signaturePEM(data []byte) ([]byte, error) {
+	var found *pem.Block
+	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
+		if block.Type != v2.SignaturePEMBlockType {
+			continue
+		}
+		if found != nil {
+			return nil, errors.New("its value holds two PEM blocks of a signature")
+		}
+		found = block
+	}
+	if found == nil {
+		return nil, errors.Errorf("its value holds no PEM block %s", v2.SignaturePEMBlockType)
+	}
+	if a, ok := found.Headers[v2.SignatureAlgorithmHeader]; ok && a != v2.RSAPKCS1v15 {
+		return nil, errors.Errorf("its PEM block has the algorithm %.100q: want %s", a, v2.RSAPKCS1v15)
+	}
+	return found.Bytes, nil
+}

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ocm
+
+import (
+	"crypto"
+	"crypto/rsa"
+	"encoding/hex"
+	"strings"
+	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+type tree = map[string]any
+
+func comp(t tree) tree       { return t["component"].(tree) }
+func res(t tree, i int) tree { return comp(t)["resources"].([]any)[i].(tree) }
+func digestIn(t tree) tree   { return t["digest"].(tree) }
+func accessIn(t tree) tree   { return t["access"].(tree) }
+func sig(t tree) tree        { return t["signatures"].([]any)[0].(tree) }
+func sigValue(t tree) tree   { return sig(t)["signature"].(tree) }
+func ref(t tree) tree        { return comp(t)["componentReferences"].([]any)[0].(tree) }
+
+// family is a signed component that references another one, which references
+// a third one. The blobs are named like the components.
+func family(tb testing.TB) []*Descriptor {
+	tb.Helper()
+	leaf := component(tb, leafName, []any{resource("leaf", []byte("leaf"))}, nil)
+	child := component(tb, childName, []any{resource("child", []byte("child"))}, []any{reference("leaf", leafName, hashOf(tb, leaf))})
+	resources := []any{
+		resource("root", []byte("root")),
+		tree{"name": "image", "version": "9", "type": "ociImage", "relation": "external", "digest": excluded(), "access": tree{"type": "ociRegistry", "imageReference": "a/b:c"}},
+		tree{"name": "nothing", "version": "9", "type": "x", "relation": "external", "access": tree{"type": "None"}},
+		tree{
+			"name": "chart", "version": "9", "type": "helm-chart", "relation": "external",
+			"digest": digestFields("SHA-256", NormalisationArtifact, strings.TrimPrefix(digestOfBlob([]byte("artifact")), "sha256:")),
+			"access": tree{"type": "ociArtifact", "imageReference": "a/b:c"},
+		},
+	}
+	root := component(tb, rootName, resources, []any{reference("child", childName, hashOf(tb, child))})
+	return []*Descriptor{signed(tb, root, signedBy, ours()), child, leaf}
+}
+
+// TestVerifyChanges goes through what an attacker, or a mistake, may change in a
+// signed descriptor. Changes that no signature covers must not matter.
+func TestVerifyChanges(t *testing.T) {
+	const changed = "the component was changed after it was signed"
+	cases := map[string]struct {
+		reason string
+		change func(tree)
+		err    string
+	}{
+		"Good":               {reason: "Nothing was changed.", change: func(tree) {}},
+		"Labels":             {reason: "Labels are not signed.", change: func(t tree) { comp(t)["labels"] = []any{tree{"name": "a", "value": "b"}} }},
+		"Contexts":           {reason: "No signature covers where it is.", change: func(t tree) { comp(t)["repositoryContexts"] = []any{tree{"type": "ociRegistry", "baseUrl": "x"}} }},
+		"ExternalAccess":     {reason: "Nor where an artifact is, but its digest.", change: func(t tree) { accessIn(res(t, 3))["imageReference"] = "evil.org/x" }},
+		"Name":               {reason: "The name is signed.", change: func(t tree) { comp(t)["name"] = leafName + "x" }, err: changed},
+		"Version":            {reason: "The version is signed.", change: func(t tree) { comp(t)["version"] = "1.0.1" }, err: changed},
+		"Provider":           {reason: "The provider is signed.", change: func(t tree) { comp(t)["provider"] = "x" }, err: changed},
+		"Type":               {reason: "The type of a resource is signed.", change: func(t tree) { res(t, 0)["type"] = "yaml" }, err: changed},
+		"Relation":           {reason: "The relation is signed.", change: func(t tree) { res(t, 0)["relation"] = "external" }, err: changed},
+		"ExtraIdentity":      {reason: "Extra identities are signed.", change: func(t tree) { res(t, 0)["extraIdentity"] = tree{"os": "x"} }, err: changed},
+		"Digest":             {reason: "The digest is signed.", change: func(t tree) { digestIn(res(t, 0))["value"] = strings.Repeat("0", 64) }, err: changed},
+		"DigestBoth":         {reason: "Also if the access fits.", change: func(t tree) { swap(t, strings.Repeat("0", 64)) }, err: changed},
+		"Spelling":           {reason: "The name of the hash is signed as spelt.", change: func(t tree) { digestIn(res(t, 0))["hashAlgorithm"] = "SHA-256" }, err: changed},
+		"Access":             {reason: "Otherwise another blob would be installed.", change: func(t tree) { accessIn(res(t, 0))["digest"] = digestOfBlob(nil) }, err: `resource "root": its access names the blob "sha256:`},
+		"AccessType":         {reason: "As OCM writes it too.", change: func(t tree) { res(t, 0)["access"] = tree{"type": "localBlob", "localReference": digestOfBlob(nil)} }, err: `resource "root": its access names the blob "sha256:`},
+		"AccessNone":         {reason: "What is signed cannot be excluded later.", change: func(t tree) { res(t, 0)["access"] = tree{"type": "None"} }, err: "has a digest although its access is None"},
+		"AccessNoneBare":     {reason: "Nor without its digest.", change: func(t tree) { res(t, 0)["access"] = tree{"type": "None"}; delete(res(t, 0), "digest") }, err: changed},
+		"Exclude":            {reason: "Nor by the digest that says so.", change: func(t tree) { res(t, 0)["digest"] = excluded() }, err: changed},
+		"NoDigest":           {reason: "A digest cannot be taken away.", change: func(t tree) { delete(res(t, 0), "digest") }, err: `resource "root" has no digest`},
+		"Added":              {reason: "Nothing can be added.", change: func(t tree) { comp(t)["resources"] = append(comp(t)["resources"].([]any), resource("more", nil)) }, err: changed}, //nolint:forcetypeassert // Made by us.
+		"Removed":            {reason: "Nothing can be removed.", change: func(t tree) { comp(t)["resources"] = comp(t)["resources"].([]any)[1:] }, err: changed},                          //nolint:forcetypeassert // Made by us.
+		"Reference":          {reason: "References are signed.", change: func(t tree) { ref(t)["name"] = "other" }, err: changed},
+		"ReferenceDigest":    {reason: "With their digests.", change: func(t tree) { digestIn(ref(t))["value"] = strings.Repeat("0", 64) }, err: changed},
+		"ReferenceNoDigest":  {reason: "A child without digest is not signed.", change: func(t tree) { delete(ref(t), "digest") }, err: `reference "child" has no digest`},
+		"Unsigned":           {reason: "Without a signature nothing is trusted.", change: func(t tree) { delete(t, "signatures") }, err: "it has no signature named kyma-project.io/module-signature"},
+		"OtherName":          {reason: "The name of the signature is pinned.", change: func(t tree) { sig(t)["name"] = "other" }, err: "it has no signature named"},
+		"Duplicate":          {reason: "Which one would count?", change: func(t tree) { t["signatures"] = []any{sig(t), sig(t)} }, err: "it has two signatures named"},
+		"HashValue":          {reason: "The hash is computed, not believed.", change: func(t tree) { digestIn(sig(t))["value"] = strings.Repeat("0", 64) }, err: changed},
+		"HashName":           {reason: "OCM spells it so.", change: func(t tree) { digestIn(sig(t))["hashAlgorithm"] = "SHA-256" }},
+		"HashUnknown":        {reason: "Weak hashes are refused.", change: func(t tree) { digestIn(sig(t))["hashAlgorithm"] = "sha1" }, err: `hash algorithm "sha1" is not known`},
+		"HashOther":          {reason: "Another hash is another value.", change: func(t tree) { digestIn(sig(t))["hashAlgorithm"] = "sha512" }, err: changed},
+		"Normalisation2":     {reason: "What we cannot compute is refused.", change: func(t tree) { digestIn(sig(t))["normalisationAlgorithm"] = "jsonNormalisation/v2" }, err: "normalisation jsonNormalisation/v2 is not supported: sign with jsonNormalisation/v1"},
+		"NormalisationOther": {reason: "So is what we do not know.", change: func(t tree) { digestIn(sig(t))["normalisationAlgorithm"] = "x" }, err: `normalisation "x" is not known`},
+		"Algorithm":          {reason: "There is one algorithm.", change: func(t tree) { sigValue(t)["algorithm"] = "RSASSA-PSS" }, err: `algorithm "RSASSA-PSS" is not known`},
+		"MediaType":          {reason: "There are two encodings.", change: func(t tree) { sigValue(t)["mediaType"] = "x" }, err: `media type "x" is not known`},
+		"NotHex":             {reason: "PEM is not hex.", change: func(t tree) { sigValue(t)["mediaType"] = "application/vnd.ocm.signature.rsa" }, err: "its value is not hexadecimal"},
+		"NotPEM":             {reason: "Hex is not PEM.", change: func(t tree) { sigValue(t)["value"] = "00" }, err: "its value holds no PEM block SIGNATURE"},
+		"TwoBlocks":          {reason: "Which one would count?", change: func(t tree) { v := sigValue(t); v["value"] = v["value"].(string) + v["value"].(string) }, err: "two PEM blocks"},                                       //nolint:forcetypeassert // Made by us.
+		"PEMHeader":          {reason: "The header must not contradict.", change: func(t tree) { v := sigValue(t); v["value"] = strings.Replace(v["value"].(string), "PKCS1", "X", 1) }, err: "its PEM block has the algorithm"}, //nolint:forcetypeassert // Made by us.
+		"Empty":              {reason: "No bytes are no signature.", change: func(t tree) { v := sigValue(t); v["value"], v["mediaType"] = "", "application/vnd.ocm.signature.rsa" }, err: "not made with the private key"},
+	}
+	all := family(t)
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			changed := edited(t, all[0], tc.change)
+			v, err := Verify([]*Descriptor{changed, all[1], all[2]}, []Key{keyOf(t, signedBy, ours())})
+			checkVerified(t, tc.reason, v, err, tc.err)
+		})
+	}
+}
+
+// swap changes a digest in both places.
+func swap(t tree, value string) {
+	digestIn(res(t, 0))["value"] = value
+	accessIn(res(t, 0))["digest"] = "sha256:" + value
+}
+
+func checkVerified(t *testing.T, reason string, v *Verified, err error, want string) {
+	t.Helper()
+	if want == "" {
+		if err != nil || !v.Covers(digestOfBlob([]byte("root"))) {
+			t.Errorf("\n%s\nVerify(...): got %v, error %v", reason, v, err)
+		}
+		return
+	}
+	var typed *VerificationError
+	if v != nil || !errors.As(err, &typed) || !strings.Contains(typed.Reason, want) || !isOneLine(err) {
+		t.Errorf("\n%s\nVerify(...): got %v, error %q, want a VerificationError of one line with %q", reason, v, text(err), want)
+	}
+}
+
+func TestVerifyKeys(t *testing.T) {
+	all := family(t)
+	good, wrong := keyOf(t, signedBy, ours()), keyOf(t, signedBy, theirs())
+	other := keyOf(t, "other", ours())
+	short := newKey(1024)
+	twice := signed(t, all[0], "other", theirs())
+	cases := map[string]struct {
+		reason string
+		root   *Descriptor
+		keys   []Key
+		want   string
+		err    string
+	}{
+		"Good":        {reason: "One key.", root: all[0], keys: []Key{good}, want: signedBy},
+		"Rotation":    {reason: "Old and new key have one name.", root: all[0], keys: []Key{wrong, good}, want: signedBy},
+		"OneOfTwo":    {reason: "One of the names is enough.", root: all[0], keys: []Key{other, good}, want: signedBy},
+		"Second":      {reason: "The second signature may be the valid one.", root: twice, keys: []Key{wrong, keyOf(t, "other", theirs())}, want: "other"},
+		"Wrong":       {reason: "Another key does not do.", root: all[0], keys: []Key{wrong}, err: `component kyma-project.io/module/root:1.0.0: signature "kyma-project.io/module-signature": it was not made with`},
+		"WrongName":   {reason: "The key is for another name.", root: all[0], keys: []Key{other, other}, err: "it has no signature named other"},
+		"SwappedKeys": {reason: "A key must not vouch for another name.", root: twice, keys: []Key{other}, err: "not made with the private key"},
+		"NoKeys":      {reason: "Nothing to check with is no success.", root: all[0], err: "there is no key"},
+		"EmptyKey":    {reason: "Neither is an empty key.", root: all[0], keys: []Key{{Name: signedBy}}, err: "its key is empty"},
+		"Short":       {reason: "A short key cannot be smuggled in.", root: all[0], keys: []Key{{Name: signedBy, public: &short.PublicKey}}, err: "the RSA key has 1024 bits"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			v, err := Verify([]*Descriptor{tc.root, all[1], all[2]}, tc.keys)
+			checkVerified(t, tc.reason, v, err, tc.err)
+			if err == nil && v.Signature() != tc.want {
+				t.Errorf("\n%s\nSignature(): got %q, want %q", tc.reason, v.Signature(), tc.want)
+			}
+		})
+	}
+	if v, err := Verify(nil, []Key{good}); v != nil || !strings.Contains(text(err), "there is no component descriptor") {
+		t.Errorf("Verify(nil, ...): got %v, %v", v, err)
+	}
+}
+
+// TestVerifyCovers holds what is covered: the resources of the root and, by the
+// digests of references, those of the others.
+func TestVerifyCovers(t *testing.T) {
+	all := family(t)
+	key := []Key{keyOf(t, signedBy, ours())}
+	evil := edited(t, all[2], func(t tree) { swap(t, strings.Repeat("0", 64)) })
+	added := edited(t, all[1], func(t tree) { comp(t)["resources"] = []any{resource("evil", nil)} })
+	loose := component(t, "a.io/loose", []any{resource("loose", []byte("loose"))}, nil)
+	open := signed(t, component(t, rootName, []any{resource("root", []byte("root"))},
+		[]any{tree{"name": "child", "componentName": childName, "version": "1.0.0", "digest": excluded()}}), signedBy, ours())
+
+	cases := map[string]struct {
+		reason     string
+		components []*Descriptor
+		covers     string
+		not        string
+		err        string
+	}{
+		"All":        {reason: "Digests lead from one to the next.", components: all, covers: "root child leaf artifact", not: "other"},
+		"Order":      {reason: "Only the root must be first.", components: []*Descriptor{all[0], all[2], all[1]}, covers: "root child leaf"},
+		"Repeated":   {reason: "The same twice does not matter.", components: append(all[:3:3], all[1]), covers: "root child leaf"},
+		"Loose":      {reason: "What nothing leads to is not covered.", components: append(all[:3:3], loose), covers: "root", not: "loose"},
+		"Excluded":   {reason: "A reference may be left out of a signature, with all behind it.", components: []*Descriptor{open, all[1], all[2]}, covers: "root", not: "child leaf"},
+		"Missing":    {reason: "What cannot be checked is refused.", components: all[:2], err: `reference "leaf" of component kyma-project.io/module/child:1.0.0: component kyma-project.io/module/leaf:1.0.0 is missing`},
+		"Evil":       {reason: "A change deep down is found.", components: []*Descriptor{all[0], all[1], evil}, err: `reference "leaf" of component kyma-project.io/module/child:1.0.0: the component was changed`},
+		"EvilChild":  {reason: "So is one in between.", components: []*Descriptor{all[0], added, all[2]}, err: `reference "child" of component kyma-project.io/module/root:1.0.0: the component was changed`},
+		"TwoOfAName": {reason: "Which one would count?", components: append(all[:3:3], evil), err: "there are two different components kyma-project.io/module/leaf:1.0.0"},
+		"ChildFirst": {reason: "The signature is that of the root.", components: []*Descriptor{all[1], all[0], all[2]}, err: "component kyma-project.io/module/child:1.0.0: it has no signature"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			v, err := Verify(tc.components, key)
+			checkVerified(t, tc.reason, v, err, tc.err)
+			if err != nil {
+				return
+			}
+			for content := range strings.FieldsSeq(tc.covers) {
+				if !v.Covers(digestOfBlob([]byte(content))) {
+					t.Errorf("\n%s\nCovers(%s): got false", tc.reason, content)
+				}
+			}
+			for _, content := range append(strings.Fields(tc.not), "") {
+				if v.Covers(digestOfBlob([]byte(content))) {
+					t.Errorf("\n%s\nCovers(%s): got true", tc.reason, content)
+				}
+			}
+			if v.Covers("") || v.Covers("NO-DIGEST") || v.Covers("sha256:NO-DIGEST") {
+				t.Errorf("\n%s\nCovers(...): got true for no digest", tc.reason)
+			}
+		})
+	}
+}
+
+// signedAs adds a signature as other tools write it.
+func signedAs(tb testing.TB, d *Descriptor, h crypto.Hash, name, normalisation string) *Descriptor {
+	tb.Helper()
+	hash, err := d.hash(h)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	hashed, err := hex.DecodeString(hash)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	value, err := rsa.SignPKCS1v15(nil, ours(), h, hashed)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return edited(tb, d, func(t tree) {
+		t["signatures"] = []any{tree{
+			"name":      signedBy,
+			"digest":    digestFields(name, normalisation, hash),
+			"signature": tree{"algorithm": "RSASSA-PKCS1-V1_5", "mediaType": "application/vnd.ocm.signature.rsa", "value": hex.EncodeToString(value)},
+		}}
+	})
+}
+
+// TestVerifyForeign reads signatures that we do not write ourselves, and digests
+// of resources that we do not trust though they are signed.
+func TestVerifyForeign(t *testing.T) {
+	digest := func(algorithm, normalisation, value string) func(tree) {
+		return func(t tree) { res(t, 0)["digest"] = digestFields(algorithm, normalisation, value) }
+	}
+	hex64 := strings.TrimPrefix(digestOfBlob([]byte("root")), "sha256:")
+	cases := map[string]struct {
+		reason string
+		change func(tree)
+		hash   crypto.Hash
+		name   string
+		err    string
+	}{
+		"Hex":       {reason: "component-spec with hex.", hash: crypto.SHA256, name: "sha256"},
+		"OCM":       {reason: "OCM with SHA-256.", hash: crypto.SHA256, name: "SHA-256"},
+		"OCM512":    {reason: "OCM with SHA-512, its default once.", hash: crypto.SHA512, name: "SHA-512"},
+		"SHA512":    {reason: "The other spelling.", hash: crypto.SHA512, name: "sha512"},
+		"Mixed":     {reason: "The name of the hash must be the right one.", hash: crypto.SHA512, name: "SHA-256", err: "the component was changed"},
+		"LocalBlob": {reason: "OCM's name for a local blob.", change: func(t tree) { res(t, 0)["access"] = tree{"type": "localBlob", "localReference": "sha256:" + hex64} }, hash: crypto.SHA256, name: "sha256"},
+		"LocalArtifact": {reason: "An artifact in a blob has a digest of its own.", change: func(t tree) {
+			res(t, 0)["access"] = tree{"type": "localBlob", "localReference": digestOfBlob(nil)}
+			digest("SHA-256", NormalisationArtifact, hex64)(t)
+		}, hash: crypto.SHA256, name: "sha256"},
+		"ResourceHash": {reason: "A signed digest must be one that we know.", change: digest("md5", NormalisationBlob, hex64), hash: crypto.SHA256, name: "sha256", err: `resource "root": hash algorithm "md5" is not known`},
+		"ResourceForm": {reason: "With a normalisation that we know.", change: digest("sha256", "x", hex64), hash: crypto.SHA256, name: "sha256", err: `resource "root": normalisation "x" is not known`},
+		"HalfExcluded": {reason: "Half of the mark is none.", change: digest("NO-DIGEST", NormalisationBlob, "NO-DIGEST"), hash: crypto.SHA256, name: "sha256", err: `hash algorithm "NO-DIGEST" is not known`},
+		"UpperCase":    {reason: "Digests of registries are in lower case.", change: digest("sha256", NormalisationBlob, strings.ToUpper(hex64)), hash: crypto.SHA256, name: "sha256", err: "is not a SHA-256 in lower case"},
+		"ShortValue":   {reason: "A digest has a length.", change: digest("sha256", NormalisationBlob, "00"), hash: crypto.SHA256, name: "sha256", err: `its digest "00" is not a SHA-256`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			d := component(t, rootName, []any{resource("root", []byte("root"))}, nil)
+			if tc.change != nil {
+				d = edited(t, d, tc.change)
+			}
+			v, err := Verify([]*Descriptor{signedAs(t, d, tc.hash, tc.name, NormalisationJSON)}, []Key{keyOf(t, signedBy, ours())})
+			checkVerified(t, tc.reason, v, err, tc.err)
+		})
+	}
+
+	// A digest in SHA-512 is fine, but content is not pulled by it.
+	d := component(t, rootName, []any{resource("root", []byte("root"))}, nil)
+	d = edited(t, d, digest("SHA-512", NormalisationBlob, sum(crypto.SHA512, []byte("root"))))
+	v, err := Verify([]*Descriptor{signedAs(t, d, crypto.SHA512, "SHA-512", NormalisationJSON)}, []Key{keyOf(t, signedBy, ours())})
+	if err != nil || v.Covers(digestOfBlob([]byte("root"))) || len(v.digests) != 0 {
+		t.Errorf("Verify(SHA-512): got %v, error %v, want nothing covered", v, err)
+	}
+}
+
+func BenchmarkVerify(b *testing.B) {
+	all, keys := family(b), []Key{keyOf(b, signedBy, ours())}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Verify(all, keys); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
