@@ -32,7 +32,8 @@ type Options struct {
 	Upgrade     bool   // .Release.IsUpgrade; otherwise IsInstall
 	Revision    int    // .Release.Revision, at least 1
 
-	Values map[string]any // of this install; not changed
+	Values    map[string]any // of this install; not changed
+	Overrides map[string]any // below Values, with numbers as helm --set reads them; not changed
 
 	KubeVersion string       // of the cluster, "v1.36.3"; "": Helm's default, v1.20.0
 	APIVersions []string     // "apps/v1" and "apps/v1/Deployment"; nil: Helm's default, the built-in group versions
@@ -94,6 +95,9 @@ func (c *Chart) render(ctx context.Context, o Options) (*Rendered, error) {
 	o.Revision = max(o.Revision, 1)
 
 	config := copyValues(o.Values)
+	if len(o.Overrides) > 0 {
+		config = mergeValues(o.Overrides, config)
+	}
 	inst, values, err := c.prepare(o, config)
 	if err != nil {
 		return nil, err

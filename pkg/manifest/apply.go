@@ -25,7 +25,8 @@ type Result struct {
 	Repaired []Drift
 	// Waiting is what the rest waits for; empty if nothing is left to do.
 	Waiting string
-	// Installed are the charts of which a new revision was installed, as name version.
+	// Installed are the charts of which a new revision was installed, as name version, and the installs of plain objects
+	// that were installed anew, by name.
 	Installed []string
 	// HooksSkipped names the installs whose charts have hooks, which are not run.
 	HooksSkipped []string
@@ -179,7 +180,7 @@ func (st *step) intend() bool {
 	changed := false
 	for _, pl := range st.plans {
 		old, ok := st.inv.Parts[pl.name]
-		changed = changed || !ok || old.Digest != pl.rec.Digest || old.Namespace != pl.rec.Namespace
+		changed = changed || !ok || old.Digest != pl.rec.Digest || old.home(pl.name) != pl.rec.home(pl.name)
 		st.inv.Parts[pl.name] = pl.rec
 	}
 	idx := st.inv.index()

@@ -37,32 +37,34 @@ func (w *work) claim(o *object, en *entry, m *metav1.PartialObjectMetadata) erro
 // same name that is not of this set is refused. The first time it is not looked for: there hardly ever is one, its
 // objects would be in the way, and so would its record, in which case the next step finds it here.
 func (w *work) follow(ctx context.Context, pl *planned) error {
-	in, rec := pl.install, &pl.rec
-	pl.first = rec.Namespace == "" && !w.s.Adopt
+	rec := &pl.rec
+	have, former, want := rec.home(pl.name), rec.former(pl.name), pl.in.home
+	pl.first = have.none() && former.none() && !w.s.Adopt
 	switch {
 	case pl.repair:
 		pl.before = max(rec.Revision-1, 0)
 		return nil
-	case rec.Revision > 0 && rec.Namespace == in.Namespace:
+	case rec.Revision > 0 && have == want:
 		pl.before = rec.Revision
 		return nil
-	case rec.Namespace != "" && rec.Namespace != in.Namespace && (rec.Former == "" || rec.Former == in.Namespace):
-		// A release cannot move to another namespace: it ends in one and begins in the other.
-		rec.Former = rec.Namespace
+	case have != want && (former.none() || former == want):
+		// A release cannot move: it ends in one place and begins in the other, or nowhere where plain objects take over.
+		former = have
 	}
-	rec.Namespace, rec.Revision = in.Namespace, 0
-	if pl.first {
+	rec.move(pl.name, former, want)
+	rec.Revision = 0
+	if pl.first || want.none() {
 		return nil
 	}
 	return w.lookForRelease(ctx, pl)
 }
 
-// lookForRelease of the name of an install.
+// lookForRelease where an install has its own.
 func (w *work) lookForRelease(ctx context.Context, pl *planned) error {
-	in := pl.install
-	l, err := w.list(ctx, secretKind, in.Namespace, "owner=helm,name="+in.Name, 0)
+	h := pl.in.home
+	l, err := w.list(ctx, secretKind, h.namespace, "owner=helm,name="+h.name, 0)
 	if err != nil {
-		return errors.Wrapf(err, "cannot look for a Helm release %s in namespace %s", in.Name, in.Namespace)
+		return errors.Wrapf(err, "cannot look for a Helm release %s in namespace %s", h.name, h.namespace)
 	}
 	for i := range l.Items {
 		m := &l.Items[i]
@@ -71,7 +73,7 @@ func (w *work) lookForRelease(ctx context.Context, pl *planned) error {
 		}
 		if m.Labels[labelReleaseOf] != w.id && !w.s.Adopt {
 			return errors.Errorf("a Helm release %s exists in namespace %s and does not belong to this module; "+
-				"uninstall it, or set adopt to take it over", in.Name, in.Namespace)
+				"uninstall it, or set adopt to take it over", h.name, h.namespace)
 		}
 		n, err := strconv.Atoi(m.Labels[labelRevision])
 		if err != nil {

@@ -25,7 +25,7 @@ func stateOfSet(t *testing.T, b *bench, s *Set) []string {
 		}
 		out = append(out, fmt.Sprintf("%s of %s, pruned %v, UID %s, intent %s, owned %s", en.key(), en.Part, en.Pruned, uid, en.Intent, en.Owned))
 	}
-	for _, p := range []string{"web", "extra", partCRDs, partResource} {
+	for _, p := range []string{"web", "extra", "turns", "raw", partCRDs, partResource} {
 		if rec, ok := inv.Parts[p]; ok {
 			out = append(out, fmt.Sprintf("part %s: %+v", p, rec))
 		}
@@ -33,12 +33,14 @@ func stateOfSet(t *testing.T, b *bench, s *Set) []string {
 	return out
 }
 
-// full set: definitions, two installs and a custom resource.
+// full set: definitions, two charts, plain objects and a custom resource. The upgrade makes plain objects of a chart.
 func fullSet(t *testing.T, upgraded bool) *Set {
 	t.Helper()
-	s := setOf(install("web", webTemplates...), install("extra", configMap("one"), configMap("two")))
+	s := setOf(install("web", webTemplates...), install("extra", configMap("one"), configMap("two")),
+		install("turns", configMap("turned")), plainOf("raw", configMap("four"), configMap("five")))
 	if upgraded {
-		s = setOf(install("web", tmplConfig, tmplDeploy), install("extra", configMap("two"), configMap("three")))
+		s = setOf(install("web", tmplConfig, tmplDeploy), install("extra", configMap("two"), configMap("three")),
+			plainOf("turns", configMap("turned")), plainOf("raw", configMap("five"), configMap("six")))
 		s.Installs[0].Values = map[string]any{"greeting": "bye"}
 	}
 	crds := layerOf([]File{{Name: "widgets.yaml", Data: []byte(tmplCRD)}})

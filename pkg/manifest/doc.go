@@ -2,10 +2,10 @@
 
 // Package manifest installs, checks, repairs, upgrades and removes a set of Kubernetes objects in one cluster.
 //
-// A Set says what is wanted: Helm charts, custom resource definitions and a custom resource. The Engine renders it,
-// applies it in stages by server-side apply, keeps an inventory of it in the cluster, prunes what a new version no
-// longer has, and tells from each object whether it works. Nothing waits: Apply and Remove do the next step and return,
-// and Observe tells what is left to do. The package knows no custom resource of this provider.
+// A Set says what is wanted: Helm charts, plain objects, custom resource definitions and a custom resource. The Engine
+// renders it, applies it in stages by server-side apply, keeps an inventory of it in the cluster, prunes what a new
+// version no longer has, and tells from each object whether it works. Nothing waits: Apply and Remove do the next step
+// and return, and Observe tells what is left to do. The package knows no custom resource of this provider.
 //
 // Four things make it cheap and safe:
 //

@@ -127,6 +127,8 @@ type work struct {
 	mem   *memory
 	// denied are the objects that the credentials may not read.
 	denied map[Key]error
+	// configs is read once, when it is needed; nil until then.
+	configs *configs
 }
 
 func (e *Engine) work(c Cluster, s *Set) (*work, error) {

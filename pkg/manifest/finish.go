@@ -92,13 +92,9 @@ func (st *step) finishPart(ctx context.Context, pl *planned) error {
 	if rec.Digest == pl.digest {
 		return nil
 	}
-	if pl.rendered != nil {
-		if err := st.recordRelease(ctx, pl, &rec); err != nil {
+	if pl.in != nil {
+		if err := st.finishInstall(ctx, pl, &rec); err != nil {
 			return err
-		}
-		st.result.Installed = append(st.result.Installed, rec.Chart+" "+rec.Version)
-		if rec.Hooks > 0 {
-			st.result.HooksSkipped = append(st.result.HooksSkipped, pl.name)
 		}
 	}
 	rec.Digest = pl.digest

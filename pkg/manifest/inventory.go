@@ -36,9 +36,12 @@ type inventory struct {
 type partRecord struct {
 	// Digest of the inputs that were applied completely; empty until then.
 	Digest string `json:"digest,omitempty"`
-	// Namespace of the release. Former is the one that it moved from, as long as its records there are not deleted.
-	Namespace string `json:"namespace,omitempty"`
-	Former    string `json:"former,omitempty"`
+	// Namespace of the release, empty where there is none, and its name where it is not that of the part. Former are those
+	// that it moved from, as long as its records there are not deleted.
+	Namespace     string `json:"namespace,omitempty"`
+	Release       string `json:"release,omitempty"`
+	Former        string `json:"former,omitempty"`
+	FormerRelease string `json:"formerRelease,omitempty"`
 	// Chart and Version of the chart.
 	Chart   string `json:"chart,omitempty"`
 	Version string `json:"version,omitempty"`

@@ -73,6 +73,8 @@ type object struct {
 	version string
 	part    string
 	stage   stage
+	// keepNamespaces says that its namespace is not created where it is missing.
+	keepNamespaces bool
 	// definition is the name of the custom resource definition of its kind, if that is no built-in one.
 	definition string
 	// meta and rest are the JSON of metadata and of all other fields. They are kept apart so that a resource version can
@@ -165,12 +167,12 @@ const (
 )
 
 // decorateRelease makes Helm recognise an object as part of its release, as `helm install` does.
-func decorateRelease(u *unstructured.Unstructured, name, namespace string) {
+func decorateRelease(u *unstructured.Unstructured, h home) {
 	a := u.GetAnnotations()
 	if a == nil {
 		a = make(map[string]string, 2)
 	}
-	a[helmReleaseName], a[helmReleaseNamespace] = name, namespace
+	a[helmReleaseName], a[helmReleaseNamespace] = h.name, h.namespace
 	u.SetAnnotations(a)
 	decorate(u, map[string]string{helmManagedBy: "Helm"})
 }

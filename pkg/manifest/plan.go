@@ -19,6 +19,8 @@ import (
 type planned struct {
 	*part
 
+	// in is the install as the config of the set says it is; nil for other parts.
+	in      *installation
 	objects []object
 	// rec is what the inventory will say of the part while it is applied.
 	rec partRecord
@@ -26,7 +28,7 @@ type planned struct {
 	repair bool
 	// before is the revision of the release that this one follows; 0 for none.
 	before int
-	// chart and rendered are set for installs.
+	// chart and rendered are set for charts.
 	chart    *render.Chart
 	rendered *render.Rendered
 	// first says that the install was never applied before, and that no release of its name was looked for.
@@ -39,6 +41,9 @@ func (w *work) plan(ctx context.Context, p *part, rec partRecord) (*planned, err
 	var objects []*unstructured.Unstructured
 	var err error
 	if p.install != nil {
+		if out.in, err = w.configure(ctx, p.install); err != nil {
+			return nil, err
+		}
 		if err := w.follow(ctx, out); err != nil {
 			return nil, err
 		}
@@ -50,6 +55,8 @@ func (w *work) plan(ctx context.Context, p *part, rec partRecord) (*planned, err
 	switch {
 	case p.crds != nil:
 		objects, err = definitions(ctx, p.crds)
+	case p.install != nil && p.install.Form == FormPlain:
+		objects, err = plain(ctx, p.install)
 	case p.install != nil:
 		objects, err = w.planInstall(ctx, out)
 	default:
@@ -67,6 +74,32 @@ func (w *work) plan(ctx context.Context, p *part, rec partRecord) (*planned, err
 
 // definitions are the custom resource definitions of a layer.
 func definitions(ctx context.Context, l *Layer) ([]*unstructured.Unstructured, error) {
+	out, err := objectsOf(ctx, l, func(u *unstructured.Unstructured) error {
+		if u.GroupVersionKind().GroupKind() != crdGroupKind {
+			return errors.Errorf("%s %s is no CustomResourceDefinition", u.GetKind(), u.GetName())
+		}
+		return nil
+	})
+	if err == nil && len(out) == 0 {
+		err = errors.New("the layer has no CustomResourceDefinition")
+	}
+	return out, err
+}
+
+// plain objects of an install.
+func plain(ctx context.Context, in *Install) ([]*unstructured.Unstructured, error) {
+	if len(in.Values) > 0 {
+		return nil, errors.New("values are for charts, and this install is plain objects; take them out")
+	}
+	out, err := objectsOf(ctx, &in.Layer, func(*unstructured.Unstructured) error { return nil })
+	if err == nil && len(out) == 0 {
+		err = errors.New("there is no object in it")
+	}
+	return out, err
+}
+
+// objectsOf a layer that pass a check.
+func objectsOf(ctx context.Context, l *Layer, check func(*unstructured.Unstructured) error) ([]*unstructured.Unstructured, error) {
 	content, err := l.Fetch(ctx)
 	if err != nil {
 		return nil, err
@@ -76,25 +109,30 @@ func definitions(ctx context.Context, l *Layer) ([]*unstructured.Unstructured, e
 		return nil, err
 	}
 	var out []*unstructured.Unstructured
-	for _, f := range files {
-		if ext := path.Ext(f.Name); ext != ".yaml" && ext != ".yml" && ext != ".json" {
-			continue
-		}
+	for _, f := range yamlFiles(files) {
 		objects, err := render.Objects(f.Data)
 		if err != nil {
 			return nil, errors.Wrap(err, f.Name)
 		}
 		for _, u := range objects {
-			if u.GroupVersionKind().GroupKind() != crdGroupKind {
-				return nil, errors.Errorf("%s: %s %s is no CustomResourceDefinition", f.Name, u.GetKind(), u.GetName())
+			if err := check(u); err != nil {
+				return nil, errors.Wrap(err, f.Name)
 			}
 		}
 		out = append(out, objects...)
 	}
-	if len(out) == 0 {
-		return nil, errors.New("the layer has no CustomResourceDefinition")
-	}
 	return out, nil
+}
+
+// yamlFiles among the files of a layer, JSON included.
+func yamlFiles(files []File) []File {
+	var out []File
+	for _, f := range files {
+		if ext := path.Ext(f.Name); ext == ".yaml" || ext == ".yml" || ext == ".json" {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // loadChart of an install. Fetching comes first, as it says whether the set may have the chart; unpacking and parsing is
@@ -133,20 +171,21 @@ func load(content Content) (*render.Chart, error) {
 }
 
 func (w *work) planInstall(ctx context.Context, out *planned) ([]*unstructured.Unstructured, error) {
-	in := out.install
-	chart, err := w.loadChart(ctx, in)
+	in := out.in
+	chart, err := w.loadChart(ctx, in.Install)
 	if err != nil {
 		return nil, err
 	}
 	out.chart = chart
 	o := render.Options{
-		ReleaseName: in.Name, Namespace: in.Namespace, Values: in.Values,
+		ReleaseName: in.home.name, Namespace: in.namespace, Values: in.Values, Overrides: in.config.Overrides,
+		SkipCRDs: in.config.SkipCRDs,
 		Revision: out.before + 1, Upgrade: out.before > 0, REST: w.c.Config(),
 	}
 	if o.KubeVersion, err = w.c.Version(ctx); err != nil {
 		return nil, errors.Wrap(err, "cannot get the version of the cluster")
 	}
-	if chart.NeedsAPIVersions(in.Values) {
+	if chart.NeedsAPIVersions(in.Values, in.config.Overrides) {
 		if o.APIVersions, err = w.c.APIVersions(ctx); err != nil {
 			return nil, errors.Wrap(err, "cannot get the API versions of the cluster")
 		}
@@ -157,7 +196,7 @@ func (w *work) planInstall(ctx context.Context, out *planned) ([]*unstructured.U
 	}
 	objects := r.Objects
 	if out.repair && out.rec.Revision > 0 && !r.Pure {
-		if objects, err = w.recorded(ctx, in, out.rec); err != nil {
+		if objects, err = w.recorded(ctx, in.home, out.rec.Revision); err != nil {
 			return nil, err
 		}
 	}
@@ -166,17 +205,17 @@ func (w *work) planInstall(ctx context.Context, out *planned) ([]*unstructured.U
 }
 
 // recorded objects of the last revision, for a chart that would render other ones today: with random values, say.
-func (w *work) recorded(ctx context.Context, in *Install, rec partRecord) ([]*unstructured.Unstructured, error) {
-	info, err := w.release(ctx, in.Name, rec.Namespace, rec.Revision)
+func (w *work) recorded(ctx context.Context, h home, revision int) ([]*unstructured.Unstructured, error) {
+	info, err := w.release(ctx, h, revision)
 	if err != nil {
 		return nil, err
 	}
 	if info == nil {
 		return nil, errors.Errorf("the record of release %s revision %d is gone, and the chart renders differently each time; "+
-			"change a value to install a new revision", in.Name, rec.Revision)
+			"change a value to install a new revision", h.name, revision)
 	}
 	objects, err := render.Objects([]byte(info.Manifest))
-	return objects, errors.Wrapf(err, "record of release %s revision %d", in.Name, rec.Revision)
+	return objects, errors.Wrapf(err, "record of release %s revision %d", h.name, revision)
 }
 
 // learn the kinds that definitions among the objects are about to add to the cluster.
@@ -216,15 +255,15 @@ func (w *work) build(ctx context.Context, out *planned, objects []*unstructured.
 	labels := w.labels()
 	seen := make(map[Key]bool, len(objects))
 	for _, u := range objects {
-		m, err := w.place(ctx, out.part, u)
+		m, err := w.place(ctx, out.in, u)
 		if err != nil {
 			return err
 		}
 		if w.holdsInventories(u) {
 			continue
 		}
-		if out.install != nil {
-			decorateRelease(u, out.install.Name, out.install.Namespace)
+		if out.in != nil && !out.in.home.none() {
+			decorateRelease(u, out.in.home)
 		}
 		decorate(u, labels)
 		s := stageOf(u.GroupVersionKind().GroupKind())
@@ -242,6 +281,7 @@ func (w *work) build(ctx context.Context, out *planned, objects []*unstructured.
 			return errors.Errorf("%s has the name of the inventory of this set", o.key)
 		}
 		seen[o.key] = true
+		o.keepNamespaces = out.in != nil && out.in.keepNamespaces
 		o.definition = m.Resource + "." + o.key.Group
 		out.objects = append(out.objects, o)
 	}
@@ -255,7 +295,7 @@ func (w *work) holdsInventories(u *unstructured.Unstructured) bool {
 }
 
 // place an object in its namespace.
-func (w *work) place(ctx context.Context, p *part, u *unstructured.Unstructured) (Mapping, error) {
+func (w *work) place(ctx context.Context, in *installation, u *unstructured.Unstructured) (Mapping, error) {
 	m, err := w.c.Mapping(ctx, u.GroupVersionKind())
 	if err != nil {
 		return Mapping{}, errors.Wrapf(err, "%s %s", u.GetKind(), strings.TrimPrefix(u.GetNamespace()+"/"+u.GetName(), "/"))
@@ -264,8 +304,8 @@ func (w *work) place(ctx context.Context, p *part, u *unstructured.Unstructured)
 	case !m.Namespaced:
 		u.SetNamespace("")
 	case u.GetNamespace() != "":
-	case p.install != nil && p.install.Namespace != "":
-		u.SetNamespace(p.install.Namespace)
+	case in != nil:
+		u.SetNamespace(in.namespace)
 	default:
 		u.SetNamespace("default")
 	}

@@ -27,16 +27,33 @@ const (
 	statusSuperseded = "superseded"
 )
 
+// finishInstall once its objects are applied: its release ends where it was before, and goes on where it is now. Plain
+// objects have none.
+func (st *step) finishInstall(ctx context.Context, pl *planned, rec *partRecord) error {
+	if former := rec.former(pl.name); !former.none() {
+		if err := st.deleteRecords(ctx, former, false); err != nil {
+			return err
+		}
+		rec.Former, rec.FormerRelease = "", ""
+	}
+	if pl.rendered == nil {
+		rec.Revision, rec.Chart, rec.Version, rec.Hooks = 0, "", "", 0
+		st.result.Installed = append(st.result.Installed, pl.name)
+		return nil
+	}
+	if err := st.recordRelease(ctx, pl, rec); err != nil {
+		return err
+	}
+	st.result.Installed = append(st.result.Installed, rec.Chart+" "+rec.Version)
+	if rec.Hooks > 0 {
+		st.result.HooksSkipped = append(st.result.HooksSkipped, pl.name)
+	}
+	return nil
+}
+
 // recordRelease writes what was just installed as a Helm release, so that `helm list` and `helm history` in the cluster
 // show the truth.
 func (st *step) recordRelease(ctx context.Context, pl *planned, rec *partRecord) error {
-	in := pl.install
-	if rec.Former != "" {
-		if err := st.deleteRecords(ctx, in.Name, rec.Former, false); err != nil {
-			return err
-		}
-		rec.Former = ""
-	}
 	superseded, err := st.superseded(ctx, pl)
 	if err != nil {
 		return err
@@ -58,8 +75,10 @@ func (st *step) recordRelease(ctx context.Context, pl *planned, rec *partRecord)
 	if err := st.retire(ctx, pl, superseded); err != nil {
 		return err
 	}
-	rec.Revision, rec.Namespace, rec.Chart, rec.Version = o.Revision, in.Namespace, pl.chart.Name(), pl.chart.Version()
-	rec.Hooks = runnable(pl.rendered.Hooks)
+	rec.Revision, rec.Chart, rec.Version, rec.Hooks = o.Revision, pl.chart.Name(), pl.chart.Version(), 0
+	if !pl.in.config.DisableHooks {
+		rec.Hooks = runnable(pl.rendered.Hooks)
+	}
 	return nil
 }
 
@@ -68,7 +87,7 @@ func (st *step) superseded(ctx context.Context, pl *planned) (*render.RecordInfo
 	if pl.before == 0 {
 		return nil, nil //nolint:nilnil // There is none.
 	}
-	return st.release(ctx, pl.install.Name, pl.install.Namespace, pl.before)
+	return st.release(ctx, pl.in.home, pl.before)
 }
 
 // writeRecord of a new revision.
@@ -77,29 +96,29 @@ func (st *step) writeRecord(ctx context.Context, pl *planned, o render.RecordOpt
 	if err != nil {
 		return err
 	}
-	err = st.createSecret(ctx, s, !pl.first)
+	err = st.createSecret(ctx, s, !pl.first, !pl.in.keepNamespaces)
 	if pl.first && kerrors.IsAlreadyExists(err) {
 		if err := st.lookForRelease(ctx, pl); err != nil {
 			return err
 		}
-		return errors.Errorf("release %s has a record already; it is followed in the next step", pl.install.Name)
+		return errors.Errorf("release %s has a record already; it is followed in the next step", pl.in.home.name)
 	}
-	return errors.Wrapf(err, "cannot record revision %d of release %s", o.Revision, pl.install.Name)
+	return errors.Wrapf(err, "cannot record revision %d of release %s", o.Revision, pl.in.home.name)
 }
 
 // retire the revision before, and delete the one that is too old to be kept.
 func (st *step) retire(ctx context.Context, pl *planned, superseded *render.RecordInfo) error {
-	in := pl.install
+	h := pl.in.home
 	if superseded != nil && superseded.Status == statusDeployed {
 		if err := st.supersede(ctx, superseded); err != nil {
-			return errors.Wrapf(err, "cannot mark revision %d of release %s as superseded", pl.before, in.Name)
+			return errors.Wrapf(err, "cannot mark revision %d of release %s as superseded", pl.before, h.name)
 		}
 	}
 	old := pl.before + 1 - st.e.history
 	if old <= 0 {
 		return nil
 	}
-	_, err := st.delete(ctx, secretKind, Key{Kind: "Secret", Namespace: in.Namespace, Name: render.RecordName(in.Name, old)}, "")
+	_, err := st.delete(ctx, secretKind, Key{Kind: "Secret", Namespace: h.namespace, Name: render.RecordName(h.name, old)}, "")
 	return err
 }
 
@@ -118,29 +137,29 @@ func runnable(hooks []render.Hook) int {
 }
 
 // release is one recorded revision; nil where there is none.
-func (w *work) release(ctx context.Context, name, namespace string, revision int) (*render.RecordInfo, error) {
-	b, err := w.read(ctx, secretKind, Key{Kind: "Secret", Namespace: namespace, Name: render.RecordName(name, revision)}, acceptJSON)
+func (w *work) release(ctx context.Context, h home, revision int) (*render.RecordInfo, error) {
+	b, err := w.read(ctx, secretKind, Key{Kind: "Secret", Namespace: h.namespace, Name: render.RecordName(h.name, revision)}, acceptJSON)
 	if err != nil || b == nil {
 		return nil, err
 	}
 	s := &corev1.Secret{}
 	if err := json.Unmarshal(b, s); err != nil {
-		return nil, errors.Wrapf(err, "record of release %s revision %d", name, revision)
+		return nil, errors.Wrapf(err, "record of release %s revision %d", h.name, revision)
 	}
 	info, err := render.DecodeRecord(s.Data["release"])
 	if err != nil {
-		return nil, errors.Wrapf(err, "record of release %s revision %d", name, revision)
+		return nil, errors.Wrapf(err, "record of release %s revision %d", h.name, revision)
 	}
 	// Without them the record would no longer be known as ours once it is superseded.
 	info.Labels = s.Labels
 	return info, nil
 }
 
-// createSecret, or replace the one that is there where that is allowed.
-func (w *work) createSecret(ctx context.Context, s *corev1.Secret, replace bool) error {
+// createSecret, or replace the one that is there, and create its namespace, where that is allowed.
+func (w *work) createSecret(ctx context.Context, s *corev1.Secret, replace, namespaceToo bool) error {
 	err := w.sendSecret(ctx, http.MethodPost, s)
 	if namespaceMissing(err, s.Namespace) {
-		if err := w.createNamespace(ctx, s.Namespace); err != nil {
+		if err := w.provideNamespace(ctx, s.Namespace, namespaceToo); err != nil {
 			return err
 		}
 		err = w.sendSecret(ctx, http.MethodPost, s)
@@ -181,27 +200,27 @@ func (w *work) sendSecret(ctx context.Context, verb string, s *corev1.Secret) er
 // deleteReleases of a part: all recorded revisions. There may be one that the inventory does not know, of a step that was
 // cut off.
 func (w *work) deleteReleases(ctx context.Context, name string, rec partRecord) error {
-	for _, namespace := range []string{rec.Former, rec.Namespace} {
-		if namespace == "" {
+	for _, h := range []home{rec.former(name), rec.home(name)} {
+		if h.none() {
 			continue
 		}
-		if err := w.deleteRecords(ctx, name, namespace, w.s.Adopt && rec.Revision > 0); err != nil {
+		if err := w.deleteRecords(ctx, h, w.s.Adopt && rec.Revision > 0); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// deleteRecords of a release in a namespace: ours, or with all those that others wrote before it was adopted, too.
-func (w *work) deleteRecords(ctx context.Context, name, namespace string, all bool) error {
-	selector := "owner=helm,name=" + name
+// deleteRecords of a release: ours, or with all those that others wrote before it was adopted, too.
+func (w *work) deleteRecords(ctx context.Context, h home, all bool) error {
+	selector := "owner=helm,name=" + h.name
 	if !all {
 		selector += "," + labelReleaseOf + "=" + w.id
 	}
-	err := w.c.REST().Delete().AbsPath(pathOf(secretKind.GroupVersion(), Mapping{Resource: "secrets", Namespaced: true}, namespace, "")).
+	err := w.c.REST().Delete().AbsPath(pathOf(secretKind.GroupVersion(), Mapping{Resource: "secrets", Namespaced: true}, h.namespace, "")).
 		Param("labelSelector", selector).SetHeader("Accept", acceptMetadataList).Do(ctx).Error()
 	if kerrors.IsNotFound(err) {
 		return nil
 	}
-	return errors.Wrapf(explain(err), "cannot delete the records of release %s in namespace %s", name, namespace)
+	return errors.Wrapf(explain(err), "cannot delete the records of release %s in namespace %s", h.name, h.namespace)
 }

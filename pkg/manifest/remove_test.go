@@ -29,7 +29,8 @@ func TestRemoveInReverseOrder(t *testing.T) {
 		}
 	}
 	want := []string{
-		"Widget default/main", "Deployment apps/web", "ConfigMap apps/one", "ConfigMap apps/two", "ConfigMap apps/web",
+		"Widget default/main", "Deployment apps/web", "ConfigMap apps/five", "ConfigMap apps/four", "ConfigMap apps/turned",
+		"ConfigMap apps/one", "ConfigMap apps/two", "ConfigMap apps/web",
 		"Service apps/web", "ServiceAccount apps/web", "ClusterRole web", "CustomResourceDefinition widgets.example.org",
 		"Secret kyma-system/team-a-web",
 	}

@@ -72,7 +72,7 @@ func (w *work) apply(ctx context.Context, o *object, create bool) (Summary, *met
 	}
 	b, err := send()
 	if namespaceMissing(err, o.key.Namespace) {
-		if err := w.createNamespace(ctx, o.key.Namespace); err != nil {
+		if err := w.provideNamespace(ctx, o.key.Namespace, !o.keepNamespaces); err != nil {
 			return Summary{}, nil, err
 		}
 		b, err = send()
@@ -196,6 +196,14 @@ func (w *work) delete(ctx context.Context, gvk schema.GroupVersionKind, k Key, u
 		return nil, nil //nolint:nilnil // Nothing is left, as said above.
 	}
 	return left, nil
+}
+
+// provideNamespace that is missing, where it may be created.
+func (w *work) provideNamespace(ctx context.Context, name string, create bool) error {
+	if !create {
+		return errors.Errorf("namespace %s does not exist, and config says CreateNamespace=false; create it", name)
+	}
+	return w.createNamespace(ctx, name)
 }
 
 // createNamespace that an install or the inventory names and that is missing. It is not part of the set, and stays when

@@ -33,6 +33,13 @@ type Set struct {
 	// Installs in the order in which they are applied.
 	Installs []Install
 
+	// Config says more of installs by name, in the form of Kyma's config layers; nil for none. It is one document of YAML
+	// with a list configs of entries name, clientConfig and overrides, the last two in the grammar of helm --set:
+	// clientConfig has fields of Helm's install action (Namespace, CreateNamespace, ReleaseName, SkipCRDs, DisableHooks),
+	// overrides has values below those of the install. An entry for no install is an error of all installs, a wrong entry
+	// of its own.
+	Config *Layer
+
 	// Resource is the custom resource of the module; nil for none. It is created once, and later changed only if this
 	// one changes: fields that its users set are theirs, and if they deleted it, it stays away. With nil one that was
 	// created before is left alone, and no longer part of the set.
@@ -72,17 +79,33 @@ type File struct {
 	Data []byte
 }
 
-// An Install is a Helm chart and how to install it.
+// A Form says what the content of an install is.
+type Form string
+
+// The forms of content.
+const (
+	// FormChart is a Helm chart. It is rendered, and recorded as a Helm release.
+	FormChart Form = ""
+	// FormPlain is objects as they are: files .yaml, .yml and .json, of any number of documents; other files do not count.
+	// Nothing is rendered, and there is no Helm release.
+	FormPlain Form = "plain"
+)
+
+// An Install is a Helm chart, or plain objects, and how to install it.
 type Install struct {
 	Layer
 
-	// Name of the install, which is that of the Helm release. It must be unique in the set.
+	// Name of the install, which is that of the Helm release unless the config of the set has another one. It must be
+	// unique in the set.
 	Name string
+
+	// Form of the content; by default a chart. It may change: the objects that both have stay.
+	Form Form
 
 	// Namespace of the release, and of the objects that name none. It must not be empty.
 	Namespace string
 
-	// Values over those of the chart.
+	// Values over those of the chart. There must be none for plain objects.
 	Values map[string]any
 }
 
@@ -113,8 +136,10 @@ type part struct {
 	name   string
 	digest string
 	// crds, install, resource: exactly one is set.
-	crds     *Layer
-	install  *Install
+	crds    *Layer
+	install *Install
+	// config of the set, for an install; nil for none.
+	config   *Layer
 	resource *unstructured.Unstructured
 }
 
@@ -139,20 +164,34 @@ func (s *Set) validate() error {
 	if s.CRDs != nil && s.CRDs.Digest == "" {
 		return errors.New("crds have no digest")
 	}
+	if s.Config != nil && s.Config.Digest == "" {
+		return errors.New("config has no digest")
+	}
 	seen := make(map[string]bool, len(s.Installs))
 	for i := range s.Installs {
 		in := &s.Installs[i]
-		switch {
-		case in.Name == "" || strings.Contains(in.Name, ":"):
+		if in.Name == "" || strings.Contains(in.Name, ":") {
 			return errors.Errorf("install %q at index %d: a name is needed, and no colon in it", in.Name, i)
-		case seen[in.Name]:
+		}
+		if seen[in.Name] {
 			return errors.Errorf("install %q is there twice", in.Name)
-		case in.Digest == "":
-			return errors.Errorf("install %q has no digest", in.Name)
-		case in.Namespace == "":
-			return errors.Errorf("install %q has no namespace", in.Name)
+		}
+		if err := in.validate(); err != nil {
+			return errors.Wrapf(err, "install %q", in.Name)
 		}
 		seen[in.Name] = true
+	}
+	return nil
+}
+
+func (i *Install) validate() error {
+	switch {
+	case i.Digest == "":
+		return errors.New("has no digest")
+	case i.Namespace == "":
+		return errors.New("has no namespace")
+	case i.Form != FormChart && i.Form != FormPlain:
+		return errors.Errorf("form %q is unknown", i.Form)
 	}
 	return nil
 }
@@ -164,7 +203,7 @@ func (s *Set) outline() []part {
 		out = append(out, part{name: partCRDs, crds: s.CRDs})
 	}
 	for i := range s.Installs {
-		out = append(out, part{name: s.Installs[i].Name, install: &s.Installs[i]})
+		out = append(out, part{name: s.Installs[i].Name, install: &s.Installs[i], config: s.Config})
 	}
 	if s.Resource != nil {
 		out = append(out, part{name: partResource, resource: s.Resource})
@@ -183,6 +222,13 @@ func (p *part) inputs(labels map[string]string) (string, error) {
 		in["crds"] = p.crds.Digest
 	case p.install != nil:
 		in["source"], in["namespace"], in["values"] = p.install.Digest, p.install.Namespace, p.install.Values
+		// What is at its default is left out, so that a digest of before stays the same.
+		if p.install.Form != FormChart {
+			in["form"] = p.install.Form
+		}
+		if p.config != nil {
+			in["config"] = p.config.Digest
+		}
 	case p.resource != nil:
 		in["resource"] = p.resource.Object
 	}

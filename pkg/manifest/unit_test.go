@@ -74,8 +74,8 @@ func TestValidate(t *testing.T) {
 		"NoName":    {reason: "The name is that of the release.", set: setOf(Install{}), want: `install "" at index 0: a name is needed, and no colon in it`},
 		"Colon":     {reason: "Names with a colon are those of other parts.", set: setOf(Install{Name: partCRDs}), want: `install "crds:" at index 0: a name is needed, and no colon in it`},
 		"Twice":     {reason: "Two releases cannot have one name.", set: setOf(web(), web()), want: `install "web" is there twice`},
-		"NoDigest":  {reason: "Without a digest nobody knows whether anything changed.", set: setOf(Install{Name: "web"}), want: `install "web" has no digest`},
-		"Namespace": {reason: "A release is in a namespace.", set: setOf(Install{Name: "web", Layer: Layer{Digest: "d"}}), want: `install "web" has no namespace`},
+		"NoDigest":  {reason: "Without a digest nobody knows whether anything changed.", set: setOf(Install{Name: "web"}), want: `install "web": has no digest`},
+		"Namespace": {reason: "A release is in a namespace.", set: setOf(Install{Name: "web", Layer: Layer{Digest: "d"}}), want: `install "web": has no namespace`},
 		"CRDs":      {reason: "Definitions have a digest too.", set: &Set{CRDs: &Layer{}}, want: "crds have no digest"},
 		"Values":    {reason: "Values must be JSON.", set: setOf(func() Install { i := web(); i.Values = map[string]any{"a": func() {}}; return i }()), want: `install "web": cannot encode values: json: unsupported type: func()`},
 	}
@@ -293,7 +293,7 @@ func TestConclude(t *testing.T) {
 
 func TestDecorateRelease(t *testing.T) {
 	u := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "a"}}}
-	decorateRelease(u, "web", "apps")
+	decorateRelease(u, home{namespace: "apps", name: "web"})
 	want := map[string]any{"metadata": map[string]any{
 		"name": "a", "labels": map[string]any{helmManagedBy: "Helm"},
 		"annotations": map[string]any{helmReleaseName: "web", helmReleaseNamespace: "apps"},

@@ -36,9 +36,15 @@ var _ = Describe("Content that is trouble", Label("bad"), func() {
 		Entry("template that makes no YAML", noYAML),
 		Entry("values that break the schema", brokenSchema),
 		Entry("kubeVersion that the cluster does not have", wrongKubeVersion),
-		Entry("type kustomize, not yet supported", unsupported(v1alpha1.SourceTypeKustomize)),
-		Entry("type raw, not yet supported", unsupported(v1alpha1.SourceTypeRaw)),
-		Entry("config, not yet supported", unsupportedConfig),
+		Entry("type kustomize, not yet supported", kustomization),
+		Entry("chart in the place of plain objects", chartAsRaw),
+		Entry("values for plain objects", rawWithValues),
+		Entry("config with a key that is unknown", configured("configs: [{name: web, clientConfig: Nonsense=1}]",
+			"web: config: clientConfig: Nonsense: is unknown")),
+		Entry("config with an entry for no install", configured("configs: [{name: wep, overrides: 'a="+password+"'}]",
+			`config: entry "wep" names no install; there is web`)),
+		Entry("config that cannot be read", configured("configs: [{name: web, overrides: 'password=a,"+password+"'}]",
+			"web: config: overrides: must be in the grammar of helm --set")),
 	)
 
 	It("says the same each time, and is tried ever less often", func(ctx SpecContext) {
@@ -138,29 +144,49 @@ func wrongKubeVersion(ctx SpecContext, s *space) trouble {
 	return broken(ctx, s, c, `web: chart "web": requires Kubernetes >= 1.99.0 but the cluster runs v1.36.3`)
 }
 
-func unsupported(kind v1alpha1.SourceType) func(ctx SpecContext, s *space) trouble {
-	return func(ctx SpecContext, s *space) trouble {
-		source := webChart().pushLayer(ctx)
-		source.Type = kind
-		return trouble{
-			manifest: s.web(source), cure: s.mend("web"),
-			says: []string{"web: ", "source type " + string(kind) + " is not supported by this version of the provider"},
-		}
+func kustomization(ctx SpecContext, s *space) trouble {
+	source := webChart().pushLayer(ctx)
+	source.Type = v1alpha1.SourceTypeKustomize
+	return trouble{
+		manifest: s.web(source), cure: s.mend("web"),
+		says: []string{"web: ", "source type kustomize is not supported by this version of the provider"},
 	}
 }
 
-func unsupportedConfig(ctx SpecContext, s *space) trouble {
+func chartAsRaw(ctx SpecContext, s *space) trouble {
 	source := webChart().pushLayer(ctx)
+	source.Type = v1alpha1.SourceTypeRaw
 	m := s.web(source)
-	m.Spec.ForProvider.Config = &v1alpha1.LayerSource{
-		Type: v1alpha1.LayerSourceTypeOCIRef, Repo: source.Repo, Name: source.Name, Ref: source.Ref,
-	}
+	m.Spec.ForProvider.Installs[0].Values = nil
 	return trouble{
-		manifest: m,
-		says:     []string{"spec.forProvider.config is not supported by this version of the provider"},
+		manifest: m, cure: s.mend("web"),
+		says: []string{"web: ", "Chart.yaml: kind is missing or not a string"},
+	}
+}
+
+func rawWithValues(_ SpecContext, s *space) trouble {
+	m := s.web(s.inline("kept", "a: b"))
+	m.Spec.ForProvider.Installs[0].Values = raw(values{"password": password})
+	return trouble{
+		manifest: m, twinless: true,
+		says: []string{"web: values are for charts, and this install is plain objects; take them out"},
 		cure: func(ctx SpecContext) {
-			s.update(ctx, m.Name, func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Config = nil })
+			s.update(ctx, m.Name, func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Installs[0].Values = nil })
 		},
+	}
+}
+
+// configured with a config layer that is wrong, until it is taken out.
+func configured(config string, says ...string) func(ctx SpecContext, s *space) trouble {
+	return func(ctx SpecContext, s *space) trouble {
+		m := s.web(webChart().pushLayer(ctx))
+		m.Spec.ForProvider.Config = configLayer(ctx, config)
+		return trouble{
+			manifest: m, says: says, twinless: true,
+			cure: func(ctx SpecContext) {
+				s.update(ctx, m.Name, func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Config = nil })
+			},
+		}
 	}
 }
 

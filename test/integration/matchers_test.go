@@ -16,9 +16,14 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// haveCondition matches a *v1alpha1.Manifest by one of its conditions.
+// conditioned is a Manifest or a Kyma.
+type conditioned interface {
+	GetCondition(kind xpv2.ConditionType) xpv2.Condition
+}
+
+// haveCondition matches a Manifest or a Kyma by one of its conditions.
 func haveCondition(kind xpv2.ConditionType, status corev1.ConditionStatus, message types.GomegaMatcher) types.GomegaMatcher {
-	return WithTransform(func(m *v1alpha1.Manifest) xpv2.Condition { return m.GetCondition(kind) },
+	return WithTransform(func(c conditioned) xpv2.Condition { return c.GetCondition(kind) },
 		gstruct.MatchFields(gstruct.IgnoreExtras, gstruct.Fields{"Status": Equal(status), "Message": message}))
 }
 

@@ -31,10 +31,10 @@ type Puller interface {
 
 // labels of the original that a Manifest hands on to what it installs.
 var labels = []string{ //nolint:gochecknoglobals // Constant.
-	"operator.kyma-project.io/kyma-name",
-	"operator.kyma-project.io/module-name",
-	"operator.kyma-project.io/channel",
-	"operator.kyma-project.io/controller-name",
+	v1alpha1.LabelKymaName,
+	v1alpha1.LabelModuleName,
+	v1alpha1.LabelChannel,
+	v1alpha1.LabelControllerName,
 }
 
 // maxName is the longest name of a Secret.
@@ -80,9 +80,6 @@ func (s *content) setOf(mr *v1alpha1.Manifest) (*engine.Set, error) {
 			out.Labels[l] = v
 		}
 	}
-	if p.Config != nil {
-		return nil, errors.New("spec.forProvider.config is not supported by this version of the provider; use values of the installs")
-	}
 	for i := range p.Installs {
 		in, err := s.installOf(&p.Installs[i])
 		if err != nil {
@@ -91,7 +88,10 @@ func (s *content) setOf(mr *v1alpha1.Manifest) (*engine.Set, error) {
 		out.Installs = append(out.Installs, in)
 	}
 	if p.CRDs != nil {
-		out.CRDs = s.definitions(p.CRDs)
+		out.CRDs = s.layer("crds", *p.CRDs, oci.ReadArchive)
+	}
+	if p.Config != nil {
+		out.Config = s.layer("config", *p.Config, readConfig)
 	}
 	var err error
 	if p.Resource != nil && p.CustomResourcePolicy != v1alpha1.CustomResourcePolicyIgnore {
@@ -114,22 +114,25 @@ func (s *content) installOf(in *v1alpha1.Install) (engine.Install, error) {
 	switch src.Type {
 	case v1alpha1.SourceTypeOCIRef:
 		out.Digest = "oci-ref " + src.Ref
-		out.Fetch = s.fetch(func(ctx context.Context, regs oci.Registries) (oci.Artifact, error) {
+		out.Fetch = s.fetch(oci.ReadArchive, func(ctx context.Context, regs oci.Registries) (oci.Artifact, error) {
 			b, err := s.puller.ChartByDigest(ctx, regs, src.Repo+"/"+src.Name, src.Ref)
 			return oci.Artifact{Data: b, Digest: src.Ref}, err
 		})
 	case v1alpha1.SourceTypeHelmChart:
 		out.Digest = strings.Join([]string{"helm-chart", src.URL, src.ChartName, src.Version}, " ")
-		out.Fetch = s.fetch(func(ctx context.Context, regs oci.Registries) (oci.Artifact, error) {
+		out.Fetch = s.fetch(oci.ReadArchive, func(ctx context.Context, regs oci.Registries) (oci.Artifact, error) {
 			if strings.HasPrefix(src.URL, "oci://") {
 				return s.puller.Chart(ctx, regs, src.URL, src.ChartName, src.Version)
 			}
 			return s.puller.RepoChart(ctx, regs, src.URL, src.ChartName, src.Version)
 		})
-	case v1alpha1.SourceTypeKustomize, v1alpha1.SourceTypeRaw:
+	case v1alpha1.SourceTypeRaw:
+		out.Form = engine.FormPlain
+		out.Layer = s.raw(src)
+	case v1alpha1.SourceTypeKustomize:
 		out.Digest = "unsupported " + string(src.Type)
 		out.Fetch = func(context.Context) (engine.Content, error) {
-			return engine.Content{}, errors.Errorf("source type %s is not supported by this version of the provider; use oci-ref or helm-chart", src.Type)
+			return engine.Content{}, errors.Errorf("source type %s is not supported by this version of the provider; use oci-ref, helm-chart or raw", src.Type)
 		}
 	default:
 		return out, errors.Errorf("source type %q is unknown", src.Type)
@@ -137,11 +140,30 @@ func (s *content) installOf(in *v1alpha1.Install) (engine.Install, error) {
 	return out, nil
 }
 
-// A pullFunc pulls an archive.
-type pullFunc func(ctx context.Context, regs oci.Registries) (oci.Artifact, error)
+// raw objects: inline, or a layer.
+func (s *content) raw(src v1alpha1.Source) engine.Layer {
+	if src.Inline == "" {
+		return *s.layer("raw", v1alpha1.LayerSource{Repo: src.Repo, Name: src.Name, Ref: src.Ref}, oci.ReadLayer)
+	}
+	sum := sha256.Sum256([]byte(src.Inline))
+	digest := "sha256:" + hex.EncodeToString(sum[:])
+	files := []engine.File{{Name: "inline.yaml", Data: []byte(src.Inline)}}
+	return engine.Layer{
+		Digest: "raw inline " + digest,
+		Fetch: func(context.Context) (engine.Content, error) {
+			return engine.Content{Digest: digest, Files: func() ([]engine.File, error) { return files, nil }}, nil
+		},
+	}
+}
 
-// fetch an archive, whose files are read when they are asked for.
-func (s *content) fetch(pull pullFunc) func(ctx context.Context) (engine.Content, error) {
+// A pullFunc pulls bytes, and a readFunc reads the files in them.
+type (
+	pullFunc func(ctx context.Context, regs oci.Registries) (oci.Artifact, error)
+	readFunc func(data []byte, l oci.Limits) ([]oci.File, error)
+)
+
+// fetch content, whose files are read when they are asked for.
+func (s *content) fetch(read readFunc, pull pullFunc) func(ctx context.Context) (engine.Content, error) {
 	return func(ctx context.Context) (engine.Content, error) {
 		regs, err := s.regs(ctx)
 		if err != nil {
@@ -151,12 +173,12 @@ func (s *content) fetch(pull pullFunc) func(ctx context.Context) (engine.Content
 		if err != nil {
 			return engine.Content{}, err
 		}
-		return engine.Content{Digest: a.Digest, Files: func() ([]engine.File, error) { return s.unpack(a.Data) }}, nil
+		return engine.Content{Digest: a.Digest, Files: func() ([]engine.File, error) { return s.files(read, a.Data) }}, nil
 	}
 }
 
-func (s *content) unpack(b []byte) ([]engine.File, error) {
-	files, err := oci.ReadArchive(b, s.limits)
+func (s *content) files(read readFunc, b []byte) ([]engine.File, error) {
+	files, err := read(b, s.limits)
 	if err != nil {
 		return nil, err
 	}
@@ -167,11 +189,19 @@ func (s *content) unpack(b []byte) ([]engine.File, error) {
 	return out, nil
 }
 
-func (s *content) definitions(l *v1alpha1.LayerSource) *engine.Layer {
-	src := *l
+// readConfig reads a layer that may be empty.
+func readConfig(data []byte, l oci.Limits) ([]oci.File, error) {
+	if len(data) == 0 {
+		return nil, nil
+	}
+	return oci.ReadLayer(data, l)
+}
+
+// layer of an artifact. What it is used for is part of its digest.
+func (s *content) layer(use string, src v1alpha1.LayerSource, read readFunc) *engine.Layer {
 	return &engine.Layer{
-		Digest: "crds " + src.Ref,
-		Fetch: s.fetch(func(ctx context.Context, regs oci.Registries) (oci.Artifact, error) {
+		Digest: use + " " + src.Ref,
+		Fetch: s.fetch(read, func(ctx context.Context, regs oci.Registries) (oci.Artifact, error) {
 			b, err := s.puller.Blob(ctx, regs, src.Repo+"/"+src.Name, src.Ref)
 			return oci.Artifact{Data: b, Digest: src.Ref}, err
 		}),

@@ -103,6 +103,8 @@ func TestSetOf(t *testing.T) {
 	type want struct {
 		digests []string
 		calls   []string
+		forms   []engine.Form // Those that are no charts.
+		config  string
 		err     string
 	}
 	cases := map[string]struct {
@@ -135,10 +137,17 @@ func TestSetOf(t *testing.T) {
 				calls:   []string{"RepoChart https://charts.example.org web "},
 			},
 		},
-		"ConfigUnsupported": {
-			reason: "What is not supported is refused, not ignored.",
-			mr:     named("n", "m", func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Config = &v1alpha1.LayerSource{} }),
-			want:   want{err: "spec.forProvider.config is not supported"},
+		"Raw": {
+			reason: "Plain objects of a layer are pulled by digest, as a blob.",
+			mr:     named("n", "m", installs(v1alpha1.Source{Type: v1alpha1.SourceTypeRaw, Repo: "r.example.org/x", Name: "y/z", Ref: digest})),
+			want:   want{digests: []string{"raw " + digest}, calls: []string{"Blob r.example.org/x/y/z " + digest}, forms: []engine.Form{engine.FormPlain}},
+		},
+		"Config": {
+			reason: "The config is a blob too, and identified by its digest.",
+			mr: named("n", "m", func(m *v1alpha1.Manifest) {
+				m.Spec.ForProvider.Config = &v1alpha1.LayerSource{Repo: "r.example.org/x", Name: "y/z", Ref: digest}
+			}),
+			want: want{config: "config " + digest, calls: []string{"Blob r.example.org/x/y/z " + digest}},
 		},
 		"BadValues": {
 			reason: "Values that are no object name the install.",
@@ -176,7 +185,16 @@ func TestSetOf(t *testing.T) {
 			}
 			for _, in := range set.Installs {
 				got.digests = append(got.digests, in.Digest)
+				if in.Form != engine.FormChart {
+					got.forms = append(got.forms, in.Form)
+				}
 				if _, err := in.Fetch(t.Context()); err == nil {
+					t.Errorf("\n%s\nFetch(...): the error of the puller is lost", tc.reason)
+				}
+			}
+			if set.Config != nil {
+				got.config = set.Config.Digest
+				if _, err := set.Config.Fetch(t.Context()); err == nil {
 					t.Errorf("\n%s\nFetch(...): the error of the puller is lost", tc.reason)
 				}
 			}
@@ -190,14 +208,79 @@ func TestSetOf(t *testing.T) {
 
 func TestUnsupportedSources(t *testing.T) {
 	c := &content{regs: func(context.Context) (oci.Registries, error) { return nil, nil }}
-	for _, typ := range []v1alpha1.SourceType{v1alpha1.SourceTypeKustomize, v1alpha1.SourceTypeRaw} {
-		set, err := c.setOf(named("n", "m", installs(v1alpha1.Source{Type: typ})))
-		if err != nil {
-			t.Fatalf("setOf(%s): %v", typ, err)
-		}
-		if _, err := set.Installs[0].Fetch(t.Context()); err == nil || !strings.Contains(err.Error(), string(typ)+" is not supported") {
-			t.Errorf("Fetch(%s): want a refusal that names the type, got %v", typ, err)
-		}
+	set, err := c.setOf(named("n", "m", installs(v1alpha1.Source{Type: v1alpha1.SourceTypeKustomize})))
+	if err != nil {
+		t.Fatalf("setOf(...): %v", err)
+	}
+	if _, err := set.Installs[0].Fetch(t.Context()); err == nil || !strings.Contains(err.Error(), "kustomize is not supported") {
+		t.Errorf("Fetch(): want a refusal that names the type, got %v", err)
+	}
+}
+
+// bytesPuller gives the same bytes for everything.
+type bytesPuller struct {
+	Puller
+
+	data []byte
+}
+
+func (p bytesPuller) Blob(context.Context, oci.Registries, string, string) ([]byte, error) {
+	return p.data, nil
+}
+
+func TestPlainFiles(t *testing.T) {
+	const text = "a: b\n"
+	cases := map[string]struct {
+		reason string
+		inline string
+		layer  []byte
+		config bool
+		want   []engine.File
+		err    string
+	}{
+		"Inline":      {reason: "What is inline is not pulled.", inline: text, want: []engine.File{{Name: "inline.yaml", Data: []byte(text)}}},
+		"Bare":        {reason: "A layer may be YAML as it is.", layer: []byte(text), want: []engine.File{{Name: "layer.yaml", Data: []byte(text)}}},
+		"Empty":       {reason: "A layer that is empty is hardly what was meant.", layer: []byte{}, err: "it holds no files"},
+		"Config":      {reason: "A config is YAML as it is.", layer: []byte(text), config: true, want: []engine.File{{Name: "layer.yaml", Data: []byte(text)}}},
+		"EmptyConfig": {reason: "A config may be empty.", layer: []byte{}, config: true, want: []engine.File{}},
+		"Binary":      {reason: "Other content is refused.", layer: []byte("a\x00b"), err: "it is neither"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := &content{puller: bytesPuller{data: tc.layer}, regs: func(context.Context) (oci.Registries, error) { return nil, nil }}
+			src := v1alpha1.Source{Type: v1alpha1.SourceTypeRaw, Inline: tc.inline}
+			if tc.inline == "" {
+				src.Repo, src.Name, src.Ref = "r.example.org", "x", digest
+			}
+			set, err := c.setOf(named("n", "m", installs(src), func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Config = &v1alpha1.LayerSource{} }))
+			if err != nil {
+				t.Fatal(err)
+			}
+			layer := set.Installs[0].Layer
+			if tc.config {
+				layer = *set.Config
+			}
+			got, err := layer.Fetch(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			files, err := got.Files()
+			if (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) {
+				t.Errorf("\n%s\nFiles(): want error %q, got %v", tc.reason, tc.err, err)
+			}
+			if diff := cmp.Diff(tc.want, files); diff != "" {
+				t.Errorf("\n%s\nFiles(): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestInlineDigest(t *testing.T) {
+	digestOf := func(inline string) string {
+		return (&content{}).raw(v1alpha1.Source{Type: v1alpha1.SourceTypeRaw, Inline: inline}).Digest
+	}
+	if one, two := digestOf("a: b"), digestOf("a: c"); one == two || !strings.HasPrefix(one, "raw inline sha256:") {
+		t.Errorf("the digest must be that of the text: %s, %s", one, two)
 	}
 }
 

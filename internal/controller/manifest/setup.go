@@ -43,12 +43,16 @@ type Options struct {
 	// Puller gets charts and layers, Limits bound what is unpacked of them.
 	Puller Puller
 	Limits oci.Limits
+	// Verifier verifies signatures, where a ProviderConfig asks for it.
+	Verifier Verifier
 	// Engine does the work.
 	Engine Engine
 	// Timeout of one pass.
 	Timeout time.Duration
 	// MinPollInterval is the shortest that an annotation may ask for.
 	MinPollInterval time.Duration
+	// PollJitter is the share of the poll interval, from 0 to 1, by which each poll comes sooner or later.
+	PollJitter float64
 }
 
 // indexConfig is the name of the index of Manifests by their config, as kind/namespace/name.
@@ -72,6 +76,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (changed func(id st
 		secrets:  o.Secrets,
 		clusters: o.Clusters,
 		puller:   o.Puller,
+		verifier: o.Verifier,
 		limits:   o.Limits,
 		engine:   o.Engine,
 		record:   record,
@@ -103,7 +108,7 @@ func reconcilerOptions(o Options, c *connector, record event.Recorder, name stri
 		managed.WithTimeout(o.Timeout),
 		managed.WithPollInterval(o.PollInterval),
 		managed.WithMinPollInterval(o.MinPollInterval),
-		managed.WithPollIntervalHook(pollIntervalHook),
+		managed.WithPollIntervalHook(pollIntervalHook(o.PollJitter)),
 		managed.WithLogger(o.Logger.WithValues("controller", name)),
 		managed.WithRecorder(record),
 	}

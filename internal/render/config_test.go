@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func TestConfigs(t *testing.T) {
+	type want struct {
+		Entries []ConfigEntry
+		Err     string
+	}
+	cases := map[string]struct {
+		reason string
+		data   string
+		want   want
+	}{
+		"Two": {
+			reason: "This is the form of the original.",
+			data:   "configs:\n- name: a\n  clientConfig: \"Namespace=x,CreateNamespace=true\"\n  overrides: \"a.b=c\"\n- name: b\n",
+			want: want{Entries: []ConfigEntry{
+				{Name: "a", ClientConfig: "Namespace=x,CreateNamespace=true", Overrides: "a.b=c"}, {Name: "b"},
+			}},
+		},
+		"JSON":       {reason: "JSON is YAML.", data: `{"configs":[{"name":"a","overrides":null}]}`, want: want{Entries: []ConfigEntry{{Name: "a"}}}},
+		"Empty":      {reason: "An empty layer says nothing.", data: ""},
+		"Blank":      {reason: "So does one of comments.", data: "\ufeff---\n# nothing\n"},
+		"Null":       {reason: "So does one without a value.", data: "null\n"},
+		"NoList":     {reason: "So does one without a list.", data: "configs:\n"},
+		"NoEntries":  {reason: "So does an empty list.", data: "configs: []\n"},
+		"NoName":     {reason: "Nobody knows whose it is.", data: "configs: [{overrides: a=b}]", want: want{Err: "configs[0] has no name"}},
+		"Twice":      {reason: "One of them would be ignored.", data: "configs: [{name: a}, {name: a}]", want: want{Err: `entry "a" is there twice`}},
+		"UnknownKey": {reason: "A typing error must not pass unseen.", data: "configs: [{name: a, override: b=c}]", want: want{Err: `unknown field "override"`}},
+		"NotText":    {reason: "The settings are one text.", data: "configs: [{name: a, overrides: {a: b}}]", want: want{Err: "configs.overrides must not be of type object"}},
+		"List":       {reason: "It must be a map.", data: "- a", want: want{Err: "the document must not be of type array"}},
+		"NoYAML":     {reason: "It must be YAML.", data: "{", want: want{Err: "did not find expected node content"}},
+		"Several":    {reason: "The second document would be ignored.", data: "configs: []\n---\nconfigs: []\n", want: want{Err: "it has 2 documents, and must have one"}},
+		"More":       {reason: "What follows would be ignored.", data: "{configs: []} x", want: want{Err: "there is more after the object"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := Configs([]byte(tc.data))
+			if !strings.Contains(text(err), tc.want.Err) || (err == nil) != (tc.want.Err == "") || strings.Contains(text(err), "\n") {
+				t.Errorf("\n%s\nConfigs(...): want error %q, got %q", tc.reason, tc.want.Err, text(err))
+			}
+			if diff := cmp.Diff(tc.want.Entries, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("\n%s\nConfigs(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestParse(t *testing.T) {
+	type want struct {
+		Config Config
+		Err    string
+	}
+	truth := map[bool]*bool{true: new(bool), false: new(bool)}
+	*truth[true] = true
+	cases := map[string]struct {
+		reason string
+		entry  ConfigEntry
+		want   want
+	}{
+		"All": {
+			reason: "These are honoured.",
+			entry: ConfigEntry{
+				ClientConfig: "Namespace=x,CreateNamespace=true,ReleaseName=r,SkipCRDs=true,DisableHooks=true",
+				Overrides:    `a.b=c,n=3,big=1000000,t=true,l={x,y},m[1].z=w,comma=1\,2,none=null`,
+			},
+			want: want{Config: Config{
+				Namespace: "x", CreateNamespace: truth[true], ReleaseName: "r", SkipCRDs: true, DisableHooks: true,
+				Overrides: map[string]any{
+					"a": map[string]any{"b": "c"}, "n": int64(3), "big": int64(1_000_000), "t": true, "l": []any{"x", "y"},
+					"m": []any{nil, map[string]any{"z": "w"}}, "comma": "1,2", "none": nil,
+				},
+			}},
+		},
+		"Nothing":     {reason: "An entry may say nothing."},
+		"Empty":       {reason: "Empty values say nothing.", entry: ConfigEntry{ClientConfig: "Namespace=,ReleaseName="}},
+		"NoNamespace": {reason: "That a namespace is not created must be told from nothing.", entry: ConfigEntry{ClientConfig: "CreateNamespace=false"}, want: want{Config: Config{CreateNamespace: truth[false]}}},
+		"Digits":      {reason: "A name of digits is a name.", entry: ConfigEntry{ClientConfig: "Namespace=123"}, want: want{Config: Config{Namespace: "123"}}},
+		"IncludeCRDs": {reason: "Definitions are included unless they are skipped.", entry: ConfigEntry{ClientConfig: "SkipCRDs=true,IncludeCRDs=true"}},
+		"NoHooks":     {reason: "Another word for it.", entry: ConfigEntry{ClientConfig: "NoHooks=true"}, want: want{Config: Config{DisableHooks: true}}},
+		"NoEffect": {
+			reason: "What Helm's client would do is done in another way.",
+			entry:  ConfigEntry{ClientConfig: "Wait=true,WaitForJobs=true,Timeout=5m,Atomic=true,DryRun=false,Replace=true,Version=1.2.3,Devel=false"},
+		},
+		"DryRun":       {reason: "Who wants nothing installed must not get it.", entry: ConfigEntry{ClientConfig: "DryRun=true"}, want: want{Err: "clientConfig: DryRun: is not supported: nothing would be installed"}},
+		"Verify":       {reason: "Who wants a signature checked must not be deceived.", entry: ConfigEntry{ClientConfig: "Verify=true"}, want: want{Err: "clientConfig: Verify: is not supported"}},
+		"Unknown":      {reason: "An unknown key is an error that names it.", entry: ConfigEntry{ClientConfig: "Namespace=x,Nonsense=1"}, want: want{Err: "clientConfig: Nonsense: is unknown"}},
+		"Case":         {reason: "Keys are names of fields.", entry: ConfigEntry{ClientConfig: "namespace=x"}, want: want{Err: "clientConfig: namespace: is unknown"}},
+		"Nested":       {reason: "A flag has one value.", entry: ConfigEntry{ClientConfig: "Namespace.x=y"}, want: want{Err: "clientConfig: Namespace must be one value"}},
+		"Bool":         {reason: "A switch is true or false.", entry: ConfigEntry{ClientConfig: "SkipCRDs=yes"}, want: want{Err: "clientConfig: SkipCRDs: must be true or false"}},
+		"Namespace":    {reason: "The API server would refuse it later.", entry: ConfigEntry{ClientConfig: "Namespace=A_B"}, want: want{Err: `clientConfig: Namespace: "A_B" is no name of a namespace`}},
+		"ReleaseName":  {reason: "It becomes part of a selector.", entry: ConfigEntry{ClientConfig: `ReleaseName=a\,b`}, want: want{Err: `clientConfig: ReleaseName: "a,b" is no name of a release`}},
+		"ClientSyntax": {reason: "It must be in the grammar.", entry: ConfigEntry{ClientConfig: "Namespace"}, want: want{Err: "clientConfig: must be in the grammar of helm --set"}},
+		"Secret":       {reason: "What may be part of a secret is not shown.", entry: ConfigEntry{Overrides: "password=a,bcd"}, want: want{Err: "overrides: must be in the grammar of helm --set: a.b=c,d[0]=e, with \\, for a comma in a value"}},
+		"Index":        {reason: "An index must not take all memory.", entry: ConfigEntry{Overrides: "a[65537]=b"}, want: want{Err: "overrides: must be in the grammar"}},
+		"Indexes":      {reason: "Nor must many.", entry: ConfigEntry{Overrides: strings.Repeat("a[60000][60000]=b,", 10) + "c=d"}, want: want{Err: "overrides: has indexes of lists that are too large"}},
+		"Escaped":      {reason: "Nor must one that is hidden.", entry: ConfigEntry{Overrides: strings.Repeat(`a[6\0000]=b,`, 20) + "c=d"}, want: want{Err: "overrides: has indexes of lists that are too large"}},
+		"Large":        {reason: "A text has an end.", entry: ConfigEntry{Overrides: strings.Repeat("a=b,", maxSet)}, want: want{Err: "overrides: is larger than 65536 bytes"}},
+		"Kinds":        {reason: "Text and map under one key do not go together.", entry: ConfigEntry{Overrides: "a=b,a.c=d"}, want: want{Err: "overrides: must be in the grammar"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := tc.entry.Parse()
+			if !strings.Contains(text(err), tc.want.Err) || (err == nil) != (tc.want.Err == "") || strings.Contains(text(err), "bcd") {
+				t.Errorf("\n%s\nParse(): want error %q, got %q", tc.reason, tc.want.Err, text(err))
+			}
+			if err != nil {
+				return
+			}
+			if diff := cmp.Diff(tc.want.Config, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("\n%s\nParse(): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestParseKnowsHelm holds that each flag of Helm's install action is known, so that none is called unknown by mistake.
+// These are its fields that are a bool, a string or a number, as of Helm 3.22, those that are honoured left out.
+func TestParseKnowsHelm(t *testing.T) {
+	flags := `ClientOnly Force DryRun DryRunOption HideSecret Replace Wait WaitForJobs Devel DependencyUpdate Timeout GenerateName
+		NameTemplate Description OutputDir Atomic SubNotes HideNotes SkipSchemaValidation DisableOpenAPIValidation IsUpgrade
+		EnableDNS UseReleaseName TakeOwnership CaFile CertFile KeyFile InsecureSkipTLSverify PlainHTTP Keyring Password
+		PassCredentialsAll RepoURL Username Verify Version`
+	known := slices.Sorted(slices.Values(strings.Fields(flags)))
+	got := slices.Sorted(slices.Values(slices.Concat(withoutEffect, slices.Collect(maps.Keys(notDone)))))
+	if diff := cmp.Diff(known, got); diff != "" {
+		t.Errorf("-of Helm, +known here:\n%s", diff)
+	}
+	for _, f := range known {
+		if _, err := (ConfigEntry{ClientConfig: f + "=false"}).Parse(); err != nil {
+			t.Errorf("%s: %v", f, err)
+		}
+	}
+}
+
+func TestOverrides(t *testing.T) {
+	values := func() map[string]any {
+		return map[string]any{"both": "values", "map": map[string]any{"values": "x"}, "gone": nil}
+	}
+	overrides := func() map[string]any {
+		return map[string]any{
+			"both": "overrides", "config": "overrides", "gone": "overrides", "big": int64(1_000_000),
+			"map": map[string]any{"overrides": "x"}, "list": []any{map[string]any{"a": int64(1)}},
+		}
+	}
+	c := mustLoad(t, tree{
+		"Chart.yaml":       chartYAML("app"),
+		"values.yaml":      "both: chart\nconfig: chart\nchart: chart\ngone: chart\nbig: 1\nmap: {chart: x, values: y, overrides: y}\n",
+		"templates/a.yaml": configMap("a", "{{ .Values | toJson | quote }}"),
+	})
+	in, over := values(), overrides()
+	r := mustRender(t, c, Options{Values: in, Overrides: over})
+	data, _ := r.Objects[0].Object["data"].(map[string]any)
+	got := map[string]any{}
+	if err := json.Unmarshal(fmt.Append(nil, data["v"]), &got); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{
+		"both": "values", "config": "overrides", "chart": "chart", "big": 1e6,
+		"map": map[string]any{"chart": "x", "values": "x", "overrides": "x"}, "list": []any{map[string]any{"a": 1.0}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("chart < overrides < values: -want, +got:\n%s", diff)
+	}
+	if diff := cmp.Diff([]any{values(), overrides()}, []any{in, over}); diff != "" {
+		t.Errorf("what is given must not be changed: -want, +got:\n%s", diff)
+	}
+	big := mustLoad(t, tree{"Chart.yaml": chartYAML("app"), "templates/a.yaml": configMap("a", "\"{{ .Values.big }}\"")})
+	r = mustRender(t, big, Options{Overrides: over})
+	if got := r.Objects[0].Object["data"].(map[string]any)["v"]; got != "1000000" {
+		t.Errorf("numbers must print as with helm --set, got %v", got)
+	}
+}
+
+// FuzzConfigs checks that what is accepted can be read again, and that errors are one line.
+func FuzzConfigs(f *testing.F) {
+	for _, s := range []string{
+		"", "configs:\n- name: a\n  clientConfig: Namespace=x\n  overrides: a.b=c", "configs: [{name: a, overrides: 'a[0][1].b={x,y},c=null'}]",
+		`{"configs":[{"name":"a","clientConfig":"A=b"}]}`, "configs: [&a {name: x, overrides: *a}]", "configs: [{name: a, overrides: 'a[1]=x,a=b,a.b=c,,=.'}]",
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		entries, err := Configs(data)
+		if strings.Contains(text(err), "\n") {
+			t.Errorf("error of several lines: %q", err)
+		}
+		for _, e := range entries {
+			c, err := e.Parse()
+			if strings.Contains(text(err), "\n") {
+				t.Errorf("error of several lines: %q", err)
+			}
+			if e.Name == "" || (err != nil && c.Namespace+c.ReleaseName != "") && c.Overrides != nil {
+				t.Errorf("an entry without a name, or one that is used in spite of its error: %+v", e)
+			}
+			mergeValues(c.Overrides, c.Overrides)
+		}
+	})
+}

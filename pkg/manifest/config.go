@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render"
+)
+
+// An installation is an install with what the config of the set says of it.
+type installation struct {
+	*Install
+
+	// namespace of the objects that name none.
+	namespace string
+	// home of the release; none for plain objects.
+	home home
+	// keepNamespaces says that a namespace that is missing is not created.
+	keepNamespaces bool
+	config         render.Config
+}
+
+// A home is where a Helm release is. The zero value is that of no release.
+type home struct {
+	namespace, name string
+}
+
+func (h home) none() bool { return h == home{} }
+
+// configs is what the config of a set says of each install, by name; or why it cannot be read.
+type configs struct {
+	by  map[string]configured
+	err error
+}
+
+// configured is what is said of one install, or why it cannot be done.
+type configured struct {
+	render.Config
+
+	err error
+}
+
+// configure an install. The config is fetched once in a step, and only if an install has something to do.
+func (w *work) configure(ctx context.Context, in *Install) (*installation, error) {
+	if w.s.Config != nil && w.configs == nil {
+		w.configs = &configs{}
+		w.configs.by, w.configs.err = w.readConfigs(ctx)
+	}
+	if w.configs == nil {
+		return installationOf(in, render.Config{}), nil
+	}
+	if err := w.configs.err; err != nil {
+		return nil, errors.Wrap(err, "config")
+	}
+	c := w.configs.by[in.Name]
+	if c.err != nil {
+		return nil, errors.Wrap(c.err, "config")
+	}
+	if in.Form == FormPlain && len(c.Overrides) > 0 {
+		return nil, errors.New("config: overrides are for charts, and this install is plain objects; take them out")
+	}
+	out := installationOf(in, c.Config)
+	return out, errors.Wrap(w.distinct(out), "config")
+}
+
+func installationOf(in *Install, c render.Config) *installation {
+	out := &installation{Install: in, namespace: or(c.Namespace, in.Namespace), config: c}
+	out.keepNamespaces = c.CreateNamespace != nil && !*c.CreateNamespace
+	if in.Form == FormChart {
+		out.home = home{namespace: out.namespace, name: or(c.ReleaseName, in.Name)}
+	}
+	return out
+}
+
+// distinct refuses an install whose release is that of an install before it.
+func (w *work) distinct(in *installation) error {
+	for i := range w.s.Installs {
+		other := &w.s.Installs[i]
+		if other.Name == in.Name {
+			return nil
+		}
+		if h := installationOf(other, w.configs.by[other.Name].Config).home; h == in.home && !h.none() {
+			return errors.Errorf("the Helm release %s in namespace %s is that of install %s too; give one of them another ReleaseName",
+				h.name, h.namespace, other.Name)
+		}
+	}
+	return nil
+}
+
+func (w *work) readConfigs(ctx context.Context) (map[string]configured, error) {
+	content, err := w.s.Config.Fetch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	files, err := content.Files()
+	if err != nil {
+		return nil, err
+	}
+	files = yamlFiles(files)
+	if len(files) > 1 {
+		return nil, errors.Errorf("the layer has %d files of YAML, and must have one", len(files))
+	}
+	out := map[string]configured{}
+	for _, f := range files {
+		entries, err := render.Configs(f.Data)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			if !w.hasInstall(e.Name) {
+				return nil, errors.Errorf("entry %q names no install; there is %s", e.Name, w.installNames())
+			}
+			c, err := e.Parse()
+			out[e.Name] = configured{Config: c, err: err}
+		}
+	}
+	return out, nil
+}
+
+func (w *work) hasInstall(name string) bool {
+	for i := range w.s.Installs {
+		if w.s.Installs[i].Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *work) installNames() string {
+	names := make([]string, 0, len(w.s.Installs))
+	for i := range w.s.Installs {
+		names = append(names, w.s.Installs[i].Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// home of the release of a part as it is in the record.
+func (r *partRecord) home(part string) home {
+	if r.Namespace == "" {
+		return home{}
+	}
+	return home{namespace: r.Namespace, name: or(r.Release, part)}
+}
+
+// former home of the release, as long as there may be records in it.
+func (r *partRecord) former(part string) home {
+	if r.Former == "" {
+		return home{}
+	}
+	return home{namespace: r.Former, name: or(r.FormerRelease, part)}
+}
+
+// move the release of a part to a home, from a former one.
+func (r *partRecord) move(part string, from, to home) {
+	r.Namespace, r.Release = to.namespace, to.name
+	r.Former, r.FormerRelease = from.namespace, from.name
+	if r.Release == part {
+		r.Release = ""
+	}
+	if r.FormerRelease == part {
+		r.FormerRelease = ""
+	}
+}

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// configOf entries, as a layer.
+func configOf(entries ...string) *Layer {
+	lines := []string{"configs:"}
+	for _, e := range entries {
+		lines = append(lines, "- "+e)
+	}
+	l := layerOf([]File{{Name: "layer.yaml", Data: []byte(strings.Join(lines, "\n"))}})
+	return &l
+}
+
+// entryFor an install.
+func entryFor(name, clientConfig, overrides string) string {
+	return fmt.Sprintf("{name: %s, clientConfig: %q, overrides: %q}", name, clientConfig, overrides)
+}
+
+func configuredSet(entries ...string) *Set {
+	s := setOf(install("web", tmplConfig, "crds/"+tmplCRD), install("extra", configMap("one")), plainOf("raw", configMap("two")))
+	s.Config = configOf(entries...)
+	return s
+}
+
+func TestConfig(t *testing.T) {
+	const hook = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: hook, annotations: {helm.sh/hook: pre-install}}\n"
+	rest := []string{"ConfigMap apps/one", "ConfigMap apps/two", "Secret apps/sh.helm.release.v1.extra.v1", "Secret kyma-system/team-a-web"}
+	definition := "CustomResourceDefinition widgets.example.org"
+	cases := map[string]struct {
+		reason   string
+		entry    string
+		set      func(s *Set)
+		want     []string
+		greeting string
+		hooks    []string
+	}{
+		"Nothing": {
+			reason:   "Without an entry an install is as it says.",
+			entry:    entryFor("extra", "", ""),
+			want:     append(rest, "ConfigMap apps/web", "Secret apps/sh.helm.release.v1.web.v1", definition),
+			greeting: "hello",
+		},
+		"Namespace": {
+			reason:   "The release and its objects are in the namespace of the config, which is created.",
+			entry:    entryFor("web", "Namespace=other,CreateNamespace=true", "greeting=hi"),
+			want:     append(rest, "ConfigMap other/web", "Secret other/sh.helm.release.v1.web.v1", definition, "Namespace other"),
+			greeting: "hi",
+		},
+		"NamespaceOfPlain": {
+			reason:   "Plain objects are in the namespace of the config too.",
+			entry:    entryFor("raw", "Namespace=other,ReleaseName=no,SkipCRDs=true", ""),
+			want:     []string{"ConfigMap apps/one", "ConfigMap other/two", "Secret apps/sh.helm.release.v1.extra.v1", "Secret kyma-system/team-a-web", "ConfigMap apps/web", "Secret apps/sh.helm.release.v1.web.v1", definition, "Namespace other"},
+			greeting: "hello",
+		},
+		"ReleaseName": {
+			reason:   "The release is named as the config says, the install as it was.",
+			entry:    entryFor("web", "ReleaseName=named", ""),
+			want:     append(rest, "ConfigMap apps/web", "Secret apps/sh.helm.release.v1.named.v1", definition),
+			greeting: "hello",
+		},
+		"SkipCRDs": {
+			reason:   "Definitions of the chart are left out.",
+			entry:    entryFor("web", "SkipCRDs=true", ""),
+			want:     append(rest, "ConfigMap apps/web", "Secret apps/sh.helm.release.v1.web.v1"),
+			greeting: "hello",
+		},
+		"Values": {
+			reason:   "The values of the Manifest win.",
+			entry:    entryFor("web", "", "greeting=config"),
+			set:      func(s *Set) { s.Installs[0].Values = map[string]any{"greeting": "mine"} },
+			want:     append(rest, "ConfigMap apps/web", "Secret apps/sh.helm.release.v1.web.v1", definition),
+			greeting: "mine",
+		},
+		"Hooks": {
+			reason:   "Who does not want hooks need not be told that they do not run.",
+			entry:    entryFor("web", "DisableHooks=true", ""),
+			set:      func(s *Set) { s.Installs[0] = install("web", tmplConfig, hook) },
+			want:     append(rest, "ConfigMap apps/web", "Secret apps/sh.helm.release.v1.web.v1"),
+			greeting: "hello",
+		},
+		"HooksTold": {
+			reason:   "All others must be told.",
+			entry:    entryFor("web", "Wait=true", ""),
+			set:      func(s *Set) { s.Installs[0] = install("web", tmplConfig, hook) },
+			want:     append(rest, "ConfigMap apps/web", "Secret apps/sh.helm.release.v1.web.v1"),
+			greeting: "hello",
+			hooks:    []string{"web"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			s := configuredSet(tc.entry)
+			if tc.set != nil {
+				tc.set(s)
+			}
+			r := b.apply(s)
+			want := slices.Sorted(slices.Values(append(tc.want, "Namespace apps")))
+			if diff := cmp.Diff(want, b.s.keys()); diff != "" {
+				t.Errorf("\n%s\ncluster: -want, +got:\n%s", tc.reason, diff)
+			}
+			for _, ns := range []string{"apps", "other"} {
+				if o := b.s.objects[key("ConfigMap", ns, "web")]; o != nil && o.content["data"].(map[string]any)["greeting"] != tc.greeting {
+					t.Errorf("\n%s\ngreeting: want %s, got %v", tc.reason, tc.greeting, o.content["data"])
+				}
+			}
+			if diff := cmp.Diff(tc.hooks, r.HooksSkipped); diff != "" {
+				t.Errorf("\n%s\nhooks that were skipped: -want, +got:\n%s", tc.reason, diff)
+			}
+			b.restart()
+			if o := b.observe(s); !o.UpToDate || o.State != Ready || len(o.Parts) != 3 || o.Parts[0].Name != "web" {
+				t.Errorf("\n%s\nobservation: %+v", tc.reason, o)
+			}
+
+			// The config is not needed any more.
+			s.Config.Fetch = func(context.Context) (Content, error) { return Content{}, errors.New("is gone") }
+			b.apply(s)
+			if r := b.take(s); !r.Gone {
+				t.Fatalf("\n%s\nremoval: %+v", tc.reason, r)
+			}
+			left := slices.DeleteFunc(b.s.keys(), func(k string) bool { return strings.HasPrefix(k, "Namespace ") })
+			if len(left) != 0 {
+				t.Errorf("\n%s\nleft after removal: %q", tc.reason, left)
+			}
+		})
+	}
+}
+
+func TestConfigChanges(t *testing.T) {
+	rest := []string{"ConfigMap apps/one", "ConfigMap apps/two", "CustomResourceDefinition widgets.example.org", "Secret apps/sh.helm.release.v1.extra.v1", "Secret kyma-system/team-a-web"}
+	cases := map[string]struct {
+		reason string
+		from   string
+		to     string
+		want   []string
+	}{
+		"Renamed": {
+			reason: "A release that gets another name ends under the old one, with all its revisions.",
+			from:   entryFor("web", "ReleaseName=old", ""), to: entryFor("web", "ReleaseName=new", ""),
+			want: append(rest, "ConfigMap apps/web", "Secret apps/sh.helm.release.v1.new.v1"),
+		},
+		"Moved": {
+			reason: "So does one that goes elsewhere, and its objects go along.",
+			from:   entryFor("web", "Namespace=other,ReleaseName=old", ""), to: entryFor("web", "", ""),
+			want: append(rest, "ConfigMap apps/web", "Secret apps/sh.helm.release.v1.web.v1", "Namespace other"),
+		},
+		"Overrides": {
+			reason: "Other values are another revision.",
+			from:   entryFor("web", "ReleaseName=r", ""), to: entryFor("web", "ReleaseName=r", "greeting=hi"),
+			want: append(rest, "ConfigMap apps/web", "Secret apps/sh.helm.release.v1.r.v1", "Secret apps/sh.helm.release.v1.r.v2"),
+		},
+		"Skipped": {
+			reason: "Definitions that are no longer wanted go.",
+			from:   entryFor("web", "", ""), to: entryFor("web", "SkipCRDs=true", ""),
+			want: []string{"ConfigMap apps/one", "ConfigMap apps/two", "ConfigMap apps/web", "Secret apps/sh.helm.release.v1.extra.v1", "Secret apps/sh.helm.release.v1.web.v1", "Secret apps/sh.helm.release.v1.web.v2", "Secret kyma-system/team-a-web"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.settle(configuredSet(tc.from))
+			b.restart()
+			s := configuredSet(tc.to)
+			b.settle(s)
+			// What the config does not name is applied anew too, as it is part of its inputs, but is the same.
+			got := slices.DeleteFunc(b.s.keys(), func(k string) bool { return k == "Namespace apps" || k == "Secret apps/sh.helm.release.v1.extra.v2" })
+			if diff := cmp.Diff(slices.Sorted(slices.Values(tc.want)), got); diff != "" {
+				t.Errorf("\n%s\ncluster: -want, +got:\n%s", tc.reason, diff)
+			}
+			if r := b.take(s); !r.Gone {
+				t.Fatalf("\n%s\nremoval: %+v", tc.reason, r)
+			}
+			left := slices.DeleteFunc(b.s.keys(), func(k string) bool { return strings.HasPrefix(k, "Namespace ") })
+			if len(left) != 0 {
+				t.Errorf("\n%s\nleft after removal: %q", tc.reason, left)
+			}
+		})
+	}
+}
+
+func TestConfigRefusals(t *testing.T) {
+	none := &Layer{Digest: "x", Fetch: func(context.Context) (Content, error) {
+		return Content{Files: func() ([]File, error) { return nil, nil }}, nil
+	}}
+	gone := &Layer{Digest: "x", Fetch: func(context.Context) (Content, error) { return Content{}, errors.New("registry is down") }}
+	two := layerOf([]File{{Name: "a.yaml"}, {Name: "b.yaml"}})
+	cases := map[string]struct {
+		reason string
+		config *Layer
+		want   string
+		good   bool // Whether the install extra is applied.
+	}{
+		"Empty":      {reason: "An empty layer says nothing.", config: none, good: true},
+		"Unknown":    {reason: "The key must be named, and only its install fail.", config: configOf(entryFor("web", "Nonsense=1", "")), want: "web: config: clientConfig: Nonsense: is unknown; the keys are the fields of Helm's install action", good: true},
+		"NoInstall":  {reason: "An entry for nobody is a mistake that nobody can place.", config: configOf(entryFor("wep", "", "")), want: `extra: config: entry "wep" names no install; there is web, extra, raw; raw: config: entry "wep" names no install; there is web, extra, raw; web: config: entry "wep" names no install; there is web, extra, raw`},
+		"Plain":      {reason: "Plain objects have no values.", config: configOf(entryFor("raw", "", "a=b")), want: "raw: config: overrides are for charts, and this install is plain objects; take them out", good: true},
+		"Namespace":  {reason: "A namespace that must not be created is missed in clear words.", config: configOf(entryFor("web", "Namespace=other,CreateNamespace=false", "")), want: "web: ConfigMap other/web: namespace other does not exist, and config says CreateNamespace=false; create it", good: true},
+		"SameName":   {reason: "Two installs cannot share a release.", config: configOf(entryFor("extra", "ReleaseName=web", "")), want: "extra: config: the Helm release web in namespace apps is that of install web too; give one of them another ReleaseName"},
+		"Elsewhere":  {reason: "In another namespace they can.", config: configOf(entryFor("extra", "ReleaseName=web,Namespace=other", ""), entryFor("web", "", "")), good: true},
+		"Registry":   {reason: "What cannot be fetched is said.", config: gone, want: "extra: config: registry is down; raw: config: registry is down; web: config: registry is down"},
+		"TwoFiles":   {reason: "One of them would be ignored.", config: &two, want: "extra: config: the layer has 2 files of YAML, and must have one; raw: config: the layer has 2 files of YAML, and must have one; web: config: the layer has 2 files of YAML, and must have one"},
+		"ConfigLess": {reason: "A config has a digest.", config: &Layer{}, want: "config has no digest"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			s := configuredSet()
+			s.Config = tc.config
+			_, err := b.Apply(t.Context(), b.c, s)
+			got := ""
+			if err != nil {
+				got = err.Error()
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+			there := b.s.uidOf(key("ConfigMap", "apps", "one")) != "" || b.s.uidOf(key("ConfigMap", "other", "one")) != ""
+			if there != tc.good {
+				t.Errorf("\n%s\nthe install extra is there: want %v, got %v", tc.reason, tc.good, there)
+			}
+		})
+	}
+}
+
+// TestConfigIsFetchedWhenNeeded counts how often the config is fetched.
+func TestConfigIsFetchedWhenNeeded(t *testing.T) {
+	b := newBench(t)
+	s := configuredSet(entryFor("web", "Namespace=other", ""))
+	fetch, fetched := s.Config.Fetch, 0
+	s.Config.Fetch = func(ctx context.Context) (Content, error) { fetched++; return fetch(ctx) }
+	b.apply(s)
+	if fetched != 1 {
+		t.Errorf("once for all installs: fetched %d times", fetched)
+	}
+	b.restart()
+	b.observe(s)
+	b.apply(s)
+	if fetched != 1 {
+		t.Errorf("nothing was to do: fetched %d times", fetched)
+	}
+	b.s.remove(key("ConfigMap", "other", "web"))
+	if r := b.apply(s); len(r.Repaired) != 1 || fetched != 2 {
+		t.Errorf("a repair must know the namespace: %+v, fetched %d times", r, fetched)
+	}
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// plainOf documents, in namespace apps.
+func plainOf(name string, documents ...string) Install {
+	return Install{
+		Layer: layerOf([]File{{Name: "all.yaml", Data: []byte(strings.Join(documents, "---\n"))}, {Name: "README.md", Data: []byte("no: {yaml")}}),
+		Name:  name, Form: FormPlain, Namespace: "apps",
+	}
+}
+
+// TestDigestsStay holds that what was installed by a version before is not applied anew.
+func TestDigestsStay(t *testing.T) {
+	s := setOf(Install{Name: "web", Namespace: "apps", Values: map[string]any{"a": "b"}, Layer: Layer{Digest: "oci-ref sha256:1"}})
+	s.CRDs = &Layer{Digest: "crds x"}
+	s.Resource = manifestOf(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}")
+	want := map[string]string{
+		partCRDs: "f060a5c46932a4ec796f3c9ad2527206", "web": "9a9dbe262ca84f9787595111b05e31e8", partResource: "6feee50b74e4e7a4fa0952741ab30d61",
+	}
+	got := func() map[string]string {
+		t.Helper()
+		parts, err := s.parts()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := map[string]string{}
+		for _, p := range parts {
+			out[p.name] = p.digest
+		}
+		return out
+	}
+	if diff := cmp.Diff(want, got()); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+	s.Config = &Layer{Digest: "config x"}
+	with := got()
+	if with["web"] == want["web"] || with[partCRDs] != want[partCRDs] || with[partResource] != want[partResource] {
+		t.Errorf("a config changes installs, and nothing else: %v", with)
+	}
+	s.Config.Digest = "config y"
+	if got()["web"] == with["web"] {
+		t.Error("another config must be applied")
+	}
+}
+
+func TestPlainCountsRequests(t *testing.T) {
+	b := newBench(t)
+	for _, n := range []string{"apps", DefaultNamespace} {
+		b.s.put(manifestOf(t, namespaceOf(n)).Object)
+	}
+	s := setOf(plainOf("raw", configMap("one"), "kind: List\napiVersion: v1\nitems:\n- {apiVersion: v1, kind: ServiceAccount, metadata: {name: two}}\n", tmplDeploy))
+	r := b.apply(s)
+	if got := b.s.took(); len(got) != 5 {
+		t.Errorf("plain objects must take 2 requests more than there are objects, got %q", got)
+	}
+	if r.Created != 3 || !slices.Equal(r.Installed, []string{"raw"}) {
+		t.Errorf("result: %+v", r)
+	}
+	want := Observation{Exists: true, UpToDate: true, State: Ready, Ready: 3, Total: 3, Parts: []PartState{{Name: "raw", State: Ready}}}
+	if diff := cmp.Diff(want, b.observe(s)); diff != "" {
+		t.Errorf("observation: -want, +got:\n%s", diff)
+	}
+	keys := []string{"ConfigMap apps/one", "Deployment apps/web", "Namespace apps", "Secret kyma-system/team-a-web", "ServiceAccount apps/two"}
+	if diff := cmp.Diff(keys, b.s.keys()); diff != "" {
+		t.Errorf("there must be no Helm release: -want, +got:\n%s", diff)
+	}
+	if l := b.s.objects[key("ConfigMap", "apps", "one")].u(); l.GetLabels()[helmManagedBy] != "" || l.GetAnnotations()[helmReleaseName] != "" {
+		t.Errorf("no object must look like one of Helm: %v", l.Object["metadata"])
+	}
+	b.apply(s)
+	if got := b.s.took(); got != nil {
+		t.Errorf("at rest there must be no requests, got %q", got)
+	}
+	b.s.edit(key("ConfigMap", "apps", "one"), func(u *unstructured.Unstructured) { u.Object["data"] = map[string]any{"k": "x"} })
+	if r := b.apply(s); len(r.Repaired) != 1 || len(r.Installed) != 0 {
+		t.Errorf("drift must be repaired, and nothing else: %+v", r)
+	}
+	b.s.took()
+	if r := b.take(s); !r.Gone {
+		t.Fatalf("removal: %+v", r)
+	}
+	for _, l := range b.s.took() {
+		if strings.Contains(l, "Secret apps/") {
+			t.Errorf("there is no release to delete: %s", l)
+		}
+	}
+}
+
+func TestPlainRefusals(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		raw    Install
+		want   string
+	}{
+		"Values":   {reason: "There is no place for values.", raw: func() Install { in := plainOf("raw", configMap("a")); in.Values = map[string]any{"a": "b"}; return in }(), want: "raw: values are for charts, and this install is plain objects; take them out"},
+		"Nothing":  {reason: "Nothing is hardly what was meant.", raw: plainOf("raw", "# nothing\n"), want: "raw: there is no object in it"},
+		"NoObject": {reason: "File, document and field must be named.", raw: plainOf("raw", configMap("a"), "kind: ConfigMap\n"), want: "raw: all.yaml: document 2: apiVersion is missing or not a string"},
+		"Twice":    {reason: "One of them would win by chance.", raw: plainOf("raw", configMap("a"), configMap("a")), want: "raw: ConfigMap apps/a is there twice"},
+		"NoKind":   {reason: "The kind must be named.", raw: plainOf("raw", "apiVersion: example.org/v1\nkind: Gadget\nmetadata: {name: a}\n"), want: "raw: Gadget a: the cluster has no kind Gadget in example.org/v1"},
+		"Form":     {reason: "An unknown form is a mistake of the caller.", raw: func() Install { in := plainOf("raw", configMap("a")); in.Form = "x"; return in }(), want: `install "raw": form "x" is unknown`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			s := setOf(tc.raw, install("good", configMap("good")))
+			_, err := b.Apply(t.Context(), b.c, s)
+			got := ""
+			if err != nil {
+				got = err.Error()
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+			if name != "Form" && b.s.uidOf(key("ConfigMap", "apps", "good")) == "" {
+				t.Errorf("\n%s\nthe other install must go on", tc.reason)
+			}
+		})
+	}
+}
+
+// TestForm changes what an install is made of under the same name, cut off or not.
+func TestForm(t *testing.T) {
+	chart := func() *Set { return setOf(install("web", configMap("both"), configMap("chart"))) }
+	raw := func() *Set { return setOf(plainOf("web", configMap("both"), configMap("raw"))) }
+	const inventory, release = "Secret kyma-system/team-a-web", "Secret apps/sh.helm.release.v1.web.v"
+	cases := map[string]struct {
+		reason string
+		sets   []*Set
+		want   []string
+		parts  partRecord
+	}{
+		"ToPlain": {
+			reason: "The release ends, and with it all its revisions.",
+			sets:   []*Set{chart(), func() *Set { s := chart(); s.Installs[0].Values = map[string]any{"a": "b"}; return s }(), raw()},
+			want:   []string{"ConfigMap apps/both", "ConfigMap apps/raw", inventory},
+		},
+		"ToChart": {
+			reason: "A release begins.",
+			sets:   []*Set{raw(), chart()},
+			want:   []string{"ConfigMap apps/both", "ConfigMap apps/chart", release + "1", inventory},
+			parts:  partRecord{Namespace: "apps", Chart: "web", Version: "1.0.0", Revision: 1},
+		},
+		"AndBack": {
+			reason: "A release that ended begins anew.",
+			sets:   []*Set{chart(), raw(), chart()},
+			want:   []string{"ConfigMap apps/both", "ConfigMap apps/chart", release + "1", inventory},
+			parts:  partRecord{Namespace: "apps", Chart: "web", Version: "1.0.0", Revision: 1},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			for _, s := range tc.sets {
+				uid := b.s.uidOf(key("ConfigMap", "apps", "both"))
+				b.settle(s)
+				if got := b.s.uidOf(key("ConfigMap", "apps", "both")); uid != "" && got != uid {
+					t.Errorf("\n%s\nConfigMap both was made anew", tc.reason)
+				}
+			}
+			last := tc.sets[len(tc.sets)-1]
+			got := slices.DeleteFunc(b.s.keys(), func(k string) bool { return k == "Namespace apps" })
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\ncluster: -want, +got:\n%s", tc.reason, diff)
+			}
+			rec := b.inventory(last).Parts["web"]
+			rec.Digest = ""
+			if diff := cmp.Diff(tc.parts, rec); diff != "" {
+				t.Errorf("\n%s\nrecord: -want, +got:\n%s", tc.reason, diff)
+			}
+			if name := b.s.objects[key("ConfigMap", "apps", "both")].u().GetAnnotations()[helmReleaseName]; (name == "web") != (tc.parts.Revision > 0) {
+				t.Errorf("\n%s\nannotation of the release: %q", tc.reason, name)
+			}
+			b.restart()
+			if o := b.observe(last); !o.UpToDate || o.State != Ready {
+				t.Errorf("\n%s\nobservation: %+v", tc.reason, o)
+			}
+			if r := b.take(last); !r.Gone {
+				t.Fatalf("\n%s\nremoval: %+v", tc.reason, r)
+			}
+			if left := slices.DeleteFunc(b.s.keys(), func(k string) bool { return k == "Namespace apps" }); len(left) != 0 {
+				t.Errorf("\n%s\nleft after removal: %q", tc.reason, left)
+			}
+		})
+	}
+}
+
+// TestFormHalfWay goes back to the chart when the change to plain objects failed half way: its history must go on.
+func TestFormHalfWay(t *testing.T) {
+	b := newBench(t)
+	chart := setOf(install("web", tmplConfig, tmplDeploy))
+	b.settle(chart)
+	b.s.fault = forbid("Deployment")
+	raw := setOf(plainOf("web", strings.ReplaceAll(strings.ReplaceAll(tmplConfig, "{{ .Values.greeting }}", "raw"), "{{ .Release.Revision }}", "0"), tmplDeploy))
+	if _, err := b.Apply(t.Context(), b.c, raw); err == nil {
+		t.Fatal("the change must fail")
+	}
+	b.s.fault = nil
+	b.restart()
+	b.settle(chart)
+	if got := b.s.objects[key("ConfigMap", "apps", "web")].content["data"].(map[string]any)["greeting"]; got != "hello" {
+		t.Errorf("greeting after the way back: want hello, got %v", got)
+	}
+	rec := b.inventory(chart).Parts["web"]
+	rec.Digest = ""
+	want := partRecord{Namespace: "apps", Chart: "web", Version: "1.0.0", Revision: 1}
+	if diff := cmp.Diff(want, rec); diff != "" {
+		t.Errorf("record: -want, +got:\n%s", diff)
+	}
+	if r := b.take(chart); !r.Gone {
+		t.Fatalf("removal: %+v", r)
+	}
+	if left := slices.DeleteFunc(b.s.keys(), func(k string) bool { return k == "Namespace apps" }); len(left) != 0 {
+		t.Errorf("left after removal: %q", left)
+	}
+}
