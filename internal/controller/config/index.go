@@ -59,5 +59,10 @@ func secretsOf(s *v1alpha1.ProviderConfigSpec, namespace string) []string {
 			add(ref.Namespace, ref.Name)
 		}
 	}
+	if v := s.Verification; v != nil {
+		for i := range v.Keys {
+			add(v.Keys[i].PublicKeySecretRef.Namespace, v.Keys[i].PublicKeySecretRef.Name)
+		}
+	}
 	return out
 }

@@ -15,11 +15,12 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
 // Secrets are read through this.
 type Secrets interface {
-	// Get the data of a Secret.
+	// Get the data of a Secret. The error for one that does not exist is a *MissingError.
 	Get(ctx context.Context, namespace, name string) (map[string][]byte, error)
 	// GetTyped is Get with the type of the Secret.
 	GetTyped(ctx context.Context, namespace, name string) (corev1.SecretType, map[string][]byte, error)
@@ -60,9 +61,18 @@ func Load(ctx context.Context, c client.Reader, mg resource.ModernManaged) (*Con
 	return out, nil
 }
 
+// A MissingError says that a config, or a Secret that it names, does not exist.
+type MissingError struct {
+	// Object is its kind, namespace and name.
+	Object string
+}
+
+// Error is one line.
+func (e *MissingError) Error() string { return e.Object + " does not exist" }
+
 func explain(err error, kind, name string) error {
 	if kerrors.IsNotFound(err) {
-		return errors.Errorf("%s %s does not exist", kind, name)
+		return &MissingError{Object: kind + " " + name}
 	}
 	return errors.Wrapf(err, "cannot get %s %s", kind, name)
 }
@@ -84,6 +94,30 @@ func (c *Config) Registries(ctx context.Context, s Secrets) (oci.Registries, err
 			o.CABundle = b
 		}
 		out = append(out, o)
+	}
+	return out, nil
+}
+
+// Keys that signatures of modules are verified with, in the order of the spec; none without verification. Errors name the
+// entry, its Secret and key, never what the Secret holds.
+func (c *Config) Keys(ctx context.Context, s Secrets) ([]ocm.Key, error) {
+	if c.Spec.Verification == nil {
+		return nil, nil
+	}
+	entries := c.Spec.Verification.Keys
+	out := make([]ocm.Key, 0, len(entries))
+	for i := range entries {
+		k := &entries[i]
+		pem, err := c.key(ctx, s, &k.PublicKeySecretRef)
+		if err != nil {
+			return nil, errors.Wrapf(err, "spec.verification.keys[%q].publicKeySecretRef", k.SignatureName)
+		}
+		parsed, err := ocm.ParseKey(k.SignatureName, pem)
+		if err != nil {
+			return nil, errors.Wrapf(err, "spec.verification.keys[%q].publicKeySecretRef: key %q of Secret %q",
+				k.SignatureName, k.PublicKeySecretRef.Key, k.PublicKeySecretRef.Name)
+		}
+		out = append(out, parsed)
 	}
 	return out, nil
 }

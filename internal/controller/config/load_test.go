@@ -191,8 +191,12 @@ func TestSecretsOf(t *testing.T) {
 		Registries: []v1alpha1.Registry{{
 			PullSecretRef: &v1alpha1.SecretReference{Name: "pull"}, CABundleSecretRef: &v1alpha1.SecretKeySelector{Namespace: "x", Name: "ca"},
 		}},
+		Verification: &v1alpha1.Verification{Keys: []v1alpha1.VerificationKey{
+			{SignatureName: "a", PublicKeySecretRef: v1alpha1.SecretKeySelector{Name: "pub"}},
+			{SignatureName: "b", PublicKeySecretRef: v1alpha1.SecretKeySelector{Namespace: "y", Name: "pub"}},
+		}},
 	}
-	want := []string{"n/kubeconfig", "n/identity", "n/pull", "x/ca"}
+	want := []string{"n/kubeconfig", "n/identity", "n/pull", "x/ca", "n/pub", "y/pub"}
 	if diff := cmp.Diff(want, secretsOf(s, "n")); diff != "" {
 		t.Errorf("each Secret must wake the users of the config: -want, +got:\n%s", diff)
 	}

@@ -39,6 +39,7 @@ type connector struct {
 	secrets  config.Secrets
 	clusters Clusters
 	puller   Puller
+	verifier Verifier
 	limits   oci.Limits
 	engine   Engine
 	record   event.Recorder
@@ -86,7 +87,10 @@ func (c *connector) disconnect(ctx context.Context, mr *v1alpha1.Manifest) (mana
 	if neverInstalled(mr) {
 		return nothing{}, nil
 	}
-	reportDeletion(mr, err)
+	reportBlocked(mr, err, missing(err))
+	if missing(err) && abandoned(mr, err, c.record) {
+		return nothing{}, nil
+	}
 	return nil, err
 }
 
@@ -116,9 +120,8 @@ func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*extern
 	if err != nil {
 		return nil, err
 	}
-	if v := cfg.Spec.Verification; v != nil && v.Mode == v1alpha1.VerificationEnforce {
-		return nil, errors.Errorf("%s %s: spec.verification.mode is Enforce, and this version of the provider cannot verify signatures: "+
-			"nothing is installed", cfg.Kind, cfg.Name)
+	if err := c.verify(ctx, cfg, mr); err != nil {
+		return nil, err
 	}
 	cluster, err := c.clusters.Get(ctx, client.ObjectKeyFromObject(mr).String(), cfg)
 	if err != nil {

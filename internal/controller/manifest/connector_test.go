@@ -9,12 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
-	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
@@ -41,18 +39,9 @@ func (m *mockClusters) Last(string) (engine.Cluster, bool) { return m.last() }
 func (m *mockClusters) Forget(string)                      {}
 
 func TestConnect(t *testing.T) {
-	s := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(s); err != nil {
-		t.Fatal(err)
-	}
 	pc := &v1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "there"}}
-	uses := func(name string) func(m *v1alpha1.Manifest) {
-		return func(m *v1alpha1.Manifest) {
-			m.Spec.ProviderConfigReference = &xpv2.ProviderConfigReference{Kind: "ProviderConfig", Name: name}
-		}
-	}
 	installed := func(m *v1alpha1.Manifest) { meta.SetExternalName(m, "n.m") }
-	invalid := func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Config = &v1alpha1.LayerSource{} }
+	invalid := func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Installs = []v1alpha1.Install{{Name: "a"}} }
 	fresh, last := &aCluster{name: "fresh"}, &aCluster{name: "last"}
 
 	type want struct {
@@ -70,7 +59,7 @@ func TestConnect(t *testing.T) {
 		"Connected":     {reason: "The cluster is that of the config.", mr: named("n", "m", uses("there")), want: want{cluster: "fresh"}},
 		"NoConfig":      {reason: "A config that is missing is named.", mr: named("n", "m", uses("none")), want: want{err: "ProviderConfig n/none does not exist"}},
 		"NoCredentials": {reason: "So is one without credentials.", mr: named("n", "m", uses("there")), get: errors.New("no key"), want: want{err: "ProviderConfig there: no key"}},
-		"Invalid":       {reason: "What cannot be installed is refused.", mr: named("n", "m", uses("there"), invalid), want: want{err: "spec.forProvider.config"}},
+		"Invalid":       {reason: "What cannot be installed is refused.", mr: named("n", "m", uses("there"), invalid), want: want{err: `spec.forProvider.installs["a"]`}},
 		"DeletedInvalid": {
 			reason: "What cannot be installed can be removed.",
 			mr:     named("n", "m", uses("there"), invalid, installed, deleted), want: want{cluster: "fresh"},
@@ -95,7 +84,7 @@ func TestConnect(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			c := &connector{
-				client: fake.NewClientBuilder().WithScheme(s).WithObjects(pc.DeepCopy()).Build(),
+				client: fake.NewClientBuilder().WithScheme(schemeOf(t)).WithObjects(pc.DeepCopy()).Build(),
 				usage: tracker(func() error {
 					if meta.WasDeleted(tc.mr) {
 						return errors.New("no usage can be made in a namespace that is going away")

@@ -23,6 +23,8 @@ const (
 	reasonPruned        event.Reason = "Pruned"
 	reasonHooksSkipped  event.Reason = "HooksSkipped"
 	reasonRemoval       event.Reason = "RemovalBlocked"
+	reasonNotVerified   event.Reason = "NotVerified"
+	reasonAbandoned     event.Reason = "Abandoned"
 )
 
 // An Engine works on sets.
@@ -48,9 +50,15 @@ func (e *external) Observe(ctx context.Context, mr *v1alpha1.Manifest) (managed.
 	if meta.WasDeleted(mr) {
 		// The finalizer hangs on the answer, so that the cluster itself is asked.
 		exists, err := e.engine.Exists(ctx, e.cluster, e.set)
-		err = transport.Explain(err)
-		reportDeletion(mr, err)
-		return managed.ExternalObservation{ResourceExists: exists, ResourceUpToDate: true}, err
+		if err == nil {
+			reportDeletion(mr, nil)
+			return managed.ExternalObservation{ResourceExists: exists, ResourceUpToDate: true}, nil
+		}
+		reportBlocked(mr, err, unreachable(err))
+		if unreachable(err) && abandoned(mr, err, e.record) {
+			return managed.ExternalObservation{}, nil
+		}
+		return managed.ExternalObservation{}, transport.Explain(err)
 	}
 	o, err := e.engine.Observe(ctx, e.cluster, e.set)
 	if err = transport.Explain(err); err != nil {
@@ -97,9 +105,9 @@ func (e *external) Update(ctx context.Context, mr *v1alpha1.Manifest) (managed.E
 // Delete does the next step of the removal.
 func (e *external) Delete(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalDelete, error) {
 	r, err := e.engine.Remove(ctx, e.cluster, e.set)
-	if err = transport.Explain(err); err != nil {
-		reportDeletion(mr, err)
-		return managed.ExternalDelete{}, err
+	if err != nil {
+		reportBlocked(mr, err, unreachable(err))
+		return managed.ExternalDelete{}, transport.Explain(err)
 	}
 	if r.Gone {
 		e.again()

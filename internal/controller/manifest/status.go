@@ -81,22 +81,21 @@ const (
 	unsaid  = time.Second
 	soonest = 5 * time.Second
 	latest  = time.Minute
-	jitter  = 0.2
 )
 
 // pollIntervalHook looks at a Manifest that is not ready again in seconds, less often the longer it is so, and at one
 // that is ready after the poll interval. Watches see most changes before.
-func pollIntervalHook(mg resource.Managed, poll time.Duration) time.Duration {
-	d := poll
-	switch c := mg.GetCondition(xpv2.TypeReady); {
-	case c.LastTransitionTime.IsZero():
-		// What Observe says is lost when the finalizer is added in the same pass, as that update answers with the status of
-		// before. So it is for a Manifest that finds its inventory.
-		d = min(unsaid, poll)
-	case c.Status != corev1.ConditionTrue:
-		d = min(max(time.Since(c.LastTransitionTime.Time)/4, soonest), latest, poll)
+func pollIntervalHook(jitter float64) managed.PollIntervalHook {
+	return func(mg resource.Managed, poll time.Duration) time.Duration {
+		d := poll
+		switch c := mg.GetCondition(xpv2.TypeReady); {
+		case c.LastTransitionTime.IsZero():
+			// What Observe says is lost when the finalizer is added in the same pass, as that update answers with the status of
+			// before. So it is for a Manifest that finds its inventory.
+			d = min(unsaid, poll)
+		case c.Status != corev1.ConditionTrue:
+			d = min(max(time.Since(c.LastTransitionTime.Time)/4, soonest), latest, poll)
+		}
+		return d + time.Duration((rand.Float64()*2-1)*jitter*float64(d)) //nolint:gosec // Jitter need not be secret.
 	}
-	return d + time.Duration((rand.Float64()*2-1)*jitter*float64(d)) //nolint:gosec // Jitter need not be secret.
 }
-
-var _ managed.PollIntervalHook = pollIntervalHook

@@ -106,8 +106,10 @@ func TestPollIntervalHook(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
+			const jitter = 0.1
+			hook := pollIntervalHook(jitter)
 			for range 100 {
-				got := pollIntervalHook(tc.mr, tc.poll)
+				got := hook(tc.mr, tc.poll)
 				low, high := time.Duration(float64(tc.want)*(1-jitter))-time.Second, time.Duration(float64(tc.want)*(1+jitter))+time.Second
 				if got < low || got > high {
 					t.Fatalf("\n%s\npollIntervalHook(...): %s is not within %s and %s", tc.reason, got, low, high)

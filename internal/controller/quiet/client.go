@@ -17,7 +17,7 @@ import (
 const remembered = 50_000
 
 // New is a manager's NewClient function. The client it makes leaves out an update of a ProviderConfig or
-// ClusterProviderConfig, and of the status of these and of a Manifest, that is what the API server holds already.
+// ClusterProviderConfig, and of the status of these, of a Kyma, a Manifest or a ModuleTemplate, that is what the API server holds already.
 func New(cfg *rest.Config, o client.Options) (client.Client, error) {
 	c, err := client.New(cfg, o)
 	if err != nil {
@@ -37,9 +37,10 @@ type quietClient struct {
 	written *lru.Cache
 }
 
-// Update a config, unless it is there already, or another object. Each update of a Manifest is meant.
+// Update a config, unless it is there already, or another object. Each update of another kind is meant.
 func (c *quietClient) Update(ctx context.Context, obj client.Object, opts ...client.UpdateOption) error {
-	if _, ok := obj.(*v1alpha1.Manifest); !ok {
+	switch obj.(type) {
+	case *v1alpha1.ProviderConfig, *v1alpha1.ClusterProviderConfig:
 		if have := c.cached(ctx, obj); have != nil && sameConfig(have, obj) {
 			return nil
 		}
@@ -103,8 +104,12 @@ func (c *quietClient) cached(ctx context.Context, obj client.Object) client.Obje
 // blank object of the same kind, for the kinds that this is about.
 func blank(obj client.Object) client.Object {
 	switch obj.(type) {
+	case *v1alpha1.Kyma:
+		return &v1alpha1.Kyma{}
 	case *v1alpha1.Manifest:
 		return &v1alpha1.Manifest{}
+	case *v1alpha1.ModuleTemplate:
+		return &v1alpha1.ModuleTemplate{}
 	case *v1alpha1.ProviderConfig:
 		return &v1alpha1.ProviderConfig{}
 	case *v1alpha1.ClusterProviderConfig:
@@ -114,18 +119,23 @@ func blank(obj client.Object) client.Object {
 }
 
 func sameStatus(have, want client.Object) bool {
-	switch want := want.(type) {
+	return equality.Semantic.DeepEqual(status(have), status(want))
+}
+
+func status(obj client.Object) any {
+	switch obj := obj.(type) {
+	case *v1alpha1.Kyma:
+		return obj.Status
 	case *v1alpha1.Manifest:
-		h, ok := have.(*v1alpha1.Manifest)
-		return ok && equality.Semantic.DeepEqual(h.Status, want.Status)
+		return obj.Status
+	case *v1alpha1.ModuleTemplate:
+		return obj.Status
 	case *v1alpha1.ProviderConfig:
-		h, ok := have.(*v1alpha1.ProviderConfig)
-		return ok && equality.Semantic.DeepEqual(h.Status, want.Status)
+		return obj.Status
 	case *v1alpha1.ClusterProviderConfig:
-		h, ok := have.(*v1alpha1.ClusterProviderConfig)
-		return ok && equality.Semantic.DeepEqual(h.Status, want.Status)
+		return obj.Status
 	}
-	return false
+	return nil
 }
 
 // sameConfig compares all but the status.

@@ -13,6 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 )
 
 // mostSecrets are kept in memory.
@@ -38,7 +40,7 @@ func NewReader(metadata, content client.Reader) *Reader {
 	return &Reader{metadata: metadata, content: content, cached: lru.New(mostSecrets)}
 }
 
-// Get the data of a Secret. It must not be changed.
+// Get the data of a Secret. It must not be changed. The error for one that does not exist is a *config.MissingError.
 func (r *Reader) Get(ctx context.Context, namespace, name string) (map[string][]byte, error) {
 	v, err := r.get(ctx, types.NamespacedName{Namespace: namespace, Name: name})
 	return v.data, err
@@ -73,7 +75,7 @@ func (r *Reader) get(ctx context.Context, nn types.NamespacedName) (version, err
 
 func explain(nn types.NamespacedName, err error) error {
 	if kerrors.IsNotFound(err) {
-		return errors.Errorf("Secret %s does not exist", nn)
+		return &config.MissingError{Object: "Secret " + nn.String()}
 	}
 	return errors.Wrapf(err, "cannot get Secret %s", nn)
 }

@@ -13,7 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 )
 
 func TestReader(t *testing.T) {
@@ -67,6 +70,9 @@ func TestReader(t *testing.T) {
 		}
 		if diff := cmp.Diff(s.want, got); diff != "" || reads != s.reads || text != s.err {
 			t.Errorf("\n%s\nGet(...): error %q, %d reads, -want, +got:\n%s", s.reason, text, reads, diff)
+		}
+		if gone := (*config.MissingError)(nil); errors.As(err, &gone) != (s.err != "") {
+			t.Errorf("\n%s\nGet(...): what is missing must be told apart: %v", s.reason, err)
 		}
 	}
 }

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kyma
+
+import (
+	"context"
+	"testing"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+func TestConnect(t *testing.T) {
+	template := newTemplate("a", "regular", "1.0.0")
+	notFound := kerrors.NewNotFound(schema.GroupResource{}, "x")
+	config := func(mode v1alpha1.VerificationMode) test.MockGetFn {
+		return func(_ context.Context, _ client.ObjectKey, o client.Object) error {
+			pc, ok := o.(*v1alpha1.ProviderConfig)
+			if !ok {
+				return notFound
+			}
+			pc.Spec.Verification = &v1alpha1.Verification{Mode: mode}
+			return nil
+		}
+	}
+	cases := map[string]struct {
+		reason    string
+		get       test.MockGetFn
+		component bool
+		err       string
+	}{
+		"Missing": {reason: "A config that does not exist yet keeps nothing: the Manifest says so.", get: test.NewMockGetFn(notFound)},
+		"Off":     {reason: "Nobody asks for signatures.", get: config(v1alpha1.VerificationOff)},
+		"Enforce": {reason: "The Manifest is to be verified.", get: config(v1alpha1.VerificationEnforce), component: true},
+		"Warn":    {reason: "So it is where that only warns.", get: config(v1alpha1.VerificationWarn), component: true},
+		"Error":   {reason: "An error is one.", get: test.NewMockGetFn(errors.New("boom")), err: "cannot get Manifest k-a: boom"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := &test.MockClient{MockGet: tc.get, MockList: func(_ context.Context, l client.ObjectList, _ ...client.ListOption) error {
+				if templates, ok := l.(*v1alpha1.ModuleTemplateList); ok {
+					templates.Items = []v1alpha1.ModuleTemplate{template}
+				}
+				return nil
+			}}
+			con := &connector{
+				client: c, family: &family{cache: c}, record: newRecorder(), controlPlane: "control-plane",
+				usage: resource.ModernTrackerFn(func(context.Context, resource.ModernManaged) error { return nil }),
+			}
+			got, err := con.Connect(t.Context(), newKyma(v1alpha1.Module{Name: "a"}))
+			if tc.err != "" {
+				if err == nil || err.Error() != tc.err {
+					t.Errorf("\n%s\nConnect(...): want error %q, got %v", tc.reason, tc.err, err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatalf("\n%s\nConnect(...): %v", tc.reason, err)
+			}
+			steps := got.(*external).steps
+			if len(steps) != 1 || steps[0].action != create || (steps[0].wanted.Spec.ForProvider.Component != nil) != tc.component {
+				t.Errorf("\n%s\nConnect(...): %+v", tc.reason, steps)
+			}
+		})
+	}
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kyma
+
+import (
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+// Reasons of events.
+const (
+	reasonEnabled   event.Reason = "ModuleEnabled"
+	reasonUpgraded  event.Reason = "ModuleUpgraded"
+	reasonRemoved   event.Reason = "ModuleRemoved"
+	reasonBlocked   event.Reason = "DowngradeBlocked"
+	reasonFailed    event.Reason = "ModuleFailed"
+	reasonAbandoned event.Reason = "Abandoned"
+)
+
+// tell of modules that got worse since the status before, once.
+func (e *external) tell(k *v1alpha1.Kyma, before *v1alpha1.KymaObservation) {
+	was := make(map[string]v1alpha1.ModuleStatus, len(before.Modules))
+	for _, m := range before.Modules {
+		was[m.Name] = m
+	}
+	for i := range e.steps {
+		s := &e.steps[i]
+		old := was[s.status.Name]
+		if old.State == s.status.State && old.Message == s.status.Message {
+			continue
+		}
+		switch {
+		case s.status.State == v1alpha1.StateError:
+			e.record.Event(k, event.Warning(reasonFailed, errors.New(summary(s.status))))
+		case s.blocked:
+			e.record.Event(k, event.Warning(reasonBlocked, errors.New(summary(s.status))))
+		}
+	}
+}

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kyma
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+// A recorder keeps the reasons of events.
+type recorder struct{ reasons *[]event.Reason }
+
+func newRecorder() recorder { return recorder{reasons: &[]event.Reason{}} }
+
+func (r recorder) Event(_ runtime.Object, e event.Event)      { *r.reasons = append(*r.reasons, e.Reason) }
+func (r recorder) WithAnnotations(_ ...string) event.Recorder { return r }
+
+// A server stands for the control plane: it notes the writes.
+type server struct {
+	writes  []string
+	patched []*v1alpha1.Manifest
+	// allowed is the answer to the question for the right to delete; fails the error of each write.
+	allowed bool
+	fails   error
+	// listed are the Manifests that a list shows.
+	listed []metav1.PartialObjectMetadata
+	lists  error
+}
+
+func (s *server) client() *test.MockClient {
+	return &test.MockClient{
+		MockCreate: func(_ context.Context, o client.Object, _ ...client.CreateOption) error {
+			if r, ok := o.(*authorizationv1.SelfSubjectAccessReview); ok {
+				s.writes = append(s.writes, "ask")
+				r.Status.Allowed = s.allowed
+				return nil
+			}
+			s.writes = append(s.writes, "create "+o.GetName())
+			return s.fails
+		},
+		MockPatch: func(_ context.Context, o client.Object, _ client.Patch, _ ...client.PatchOption) error {
+			m, _ := o.(*v1alpha1.Manifest)
+			s.writes, s.patched = append(s.writes, "patch "+o.GetName()), append(s.patched, m)
+			return s.fails
+		},
+		MockDelete: func(_ context.Context, o client.Object, _ ...client.DeleteOption) error {
+			s.writes = append(s.writes, "delete "+o.GetName())
+			return s.fails
+		},
+		MockList: func(_ context.Context, l client.ObjectList, _ ...client.ListOption) error {
+			if p, ok := l.(*metav1.PartialObjectMetadataList); ok {
+				p.Items = s.listed
+			}
+			return s.lists
+		},
+	}
+}
+
+func newExternal(s *server, r recorder, steps []step, children ...*v1alpha1.Manifest) *external {
+	c := s.client()
+	return &external{client: c, family: &family{cache: c, server: c}, remover: newRemover(c), record: r, steps: steps, children: children}
+}
+
+func TestUpdate(t *testing.T) {
+	k := newKyma(v1alpha1.Module{Name: "a"}, v1alpha1.Module{Name: "b"})
+	a, b, c := newTemplate("a", "regular", "1.0.0"), newTemplate("b", "regular", "2.0.0"), newTemplate("c", "regular", "1.0.0")
+	boom := errors.New("boom")
+	type want struct {
+		writes  []string
+		reasons []event.Reason
+		failed  bool
+		states  []v1alpha1.State
+	}
+	cases := map[string]struct {
+		reason   string
+		children []*v1alpha1.Manifest
+		server   server
+		want     want
+	}{
+		"AllAtOnce": {
+			reason: "All modules are installed in one pass.",
+			want: want{
+				writes: []string{"create k-a", "create k-b"}, reasons: []event.Reason{reasonEnabled, reasonEnabled},
+				states: []v1alpha1.State{"Processing", "Processing"},
+			},
+		},
+		"Mixed": {
+			reason:   "A module is upgraded while another is removed.",
+			children: []*v1alpha1.Manifest{installed(k, newTemplate("a", "regular", "0.1.0")), installed(k, b), installed(k, c)},
+			server:   server{allowed: true},
+			want: want{
+				writes: []string{"patch k-a", "ask", "delete k-c"}, reasons: []event.Reason{reasonUpgraded, reasonRemoved},
+				states: []v1alpha1.State{"Processing", "Ready", "Deleting"},
+			},
+		},
+		"WithoutRight": {
+			reason:   "Without the right to delete, the Manifest is released to the garbage collector.",
+			children: []*v1alpha1.Manifest{installed(k, a), installed(k, b), installed(k, c)},
+			want: want{
+				writes: []string{"ask", "patch k-c"}, reasons: []event.Reason{reasonRemoved},
+				states: []v1alpha1.State{"Ready", "Ready", "Deleting"},
+			},
+		},
+		"Fails": {
+			reason: "One that fails is an error, and does not keep the others.",
+			server: server{fails: boom},
+			want: want{
+				writes: []string{"create k-a", "create k-b"}, failed: true, reasons: []event.Reason{reasonFailed, reasonFailed},
+				states: []v1alpha1.State{"Error", "Error"},
+			},
+		},
+		"CacheBehind": {
+			reason: "A Manifest that is there already will be seen soon.",
+			server: server{fails: kerrors.NewAlreadyExists(schema.GroupResource{}, "k-a")},
+			want:   want{writes: []string{"create k-a", "create k-b"}, states: []v1alpha1.State{"Processing", "Processing"}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			k, s, r := k.DeepCopy(), &tc.server, newRecorder()
+			steps := newPlanner(k, []v1alpha1.ModuleTemplate{a, b, c}, tc.children...).plan()
+			_, err := newExternal(s, r, steps, tc.children...).Update(t.Context(), k)
+			got := want{writes: s.writes, reasons: *r.reasons, failed: err != nil}
+			for _, m := range k.Status.AtProvider.Modules {
+				got.states = append(got.states, m.State)
+			}
+			if len(got.reasons) == 0 {
+				got.reasons = nil
+			}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
+				t.Errorf("\n%s\nUpdate(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestRelease(t *testing.T) {
+	k, s := newKyma(), &server{}
+	m := installed(k, newTemplate("a", "regular", "1.0.0"))
+	r := newRemover(s.client())
+	if err := r.remove(t.Context(), k, m); err != nil {
+		t.Fatal(err)
+	}
+	out := s.patched[0]
+	if kymaOf(out) != k.UID {
+		t.Errorf("remove(...): a Manifest that was released must still be found as one of the Kyma")
+	}
+	if len(out.OwnerReferences) != 1 || out.OwnerReferences[0].UID == k.UID || out.OwnerReferences[0].Kind != v1alpha1.KymaKind {
+		t.Errorf("remove(...): want one owner that does not exist, got %v", out.OwnerReferences)
+	}
+	if err := r.remove(t.Context(), k, out); err != nil || len(s.patched) != 1 {
+		t.Errorf("remove(...) again: want nothing to happen, got %v and %d patches", err, len(s.patched))
+	}
+}
+
+func TestMayDelete(t *testing.T) {
+	s, now := &server{allowed: true}, time.Now()
+	r := newRemover(s.client())
+	r.now = func() time.Time { return now }
+	for _, ns := range []string{"a", "a", "b", "a"} {
+		if ok, err := r.mayDelete(t.Context(), ns); !ok || err != nil {
+			t.Fatalf("mayDelete(...): %v, %v", ok, err)
+		}
+	}
+	if want := []string{"ask", "ask"}; !slices.Equal(s.writes, want) {
+		t.Errorf("mayDelete(...): want one question for each namespace, got %v", s.writes)
+	}
+	now = now.Add(remembered)
+	s.allowed = false
+	if ok, _ := r.mayDelete(t.Context(), "a"); ok || len(r.rights) != 1 {
+		t.Errorf("mayDelete(...): an old answer must be forgotten: %v, %v", ok, r.rights)
+	}
+}
+
+func TestObserveDeletion(t *testing.T) {
+	k := newKyma(v1alpha1.Module{Name: "a"})
+	now := metav1.Now()
+	k.DeletionTimestamp = &now
+	child := installed(k, newTemplate("a", "regular", "1.0.0"))
+	cases := map[string]struct {
+		reason   string
+		children []*v1alpha1.Manifest
+		server   server
+		exists   bool
+		failed   bool
+	}{
+		"Left":   {reason: "A Manifest is left.", children: []*v1alpha1.Manifest{child}, exists: true},
+		"Gone":   {reason: "No Manifest is left."},
+		"Unseen": {reason: "The cache does not show it yet.", server: server{listed: []metav1.PartialObjectMetadata{{ObjectMeta: child.ObjectMeta}}}, exists: true},
+		"Other":  {reason: "One of somebody else does not count.", server: server{listed: []metav1.PartialObjectMetadata{{ObjectMeta: metaOf("x")}}}},
+		"Error":  {reason: "An error is no answer.", server: server{lists: errors.New("boom")}, failed: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			k := k.DeepCopy()
+			o, err := newExternal(&tc.server, newRecorder(), nil, tc.children...).Observe(t.Context(), k)
+			if o.ResourceExists != tc.exists || (err != nil) != tc.failed {
+				t.Errorf("\n%s\nObserve(...): want exists %t, failed %t; got %t, %v", tc.reason, tc.exists, tc.failed, o.ResourceExists, err)
+			}
+		})
+	}
+}
+
+func TestAbandon(t *testing.T) {
+	k := newKyma()
+	now := metav1.Now()
+	k.DeletionTimestamp = &now
+	k.Annotations = map[string]string{v1alpha1.AnnotationAbandon: "true"}
+	going := installed(k, newTemplate("a", "regular", "1.0.0"), deleted)
+	s, r := &server{allowed: true}, newRecorder()
+	e := newExternal(s, r, removal(k, []*v1alpha1.Manifest{going}), going)
+	if _, err := e.Delete(t.Context(), k); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.patched) != 1 || s.patched[0].Annotations[v1alpha1.AnnotationAbandon] != "true" {
+		t.Errorf("Delete(...): want the annotation on the Manifest, got %v", s.writes)
+	}
+	if want := []event.Reason{reasonAbandoned}; !slices.Equal(*r.reasons, want) {
+		t.Errorf("Delete(...): want events %v, got %v", want, *r.reasons)
+	}
+	e = newExternal(s, r, nil, s.patched[0])
+	if _, err := e.Delete(t.Context(), k); err != nil || len(s.patched) != 1 || len(*r.reasons) != 1 {
+		t.Errorf("Delete(...) again: want nothing new, got %v, %v, %v", err, s.writes, *r.reasons)
+	}
+}
+
+func TestTell(t *testing.T) {
+	k := newKyma(v1alpha1.Module{Name: "a"})
+	meta.SetExternalName(k, "k")
+	r := newRecorder()
+	for range 3 {
+		steps := newPlanner(k, nil).plan()
+		if _, err := newExternal(&server{}, r, steps).Observe(t.Context(), k); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []event.Reason{reasonFailed}; !slices.Equal(*r.reasons, want) {
+		t.Errorf("Observe(...) three times: want events %v, got %v", want, *r.reasons)
+	}
+}

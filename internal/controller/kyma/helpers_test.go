@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kyma
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+const (
+	namespace = "team-a"
+	kymaUID   = types.UID("kyma-uid")
+	digest    = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+)
+
+// newKyma with modules.
+func newKyma(modules ...v1alpha1.Module) *v1alpha1.Kyma {
+	k := &v1alpha1.Kyma{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "k", UID: kymaUID}}
+	k.Spec.ForProvider.Channel = "regular"
+	k.Spec.ForProvider.Modules = modules
+	k.Spec.ProviderConfigReference = &xpv2.ProviderConfigReference{Kind: v1alpha1.ProviderConfigKind, Name: "cluster"}
+	k.Spec.ManagementPolicies = xpv2.ManagementPolicies{xpv2.ManagementActionAll}
+	return k
+}
+
+// newTemplate that is resolved, with one chart.
+func newTemplate(name, channel, version string, change ...func(*v1alpha1.ModuleTemplate)) v1alpha1.ModuleTemplate {
+	t := v1alpha1.ModuleTemplate{ObjectMeta: metav1.ObjectMeta{Name: name + "-" + channel, Generation: 1}}
+	t.Spec.ModuleName, t.Spec.Channel, t.Spec.Target = name, channel, v1alpha1.ModuleTargetRemote
+	t.Spec.Component = &v1alpha1.Component{Repository: "registry/modules", Name: "example.org/" + name, Version: version, NameMapping: v1alpha1.NameMappingURLPath}
+	t.Status = v1alpha1.ModuleTemplateStatus{
+		ResolvedGeneration: 1, ModuleName: name, Version: version, Digest: digest,
+		Resources: []v1alpha1.ModuleResource{{
+			Name: name, Type: "helm-chart", Version: version, Use: v1alpha1.UseInstall, Install: name,
+			Source: &v1alpha1.Source{Type: v1alpha1.SourceTypeOCIRef, Repo: "registry/modules/component-descriptors", Name: "example.org/" + name, Ref: digest},
+		}},
+	}
+	t.Status.SetConditions(xpv2.Condition{Type: v1alpha1.TypeResolved, Status: corev1.ConditionTrue, Reason: v1alpha1.ReasonResolved})
+	for _, f := range change {
+		f(&t)
+	}
+	return t
+}
+
+// newPlanner of a Kyma with templates and Manifests.
+func newPlanner(k *v1alpha1.Kyma, templates []v1alpha1.ModuleTemplate, children ...*v1alpha1.Manifest) *planner {
+	return &planner{
+		kyma: k, children: children, controlPlane: "control-plane",
+		templates: func(module string) []v1alpha1.ModuleTemplate {
+			var out []v1alpha1.ModuleTemplate
+			for _, t := range templates {
+				if t.Spec.ModuleName == module {
+					out = append(out, t)
+				}
+			}
+			return out
+		},
+		verified: func(*xpv2.ProviderConfigReference) bool { return false },
+	}
+}
+
+// installed is the Manifest that a Kyma makes of a template, Ready.
+func installed(k *v1alpha1.Kyma, t v1alpha1.ModuleTemplate, change ...func(*v1alpha1.Manifest)) *v1alpha1.Manifest {
+	m, err := newPlanner(k, nil).manifestOf(&t, &v1alpha1.Module{Name: t.Spec.ModuleName})
+	if err != nil {
+		panic(err)
+	}
+	m.UID, m.Generation = types.UID("manifest-of-"+t.Spec.ModuleName), 1
+	m.Status.AtProvider.State = v1alpha1.StateReady
+	m.SetConditions(xpv2.Available(), xpv2.ReconcileSuccess().WithObservedGeneration(1))
+	for _, f := range change {
+		f(m)
+	}
+	return m
+}
+
+// in a state, with a message.
+func in(state v1alpha1.State, message string) func(*v1alpha1.Manifest) {
+	return func(m *v1alpha1.Manifest) {
+		m.Status.AtProvider.State, m.Status.AtProvider.Message = state, message
+		if state != v1alpha1.StateReady {
+			m.SetConditions(xpv2.Unavailable().WithMessage(message))
+		}
+	}
+}
+
+func deleted(m *v1alpha1.Manifest) {
+	now := metav1.Now()
+	m.DeletionTimestamp = &now
+	m.Finalizers = []string{"finalizer"}
+}
+
+func metaOf(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(name)}
+}

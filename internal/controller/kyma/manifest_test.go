@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kyma
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+func TestManifestOf(t *testing.T) {
+	inline := func(t *v1alpha1.ModuleTemplate) {
+		t.Spec.Component, t.Spec.Descriptor = nil, &runtime.RawExtension{Raw: []byte(`{"meta":{}}`)}
+	}
+	cases := map[string]struct {
+		reason   string
+		template v1alpha1.ModuleTemplate
+		verified bool
+		want     v1alpha1.ManifestParameters
+		config   string
+	}{
+		"NotAsked": {
+			reason:   "Where nobody asks for signatures, the Manifest stays small.",
+			template: newTemplate("a", "regular", "1.0.0", inline), config: "ProviderConfig cluster",
+		},
+		"Inline": {
+			reason:   "The descriptor goes with the Manifest.",
+			template: newTemplate("a", "regular", "1.0.0", inline), verified: true, config: "ProviderConfig cluster",
+			want: v1alpha1.ManifestParameters{Descriptor: &runtime.RawExtension{Raw: []byte(`{"meta":{}}`)}},
+		},
+		"Component": {
+			reason:   "One in a registry is named by its digest.",
+			template: newTemplate("a", "regular", "1.0.0"), verified: true, config: "ProviderConfig cluster",
+			want: v1alpha1.ManifestParameters{Component: &v1alpha1.ComponentDigest{
+				Component: v1alpha1.Component{Repository: "registry/modules", Name: "example.org/a", Version: "1.0.0", NameMapping: v1alpha1.NameMappingURLPath},
+				Digest:    digest,
+			}},
+		},
+		"ControlPlane": {
+			reason: "A module of the control plane goes there.",
+			template: newTemplate("a", "regular", "1.0.0", func(t *v1alpha1.ModuleTemplate) {
+				t.Spec.Target = v1alpha1.ModuleTargetControlPlane
+			}),
+			config: "ClusterProviderConfig control-plane",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := newPlanner(newKyma(), nil)
+			p.verified = func(*xpv2.ProviderConfigReference) bool { return tc.verified }
+			m, err := p.manifestOf(&tc.template, &v1alpha1.Module{Name: "a"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := v1alpha1.ManifestParameters{Descriptor: m.Spec.ForProvider.Descriptor, Component: m.Spec.ForProvider.Component}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nmanifestOf(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			ref := m.Spec.ProviderConfigReference
+			if got := ref.Kind + " " + ref.Name; got != tc.config {
+				t.Errorf("\n%s\nmanifestOf(...): want %s, got %s", tc.reason, tc.config, got)
+			}
+		})
+	}
+}
+
+func TestCorrectedAgain(t *testing.T) {
+	k, tpl := newKyma(v1alpha1.Module{Name: "a", Values: &runtime.RawExtension{Raw: []byte(`{"b": 1.0, "a": {"x": null}}`)}}), newTemplate("a", "regular", "1.0.0")
+	wanted, err := newPlanner(k, nil).manifestOf(&tpl, &k.Spec.ForProvider.Modules[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	live := wanted.DeepCopy()
+	// The API server encodes in its own way.
+	live.Spec.ForProvider.Installs[0].Values.Raw = []byte(`{"a":{"x":null},"b":1}`)
+	if _, differs := corrected(live, wanted); differs {
+		t.Error("corrected(...): another encoding of the same is no difference")
+	}
+	live.Spec.ForProvider.Installs[0].Values.Raw = []byte(`{"a":{"x":null},"b":2}`)
+	out, differs := corrected(live, wanted)
+	if !differs {
+		t.Error("corrected(...): another value is a difference")
+	}
+	if _, differs := corrected(out, wanted); differs {
+		t.Error("corrected(...): what was corrected is correct")
+	}
+}
+
+func BenchmarkPlan(b *testing.B) {
+	k := newKyma(v1alpha1.Module{Name: "a"}, v1alpha1.Module{Name: "b"}, v1alpha1.Module{Name: "c"})
+	templates := []v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0"), newTemplate("b", "regular", "1.0.0"), newTemplate("c", "regular", "1.0.0")}
+	var children []*v1alpha1.Manifest
+	for _, t := range templates {
+		children = append(children, installed(k, t))
+	}
+	p := newPlanner(k, templates, children...)
+	b.ReportAllocs()
+	for b.Loop() {
+		report(k, p.plan())
+	}
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kyma
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+func TestPlan(t *testing.T) {
+	type want struct {
+		action action
+		status v1alpha1.ModuleStatus
+	}
+	status := func(state v1alpha1.State, version, channel, message string) v1alpha1.ModuleStatus {
+		return v1alpha1.ModuleStatus{Name: "a", Manifest: "k-a", State: state, Version: version, Channel: channel, Message: message}
+	}
+	without := func(state v1alpha1.State, channel, message string) v1alpha1.ModuleStatus {
+		return v1alpha1.ModuleStatus{Name: "a", State: state, Channel: channel, Message: message}
+	}
+	k, regular, fast := newKyma(v1alpha1.Module{Name: "a"}), newTemplate("a", "regular", "1.0.0"), newTemplate("a", "fast", "2.0.0")
+	both := []v1alpha1.ModuleTemplate{regular, fast}
+	onFast := newKyma(v1alpha1.Module{Name: "a", Channel: "fast"})
+	forced := newKyma(v1alpha1.Module{Name: "a"})
+	forced.Annotations = map[string]string{v1alpha1.AnnotationAllowDowngrade: "b@2.0.0, a@1.0.0"}
+	blocked := "channel regular has version 1.0.0, which is lower than 2.0.0 that is installed, so that nothing is changed; " +
+		"to go back to it, annotate the Kyma with kyma.m.crossplane.io/allow-downgrade=a@1.0.0"
+	failed := func(reason xpv2.ConditionReason, resolved int64) func(*v1alpha1.ModuleTemplate) {
+		return func(t *v1alpha1.ModuleTemplate) {
+			t.Status.SetConditions(xpv2.Condition{Type: v1alpha1.TypeResolved, Status: corev1.ConditionFalse, Reason: reason, Message: "oh dear"})
+			t.Status.ResolvedGeneration = resolved
+		}
+	}
+	cases := map[string]struct {
+		reason    string
+		kyma      *v1alpha1.Kyma
+		templates []v1alpha1.ModuleTemplate
+		live      *v1alpha1.Manifest
+		stranger  *v1alpha1.Manifest
+		want      want
+	}{
+		"New":          {"A module without a Manifest gets one.", k, both, nil, nil, want{create, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")}},
+		"OwnChannel":   {"The channel of the module comes before that of the Kyma.", onFast, both, nil, nil, want{create, status(v1alpha1.StateProcessing, "2.0.0", "fast", "")}},
+		"Ready":        {"A Manifest as it should be is left.", k, both, installed(k, regular), nil, want{leave, status(v1alpha1.StateReady, "1.0.0", "regular", "")}},
+		"Warning":      {"The state of the Manifest is that of the module.", k, both, installed(k, regular, in(v1alpha1.StateWarning, "hm")), nil, want{leave, status(v1alpha1.StateWarning, "1.0.0", "regular", "hm")}},
+		"Error":        {"So is an error.", k, both, installed(k, regular, in(v1alpha1.StateError, "no")), nil, want{leave, status(v1alpha1.StateError, "1.0.0", "regular", "no")}},
+		"Upgrade":      {"A switch to a higher version changes the Manifest.", onFast, both, installed(k, regular), nil, want{correct, status(v1alpha1.StateProcessing, "2.0.0", "fast", "")}},
+		"SwitchBack":   {"A switch to a lower version changes nothing, and says how to force it.", k, both, installed(k, fast), nil, want{leave, status(v1alpha1.StateWarning, "2.0.0", "fast", blocked)}},
+		"Forced":       {"An annotation that names module and version forces it.", forced, both, installed(k, fast), nil, want{correct, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")}},
+		"BlockedError": {"A worse state is shown instead.", k, both, installed(k, fast, in(v1alpha1.StateError, "no")), nil, want{leave, status(v1alpha1.StateError, "2.0.0", "fast", "no")}},
+		"TemplateLowered": {
+			"A template may go back within its channel where it says so.", k,
+			[]v1alpha1.ModuleTemplate{newTemplate("a", "regular", "0.9.0", func(t *v1alpha1.ModuleTemplate) {
+				t.Annotations = map[string]string{v1alpha1.AnnotationAllowDowngrade: "0.9.0"}
+			})},
+			installed(k, regular), nil, want{correct, status(v1alpha1.StateProcessing, "0.9.0", "regular", "")},
+		},
+		"TemplateMadeAgain": {
+			"A template that was made again with a lower version does not lower the module.", k,
+			[]v1alpha1.ModuleTemplate{newTemplate("a", "regular", "0.9.0")}, installed(k, regular), nil,
+			want{leave, status(v1alpha1.StateWarning, "1.0.0", "regular", "channel regular has version 0.9.0, which is lower than 1.0.0 that is installed, "+
+				"so that nothing is changed; to go back to it, annotate the Kyma with kyma.m.crossplane.io/allow-downgrade=a@0.9.0")},
+		},
+		"UnknownModule": {"A module that nobody knows is an error.", k, nil, nil, nil, want{leave, without(v1alpha1.StateError, "regular", `there is no ModuleTemplate of a module "a" in any channel; check the name in spec.forProvider.modules`)}},
+		"UnknownChannel": {
+			"There is no fallback to another channel, and the channels are listed.", newKyma(v1alpha1.Module{Name: "a", Channel: "beta"}), both, nil, nil,
+			want{leave, without(v1alpha1.StateError, "beta", `module "a" has no ModuleTemplate in channel "beta"; channels that have one: fast, regular`)},
+		},
+		"TemplateGone": {"A module that runs goes on when its template goes, and says so.", k, nil, installed(k, regular), nil, want{leave, status(v1alpha1.StateError, "1.0.0", "regular", `there is no ModuleTemplate of a module "a" in any channel; check the name in spec.forProvider.modules`)}},
+		"Ambiguous": {
+			"None of two is picked.", k, []v1alpha1.ModuleTemplate{regular, newTemplate("a", "regular", "1.1.0", func(t *v1alpha1.ModuleTemplate) { t.Name = "other" })}, nil, nil,
+			want{leave, without(v1alpha1.StateError, "regular", `ModuleTemplates a-regular and other are all of module "a" in channel "regular"; delete all but one`)},
+		},
+		"NotYet":  {"A template that is not resolved yet is waited for.", k, []v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0", func(t *v1alpha1.ModuleTemplate) { t.Status = v1alpha1.ModuleTemplateStatus{} })}, nil, nil, want{leave, without(v1alpha1.StateProcessing, "regular", "waits for ModuleTemplate a-regular")}},
+		"Invalid": {"What is wrong with the template is said.", k, []v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0", failed(v1alpha1.ReasonInvalid, 0))}, nil, nil, want{leave, without(v1alpha1.StateError, "regular", "ModuleTemplate a-regular: oh dear")}},
+		"Registry": {"A registry that is down later does not matter.", k, []v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0", failed(v1alpha1.ReasonResolveFailed, 1))}, installed(k, regular), nil,
+			want{leave, status(v1alpha1.StateReady, "1.0.0", "regular", "")}},
+		"Removing": {"A module that is enabled again waits until what was is gone.", k, both, installed(k, regular, deleted), nil, want{leave, status(v1alpha1.StateDeleting, "1.0.0", "regular", "waits until what was installed before is removed")}},
+		"Released": {
+			"So it does where the garbage collector has not come by yet.", k, both,
+			installed(k, regular, func(m *v1alpha1.Manifest) {
+				meta.AddAnnotations(m, map[string]string{v1alpha1.AnnotationReleasedBy: string(kymaUID)})
+			}), nil,
+			want{leave, status(v1alpha1.StateDeleting, "1.0.0", "regular", "waits until what was installed before is removed")},
+		},
+		"Disabled":    {"A module that is not wanted is removed, whatever became of its template.", newKyma(), nil, installed(k, regular), nil, want{remove, status(v1alpha1.StateDeleting, "1.0.0", "regular", "")}},
+		"BeingGone":   {"It is removed once.", newKyma(), nil, installed(k, regular, deleted, in(v1alpha1.StateWarning, "2 Samples are in the way")), nil, want{leave, status(v1alpha1.StateDeleting, "1.0.0", "regular", "2 Samples are in the way")}},
+		"StaleStatus": {"What is said of another spec does not count.", k, both, installed(k, regular, func(m *v1alpha1.Manifest) { m.Generation = 2 }), nil, want{leave, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")}},
+		"Edited":      {"A Manifest that was edited is put back.", k, both, installed(k, regular, func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Installs[0].Namespace = "mine" }), nil, want{correct, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")}},
+		"Adopting":    {"That a user has it adopt is left.", k, both, installed(k, regular, func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Adopt = true }), nil, want{leave, status(v1alpha1.StateReady, "1.0.0", "regular", "")}},
+		"Moves": {
+			"A module that moves is removed first.", k,
+			[]v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0", func(t *v1alpha1.ModuleTemplate) { t.Spec.Target = v1alpha1.ModuleTargetControlPlane })},
+			installed(k, regular), nil, want{remove, status(v1alpha1.StateDeleting, "1.0.0", "regular", "moves to another cluster")},
+		},
+		"Stranger": {
+			"A Manifest of somebody else is not touched.", k, both, nil, installed(&v1alpha1.Kyma{ObjectMeta: metaOf("other")}, regular),
+			want{leave, v1alpha1.ModuleStatus{
+				Name: "a", Channel: "regular", State: v1alpha1.StateError,
+				Message: "Manifest k-a exists and does not belong to this Kyma, but to Kyma other; delete it, or rename one of the two",
+			}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var children []*v1alpha1.Manifest
+			if tc.live != nil {
+				children = append(children, tc.live)
+			}
+			p := newPlanner(tc.kyma, tc.templates, children...)
+			if tc.stranger != nil {
+				tc.stranger.Name = "k-a"
+				p.strangers = map[string]*v1alpha1.Manifest{"k-a": tc.stranger}
+			}
+			steps := p.plan()
+			if len(steps) != 1 {
+				t.Fatalf("\n%s\nplan(): want one step, got %d", tc.reason, len(steps))
+			}
+			got := want{steps[0].action, steps[0].status}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
+				t.Errorf("\n%s\nplan(): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kyma
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+// remembered is how long an answer of the API server about rights is good for.
+const remembered = 5 * time.Minute
+
+// remover removes Manifests, with or without the right to delete them. The RBAC manager of Crossplane grants providers
+// none, see docs/decisions/0011-kyma-over-manifests.md.
+type remover struct {
+	client client.Client
+	now    func() time.Time
+
+	// mu guards rights.
+	mu     sync.Mutex
+	rights map[string]right // By namespace.
+}
+
+// right to delete Manifests, as far as it is known.
+type right struct {
+	allowed bool
+	until   time.Time
+}
+
+func newRemover(c client.Client) *remover {
+	return &remover{client: c, now: time.Now, rights: map[string]right{}}
+}
+
+// remove a Manifest, which uninstalls before it goes.
+func (r *remover) remove(ctx context.Context, k *v1alpha1.Kyma, m *v1alpha1.Manifest) error {
+	if onItsWayOut(m) {
+		return nil
+	}
+	allowed, err := r.mayDelete(ctx, m.Namespace)
+	if err != nil {
+		return err
+	}
+	if allowed {
+		err := r.client.Delete(ctx, m.DeepCopy(), client.Preconditions{UID: &m.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+		if !kerrors.IsForbidden(err) {
+			return errors.Wrapf(client.IgnoreNotFound(err), "cannot delete Manifest %s", m.Name)
+		}
+	}
+	return r.release(ctx, k, m)
+}
+
+// release a Manifest to the garbage collector of Kubernetes, which deletes what belongs to an owner that is no longer
+// there. It looks the owner up by name and compares the UID, so that a Kyma of this name may live on.
+func (r *remover) release(ctx context.Context, k *v1alpha1.Kyma, m *v1alpha1.Manifest) error {
+	out := m.DeepCopy()
+	out.OwnerReferences = []metav1.OwnerReference{{
+		APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: v1alpha1.KymaKind, Name: k.Name, UID: uuid.NewUUID(),
+	}}
+	meta.AddAnnotations(out, map[string]string{v1alpha1.AnnotationReleasedBy: string(k.UID)})
+	err := r.client.Patch(ctx, out, client.MergeFrom(m))
+	return errors.Wrapf(client.IgnoreNotFound(err), "cannot release Manifest %s to the garbage collector", m.Name)
+}
+
+// mayDelete asks whether we may delete Manifests of a namespace.
+func (r *remover) mayDelete(ctx context.Context, namespace string) (bool, error) {
+	r.mu.Lock()
+	known, ok := r.rights[namespace]
+	r.mu.Unlock()
+	if ok && r.now().Before(known.until) {
+		return known.allowed, nil
+	}
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Namespace: namespace, Verb: "delete", Group: v1alpha1.Group, Resource: "manifests",
+		},
+	}}
+	if err := r.client.Create(ctx, review); err != nil {
+		return false, errors.Wrap(err, "cannot ask whether Manifests may be deleted")
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for ns, old := range r.rights {
+		if !r.now().Before(old.until) {
+			delete(r.rights, ns)
+		}
+	}
+	r.rights[namespace] = right{allowed: review.Status.Allowed, until: r.now().Add(remembered)}
+	return review.Status.Allowed, nil
+}

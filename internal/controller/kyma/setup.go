@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kyma
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+// Options of the controller.
+type Options struct {
+	controller.Options
+
+	// ControlPlane is the name of the ClusterProviderConfig for modules whose target is the control plane.
+	ControlPlane string
+	// Timeout of one pass.
+	Timeout time.Duration
+	// MinPollInterval is the shortest that an annotation may ask for.
+	MinPollInterval time.Duration
+	// PollJitter is the share of the poll interval, from 0 to 1, by which each poll comes sooner or later.
+	PollJitter float64
+}
+
+// Setup adds the controller of Kymas. The one of Manifests must have been set up before, as its index is used.
+func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
+	name := managed.ControllerName(v1alpha1.KymaGroupKind)
+	record := event.NewAPIRecorder(mgr.GetEventRecorderFor(name)) //nolint:staticcheck // Stock RBAC grants events of the core group only.
+	if err := index(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	c := mgr.GetClient()
+	f := &family{cache: c, server: mgr.GetAPIReader()}
+	r := managed.NewReconciler(mgr, resource.ManagedKind(v1alpha1.KymaGroupVersionKind), reconcilerOptions(o, &connector{
+		client:       c,
+		family:       f,
+		usage:        resource.NewProviderConfigUsageTracker(c, &v1alpha1.ProviderConfigUsage{}),
+		remover:      newRemover(c),
+		record:       record,
+		controlPlane: o.ControlPlane,
+	}, record, name)...)
+	w := &watches{client: c}
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named(name).
+		WithOptions(ctrlcontroller.Options{
+			MaxConcurrentReconciles: o.MaxConcurrentReconciles,
+			RateLimiter:             ratelimiter.NewController(),
+		}).
+		For(&v1alpha1.Kyma{}, builder.WithPredicates(resource.DesiredStateChanged())).
+		Watches(&v1alpha1.Manifest{}, w.manifests()).
+		Watches(&v1alpha1.ModuleTemplate{}, w.templates()).
+		Watches(&v1alpha1.ProviderConfig{}, w.configs(), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.ClusterProviderConfig{}, w.configs(), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Complete(&handOn{
+			Reconciler: r, client: c, family: f, policies: o.Features.Enabled(feature.EnableBetaManagementPolicies),
+		})
+	return errors.Wrapf(err, "cannot set up controller %s", name)
+}
+
+func reconcilerOptions(o Options, c *connector, record event.Recorder, name string) []managed.ReconcilerOption {
+	out := []managed.ReconcilerOption{
+		managed.WithTypedExternalConnector[*v1alpha1.Kyma](c),
+		managed.WithInitializers(), // Create sets the external name, with the annotations that it writes anyhow.
+		managed.WithDeterministicExternalName(true),
+		managed.WithCreationGracePeriod(0),
+		managed.WithTimeout(o.Timeout),
+		managed.WithPollInterval(o.PollInterval),
+		managed.WithMinPollInterval(o.MinPollInterval),
+		managed.WithPollIntervalHook(spread(o.PollJitter)),
+		managed.WithLogger(o.Logger.WithValues("controller", name)),
+		managed.WithRecorder(record),
+	}
+	if o.Features.Enabled(feature.EnableBetaManagementPolicies) {
+		out = append(out, managed.WithManagementPolicies())
+	}
+	if o.MetricOptions != nil {
+		out = append(out, managed.WithMetricRecorder(o.MetricOptions.MRMetrics))
+	}
+	if o.ChangeLogOptions != nil {
+		out = append(out, managed.WithChangeLogger(o.ChangeLogOptions.ChangeLogger))
+	}
+	return out
+}
+
+// spread the polls. Events tell of every change, so that a Kyma that is not ready needs no shorter interval.
+func spread(jitter float64) managed.PollIntervalHook {
+	return func(_ resource.Managed, poll time.Duration) time.Duration {
+		return poll + time.Duration((rand.Float64()*2-1)*jitter*float64(poll)) //nolint:gosec // Jitter need not be secret.
+	}
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kyma
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+func TestReport(t *testing.T) {
+	one := func(name string, state v1alpha1.State, message string) step {
+		return step{enabled: true, status: v1alpha1.ModuleStatus{Name: name, State: state, Message: message}}
+	}
+	disabled := func(name string) step {
+		return step{status: v1alpha1.ModuleStatus{Name: name, State: v1alpha1.StateDeleting}}
+	}
+	type want struct {
+		state     v1alpha1.State
+		active    string
+		ready     string
+		condition xpv2.Condition
+	}
+	cases := map[string]struct {
+		reason  string
+		steps   []step
+		deleted bool
+		want    want
+	}{
+		"None":     {"A Kyma without modules is Ready.", nil, false, want{v1alpha1.StateReady, "regular", "0/0", xpv2.Available()}},
+		"AllReady": {"All modules are Ready.", []step{one("a", "Ready", ""), one("b", "Ready", "")}, false, want{v1alpha1.StateReady, "regular", "2/2", xpv2.Available()}},
+		"Processing": {
+			"One that is being installed is named.", []step{one("a", "Ready", ""), one("b", "Processing", "")}, false,
+			want{v1alpha1.StateProcessing, "", "1/2", xpv2.Unavailable().WithMessage("b: is being installed")},
+		},
+		"Warning": {
+			"A warning comes before what is being installed.", []step{one("a", "Processing", "x"), one("b", "Warning", "hm")}, false,
+			want{v1alpha1.StateWarning, "", "0/2", xpv2.Unavailable().WithMessage("b: hm")},
+		},
+		"Error": {
+			"An error comes before a warning, and the first by name before the others.",
+			[]step{one("a", "Warning", "hm"), one("b", "Error", "no"), one("c", "Error", "never")}, false,
+			want{v1alpha1.StateError, "", "0/3", xpv2.Unavailable().WithMessage("b: no")},
+		},
+		"Removing": {
+			"A module that is being removed comes first, and does not count.", []step{one("a", "Error", "no"), disabled("b")}, false,
+			want{v1alpha1.StateDeleting, "", "0/1", xpv2.Unavailable().WithMessage("b: is being removed")},
+		},
+		"Deleted": {
+			"A Kyma that is being deleted is Deleting to the end.", nil, true,
+			want{v1alpha1.StateDeleting, "", "0/0", xpv2.Deleting()},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			k := newKyma()
+			if tc.deleted {
+				now := metav1.Now()
+				k.DeletionTimestamp = &now
+			}
+			report(k, tc.steps)
+			at := k.Status.AtProvider
+			got := want{at.State, at.ActiveChannel, at.ModulesReady, k.GetCondition(xpv2.TypeReady)}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{}), cmpopts.IgnoreFields(xpv2.Condition{}, "LastTransitionTime")); diff != "" {
+				t.Errorf("\n%s\nreport(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestReportTwice(t *testing.T) {
+	k := newKyma()
+	steps := []step{{enabled: true, status: v1alpha1.ModuleStatus{Name: "a", State: v1alpha1.StateError, Message: strings.Repeat("ä", maxMessage)}}}
+	steps[0].fail(steps[0].status.Message)
+	report(k, steps)
+	first := k.DeepCopy()
+	report(k, steps)
+	if diff := cmp.Diff(first.Status, k.Status); diff != "" {
+		t.Errorf("report(...) of the same again must change nothing: -first, +second:\n%s", diff)
+	}
+	for _, s := range []string{k.Status.AtProvider.Modules[0].Message, k.GetCondition(xpv2.TypeReady).Message} {
+		if len(s) > maxMessage || !utf8.ValidString(s) {
+			t.Errorf("a message must be cut between characters: %d bytes", len(s))
+		}
+	}
+}
+
+func TestVerified(t *testing.T) {
+	child := func(status corev1.ConditionStatus, message string) step {
+		m := &v1alpha1.Manifest{}
+		if status != "" {
+			m.SetConditions(xpv2.Condition{Type: v1alpha1.TypeVerified, Status: status, Reason: "R", Message: message})
+		}
+		return step{live: m, enabled: true, status: v1alpha1.ModuleStatus{Name: "a", State: v1alpha1.StateReady}}
+	}
+	cases := map[string]struct {
+		reason string
+		steps  []step
+		want   xpv2.Condition
+	}{
+		"NotAsked": {"Nobody asked for signatures.", []step{child("", "")}, xpv2.Condition{Type: v1alpha1.TypeVerified, Status: corev1.ConditionUnknown}},
+		"True": {
+			"All are signed.", []step{child(corev1.ConditionTrue, ""), child("", "")},
+			xpv2.Condition{Type: v1alpha1.TypeVerified, Status: corev1.ConditionTrue, Reason: v1alpha1.ReasonVerified},
+		},
+		"False": {
+			"One is not, and is named.", []step{child(corev1.ConditionTrue, ""), child(corev1.ConditionFalse, "no signature")},
+			xpv2.Condition{Type: v1alpha1.TypeVerified, Status: corev1.ConditionFalse, Reason: "R", Message: "a: no signature"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			k := newKyma()
+			k.SetConditions(xpv2.Condition{Type: v1alpha1.TypeVerified, Status: corev1.ConditionFalse, Reason: "Old"})
+			report(k, tc.steps)
+			got := k.GetCondition(v1alpha1.TypeVerified)
+			if diff := cmp.Diff(tc.want, got, cmpopts.IgnoreFields(xpv2.Condition{}, "LastTransitionTime")); diff != "" {
+				t.Errorf("\n%s\nreport(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kyma
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/module"
+)
+
+// defaultChannel is that of a Kyma that names none.
+const defaultChannel = "regular"
+
+// channelOf a module: its own, or that of the Kyma.
+func channelOf(k *v1alpha1.Kyma, m *v1alpha1.Module) string {
+	switch {
+	case m.Channel != "":
+		return m.Channel
+	case k.Spec.ForProvider.Channel != "":
+		return k.Spec.ForProvider.Channel
+	}
+	return defaultChannel
+}
+
+// pick the template of a channel among those of a module. There is no fallback to another channel, and none is picked
+// where there are two. The message says why there is none.
+func pick(all []v1alpha1.ModuleTemplate, name, channel string) (*v1alpha1.ModuleTemplate, string) {
+	var found []*v1alpha1.ModuleTemplate
+	var channels []string
+	for i := range all {
+		channels = append(channels, all[i].Spec.Channel)
+		if all[i].Spec.Channel == channel {
+			found = append(found, &all[i])
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], ""
+	case 0:
+		if len(all) == 0 {
+			return nil, fmt.Sprintf("there is no ModuleTemplate of a module %q in any channel; check the name in spec.forProvider.modules", name)
+		}
+		slices.Sort(channels)
+		return nil, fmt.Sprintf("module %q has no ModuleTemplate in channel %q; channels that have one: %s",
+			name, channel, strings.Join(slices.Compact(channels), ", "))
+	}
+	names := make([]string, 0, len(found))
+	for _, t := range found {
+		names = append(names, t.Name)
+	}
+	slices.Sort(names)
+	return nil, fmt.Sprintf("ModuleTemplates %s are all of module %q in channel %q; delete all but one",
+		strings.Join(names, " and "), name, channel)
+}
+
+// resolved says whether a template can be installed now. The message says why it never will be as it is; without a
+// message it will soon.
+func resolved(t *v1alpha1.ModuleTemplate) (ok bool, message string) {
+	c := t.Status.GetCondition(v1alpha1.TypeResolved)
+	current := t.Status.ResolvedGeneration == t.Generation
+	switch {
+	case c.Status == corev1.ConditionFalse && !(current && c.Reason == v1alpha1.ReasonResolveFailed):
+		return false, fmt.Sprintf("ModuleTemplate %s: %s", t.Name, c.Message)
+	case !current:
+		return false, ""
+	}
+	return true, ""
+}
+
+// allowsDowngrade of a module to a version: the Kyma names both, or the template, within its channel, names the version.
+func allowsDowngrade(k *v1alpha1.Kyma, t *v1alpha1.ModuleTemplate, live *v1alpha1.Manifest, name string) bool {
+	want := name + "@" + t.Status.Version
+	for _, s := range strings.Split(k.Annotations[v1alpha1.AnnotationAllowDowngrade], ",") {
+		if strings.TrimSpace(s) == want {
+			return true
+		}
+	}
+	return live.Labels[v1alpha1.LabelChannel] == t.Spec.Channel &&
+		strings.TrimSpace(t.Annotations[v1alpha1.AnnotationAllowDowngrade]) == t.Status.Version
+}
+
+// lowers says whether a template has a lower version than a Manifest that runs. A version that cannot be compared is not
+// lower.
+func lowers(t *v1alpha1.ModuleTemplate, live *v1alpha1.Manifest) bool {
+	c, err := module.CompareVersions(t.Status.Version, live.Spec.ForProvider.Version)
+	return err == nil && c < 0
+}

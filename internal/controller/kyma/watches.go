@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kyma
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/module"
+)
+
+// soon is how long a change of a Manifest waits for others, so that several that come together cause one pass.
+const soon = 50 * time.Millisecond
+
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// watches lead from what a Kyma depends on to the Kyma.
+type watches struct {
+	client client.Reader
+}
+
+// manifests lead to their Kymas. Those that appear do not: Kymas make them, and know.
+func (w *watches) manifests() handler.EventHandler {
+	add := func(o client.Object, q queue) {
+		if name := nameOfKyma(o); name != "" {
+			q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: name}}, soon)
+		}
+	}
+	return handler.Funcs{
+		UpdateFunc: func(_ context.Context, e ctrlevent.UpdateEvent, q queue) {
+			was, ok := e.ObjectOld.(*v1alpha1.Manifest)
+			is, isok := e.ObjectNew.(*v1alpha1.Manifest)
+			if ok && isok && matters(was, is) {
+				add(is, q)
+				if nameOfKyma(was) != nameOfKyma(is) {
+					add(was, q)
+				}
+			}
+		},
+		DeleteFunc: func(_ context.Context, e ctrlevent.DeleteEvent, q queue) { add(e.Object, q) },
+	}
+}
+
+// nameOfKyma that a Manifest is controlled by.
+func nameOfKyma(o client.Object) string {
+	for _, r := range o.GetOwnerReferences() {
+		if r.Kind == v1alpha1.KymaKind {
+			return r.Name
+		}
+	}
+	return ""
+}
+
+// matters says whether a change of a Manifest can change anything of its Kyma.
+func matters(was, is *v1alpha1.Manifest) bool {
+	a, b := &was.Status.AtProvider, &is.Status.AtProvider
+	return was.Generation != is.Generation ||
+		meta.WasDeleted(was) != meta.WasDeleted(is) ||
+		a.State != b.State || a.Message != b.Message ||
+		was.GetCondition(xpv2.TypeReady).Status != is.GetCondition(xpv2.TypeReady).Status ||
+		was.GetCondition(xpv2.TypeSynced).ObservedGeneration != is.GetCondition(xpv2.TypeSynced).ObservedGeneration ||
+		!was.GetCondition(v1alpha1.TypeVerified).Equal(is.GetCondition(v1alpha1.TypeVerified)) ||
+		!slices.EqualFunc(was.OwnerReferences, is.OwnerReferences, func(x, y metav1.OwnerReference) bool { return x.UID == y.UID }) ||
+		meta.IsPaused(was) != meta.IsPaused(is) ||
+		!contains(was.Labels, is.Labels) || !contains(is.Labels, was.Labels)
+}
+
+// templates lead to the Kymas that ask for their modules.
+func (w *watches) templates() handler.EventHandler {
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e ctrlevent.CreateEvent, q queue) { w.using(ctx, q, e.Object) },
+		DeleteFunc: func(ctx context.Context, e ctrlevent.DeleteEvent, q queue) { w.using(ctx, q, e.Object) },
+		UpdateFunc: func(ctx context.Context, e ctrlevent.UpdateEvent, q queue) {
+			was, ok := e.ObjectOld.(*v1alpha1.ModuleTemplate)
+			is, isok := e.ObjectNew.(*v1alpha1.ModuleTemplate)
+			if ok && isok && changed(was, is) {
+				w.using(ctx, q, was, is)
+			}
+		},
+	}
+}
+
+// changed says whether a change of a template can change anything of a Kyma.
+func changed(was, is *v1alpha1.ModuleTemplate) bool {
+	return was.Generation != is.Generation ||
+		was.Status.ResolvedGeneration != is.Status.ResolvedGeneration ||
+		was.Status.Digest != is.Status.Digest || was.Status.Version != is.Status.Version ||
+		!was.Status.GetCondition(v1alpha1.TypeResolved).Equal(is.Status.GetCondition(v1alpha1.TypeResolved)) ||
+		was.Labels[v1alpha1.LabelModuleName] != is.Labels[v1alpha1.LabelModuleName] ||
+		was.Labels[v1alpha1.LabelControllerName] != is.Labels[v1alpha1.LabelControllerName] ||
+		was.Annotations[v1alpha1.AnnotationAllowDowngrade] != is.Annotations[v1alpha1.AnnotationAllowDowngrade]
+}
+
+// using are the Kymas with the module and channel of a template, and those with the module that found no channel.
+func (w *watches) using(ctx context.Context, q queue, objects ...client.Object) {
+	for _, o := range objects {
+		t, ok := o.(*v1alpha1.ModuleTemplate)
+		if !ok {
+			continue
+		}
+		name := module.NameOf(t)
+		l := &v1alpha1.KymaList{}
+		if err := w.client.List(ctx, l, client.MatchingFields{indexModules: name}, client.UnsafeDisableDeepCopy); err != nil {
+			continue
+		}
+		for i := range l.Items {
+			if concerns(&l.Items[i], name, t.Spec.Channel) {
+				q.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&l.Items[i])})
+			}
+		}
+	}
+}
+
+// concerns a Kyma: a module in a channel.
+func concerns(k *v1alpha1.Kyma, name, channel string) bool {
+	for i := range k.Spec.ForProvider.Modules {
+		m := &k.Spec.ForProvider.Modules[i]
+		if m.Name == name && channelOf(k, m) == channel {
+			return true
+		}
+	}
+	for i := range k.Status.AtProvider.Modules {
+		m := &k.Status.AtProvider.Modules[i]
+		// Its message may list the channels that there are.
+		if m.Name == name && m.State == v1alpha1.StateError {
+			return true
+		}
+	}
+	return false
+}
+
+// configs lead to the Kymas whose Manifests use them: whether signatures are asked for decides what a Manifest holds.
+func (w *watches) configs() handler.EventHandler {
+	return handler.Funcs{
+		UpdateFunc: func(ctx context.Context, e ctrlevent.UpdateEvent, q queue) { w.ofConfig(ctx, q, e.ObjectNew) },
+		CreateFunc: func(ctx context.Context, e ctrlevent.CreateEvent, q queue) {
+			if !e.IsInInitialList {
+				w.ofConfig(ctx, q, e.Object)
+			}
+		},
+	}
+}
+
+func (w *watches) ofConfig(ctx context.Context, q queue, o client.Object) {
+	key := v1alpha1.ProviderConfigKind + "/" + o.GetNamespace() + "/" + o.GetName()
+	if o.GetNamespace() == "" {
+		key = v1alpha1.ClusterProviderConfigKind + "//" + o.GetName()
+	}
+	l := &v1alpha1.ManifestList{}
+	if err := w.client.List(ctx, l, client.MatchingFields{indexConfig: key}, client.UnsafeDisableDeepCopy); err != nil {
+		return
+	}
+	for i := range l.Items {
+		if name := nameOfKyma(&l.Items[i]); name != "" {
+			q.Add(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: l.Items[i].Namespace, Name: name}})
+		}
+	}
+}

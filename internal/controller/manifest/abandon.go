@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
+)
+
+// lasting is how long a cluster must be out of reach before a Manifest is abandoned. A hiccup must not leave anything
+// behind, also where the annotation is set on all Manifests beforehand.
+const lasting = 10 * time.Second
+
+// hintAbandon follows the message of a removal that waits for a cluster.
+const hintAbandon = "; if the cluster is gone for good, annotate with " + v1alpha1.AnnotationAbandon + "=true"
+
+// missing says that an error is that of a config or a Secret that does not exist, so that nobody knows the way to the
+// cluster.
+func missing(err error) bool {
+	e := (*config.MissingError)(nil)
+	return errors.As(err, &e)
+}
+
+// unreachable says that an error is that of a cluster which does not answer, or does not know us any more. What it answers
+// otherwise is a reason to try again.
+func unreachable(err error) bool {
+	e := (*transport.UnreachableError)(nil)
+	return errors.As(err, &e) || kerrors.IsUnauthorized(err) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// reportBlocked says in the status why a removal cannot go on, and what to do if the cluster is away for good.
+func reportBlocked(mr *v1alpha1.Manifest, err error, away bool) {
+	err = transport.Explain(err)
+	if away {
+		// With and without the annotation it is the same message, as its time counts.
+		err = errors.New(err.Error() + hintAbandon)
+	}
+	reportDeletion(mr, err)
+}
+
+// abandoned says whether a Manifest whose removal is blocked is let go, with all that it has in its cluster.
+func abandoned(mr *v1alpha1.Manifest, why error, record event.Recorder) bool {
+	since := mr.GetCondition(xpv2.TypeReady).LastTransitionTime
+	if mr.Annotations[v1alpha1.AnnotationAbandon] != "true" || time.Since(since.Time) < lasting {
+		return false
+	}
+	// While others hold the Manifest it comes here again.
+	if len(mr.Finalizers) <= 1 {
+		message := fmt.Sprintf("Left behind in the cluster of %s: %s (%s)", configName(mr), leftBehind(mr), transport.Explain(why))
+		record.Event(mr, event.Warning(reasonAbandoned, errors.New(cut(message))))
+	}
+	return true
+}
+
+func configName(mr *v1alpha1.Manifest) string {
+	ref := mr.GetProviderConfigReference()
+	if ref == nil {
+		return "an unknown ProviderConfig"
+	}
+	if ref.Kind == v1alpha1.ProviderConfigKind {
+		return ref.Kind + " " + mr.Namespace + "/" + ref.Name
+	}
+	return ref.Kind + " " + ref.Name
+}
+
+// leftBehind names what a Manifest has in its cluster, as far as that is known without the cluster.
+func leftBehind(mr *v1alpha1.Manifest) string {
+	var out []string
+	if r := mr.Status.AtProvider.Resources; r != nil {
+		out = append(out, fmt.Sprintf("%d objects", r.Total))
+	}
+	out = append(out, "inventory Secret "+externalName(mr))
+	versions := map[string]string{}
+	for i := range mr.Status.AtProvider.Installs {
+		in := &mr.Status.AtProvider.Installs[i]
+		versions[in.Name] = in.Version
+	}
+	p := &mr.Spec.ForProvider
+	installs := make([]string, 0, len(p.Installs))
+	for i := range p.Installs {
+		in := &p.Installs[i]
+		installs = append(installs, strings.Join(strings.Fields("install "+in.Name+" "+versions[in.Name]+" in namespace "+namespaceOf(in)), " "))
+	}
+	if len(installs) > 0 {
+		out = append(out, list(installs))
+	}
+	if p.CRDs != nil {
+		out = append(out, "its custom resource definitions")
+	}
+	if s := resourceName(mr); s != "" {
+		out = append(out, "custom resource "+s)
+	}
+	return strings.Join(out, "; ")
+}
+
+func namespaceOf(in *v1alpha1.Install) string {
+	if in.Namespace == "" {
+		return "default"
+	}
+	return in.Namespace
+}
+
+// resourceName of the custom resource of a Manifest, if that is ours.
+func resourceName(mr *v1alpha1.Manifest) string {
+	p := &mr.Spec.ForProvider
+	if p.Resource == nil || p.CustomResourcePolicy == v1alpha1.CustomResourcePolicyIgnore {
+		return ""
+	}
+	u := &unstructured.Unstructured{}
+	if err := u.UnmarshalJSON(p.Resource.Raw); err != nil {
+		return ""
+	}
+	return strings.TrimSpace(u.GetKind() + " " + strings.TrimPrefix(u.GetNamespace()+"/"+u.GetName(), "/"))
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+)
+
+// verifierFn is a Verifier.
+type verifierFn func() error
+
+func (f verifierFn) Verify(context.Context, oci.Registries, *v1alpha1.ManifestParameters, []ocm.Key) error {
+	return f()
+}
+
+// noSecrets is a reader that finds nothing.
+type noSecrets struct{}
+
+func (noSecrets) Get(_ context.Context, namespace, name string) (map[string][]byte, error) {
+	return nil, &config.MissingError{Object: "Secret " + namespace + "/" + name}
+}
+
+func (s noSecrets) GetTyped(ctx context.Context, namespace, name string) (corev1.SecretType, map[string][]byte, error) {
+	_, err := s.Get(ctx, namespace, name)
+	return "", nil, err
+}
+
+func asks(mode v1alpha1.VerificationMode, keys ...string) *v1alpha1.Verification {
+	v := &v1alpha1.Verification{Mode: mode}
+	for _, k := range keys {
+		v.Keys = append(v.Keys, v1alpha1.VerificationKey{SignatureName: k, PublicKeySecretRef: v1alpha1.SecretKeySelector{Name: k, Key: "key"}})
+	}
+	return v
+}
+
+func judged(status corev1.ConditionStatus, reason xpv2.ConditionReason, message string) *xpv2.Condition {
+	return &xpv2.Condition{Type: v1alpha1.TypeVerified, Status: status, Reason: reason, Message: message}
+}
+
+func TestVerify(t *testing.T) {
+	const reason = `resource "chart" has another digest than was signed`
+	invalid := errors.Wrap(&ocm.VerificationError{Reason: reason}, "outer")
+	away := errors.New("host is unknown")
+	type want struct {
+		condition *xpv2.Condition
+		events    []string
+		err       string
+		asked     int
+	}
+	cases := map[string]struct {
+		reason       string
+		verification *v1alpha1.Verification
+		before       *xpv2.Condition
+		fresh        bool
+		result       error
+		want         want
+	}{
+		"None": {
+			reason: "Without verification nothing is said, and what was said before is gone.",
+			before: judged(corev1.ConditionFalse, "SignatureInvalid", "old"), result: invalid,
+		},
+		"Off": {
+			reason: "So with mode Off.", verification: asks(v1alpha1.VerificationOff),
+			before: judged(corev1.ConditionTrue, "SignatureValid", "old"), result: invalid,
+		},
+		"Unset": {reason: "A mode that is not set is Off.", verification: asks(""), result: invalid},
+		"EnforceValid": {
+			reason: "What is signed is applied.", verification: asks(v1alpha1.VerificationEnforce),
+			want: want{asked: 1, condition: judged(corev1.ConditionTrue, "SignatureValid", "All sources are covered by a signature of ")},
+		},
+		"EnforceInvalid": {
+			reason: "Enforce applies nothing that is not signed.", verification: asks(v1alpha1.VerificationEnforce), result: invalid,
+			want: want{
+				asked: 1, condition: judged(corev1.ConditionFalse, "SignatureInvalid", reason),
+				err: "nothing is applied without a valid signature (ProviderConfig c, spec.verification.mode Enforce): outer: verification failed: " + reason,
+			},
+		},
+		"EnforceAway": {
+			reason: "Enforce applies nothing that cannot be verified now.", verification: asks(v1alpha1.VerificationEnforce), result: away,
+			before: judged(corev1.ConditionTrue, "SignatureValid", "old"),
+			want: want{
+				asked: 1, condition: judged(corev1.ConditionUnknown, "CannotVerify", "host is unknown"),
+				err: "nothing is applied without a valid signature (ProviderConfig c, spec.verification.mode Enforce): host is unknown",
+			},
+		},
+		"EnforceNoKey": {
+			reason: "A key that is missing is named, and no reason to trust.", verification: asks(v1alpha1.VerificationEnforce, "acme"),
+			want: want{
+				condition: judged(corev1.ConditionUnknown, "CannotVerify",
+					`ProviderConfig c: spec.verification.keys["acme"].publicKeySecretRef: Secret n/acme does not exist`),
+				err: "Secret n/acme does not exist",
+			},
+		},
+		"WarnValid": {
+			reason: "Warn is content with what is signed.", verification: asks(v1alpha1.VerificationWarn),
+			want: want{asked: 1, condition: judged(corev1.ConditionTrue, "SignatureValid", "All sources are covered by a signature of ")},
+		},
+		"WarnInvalid": {
+			reason: "Warn applies all the same, and says so.", verification: asks(v1alpha1.VerificationWarn), result: invalid,
+			want: want{
+				asked: 1, condition: judged(corev1.ConditionFalse, "SignatureInvalid", reason),
+				events: []string{"NotVerified: applied without a valid signature: " + reason},
+			},
+		},
+		"WarnAgain": {
+			reason: "Warn says the same only once.", verification: asks(v1alpha1.VerificationWarn), result: invalid,
+			before: judged(corev1.ConditionFalse, "SignatureInvalid", reason),
+			want:   want{asked: 1, condition: judged(corev1.ConditionFalse, "SignatureInvalid", reason)},
+		},
+		"WarnFirst": {
+			reason: "The pass that creates loses the condition, so that the next one tells.", verification: asks(v1alpha1.VerificationWarn),
+			fresh: true, result: invalid,
+			want: want{asked: 1, condition: judged(corev1.ConditionFalse, "SignatureInvalid", reason)},
+		},
+		"WarnAway": {
+			reason: "Warn applies what cannot be verified now.", verification: asks(v1alpha1.VerificationWarn), result: away,
+			want: want{
+				asked: 1, condition: judged(corev1.ConditionUnknown, "CannotVerify", "host is unknown"),
+				events: []string{"NotVerified: applied without a valid signature: host is unknown"},
+			},
+		},
+		"Unheard": {
+			reason: "A mode that a later version may bring is no weaker than Enforce.", verification: asks("Strict"), result: invalid,
+			want: want{asked: 1, condition: judged(corev1.ConditionFalse, "SignatureInvalid", reason), err: "nothing is applied"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			mr := named("n", "m")
+			if !tc.fresh {
+				meta.SetExternalName(mr, "n.m")
+			}
+			if tc.before != nil {
+				mr.SetConditions(*tc.before)
+			}
+			mr.SetConditions(xpv2.Available())
+			got, r := want{}, &recorded{}
+			c := &connector{secrets: noSecrets{}, record: r, verifier: verifierFn(func() error { got.asked++; return tc.result })}
+			cfg := &config.Config{Kind: "ProviderConfig", Name: "c", Namespace: "n", Spec: v1alpha1.ProviderConfigSpec{Verification: tc.verification}}
+			if err := c.verify(t.Context(), cfg, mr); err != nil {
+				got.err = err.Error()
+			}
+			if tc.want.err != "" && strings.Contains(got.err, tc.want.err) {
+				got.err = tc.want.err
+			}
+			got.events = r.events
+			for i := range mr.Status.Conditions {
+				if mr.Status.Conditions[i].Type == v1alpha1.TypeVerified {
+					got.condition = &mr.Status.Conditions[i]
+				}
+			}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{}), cmpopts.IgnoreTypes(metav1.Time{})); diff != "" {
+				t.Errorf("\n%s\nverify(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			if mr.GetCondition(xpv2.TypeReady).Status != corev1.ConditionTrue {
+				t.Errorf("\n%s\nverify(...) must leave other conditions alone: %v", tc.reason, mr.Status.Conditions)
+			}
+			before := mr.DeepCopy()
+			_ = c.verify(t.Context(), cfg, mr)
+			if diff := cmp.Diff(before, mr); diff != "" {
+				t.Errorf("\n%s\nverify(...) again must change nothing: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestConnectEnforced(t *testing.T) {
+	pc := &v1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "c"}}
+	pc.Spec.Verification = asks(v1alpha1.VerificationEnforce)
+	installed := func(m *v1alpha1.Manifest) { meta.SetExternalName(m, "n.m") }
+	connected, asked := 0, 0
+	c := &connector{
+		client: fake.NewClientBuilder().WithScheme(schemeOf(t)).WithObjects(pc).Build(),
+		usage:  tracker(func() error { return nil }),
+		clusters: &mockClusters{
+			get: func() (engine.Cluster, error) { connected++; return &aCluster{}, nil },
+		},
+		verifier: verifierFn(func() error { asked++; return &ocm.VerificationError{Reason: "no signature"} }),
+		engine:   &mockEngine{}, record: &recorded{}, routes: newRoutes(),
+	}
+	mr := named("n", "m", uses("c"), installed)
+	if _, err := c.Connect(t.Context(), mr); err == nil || connected != 0 {
+		t.Fatalf("Connect(...): want an error before there is a connection, got %v and %d connections", err, connected)
+	}
+	at := mr.Status.AtProvider
+	if at.State != v1alpha1.StateError || !strings.Contains(at.Message, "no signature") || mr.GetCondition(xpv2.TypeReady).Status != corev1.ConditionFalse {
+		t.Errorf("Connect(...): status %+v", mr.Status)
+	}
+	if _, err := c.Connect(t.Context(), named("n", "m", uses("c"), installed, deleted)); err != nil || asked != 1 {
+		t.Errorf("Connect(...): what is removed must not be verified: %v, asked %d times", err, asked)
+	}
+}
+
+func TestVerifiedNamesSignature(t *testing.T) {
+	got := verified([]ocm.Key{{Name: "b"}, {Name: "a"}}, nil).Message
+	if want := "All sources are covered by a signature of a or b"; got != want {
+		t.Errorf("verified(...): want %q, got %q", want, got)
+	}
+}
+
+func TestChangedKeyWakes(t *testing.T) {
+	b := fake.NewClientBuilder().WithScheme(schemeOf(t))
+	if err := config.Index(t.Context(), indexer{b}); err != nil {
+		t.Fatal(err)
+	}
+	b.WithIndex(&v1alpha1.Manifest{}, indexConfig, configOf)
+	pc := &v1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "c"}}
+	pc.Spec.Verification = asks(v1alpha1.VerificationEnforce, "acme")
+	cpc := &v1alpha1.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "c"}}
+	cpc.Spec.Verification = asks(v1alpha1.VerificationWarn, "acme")
+	cpc.Spec.Verification.Keys[0].PublicKeySecretRef.Namespace = "n"
+	of := func(kind string) func(*v1alpha1.Manifest) {
+		return func(m *v1alpha1.Manifest) {
+			m.Spec.ProviderConfigReference = &xpv2.ProviderConfigReference{Kind: kind, Name: "c"}
+		}
+	}
+	w := &watches{client: b.WithObjects(pc, cpc,
+		named("n", "a", of("ProviderConfig")), named("m", "b", of("ProviderConfig")), named("m", "c", of("ClusterProviderConfig"))).Build()}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "acme"}}
+	want := []reconcile.Request{{NamespacedName: key("n", "a")}, {NamespacedName: key("m", "c")}}
+	if diff := cmp.Diff(want, w.ofSecret(t.Context(), secret)); diff != "" {
+		t.Errorf("a key that is changed must wake the Manifests it is for: -want, +got:\n%s", diff)
+	}
+}
+
+// indexer hands indexes on to a fake client.
+type indexer struct {
+	builder *fake.ClientBuilder
+}
+
+func (i indexer) IndexField(_ context.Context, o client.Object, field string, f client.IndexerFunc) error {
+	i.builder.WithIndex(o, field, f)
+	return nil
+}
+
+func schemeOf(t *testing.T) *runtime.Scheme {
+	t.Helper()
+	s := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}

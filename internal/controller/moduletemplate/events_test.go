@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package moduletemplate
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
+	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+// queued are the names in a queue, sorted.
+func queued(q queue) []string {
+	var out []string
+	for q.Len() > 0 {
+		r, _ := q.Get()
+		out = append(out, r.Name)
+		q.Done(r)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// TestSiblings holds which templates are looked at again when another one changes.
+func TestSiblings(t *testing.T) {
+	deleted := template("a", "sample", "regular")
+	deleted.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+	resolved := template("a", "sample", "regular")
+	resolved.Status.Version = "1.0.0"
+	a := template("a", "sample", "regular")
+	update := func(before, after *v1alpha1.ModuleTemplate) func(ctx context.Context, s *siblings, q queue) {
+		return func(ctx context.Context, s *siblings, q queue) {
+			s.handler().Update(ctx, ctrlevent.UpdateEvent{ObjectOld: before, ObjectNew: after}, q)
+		}
+	}
+	cases := map[string]struct {
+		reason string
+		event  func(ctx context.Context, s *siblings, q queue)
+		want   []string
+	}{
+		"Appears": {
+			reason: "A template that appears makes others ambiguous.",
+			event: func(ctx context.Context, s *siblings, q queue) {
+				s.handler().Create(ctx, ctrlevent.CreateEvent{Object: a}, q)
+			},
+			want: []string{"b"},
+		},
+		"Goes": {
+			reason: "One that goes cures them.",
+			event: func(ctx context.Context, s *siblings, q queue) {
+				s.handler().Delete(ctx, ctrlevent.DeleteEvent{Object: a}, q)
+			},
+			want: []string{"b"},
+		},
+		"IsGoing":        {reason: "So does one that is on its way out.", event: update(a, deleted), want: []string{"b"}},
+		"ChangesChannel": {reason: "Both those it leaves and those it comes to are looked at.", event: update(a, template("a", "sample", "fast")), want: []string{"b", "c"}},
+		"ChangesModule":  {reason: "The module matters too.", event: update(a, template("a", "other", "fast")), want: []string{"b", "d"}},
+		"ChangesStatus":  {reason: "What else changes is its own business.", event: update(a, resolved)},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, template("b", "sample", "regular"), template("c", "sample", "fast"), template("d", "other", "fast"))
+			q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+			defer q.ShutDown()
+			tc.event(t.Context(), &siblings{client: b.client}, q)
+			if diff := cmp.Diff(tc.want, queued(q)); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestResolutionLost holds which changes of a status matter: not our own.
+func TestResolutionLost(t *testing.T) {
+	empty := template("a", "sample", "regular")
+	resolved := template("a", "sample", "regular")
+	resolved.Status.ResolvedGeneration = 1
+	condition(resolved, corev1.ConditionTrue, v1alpha1.ReasonResolved, "")
+	failed := template("a", "sample", "regular")
+	condition(failed, corev1.ConditionFalse, v1alpha1.ReasonResolveFailed, "")
+	cases := map[string]struct {
+		reason        string
+		before, after *v1alpha1.ModuleTemplate
+		want          bool
+	}{
+		"Written":   {reason: "What we write is not news.", before: empty, after: resolved},
+		"Same":      {reason: "What stays is not either.", before: resolved, after: resolved},
+		"Emptied":   {reason: "A status that was emptied is filled.", before: resolved, after: empty, want: true},
+		"Condition": {reason: "So is one that had a failure only.", before: failed, after: empty, want: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := resolutionLost().Update(ctrlevent.UpdateEvent{ObjectOld: tc.before, ObjectNew: tc.after}); got != tc.want {
+				t.Errorf("\n%s\nwant %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}

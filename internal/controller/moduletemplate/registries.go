@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package moduletemplate
+
+import (
+	"context"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+)
+
+// registries that components may come from.
+type registries struct {
+	client  client.Reader
+	secrets config.Secrets
+	// name of a ClusterProviderConfig, or empty.
+	name string
+}
+
+func (r *registries) get(ctx context.Context) (oci.Registries, error) {
+	if r.name == "" {
+		return nil, nil
+	}
+	pc := &v1alpha1.ClusterProviderConfig{}
+	err := r.client.Get(ctx, types.NamespacedName{Name: r.name}, pc)
+	switch {
+	case kerrors.IsNotFound(err):
+		return nil, errors.Errorf("ClusterProviderConfig %s, which --module-registry-config names, does not exist", r.name)
+	case err != nil:
+		return nil, errors.Wrapf(err, "cannot get ClusterProviderConfig %s", r.name)
+	}
+	regs, err := (&config.Config{Kind: v1alpha1.ClusterProviderConfigKind, Name: r.name, Spec: pc.Spec}).Registries(ctx, r.secrets)
+	return regs, errors.Wrapf(err, "ClusterProviderConfig %s", r.name)
+}

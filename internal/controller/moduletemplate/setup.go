@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package moduletemplate
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
+	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+)
+
+// Options of the controller.
+type Options struct {
+	controller.Options
+
+	// Resolver reads component descriptors.
+	Resolver Resolver
+	// Keys that signatures are checked with. Without any, nothing is said about signatures.
+	Keys []ocm.Key
+	// RegistryConfig is the name of the ClusterProviderConfig whose registries components may come from. Without one they
+	// may come from any, anonymously or with the docker configuration of the process.
+	RegistryConfig string
+	// Secrets that it names are read through this.
+	Secrets config.Secrets
+	// Timeout of one pass.
+	Timeout time.Duration
+}
+
+// Setup adds the controller of ModuleTemplates.
+func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
+	name := "moduletemplate/" + strings.ToLower(v1alpha1.ModuleTemplateGroupKind)
+	if err := mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.ModuleTemplate{}, indexRelease, releases); err != nil {
+		return errors.Wrap(err, "cannot index ModuleTemplates")
+	}
+	record := event.NewAPIRecorder(mgr.GetEventRecorderFor(name))
+	regs := &registries{client: mgr.GetClient(), secrets: o.Secrets, name: o.RegistryConfig}
+	r := &reconciler{
+		client:     mgr.GetClient(),
+		resolver:   o.Resolver,
+		registries: regs.get,
+		keys:       newKeys(o.Keys),
+		timeout:    o.Timeout,
+		log:        o.Logger.WithValues("controller", name),
+		record:     record,
+	}
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named(name).
+		WithOptions(ctrlcontroller.Options{
+			MaxConcurrentReconciles: o.MaxConcurrentReconciles,
+			RateLimiter:             ratelimiter.NewController(),
+		}).
+		For(&v1alpha1.ModuleTemplate{}, builder.WithPredicates(predicate.Or(resource.DesiredStateChanged(), resolutionLost()))).
+		Watches(&v1alpha1.ModuleTemplate{}, (&siblings{client: mgr.GetClient()}).handler()).
+		Complete(r)
+	return errors.Wrapf(err, "cannot set up controller %s", name)
+}
+
+// resolutionLost lets updates pass that took out of the status what we wrote there.
+func resolutionLost() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc:  func(ctrlevent.CreateEvent) bool { return false },
+		DeleteFunc:  func(ctrlevent.DeleteEvent) bool { return false },
+		GenericFunc: func(ctrlevent.GenericEvent) bool { return false },
+		UpdateFunc: func(e ctrlevent.UpdateEvent) bool {
+			before, ok := e.ObjectOld.(*v1alpha1.ModuleTemplate)
+			after, ok2 := e.ObjectNew.(*v1alpha1.ModuleTemplate)
+			if !ok || !ok2 {
+				return false
+			}
+			return before.Status.ResolvedGeneration != 0 && after.Status.ResolvedGeneration == 0 ||
+				has(before, v1alpha1.TypeResolved) && !has(after, v1alpha1.TypeResolved)
+		},
+	}
+}
+
+var _ client.IndexerFunc = releases

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package moduletemplate
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/module"
+)
+
+// indexRelease is the name of the index of ModuleTemplates by module and channel.
+const indexRelease = "release"
+
+// release is what one template may be of only.
+func release(t *v1alpha1.ModuleTemplate) string {
+	return module.NameOf(t) + "/" + t.Spec.Channel
+}
+
+// releases is release for an index.
+func releases(o client.Object) []string {
+	t, ok := o.(*v1alpha1.ModuleTemplate)
+	if !ok {
+		return nil
+	}
+	return []string{release(t)}
+}
+
+// siblings are templates of the same module and channel.
+type siblings struct {
+	client client.Reader
+}
+
+// of a template by name, sorted. One that is being deleted does not count.
+func (s *siblings) of(ctx context.Context, key, name string) ([]string, error) {
+	l := &v1alpha1.ModuleTemplateList{}
+	if err := s.client.List(ctx, l, client.MatchingFields{indexRelease: key}, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, errors.Wrap(err, "cannot list ModuleTemplates")
+	}
+	var out []string
+	for i := range l.Items {
+		if l.Items[i].Name != name && !meta.WasDeleted(&l.Items[i]) {
+			out = append(out, l.Items[i].Name)
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// queue that events go to.
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// handler looks at the siblings again when a template appears, goes, or becomes one of another module or channel.
+func (s *siblings) handler() handler.EventHandler {
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e ctrlevent.CreateEvent, q queue) { s.enqueue(ctx, e.Object, q) },
+		DeleteFunc: func(ctx context.Context, e ctrlevent.DeleteEvent, q queue) { s.enqueue(ctx, e.Object, q) },
+		UpdateFunc: func(ctx context.Context, e ctrlevent.UpdateEvent, q queue) {
+			if slices.Equal(releases(e.ObjectOld), releases(e.ObjectNew)) && meta.WasDeleted(e.ObjectOld) == meta.WasDeleted(e.ObjectNew) {
+				return
+			}
+			s.enqueue(ctx, e.ObjectOld, q)
+			s.enqueue(ctx, e.ObjectNew, q)
+		},
+	}
+}
+
+func (s *siblings) enqueue(ctx context.Context, o client.Object, q queue) {
+	for _, key := range releases(o) {
+		names, err := s.of(ctx, key, o.GetName())
+		if err != nil {
+			continue
+		}
+		for _, name := range names {
+			q.Add(reconcile.Request{NamespacedName: client.ObjectKey{Name: name}})
+		}
+	}
+}

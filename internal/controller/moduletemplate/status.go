@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package moduletemplate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/module"
+)
+
+// maxMessage bounds a message in the status, in bytes.
+const maxMessage = 1024
+
+// has says whether a template has a condition.
+func has(t *v1alpha1.ModuleTemplate, c xpv2.ConditionType) bool {
+	return slices.ContainsFunc(t.Status.Conditions, func(have xpv2.Condition) bool { return have.Type == c })
+}
+
+// report a resolution in the status.
+func report(t *v1alpha1.ModuleTemplate, r *module.Resolution) {
+	s := &t.Status
+	s.ResolvedGeneration = t.Generation
+	s.ModuleName, s.Version, s.Digest = r.ModuleName, r.Version, r.Digest
+	s.Resources, s.Data = r.Resources, r.Data
+	reportResolved(t)
+}
+
+// reportResolved says that the resolution in the status is the one to go by.
+func reportResolved(t *v1alpha1.ModuleTemplate) {
+	condition(t, corev1.ConditionTrue, v1alpha1.ReasonResolved, fmt.Sprintf("module %s version %s", t.Status.ModuleName, t.Status.Version))
+}
+
+// refuse a template. The resolution that it had stays in the status.
+func refuse(t *v1alpha1.ModuleTemplate, why xpv2.ConditionReason, message string) {
+	condition(t, corev1.ConditionFalse, why, message)
+}
+
+func condition(t *v1alpha1.ModuleTemplate, s corev1.ConditionStatus, why xpv2.ConditionReason, message string) {
+	t.Status.SetConditions(xpv2.Condition{
+		Type: v1alpha1.TypeResolved, Status: s, Reason: why, Message: cut(message, maxMessage),
+		LastTransitionTime: metav1.Now(), ObservedGeneration: t.Generation,
+	})
+}
+
+// ambiguous says which other templates are of the same module and channel.
+func ambiguous(t *v1alpha1.ModuleTemplate, others []string) string {
+	return fmt.Sprintf("ModuleTemplates %s are of module %q in channel %q too, and none is picked: delete all but one, or change their channels",
+		strings.Join(others, " and "), module.NameOf(t), t.Spec.Channel)
+}
+
+// cut a message, at the beginning of a character.
+func cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit-len("…")], "") + "…"
+}
+
+// events of what became different between two states of a template.
+func events(before, after *v1alpha1.ModuleTemplate) []event.Event {
+	var out []event.Event
+	was, is := before.Status.GetCondition(v1alpha1.TypeResolved), after.Status.GetCondition(v1alpha1.TypeResolved)
+	switch {
+	case is.Status == corev1.ConditionFalse:
+		if was.Status != is.Status || was.Reason != is.Reason || was.Message != is.Message {
+			out = append(out, event.Warning(event.Reason(is.Reason), errors.New(is.Message)))
+		}
+	case before.Status.Version != after.Status.Version || before.Status.Digest != after.Status.Digest:
+		out = append(out, event.Normal(event.Reason(is.Reason), fmt.Sprintf("Module %s is version %s, %s",
+			after.Status.ModuleName, after.Status.Version, after.Status.Digest)))
+	}
+	was, is = before.Status.GetCondition(v1alpha1.TypeVerified), after.Status.GetCondition(v1alpha1.TypeVerified)
+	if is.Status == corev1.ConditionFalse && (was.Status != is.Status || was.Message != is.Message) {
+		out = append(out, event.Warning(event.Reason(is.Reason), errors.New(is.Message)))
+	}
+	return out
+}

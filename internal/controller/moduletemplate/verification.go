@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package moduletemplate
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/module"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+)
+
+// keys that signatures are checked with.
+type keys struct {
+	all []ocm.Key
+	// suffix of messages tells with which keys a result was reached, so that other keys make another one.
+	suffix string
+}
+
+func newKeys(all []ocm.Key) keys {
+	if len(all) == 0 {
+		return keys{}
+	}
+	prints := module.Fingerprints(all)
+	slices.Sort(prints)
+	sum := sha256.Sum256([]byte(strings.Join(prints, "\n")))
+	return keys{all: all, suffix: " (keys " + hex.EncodeToString(sum[:4]) + ")"}
+}
+
+// known says whether the status says what these keys say.
+func (k keys) known(t *v1alpha1.ModuleTemplate) bool {
+	if len(k.all) == 0 {
+		return !has(t, v1alpha1.TypeVerified)
+	}
+	return strings.HasSuffix(t.Status.GetCondition(v1alpha1.TypeVerified).Message, k.suffix)
+}
+
+// report in the status whether components are signed. It does not keep them from being resolved: whether they may be
+// installed is up to each ProviderConfig.
+func (k keys) report(t *v1alpha1.ModuleTemplate, components []*ocm.Descriptor) {
+	if len(k.all) == 0 {
+		t.Status.Conditions = slices.DeleteFunc(t.Status.Conditions, func(c xpv2.Condition) bool { return c.Type == v1alpha1.TypeVerified })
+		return
+	}
+	verified, err := ocm.Verify(components, k.all)
+	if err != nil {
+		k.refuse(t, err)
+		return
+	}
+	k.set(t, corev1.ConditionTrue, v1alpha1.ReasonVerified, fmt.Sprintf("signature %q is valid", verified.Signature()))
+}
+
+// refuse components for a reason.
+func (k keys) refuse(t *v1alpha1.ModuleTemplate, err error) {
+	message := err.Error()
+	var v *ocm.VerificationError
+	if errors.As(err, &v) {
+		message = v.Reason
+	}
+	k.set(t, corev1.ConditionFalse, v1alpha1.ReasonNotVerified, message)
+}
+
+func (k keys) set(t *v1alpha1.ModuleTemplate, s corev1.ConditionStatus, why xpv2.ConditionReason, message string) {
+	t.Status.SetConditions(xpv2.Condition{
+		Type: v1alpha1.TypeVerified, Status: s, Reason: why, Message: cut(message, maxMessage-len(k.suffix)) + k.suffix,
+		LastTransitionTime: metav1.Now(), ObservedGeneration: t.Generation,
+	})
+}

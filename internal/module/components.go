@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+)
+
+// Puller gets what components consist of.
+type Puller interface {
+	// Manifest of a tag or digest, with its digest.
+	Manifest(ctx context.Context, regs oci.Registries, repo, reference string) (data []byte, digest string, err error)
+	// Blob by digest.
+	Blob(ctx context.Context, regs oci.Registries, repo, digest string) ([]byte, error)
+}
+
+// origin is a component with all that it references.
+type origin struct {
+	// components begin with the component itself.
+	components []*ocm.Descriptor
+	// location is where the components are kept; there may be none for a descriptor that stands in the spec.
+	location *ocm.Location
+	digest   string
+}
+
+// inline is the origin of a descriptor that stands in a spec.
+func inline(ctx context.Context, r ocm.Registry, raw *runtime.RawExtension) (*origin, error) {
+	d, err := ocm.Decode(raw.Raw)
+	if err != nil {
+		return nil, &InvalidError{err: err}
+	}
+	sum := sha256.Sum256(d.JSON())
+	o := &origin{components: []*ocm.Descriptor{d}, digest: "sha256:" + hex.EncodeToString(sum[:])}
+	if l, ok := d.Location(); ok {
+		o.location = &l
+	}
+	if len(d.References()) == 0 {
+		return o, nil
+	}
+	if o.location == nil {
+		return nil, invalidf("component %s references components, and has no repository context of type ociRegistry to get them from", d.Name())
+	}
+	o.components, err = ocm.Collect(ctx, r, *o.location, d)
+	return o, err
+}
+
+// fetched is the origin of a component in a registry, by version or by digest of its manifest.
+func fetched(ctx context.Context, r ocm.Registry, c *v1alpha1.Component, reference string) (*origin, error) {
+	l := ocm.Location{BaseURL: c.Repository, Mapping: ocm.Mapping(c.NameMapping)}
+	d, digest, err := ocm.Fetch(ctx, r, l, c.Name, reference)
+	if err != nil {
+		return nil, err
+	}
+	if d.Version() != c.Version {
+		return nil, invalidf("component %s has version %q, and %q was asked for", c.Name, d.Version(), c.Version)
+	}
+	o := &origin{location: &l, digest: digest}
+	o.components, err = ocm.Collect(ctx, r, l, d)
+	return o, err
+}
+
+// A part is a component of a module.
+type part struct {
+	*ocm.Descriptor
+
+	// reference by which the component came in, empty for the module's own.
+	reference string
+}
+
+// parts of a module in the order in which they are installed: what is referenced goes before what references it.
+func (o *origin) parts() []part {
+	known := make(map[string]*ocm.Descriptor, len(o.components))
+	for _, d := range o.components {
+		known[d.Name()+":"+d.Version()] = d
+	}
+	var out []part
+	seen := map[*ocm.Descriptor]bool{}
+	var visit func(p part)
+	visit = func(p part) {
+		if seen[p.Descriptor] {
+			return
+		}
+		seen[p.Descriptor] = true
+		for _, r := range p.References() {
+			if d := known[r.Component+":"+r.Version]; d != nil {
+				visit(part{Descriptor: d, reference: r.Name})
+			}
+		}
+		out = append(out, p)
+	}
+	visit(part{Descriptor: o.components[0]})
+	return out
+}
+
+// A fetchError is a failure to fetch something, where another try may help.
+type fetchError struct {
+	err error
+}
+
+func (e *fetchError) Error() string { return e.err.Error() }
+func (e *fetchError) Unwrap() error { return e.err }
+
+func fetching(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &fetchError{err: err}
+}
+
+// registry is a Puller with the registries that it may use.
+type registry struct {
+	puller Puller
+	regs   oci.Registries
+}
+
+// Manifest of a tag or digest.
+func (r *registry) Manifest(ctx context.Context, repository, reference string) (data []byte, digest string, err error) {
+	data, digest, err = r.puller.Manifest(ctx, r.regs, repository, reference)
+	return data, digest, fetching(err)
+}
+
+// Blob by digest.
+func (r *registry) Blob(ctx context.Context, repository, digest string) ([]byte, error) {
+	data, err := r.puller.Blob(ctx, r.regs, repository, digest)
+	return data, fetching(err)
+}
+
+// origin of a template. A component is fetched by digest where there is one, and else by its version.
+func (r *Resolver) origin(ctx context.Context, reg ocm.Registry, t *v1alpha1.ModuleTemplate, digest string) (*origin, error) {
+	switch {
+	case t.Spec.Descriptor != nil:
+		o, err := inline(ctx, reg, t.Spec.Descriptor)
+		return o, classify(err, "spec.descriptor")
+	case t.Spec.Component != nil:
+		c := t.Spec.Component
+		if _, err := parseVersion(c.Version); err != nil {
+			return nil, classify(err, "spec.component.version")
+		}
+		reference := digest
+		if reference == "" {
+			reference = c.Version
+		}
+		o, err := fetched(ctx, reg, c, reference)
+		return o, classify(err, "spec.component")
+	}
+	return nil, &InvalidError{err: errors.New("spec has neither descriptor nor component")}
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package convert
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+const (
+	group = "operator.kyma-project.io"
+	// maxSize is more than any API server stores, in bytes.
+	maxSize = 4 << 20
+)
+
+// isChannel is what the API takes as a channel.
+var isChannel = regexp.MustCompile(`^[a-z]{3,32}$`)
+
+// ModuleTemplate of the original, of operator.kyma-project.io/v1alpha1, v1beta1 or v1beta2, as YAML or JSON. The channel is
+// for a template that has none, as of today's original, where another object says it; its name gets the channel then, as
+// one template may be in several.
+//
+// What is lost is listed, one line each, sorted. What an API server sets by itself, such as uid, is not counted, nor what is
+// empty. The error names the field that cannot be converted.
+func ModuleTemplate(data []byte, channel string) (t *v1alpha1.ModuleTemplate, lost []string, err error) {
+	o, err := decode(data)
+	if err != nil {
+		return nil, nil, errors.Wrap(err, "cannot convert ModuleTemplate")
+	}
+	c := &converter{in: o, out: &v1alpha1.ModuleTemplate{}}
+	if err := c.convert(channel); err != nil {
+		if name, _ := c.meta["name"].(string); name != "" {
+			return nil, nil, errors.Wrapf(err, "cannot convert ModuleTemplate %q", name)
+		}
+		return nil, nil, errors.Wrap(err, "cannot convert ModuleTemplate")
+	}
+	slices.Sort(c.lost)
+	return c.out, slices.Compact(c.lost), nil
+}
+
+// decode one object. Numbers stay as they are written.
+func decode(data []byte) (map[string]any, error) {
+	if len(data) > maxSize {
+		return nil, errors.Errorf("it is larger than %d bytes", maxSize)
+	}
+	b, err := yaml.YAMLToJSONStrict(data)
+	if err != nil {
+		return nil, errors.Errorf("it is no YAML: %s", strings.Join(strings.Fields(err.Error()), " "))
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	var o map[string]any
+	if err := d.Decode(&o); err != nil || o == nil {
+		return nil, errors.New("it is no object")
+	}
+	return o, nil
+}
+
+type converter struct {
+	in, meta, spec map[string]any
+
+	out  *v1alpha1.ModuleTemplate
+	lost []string
+}
+
+func (c *converter) convert(channel string) error {
+	version, err := versionOf(c.in)
+	if err != nil {
+		return err
+	}
+	if c.meta, err = object(c.in, "metadata"); err != nil {
+		return err
+	}
+	if c.spec, err = object(c.in, "spec"); err != nil {
+		return errors.Wrapf(err, "apiVersion %s", version)
+	}
+	c.out.APIVersion, c.out.Kind = v1alpha1.SchemeGroupVersion.String(), v1alpha1.ModuleTemplateKind
+	for _, step := range []func() error{c.metadata, func() error { return c.channel(channel) }, c.target, c.moduleName, c.data, c.descriptor, c.readiness} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	c.rest()
+	return nil
+}
+
+// versionOf an object of the kind that can be converted.
+func versionOf(o map[string]any) (string, error) {
+	apiVersion, _ := o["apiVersion"].(string)
+	kind, _ := o["kind"].(string)
+	g, v, _ := strings.Cut(apiVersion, "/")
+	if kind != v1alpha1.ModuleTemplateKind || g != group || !slices.Contains([]string{"v1alpha1", "v1beta1", "v1beta2"}, v) {
+		return "", errors.Errorf("it is %q of %q; want ModuleTemplate of %s/v1alpha1, v1beta1 or v1beta2", kind, apiVersion, group)
+	}
+	return v, nil
+}
+
+// channel of the template, or else the one that is given.
+func (c *converter) channel(given string) error {
+	own, err := text(c.spec, "channel")
+	if err != nil {
+		return errors.Wrap(err, "spec")
+	}
+	c.out.Spec.Channel = own
+	if own == "" {
+		if given == "" {
+			return errors.New("spec.channel is missing: give the channel that the template is released in")
+		}
+		c.out.Spec.Channel = given
+		if !strings.HasSuffix(c.out.Name, "-"+given) {
+			c.out.Name += "-" + given
+		}
+	}
+	if !isChannel.MatchString(c.out.Spec.Channel) {
+		return errors.Errorf("channel %q must be 3 to 32 lower case letters", c.out.Spec.Channel)
+	}
+	return nil
+}
+
+// target, which today's original has no more: it is always remote.
+func (c *converter) target() error {
+	s, err := text(c.spec, "target")
+	if err != nil {
+		return errors.Wrap(err, "spec")
+	}
+	switch v1alpha1.ModuleTarget(s) {
+	case "":
+		c.out.Spec.Target = v1alpha1.ModuleTargetRemote
+	case v1alpha1.ModuleTargetRemote, v1alpha1.ModuleTargetControlPlane:
+		c.out.Spec.Target = v1alpha1.ModuleTarget(s)
+	default:
+		return errors.Errorf("spec.target %q is neither remote nor control-plane", s)
+	}
+	return nil
+}
+
+func (c *converter) moduleName() error {
+	s, err := text(c.spec, "moduleName")
+	c.out.Spec.ModuleName = s
+	return errors.Wrap(err, "spec")
+}
+
+// data is the default custom resource. A null in it says nothing, and a custom resource definition may refuse it.
+func (c *converter) data() error {
+	data, err := object(c.spec, "data")
+	if err != nil {
+		return errors.Wrap(err, "spec")
+	}
+	if len(data) == 0 {
+		return nil
+	}
+	withoutNull(data)
+	for _, field := range []string{"apiVersion", "kind"} {
+		if s, _ := data[field].(string); s == "" {
+			return errors.Errorf("spec.data.%s is missing", field)
+		}
+	}
+	c.out.Spec.Data, err = raw(data)
+	return errors.Wrap(err, "spec.data")
+}
+
+// descriptor is taken as it stands, so that signatures stay valid.
+func (c *converter) descriptor() error {
+	d, err := object(c.spec, "descriptor")
+	if err != nil {
+		return errors.Wrap(err, "spec")
+	}
+	if len(d) == 0 {
+		return errors.New("spec.descriptor is missing: today's original keeps it in a registry; write a ModuleTemplate with spec.component")
+	}
+	c.out.Spec.Descriptor, err = raw(d)
+	return errors.Wrap(err, "spec.descriptor")
+}
+
+func raw(o map[string]any) (*runtime.RawExtension, error) {
+	b, err := json.Marshal(o)
+	return &runtime.RawExtension{Raw: b}, errors.Wrap(err, "cannot be encoded")
+}
+
+// withoutNull takes out fields that are null. Elements of lists stay, as their places count.
+func withoutNull(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, e := range v {
+			if e == nil {
+				delete(v, k)
+				continue
+			}
+			withoutNull(e)
+		}
+	case []any:
+		for _, e := range v {
+			withoutNull(e)
+		}
+	}
+}
+
+// object in a field, nil where there is none.
+func object(o map[string]any, field string) (map[string]any, error) {
+	v, ok := o[field].(map[string]any)
+	if !ok && o[field] != nil {
+		return nil, errors.Errorf("%s is no object", field)
+	}
+	return v, nil
+}
+
+// text in a field, empty where there is none.
+func text(o map[string]any, field string) (string, error) {
+	switch v := o[field].(type) {
+	case nil:
+		return "", nil
+	case string:
+		return v, nil
+	}
+	return "", errors.Errorf("%s is no text", field)
+}

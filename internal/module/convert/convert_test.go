@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package convert
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+// head of a template, which cases add to.
+const head = `
+apiVersion: operator.kyma-project.io/v1beta2
+kind: ModuleTemplate
+metadata:
+  name: sample
+  namespace: kcp-system
+`
+
+const descriptor = `
+  descriptor:
+    component: {name: example.org/module/sample, version: 1.0.0}
+`
+
+func TestModuleTemplate(t *testing.T) {
+	type want struct {
+		name      string
+		channel   string
+		target    v1alpha1.ModuleTarget
+		module    string
+		data      string
+		readiness []v1alpha1.ReadinessRule
+		lost      []string
+		err       string
+	}
+	namespace := `metadata.namespace: "kcp-system"; ModuleTemplates have no namespace here, so that their names must differ`
+	cases := map[string]struct {
+		reason  string
+		in      string
+		channel string
+		want    want
+	}{
+		"Minimal": {
+			reason: "The target is remote by default, and the namespace is not lost silently.",
+			in:     head + "spec:\n  channel: fast" + descriptor,
+			want:   want{name: "sample", channel: "fast", target: "remote", lost: []string{namespace}},
+		},
+		"ChannelGiven": {
+			reason:  "A template without a channel gets the one that is given, which becomes part of its name.",
+			in:      head + "spec:\n  moduleName: sample\n  version: 1.0.0" + descriptor,
+			channel: "regular",
+			want:    want{name: "sample-regular", channel: "regular", target: "remote", module: "sample", lost: []string{namespace}},
+		},
+		"OwnChannel": {
+			reason:  "The channel of a template stays.",
+			in:      head + "spec:\n  channel: fast\n  target: control-plane" + descriptor,
+			channel: "regular",
+			want:    want{name: "sample", channel: "fast", target: "control-plane", lost: []string{namespace}},
+		},
+		"NoChannel": {
+			reason: "A channel is needed.",
+			in:     head + "spec:\n  moduleName: sample" + descriptor,
+			want:   want{err: `cannot convert ModuleTemplate "sample": spec.channel is missing: give the channel that the template is released in`},
+		},
+		"Data": {
+			reason: "A null means nothing, and is left out; numbers stay as they are.",
+			in:     head + "spec:\n  channel: fast\n  data: {apiVersion: v1, kind: X, a: null, b: {c: null, d: 12345678901234567890}}" + descriptor,
+			want: want{
+				name: "sample", channel: "fast", target: "remote", lost: []string{namespace},
+				data: `{"apiVersion":"v1","b":{"d":12345678901234567890},"kind":"X"}`,
+			},
+		},
+		"NullData": {
+			reason: "No data is none.",
+			in:     head + "spec:\n  channel: fast\n  data: null" + descriptor,
+			want:   want{name: "sample", channel: "fast", target: "remote", lost: []string{namespace}},
+		},
+		"Checks": {
+			reason: "Checks for Ready become rules, others are lost.",
+			in: head + `spec:
+  channel: fast
+  customStateCheck:
+  - {jsonPath: status.health, value: green, mappedState: Ready}
+  - {jsonPath: status.in.some-thing, value: 'a"b', mappedState: Ready}
+  - {jsonPath: status.health, value: red, mappedState: Error}
+  - {jsonPath: "status.conditions[0].type", value: x, mappedState: Ready}` + descriptor,
+			want: want{
+				name: "sample", channel: "fast", target: "remote",
+				readiness: []v1alpha1.ReadinessRule{
+					{CEL: `object.status.health == "green"`},
+					{CEL: `object.status["in"]["some-thing"] == "a\"b"`},
+				},
+				lost: []string{
+					namespace,
+					`spec.customStateCheck[2]: status.health == "red" means state "Error"; what is not Ready is Processing`,
+					`spec.customStateCheck[3]: path "status.conditions[0].type" is not one of fields only; write a rule in spec.readiness`,
+				},
+			},
+		},
+		"Lost": {
+			reason: "What has no place here is listed, what is empty is not.",
+			in: strings.Replace(head, "name: sample", "name: sample\n  uid: x\n  finalizers: [a]", 1) + `spec:
+  channel: fast
+  mandatory: true
+  requiresDowntime: false
+  version: 1.0.1
+  manager: {group: apps, version: v1, kind: Deployment, name: x}
+  resources: []
+  strange: 1
+  descriptor:
+    component:
+      version: 1.0.0
+      resources: [{name: chart, labels: [{name: oci-registry-cred, value: {}}]}]
+status: {state: Ready}`,
+			want: want{
+				name: "sample", channel: "fast", target: "remote",
+				lost: []string{
+					"metadata.finalizers",
+					namespace,
+					`spec.descriptor: resource "chart", label oci-registry-cred: credentials of registries are those of the ProviderConfig`,
+					"spec.manager: readiness is that of all objects of the module; see spec.readiness",
+					"spec.mandatory: no module is installed without being asked for; list it in each Kyma",
+					"spec.strange",
+					`spec.version: "1.0.1"; the version is that of the descriptor, "1.0.0"`,
+					"status: it is observed anew",
+				},
+			},
+		},
+		"NoDescriptor": {
+			reason: "Without a descriptor there is nothing to convert.",
+			in:     head + "spec:\n  channel: fast",
+			want: want{err: `cannot convert ModuleTemplate "sample": spec.descriptor is missing: today's original keeps it in a registry; ` +
+				"write a ModuleTemplate with spec.component"},
+		},
+		"DataWithoutKind": {
+			reason: "What the API server would refuse is refused here, by name.",
+			in:     head + "spec:\n  channel: fast\n  data: {apiVersion: v1}" + descriptor,
+			want:   want{err: `cannot convert ModuleTemplate "sample": spec.data.kind is missing`},
+		},
+		"OtherKind": {
+			reason: "Only templates of the original are converted.",
+			in:     "apiVersion: v1\nkind: Secret",
+			want: want{err: `cannot convert ModuleTemplate: it is "Secret" of "v1"; want ModuleTemplate of operator.kyma-project.io/v1alpha1, ` +
+				"v1beta1 or v1beta2"},
+		},
+		"BadChannel": {
+			reason: "A channel that the API does not take is an error.",
+			in:     head + "spec:\n  channel: v1" + descriptor,
+			want:   want{err: `cannot convert ModuleTemplate "sample": channel "v1" must be 3 to 32 lower case letters`},
+		},
+		"BadTarget": {
+			reason: "There are two targets.",
+			in:     head + "spec:\n  channel: fast\n  target: moon" + descriptor,
+			want:   want{err: `cannot convert ModuleTemplate "sample": spec.target "moon" is neither remote nor control-plane`},
+		},
+		"Twice": {
+			reason: "A key that is there twice hides something.",
+			in:     "kind: a\nkind: b",
+			want:   want{err: `cannot convert ModuleTemplate: it is no YAML: yaml: unmarshal errors: line 2: key "kind" already set in map`},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, lost, err := ModuleTemplate([]byte(tc.in), tc.channel)
+			if tc.want.err != "" {
+				if err == nil || !strings.HasPrefix(err.Error(), tc.want.err) {
+					t.Errorf("\n%s\nModuleTemplate(...): want error %q, got %v", tc.reason, tc.want.err, err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatalf("\n%s\nModuleTemplate(...): %v", tc.reason, err)
+			}
+			data := ""
+			if got.Spec.Data != nil {
+				data = string(got.Spec.Data.Raw)
+			}
+			g := want{
+				name: got.Name, channel: got.Spec.Channel, target: got.Spec.Target, module: got.Spec.ModuleName,
+				data: data, readiness: got.Spec.Readiness, lost: lost,
+			}
+			if diff := cmp.Diff(tc.want, g, cmp.AllowUnexported(want{})); diff != "" {
+				t.Errorf("\n%s\nModuleTemplate(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestFixtures holds that templates of the original, from two eras, lose nothing but their namespaces.
+func TestFixtures(t *testing.T) {
+	files, err := filepath.Glob("../testdata/moduletemplates/*.yaml")
+	if err != nil || len(files) != 6 {
+		t.Fatalf("want 6 fixtures, got %d, %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			in, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, lost, err := ModuleTemplate(in, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(lost) > 1 || len(lost) == 1 && !strings.HasPrefix(lost[0], "metadata.namespace: ") {
+				t.Errorf("lost: %q", lost)
+			}
+			// A template that was converted encodes as what the API server reads.
+			b, err := json.Marshal(got)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again := &v1alpha1.ModuleTemplate{}
+			if err := json.Unmarshal(b, again); err != nil {
+				t.Fatal(err)
+			}
+			if got.Namespace != "" || got.Name == "" || again.Spec.Channel != got.Spec.Channel || len(again.Labels) != len(got.Labels) {
+				t.Errorf("converted to %s", b)
+			}
+		})
+	}
+}
+
+func FuzzModuleTemplate(f *testing.F) {
+	files, err := filepath.Glob("../testdata/moduletemplates/*.yaml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, file := range files {
+		in, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(in, "regular")
+	}
+	f.Fuzz(func(t *testing.T, in []byte, channel string) {
+		got, lost, err := ModuleTemplate(in, channel)
+		if err != nil {
+			if strings.Contains(err.Error(), "\n") {
+				t.Errorf("the error has more than one line: %q", err)
+			}
+			return
+		}
+		if got.Name == "" || got.Spec.Channel == "" || got.Spec.Descriptor == nil {
+			t.Errorf("incomplete: %+v", got)
+		}
+		for _, l := range lost {
+			if strings.Contains(l, "\n") {
+				t.Errorf("lost has more than one line: %q", l)
+			}
+		}
+	})
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package convert
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	kjson "sigs.k8s.io/json"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// lastApplied is what kubectl apply keeps of the object in its old form. It would take the new one for a change of that.
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+// pullLabel is a label of resources that selects Secrets.
+const pullLabel = "oci-registry-cred"
+
+// lose says that something is not carried over, and what to do where there is something.
+func (c *converter) lose(field, advice string, args ...any) {
+	line := field
+	if said := fmt.Sprintf(advice, args...); said != "" {
+		line += ": " + said
+	}
+	c.lost = append(c.lost, strings.Join(strings.Fields(line), " "))
+}
+
+// metadata keeps name, labels and annotations.
+func (c *converter) metadata() error {
+	name, err := text(c.meta, "name")
+	if err != nil || name == "" {
+		return errors.New("metadata.name is missing")
+	}
+	c.out.Name = name
+	if c.out.Labels, err = texts(c.meta, "labels"); err != nil {
+		return err
+	}
+	if c.out.Annotations, err = texts(c.meta, "annotations"); err != nil {
+		return err
+	}
+	if _, ok := c.out.Annotations[lastApplied]; ok {
+		delete(c.out.Annotations, lastApplied)
+		c.lose("metadata.annotations["+lastApplied+"]", "it is of the object in its old form")
+	}
+	if len(c.out.Annotations) == 0 {
+		c.out.Annotations = nil
+	}
+	if ns, _ := c.meta["namespace"].(string); ns != "" {
+		c.lose("metadata.namespace", "%q; ModuleTemplates have no namespace here, so that their names must differ", ns)
+	}
+	return nil
+}
+
+// texts by name in a field of the metadata.
+func texts(meta map[string]any, field string) (map[string]string, error) {
+	o, err := object(meta, field)
+	if err != nil {
+		return nil, errors.Wrap(err, "metadata")
+	}
+	var out map[string]string
+	for k := range o {
+		s, err := text(o, k)
+		if err != nil {
+			return nil, errors.Wrapf(err, "metadata.%s", field)
+		}
+		if out == nil {
+			out = make(map[string]string, len(o))
+		}
+		out[k] = s
+	}
+	return out, nil
+}
+
+// known fields, which are carried over or looked at one by one, or set by the API server.
+var (
+	knownFields = []string{"apiVersion", "kind", "metadata", "spec"} //nolint:gochecknoglobals // Constant.
+	knownMeta   = []string{                                          //nolint:gochecknoglobals // Constant.
+		"name", "namespace", "labels", "annotations",
+		"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink",
+	}
+	knownSpec = []string{"channel", "target", "moduleName", "data", "descriptor", "customStateCheck", "version"} //nolint:gochecknoglobals // Constant.
+)
+
+// advice for fields that are lost.
+var advice = map[string]string{ //nolint:gochecknoglobals // Constant.
+	"spec.mandatory":           "no module is installed without being asked for; list it in each Kyma",
+	"spec.manager":             "readiness is that of all objects of the module; see spec.readiness",
+	"spec.requiresDowntime":    "there are no maintenance windows",
+	"spec.info":                "it is shown nowhere",
+	"spec.resources":           "they are links, which are shown nowhere",
+	"spec.associatedResources": "they are shown nowhere",
+	"status":                   "it is observed anew",
+}
+
+// rest of the template that is not carried over.
+func (c *converter) rest() {
+	c.unknown("", c.in, knownFields)
+	c.unknown("metadata.", c.meta, knownMeta)
+	c.unknown("spec.", c.spec, knownSpec)
+	if v, _ := c.spec["version"].(string); v != "" && v != c.componentVersion() {
+		c.lose("spec.version", "%q; the version is that of the descriptor, %q", v, c.componentVersion())
+	}
+	c.credentials()
+}
+
+func (c *converter) unknown(prefix string, o map[string]any, known []string) {
+	for _, k := range slices.Sorted(maps.Keys(o)) {
+		if !slices.Contains(known, k) && !empty(o[k]) {
+			c.lose(prefix+k, "%s", advice[prefix+k])
+		}
+	}
+}
+
+// empty says that a value means the same as none.
+func empty(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case bool:
+		return !v
+	case string:
+		return v == ""
+	case json.Number:
+		return v == "0"
+	case []any:
+		return len(v) == 0
+	case map[string]any:
+		return len(v) == 0
+	}
+	return false
+}
+
+// component of the descriptor, as far as it matters here. Resolving looks at it closely.
+type component struct {
+	Component struct {
+		Version   string `json:"version"`
+		Resources []struct {
+			Name   string `json:"name"`
+			Labels []struct {
+				Name string `json:"name"`
+			} `json:"labels"`
+		} `json:"resources"`
+	} `json:"component"`
+}
+
+func (c *converter) component() component {
+	var out component
+	// What does not fit is left out, and said when the template is resolved.
+	_ = kjson.UnmarshalCaseSensitivePreserveInts(c.out.Spec.Descriptor.Raw, &out)
+	return out
+}
+
+func (c *converter) componentVersion() string { return c.component().Component.Version }
+
+// credentials that the descriptor selects. No signature covers them, and so nothing here follows them.
+func (c *converter) credentials() {
+	for _, r := range c.component().Component.Resources {
+		for _, l := range r.Labels {
+			if l.Name == pullLabel {
+				c.lose(fmt.Sprintf("spec.descriptor: resource %q, label %s", r.Name, l.Name),
+					"credentials of registries are those of the ProviderConfig")
+			}
+		}
+	}
+}

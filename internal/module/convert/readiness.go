@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package convert
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+// maxReadiness is how many rules a ModuleTemplate may have.
+const maxReadiness = 16
+
+var (
+	isIdentifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	// reserved identifiers cannot stand behind a dot.
+	reserved  = regexp.MustCompile(`^(as|break|const|continue|else|false|for|function|if|import|in|let|loop|package|namespace|null|return|true|var|void|while)$`)
+	isElement = regexp.MustCompile(`^[-A-Za-z0-9_/]+$`)
+)
+
+// readiness rules of the checks that say when the custom resource is ready. All of them must hold, as in the original.
+func (c *converter) readiness() error {
+	var checks []any
+	switch v := c.spec["customStateCheck"].(type) {
+	case nil:
+		return nil
+	case []any:
+		checks = v
+	default:
+		return errors.New("spec.customStateCheck is no list")
+	}
+	for i, v := range checks {
+		field := fmt.Sprintf("spec.customStateCheck[%d]", i)
+		check, ok := v.(map[string]any)
+		if !ok {
+			return errors.Errorf("%s is no object", field)
+		}
+		path, _ := check["jsonPath"].(string)
+		value, _ := check["value"].(string)
+		state, _ := check["mappedState"].(string)
+		cel, ok := expression(path, value)
+		switch {
+		case state != string(v1alpha1.StateReady):
+			c.lose(field, "%s == %q means state %q; what is not Ready is Processing", path, value, state)
+		case !ok:
+			c.lose(field, "path %q is not one of fields only; write a rule in spec.readiness", path)
+		case len(c.out.Spec.Readiness) == maxReadiness:
+			c.lose(field, "there are more than %d rules", maxReadiness)
+		default:
+			c.out.Spec.Readiness = append(c.out.Spec.Readiness, v1alpha1.ReadinessRule{CEL: cel})
+		}
+	}
+	return nil
+}
+
+// expression that a field of the object has a value. It returns false where the path is more than a list of fields.
+func expression(path, value string) (string, bool) {
+	var b strings.Builder
+	b.WriteString("object")
+	for e := range strings.SplitSeq(strings.TrimPrefix(strings.TrimPrefix(path, "$"), "."), ".") {
+		switch {
+		case isIdentifier.MatchString(e) && !reserved.MatchString(e):
+			b.WriteString("." + e)
+		case isElement.MatchString(e):
+			b.WriteString("[" + strconv.Quote(e) + "]")
+		default:
+			return "", false
+		}
+	}
+	return b.String() + " == " + strconv.Quote(value), true
+}

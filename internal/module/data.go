@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+)
+
+// maxData bounds a default custom resource, which goes into the status, in bytes.
+const maxData = 256 << 10
+
+// customResource of a layer.
+func (r *Resolver) customResource(ctx context.Context, reg ocm.Registry, s *v1alpha1.Source) (*runtime.RawExtension, error) {
+	layer, err := reg.Blob(ctx, s.Repo+"/"+s.Name, s.Ref)
+	if err != nil {
+		return nil, errors.Wrapf(err, "resource %s", resourceDefaultCR)
+	}
+	raw, err := decodeCustomResource(layer, r.limits)
+	return raw, classify(err, "resource "+resourceDefaultCR)
+}
+
+func decodeCustomResource(layer []byte, l oci.Limits) (*runtime.RawExtension, error) {
+	files, err := oci.ReadLayer(layer, l)
+	if err != nil {
+		return nil, err
+	}
+	if len(files) != 1 {
+		return nil, errors.Errorf("it holds %d files; want one with the default custom resource", len(files))
+	}
+	if len(files[0].Data) > maxData {
+		return nil, errors.Errorf("it is larger than %d bytes", maxData)
+	}
+	object, err := oneObject(files[0].Data)
+	if err != nil {
+		return nil, err
+	}
+	b, err := json.Marshal(object)
+	return &runtime.RawExtension{Raw: b}, errors.Wrap(err, "cannot be encoded")
+}
+
+// oneObject of YAML or JSON. Unlike what is installed it needs no name.
+func oneObject(data []byte) (map[string]any, error) {
+	var found map[string]any
+	for documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data))); ; {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, errors.Wrap(err, "it is no YAML")
+		}
+		object, err := decodeObject(document)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case len(object) == 0:
+		case found != nil:
+			return nil, errors.New("it holds more than one object; want the default custom resource only")
+		default:
+			found = object
+		}
+	}
+	if found == nil {
+		return nil, errors.New("it holds no object")
+	}
+	for _, field := range []string{"apiVersion", "kind"} {
+		if s, _ := found[field].(string); s == "" {
+			return nil, errors.Errorf("it holds an object without %s", field)
+		}
+	}
+	return found, nil
+}
+
+// decodeObject from one document. Numbers stay as they are written.
+func decodeObject(document []byte) (map[string]any, error) {
+	b, err := yaml.YAMLToJSONStrict(document)
+	if err != nil {
+		return nil, errors.Errorf("it is no YAML: %s", strings.Join(strings.Fields(err.Error()), " "))
+	}
+	var object map[string]any
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	if err := d.Decode(&object); err != nil {
+		return nil, errors.New("it is no object")
+	}
+	return object, nil
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+)
+
+// Names of resources that mean something to a module.
+const (
+	resourceConfig      = "config"
+	resourceCRDs        = "crds"
+	resourceRawManifest = "raw-manifest"
+	resourceDefaultCR   = "default-cr"
+	resourceAssociated  = "associated-resources"
+	resourceTemplate    = "moduletemplate"
+)
+
+// A mapper says what each resource is to the module.
+type mapper struct {
+	location  *ocm.Location
+	resources []v1alpha1.ModuleResource
+	// data is the source of the default custom resource.
+	data *v1alpha1.Source
+}
+
+// component adds the resources of a component.
+func (m *mapper) component(p part) error {
+	for _, r := range p.Resources() {
+		out, err := m.resource(p, &r)
+		if err == nil {
+			err = m.once(&out)
+		}
+		if err != nil {
+			return classify(err, "component "+p.Name()+": resource "+r.Name)
+		}
+		if out.Use == v1alpha1.UseCustomResource {
+			m.data = out.Source
+		}
+		m.resources = append(m.resources, out)
+	}
+	return nil
+}
+
+// resource is what one resource is to the module.
+func (m *mapper) resource(p part, r *ocm.Resource) (v1alpha1.ModuleResource, error) {
+	out := v1alpha1.ModuleResource{Name: r.Name, Type: r.Type, Version: r.Version}
+	if p.reference != "" {
+		out.Component = p.Name()
+	}
+	use, kind, err := useOf(r)
+	if err != nil {
+		return out, err
+	}
+	out.Use = use
+	if use == v1alpha1.UseNone {
+		return out, nil
+	}
+	s := &sourcer{component: p.Name(), location: m.location}
+	if kind == chart {
+		out.Source, err = s.chart(r)
+	} else {
+		out.Source, err = s.layer(r)
+	}
+	if err != nil || use != v1alpha1.UseInstall {
+		return out, err
+	}
+	if kind == plain {
+		out.Source.Type = v1alpha1.SourceTypeRaw
+	}
+	out.Install = installName(p.reference, r.Name)
+	if !isInstallName.MatchString(out.Install) {
+		return out, errors.Errorf("%q cannot be the name of an install: want lower case letters, digits and dashes", out.Install)
+	}
+	return out, nil
+}
+
+// once says that something is there already which can be there once only.
+func (m *mapper) once(r *v1alpha1.ModuleResource) error {
+	for i := range m.resources {
+		have := &m.resources[i]
+		switch {
+		case have.Use != r.Use, r.Use == v1alpha1.UseNone:
+		case r.Use != v1alpha1.UseInstall:
+			return errors.Errorf("a module has one resource of use %s, and there is another one%s", r.Use, of(have))
+		case have.Install == r.Install:
+			return errors.Errorf("its install would be named %q like that of resource %s%s: rename one", r.Install, have.Name, of(have))
+		}
+	}
+	return nil
+}
+
+// of says which component a resource is of, where that is a referenced one.
+func of(r *v1alpha1.ModuleResource) string {
+	if r.Component == "" {
+		return ""
+	}
+	return " of component " + r.Component
+}
+
+// kinds of content.
+type kind int
+
+const (
+	layered kind = iota
+	plain
+	chart
+)
+
+// useOf a resource.
+func useOf(r *ocm.Resource) (v1alpha1.ModuleResourceUse, kind, error) {
+	if isImage(r.Type) {
+		return v1alpha1.UseNone, layered, nil
+	}
+	switch r.Name {
+	case resourceConfig:
+		return v1alpha1.UseConfig, layered, nil
+	case resourceCRDs:
+		return v1alpha1.UseCRDs, layered, nil
+	case resourceRawManifest:
+		return v1alpha1.UseInstall, plain, nil
+	case resourceDefaultCR:
+		return v1alpha1.UseCustomResource, layered, nil
+	case resourceAssociated, resourceTemplate:
+		return v1alpha1.UseNone, layered, nil
+	}
+	switch r.Type {
+	case "helm-chart", "helmChart":
+		return v1alpha1.UseInstall, chart, nil
+	case "plainText":
+		return v1alpha1.UseNone, layered, nil
+	}
+	return "", layered, errors.Errorf("type %q means nothing to a module: want type helm-chart, or one of the names %s, %s, %s, %s",
+		r.Type, resourceConfig, resourceCRDs, resourceRawManifest, resourceDefaultCR)
+}
+
+// isImage says that a resource is there for others, such as scanners, to see.
+func isImage(t string) bool {
+	return t == "ociImage" || t == "ociArtifact"
+}

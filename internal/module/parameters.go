@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"encoding/json"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+// Parameters of the Manifest that installs a module from a ModuleTemplate that is resolved. They are complete: what the
+// API server would set by default is set, so that they can be compared with those of a Manifest that exists.
+func Parameters(t *v1alpha1.ModuleTemplate, m *v1alpha1.Module) (v1alpha1.ManifestParameters, error) {
+	p := v1alpha1.ManifestParameters{
+		Version:              t.Status.Version,
+		CustomResourcePolicy: m.CustomResourcePolicy,
+		Readiness:            t.Spec.Readiness,
+	}
+	if p.CustomResourcePolicy == "" {
+		p.CustomResourcePolicy = v1alpha1.CustomResourcePolicyCreateAndDelete
+	}
+	for i := range t.Status.Resources {
+		add(&p, &t.Status.Resources[i], m)
+	}
+	data := t.Spec.Data
+	if data == nil {
+		data = t.Status.Data
+	}
+	if data != nil {
+		var err error
+		if p.Resource, err = named(data, m.Name); err != nil {
+			return p, errors.Wrapf(err, "data of ModuleTemplate %s", t.Name)
+		}
+	}
+	if len(p.Installs) == 0 && p.CRDs == nil && p.Resource == nil {
+		return p, errors.Errorf("ModuleTemplate %s holds nothing that can be installed", t.Name)
+	}
+	return p, nil
+}
+
+// add what one resource of the component is to the module.
+func add(p *v1alpha1.ManifestParameters, r *v1alpha1.ModuleResource, m *v1alpha1.Module) {
+	if r.Source == nil {
+		return
+	}
+	switch r.Use {
+	case v1alpha1.UseInstall:
+		in := v1alpha1.Install{Name: r.Install, Source: *r.Source, Namespace: defaultNamespace}
+		// Only charts have values.
+		if r.Source.Type == v1alpha1.SourceTypeOCIRef || r.Source.Type == v1alpha1.SourceTypeHelmChart {
+			in.Values = m.Values
+		}
+		p.Installs = append(p.Installs, in)
+	case v1alpha1.UseCRDs:
+		p.CRDs = layer(r.Source)
+	case v1alpha1.UseConfig:
+		p.Config = layer(r.Source)
+	case v1alpha1.UseCustomResource, v1alpha1.UseNone:
+	}
+}
+
+// defaultNamespace of installs, which is that of the API.
+const defaultNamespace = "default"
+
+func layer(s *v1alpha1.Source) *v1alpha1.LayerSource {
+	return &v1alpha1.LayerSource{Type: v1alpha1.LayerSourceTypeOCIRef, Repo: s.Repo, Name: s.Name, Ref: s.Ref}
+}
+
+// named is a custom resource with a name, which is that of the module where it has none.
+func named(raw *runtime.RawExtension, name string) (*runtime.RawExtension, error) {
+	var o map[string]any
+	if err := json.Unmarshal(raw.Raw, &o); err != nil {
+		return nil, errors.New("is no object")
+	}
+	meta, _ := o["metadata"].(map[string]any)
+	if n, _ := meta["name"].(string); n != "" {
+		return raw, nil
+	}
+	if meta == nil {
+		meta = map[string]any{}
+	}
+	meta["name"] = name
+	o["metadata"] = meta
+	b, err := json.Marshal(o)
+	return &runtime.RawExtension{Raw: b}, errors.Wrap(err, "cannot be encoded")
+}

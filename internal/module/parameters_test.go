@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+func TestParameters(t *testing.T) {
+	raw := func(s string) *runtime.RawExtension { return &runtime.RawExtension{Raw: []byte(s)} }
+	source := func(kind v1alpha1.SourceType, ref string) *v1alpha1.Source {
+		return &v1alpha1.Source{Type: kind, Repo: "reg/component-descriptors", Name: "x.io/m", Ref: ref}
+	}
+	layer := func(ref string) *v1alpha1.LayerSource {
+		return &v1alpha1.LayerSource{Type: v1alpha1.LayerSourceTypeOCIRef, Repo: "reg/component-descriptors", Name: "x.io/m", Ref: ref}
+	}
+	resources := []v1alpha1.ModuleResource{
+		{Name: "op", Type: "helm-chart", Use: v1alpha1.UseInstall, Install: "op", Source: source(v1alpha1.SourceTypeOCIRef, "1")},
+		{Name: "raw-manifest", Type: "yaml", Use: v1alpha1.UseInstall, Install: "raw-manifest", Source: source(v1alpha1.SourceTypeRaw, "2")},
+		{Name: "crds", Type: "yaml", Use: v1alpha1.UseCRDs, Source: source(v1alpha1.SourceTypeOCIRef, "3")},
+		{Name: "config", Type: "yaml", Use: v1alpha1.UseConfig, Source: source(v1alpha1.SourceTypeOCIRef, "4")},
+		{Name: "default-cr", Type: "yaml", Use: v1alpha1.UseCustomResource, Source: source(v1alpha1.SourceTypeOCIRef, "5")},
+		{Name: "image", Type: "ociImage", Use: v1alpha1.UseNone},
+	}
+	cases := map[string]struct {
+		reason string
+		spec   v1alpha1.ModuleTemplateSpec
+		status v1alpha1.ModuleTemplateStatus
+		module v1alpha1.Module
+		want   v1alpha1.ManifestParameters
+		err    string
+	}{
+		"Whole": {
+			reason: "Each resource goes where it belongs: crds into crds, not into config.",
+			spec:   v1alpha1.ModuleTemplateSpec{Readiness: []v1alpha1.ReadinessRule{{CEL: "true"}}},
+			status: v1alpha1.ModuleTemplateStatus{Version: "1.0.0", Resources: resources, Data: raw(`{"kind":"K","metadata":{"name":"mine"}}`)},
+			module: v1alpha1.Module{Name: "m", CustomResourcePolicy: v1alpha1.CustomResourcePolicyIgnore, Values: raw(`{"a":1}`)},
+			want: v1alpha1.ManifestParameters{
+				Version: "1.0.0",
+				Installs: []v1alpha1.Install{
+					{Name: "op", Namespace: "default", Source: *source(v1alpha1.SourceTypeOCIRef, "1"), Values: raw(`{"a":1}`)},
+					{Name: "raw-manifest", Namespace: "default", Source: *source(v1alpha1.SourceTypeRaw, "2")},
+				},
+				CRDs: layer("3"), Config: layer("4"), Resource: raw(`{"kind":"K","metadata":{"name":"mine"}}`),
+				CustomResourcePolicy: v1alpha1.CustomResourcePolicyIgnore, Readiness: []v1alpha1.ReadinessRule{{CEL: "true"}},
+			},
+		},
+		"Data": {
+			reason: "Data of the spec comes before that of the component, and gets a name where it has none.",
+			spec:   v1alpha1.ModuleTemplateSpec{Data: raw(`{"kind":"K"}`)},
+			status: v1alpha1.ModuleTemplateStatus{Data: raw(`{"kind":"Other"}`)},
+			module: v1alpha1.Module{Name: "m"},
+			want: v1alpha1.ManifestParameters{
+				Resource: raw(`{"kind":"K","metadata":{"name":"m"}}`), CustomResourcePolicy: v1alpha1.CustomResourcePolicyCreateAndDelete,
+			},
+		},
+		"Empty": {
+			reason: "A module that installs nothing is a mistake.",
+			module: v1alpha1.Module{Name: "m"},
+			err:    "ModuleTemplate t holds nothing that can be installed",
+		},
+		"BadData": {
+			reason: "Data that is no object is a mistake.",
+			spec:   v1alpha1.ModuleTemplateSpec{Data: raw(`[]`)},
+			err:    "data of ModuleTemplate t: is no object",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := Parameters(&v1alpha1.ModuleTemplate{ObjectMeta: metav1.ObjectMeta{Name: "t"}, Spec: tc.spec, Status: tc.status}, &tc.module)
+			if tc.err != "" {
+				if err == nil || err.Error() != tc.err {
+					t.Errorf("\n%s\nParameters(...): want error %q, got %v", tc.reason, tc.err, err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatalf("\n%s\nParameters(...): %v", tc.reason, err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nParameters(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/module/convert"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+const sample = "example.org/module/sample"
+
+// TestFixtures holds what templates of the original, from two eras, mean here.
+func TestFixtures(t *testing.T) {
+	files, err := filepath.Glob("testdata/moduletemplates/*.yaml")
+	if err != nil || len(files) != 6 {
+		t.Fatalf("want 6 fixtures, got %d, %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			in, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			template, lost, err := convert.ModuleTemplate(in, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := newPuller()
+			res, err := NewResolver(p, oci.DefaultLimits()).Resolve(t.Context(), nil, template)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.calls != 0 {
+				t.Errorf("want nothing fetched, got %d requests", p.calls)
+			}
+			got, err := yaml.Marshal(map[string]any{
+				"name": template.Name, "moduleName": res.ModuleName, "channel": template.Spec.Channel, "target": template.Spec.Target,
+				"version": res.Version, "digest": res.Digest, "resources": res.Resources, "data": template.Spec.Data, "lost": lost,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden := filepath.Join("testdata", "golden", filepath.Base(file))
+			if *update {
+				if err := os.WriteFile(golden, got, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), string(got)); diff != "" {
+				t.Errorf("-want, +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestResolve holds templates whose components are in a registry, or are not as they should be.
+func TestResolve(t *testing.T) {
+	type want struct {
+		module, version string
+		resources       []string
+		data            string
+		err             string
+		invalid         bool
+	}
+	type args struct {
+		template func(t *testing.T, p *fakePuller) *v1alpha1.ModuleTemplate
+	}
+	cr := "apiVersion: example.org/v1\nkind: Sample\nspec: {size: 12345678901234567890}\n"
+	// one is a template with resources in its descriptor.
+	one := func(resources ...fields) args {
+		return args{template: func(t *testing.T, _ *fakePuller) *v1alpha1.ModuleTemplate {
+			t.Helper()
+			return inlineTemplate(describe(t, sample, "1.0.0", resources))
+		}}
+	}
+	// defaultCR is a template whose component has a default custom resource.
+	defaultCR := func(layer func(t *testing.T) []byte) args {
+		return args{template: func(t *testing.T, p *fakePuller) *v1alpha1.ModuleTemplate {
+			t.Helper()
+			b := layer(t)
+			d := describe(t, sample, "1.0.0", []fields{local("default-cr", "directoryTree", b)})
+			p.push(t, d, b)
+			return inlineTemplate(d)
+		}}
+	}
+	cases := map[string]struct {
+		reason string
+		args   args
+		want   want
+	}{
+		"Component": {
+			reason: "A component is fetched by its version, whose + has no place in a tag.",
+			args: args{template: func(t *testing.T, p *fakePuller) *v1alpha1.ModuleTemplate {
+				t.Helper()
+				chart := []byte("chart")
+				p.push(t, describe(t, sample, "1.0.0+b1", []fields{local("sample-operator", "helm-chart", chart)}), chart)
+				return componentTemplate(sample, "1.0.0+b1")
+			}},
+			want: want{module: "sample", version: "1.0.0+b1", resources: []string{
+				"sample-operator Install sample-operator oci-ref reg.example.org/modules/component-descriptors example.org/module/sample",
+			}},
+		},
+		"References": {
+			reason: "What is referenced comes first, under the name of the reference.",
+			args: args{template: func(t *testing.T, p *fakePuller) *v1alpha1.ModuleTemplate {
+				t.Helper()
+				a, b := []byte("a"), []byte("b")
+				lower := describe(t, "example.org/module/lower", "2.0.0", []fields{local("chart", "helm-chart", a)})
+				p.push(t, lower, a)
+				middle := describe(t, "example.org/module/middle", "3.0.0", nil, refer(t, "low", lower))
+				p.push(t, middle)
+				p.push(t, describe(t, sample, "1.0.0", []fields{local("chart", "helm-chart", b)}, refer(t, "mid", middle)), b)
+				return componentTemplate(sample, "1.0.0")
+			}},
+			want: want{module: "sample", version: "1.0.0", resources: []string{
+				"example.org/module/lower/chart Install low-chart oci-ref reg.example.org/modules/component-descriptors example.org/module/lower",
+				"chart Install chart oci-ref reg.example.org/modules/component-descriptors example.org/module/sample",
+			}},
+		},
+		"Uses": {
+			reason: "Each resource is mapped by its name, or its type. The original took crds for config.",
+			args: one(
+				local("config", "yaml", []byte("1")), local("crds", "yaml", []byte("2")), local("raw-manifest", "yaml", []byte("3")),
+				local("chart_one", "helmChart", []byte("4")), local("moduletemplate", "plainText", []byte("5")),
+				local("associated-resources", "plainText", []byte("6")), local("readme", "plainText", []byte("7")),
+				resourceOf("image", "ociImage", fields{"type": "ociArtifact", "imageReference": "reg.example.org/image:1"}, ""),
+			),
+			want: want{module: "sample", version: "1.0.0", resources: []string{
+				"config Config oci-ref reg.example.org/modules/component-descriptors example.org/module/sample",
+				"crds CRDs oci-ref reg.example.org/modules/component-descriptors example.org/module/sample",
+				"raw-manifest Install raw-manifest raw reg.example.org/modules/component-descriptors example.org/module/sample",
+				"chart_one Install chart-one oci-ref reg.example.org/modules/component-descriptors example.org/module/sample",
+				"moduletemplate None", "associated-resources None", "readme None", "image None",
+			}},
+		},
+		"Archive": {
+			reason: "A default custom resource may lie in an archive, and needs no name.",
+			args:   defaultCR(func(t *testing.T) []byte { t.Helper(); return pack(t, "cr.yaml", "---\n# comment\n---\n"+cr) }),
+			want: want{
+				module: "sample", version: "1.0.0",
+				resources: []string{"default-cr CustomResource oci-ref reg.example.org/modules/component-descriptors example.org/module/sample"},
+				data:      `{"apiVersion":"example.org/v1","kind":"Sample","spec":{"size":12345678901234567890}}`,
+			},
+		},
+		"Plain": {
+			reason: "A default custom resource may be a bare file.",
+			args:   defaultCR(func(*testing.T) []byte { return []byte(cr) }),
+			want: want{
+				module: "sample", version: "1.0.0",
+				resources: []string{"default-cr CustomResource oci-ref reg.example.org/modules/component-descriptors example.org/module/sample"},
+				data:      `{"apiVersion":"example.org/v1","kind":"Sample","spec":{"size":12345678901234567890}}`,
+			},
+		},
+		"TwoObjects": {
+			reason: "There is one default custom resource.",
+			args:   defaultCR(func(*testing.T) []byte { return []byte(cr + "---\n" + cr) }),
+			want: want{
+				invalid: true,
+				err:     "resource default-cr: it holds more than one object; want the default custom resource only",
+			},
+		},
+		"TwoFiles": {
+			reason: "There is one default custom resource.",
+			args:   defaultCR(func(t *testing.T) []byte { t.Helper(); return pack(t, "a.yaml", cr, "b.yaml", cr) }),
+			want:   want{invalid: true, err: "resource default-cr: it holds 2 files; want one with the default custom resource"},
+		},
+		"NoKind": {
+			reason: "What is no object of Kubernetes is an error.",
+			args:   defaultCR(func(*testing.T) []byte { return []byte("apiVersion: v1\nmetadata: {name: x}\n") }),
+			want:   want{invalid: true, err: "resource default-cr: it holds an object without kind"},
+		},
+		"Down": {
+			reason: "A registry that is down is no fault of the template.",
+			args: args{template: func(_ *testing.T, p *fakePuller) *v1alpha1.ModuleTemplate {
+				p.down = true
+				return componentTemplate(sample, "1.0.0")
+			}},
+			want: want{err: `spec.component: cannot fetch component "example.org/module/sample" "1.0.0": the registry is down`},
+		},
+		"OtherComponent": {
+			reason: "A component of another name is not taken.",
+			args: args{template: func(t *testing.T, p *fakePuller) *v1alpha1.ModuleTemplate {
+				t.Helper()
+				p.push(t, describe(t, sample, "1.0.0", nil))
+				for k, v := range p.content {
+					p.content[strings.Replace(k, "/sample ", "/other ", 1)] = v
+				}
+				return componentTemplate("example.org/module/other", "1.0.0")
+			}},
+			want: want{invalid: true, err: `spec.component: cannot fetch component "example.org/module/other" "1.0.0": repository `},
+		},
+		"NoVersion": {
+			reason: "A version that is none is an error that names the field.",
+			args: args{template: func(*testing.T, *fakePuller) *v1alpha1.ModuleTemplate {
+				return componentTemplate(sample, "latest")
+			}},
+			want: want{invalid: true, err: `spec.component.version: "latest" is no version; want a semantic version such as 1.2.3`},
+		},
+		"NoDescriptor": {
+			reason: "What is no descriptor is an error that names the field.",
+			args: args{template: func(*testing.T, *fakePuller) *v1alpha1.ModuleTemplate {
+				return &v1alpha1.ModuleTemplate{Spec: v1alpha1.ModuleTemplateSpec{Descriptor: &runtime.RawExtension{Raw: []byte(`{"meta":{}}`)}}}
+			}},
+			want: want{invalid: true, err: "spec.descriptor: cannot read component descriptor: meta.schemaVersion"},
+		},
+		"ModuleName": {
+			reason: "A name that no Kyma can ask for is an error.",
+			args: args{template: func(t *testing.T, _ *fakePuller) *v1alpha1.ModuleTemplate {
+				t.Helper()
+				return inlineTemplate(describe(t, "example.org/module/sample_one", "1.0.0", nil))
+			}},
+			want: want{invalid: true, err: `"sample_one", from the name of the component, is no name of a module: set spec.moduleName`},
+		},
+		"Strange": {
+			reason: "A resource that means nothing is an error with its name and type.",
+			args:   one(local("strange", "blob", []byte("1"))),
+			want:   want{invalid: true, err: `component example.org/module/sample: resource strange: type "blob" means nothing to a module`},
+		},
+		"Collision": {
+			reason: "Two installs cannot have one name.",
+			args:   one(local("a_b", "helm-chart", []byte("1")), local("a-b", "helm-chart", []byte("2"))),
+			want: want{
+				invalid: true,
+				err:     `component example.org/module/sample: resource a-b: its install would be named "a-b" like that of resource a_b: rename one`,
+			},
+		},
+		"TwoConfigs": {
+			reason: "A module has one config in all.",
+			args: args{template: func(t *testing.T, p *fakePuller) *v1alpha1.ModuleTemplate {
+				t.Helper()
+				b := []byte("configs: []")
+				lower := describe(t, "example.org/module/lower", "2.0.0", []fields{local("config", "yaml", b)})
+				p.push(t, lower, b)
+				return inlineTemplate(describe(t, sample, "1.0.0", []fields{local("config", "yaml", b)}, refer(t, "low", lower)))
+			}},
+			want: want{
+				invalid: true,
+				err: "component example.org/module/sample: resource config: a module has one resource of use Config, " +
+					"and there is another one of component example.org/module/lower",
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := newPuller()
+			res, err := NewResolver(p, oci.DefaultLimits()).Resolve(t.Context(), nil, tc.args.template(t, p))
+			if tc.want.err != "" {
+				var invalid *InvalidError
+				if err == nil || !strings.HasPrefix(err.Error(), tc.want.err) || errors.As(err, &invalid) != tc.want.invalid {
+					t.Errorf("\n%s\nResolve(...): want error %q (invalid: %t), got %v", tc.reason, tc.want.err, tc.want.invalid, err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatalf("\n%s\nResolve(...): %v", tc.reason, err)
+			}
+			got := want{module: res.ModuleName, version: res.Version, resources: lines(res.Resources)}
+			if res.Data != nil {
+				got.data = string(res.Data.Raw)
+			}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
+				t.Errorf("\n%s\nResolve(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			if !isDigest.MatchString(res.Digest) {
+				t.Errorf("\n%s\nResolve(...): digest is %q", tc.reason, res.Digest)
+			}
+		})
+	}
+}
+
+// lines say what resources are, without digests.
+func lines(resources []v1alpha1.ModuleResource) []string {
+	var out []string
+	for _, r := range resources {
+		words := []string{strings.TrimPrefix(r.Component+"/"+r.Name, "/"), string(r.Use)}
+		if r.Install != "" {
+			words = append(words, r.Install)
+		}
+		if s := r.Source; s != nil {
+			words = append(words, string(s.Type), s.Repo+s.URL, s.Name+s.ChartName)
+		}
+		out = append(out, strings.Join(words, " "))
+	}
+	return out
+}
+
+// TestComponents holds that what was resolved is fetched by digest, whatever became of its tag.
+func TestComponents(t *testing.T) {
+	p := newPuller()
+	digest := p.push(t, describe(t, sample, "1.0.0", nil))
+	template := componentTemplate(sample, "1.0.0")
+	template.Status.Digest = digest
+	p.push(t, describe(t, sample, "1.0.0", []fields{local("chart", "helm-chart", []byte("x"))}), []byte("x"))
+	got, err := NewResolver(p, oci.DefaultLimits()).Components(t.Context(), nil, template)
+	if err != nil || len(got) != 1 || len(got[0].Resources()) != 0 {
+		t.Errorf("Components(...): got %v, %v", got, err)
+	}
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+)
+
+// Normalisations of resource digests, as component descriptors name them.
+const (
+	blobDigest     = "genericBlobDigest/v1"
+	artifactDigest = "ociArtifactDigest/v1"
+)
+
+// isChartURL is what the API takes as url of a chart.
+var isChartURL = regexp.MustCompile(`^(oci|http|https)://[^\s/@]+(/[^\s]*)?$`)
+
+// A sourcer makes sources of the resources of one component.
+type sourcer struct {
+	component string
+	// location of the component, or nil.
+	location *ocm.Location
+}
+
+// layer is the source of a blob.
+func (s *sourcer) layer(r *ocm.Resource) (*v1alpha1.Source, error) {
+	switch r.Access.Type {
+	case ocm.AccessLocalOCIBlob, ocm.AccessLocalBlob:
+		if s.location == nil {
+			return nil, errors.Errorf("access %s needs a repository context of type ociRegistry, and the descriptor has none", r.Access.Type)
+		}
+		repo, name, err := s.location.Repository(s.component)
+		if err != nil {
+			return nil, errors.Wrap(err, "cannot tell its repository")
+		}
+		return blob(r, repo, name)
+	case ocm.AccessOCIBlob:
+		ref, err := parseReference(r.Access.Reference)
+		if err != nil {
+			return nil, errors.Wrap(err, "access ociBlob")
+		}
+		return blob(r, ref.repo, ref.name)
+	}
+	return nil, errors.Errorf("access %q cannot be used for type %q: want localOciBlob, localBlob or ociBlob", r.Access.Type, r.Type)
+}
+
+// blob is the source of a blob of a repository. The digest by which it is fetched must be the one that signatures cover.
+func blob(r *ocm.Resource, repo, name string) (*v1alpha1.Source, error) {
+	if !isDigest.MatchString(r.Access.Digest) {
+		return nil, errors.Errorf("access %s has %q as digest; want sha256: and 64 hexadecimal digits", r.Access.Type, r.Access.Digest)
+	}
+	if d := digestOf(r, ""); d != "" && d != r.Access.Digest {
+		return nil, errors.Errorf("access %s names %s, and the digest of the resource is %s: they must be the same", r.Access.Type, r.Access.Digest, d)
+	}
+	return &v1alpha1.Source{Type: v1alpha1.SourceTypeOCIRef, Repo: repo, Name: name, Ref: r.Access.Digest}, nil
+}
+
+// chart is the source of a chart.
+func (s *sourcer) chart(r *ocm.Resource) (*v1alpha1.Source, error) {
+	switch r.Access.Type {
+	case ocm.AccessOCIRegistry, ocm.AccessOCIArtifact:
+		return artifact(r, r.Access.Reference)
+	case ocm.AccessRelativeOCI:
+		if s.location == nil {
+			return nil, errors.Errorf("access %s needs a repository context of type ociRegistry, and the descriptor has none", r.Access.Type)
+		}
+		return artifact(r, relative(s.location, r.Access.Reference))
+	case ocm.AccessHelmChart:
+		return chartOf(r.Access.ChartURL, r.Access.ChartName, r.Access.ChartVersion)
+	case ocm.AccessLocalOCIBlob, ocm.AccessLocalBlob, ocm.AccessOCIBlob:
+		return s.layer(r)
+	}
+	return nil, errors.Errorf("access %q cannot be used for a chart: want localOciBlob, localBlob, ociBlob, ociArtifact, "+
+		"ociRegistry, relativeOciReference or helmChartRepository", r.Access.Type)
+}
+
+// relative reference to a repository context.
+func relative(l *ocm.Location, reference string) string {
+	parts := make([]string, 0, 3)
+	for _, p := range []string{withoutScheme(l.BaseURL), l.SubPath, reference} {
+		if p = strings.Trim(p, "/"); p != "" {
+			parts = append(parts, p)
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+// artifact is the source of a chart that is an artifact of its own. It is fetched by digest where one is known.
+func artifact(r *ocm.Resource, at string) (*v1alpha1.Source, error) {
+	ref, err := parseReference(at)
+	if err != nil {
+		return nil, errors.Wrapf(err, "access %s", r.Access.Type)
+	}
+	digest := digestOf(r, artifactDigest)
+	switch {
+	case ref.digest != "" && digest != "" && ref.digest != digest:
+		return nil, errors.Errorf("access %s names %s, and the digest of the resource is %s: they must be the same", r.Access.Type, ref.digest, digest)
+	case digest == "":
+		digest = ref.digest
+	}
+	if digest != "" {
+		if !isDigest.MatchString(digest) {
+			return nil, errors.Errorf("the digest of the resource is %s; want 64 hexadecimal digits", digest)
+		}
+		return &v1alpha1.Source{Type: v1alpha1.SourceTypeOCIRef, Repo: ref.repo, Name: ref.name, Ref: digest}, nil
+	}
+	if ref.tag == "" {
+		return nil, errors.Errorf("access %s names %q, which has neither tag nor digest", r.Access.Type, at)
+	}
+	return chartOf("oci://"+ref.repo, ref.name, ref.tag)
+}
+
+// chartOf a registry or chart repository, by version.
+func chartOf(url, name, version string) (*v1alpha1.Source, error) {
+	switch {
+	case strings.Contains(url, "@"):
+		return nil, errors.New("the URL of its chart contains credentials: put them into the pull secret of an entry in registries")
+	case !isChartURL.MatchString(url):
+		return nil, errors.Errorf("its chart is at %q; want a URL that begins with oci://, https:// or http:// and a host", url)
+	case name == "":
+		return nil, errors.New("its chart has no name")
+	case version == "":
+		return nil, errors.New("its chart has no version, so that it could change without notice")
+	}
+	return &v1alpha1.Source{Type: v1alpha1.SourceTypeHelmChart, URL: url, ChartName: name, Version: version}, nil
+}
+
+// digestOf a resource as sha256:…, where it is of a normalisation; the empty one is any. It is empty for a resource that
+// has none, or is excluded from signatures.
+func digestOf(r *ocm.Resource, normalisation string) string {
+	d := r.Digest
+	switch {
+	case d == nil, normalisation != "" && d.NormalisationAlgorithm != normalisation:
+		return ""
+	case d.NormalisationAlgorithm != blobDigest && d.NormalisationAlgorithm != artifactDigest:
+		return ""
+	case d.HashAlgorithm != "sha256" && d.HashAlgorithm != "SHA-256":
+		return ""
+	}
+	return "sha256:" + strings.ToLower(d.Value)
+}

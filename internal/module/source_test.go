@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+)
+
+const (
+	digestA = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+	digestB = "sha256:bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+)
+
+func TestChart(t *testing.T) {
+	located := &ocm.Location{BaseURL: "https://reg.example.org", SubPath: "modules"}
+	hashed := &ocm.Location{BaseURL: "reg.example.org/modules", Mapping: ocm.SHA256Digest}
+	digest := func(normalisation, d string) *ocm.Digest {
+		return &ocm.Digest{HashAlgorithm: "SHA-256", NormalisationAlgorithm: normalisation, Value: strings.TrimPrefix(d, "sha256:")}
+	}
+	blob := func(repo, name string) *v1alpha1.Source {
+		return &v1alpha1.Source{Type: v1alpha1.SourceTypeOCIRef, Repo: repo, Name: name, Ref: digestA}
+	}
+	chart := func(url, name, version string) *v1alpha1.Source {
+		return &v1alpha1.Source{Type: v1alpha1.SourceTypeHelmChart, URL: url, ChartName: name, Version: version}
+	}
+	type want struct {
+		source *v1alpha1.Source
+		err    string
+	}
+	cases := map[string]struct {
+		reason   string
+		location *ocm.Location
+		access   ocm.Access
+		digest   *ocm.Digest
+		want     want
+	}{
+		"LocalOCIBlob": {
+			reason:   "A local blob is a layer of the component; the scheme of the repository is no part of it.",
+			location: located,
+			access:   ocm.Access{Type: ocm.AccessLocalOCIBlob, Digest: digestA},
+			want:     want{source: blob("reg.example.org/modules/component-descriptors", sample)},
+		},
+		"LocalBlob": {
+			reason:   "OCM's local blob is the same, and its digest is compared.",
+			location: hashed,
+			access:   ocm.Access{Type: ocm.AccessLocalBlob, Digest: digestA},
+			digest:   digest(blobDigest, digestA),
+			want:     want{source: blob("reg.example.org/modules", strings.TrimPrefix(sum([]byte(sample)), "sha256:"))},
+		},
+		"OtherDigest": {
+			reason:   "What is fetched must be what is signed.",
+			location: located,
+			access:   ocm.Access{Type: ocm.AccessLocalBlob, Digest: digestB},
+			digest:   digest(blobDigest, digestA),
+			want:     want{err: "access localBlob names " + digestB + ", and the digest of the resource is " + digestA + ": they must be the same"},
+		},
+		"ExcludedDigest": {
+			reason:   "A digest that says that there is none is not compared.",
+			location: located,
+			access:   ocm.Access{Type: ocm.AccessLocalBlob, Digest: digestA},
+			digest:   &ocm.Digest{HashAlgorithm: "NO-DIGEST", NormalisationAlgorithm: "EXCLUDE-FROM-SIGNATURE", Value: "NO-DIGEST"},
+			want:     want{source: blob("reg.example.org/modules/component-descriptors", sample)},
+		},
+		"NoDigest": {
+			reason:   "A local blob without a digest names nothing.",
+			location: located,
+			access:   ocm.Access{Type: ocm.AccessLocalOCIBlob, Digest: "1.0.0"},
+			want:     want{err: `access localOciBlob has "1.0.0" as digest; want sha256: and 64 hexadecimal digits`},
+		},
+		"NoLocation": {
+			reason: "Without a repository a local blob is nowhere.",
+			access: ocm.Access{Type: ocm.AccessLocalOCIBlob, Digest: digestA},
+			want:   want{err: "access localOciBlob needs a repository context of type ociRegistry, and the descriptor has none"},
+		},
+		"OCIBlob": {
+			reason: "A blob may be in another repository.",
+			access: ocm.Access{Type: ocm.AccessOCIBlob, Reference: "https://other.example.org:5000/a/b", Digest: digestA},
+			want:   want{source: blob("other.example.org:5000/a", "b")},
+		},
+		"ArtifactPinned": {
+			reason: "A chart by digest is fetched by digest.",
+			access: ocm.Access{Type: ocm.AccessOCIArtifact, Reference: "reg.example.org/charts/mysql:9.4.1@" + digestA},
+			want:   want{source: blob("reg.example.org/charts", "mysql")},
+		},
+		"ArtifactDigest": {
+			reason: "The digest of the resource pins it too.",
+			access: ocm.Access{Type: ocm.AccessOCIRegistry, Reference: "reg.example.org/charts/mysql:9.4.1"},
+			digest: digest(artifactDigest, digestA),
+			want:   want{source: blob("reg.example.org/charts", "mysql")},
+		},
+		"ArtifactContradiction": {
+			reason: "Two digests that differ are an error.",
+			access: ocm.Access{Type: ocm.AccessOCIRegistry, Reference: "reg.example.org/charts/mysql@" + digestB},
+			digest: digest(artifactDigest, digestA),
+			want:   want{err: "access ociRegistry names " + digestB + ", and the digest of the resource is " + digestA + ": they must be the same"},
+		},
+		"ArtifactTag": {
+			reason: "A chart that nothing pins is fetched by version.",
+			access: ocm.Access{Type: ocm.AccessOCIRegistry, Reference: "reg.example.org:5000/charts/mysql:9.4.1"},
+			want:   want{source: chart("oci://reg.example.org:5000/charts", "mysql", "9.4.1")},
+		},
+		"ArtifactBare": {
+			reason: "A chart of any version is an error.",
+			access: ocm.Access{Type: ocm.AccessOCIRegistry, Reference: "reg.example.org:5000/charts/mysql"},
+			want:   want{err: `access ociRegistry names "reg.example.org:5000/charts/mysql", which has neither tag nor digest`},
+		},
+		"Relative": {
+			reason:   "A relative reference starts at the repository context.",
+			location: located,
+			access:   ocm.Access{Type: ocm.AccessRelativeOCI, Reference: "charts/mysql:9.4.1"},
+			want:     want{source: chart("oci://reg.example.org/modules/charts", "mysql", "9.4.1")},
+		},
+		"RelativeNowhere": {
+			reason: "Without a repository it is nowhere.",
+			access: ocm.Access{Type: ocm.AccessRelativeOCI, Reference: "charts/mysql:9.4.1"},
+			want:   want{err: "access relativeOciReference needs a repository context"},
+		},
+		"ChartRepository": {
+			reason: "A chart may be in a chart repository.",
+			access: ocm.Access{Type: ocm.AccessHelmChart, ChartURL: "https://charts.example.org", ChartName: "mysql", ChartVersion: "9.4.1"},
+			want:   want{source: chart("https://charts.example.org", "mysql", "9.4.1")},
+		},
+		"ChartWithoutVersion": {
+			reason: "It needs a version.",
+			access: ocm.Access{Type: ocm.AccessHelmChart, ChartURL: "https://charts.example.org", ChartName: "mysql"},
+			want:   want{err: "its chart has no version"},
+		},
+		"ChartAtFile": {
+			reason: "It is not in a file.",
+			access: ocm.Access{Type: ocm.AccessHelmChart, ChartURL: "file:///etc", ChartName: "mysql", ChartVersion: "1.0.0"},
+			want:   want{err: `its chart is at "file:///etc"; want a URL`},
+		},
+		"ChartCredentials": {
+			reason: "Credentials are refused, and not shown.",
+			access: ocm.Access{Type: ocm.AccessHelmChart, ChartURL: "https://user:pass@charts.example.org", ChartName: "mysql", ChartVersion: "1.0.0"},
+			want:   want{err: "the URL of its chart contains credentials"},
+		},
+		"Web": {
+			reason: "Other access is an error that names it.",
+			access: ocm.Access{Type: "web"},
+			want:   want{err: `access "web" cannot be used for a chart`},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := &sourcer{component: sample, location: tc.location}
+			got, err := s.chart(&ocm.Resource{Name: "chart", Type: "helm-chart", Access: tc.access, Digest: tc.digest})
+			if tc.want.err != "" {
+				if err == nil || !strings.HasPrefix(err.Error(), tc.want.err) || strings.Contains(err.Error(), "user:pass") {
+					t.Errorf("\n%s\nchart(...): want error %q, got %v", tc.reason, tc.want.err, err)
+				}
+				return
+			}
+			if diff := cmp.Diff(tc.want.source, got); err != nil || diff != "" {
+				t.Errorf("\n%s\nchart(...): %v, -want, +got:\n%s", tc.reason, err, diff)
+			}
+		})
+	}
+}
+
+func TestLayer(t *testing.T) {
+	s := &sourcer{component: sample}
+	_, err := s.layer(&ocm.Resource{Name: "crds", Type: "yaml", Access: ocm.Access{Type: ocm.AccessOCIArtifact, Reference: "reg.example.org/a/b:1"}})
+	if want := `access "ociArtifact" cannot be used for type "yaml": want localOciBlob, localBlob or ociBlob`; err == nil || err.Error() != want {
+		t.Errorf("an artifact is no layer\nlayer(...): want error %q, got %v", want, err)
+	}
+}
+
+func FuzzParseReference(f *testing.F) {
+	for _, s := range []string{"reg.example.org/a/b:1", "oci://reg.example.org:5000/a@" + digestA, "a", "user:pass@reg.example.org/a:1"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		r, err := parseReference(s)
+		if err == nil && (r.repo == "" || r.name == "" || strings.Contains(r.repo, "@")) {
+			t.Errorf("parseReference(%q) is %+v", s, r)
+		}
+	})
+}
+
+func FuzzDecodeCustomResource(f *testing.F) {
+	f.Add([]byte("apiVersion: v1\nkind: X\n---\n"))
+	f.Add([]byte(`{"apiVersion":"v1","kind":"X","spec":{"a":1e400}}`))
+	f.Fuzz(func(t *testing.T, layer []byte) {
+		got, err := decodeCustomResource(layer, oci.DefaultLimits())
+		if err != nil && strings.Contains(err.Error(), "\n") {
+			t.Errorf("the error has more than one line: %q", err)
+		}
+		if err == nil && len(got.Raw) == 0 {
+			t.Error("want an object")
+		}
+	})
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/utils/lru"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+)
+
+// verdicts is how many results are remembered.
+const verdicts = 10_000
+
+// A Verifier says whether what a Manifest installs is signed. It is safe for concurrent use.
+type Verifier struct {
+	puller Puller
+	// verdicts are errors, nil among them, by fingerprint of all that they depend on.
+	verdicts *lru.Cache
+}
+
+// NewVerifier returns a Verifier that fetches with p.
+func NewVerifier(p Puller) *Verifier {
+	return &Verifier{puller: p, verdicts: lru.New(verdicts)}
+}
+
+// Verify that a signature by one of the keys covers each source of p, according to the component descriptor that p holds
+// or names. The error is an *ocm.VerificationError if it does not; other errors are failures to fetch. The custom resource
+// and values are the user's own, and no signature covers them.
+//
+// A result is remembered under the keys, the descriptor or digest of the component, and the sources together, so that it
+// cannot be taken for that of another policy or other content. That of a failure is remembered only where it does not
+// depend on referenced components, which a registry may deliver otherwise the next time.
+func (v *Verifier) Verify(ctx context.Context, regs oci.Registries, p *v1alpha1.ManifestParameters, keys []ocm.Key) error {
+	id, err := fingerprint(p, keys)
+	if err != nil {
+		return err
+	}
+	if have, ok := v.verdicts.Get(id); ok {
+		verdict, _ := have.(error)
+		return verdict
+	}
+	o, err := originOf(ctx, &registry{puller: v.puller, regs: regs}, p)
+	if err != nil {
+		return untrusted(err)
+	}
+	verdict := verify(o.components, p, keys)
+	if verdict == nil || len(o.components) == 1 {
+		v.verdicts.Add(id, verdict)
+	}
+	return verdict
+}
+
+// originOf a Manifest.
+func originOf(ctx context.Context, reg ocm.Registry, p *v1alpha1.ManifestParameters) (*origin, error) {
+	switch {
+	case p.Descriptor != nil:
+		o, err := inline(ctx, reg, p.Descriptor)
+		return o, classify(err, "spec.forProvider.descriptor")
+	case p.Component != nil:
+		o, err := fetched(ctx, reg, &p.Component.Component, p.Component.Digest)
+		return o, classify(err, "spec.forProvider.component")
+	}
+	return nil, invalidf("spec.forProvider has neither descriptor nor component, which would hold the signature: set one, " +
+		"or set verification.mode of the ProviderConfig to Off")
+}
+
+// untrusted says that a component which cannot be read cannot be trusted. A failure to fetch stays one.
+func untrusted(err error) error {
+	var v *ocm.VerificationError
+	var i *InvalidError
+	switch {
+	case errors.As(err, &v):
+		return v
+	case errors.As(err, &i):
+		return &ocm.VerificationError{Reason: err.Error()}
+	}
+	return err
+}
+
+func verify(components []*ocm.Descriptor, p *v1alpha1.ManifestParameters, keys []ocm.Key) error {
+	verified, err := ocm.Verify(components, keys)
+	if err != nil {
+		return untrusted(&InvalidError{err: err})
+	}
+	for _, s := range sourcesOf(p) {
+		switch {
+		case s.Type == v1alpha1.SourceTypeHelmChart:
+			return refused("%s: a chart by version cannot be verified, as the version can move; use type oci-ref with a digest", s.what)
+		case s.Ref == "":
+			return refused("%s: it has no digest that a signature could cover; use type oci-ref or raw with repo, name and ref", s.what)
+		case !verified.Covers(s.Ref):
+			return refused("%s: signature %q does not cover %s", s.what, verified.Signature(), s.Ref)
+		}
+	}
+	return nil
+}
+
+func refused(format string, args ...any) error {
+	return &ocm.VerificationError{Reason: fmt.Sprintf(format, args...)}
+}
+
+// A named source of a Manifest.
+type namedSource struct {
+	v1alpha1.Source
+
+	what string
+}
+
+// sourcesOf a Manifest, all of which must be signed.
+func sourcesOf(p *v1alpha1.ManifestParameters) []namedSource {
+	out := make([]namedSource, 0, len(p.Installs)+2)
+	for i := range p.Installs {
+		out = append(out, namedSource{Source: p.Installs[i].Source, what: fmt.Sprintf("install %q", p.Installs[i].Name)})
+	}
+	for _, l := range []struct {
+		source *v1alpha1.LayerSource
+		what   string
+	}{{p.CRDs, "crds"}, {p.Config, "config"}} {
+		if l.source != nil {
+			out = append(out, namedSource{Source: v1alpha1.Source{
+				Type: v1alpha1.SourceType(l.source.Type), Repo: l.source.Repo, Name: l.source.Name, Ref: l.source.Ref,
+			}, what: l.what})
+		}
+	}
+	return out
+}
+
+// fingerprint of all that a verdict depends on.
+func fingerprint(p *v1alpha1.ManifestParameters, keys []ocm.Key) (string, error) {
+	all := struct {
+		Keys       []string                  `json:"keys"`
+		Descriptor []byte                    `json:"descriptor"`
+		Component  *v1alpha1.ComponentDigest `json:"component"`
+		Sources    []string                  `json:"sources"`
+	}{Keys: Fingerprints(keys), Component: p.Component}
+	if p.Descriptor != nil {
+		all.Descriptor = p.Descriptor.Raw
+	}
+	for _, s := range sourcesOf(p) {
+		b, err := json.Marshal(s.Source)
+		if err != nil {
+			return "", errors.Wrap(err, "cannot encode a source")
+		}
+		all.Sources = append(all.Sources, s.what, string(b))
+	}
+	b, err := json.Marshal(all)
+	if err != nil {
+		return "", errors.Wrap(err, "cannot encode what is verified")
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// Fingerprints of keys, in the order of the keys.
+func Fingerprints(keys []ocm.Key) []string {
+	out := make([]string, 0, len(keys))
+	for _, k := range keys {
+		out = append(out, k.Fingerprint())
+	}
+	return out
+}
