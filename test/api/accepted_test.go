@@ -89,17 +89,43 @@ func TestMinimalObjects(t *testing.T) {
 			object: object(t, `{apiVersion: kyma.m.crossplane.io/v1alpha1, kind: Manifest, metadata: {name: minimal},
 				spec: {forProvider: {resource: {apiVersion: v1, kind: X, metadata: {name: x}, any: 1}}}}`),
 		},
-		"Secret":            {reason: "The namespace is that of the config.", object: configWith(t, "ProviderConfig", `{credentials: {source: Secret, secretRef: {name: s, key: k}}}`)},
-		"InjectedIdentity":  {reason: "It needs nothing else.", object: configWith(t, "ProviderConfig", `{credentials: {source: InjectedIdentity}}`)},
-		"None":              {reason: "It needs nothing else.", object: configWith(t, "ProviderConfig", `{credentials: {source: None}}`)},
-		"Environment":       {reason: "A variable.", object: configWith(t, "ProviderConfig", `{credentials: {source: Environment, env: {name: E}}}`)},
-		"Filesystem":        {reason: "A file.", object: configWith(t, "ProviderConfig", `{credentials: {source: Filesystem, fs: {path: /f}}}`)},
-		"ClusterSecret":     {reason: "The namespace is named.", object: configWith(t, "ClusterProviderConfig", `{credentials: {source: Secret, `+secretRef+`}}`)},
-		"ClusterIdentity":   {reason: "It needs nothing else.", object: configWith(t, "ClusterProviderConfig", `{credentials: {source: InjectedIdentity}}`)},
-		"VerificationOff":   {reason: "Off needs no keys.", object: configWith(t, "ProviderConfig", `{credentials: {source: None}, verification: {mode: "Off"}}`)},
-		"NothingToVerify":   {reason: "The default is Off.", object: configWith(t, "ProviderConfig", `{credentials: {source: None}, verification: {}}`)},
-		"RegistryOfLocal":   {reason: "A host without dots, with a port.", object: configWith(t, "ProviderConfig", `{credentials: {source: None}, registries: [{host: "localhost:5000", plainHTTP: true}]}`)},
-		"ClusterRegistry":   {reason: "No secret, no namespace.", object: configWith(t, "ClusterProviderConfig", `{credentials: {source: None}, registries: [{host: ghcr.io}]}`)},
+		"Secret":           {reason: "The namespace is that of the config.", object: configWith(t, "ProviderConfig", `{credentials: {source: Secret, secretRef: {name: s, key: k}}}`)},
+		"InjectedIdentity": {reason: "It needs nothing else.", object: configWith(t, "ProviderConfig", `{credentials: {source: InjectedIdentity}}`)},
+		"None":             {reason: "It needs nothing else.", object: configWith(t, "ProviderConfig", `{credentials: {source: None}}`)},
+		"Environment":      {reason: "A variable.", object: configWith(t, "ProviderConfig", `{credentials: {source: Environment, env: {name: E}}}`)},
+		"Filesystem":       {reason: "A file.", object: configWith(t, "ProviderConfig", `{credentials: {source: Filesystem, fs: {path: /f}}}`)},
+		"ClusterSecret":    {reason: "The namespace is named.", object: configWith(t, "ClusterProviderConfig", `{credentials: {source: Secret, `+secretRef+`}}`)},
+		"ClusterIdentity":  {reason: "It needs nothing else.", object: configWith(t, "ClusterProviderConfig", `{credentials: {source: InjectedIdentity}}`)},
+		"VerificationOff":  {reason: "Off needs no keys.", object: configWith(t, "ProviderConfig", `{credentials: {source: None}, verification: {mode: "Off"}}`)},
+		"NothingToVerify":  {reason: "The default is Off.", object: configWith(t, "ProviderConfig", `{credentials: {source: None}, verification: {}}`)},
+		"RegistryOfLocal":  {reason: "A host without dots, with a port.", object: configWith(t, "ProviderConfig", `{credentials: {source: None}, registries: [{host: "localhost:5000", plainHTTP: true}]}`)},
+		"ClusterRegistry":  {reason: "No secret, no namespace.", object: configWith(t, "ClusterProviderConfig", `{credentials: {source: None}, registries: [{host: ghcr.io}]}`)},
+		"Kyma": {
+			reason: "No modules yet; everything else has a default.",
+			object: object(t, `{apiVersion: kyma.m.crossplane.io/v1alpha1, kind: Kyma, metadata: {name: minimal}, spec: {}}`),
+		},
+		"KymaOfTheSeed": {
+			reason: "A module by name, no channel.",
+			object: object(t, `{apiVersion: kyma.m.crossplane.io/v1alpha1, kind: Kyma, metadata: {name: minimal},
+				spec: {forProvider: {modules: [{name: x}]}}}`),
+		},
+		"TemplateInline": {
+			reason: "The name of the module is in the descriptor.",
+			object: object(t, `{apiVersion: kyma.m.crossplane.io/v1alpha1, kind: ModuleTemplate, metadata: {name: minimal},
+				spec: {channel: regular, descriptor: {}}}`),
+		},
+		"TemplateComponent": {
+			reason: "The rest has a default. A name of a host may have one letter, and a component may be in no folder.",
+			object: object(t, `{apiVersion: kyma.m.crossplane.io/v1alpha1, kind: ModuleTemplate, metadata: {name: minimal},
+				spec: {channel: regular, component: {repository: r, name: a.io/x, version: v1}}}`),
+		},
+		"TemplateData": {
+			reason: "The original's samples have a default custom resource without metadata, and with fields of their own.",
+			object: object(t, `{apiVersion: kyma.m.crossplane.io/v1alpha1, kind: ModuleTemplate, metadata: {name: minimal},
+				spec: {channel: stable, descriptor: {}, data: {apiVersion: v1, kind: X, resource: xs}}}`),
+		},
+		"FullKyma":          {reason: "All fields at once.", object: object(t, fullKyma)},
+		"FullTemplate":      {reason: "All fields at once.", object: object(t, fullTemplate)},
 		"FullManifest":      {reason: "All fields at once.", object: object(t, fullManifest)},
 		"FullConfig":        {reason: "All fields at once.", object: object(t, fullConfig)},
 		"FullClusterConfig": {reason: "All fields at once.", object: object(t, clusterConfig(fullConfig))},
@@ -134,24 +160,35 @@ func TestFreeFields(t *testing.T) {
 // TestTwoComplaints holds the rules that cannot be broken alone.
 func TestTwoComplaints(t *testing.T) {
 	const least, most = "should be at least 1 chars long", "may not be more than 71 bytes"
-	manifest, config := object(t, fullManifest), object(t, fullConfig)
+	manifest, config, kyma, template := object(t, fullManifest), object(t, fullConfig), object(t, fullKyma), object(t, fullTemplate)
+	status := create(t, named(object(t, fullTemplate), "complaints"))
+	status.Object["status"] = object(t, statusOfTemplate).Object
 	cases := map[string]struct {
 		object *unstructured.Unstructured
 		value  string
 		want   string
 	}{
-		installs + "[0].name":         {object: manifest, want: least},
-		installs + "[0].namespace":    {object: manifest, want: least},
-		installs + "[0].source.ref":   {object: manifest, value: digest + "0", want: most},
-		"spec.forProvider.config.ref": {object: manifest, value: digest + "0", want: most},
-		"spec.forProvider.crds.ref":   {object: manifest, value: digest + "0", want: most},
-		"spec.registries[0].host":     {object: config, want: least},
+		installs + "[0].name":                   {object: manifest, want: least},
+		installs + "[0].namespace":              {object: manifest, want: least},
+		installs + "[0].source.ref":             {object: manifest, value: digest + "0", want: most},
+		"spec.forProvider.config.ref":           {object: manifest, value: digest + "0", want: most},
+		"spec.forProvider.crds.ref":             {object: manifest, value: digest + "0", want: most},
+		"spec.forProvider.component.digest":     {object: manifest, value: digest + "0", want: most},
+		"spec.forProvider.component.repository": {object: manifest, want: least},
+		"spec.registries[0].host":               {object: config, want: least},
+		modules + "[0].name":                    {object: kyma, want: least},
+		"spec.component.repository":             {object: template, want: least},
+		"status.resources[0].source.ref":        {object: status, value: digest + "0", want: most},
 	}
 	for path, tc := range cases {
 		t.Run(path, func(t *testing.T) {
-			o := tc.object.DeepCopy()
-			set(t, o, fields{path: tc.value})
-			_, err := dryRun(t.Context(), o)
+			o, try := tc.object.DeepCopy(), dryRun
+			f := fields{path: tc.value}
+			if isStatus(f) {
+				try = dryRunStatus
+			}
+			set(t, o, f)
+			_, err := try(t.Context(), o)
 			status, ok := err.(kerrors.APIStatus)
 			if !ok {
 				t.Fatalf("the server must refuse %q, it says: %v", tc.value, err)

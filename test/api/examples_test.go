@@ -45,7 +45,7 @@ func TestExamples(t *testing.T) {
 			}
 		})
 	}
-	for _, kind := range []string{"Manifest", "ProviderConfig", "ClusterProviderConfig"} {
+	for _, kind := range []string{"Kyma", "ModuleTemplate", "Manifest", "ProviderConfig", "ClusterProviderConfig"} {
 		if kinds[kind] == 0 {
 			t.Errorf("examples has no %s", kind)
 		}

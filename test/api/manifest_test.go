@@ -8,28 +8,32 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 const (
 	dnsLabel  = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+	states    = " enum Ready,Processing,Warning,Error,Deleting"
+	modules   = "spec.forProvider.modules"
 	installs  = "spec.forProvider.installs"
-	immutable = "providerConfigRef is immutable: a Manifest cannot move to another cluster, delete it and create another"
+	immutable = "providerConfigRef is immutable: a %s cannot move to another cluster, delete it and create another"
 	notDigest = "ref must be a digest, sha256: and 64 hexadecimal digits; a tag is not accepted"
 )
 
-// The installs of the full Manifest, by their source.
-const (
-	layer      = installs + "[0].source"
-	registry   = installs + "[1].source"
-	repository = installs + "[2].source"
-	kustomize  = installs + "[3].source"
-	inline     = installs + "[4].source"
-	raw        = installs + "[5].source"
-)
+// sources are the paths of one source of each type, in an object that has them all in one list.
+type sources struct{ schema, layer, registry, repository, kustomize, inline, raw string }
+
+func sourcesIn(list string) sources {
+	at := func(i int) string { return fmt.Sprintf("%s[%d].source", list, i) }
+	return sources{list + "[].source", at(0), at(1), at(2), at(3), at(4), at(5)}
+}
 
 func TestManifestRules(t *testing.T) {
 	breaches := manifestBreaches()
-	maps.Copy(breaches, sourceBreaches())
+	maps.Copy(breaches, managedBreaches("Manifest"))
+	maps.Copy(breaches, readinessBreaches("spec.forProvider.readiness"))
+	maps.Copy(breaches, componentBreaches("spec.forProvider.component"))
+	maps.Copy(breaches, sourceBreaches(sourcesIn(installs)))
 	maps.Copy(breaches, layerBreaches("spec.forProvider.config"))
 	maps.Copy(breaches, layerBreaches("spec.forProvider.crds"))
 	maps.Copy(breaches, conditionBreaches())
@@ -40,24 +44,16 @@ func manifestBreaches() map[string]breach {
 	install := func(i int) any {
 		return map[string]any{"name": fmt.Sprint("i", i), "source": map[string]any{"type": "raw", "inline": "{}"}}
 	}
-	rule := func(int) any { return map[string]any{"cel": "true"} }
-	states := " enum Ready,Processing,Warning,Error,Deleting"
 	return map[string]breach{
-		"required spec":             missing("spec"),
 		"spec required forProvider": missing("spec.forProvider"),
-		"spec cel " + immutable:     {elsewhere: "TestManifestUpdate"},
-		"spec cel providerConfigRef.kind must be ProviderConfig or ClusterProviderConfig": {
-			set: fields{"spec.providerConfigRef.kind": "Secret"}, ok: fields{"spec.providerConfigRef.kind": "ClusterProviderConfig"},
-			field: "spec",
+		"spec.forProvider cel a Manifest has a descriptor or a component, not both": {
+			set: fields{"spec.forProvider.descriptor": map[string]any{}}, field: "spec.forProvider",
 		},
-		"spec.providerConfigRef required kind":          missing("spec.providerConfigRef.kind"),
-		"spec.providerConfigRef required name":          missing("spec.providerConfigRef.name"),
-		"spec.writeConnectionSecretToRef required name": missing("spec.writeConnectionSecretToRef.name"),
-		"spec.managementPolicies[] enum Observe,Create,Update,Delete,LateInitialize,*": {
-			set: fields{"spec.managementPolicies": []any{"Unknown"}}, field: "spec.managementPolicies[0]",
-			ok: fields{"spec.managementPolicies": []any{"Observe", "Create", "Update", "LateInitialize", "Delete"}},
+		"spec.forProvider.component required digest":     missing("spec.forProvider.component.digest"),
+		"spec.forProvider.component.digest maxLength 71": {elsewhere: "TestTwoComplaints"},
+		"spec.forProvider.component.digest pattern ^sha256:[0-9a-f]{64}$": {
+			set: fields{"spec.forProvider.component.digest": "1.0.0"},
 		},
-
 		"spec.forProvider cel a Manifest needs installs, crds or a resource": {
 			set: fields{"spec.forProvider": map[string]any{"installs": []any{}}},
 			ok:  fields{"spec.forProvider": map[string]any{"installs": []any{install(0)}}},
@@ -77,15 +73,6 @@ func manifestBreaches() map[string]breach {
 		installs + "[].namespace maxLength 63":        tooLong(installs+"[0].namespace", "", 63),
 		installs + "[].namespace pattern " + dnsLabel: {set: fields{installs + "[0].namespace": "a."}, ok: fields{installs + "[0].namespace": "a"}},
 
-		"spec.forProvider.readiness maxItems 16":                  tooMany("spec.forProvider.readiness", 16, rule),
-		"spec.forProvider.readiness[] required cel":               missing("spec.forProvider.readiness[0].cel"),
-		"spec.forProvider.readiness[].cel minLength 1":            empty("spec.forProvider.readiness[0].cel"),
-		"spec.forProvider.readiness[].cel maxLength 4096":         tooLong("spec.forProvider.readiness[0].cel", "", 4096),
-		"spec.forProvider.readiness[].for required apiVersion":    missing("spec.forProvider.readiness[0].for.apiVersion"),
-		"spec.forProvider.readiness[].for required kind":          missing("spec.forProvider.readiness[0].for.kind"),
-		"spec.forProvider.readiness[].for.apiVersion minLength 1": empty("spec.forProvider.readiness[0].for.apiVersion"),
-		"spec.forProvider.readiness[].for.kind minLength 1":       empty("spec.forProvider.readiness[0].for.kind"),
-
 		"spec.forProvider.resource embedded": {set: fields{"spec.forProvider.resource.kind": ""}},
 		"spec.forProvider.resource cel resource needs metadata.name": {
 			set: fields{"spec.forProvider.resource.metadata": map[string]any{"namespace": "kyma-system"}}, field: "spec.forProvider.resource",
@@ -103,48 +90,100 @@ func manifestBreaches() map[string]breach {
 	}
 }
 
-func sourceBreaches() map[string]breach {
-	is := installs + "[].source"
+// managedBreaches are those that the managed resources of a kind share.
+func managedBreaches(kind string) map[string]breach {
+	return map[string]breach{
+		"required spec": missing("spec"),
+		"spec cel " + fmt.Sprintf(immutable, kind): {elsewhere: "TestUpdate"},
+		"spec cel providerConfigRef.kind must be ProviderConfig or ClusterProviderConfig": {
+			set: fields{"spec.providerConfigRef.kind": "Secret"}, ok: fields{"spec.providerConfigRef.kind": "ClusterProviderConfig"},
+			field: "spec",
+		},
+		"spec.providerConfigRef required kind":          missing("spec.providerConfigRef.kind"),
+		"spec.providerConfigRef required name":          missing("spec.providerConfigRef.name"),
+		"spec.writeConnectionSecretToRef required name": missing("spec.writeConnectionSecretToRef.name"),
+		"spec.managementPolicies[] enum Observe,Create,Update,Delete,LateInitialize,*": {
+			set: fields{"spec.managementPolicies": []any{"Unknown"}}, field: "spec.managementPolicies[0]",
+			ok: fields{"spec.managementPolicies": []any{"Observe", "Create", "Update", "LateInitialize", "Delete"}},
+		},
+	}
+}
+
+func readinessBreaches(at string) map[string]breach {
+	return map[string]breach{
+		at + " maxItems 16":                  tooMany(at, 16, func(int) any { return map[string]any{"cel": "true"} }),
+		at + "[] required cel":               missing(at + "[0].cel"),
+		at + "[].cel minLength 1":            empty(at + "[0].cel"),
+		at + "[].cel maxLength 4096":         tooLong(at+"[0].cel", "", 4096),
+		at + "[].for required apiVersion":    missing(at + "[0].for.apiVersion"),
+		at + "[].for required kind":          missing(at + "[0].for.kind"),
+		at + "[].for.apiVersion minLength 1": empty(at + "[0].for.apiVersion"),
+		at + "[].for.kind minLength 1":       empty(at + "[0].for.kind"),
+	}
+}
+
+func componentBreaches(at string) map[string]breach {
+	return map[string]breach{
+		at + " required repository":      missing(at + ".repository"),
+		at + " required name":            missing(at + ".name"),
+		at + " required version":         missing(at + ".version"),
+		at + ".repository minLength 1":   {elsewhere: "TestTwoComplaints"},
+		at + ".repository maxLength 512": tooLong(at+".repository", "", 512),
+		at + ".repository pattern ^[^@\\s]+$": {
+			set: fields{at + ".repository": "user@registry.example.org"}, ok: fields{at + ".repository": "[::1]:5000/a"},
+		},
+		at + ".name maxLength 255": tooLong(at+".name", "a.bc/", 255),
+		at + ".name pattern ^[a-z0-9.\\-]+[.][a-z][a-z]+/[-a-z0-9/_.]*$": {
+			set: fields{at + ".name": "template-operator"}, ok: fields{at + ".name": "kyma-project.io/a/b_c"},
+		},
+		at + ".version minLength 1":                    empty(at + ".version"),
+		at + ".version maxLength 128":                  tooLong(at+".version", "", 128),
+		at + ".nameMapping enum urlPath,sha256-digest": unknown(at + ".nameMapping"),
+	}
+}
+
+func sourceBreaches(at sources) map[string]breach {
+	is := at.schema
 	name, repo := is+".name pattern ^[^@:\\s]+$", is+".repo pattern ^[^@\\s]+$"
 	return map[string]breach{
-		is + " required type":                                            missing(layer + ".type"),
-		is + ".type enum oci-ref,helm-chart,kustomize,raw":               unknown(layer + ".type"),
-		is + " cel type oci-ref needs repo, name and ref":                {set: fields{layer + ".ref": gone{}}, field: layer},
-		is + " cel type helm-chart needs url and chartName":              {set: fields{registry + ".chartName": gone{}}, field: registry},
-		is + " cel url, chartName and version belong to type helm-chart": {set: fields{layer + ".version": "1.0.0"}, field: layer},
-		is + " cel repo, name and ref do not belong to type helm-chart":  {set: fields{repository + ".ref": digest}, field: repository},
+		is + " required type":                                            missing(at.layer + ".type"),
+		is + ".type enum oci-ref,helm-chart,kustomize,raw":               unknown(at.layer + ".type"),
+		is + " cel type oci-ref needs repo, name and ref":                {set: fields{at.layer + ".ref": gone{}}, field: at.layer},
+		is + " cel type helm-chart needs url and chartName":              {set: fields{at.registry + ".chartName": gone{}}, field: at.registry},
+		is + " cel url, chartName and version belong to type helm-chart": {set: fields{at.layer + ".version": "1.0.0"}, field: at.layer},
+		is + " cel repo, name and ref do not belong to type helm-chart":  {set: fields{at.repository + ".ref": digest}, field: at.repository},
 		is + " cel a chart from an oci:// url needs a version: a tag, or a digest sha256:…": {
-			set: fields{registry + ".version": gone{}}, field: registry,
+			set: fields{at.registry + ".version": gone{}}, field: at.registry,
 		},
-		is + " cel type kustomize needs repo, name and ref": {set: fields{kustomize + ".repo": gone{}}, field: kustomize},
+		is + " cel type kustomize needs repo, name and ref": {set: fields{at.kustomize + ".repo": gone{}}, field: at.kustomize},
 		is + " cel type raw needs either inline, or repo, name and ref": {
-			set: fields{inline + ".repo": "registry.example.org/modules"}, field: inline,
+			set: fields{at.inline + ".repo": "registry.example.org/modules"}, field: at.inline,
 		},
-		is + " cel inline belongs to type raw":     {set: fields{layer + ".inline": "{}"}, field: layer},
-		is + " cel path belongs to type kustomize": {set: fields{raw + ".path": "config"}, field: raw},
+		is + " cel inline belongs to type raw":     {set: fields{at.layer + ".inline": "{}"}, field: at.layer},
+		is + " cel path belongs to type kustomize": {set: fields{at.raw + ".path": "config"}, field: at.raw},
 
-		name:                         {set: fields{layer + ".name": "x:latest"}, ok: fields{layer + ".name": "a/b"}},
-		is + ".name maxLength 255":   tooLong(layer+".name", "", 255),
-		repo:                         {set: fields{layer + ".repo": "user@registry.example.org"}, ok: fields{layer + ".repo": "[::1]:5000/a"}},
-		is + ".repo maxLength 512":   tooLong(layer+".repo", "", 512),
+		name:                         {set: fields{at.layer + ".name": "x:latest"}, ok: fields{at.layer + ".name": "a/b"}},
+		is + ".name maxLength 255":   tooLong(at.layer+".name", "", 255),
+		repo:                         {set: fields{at.layer + ".repo": "user@registry.example.org"}, ok: fields{at.layer + ".repo": "[::1]:5000/a"}},
+		is + ".repo maxLength 512":   tooLong(at.layer+".repo", "", 512),
 		is + ".ref maxLength 71":     {elsewhere: "TestTwoComplaints"},
-		is + ".ref cel " + notDigest: {set: fields{layer + ".ref": "1.0.5"}},
-		is + ".url maxLength 2048":   tooLong(registry+".url", "oci://", 2048),
+		is + ".ref cel " + notDigest: {set: fields{at.layer + ".ref": "1.0.5"}},
+		is + ".url maxLength 2048":   tooLong(at.registry+".url", "oci://", 2048),
 		is + ".url cel url must begin with oci://, https:// or http:// and a host": {
-			set: fields{repository + ".url": "charts.example.org"}, ok: fields{repository + ".url": "http://s"},
+			set: fields{at.repository + ".url": "charts.example.org"}, ok: fields{at.repository + ".url": "http://s"},
 		},
 		is + ".url cel url must not hold credentials, which belong into the ProviderConfig's registries": {
-			set: fields{repository + ".url": "https://user:password@charts.example.org"}, ok: fields{repository + ".url": "https://c/a@b"},
+			set: fields{at.repository + ".url": "https://user:password@charts.example.org"}, ok: fields{at.repository + ".url": "https://c/a@b"},
 		},
-		is + ".chartName maxLength 253": tooLong(registry+".chartName", "", 253),
+		is + ".chartName maxLength 253": tooLong(at.registry+".chartName", "", 253),
 		is + ".chartName pattern ^[A-Za-z0-9]([-A-Za-z0-9._/]*[A-Za-z0-9])?$": {
-			set: fields{registry + ".chartName": "../mysql"}, ok: fields{registry + ".chartName": "my/sql-2.x"},
+			set: fields{at.registry + ".chartName": "../mysql"}, ok: fields{at.registry + ".chartName": "my/sql-2.x"},
 		},
-		is + ".version minLength 1":     empty(registry + ".version"),
-		is + ".version maxLength 128":   tooLong(registry+".version", "", 128),
-		is + ".path maxLength 1024":     tooLong(kustomize+".path", "", 1024),
-		is + ".inline minLength 1":      empty(inline + ".inline"),
-		is + ".inline maxLength 262144": tooLong(inline+".inline", "", 262144),
+		is + ".version minLength 1":     empty(at.registry + ".version"),
+		is + ".version maxLength 128":   tooLong(at.registry+".version", "", 128),
+		is + ".path maxLength 1024":     tooLong(at.kustomize+".path", "", 1024),
+		is + ".inline minLength 1":      empty(at.inline + ".inline"),
+		is + ".inline maxLength 262144": tooLong(at.inline+".inline", "", 262144),
 	}
 }
 
@@ -178,48 +217,75 @@ func conditionBreaches() map[string]breach {
 	return out
 }
 
-// TestManifestUpdate holds the rules that compare with what was before.
-func TestManifestUpdate(t *testing.T) {
-	live := create(t, object(t, fullManifest))
+// TestUpdate holds the rules that compare with what was before.
+func TestUpdate(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		set    fields
-		// field and text of the complaint; none: the change is accepted.
-		field, text string
+		// moves says that the change is refused, as a move to another cluster.
+		moves bool
 	}{
 		"OtherName": {
-			reason: "A Manifest that moved to another cluster would be orphaned in the old one.",
-			set:    fields{"spec.providerConfigRef.name": "cluster-b"}, field: "spec", text: immutable,
+			reason: "What moved to another cluster would be orphaned in the old one.",
+			set:    fields{"spec.providerConfigRef.name": "cluster-b"}, moves: true,
 		},
 		"OtherKind": {
 			reason: "A ClusterProviderConfig of the same name is another cluster too.",
-			set:    fields{"spec.providerConfigRef.kind": "ClusterProviderConfig"}, field: "spec", text: immutable,
+			set:    fields{"spec.providerConfigRef.kind": "ClusterProviderConfig"}, moves: true,
 		},
 		"Removed": {
 			reason: "The default would be another cluster.",
-			set:    fields{"spec.providerConfigRef": gone{}}, field: "spec", text: immutable,
+			set:    fields{"spec.providerConfigRef": gone{}}, moves: true,
 		},
-		"NewInstalls": {
+		"NothingLeft": {
 			reason: "What is installed may change.",
 			set:    fields{installs: []any{}},
+		},
+		"NoModules": {
+			reason: "Modules may be disabled.",
+			set:    fields{modules: []any{}},
 		},
 		"NewValues": {
 			reason: "Values may change.",
 			set:    fields{installs + "[0].values": map[string]any{"other": true}},
 		},
+		"NewValuesOfModule": {
+			reason: "Values may change.",
+			set:    fields{modules + "[0].values": map[string]any{"other": true}},
+		},
+		"NewChannel": {
+			reason: "A channel may be switched.",
+			set:    fields{modules + "[0].channel": "fast", "spec.forProvider.channel": "regular"},
+		},
 	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			o := live.DeepCopy()
-			set(t, o, tc.set)
-			_, err := of("Manifest").Update(t.Context(), o, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: "Strict"})
-			if tc.text != "" {
-				checkRefusal(t, err, tc.field, tc.text)
-				return
+	for kind, full := range map[string]string{"Manifest": fullManifest, "Kyma": fullKyma} {
+		live := create(t, named(object(t, full), "updated"))
+		for name, tc := range cases {
+			if !tc.moves && !has(live, tc.set) {
+				continue
 			}
-			if err != nil {
-				t.Errorf("%s The server refuses: %v", tc.reason, err)
-			}
-		})
+			t.Run(kind+name, func(t *testing.T) {
+				o := live.DeepCopy()
+				set(t, o, tc.set)
+				_, err := of(kind).Update(t.Context(), o, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: "Strict"})
+				if tc.moves {
+					checkRefusal(t, err, "spec", fmt.Sprintf(immutable, kind))
+					return
+				}
+				if err != nil {
+					t.Errorf("%s The server refuses: %v", tc.reason, err)
+				}
+			})
+		}
 	}
+}
+
+// has says whether an object has fields already.
+func has(o *unstructured.Unstructured, f fields) bool {
+	for path := range f {
+		if get(o, path) == nil {
+			return false
+		}
+	}
+	return true
 }

@@ -56,6 +56,12 @@ spec:
     readiness:
     - {cel: object.status.ready, for: {apiVersion: example.org/v1, kind: Thing}}
     - {cel: 'object.status.state == "Ready"'}
+    component:
+      repository: registry.example.org/modules
+      name: kyma-project.io/module/x
+      version: 1.0.0
+      nameMapping: sha256-digest
+      digest: "` + digest + `"
     adopt: true
 `
 	statusOfManifest = `
@@ -110,6 +116,96 @@ kind: ProviderConfigUsage
 metadata: {name: full}
 providerConfigRef: {kind: ProviderConfig, name: cluster-a}
 resourceRef: {apiVersion: kyma.m.crossplane.io/v1alpha1, kind: Manifest, name: x}
+`
+	fullKyma = `
+apiVersion: kyma.m.crossplane.io/v1alpha1
+kind: Kyma
+metadata: {name: full}
+spec:
+  managementPolicies: ["*"]
+  providerConfigRef: {kind: ProviderConfig, name: cluster-a}
+  writeConnectionSecretToRef: {name: secret}
+  forProvider:
+    channel: fast
+    modules:
+    - {name: istio, channel: regular, customResourcePolicy: Ignore, values: {replicas: 2, nested: {list: [1, two, {three: 3}]}}}
+    - {name: serverless}
+`
+	statusOfKyma = `
+conditions:
+- {type: Ready, status: "False", reason: Unavailable, message: wrong, lastTransitionTime: "2020-01-01T00:00:00Z"}
+- {type: Synced, status: "True", reason: ReconcileSuccess, lastTransitionTime: "2020-01-01T00:00:00Z"}
+atProvider:
+  state: Error
+  activeChannel: fast
+  modulesReady: 1/2
+  modules:
+  - {name: istio, version: 1.0.0, channel: regular, state: Ready, manifest: full-istio}
+  - {name: serverless, channel: fast, state: Error, message: wrong}
+`
+	fullTemplate = `
+apiVersion: kyma.m.crossplane.io/v1alpha1
+kind: ModuleTemplate
+metadata: {name: full}
+spec:
+  moduleName: sample
+  channel: fast
+  target: control-plane
+  data:
+    apiVersion: operator.kyma-project.io/v1alpha1
+    kind: Sample
+    spec: {anything: true}
+  component:
+    repository: registry.example.org/modules
+    name: kyma-project.io/module/sample
+    version: 1.0.0
+    nameMapping: sha256-digest
+  readiness:
+  - {cel: object.status.ready, for: {apiVersion: example.org/v1, kind: Thing}}
+  - {cel: 'object.status.state == "Ready"'}
+`
+	statusOfTemplate = `
+conditions:
+- {type: Resolved, status: "True", reason: Resolved, lastTransitionTime: "2020-01-01T00:00:00Z"}
+- {type: Verified, status: "False", reason: SignatureInvalid, lastTransitionTime: "2020-01-01T00:00:00Z"}
+lastHandledReconcileAt: now
+resolvedGeneration: 1
+moduleName: sample
+version: 1.0.0
+digest: "` + digest + `"
+data:
+  apiVersion: operator.kyma-project.io/v1alpha1
+  kind: Sample
+  spec: {anything: true}
+resources:
+- name: layer
+  component: kyma-project.io/module/other
+  type: helm-chart
+  version: 1.0.0
+  use: Install
+  install: other-layer
+  source: {type: oci-ref, repo: "registry.example.org:5000/modules", name: kyma-project.io/module/x, ref: "` + digest + `"}
+- name: registry
+  type: helm-chart
+  use: Install
+  source: {type: helm-chart, url: "oci://registry.example.org/charts", chartName: mysql, version: 9.4.1}
+- name: repository
+  type: helm-chart
+  use: Install
+  source: {type: helm-chart, url: "https://charts.example.org/stable", chartName: mysql}
+- name: kustomization
+  type: kustomization
+  use: Install
+  source: {type: kustomize, repo: registry.example.org/modules, name: x, ref: "` + digest + `", path: config/default}
+- name: inline
+  type: yaml
+  use: Install
+  source: {type: raw, inline: "kind: ConfigMap"}
+- name: raw
+  type: yaml
+  use: Install
+  source: {type: raw, repo: registry.example.org/modules, name: x, ref: "` + digest + `"}
+- {name: image, type: ociImage, use: None}
 `
 )
 

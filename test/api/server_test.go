@@ -61,9 +61,10 @@ func of(kind string) dynamic.ResourceInterface {
 	resources := map[string]string{
 		"Manifest": "manifests", "ProviderConfig": "providerconfigs",
 		"ClusterProviderConfig": "clusterproviderconfigs", "ProviderConfigUsage": "providerconfigusages",
+		"Kyma": "kymas", "ModuleTemplate": "moduletemplates",
 	}
 	r := client.Resource(schema.GroupVersionResource{Group: group, Version: version, Resource: resources[kind]})
-	if kind == "ClusterProviderConfig" {
+	if kind == "ClusterProviderConfig" || kind == "ModuleTemplate" {
 		return r
 	}
 	return r.Namespace(metav1.NamespaceDefault)

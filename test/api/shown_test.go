@@ -5,13 +5,17 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/discovery"
 
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
@@ -19,39 +23,67 @@ import (
 
 // TestDefaults creates objects without what is optional, and sees what they are.
 func TestDefaults(t *testing.T) {
-	manifest, err := dryRun(t.Context(), manifestWith(t, `{type: raw, inline: "{}"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	config, err := dryRun(t.Context(), configWith(t, "ProviderConfig", `{credentials: {source: None}, verification: {}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[string]map[string]string{"manifests": {}, "providerconfigs": {}, "clusterproviderconfigs": {}, "providerconfigusages": {}}
-	for _, path := range []string{
-		installs + "[].namespace", "spec.forProvider.customResourcePolicy", "spec.providerConfigRef", "spec.managementPolicies",
-	} {
-		got["manifests"][path] = compact(t, get(manifest, strings.ReplaceAll(path, "[]", "[0]")))
-	}
-	got["providerconfigs"]["spec.verification.mode"] = compact(t, get(config, "spec.verification.mode"))
-	got["clusterproviderconfigs"] = got["providerconfigs"]
-	want := map[string]map[string]string{
-		"manifests": {
+	const kyma, policies = `{apiVersion: kyma.m.crossplane.io/v1alpha1, kind: Kyma, metadata: {name: minimal}, spec: `, `["*"]`
+	const everybody = `{"kind":"ClusterProviderConfig","name":"default"}`
+	component := object(t, fullManifest)
+	set(t, component, fields{"spec.forProvider.component.nameMapping": gone{}})
+	cases := []struct {
+		plural string
+		object *unstructured.Unstructured
+		want   map[string]string
+	}{
+		{"manifests", manifestWith(t, `{type: raw, inline: "{}"}`), map[string]string{
 			installs + "[].namespace":               `"default"`,
 			"spec.forProvider.customResourcePolicy": `"CreateAndDelete"`,
-			"spec.providerConfigRef":                `{"kind":"ClusterProviderConfig","name":"default"}`,
-			"spec.managementPolicies":               `["*"]`,
-		},
-		"providerconfigs":        {"spec.verification.mode": `"Off"`},
-		"clusterproviderconfigs": {"spec.verification.mode": `"Off"`},
-		"providerconfigusages":   {},
+			"spec.providerConfigRef":                everybody,
+			"spec.managementPolicies":               policies,
+		}},
+		{"manifests", component, map[string]string{"spec.forProvider.component.nameMapping": `"urlPath"`}},
+		{"kymas", object(t, kyma+`{}}`), map[string]string{
+			"spec.forProvider":         `{"channel":"regular"}`,
+			"spec.forProvider.channel": `"regular"`,
+			"spec.providerConfigRef":   everybody,
+			"spec.managementPolicies":  policies,
+		}},
+		{"kymas", object(t, kyma+`{forProvider: {modules: [{name: x}]}}}`), map[string]string{
+			"spec.forProvider.channel":          `"regular"`,
+			modules + "[].customResourcePolicy": `"CreateAndDelete"`,
+		}},
+		{"moduletemplates", object(t, `{apiVersion: kyma.m.crossplane.io/v1alpha1, kind: ModuleTemplate, metadata: {name: minimal},
+			spec: {channel: regular, component: {repository: r, name: a.io/x, version: v1}}}`), map[string]string{
+			"spec.target":                `"remote"`,
+			"spec.component.nameMapping": `"urlPath"`,
+		}},
+		{"providerconfigs", configWith(t, "ProviderConfig", `{credentials: {source: None}, verification: {}}`), map[string]string{
+			"spec.verification.mode": `"Off"`,
+		}},
+		{"clusterproviderconfigs", configWith(t, "ClusterProviderConfig", `{credentials: {source: None}, verification: {}}`), map[string]string{
+			"spec.verification.mode": `"Off"`,
+		}},
+		{"providerconfigusages", object(t, fullUsage), nil},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("what the server fills in: -want, +got:\n%s", diff)
+	known := map[string]map[string]bool{}
+	for _, tc := range cases {
+		out, err := dryRun(t.Context(), tc.object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		if known[tc.plural] == nil {
+			known[tc.plural] = map[string]bool{}
+		}
+		for path := range tc.want {
+			got[path] = compact(t, get(out, strings.ReplaceAll(path, "[]", "[0]")))
+			known[tc.plural][path] = true
+		}
+		if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("what the server fills in for %s: -want, +got:\n%s", tc.plural, diff)
+		}
 	}
-	for plural := range want {
-		if diff := cmp.Diff(want[plural], rulesOf(t, plural).defaults); diff != "" {
-			t.Errorf("defaults of %s: -in this test, +in package/crds:\n%s", plural, diff)
+	for plural, paths := range known {
+		inSchema := slices.Sorted(maps.Keys(rulesOf(t, plural).defaults))
+		if diff := cmp.Diff(inSchema, slices.Sorted(maps.Keys(paths)), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("defaults of %s: -in package/crds, +in this test:\n%s", plural, diff)
 		}
 	}
 }
@@ -72,6 +104,13 @@ func TestColumns(t *testing.T) {
 	if _, err := of("Manifest").UpdateStatus(t.Context(), live, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	for full, status := range map[string]string{fullKyma: statusOfKyma, fullTemplate: statusOfTemplate} {
+		o := create(t, object(t, full))
+		o.Object["status"] = object(t, status).Object
+		if _, err := of(o.GetKind()).UpdateStatus(t.Context(), o, metav1.UpdateOptions{FieldValidation: "Strict"}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	create(t, object(t, fullConfig))
 	create(t, object(t, clusterConfig(fullConfig)))
 	create(t, object(t, fullUsage))
@@ -90,6 +129,22 @@ func TestColumns(t *testing.T) {
 			reason: "What is wrong is shown on demand.", args: "get manifests.kyma.m.crossplane.io -o wide",
 			want: []string{"NAME READY SYNCED STATE VERSION AGE EXTERNAL-NAME MESSAGE", "full False Error 1.0.0"},
 		},
+		"Kymas": {
+			reason: "How many modules work, of how many.", args: "get kymas.kyma.m.crossplane.io",
+			want: []string{"NAME STATE CHANNEL MODULES READY AGE", "full Error fast 1/2 False"},
+		},
+		"KymasWide": {
+			reason: "What is wrong is shown on demand.", args: "get kymas.kyma.m.crossplane.io -o wide",
+			want: []string{"NAME STATE CHANNEL MODULES READY SYNCED AGE MESSAGE", "full Error fast 1/2 False True"},
+		},
+		"Templates": {
+			reason: "The catalogue.", args: "get moduletemplates.kyma.m.crossplane.io",
+			want: []string{"NAME MODULE CHANNEL VERSION RESOLVED AGE", "full sample fast 1.0.0 True"},
+		},
+		"TemplatesWide": {
+			reason: "What is seldom asked for.", args: "get moduletemplates.kyma.m.crossplane.io -o wide",
+			want: []string{"NAME MODULE CHANNEL VERSION RESOLVED VERIFIED TARGET AGE", "full sample fast 1.0.0 True False control-plane"},
+		},
 		"Configs":        {reason: "Who uses them.", args: "get providerconfigs.kyma.m.crossplane.io", want: []string{configs, "full"}},
 		"ClusterConfigs": {reason: "Who uses them.", args: "get clusterproviderconfigs.kyma.m.crossplane.io", want: []string{configs, "full"}},
 		"Usages": {
@@ -98,7 +153,7 @@ func TestColumns(t *testing.T) {
 		},
 		"Managed": {
 			reason: "crossplane's tools find all managed resources by this category.", args: "get managed -o name",
-			want: []string{"manifest.kyma.m.crossplane.io/full"},
+			want: []string{"kyma.kyma.m.crossplane.io/full", "manifest.kyma.m.crossplane.io/full"},
 		},
 	}
 	for name, tc := range cases {
@@ -139,7 +194,9 @@ func TestCategories(t *testing.T) {
 	}
 	provider := []string{"crossplane", "provider", "kyma"}
 	want := map[string][]string{
+		"kymas":           {"crossplane", "managed", "kyma"},
 		"manifests":       {"crossplane", "managed", "kyma"},
+		"moduletemplates": {"crossplane", "kyma"},
 		"providerconfigs": provider, "clusterproviderconfigs": provider, "providerconfigusages": provider,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -176,13 +233,18 @@ func TestExplain(t *testing.T) {
 			t.Errorf("%s has only %d fields: is it the schema?", name, fields)
 		}
 	}
-	if kinds != 4 {
-		t.Errorf("the server publishes %d kinds of ours, want 4", kinds)
+	if kinds != 6 {
+		t.Errorf("the server publishes %d kinds of ours, want 6", kinds)
 	}
 
-	out := kubectl(t, "explain", "manifests.kyma.m.crossplane.io.spec.forProvider.installs.source.ref")
-	if !strings.Contains(out, "Ref is the digest: sha256: and 64 hexadecimal digits. A tag is refused.") {
-		t.Errorf("kubectl explain does not say what a ref is:\n%s", out)
+	for path, want := range map[string]string{
+		"manifests.kyma.m.crossplane.io.spec.forProvider.installs.source.ref": "Ref is the digest: sha256: and 64 hexadecimal digits. A tag is refused.",
+		"kymas.kyma.m.crossplane.io.spec.forProvider.modules.channel":         "Channel of this module, where it is not that of the Kyma.",
+		"moduletemplates.kyma.m.crossplane.io.spec.component.repository":      "Repository that holds components, the host included",
+	} {
+		if out := kubectl(t, "explain", path); !strings.Contains(words(out), want) {
+			t.Errorf("kubectl explain %s does not say %q:\n%s", path, want, out)
+		}
 	}
 }
 

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+const (
+	channel    = "^[a-z]+$"
+	moduleName = "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"
+)
+
+func TestKymaRules(t *testing.T) {
+	breaches := kymaBreaches()
+	maps.Copy(breaches, managedBreaches("Kyma"))
+	maps.Copy(breaches, channelBreaches("spec.forProvider.channel", "spec.forProvider.channel"))
+	maps.Copy(breaches, channelBreaches(modules+"[].channel", modules+"[0].channel"))
+	maps.Copy(breaches, conditionBreaches())
+	testBreaches(t, "kymas", fullKyma, statusOfKyma, breaches)
+}
+
+func kymaBreaches() map[string]breach {
+	module := func(i int) any { return map[string]any{"name": fmt.Sprint("m", i)} }
+	const status = "status.atProvider.modules"
+	return map[string]breach{
+		modules + " maxItems 64":         tooMany(modules, 64, module),
+		modules + " keys name":           twice(modules, "name", "istio"),
+		modules + "[] required name":     missing(modules + "[0].name"),
+		modules + "[].name minLength 1":  {elsewhere: "TestTwoComplaints"},
+		modules + "[].name maxLength 63": tooLong(modules+"[0].name", "", 63),
+		modules + "[].name pattern " + moduleName: {
+			set: fields{modules + "[0].name": "Istio"}, ok: fields{modules + "[0].name": "api-gateway.v2"},
+		},
+		modules + "[].customResourcePolicy enum CreateAndDelete,Ignore": unknown(modules + "[0].customResourcePolicy"),
+
+		"status.atProvider.state" + states: unknown("status.atProvider.state"),
+		status + " keys name":              twice(status, "name", "istio"),
+		status + "[] required name":        missing(status + "[0].name"),
+		status + "[] required state":       missing(status + "[0].state"),
+		status + "[].state" + states:       unknown(status + "[0].state"),
+	}
+}
+
+// channelBreaches are those of a channel: at is the path in the schema, in is the path in the full object.
+func channelBreaches(at, in string) map[string]breach {
+	return map[string]breach{
+		at + " minLength 3":        {set: fields{in: "ab"}, ok: fields{in: "abc"}},
+		at + " maxLength 32":       tooLong(in, "", 32),
+		at + " pattern " + channel: {set: fields{in: "fast-1"}},
+	}
+}
+
+func TestModuleTemplateRules(t *testing.T) {
+	breaches := templateBreaches()
+	maps.Copy(breaches, channelBreaches("spec.channel", "spec.channel"))
+	maps.Copy(breaches, componentBreaches("spec.component"))
+	maps.Copy(breaches, readinessBreaches("spec.readiness"))
+	maps.Copy(breaches, sourceBreaches(sourcesIn("status.resources")))
+	maps.Copy(breaches, conditionBreaches())
+	testBreaches(t, "moduletemplates", fullTemplate, statusOfTemplate, breaches)
+}
+
+func templateBreaches() map[string]breach {
+	const need = "spec cel a ModuleTemplate needs either descriptor or component"
+	return map[string]breach{
+		"required spec":         missing("spec"),
+		"spec required channel": missing("spec.channel"),
+		need: {
+			set: fields{"spec.descriptor": map[string]any{}}, field: "spec",
+			ok: fields{"spec": map[string]any{"channel": "fast", "descriptor": map[string]any{"component": map[string]any{}}}},
+		},
+		"spec.moduleName maxLength 63": tooLong("spec.moduleName", "", 63),
+		"spec.moduleName pattern " + moduleName: {
+			set: fields{"spec.moduleName": "-sample"}, ok: fields{"spec.moduleName": "s"},
+		},
+		"spec.target enum remote,control-plane": unknown("spec.target"),
+		"spec.data embedded":                    {set: fields{"spec.data.kind": ""}},
+
+		// The server does not look into embedded objects of a status.
+		"status.data embedded": {elsewhere: "nowhere"},
+		"status.resources maxItems 256": tooMany("status.resources", 256, func(i int) any {
+			return map[string]any{"name": fmt.Sprint("r", i), "type": "ociImage", "use": "None"}
+		}),
+		"status.resources[] required name":                                    missing("status.resources[0].name"),
+		"status.resources[] required type":                                    missing("status.resources[0].type"),
+		"status.resources[] required use":                                     missing("status.resources[0].use"),
+		"status.resources[].use enum Install,CRDs,Config,CustomResource,None": unknown("status.resources[0].use"),
+	}
+}
+
+// A ModuleTemplate with neither descriptor nor component breaks the same rule as one with both.
+func TestModuleTemplateWithoutSource(t *testing.T) {
+	b := breach{set: fields{"spec.component": gone{}}, field: "spec"}
+	b.refused(t, object(t, fullTemplate), dryRun, "a ModuleTemplate needs either descriptor or component")
+}
+
+// What is signed, and what module teams write, is kept as it is, whatever is in it.
+func TestFreeFieldsOfModules(t *testing.T) {
+	descriptor := map[string]any{
+		"meta": map[string]any{"schemaVersion": "v2"}, "signatures": []any{},
+		"component": map[string]any{"name": "kyma-project.io/module/x", "unknown": []any{nil, int64(1), "two", map[string]any{}}},
+	}
+	template, manifest, kyma := object(t, fullTemplate), object(t, fullManifest), object(t, fullKyma)
+	set(t, template, fields{"spec.component": gone{}})
+	set(t, template, fields{"spec.descriptor": descriptor})
+	set(t, manifest, fields{"spec.forProvider.component": gone{}})
+	set(t, manifest, fields{"spec.forProvider.descriptor": descriptor})
+	for path, in := range map[string]*unstructured.Unstructured{
+		"spec.descriptor": template, "spec.data": template, "spec.forProvider.descriptor": manifest, modules + "[0].values": kyma,
+	} {
+		t.Run(strings.ReplaceAll(path, ".", "_"), func(t *testing.T) {
+			out, err := dryRun(t.Context(), in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(toJSON(t, get(in, path)), toJSON(t, get(out, path))); diff != "" {
+				t.Errorf("%s: -sent, +kept:\n%s", path, diff)
+			}
+		})
+	}
+}
