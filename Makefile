@@ -5,19 +5,21 @@
 
 MODULE  := github.com/crossplane-contrib/provider-kyma
 VERSION ?= $(shell git describe --tags --dirty 2>/dev/null || echo v0.0.0-$$(git rev-parse --short HEAD 2>/dev/null || echo dev))
-LDFLAGS := -s -w -X $(MODULE)/internal/version.Version=$(VERSION)
+COMMIT  ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null)
+LDFLAGS := -s -w -X $(MODULE)/internal/version.Version=$(VERSION) -X $(MODULE)/internal/version.Commit=$(COMMIT)
 TOOLS   := go run ./cluster/tools/cmd/tools
 UNIT    := $(patsubst %,./%/...,$(wildcard apis cmd internal pkg cluster test/boundary test/controlplane test/api test/target))
 # The race detector needs a C compiler. Go answers 0 where there is none.
 RACE    := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 # Without a go command in between, which would keep signals to itself.
 DEMO    := go build -o bin/demo ./cluster/local && exec bin/demo
-# How many Manifests the benchmark makes.
+# How many Manifests the benchmark makes, and how many Kymas of three modules.
 N       ?= 50
+M       ?= 20
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo demo-check run build test test-unit test-integration test-e2e bench \
+.PHONY: help demo demo-check run build image xpkg test test-unit test-integration test-e2e bench \
 	generate lint reviewable check-diff tools clean
 
 help: ## Print this list.
@@ -46,6 +48,14 @@ build: ## Build bin/provider, and bin/kymactl where its source is.
 	@if [ -d cmd/kymactl ]; then set -x; \
 		CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/kymactl ./cmd/kymactl; fi
 
+image: ## Make bin/image, the provider's image for linux/amd64 and linux/arm64.
+	@echo "==> image: usually takes 5 minutes the first time, then 30 seconds"
+	@go run ./cluster/images -version '$(VERSION)' image
+
+xpkg: ## Make bin/provider-kyma.xpkg and bin/configuration-kyma.xpkg, for Crossplane.
+	@echo "==> xpkg: usually takes 7 minutes the first time, then 30 seconds"
+	@go run ./cluster/images -version '$(VERSION)' xpkg
+
 test: test-unit test-integration test-e2e ## Run all tests.
 
 test-unit: ## Run the unit tests, and the tests of the layout and of the local control plane.
@@ -61,9 +71,9 @@ test-e2e: ## Run the end-to-end tests; the demo, checked, as long as there is no
 	@echo "==> test-e2e: usually takes 2 minutes"
 	@if [ -d test/e2e ]; then set -x; go test ./test/e2e/... -timeout 30m; else $(MAKE) demo-check; fi
 
-bench: ## Measure N Manifests (N=50) on one target, print it and write bench.json.
-	@echo "==> bench: usually takes 2 minutes for N=50, of which one is idle"
-	go run ./test/bench -n $(N)
+bench: ## Measure N Manifests (N=50) and M Kymas (M=20), print it and write bench.json.
+	@echo "==> bench: usually takes 4 minutes for N=50 and M=20, of which two are idle"
+	go run ./test/bench -n $(N) -kymas $(M)
 
 generate: ## Generate the code and the CRDs of the API.
 	@echo "==> generate: usually takes 1 minute the first time, then 10 seconds"

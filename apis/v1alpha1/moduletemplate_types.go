@@ -198,7 +198,7 @@ type ModuleTemplateStatus struct {
 // +kubebuilder:printcolumn:name="VERIFIED",type="string",JSONPath=".status.conditions[?(@.type=='Verified')].status",priority=1
 // +kubebuilder:printcolumn:name="TARGET",type="string",JSONPath=".spec.target",priority=1
 // +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"
-// +kubebuilder:resource:scope=Cluster,categories={crossplane,kyma}
+// +kubebuilder:resource:scope=Cluster,categories={crossplane,modules}
 type ModuleTemplate struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

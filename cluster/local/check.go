@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -13,17 +12,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
-
-// managedBy is the label of everything that the provider installs.
-const managedBy = "operator.kyma-project.io/managed-by"
 
 // check asserts what the demo claims.
 func (e *environment) check(ctx context.Context) error {
@@ -31,9 +24,14 @@ func (e *environment) check(ctx context.Context) error {
 		what string
 		do   func(context.Context) error
 	}{
-		{"the Deployments are available in the target", e.checkAvailable},
+		{"the modules run in the target", e.checkAvailable},
 		{"what is broken in the target is repaired", e.checkRepair},
-		{"a changed value arrives in the target", e.checkChange},
+		{"a good value of a Manifest arrives in the target, and a bad one does not", e.checkChange},
+		{"a warning of a module is that of the Kyma", e.checkWarning},
+		{"a channel with higher versions is installed", e.checkUpgrade},
+		{"a channel with lower versions is not installed", e.checkNoDowngrade},
+		{"lower versions are installed where that is asked for", e.checkDowngrade},
+		{"a module that is disabled goes, and no other", e.checkDisable},
 		{"nothing is left in the target after removal", e.checkRemoval},
 	}
 	for _, s := range steps {
@@ -45,14 +43,13 @@ func (e *environment) check(ctx context.Context) error {
 	return nil
 }
 
+// checkAvailable does not wait: all were Ready.
 func (e *environment) checkAvailable(ctx context.Context) error {
 	for name, replicas := range map[types.NamespacedName]int32{
-		{Namespace: helloNamespace, Name: hello}:                             helloReplicas,
-		{Namespace: "crossplane-system", Name: crossplane}:                   1,
-		{Namespace: "crossplane-system", Name: crossplane + "-rbac-manager"}: 1,
-		{Namespace: crossplaneLayer, Name: crossplaneLayer}:                  1,
+		{Namespace: helloNamespace, Name: hello}: helloReplicas,
+		moduleNamed(greeter).deployment:          greeterCount,
+		moduleNamed(templateOperator).deployment: 1,
 	} {
-		// No waiting: the Manifests said Ready.
 		d := &appsv1.Deployment{}
 		if err := e.targetClient.Get(ctx, name, d); err != nil {
 			return errors.Wrapf(err, "cannot get Deployment %s", name)
@@ -61,39 +58,39 @@ func (e *environment) checkAvailable(ctx context.Context) error {
 			return errors.Errorf("Deployment %s: %d of %d replicas available", name, d.Status.AvailableReplicas, replicas)
 		}
 	}
-	return nil
+	return e.checkVersions(ctx, regular)
 }
 
-// checkRepair deletes one object and edits another.
+// checkRepair deletes an object of one module and edits one of another.
 func (e *environment) checkRepair(ctx context.Context) error {
-	name := types.NamespacedName{Namespace: helloNamespace, Name: hello}
-	old := &corev1.ConfigMap{}
+	old := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: greeter}}
+	name := client.ObjectKeyFromObject(old)
 	if err := e.targetClient.Get(ctx, name, old); err != nil {
-		return errors.Wrapf(err, "cannot get ConfigMap %s", name)
+		return errors.Wrapf(err, "cannot get Service %s", name)
 	}
 	if err := e.targetClient.Delete(ctx, old); err != nil {
-		return errors.Wrapf(err, "cannot delete ConfigMap %s", name)
+		return errors.Wrapf(err, "cannot delete Service %s", name)
 	}
-	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}}
-	edit := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":7}}`))
-	if err := e.targetClient.Patch(ctx, d, edit); err != nil {
-		return errors.Wrapf(err, "cannot edit Deployment %s", name)
+	deployment := moduleNamed(templateOperator).deployment
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: deployment.Namespace, Name: deployment.Name}}
+	if err := e.targetClient.Patch(ctx, d, merge(`{"spec":{"replicas":7}}`)); err != nil {
+		return errors.Wrapf(err, "cannot edit Deployment %s", deployment)
 	}
-	err := await(ctx, "ConfigMap "+name.String(), func(ctx context.Context) (bool, string, error) {
-		cm := &corev1.ConfigMap{}
-		err := e.targetClient.Get(ctx, name, cm)
+	err := await(ctx, "Service "+name.String(), func(ctx context.Context) (bool, string, error) {
+		s := &corev1.Service{}
+		err := e.targetClient.Get(ctx, name, s)
 		if kerrors.IsNotFound(err) {
 			return false, "gone", nil
 		}
-		return cm.UID != old.UID && cm.Data["message"] == old.Data["message"], "there", err
+		return s.UID != old.UID, "there", err
 	})
 	if err != nil {
 		return err
 	}
-	if err := e.awaitReplicas(ctx, name, helloReplicas); err != nil {
+	if err := e.awaitReplicas(ctx, deployment, 1); err != nil {
 		return err
 	}
-	return e.awaitReady(ctx, hello)
+	return e.awaitKyma(ctx, v1alpha1.StateReady, nil)
 }
 
 func (e *environment) awaitReplicas(ctx context.Context, name types.NamespacedName, replicas int32) error {
@@ -112,85 +109,75 @@ func orZero(n *int32) *int32 {
 	return n
 }
 
+// checkChange sets a value that the chart accepts, one that it refuses, and the
+// first again.
 func (e *environment) checkChange(ctx context.Context) error {
-	m := &v1alpha1.Manifest{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: hello}}
-	edit := client.RawPatch(types.JSONPatchType, []byte(
-		`[{"op": "replace", "path": "/spec/forProvider/installs/0/values", "value": {"replicas": 3}}]`,
-	))
-	if err := e.controlClient.Patch(ctx, m, edit); err != nil {
-		return errors.Wrapf(err, "cannot edit Manifest %q", hello)
+	name := types.NamespacedName{Namespace: helloNamespace, Name: hello}
+	if err := e.setHello(ctx, `{"replicas":3}`); err != nil {
+		return err
 	}
-	return e.awaitReplicas(ctx, types.NamespacedName{Namespace: helloNamespace, Name: hello}, 3)
-}
-
-func (e *environment) checkRemoval(ctx context.Context) error {
-	if err := e.controlClient.DeleteAllOf(ctx, &v1alpha1.Manifest{}, client.InNamespace(team)); err != nil {
-		return errors.Wrap(err, "cannot delete the Manifests")
+	if err := e.awaitReplicas(ctx, name, 3); err != nil {
+		return err
 	}
-	err := await(ctx, "Manifests", func(ctx context.Context) (bool, string, error) {
-		list := &v1alpha1.ManifestList{}
-		err := e.controlClient.List(ctx, list, client.InNamespace(team))
-		seen := []string{fmt.Sprintf("%d left", len(list.Items))}
-		for _, m := range list.Items {
-			_, what := describe(&m)
-			seen = append(seen, m.Name+": "+what)
-		}
-		return len(list.Items) == 0, strings.Join(seen, ", "), err
+	if err := e.setHello(ctx, `{"replicas":"many"}`); err != nil {
+		return err
+	}
+	err := await(ctx, "Manifest "+hello, func(ctx context.Context) (bool, string, error) {
+		m := &v1alpha1.Manifest{}
+		err := e.controlClient.Get(ctx, types.NamespacedName{Namespace: team, Name: hello}, m)
+		_, seen := describe(m)
+		return strings.Contains(seen, "replicas"), seen, err
 	})
 	if err != nil {
 		return err
 	}
-	left, err := e.leftovers(ctx)
+	if err := e.awaitReplicas(ctx, name, 3); err != nil {
+		return err
+	}
+	if err := e.setHello(ctx, `{"replicas":3}`); err != nil {
+		return err
+	}
+	return e.awaitReady(ctx, hello)
+}
+
+func (e *environment) setHello(ctx context.Context, values string) error {
+	m := &v1alpha1.Manifest{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: hello}}
+	edit := client.RawPatch(types.JSONPatchType, []byte(
+		`[{"op": "replace", "path": "/spec/forProvider/installs/0/values", "value": `+values+`}]`,
+	))
+	return errors.Wrapf(e.controlClient.Patch(ctx, m, edit), "cannot edit Manifest %q", hello)
+}
+
+// checkRemoval deletes the Kyma, and the Manifest that is not the Kyma's.
+func (e *environment) checkRemoval(ctx context.Context) error {
+	for _, o := range []client.Object{
+		&v1alpha1.Kyma{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: kyma}},
+		&v1alpha1.Manifest{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: hello}},
+	} {
+		if err := e.controlClient.Delete(ctx, o); err != nil {
+			return errors.Wrapf(err, "cannot delete %T %q", o, o.GetName())
+		}
+	}
+	err := await(ctx, "Kymas and Manifests", func(ctx context.Context) (bool, string, error) {
+		kymas, manifests := &v1alpha1.KymaList{}, &v1alpha1.ManifestList{}
+		if err := e.controlClient.List(ctx, kymas, client.InNamespace(team)); err != nil {
+			return false, "", errors.Wrap(err, "cannot list the Kymas")
+		}
+		err := e.controlClient.List(ctx, manifests, client.InNamespace(team))
+		left := len(kymas.Items) + len(manifests.Items)
+		seen := []string{fmt.Sprintf("%d left", left)}
+		for i := range manifests.Items {
+			_, what := describe(&manifests.Items[i])
+			seen = append(seen, manifests.Items[i].Name+": "+what)
+		}
+		return left == 0, strings.Join(seen, ", "), err
+	})
 	if err != nil {
 		return err
 	}
-	if len(left) > 0 {
-		return errors.Errorf("left in the target: %s", strings.Join(left, ", "))
-	}
-	return nil
+	return e.checkNothingLeft(ctx)
 }
 
-// leftovers lists the objects of the target that carry our label or are records
-// of releases. Namespaces stay: a module's namespace may hold what others made.
-func (e *environment) leftovers(ctx context.Context) ([]string, error) {
-	d, err := discovery.NewDiscoveryClientForConfig(e.target.Config())
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot make a client")
-	}
-	resources, err := d.ServerPreferredResources()
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot ask which kinds the target has")
-	}
-	var left []string
-	for _, group := range resources {
-		gv, err := schema.ParseGroupVersion(group.GroupVersion)
-		if err != nil {
-			return nil, errors.Wrapf(err, "cannot read group version %q", group.GroupVersion)
-		}
-		for _, r := range group.APIResources {
-			if !slices.Contains(r.Verbs, "list") || r.Kind == "Namespace" {
-				continue
-			}
-			found, err := e.list(ctx, gv.WithKind(r.Kind), client.MatchingLabels{managedBy: "provider-kyma"})
-			if err != nil {
-				return nil, err
-			}
-			left = append(left, found...)
-		}
-	}
-	records, err := e.list(ctx, corev1.SchemeGroupVersion.WithKind("Secret"), client.MatchingLabels{"owner": "helm"})
-	return append(left, records...), err
-}
-
-func (e *environment) list(ctx context.Context, gvk schema.GroupVersionKind, labels client.MatchingLabels) ([]string, error) {
-	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-	if err := e.targetClient.List(ctx, list, labels); err != nil {
-		return nil, errors.Wrapf(err, "cannot list %s", gvk.Kind)
-	}
-	var found []string
-	for _, o := range list.Items {
-		found = append(found, fmt.Sprintf("%s %s/%s", gvk.Kind, o.GetNamespace(), o.GetName()))
-	}
-	return found, nil
+func merge(patch string) client.Patch {
+	return client.RawPatch(types.MergePatchType, []byte(patch))
 }

@@ -8,11 +8,8 @@ import (
 	"path/filepath"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
@@ -77,24 +74,12 @@ func (e *environment) startClusters(ctx context.Context, bare bool) error {
 		return err
 	}
 	e.control = clusters[0]
-	if e.controlClient, err = newClient(e.control); err != nil || bare {
+	if e.controlClient, err = e.control.Client(); err != nil || bare {
 		return err
 	}
 	e.target = clusters[1]
-	e.targetClient, err = newClient(e.target)
+	e.targetClient, err = e.target.Client()
 	return err
-}
-
-func newClient(c *controlplane.Cluster) (client.Client, error) {
-	scheme := runtime.NewScheme()
-	if err := clientgoscheme.AddToScheme(scheme); err != nil {
-		return nil, errors.Wrap(err, "cannot register the kinds of Kubernetes")
-	}
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
-		return nil, errors.Wrap(err, "cannot register our kinds")
-	}
-	made, err := client.New(c.Config(), client.Options{Scheme: scheme})
-	return made, errors.Wrap(err, "cannot make a client")
 }
 
 // watch returns why a part ended that should not have, or nil when ctx is done.

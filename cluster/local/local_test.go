@@ -36,38 +36,68 @@ func TestDemoIsAccepted(t *testing.T) {
 	}
 	defer registry.Stop()
 	e := &environment{control: cluster, target: cluster, registry: registry}
-	if e.controlClient, err = newClient(cluster); err != nil {
+	if e.controlClient, err = cluster.Client(); err != nil {
 		t.Fatal(err)
 	}
 	e.targetClient = e.controlClient
 
-	manifests, err := e.push(ctx)
+	objects, err := e.push(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := e.create(ctx, manifests); err != nil {
+	if err := e.create(ctx, objects); err != nil {
 		t.Fatal(err)
 	}
-	list := &v1alpha1.ManifestList{}
-	if err := e.controlClient.List(ctx, list, client.InNamespace(team)); err != nil {
+	templates := &v1alpha1.ModuleTemplateList{}
+	if err := e.controlClient.List(ctx, templates); err != nil {
 		t.Fatal(err)
 	}
-	if len(list.Items) != 3 {
-		t.Errorf("want 3 Manifests, got %d", len(list.Items))
+	if want := 2 * len(modules()); len(templates.Items) != want {
+		t.Errorf("want %d ModuleTemplates, got %d", want, len(templates.Items))
+	}
+	k := newKyma()
+	if err := e.controlClient.Get(ctx, client.ObjectKeyFromObject(k), k); err != nil {
+		t.Fatal(err)
 	}
 
 	// Only what carries our label counts as left over.
-	left, err := e.leftovers(ctx)
-	if err != nil || len(left) > 0 {
-		t.Errorf("want nothing left, got %q, %v", left, err)
+	if err := e.checkNothingLeft(ctx); err != nil {
+		t.Error(err)
 	}
-	labelled := manifests[0].DeepCopy()
-	labelled.Labels = map[string]string{managedBy: "provider-kyma"}
-	if err := e.controlClient.Update(ctx, labelled); err != nil {
+	k.Labels = map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedBy}
+	if err := e.controlClient.Update(ctx, k); err != nil {
 		t.Fatal(err)
 	}
-	left, err = e.leftovers(ctx)
-	if err != nil || strings.Join(left, " ") != "Manifest team-a/hello" {
-		t.Errorf("want the labelled object left, got %q, %v", left, err)
+	if err := e.checkNothingLeft(ctx); err == nil || err.Error() != "left in the target: Kyma team-a/default" {
+		t.Errorf("want the labelled object left, got %v", err)
+	}
+}
+
+// TestVersions has the files of a module differ between channels in their version
+// only, so that what is seen in the target is the version.
+func TestVersions(t *testing.T) {
+	root, err := tools.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range modules() {
+		t.Run(m.name, func(t *testing.T) {
+			files, err := controlplane.ReadFolder(filepath.Join(root, "cluster", "local", "modules", m.name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for channel, version := range m.versions {
+				var text strings.Builder
+				for _, r := range m.content(at(files, m.marker, version)) {
+					text.Write(r.Data)
+					for _, data := range r.Files {
+						text.Write(data)
+					}
+				}
+				if want := m.name + ":" + version; !strings.Contains(text.String(), want) {
+					t.Errorf("channel %s: nothing has the image %q", channel, want)
+				}
+			}
+		})
 	}
 }

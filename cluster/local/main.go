@@ -15,7 +15,7 @@ import (
 )
 
 func main() {
-	checked := flag.Bool("check", false, "assert that modules are installed, repaired and removed, and exit")
+	checked := flag.Bool("check", false, "assert that modules are installed, repaired, changed and removed, and exit")
 	bare := flag.Bool("bare", false, "start the control plane and the provider only")
 	flag.Parse()
 

@@ -8,8 +8,66 @@ import (
 	"os"
 	"strings"
 
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 )
+
+// thingsToTry has names in capitals for what is not the same each time.
+const thingsToTry = `
+Everything is Ready. In another terminal:
+
+  alias control='KUBECTL --kubeconfig CONTROL -n team-a'
+  alias target='KUBECTL --kubeconfig TARGET'
+  alias helm='HELM --kubeconfig TARGET'
+
+  control get moduletemplates      # which version of a module each channel has
+  control get kymas,manifests      # which modules are installed, and whether they work
+  target get deployments -A        # where they run
+  target get samples,greetings     # the modules' own resources, whose state counts too
+  helm list -A                     # Helm sees the same releases
+
+Things to try:
+
+1. Break something in the target. It comes back, and the Manifest says what differed:
+
+     target delete deployment greeter
+     target get deployment greeter -w
+     control describe manifest default-greeter
+
+2. Make a module unhappy. The Kyma says which one, and why, until the text is back:
+
+     target patch greeting greeter --type merge -p '{"spec": {"text": ""}}'
+     control get kymas default -o wide
+     target patch greeting greeter --type merge -p '{"spec": {"text": "Hello again"}}'
+
+3. Switch to the channel with newer versions, and back. The way back is refused until it is meant:
+
+     control patch kymas default --type merge -p '{"spec": {"forProvider": {"channel": "fast"}}}'
+     control get manifests -w
+     control patch kymas default --type merge -p '{"spec": {"forProvider": {"channel": "regular"}}}'
+     control get kymas default -o wide
+     control annotate kymas default DOWNGRADE
+
+4. Change a value in the control plane, to something good and to something the chart refuses:
+
+     values() { control patch manifest hello --type json \
+       -p '[{"op": "replace", "path": "/spec/forProvider/installs/0/values", "value": '"$1"'}]'; }
+     values '{"replicas": 4}'
+     values '{"replicas": "many"}'
+     control get manifest hello -o wide
+
+5. Disable a module. All of it goes, and nothing else:
+
+     control patch kymas default --type merge -p '{"spec": {"forProvider": {"modules": [{"name": "template-operator"}]}}}'
+     target get deployments -A
+
+6. Delete the Kyma. Its modules leave the target before it goes:
+
+     control delete kymas default
+     control get manifests
+
+The provider's log is LOG.
+Ctrl-C stops everything.`
 
 func printThingsToTry(ctx context.Context, e *environment) error {
 	kubectl, err := tools.Path(ctx, tools.Kubectl)
@@ -23,40 +81,8 @@ func printThingsToTry(ctx context.Context, e *environment) error {
 	text := strings.NewReplacer(
 		"CONTROL", e.control.KubeconfigFile(), "TARGET", e.target.KubeconfigFile(),
 		"KUBECTL", kubectl, "HELM", helm, "LOG", e.provider.LogFile(),
-	).Replace(`
-Everything is Ready. In another terminal:
-
-  alias control='KUBECTL --kubeconfig CONTROL -n team-a'
-  alias target='KUBECTL --kubeconfig TARGET -n hello-system'
-  alias helm='HELM --kubeconfig TARGET'
-
-  control get manifests            # what is installed, and whether it works
-  target get deployments -A        # where it runs
-  helm list -A                     # Helm sees the same releases
-
-Three things to try:
-
-1. Break something in the target. It comes back, and the Manifest says what differed:
-
-     target delete deployment hello
-     target get deployment hello -w
-     control describe manifest hello
-
-2. Change a value in the control plane, to something good and to something the chart refuses:
-
-     values() { control patch manifest hello --type json \
-       -p '[{"op": "replace", "path": "/spec/forProvider/installs/0/values", "value": '"$1"'}]'; }
-     values '{"replicas": 4}'
-     values '{"replicas": "many"}'
-     control get manifest hello -o yaml
-
-3. Remove a module. All of it goes, and nothing else:
-
-     control delete manifest crossplane
-     target get all -n crossplane-system
-
-The provider's log is LOG.
-Ctrl-C stops everything.`)
+		"DOWNGRADE", v1alpha1.AnnotationAllowDowngrade+"="+allowed(regular),
+	).Replace(thingsToTry)
 	_, _ = fmt.Fprintln(os.Stdout, text)
 	return nil
 }

@@ -3,7 +3,9 @@
 package main
 
 import (
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +27,7 @@ func TestParse(t *testing.T) {
 func TestParseArguments(t *testing.T) {
 	cases := map[string]struct {
 		reason string
+		env    map[string]string
 		args   []string
 		check  func(f *flags) bool
 		err    string
@@ -44,9 +47,60 @@ func TestParseArguments(t *testing.T) {
 			args:   []string{"--max-reconcile-rate=many"},
 			err:    "many",
 		},
+		"Defaults": {
+			reason: "Polls are spread a little, and nothing that needs a setup of its own is on.",
+			check: func(f *flags) bool {
+				return f.jitter() == 0.1 && f.managementPolicies && !f.changeLogs && !f.leaderElection && f.leaderElectionNamespace == "" &&
+					f.changeLogsSocket == "/var/run/changelogs/changelogs.sock"
+			},
+		},
+		"NoJitter": {
+			reason: "Polls may be regular.",
+			args:   []string{"--poll-jitter-percentage=0"},
+			check:  func(f *flags) bool { return f.jitter() == 0 },
+		},
+		"Variable": {
+			reason: "An environment variable is read, by our name of it.",
+			env:    map[string]string{"PROVIDER_POLL": "7m", "PROVIDER_LEADER_ELECTION": "true"},
+			check:  func(f *flags) bool { return f.poll == 7*time.Minute && f.leaderElection },
+		},
+		"StandardVariable": {
+			reason: "Some have a name that all providers share.",
+			env: map[string]string{
+				"LEADER_ELECTION": "true", "POD_NAMESPACE": "crossplane-system", "ENABLE_MANAGEMENT_POLICIES": "false",
+				"ENABLE_CHANGE_LOGS": "true", "CHANGELOGS_SOCKET_PATH": "/s", "METRICS_BIND_ADDRESS": ":1",
+			},
+			check: func(f *flags) bool {
+				return f.leaderElection && f.leaderElectionNamespace == "crossplane-system" && !f.managementPolicies &&
+					f.changeLogs && f.changeLogsSocket == "/s" && f.metricsAddress == ":1"
+			},
+		},
+		"OwnVariableWins": {
+			reason: "Of two names, the narrower one wins; a flag wins over both.",
+			env: map[string]string{
+				"POD_NAMESPACE": "a", "PROVIDER_LEADER_ELECTION_NAMESPACE": "b", "METRICS_BIND_ADDRESS": ":1", "PROVIDER_METRICS_BIND_ADDRESS": ":2",
+			},
+			args:  []string{"--metrics-bind-address=:3"},
+			check: func(f *flags) bool { return f.leaderElectionNamespace == "b" && f.metricsAddress == ":3" },
+		},
+		"OtherVariable": {
+			reason: "Others without our prefix could mean anything.",
+			env:    map[string]string{"POLL": "1m", "DEBUG": "true"},
+			check:  func(f *flags) bool { return f.poll == 10*time.Minute && !f.debug },
+		},
+		"AllJitter":    {reason: "A poll must come later than at once.", args: []string{"--poll-jitter-percentage=100"}, err: "--poll-jitter-percentage is 100"},
+		"BelowJitter":  {reason: "A share is not negative.", args: []string{"--poll-jitter-percentage=-1"}, err: "-1"},
+		"NoWorkers":    {reason: "Without workers nothing would happen.", args: []string{"--max-reconcile-rate=0"}, err: "--max-reconcile-rate is 0"},
+		"NoPoll":       {reason: "Polls are the safety net.", args: []string{"--poll=0s"}, err: "--poll is 0s"},
+		"NoTimeout":    {reason: "No pass could do anything.", args: []string{"--timeout=-1s"}, err: "--timeout is -1s"},
+		"NoStateCheck": {reason: "Nor can metrics be taken all the time.", args: []string{"--poll-state-metric=0s"}, err: "--poll-state-metric is 0s"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
+			unset(t, slices.Collect(maps.Values(standardVariables()))...)
+			for k, v := range tc.env {
+				t.Setenv(k, v)
+			}
 			f, err := parse(tc.args)
 			if tc.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.err) {
@@ -61,18 +115,47 @@ func TestParseArguments(t *testing.T) {
 	}
 }
 
-// TestDocumented holds that each flag is in the documentation.
+// unset variables of whoever runs the test, for its time.
+func unset(t *testing.T, names ...string) {
+	t.Helper()
+	for _, n := range names {
+		t.Setenv(n, "")
+		if err := os.Unsetenv(n); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestDocumented holds that each flag is in the documentation, with its environment variables.
 func TestDocumented(t *testing.T) {
 	b, err := os.ReadFile("../../docs/operations.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, flag := range application(&flags{}).Model().Flags {
+	unset(t, slices.Collect(maps.Values(standardVariables()))...)
+	app := application(&flags{})
+	if _, err := app.Parse(nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, flag := range app.Model().Flags {
 		if flag.Hidden || flag.Name == "help" || flag.Name == "version" {
 			continue
 		}
-		if !strings.Contains(string(b), "`--"+flag.Name+"`") {
-			t.Errorf("docs/operations.md does not name --%s", flag.Name)
+		want := []string{"`--" + flag.Name + "`", "`" + variableOf(flag.Name) + "`"}
+		if standard := standardVariables()[flag.Name]; standard != "" {
+			want = append(want, "`"+standard+"`")
+		} else if flag.Envar != variableOf(flag.Name) {
+			t.Errorf("--%s is set by %s, and said to be by %s", flag.Name, flag.Envar, variableOf(flag.Name))
+		}
+		for _, w := range want {
+			if !strings.Contains(string(b), w) {
+				t.Errorf("docs/operations.md does not name %s", w)
+			}
+		}
+	}
+	for name := range standardVariables() {
+		if app.GetFlag(name) == nil {
+			t.Errorf("there is no flag --%s", name)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"go.uber.org/zap/zapcore"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -19,6 +20,7 @@ import (
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -26,13 +28,18 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/customresourcesgate"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/quiet"
 	"github.com/crossplane-contrib/provider-kyma/internal/version"
 )
 
-const leaderElectionID = "crossplane-leader-election-provider-kyma"
+const (
+	leaderElectionID = "crossplane-leader-election-provider-kyma"
+	// shutdownTimeout leaves time to give up the lease within the 30 s that a pod gets to end.
+	shutdownTimeout = 25 * time.Second
+)
 
 func main() {
 	f, err := parse(os.Args[1:])
@@ -47,6 +54,7 @@ func main() {
 
 func run(ctx context.Context, f *flags) error {
 	log := logger(f.debug)
+	limitMemory(log)
 	cfg, err := ctrl.GetConfig()
 	if err != nil {
 		return errors.Wrap(err, "cannot get the configuration of the control plane")
@@ -54,7 +62,7 @@ func run(ctx context.Context, f *flags) error {
 	// The API server has its own means against too many requests, and a limit here would only hide what is slow.
 	cfg.QPS = -1
 	local, requests := rest.CopyConfig(cfg), newRequests()
-	metrics.Registry.MustRegister(requests)
+	metrics.Registry.MustRegister(requests, newBuildInfo(version.Get()))
 	cfg.Wrap(requests.wrap)
 	mgr, err := ctrl.NewManager(cfg, options(f, cfg))
 	if err != nil {
@@ -71,7 +79,7 @@ func run(ctx context.Context, f *flags) error {
 	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
 		return errors.Wrap(err, "cannot add the readiness check")
 	}
-	log.Info("Starting provider-kyma", "version", version.Version, "host", cfg.Host)
+	log.Info("Starting provider-kyma", "version", version.Version, "commit", version.Get().Commit, "host", cfg.Host)
 	return errors.Wrap(mgr.Start(ctx), "cannot run the controller manager")
 }
 
@@ -92,24 +100,30 @@ func logger(debug bool) logging.Logger {
 func options(f *flags, cfg *rest.Config) ctrl.Options {
 	s := runtime.NewScheme()
 	utilruntime.Must(scheme.AddToScheme(s))
+	utilruntime.Must(apiextensionsv1.AddToScheme(s))
 	utilruntime.Must(v1alpha1.AddToScheme(s))
-	lease, renew := 60*time.Second, 50*time.Second
+	lease, renew, shutdown := 60*time.Second, 50*time.Second, shutdownTimeout
 	return ctrl.Options{
 		Scheme:    s,
 		NewClient: quiet.New,
 		Cache: cache.Options{
 			SyncPeriod:       &f.sync,
 			DefaultTransform: cache.TransformStripManagedFields(),
+			ByObject: map[client.Object]cache.ByObject{
+				&apiextensionsv1.CustomResourceDefinition{}: {Transform: customresourcesgate.TransformStripCRDSchema},
+			},
 		},
 		Metrics:                    metricsserver.Options{BindAddress: f.metricsAddress},
 		HealthProbeBindAddress:     f.probeAddress,
 		LeaderElection:             f.leaderElection,
 		LeaderElectionID:           leaderElectionID,
+		LeaderElectionNamespace:    f.leaderElectionNamespace,
 		LeaderElectionConfig:       rest.CopyConfig(cfg),
 		LeaderElectionResourceLock: resourcelock.LeasesResourceLock,
 		// A leader that stops lets the next one begin at once.
 		LeaderElectionReleaseOnCancel: true,
 		LeaseDuration:                 &lease,
 		RenewDeadline:                 &renew,
+		GracefulShutdownTimeout:       &shutdown,
 	}
 }

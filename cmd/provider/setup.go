@@ -16,10 +16,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/statemetrics"
 
-	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 	manifestcontroller "github.com/crossplane-contrib/provider-kyma/internal/controller/manifest"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/secrets"
+	"github.com/crossplane-contrib/provider-kyma/internal/module"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/target"
 	"github.com/crossplane-contrib/provider-kyma/internal/version"
@@ -29,45 +28,51 @@ import (
 // setup the controllers. Local is the provider's own access to the control plane. What it returns stops what the manager
 // does not stop.
 func setup(ctx context.Context, mgr ctrl.Manager, local *rest.Config, f *flags, log logging.Logger) (func(), error) {
+	keys, err := verificationKeys(f.moduleKeys)
+	if err != nil {
+		return nil, errors.Wrap(err, "--module-verification-key")
+	}
 	limits := oci.Limits{Compressed: f.maxArchive, Uncompressed: f.maxUnpacked, Files: f.maxFiles}
 	agent := "provider-kyma/" + version.Version
 	puller, err := oci.NewPuller(oci.WithCacheDir(f.cacheDir), oci.WithCacheSize(f.cacheSize), oci.WithLimits(limits), oci.WithUserAgent(agent))
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot set up pulling")
 	}
+	options, disconnect, err := controllerOptions(f, log)
+	if err != nil {
+		return nil, err
+	}
 	targets, notify := target.NewMetrics(), &changes{}
 	metrics.Registry.MustRegister(targets)
 	pool := target.NewPool(target.WithLocal(local), target.WithUserAgent(agent), target.WithMetrics(targets),
 		target.WithLogger(log), target.WithOnChange(notify.tell))
 	reader := secrets.NewReader(mgr.GetClient(), mgr.GetAPIReader())
-	o := manifestcontroller.Options{
-		Options: controllerOptions(f, log),
+	c := &controllers{mgr: mgr, flags: f, notify: notify, manifests: manifestcontroller.Options{
+		Options: options,
 		Secrets: reader,
 		Clusters: &clusters{pool: pool, resolver: target.NewResolver(reader, target.Policy{
 			AllowExec: f.allowExec, AllowFiles: f.allowFiles, AllowTenantIdentity: f.allowTenantIdentity,
 		})},
 		Puller:          puller,
+		Verifier:        module.NewVerifier(puller),
 		Limits:          limits,
 		Engine:          manifest.New(manifest.WithNamespace(f.namespace), manifest.WithConcurrency(f.objectConcurrency)),
 		Timeout:         f.timeout,
 		MinPollInterval: f.minPoll,
-	}
-	if err := config.Setup(mgr, o.Options); err != nil {
+		PollJitter:      f.jitter(),
+	}, resolver: module.NewResolver(puller, limits), keys: keys}
+	if err := begin(ctx, mgr, c.steps(ctx), options); err != nil {
 		return nil, err
 	}
-	changed, err := manifestcontroller.Setup(ctx, mgr, o)
-	if err != nil {
-		return nil, err
-	}
-	notify.to.Store(&changed)
-	err = mgr.Add(statemetrics.NewMRStateRecorder(mgr.GetClient(), log, o.MetricOptions.MRStateMetrics, &v1alpha1.ManifestList{}, f.stateMetric))
 	return func() {
 		pool.Close()
 		puller.Close()
-	}, errors.Wrap(err, "cannot set up the metrics of states")
+		disconnect()
+	}, nil
 }
 
-func controllerOptions(f *flags, log logging.Logger) controller.Options {
+// controllerOptions that all controllers share. What is returned with them closes a connection that they use.
+func controllerOptions(f *flags, log logging.Logger) (controller.Options, func(), error) {
 	mr, state := managed.NewMRMetricRecorder(), statemetrics.NewMRStateMetrics()
 	metrics.Registry.MustRegister(mr, state)
 	o := controller.Options{
@@ -80,5 +85,11 @@ func controllerOptions(f *flags, log logging.Logger) controller.Options {
 	if f.managementPolicies {
 		o.Features.Enable(feature.EnableBetaManagementPolicies)
 	}
-	return o
+	if !f.changeLogs {
+		return o, func() {}, nil
+	}
+	o.Features.Enable(feature.EnableAlphaChangeLogs)
+	l, disconnect, err := changeLogs(f.changeLogsSocket)
+	o.ChangeLogOptions = l
+	return o, disconnect, err
 }

@@ -192,11 +192,11 @@ func TestCategories(t *testing.T) {
 			got[r.Name] = r.Categories
 		}
 	}
-	provider := []string{"crossplane", "provider", "kyma"}
+	provider := []string{"crossplane", "provider"}
 	want := map[string][]string{
-		"kymas":           {"crossplane", "managed", "kyma"},
-		"manifests":       {"crossplane", "managed", "kyma"},
-		"moduletemplates": {"crossplane", "kyma"},
+		"kymas":           {"crossplane", "managed", "modules"},
+		"manifests":       {"crossplane", "managed", "modules"},
+		"moduletemplates": {"crossplane", "modules"},
 		"providerconfigs": provider, "clusterproviderconfigs": provider, "providerconfigusages": provider,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -8,11 +8,8 @@ import (
 	"path/filepath"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
@@ -23,7 +20,8 @@ type environment struct {
 	control, target *controlplane.Cluster
 	registry        *controlplane.Registry
 	provider        *provider
-	// layer is the chart, as a layer of a module.
+	// chart of the benchmark, and the same as a layer of a module.
+	chart controlplane.Files
 	layer controlplane.Pushed
 
 	controlClient client.WithWatch
@@ -72,18 +70,11 @@ func (e *environment) startClusters(ctx context.Context) error {
 		return err
 	}
 	e.control, e.target = clusters[0], clusters[1]
-	scheme := runtime.NewScheme()
-	if err := clientgoscheme.AddToScheme(scheme); err != nil {
-		return errors.Wrap(err, "cannot register the kinds of Kubernetes")
+	if e.controlClient, err = e.control.Client(); err != nil {
+		return err
 	}
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
-		return errors.Wrap(err, "cannot register our kinds")
-	}
-	if e.controlClient, err = client.NewWithWatch(e.control.Config(), client.Options{Scheme: scheme}); err != nil {
-		return errors.Wrap(err, "cannot make a client of the control plane")
-	}
-	e.targetClient, err = client.New(e.target.Config(), client.Options{Scheme: scheme})
-	return errors.Wrap(err, "cannot make a client of the target cluster")
+	e.targetClient, err = e.target.Client()
+	return err
 }
 
 func (e *environment) startRegistry(ctx context.Context, chart string) error {
@@ -91,11 +82,10 @@ func (e *environment) startRegistry(ctx context.Context, chart string) error {
 	if e.registry, err = controlplane.StartRegistry(controlplane.WebOptions{}); err != nil {
 		return err
 	}
-	files, err := controlplane.ReadFolder(chart)
-	if err != nil {
+	if e.chart, err = controlplane.ReadFolder(chart); err != nil {
 		return err
 	}
-	e.layer, err = e.registry.PushModule(ctx, repository+"/"+component, files)
+	e.layer, err = e.registry.PushModule(ctx, repository+"/"+component, e.chart)
 	return err
 }
 

@@ -17,6 +17,7 @@ import (
 // options of the command.
 type options struct {
 	manifests int
+	kymas     int
 	out       string
 	idle      time.Duration
 	timeout   time.Duration
@@ -25,9 +26,10 @@ type options struct {
 func main() {
 	o := options{}
 	flag.IntVar(&o.manifests, "n", 50, "how many Manifests are created")
+	flag.IntVar(&o.kymas, "kymas", 20, "how many Kymas of three modules are created after that; 0 for none")
 	flag.StringVar(&o.out, "out", "bench.json", "file that the result is written to")
-	flag.DurationVar(&o.idle, "idle", time.Minute, "how long nothing is done, after all are Ready")
-	flag.DurationVar(&o.timeout, "timeout", 10*time.Minute, "how long all Manifests may take until they are Ready")
+	flag.DurationVar(&o.idle, "idle", time.Minute, "how long nothing is done, after all Manifests are Ready, and again after all Kymas are")
+	flag.DurationVar(&o.timeout, "timeout", 10*time.Minute, "how long all Manifests, and all Kymas, may take until they are Ready")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -43,6 +45,9 @@ func run(ctx context.Context, o options) error {
 	if o.manifests < 1 {
 		return errors.New("-n must be at least 1")
 	}
+	if o.kymas < 0 {
+		return errors.New("-kymas must be at least 0")
+	}
 	e, err := start(ctx)
 	defer e.stop()
 	if err != nil {
@@ -54,6 +59,9 @@ func run(ctx context.Context, o options) error {
 	go func() { cancel(e.watch(ctx)) }()
 
 	r, err := measure(ctx, e, o)
+	if err == nil {
+		err = measureKymas(ctx, e, o, r)
+	}
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
@@ -62,6 +70,7 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	r.print(os.Stdout, o)
+	r.printKymas(os.Stdout)
 	return r.write(o.out)
 }
 

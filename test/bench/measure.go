@@ -11,6 +11,8 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
 // objects that the chart of the benchmark has.
@@ -53,18 +55,23 @@ func measure(ctx context.Context, e *environment, o options) (*result, error) {
 	if r.PeakRSS, err = peakMiB(e.provider.process.PID()); err != nil {
 		return nil, err
 	}
-	sayf("watching it do nothing for %s", o.idle)
-	select {
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	case <-time.After(o.idle):
-	}
-	idle, err := e.provider.sample(ctx)
+	idle, err := e.provider.idle(ctx, o.idle)
 	if err != nil {
 		return nil, err
 	}
 	r.addIdle(after, idle)
 	return r, nil
+}
+
+// idle does nothing for a while, and returns the sample after that.
+func (p *provider) idle(ctx context.Context, d time.Duration) (sample, error) {
+	sayf("watching it do nothing for %s", d)
+	select {
+	case <-ctx.Done():
+		return sample{}, context.Cause(ctx)
+	case <-time.After(d):
+	}
+	return p.sample(ctx)
 }
 
 // install the Manifests, and return the seconds from before the first create
@@ -75,7 +82,7 @@ func (e *environment) install(ctx context.Context, o options) (float64, error) {
 	g, ctx := errgroup.WithContext(ctx)
 	begin := time.Now()
 	g.Go(func() error { return e.create(ctx, o.manifests) })
-	g.Go(func() error { return e.awaitReady(ctx, newPending(o.manifests)) })
+	g.Go(func() error { return e.awaitReady(ctx, newPending(o.manifests), &v1alpha1.ManifestList{}, namespace) })
 	err := g.Wait()
 	return time.Since(begin).Seconds(), err
 }

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -36,32 +35,13 @@ func startProvider(ctx context.Context, binary, dir, kubeconfig string) (*provid
 	if err != nil {
 		return nil, err
 	}
-	health, err := freeAddress(ctx)
+	process, err := controlplane.StartProvider(ctx, controlplane.ProviderOptions{
+		Kubeconfig: kubeconfig, Dir: filepath.Join(dir, "provider-data"), Binary: binary, Args: []string{"--metrics-bind-address=" + metrics},
+	})
 	if err != nil {
 		return nil, err
 	}
-	p := &provider{metrics: metrics}
-	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "KUBECONFIG=" + kubeconfig}
-	p.process, err = controlplane.StartProcess(dir, "provider", binary, env,
-		"--metrics-bind-address="+metrics, "--health-probe-bind-addr="+health, "--cache-dir="+filepath.Join(dir, "cache"))
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	for {
-		_, err := get(ctx, "http://"+health+"/readyz")
-		if err == nil {
-			return p, nil
-		}
-		select {
-		case <-p.process.Done():
-			return p, p.process.Err()
-		case <-ctx.Done():
-			return p, errors.Wrap(err, "the provider is not ready in time")
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
+	return &provider{process: process, metrics: metrics}, nil
 }
 
 // requests by verb; WATCH is a verb of its own.
@@ -70,7 +50,9 @@ type requests map[string]float64
 // A sample is what the provider has used since its start.
 type sample struct {
 	target, control requests
-	cpu             float64 // Seconds.
+	// reconciles by controller.
+	reconciles map[string]float64
+	cpu        float64 // Seconds.
 }
 
 func (p *provider) sample(ctx context.Context) (sample, error) {
@@ -79,26 +61,27 @@ func (p *provider) sample(ctx context.Context) (sample, error) {
 		return sample{}, err
 	}
 	s := sample{
-		target:  requestsIn(text, "provider_kyma_target_requests_total"),
-		control: requestsIn(text, "provider_kyma_control_plane_requests_total"),
+		target:     counts(text, "provider_kyma_target_requests_total", "verb"),
+		control:    counts(text, "provider_kyma_control_plane_requests_total", "verb"),
+		reconciles: counts(text, "controller_runtime_reconcile_total", "controller"),
 	}
 	s.cpu, err = cpuSeconds(p.process.PID())
 	return s, err
 }
 
-// requestsIn the text format of Prometheus, by the label verb.
-func requestsIn(text, metric string) requests {
-	out := requests{}
+// counts in the text format of Prometheus, by a label.
+func counts(text, metric, label string) map[string]float64 {
+	out := map[string]float64{}
 	for line := range strings.Lines(text) {
 		labels, ok := strings.CutPrefix(line, metric+"{")
 		if !ok {
 			continue
 		}
-		_, verb, _ := strings.Cut(labels, `verb="`)
-		verb, _, _ = strings.Cut(verb, `"`)
+		_, value, _ := strings.Cut(labels, label+`="`)
+		value, _, _ = strings.Cut(value, `"`)
 		n, err := strconv.ParseFloat(strings.TrimSpace(line[strings.LastIndexByte(line, ' '):]), 64)
 		if err == nil {
-			out[verb] += n
+			out[value] += n
 		}
 	}
 	return out
@@ -130,6 +113,17 @@ func (r requests) sum(but ...string) float64 {
 // writes are requests that change something.
 func (r requests) writes() float64 {
 	return r.sum(http.MethodGet, http.MethodHead, "WATCH")
+}
+
+// reconciled is how often managed resources were reconciled: Manifests and Kymas.
+func (s *sample) reconciled() float64 {
+	total := 0.0
+	for controller, n := range s.reconciles {
+		if strings.HasPrefix(controller, "managed/") {
+			total += n
+		}
+	}
+	return total
 }
 
 // cpuSeconds that a process has used, in user and system mode.

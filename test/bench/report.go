@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -37,6 +38,24 @@ type result struct {
 	IdleWrites float64 `json:"idle_writes"`
 	// ByVerb are requests per install: target and control_plane.
 	ByVerb map[string]requests `json:"by_verb"`
+
+	// Kymas of three modules each. They come after all of the above.
+	Kymas int `json:"kymas"`
+	// KymaRequests and KymaWrites are those to the control plane, for a Kyma and its Manifests.
+	KymaRequests float64 `json:"kyma_requests_per_kyma"`
+	KymaWrites   float64 `json:"kyma_writes_per_kyma"`
+	// KymaReconciles are those of a Kyma and its Manifests, until all were Ready.
+	KymaReconciles float64 `json:"kyma_reconciles_to_ready"`
+	// KymaLagP50 and KymaLagP99 are milliseconds from a change of the condition Ready of a Manifest to that of its Kyma.
+	KymaLagP50 float64 `json:"kyma_condition_lag_p50_ms"`
+	KymaLagP99 float64 `json:"kyma_condition_lag_p99_ms"`
+	// KymaIdleWrites to both clusters.
+	KymaIdleWrites float64 `json:"kyma_idle_writes"`
+
+	kymaSeconds, kymaTarget, kymaCPU, kymaReconcilesAll float64
+	kymaByVerb                                          requests
+	kymaByController                                    []string
+	lags                                                int
 
 	startPeak, startCPU, idleCPU float64
 	idle                         map[string]requests
@@ -71,6 +90,32 @@ func (r *result) print(w io.Writer, o options) {
 		fmt.Fprintf(w, "%-14s while idle:  %s\n", where, r.idle[where])
 	}
 	fmt.Fprintln(w)
+}
+
+// printKymas prints what Kymas cost.
+func (r *result) printKymas(w io.Writer) {
+	if r.Kymas == 0 {
+		return
+	}
+	fmt.Fprintf(w, "%d Kymas of %d modules of %d objects, the same target, after the Manifests\n\n", r.Kymas, kymaModules, r.Objects+1)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	row := func(cells ...string) { fmt.Fprintln(t, strings.Join(cells, "\t")+"\t") }
+	row("", "measured", "aim")
+	row("requests to the control plane per Kyma", f("%.2f", r.KymaRequests), "")
+	row("of these, writes", f("%.2f", r.KymaWrites), "")
+	row("requests to the target per Kyma", f("%.2f", r.kymaTarget), f("%d", kymaModules*(r.Objects+1+4)))
+	row("reconciles of a Kyma and its Manifests until Ready", f("%.2f", r.KymaReconciles), "12")
+	row("the same until the provider was quiet", f("%.2f", r.kymaReconcilesAll), "")
+	row("CPU seconds per Kyma", f("%.4f", r.kymaCPU), "")
+	row("seconds until all are Ready", f("%.1f", r.kymaSeconds), "")
+	row("from a Manifest's condition to the Kyma's, median, ms", f("%.1f", r.KymaLagP50), "")
+	row("99th percentile, ms", f("%.1f", r.KymaLagP99), "1000")
+	row("idle: writes to both clusters", f("%.0f", r.KymaIdleWrites), "0")
+	_ = t.Flush()
+	slices.Sort(r.kymaByController)
+	fmt.Fprintf(w, "\ncontrol_plane  per Kyma: %s\n", r.kymaByVerb)
+	fmt.Fprintf(w, "reconciles     per Kyma: %s\n", strings.Join(r.kymaByController, ", "))
+	fmt.Fprintf(w, "The lag is of %d changes, up to %d Kymas at a time.\n\n", r.lags, creators)
 }
 
 func f(format string, v any) string { return fmt.Sprintf(format, v) }

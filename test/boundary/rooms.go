@@ -34,6 +34,7 @@ func rooms() []room {
 		// The local control plane and the tests see everything, and nobody sees them.
 		{path: "cluster/tools", floor: 7},
 		{path: "test/controlplane", floor: 8},
+		{path: "cluster/images", floor: 9},
 		{path: "cluster/local", floor: 9},
 		{path: "test", floor: 9},
 	}
@@ -47,7 +48,7 @@ type library struct {
 
 func libraries() []library {
 	return []library{
-		{prefix: "github.com/google/go-containerregistry", allowed: []string{"internal/oci", "test"}},
+		{prefix: "github.com/google/go-containerregistry", allowed: []string{"internal/oci", "cluster/images", "test"}},
 		{prefix: "helm.sh/helm", allowed: []string{"internal/render", "test"}},
 		{prefix: "sigs.k8s.io/kustomize", allowed: []string{"internal/render", "test"}},
 		{prefix: "github.com/gardener/component-spec", allowed: []string{"internal/ocm", "test"}},

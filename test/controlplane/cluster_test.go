@@ -41,7 +41,7 @@ func eventually(t *testing.T, what string, check func(context.Context) (bool, st
 	}
 }
 
-func client(t *testing.T, c *rest.Config) kubernetes.Interface {
+func clientOf(t *testing.T, c *rest.Config) kubernetes.Interface {
 	t.Helper()
 	k, err := kubernetes.NewForConfig(c)
 	if err != nil {
@@ -57,7 +57,7 @@ func TestCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Stop()
-	k := client(t, c.Config())
+	k := clientOf(t, c.Config())
 
 	t.Run("Version", func(t *testing.T) {
 		v, err := k.Discovery().ServerVersion()
@@ -141,7 +141,7 @@ func testUsers(t *testing.T, c *Cluster) {
 		"Token":       {config: account, names: `User "system:serviceaccount:default:default" cannot`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := client(t, tc.config).CoreV1().Secrets("default").List(t.Context(), metav1.ListOptions{})
+			_, err := clientOf(t, tc.config).CoreV1().Secrets("default").List(t.Context(), metav1.ListOptions{})
 			if !kerrors.IsForbidden(err) || !strings.Contains(err.Error(), tc.names) {
 				t.Errorf("listing secrets: want forbidden for %s, got %v", tc.names, err)
 			}
@@ -150,7 +150,7 @@ func testUsers(t *testing.T, c *Cluster) {
 }
 
 func testOutage(t *testing.T, c *Cluster) {
-	k := client(t, c.Config())
+	k := clientOf(t, c.Config())
 	list := func(timeout time.Duration) error {
 		ctx, cancel := context.WithTimeout(t.Context(), timeout)
 		defer cancel()

@@ -18,9 +18,9 @@ const (
 	lastPort  = 32000
 )
 
-// freePort returns a port on the loopback interface that nobody listened on a
+// FreePort returns a port on the loopback interface that nobody listened on a
 // moment ago. Another process may still be quicker: callers try again.
-func freePort(ctx context.Context) (int, error) {
+func FreePort(ctx context.Context) (int, error) {
 	var config net.ListenConfig
 	var last error
 	for range 100 {

@@ -64,7 +64,7 @@ func StartProvider(ctx context.Context, o ProviderOptions) (*Process, error) {
 	env := append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "KUBECONFIG=" + o.Kubeconfig}, o.Env...)
 	var started *Process
 	err = retryTaken(func() error {
-		port, err := freePort(ctx)
+		port, err := FreePort(ctx)
 		if err != nil {
 			return err
 		}

@@ -91,10 +91,7 @@ func (r *Registry) Push(ctx context.Context, path, tag string, config, layer v1.
 	if err != nil {
 		return Pushed{}, errors.Wrapf(err, "cannot push to %q", path)
 	}
-	options := []remote.Option{
-		remote.WithContext(ctx), remote.WithTransport(r.server.Client().Transport),
-		remote.WithAuth(&authn.Basic{Username: r.options.Username, Password: r.options.Password}),
-	}
+	options := r.remoteOptions(ctx)
 	manifest := &v1.Manifest{SchemaVersion: 2, MediaType: types.OCIManifestSchema1}
 	if manifest.Config, err = pushLayer(repo, config, options); err != nil {
 		return Pushed{}, err
@@ -120,6 +117,13 @@ func (r *Registry) Push(ctx context.Context, path, tag string, config, layer v1.
 		return Pushed{}, errors.Wrapf(err, "cannot push the manifest to %q", path)
 	}
 	return Pushed{Repository: repo.Name(), Tag: tag, Manifest: digest.String(), Layer: descriptor.Digest.String()}, nil
+}
+
+func (r *Registry) remoteOptions(ctx context.Context) []remote.Option {
+	return []remote.Option{
+		remote.WithContext(ctx), remote.WithTransport(r.server.Client().Transport),
+		remote.WithAuth(&authn.Basic{Username: r.options.Username, Password: r.options.Password}),
+	}
 }
 
 func pushLayer(repo name.Repository, layer v1.Layer, options []remote.Option) (v1.Descriptor, error) {

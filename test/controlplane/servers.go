@@ -46,11 +46,11 @@ func (c *Cluster) launch(ctx context.Context, t tools.Tool, args ...string) (*Pr
 
 func (c *Cluster) startEtcd(ctx context.Context) error {
 	return retryTaken(func() error {
-		port, err := freePort(ctx)
+		port, err := FreePort(ctx)
 		if err != nil {
 			return err
 		}
-		peerPort, err := freePort(ctx)
+		peerPort, err := FreePort(ctx)
 		if err != nil {
 			return err
 		}
@@ -84,7 +84,7 @@ func (c *Cluster) startAPIServer(ctx context.Context) error {
 		return err
 	}
 	return retryTaken(func() error {
-		port, err := freePort(ctx)
+		port, err := FreePort(ctx)
 		if err != nil {
 			return err
 		}

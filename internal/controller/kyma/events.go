@@ -11,12 +11,13 @@ import (
 
 // Reasons of events.
 const (
-	reasonEnabled   event.Reason = "ModuleEnabled"
-	reasonUpgraded  event.Reason = "ModuleUpgraded"
-	reasonRemoved   event.Reason = "ModuleRemoved"
-	reasonBlocked   event.Reason = "DowngradeBlocked"
-	reasonFailed    event.Reason = "ModuleFailed"
-	reasonAbandoned event.Reason = "Abandoned"
+	reasonEnabled    event.Reason = "ModuleEnabled"
+	reasonUpgraded   event.Reason = "ModuleUpgraded"
+	reasonDowngraded event.Reason = "ModuleDowngraded"
+	reasonRemoved    event.Reason = "ModuleRemoved"
+	reasonBlocked    event.Reason = "DowngradeBlocked"
+	reasonFailed     event.Reason = "ModuleFailed"
+	reasonAbandoned  event.Reason = "Abandoned"
 )
 
 // tell of modules that got worse since the status before, once.

@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/module"
 )
 
 // external is what one pass of the reconciler works with.
@@ -134,7 +135,11 @@ func (e *external) take(ctx context.Context, k *v1alpha1.Kyma, s *step) error {
 			return errors.Wrapf(err, "cannot change Manifest %s", s.live.Name)
 		}
 		if was := s.live.Spec.ForProvider.Version; was != s.status.Version {
-			e.record.Event(k, event.Normal(reasonUpgraded, fmt.Sprintf("Module %s goes from version %s to %s of channel %s",
+			reason := reasonUpgraded
+			if c, err := module.CompareVersions(s.status.Version, was); err == nil && c < 0 {
+				reason = reasonDowngraded
+			}
+			e.record.Event(k, event.Normal(reason, fmt.Sprintf("Module %s goes from version %s to %s of channel %s",
 				s.status.Name, was, s.status.Version, s.status.Channel)))
 		}
 	case remove:

@@ -22,8 +22,12 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 )
 
-// soon is how long a change of a Manifest waits for others, so that several that come together cause one pass.
-const soon = 50 * time.Millisecond
+// A change of a Manifest waits for others, so that several that come together cause one pass: not long where a module
+// has become Ready or has failed, longer where it is on its way.
+const (
+	soon  = 50 * time.Millisecond
+	later = 400 * time.Millisecond
+)
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
@@ -34,9 +38,9 @@ type watches struct {
 
 // manifests lead to their Kymas. Those that appear do not: Kymas make them, and know.
 func (w *watches) manifests() handler.EventHandler {
-	add := func(o client.Object, q queue) {
+	add := func(o client.Object, q queue, after time.Duration) {
 		if name := nameOfKyma(o); name != "" {
-			q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: name}}, soon)
+			q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: name}}, after)
 		}
 	}
 	return handler.Funcs{
@@ -44,14 +48,24 @@ func (w *watches) manifests() handler.EventHandler {
 			was, ok := e.ObjectOld.(*v1alpha1.Manifest)
 			is, isok := e.ObjectNew.(*v1alpha1.Manifest)
 			if ok && isok && matters(was, is) {
-				add(is, q)
+				after := later
+				if settles(was, is) {
+					after = soon
+				}
+				add(is, q, after)
 				if nameOfKyma(was) != nameOfKyma(is) {
-					add(was, q)
+					add(was, q, after)
 				}
 			}
 		},
-		DeleteFunc: func(_ context.Context, e ctrlevent.DeleteEvent, q queue) { add(e.Object, q) },
+		DeleteFunc: func(_ context.Context, e ctrlevent.DeleteEvent, q queue) { add(e.Object, q, soon) },
 	}
+}
+
+// settles says whether a Manifest has become Ready, or has ceased to be, or has failed, or goes.
+func settles(was, is *v1alpha1.Manifest) bool {
+	a, b := was.Status.AtProvider.State, is.Status.AtProvider.State
+	return a != b && (a == v1alpha1.StateReady || b != v1alpha1.StateProcessing) || meta.WasDeleted(was) != meta.WasDeleted(is)
 }
 
 // nameOfKyma that a Manifest is controlled by.

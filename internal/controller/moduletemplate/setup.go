@@ -48,7 +48,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.ModuleTemplate{}, indexRelease, releases); err != nil {
 		return errors.Wrap(err, "cannot index ModuleTemplates")
 	}
-	record := event.NewAPIRecorder(mgr.GetEventRecorderFor(name))
+	record := event.NewAPIRecorder(mgr.GetEventRecorderFor(name)) //nolint:staticcheck // Stock RBAC grants events of the core group only.
 	regs := &registries{client: mgr.GetClient(), secrets: o.Secrets, name: o.RegistryConfig}
 	r := &reconciler{
 		client:     mgr.GetClient(),

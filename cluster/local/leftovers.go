@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+// checkNothingLeft checks that the target has nothing with our label, and no
+// record of a release.
+func (e *environment) checkNothingLeft(ctx context.Context) error {
+	left, err := e.leftovers(ctx, client.MatchingLabels{v1alpha1.LabelManagedBy: v1alpha1.ManagedBy})
+	if err != nil {
+		return err
+	}
+	records, err := e.list(ctx, corev1.SchemeGroupVersion.WithKind("Secret"), client.MatchingLabels{"owner": "helm"})
+	if err != nil {
+		return err
+	}
+	if left = append(left, records...); len(left) > 0 {
+		return errors.Errorf("left in the target: %s", strings.Join(left, ", "))
+	}
+	return nil
+}
+
+// leftovers lists the objects of the target with labels. Namespaces stay: a
+// module's namespace may hold what others made.
+func (e *environment) leftovers(ctx context.Context, labels client.MatchingLabels) ([]string, error) {
+	d, err := discovery.NewDiscoveryClientForConfig(e.target.Config())
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot make a client")
+	}
+	resources, err := d.ServerPreferredResources()
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot ask which kinds the target has")
+	}
+	var left []string
+	for _, group := range resources {
+		gv, err := schema.ParseGroupVersion(group.GroupVersion)
+		if err != nil {
+			return nil, errors.Wrapf(err, "cannot read group version %q", group.GroupVersion)
+		}
+		for _, r := range group.APIResources {
+			if !slices.Contains(r.Verbs, "list") || r.Kind == "Namespace" {
+				continue
+			}
+			found, err := e.list(ctx, gv.WithKind(r.Kind), labels)
+			if err != nil {
+				return nil, err
+			}
+			left = append(left, found...)
+		}
+	}
+	return left, nil
+}
+
+func (e *environment) list(ctx context.Context, gvk schema.GroupVersionKind, labels client.MatchingLabels) ([]string, error) {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+	if err := e.targetClient.List(ctx, list, labels); err != nil {
+		return nil, errors.Wrapf(err, "cannot list %s", gvk.Kind)
+	}
+	var found []string
+	for _, o := range list.Items {
+		found = append(found, fmt.Sprintf("%s %s/%s", gvk.Kind, o.GetNamespace(), o.GetName()))
+	}
+	return found, nil
+}

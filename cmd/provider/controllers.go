@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/kyma"
+	manifestcontroller "github.com/crossplane-contrib/provider-kyma/internal/controller/manifest"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/moduletemplate"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+)
+
+// controllers are all of the provider, with what they work with.
+type controllers struct {
+	mgr   ctrl.Manager
+	flags *flags
+	// manifests are the options of the controller of Manifests; the others take from them what they share.
+	manifests manifestcontroller.Options
+	notify    *changes
+	// resolver reads components of ModuleTemplates, whose signatures keys verify.
+	resolver moduletemplate.Resolver
+	keys     []ocm.Key
+}
+
+// steps in which they are set up, with the kinds that each of them watches or reads.
+func (c *controllers) steps(ctx context.Context) []step {
+	configs := []schema.GroupVersionKind{
+		v1alpha1.ProviderConfigGroupVersionKind, v1alpha1.ClusterProviderConfigGroupVersionKind, v1alpha1.ProviderConfigUsageGroupVersionKind,
+	}
+	with := func(kinds ...schema.GroupVersionKind) []schema.GroupVersionKind { return append(kinds, configs...) }
+	return []step{
+		{name: "ProviderConfigs", kinds: configs, setup: c.configs},
+		{
+			name:  "ModuleTemplates",
+			kinds: []schema.GroupVersionKind{v1alpha1.ModuleTemplateGroupVersionKind, v1alpha1.ClusterProviderConfigGroupVersionKind},
+			setup: func() error { return c.templates(ctx) },
+		},
+		{
+			name:  "Manifests",
+			kinds: with(v1alpha1.ManifestGroupVersionKind),
+			setup: func() error { return c.setupManifests(ctx) },
+		},
+		{
+			name:  "Kymas",
+			kinds: with(v1alpha1.KymaGroupVersionKind, v1alpha1.ModuleTemplateGroupVersionKind, v1alpha1.ManifestGroupVersionKind),
+			after: "Manifests",
+			setup: func() error { return c.kymas(ctx) },
+		},
+	}
+}
+
+func (c *controllers) configs() error { return config.Setup(c.mgr, c.manifests.Options) }
+
+func (c *controllers) templates(ctx context.Context) error {
+	return moduletemplate.Setup(ctx, c.mgr, moduletemplate.Options{
+		Options:        c.manifests.Options,
+		Resolver:       c.resolver,
+		Keys:           c.keys,
+		RegistryConfig: c.flags.moduleRegistryConfig,
+		Secrets:        c.manifests.Secrets,
+		Timeout:        c.flags.timeout,
+	})
+}
+
+func (c *controllers) setupManifests(ctx context.Context) error {
+	changed, err := manifestcontroller.Setup(ctx, c.mgr, c.manifests)
+	if err != nil {
+		return err
+	}
+	c.notify.to.Store(&changed)
+	return c.record(&v1alpha1.ManifestList{})
+}
+
+func (c *controllers) kymas(ctx context.Context) error {
+	if err := kyma.Setup(ctx, c.mgr, kyma.Options{
+		Options:         c.manifests.Options,
+		ControlPlane:    c.flags.controlPlaneConfig,
+		Timeout:         c.flags.timeout,
+		MinPollInterval: c.flags.minPoll,
+		PollJitter:      c.flags.jitter(),
+	}); err != nil {
+		return err
+	}
+	return c.record(&v1alpha1.KymaList{})
+}
+
+// record metrics of the states of a kind.
+func (c *controllers) record(list resource.ManagedList) error {
+	return errors.Wrap(c.mgr.Add(newStates(c.mgr.GetClient(), list, c.manifests.Options)), "cannot set up the metrics of states")
+}

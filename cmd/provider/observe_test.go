@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"math"
+	"net"
+	"net/http/httptest"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"google.golang.org/grpc"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	changelogs "github.com/crossplane/crossplane-runtime/v2/apis/changelogs/proto/v1alpha1"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/version"
+)
+
+// service keeps the entries that it is sent.
+type service struct {
+	changelogs.UnimplementedChangeLogServiceServer
+
+	entries chan *changelogs.ChangeLogEntry
+}
+
+func (s *service) SendChangeLog(_ context.Context, r *changelogs.SendChangeLogRequest) (*changelogs.SendChangeLogResponse, error) {
+	s.entries <- r.GetEntry()
+	return &changelogs.SendChangeLogResponse{}, nil
+}
+
+func TestChangeLogs(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "c.sock")
+	o, stop, err := changeLogs(socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	// The service starts after the provider, as containers of a pod do.
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, s := grpc.NewServer(), &service{entries: make(chan *changelogs.ChangeLogEntry, 1)}
+	changelogs.RegisterChangeLogServiceServer(server, s)
+	go func() { _ = server.Serve(l) }()
+	defer server.Stop()
+	mr := &v1alpha1.Kyma{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: v1alpha1.KymaKind},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "k"},
+	}
+	if err := o.ChangeLogger.Log(t.Context(), mr, changelogs.OperationType_OPERATION_TYPE_UPDATE, errors.New("boom"), nil); err != nil {
+		t.Fatal(err)
+	}
+	e := <-s.entries
+	got := []string{e.GetProvider(), e.GetApiVersion(), e.GetKind(), e.GetName(), e.GetErrorMessage()}
+	want := []string{"provider-kyma:" + version.Version, "kyma.m.crossplane.io/v1alpha1", "Kyma", "k", "boom"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Log(...): -want, +got:\n%s", diff)
+	}
+}
+
+func TestControllerOptions(t *testing.T) {
+	f, err := parse([]string{"--enable-changelogs", "--changelogs-socket-path=/none", "--max-reconcile-rate=3"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, stop, err := controllerOptions(f, logging.NewNopLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	if o.ChangeLogOptions == nil || !o.Features.Enabled(feature.EnableAlphaChangeLogs) || !o.Features.Enabled(feature.EnableBetaManagementPolicies) ||
+		o.MaxConcurrentReconciles != 3 || o.MetricOptions == nil {
+		t.Errorf("controllerOptions(...): got %+v", o)
+	}
+}
+
+func TestStatesGoOn(t *testing.T) {
+	var calls atomic.Int32
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	s := &states{interval: time.Millisecond, log: logging.NewNopLogger(), record: func(context.Context) error {
+		if calls.Add(1) == 3 {
+			cancel()
+		}
+		return errors.New("boom")
+	}}
+	if err := s.Start(ctx); err != nil || calls.Load() < 3 {
+		t.Errorf("an error of the API server must not end the manager: %v after %d calls", err, calls.Load())
+	}
+}
+
+func TestLimitMemory(t *testing.T) {
+	const mib = 1 << 20
+	cases := map[string]struct {
+		reason   string
+		env      map[string]string
+		provider memlimit.Provider
+		want     int64
+	}{
+		"Limited":   {reason: "Nine tenths of what the container may use.", provider: memlimit.Limit(1000 * mib), want: 900 * mib},
+		"Unlimited": {reason: "No limit is none.", provider: func() (uint64, error) { return 0, memlimit.ErrNoLimit }, want: math.MaxInt64},
+		"NoCgroup":  {reason: "Outside of a container nothing changes.", provider: func() (uint64, error) { return 0, errors.New("boom") }, want: 77 * mib},
+		"Explicit":  {reason: "GOMEMLIMIT wins: Go has set it.", env: map[string]string{"GOMEMLIMIT": "77MiB"}, provider: memlimit.Limit(1000 * mib), want: 77 * mib},
+		"Off":       {reason: "It can be turned off.", env: map[string]string{"AUTOMEMLIMIT": "off"}, provider: memlimit.Limit(1000 * mib), want: 77 * mib},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			before := debug.SetMemoryLimit(77 * mib)
+			defer debug.SetMemoryLimit(before)
+			unset(t, "GOMEMLIMIT", "AUTOMEMLIMIT")
+			for k, v := range tc.env {
+				t.Setenv(k, v)
+			}
+			limitMemory(logging.NewNopLogger(), memlimit.WithProvider(tc.provider))
+			if got := debug.SetMemoryLimit(-1); got != tc.want {
+				t.Errorf("\n%s\nlimitMemory(...): want %d, got %d", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+func TestVerbOf(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		method string
+		url    string
+		want   string
+	}{
+		"List":   {reason: "The method says it.", method: "GET", url: "/apis/kyma.m.crossplane.io/v1alpha1/kymas", want: "GET"},
+		"Watch":  {reason: "A watch is open for long.", method: "GET", url: "/api/v1/secrets?watch=true", want: "WATCH"},
+		"Create": {reason: "This writes.", method: "POST", url: "/api/v1/namespaces/n/events", want: "POST"},
+		"Review": {reason: "This does not.", method: "POST", url: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", want: "REVIEW"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := httptest.NewRequestWithContext(t.Context(), tc.method, tc.url, nil)
+			if got := verbOf(r); got != tc.want {
+				t.Errorf("\n%s\nverbOf(...): want %q, got %q", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+func TestBuildInfo(t *testing.T) {
+	want := `
+# HELP provider_kyma_build_info What the provider was built from, as labels. Always 1.
+# TYPE provider_kyma_build_info gauge
+provider_kyma_build_info{commit="c",goversion="go1",version="v1"} 1
+`
+	if err := testutil.CollectAndCompare(newBuildInfo(version.Build{Version: "v1", Commit: "c", Go: "go1"}), strings.NewReader(want)); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/gate"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+)
+
+func kindOf(name string) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: name}
+}
+
+// journal of the steps that were set up.
+type journal struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (j *journal) step(name, after string, err error, kinds ...string) step {
+	s := step{name: name, after: after, setup: func() error {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		j.lines = append(j.lines, name)
+		return err
+	}}
+	for _, k := range kinds {
+		s.kinds = append(s.kinds, kindOf(k))
+	}
+	return s
+}
+
+func (j *journal) read() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Clone(j.lines)
+}
+
+// mapper knows the kinds that are served.
+type mapper struct {
+	meta.RESTMapper
+
+	mu     sync.Mutex
+	served map[string]bool
+}
+
+func (m *mapper) serve(kind string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.served[kind] = true
+}
+
+func (m *mapper) RESTMapping(gk schema.GroupKind, _ ...string) (*meta.RESTMapping, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.served[gk.Kind] {
+		return nil, &meta.NoKindMatchError{GroupKind: gk}
+	}
+	return &meta.RESTMapping{}, nil
+}
+
+func TestActivation(t *testing.T) {
+	boom := errors.New("boom")
+	cases := map[string]struct {
+		reason string
+		steps  func(j *journal) []step
+		// established kinds, in this order. Those with a "!" are not served.
+		established []string
+		want        []string
+		err         string
+	}{
+		"None": {
+			reason: "Nothing starts before its kinds are there.",
+			steps:  func(j *journal) []step { return []step{j.step("a", "", nil, "A", "B")} },
+			want:   nil, established: []string{"B"},
+		},
+		"Some": {
+			reason: "What has all its kinds starts, and does not wait for the others.",
+			steps: func(j *journal) []step {
+				return []step{j.step("a", "", nil, "A"), j.step("b", "", nil, "B", "C")}
+			},
+			established: []string{"C", "B"}, want: []string{"b"},
+		},
+		"After": {
+			reason: "Of two that start by the same kind, the one goes first whose indexes the other uses.",
+			steps: func(j *journal) []step {
+				return []step{j.step("a", "", nil, "A"), j.step("b", "a", nil, "A"), j.step("c", "b", nil, "A")}
+			},
+			established: []string{"A"}, want: []string{"a", "b", "c"},
+		},
+		"NotServed": {
+			reason: "Established is not served: with a setup this early there would be an error.",
+			steps: func(j *journal) []step {
+				return []step{j.step("a", "", nil, "A"), j.step("b", "", nil, "B")}
+			},
+			established: []string{"!A", "B"}, want: []string{"b"},
+		},
+		"Error": {
+			reason: "An error ends it, with the name of the controller.",
+			steps: func(j *journal) []step {
+				return []step{j.step("a", "", boom, "A"), j.step("b", "a", nil, "A")}
+			},
+			established: []string{"A"}, want: []string{"a"}, err: "cannot start the controller of a: boom",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			j, m, g := &journal{}, &mapper{served: map[string]bool{}}, &gate.Gate[schema.GroupVersionKind]{}
+			a := newActivation(m, tc.steps(j), logging.NewNopLogger())
+			a.register(g)
+			for _, k := range tc.established {
+				if !strings.HasPrefix(k, "!") {
+					m.serve(k)
+				}
+				g.Set(kindOf(strings.TrimPrefix(k, "!")), true)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			defer cancel()
+			err := a.Start(ctx)
+			if got := message(err); got != tc.err {
+				t.Errorf("\n%s\nStart(...): want error %q, got %q", tc.reason, tc.err, got)
+			}
+			if diff := cmp.Diff(tc.want, j.read()); diff != "" {
+				t.Errorf("\n%s\nStart(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestActivationLooksAgain(t *testing.T) {
+	j, m, g := &journal{}, &mapper{served: map[string]bool{}}, &gate.Gate[schema.GroupVersionKind]{}
+	a := newActivation(m, []step{j.step("a", "", nil, "A"), j.step("b", "", nil, "B")}, logging.NewNopLogger())
+	a.register(g)
+	g.Set(kindOf("A"), true)
+	g.Set(kindOf("B"), true)
+	time.AfterFunc(100*time.Millisecond, func() { m.serve("B") })
+	time.AfterFunc(700*time.Millisecond, func() { m.serve("A") })
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := a.Start(ctx); err != nil || ctx.Err() != nil {
+		t.Fatalf("what is served a moment later must start then: %v, %v", err, ctx.Err())
+	}
+	if got := j.read(); len(got) != 2 {
+		t.Errorf("Start(...): want both steps, got %v", got)
+	}
+}
+
+func TestActivationStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := step{name: "a", kinds: []schema.GroupVersionKind{kindOf("A")}, setup: func() error {
+		cancel()
+		return errors.New("stopped")
+	}}
+	g := &gate.Gate[schema.GroupVersionKind]{}
+	a := newActivation(&mapper{served: map[string]bool{"A": true}}, []step{s}, logging.NewNopLogger())
+	a.register(g)
+	g.Set(kindOf("A"), true)
+	if err := a.Start(ctx); err != nil {
+		t.Errorf("a manager that stops is no error: %v", err)
+	}
+}
+
+func TestAll(t *testing.T) {
+	j := &journal{}
+	missing := &meta.NoKindMatchError{GroupKind: kindOf("B").GroupKind()}
+	cases := map[string]struct {
+		reason string
+		steps  []step
+		err    string
+	}{
+		"Good":    {reason: "All start.", steps: []step{j.step("a", "", nil), j.step("b", "a", nil)}},
+		"Error":   {reason: "An error names the controller.", steps: []step{j.step("a", "", errors.New("boom"))}, err: "cannot start the controller of a: boom"},
+		"Missing": {reason: "A kind that is missing is explained.", steps: []step{j.step("a", "", errors.Wrap(missing, "index"), "A", "B")}, err: "needs all of A, B when it starts: index: no matches"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := message(all(tc.steps)); !strings.Contains(got, tc.err) || (got == "") != (tc.err == "") {
+				t.Errorf("\n%s\nall(...): want error %q, got %q", tc.reason, tc.err, got)
+			}
+		})
+	}
+}
+
+func TestMayWatchDefinitions(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		denied string
+		err    error
+		want   bool
+		fails  bool
+	}{
+		"Granted":  {reason: "With all rights kinds can be waited for.", want: true},
+		"NoGet":    {reason: "Each right is needed.", denied: "get"},
+		"NoList":   {reason: "Each right is needed.", denied: "list"},
+		"NoWatch":  {reason: "Each right is needed.", denied: "watch"},
+		"NoAnswer": {reason: "Without an answer nothing is known.", err: errors.New("boom"), fails: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
+				Create: func(_ context.Context, _ client.WithWatch, o client.Object, _ ...client.CreateOption) error {
+					r, ok := o.(*authorizationv1.SelfSubjectAccessReview)
+					if !ok || r.Spec.ResourceAttributes.Group != "apiextensions.k8s.io" || r.Spec.ResourceAttributes.Resource != "customresourcedefinitions" {
+						t.Errorf("\n%s\nunexpected %v", tc.reason, o)
+						return tc.err
+					}
+					r.Status.Allowed = r.Spec.ResourceAttributes.Verb != tc.denied
+					return tc.err
+				},
+			}).Build()
+			got, err := mayWatchDefinitions(t.Context(), c)
+			if got != tc.want || (err != nil) != tc.fails {
+				t.Errorf("\n%s\nmayWatchDefinitions(...): got %t, %v", tc.reason, got, err)
+			}
+		})
+	}
+}
+
+// TestSteps holds that no step uses indexes of a later one, nor of one that might never be set up.
+func TestSteps(t *testing.T) {
+	earlier := map[string][]schema.GroupVersionKind{}
+	for _, s := range (&controllers{}).steps(t.Context()) {
+		if s.after != "" {
+			kinds, ok := earlier[s.after]
+			if !ok {
+				t.Errorf("%s are set up after %s, which are not before", s.name, s.after)
+			}
+			for _, k := range kinds {
+				if !slices.Contains(s.kinds, k) {
+					t.Errorf("%s would wait for %s, which wait for %s", s.name, s.after, k.Kind)
+				}
+			}
+		}
+		earlier[s.name] = s.kinds
+	}
+}
+
+func message(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package version
+
+import (
+	"runtime/debug"
+	"strings"
+	"testing"
+)
+
+func TestCommitOf(t *testing.T) {
+	const revision = "12decfc0123456789abcdef0123456789abcdef0"
+	cases := map[string]struct {
+		reason string
+		info   *debug.BuildInfo
+		want   string
+	}{
+		"NoInfo":  {reason: "A binary can be stripped of what it was built from.", want: "unknown"},
+		"NoVCS":   {reason: "So it is for a build outside of a repository.", info: &debug.BuildInfo{}, want: "unknown"},
+		"Clean":   {reason: "A commit is cut.", info: settings("vcs.revision", revision, "vcs.modified", "false"), want: "12decfc01234"},
+		"Changed": {reason: "Changes beside it are told.", info: settings("vcs.modified", "true", "vcs.revision", revision), want: "12decfc01234-dirty"},
+		"Short":   {reason: "Other systems have shorter names.", info: settings("vcs.revision", "77"), want: "77"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := commitOf(tc.info); got != tc.want {
+				t.Errorf("\n%s\ncommitOf(...): want %q, got %q", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+func TestString(t *testing.T) {
+	got := Get().String()
+	if !strings.HasPrefix(got, "provider-kyma "+Version+" (commit ") || strings.Contains(got, "\n") {
+		t.Errorf("String(): got %q", got)
+	}
+}
+
+func settings(pairs ...string) *debug.BuildInfo {
+	info := &debug.BuildInfo{}
+	for i := 0; i < len(pairs); i += 2 {
+		info.Settings = append(info.Settings, debug.BuildSetting{Key: pairs[i], Value: pairs[i+1]})
+	}
+	return info
+}

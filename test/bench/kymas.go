@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+)
+
+const (
+	// kymaNamespace is that of the Kymas.
+	kymaNamespace = "bench-kymas"
+	// kymaModules is how many modules a Kyma has.
+	kymaModules = 3
+	// kymaRepository holds the components of the modules.
+	kymaRepository = "modules"
+	moduleVersion  = "1.0.0"
+)
+
+// moduleName of a Kyma. All of them share one target, so that no two may have the
+// same module.
+func moduleName(kyma, i int) string { return fmt.Sprintf("%s-%d", name(kyma), i) }
+
+// measureKymas adds to a result what Kymas cost, after all that is measured of
+// Manifests alone.
+func measureKymas(ctx context.Context, e *environment, o options, r *result) error {
+	r.Kymas = o.kymas
+	if o.kymas == 0 {
+		return nil
+	}
+	if err := e.prepareKymas(ctx, o); err != nil {
+		return err
+	}
+	before, err := e.provider.quiet(ctx)
+	if err != nil {
+		return err
+	}
+	sayf("creating %d Kymas of %d modules", o.kymas, kymaModules)
+	if r.kymaSeconds, err = e.installKymas(ctx, o); err != nil {
+		return err
+	}
+	ready, err := e.provider.sample(ctx)
+	if err != nil {
+		return err
+	}
+	sayf("all are Ready after %.1f s; waiting until the provider is quiet", r.kymaSeconds)
+	after, err := e.provider.quiet(ctx)
+	if err != nil {
+		return err
+	}
+	r.KymaReconciles = per(ready.reconciled()-before.reconciled(), r.Kymas)
+	r.addKymas(before, after)
+	idle, err := e.provider.idle(ctx, o.idle)
+	if err != nil {
+		return err
+	}
+	r.KymaIdleWrites = idle.target.minus(after.target).writes() + idle.control.minus(after.control).writes()
+	sayf("breaking and mending one module of each Kyma after another")
+	lags, err := e.measureLags(ctx, o.kymas)
+	if err != nil {
+		return err
+	}
+	r.KymaLagP50, r.KymaLagP99, r.lags = percentile(lags, 50), percentile(lags, 99), len(lags)
+	return nil
+}
+
+// prepareKymas makes all that is not measured: the modules and their catalogue.
+func (e *environment) prepareKymas(ctx context.Context, o options) error {
+	root, err := tools.Root()
+	if err != nil {
+		return err
+	}
+	testdata := filepath.Join(root, "test", "bench", "testdata")
+	if err := e.target.InstallCRDs(ctx, filepath.Join(testdata, "crds")); err != nil {
+		return err
+	}
+	extra, err := controlplane.ReadFolder(testdata)
+	if err != nil {
+		return err
+	}
+	chart := maps.Clone(e.chart)
+	chart["templates/probe.yaml"] = extra["probe.yaml"]
+	if err := controlplane.Connect(ctx, e.controlClient, kymaNamespace, config, e.target, e.registry); err != nil {
+		return err
+	}
+	n := o.kymas * kymaModules
+	sayf("releasing %d modules", n)
+	unresolved := pending{}
+	for i := range n {
+		unresolved[moduleName(i/kymaModules, i%kymaModules)] = "not created"
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, errors.Errorf("not all were resolved within %s", o.timeout))
+	defer cancel()
+	err = parallel(ctx, n, func(ctx context.Context, i int) error {
+		return e.release(ctx, moduleName(i/kymaModules, i%kymaModules), chart)
+	})
+	if err != nil {
+		return errors.Wrap(err, "cannot release a module")
+	}
+	return errors.Wrap(e.awaitReady(ctx, unresolved, &v1alpha1.ModuleTemplateList{}, ""), "cannot prepare the ModuleTemplates")
+}
+
+// release a module: its component, and the ModuleTemplate that offers it.
+func (e *environment) release(ctx context.Context, module string, chart controlplane.Files) error {
+	c := controlplane.Component{
+		Name: "example.org/module/" + module, Version: moduleVersion,
+		Resources: []controlplane.ComponentResource{{Name: module, Type: "helm-chart", Files: chart}},
+	}
+	if _, err := e.registry.PushComponent(ctx, kymaRepository, c); err != nil {
+		return err
+	}
+	t := &v1alpha1.ModuleTemplate{
+		ObjectMeta: metav1.ObjectMeta{Name: module},
+		Spec: v1alpha1.ModuleTemplateSpec{
+			Channel:   "regular",
+			Component: &v1alpha1.Component{Repository: e.registry.Host() + "/" + kymaRepository, Name: c.Name, Version: c.Version},
+		},
+	}
+	return errors.Wrapf(e.controlClient.Create(ctx, t), "cannot create ModuleTemplate %q", module)
+}
+
+// installKymas returns the seconds from before the first create until all are
+// Ready.
+func (e *environment) installKymas(ctx context.Context, o options) (float64, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, errors.Errorf("not all were Ready within %s", o.timeout))
+	defer cancel()
+	g, ctx := errgroup.WithContext(ctx)
+	begin := time.Now()
+	g.Go(func() error {
+		return errors.Wrap(parallel(ctx, o.kymas, e.createKyma), "cannot create a Kyma")
+	})
+	g.Go(func() error { return e.awaitReady(ctx, newPending(o.kymas), &v1alpha1.KymaList{}, kymaNamespace) })
+	err := g.Wait()
+	return time.Since(begin).Seconds(), err
+}
+
+func (e *environment) createKyma(ctx context.Context, i int) error {
+	k := &v1alpha1.Kyma{ObjectMeta: metav1.ObjectMeta{Namespace: kymaNamespace, Name: name(i)}}
+	k.Spec.ProviderConfigReference = &xpv2.ProviderConfigReference{Kind: v1alpha1.ProviderConfigKind, Name: config}
+	for j := range kymaModules {
+		k.Spec.ForProvider.Modules = append(k.Spec.ForProvider.Modules, v1alpha1.Module{Name: moduleName(i, j)})
+	}
+	return e.controlClient.Create(ctx, k)
+}
+
+// addKymas adds what was used between two samples, per Kyma.
+func (r *result) addKymas(before, after sample) {
+	control := after.control.minus(before.control)
+	r.KymaRequests = per(control.sum(), r.Kymas)
+	r.KymaWrites = per(control.writes(), r.Kymas)
+	r.kymaReconcilesAll = per(after.reconciled()-before.reconciled(), r.Kymas)
+	r.kymaTarget = per(after.target.minus(before.target).sum(), r.Kymas)
+	r.kymaCPU = per(after.cpu-before.cpu, r.Kymas)
+	r.kymaByVerb = control.per(r.Kymas)
+	for controller, n := range after.reconciles {
+		if n -= before.reconciles[controller]; n > 0 {
+			r.kymaByController = append(r.kymaByController, fmt.Sprintf("%s %.2f", controller, per(n, r.Kymas)))
+		}
+	}
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+// turnTimeout bounds the wait for one change of a condition.
+const turnTimeout = time.Minute
+
+// A turn is a change of the condition Ready of an object.
+type turn struct {
+	kind, name string
+	ready      bool
+}
+
+// turns are when each was seen first since it was forgotten.
+type turns struct {
+	mu   sync.Mutex
+	seen map[turn]time.Time
+}
+
+func (t *turns) note(o runtime.Object) {
+	now := time.Now()
+	var what turn
+	switch o := o.(type) {
+	case *v1alpha1.Manifest:
+		what = turn{kind: "Manifest", name: o.Labels[v1alpha1.LabelModuleName], ready: isReady(o)}
+	case *v1alpha1.Kyma:
+		what = turn{kind: "Kyma", name: o.Name, ready: isReady(o)}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.seen[what].IsZero() {
+		t.seen[what] = now
+	}
+}
+
+func isReady(o interface {
+	GetCondition(ct xpv2.ConditionType) xpv2.Condition
+}) bool {
+	return o.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue
+}
+
+func (t *turns) forget(what ...turn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, w := range what {
+		delete(t.seen, w)
+	}
+}
+
+// between is the time from one turn to another, and whether both were seen. It is
+// never negative: the two come from watches of their own.
+func (t *turns) between(from, to turn) (time.Duration, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	a, b := t.seen[from], t.seen[to]
+	return max(b.Sub(a), 0), !a.IsZero() && !b.IsZero()
+}
+
+// measureLags breaks and mends each module, and returns the times from the change
+// of its Manifest to that of its Kyma.
+func (e *environment) measureLags(ctx context.Context, kymas int) ([]time.Duration, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	t := &turns{seen: map[turn]time.Time{}}
+	// The watches end with the group, which ends with the last of the modules.
+	g, ctx := errgroup.WithContext(ctx)
+	for _, list := range []client.ObjectList{&v1alpha1.ManifestList{}, &v1alpha1.KymaList{}} {
+		w, err := e.controlClient.Watch(ctx, list, client.InNamespace(kymaNamespace))
+		if err != nil {
+			return nil, errors.Wrap(err, "cannot watch")
+		}
+		defer w.Stop()
+		g.Go(func() error { return t.follow(ctx, w) })
+	}
+	lags := make([][]time.Duration, kymas)
+	g.Go(func() error {
+		defer cancel()
+		return parallel(ctx, kymas, func(ctx context.Context, i int) error {
+			for j := range kymaModules {
+				for _, ready := range []bool{false, true} {
+					lag, err := e.turn(ctx, t, i, moduleName(i, j), ready)
+					if err != nil {
+						return err
+					}
+					lags[i] = append(lags[i], lag)
+				}
+			}
+			return nil
+		})
+	})
+	err := g.Wait()
+	return slices.Concat(lags...), err
+}
+
+// follow a watch until ctx is done.
+func (t *turns) follow(ctx context.Context, w watch.Interface) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case event, ok := <-w.ResultChan():
+			switch {
+			case ctx.Err() != nil:
+				return nil //nolint:nilerr // The end of the watch was asked for.
+			case !ok || event.Type == watch.Error:
+				return errors.New("a watch of the control plane has ended")
+			case event.Type != watch.Bookmark:
+				t.note(event.Object)
+			}
+		}
+	}
+}
+
+// turn a module, and wait until its Manifest and its Kyma say so.
+func (e *environment) turn(ctx context.Context, t *turns, kyma int, module string, ready bool) (time.Duration, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, turnTimeout,
+		errors.Errorf("module %q was set to ready=%t, and Manifest and Kyma do not both say so within %s", module, ready, turnTimeout))
+	defer cancel()
+	from, to := turn{kind: "Manifest", name: module, ready: ready}, turn{kind: "Kyma", name: name(kyma), ready: ready}
+	t.forget(from, to)
+	probe := &unstructured.Unstructured{}
+	probe.SetGroupVersionKind(schema.GroupVersionKind{Group: "bench.example.org", Version: "v1", Kind: "Probe"})
+	probe.SetNamespace("default")
+	probe.SetName(module)
+	status := corev1.ConditionFalse
+	if ready {
+		status = corev1.ConditionTrue
+	}
+	patch := fmt.Sprintf(`{"status":{"conditions":[{"type":"Ready","status":%q,"message":"set by the benchmark"}]}}`, status)
+	if err := e.targetClient.Status().Patch(ctx, probe, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+		return 0, errors.Wrapf(err, "cannot set the status of Probe %q", module)
+	}
+	for {
+		if lag, ok := t.between(from, to); ok {
+			return lag, nil
+		}
+		select {
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// percentile of durations in milliseconds, by the nearest rank.
+func percentile(d []time.Duration, p float64) float64 {
+	if len(d) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(d))
+	rank := int(math.Ceil(p / 100 * float64(len(sorted))))
+	return float64(sorted[max(rank, 1)-1].Microseconds()) / 1000
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+// mostReported of the objects that are not Ready.
+const mostReported = 5
+
+// pending are the objects that are not Ready, by name, with what they say.
+type pending map[string]string
+
+func newPending(n int) pending {
+	p := pending{}
+	for i := range n {
+		p[name(i)] = "not created"
+	}
+	return p
+}
+
+func (p pending) see(o runtime.Object) {
+	switch o := o.(type) {
+	case *v1alpha1.Manifest:
+		p.note(o.Name, o.GetCondition(xpv2.TypeReady), o.Status.AtProvider.State)
+	case *v1alpha1.Kyma:
+		p.note(o.Name, o.GetCondition(xpv2.TypeReady), o.Status.AtProvider.State)
+	case *v1alpha1.ModuleTemplate:
+		p.note(o.Name, o.Status.GetCondition(v1alpha1.TypeResolved), v1alpha1.StateReady)
+	}
+}
+
+func (p pending) note(name string, ready xpv2.Condition, state v1alpha1.State) {
+	if ready.Status == corev1.ConditionTrue && state == v1alpha1.StateReady {
+		delete(p, name)
+		return
+	}
+	p[name] = fmt.Sprintf("state %q %q", state, ready.Message)
+}
+
+func (p pending) String() string {
+	var lines []string
+	for name, message := range p {
+		if len(lines) == mostReported {
+			lines = append(lines, "and others")
+			break
+		}
+		lines = append(lines, name+": "+message)
+	}
+	return strings.Join(lines, "; ")
+}
+
+// awaitReady watches until all objects of a kind, given by an empty list, are
+// Ready. The namespace is empty for kinds that are in none.
+func (e *environment) awaitReady(ctx context.Context, p pending, list client.ObjectList, namespace string) error {
+	for len(p) > 0 {
+		if err := e.controlClient.List(ctx, list, client.InNamespace(namespace)); err != nil {
+			return p.explain(ctx, err)
+		}
+		_ = meta.EachListItem(list, func(o runtime.Object) error {
+			p.see(o)
+			return nil
+		})
+		w, err := e.controlClient.Watch(ctx, list, client.InNamespace(namespace), from(list.GetResourceVersion()))
+		if err != nil {
+			return p.explain(ctx, err)
+		}
+		p.follow(ctx, w)
+		w.Stop()
+		if ctx.Err() != nil {
+			return p.explain(ctx, ctx.Err())
+		}
+	}
+	return nil
+}
+
+// follow a watch until all are Ready or it ends.
+func (p pending) follow(ctx context.Context, w watch.Interface) {
+	for len(p) > 0 {
+		select {
+		case <-ctx.Done():
+			return
+		case event, ok := <-w.ResultChan():
+			if !ok || event.Type == watch.Error {
+				return
+			}
+			if event.Type != watch.Bookmark {
+				p.see(event.Object)
+			}
+		}
+	}
+}
+
+func (p pending) explain(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return errors.Wrapf(err, "%d are not Ready (%s)", len(p), p)
+}
+
+func from(resourceVersion string) client.ListOption {
+	return &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: resourceVersion}}
+}
