@@ -50,11 +50,11 @@ build: ## Build bin/provider, and bin/kymactl where its source is.
 
 image: ## Make bin/image, the provider's image for linux/amd64 and linux/arm64.
 	@echo "==> image: usually takes 5 minutes the first time, then 30 seconds"
-	@go run ./cluster/images -version '$(VERSION)' image
+	@go run ./cluster/images -version '$(VERSION)' -commit '$(COMMIT)' image
 
 xpkg: ## Make bin/provider-kyma.xpkg and bin/configuration-kyma.xpkg, for Crossplane.
 	@echo "==> xpkg: usually takes 7 minutes the first time, then 30 seconds"
-	@go run ./cluster/images -version '$(VERSION)' xpkg
+	@go run ./cluster/images -version '$(VERSION)' -commit '$(COMMIT)' xpkg
 
 test: test-unit test-integration test-e2e ## Run all tests.
 

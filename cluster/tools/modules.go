@@ -64,6 +64,21 @@ func modules() []module {
 		// Without it packages that ask for a version of Crossplane are refused.
 		ldflags: "-X github.com/crossplane/crossplane-runtime/v2/pkg/version.version=v2.4.0",
 		usually: "5 minutes",
+	}, {
+		// The command that users call crossplane. Its last release inside the
+		// repository of Crossplane is older than the core.
+		folder:   "crank",
+		packages: map[Tool]string{Crank: "github.com/crossplane/crossplane/v2/cmd/crank"},
+		ldflags:  "-X github.com/crossplane/crossplane-runtime/v2/pkg/version.version=v2.2.1",
+		usually:  "3 minutes",
+	}, {
+		folder:   "function-patch-and-transform",
+		packages: map[Tool]string{FunctionPatchAndTransform: FunctionPatchAndTransformModule},
+		usually:  "1 minute",
+	}, {
+		folder:   "function-auto-ready",
+		packages: map[Tool]string{FunctionAutoReady: FunctionAutoReadyModule},
+		usually:  "1 minute",
 	}}
 }
 

@@ -27,6 +27,17 @@ const (
 	Crane                 Tool = "crane"
 	GolangCILint          Tool = "golangci-lint"
 	Crossplane            Tool = "crossplane"
+	// Crank is the command line of Crossplane, and Crossplane its servers.
+	Crank                     Tool = "crank"
+	FunctionPatchAndTransform Tool = "function-patch-and-transform"
+	FunctionAutoReady         Tool = "function-auto-ready"
+)
+
+// The modules of the functions, whose folder package is a package of Crossplane
+// (see ModuleDir).
+const (
+	FunctionPatchAndTransformModule = "github.com/crossplane-contrib/function-patch-and-transform"
+	FunctionAutoReadyModule         = "github.com/crossplane/function-auto-ready"
 )
 
 // KubernetesVersion is what the built API server answers as its gitVersion.

@@ -20,6 +20,7 @@ type room struct {
 func rooms() []room {
 	return []room{
 		{path: "internal/version", floor: 0},
+		{path: "internal/yamlsize", floor: 0},
 		{path: "apis", floor: 1},
 		{path: "internal/oci", floor: 2, unaware: []string{"apis"}},
 		{path: "internal/ocm", floor: 2, unaware: []string{"apis"}},

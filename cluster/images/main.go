@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
+)
+
+// providerName is the name of the provider's image and of its package.
+const providerName = "provider-kyma"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	if err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, "images: error:", err)
+		os.Exit(1)
+	}
+}
+
+// An order says what is made.
+type order struct {
+	// root is the folder of the repository.
+	root string
+	// dir is the folder in which it is left.
+	dir string
+	// version of the provider, as it prints it.
+	version string
+	// commit that it is of, as it prints it.
+	commit    string
+	platforms []platform
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("images", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	dir := flags.String("dir", "bin", "folder in which everything is left")
+	version := flags.String("version", "v0.0.0-dev", "version of the provider")
+	commit := flags.String("commit", "", "commit of the source")
+	platforms := flags.String("platforms", "linux/amd64,linux/arm64", "platforms of the image, separated by commas")
+	if err := flags.Parse(args); err != nil {
+		return errors.Wrap(err, "cannot read the command line (see doc.go)")
+	}
+	o := order{version: *version, commit: *commit}
+	var err error
+	if o.platforms, err = parsePlatforms(*platforms); err != nil {
+		return err
+	}
+	if o.dir, err = filepath.Abs(*dir); err != nil {
+		return errors.Wrap(err, "cannot find the folder to write to")
+	}
+	if o.root, err = tools.Root(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(o.dir, 0o755); err != nil { //nolint:gosec // What is shipped is no secret.
+		return errors.Wrap(err, "cannot make the folder to write to")
+	}
+	switch flags.Arg(0) {
+	case "image":
+		return makeImage(ctx, o, out)
+	case "xpkg":
+		return makePackages(ctx, o, out)
+	default:
+		return errors.Errorf("%q is not one of image and xpkg", flags.Arg(0))
+	}
+}
+
+// say prints one line that others may read.
+func say(out io.Writer, name, digest string) {
+	_, _ = fmt.Fprintln(out, name, digest)
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package crossplane
+
+import (
+	"bufio"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// A Refusal is a request that the API server answered with 403.
+type Refusal struct {
+	// User is system:serviceaccount:<namespace>:<name>.
+	User string
+	// Verb, Path and Reason say what was asked for and why it is not allowed.
+	Verb, Path, Reason string
+}
+
+// Refused returns what service accounts of Crossplane's namespace, which are those
+// of providers, were refused since the control plane started, in order.
+func (x *Crossplane) Refused() ([]Refusal, error) {
+	f, err := os.Open(filepath.Join(x.options.Cluster.Dir(), auditLog))
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot open the audit log: was the cluster started with ClusterOptions?")
+	}
+	defer func() { _ = f.Close() }()
+	var out []Refusal
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var event struct {
+			Verb string `json:"verb"`
+			URI  string `json:"requestURI"`
+			User struct {
+				Name string `json:"username"`
+			} `json:"user"`
+			Status struct {
+				Code    int    `json:"code"`
+				Message string `json:"message"`
+			} `json:"responseStatus"`
+		}
+		// The last line may be half written.
+		if err := json.Unmarshal(lines.Bytes(), &event); err != nil || event.Status.Code != http.StatusForbidden {
+			continue
+		}
+		out = append(out, Refusal{User: event.User.Name, Verb: event.Verb, Path: event.URI, Reason: event.Status.Message})
+	}
+	return out, errors.Wrap(lines.Err(), "cannot read the audit log")
+}

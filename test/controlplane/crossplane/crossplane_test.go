@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package crossplane
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/go-logr/logr"
+	"github.com/google/go-containerregistry/pkg/crane"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+)
+
+// TestCrossplane starts all of it once, because a start is what costs.
+func TestCrossplane(t *testing.T) {
+	log.SetLogger(logr.Discard())
+	dir := t.TempDir()
+	packages := filepath.Join(dir, "packages")
+	digests, err := BuildPackages(t.Context(), packages, "v0.0.1-test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	options, err := ClusterOptions(filepath.Join(dir, "cluster"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster, err := controlplane.Start(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cluster.Stop()
+	registry, err := controlplane.StartRegistry(controlplane.WebOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer registry.Stop()
+	// Nothing of the provider is active before the configuration is there.
+	x, err := Start(t.Context(), Options{
+		Cluster: cluster, Registry: registry, Dir: filepath.Join(dir, "crossplane"), Activate: []string{"*.example.org"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Stop()
+
+	t.Run("ProviderIsHealthy", func(t *testing.T) { testProvider(t, x, packages, digests) })
+	t.Run("ConfigurationFindsWhatItDependsOn", func(t *testing.T) { testConfiguration(t, x, packages) })
+	t.Run("ProviderIsUpgraded", func(t *testing.T) { testUpgrade(t, x) })
+	t.Run("CompositionsBecomeReady", func(t *testing.T) { testCompositions(t, x) })
+	if err := x.Err(); err != nil {
+		t.Error(err)
+	}
+	refused, err := x.Refused()
+	if err != nil {
+		t.Error(err)
+	}
+	for _, r := range refused {
+		t.Errorf("the provider was refused: %+v", r)
+	}
+}
+
+func testProvider(t *testing.T, x *Crossplane, packages string, digests map[string]string) {
+	ref, err := x.Push(t.Context(), filepath.Join(packages, ProviderPackage+".xpkg"), ProviderPackage, "v0.0.1-test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pushed := x.options.Registry.Host() + strings.TrimPrefix(ref, Host)
+	if d, err := crane.Digest(pushed); err != nil || d != digests[ProviderPackage] {
+		t.Errorf("the registry has digest %q, %v, and the build said %q", d, err, digests)
+	}
+	if err := x.Configure(t.Context(), "--debug", "--module-registry-config="+registries); err != nil {
+		t.Fatal(err)
+	}
+	// As users do it, and then again.
+	if out, err := x.Crank(t.Context(), "xpkg", "install", "provider", ref, ObjectName(ProviderPackage), "--wait=1m"); err != nil {
+		t.Fatalf("%s %v", out, err)
+	}
+	if err := x.InstallProvider(t.Context(), ref); err != nil {
+		t.Fatal(err)
+	}
+	if served(t, x, "manifests.kyma.m.crossplane.io") || len(x.Pods()) != 0 {
+		t.Errorf("the provider runs before anything is active: %+v", x.Pods())
+	}
+	if !served(t, x, "providerconfigs.kyma.m.crossplane.io") {
+		t.Error("ProviderConfigs are not served")
+	}
+}
+
+// served says whether there is a CustomResourceDefinition.
+func served(t *testing.T, x *Crossplane, name string) bool {
+	t.Helper()
+	err := x.client.Get(t.Context(), client.ObjectKey{Name: name}, &apiextensionsv1.CustomResourceDefinition{})
+	if client.IgnoreNotFound(err) != nil {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+func testConfiguration(t *testing.T, x *Crossplane, packages string) {
+	if err := x.PushFunctions(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ref, err := x.Push(t.Context(), filepath.Join(packages, ConfigurationPackage+".xpkg"), ConfigurationPackage, "v0.0.1-test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := x.InstallConfiguration(t.Context(), ref); err != nil {
+		t.Fatal(err)
+	}
+	// They are there already, as dependencies.
+	if err := x.InstallFunctions(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"kymaenvironments", "xkymaenvironments", "kymaenvironmentclaims"} {
+		if !served(t, x, name+".platform.kyma.crossplane.io") {
+			t.Errorf("%s are not served", name)
+		}
+	}
+	// Its policy activates the kinds of the provider, which now starts.
+	pod, err := x.AwaitPod(t.Context())
+	if err != nil || pod.Restarts != 0 {
+		t.Errorf("want one process that never ended, got %+v: %v", pod, err)
+	}
+	if !served(t, x, "manifests.kyma.m.crossplane.io") {
+		t.Error("Manifests are not served")
+	}
+}
+
+// testUpgrade installs a newer version, and kills it once.
+func testUpgrade(t *testing.T, x *Crossplane) {
+	before, err := x.AwaitPod(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages := t.TempDir()
+	if _, err := BuildPackages(t.Context(), packages, "v0.0.2-test"); err != nil {
+		t.Fatal(err)
+	}
+	ref, err := x.Push(t.Context(), filepath.Join(packages, ProviderPackage+".xpkg"), ProviderPackage, "v0.0.2-test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := x.InstallProvider(t.Context(), ref); err != nil {
+		t.Fatal(err)
+	}
+	after, err := x.AwaitPod(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after.Deployment == before.Deployment || before.Process.Err() != nil {
+		t.Errorf("want another process, and that the first ended as it was asked to: %+v after %+v: %v", after, before, before.Process.Err())
+	}
+	after.Process.Signal(syscall.SIGKILL)
+	<-after.Process.Done()
+	err = x.await(t.Context(), "a process that ended is started again", patience, func(context.Context) error {
+		if pods := x.Pods(); len(pods) != 1 || pods[0].Restarts != 1 {
+			return errors.Errorf("%+v", pods)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package crossplane
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+)
+
+// rightsPatience is how long a process waits for its rights. A kubelet would need
+// that long to pull the image.
+const rightsPatience = 15 * time.Second
+
+// A pod is the process of a Deployment.
+type pod struct {
+	process    *controlplane.Process
+	template   string
+	kubeconfig string
+	restarts   int
+}
+
+// ended says whether the process ended, asked to or not.
+func (p *pod) ended() bool {
+	select {
+	case <-p.process.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// mayStart says whether the service account has its rights, or has had its time.
+func (n *node) mayStart(ctx context.Context, d *appsv1.Deployment) (bool, error) {
+	if time.Since(d.CreationTimestamp.Time) > rightsPatience {
+		return true, nil
+	}
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User: "system:serviceaccount:" + Namespace + ":" + d.Spec.Template.Spec.ServiceAccountName,
+		// One of the rights that all providers get at once.
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: Namespace, Verb: "create", Resource: "events"},
+	}}
+	err := n.x.client.Create(ctx, review)
+	return review.Status.Allowed, errors.Wrap(err, "cannot ask for the rights of the service account")
+}
+
+// startPod starts the program of the Deployment's image, with the arguments, the
+// environment, the secrets and the identity that the Deployment gives it, and
+// returns once it is ready.
+func (x *Crossplane) startPod(ctx context.Context, d *appsv1.Deployment) (*pod, error) {
+	spec := d.Spec.Template.Spec
+	if len(spec.Containers) != 1 {
+		return nil, errors.Errorf("it has %d containers, and one can be played", len(spec.Containers))
+	}
+	container := spec.Containers[0]
+	dir := x.path("pods", d.Name)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, errors.Wrap(err, "cannot make the folder of a pod")
+	}
+	binary, err := unpack(ctx, container.Image, dir)
+	if err != nil {
+		return nil, err
+	}
+	mounts, err := x.mount(ctx, spec.Volumes, container.VolumeMounts, dir)
+	if err != nil {
+		return nil, err
+	}
+	p := &pod{kubeconfig: filepath.Join(dir, "kubeconfig")}
+	config, err := x.options.Cluster.ServiceAccount(ctx, Namespace, spec.ServiceAccountName)
+	if err != nil {
+		return nil, err
+	}
+	kubeconfig, err := x.options.Cluster.KubeconfigOf(config)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(p.kubeconfig, kubeconfig, 0o600); err != nil {
+		return nil, errors.Wrap(err, "cannot write the kubeconfig of a pod")
+	}
+	p.process, err = controlplane.StartProvider(ctx, controlplane.ProviderOptions{
+		Kubeconfig: p.kubeconfig, Dir: dir, Binary: binary, Args: container.Args, Env: environment(d, container.Env, mounts),
+	})
+	return p, err
+}
+
+// mount writes the Secrets that a container sees to files, and returns the folder for
+// each path in the container.
+func (x *Crossplane) mount(ctx context.Context, volumes []corev1.Volume, mounts []corev1.VolumeMount, dir string) (map[string]string, error) {
+	secrets := map[string]string{}
+	for _, v := range volumes {
+		if v.Secret != nil {
+			secrets[v.Name] = v.Secret.SecretName
+		}
+	}
+	out := map[string]string{}
+	for _, m := range mounts {
+		secret, ok := secrets[m.Name]
+		if !ok {
+			continue
+		}
+		out[m.MountPath] = filepath.Join(dir, m.Name)
+		if err := x.dump(ctx, secret, out[m.MountPath]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// environment of a container, where paths of mounts are the folders here.
+func environment(d *appsv1.Deployment, vars []corev1.EnvVar, mounts map[string]string) []string {
+	values := map[string]string{}
+	out := make([]string, 0, len(vars))
+	for _, v := range vars {
+		value := v.Value
+		if v.ValueFrom != nil && v.ValueFrom.FieldRef != nil {
+			value = field(d, v.ValueFrom.FieldRef.FieldPath)
+		}
+		for name, known := range values {
+			value = strings.ReplaceAll(value, "$("+name+")", known)
+		}
+		if here, ok := mounts[value]; ok {
+			value = here
+		}
+		values[v.Name] = value
+		out = append(out, v.Name+"="+value)
+	}
+	return out
+}
+
+// field of the pod that a Deployment would have.
+func field(d *appsv1.Deployment, path string) string {
+	switch label, ok := strings.CutPrefix(path, "metadata.labels['"); {
+	case ok:
+		return d.Spec.Template.Labels[strings.TrimSuffix(label, "']")]
+	case path == "metadata.namespace":
+		return d.Namespace
+	default:
+		return ""
+	}
+}
+
+// report what runs, in the status of a Deployment. None is enough where none is
+// wanted.
+func (n *node) report(ctx context.Context, d *appsv1.Deployment, running int32) error {
+	available := corev1.ConditionTrue
+	if running == 0 && (d.Spec.Replicas == nil || *d.Spec.Replicas > 0) {
+		available = corev1.ConditionFalse
+	}
+	if d.Status.ObservedGeneration == d.Generation && d.Status.AvailableReplicas == running && len(d.Status.Conditions) == 1 &&
+		d.Status.Conditions[0].Status == available {
+		return nil
+	}
+	before := d.DeepCopy()
+	d.Status.ObservedGeneration = d.Generation
+	d.Status.Replicas, d.Status.ReadyReplicas, d.Status.UpdatedReplicas, d.Status.AvailableReplicas = running, running, running, running
+	d.Status.Conditions = []appsv1.DeploymentCondition{{
+		Type: appsv1.DeploymentAvailable, Status: available, Reason: "Played", Message: "this Deployment is run as a process",
+		LastTransitionTime: metav1.Now(), LastUpdateTime: metav1.Now(),
+	}}
+	err := n.x.client.Status().Patch(ctx, d, client.MergeFrom(before))
+	return errors.Wrap(client.IgnoreNotFound(err), "cannot say what runs of a Deployment")
+}
