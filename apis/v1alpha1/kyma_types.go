@@ -87,6 +87,10 @@ type KymaObservation struct {
 	// +optional
 	State State `json:"state,omitempty"`
 
+	// Message names the first module to look at where the state is not Ready, and why. It is that of condition Ready.
+	// +optional
+	Message string `json:"message,omitempty"`
+
 	// ActiveChannel is the channel for which all modules were Ready last.
 	// +optional
 	ActiveChannel string `json:"activeChannel,omitempty"`
@@ -102,6 +106,18 @@ type KymaObservation struct {
 	Modules []ModuleStatus `json:"modules,omitempty"`
 }
 
+// A ManifestReference refers to a Manifest in the namespace of a Kyma.
+type ManifestReference struct {
+	// APIVersion of the Manifest.
+	APIVersion string `json:"apiVersion"`
+
+	// Kind of the Manifest.
+	Kind string `json:"kind"`
+
+	// Name of the Manifest.
+	Name string `json:"name"`
+}
+
 // A KymaSpec is the desired state of a Kyma.
 // +kubebuilder:validation:XValidation:rule="!has(self.providerConfigRef) || self.providerConfigRef.kind in ['ProviderConfig', 'ClusterProviderConfig']",message="providerConfigRef.kind must be ProviderConfig or ClusterProviderConfig"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.providerConfigRef) || (has(self.providerConfigRef) && self.providerConfigRef == oldSelf.providerConfigRef)",message="providerConfigRef is immutable: a Kyma cannot move to another cluster, delete it and create another"
@@ -112,6 +128,13 @@ type KymaSpec struct {
 	// +optional
 	// +kubebuilder:default={}
 	ForProvider KymaParameters `json:"forProvider,omitempty"`
+
+	// ResourceRefs are the Manifests of the modules. The provider sets them, for tools that show what belongs together,
+	// such as crossplane beta trace; it does not read them.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=128
+	ResourceRefs []ManifestReference `json:"resourceRefs,omitempty"`
 }
 
 // A KymaStatus is the observed state of a Kyma.

@@ -75,6 +75,8 @@ type part struct {
 
 	// reference by which the component came in, empty for the module's own.
 	reference string
+	// excluded says that a reference which leads here is excluded from signatures, so that they cover nothing of it.
+	excluded bool
 }
 
 // parts of a module in the order in which they are installed: what is referenced goes before what references it.
@@ -93,7 +95,7 @@ func (o *origin) parts() []part {
 		seen[p.Descriptor] = true
 		for _, r := range p.References() {
 			if d := known[r.Component+":"+r.Version]; d != nil {
-				visit(part{Descriptor: d, reference: r.Name})
+				visit(part{Descriptor: d, reference: r.Name, excluded: p.excluded || r.Digest != nil && *r.Digest == ocm.Excluded()})
 			}
 		}
 		out = append(out, p)

@@ -19,6 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
 
 // maxData bounds a default custom resource, which goes into the status, in bytes.
@@ -89,6 +90,9 @@ func oneObject(data []byte) (map[string]any, error) {
 
 // decodeObject from one document. Numbers stay as they are written.
 func decodeObject(document []byte) (map[string]any, error) {
+	if err := (yamlsize.Limits{Bytes: maxData}).Check(document); err != nil {
+		return nil, err
+	}
 	b, err := yaml.YAMLToJSONStrict(document)
 	if err != nil {
 		return nil, errors.Errorf("it is no YAML: %s", strings.Join(strings.Fields(err.Error()), " "))

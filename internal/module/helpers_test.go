@@ -72,6 +72,12 @@ func local(name, kind string, content []byte) fields {
 	return resourceOf(name, kind, fields{"type": "localBlob", "localReference": sum(content), "mediaType": "text/plain"}, sum(content))
 }
 
+// excluded is a resource or a reference that signatures leave out.
+func excluded(f fields) fields {
+	f["digest"] = fields{"hashAlgorithm": "NO-DIGEST", "normalisationAlgorithm": "EXCLUDE-FROM-SIGNATURE", "value": "NO-DIGEST"}
+	return f
+}
+
 // describe a component with resources and references.
 func describe(t *testing.T, name, version string, resources []fields, references ...fields) *ocm.Descriptor {
 	t.Helper()

@@ -25,7 +25,12 @@ type mapper struct {
 	resources []v1alpha1.ModuleResource
 	// data is the source of the default custom resource.
 	data *v1alpha1.Source
+	// uncovered says why no signature covers the default custom resource, although one of the module could be valid.
+	uncovered string
 }
+
+// maxResources is how many resources the status of a ModuleTemplate holds.
+const maxResources = 256
 
 // component adds the resources of a component.
 func (m *mapper) component(p part) error {
@@ -38,7 +43,10 @@ func (m *mapper) component(p part) error {
 			return classify(err, "component "+p.Name()+": resource "+r.Name)
 		}
 		if out.Use == v1alpha1.UseCustomResource {
-			m.data = out.Source
+			m.data, m.uncovered = out.Source, uncovered(p, &r)
+		}
+		if len(m.resources) == maxResources {
+			return invalidf("component %s has more than %d resources, with those of the components that it references", p.Name(), maxResources)
 		}
 		m.resources = append(m.resources, out)
 	}
@@ -65,6 +73,9 @@ func (m *mapper) resource(p part, r *ocm.Resource) (v1alpha1.ModuleResource, err
 	} else {
 		out.Source, err = s.layer(r)
 	}
+	if err == nil {
+		err = fits(out.Source)
+	}
 	if err != nil || use != v1alpha1.UseInstall {
 		return out, err
 	}
@@ -76,6 +87,18 @@ func (m *mapper) resource(p part, r *ocm.Resource) (v1alpha1.ModuleResource, err
 		return out, errors.Errorf("%q cannot be the name of an install: want lower case letters, digits and dashes", out.Install)
 	}
 	return out, nil
+}
+
+// uncovered says why the signature of a module could be valid whatever the content of a resource is. Of what has no digest
+// at all no signature is valid.
+func uncovered(p part, r *ocm.Resource) string {
+	switch {
+	case p.excluded:
+		return "the reference to component " + p.Name() + " is excluded from signatures"
+	case r.Digest != nil && digestOf(r, "") == "":
+		return "its digest is excluded from signatures, or is no SHA-256"
+	}
+	return ""
 }
 
 // once says that something is there already which can be there once only.

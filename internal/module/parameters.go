@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	kjson "sigs.k8s.io/json"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -73,7 +74,8 @@ func layer(s *v1alpha1.Source) *v1alpha1.LayerSource {
 // named is a custom resource with a name, which is that of the module where it has none.
 func named(raw *runtime.RawExtension, name string) (*runtime.RawExtension, error) {
 	var o map[string]any
-	if err := json.Unmarshal(raw.Raw, &o); err != nil {
+	// Numbers stay as they are: a large one is not exact as a float.
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw.Raw, &o); err != nil || o == nil {
 		return nil, errors.New("is no object")
 	}
 	meta, _ := o["metadata"].(map[string]any)

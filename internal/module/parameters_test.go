@@ -60,6 +60,20 @@ func TestParameters(t *testing.T) {
 				Resource: raw(`{"kind":"K","metadata":{"name":"m"}}`), CustomResourcePolicy: v1alpha1.CustomResourcePolicyCreateAndDelete,
 			},
 		},
+		"Numbers": {
+			reason: "Numbers are not rounded when a name is added.",
+			spec:   v1alpha1.ModuleTemplateSpec{Data: raw(`{"kind":"K","spec":{"id":9007199254740993,"share":0.5}}`)},
+			module: v1alpha1.Module{Name: "m"},
+			want: v1alpha1.ManifestParameters{
+				Resource:             raw(`{"kind":"K","metadata":{"name":"m"},"spec":{"id":9007199254740993,"share":0.5}}`),
+				CustomResourcePolicy: v1alpha1.CustomResourcePolicyCreateAndDelete,
+			},
+		},
+		"NullData": {
+			reason: "So is null.",
+			spec:   v1alpha1.ModuleTemplateSpec{Data: raw(`null`)},
+			err:    "data of ModuleTemplate t: is no object",
+		},
 		"Empty": {
 			reason: "A module that installs nothing is a mistake.",
 			module: v1alpha1.Module{Name: "m"},

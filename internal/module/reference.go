@@ -28,7 +28,8 @@ func parseReference(s string) (reference, error) {
 	}
 	bare, digest, pinned := strings.Cut(bare, "@")
 	if pinned && !isDigest.MatchString(digest) {
-		return r, invalidf("reference %q has the malformed digest %q; want sha256: and 64 hexadecimal digits", s, digest)
+		// What is before it is left out too: a password may hold a slash.
+		return r, invalidf("its reference has behind @ no digest; want sha256: and 64 hexadecimal digits")
 	}
 	r.digest = digest
 	// A colon before the last slash is that of a port.
@@ -39,7 +40,7 @@ func parseReference(s string) (reference, error) {
 	dir, last := path.Split(bare)
 	r.repo, r.name = strings.TrimSuffix(dir, "/"), last
 	if r.repo == "" || r.name == "" || strings.ContainsAny(bare, " \t\n") {
-		return r, invalidf("reference %q is malformed; want host/path:tag or host/path@digest", s)
+		return r, invalidf("reference %.300q is malformed; want host/path:tag or host/path@digest", s)
 	}
 	return r, nil
 }

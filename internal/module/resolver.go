@@ -64,6 +64,10 @@ func (r *Resolver) Resolve(ctx context.Context, regs oci.Registries, t *v1alpha1
 	}
 	out.Resources = m.resources
 	if m.data != nil && t.Spec.Data == nil {
+		// It is not asked for again when signatures are verified, where it may as well be the user's own.
+		if m.uncovered != "" {
+			return nil, invalidf("resource %s: %s, so that anything could be delivered in its place: set spec.data instead", resourceDefaultCR, m.uncovered)
+		}
 		if out.Data, err = r.customResource(ctx, reg, m.data); err != nil {
 			return nil, err
 		}

@@ -4,6 +4,7 @@ package module
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -177,6 +178,65 @@ func TestResolve(t *testing.T) {
 				invalid: true,
 				err:     "resource default-cr: it holds more than one object; want the default custom resource only",
 			},
+		},
+		"Bomb": {
+			reason: "A default custom resource must not become gigabytes.",
+			args: defaultCR(func(*testing.T) []byte {
+				return []byte("a: &a " + strings.Repeat("x", 10000) + "\nb: [" + strings.Repeat("*a, ", 1000) + "*a]\n")
+			}),
+			want: want{invalid: true, err: "resource default-cr: its aliases make it larger than 262144 bytes"},
+		},
+		"ExcludedData": {
+			reason: "What no signature covers could be anything, under a valid signature.",
+			args: args{template: func(t *testing.T, _ *fakePuller) *v1alpha1.ModuleTemplate {
+				t.Helper()
+				return inlineTemplate(describe(t, sample, "1.0.0", []fields{excluded(local("default-cr", "yaml", []byte(cr)))}))
+			}},
+			want: want{invalid: true, err: "resource default-cr: its digest is excluded from signatures, or is no SHA-256, so that anything could be delivered"},
+		},
+		"OtherHashOfData": {
+			reason: "Nor does a hash that content is not fetched by.",
+			args: args{template: func(t *testing.T, _ *fakePuller) *v1alpha1.ModuleTemplate {
+				t.Helper()
+				r := local("default-cr", "yaml", []byte(cr))
+				r["digest"] = fields{"hashAlgorithm": "SHA-512", "normalisationAlgorithm": "genericBlobDigest/v1", "value": strings.Repeat("a", 128)}
+				return inlineTemplate(describe(t, sample, "1.0.0", []fields{r}))
+			}},
+			want: want{invalid: true, err: "resource default-cr: its digest is excluded from signatures, or is no SHA-256"},
+		},
+		"DataOfExcludedComponent": {
+			reason: "Nothing of a component is covered if the reference to it is excluded.",
+			args: args{template: func(t *testing.T, p *fakePuller) *v1alpha1.ModuleTemplate {
+				t.Helper()
+				lower := describe(t, "example.org/module/lower", "2.0.0", []fields{local("default-cr", "yaml", []byte(cr))})
+				p.push(t, lower, []byte(cr))
+				return inlineTemplate(describe(t, sample, "1.0.0", nil, excluded(refer(t, "low", lower))))
+			}},
+			want: want{invalid: true, err: "resource default-cr: the reference to component example.org/module/lower is excluded from signatures"},
+		},
+		"OwnData": {
+			reason: "The custom resource of the template comes before it.",
+			args: args{template: func(t *testing.T, _ *fakePuller) *v1alpha1.ModuleTemplate {
+				t.Helper()
+				out := inlineTemplate(describe(t, sample, "1.0.0", []fields{excluded(local("default-cr", "yaml", []byte(cr)))}))
+				out.Spec.Data = &runtime.RawExtension{Raw: []byte(`{}`)}
+				return out
+			}},
+			want: want{module: "sample", version: "1.0.0", resources: []string{
+				"default-cr CustomResource oci-ref reg.example.org/modules/component-descriptors example.org/module/sample",
+			}},
+		},
+		"TooMany": {
+			reason: "The status has room for so many resources.",
+			args: args{template: func(t *testing.T, _ *fakePuller) *v1alpha1.ModuleTemplate {
+				t.Helper()
+				var all []fields
+				for i := range maxResources + 1 {
+					all = append(all, local(fmt.Sprintf("text%d", i), "plainText", nil))
+				}
+				return inlineTemplate(describe(t, sample, "1.0.0", all))
+			}},
+			want: want{invalid: true, err: "component example.org/module/sample has more than 256 resources"},
 		},
 		"TwoFiles": {
 			reason: "There is one default custom resource.",

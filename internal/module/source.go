@@ -28,6 +28,39 @@ type sourcer struct {
 	location *ocm.Location
 }
 
+// Patterns of the fields of a Source in the API.
+var (
+	isRepo      = regexp.MustCompile(`^[^@\s]{1,512}$`)
+	isRepoName  = regexp.MustCompile(`^[^@:\s]{1,255}$`)
+	isChartName = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9._/]*[A-Za-z0-9])?$`)
+)
+
+// Longest fields of a chart by version.
+const (
+	maxChartURL     = 2048
+	maxChartName    = 253
+	maxChartVersion = 128
+)
+
+// fits says whether the API takes a source. It refuses a status as a whole where it does not.
+func fits(s *v1alpha1.Source) error {
+	if s.Type != v1alpha1.SourceTypeHelmChart {
+		if !isRepo.MatchString(s.Repo) || !isRepoName.MatchString(s.Name) {
+			return errors.Errorf("it lies in the repository %.100q, %.100q, which is malformed or too long", s.Repo, s.Name)
+		}
+		return nil
+	}
+	switch {
+	case len(s.URL) > maxChartURL:
+		return errors.Errorf("the URL of its chart has more than %d characters", maxChartURL)
+	case len(s.ChartName) > maxChartName || !isChartName.MatchString(s.ChartName):
+		return errors.Errorf("the name of its chart is %.100q; want at most %d letters, digits and ._-/", s.ChartName, maxChartName)
+	case len(s.Version) > maxChartVersion:
+		return errors.Errorf("the version of its chart is %.100q…; want at most %d characters", s.Version, maxChartVersion)
+	}
+	return nil
+}
+
 // layer is the source of a blob.
 func (s *sourcer) layer(r *ocm.Resource) (*v1alpha1.Source, error) {
 	switch r.Access.Type {
@@ -53,10 +86,10 @@ func (s *sourcer) layer(r *ocm.Resource) (*v1alpha1.Source, error) {
 // blob is the source of a blob of a repository. The digest by which it is fetched must be the one that signatures cover.
 func blob(r *ocm.Resource, repo, name string) (*v1alpha1.Source, error) {
 	if !isDigest.MatchString(r.Access.Digest) {
-		return nil, errors.Errorf("access %s has %q as digest; want sha256: and 64 hexadecimal digits", r.Access.Type, r.Access.Digest)
+		return nil, errors.Errorf("access %s has %.100q as digest; want sha256: and 64 hexadecimal digits", r.Access.Type, r.Access.Digest)
 	}
 	if d := digestOf(r, ""); d != "" && d != r.Access.Digest {
-		return nil, errors.Errorf("access %s names %s, and the digest of the resource is %s: they must be the same", r.Access.Type, r.Access.Digest, d)
+		return nil, errors.Errorf("access %s names %s, and the digest of the resource is %.140s: they must be the same", r.Access.Type, r.Access.Digest, d)
 	}
 	return &v1alpha1.Source{Type: v1alpha1.SourceTypeOCIRef, Repo: repo, Name: name, Ref: r.Access.Digest}, nil
 }
@@ -100,18 +133,18 @@ func artifact(r *ocm.Resource, at string) (*v1alpha1.Source, error) {
 	digest := digestOf(r, artifactDigest)
 	switch {
 	case ref.digest != "" && digest != "" && ref.digest != digest:
-		return nil, errors.Errorf("access %s names %s, and the digest of the resource is %s: they must be the same", r.Access.Type, ref.digest, digest)
+		return nil, errors.Errorf("access %s names %s, and the digest of the resource is %.140s: they must be the same", r.Access.Type, ref.digest, digest)
 	case digest == "":
 		digest = ref.digest
 	}
 	if digest != "" {
 		if !isDigest.MatchString(digest) {
-			return nil, errors.Errorf("the digest of the resource is %s; want 64 hexadecimal digits", digest)
+			return nil, errors.Errorf("the digest of the resource is %.140q; want 64 hexadecimal digits", digest)
 		}
 		return &v1alpha1.Source{Type: v1alpha1.SourceTypeOCIRef, Repo: ref.repo, Name: ref.name, Ref: digest}, nil
 	}
 	if ref.tag == "" {
-		return nil, errors.Errorf("access %s names %q, which has neither tag nor digest", r.Access.Type, at)
+		return nil, errors.Errorf("access %s names %.300q, which has neither tag nor digest", r.Access.Type, at)
 	}
 	return chartOf("oci://"+ref.repo, ref.name, ref.tag)
 }
@@ -122,7 +155,7 @@ func chartOf(url, name, version string) (*v1alpha1.Source, error) {
 	case strings.Contains(url, "@"):
 		return nil, errors.New("the URL of its chart contains credentials: put them into the pull secret of an entry in registries")
 	case !isChartURL.MatchString(url):
-		return nil, errors.Errorf("its chart is at %q; want a URL that begins with oci://, https:// or http:// and a host", url)
+		return nil, errors.Errorf("its chart is at %.300q; want a URL that begins with oci://, https:// or http:// and a host", url)
 	case name == "":
 		return nil, errors.New("its chart has no name")
 	case version == "":

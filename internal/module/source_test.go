@@ -142,6 +142,32 @@ func TestChart(t *testing.T) {
 			access: ocm.Access{Type: ocm.AccessHelmChart, ChartURL: "https://user:pass@charts.example.org", ChartName: "mysql", ChartVersion: "1.0.0"},
 			want:   want{err: "the URL of its chart contains credentials"},
 		},
+		"ReferenceCredentials": {
+			reason: "Nor are those with a slash in them.",
+			access: ocm.Access{Type: ocm.AccessOCIRegistry, Reference: "user:pass/word@reg.example.org/charts/mysql:1"},
+			want:   want{err: "access ociRegistry: its reference has behind @ no digest"},
+		},
+		"ChartName": {
+			reason: "The API takes names of charts only.",
+			access: ocm.Access{Type: ocm.AccessHelmChart, ChartURL: "https://charts.example.org", ChartName: "my sql", ChartVersion: "1.0.0"},
+			want:   want{err: `the name of its chart is "my sql"; want`},
+		},
+		"ChartURL": {
+			reason: "And URLs of some length.",
+			access: ocm.Access{Type: ocm.AccessHelmChart, ChartURL: "https://charts.example.org/" + strings.Repeat("a", 2048), ChartName: "mysql", ChartVersion: "1.0.0"},
+			want:   want{err: "the URL of its chart has more than 2048 characters"},
+		},
+		"ChartVersion": {
+			reason: "And versions.",
+			access: ocm.Access{Type: ocm.AccessHelmChart, ChartURL: "https://charts.example.org", ChartName: "mysql", ChartVersion: strings.Repeat("1", 129)},
+			want:   want{err: "the version of its chart is "},
+		},
+		"Host": {
+			reason:   "A host is a host.",
+			location: &ocm.Location{BaseURL: "reg example.org/modules"},
+			access:   ocm.Access{Type: ocm.AccessLocalBlob, Digest: digestA},
+			want:     want{err: `it lies in the repository "reg example.org/modules/component-descriptors"`},
+		},
 		"Web": {
 			reason: "Other access is an error that names it.",
 			access: ocm.Access{Type: "web"},
@@ -152,6 +178,9 @@ func TestChart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := &sourcer{component: sample, location: tc.location}
 			got, err := s.chart(&ocm.Resource{Name: "chart", Type: "helm-chart", Access: tc.access, Digest: tc.digest})
+			if err == nil {
+				err = fits(got)
+			}
 			if tc.want.err != "" {
 				if err == nil || !strings.HasPrefix(err.Error(), tc.want.err) || strings.Contains(err.Error(), "user:pass") {
 					t.Errorf("\n%s\nchart(...): want error %q, got %v", tc.reason, tc.want.err, err)

@@ -96,7 +96,8 @@ func verify(components []*ocm.Descriptor, p *v1alpha1.ManifestParameters, keys [
 		switch {
 		case s.Type == v1alpha1.SourceTypeHelmChart:
 			return refused("%s: a chart by version cannot be verified, as the version can move; use type oci-ref with a digest", s.what)
-		case s.Ref == "":
+		case s.Ref == "", s.Inline != "":
+			// The API does not allow both, and inline would be what is installed.
 			return refused("%s: it has no digest that a signature could cover; use type oci-ref or raw with repo, name and ref", s.what)
 		case !verified.Covers(s.Ref):
 			return refused("%s: signature %q does not cover %s", s.what, verified.Signature(), s.Ref)

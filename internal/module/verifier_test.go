@@ -105,6 +105,13 @@ func TestVerify(t *testing.T) {
 		"Config":    {reason: "The config must be signed.", p: v1alpha1.ManifestParameters{Descriptor: &runtime.RawExtension{Raw: good.JSON()}, Config: layer([]byte("x"))}, keys: []ocm.Key{key}, want: "config: signature"},
 		"Chart":     {reason: "A version can move.", p: inline(good, v1alpha1.Install{Name: "c", Source: v1alpha1.Source{Type: v1alpha1.SourceTypeHelmChart}}), keys: []ocm.Key{key}, want: `install "c": a chart by version cannot be verified`},
 		"InlineRaw": {reason: "YAML in the spec has no signature.", p: inline(good, v1alpha1.Install{Name: "r", Source: v1alpha1.Source{Type: v1alpha1.SourceTypeRaw, Inline: "a: b"}}), keys: []ocm.Key{key}, want: `install "r": it has no digest`},
+		"InlineAndRef": {
+			reason: "YAML in the spec would be installed, whatever else is said.",
+			p: inline(good, v1alpha1.Install{Name: "r", Source: v1alpha1.Source{
+				Type: v1alpha1.SourceTypeRaw, Inline: "a: b", Repo: "r.example.org/a", Name: "b", Ref: sum(chart),
+			}}),
+			keys: []ocm.Key{key}, want: `install "r": it has no digest`,
+		},
 		"Nothing":   {reason: "Without a descriptor there is no signature.", keys: []ocm.Key{key}, want: "spec.forProvider has neither descriptor nor component"},
 		"Malformed": {reason: "What cannot be read cannot be trusted.", p: v1alpha1.ManifestParameters{Descriptor: &runtime.RawExtension{Raw: []byte("{}")}}, keys: []ocm.Key{key}, want: "spec.forProvider.descriptor: "},
 		"Down":      {reason: "A registry that is down says nothing about signatures.", p: inline(root), keys: []ocm.Key{key}, down: true, want: "the registry is down", failed: true},

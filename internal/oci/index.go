@@ -9,6 +9,8 @@ import (
 	"github.com/Masterminds/semver/v3"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
 
 // An index is what a chart repository offers, by name of the chart. Of the
@@ -33,6 +35,9 @@ func parseIndex(data []byte) (index, error) {
 	}
 	if n > maxSeparators {
 		return nil, errors.Errorf("index.yaml holds too many values: more than %d separators", maxSeparators)
+	}
+	if err := (yamlsize.Limits{Bytes: 2 * maxIndex}).Check(data); err != nil {
+		return nil, errors.Wrap(err, "malformed index.yaml")
 	}
 	var doc struct {
 		Entries index `json:"entries"`

@@ -63,6 +63,14 @@ entries:
 	}
 }
 
+// TestIndexBomb holds that a small index does not become gigabytes.
+func TestIndexBomb(t *testing.T) {
+	_, err := parseIndex([]byte("a: &a " + strings.Repeat("x", 100000) + "\nentries: {sample: [{urls: [" + strings.Repeat("*a, ", 1000) + "*a]}]}"))
+	if want := "malformed index.yaml: its aliases make it larger than 33554432 bytes"; text(err) != want {
+		t.Errorf("parseIndex(...): got error %q, want %q", text(err), want)
+	}
+}
+
 func FuzzIndex(f *testing.F) {
 	f.Add([]byte(indexHead+entry("1.0.0", "a.tgz", digestOf(nil))), "^1")
 	f.Add([]byte("entries: {sample: [null, {version: 1.0, urls: [null]}]}"), "")

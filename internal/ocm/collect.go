@@ -12,15 +12,16 @@ import (
 
 // Bounds of what a component may reference, directly or by way of others.
 const (
-	maxDepth      = 8  // References in a row.
-	maxComponents = 64 // Components in all, with the root.
+	maxDepth      = 8                 // References in a row.
+	maxComponents = 64                // Components in all, with the root.
+	maxCollected  = 4 * maxDescriptor // Bytes of all descriptors, which are kept in memory together.
 )
 
 // Collect returns root and all components that it references, directly or not,
 // root first, a component before those that it references, and each once. L is
 // where root came from, and where the others are looked for. It fails on cycles,
-// on more than 8 references in a row and on more than 64 components, with an
-// *InvalidError, and as Fetch does.
+// on more than 8 references in a row, on more than 64 components and on
+// more than 16 MiB of descriptors, with an *InvalidError, and as Fetch does.
 func Collect(ctx context.Context, r Registry, l Location, root *Descriptor) ([]*Descriptor, error) {
 	c := &collector{registry: r, location: l, seen: map[string]struct{}{}}
 	if err := c.add(ctx, root); err != nil {
@@ -35,11 +36,15 @@ type collector struct {
 	seen     map[string]struct{}
 	path     []string
 	found    []*Descriptor
+	size     int
 }
 
 func (c *collector) add(ctx context.Context, d *Descriptor) error {
 	if len(c.found) == maxComponents {
 		return &InvalidError{err: errors.Errorf("there are more than %d components", maxComponents)}
+	}
+	if c.size += len(d.raw); c.size > maxCollected {
+		return &InvalidError{err: errors.Errorf("their descriptors are larger than the limit of %d bytes in all", maxCollected)}
 	}
 	if len(c.path) > maxDepth {
 		return &InvalidError{err: errors.Errorf("there are more than %d references in a row: %s", maxDepth, strings.Join(append(c.path, d.id()), " -> "))}

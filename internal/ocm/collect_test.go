@@ -88,3 +88,21 @@ func TestCollect(t *testing.T) {
 		})
 	}
 }
+
+// TestCollectSize holds that many large descriptors are not kept together.
+func TestCollectSize(t *testing.T) {
+	r := newRegistry()
+	var references []any
+	for i := range 5 {
+		name := fmt.Sprintf("a.io/c%d", i)
+		references = append(references, reference(fmt.Sprintf("ref%d", i), name, ""))
+		r.push(t, here(), edited(t, component(t, name, nil, nil), func(tree map[string]any) {
+			tree["padding"] = strings.Repeat("x", maxDescriptor-1000)
+		}))
+	}
+	_, err := Collect(t.Context(), r, here(), component(t, "a.io/root", nil, references))
+	var invalid *InvalidError
+	if !errors.As(err, &invalid) || !strings.Contains(text(err), "their descriptors are larger than the limit of 16777216 bytes in all") {
+		t.Errorf("Collect(...): error %q", text(err))
+	}
+}

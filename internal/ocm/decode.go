@@ -11,10 +11,17 @@ import (
 	v2 "github.com/gardener/component-spec/bindings-go/apis/v2"
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
 
-// maxDescriptor bounds a descriptor, in bytes.
-const maxDescriptor = 4 << 20
+const (
+	// maxDescriptor bounds a descriptor, in bytes, with its aliases written out.
+	maxDescriptor = 4 << 20
+	// maxValues bounds the separators in a descriptor. Large ones have some
+	// thousands; one of mere commas would take a gigabyte to read.
+	maxValues = 250_000
+)
 
 // An InvalidError says that what was read is wrong in itself, so that to read
 // it again does not help.
@@ -27,7 +34,7 @@ func (e *InvalidError) Error() string { return e.err.Error() }
 func (e *InvalidError) Unwrap() error { return e.err }
 
 // Decode reads a component descriptor of schema version v2, YAML or JSON, of at
-// most 4 MiB. Unknown fields are kept, duplicate ones refused. What component-spec
+// most 4 MiB and 250000 values. Unknown fields are kept, duplicate ones refused. What component-spec
 // and what OCM write is read; of the fields only those are checked that something
 // here depends on. The error is an *InvalidError, one line that names the field.
 func Decode(data []byte) (*Descriptor, error) {
@@ -44,6 +51,9 @@ func decode(data []byte) (*Descriptor, error) {
 	}
 	if !utf8.Valid(data) {
 		return nil, errors.New("it is not UTF-8")
+	}
+	if err := (yamlsize.Limits{Values: maxValues}).Check(data); err != nil {
+		return nil, err
 	}
 	tree, err := parse(data)
 	if err != nil {
@@ -67,6 +77,9 @@ func parse(data []byte) (map[string]any, error) {
 	// Not all JSON is YAML: tabs are not.
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) && json.Valid(data) {
 		return parseJSON(data)
+	}
+	if err := (yamlsize.Limits{Bytes: maxDescriptor}).Check(data); err != nil {
+		return nil, err
 	}
 	converted, err := yaml.YAMLToJSONStrict(data)
 	if err != nil {

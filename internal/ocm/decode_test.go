@@ -65,7 +65,15 @@ func TestDecodeErrors(t *testing.T) {
 		"RefVersion":     {reason: "References have a version.", data: with(`,"componentReferences":[{"name":"ab","componentName":"b.org/b"}]`), err: `component.componentReferences[0].version is ""`},
 		"Signature":      {reason: "Signatures have names.", data: strings.Replace(with(""), `{"meta"`, `{"signatures":[{}],"meta"`, 1), err: "signatures[0].name is missing"},
 		"Large":          {reason: "Descriptors are bounded.", data: strings.Repeat(" ", maxDescriptor+1), err: "larger than the limit of 4194304 bytes"},
-		"Bomb":           {reason: "Aliases must not multiply.", data: bomb(), err: "excessive aliasing"},
+		"Values":         {reason: "Values take hundreds of times their length.", data: `{"x":[` + strings.Repeat("0,", maxValues) + "0]}", err: "it holds too many values: more than 250000"},
+		"Resources":      {reason: "So do resources.", data: with(`,"resources":[` + strings.Repeat("{},", maxValues) + "{}]"), err: "it holds too many values: more than 250000"},
+		"Bomb":           {reason: "Aliases must not multiply.", data: bomb(), err: "its aliases make it larger than 4194304 bytes"},
+		"LongBomb":       {reason: "Nor must long texts, of which the library does not know.", data: "a: &a " + strings.Repeat("x", 10000) + "\nb: [" + strings.Repeat("*a, ", 1000) + "*a]", err: "its aliases make it larger than 4194304 bytes"},
+		"LongResource":   {reason: "Names are part of messages.", data: withResource(`"name":"config"`, `"name":"`+strings.Repeat("a", 256)+`"`), err: "component.resources[0].name has 256 characters: want at most 255"},
+		"LongVersion":    {reason: "Versions too.", data: with(`,"componentReferences":[{"name":"ab","componentName":"b.org/b","version":"1.0.0-` + strings.Repeat("a", 250) + `"}]`), err: "component.componentReferences[0].version has 256 characters"},
+		"LongType":       {reason: "And types.", data: withResource(`"type":"yaml"`, `"type":"`+strings.Repeat("a", 256)+`"`), err: "component.resources[0].type has 256 characters"},
+		"LongResVersion": {reason: "A resource has a version of its own.", data: withResource(`"version":"1"`, `"version":"`+strings.Repeat("1", 256)+`"`), err: "component.resources[0].version has 256 characters"},
+		"LongAccess":     {reason: "The type of an access is one too.", data: withResource(`"type":"None"`, `"type":"`+strings.Repeat("a", 256)+`"`), err: "component.resources[0].access: its type has 256 characters"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -13,8 +13,12 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// minBits is the least size of a key, in bits.
-const minBits = 2048
+// The bounds of the size of a key, in bits. To check a signature with a key that
+// fills a Secret would take hours.
+const (
+	minBits = 2048
+	maxBits = 16384
+)
 
 // A Key is a public key that signatures of one name are checked with.
 type Key struct {
@@ -24,7 +28,7 @@ type Key struct {
 	public *rsa.PublicKey
 }
 
-// ParseKey reads the public key, RSA of at least 2048 bits, for signatures of a
+// ParseKey reads the public key, RSA of 2048 to 16384 bits, for signatures of a
 // name. It is one block of PEM: PUBLIC KEY (PKIX), RSA PUBLIC KEY (PKCS#1) or
 // CERTIFICATE, of which only the key is used: neither who signed it nor when it
 // expires matters, because the key was given as trusted.
@@ -91,8 +95,8 @@ func parseBlock(block *pem.Block) (any, error) {
 }
 
 func checkBits(k *rsa.PublicKey) error {
-	if n := k.N.BitLen(); n < minBits {
-		return errors.Errorf("the RSA key has %d bits: want at least %d", n, minBits)
+	if n := k.N.BitLen(); n < minBits || n > maxBits {
+		return errors.Errorf("the RSA key has %d bits: want at least %d and at most %d", n, minBits, maxBits)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/rsa"
 	"crypto/x509"
 	"encoding/pem"
 	"math/big"
@@ -28,6 +29,7 @@ func TestParseKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	huge := &rsa.PublicKey{N: new(big.Int).SetBit(big.NewInt(1), maxBits, 1), E: 65537}
 	cases := map[string]struct {
 		reason string
 		name   string
@@ -46,6 +48,7 @@ func TestParseKey(t *testing.T) {
 		"Other":       {reason: "Other blocks are no keys.", name: "a", data: block("SIGNATURE", []byte("x")), err: `it is a PEM block "SIGNATURE"`},
 		"Curve":       {reason: "Only RSA is known.", name: "a", data: publicPEM(t, curve.Public()), err: "it is a *ecdsa.PublicKey: want RSA"},
 		"Short":       {reason: "Short keys are weak.", name: "a", data: publicPEM(t, newKey(1024).Public()), err: "the RSA key has 1024 bits: want at least 2048"},
+		"Huge":        {reason: "A signature of a huge key takes hours to check.", name: "a", data: publicPEM(t, huge), err: "the RSA key has 16385 bits: want at least 2048 and at most 16384"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -64,7 +64,8 @@ func (l Location) Repository(component string) (repo, name string, err error) {
 		base = bare
 	}
 	host, path, _ := strings.Cut(base, "/")
-	if strings.Contains(host, "@") {
+	// No repository has this sign, and a password may hold a slash.
+	if strings.Contains(base, "@") {
 		// The text is left out: it contains a secret.
 		return "", "", errors.New("baseUrl contains credentials: put them into the pull secret of an entry in registries")
 	}

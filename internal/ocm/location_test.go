@@ -24,6 +24,7 @@ func TestRepository(t *testing.T) {
 		"SHA256Short": {reason: "Vector of component-spec.", location: Location{BaseURL: "example.org", SubPath: "a", Mapping: SHA256Digest}, component: "somecomp", repo: "example.org/a", name: "e9332cb3"},
 		"Unknown":     {reason: "There are two mappings.", location: Location{BaseURL: "example.org", Mapping: "other"}, component: "a.io/b", err: `componentNameMapping "other" is not known`},
 		"NoHost":      {reason: "A location is a host.", location: Location{}, component: "a.io/b", err: `baseUrl "" names no host`},
+		"Slash":       {reason: "Also if there is a slash in them.", location: Location{BaseURL: "https://ann:s3/cr3t@example.org"}, component: "a.io/b", err: "baseUrl contains credentials"},
 		"Credentials": {reason: "They are not shown.", location: Location{BaseURL: "https://ann:s3cr3t@example.org"}, component: "a.io/b", err: "baseUrl contains credentials"},
 		"Climbing":    {reason: "No path leads up.", location: Location{BaseURL: "example.org", SubPath: "../b"}, component: "a.io/b", err: `malformed path "../b"`},
 		"BadName":     {reason: "The loose pattern of names allows more than a path.", location: Location{BaseURL: "example.org"}, component: "a.io/../b", err: "cannot be the path of a repository"},

@@ -19,6 +19,9 @@ var (
 		`(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?$`)
 )
 
+// maxText bounds what is part of messages and of statuses: names, versions and types.
+const maxText = 255
+
 // validate checks what the rest relies on. It is looser than component-spec
 // where OCM is: sources and repository contexts may be of any type, and a local
 // resource may have another version than the component.
@@ -58,6 +61,9 @@ func validateComponent(path, name, version string) error {
 	}
 	if len(name) > 255 || !isComponent.MatchString(name) {
 		return errors.Errorf("%s is %.300q: want a name such as example.org/module/name, of at most 255 characters", path+key, name)
+	}
+	if err := validateLength(path+".version", version); err != nil {
+		return err
 	}
 	if !isVersion.MatchString(version) {
 		return errors.Errorf("%s is %.140q: want a semantic version such as 1.2.3", path+".version", version)
@@ -106,8 +112,14 @@ func validateResource(path string, r *v2.Resource) error {
 	if r.Version == "" {
 		return errors.Errorf("%s.version is missing", path)
 	}
+	if err := validateLength(path+".version", r.Version); err != nil {
+		return err
+	}
 	if r.Type == "" {
 		return errors.Errorf("%s.type is missing", path)
+	}
+	if err := validateLength(path+".type", r.Type); err != nil {
+		return err
 	}
 	if r.Relation != v2.LocalRelation && r.Relation != v2.ExternalRelation {
 		return errors.Errorf("%s.relation is %.100q: want %s or %s", path, string(r.Relation), v2.LocalRelation, v2.ExternalRelation)
@@ -118,7 +130,17 @@ func validateResource(path string, r *v2.Resource) error {
 	return validateIdentity(path, r.ExtraIdentity)
 }
 
+func validateLength(path, text string) error {
+	if len(text) > maxText {
+		return errors.Errorf("%s has %d characters: want at most %d", path, len(text), maxText)
+	}
+	return nil
+}
+
 func validateName(path, name string) error {
+	if err := validateLength(path+".name", name); err != nil {
+		return err
+	}
 	if len(name) < 2 || !isName.MatchString(name) {
 		return errors.Errorf("%s.name is %.100q: want two or more lower case letters, digits and -_+", path, name)
 	}
@@ -142,6 +164,9 @@ func validateTyped(u *v2.UnstructuredTypedObject) error {
 	}
 	if t, ok := u.Object["type"].(string); !ok || t == "" || t != u.GetType() {
 		return errors.New("has no type")
+	}
+	if len(u.GetType()) > maxText {
+		return errors.Errorf("its type has %d characters: want at most %d", len(u.GetType()), maxText)
 	}
 	return nil
 }

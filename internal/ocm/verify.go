@@ -85,7 +85,7 @@ func verifySignatures(d *Descriptor, keys []Key) (string, error) {
 	signatures := map[string]Signature{}
 	for _, s := range d.Signatures() {
 		if _, ok := signatures[s.Name]; ok {
-			return "", errors.Errorf("it has two signatures named %q", s.Name)
+			return "", errors.Errorf("it has two signatures named %.253q", s.Name)
 		}
 		signatures[s.Name] = s
 	}

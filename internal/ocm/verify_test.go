@@ -70,8 +70,8 @@ func TestVerifyChanges(t *testing.T) {
 		"AccessNoneBare":     {reason: "Nor without its digest.", change: func(t tree) { res(t, 0)["access"] = tree{"type": "None"}; delete(res(t, 0), "digest") }, err: changed},
 		"Exclude":            {reason: "Nor by the digest that says so.", change: func(t tree) { res(t, 0)["digest"] = excluded() }, err: changed},
 		"NoDigest":           {reason: "A digest cannot be taken away.", change: func(t tree) { delete(res(t, 0), "digest") }, err: `resource "root" has no digest`},
-		"Added":              {reason: "Nothing can be added.", change: func(t tree) { comp(t)["resources"] = append(comp(t)["resources"].([]any), resource("more", nil)) }, err: changed}, //nolint:forcetypeassert // Made by us.
-		"Removed":            {reason: "Nothing can be removed.", change: func(t tree) { comp(t)["resources"] = comp(t)["resources"].([]any)[1:] }, err: changed},                          //nolint:forcetypeassert // Made by us.
+		"Added":              {reason: "Nothing can be added.", change: func(t tree) { comp(t)["resources"] = append(comp(t)["resources"].([]any), resource("more", nil)) }, err: changed},
+		"Removed":            {reason: "Nothing can be removed.", change: func(t tree) { comp(t)["resources"] = comp(t)["resources"].([]any)[1:] }, err: changed},
 		"Reference":          {reason: "References are signed.", change: func(t tree) { ref(t)["name"] = "other" }, err: changed},
 		"ReferenceDigest":    {reason: "With their digests.", change: func(t tree) { digestIn(ref(t))["value"] = strings.Repeat("0", 64) }, err: changed},
 		"ReferenceNoDigest":  {reason: "A child without digest is not signed.", change: func(t tree) { delete(ref(t), "digest") }, err: `reference "child" has no digest`},
@@ -88,8 +88,8 @@ func TestVerifyChanges(t *testing.T) {
 		"MediaType":          {reason: "There are two encodings.", change: func(t tree) { sigValue(t)["mediaType"] = "x" }, err: `media type "x" is not known`},
 		"NotHex":             {reason: "PEM is not hex.", change: func(t tree) { sigValue(t)["mediaType"] = "application/vnd.ocm.signature.rsa" }, err: "its value is not hexadecimal"},
 		"NotPEM":             {reason: "Hex is not PEM.", change: func(t tree) { sigValue(t)["value"] = "00" }, err: "its value holds no PEM block SIGNATURE"},
-		"TwoBlocks":          {reason: "Which one would count?", change: func(t tree) { v := sigValue(t); v["value"] = v["value"].(string) + v["value"].(string) }, err: "two PEM blocks"},                                       //nolint:forcetypeassert // Made by us.
-		"PEMHeader":          {reason: "The header must not contradict.", change: func(t tree) { v := sigValue(t); v["value"] = strings.Replace(v["value"].(string), "PKCS1", "X", 1) }, err: "its PEM block has the algorithm"}, //nolint:forcetypeassert // Made by us.
+		"TwoBlocks":          {reason: "Which one would count?", change: func(t tree) { v := sigValue(t); v["value"] = v["value"].(string) + v["value"].(string) }, err: "two PEM blocks"},
+		"PEMHeader":          {reason: "The header must not contradict.", change: func(t tree) { v := sigValue(t); v["value"] = strings.Replace(v["value"].(string), "PKCS1", "X", 1) }, err: "its PEM block has the algorithm"},
 		"Empty":              {reason: "No bytes are no signature.", change: func(t tree) { v := sigValue(t); v["value"], v["mediaType"] = "", "application/vnd.ocm.signature.rsa" }, err: "not made with the private key"},
 	}
 	all := family(t)

@@ -16,7 +16,6 @@ import (
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/strvals"
 	"k8s.io/apimachinery/pkg/util/validation"
-	"sigs.k8s.io/yaml"
 )
 
 const (
@@ -64,9 +63,9 @@ func Configs(data []byte) ([]ConfigEntry, error) {
 	if len(docs) > 1 {
 		return nil, errors.Errorf("it has %d documents, and must have one", len(docs))
 	}
-	j, err := yaml.YAMLToJSONStrict(docs[0])
+	j, err := jsonOf(docs[0])
 	if err != nil {
-		return nil, errors.New(oneLine(strings.ReplaceAll(err.Error(), "error converting YAML to JSON: ", "")))
+		return nil, err
 	}
 	if bytes.Equal(bytes.TrimSpace(j), []byte("null")) {
 		return nil, nil

@@ -12,6 +12,8 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"helm.sh/helm/v3/pkg/chart/loader"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
 
 // maxArchiveDepth is how many archives of dependencies may lie in each other.
@@ -45,7 +47,19 @@ func (x *expander) add(prefix string, files []File, depth int) error {
 		if err := x.count(int64(len(f.Data))); err != nil {
 			return err
 		}
+		if err := checkParsed(f); err != nil {
+			return errors.Wrap(err, name)
+		}
 		x.out = append(x.out, &loader.BufferedFile{Name: name, Data: trimBOM(f.Data)})
+	}
+	return nil
+}
+
+// checkParsed bounds what Helm's loader makes of the files that it parses.
+func checkParsed(f File) error {
+	switch path.Base(f.Name) {
+	case chartfile, "Chart.lock", "values.yaml", "requirements.yaml", "requirements.lock":
+		return yamlsize.Limits{Bytes: maxFileSize}.Check(f.Data)
 	}
 	return nil
 }

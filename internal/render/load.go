@@ -154,7 +154,7 @@ func chartName(files []File) string {
 		Name string `json:"name"`
 	}
 	for _, f := range files {
-		if f.Name == chartfile && len(f.Data) <= maxFileSize {
+		if f.Name == chartfile && len(f.Data) <= maxFileSize && checkParsed(f) == nil {
 			// What cannot be read here, the loader reports.
 			_ = yaml.Unmarshal(trimBOM(f.Data), &md)
 		}

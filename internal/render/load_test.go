@@ -143,6 +143,16 @@ func TestLoad(t *testing.T) {
 				with(tree{"Chart.yaml": chartYAML("low")}.below("charts/mid/charts/low")),
 			want: want{Err: `chart "app": aliases of dependencies make more than 1000 charts of it`},
 		},
+		"ValuesBomb": {
+			reason: "Aliases in values multiply texts.",
+			files:  app.with(tree{"values.yaml": "a: &a " + strings.Repeat("x", 10000) + "\nb: [" + strings.Repeat("*a, ", 1000) + "*a]\n"}),
+			want:   want{Err: `chart "app": values.yaml: its aliases make it larger than 5242880 bytes`},
+		},
+		"MetadataBomb": {
+			reason: "So do they in Chart.yaml, which is looked at first.",
+			files:  tree{"Chart.yaml": "a: &a " + strings.Repeat("x", 10000) + "\nb: [" + strings.Repeat("*a, ", 1000) + "*a]\n" + chartYAML("app")},
+			want:   want{Err: `Chart.yaml: its aliases make it larger than 5242880 bytes`},
+		},
 		"LongName": {
 			reason: "Paths decide how deep Helm's loader goes.",
 			files:  app.with(tree{strings.Repeat("charts/a/", 1000) + "Chart.yaml": ""}),

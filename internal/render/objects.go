@@ -10,7 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
+
+// maxDocument bounds a document with its aliases written out, in bytes.
+const maxDocument = 64 << 20
 
 // maxListDepth is how deep lists may lie in lists.
 const maxListDepth = 4
@@ -40,10 +45,22 @@ func Objects(data []byte) ([]*unstructured.Unstructured, error) {
 	return out, nil
 }
 
-func objectsOf(doc []byte) ([]*unstructured.Unstructured, error) {
+// jsonOf converts a document of YAML.
+func jsonOf(doc []byte) ([]byte, error) {
+	if err := (yamlsize.Limits{Bytes: maxDocument}).Check(doc); err != nil {
+		return nil, err
+	}
 	j, err := yaml.YAMLToJSONStrict(doc)
 	if err != nil {
 		return nil, errors.New(oneLine(strings.ReplaceAll(err.Error(), "error converting YAML to JSON: ", "")))
+	}
+	return j, nil
+}
+
+func objectsOf(doc []byte) ([]*unstructured.Unstructured, error) {
+	j, err := jsonOf(doc)
+	if err != nil {
+		return nil, err
 	}
 	if bytes.Equal(bytes.TrimSpace(j), []byte("null")) {
 		return nil, nil

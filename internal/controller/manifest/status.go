@@ -5,6 +5,7 @@ package manifest
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -73,7 +74,8 @@ func cut(s string) string {
 	if len(s) <= maxMessage {
 		return s
 	}
-	return s[:maxMessage-len("…")] + "…"
+	// Half a character would come back from the API server as another one, and be corrected forever.
+	return strings.ToValidUTF8(s[:maxMessage-len("…")], "") + "…"
 }
 
 // Bounds of how soon a Manifest that is not ready is looked at again, and how soon one of which nothing is said yet.

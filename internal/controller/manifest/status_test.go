@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -78,6 +79,15 @@ func TestReportError(t *testing.T) {
 	}
 	if c := mr.GetCondition(xpv2.TypeReady); c.Status != corev1.ConditionFalse {
 		t.Errorf("what cannot be seen must not be called ready: %v", c)
+	}
+}
+
+func TestCut(t *testing.T) {
+	for n := range 4 {
+		got := cut(strings.Repeat("a", n) + strings.Repeat("€", maxMessage))
+		if len(got) > maxMessage || !utf8.ValidString(got) || !strings.HasSuffix(got, "€…") {
+			t.Errorf("a message must not end in half a character\ncut(...): %d bytes, valid: %t", len(got), utf8.ValidString(got))
+		}
 	}
 }
 

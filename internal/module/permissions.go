@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// LabelAggregateToTarget is on each ClusterRole whose rules the ClusterRole of a target cluster takes up.
+const LabelAggregateToTarget = "kyma.m.crossplane.io/aggregate-to-target"
+
+const groupRBAC = rbacv1.GroupName
+
+// engineVerbs are what the engine does with an object: it is read and watched, applied on the server's side, which is a
+// patch that may create, and deleted. Nothing is updated.
+func engineVerbs() []string {
+	return []string{"get", "list", "watch", "create", "patch", "delete"}
+}
+
+// A grant is something that rules allow: all objects of a resource, or those of some names.
+type grant struct {
+	schema.GroupResource
+
+	verbs string
+	names string
+}
+
+// Role returns a ClusterRole with the Permissions for some objects. The ClusterRole of a target cluster in
+// examples/rbac takes it up by its label.
+func Role(name string, objects []*unstructured.Unstructured) (*rbacv1.ClusterRole, error) {
+	rules, err := Permissions(objects)
+	if err != nil {
+		return nil, err
+	}
+	return &rbacv1.ClusterRole{
+		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRole"},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{LabelAggregateToTarget: "true"}},
+		Rules:      rules,
+	}, nil
+}
+
+// Permissions returns what the identity in a target cluster needs to install, observe, repair, upgrade and remove a
+// module of some objects: all that its charts render, its definitions and its custom resource. They do not hold what
+// every module needs, for inventories, release records and namespaces of installs, nor what its charts look up.
+//
+// A Role or a binding may grant more than the identity has: it may escalate Roles, and bind what bindings refer to, of
+// these names only. Of the kinds that the module defines, and has no object of, it lists objects, as a removal waits for
+// those of others. The name of a resource is that of the definition, if it is among the objects, else the plural that
+// its kind suggests. Equal objects in any order give equal rules. An object without apiVersion or kind, or a binding
+// without roleRef, is an error.
+func Permissions(objects []*unstructured.Unstructured) ([]rbacv1.PolicyRule, error) {
+	defined := map[schema.GroupKind]string{}
+	for _, o := range objects {
+		if gk, plural, ok := definition(o); ok {
+			defined[gk] = plural
+		}
+	}
+	grants := map[grant]bool{}
+	unused := maps.Clone(defined)
+	for i, o := range objects {
+		gvk := o.GroupVersionKind()
+		if gvk.Kind == "" || gvk.Version == "" {
+			return nil, errors.Errorf("object at index %d has no apiVersion or no kind", i)
+		}
+		delete(unused, gvk.GroupKind())
+		r := schema.GroupResource{Group: gvk.Group, Resource: defined[gvk.GroupKind()]}
+		if r.Resource == "" {
+			plural, _ := meta.UnsafeGuessKindToResource(gvk)
+			r.Resource = plural.Resource
+		}
+		grants[grant{GroupResource: r, verbs: strings.Join(engineVerbs(), " ")}] = true
+		more, err := privileged(o, r)
+		if err != nil {
+			return nil, err
+		}
+		if more != nil {
+			grants[*more] = true
+		}
+	}
+	for gk, plural := range unused {
+		grants[grant{GroupResource: schema.GroupResource{Group: gk.Group, Resource: plural}, verbs: "list"}] = true
+	}
+	return rules(grants), nil
+}
+
+// definition says which kind an object defines, and its plural.
+func definition(o *unstructured.Unstructured) (schema.GroupKind, string, bool) {
+	if o.GroupVersionKind().GroupKind() != (schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}) {
+		return schema.GroupKind{}, "", false
+	}
+	group, _, _ := unstructured.NestedString(o.Object, "spec", "group")
+	kind, _, _ := unstructured.NestedString(o.Object, "spec", "names", "kind")
+	plural, _, _ := unstructured.NestedString(o.Object, "spec", "names", "plural")
+	return schema.GroupKind{Group: group, Kind: kind}, plural, group != "" && kind != "" && plural != ""
+}
+
+// privileged is what Kubernetes asks for on top where an object grants rights; nil where it grants none.
+func privileged(o *unstructured.Unstructured, r schema.GroupResource) (*grant, error) {
+	if r.Group != groupRBAC {
+		return nil, nil //nolint:nilnil // It grants none.
+	}
+	switch r.Resource {
+	case "roles", "clusterroles":
+		return &grant{GroupResource: r, verbs: "escalate", names: o.GetName()}, nil
+	case "rolebindings", "clusterrolebindings":
+		kind, _, _ := unstructured.NestedString(o.Object, "roleRef", "kind")
+		name, _, _ := unstructured.NestedString(o.Object, "roleRef", "name")
+		if name == "" || kind != "Role" && kind != "ClusterRole" {
+			return nil, errors.Errorf("%s %s: roleRef names no Role or ClusterRole", o.GetKind(), o.GetName())
+		}
+		to := schema.GroupResource{Group: groupRBAC, Resource: strings.ToLower(kind) + "s"}
+		return &grant{GroupResource: to, verbs: "bind", names: name}, nil
+	}
+	return nil, nil //nolint:nilnil // It grants none.
+}
+
+// rules that allow just the grants, as few as can be read, sorted: one for the resources of a group that have the same
+// verbs, and one for the names of a resource that have the same verbs.
+func rules(grants map[grant]bool) []rbacv1.PolicyRule {
+	type subject struct{ group, verbs, named string }
+	resources, names := map[subject][]string{}, map[subject][]string{}
+	for g := range grants {
+		if g.names == "" {
+			s := subject{group: g.Group, verbs: g.verbs}
+			resources[s] = append(resources[s], g.Resource)
+			continue
+		}
+		s := subject{group: g.Group, verbs: g.verbs, named: g.Resource}
+		resources[s] = []string{g.Resource}
+		names[s] = append(names[s], g.names)
+	}
+	subjects := slices.SortedFunc(maps.Keys(resources), func(a, b subject) int {
+		// What is about all objects of a resource comes before what is about some.
+		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.named, b.named), cmp.Compare(a.verbs, b.verbs))
+	})
+	out := make([]rbacv1.PolicyRule, 0, len(subjects))
+	for _, s := range subjects {
+		out = append(out, rbacv1.PolicyRule{
+			APIGroups:     []string{s.group},
+			Resources:     slices.Sorted(slices.Values(resources[s])),
+			ResourceNames: slices.Sorted(slices.Values(names[s])),
+			Verbs:         strings.Fields(s.verbs),
+		})
+	}
+	return out
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package yamlsize
+
+import (
+	"bytes"
+	"io"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	yamlv3 "go.yaml.in/yaml/v3"
+)
+
+// Limits of a text, YAML or JSON. A limit of 0 is none.
+type Limits struct {
+	// Values bounds how many separators there are: commas, colons and line breaks.
+	// Each value needs one, and takes hundreds of bytes when it is read.
+	Values int
+	// Bytes bounds the text with its aliases written out.
+	Bytes int
+}
+
+// Check fails if data is above a limit. What is no YAML passes if it is short
+// enough: to say what is wrong with it is left to whoever reads it. The time that
+// it takes is proportional to the length of data.
+func (l Limits) Check(data []byte) error {
+	if l.Values > 0 && separators(data) > l.Values {
+		return errors.Errorf("it holds too many values: more than %d commas, colons and line breaks", l.Values)
+	}
+	if l.Bytes <= 0 {
+		return nil
+	}
+	if len(data) > l.Bytes {
+		return errors.Errorf("it is larger than %d bytes", l.Bytes)
+	}
+	// Without an anchor and an alias, which nearly no text has, it means what it says.
+	if !marked(data, '&') || !marked(data, '*') {
+		return nil
+	}
+	m := &meter{limit: l.Bytes, sizes: map[*yamlv3.Node]int{}}
+	for d := yamlv3.NewDecoder(bytes.NewReader(data)); ; {
+		var n yamlv3.Node
+		err := d.Decode(&n)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return errors.New("it is no YAML that could be checked for aliases")
+		}
+		if m.size(&n) > l.Bytes {
+			return errors.Errorf("its aliases make it larger than %d bytes", l.Bytes)
+		}
+	}
+}
+
+// separators counts what stands between values. YAML knows more line breaks than one.
+func separators(data []byte) int {
+	n := 0
+	for _, s := range []string{",", ":", "\n", "\r", "\u0085", "\u2028", "\u2029"} {
+		n += bytes.Count(data, []byte(s))
+	}
+	return n
+}
+
+// marked says whether a sign may begin an anchor or an alias: it does not stand
+// behind a letter or a digit, and a name follows.
+func marked(data []byte, sign byte) bool {
+	for rest := data; ; {
+		i := bytes.IndexByte(rest, sign)
+		if i < 0 || i+1 == len(rest) {
+			return false
+		}
+		at := len(data) - len(rest) + i
+		if named(rest[i+1]) && (at == 0 || !alphanumeric(data[at-1])) {
+			return true
+		}
+		rest = rest[i+1:]
+	}
+}
+
+// named says whether a name may begin with b.
+func named(b byte) bool { return b > ' ' }
+
+func alphanumeric(b byte) bool {
+	return 'a' <= b|0x20 && b|0x20 <= 'z' || '0' <= b && b <= '9'
+}
+
+// perNode is what a node takes besides its text: brackets, quotes and a separator.
+const perNode = 4
+
+// A meter measures nodes with their aliases written out. It stops counting above
+// the limit.
+type meter struct {
+	limit int
+	sizes map[*yamlv3.Node]int
+}
+
+func (m *meter) size(n *yamlv3.Node) int {
+	if n.Kind == yamlv3.AliasNode {
+		return m.target(n.Alias)
+	}
+	total := perNode + len(n.Value)
+	for _, c := range n.Content {
+		if total = min(total+m.size(c), m.limit+1); total > m.limit {
+			break
+		}
+	}
+	return total
+}
+
+// target is the size of what an alias stands for, which is measured once.
+func (m *meter) target(n *yamlv3.Node) int {
+	if n == nil {
+		return 0
+	}
+	if size, ok := m.sizes[n]; ok {
+		return size
+	}
+	// What contains itself has no size, and readers refuse it with better words.
+	m.sizes[n] = 0
+	m.sizes[n] = m.size(n)
+	return m.sizes[n]
+}
