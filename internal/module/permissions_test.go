@@ -4,6 +4,7 @@ package module
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,9 +30,7 @@ func TestPermissions(t *testing.T) {
 	}
 	object := func(apiVersion, kind, name string, more map[string]any) *unstructured.Unstructured {
 		o := &unstructured.Unstructured{Object: map[string]any{}}
-		for k, v := range more {
-			o.Object[k] = v
-		}
+		maps.Copy(o.Object, more)
 		o.SetAPIVersion(apiVersion)
 		o.SetKind(kind)
 		o.SetName(name)
@@ -121,9 +120,9 @@ func TestPermissions(t *testing.T) {
 
 // exampleHeader is above the example, which is for readers.
 const exampleHeader = `# SPDX-License-Identifier: Apache-2.0
-# What the module template-operator needs in a target cluster, on top of target-cluster.yaml: made from its objects, by a
-# test that holds it up to date (go test ./internal/module -run TestExampleRole -update). docs/permissions.md says why
-# each verb is needed.
+# What the module template-operator needs in a target cluster, on top of target-cluster.yaml. A test makes it from the
+# objects of the module and holds it up to date: go test ./internal/module -run TestExampleRole -update. See
+# docs/permissions.md for why each verb is needed.
 `
 
 func TestExampleRole(t *testing.T) {

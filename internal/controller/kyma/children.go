@@ -4,7 +4,9 @@ package kyma
 
 import (
 	"context"
+	"slices"
 
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -92,8 +94,8 @@ func (f *family) children(ctx context.Context, k *v1alpha1.Kyma) ([]*v1alpha1.Ma
 	return out, nil
 }
 
-// unseen says whether the API server has a child that the cache may not show yet.
-func (f *family) unseen(ctx context.Context, k *v1alpha1.Kyma) (bool, error) {
+// unseen says whether the API server has a child besides those that are known: the cache may not show it yet.
+func (f *family) unseen(ctx context.Context, k *v1alpha1.Kyma, known []*v1alpha1.Manifest) (bool, error) {
 	l := &metav1.PartialObjectMetadataList{}
 	l.SetGroupVersionKind(v1alpha1.SchemeGroupVersion.WithKind(v1alpha1.ManifestKind + "List"))
 	err := f.server.List(ctx, l, client.InNamespace(k.Namespace), client.MatchingLabels{v1alpha1.LabelKymaName: shorten(k.Name, maxLabel)})
@@ -101,7 +103,8 @@ func (f *family) unseen(ctx context.Context, k *v1alpha1.Kyma) (bool, error) {
 		return false, errors.Wrap(err, "cannot list the Manifests of the Kyma")
 	}
 	for i := range l.Items {
-		if kymaOf(&l.Items[i]) == k.UID {
+		m := &l.Items[i]
+		if kymaOf(m) == k.UID && !slices.ContainsFunc(known, func(c *v1alpha1.Manifest) bool { return c.UID == m.UID }) {
 			return true, nil
 		}
 	}
@@ -115,15 +118,16 @@ func (f *family) templates(ctx context.Context, name string) ([]v1alpha1.ModuleT
 	return l.Items, errors.Wrapf(err, "cannot list the ModuleTemplates of module %q", name)
 }
 
-// stranger is a Manifest by name that does not belong to the Kyma, or nil.
-func (f *family) stranger(ctx context.Context, k *v1alpha1.Kyma, name string) (*v1alpha1.Manifest, error) {
+// stranger is a Manifest by name that does not belong to the Kyma, or nil, as the cache or the API server has it.
+func stranger(ctx context.Context, c client.Reader, k *v1alpha1.Kyma, name string) (*v1alpha1.Manifest, error) {
 	m := &v1alpha1.Manifest{}
-	err := f.cache.Get(ctx, types.NamespacedName{Namespace: k.Namespace, Name: name}, m)
-	if client.IgnoreNotFound(err) != nil {
-		return nil, errors.Wrapf(err, "cannot get Manifest %s", name)
-	}
-	if err != nil || kymaOf(m) == k.UID {
+	switch err := c.Get(ctx, types.NamespacedName{Namespace: k.Namespace, Name: name}, m); {
+	case kerrors.IsNotFound(err):
 		return nil, nil //nolint:nilnil // Nobody is there.
+	case err != nil:
+		return nil, errors.Wrapf(err, "cannot get Manifest %s", name)
+	case kymaOf(m) == k.UID:
+		return nil, nil //nolint:nilnil // It is no stranger.
 	}
 	return m, nil
 }

@@ -68,7 +68,7 @@ func (c *connector) planner(ctx context.Context, k *v1alpha1.Kyma, children []*v
 		if known[name] {
 			continue
 		}
-		other, err := c.family.stranger(ctx, k, name)
+		other, err := stranger(ctx, c.family.cache, k, name)
 		if err != nil {
 			return nil, err
 		}

@@ -20,10 +20,10 @@ const (
 	reasonAbandoned  event.Reason = "Abandoned"
 )
 
-// tell of modules that got worse since the status before, once.
-func (e *external) tell(k *v1alpha1.Kyma, before *v1alpha1.KymaObservation) {
-	was := make(map[string]v1alpha1.ModuleStatus, len(before.Modules))
-	for _, m := range before.Modules {
+// tell of modules that got worse since the status before this pass, once.
+func (e *external) tell(k *v1alpha1.Kyma) {
+	was := make(map[string]v1alpha1.ModuleStatus, len(e.before.AtProvider.Modules))
+	for _, m := range e.before.AtProvider.Modules {
 		was[m.Name] = m
 	}
 	for i := range e.steps {

@@ -5,6 +5,7 @@ package kyma
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -27,6 +28,8 @@ type external struct {
 	record   event.Recorder
 	children []*v1alpha1.Manifest
 	steps    []step
+	// before is the status that was there before this pass.
+	before *v1alpha1.KymaStatus
 }
 
 // Observe the Manifests. A Kyma without modules exists as soon as it was seen once.
@@ -34,19 +37,14 @@ func (e *external) Observe(ctx context.Context, k *v1alpha1.Kyma) (managed.Exter
 	if meta.WasDeleted(k) {
 		return e.observeDeletion(ctx, k)
 	}
-	pending := 0
-	for i := range e.steps {
-		if e.steps[i].action != leave {
-			pending++
-		}
-	}
+	done := !slices.ContainsFunc(e.steps, func(s step) bool { return s.action != leave })
 	exists := meta.GetExternalName(k) != "" || len(e.children) > 0
-	before := k.Status.AtProvider.DeepCopy()
+	e.before = k.Status.DeepCopy()
 	report(k, e.steps)
-	if exists && pending == 0 {
-		e.tell(k, before)
+	if exists && done {
+		e.tell(k)
 	}
-	return managed.ExternalObservation{ResourceExists: exists, ResourceUpToDate: pending == 0, Diff: difference(e.steps)}, nil
+	return managed.ExternalObservation{ResourceExists: exists, ResourceUpToDate: done, Diff: pending(e.steps)}, nil
 }
 
 // observeDeletion says whether any Manifest is left. The finalizer hangs on the answer, so that the API server itself is
@@ -55,7 +53,7 @@ func (e *external) observeDeletion(ctx context.Context, k *v1alpha1.Kyma) (manag
 	left := len(e.children) > 0
 	if !left {
 		var err error
-		if left, err = e.family.unseen(ctx, k); err != nil {
+		if left, err = e.family.unseen(ctx, k, nil); err != nil {
 			return managed.ExternalObservation{}, err
 		}
 	}
@@ -69,7 +67,8 @@ func removal(k *v1alpha1.Kyma, children []*v1alpha1.Manifest) []step {
 	return (&planner{kyma: &v1alpha1.Kyma{ObjectMeta: k.ObjectMeta}, children: children}).plan()
 }
 
-func difference(steps []step) string {
+// pending says what is to be done.
+func pending(steps []step) string {
 	var lines []string
 	for i := range steps {
 		s := &steps[i]
@@ -94,10 +93,11 @@ func (e *external) Create(ctx context.Context, k *v1alpha1.Kyma) (managed.Extern
 
 // Update the Manifests, and say what the modules have become.
 func (e *external) Update(ctx context.Context, k *v1alpha1.Kyma) (managed.ExternalUpdate, error) {
-	before := k.Status.AtProvider.DeepCopy()
 	err := e.act(ctx, k)
+	// What Observe has said is taken back: where it ends as it was, nothing has changed, not even for a moment.
+	k.Status = *e.before.DeepCopy()
 	report(k, e.steps)
-	e.tell(k, before)
+	e.tell(k)
 	return managed.ExternalUpdate{}, err
 }
 
@@ -119,10 +119,10 @@ func (e *external) act(ctx context.Context, k *v1alpha1.Kyma) error {
 func (e *external) take(ctx context.Context, k *v1alpha1.Kyma, s *step) error {
 	switch s.action {
 	case create:
-		err := e.client.Create(ctx, s.wanted)
+		// What comes back is decoded into the object, and must not reach the templates and Kymas that it shares fields with.
+		err := e.client.Create(ctx, s.wanted.DeepCopy())
 		if kerrors.IsAlreadyExists(err) {
-			// It is ours and the cache does not show it yet, or there will be a better message with the next look.
-			return nil
+			return e.taken(ctx, k, s.wanted.Name)
 		}
 		if err != nil {
 			return errors.Wrapf(err, "cannot create Manifest %s", s.wanted.Name)
@@ -130,18 +130,7 @@ func (e *external) take(ctx context.Context, k *v1alpha1.Kyma, s *step) error {
 		e.record.Event(k, event.Normal(reasonEnabled, fmt.Sprintf("Module %s is being installed: version %s of channel %s, Manifest %s",
 			s.status.Name, s.status.Version, s.status.Channel, s.wanted.Name)))
 	case correct:
-		err := e.client.Patch(ctx, s.wanted, client.MergeFrom(s.live))
-		if err != nil {
-			return errors.Wrapf(err, "cannot change Manifest %s", s.live.Name)
-		}
-		if was := s.live.Spec.ForProvider.Version; was != s.status.Version {
-			reason := reasonUpgraded
-			if c, err := module.CompareVersions(s.status.Version, was); err == nil && c < 0 {
-				reason = reasonDowngraded
-			}
-			e.record.Event(k, event.Normal(reason, fmt.Sprintf("Module %s goes from version %s to %s of channel %s",
-				s.status.Name, was, s.status.Version, s.status.Channel)))
-		}
+		return e.correct(ctx, k, s)
 	case remove:
 		if err := e.remover.remove(ctx, k, s.live); err != nil {
 			return err
@@ -152,36 +141,42 @@ func (e *external) take(ctx context.Context, k *v1alpha1.Kyma, s *step) error {
 	return nil
 }
 
-// Delete the Manifests. It is called until none is left.
-func (e *external) Delete(ctx context.Context, k *v1alpha1.Kyma) (managed.ExternalDelete, error) {
-	if k.Annotations[v1alpha1.AnnotationAbandon] == "true" {
-		if err := e.abandon(ctx, k); err != nil {
-			return managed.ExternalDelete{}, err
-		}
+// taken says what is wrong with a name that is taken. Nothing is where the Manifest is ours, and the cache does not show
+// it yet.
+func (e *external) taken(ctx context.Context, k *v1alpha1.Kyma, name string) error {
+	other, err := stranger(ctx, e.family.server, k, name)
+	if err != nil || other == nil {
+		return err
 	}
-	return managed.ExternalDelete{}, e.act(ctx, k)
+	return errors.New(collision(other))
 }
 
-// abandon hands the annotation on to the Manifests, whose controller gives up what it cannot reach.
-func (e *external) abandon(ctx context.Context, k *v1alpha1.Kyma) error {
-	var modules []string
-	for _, m := range e.children {
-		if m.Annotations[v1alpha1.AnnotationAbandon] == "true" {
-			continue
-		}
-		out := m.DeepCopy()
-		meta.AddAnnotations(out, map[string]string{v1alpha1.AnnotationAbandon: "true"})
-		if err := e.client.Patch(ctx, out, client.MergeFrom(m)); client.IgnoreNotFound(err) != nil {
-			return errors.Wrapf(err, "cannot annotate Manifest %s", m.Name)
-		}
-		modules = append(modules, fmt.Sprintf("%s (version %s, Manifest %s)", moduleOf(k, m), m.Spec.ForProvider.Version, m.Name))
+// correct a Manifest. One that is gone by now is made again when the cache shows that.
+func (e *external) correct(ctx context.Context, k *v1alpha1.Kyma, s *step) error {
+	p, err := difference(s.live, s.wanted)
+	if err != nil {
+		return err
 	}
-	if len(modules) > 0 {
-		e.record.Event(k, event.Warning(reasonAbandoned, errors.Errorf(
-			"what cannot be reached any more in the cluster of %s %s is left behind there: modules %s",
-			k.Spec.ProviderConfigReference.Kind, k.Spec.ProviderConfigReference.Name, strings.Join(modules, ", "))))
+	if err := e.client.Patch(ctx, s.wanted.DeepCopy(), p); client.IgnoreNotFound(err) != nil {
+		return errors.Wrapf(err, "cannot change Manifest %s", s.live.Name)
 	}
+	was := s.live.Spec.ForProvider.Version
+	s.status.Version, s.status.Channel = s.wanted.Spec.ForProvider.Version, s.wanted.Labels[v1alpha1.LabelChannel]
+	if was == s.status.Version {
+		return nil
+	}
+	reason := reasonUpgraded
+	if c, err := module.CompareVersions(s.status.Version, was); err == nil && c < 0 {
+		reason = reasonDowngraded
+	}
+	e.record.Event(k, event.Normal(reason, fmt.Sprintf("Module %s goes from version %s to %s of channel %s",
+		s.status.Name, was, s.status.Version, s.status.Channel)))
 	return nil
+}
+
+// Delete the Manifests. While all are on their way out nobody calls it.
+func (e *external) Delete(ctx context.Context, k *v1alpha1.Kyma) (managed.ExternalDelete, error) {
+	return managed.ExternalDelete{}, e.act(ctx, k)
 }
 
 // Disconnect has nothing to do.

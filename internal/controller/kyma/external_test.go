@@ -4,12 +4,14 @@ package kyma
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -42,6 +44,8 @@ type server struct {
 	// listed are the Manifests that a list shows.
 	listed []metav1.PartialObjectMetadata
 	lists  error
+	// taken is the Manifest that is there by any name; without one, a Kyma's own.
+	taken *v1alpha1.Manifest
 }
 
 func (s *server) client() *test.MockClient {
@@ -64,6 +68,18 @@ func (s *server) client() *test.MockClient {
 			s.writes = append(s.writes, "delete "+o.GetName())
 			return s.fails
 		},
+		MockGet: func(_ context.Context, _ client.ObjectKey, o client.Object) error {
+			m, ok := o.(*v1alpha1.Manifest)
+			if !ok {
+				return kerrors.NewNotFound(schema.GroupResource{}, "x")
+			}
+			if s.taken == nil {
+				m.OwnerReferences = installed(newKyma(), newTemplate("a", "regular", "1.0.0")).OwnerReferences
+				return nil
+			}
+			s.taken.DeepCopyInto(m)
+			return nil
+		},
 		MockList: func(_ context.Context, l client.ObjectList, _ ...client.ListOption) error {
 			if p, ok := l.(*metav1.PartialObjectMetadataList); ok {
 				p.Items = s.listed
@@ -75,7 +91,7 @@ func (s *server) client() *test.MockClient {
 
 func newExternal(s *server, r recorder, steps []step, children ...*v1alpha1.Manifest) *external {
 	c := s.client()
-	return &external{client: c, family: &family{cache: c, server: c}, remover: newRemover(c), record: r, steps: steps, children: children}
+	return &external{client: c, family: &family{cache: c, server: c}, remover: newRemover(c), record: r, steps: steps, children: children, before: &v1alpha1.KymaStatus{}}
 }
 
 func TestUpdate(t *testing.T) {
@@ -130,6 +146,20 @@ func TestUpdate(t *testing.T) {
 			reason: "A Manifest that is there already will be seen soon.",
 			server: server{fails: kerrors.NewAlreadyExists(schema.GroupResource{}, "k-a")},
 			want:   want{writes: []string{"create k-a", "create k-b"}, states: []v1alpha1.State{"Processing", "Processing"}},
+		},
+		"Taken": {
+			reason: "One of somebody else that the cache does not show yet is a collision.",
+			server: server{fails: kerrors.NewAlreadyExists(schema.GroupResource{}, "k-a"), taken: installed(&v1alpha1.Kyma{ObjectMeta: metaOf("other")}, a)},
+			want: want{
+				writes: []string{"create k-a", "create k-b"}, failed: true, reasons: []event.Reason{reasonFailed, reasonFailed},
+				states: []v1alpha1.State{"Error", "Error"},
+			},
+		},
+		"GoneMeanwhile": {
+			reason:   "One that somebody deletes at this moment is made again later.",
+			children: []*v1alpha1.Manifest{installed(k, newTemplate("a", "regular", "0.1.0")), installed(k, b)},
+			server:   server{fails: kerrors.NewNotFound(schema.GroupResource{}, "k-a")},
+			want:     want{writes: []string{"patch k-a"}, reasons: []event.Reason{reasonUpgraded}, states: []v1alpha1.State{"Processing", "Ready"}},
 		},
 	}
 	for name, tc := range cases {
@@ -218,29 +248,6 @@ func TestObserveDeletion(t *testing.T) {
 	}
 }
 
-func TestAbandon(t *testing.T) {
-	k := newKyma()
-	now := metav1.Now()
-	k.DeletionTimestamp = &now
-	k.Annotations = map[string]string{v1alpha1.AnnotationAbandon: "true"}
-	going := installed(k, newTemplate("a", "regular", "1.0.0"), deleted)
-	s, r := &server{allowed: true}, newRecorder()
-	e := newExternal(s, r, removal(k, []*v1alpha1.Manifest{going}), going)
-	if _, err := e.Delete(t.Context(), k); err != nil {
-		t.Fatal(err)
-	}
-	if len(s.patched) != 1 || s.patched[0].Annotations[v1alpha1.AnnotationAbandon] != "true" {
-		t.Errorf("Delete(...): want the annotation on the Manifest, got %v", s.writes)
-	}
-	if want := []event.Reason{reasonAbandoned}; !slices.Equal(*r.reasons, want) {
-		t.Errorf("Delete(...): want events %v, got %v", want, *r.reasons)
-	}
-	e = newExternal(s, r, nil, s.patched[0])
-	if _, err := e.Delete(t.Context(), k); err != nil || len(s.patched) != 1 || len(*r.reasons) != 1 {
-		t.Errorf("Delete(...) again: want nothing new, got %v, %v, %v", err, s.writes, *r.reasons)
-	}
-}
-
 func TestTell(t *testing.T) {
 	k := newKyma(v1alpha1.Module{Name: "a"})
 	meta.SetExternalName(k, "k")
@@ -253,5 +260,113 @@ func TestTell(t *testing.T) {
 	}
 	if want := []event.Reason{reasonFailed}; !slices.Equal(*r.reasons, want) {
 		t.Errorf("Observe(...) three times: want events %v, got %v", want, *r.reasons)
+	}
+}
+
+// TestTellBeside proves that what is said of one module is not lost where another one is changed in the same pass.
+func TestTellBeside(t *testing.T) {
+	k := newKyma(v1alpha1.Module{Name: "a"}, v1alpha1.Module{Name: "b"})
+	meta.SetExternalName(k, "k")
+	old, fast := newTemplate("a", "regular", "1.0.0"), newTemplate("b", "fast", "2.0.0")
+	children := []*v1alpha1.Manifest{installed(k, old), installed(k, fast)}
+	templates := []v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.1.0"), newTemplate("b", "regular", "1.0.0")}
+	report(k, newPlanner(k, []v1alpha1.ModuleTemplate{old, fast}, children...).plan())
+	r := newRecorder()
+	e := newExternal(&server{}, r, newPlanner(k, templates, children...).plan(), children...)
+	if o, err := e.Observe(t.Context(), k); err != nil || o.ResourceUpToDate {
+		t.Fatalf("Observe(...): %v, %v", o, err)
+	}
+	if _, err := e.Update(t.Context(), k); err != nil {
+		t.Fatal(err)
+	}
+	if want := []event.Reason{reasonUpgraded, reasonBlocked}; !slices.Equal(*r.reasons, want) {
+		t.Errorf("Update(...): want events %v, got %v", want, *r.reasons)
+	}
+}
+
+// TestFailsAgain proves that a pass that ends as the one before changes nothing in the status.
+func TestFailsAgain(t *testing.T) {
+	k := newKyma(v1alpha1.Module{Name: "a"})
+	meta.SetExternalName(k, "k")
+	var first *v1alpha1.KymaStatus
+	for range 2 {
+		e := newExternal(&server{fails: errors.New("boom")}, newRecorder(), newPlanner(k, []v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0")}).plan())
+		if _, err := e.Observe(t.Context(), k); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Update(t.Context(), k); err == nil {
+			t.Fatal("Update(...): want an error")
+		}
+		if first == nil {
+			k.Status.Conditions[0].LastTransitionTime = metav1.NewTime(time.Now().Add(-time.Hour))
+			first = k.Status.DeepCopy()
+		}
+	}
+	// Conditions are equal for cmp whatever their times.
+	if !equality.Semantic.DeepEqual(first, &k.Status) {
+		t.Errorf("Update(...) again: want %v, got %v", *first, k.Status)
+	}
+}
+
+// TestShared proves that what the API server answers does not reach the templates, which are those of the cache.
+func TestShared(t *testing.T) {
+	raw := `{"apiVersion":"v1","kind":"Sample","metadata":{"name":"s"}}`
+	tpl := newTemplate("a", "regular", "1.0.0", func(t *v1alpha1.ModuleTemplate) {
+		t.Spec.Data = &runtime.RawExtension{Raw: []byte(raw)}
+		t.Spec.Readiness = []v1alpha1.ReadinessRule{{CEL: "true", For: &v1alpha1.TypeSelector{APIVersion: "v1", Kind: "Sample"}}}
+	})
+	answer := func(o client.Object) error {
+		return json.Unmarshal([]byte(`{"spec":{"forProvider":{"resource":{"kind":"Other"},"readiness":[{"cel":"false","for":{"kind":"Other"}}]}}}`), o)
+	}
+	c := &test.MockClient{
+		MockCreate: func(_ context.Context, o client.Object, _ ...client.CreateOption) error { return answer(o) },
+		MockPatch: func(_ context.Context, o client.Object, _ client.Patch, _ ...client.PatchOption) error {
+			return answer(o)
+		},
+	}
+	k, want := newKyma(v1alpha1.Module{Name: "a"}), tpl.DeepCopy()
+	for _, children := range [][]*v1alpha1.Manifest{nil, {installed(k, newTemplate("a", "regular", "0.1.0"))}} {
+		e := newExternal(&server{}, newRecorder(), newPlanner(k, []v1alpha1.ModuleTemplate{tpl}, children...).plan(), children...)
+		e.client = c
+		if _, err := e.Update(t.Context(), k); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(*want, tpl); diff != "" {
+			t.Errorf("Update(...): the template must stay as it was: -want, +got:\n%s", diff)
+		}
+	}
+}
+
+func TestCreate(t *testing.T) {
+	k, s := newKyma(v1alpha1.Module{Name: "a"}), &server{}
+	e := newExternal(s, newRecorder(), newPlanner(k, []v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0")}).plan())
+	if _, err := e.Create(t.Context(), k); err != nil || meta.GetExternalName(k) != "k" || !slices.Equal(s.writes, []string{"create k-a"}) {
+		t.Errorf("Create(...): %v, external name %q, %v", err, meta.GetExternalName(k), s.writes)
+	}
+}
+
+func TestDelete(t *testing.T) {
+	k, s := newKyma(v1alpha1.Module{Name: "a"}), &server{allowed: true}
+	now := metav1.Now()
+	k.DeletionTimestamp = &now
+	a, b := installed(k, newTemplate("a", "regular", "1.0.0")), installed(k, newTemplate("b", "regular", "1.0.0"), deleted)
+	e := newExternal(s, newRecorder(), nil, a, b)
+	if o, err := e.Observe(t.Context(), k); err != nil || !o.ResourceExists {
+		t.Fatalf("Observe(...): %v, %v", o, err)
+	}
+	if _, err := e.Delete(t.Context(), k); err != nil || !slices.Equal(s.writes, []string{"ask", "delete k-a"}) {
+		t.Errorf("Delete(...): want what is not on its way out to be deleted, got %v, %v", err, s.writes)
+	}
+}
+
+// TestForbidden proves that a right that was taken away keeps nothing.
+func TestForbidden(t *testing.T) {
+	k, s := newKyma(), &server{allowed: true}
+	c := s.client()
+	c.MockDelete = func(context.Context, client.Object, ...client.DeleteOption) error {
+		return kerrors.NewForbidden(schema.GroupResource{}, "k-a", errors.New("no"))
+	}
+	if err := newRemover(c).remove(t.Context(), k, installed(k, newTemplate("a", "regular", "1.0.0"))); err != nil || len(s.patched) != 1 {
+		t.Errorf("remove(...): want the Manifest to be released, got %v, %v", err, s.writes)
 	}
 }

@@ -4,28 +4,44 @@ package kyma
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
+	"time"
 
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// handOn is a reconciler around the managed one. That one does nothing for a Kyma that is paused, and lets go of one that
-// is to be deleted without its external resource, before any of our code is called. What the Manifests have to know must
-// reach them before.
+// handOn is a reconciler around the managed one. That one does nothing for a Kyma that is paused, does not update where
+// policies forbid it, and lets go of a Kyma that is to be deleted without its external resource, before any of our code is
+// called. What the Manifests have to know must reach them before.
 type handOn struct {
 	reconcile.Reconciler
 
 	client client.Client
 	family *family
+	record event.Recorder
 	// policies says that spec.managementPolicies count.
 	policies bool
+	// poll is how long to wait for an event of a Manifest that is on its way out.
+	poll time.Duration
+}
+
+// A command is what the Manifests of a Kyma have to know.
+type command struct {
+	paused, abandon bool
+	// policies to be handed on; nil leaves that to the usual way.
+	policies xpv2.ManagementPolicies
 }
 
 // Reconcile hands on, and then reconciles.
@@ -34,47 +50,106 @@ func (h *handOn) Reconcile(ctx context.Context, req reconcile.Request) (reconcil
 	if err := h.client.Get(ctx, req.NamespacedName, k); err != nil {
 		return reconcile.Result{}, errors.Wrap(client.IgnoreNotFound(err), "cannot get the Kyma")
 	}
-	paused, keeps := h.paused(k), meta.WasDeleted(k) && h.orphans(k)
-	if paused || keeps {
-		if err := h.tell(ctx, k, paused, keeps); err != nil {
-			return reconcile.Result{}, err
+	children, err := h.family.children(ctx, k)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	policy := managed.NewManagementPoliciesResolver(h.policies, k.Spec.ManagementPolicies)
+	if err := h.tell(ctx, k, children, commandOf(k, policy)); err != nil {
+		return reconcile.Result{}, err
+	}
+	switch {
+	case !meta.WasDeleted(k) || stopped(k, policy):
+	case !policy.ShouldDelete():
+		// Nobody could tell one that the cache does not show yet, once the Kyma is gone.
+		unseen, err := h.family.unseen(ctx, k, children)
+		if err != nil || unseen {
+			return reconcile.Result{RequeueAfter: soon}, err
 		}
+	case len(children) > 0 && !slices.ContainsFunc(children, func(m *v1alpha1.Manifest) bool { return !onItsWayOut(m) }):
+		return h.wait(ctx, k, children)
 	}
 	return h.Reconciler.Reconcile(ctx, req)
 }
 
-func (h *handOn) paused(k *v1alpha1.Kyma) bool {
-	return meta.IsPaused(k) || h.policies && k.Spec.ManagementPolicies != nil && len(k.Spec.ManagementPolicies) == 0
+// stopped says that the managed reconciler does nothing for a Kyma: it is paused, or has policies that nobody supports.
+func stopped(k *v1alpha1.Kyma, policy managed.ManagementPoliciesChecker) bool {
+	return meta.IsPaused(k) || policy.IsPaused() || policy.Validate() != nil
 }
 
-// orphans says that a Kyma leaves everything behind when it is deleted.
-func (h *handOn) orphans(k *v1alpha1.Kyma) bool {
-	p := k.Spec.ManagementPolicies
-	return h.policies && p != nil && !slices.Contains(p, xpv2.ManagementActionAll) && !slices.Contains(p, xpv2.ManagementActionDelete)
-}
-
-// tell the Manifests.
-func (h *handOn) tell(ctx context.Context, k *v1alpha1.Kyma, paused, keeps bool) error {
-	children, err := h.family.children(ctx, k)
-	if err != nil {
-		return err
+// commandOf a Kyma.
+func commandOf(k *v1alpha1.Kyma, policy managed.ManagementPoliciesChecker) command {
+	c := command{paused: meta.IsPaused(k) || policy.IsPaused()}
+	if stopped(k, policy) {
+		return c
 	}
+	gone := meta.WasDeleted(k)
+	c.abandon = gone && k.Annotations[v1alpha1.AnnotationAbandon] == "true"
+	if !policy.ShouldUpdate() || gone && !policy.ShouldDelete() {
+		c.policies = k.Spec.ManagementPolicies
+	}
+	return c
+}
+
+// tell the Manifests, those included that are on their way out: one that is paused would stay.
+func (h *handOn) tell(ctx context.Context, k *v1alpha1.Kyma, children []*v1alpha1.Manifest, c command) error {
+	var abandoned []string
 	for _, m := range children {
-		out := m.DeepCopy()
-		if paused && !meta.IsPaused(m) {
-			meta.AddAnnotations(out, map[string]string{
-				meta.AnnotationKeyReconciliationPaused: "true", v1alpha1.AnnotationPausedBy: k.Name,
-			})
-		}
-		if keeps {
-			out.Spec.ManagementPolicies = k.Spec.ManagementPolicies
-		}
-		if slices.Equal(m.Spec.ManagementPolicies, out.Spec.ManagementPolicies) && len(out.Annotations) == len(m.Annotations) {
+		out := told(k, m, c)
+		if out == m {
 			continue
 		}
 		if err := h.client.Patch(ctx, out, client.MergeFrom(m)); client.IgnoreNotFound(err) != nil {
 			return errors.Wrapf(err, "cannot hand on to Manifest %s", m.Name)
 		}
+		if c.abandon {
+			abandoned = append(abandoned, fmt.Sprintf("%s (version %s, Manifest %s)", moduleOf(k, m), m.Spec.ForProvider.Version, m.Name))
+		}
+	}
+	if len(abandoned) > 0 {
+		slices.Sort(abandoned)
+		h.record.Event(k, event.Warning(reasonAbandoned, errors.Errorf(
+			"what cannot be reached any more in the cluster of %s %s is left behind there: modules %s",
+			k.Spec.ProviderConfigReference.Kind, k.Spec.ProviderConfigReference.Name, strings.Join(abandoned, ", "))))
 	}
 	return nil
+}
+
+// told is a Manifest that knows; the same one where it does already.
+func told(k *v1alpha1.Kyma, m *v1alpha1.Manifest, c command) *v1alpha1.Manifest {
+	pause, resume := c.paused && !meta.IsPaused(m), !c.paused && m.Annotations[v1alpha1.AnnotationPausedBy] != ""
+	abandon := c.abandon && m.Annotations[v1alpha1.AnnotationAbandon] != "true"
+	policies := c.policies != nil && !slices.Equal(m.Spec.ManagementPolicies, c.policies)
+	if !slices.Contains([]bool{pause, resume, abandon, policies}, true) {
+		return m
+	}
+	out := m.DeepCopy()
+	if pause {
+		meta.AddAnnotations(out, map[string]string{
+			meta.AnnotationKeyReconciliationPaused: "true", v1alpha1.AnnotationPausedBy: k.Name,
+		})
+	}
+	if resume {
+		meta.RemoveAnnotations(out, v1alpha1.AnnotationPausedBy, meta.AnnotationKeyReconciliationPaused)
+	}
+	if abandon {
+		meta.AddAnnotations(out, map[string]string{v1alpha1.AnnotationAbandon: "true"})
+	}
+	if policies {
+		out.Spec.ManagementPolicies = c.policies
+	}
+	return out
+}
+
+// wait for Manifests that are all on their way out. The managed reconciler would delete them in each pass again, with an
+// event, a longer delay each time and no message; and it would say nothing while there are other finalizers, as in the
+// foreground.
+func (h *handOn) wait(ctx context.Context, k *v1alpha1.Kyma, children []*v1alpha1.Manifest) (reconcile.Result, error) {
+	report(k, removal(k, children))
+	k.SetConditions(xpv2.ReconcileSuccess().WithObservedGeneration(k.Generation))
+	err := h.client.Status().Update(ctx, k)
+	if kerrors.IsConflict(err) {
+		return reconcile.Result{RequeueAfter: soon}, nil
+	}
+	return reconcile.Result{RequeueAfter: h.poll}, errors.Wrap(client.IgnoreNotFound(err), "cannot update the status of the Kyma")
 }

@@ -5,14 +5,18 @@ package kyma
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -20,118 +24,215 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
+// An outcome is what became of a Kyma and its only Manifest.
+type outcome struct {
+	annotations map[string]string
+	policies    xpv2.ManagementPolicies
+	writes      int
+	called      bool
+	reasons     []event.Reason
+	result      ctrl.Result
+	// ready is the message of the Kyma where its status was written.
+	ready string
+}
+
+// handOnTo lets a Kyma hand on to a Manifest.
+func handOnTo(ctx context.Context, k *v1alpha1.Kyma, child *v1alpha1.Manifest, listed []metav1.PartialObjectMetadata, fails, status error) (outcome, error) {
+	got, seen, r := outcome{}, child.DeepCopy(), newRecorder()
+	c := &test.MockClient{
+		MockGet: func(_ context.Context, _ client.ObjectKey, o client.Object) error {
+			k.DeepCopyInto(o.(*v1alpha1.Kyma))
+			return nil
+		},
+		MockList: func(_ context.Context, l client.ObjectList, _ ...client.ListOption) error {
+			switch l := l.(type) {
+			case *v1alpha1.ManifestList:
+				l.Items = []v1alpha1.Manifest{*child}
+			case *metav1.PartialObjectMetadataList:
+				l.Items = append(l.Items, metav1.PartialObjectMetadata{ObjectMeta: child.ObjectMeta})
+				l.Items = append(l.Items, listed...)
+			}
+			return nil
+		},
+		MockPatch: func(_ context.Context, o client.Object, _ client.Patch, _ ...client.PatchOption) error {
+			o.(*v1alpha1.Manifest).DeepCopyInto(seen)
+			got.writes++
+			return fails
+		},
+		MockStatusUpdate: func(_ context.Context, o client.Object, _ ...client.SubResourceUpdateOption) error {
+			got.ready = o.(*v1alpha1.Kyma).GetCondition(xpv2.TypeReady).Message
+			return status
+		},
+	}
+	h := &handOn{
+		client: c, family: &family{cache: c, server: c}, record: r, policies: true, poll: time.Hour,
+		Reconciler: reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) {
+			got.called = true
+			return ctrl.Result{}, nil
+		}),
+	}
+	var err error
+	got.result, err = h.Reconcile(ctx, ctrl.Request{})
+	got.annotations, got.policies, got.reasons = seen.Annotations, seen.Spec.ManagementPolicies, *r.reasons
+	if len(got.annotations) == 0 {
+		got.annotations = nil
+	}
+	if len(got.reasons) == 0 {
+		got.reasons = nil
+	}
+	return got, err
+}
+
 func TestHandOn(t *testing.T) {
 	now := metav1.Now()
 	pause := map[string]string{meta.AnnotationKeyReconciliationPaused: "true"}
+	paused := map[string]string{meta.AnnotationKeyReconciliationPaused: "true", v1alpha1.AnnotationPausedBy: "k"}
+	abandon := map[string]string{v1alpha1.AnnotationAbandon: "true"}
 	observe := xpv2.ManagementPolicies{xpv2.ManagementActionObserve}
+	keep := xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionCreate, xpv2.ManagementActionUpdate}
 	all := xpv2.ManagementPolicies{xpv2.ManagementActionAll}
-	type want struct {
-		annotations map[string]string
-		policies    xpv2.ManagementPolicies
-		writes      int
-		called      bool
-	}
+	boom := errors.New("boom")
+	goes := func(k *v1alpha1.Kyma) { k.DeletionTimestamp = &now }
 	cases := map[string]struct {
 		reason string
 		kyma   func(k *v1alpha1.Kyma)
 		child  func(m *v1alpha1.Manifest)
+		listed []metav1.PartialObjectMetadata
 		fails  error
-		want   want
+		status error
+		want   outcome
 	}{
 		"Nothing": {
 			reason: "Most of the time there is nothing to hand on.",
-			want:   want{policies: all, called: true},
+			want:   outcome{policies: all, called: true},
 		},
 		"Paused": {
 			reason: "The Manifests of a Kyma that is paused are paused.",
 			kyma:   func(k *v1alpha1.Kyma) { k.Annotations = pause },
-			want: want{policies: all, called: true, writes: 1, annotations: map[string]string{
-				meta.AnnotationKeyReconciliationPaused: "true", v1alpha1.AnnotationPausedBy: "k",
-			}},
+			want:   outcome{policies: all, called: true, writes: 1, annotations: paused},
 		},
 		"PausedAlready": {
 			reason: "One that a user paused stays as it is.",
 			kyma:   func(k *v1alpha1.Kyma) { k.Annotations = pause },
 			child:  func(m *v1alpha1.Manifest) { m.Annotations = pause },
-			want:   want{policies: all, called: true, annotations: pause},
+			want:   outcome{policies: all, called: true, annotations: pause},
+		},
+		"PausedAgain": {
+			reason: "One that a user has go on is paused again.",
+			kyma:   func(k *v1alpha1.Kyma) { k.Annotations = pause },
+			child: func(m *v1alpha1.Manifest) {
+				m.Annotations = map[string]string{meta.AnnotationKeyReconciliationPaused: "false", v1alpha1.AnnotationPausedBy: "k"}
+			},
+			want: outcome{policies: all, called: true, writes: 1, annotations: paused},
 		},
 		"NoPolicies": {
 			reason: "No policies at all mean the same.",
 			kyma:   func(k *v1alpha1.Kyma) { k.Spec.ManagementPolicies = xpv2.ManagementPolicies{} },
-			want: want{policies: all, called: true, writes: 1, annotations: map[string]string{
-				meta.AnnotationKeyReconciliationPaused: "true", v1alpha1.AnnotationPausedBy: "k",
-			}},
+			want:   outcome{policies: all, called: true, writes: 1, annotations: paused},
+		},
+		"Unpaused": {
+			reason: "A Manifest that the Kyma paused goes on with it.",
+			child:  func(m *v1alpha1.Manifest) { m.Annotations = paused },
+			want:   outcome{policies: all, called: true, writes: 1},
+		},
+		"UnpausedWhileGoing": {
+			reason: "So does one that was deleted meanwhile, as it would stay for ever.",
+			kyma:   goes,
+			child:  func(m *v1alpha1.Manifest) { m.Annotations = paused; deleted(m) },
+			want:   outcome{policies: all, writes: 1, ready: "a: is being removed", result: ctrl.Result{RequeueAfter: time.Hour}},
+		},
+		"PausedByUser": {
+			reason: "One that a user paused does not.",
+			child:  func(m *v1alpha1.Manifest) { m.Annotations = pause },
+			want:   outcome{policies: all, called: true, annotations: pause},
 		},
 		"Orphan": {
 			reason: "What stays when the Kyma goes must be known to the Manifests before it is gone.",
-			kyma:   func(k *v1alpha1.Kyma) { k.DeletionTimestamp, k.Spec.ManagementPolicies = &now, observe },
-			want:   want{policies: observe, called: true, writes: 1},
+			kyma:   func(k *v1alpha1.Kyma) { k.DeletionTimestamp, k.Spec.ManagementPolicies = &now, keep },
+			want:   outcome{policies: keep, called: true, writes: 1},
+		},
+		"OrphanUnseen": {
+			reason: "One that the cache does not show yet must know it too.",
+			kyma:   func(k *v1alpha1.Kyma) { k.DeletionTimestamp, k.Spec.ManagementPolicies = &now, keep },
+			listed: []metav1.PartialObjectMetadata{{ObjectMeta: installed(newKyma(), newTemplate("b", "regular", "1.0.0")).ObjectMeta}},
+			want:   outcome{policies: keep, writes: 1, result: ctrl.Result{RequeueAfter: soon}},
 		},
 		"OrphanLater": {
 			reason: "Until it goes, the usual way is enough.",
+			kyma:   func(k *v1alpha1.Kyma) { k.Spec.ManagementPolicies = keep },
+			want:   outcome{policies: all, called: true},
+		},
+		"NoUpdate": {
+			reason: "The usual way is closed where the Kyma must not update.",
 			kyma:   func(k *v1alpha1.Kyma) { k.Spec.ManagementPolicies = observe },
-			want:   want{policies: all, called: true},
+			want:   outcome{policies: observe, called: true, writes: 1},
+		},
+		"Unsupported": {
+			reason: "Policies that nobody supports are not handed on; the managed reconciler says so.",
+			kyma: func(k *v1alpha1.Kyma) {
+				k.Spec.ManagementPolicies = xpv2.ManagementPolicies{xpv2.ManagementActionDelete}
+			},
+			want: outcome{policies: all, called: true},
 		},
 		"Fails": {
 			reason: "The Kyma is not let go before.",
-			kyma:   func(k *v1alpha1.Kyma) { k.DeletionTimestamp, k.Spec.ManagementPolicies = &now, observe },
-			fails:  errors.New("boom"),
-			want:   want{policies: observe, writes: 1},
+			kyma:   func(k *v1alpha1.Kyma) { k.DeletionTimestamp, k.Spec.ManagementPolicies = &now, keep },
+			fails:  boom,
+			want:   outcome{policies: keep, writes: 1},
+		},
+		"Abandon": {
+			reason: "What is given up is handed on whatever finalizers there are, and told of.",
+			kyma:   func(k *v1alpha1.Kyma) { goes(k); k.Annotations = abandon },
+			child:  deleted,
+			want: outcome{
+				policies: all, writes: 1, annotations: abandon, reasons: []event.Reason{reasonAbandoned},
+				ready: "a: is being removed", result: ctrl.Result{RequeueAfter: time.Hour},
+			},
+		},
+		"Abandoned": {
+			reason: "It is told of once.",
+			kyma:   func(k *v1alpha1.Kyma) { goes(k); k.Annotations = abandon },
+			child:  func(m *v1alpha1.Manifest) { m.Annotations = abandon; deleted(m) },
+			want:   outcome{policies: all, annotations: abandon, ready: "a: is being removed", result: ctrl.Result{RequeueAfter: time.Hour}},
+		},
+		"AbandonTooEarly": {
+			reason: "It means nothing before the Kyma is deleted.",
+			kyma:   func(k *v1alpha1.Kyma) { k.Annotations = abandon },
+			want:   outcome{policies: all, called: true},
+		},
+		"Delete": {
+			reason: "A Manifest that is not on its way out is to be deleted.",
+			kyma:   goes,
+			want:   outcome{policies: all, called: true},
+		},
+		"Wait": {
+			reason: "That one is waited for, and what it waits for is said.",
+			kyma:   goes,
+			child:  func(m *v1alpha1.Manifest) { in(v1alpha1.StateWarning, "2 Samples are in the way")(m); deleted(m) },
+			want:   outcome{policies: all, ready: "a: 2 Samples are in the way", result: ctrl.Result{RequeueAfter: time.Hour}},
+		},
+		"WaitConflict": {
+			reason: "The cache is behind for a moment only.",
+			kyma:   goes, child: deleted, status: kerrors.NewConflict(schema.GroupResource{}, "k", boom),
+			want: outcome{policies: all, ready: "a: is being removed", result: ctrl.Result{RequeueAfter: soon}},
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			k, got := newKyma(), want{}
+			k, child := newKyma(), installed(newKyma(), newTemplate("a", "regular", "1.0.0"))
 			if tc.kyma != nil {
 				tc.kyma(k)
 			}
-			child := installed(newKyma(), newTemplate("a", "regular", "1.0.0"))
 			if tc.child != nil {
 				tc.child(child)
 			}
-			seen := child.DeepCopy()
-			c := &test.MockClient{
-				MockGet: func(_ context.Context, _ client.ObjectKey, o client.Object) error {
-					k.DeepCopyInto(o.(*v1alpha1.Kyma))
-					return nil
-				},
-				MockList: func(_ context.Context, l client.ObjectList, _ ...client.ListOption) error {
-					l.(*v1alpha1.ManifestList).Items = []v1alpha1.Manifest{*child}
-					return nil
-				},
-				MockPatch: func(_ context.Context, o client.Object, _ client.Patch, _ ...client.PatchOption) error {
-					o.(*v1alpha1.Manifest).DeepCopyInto(seen)
-					got.writes++
-					return tc.fails
-				},
-			}
-			h := &handOn{client: c, family: &family{cache: c}, policies: true, Reconciler: reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) {
-				got.called = true
-				return ctrl.Result{}, nil
-			})}
-			_, err := h.Reconcile(t.Context(), ctrl.Request{})
+			got, err := handOnTo(t.Context(), k, child, tc.listed, tc.fails, tc.status)
 			if (err != nil) != (tc.fails != nil) {
 				t.Errorf("\n%s\nReconcile(...): %v", tc.reason, err)
 			}
-			got.annotations, got.policies = seen.Annotations, seen.Spec.ManagementPolicies
-			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(outcome{})); diff != "" {
 				t.Errorf("\n%s\nReconcile(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
-	}
-}
-
-func TestUnpause(t *testing.T) {
-	k, tpl := newKyma(v1alpha1.Module{Name: "a"}), newTemplate("a", "regular", "1.0.0")
-	live := installed(k, tpl, func(m *v1alpha1.Manifest) {
-		m.Annotations = map[string]string{meta.AnnotationKeyReconciliationPaused: "true", v1alpha1.AnnotationPausedBy: "k"}
-	})
-	steps := newPlanner(k, []v1alpha1.ModuleTemplate{tpl}, live).plan()
-	if steps[0].action != correct || len(steps[0].wanted.Annotations) != 0 {
-		t.Errorf("plan(): a Manifest that the Kyma paused must go on with it: %v", steps[0].wanted)
-	}
-	delete(live.Annotations, v1alpha1.AnnotationPausedBy)
-	if steps := newPlanner(k, []v1alpha1.ModuleTemplate{tpl}, live).plan(); steps[0].action != leave {
-		t.Errorf("plan(): a Manifest that a user paused stays so")
 	}
 }

@@ -12,6 +12,9 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	kjson "sigs.k8s.io/json"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -104,24 +107,51 @@ func describe(p *v1alpha1.ManifestParameters, t *v1alpha1.ModuleTemplate) error 
 func corrected(live, wanted *v1alpha1.Manifest) (*v1alpha1.Manifest, bool) {
 	parameters := wanted.Spec.ForProvider
 	parameters.Adopt = live.Spec.ForProvider.Adopt
-	unpause := live.Annotations[v1alpha1.AnnotationPausedBy] != ""
-	same := !unpause && contains(live.Labels, wanted.Labels) &&
+	labels := labelsOf(live, wanted)
+	same := maps.Equal(live.Labels, labels) &&
 		slices.Equal(live.Spec.ManagementPolicies, wanted.Spec.ManagementPolicies) &&
 		equal(&live.Spec.ForProvider, &parameters)
 	if same {
 		return live, false
 	}
 	out := live.DeepCopy()
-	if out.Labels == nil {
-		out.Labels = map[string]string{}
-	}
-	maps.Copy(out.Labels, wanted.Labels)
-	if unpause {
-		meta.RemoveAnnotations(out, v1alpha1.AnnotationPausedBy, meta.AnnotationKeyReconciliationPaused)
-	}
+	out.Labels = labels
 	out.Spec.ManagementPolicies = wanted.Spec.ManagementPolicies
 	out.Spec.ForProvider = parameters
 	return out, true
+}
+
+// labelsOf a Manifest as they should be. Those of others stay.
+func labelsOf(live, wanted *v1alpha1.Manifest) map[string]string {
+	out := make(map[string]string, len(live.Labels)+len(wanted.Labels))
+	maps.Copy(out, live.Labels)
+	delete(out, v1alpha1.LabelControllerName) // It is there only where the template has it.
+	maps.Copy(out, wanted.Labels)
+	return out
+}
+
+// An operation of a JSON patch.
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value"`
+}
+
+// difference between two Manifests as a patch. It is no merge patch, as that would drop each null: in the values of a
+// chart it takes out a default.
+func difference(live, wanted *v1alpha1.Manifest) (client.Patch, error) {
+	var out []operation
+	if !maps.Equal(live.Labels, wanted.Labels) {
+		out = append(out, operation{"add", "/metadata/labels", wanted.Labels})
+	}
+	if !slices.Equal(live.Spec.ManagementPolicies, wanted.Spec.ManagementPolicies) {
+		out = append(out, operation{"add", "/spec/managementPolicies", wanted.Spec.ManagementPolicies})
+	}
+	if !equal(&live.Spec.ForProvider, &wanted.Spec.ForProvider) {
+		out = append(out, operation{"add", "/spec/forProvider", wanted.Spec.ForProvider})
+	}
+	b, err := json.Marshal(out)
+	return client.RawPatch(types.JSONPatchType, b), errors.Wrap(err, "cannot encode a patch")
 }
 
 func contains(all, some map[string]string) bool {
@@ -149,6 +179,25 @@ func decoded(p *v1alpha1.ManifestParameters) (any, error) {
 		return nil, err
 	}
 	var v any
-	err = json.Unmarshal(b, &v)
-	return v, err
+	err = kjson.UnmarshalCaseSensitivePreserveInts(b, &v)
+	return exact(v), err
+}
+
+// exact numbers: those that are whole are so however they are written, and large ones are not rounded.
+func exact(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for k := range v {
+			v[k] = exact(v[k])
+		}
+	case []any:
+		for i := range v {
+			v[i] = exact(v[i])
+		}
+	case float64:
+		if i := int64(v); float64(i) == v {
+			return i
+		}
+	}
+	return v
 }

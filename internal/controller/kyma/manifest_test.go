@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
@@ -82,12 +83,63 @@ func TestCorrectedAgain(t *testing.T) {
 		t.Error("corrected(...): another encoding of the same is no difference")
 	}
 	live.Spec.ForProvider.Installs[0].Values.Raw = []byte(`{"a":{"x":null},"b":2}`)
+	live.Spec.ForProvider.Installs[0].Values.Raw = []byte(`{"a":{"x":null},"b":1,"c":9007199254740992}`)
+	k.Spec.ForProvider.Modules[0].Values.Raw = []byte(`{"a":{"x":null},"b":1,"c":9007199254740993}`)
+	if _, differs := corrected(live, wanted); !differs {
+		t.Error("corrected(...): large numbers are not rounded")
+	}
+	k.Spec.ForProvider.Modules[0].Values.Raw = []byte(`{"a":{"x":null},"b":1}`)
+	live.Spec.ForProvider.Installs[0].Values.Raw = []byte(`{"a":{"x":null},"b":2}`)
 	out, differs := corrected(live, wanted)
 	if !differs {
 		t.Error("corrected(...): another value is a difference")
 	}
 	if _, differs := corrected(out, wanted); differs {
 		t.Error("corrected(...): what was corrected is correct")
+	}
+}
+
+func TestDifference(t *testing.T) {
+	k, tpl := newKyma(v1alpha1.Module{Name: "a"}), newTemplate("a", "regular", "1.0.0")
+	cases := map[string]struct {
+		reason string
+		change func(m *v1alpha1.Manifest)
+		want   string
+	}{
+		"Label": {
+			reason: "The labels of others stay.",
+			change: func(m *v1alpha1.Manifest) { m.Labels = map[string]string{"x": "y"} },
+			want:   `[{"op":"add","path":"/metadata/labels","value":{"x":"y"}}]`,
+		},
+		"Policies": {
+			reason: "Policies are handed on.",
+			change: func(m *v1alpha1.Manifest) {
+				m.Spec.ManagementPolicies = xpv2.ManagementPolicies{xpv2.ManagementActionObserve}
+			},
+			want: `[{"op":"add","path":"/spec/managementPolicies","value":["Observe"]}]`,
+		},
+		"Null": {
+			reason: "A null in values takes out a default of the chart, and must arrive.",
+			change: func(m *v1alpha1.Manifest) {
+				m.Spec.ForProvider = v1alpha1.ManifestParameters{Installs: []v1alpha1.Install{{Name: "a", Values: &runtime.RawExtension{Raw: []byte(`{"x":null}`)}}}}
+			},
+			want: `[{"op":"add","path":"/spec/forProvider","value":{"installs":[{"name":"a","source":{"type":""},"values":{"x":null}}]}}]`,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			live := installed(k, tpl)
+			wanted := live.DeepCopy()
+			tc.change(wanted)
+			p, err := difference(live, wanted)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := p.Data(wanted)
+			if diff := cmp.Diff(tc.want, string(b)); diff != "" || err != nil || p.Type() != types.JSONPatchType {
+				t.Errorf("\n%s\ndifference(...): %v, %s, -want, +got:\n%s", tc.reason, err, p.Type(), diff)
+			}
+		})
 	}
 }
 

@@ -116,8 +116,9 @@ func (p *planner) enabled(m *v1alpha1.Module, live *v1alpha1.Manifest) step {
 		s.fail(message)
 		return s
 	case !ok:
-		if live == nil {
-			s.status.Message = fmt.Sprintf("waits for ModuleTemplate %s", t.Name)
+		// What is Ready is not what the template asks for, as far as is known.
+		if live == nil || s.status.State == v1alpha1.StateReady {
+			s.status.State, s.status.Message = v1alpha1.StateProcessing, "waits for ModuleTemplate "+t.Name
 		}
 		return s
 	}
@@ -152,7 +153,6 @@ func (p *planner) compare(s *step, t *v1alpha1.ModuleTemplate, m *v1alpha1.Modul
 	out, differs := corrected(s.live, wanted)
 	if differs {
 		s.action, s.wanted = correct, out
-		s.status.Version, s.status.Channel = t.Status.Version, t.Spec.Channel
 		if s.status.State == v1alpha1.StateReady {
 			s.status.State, s.status.Message = v1alpha1.StateProcessing, ""
 		}
@@ -161,13 +161,17 @@ func (p *planner) compare(s *step, t *v1alpha1.ModuleTemplate, m *v1alpha1.Modul
 
 func (p *planner) create(s *step, wanted *v1alpha1.Manifest) {
 	if other := p.strangers[wanted.Name]; other != nil {
-		s.fail(fmt.Sprintf("Manifest %s exists and does not belong to this Kyma%s; delete it, or rename one of the two",
-			other.Name, ownerOf(other)))
+		s.fail(collision(other))
 		return
 	}
 	s.action, s.wanted = create, wanted
 	s.status.Manifest = wanted.Name
 	s.status.Version, s.status.Channel = wanted.Spec.ForProvider.Version, wanted.Labels[v1alpha1.LabelChannel]
+}
+
+// collision with a Manifest of somebody else.
+func collision(other *v1alpha1.Manifest) string {
+	return fmt.Sprintf("Manifest %s exists and does not belong to this Kyma%s; delete it, or rename one of the two", other.Name, ownerOf(other))
 }
 
 func ownerOf(m *v1alpha1.Manifest) string {
@@ -189,9 +193,9 @@ func (s *step) warn(message string) {
 	}
 }
 
-// moduleOf a Manifest.
+// moduleOf a Manifest. A label that somebody has changed does not count, so that no two have the same.
 func moduleOf(k *v1alpha1.Kyma, m *v1alpha1.Manifest) string {
-	if n := m.Labels[v1alpha1.LabelModuleName]; n != "" {
+	if n := m.Labels[v1alpha1.LabelModuleName]; n != "" && manifestName(k.Name, n) == m.Name {
 		return n
 	}
 	return strings.TrimPrefix(m.Name, k.Name+"-")

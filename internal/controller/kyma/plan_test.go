@@ -4,10 +4,13 @@ package kyma
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
@@ -51,16 +54,16 @@ func TestPlan(t *testing.T) {
 		"Ready":        {"A Manifest as it should be is left.", k, both, installed(k, regular), nil, want{leave, status(v1alpha1.StateReady, "1.0.0", "regular", "")}},
 		"Warning":      {"The state of the Manifest is that of the module.", k, both, installed(k, regular, in(v1alpha1.StateWarning, "hm")), nil, want{leave, status(v1alpha1.StateWarning, "1.0.0", "regular", "hm")}},
 		"Error":        {"So is an error.", k, both, installed(k, regular, in(v1alpha1.StateError, "no")), nil, want{leave, status(v1alpha1.StateError, "1.0.0", "regular", "no")}},
-		"Upgrade":      {"A switch to a higher version changes the Manifest.", onFast, both, installed(k, regular), nil, want{correct, status(v1alpha1.StateProcessing, "2.0.0", "fast", "")}},
+		"Upgrade":      {"A switch to a higher version changes the Manifest.", onFast, both, installed(k, regular), nil, want{correct, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")}},
 		"SwitchBack":   {"A switch to a lower version changes nothing, and says how to force it.", k, both, installed(k, fast), nil, want{leave, status(v1alpha1.StateWarning, "2.0.0", "fast", blocked)}},
-		"Forced":       {"An annotation that names module and version forces it.", forced, both, installed(k, fast), nil, want{correct, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")}},
+		"Forced":       {"An annotation that names module and version forces it.", forced, both, installed(k, fast), nil, want{correct, status(v1alpha1.StateProcessing, "2.0.0", "fast", "")}},
 		"BlockedError": {"A worse state is shown instead.", k, both, installed(k, fast, in(v1alpha1.StateError, "no")), nil, want{leave, status(v1alpha1.StateError, "2.0.0", "fast", "no")}},
 		"TemplateLowered": {
 			"A template may go back within its channel where it says so.", k,
 			[]v1alpha1.ModuleTemplate{newTemplate("a", "regular", "0.9.0", func(t *v1alpha1.ModuleTemplate) {
 				t.Annotations = map[string]string{v1alpha1.AnnotationAllowDowngrade: "0.9.0"}
 			})},
-			installed(k, regular), nil, want{correct, status(v1alpha1.StateProcessing, "0.9.0", "regular", "")},
+			installed(k, regular), nil, want{correct, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")},
 		},
 		"TemplateMadeAgain": {
 			"A template that was made again with a lower version does not lower the module.", k,
@@ -78,7 +81,48 @@ func TestPlan(t *testing.T) {
 			"None of two is picked.", k, []v1alpha1.ModuleTemplate{regular, newTemplate("a", "regular", "1.1.0", func(t *v1alpha1.ModuleTemplate) { t.Name = "other" })}, nil, nil,
 			want{leave, without(v1alpha1.StateError, "regular", `ModuleTemplates a-regular and other are all of module "a" in channel "regular"; delete all but one`)},
 		},
-		"NotYet":  {"A template that is not resolved yet is waited for.", k, []v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0", func(t *v1alpha1.ModuleTemplate) { t.Status = v1alpha1.ModuleTemplateStatus{} })}, nil, nil, want{leave, without(v1alpha1.StateProcessing, "regular", "waits for ModuleTemplate a-regular")}},
+		"NotYet": {"A template that is not resolved yet is waited for.", k, []v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0", func(t *v1alpha1.ModuleTemplate) { t.Status = v1alpha1.ModuleTemplateStatus{} })}, nil, nil, want{leave, without(v1alpha1.StateProcessing, "regular", "waits for ModuleTemplate a-regular")}},
+		"Changing": {
+			"What is Ready is not what the template asks for now.", k,
+			[]v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0", func(t *v1alpha1.ModuleTemplate) { t.Generation++ })}, installed(k, regular), nil,
+			want{leave, status(v1alpha1.StateProcessing, "1.0.0", "regular", "waits for ModuleTemplate a-regular")},
+		},
+		"TemplateGoing": {
+			"A template that is being deleted does not count.", k,
+			[]v1alpha1.ModuleTemplate{regular, newTemplate("a", "regular", "0.9.0", func(t *v1alpha1.ModuleTemplate) {
+				t.Name, t.DeletionTimestamp = "other", &metav1.Time{Time: time.Now()}
+			})}, installed(k, regular), nil,
+			want{leave, status(v1alpha1.StateReady, "1.0.0", "regular", "")},
+		},
+		"Paused": {
+			"Nobody looks at a Manifest that is paused, though it says of its present spec that it is.", k, both,
+			installed(k, regular, func(m *v1alpha1.Manifest) {
+				m.Annotations = map[string]string{meta.AnnotationKeyReconciliationPaused: "true"}
+				m.SetConditions(xpv2.ReconcilePaused().WithObservedGeneration(1))
+			}), nil, want{leave, status(v1alpha1.StateProcessing, "1.0.0", "regular", "Manifest k-a is paused")},
+		},
+		"Unpaused": {
+			"Nor has anybody looked since it is no longer.", k, both,
+			installed(k, regular, func(m *v1alpha1.Manifest) { m.SetConditions(xpv2.ReconcilePaused().WithObservedGeneration(1)) }), nil,
+			want{leave, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")},
+		},
+		"CannotCheck": {
+			"What cannot be checked any more is not Ready.", k, both,
+			installed(k, regular, func(m *v1alpha1.Manifest) {
+				m.SetConditions(xpv2.ReconcileError(errors.New("no")).WithObservedGeneration(1))
+			}), nil,
+			want{leave, status(v1alpha1.StateError, "1.0.0", "regular", "no")},
+		},
+		"Unlabelled": {
+			"A label that the template has no more goes.", k, both,
+			installed(k, regular, func(m *v1alpha1.Manifest) { m.Labels[v1alpha1.LabelControllerName] = "old" }), nil,
+			want{correct, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")},
+		},
+		"Relabelled": {
+			"A Manifest of a module that is not wanted is not taken for another one.", newKyma(), nil,
+			installed(k, regular, func(m *v1alpha1.Manifest) { m.Labels[v1alpha1.LabelModuleName] = "b" }), nil,
+			want{remove, status(v1alpha1.StateDeleting, "1.0.0", "regular", "")},
+		},
 		"Invalid": {"What is wrong with the template is said.", k, []v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0", failed(v1alpha1.ReasonInvalid, 0))}, nil, nil, want{leave, without(v1alpha1.StateError, "regular", "ModuleTemplate a-regular: oh dear")}},
 		"Registry": {"A registry that is down later does not matter.", k, []v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0", failed(v1alpha1.ReasonResolveFailed, 1))}, installed(k, regular), nil,
 			want{leave, status(v1alpha1.StateReady, "1.0.0", "regular", "")}},

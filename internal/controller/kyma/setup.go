@@ -61,13 +61,13 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 			MaxConcurrentReconciles: o.MaxConcurrentReconciles,
 			RateLimiter:             ratelimiter.NewController(),
 		}).
-		For(&v1alpha1.Kyma{}, builder.WithPredicates(resource.DesiredStateChanged())).
+		For(&v1alpha1.Kyma{}, builder.WithPredicates(predicate.Or(resource.DesiredStateChanged(), letGo()))).
 		Watches(&v1alpha1.Manifest{}, w.manifests()).
 		Watches(&v1alpha1.ModuleTemplate{}, w.templates()).
 		Watches(&v1alpha1.ProviderConfig{}, w.configs(), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1alpha1.ClusterProviderConfig{}, w.configs(), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Complete(&handOn{
-			Reconciler: r, client: c, family: f, policies: o.Features.Enabled(feature.EnableBetaManagementPolicies),
+			Reconciler: r, client: c, family: f, record: record, policies: o.Features.Enabled(feature.EnableBetaManagementPolicies), poll: o.PollInterval,
 		})
 	return errors.Wrapf(err, "cannot set up controller %s", name)
 }

@@ -41,11 +41,15 @@ func statusOf(m *v1alpha1.Manifest) v1alpha1.ModuleStatus {
 	case onItsWayOut(m):
 		out.State = v1alpha1.StateDeleting
 	case at.State == v1alpha1.StateError, at.State == v1alpha1.StateWarning:
-	case meta.IsPaused(m) && synced.ObservedGeneration != m.Generation:
+	case meta.IsPaused(m):
+		// Nobody looks at it, though Synced is said of each of its generations.
 		out.State, out.Message = v1alpha1.StateProcessing, fmt.Sprintf("Manifest %s is paused", m.Name)
-	case synced.ObservedGeneration != m.Generation:
-		// What the status says is of another spec.
+	case synced.ObservedGeneration != m.Generation, synced.Reason == xpv2.ReasonReconcilePaused:
+		// What the status says is of another spec, or of before the pause.
 		out.State, out.Message = v1alpha1.StateProcessing, ""
+	case at.State == v1alpha1.StateReady && synced.Status == corev1.ConditionFalse:
+		// What was Ready once cannot be checked any more.
+		out.State, out.Message = v1alpha1.StateError, cut(synced.Message)
 	case at.State == v1alpha1.StateReady && ready.Status != corev1.ConditionTrue, at.State == "":
 		out.State = v1alpha1.StateProcessing
 	case at.State == v1alpha1.StateDeleting:
@@ -75,11 +79,11 @@ func report(k *v1alpha1.Kyma, steps []step) {
 		}
 	}
 	at.ModulesReady = fmt.Sprintf("%d/%d", ready, total)
-	at.State = first.State
+	at.State, at.Message = first.State, summary(first)
 	verified(k, steps)
 	if meta.WasDeleted(k) {
 		at.State = v1alpha1.StateDeleting
-		k.SetConditions(xpv2.Deleting().WithMessage(summary(first)))
+		k.SetConditions(xpv2.Deleting().WithMessage(at.Message))
 		return
 	}
 	if at.State == v1alpha1.StateReady {
@@ -90,7 +94,7 @@ func report(k *v1alpha1.Kyma, steps []step) {
 		k.SetConditions(xpv2.Available())
 		return
 	}
-	k.SetConditions(xpv2.Unavailable().WithMessage(summary(first)))
+	k.SetConditions(xpv2.Unavailable().WithMessage(at.Message))
 }
 
 // summary of the module to look at first.

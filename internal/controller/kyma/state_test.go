@@ -73,6 +73,9 @@ func TestReport(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{}), cmpopts.IgnoreFields(xpv2.Condition{}, "LastTransitionTime")); diff != "" {
 				t.Errorf("\n%s\nreport(...): -want, +got:\n%s", tc.reason, diff)
 			}
+			if at.Message != tc.want.condition.Message {
+				t.Errorf("\n%s\nreport(...): want the message of Ready for compositions, got %q", tc.reason, at.Message)
+			}
 		})
 	}
 }

@@ -9,6 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 )
@@ -33,6 +35,9 @@ func pick(all []v1alpha1.ModuleTemplate, name, channel string) (*v1alpha1.Module
 	var found []*v1alpha1.ModuleTemplate
 	var channels []string
 	for i := range all {
+		if meta.WasDeleted(&all[i]) {
+			continue // Nobody resolves it any more.
+		}
 		channels = append(channels, all[i].Spec.Channel)
 		if all[i].Spec.Channel == channel {
 			found = append(found, &all[i])
@@ -42,7 +47,7 @@ func pick(all []v1alpha1.ModuleTemplate, name, channel string) (*v1alpha1.Module
 	case 1:
 		return found[0], ""
 	case 0:
-		if len(all) == 0 {
+		if len(channels) == 0 {
 			return nil, fmt.Sprintf("there is no ModuleTemplate of a module %q in any channel; check the name in spec.forProvider.modules", name)
 		}
 		slices.Sort(channels)
@@ -64,7 +69,7 @@ func resolved(t *v1alpha1.ModuleTemplate) (ok bool, message string) {
 	c := t.Status.GetCondition(v1alpha1.TypeResolved)
 	current := t.Status.ResolvedGeneration == t.Generation
 	switch {
-	case c.Status == corev1.ConditionFalse && !(current && c.Reason == v1alpha1.ReasonResolveFailed):
+	case c.Status == corev1.ConditionFalse && (!current || c.Reason != v1alpha1.ReasonResolveFailed):
 		return false, fmt.Sprintf("ModuleTemplate %s: %s", t.Name, c.Message)
 	case !current:
 		return false, ""
@@ -75,7 +80,7 @@ func resolved(t *v1alpha1.ModuleTemplate) (ok bool, message string) {
 // allowsDowngrade of a module to a version: the Kyma names both, or the template, within its channel, names the version.
 func allowsDowngrade(k *v1alpha1.Kyma, t *v1alpha1.ModuleTemplate, live *v1alpha1.Manifest, name string) bool {
 	want := name + "@" + t.Status.Version
-	for _, s := range strings.Split(k.Annotations[v1alpha1.AnnotationAllowDowngrade], ",") {
+	for s := range strings.SplitSeq(k.Annotations[v1alpha1.AnnotationAllowDowngrade], ",") {
 		if strings.TrimSpace(s) == want {
 			return true
 		}

@@ -7,12 +7,14 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -58,7 +60,35 @@ func (w *watches) manifests() handler.EventHandler {
 				}
 			}
 		},
-		DeleteFunc: func(_ context.Context, e ctrlevent.DeleteEvent, q queue) { add(e.Object, q, soon) },
+		DeleteFunc: func(ctx context.Context, e ctrlevent.DeleteEvent, q queue) {
+			add(e.Object, q, soon)
+			w.claimants(ctx, q, e.Object)
+		},
+	}
+}
+
+// claimants of a name that becomes free are Kymas that want it for a module, as far as their names can be read in it.
+func (w *watches) claimants(ctx context.Context, q queue, o client.Object) {
+	for i, c := range o.GetName() {
+		key, k := types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()[:i]}, &v1alpha1.Kyma{}
+		if c != '-' || i == 0 || w.client.Get(ctx, key, k) != nil {
+			continue
+		}
+		if slices.ContainsFunc(k.Spec.ForProvider.Modules, func(m v1alpha1.Module) bool { return m.Name == o.GetName()[i+1:] }) {
+			q.AddAfter(reconcile.Request{NamespacedName: key}, soon)
+		}
+	}
+}
+
+// letGo lets updates pass by which others let go of a Kyma that is being deleted: the managed reconciler waits for that.
+func letGo() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc:  func(ctrlevent.CreateEvent) bool { return false },
+		DeleteFunc:  func(ctrlevent.DeleteEvent) bool { return false },
+		GenericFunc: func(ctrlevent.GenericEvent) bool { return false },
+		UpdateFunc: func(e ctrlevent.UpdateEvent) bool {
+			return meta.WasDeleted(e.ObjectNew) && len(e.ObjectNew.GetFinalizers()) < len(e.ObjectOld.GetFinalizers())
+		},
 	}
 }
 
@@ -85,6 +115,7 @@ func matters(was, is *v1alpha1.Manifest) bool {
 		meta.WasDeleted(was) != meta.WasDeleted(is) ||
 		a.State != b.State || a.Message != b.Message ||
 		was.GetCondition(xpv2.TypeReady).Status != is.GetCondition(xpv2.TypeReady).Status ||
+		was.GetCondition(xpv2.TypeSynced).Status != is.GetCondition(xpv2.TypeSynced).Status ||
 		was.GetCondition(xpv2.TypeSynced).ObservedGeneration != is.GetCondition(xpv2.TypeSynced).ObservedGeneration ||
 		!was.GetCondition(v1alpha1.TypeVerified).Equal(is.GetCondition(v1alpha1.TypeVerified)) ||
 		!slices.EqualFunc(was.OwnerReferences, is.OwnerReferences, func(x, y metav1.OwnerReference) bool { return x.UID == y.UID }) ||
@@ -95,7 +126,11 @@ func matters(was, is *v1alpha1.Manifest) bool {
 // templates lead to the Kymas that ask for their modules.
 func (w *watches) templates() handler.EventHandler {
 	return handler.Funcs{
-		CreateFunc: func(ctx context.Context, e ctrlevent.CreateEvent, q queue) { w.using(ctx, q, e.Object) },
+		CreateFunc: func(ctx context.Context, e ctrlevent.CreateEvent, q queue) {
+			if !e.IsInInitialList { // All Kymas are looked at then.
+				w.using(ctx, q, e.Object)
+			}
+		},
 		DeleteFunc: func(ctx context.Context, e ctrlevent.DeleteEvent, q queue) { w.using(ctx, q, e.Object) },
 		UpdateFunc: func(ctx context.Context, e ctrlevent.UpdateEvent, q queue) {
 			was, ok := e.ObjectOld.(*v1alpha1.ModuleTemplate)
@@ -115,7 +150,8 @@ func changed(was, is *v1alpha1.ModuleTemplate) bool {
 		!was.Status.GetCondition(v1alpha1.TypeResolved).Equal(is.Status.GetCondition(v1alpha1.TypeResolved)) ||
 		was.Labels[v1alpha1.LabelModuleName] != is.Labels[v1alpha1.LabelModuleName] ||
 		was.Labels[v1alpha1.LabelControllerName] != is.Labels[v1alpha1.LabelControllerName] ||
-		was.Annotations[v1alpha1.AnnotationAllowDowngrade] != is.Annotations[v1alpha1.AnnotationAllowDowngrade]
+		was.Annotations[v1alpha1.AnnotationAllowDowngrade] != is.Annotations[v1alpha1.AnnotationAllowDowngrade] ||
+		!equality.Semantic.DeepEqual(was.Status.Resources, is.Status.Resources) || !equality.Semantic.DeepEqual(was.Status.Data, is.Status.Data)
 }
 
 // using are the Kymas with the module and channel of a template, and those with the module that found no channel.

@@ -3,11 +3,22 @@
 package kyma
 
 import (
+	"context"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
@@ -28,6 +39,9 @@ func TestMatters(t *testing.T) {
 		"Message":    {"The message does.", in(v1alpha1.StateReady, "x"), true},
 		"Deletion":   {"Deletion does.", deleted, true},
 		"Seen":       {"So does that the spec was seen.", func(m *v1alpha1.Manifest) { m.SetConditions(xpv2.ReconcileSuccess().WithObservedGeneration(2)) }, true},
+		"Synced": {"So does that it cannot be looked at.", func(m *v1alpha1.Manifest) {
+			m.SetConditions(xpv2.ReconcileError(errors.New("no")).WithObservedGeneration(1))
+		}, true},
 		"Verified": {"So do signatures.", func(m *v1alpha1.Manifest) {
 			m.SetConditions(condition(corev1.ConditionFalse, v1alpha1.ReasonNotVerified, "x"))
 		}, true},
@@ -58,6 +72,7 @@ func TestChanged(t *testing.T) {
 		"Module":    {"The label with the name of the module does.", func(t *v1alpha1.ModuleTemplate) { t.Labels = map[string]string{v1alpha1.LabelModuleName: "b"} }, true},
 		"Spec":      {"The spec does.", func(t *v1alpha1.ModuleTemplate) { t.Generation++ }, true},
 		"Digest":    {"Another content does.", func(t *v1alpha1.ModuleTemplate) { t.Status.Digest = "x" }, true},
+		"Resources": {"So does what it means to us.", func(t *v1alpha1.ModuleTemplate) { t.Status.Resources = nil }, true},
 		"Condition": {"So does that it cannot be resolved.", func(t *v1alpha1.ModuleTemplate) { t.Status.Conditions[0].Status = corev1.ConditionFalse }, true},
 		"Downgrade": {"So does leave to go back.", func(t *v1alpha1.ModuleTemplate) {
 			t.Annotations = map[string]string{v1alpha1.AnnotationAllowDowngrade: "1"}
@@ -116,5 +131,116 @@ func TestManifestName(t *testing.T) {
 	a, b := manifestName(string(long), "a"), manifestName(string(long), "b")
 	if manifestName("k", "a") != "k-a" || len(a) > maxName || a == b {
 		t.Errorf("manifestName(...): %q, %q", a, b)
+	}
+}
+
+// A line is a queue that keeps what was added.
+type line struct {
+	queue
+
+	names []string
+}
+
+func (l *line) Add(r reconcile.Request)                       { l.names = append(l.names, r.Name) }
+func (l *line) AddAfter(r reconcile.Request, _ time.Duration) { l.Add(r) }
+
+func TestWatches(t *testing.T) {
+	k := newKyma(v1alpha1.Module{Name: "a"}, v1alpha1.Module{Name: "b-c"})
+	w := &watches{client: &test.MockClient{
+		MockGet: func(_ context.Context, key client.ObjectKey, o client.Object) error {
+			if key.Name != k.Name || key.Namespace != k.Namespace {
+				return kerrors.NewNotFound(schema.GroupResource{}, key.Name)
+			}
+			k.DeepCopyInto(o.(*v1alpha1.Kyma))
+			return nil
+		},
+		MockList: func(_ context.Context, l client.ObjectList, _ ...client.ListOption) error {
+			switch l := l.(type) {
+			case *v1alpha1.KymaList:
+				l.Items = []v1alpha1.Kyma{*k}
+			case *v1alpha1.ManifestList:
+				l.Items = []v1alpha1.Manifest{*installed(k, newTemplate("a", "regular", "1.0.0")), {}}
+			}
+			return nil
+		},
+	}}
+	own, regular, fast := installed(k, newTemplate("a", "regular", "1.0.0")), newTemplate("a", "regular", "1.0.0"), newTemplate("a", "fast", "1.0.0")
+	going, moved := own.DeepCopy(), own.DeepCopy()
+	deleted(going)
+	moved.OwnerReferences = nil
+	config := &v1alpha1.ProviderConfig{ObjectMeta: metaOf("cluster")}
+	named := func(name string) *v1alpha1.Manifest { return &v1alpha1.Manifest{ObjectMeta: metaOf(name)} }
+	cases := map[string]struct {
+		reason  string
+		handler handler.EventHandler
+		event   any
+		want    []string
+	}{
+		"ManifestMade":    {"A Kyma knows what it makes.", w.manifests(), ctrlevent.CreateEvent{Object: own}, nil},
+		"ManifestGone":    {"A Manifest that is gone is made again.", w.manifests(), ctrlevent.DeleteEvent{Object: own}, []string{"k", "k"}},
+		"ManifestGoes":    {"One that goes is shown.", w.manifests(), ctrlevent.UpdateEvent{ObjectOld: own, ObjectNew: going}, []string{"k"}},
+		"ManifestMoves":   {"One that is taken away is missed.", w.manifests(), ctrlevent.UpdateEvent{ObjectOld: own, ObjectNew: moved}, []string{"k"}},
+		"ManifestResync":  {"A resync is nothing.", w.manifests(), ctrlevent.UpdateEvent{ObjectOld: own, ObjectNew: own}, nil},
+		"NameFree":        {"A name that somebody else had is free.", w.manifests(), ctrlevent.DeleteEvent{Object: named("k-b-c")}, []string{"k"}},
+		"NameOfNobody":    {"Nobody wants this one.", w.manifests(), ctrlevent.DeleteEvent{Object: named("k-x")}, nil},
+		"TemplateMade":    {"A template appears.", w.templates(), ctrlevent.CreateEvent{Object: &regular}, []string{"k"}},
+		"TemplateThere":   {"It was there all the time.", w.templates(), ctrlevent.CreateEvent{Object: &regular, IsInInitialList: true}, nil},
+		"TemplateGone":    {"A template goes.", w.templates(), ctrlevent.DeleteEvent{Object: &regular}, []string{"k"}},
+		"TemplateMoves":   {"A template leaves a channel.", w.templates(), ctrlevent.UpdateEvent{ObjectOld: &regular, ObjectNew: changedTo(fast)}, []string{"k"}},
+		"TemplateOther":   {"It is in a channel that nobody asks for.", w.templates(), ctrlevent.CreateEvent{Object: &fast}, nil},
+		"ConfigMade":      {"A config appears.", w.configs(), ctrlevent.CreateEvent{Object: config}, []string{"k"}},
+		"ConfigThere":     {"It was there all the time.", w.configs(), ctrlevent.CreateEvent{Object: config, IsInInitialList: true}, nil},
+		"ConfigChanged":   {"A config changes.", w.configs(), ctrlevent.UpdateEvent{ObjectOld: config, ObjectNew: config}, []string{"k"}},
+		"ClusterConfigIs": {"So does one of the cluster.", w.configs(), ctrlevent.UpdateEvent{ObjectOld: config, ObjectNew: &v1alpha1.ClusterProviderConfig{}}, []string{"k"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			q := &line{}
+			switch e := tc.event.(type) {
+			case ctrlevent.CreateEvent:
+				tc.handler.Create(t.Context(), e, q)
+			case ctrlevent.UpdateEvent:
+				tc.handler.Update(t.Context(), e, q)
+			case ctrlevent.DeleteEvent:
+				tc.handler.Delete(t.Context(), e, q)
+			}
+			if diff := cmp.Diff(tc.want, q.names); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// changedTo is a template with another generation.
+func changedTo(t v1alpha1.ModuleTemplate) *v1alpha1.ModuleTemplate {
+	t.Generation++
+	return &t
+}
+
+func TestLetGo(t *testing.T) {
+	kyma := func(finalizers ...string) *v1alpha1.Kyma {
+		k := newKyma()
+		k.DeletionTimestamp, k.Finalizers = &metav1.Time{Time: time.Now()}, finalizers
+		return k
+	}
+	alive := newKyma()
+	cases := map[string]struct {
+		reason  string
+		was, is *v1alpha1.Kyma
+		want    bool
+	}{
+		"LetGo": {"The garbage collector is done with what is in the foreground.", kyma("a", "b"), kyma("a"), true},
+		"Same":  {"A status is nothing.", kyma("a"), kyma("a"), false},
+		"Alive": {"Nobody waits for it.", kyma("a"), alive, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := letGo().Update(ctrlevent.UpdateEvent{ObjectOld: tc.was, ObjectNew: tc.is}); got != tc.want {
+				t.Errorf("\n%s\nUpdate(...): want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+	if p := letGo(); p.Create(ctrlevent.CreateEvent{}) || p.Delete(ctrlevent.DeleteEvent{}) || p.Generic(ctrlevent.GenericEvent{}) {
+		t.Error("letGo(): other events are for others")
 	}
 }

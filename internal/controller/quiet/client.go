@@ -4,6 +4,8 @@ package quiet
 
 import (
 	"context"
+	"strconv"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/client-go/rest"
@@ -15,6 +17,12 @@ import (
 
 // remembered is how many objects are known by the version that was written last.
 const remembered = 50_000
+
+// How often, and for how long each time, the cache is waited for. It shows a write within milliseconds.
+const (
+	looks = 50
+	pause = 2 * time.Millisecond
+)
 
 // New is a manager's NewClient function. The client it makes leaves out an update of a ProviderConfig or
 // ClusterProviderConfig, and of the status of these, of a Kyma, a Manifest or a ModuleTemplate, that is what the API server holds already.
@@ -35,6 +43,44 @@ type quietClient struct {
 
 	// written is the resource version that each object got from us last, by UID.
 	written *lru.Cache
+}
+
+// Get an object. One that we have written is waited for until the cache shows that, if only for a moment: otherwise the pass
+// that follows a write at once would begin with what was before, and end in a conflict.
+func (c *quietClient) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	err := c.Client.Get(ctx, key, obj, opts...)
+	for i := 0; i < looks && err == nil && c.behind(obj) && sleep(ctx); i++ {
+		err = c.Client.Get(ctx, key, obj, opts...)
+	}
+	return err
+}
+
+// behind says whether an object is older than what we have written. Versions that are no numbers cannot be compared.
+func (c *quietClient) behind(obj client.Object) bool {
+	if blank(obj) == nil {
+		return false
+	}
+	last, ok := c.written.Get(obj.GetUID())
+	if !ok || last == obj.GetResourceVersion() {
+		return false
+	}
+	written, _ := last.(string)
+	want, err := strconv.ParseUint(written, 10, 64)
+	if err != nil {
+		return false
+	}
+	have, err := strconv.ParseUint(obj.GetResourceVersion(), 10, 64)
+	return err == nil && have < want
+}
+
+// sleep for a moment, unless there is no time left.
+func sleep(ctx context.Context) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(pause):
+		return true
+	}
 }
 
 // Update a config, unless it is there already, or another object. Each update of another kind is meant.
@@ -95,7 +141,7 @@ func (c *quietClient) cached(ctx context.Context, obj client.Object) client.Obje
 	if last, ok := c.written.Get(obj.GetUID()); ok && last != obj.GetResourceVersion() {
 		return nil
 	}
-	if err := c.Get(ctx, client.ObjectKeyFromObject(obj), have); err != nil || have.GetResourceVersion() != obj.GetResourceVersion() {
+	if err := c.Client.Get(ctx, client.ObjectKeyFromObject(obj), have); err != nil || have.GetResourceVersion() != obj.GetResourceVersion() {
 		return nil
 	}
 	return have

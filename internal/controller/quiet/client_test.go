@@ -120,3 +120,54 @@ func TestStaleCache(t *testing.T) {
 		}
 	}
 }
+
+func TestGet(t *testing.T) {
+	kyma := func(version string) *v1alpha1.Kyma {
+		return &v1alpha1.Kyma{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "k", UID: "u", ResourceVersion: version}}
+	}
+	cases := map[string]struct {
+		reason string
+		// cached are the versions that the cache shows, one after the other; the last one stays.
+		cached  []string
+		written string
+		stopped bool
+		want    string
+		looks   int
+	}{
+		"Nothing": {reason: "What we have not written is there.", cached: []string{"7"}, want: "7", looks: 1},
+		"Shown":   {reason: "The cache shows what we wrote.", cached: []string{"8"}, written: "8", want: "8", looks: 1},
+		"Newer":   {reason: "Somebody else wrote later.", cached: []string{"10"}, written: "9", want: "10", looks: 1},
+		"Behind":  {reason: "The cache is waited for.", cached: []string{"9", "9", "10"}, written: "10", want: "10", looks: 3},
+		"Stuck":   {reason: "There is an end to that.", cached: []string{"9"}, written: "10", want: "9", looks: looks + 1},
+		"Stopped": {reason: "Nor where there is no time.", cached: []string{"9"}, written: "10", stopped: true, want: "9", looks: 1},
+		"Words":   {reason: "What is no number says nothing.", cached: []string{"a"}, written: "b", want: "a", looks: 1},
+		"Word":    {reason: "Nor on one side.", cached: []string{"a"}, written: "1", want: "a", looks: 1},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			n := 0
+			c := newClient(&test.MockClient{
+				MockGet: func(_ context.Context, _ client.ObjectKey, obj client.Object) error {
+					kyma(tc.cached[min(n, len(tc.cached)-1)]).DeepCopyInto(obj.(*v1alpha1.Kyma))
+					n++
+					return nil
+				},
+				MockUpdate: func(context.Context, client.Object, ...client.UpdateOption) error { return nil },
+			})
+			if tc.written != "" {
+				if err := c.Update(t.Context(), kyma(tc.written)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if tc.stopped {
+				cancel()
+			}
+			got := &v1alpha1.Kyma{}
+			if err := c.Get(ctx, client.ObjectKey{}, got); err != nil || got.ResourceVersion != tc.want || n != tc.looks {
+				t.Errorf("\n%s\nGet(...): %v, want version %s after %d looks, got %s after %d", tc.reason, err, tc.want, tc.looks, got.ResourceVersion, n)
+			}
+		})
+	}
+}
