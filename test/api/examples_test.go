@@ -22,8 +22,8 @@ import (
 	"k8s.io/client-go/restmapper"
 )
 
-// TestExamples sends every file under examples to the server, without effect. A
-// field that the server does not know is an error.
+// TestExamples sends every file under examples, and of the Configuration, to the server, without effect. A field that
+// the server does not know is an error.
 func TestExamples(t *testing.T) {
 	d, err := discovery.NewDiscoveryClientForConfig(server.Config())
 	if err != nil {
@@ -34,10 +34,10 @@ func TestExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	mapper := restmapper.NewDiscoveryRESTMapper(groups)
-	files, kinds := examples(t), map[string]int{}
-	for _, file := range files {
+	kinds := map[string]int{}
+	for _, file := range examples(t) {
 		t.Run(file, func(t *testing.T) {
-			for _, o := range documents(t, filepath.Join(root, "examples", file)) {
+			for _, o := range documents(t, filepath.Join(root, file)) {
 				kinds[o.GetKind()]++
 				if err := accept(t, mapper, o); err != nil {
 					t.Errorf("%s %s: %v", o.GetKind(), o.GetName(), err)
@@ -45,51 +45,51 @@ func TestExamples(t *testing.T) {
 			}
 		})
 	}
-	for _, kind := range []string{"Kyma", "ModuleTemplate", "Manifest", "ProviderConfig", "ClusterProviderConfig"} {
+	for _, kind := range []string{
+		"Kyma", "ModuleTemplate", "Manifest", "ProviderConfig", "ClusterProviderConfig",
+		"Provider", "DeploymentRuntimeConfig", "Configuration", "Function", "ManagedResourceActivationPolicy",
+		"CompositeResourceDefinition", "Composition", "KymaEnvironment", "KymaEnvironmentClaim",
+	} {
 		if kinds[kind] == 0 {
 			t.Errorf("examples has no %s", kind)
 		}
 	}
 }
 
-// examples are the YAML files under examples, by their path below it.
+// examples are the YAML files of objects, by their path in the repository.
 func examples(t *testing.T) []string {
 	t.Helper()
-	var out []string
-	dir := filepath.Join(root, "examples")
-	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".yaml") {
-			return err
-		}
-		rel, err := filepath.Rel(dir, name)
-		out = append(out, rel)
-		return err //nolint:wrapcheck // It ends the test.
-	})
+	files, err := yamlFiles()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return out
+	return files
+}
+
+// yamlFiles under examples, and of the Configuration without what says how to pack it.
+func yamlFiles() ([]string, error) {
+	var out []string
+	for _, folder := range []string{"examples", filepath.Join("package", "configuration")} {
+		err := filepath.WalkDir(filepath.Join(root, folder), func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(name, ".yaml") || d.Name() == "crossplane.yaml" {
+				return err
+			}
+			rel, err := filepath.Rel(root, name)
+			out = append(out, rel)
+			return err //nolint:wrapcheck // It is wrapped below.
+		})
+		if err != nil {
+			return nil, errors.Wrap(err, "cannot find examples")
+		}
+	}
+	return out, nil
 }
 
 func documents(t *testing.T, file string) []*unstructured.Unstructured {
 	t.Helper()
-	data, err := os.ReadFile(file)
+	out, err := read(file)
 	if err != nil {
 		t.Fatal(err)
-	}
-	var out []*unstructured.Unstructured
-	for d := yamlutil.NewYAMLOrJSONDecoder(bytes.NewReader(data), 4096); ; {
-		o := &unstructured.Unstructured{}
-		err := d.Decode(&o.Object)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(o.Object) > 0 {
-			out = append(out, o)
-		}
 	}
 	if len(out) == 0 {
 		t.Error("the file holds no object")
@@ -97,15 +97,31 @@ func documents(t *testing.T, file string) []*unstructured.Unstructured {
 	return out
 }
 
+// read the objects of a file.
+func read(file string) ([]*unstructured.Unstructured, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot read objects")
+	}
+	var out []*unstructured.Unstructured
+	for d := yamlutil.NewYAMLOrJSONDecoder(bytes.NewReader(data), 4096); ; {
+		o := &unstructured.Unstructured{}
+		err := d.Decode(&o.Object)
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
+			return nil, errors.Wrapf(err, "%q", file)
+		}
+		if len(o.Object) > 0 {
+			out = append(out, o)
+		}
+	}
+}
+
 // accept asks the server whether it would create an object.
 func accept(t *testing.T, mapper meta.RESTMapper, o *unstructured.Unstructured) error {
 	t.Helper()
-	// Kinds of Crossplane are not installed here; its own tools check them.
-	group := o.GroupVersionKind().Group
-	if group == "crossplane.io" || strings.HasSuffix(group, ".crossplane.io") && !strings.HasSuffix(group, ".m.crossplane.io") {
-		t.Logf("%s %s is not ours: not checked", o.GetKind(), o.GetName())
-		return nil
-	}
 	m, err := mapper.RESTMapping(o.GroupVersionKind().GroupKind(), o.GroupVersionKind().Version)
 	if err != nil {
 		return errors.Wrap(err, "the server does not know the kind")

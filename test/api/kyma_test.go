@@ -40,6 +40,13 @@ func kymaBreaches() map[string]breach {
 		},
 		modules + "[].customResourcePolicy enum CreateAndDelete,Ignore": unknown(modules + "[0].customResourcePolicy"),
 
+		"spec.resourceRefs maxItems 128": tooMany("spec.resourceRefs", 128, func(i int) any {
+			return map[string]any{"apiVersion": "v1", "kind": "K", "name": fmt.Sprint("m", i)}
+		}),
+		"spec.resourceRefs[] required apiVersion": missing("spec.resourceRefs[0].apiVersion"),
+		"spec.resourceRefs[] required kind":       missing("spec.resourceRefs[0].kind"),
+		"spec.resourceRefs[] required name":       missing("spec.resourceRefs[0].name"),
+
 		"status.atProvider.state" + states: unknown("status.atProvider.state"),
 		status + " keys name":              twice(status, "name", "istio"),
 		status + "[] required name":        missing(status + "[0].name"),

@@ -18,7 +18,7 @@ import (
 func TestExamplesResolve(t *testing.T) {
 	found := 0
 	for _, file := range examples(t) {
-		for _, o := range documents(t, filepath.Join(root, "examples", file)) {
+		for _, o := range documents(t, filepath.Join(root, file)) {
 			if o.GetKind() != v1alpha1.ModuleTemplateKind || get(o, "spec.descriptor") == nil {
 				continue
 			}

@@ -130,6 +130,7 @@ spec:
     modules:
     - {name: istio, channel: regular, customResourcePolicy: Ignore, values: {replicas: 2, nested: {list: [1, two, {three: 3}]}}}
     - {name: serverless}
+  resourceRefs: [{apiVersion: kyma.m.crossplane.io/v1alpha1, kind: Manifest, name: full-istio}]
 `
 	statusOfKyma = `
 conditions:

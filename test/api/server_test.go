@@ -52,6 +52,9 @@ func run(m *testing.M) (int, error) {
 	if client, err = dynamic.NewForConfig(server.Config()); err != nil {
 		return 0, errors.Wrap(err, "cannot make a client")
 	}
+	if err := installCrossplane(ctx); err != nil {
+		return 0, err
+	}
 	return m.Run(), nil
 }
 

@@ -26,6 +26,8 @@ type provider struct {
 	// kubeconfig is the path of that of the control plane.
 	kubeconfig  string
 	binary, dir string
+	// args are added to the flags that it is always started with.
+	args []string
 	// metrics and health are addresses, host:port. They change with each start.
 	metrics, health string
 	process         *controlplane.Process
@@ -63,8 +65,10 @@ func (p *provider) start(ctx context.Context) error {
 	}
 	p.process, err = controlplane.StartProcess(p.dir, "provider", p.binary,
 		[]string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.dir, "KUBECONFIG=" + p.kubeconfig},
-		"--metrics-bind-address="+p.metrics, "--health-probe-bind-addr="+p.health,
-		"--cache-dir="+filepath.Join(p.dir, "cache"), "--debug")
+		append([]string{
+			"--metrics-bind-address=" + p.metrics, "--health-probe-bind-addr=" + p.health,
+			"--cache-dir=" + filepath.Join(p.dir, "cache"), "--debug",
+		}, p.args...)...)
 	if err != nil {
 		return err
 	}

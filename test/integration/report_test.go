@@ -20,6 +20,7 @@ const logLines = 80
 
 // report what helps to understand a failure.
 func (s *space) report(ctx context.Context) {
+	s.reportKymas(ctx)
 	list := &v1alpha1.ManifestList{}
 	if err := env.controlClient.List(ctx, list, client.InNamespace(s.name)); err == nil {
 		for i := range list.Items {
@@ -39,6 +40,26 @@ func (s *space) report(ctx context.Context) {
 		}
 	}
 	AddReportEntry("the provider's log ends with", env.provider.logTail(logLines))
+}
+
+// reportKymas and the ModuleTemplates of the spec.
+func (s *space) reportKymas(ctx context.Context) {
+	kymas, templates := &v1alpha1.KymaList{}, &v1alpha1.ModuleTemplateList{}
+	if err := env.controlClient.List(ctx, kymas, client.InNamespace(s.name)); err == nil {
+		for i := range kymas.Items {
+			kymas.Items[i].ManagedFields = nil
+			text, _ := yaml.Marshal(&kymas.Items[i])
+			AddReportEntry("Kyma "+kymas.Items[i].Name, string(text))
+			events, _ := s.kymaEvents(ctx, kymas.Items[i].Name)
+			AddReportEntry("events of "+kymas.Items[i].Name, strings.Join(events, "\n"))
+		}
+	}
+	if err := env.controlClient.List(ctx, templates, client.MatchingLabels{labelSpec: s.name}); err == nil {
+		for i := range templates.Items {
+			text, _ := yaml.Marshal(&templates.Items[i].Status)
+			AddReportEntry("ModuleTemplate "+templates.Items[i].Name, string(text))
+		}
+	}
 }
 
 // events of a Manifest, as type, reason and message.

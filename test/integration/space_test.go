@@ -50,7 +50,13 @@ func (s *space) clean(ctx SpecContext) {
 	if failed {
 		s.report(ctx)
 	}
-	err := client.IgnoreNotFound(env.controlClient.DeleteAllOf(ctx, &v1alpha1.Manifest{}, client.InNamespace(s.name)))
+	// Kymas go first: they would bring their Manifests back.
+	err := client.IgnoreNotFound(env.controlClient.DeleteAllOf(ctx, &v1alpha1.Kyma{}, client.InNamespace(s.name)))
+	if !failed {
+		Expect(err).NotTo(HaveOccurred())
+		Eventually(s.kymas).WithContext(ctx).Should(BeEmpty())
+	}
+	err = client.IgnoreNotFound(env.controlClient.DeleteAllOf(ctx, &v1alpha1.Manifest{}, client.InNamespace(s.name)))
 	if !failed {
 		Expect(err).NotTo(HaveOccurred())
 		Eventually(s.manifests).WithContext(ctx).Should(BeEmpty())
@@ -58,15 +64,26 @@ func (s *space) clean(ctx SpecContext) {
 	if failed {
 		s.force(ctx)
 	}
+	Expect(env.controlClient.DeleteAllOf(ctx, &v1alpha1.ModuleTemplate{}, client.MatchingLabels{labelSpec: s.name})).To(Succeed())
 	Expect(env.controlClient.DeleteAllOf(ctx, &v1alpha1.ProviderConfig{}, client.InNamespace(s.name))).To(Or(Succeed(), beNotFound()))
 	for _, c := range []client.Client{env.controlClient, env.targetClient} {
 		Expect(client.IgnoreNotFound(c.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.name}}))).To(Succeed())
 	}
 }
 
-// force Manifests to go that do not go by themselves.
+// force Kymas and Manifests to go that do not go by themselves.
 func (s *space) force(ctx context.Context) {
-	_ = InterceptGomegaFailures(func() { Eventually(s.manifests).WithContext(ctx).WithTimeout(patience / 4).Should(BeEmpty()) })
+	_ = InterceptGomegaFailures(func() {
+		Eventually(s.kymas).WithContext(ctx).WithTimeout(patience / 4).Should(BeEmpty())
+		Eventually(s.manifests).WithContext(ctx).WithTimeout(patience / 4).Should(BeEmpty())
+	})
+	kymas := &v1alpha1.KymaList{}
+	if err := env.controlClient.List(ctx, kymas, client.InNamespace(s.name)); err != nil {
+		return
+	}
+	for i := range kymas.Items {
+		_ = env.controlClient.Patch(ctx, &kymas.Items[i], client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`)))
+	}
 	left := &v1alpha1.ManifestList{}
 	if err := env.controlClient.List(ctx, left, client.InNamespace(s.name)); err != nil {
 		return

@@ -39,6 +39,12 @@ func (e *external) Observe(ctx context.Context, k *v1alpha1.Kyma) (managed.Exter
 	}
 	done := !slices.ContainsFunc(e.steps, func(s step) bool { return s.action != leave })
 	exists := meta.GetExternalName(k) != "" || len(e.children) > 0
+	if refs := references(e.steps); !exists {
+		// It is written along with what else is before Create.
+		k.Spec.ResourceRefs = refs
+	} else if !slices.Equal(k.Spec.ResourceRefs, refs) {
+		done = false
+	}
 	e.before = k.Status.DeepCopy()
 	report(k, e.steps)
 	if exists && done {
@@ -93,7 +99,7 @@ func (e *external) Create(ctx context.Context, k *v1alpha1.Kyma) (managed.Extern
 
 // Update the Manifests, and say what the modules have become.
 func (e *external) Update(ctx context.Context, k *v1alpha1.Kyma) (managed.ExternalUpdate, error) {
-	err := e.act(ctx, k)
+	err := errors.Join(e.act(ctx, k), e.refer(ctx, k))
 	// What Observe has said is taken back: where it ends as it was, nothing has changed, not even for a moment.
 	k.Status = *e.before.DeepCopy()
 	report(k, e.steps)

@@ -166,6 +166,8 @@ func TestUpdate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k, s, r := k.DeepCopy(), &tc.server, newRecorder()
 			steps := newPlanner(k, []v1alpha1.ModuleTemplate{a, b, c}, tc.children...).plan()
+			// What refers to the Manifests is another test.
+			k.Spec.ResourceRefs = references(steps)
 			_, err := newExternal(s, r, steps, tc.children...).Update(t.Context(), k)
 			got := want{writes: s.writes, reasons: *r.reasons, failed: err != nil}
 			for _, m := range k.Status.AtProvider.Modules {

@@ -45,6 +45,9 @@ type Options struct {
 	// Activate lists the patterns of managed resources that are active from the
 	// start. Default "*", as the chart of Crossplane has it.
 	Activate []string
+	// ProtectProviders has Crossplane refuse to delete a provider while managed
+	// resources of it exist, which is an alpha feature.
+	ProtectProviders bool
 }
 
 // ClusterOptions returns the options of a control plane that Crossplane can use,

@@ -110,10 +110,14 @@ func (x *Crossplane) startServers(ctx context.Context) error {
 		}
 		ports[i] = strconv.Itoa(port)
 	}
-	env := x.environment(source, "TLS_CLIENT_CERTS_DIR="+x.path("tls"), "XPKG_CACHE_DIR="+x.path("xpkg"), "XFN_CACHE_DIR="+x.path("xfn"),
-		"METRICS_PORT="+ports[0], "HEALTH_PROBE_PORT="+ports[1], "WEBHOOK_PORT="+ports[2])
+	args, env, err := x.protect(ctx)
+	if err != nil {
+		return err
+	}
+	env = x.environment(source, append(env, "TLS_CLIENT_CERTS_DIR="+x.path("tls"), "XPKG_CACHE_DIR="+x.path("xpkg"), "XFN_CACHE_DIR="+x.path("xfn"),
+		"METRICS_PORT="+ports[0], "HEALTH_PROBE_PORT="+ports[1], "WEBHOOK_PORT="+ports[2])...)
 	x.core, err = controlplane.StartProcess(x.dir, "core", binary, env,
-		"core", "start", "--debug", "--package-runtime=Provider=Deployment;Function=External")
+		append([]string{"core", "start", "--debug", "--package-runtime=Provider=Deployment;Function=External"}, args...)...)
 	if err != nil {
 		return err
 	}
@@ -124,9 +128,13 @@ func (x *Crossplane) startServers(ctx context.Context) error {
 	if x.rbac, err = controlplane.StartProcess(x.dir, "rbac", binary, x.environment(source), "rbac", "start", "--debug"); err != nil {
 		return err
 	}
-	return x.await(ctx, "core is ready", startPatience, func(ctx context.Context) error {
+	err = x.await(ctx, "core is ready", startPatience, func(ctx context.Context) error {
 		return get(ctx, "http://"+net.JoinHostPort(loopback, ports[1])+"/readyz")
 	})
+	if err != nil {
+		return err
+	}
+	return x.registerWebhook(ctx, ports[2])
 }
 
 // free fails when somebody listens on an address.

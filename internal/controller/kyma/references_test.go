@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kyma
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+func TestReferences(t *testing.T) {
+	ref := func(names ...string) []v1alpha1.ManifestReference {
+		var out []v1alpha1.ManifestReference
+		for _, n := range names {
+			out = append(out, v1alpha1.ManifestReference{APIVersion: "kyma.m.crossplane.io/v1alpha1", Kind: "Manifest", Name: n})
+		}
+		return out
+	}
+	k := newKyma(v1alpha1.Module{Name: "a"}, v1alpha1.Module{Name: "b"})
+	a, b, c := newTemplate("a", "regular", "1.0.0"), newTemplate("b", "regular", "1.0.0"), newTemplate("c", "regular", "1.0.0")
+	cases := map[string]struct {
+		reason   string
+		have     []v1alpha1.ManifestReference
+		children []*v1alpha1.Manifest
+		created  bool
+		want     []v1alpha1.ManifestReference
+		writes   []string
+		upToDate bool
+	}{
+		"New": {
+			reason: "Before Create they are set in memory, and written along with the rest.",
+			want:   ref("k-a", "k-b"),
+		},
+		"Same": {
+			reason: "Nothing is written where they are right.", created: true,
+			have: ref("k-a", "k-b"), children: []*v1alpha1.Manifest{installed(k, a), installed(k, b)},
+			want: ref("k-a", "k-b"), upToDate: true,
+		},
+		"Lost": {
+			reason: "They are written where they are missing.", created: true,
+			children: []*v1alpha1.Manifest{installed(k, a), installed(k, b)},
+			want:     ref("k-a", "k-b"), writes: []string{"patch k"},
+		},
+		"Disabled": {
+			reason: "A module that goes is no longer referred to.", created: true,
+			have: ref("k-a", "k-b", "k-c"), children: []*v1alpha1.Manifest{installed(k, a), installed(k, b), installed(k, c, deleted)},
+			want: ref("k-a", "k-b"), writes: []string{"patch k"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			k, s := k.DeepCopy(), &server{}
+			k.Spec.ResourceRefs = tc.have
+			if tc.created {
+				meta.SetExternalName(k, "k")
+			}
+			steps := newPlanner(k, []v1alpha1.ModuleTemplate{a, b, c}, tc.children...).plan()
+			e := newExternal(s, newRecorder(), steps, tc.children...)
+			o, err := e.Observe(t.Context(), k)
+			if err != nil || o.ResourceUpToDate != tc.upToDate {
+				t.Errorf("\n%s\nObserve(...): %v, up to date %t", tc.reason, err, o.ResourceUpToDate)
+			}
+			if o.ResourceExists && !o.ResourceUpToDate {
+				if _, err := e.Update(t.Context(), k); err != nil {
+					t.Errorf("\n%s\nUpdate(...): %v", tc.reason, err)
+				}
+			}
+			if !slices.Equal(s.writes, tc.writes) {
+				t.Errorf("\n%s\nwant writes %v, got %v", tc.reason, tc.writes, s.writes)
+			}
+			if diff := cmp.Diff(tc.want, k.Spec.ResourceRefs); diff != "" {
+				t.Errorf("\n%s\nresourceRefs: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	apiv1 "github.com/crossplane/crossplane/apis/v2/apiextensions/v1"
+	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// patchAndTransform is the input of the function of this name, as far as it is read here.
+type patchAndTransform struct {
+	Resources []struct {
+		Name string         `json:"name"`
+		Base map[string]any `json:"base"`
+
+		Patches []struct {
+			Type          string `json:"type"`
+			FromFieldPath string `json:"fromFieldPath"`
+			ToFieldPath   string `json:"toFieldPath"`
+		} `json:"patches"`
+	} `json:"resources"`
+}
+
+// TestCompositions looks up each field that a patch reads or writes, as a patch of a field that does not exist is no
+// error: nothing ever comes through.
+func TestCompositions(t *testing.T) {
+	schemas, err := schemasOf(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	patches := 0
+	for _, file := range examples(t) {
+		for _, o := range documents(t, filepath.Join(root, file)) {
+			if o.GetKind() != apiv1.CompositionKind {
+				continue
+			}
+			c := &apiv1.Composition{}
+			convert(t, o.Object, c)
+			of := schema.FromAPIVersionAndKind(c.Spec.CompositeTypeRef.APIVersion, c.Spec.CompositeTypeRef.Kind)
+			if schemas[of] == nil {
+				t.Errorf("%s: there is no definition of %s", file, of)
+				continue
+			}
+			for i := range c.Spec.Pipeline {
+				patches += checkPatches(t, file, schemas, schemas[of], c.Spec.Pipeline[i].Input)
+			}
+		}
+	}
+	if patches == 0 {
+		t.Error("no Composition has patches")
+	}
+}
+
+// checkPatches of one step of a pipeline, and count them.
+func checkPatches(t *testing.T, file string, schemas map[schema.GroupVersionKind]*extv1.JSONSchemaProps, composite *extv1.JSONSchemaProps,
+	input *runtime.RawExtension,
+) int {
+	t.Helper()
+	in, patches := &patchAndTransform{}, 0
+	if input != nil {
+		if err := json.Unmarshal(input.Raw, in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, r := range in.Resources {
+		version, _ := r.Base["apiVersion"].(string)
+		kind, _ := r.Base["kind"].(string)
+		composed := schemas[schema.FromAPIVersionAndKind(version, kind)]
+		for _, p := range r.Patches {
+			patches++
+			from, to := composite, composed
+			if strings.HasPrefix(p.Type, "ToComposite") {
+				from, to = composed, composite
+			}
+			if !hasField(from, p.FromFieldPath) {
+				t.Errorf("%s: resource %s: a patch reads %s, which does not exist", file, r.Name, p.FromFieldPath)
+			}
+			if !hasField(to, p.ToFieldPath) {
+				t.Errorf("%s: resource %s: a patch writes %s, which does not exist", file, r.Name, p.ToFieldPath)
+			}
+		}
+	}
+	return patches
+}
+
+// hasField says whether a schema has a field. Of a kind that is not known everything is believed.
+func hasField(s *extv1.JSONSchemaProps, path string) bool {
+	if s == nil || strings.HasPrefix(path, "metadata.") {
+		return true
+	}
+	for name := range strings.SplitSeq(path, ".") {
+		next, ok := s.Properties[name]
+		if !ok {
+			return s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields
+		}
+		s = &next
+	}
+	return true
+}
+
+// schemasOf all kinds that are defined in the server.
+func schemasOf(ctx context.Context) (map[schema.GroupVersionKind]*extv1.JSONSchemaProps, error) {
+	list, err := client.Resource(extv1.SchemeGroupVersion.WithResource("customresourcedefinitions")).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot list definitions")
+	}
+	out := map[schema.GroupVersionKind]*extv1.JSONSchemaProps{}
+	for i := range list.Items {
+		crd := &extv1.CustomResourceDefinition{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(list.Items[i].Object, crd); err != nil {
+			return nil, errors.Wrapf(err, "%q", list.Items[i].GetName())
+		}
+		for _, v := range crd.Spec.Versions {
+			if v.Schema != nil {
+				out[schema.GroupVersionKind{Group: crd.Spec.Group, Version: v.Name, Kind: crd.Spec.Names.Kind}] = v.Schema.OpenAPIV3Schema
+			}
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+// prompt is how soon what composes a Kyma is Ready after it.
+const prompt = 2 * time.Second
+
+var _ = Describe("A Kyma below a composition", func() {
+	var s *space
+
+	BeforeEach(func(ctx SpecContext) { s = newSpace(ctx) })
+
+	DescribeTable("is asked for, becomes Ready, and goes", func(ctx SpecContext, kind string) {
+		simple, operated := s.offer(ctx, "simple"), s.operated(ctx, "operated")
+		u := s.composite(kind, "environment", simple, operated)
+		s.create(ctx, u)
+
+		By("not being Ready before all modules are")
+		Eventually(now(u)).WithContext(ctx).Should(SatisfyAll(
+			haveUnready(), showModule(operated.name, v1alpha1.StateProcessing, operated.says())))
+		kyma, outer := s.whenReady(ctx, v1alpha1.Group, v1alpha1.KymaKind), s.whenReady(ctx, platformGroup, kind)
+		operated.report(ctx, `{"state":"Ready"}`)
+
+		By("being Ready within two seconds of the Kyma")
+		var inside, outside time.Time
+		Eventually(kyma).WithContext(ctx).Should(Receive(&inside))
+		Eventually(outer).WithContext(ctx).Should(Receive(&outside))
+		AddReportEntry("Ready after the Kyma by", outside.Sub(inside).String())
+		Expect(outside.Sub(inside)).To(BeNumerically("<", prompt))
+		Eventually(now(u)).WithContext(ctx).Should(beReadyComposite())
+		k := must(s.composed(ctx))
+		Expect(describe(k)).To(Equal("Ready"))
+		Expect(text(must(now(u)(ctx)), "status", "modulesReady")).To(Equal("2/2"))
+		Expect(text(must(now(u)(ctx)), "status", "activeChannel")).To(Equal("regular"))
+		Expect(must(simple.installed(ctx)).Data).To(HaveKeyWithValue("version", "1.0.0"))
+		config := must(fetched(ctx, env.controlClient, s.key(k.Spec.ProviderConfigReference.Name), &v1alpha1.ProviderConfig{}))
+		Expect(metav1.GetControllerOf(config)).NotTo(BeNil())
+
+		By("removing everything when it is deleted")
+		s.remove(ctx, u)
+		Eventually(s.count).WithContext(ctx).Should(BeZero())
+		Expect(s.objects(ctx)).To(BeEmpty())
+	},
+		Entry("by a claim", claimKind),
+		Entry("by a composite resource in a namespace", environmentKind),
+	)
+
+	DescribeTable("shows in the claim what is wrong with a module", func(ctx SpecContext, status string, state v1alpha1.State, message string) {
+		fine, bad := s.offer(ctx, "fine"), s.operated(ctx, "bad")
+		u := s.claim("environment", fine, bad)
+		s.create(ctx, u)
+		bad.report(ctx, `{"state":"Ready"}`)
+		Eventually(now(u)).WithContext(ctx).Should(beReadyComposite())
+		bad.report(ctx, status)
+		Eventually(now(u)).WithContext(ctx).Should(SatisfyAll(haveUnready(), showModule(bad.name, state, bad.says(), message)))
+		Expect(text(must(now(u)(ctx)), "status", "modulesReady")).To(Equal("1/2"))
+		bad.report(ctx, `{"state":"Ready","conditions":[]}`)
+		Eventually(now(u)).WithContext(ctx).Should(beReadyComposite())
+	},
+		Entry("a warning", `{"state":"Warning","conditions":[{"type":"Installed","status":"False","message":"needs a hand"}]}`, v1alpha1.StateWarning, "needs a hand"),
+		Entry("an error", `{"state":"Error","conditions":[{"type":"Installed","status":"False","message":"is broken"}]}`, v1alpha1.StateError, "is broken"),
+	)
+
+	It("shows in the claim that a module does not exist", func(ctx SpecContext) {
+		u := s.claim("environment", &offer{s: s, name: s.name + "-nothing"})
+		s.create(ctx, u)
+		Eventually(now(u)).WithContext(ctx).Should(SatisfyAll(
+			haveUnready(), showModule(s.name+"-nothing", v1alpha1.StateError, "ModuleTemplate")))
+	})
+
+	It("loses a module that the claim does not list any more, without a right to delete Manifests", func(ctx SpecContext) {
+		Expect(env.mayDelete(ctx)).To(BeFalse(), "the provider may delete Manifests")
+		stays, goes := s.offer(ctx, "stays"), s.offer(ctx, "goes")
+		u := s.awaitComposite(ctx, s.claim("environment", stays, goes))
+		k := must(s.composed(ctx))
+		before := must(stays.installed(ctx))
+		update(ctx, u, func(u *unstructured.Unstructured) { set(u, modulesOf(stays), "spec", "modules") })
+		Eventually(goes.absent).WithContext(ctx).Should(BeTrue())
+		Eventually(absent(env.controlClient, s.key(goes.manifest(k.Name)), &v1alpha1.Manifest{})).WithContext(ctx).Should(BeTrue())
+		Eventually(now(u)).WithContext(ctx).Should(SatisfyAll(beReadyComposite(), WithTransform(func(u *unstructured.Unstructured) string {
+			return text(u, "status", "modulesReady")
+		}, Equal("1/1"))))
+		Expect(must(stays.installed(ctx)).ResourceVersion).To(Equal(before.ResourceVersion))
+		Expect(must(s.getManifest(ctx, stays.manifest(k.Name))).GetCondition(xpv2.TypeReady).Status).To(Equal(corev1.ConditionTrue))
+	})
+})

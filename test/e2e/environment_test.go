@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	pkgv1 "github.com/crossplane/crossplane/apis/v2/pkg/v1"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane/crossplane"
+)
+
+const (
+	firstVersion  = "v0.0.1-e2e"
+	secondVersion = "v0.0.2-e2e"
+	// registriesConfig is the ClusterProviderConfig by which components of ModuleTemplates are fetched.
+	registriesConfig = "registries"
+)
+
+// An environment is everything that runs.
+type environment struct {
+	dir string
+	// control is the control plane, target the cluster that modules are installed into.
+	control, target *controlplane.Cluster
+	// controlClient and targetClient are those of administrators.
+	controlClient, targetClient client.WithWatch
+	registry                    *controlplane.Registry
+	crossplane                  *crossplane.Crossplane
+	changes                     *changeLog
+	// digests of the packages of the first build, by name.
+	digests map[string]string
+	// retired is the revision of a version that was replaced.
+	retired string
+	// metrics is the address of the provider's metrics, host:port.
+	metrics string
+}
+
+// start everything, and build the packages of both versions meanwhile. The provider is not installed yet.
+func start(ctx context.Context) (*environment, error) {
+	dir, err := os.MkdirTemp("", "provider-kyma-e2e-")
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot make a folder")
+	}
+	e := &environment{dir: dir}
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return e.startServers(gctx) })
+	g.Go(func() error {
+		var err error
+		if e.digests, err = crossplane.BuildPackages(gctx, e.packages(firstVersion), firstVersion); err != nil {
+			return err
+		}
+		_, err = crossplane.BuildPackages(gctx, e.packages(secondVersion), secondVersion)
+		return err
+	})
+	err = g.Wait()
+	if err == nil {
+		err = e.configure(ctx)
+	}
+	if err == nil {
+		err = e.install(ctx)
+	}
+	if err != nil {
+		e.stop()
+		return nil, err
+	}
+	return e, nil
+}
+
+// packages is the folder of the packages of a version.
+func (e *environment) packages(version string) string {
+	return filepath.Join(e.dir, "packages", version)
+}
+
+func (e *environment) startServers(ctx context.Context) error {
+	options, err := crossplane.ClusterOptions(filepath.Join(e.dir, "control-plane"))
+	if err != nil {
+		return err
+	}
+	clusters, err := controlplane.StartAll(ctx, options, controlplane.Options{Name: "target"}.Complete())
+	if err != nil {
+		return err
+	}
+	e.control, e.target = clusters[0], clusters[1]
+	if e.controlClient, err = e.control.Client(); err != nil {
+		return err
+	}
+	for _, add := range []func(*runtime.Scheme) error{pkgv1.SchemeBuilder.AddToScheme, apiextensionsv1.AddToScheme} {
+		if err := add(e.controlClient.Scheme()); err != nil {
+			return errors.Wrap(err, "cannot register the kinds of packages")
+		}
+	}
+	if e.targetClient, err = e.target.Client(); err != nil {
+		return err
+	}
+	if e.registry, err = controlplane.StartRegistry(controlplane.WebOptions{}); err != nil {
+		return err
+	}
+	e.crossplane, err = crossplane.Start(ctx, crossplane.Options{
+		Cluster: e.control, Registry: e.registry, Dir: filepath.Join(e.dir, "crossplane"), ProtectProviders: true,
+	})
+	return err
+}
+
+// configure how the provider will run: as one of several that elect a leader, and where its metrics are.
+func (e *environment) configure(ctx context.Context) error {
+	port, err := controlplane.FreePort(ctx)
+	if err != nil {
+		return err
+	}
+	e.metrics = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	socket := filepath.Join(e.dir, "changes.sock")
+	if e.changes, err = startChangeLog(ctx, socket); err != nil {
+		return err
+	}
+	return e.crossplane.Configure(ctx,
+		"--debug", "--leader-election", "--poll-state-metric=1s", "--min-poll-interval=1s",
+		"--module-registry-config="+registriesConfig, "--metrics-bind-address="+e.metrics,
+		"--enable-changelogs", "--changelogs-socket-path="+socket)
+}
+
+// install the packages as users do: the provider by the command line, the configuration as an object. What the
+// configuration depends on besides, Crossplane fetches.
+func (e *environment) install(ctx context.Context) error {
+	ref, err := e.pushProvider(ctx, firstVersion)
+	if err != nil {
+		return err
+	}
+	name := crossplane.ObjectName(crossplane.ProviderPackage)
+	if _, err := e.crossplane.Crank(ctx, "xpkg", "install", "provider", ref, name, "--wait=2m"); err != nil {
+		return err
+	}
+	if err := e.crossplane.PushFunctions(ctx); err != nil {
+		return err
+	}
+	ref, err = e.crossplane.Push(ctx, e.file(crossplane.ConfigurationPackage, firstVersion), crossplane.ConfigurationPackage, firstVersion)
+	if err != nil {
+		return err
+	}
+	if err := e.crossplane.InstallConfiguration(ctx, ref); err != nil {
+		return err
+	}
+	if err := e.crossplane.InstallFunctions(ctx); err != nil {
+		return err
+	}
+	if _, err := e.crossplane.AwaitPod(ctx); err != nil {
+		return err
+	}
+	config := &v1alpha1.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: registriesConfig}}
+	config.Spec.Credentials.Source = v1alpha1.CredentialsSourceNone
+	config.Spec.Registries = []v1alpha1.Registry{{Host: e.registry.Host(), PlainHTTP: true}}
+	return errors.Wrap(e.controlClient.Create(ctx, config), "cannot create a ClusterProviderConfig")
+}
+
+func (e *environment) file(name, version string) string {
+	return filepath.Join(e.packages(version), name+".xpkg")
+}
+
+// pushProvider pushes the package of the provider in a version, and returns the name by which Crossplane finds it.
+func (e *environment) pushProvider(ctx context.Context, version string) (string, error) {
+	return e.crossplane.Push(ctx, e.file(crossplane.ProviderPackage, version), crossplane.ProviderPackage, version)
+}
+
+// providerLogs of all revisions of the provider.
+func (e *environment) providerLogs() string {
+	files, err := filepath.Glob(filepath.Join(e.crossplane.Dir(), "pods", "*", "provider.log"))
+	if err != nil {
+		return err.Error()
+	}
+	out := &strings.Builder{}
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			return err.Error()
+		}
+		_, _ = out.Write(data)
+	}
+	return out.String()
+}
+
+// stop everything, and remove its data.
+func (e *environment) stop() {
+	e.crossplane.Stop()
+	e.changes.stop()
+	if e.registry != nil {
+		e.registry.Stop()
+	}
+	e.target.Stop()
+	e.control.Stop()
+	_ = os.RemoveAll(e.dir)
+}
+
+// namespaceOf a name.
+func namespaceOf(name string) *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+}
+
+// mayDelete says whether the provider may delete Manifests, asked with its own identity.
+func (e *environment) mayDelete(ctx context.Context) (bool, error) {
+	pod, err := e.crossplane.AwaitPod(ctx)
+	if err != nil {
+		return false, err
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", pod.Kubeconfig)
+	if err != nil {
+		return false, err
+	}
+	c, err := client.New(config, client.Options{Scheme: e.controlClient.Scheme()})
+	if err != nil {
+		return false, err
+	}
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Group: v1alpha1.Group, Resource: "manifests", Verb: "delete"},
+	}}
+	err = c.Create(ctx, review)
+	return review.Status.Allowed, err
+}
+
+// refused are the requests that the provider had no right to. In a namespace that is being deleted nobody may create
+// anything, which is no matter of rights, and Crossplane takes the rights of a version away before it ends.
+func (e *environment) refused() ([]crossplane.Refusal, error) {
+	all, err := e.crossplane.Refused()
+	return slices.DeleteFunc(all, func(r crossplane.Refusal) bool {
+		return strings.Contains(r.Reason, "because it is being terminated") || (e.retired != "" && strings.HasSuffix(r.User, ":"+e.retired))
+	}), err
+}

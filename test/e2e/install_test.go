@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"github.com/google/go-containerregistry/pkg/crane"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	pkgv1 "github.com/crossplane/crossplane/apis/v2/pkg/v1"
+
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane/crossplane"
+)
+
+var _ = Describe("The packages", func() {
+	It("are installed and healthy, in the digest that the build said", func(ctx SpecContext) {
+		p := must(fetched(ctx, env.controlClient, client.ObjectKey{Name: crossplane.ObjectName(crossplane.ProviderPackage)}, &pkgv1.Provider{}))
+		Expect(p.GetCondition(pkgv1.TypeInstalled)).To(HaveField("Status", BeEquivalentTo("True")))
+		Expect(p.GetCondition(pkgv1.TypeHealthy)).To(HaveField("Status", BeEquivalentTo("True")))
+		pushed := must(crane.Digest(env.registry.Host() + "/" + crossplane.Organization + "/" + crossplane.ProviderPackage + ":" + firstVersion))
+		Expect(pushed).To(Equal(env.digests[crossplane.ProviderPackage]))
+		configuration := must(fetched(ctx, env.controlClient,
+			client.ObjectKey{Name: crossplane.ObjectName(crossplane.ConfigurationPackage)}, &pkgv1.Configuration{}))
+		Expect(configuration.GetCondition(pkgv1.TypeHealthy)).To(HaveField("Status", BeEquivalentTo("True")))
+	})
+
+	It("bring all kinds", func(ctx SpecContext) {
+		for _, name := range []string{
+			"kymas.kyma.m.crossplane.io", "manifests.kyma.m.crossplane.io", "moduletemplates.kyma.m.crossplane.io",
+			"providerconfigs.kyma.m.crossplane.io", "clusterproviderconfigs.kyma.m.crossplane.io", "providerconfigusages.kyma.m.crossplane.io",
+			"kymaenvironments." + platformGroup, "xkymaenvironments." + platformGroup, "kymaenvironmentclaims." + platformGroup,
+		} {
+			d := must(fetched(ctx, env.controlClient, client.ObjectKey{Name: name}, &apiextensionsv1.CustomResourceDefinition{}))
+			Expect(d.Status.Conditions).To(ContainElement(SatisfyAll(
+				HaveField("Type", apiextensionsv1.Established), HaveField("Status", apiextensionsv1.ConditionTrue))), name)
+		}
+	})
+
+	It("run one process, which leads, with the identity that Crossplane made", func(ctx SpecContext) {
+		pod := must(env.crossplane.AwaitPod(ctx))
+		Expect(pod.Restarts).To(BeZero())
+		leases := &coordinationv1.LeaseList{}
+		Expect(env.controlClient.List(ctx, leases, client.InNamespace(crossplane.Namespace))).To(Succeed())
+		Expect(leases.Items).To(ContainElement(HaveField("Name", "crossplane-leader-election-provider-kyma")))
+	})
+})

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// controlRequests is the metric of the requests of the provider to the control plane.
+const controlRequests = "provider_kyma_control_plane_requests_total"
+
+// metrics are the samples of one scrape, by their names with labels as they are written: name{a="b"}.
+type metrics map[string]float64
+
+// scrape the metrics of the provider.
+func (e *environment) scrape(ctx context.Context) (metrics, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+e.metrics+"/metrics", nil)
+	if err != nil {
+		return nil, err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = res.Body.Close() }()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		return nil, err
+	}
+	if res.StatusCode != http.StatusOK {
+		return nil, errors.Errorf("metrics: %s", res.Status)
+	}
+	m := metrics{}
+	for line := range strings.Lines(string(body)) {
+		line = strings.TrimSpace(line)
+		at := strings.LastIndexByte(line, ' ')
+		if at < 0 || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if v, err := strconv.ParseFloat(line[at+1:], 64); err == nil {
+			m[line[:at]] = v
+		}
+	}
+	return m, nil
+}
+
+// sum of all samples of a metric whose labels contain all these texts.
+func (m metrics) sum(name string, labels ...string) float64 {
+	total := 0.0
+	for sample, v := range m {
+		matches := sample == name || strings.HasPrefix(sample, name+"{")
+		for _, l := range labels {
+			matches = matches && strings.Contains(sample, l)
+		}
+		if matches {
+			total += v
+		}
+	}
+	return total
+}
+
+// writes to the control plane since an earlier scrape.
+func (m metrics) writes(before metrics) float64 {
+	total := 0.0
+	for _, verb := range []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+		label := `verb="` + verb + `"`
+		total += m.sum(controlRequests, label) - before.sum(controlRequests, label)
+	}
+	return total
+}

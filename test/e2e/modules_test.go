@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+)
+
+// modulesRepository is the repository of components in the registry.
+const modulesRepository = "modules"
+
+var errNotOne = errors.New("there is not exactly one Kyma")
+
+// An offer is a module that a ModuleTemplate of a spec offers. Its name is also that of the ConfigMap and the Deployment
+// of its chart.
+type offer struct {
+	s    *space
+	name string
+	// operated modules have a definition, and a default custom resource of it, whose state is that of the module.
+	operated bool
+}
+
+// offer version 1.0.0 of a module in channel regular. Its name is unique, as ModuleTemplates are in no namespace.
+func (s *space) offer(ctx context.Context, short string) *offer {
+	GinkgoHelper()
+	o := &offer{s: s, name: s.name + "-" + short}
+	o.release(ctx)
+	return o
+}
+
+// operated is an offer of a module with a custom resource.
+func (s *space) operated(ctx context.Context, short string) *offer {
+	GinkgoHelper()
+	o := &offer{s: s, name: s.name + "-" + short, operated: true}
+	o.release(ctx)
+	return o
+}
+
+// module as a Kyma asks for it.
+func (o *offer) module() v1alpha1.Module { return v1alpha1.Module{Name: o.name} }
+
+// manifest of the module of a Kyma.
+func (o *offer) manifest(kyma string) string { return kyma + "-" + o.name }
+
+// group of the custom resources of the module.
+func (o *offer) group() string { return o.name + ".example.org" }
+
+// says is what messages call the custom resource of the module.
+func (o *offer) says() string { return "Widget " + o.s.name + "/" + o.name }
+
+func (o *offer) release(ctx context.Context) {
+	GinkgoHelper()
+	inSpace := func(text string) []byte {
+		return []byte(strings.ReplaceAll(strings.ReplaceAll(text, "NAMESPACE", o.s.name), "GROUP", o.group()))
+	}
+	c := controlplane.Component{
+		Name: "example.org/module/" + o.name, Version: "1.0.0",
+		Resources: []controlplane.ComponentResource{{Name: o.name, Type: "helm-chart", Files: controlplane.Files{
+			"Chart.yaml":                []byte("apiVersion: v2\nname: module\nversion: 1.0.0\n"),
+			"values.yaml":               []byte("message: hello\n"),
+			"templates/config.yaml":     inSpace(configTemplate),
+			"templates/deployment.yaml": inSpace(deploymentTemplate),
+		}}},
+	}
+	t := &v1alpha1.ModuleTemplate{
+		ObjectMeta: metav1.ObjectMeta{Name: o.name + "-regular", Labels: map[string]string{labelSpec: o.s.name}},
+		Spec: v1alpha1.ModuleTemplateSpec{Channel: "regular", Component: &v1alpha1.Component{
+			Repository: env.registry.Host() + "/" + modulesRepository, Name: c.Name, Version: c.Version,
+		}},
+	}
+	if o.operated {
+		c.Resources = append(c.Resources, controlplane.ComponentResource{
+			Name: "crds", Type: "crds", Files: controlplane.Files{"widgets.yaml": inSpace(widgetDefinition)},
+		})
+		// It has no name, and gets that of the module.
+		t.Spec.Data = raw(map[string]any{
+			"apiVersion": o.group() + "/v1", "kind": "Widget", "metadata": map[string]any{"namespace": o.s.name}, "spec": map[string]any{"size": "small"},
+		})
+	}
+	must(env.registry.PushComponent(ctx, modulesRepository, c))
+	o.s.create(ctx, t)
+}
+
+// raw JSON of a value.
+func raw(v any) *runtime.RawExtension {
+	GinkgoHelper()
+	return &runtime.RawExtension{Raw: must(json.Marshal(v))}
+}
+
+// installed is what the target has of the module.
+func (o *offer) installed(ctx context.Context) (*corev1.ConfigMap, error) {
+	return o.s.configMap(ctx, o.name)
+}
+
+// absent says whether the target has nothing of the module.
+func (o *offer) absent(ctx context.Context) (bool, error) {
+	return absent(env.targetClient, o.s.key(o.name), &corev1.ConfigMap{})(ctx)
+}
+
+// widget is the custom resource of the module in the target.
+func (o *offer) widget(ctx context.Context) (*unstructured.Unstructured, error) {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(schema.GroupVersionKind{Group: o.group(), Version: "v1", Kind: "Widget"})
+	return fetched(ctx, env.targetClient, o.s.key(o.name), u)
+}
+
+// report a status of the custom resource, as the operator of the module does, once the resource is there.
+func (o *offer) report(ctx context.Context, status string) {
+	GinkgoHelper()
+	Eventually(func(ctx context.Context) error {
+		u, err := o.widget(ctx)
+		if err != nil {
+			return err
+		}
+		return env.targetClient.Status().Patch(ctx, u, client.RawPatch("application/merge-patch+json", []byte(`{"status":`+status+`}`)))
+	}).WithContext(ctx).Should(Succeed())
+}
+
+const configTemplate = `apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {{ .Release.Name }}
+  namespace: NAMESPACE
+data:
+  version: {{ .Chart.Version | quote }}
+  message: {{ .Values.message | quote }}
+`
+
+const deploymentTemplate = `apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {{ .Release.Name }}
+  namespace: NAMESPACE
+spec:
+  selector:
+    matchLabels: {app: {{ .Release.Name }}}
+  template:
+    metadata:
+      labels: {app: {{ .Release.Name }}}
+    spec:
+      containers:
+      - name: main
+        image: registry.example.org/main:1.0.0
+`
+
+const widgetDefinition = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: widgets.GROUP
+spec:
+  group: GROUP
+  names: {kind: Widget, listKind: WidgetList, plural: widgets, singular: widget}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, x-kubernetes-preserve-unknown-fields: true}
+          status: {type: object, x-kubernetes-preserve-unknown-fields: true}
+`
+
+// message is what the module was configured with.
+func (o *offer) message(ctx context.Context) (string, error) {
+	cm, err := o.installed(ctx)
+	return cm.Data["message"], err
+}
+
+// change what is installed, as somebody who may not.
+func (o *offer) change(ctx context.Context) {
+	GinkgoHelper()
+	Expect(env.targetClient.Patch(ctx, must(o.installed(ctx)),
+		client.RawPatch("application/merge-patch+json", []byte(`{"data":{"message":"changed"}}`)), client.FieldOwner("somebody"))).To(Succeed())
+}
