@@ -55,7 +55,11 @@ func (h *handOn) Reconcile(ctx context.Context, req reconcile.Request) (reconcil
 		return reconcile.Result{}, err
 	}
 	policy := managed.NewManagementPoliciesResolver(h.policies, k.Spec.ManagementPolicies)
-	if err := h.tell(ctx, k, children, commandOf(k, policy)); err != nil {
+	err = h.tell(ctx, k, children, commandOf(k, policy))
+	if kerrors.IsConflict(err) {
+		return reconcile.Result{RequeueAfter: soon}, nil
+	}
+	if err != nil {
 		return reconcile.Result{}, err
 	}
 	switch {
@@ -99,7 +103,8 @@ func (h *handOn) tell(ctx context.Context, k *v1alpha1.Kyma, children []*v1alpha
 		if out == m {
 			continue
 		}
-		if err := h.client.Patch(ctx, out, client.MergeFrom(m)); client.IgnoreNotFound(err) != nil {
+		// Whether a user has paused it must be known as it is now.
+		if err := h.client.Patch(ctx, out, client.MergeFromWithOptions(m, client.MergeFromWithOptimisticLock{})); client.IgnoreNotFound(err) != nil {
 			return errors.Wrapf(err, "cannot hand on to Manifest %s", m.Name)
 		}
 		if c.abandon {

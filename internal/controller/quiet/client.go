@@ -3,6 +3,7 @@
 package quiet
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"time"
@@ -55,22 +56,29 @@ func (c *quietClient) Get(ctx context.Context, key client.ObjectKey, obj client.
 	return err
 }
 
-// behind says whether an object is older than what we have written. Versions that are no numbers cannot be compared.
+// behind says whether an object is older than what we have written.
 func (c *quietClient) behind(obj client.Object) bool {
 	if blank(obj) == nil {
 		return false
 	}
-	last, ok := c.written.Get(obj.GetUID())
-	if !ok || last == obj.GetResourceVersion() {
-		return false
+	order, ok := c.order(obj)
+	return ok && order < 0
+}
+
+// order of an object and what we have written of it: negative for an older one, positive for one that somebody else has
+// written since. Versions that are no numbers cannot be compared, unless they are equal.
+func (c *quietClient) order(obj client.Object) (order int, ok bool) {
+	last, known := c.written.Get(obj.GetUID())
+	if !known || last == obj.GetResourceVersion() {
+		return 0, true
 	}
 	written, _ := last.(string)
 	want, err := strconv.ParseUint(written, 10, 64)
 	if err != nil {
-		return false
+		return 0, false
 	}
 	have, err := strconv.ParseUint(obj.GetResourceVersion(), 10, 64)
-	return err == nil && have < want
+	return cmp.Compare(have, want), err == nil
 }
 
 // sleep for a moment, unless there is no time left.
@@ -138,7 +146,7 @@ func (c *quietClient) cached(ctx context.Context, obj client.Object) client.Obje
 	if have == nil {
 		return nil
 	}
-	if last, ok := c.written.Get(obj.GetUID()); ok && last != obj.GetResourceVersion() {
+	if order, ok := c.order(obj); !ok || order < 0 {
 		return nil
 	}
 	if err := c.Client.Get(ctx, client.ObjectKeyFromObject(obj), have); err != nil || have.GetResourceVersion() != obj.GetResourceVersion() {
