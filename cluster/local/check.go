@@ -27,12 +27,13 @@ func (e *environment) check(ctx context.Context) error {
 		{"the modules run in the target", e.checkAvailable},
 		{"what is broken in the target is repaired", e.checkRepair},
 		{"a good value of a Manifest arrives in the target, and a bad one does not", e.checkChange},
-		{"a warning of a module is that of the Kyma", e.checkWarning},
+		{"a warning of a module is that of the Kyma and of the claim", e.checkWarning},
 		{"a channel with higher versions is installed", e.checkUpgrade},
 		{"a channel with lower versions is not installed", e.checkNoDowngrade},
 		{"lower versions are installed where that is asked for", e.checkDowngrade},
 		{"a module that is disabled goes, and no other", e.checkDisable},
 		{"nothing is left in the target after removal", e.checkRemoval},
+		{"the rights that Crossplane granted were enough", e.checkRights},
 	}
 	for _, s := range steps {
 		sayf("checking that %s", s.what)
@@ -90,7 +91,7 @@ func (e *environment) checkRepair(ctx context.Context) error {
 	if err := e.awaitReplicas(ctx, deployment, 1); err != nil {
 		return err
 	}
-	return e.awaitKyma(ctx, v1alpha1.StateReady, nil)
+	return e.awaitClaim(ctx, v1alpha1.StateReady, nil)
 }
 
 func (e *environment) awaitReplicas(ctx context.Context, name types.NamespacedName, replicas int32) error {
@@ -148,23 +149,34 @@ func (e *environment) setHello(ctx context.Context, values string) error {
 	return errors.Wrapf(e.controlClient.Patch(ctx, m, edit), "cannot edit Manifest %q", hello)
 }
 
-// checkRemoval deletes the Kyma, and the Manifest that is not the Kyma's.
+// checkRemoval deletes the claim, and the Manifest that is not the claim's.
 func (e *environment) checkRemoval(ctx context.Context) error {
 	for _, o := range []client.Object{
-		&v1alpha1.Kyma{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: kyma}},
+		platform(claimKind, team, claim),
 		&v1alpha1.Manifest{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: hello}},
 	} {
 		if err := e.controlClient.Delete(ctx, o); err != nil {
 			return errors.Wrapf(err, "cannot delete %T %q", o, o.GetName())
 		}
 	}
-	err := await(ctx, "Kymas and Manifests", func(ctx context.Context) (bool, string, error) {
-		kymas, manifests := &v1alpha1.KymaList{}, &v1alpha1.ManifestList{}
-		if err := e.controlClient.List(ctx, kymas, client.InNamespace(team)); err != nil {
-			return false, "", errors.Wrap(err, "cannot list the Kymas")
+	err := await(ctx, "what the claim became, and the Manifests", func(ctx context.Context) (bool, string, error) {
+		left := 0
+		for _, o := range []client.Object{
+			platform(claimKind, team, claim), platform(compositeKind, "", e.composite),
+			&v1alpha1.Kyma{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: e.composite}},
+			&v1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: e.composite}},
+		} {
+			err := e.controlClient.Get(ctx, client.ObjectKeyFromObject(o), o)
+			if client.IgnoreNotFound(err) != nil {
+				return false, "", errors.Wrapf(err, "cannot get %T %q", o, o.GetName())
+			}
+			if err == nil {
+				left++
+			}
 		}
+		manifests := &v1alpha1.ManifestList{}
 		err := e.controlClient.List(ctx, manifests, client.InNamespace(team))
-		left := len(kymas.Items) + len(manifests.Items)
+		left += len(manifests.Items)
 		seen := []string{fmt.Sprintf("%d left", left)}
 		for i := range manifests.Items {
 			_, what := describe(&manifests.Items[i])

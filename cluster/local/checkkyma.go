@@ -28,13 +28,8 @@ func versionsIn(channel string) map[string]string {
 	return out
 }
 
-func (e *environment) editKyma(ctx context.Context, patch string) error {
-	k := &v1alpha1.Kyma{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: kyma}}
-	return errors.Wrapf(e.controlClient.Patch(ctx, k, merge(patch)), "cannot edit Kyma %q", kyma)
-}
-
 func (e *environment) switchTo(ctx context.Context, channel string) error {
-	return e.editKyma(ctx, fmt.Sprintf(`{"spec":{"forProvider":{"channel":%q}}}`, channel))
+	return e.editClaim(ctx, fmt.Sprintf(`{"spec":{"channel":%q}}`, channel))
 }
 
 // checkVersions checks what runs in the target, and what its operator says.
@@ -96,7 +91,7 @@ func (e *environment) checkWarning(ctx context.Context) error {
 		if _, err := c.Patch(ctx, m.sample.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
 			return errors.Wrapf(err, "cannot edit the custom resource of module %q", m.name)
 		}
-		if err := e.awaitKyma(ctx, step.state, nil); err != nil {
+		if err := e.awaitClaim(ctx, step.state, nil); err != nil {
 			return err
 		}
 	}
@@ -107,7 +102,7 @@ func (e *environment) checkUpgrade(ctx context.Context) error {
 	if err := e.switchTo(ctx, fast); err != nil {
 		return err
 	}
-	if err := e.awaitKyma(ctx, v1alpha1.StateReady, versionsIn(fast)); err != nil {
+	if err := e.awaitClaim(ctx, v1alpha1.StateReady, versionsIn(fast)); err != nil {
 		return err
 	}
 	return e.checkVersions(ctx, fast)
@@ -122,7 +117,7 @@ func (e *environment) checkNoDowngrade(ctx context.Context) error {
 	if err := e.switchTo(ctx, regular); err != nil {
 		return err
 	}
-	if err := e.awaitKyma(ctx, v1alpha1.StateWarning, versionsIn(fast)); err != nil {
+	if err := e.awaitClaim(ctx, v1alpha1.StateWarning, versionsIn(fast)); err != nil {
 		return err
 	}
 	after, err := e.footprint(ctx)
@@ -145,7 +140,7 @@ func (e *environment) footprint(ctx context.Context) (string, error) {
 			name   types.NamespacedName
 		}{
 			{e.targetClient, &appsv1.Deployment{}, m.deployment},
-			{e.controlClient, &v1alpha1.Manifest{}, types.NamespacedName{Namespace: team, Name: kyma + "-" + m.name}},
+			{e.controlClient, &v1alpha1.Manifest{}, types.NamespacedName{Namespace: team, Name: e.composite + "-" + m.name}},
 		} {
 			if err := o.client.Get(ctx, o.name, o.object); err != nil {
 				return "", errors.Wrapf(err, "cannot get %T %s", o.object, o.name)
@@ -156,13 +151,15 @@ func (e *environment) footprint(ctx context.Context) (string, error) {
 	return strings.Join(seen, ", "), nil
 }
 
-// checkDowngrade says that lower versions are meant.
+// checkDowngrade says that lower versions are meant, to the Kyma: the composition
+// leaves its annotations to others.
 func (e *environment) checkDowngrade(ctx context.Context) error {
-	err := e.editKyma(ctx, fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.AnnotationAllowDowngrade, allowed(regular)))
-	if err != nil {
-		return err
+	k := &v1alpha1.Kyma{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: e.composite}}
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.AnnotationAllowDowngrade, allowed(regular))
+	if err := e.controlClient.Patch(ctx, k, merge(patch)); err != nil {
+		return errors.Wrapf(err, "cannot annotate Kyma %q", e.composite)
 	}
-	if err := e.awaitKyma(ctx, v1alpha1.StateReady, versionsIn(regular)); err != nil {
+	if err := e.awaitClaim(ctx, v1alpha1.StateReady, versionsIn(regular)); err != nil {
 		return err
 	}
 	return e.checkVersions(ctx, regular)
@@ -192,10 +189,10 @@ func (e *environment) checkDisable(ctx context.Context) error {
 	if err := e.targetClient.Get(ctx, other, kept); err != nil {
 		return errors.Wrapf(err, "cannot get Deployment %s", other)
 	}
-	if err := e.editKyma(ctx, fmt.Sprintf(`{"spec":{"forProvider":{"modules":[{"name":%q}]}}}`, templateOperator)); err != nil {
+	if err := e.editClaim(ctx, fmt.Sprintf(`{"spec":{"modules":[{"name":%q}]}}`, templateOperator)); err != nil {
 		return err
 	}
-	if err := e.awaitKyma(ctx, v1alpha1.StateReady, versionsIn(regular)); err != nil {
+	if err := e.awaitClaim(ctx, v1alpha1.StateReady, versionsIn(regular)); err != nil {
 		return err
 	}
 	left, err := e.leftovers(ctx, labels)

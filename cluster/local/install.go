@@ -21,12 +21,11 @@ import (
 )
 
 const (
-	// team is the namespace, in the control plane, of a team with its Kyma and its Manifest.
+	// team is the namespace, in the control plane, of a team with its claim and its Manifest.
 	team = "team-a"
-	// config is the name of the team's ProviderConfig.
+	// config is the name of the ProviderConfig of the team's Manifest. The claim makes
+	// its own, from the same Secret.
 	config = "target"
-	// kyma is the name of the team's Kyma.
-	kyma = "default"
 
 	hello          = "hello"
 	helloNamespace = "hello-system"
@@ -34,8 +33,11 @@ const (
 	greeterCount   = 2
 )
 
-// install pushes the modules, and has the provider install them.
+// install has Crossplane install the provider, pushes modules, and claims them.
 func (e *environment) install(ctx context.Context) error {
+	if err := e.installPackages(ctx); err != nil {
+		return err
+	}
 	sayf("pushing modules to the registry at %s", e.registry.Host())
 	objects, err := e.push(ctx)
 	if err != nil {
@@ -47,14 +49,21 @@ func (e *environment) install(ctx context.Context) error {
 	if err := e.create(ctx, objects); err != nil {
 		return err
 	}
-	sayf("waiting for Kyma %q and Manifest %q in namespace %q", kyma, hello, team)
-	if err := e.awaitKyma(ctx, v1alpha1.StateReady, nil); err != nil {
+	if err := e.applyClaim(ctx); err != nil {
 		return err
 	}
-	return e.awaitReady(ctx, hello)
+	sayf("waiting until the claim, and Manifest %q in the same namespace, are Ready", hello)
+	if err := e.awaitClaim(ctx, v1alpha1.StateReady, nil); err != nil {
+		return err
+	}
+	if err := e.awaitReady(ctx, hello); err != nil {
+		return err
+	}
+	return e.printTree(ctx)
 }
 
-// push pushes what there is to install, and returns the objects that ask for it.
+// push pushes what there is to install, and returns the objects that offer it, and
+// the Manifest.
 func (e *environment) push(ctx context.Context) ([]client.Object, error) {
 	root, err := tools.Root()
 	if err != nil {
@@ -73,7 +82,7 @@ func (e *environment) push(ctx context.Context) ([]client.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(templates, newKyma(), newManifest(hello, helloNamespace, map[string]any{"replicas": helloReplicas}, v1alpha1.Source{
+	return append(templates, newManifest(hello, helloNamespace, map[string]any{"replicas": helloReplicas}, v1alpha1.Source{
 		Type: v1alpha1.SourceTypeHelmChart, URL: "oci://" + e.registry.Host() + "/charts", ChartName: "hello", Version: chart.Tag,
 	})), nil
 }
@@ -104,19 +113,6 @@ func (e *environment) startOperator(ctx context.Context) error {
 	}
 	go o.Run(ctx)
 	return nil
-}
-
-// newKyma is a Kyma with all modules, in channel regular.
-func newKyma() *v1alpha1.Kyma {
-	k := &v1alpha1.Kyma{
-		ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: kyma},
-		Spec: v1alpha1.KymaSpec{ForProvider: v1alpha1.KymaParameters{
-			Channel: regular,
-			Modules: []v1alpha1.Module{{Name: templateOperator}, {Name: greeter, Values: raw(map[string]any{"replicas": greeterCount})}},
-		}},
-	}
-	k.Spec.ProviderConfigReference = &xpv2.ProviderConfigReference{Kind: v1alpha1.ProviderConfigKind, Name: config}
-	return k
 }
 
 // newManifest is a Manifest with one install of the same name.

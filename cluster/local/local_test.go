@@ -14,8 +14,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// TestDemoIsAccepted has a real API server accept what the demo creates, without
-// the provider. What becomes of it then is for make demo-check.
+// TestDemoIsAccepted has a real API server accept what the demo creates beside the
+// claim, without the provider. What becomes of it then is for make demo-check.
 func TestDemoIsAccepted(t *testing.T) {
 	ctx := t.Context()
 	cluster, err := controlplane.Start(ctx, controlplane.Options{Dir: t.TempDir()})
@@ -55,8 +55,8 @@ func TestDemoIsAccepted(t *testing.T) {
 	if want := 2 * len(modules()); len(templates.Items) != want {
 		t.Errorf("want %d ModuleTemplates, got %d", want, len(templates.Items))
 	}
-	k := newKyma()
-	if err := e.controlClient.Get(ctx, client.ObjectKeyFromObject(k), k); err != nil {
+	m := &v1alpha1.Manifest{}
+	if err := e.controlClient.Get(ctx, client.ObjectKey{Namespace: team, Name: hello}, m); err != nil {
 		t.Fatal(err)
 	}
 
@@ -64,11 +64,11 @@ func TestDemoIsAccepted(t *testing.T) {
 	if err := e.checkNothingLeft(ctx); err != nil {
 		t.Error(err)
 	}
-	k.Labels = map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedBy}
-	if err := e.controlClient.Update(ctx, k); err != nil {
+	m.Labels = map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedBy}
+	if err := e.controlClient.Update(ctx, m); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.checkNothingLeft(ctx); err == nil || err.Error() != "left in the target: Kyma team-a/default" {
+	if err := e.checkNothingLeft(ctx); err == nil || err.Error() != "left in the target: Manifest team-a/hello" {
 		t.Errorf("want the labelled object left, got %v", err)
 	}
 }

@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -67,43 +66,6 @@ func (e *environment) awaitReady(ctx context.Context, names ...string) error {
 		}
 	}
 	return nil
-}
-
-// awaitKyma waits until the Kyma has a state, with all modules in it, and has the
-// versions by module; nil means any.
-func (e *environment) awaitKyma(ctx context.Context, state v1alpha1.State, versions map[string]string) error {
-	return await(ctx, "Kyma "+kyma, func(ctx context.Context) (bool, string, error) {
-		k := &v1alpha1.Kyma{}
-		if err := e.controlClient.Get(ctx, types.NamespacedName{Namespace: team, Name: kyma}, k); err != nil {
-			return false, "", errors.Wrapf(err, "cannot get Kyma %q", kyma)
-		}
-		seen := k.Status.AtProvider
-		done := seen.State == state && len(seen.Modules) == len(k.Spec.ForProvider.Modules)
-		for _, m := range seen.Modules {
-			done = done && (versions == nil || versions[m.Name] == m.Version)
-		}
-		ready := k.Status.GetCondition(xpv2.TypeReady)
-		done = done && (ready.Status == corev1.ConditionTrue) == (state == v1alpha1.StateReady)
-		return done, describeKyma(k), nil
-	})
-}
-
-func describeKyma(k *v1alpha1.Kyma) string {
-	if synced := k.Status.GetCondition(xpv2.TypeSynced); synced.Status == corev1.ConditionFalse {
-		return synced.Message
-	}
-	seen := k.Status.AtProvider
-	if seen.State == "" {
-		return "new"
-	}
-	parts := []string{fmt.Sprintf("%s, %s modules Ready", seen.State, seen.ModulesReady)}
-	for _, m := range seen.Modules {
-		parts = append(parts, fmt.Sprintf("%s %s %s", m.Name, m.Version, m.State))
-	}
-	if ready := k.Status.GetCondition(xpv2.TypeReady); ready.Status != corev1.ConditionTrue {
-		parts = append(parts, ready.Message)
-	}
-	return strings.Join(parts, ", ")
 }
 
 func describe(m *v1alpha1.Manifest) (bool, string) {

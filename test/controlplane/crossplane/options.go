@@ -48,6 +48,8 @@ type Options struct {
 	// ProtectProviders has Crossplane refuse to delete a provider while managed
 	// resources of it exist, which is an alpha feature.
 	ProtectProviders bool
+	// CoreArgs are appended to the flags of core.
+	CoreArgs []string
 }
 
 // ClusterOptions returns the options of a control plane that Crossplane can use,

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -117,7 +118,7 @@ func (x *Crossplane) startServers(ctx context.Context) error {
 	env = x.environment(source, append(env, "TLS_CLIENT_CERTS_DIR="+x.path("tls"), "XPKG_CACHE_DIR="+x.path("xpkg"), "XFN_CACHE_DIR="+x.path("xfn"),
 		"METRICS_PORT="+ports[0], "HEALTH_PROBE_PORT="+ports[1], "WEBHOOK_PORT="+ports[2])...)
 	x.core, err = controlplane.StartProcess(x.dir, "core", binary, env,
-		append([]string{"core", "start", "--debug", "--package-runtime=Provider=Deployment;Function=External"}, args...)...)
+		slices.Concat([]string{"core", "start", "--debug", "--package-runtime=Provider=Deployment;Function=External"}, args, x.options.CoreArgs)...)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+const (
+	platformGroup = "platform.kyma.crossplane.io"
+	claimKind     = "KymaEnvironmentClaim"
+	compositeKind = "XKymaEnvironment"
+	// claim is the name of the team's claim.
+	claim = "cluster-a"
+)
+
+// platform is an object of a kind of the configuration package, without a spec.
+func platform(kind, namespace, name string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetAPIVersion(platformGroup + "/v1alpha1")
+	u.SetKind(kind)
+	u.SetNamespace(namespace)
+	u.SetName(name)
+	return u
+}
+
+// newClaim is a claim with all modules, in channel regular.
+func newClaim(registry string) *unstructured.Unstructured {
+	u := platform(claimKind, team, claim)
+	u.Object["spec"] = map[string]any{
+		"targetNamespace": team,
+		"channel":         regular,
+		"modules": []any{
+			map[string]any{"name": templateOperator},
+			map[string]any{"name": greeter, "values": map[string]any{"replicas": int64(greeterCount)}},
+		},
+		"kubeconfigSecretRef": map[string]any{"name": config + "-kubeconfig"},
+		"registries":          []any{map[string]any{"host": registry, "plainHTTP": true}},
+	}
+	return u
+}
+
+// applyClaim applies the claim, and waits until it has become something.
+func (e *environment) applyClaim(ctx context.Context) error {
+	u := newClaim(e.registry.Host())
+	text, err := yaml.Marshal(u.Object)
+	if err != nil {
+		return errors.Wrap(err, "cannot write the claim")
+	}
+	sayf("applying this claim:")
+	_, _ = fmt.Fprintf(os.Stdout, "\n%s\n", text)
+	if err := e.controlClient.Create(ctx, u); err != nil {
+		return errors.Wrapf(err, "cannot create %s %q", claimKind, claim)
+	}
+	return await(ctx, claimKind+" "+claim, func(ctx context.Context) (bool, string, error) {
+		u, err := e.getClaim(ctx)
+		if err != nil {
+			return false, "", err
+		}
+		e.composite = field(u, "spec", "resourceRef", "name")
+		if e.composite == "" {
+			return false, "has become nothing yet", nil
+		}
+		return true, "is now " + compositeKind + " " + e.composite, nil
+	})
+}
+
+func (e *environment) getClaim(ctx context.Context) (*unstructured.Unstructured, error) {
+	u := platform(claimKind, "", "")
+	err := e.controlClient.Get(ctx, types.NamespacedName{Namespace: team, Name: claim}, u)
+	return u, errors.Wrapf(err, "cannot get %s %q", claimKind, claim)
+}
+
+func (e *environment) editClaim(ctx context.Context, patch string) error {
+	err := e.controlClient.Patch(ctx, platform(claimKind, team, claim), merge(patch))
+	return errors.Wrapf(err, "cannot edit %s %q", claimKind, claim)
+}
+
+// awaitClaim waits until the claim and its Kyma have a state, with all modules in
+// it, and have the versions by module; nil means any.
+func (e *environment) awaitClaim(ctx context.Context, state v1alpha1.State, versions map[string]string) error {
+	return await(ctx, claimKind+" "+claim, func(ctx context.Context) (bool, string, error) {
+		u, err := e.getClaim(ctx)
+		if err != nil {
+			return false, "", err
+		}
+		k := &v1alpha1.Kyma{}
+		err = e.controlClient.Get(ctx, types.NamespacedName{Namespace: team, Name: e.composite}, k)
+		if kerrors.IsNotFound(err) {
+			return false, "there is no Kyma yet", nil
+		}
+		if err != nil {
+			return false, "", errors.Wrapf(err, "cannot get Kyma %q", e.composite)
+		}
+		if !composed(u, k) {
+			return false, "its Kyma is not what it asks for yet", nil
+		}
+		seen := describeKyma(k)
+		if !agree(u, k) {
+			return false, seen + ", which the claim does not say yet", nil
+		}
+		return shows(k, state, versions), seen, nil
+	})
+}
+
+// composed says whether the Kyma is the one that the claim asks for.
+func composed(u *unstructured.Unstructured, k *v1alpha1.Kyma) bool {
+	modules, _, _ := unstructured.NestedSlice(u.Object, "spec", "modules")
+	return field(u, "spec", "channel") == k.Spec.ForProvider.Channel && len(modules) == len(k.Spec.ForProvider.Modules)
+}
+
+// agree says whether the claim says of itself what its Kyma says.
+func agree(u *unstructured.Unstructured, k *v1alpha1.Kyma) bool {
+	state := k.Status.AtProvider.State
+	return field(u, "status", "state") == string(state) && ready(u) == (state == v1alpha1.StateReady)
+}
+
+// shows says whether the Kyma has a state, all its modules, and the versions.
+func shows(k *v1alpha1.Kyma, state v1alpha1.State, versions map[string]string) bool {
+	seen := k.Status.AtProvider
+	if seen.State != state || len(seen.Modules) != len(k.Spec.ForProvider.Modules) {
+		return false
+	}
+	for _, m := range seen.Modules {
+		if versions != nil && versions[m.Name] != m.Version {
+			return false
+		}
+	}
+	ready := k.Status.GetCondition(xpv2.TypeReady)
+	return (ready.Status == corev1.ConditionTrue) == (state == v1alpha1.StateReady)
+}
+
+// ready says whether a claim is.
+func ready(u *unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	return slices.ContainsFunc(conditions, func(c any) bool {
+		m, ok := c.(map[string]any)
+		return ok && m["type"] == string(xpv2.TypeReady) && m["status"] == string(corev1.ConditionTrue)
+	})
+}
+
+func field(u *unstructured.Unstructured, path ...string) string {
+	out, _, _ := unstructured.NestedString(u.Object, path...)
+	return out
+}
+
+func describeKyma(k *v1alpha1.Kyma) string {
+	if synced := k.Status.GetCondition(xpv2.TypeSynced); synced.Status == corev1.ConditionFalse {
+		return synced.Message
+	}
+	seen := k.Status.AtProvider
+	if seen.State == "" {
+		return "new"
+	}
+	parts := []string{fmt.Sprintf("%s, %s modules Ready", seen.State, seen.ModulesReady)}
+	for _, m := range seen.Modules {
+		parts = append(parts, fmt.Sprintf("%s %s %s", m.Name, m.Version, m.State))
+	}
+	if ready := k.Status.GetCondition(xpv2.TypeReady); ready.Status != corev1.ConditionTrue {
+		parts = append(parts, ready.Message)
+	}
+	return strings.Join(parts, ", ")
+}
