@@ -73,7 +73,7 @@ var _ = Describe("Installing a chart", func() {
 		s.install(ctx, s.manifest("web", s.installOf("web", webChart().pushLayer(ctx), nil)))
 		kubectl, err := tools.Path(ctx, tools.Kubectl)
 		Expect(err).NotTo(HaveOccurred())
-		for _, category := range []string{"manifests", "kyma", "managed"} {
+		for _, category := range []string{"manifests", "modules", "managed"} {
 			out, err := exec.CommandContext(ctx, kubectl, "--kubeconfig", env.control.KubeconfigFile(), "--namespace", s.name, "get", category).CombinedOutput()
 			Expect(err).NotTo(HaveOccurred(), string(out))
 			Expect(string(out)).To(MatchRegexp(`NAME +READY +SYNCED +STATE +VERSION +AGE\n`), category)

@@ -73,7 +73,7 @@ func (h *handOn) Reconcile(ctx context.Context, req reconcile.Request) (reconcil
 	case len(children) > 0 && !slices.ContainsFunc(children, func(m *v1alpha1.Manifest) bool { return !onItsWayOut(m) }):
 		return h.wait(ctx, k, children)
 	}
-	return h.Reconciler.Reconcile(ctx, req)
+	return h.Reconciler.Reconcile(pinned(ctx, k), req)
 }
 
 // stopped says that the managed reconciler does nothing for a Kyma: it is paused, or has policies that nobody supports.

@@ -46,7 +46,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	}
 	c := mgr.GetClient()
 	f := &family{cache: c, server: mgr.GetAPIReader()}
-	r := managed.NewReconciler(mgr, resource.ManagedKind(v1alpha1.KymaGroupVersionKind), reconcilerOptions(o, &connector{
+	r := managed.NewReconciler(pinningManager{Manager: mgr}, resource.ManagedKind(v1alpha1.KymaGroupVersionKind), reconcilerOptions(o, &connector{
 		client:       c,
 		family:       f,
 		usage:        resource.NewProviderConfigUsageTracker(c, &v1alpha1.ProviderConfigUsage{}),
