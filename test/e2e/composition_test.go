@@ -7,75 +7,110 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 )
 
-var _ = Describe("A Kyma composed next to a cluster", func() {
-	It("waits quietly for the kubeconfig of the cluster", func(ctx SpecContext) {
-		offerPlatforms(ctx)
+// clustersGroup is that of the stand-in for a provider of clusters, and teamsGroup that of the example which composes it.
+const (
+	clustersGroup = "clusters.example.org"
+	teamsGroup    = "platform.example.org"
+	clusterName   = "platform"
+)
+
+var _ = Describe("A Kyma composed next to a cluster, as in the example", func() {
+	It("waits quietly for the kubeconfig of the cluster, and goes before it", func(ctx SpecContext) {
+		offerTeamClusters(ctx)
 		s := newSpace(ctx)
-		m := s.offer(ctx, "module")
-		u := s.environment("platform", m)
-		u.SetKind("KymaPlatform")
-		unstructured.RemoveNestedField(u.Object, "spec", "kubeconfigSecretRef")
+		m := s.operated(ctx, "module")
+		u := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": teamsGroup + "/v1alpha1", "kind": "TeamCluster",
+			"metadata": map[string]any{"namespace": s.name, "name": clusterName},
+			"spec":     map[string]any{"region": "eu-central", "modules": modulesOf(m)},
+		}}
 		s.create(ctx, u)
 		DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(env.controlClient.Delete(ctx, u))).To(Succeed()) })
 
 		By("saying what it waits for")
-		Eventually(s.composed).WithContext(ctx).Should(haveCondition(xpv2.TypeReady, corev1.ConditionFalse, "Secret", "platform-kubeconfig"))
-		Eventually(now(u)).WithContext(ctx).Should(SatisfyAll(haveUnready(), WithTransform(describeComposite, ContainSubstring("platform-kubeconfig"))))
+		Eventually(s.composed).WithContext(ctx).Should(haveCondition(xpv2.TypeReady, corev1.ConditionFalse, "Secret", clusterName+"-kubeconfig"))
+		Eventually(now(u)).WithContext(ctx).Should(SatisfyAll(haveUnready(), showMessage(clusterName+"-kubeconfig")))
 
-		By("writing nothing meanwhile but what is new")
-		before, versions := must(env.scrape(ctx)), s.settled(ctx)
+		By("writing next to nothing meanwhile")
+		versions := s.settled(ctx)
+		before := must(env.scrape(ctx))
 		Consistently(s.versions).WithContext(ctx).WithTimeout(2 * calm).Should(Equal(versions))
 		// It tries again, less and less often, and renews its lease.
 		Expect(must(env.scrape(ctx)).writes(before)).To(BeNumerically("<=", 8))
 		Expect(s.warnings(ctx)).To(BeNumerically("<=", 8))
 
 		By("becoming Ready once the cluster is")
-		secret := s.secret()
-		secret.Name = "platform-kubeconfig"
-		s.create(ctx, secret)
-		cluster := &unstructured.Unstructured{}
-		cluster.SetAPIVersion("example.org/v1")
-		cluster.SetKind("FakeCluster")
-		Expect(env.controlClient.Get(ctx, s.key("platform"), cluster)).To(Succeed())
-		set(cluster, []any{map[string]any{
-			"type": "Ready", "status": "True", "reason": "Available", "lastTransitionTime": metav1.Now().UTC().Format("2006-01-02T15:04:05Z"),
-		}}, "status", "conditions")
-		Expect(env.controlClient.Status().Update(ctx, cluster)).To(Succeed())
+		s.finishCluster(ctx)
+		m.report(ctx, `{"state":"Ready"}`)
 		Eventually(now(u)).WithContext(ctx).Should(beReadyComposite())
 		Expect(must(m.installed(ctx)).Data).To(HaveKeyWithValue("version", "1.0.0"))
-		s.remove(ctx, u)
+
+		By("being removed from the cluster before the cluster goes")
+		m.hold(ctx, true)
+		s.delete(ctx, u)
+		Eventually(s.composed).WithContext(ctx).Should(HaveField("DeletionTimestamp", Not(BeNil())))
+		Consistently(s.cluster).WithContext(ctx).WithTimeout(calm / 2).Should(HaveField("GetDeletionTimestamp()", BeNil()))
+		m.hold(ctx, false)
 		Eventually(m.absent).WithContext(ctx).Should(BeTrue())
+		Eventually(func(ctx context.Context) (bool, error) {
+			_, err := s.cluster(ctx)
+			return kerrors.IsNotFound(err), client.IgnoreNotFound(err)
+		}).WithContext(ctx).Should(BeTrue())
+		Expect(s.objects(ctx)).To(BeEmpty())
 	})
 })
 
-// offerPlatforms has a composition served that composes a cluster and its modules.
-func offerPlatforms(ctx context.Context) {
+// offerTeamClusters has the example served, and what it composes.
+func offerTeamClusters(ctx context.Context) {
 	GinkgoHelper()
-	text := must(os.ReadFile(filepath.Join("testdata", "platform.yaml")))
-	for doc := range strings.SplitSeq(string(text), "\n---\n") {
+	example := filepath.Join(must(tools.Root()), "examples", "in-composition", "cluster")
+	for _, file := range []string{
+		filepath.Join("testdata", "clusters.yaml"), filepath.Join(example, "definition.yaml"), filepath.Join(example, "composition.yaml"),
+	} {
 		o := &unstructured.Unstructured{}
-		Expect(yaml.Unmarshal([]byte(doc), &o.Object)).To(Succeed())
-		// Kinds are served a moment after their definitions.
-		Eventually(func(ctx context.Context) error {
-			return client.IgnoreAlreadyExists(env.controlClient.Create(ctx, o.DeepCopy()))
-		}).WithContext(ctx).Should(Succeed())
+		Expect(yaml.Unmarshal(must(os.ReadFile(file)), &o.Object)).To(Succeed())
+		Expect(env.controlClient.Create(ctx, o)).To(Succeed())
 	}
-	platforms := listOf(platformGroup, "v1alpha1", "KymaPlatform")
-	Eventually(func(ctx context.Context) error { return env.controlClient.List(ctx, platforms) }).WithContext(ctx).Should(Succeed())
+	for group, kind := range map[string]string{clustersGroup: "Cluster", teamsGroup: "TeamCluster"} {
+		// Kinds are served a moment after their definitions are there.
+		Eventually(func(ctx context.Context) error { return env.controlClient.List(ctx, listOf(group, "v1alpha1", kind)) }).WithContext(ctx).Should(Succeed())
+	}
+}
+
+// cluster that is composed.
+func (s *space) cluster(ctx context.Context) (*unstructured.Unstructured, error) {
+	u := &unstructured.Unstructured{}
+	u.SetAPIVersion(clustersGroup + "/v1alpha1")
+	u.SetKind("Cluster")
+	return fetched(ctx, env.controlClient, s.key(clusterName), u)
+}
+
+// finishCluster as its provider does: the connection secret is written, and the cluster is Ready.
+func (s *space) finishCluster(ctx context.Context) {
+	GinkgoHelper()
+	cluster := must(s.cluster(ctx))
+	secret := s.secret()
+	secret.Name = text(cluster, "spec", "writeConnectionSecretToRef", "name")
+	s.create(ctx, secret)
+	set(cluster, []any{map[string]any{
+		"type": "Ready", "status": "True", "reason": "Available", "lastTransitionTime": time.Now().UTC().Format(time.RFC3339),
+	}}, "status", "conditions")
+	Expect(env.controlClient.Status().Update(ctx, cluster)).To(Succeed())
 }
 
 // versions of all Kymas, Manifests and ProviderConfigs in the namespace.

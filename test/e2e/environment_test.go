@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
 	"golang.org/x/sync/errgroup"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -48,8 +50,8 @@ type environment struct {
 	changes                     *changeLog
 	// digests of the packages of the first build, by name.
 	digests map[string]string
-	// retired is the revision of a version that was replaced.
-	retired string
+	// retired are the revisions that were replaced or deleted.
+	retired []string
 	// metrics is the address of the provider's metrics, host:port.
 	metrics string
 }
@@ -164,6 +166,11 @@ func (e *environment) install(ctx context.Context) error {
 	if _, err := e.crossplane.AwaitPod(ctx); err != nil {
 		return err
 	}
+	return e.allowRegistry(ctx)
+}
+
+// allowRegistry has components fetched from the registry.
+func (e *environment) allowRegistry(ctx context.Context) error {
 	config := &v1alpha1.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: registriesConfig}}
 	config.Spec.Credentials.Source = v1alpha1.CredentialsSourceNone
 	config.Spec.Registries = []v1alpha1.Registry{{Host: e.registry.Host(), PlainHTTP: true}}
@@ -239,6 +246,13 @@ func (e *environment) mayDelete(ctx context.Context) (bool, error) {
 func (e *environment) refused() ([]crossplane.Refusal, error) {
 	all, err := e.crossplane.Refused()
 	return slices.DeleteFunc(all, func(r crossplane.Refusal) bool {
-		return strings.Contains(r.Reason, "because it is being terminated") || (e.retired != "" && strings.HasSuffix(r.User, ":"+e.retired))
+		return strings.Contains(r.Reason, "because it is being terminated") || slices.Contains(e.retired, r.User[strings.LastIndexByte(r.User, ':')+1:])
 	}), err
+}
+
+// retire a revision: it will be replaced or deleted. Until now it was refused nothing.
+func (e *environment) retire(p crossplane.Pod) {
+	GinkgoHelper()
+	Expect(e.refused()).To(BeEmpty())
+	e.retired = append(e.retired, p.Deployment)
 }

@@ -15,6 +15,9 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/crossplane"
 )
 
+// leaseName is the lease of the leader among the processes of the provider.
+const leaseName = "crossplane-leader-election-provider-kyma"
+
 var _ = Describe("The packages", func() {
 	It("are installed and healthy, in the digest that the build said", func(ctx SpecContext) {
 		p := must(fetched(ctx, env.controlClient, client.ObjectKey{Name: crossplane.ObjectName(crossplane.ProviderPackage)}, &pkgv1.Provider{}))
@@ -44,6 +47,6 @@ var _ = Describe("The packages", func() {
 		Expect(pod.Restarts).To(BeZero())
 		leases := &coordinationv1.LeaseList{}
 		Expect(env.controlClient.List(ctx, leases, client.InNamespace(crossplane.Namespace))).To(Succeed())
-		Expect(leases.Items).To(ContainElement(HaveField("Name", "crossplane-leader-election-provider-kyma")))
+		Expect(leases.Items).To(ContainElement(HaveField("Name", leaseName)))
 	})
 })

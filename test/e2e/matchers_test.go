@@ -95,15 +95,20 @@ func showModule(name string, state v1alpha1.State, message ...string) types.Gome
 			s, _, _ := unstructured.NestedString(u.Object, "status", "state")
 			return s
 		}, Equal(string(state))),
-		WithTransform(func(u *unstructured.Unstructured) string {
-			s, _, _ := unstructured.NestedString(u.Object, "status", "message")
-			return s
-		}, containAll(append(message, name))),
+		showMessage(append(message, name)...),
 		WithTransform(func(u *unstructured.Unstructured) []any {
 			all, _, _ := unstructured.NestedSlice(u.Object, "status", "modules")
 			return all
 		}, ContainElement(SatisfyAll(
 			HaveKeyWithValue("name", name), HaveKeyWithValue("state", string(state)), HaveKeyWithValue("message", containAll(message))))))
+}
+
+// showMessage matches a composite resource or a claim whose message has all these parts.
+func showMessage(parts ...string) types.GomegaMatcher {
+	return WithTransform(func(u *unstructured.Unstructured) string {
+		s, _, _ := unstructured.NestedString(u.Object, "status", "message")
+		return s
+	}, containAll(parts))
 }
 
 func containAll(parts []string) types.GomegaMatcher {

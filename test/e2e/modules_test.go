@@ -132,6 +132,16 @@ func (o *offer) report(ctx context.Context, status string) {
 	}).WithContext(ctx).Should(Succeed())
 }
 
+// hold the custom resource, so that it cannot go, or let it go.
+func (o *offer) hold(ctx context.Context, yes bool) {
+	GinkgoHelper()
+	patch := removeFinalizers
+	if yes {
+		patch = `{"metadata":{"finalizers":["example.org/hold"]}}`
+	}
+	Expect(env.targetClient.Patch(ctx, must(o.widget(ctx)), client.RawPatch("application/merge-patch+json", []byte(patch)))).To(Succeed())
+}
+
 const configTemplate = `apiVersion: v1
 kind: ConfigMap
 metadata:

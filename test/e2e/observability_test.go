@@ -34,6 +34,7 @@ var _ = Describe("What Crossplane's users look at", func() {
 		Expect(lines(tree)).To(ContainElements(
 			ContainSubstring(claimKind+"/"+u.GetName()), ContainSubstring("XKymaEnvironment/"+k.Name), ContainSubstring("ProviderConfig/"+k.Name),
 			SatisfyAll(ContainSubstring("Kyma/"+k.Name+" ("+s.name+")"), ContainSubstring("False"), ContainSubstring("needs a hand")),
+			SatisfyAll(ContainSubstring("Manifest/"+m.manifest(k.Name)), ContainSubstring("False"), ContainSubstring("needs a hand")),
 		))
 		m.report(ctx, `{"state":"Ready","conditions":[]}`)
 		Eventually(now(u)).WithContext(ctx).Should(beReadyComposite())

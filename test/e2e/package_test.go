@@ -9,8 +9,12 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -22,8 +26,9 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/crossplane"
 )
 
-var _ = Describe("The package of the provider", func() {
-	It("is upgraded, and no module is touched", upgradeLate, func(ctx SpecContext) {
+// These specs change what all share. So they come last, and in this order.
+var _ = Describe("The package of the provider", Ordered, ContinueOnFailure, SpecPriority(-1), func() {
+	It("is upgraded, and no module is touched", func(ctx SpecContext) {
 		s := newSpace(ctx)
 		simple, operated := s.offer(ctx, "simple"), s.operated(ctx, "operated")
 		u := s.claim("environment", simple, operated)
@@ -35,8 +40,7 @@ var _ = Describe("The package of the provider", func() {
 		versions, specs, objects := must(s.versions(ctx)), must(s.generations(ctx)), must(s.objects(ctx))
 		Expect(objects).NotTo(BeEmpty())
 
-		Expect(env.refused()).To(BeEmpty())
-		env.retired = before.Deployment
+		env.retire(before)
 		ref := must(env.pushProvider(ctx, secondVersion))
 		Expect(env.crossplane.InstallProvider(ctx, ref)).To(Succeed())
 		after := must(env.crossplane.AwaitPod(ctx))
@@ -44,11 +48,11 @@ var _ = Describe("The package of the provider", func() {
 		Expect(before.Process.Err()).NotTo(HaveOccurred(), "the first version did not end as it was asked to")
 
 		// The old version has lost its rights when it ends, so that it cannot give up its lease, which lasts a minute.
-		By("being looked at by the new version")
+		By("being looked at by the new version, all of it")
 		Eventually(func(ctx context.Context) (float64, error) {
 			now, err := env.scrape(ctx)
 			return min(now.sum("provider_kyma_build_info", `version="`+secondVersion+`"`),
-				now.sum("controller_runtime_reconcile_total", `controller="managed/manifest.kyma.m.crossplane.io"`),
+				now.sum("controller_runtime_reconcile_total", `controller="managed/manifest.kyma.m.crossplane.io"`)/2,
 				now.sum("controller_runtime_reconcile_total", `controller="managed/kyma.kyma.m.crossplane.io"`)), err
 		}).WithContext(ctx).WithTimeout(2 * patience).Should(BeNumerically(">=", 1))
 		Expect(s.settled(ctx)).To(Equal(versions))
@@ -61,7 +65,46 @@ var _ = Describe("The package of the provider", func() {
 		Eventually(simple.absent).WithContext(ctx).Should(BeTrue())
 	})
 
-	It("cannot be deleted while there are Kymas or ModuleTemplates, and goes with all that it brought when there are none", deletionLast, func(ctx SpecContext) {
+	It("leaves modules where they are when it is deleted by mistake, and takes them up again", func(ctx SpecContext) {
+		s := newSpace(ctx)
+		m := s.offer(ctx, "module")
+		s.enable(ctx, s.kyma("kyma", m.module()))
+		objects := must(s.objects(ctx))
+
+		By("taking the protection away")
+		webhook := &admissionregistrationv1.ValidatingWebhookConfiguration{}
+		Expect(env.controlClient.Get(ctx, client.ObjectKey{Name: "crossplane-no-usages"}, webhook)).To(Succeed())
+		s.delete(ctx, webhook)
+		env.retire(must(env.crossplane.AwaitPod(ctx)))
+		s.delete(ctx, &pkgv1.Provider{ObjectMeta: metav1.ObjectMeta{Name: crossplane.ObjectName(crossplane.ProviderPackage)}})
+		Eventually(env.crossplane.Pods).Should(BeEmpty())
+		Eventually(s.getKyma).WithContext(ctx).WithArguments("kyma").Should(HaveField("DeletionTimestamp", Not(BeNil())))
+
+		// A definition that is going belongs to the revision that is gone, and no other can have it. Controllers of its kind
+		// would not start either.
+		By("letting go what nobody is left to delete")
+		Eventually(letGo).WithContext(ctx).Should(BeZero())
+		for _, kind := range plurals {
+			Eventually(absentDefinition(kind)).WithContext(ctx).Should(BeTrue(), kind)
+		}
+		Expect(s.objects(ctx)).To(Equal(objects))
+
+		By("installing it, and creating all of it again")
+		// The lease would last for another minute.
+		s.delete(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: crossplane.Namespace, Name: leaseName}})
+		webhook.ResourceVersion = ""
+		s.create(ctx, webhook)
+		Expect(env.crossplane.InstallProvider(ctx, must(env.pushProvider(ctx, secondVersion)))).To(Succeed())
+		must(env.crossplane.AwaitPod(ctx))
+		Eventually(env.allowRegistry).WithContext(ctx).Should(Succeed())
+		m.release(ctx)
+		again := s.enable(ctx, s.kyma("kyma", m.module()))
+		Expect(s.objects(ctx)).To(Equal(objects))
+		s.remove(ctx, again)
+		Expect(s.objects(ctx)).To(BeEmpty())
+	})
+
+	It("cannot be deleted while there are Kymas or ModuleTemplates, and goes with all that it brought when there are none", func(ctx SpecContext) {
 		s := newSpace(ctx)
 		m := s.offer(ctx, "module")
 		k := s.enable(ctx, s.kyma("kyma", m.module()))
@@ -84,18 +127,51 @@ var _ = Describe("The package of the provider", func() {
 		s.remove(ctx, k)
 		Eventually(remove).WithContext(ctx).Should(MatchError(ContainSubstring("ModuleTemplate." + v1alpha1.Group)))
 		Expect(env.controlClient.DeleteAllOf(ctx, &v1alpha1.ModuleTemplate{})).To(Succeed())
+		// A config that is left would keep its definition: nobody would be there to take its finalizer off.
 		s.remove(ctx, s.config())
 		s.remove(ctx, &v1alpha1.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: registriesConfig}})
 		// Crossplane would install it again for the configuration, which depends on it.
 		s.remove(ctx, &pkgv1.Configuration{ObjectMeta: metav1.ObjectMeta{Name: crossplane.ObjectName(crossplane.ConfigurationPackage)}})
+		env.retire(must(env.crossplane.AwaitPod(ctx)))
 		Eventually(remove).WithContext(ctx).Should(Succeed())
-		for _, kind := range []string{"kymas", "manifests", "moduletemplates", "providerconfigs"} {
-			Eventually(absent(env.controlClient, client.ObjectKey{Name: kind + "." + v1alpha1.Group}, &apiextensionsv1.CustomResourceDefinition{})).
-				WithContext(ctx).Should(BeTrue(), kind)
+		for _, kind := range plurals {
+			Eventually(absentDefinition(kind)).WithContext(ctx).Should(BeTrue(), kind)
 		}
 		Eventually(env.crossplane.Pods).Should(BeEmpty())
 	})
 })
+
+// plurals of the kinds whose objects have finalizers.
+var plurals = []string{"kymas", "manifests", "providerconfigs", "clusterproviderconfigs"}
+
+// absentDefinition says whether the definition of a kind is gone.
+func absentDefinition(plural string) func(ctx context.Context) (bool, error) {
+	return absent(env.controlClient, client.ObjectKey{Name: plural + "." + v1alpha1.Group}, &apiextensionsv1.CustomResourceDefinition{})
+}
+
+// letGo takes off the finalizers of all objects of our kinds that are being deleted, and returns how many are left.
+func letGo(ctx context.Context) (int, error) {
+	left := 0
+	for _, kind := range []string{
+		v1alpha1.KymaKind, v1alpha1.ManifestKind, v1alpha1.ProviderConfigKind, v1alpha1.ClusterProviderConfigKind,
+	} {
+		list := listOf(v1alpha1.Group, "v1alpha1", kind)
+		if err := env.controlClient.List(ctx, list); err != nil {
+			if kerrors.IsNotFound(err) || meta.IsNoMatchError(err) {
+				continue
+			}
+			return 0, err
+		}
+		left += len(list.Items)
+		for i := range list.Items {
+			err := env.controlClient.Patch(ctx, &list.Items[i], client.RawPatch("application/merge-patch+json", []byte(removeFinalizers)))
+			if client.IgnoreNotFound(err) != nil {
+				return 0, err
+			}
+		}
+	}
+	return left, nil
+}
 
 // generations of all Manifests in the namespace.
 func (s *space) generations(ctx context.Context) (map[string]int64, error) {

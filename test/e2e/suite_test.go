@@ -23,12 +23,6 @@ const (
 	startTimeout = 25 * time.Minute
 )
 
-// Specs that change what all share come last, in this order. All others have priority 0.
-const (
-	upgradeLate  = SpecPriority(-1)
-	deletionLast = SpecPriority(-2)
-)
-
 // env is what all specs share. It is set before the first spec.
 var env *environment
 
