@@ -58,11 +58,11 @@ func (c *controllers) steps(ctx context.Context) []step {
 	}
 }
 
-func (c *controllers) configs() error { return config.Setup(c.mgr, c.manifests.Options) }
+func (c *controllers) configs() error { return config.Setup(c.mgr, c.manifests.Options.Options) }
 
 func (c *controllers) templates(ctx context.Context) error {
 	return moduletemplate.Setup(ctx, c.mgr, moduletemplate.Options{
-		Options:        c.manifests.Options,
+		Options:        c.manifests.Options.Options,
 		Resolver:       c.resolver,
 		Keys:           c.keys,
 		RegistryConfig: c.flags.moduleRegistryConfig,
@@ -82,11 +82,8 @@ func (c *controllers) setupManifests(ctx context.Context) error {
 
 func (c *controllers) kymas(ctx context.Context) error {
 	if err := kyma.Setup(ctx, c.mgr, kyma.Options{
-		Options:         c.manifests.Options,
-		ControlPlane:    c.flags.controlPlaneConfig,
-		Timeout:         c.flags.timeout,
-		MinPollInterval: c.flags.minPoll,
-		PollJitter:      c.flags.jitter(),
+		Options:      c.manifests.Options,
+		ControlPlane: c.flags.controlPlaneConfig,
 	}); err != nil {
 		return err
 	}
@@ -95,5 +92,5 @@ func (c *controllers) kymas(ctx context.Context) error {
 
 // record metrics of the states of a kind.
 func (c *controllers) record(list resource.ManagedList) error {
-	return errors.Wrap(c.mgr.Add(newStates(c.mgr.GetClient(), list, c.manifests.Options)), "cannot set up the metrics of states")
+	return errors.Wrap(c.mgr.Add(newStates(c.mgr.GetClient(), list, c.manifests.Options.Options)), "cannot set up the metrics of states")
 }

@@ -18,6 +18,7 @@ import (
 
 	manifestcontroller "github.com/crossplane-contrib/provider-kyma/internal/controller/manifest"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/secrets"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/target"
@@ -48,18 +49,17 @@ func setup(ctx context.Context, mgr ctrl.Manager, local *rest.Config, f *flags, 
 		target.WithLogger(log), target.WithOnChange(notify.tell))
 	reader := secrets.NewReader(mgr.GetClient(), mgr.GetAPIReader())
 	c := &controllers{mgr: mgr, flags: f, notify: notify, manifests: manifestcontroller.Options{
-		Options: options,
+		Options: settings.Options{
+			Options: options, Timeout: f.timeout, MinPollInterval: f.minPoll, PollJitter: f.jitter(),
+		},
 		Secrets: reader,
 		Clusters: &clusters{pool: pool, resolver: target.NewResolver(reader, target.Policy{
 			AllowExec: f.allowExec, AllowFiles: f.allowFiles, AllowTenantIdentity: f.allowTenantIdentity,
 		})},
-		Puller:          puller,
-		Verifier:        module.NewVerifier(puller),
-		Limits:          limits,
-		Engine:          manifest.New(manifest.WithNamespace(f.namespace), manifest.WithConcurrency(f.objectConcurrency)),
-		Timeout:         f.timeout,
-		MinPollInterval: f.minPoll,
-		PollJitter:      f.jitter(),
+		Puller:   puller,
+		Verifier: module.NewVerifier(puller),
+		Limits:   limits,
+		Engine:   manifest.New(manifest.WithNamespace(f.namespace), manifest.WithConcurrency(f.objectConcurrency)),
 	}, resolver: module.NewResolver(puller, limits), keys: keys}
 	if err := begin(ctx, mgr, c.steps(ctx), options); err != nil {
 		return nil, err

@@ -86,7 +86,7 @@ func (o *offer) release(ctx context.Context) {
 	}
 	if o.operated {
 		c.Resources = append(c.Resources, controlplane.ComponentResource{
-			Name: "crds", Type: "crds", Files: controlplane.Files{"widgets.yaml": inSpace(widgetDefinition)},
+			Name: "crds", Type: "crds", Files: controlplane.Files{"widgets.yaml": []byte(controlplane.WidgetDefinition(o.group()))},
 		})
 		// It has no name, and gets that of the module.
 		t.Spec.Data = raw(map[string]any{
@@ -167,27 +167,6 @@ spec:
       containers:
       - name: main
         image: registry.example.org/main:1.0.0
-`
-
-const widgetDefinition = `apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata:
-  name: widgets.GROUP
-spec:
-  group: GROUP
-  names: {kind: Widget, listKind: WidgetList, plural: widgets, singular: widget}
-  scope: Namespaced
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    subresources: {status: {}}
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec: {type: object, x-kubernetes-preserve-unknown-fields: true}
-          status: {type: object, x-kubernetes-preserve-unknown-fields: true}
 `
 
 // message is what the module was configured with.

@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
 var _ = Describe("An object that the target refuses", Label("bad"), func() {
@@ -105,7 +107,7 @@ func unknownKind(ctx SpecContext, s *space) trouble {
 		says:     []string{"web: Widget ", "the cluster has no kind Widget in " + s.group() + "/v1"},
 		cure: func(ctx SpecContext) {
 			crd := &unstructured.Unstructured{}
-			Expect(yaml.Unmarshal([]byte(widgetDefinition(s.group())), &crd.Object)).To(Succeed())
+			Expect(yaml.Unmarshal([]byte(controlplane.WidgetDefinition(s.group())), &crd.Object)).To(Succeed())
 			inTarget(ctx, crd)
 		},
 	}
@@ -164,10 +166,10 @@ func terminatingNamespace(ctx SpecContext, s *space) trouble {
 
 func neverEstablished(ctx SpecContext, s *space) trouble {
 	first := &unstructured.Unstructured{}
-	Expect(yaml.Unmarshal([]byte(widgetDefinition(s.group())), &first.Object)).To(Succeed())
+	Expect(yaml.Unmarshal([]byte(controlplane.WidgetDefinition(s.group())), &first.Object)).To(Succeed())
 	inTarget(ctx, first)
 	// The same kind under another name: the API server serves the first only.
-	second := strings.NewReplacer("widgets", "gadgets", "singular: widget", "singular: gadget").Replace(widgetDefinition(s.group()))
+	second := strings.NewReplacer("widgets", "gadgets", "singular: widget", "singular: gadget").Replace(controlplane.WidgetDefinition(s.group()))
 	c := newChart("operator", "1.0.0").with("crds/gadgets.yaml", second).
 		with("templates/operator.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"{{ .Release.Name }}\"}\n")
 	return trouble{

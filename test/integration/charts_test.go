@@ -64,7 +64,7 @@ func crossplaneChart(ctx context.Context) chart {
 // operatorChart is the chart of a module with a custom resource: the definition of kind Widget in its crds folder, and a
 // ConfigMap that stands for what serves it. The group must differ between specs, as it is one for the whole cluster.
 func operatorChart(group string) chart {
-	return newChart("operator", "1.0.0").with("crds/widgets.yaml", widgetDefinition(group)).with("templates/operator.yaml", `
+	return newChart("operator", "1.0.0").with("crds/widgets.yaml", controlplane.WidgetDefinition(group)).with("templates/operator.yaml", `
 apiVersion: v1
 kind: ConfigMap
 metadata:
@@ -72,30 +72,6 @@ metadata:
 data:
   group: {{ .Values.group | default "none" }}
 `)
-}
-
-// widgetDefinition is the custom resource definition of kind Widget.
-func widgetDefinition(group string) string {
-	return strings.ReplaceAll(`apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata:
-  name: widgets.GROUP
-spec:
-  group: GROUP
-  names: {kind: Widget, listKind: WidgetList, plural: widgets, singular: widget}
-  scope: Namespaced
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    subresources: {status: {}}
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec: {type: object, x-kubernetes-preserve-unknown-fields: true}
-          status: {type: object, x-kubernetes-preserve-unknown-fields: true}
-`, "GROUP", group)
 }
 
 func (c chart) with(name, content string) chart {

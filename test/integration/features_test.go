@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
 // What charts may do, they may do here as with Helm 3.
@@ -166,7 +167,7 @@ metadata: {name: hook, annotations: {"helm.sh/hook": post-install}}
 	})
 
 	It("may have several objects that depend on a definition of its own", func(ctx SpecContext) {
-		source := newChart("definitions", "1.0.0").with("templates/definition.yaml", widgetDefinition(s.group())).
+		source := newChart("definitions", "1.0.0").with("templates/definition.yaml", controlplane.WidgetDefinition(s.group())).
 			with("templates/widget.yaml", `
 apiVersion: `+s.group()+`/v1
 kind: Widget

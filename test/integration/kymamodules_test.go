@@ -77,7 +77,7 @@ func (o *offer) component(version string) controlplane.Component {
 	}
 	if o.operated {
 		c.Resources = append(c.Resources, controlplane.ComponentResource{
-			Name: "crds", Type: "crds", Files: controlplane.Files{"widgets.yaml": []byte(widgetDefinition(o.group()))},
+			Name: "crds", Type: "crds", Files: controlplane.Files{"widgets.yaml": []byte(controlplane.WidgetDefinition(o.group()))},
 		})
 	}
 	return c

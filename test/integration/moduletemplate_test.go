@@ -65,7 +65,7 @@ var _ = Describe("A ModuleTemplate", func() {
 	It("says what each resource is to the module", func(ctx SpecContext) {
 		c := m.component("1.0.0")
 		c.Resources = append(c.Resources,
-			controlplane.ComponentResource{Name: "crds", Type: "crds", Files: controlplane.Files{"w.yaml": []byte(widgetDefinition(m.group()))}},
+			controlplane.ComponentResource{Name: "crds", Type: "crds", Files: controlplane.Files{"w.yaml": []byte(controlplane.WidgetDefinition(m.group()))}},
 			controlplane.ComponentResource{Name: "config", Type: "config", Data: []byte(
 				"configs:\n- name: " + m.name + "\n  overrides: message=configured\n")},
 			controlplane.ComponentResource{Name: "raw-manifest", Type: "yaml", Data: []byte(

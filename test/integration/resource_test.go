@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
 var _ = Describe("The custom resource of a module", func() {
@@ -76,7 +77,7 @@ var _ = Describe("The custom resource of a module", func() {
 	})
 
 	It("has definitions that come from a layer of their own", func(ctx SpecContext) {
-		layer := newChart("unused", "1.0.0").without("Chart.yaml").with("crds/widgets.yaml", widgetDefinition(s.group()))
+		layer := newChart("unused", "1.0.0").without("Chart.yaml").with("crds/widgets.yaml", controlplane.WidgetDefinition(s.group()))
 		crds := layer.pushLayer(ctx)
 		m := s.manifest("module")
 		m.Spec.ForProvider.CRDs = &v1alpha1.LayerSource{Type: v1alpha1.LayerSourceType(crds.Type), Repo: crds.Repo, Name: crds.Name, Ref: crds.Ref}

@@ -4,7 +4,6 @@ package kyma
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -12,7 +11,6 @@ import (
 	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
@@ -21,20 +19,15 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 )
 
 // Options of the controller.
 type Options struct {
-	controller.Options
+	settings.Options
 
 	// ControlPlane is the name of the ClusterProviderConfig for modules whose target is the control plane.
 	ControlPlane string
-	// Timeout of one pass.
-	Timeout time.Duration
-	// MinPollInterval is the shortest that an annotation may ask for.
-	MinPollInterval time.Duration
-	// PollJitter is the share of the poll interval, from 0 to 1, by which each poll comes sooner or later.
-	PollJitter float64
 }
 
 // Setup adds the controller of Kymas. The one of Manifests must have been set up before, as its index is used.
@@ -73,33 +66,14 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 }
 
 func reconcilerOptions(o Options, c *connector, record event.Recorder, name string) []managed.ReconcilerOption {
-	out := []managed.ReconcilerOption{
+	return append(o.Reconciler(name, record),
 		managed.WithTypedExternalConnector[*v1alpha1.Kyma](c),
-		managed.WithInitializers(), // Create sets the external name, with the annotations that it writes anyhow.
-		managed.WithDeterministicExternalName(true),
-		managed.WithCreationGracePeriod(0),
-		managed.WithTimeout(o.Timeout),
-		managed.WithPollInterval(o.PollInterval),
-		managed.WithMinPollInterval(o.MinPollInterval),
-		managed.WithPollIntervalHook(spread(o.PollJitter)),
-		managed.WithLogger(o.Logger.WithValues("controller", name)),
-		managed.WithRecorder(record),
-	}
-	if o.Features.Enabled(feature.EnableBetaManagementPolicies) {
-		out = append(out, managed.WithManagementPolicies())
-	}
-	if o.MetricOptions != nil {
-		out = append(out, managed.WithMetricRecorder(o.MetricOptions.MRMetrics))
-	}
-	if o.ChangeLogOptions != nil {
-		out = append(out, managed.WithChangeLogger(o.ChangeLogOptions.ChangeLogger))
-	}
-	return out
+		managed.WithPollIntervalHook(spread(o.PollJitter)))
 }
 
 // spread the polls. Events tell of every change, so that a Kyma that is not ready needs no shorter interval.
 func spread(jitter float64) managed.PollIntervalHook {
 	return func(_ resource.Managed, poll time.Duration) time.Duration {
-		return poll + time.Duration((rand.Float64()*2-1)*jitter*float64(poll)) //nolint:gosec // Jitter need not be secret.
+		return settings.Spread(poll, jitter)
 	}
 }

@@ -4,7 +4,6 @@ package manifest
 
 import (
 	"context"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,10 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
@@ -29,12 +26,13 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 )
 
 // Options of the controller.
 type Options struct {
-	controller.Options
+	settings.Options
 
 	// Secrets that ProviderConfigs name are read through this.
 	Secrets config.Secrets
@@ -47,12 +45,6 @@ type Options struct {
 	Verifier Verifier
 	// Engine does the work.
 	Engine Engine
-	// Timeout of one pass.
-	Timeout time.Duration
-	// MinPollInterval is the shortest that an annotation may ask for.
-	MinPollInterval time.Duration
-	// PollJitter is the share of the poll interval, from 0 to 1, by which each poll comes sooner or later.
-	PollJitter float64
 }
 
 // indexConfig is the name of the index of Manifests by their config, as kind/namespace/name.
@@ -100,28 +92,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (changed func(id st
 }
 
 func reconcilerOptions(o Options, c *connector, record event.Recorder, name string) []managed.ReconcilerOption {
-	out := []managed.ReconcilerOption{
+	return append(o.Reconciler(name, record),
 		managed.WithTypedExternalConnector[*v1alpha1.Manifest](c),
-		managed.WithInitializers(), // Create sets the external name, with the annotations that it writes anyhow.
-		managed.WithDeterministicExternalName(true),
-		managed.WithCreationGracePeriod(0),
-		managed.WithTimeout(o.Timeout),
-		managed.WithPollInterval(o.PollInterval),
-		managed.WithMinPollInterval(o.MinPollInterval),
-		managed.WithPollIntervalHook(pollIntervalHook(o.PollJitter)),
-		managed.WithLogger(o.Logger.WithValues("controller", name)),
-		managed.WithRecorder(record),
-	}
-	if o.Features.Enabled(feature.EnableBetaManagementPolicies) {
-		out = append(out, managed.WithManagementPolicies())
-	}
-	if o.MetricOptions != nil {
-		out = append(out, managed.WithMetricRecorder(o.MetricOptions.MRMetrics))
-	}
-	if o.ChangeLogOptions != nil {
-		out = append(out, managed.WithChangeLogger(o.ChangeLogOptions.ChangeLogger))
-	}
-	return out
+		managed.WithPollIntervalHook(pollIntervalHook(o.PollJitter)))
 }
 
 // configOf a Manifest, as kind/namespace/name.

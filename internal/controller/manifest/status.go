@@ -4,7 +4,6 @@ package manifest
 
 import (
 	"math"
-	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
@@ -98,6 +98,6 @@ func pollIntervalHook(jitter float64) managed.PollIntervalHook {
 		case c.Status != corev1.ConditionTrue:
 			d = min(max(time.Since(c.LastTransitionTime.Time)/4, soonest), latest, poll)
 		}
-		return d + time.Duration((rand.Float64()*2-1)*jitter*float64(d)) //nolint:gosec // Jitter need not be secret.
+		return settings.Spread(d, jitter)
 	}
 }
