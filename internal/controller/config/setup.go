@@ -7,11 +7,11 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/providerconfig"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 )
 
 // Setup adds the controllers that keep a ProviderConfig or ClusterProviderConfig as long as it is used.
@@ -34,7 +34,7 @@ func setup(mgr ctrl.Manager, o controller.Options, pc resource.ProviderConfig, g
 	name := providerconfig.ControllerName(groupKind)
 	r := providerconfig.NewReconciler(mgr, kinds,
 		providerconfig.WithLogger(o.Logger.WithValues("controller", name)),
-		providerconfig.WithRecorder(event.NewAPIRecorder(mgr.GetEventRecorderFor(name)))) //nolint:staticcheck // Stock RBAC grants events of the core group only.
+		providerconfig.WithRecorder(settings.Recorder(mgr, name)))
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		For(pc).

@@ -33,7 +33,7 @@ type Options struct {
 // Setup adds the controller of Kymas. The one of Manifests must have been set up before, as its index is used.
 func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	name := managed.ControllerName(v1alpha1.KymaGroupKind)
-	record := event.NewAPIRecorder(mgr.GetEventRecorderFor(name)) //nolint:staticcheck // Stock RBAC grants events of the core group only.
+	record := settings.Recorder(mgr, name)
 	if err := index(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}

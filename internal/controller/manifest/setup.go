@@ -55,7 +55,7 @@ const indexConfig = "config"
 func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (changed func(id string), err error) {
 	name := managed.ControllerName(v1alpha1.ManifestGroupKind)
 	routes := newRoutes()
-	record := event.NewAPIRecorder(mgr.GetEventRecorderFor(name)) //nolint:staticcheck // Stock RBAC grants events of the core group only.
+	record := settings.Recorder(mgr, name)
 	if err := config.Index(ctx, mgr.GetFieldIndexer()); err != nil {
 		return nil, err
 	}

@@ -16,12 +16,12 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
@@ -48,7 +48,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.ModuleTemplate{}, indexRelease, releases); err != nil {
 		return errors.Wrap(err, "cannot index ModuleTemplates")
 	}
-	record := event.NewAPIRecorder(mgr.GetEventRecorderFor(name)) //nolint:staticcheck // Stock RBAC grants events of the core group only.
+	record := settings.Recorder(mgr, name)
 	regs := &registries{client: mgr.GetClient(), secrets: o.Secrets, name: o.RegistryConfig}
 	r := &reconciler{
 		client:     mgr.GetClient(),

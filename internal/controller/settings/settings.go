@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	ctrl "sigs.k8s.io/controller-runtime"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
@@ -47,6 +49,12 @@ func (o *Options) Reconciler(name string, record event.Recorder) []managed.Recon
 		out = append(out, managed.WithChangeLogger(o.ChangeLogOptions.ChangeLogger))
 	}
 	return out
+}
+
+// Recorder of events for a controller. It is the older one of two: the rights that Crossplane grants a provider are for
+// events of the core group only.
+func Recorder(mgr ctrl.Manager, name string) event.Recorder {
+	return event.NewAPIRecorder(mgr.GetEventRecorderFor(name))
 }
 
 // Spread an interval: it gets longer or shorter, by at most a share of it from 0 to 1.
