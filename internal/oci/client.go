@@ -10,8 +10,6 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
@@ -60,11 +58,9 @@ func (p *Puller) client(ctx context.Context, r *repository) (c *client, used boo
 	if err != nil {
 		return nil, false, err
 	}
-	auth := r.auth
-	if auth == nil {
-		if auth, err = authn.Resolve(ctx, authn.DefaultKeychain, r.name); err != nil {
-			return nil, false, errors.Wrap(err, "cannot read the docker configuration of this process")
-		}
+	auth, err := r.authenticator(ctx, r.name)
+	if err != nil {
+		return nil, false, err
 	}
 	t, err := transport.NewWithContext(ctx, r.name.Registry, auth, w, []string{r.name.Scope(transport.PullScope)})
 	if err != nil {

@@ -6,7 +6,8 @@
 // Everything that comes from a network is treated as hostile. Bodies are
 // bounded whatever their headers claim, content is only returned when it has
 // the digest that was asked for, redirects carry no credentials, and TLS can
-// not be switched off (only replaced by plain HTTP, where a Registry says so).
+// not be switched off (only replaced by plain HTTP, where a Registry says so)
+// but by a person at a command line.
 //
 // Content is cached by its digest, on disk or in memory, so that a second pull
 // costs no request. A cache is shared by tenants that must not see each

@@ -73,7 +73,7 @@ func transient(err error) bool {
 	if code := status(err); code != 0 {
 		return code == http.StatusTooManyRequests || code >= http.StatusInternalServerError
 	}
-	for _, target := range []error{syscall.ECONNRESET, syscall.EPIPE, io.EOF, io.ErrUnexpectedEOF} {
+	for _, target := range []error{syscall.ECONNRESET, syscall.EPIPE, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed} {
 		if errors.Is(err, target) {
 			return true
 		}
@@ -81,16 +81,52 @@ func transient(err error) bool {
 	return false
 }
 
+// advice is what to change where something is refused, which depends on who
+// reads the error.
+type advice struct {
+	credentials string // Where credentials come from.
+	authority   string // How to trust a certificate.
+	plain       string // How to allow plain HTTP.
+	tls         string // How not to use it.
+}
+
+// inCluster is for the conditions of resources.
+func inCluster() *advice {
+	return &advice{
+		credentials: "check pullSecretRef of its entry in registries",
+		authority:   "set caBundleSecretRef of its entry in registries",
+		plain:       "set plainHTTP of its entry in registries if that is intended",
+		tls:         "unset plainHTTP of its entry in registries",
+	}
+}
+
+// atCommandLine is for who runs a command.
+func atCommandLine() *advice {
+	return &advice{ //nolint:gosec // No credentials, but where to put them.
+		credentials: "log in to it with a tool that writes the docker configuration, or use --username and --password-stdin",
+		authority:   "use --ca-file",
+		plain:       "use --plain-http if that is intended",
+		tls:         "leave out --plain-http",
+	}
+}
+
+// explain is advice.explain in a cluster.
+func explain(err error, host string) error { return inCluster().explain(err, host) }
+
 // explain turns an error of talking to host into one line that says what is
 // wrong and what to change. Addresses, ports and times that differ from one
 // try to the next are left out, so that equal troubles give equal texts.
-func explain(err error, host string) error {
+func (a *advice) explain(err error, host string) error {
 	if err == nil {
 		return nil
 	}
 	var large *tooLargeError
 	if errors.As(err, &large) {
 		return large
+	}
+	var ambient *ambientError
+	if errors.As(err, &ambient) {
+		return ambient
 	}
 	// The context's own errors stay in the chain for the caller.
 	if errors.Is(err, context.Canceled) {
@@ -100,21 +136,21 @@ func explain(err error, host string) error {
 		return errors.Wrapf(context.DeadlineExceeded, "host %q did not answer in time", host)
 	}
 	if other := failedHost(err); other != "" && normalHost(other) != normalHost(host) {
-		return errors.Wrapf(explainOne(err, other), "host %q sent us on", host)
+		return errors.Wrapf(a.explainOne(err, other), "host %q sent us on", host)
 	}
-	return explainOne(err, host)
+	return a.explainOne(err, host)
 }
 
-func explainOne(err error, host string) error {
+func (a *advice) explainOne(err error, host string) error {
 	// Certificates first: where both HTTPS and HTTP were tried, the answer to
 	// the latter says less.
-	if e := explainCertificate(err, host); e != nil {
+	if e := a.explainCertificate(err, host); e != nil {
 		return e
 	}
 	if status(err) != 0 {
-		return explainStatus(err, host)
+		return a.explainStatus(err, host)
 	}
-	if e := explainTLS(err, host); e != nil {
+	if e := a.explainTLS(err, host); e != nil {
 		return e
 	}
 	return explainNetwork(err, host)
@@ -139,21 +175,21 @@ func failedHost(err error) string {
 	return ""
 }
 
-func explainStatus(err error, host string) error {
+func (a *advice) explainStatus(err error, host string) error {
 	said := reason(err)
 	if said != "" {
 		said = ": " + said
 	}
 	switch code := status(err); code {
 	case http.StatusUnauthorized:
-		return errors.Errorf("host %q refuses our credentials or wants some (401 Unauthorized): check pullSecretRef of its entry in registries%s", host, said)
+		return errors.Errorf("host %q refuses our credentials or wants some (401 Unauthorized): %s%s", host, a.credentials, said)
 	case http.StatusForbidden:
-		return errors.Errorf("host %q forbids access with our credentials (403 Forbidden): check pullSecretRef of its entry in registries%s", host, said)
+		return errors.Errorf("host %q forbids access with our credentials (403 Forbidden): %s%s", host, a.credentials, said)
 	case http.StatusNotFound:
 		return errors.Errorf("not found at host %q (404 Not Found)%s", host, said)
 	default:
 		if strings.Contains(said, "HTTP request to an HTTPS server") {
-			return errors.Errorf("host %q wants TLS: unset plainHTTP of its entry in registries", host)
+			return errors.Errorf("host %q wants TLS: %s", host, a.tls)
 		}
 		return errors.Errorf("host %q answered %d %s%s", host, code, http.StatusText(code), said)
 	}
@@ -175,13 +211,13 @@ func reason(err error) string {
 	return ""
 }
 
-func explainCertificate(err error, host string) error {
+func (a *advice) explainCertificate(err error, host string) error {
 	var authority x509.UnknownAuthorityError
 	var hostname x509.HostnameError
 	var invalid x509.CertificateInvalidError
 	switch {
 	case errors.As(err, &authority):
-		return errors.Errorf("TLS: the certificate of host %q is signed by an unknown authority: set caBundleSecretRef of its entry in registries", host)
+		return errors.Errorf("TLS: the certificate of host %q is signed by an unknown authority: %s", host, a.authority)
 	case errors.As(err, &hostname):
 		return errors.Errorf("TLS: the certificate of host %q is for another name", host)
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
@@ -192,12 +228,12 @@ func explainCertificate(err error, host string) error {
 	return nil
 }
 
-func explainTLS(err error, host string) error {
+func (a *advice) explainTLS(err error, host string) error {
 	var record tls.RecordHeaderError
 	var alert tls.AlertError
 	switch {
 	case errors.Is(err, http.ErrSchemeMismatch):
-		return errors.Errorf("TLS: host %q answers in plain HTTP: set plainHTTP of its entry in registries if that is intended", host)
+		return errors.Errorf("TLS: host %q answers in plain HTTP: %s", host, a.plain)
 	case errors.As(err, &record):
 		return errors.Errorf("TLS: host %q does not speak TLS", host)
 	case errors.As(err, &alert):

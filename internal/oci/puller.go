@@ -55,6 +55,9 @@ type Puller struct {
 	store  store
 	pauses []time.Duration
 
+	// patience is how long a server may think before it answers.
+	patience time.Duration
+
 	// mu guards adding to wires.
 	mu    sync.Mutex
 	wires *lru.Cache // *wire by endpoint.server
@@ -110,16 +113,18 @@ func NewPuller(o ...Option) (*Puller, error) {
 		return nil, err
 	}
 	return &Puller{
-		limits:  c.limits.withDefaults(),
-		agent:   c.agent,
-		store:   s,
-		pauses:  []time.Duration{100 * time.Millisecond, 400 * time.Millisecond},
-		wires:   lru.NewWithEvictionFunc(maxServers, closeWire),
-		clients: lru.New(maxClients),
-		proofs:  lru.New(maxProofs),
-		tags:    lru.New(maxTags),
-		indexes: lru.New(maxIndexes),
-		charts:  lru.New(maxTags),
+		limits: c.limits.withDefaults(),
+		agent:  c.agent,
+		store:  s,
+		pauses: []time.Duration{100 * time.Millisecond, 400 * time.Millisecond},
+
+		patience: headerTimeout,
+		wires:    lru.NewWithEvictionFunc(maxServers, closeWire),
+		clients:  lru.New(maxClients),
+		proofs:   lru.New(maxProofs),
+		tags:     lru.New(maxTags),
+		indexes:  lru.New(maxIndexes),
+		charts:   lru.New(maxTags),
 	}, nil
 }
 

@@ -20,7 +20,8 @@ import (
 // Username and Password if Username is set, else the entry of DockerConfig
 // that fits the repository best, else none.
 type Registry struct {
-	// Host is host[:port], as in image references. docker.io means Docker Hub.
+	// Host is host[:port], as in image references. docker.io means Docker Hub. *
+	// stands for all hosts that are not listed.
 	Host string
 
 	// DockerConfig is the content of a kubernetes.io/dockerconfigjson secret,
@@ -36,13 +37,26 @@ type Registry struct {
 
 	// PlainHTTP talks to Host without TLS.
 	PlainHTTP bool
+
+	// SkipTLSVerify takes any certificate of Host. It is for a person at a
+	// command line who asks for it; nothing in a cluster can set it.
+	SkipTLSVerify bool
+
+	// Ambient takes credentials from the docker configuration of this process,
+	// with its credential helpers, where none are given above.
+	Ambient bool
 }
 
 // Registries are the hosts that content may come from. Nil or empty means any
 // host, with the credentials that the docker configuration of this process has
 // for it, if any. Otherwise a host that is not listed is refused with a
-// RegistryNotAllowedError, before any request and even if the content is cached.
+// RegistryNotAllowedError, before any request and even if the content is cached,
+// unless * is listed. Where it is, or where nothing is, loopback hosts may speak
+// plain HTTP.
 type Registries []Registry
+
+// anyHost is the host of the entry for all hosts that are not listed.
+const anyHost = "*"
 
 // scheme is how an endpoint may be spoken to.
 type scheme int
@@ -58,6 +72,9 @@ type endpoint struct {
 	host   string
 	scheme scheme
 	ca     []byte
+
+	// insecure takes any certificate.
+	insecure bool
 
 	// auth is nil for the docker configuration of the process.
 	auth authn.Authenticator
@@ -80,31 +97,49 @@ func (rs Registries) endpoint(host, path string) (*endpoint, error) {
 		}
 		return e.identify("process"), nil
 	}
+	var open *Registry
+	for i := range rs {
+		if rs[i].Host == anyHost {
+			open = &rs[i]
+		}
+	}
 	for i := range rs {
 		if normalHost(rs[i].Host) == host {
-			return rs[i].endpoint(path)
+			return rs[i].endpoint(host, path, open != nil)
 		}
+	}
+	if open != nil {
+		return open.endpoint(host, path, true)
 	}
 	return nil, &RegistryNotAllowedError{Host: host}
 }
 
-func (r *Registry) endpoint(path string) (*endpoint, error) {
-	e := &endpoint{host: normalHost(r.Host), ca: r.CABundle}
-	if r.PlainHTTP {
+// endpoint is that of host, which the entry is for. Lenient lets a loopback host
+// speak plain HTTP.
+func (r *Registry) endpoint(host, path string, lenient bool) (*endpoint, error) {
+	e := &endpoint{host: host, ca: r.CABundle, insecure: r.SkipTLSVerify}
+	switch {
+	case r.PlainHTTP:
 		e.scheme = schemePlain
+	case lenient && isLoopback(host):
+		e.scheme = schemeEither
 	}
-	c, err := r.credentials(path)
+	c, err := r.credentials(host, path)
 	if err != nil {
 		return nil, err
 	}
-	e.auth = authn.Anonymous
 	if *c != (authn.AuthConfig{}) {
 		e.auth = authn.FromConfig(*c)
+		return e.identify("listed", c.Username, c.Password, c.Auth, c.IdentityToken, c.RegistryToken), nil
 	}
-	return e.identify("listed", c.Username, c.Password, c.Auth, c.IdentityToken, c.RegistryToken), nil
+	if r.Ambient {
+		return e.identify("process"), nil
+	}
+	e.auth = authn.Anonymous
+	return e.identify("listed", "", "", "", "", ""), nil
 }
 
-func (r *Registry) credentials(path string) (*authn.AuthConfig, error) {
+func (r *Registry) credentials(host, path string) (*authn.AuthConfig, error) {
 	if r.Username != "" {
 		return &authn.AuthConfig{Username: r.Username, Password: r.Password}, nil
 	}
@@ -121,7 +156,7 @@ func (r *Registry) credentials(path string) (*authn.AuthConfig, error) {
 	}
 	best, depth := authn.AuthConfig{}, -1
 	for key, a := range c.Auths {
-		if d := matchAuth(key, normalHost(r.Host), path); d > depth {
+		if d := matchAuth(key, host, path); d > depth {
 			best, depth = a, d
 		}
 	}
@@ -151,7 +186,11 @@ func matchAuth(key, host, path string) int {
 // their lengths, so that no two lists of parts can be mistaken for each other,
 // and so that no secret is kept as the key of a map.
 func (e *endpoint) identify(credentials ...string) *endpoint {
-	e.server = fingerprint(e.host, strconv.Itoa(int(e.scheme)), string(e.ca))
+	server := []string{e.host, strconv.Itoa(int(e.scheme)), string(e.ca)}
+	if e.insecure {
+		server = append(server, "insecure")
+	}
+	e.server = fingerprint(server...)
 	e.caller = fingerprint(append([]string{e.server}, credentials...)...)
 	return e
 }

@@ -29,6 +29,7 @@ func TestRegistriesEndpoint(t *testing.T) {
 		{Host: "localhost:5000"},
 		{Host: "broken.example.org", DockerConfig: []byte(`{"auths": {"x": {"auth": "!"}}}`)},
 	}
+	open := Registries{{Host: "*", DockerConfig: config}, {Host: "mine.example.org", Username: "me", Password: "p"}, {Host: "localhost:5000", Username: "me", Password: "p"}}
 	cases := map[string]struct {
 		reason string
 		regs   Registries
@@ -49,6 +50,12 @@ func TestRegistriesEndpoint(t *testing.T) {
 		"Basic":        {reason: "Username comes first.", regs: listed, host: "plain.example.org:5000", want: want{host: "plain.example.org:5000", scheme: schemePlain, user: "basic"}},
 		"OtherPort":    {reason: "The port belongs to the host.", regs: listed, host: "plain.example.org", want: want{err: `"plain.example.org" is not allowed`}},
 		"NotListed":    {reason: "A list is complete.", regs: listed, host: "evil.example.org", want: want{err: `"evil.example.org" is not allowed`}},
+		"Open":         {reason: "* is for all that is not listed.", regs: open, host: "reg.example.org", path: "team/x", want: want{host: "reg.example.org", user: "team"}},
+		"OpenHub":      {reason: "For Docker Hub, too.", regs: open, host: "docker.io", path: "x", want: want{host: "index.docker.io", user: "hub"}},
+		"OpenListed":   {reason: "What is listed comes first, wherever it stands.", regs: open, host: "mine.example.org", want: want{host: "mine.example.org", user: "me"}},
+		"OpenLoopback": {reason: "With *, loopback may be plain.", regs: open, host: "127.0.0.1:5000", want: want{host: "127.0.0.1:5000", scheme: schemeEither}},
+		"OpenLocal":    {reason: "Even where it is listed.", regs: open, host: "localhost:5000", want: want{host: "localhost:5000", scheme: schemeEither, user: "me"}},
+		"OpenPlain":    {reason: "Plain is plain.", regs: Registries{{Host: "*", PlainHTTP: true}}, host: "localhost:5000", want: want{host: "localhost:5000", scheme: schemePlain}},
 		"Broken":       {reason: "A broken pull secret is named.", regs: listed, host: "broken.example.org", want: want{err: `pull secret of registry host "broken.example.org"`}},
 	}
 	for name, tc := range cases {
@@ -88,6 +95,8 @@ func TestEndpointIdentity(t *testing.T) {
 		{Host: "h", Username: "ab", Password: "c"},
 		{Host: "h", DockerConfig: []byte(`{"auths":{"h":{"registrytoken":"a"}}}`)},
 		{Host: "h", DockerConfig: []byte(`{"auths":{"h":{"identitytoken":"a"}}}`)},
+		{Host: "h", SkipTLSVerify: true},
+		{Host: "h", SkipTLSVerify: true, CABundle: []byte("x")},
 	}
 	seen := map[string]int{}
 	for i, r := range all {
@@ -100,11 +109,28 @@ func TestEndpointIdentity(t *testing.T) {
 		}
 		seen[e.caller] = i
 	}
+	for _, r := range []Registry{{Host: "*"}, {Host: "*", Username: "a", Password: "bc"}} {
+		// Whether it is listed or not, it is the same caller at the same server.
+		e, err := Registries{r}.endpoint("h", "p")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := seen[e.caller]; !ok {
+			t.Error("endpoint(...): * has another identity than the host")
+		}
+	}
 	process, err := Registries(nil).endpoint("h", "p")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, ok := seen[process.caller]; ok {
 		t.Error("endpoint(...): the process has the identity of a tenant")
+	}
+	ambient, err := Registries{{Host: "h", Ambient: true}}.endpoint("h", "p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := seen[ambient.caller]; ok {
+		t.Error("endpoint(...): ambient credentials have the identity of a tenant")
 	}
 }

@@ -80,7 +80,7 @@ func redacted(raw string) string {
 		return oneLine(raw)
 	}
 	scheme := ""
-	if j := strings.Index(raw, "://"); j >= 0 {
+	if j := strings.Index(raw, "://"); j >= 0 && isScheme.MatchString(raw[:j]) {
 		scheme = raw[:j+3]
 	}
 	return oneLine(scheme + "…" + raw[i:])
@@ -170,15 +170,13 @@ func dropCredentials(req *http.Request, via []*http.Request) error {
 }
 
 func (s *site) authorize(ctx context.Context, req *http.Request) error {
-	auth := s.auth
-	if auth == nil {
-		reg, err := name.NewRegistry(s.host, name.StrictValidation)
-		if err != nil {
-			return err
-		}
-		if auth, err = authn.Resolve(ctx, authn.DefaultKeychain, reg); err != nil {
-			return errors.Wrap(err, "cannot read the docker configuration of this process")
-		}
+	reg, err := name.NewRegistry(s.host, name.StrictValidation)
+	if err != nil {
+		return err
+	}
+	auth, err := s.authenticator(ctx, reg)
+	if err != nil {
+		return err
 	}
 	c, err := authn.Authorization(ctx, auth)
 	if err != nil {

@@ -41,7 +41,8 @@ func (p *Puller) wire(e *endpoint) (http.RoundTripper, error) {
 	if t, ok := p.wires.Get(e.server); ok {
 		return t.(*wire), nil //nolint:forcetypeassert // Only this method adds to wires.
 	}
-	c := &tls.Config{MinVersion: tls.VersionTLS12}
+	//nolint:gosec // Certificates are not checked where a person at a command line asks for that.
+	c := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: e.insecure}
 	if len(e.ca) > 0 {
 		pool, err := x509.SystemCertPool()
 		if err != nil {
@@ -63,7 +64,7 @@ func (p *Puller) wire(e *endpoint) (http.RoundTripper, error) {
 			TLSClientConfig:       c,
 			ForceAttemptHTTP2:     true,
 			TLSHandshakeTimeout:   handshakeTimeout,
-			ResponseHeaderTimeout: headerTimeout,
+			ResponseHeaderTimeout: p.patience,
 			IdleConnTimeout:       idleTimeout,
 			MaxIdleConns:          maxIdle,
 			MaxConnsPerHost:       maxConns,

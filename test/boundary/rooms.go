@@ -21,10 +21,12 @@ func rooms() []room {
 	return []room{
 		{path: "internal/version", floor: 0},
 		{path: "internal/yamlsize", floor: 0},
+		{path: "package/crds", floor: 0},
 		{path: "apis", floor: 1},
 		{path: "internal/oci", floor: 2, unaware: []string{"apis"}},
 		{path: "internal/ocm", floor: 2, unaware: []string{"apis"}},
 		{path: "internal/render", floor: 2, unaware: []string{"apis"}},
+		{path: "internal/cosign", floor: 3, unaware: []string{"apis"}},
 		// The engine is a public library and knows no custom resource of ours.
 		{path: "pkg/manifest", floor: 3, unaware: []string{"apis"}},
 		{path: "internal/target", floor: 4},

@@ -4,6 +4,7 @@ package config
 
 import (
 	"context"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -82,6 +83,10 @@ func (c *Config) Registries(ctx context.Context, s Secrets) (oci.Registries, err
 	out := make(oci.Registries, 0, len(c.Spec.Registries))
 	for i := range c.Spec.Registries {
 		r := &c.Spec.Registries[i]
+		if strings.Contains(r.Host, "*") {
+			// Its schema says so as well. To us, * is all hosts, which nobody in a cluster may say.
+			return nil, errors.Errorf("spec.registries[%q].host must be the name of one host", r.Host)
+		}
 		o := oci.Registry{Host: r.Host, PlainHTTP: r.PlainHTTP}
 		if err := c.pullSecret(ctx, s, r.PullSecretRef, &o); err != nil {
 			return nil, errors.Wrapf(err, "spec.registries[%q].pullSecretRef", r.Host)

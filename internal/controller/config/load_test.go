@@ -121,6 +121,12 @@ func TestRegistries(t *testing.T) {
 		regs   []v1alpha1.Registry
 		want   want
 	}{
+		"AnyHost": {
+			reason: "A list of all hosts would be none.",
+			config: Config{Namespace: "team-a"},
+			regs:   []v1alpha1.Registry{{Host: "*", PullSecretRef: ref("", "docker")}},
+			want:   want{err: `spec.registries["*"].host must be the name of one host`},
+		},
 		"All": {
 			reason: "Each kind of credential finds its place.",
 			config: Config{Namespace: "team-a"},

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package oci
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/google/go-containerregistry/pkg/authn"
+)
+
+// isHelper finds the name of a credential helper in an error of running it.
+var isHelper = regexp.MustCompile(`docker-credential-[A-Za-z0-9._-]+`)
+
+// authenticator returns the credentials for target, which is the host of the
+// endpoint or a repository at it.
+func (e *endpoint) authenticator(ctx context.Context, target authn.Resource) (authn.Authenticator, error) {
+	if e.auth != nil {
+		return e.auth, nil
+	}
+	type result struct {
+		auth authn.Authenticator
+		err  error
+	}
+	done := make(chan result, 1)
+	// A credential helper may wait for a person, and cannot be told to give up.
+	go func() {
+		auth, err := authn.Resolve(ctx, authn.DefaultKeychain, target)
+		done <- result{auth, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case r := <-done:
+		return r.auth, explainAmbient(r.err, e.host)
+	}
+}
+
+// An ambientError says why there are no credentials. No request failed.
+type ambientError struct{ message string }
+
+func (e *ambientError) Error() string { return e.message }
+
+// explainAmbient words an error of reading the docker configuration. What a
+// credential helper itself printed is left out, since it may be a secret.
+func explainAmbient(err error, host string) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case isHelper.MatchString(err.Error()):
+		return &ambientError{message: fmt.Sprintf("the docker configuration of this process gets the credentials for host %q from %s, "+
+			"which cannot be run: install it, or take it out of the configuration", host, isHelper.FindString(err.Error()))}
+	case strings.Contains(err.Error(), "error getting credentials"):
+		return &ambientError{message: fmt.Sprintf("the credential helper of the docker configuration of this process failed for host %q", host)}
+	}
+	return &ambientError{message: "cannot read the docker configuration of this process: " + oneLine(err.Error())}
+}

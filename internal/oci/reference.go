@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package oci
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+const (
+	ociScheme = "oci://"
+
+	// maxReference and maxPath bound what is read, in bytes. Registries take no longer paths.
+	maxReference = 4096
+	maxPath      = 255
+)
+
+var (
+	isScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`)
+
+	// isHost is a DNS name, an IPv4 address or an IPv6 address in brackets, with or without a port.
+	isHost = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*|\[[0-9a-f:]*:[0-9a-f:.]*\])(:[0-9]{1,5})?$`)
+)
+
+// A Reference names an artifact or a repository.
+type Reference struct {
+	Repository string // host[:port]/path
+	Tag        string // Or empty.
+	Digest     string // sha256:…, or empty.
+}
+
+// ParseReference reads host[:port]/path[:tag][@sha256:…]. The scheme oci:// is
+// tolerated. The host may be in any case; it is returned in lower case. It has
+// a dot, a port or brackets, or is localhost: there is no default registry.
+// Errors say what is wrong, and never print credentials.
+func ParseReference(s string) (Reference, error) {
+	r, err := parseReference(s)
+	return r, errors.Wrapf(err, "malformed reference %q", redacted(s))
+}
+
+func parseReference(s string) (Reference, error) {
+	if len(s) > maxReference {
+		return Reference{}, errors.Errorf("it is longer than %d bytes", maxReference)
+	}
+	bare := strings.TrimPrefix(s, ociScheme)
+	if scheme, _, ok := strings.Cut(bare, "://"); ok && isScheme.MatchString(scheme) {
+		return Reference{}, errors.Errorf("it has the scheme %s://: leave that out, or use oci://", oneLine(scheme))
+	}
+	var r Reference
+	bare, r.Digest, _ = strings.Cut(bare, "@")
+	// What is no digest may well be a part of a password, and so may all before it.
+	if strings.Contains(s, "@") && !isDigest.MatchString(r.Digest) {
+		return Reference{}, errors.New("what follows @ is no digest, which is sha256: and 64 hexadecimal digits in lower case; " +
+			"credentials belong into the docker configuration")
+	}
+	host, path, _ := strings.Cut(bare, "/")
+	if path == "" {
+		return Reference{}, errors.New("it names no repository at a host: want host[:port]/path[:tag][@digest]")
+	}
+	host = strings.ToLower(host)
+	if err := checkHost(host); err != nil {
+		return Reference{}, err
+	}
+	path, tag, tagged := strings.Cut(path, ":")
+	if tagged && !isTag.MatchString(tag) {
+		return Reference{}, errors.Errorf("malformed tag %q: want 1 to 128 letters, digits and ._-, and not . or - first", oneLine(tag))
+	}
+	if len(path) > maxPath || !isPath.MatchString(path) {
+		return Reference{}, errors.Errorf("malformed path %q: want lower case letters, digits and ._-/ of at most %d bytes", oneLine(path), maxPath)
+	}
+	r.Repository, r.Tag = host+"/"+path, tag
+	return r, nil
+}
+
+func checkHost(host string) error {
+	if !isHost.MatchString(host) {
+		return errors.Errorf("malformed host %q: want a name or an address, and maybe a port", oneLine(host))
+	}
+	if !strings.ContainsAny(host, ".:") && host != "localhost" {
+		return errors.Errorf("it names no registry: %q has neither a dot nor a port", host)
+	}
+	return nil
+}
+
+// String is the reference as ParseReference reads it.
+func (r Reference) String() string {
+	s := r.Repository
+	if r.Tag != "" {
+		s += ":" + r.Tag
+	}
+	if r.Digest != "" {
+		s += "@" + r.Digest
+	}
+	return s
+}
+
+// ValidTag says whether tag can be the tag of an artifact.
+func ValidTag(tag string) bool { return isTag.MatchString(tag) }
+
+// ValidDigest says whether digest is sha256: and 64 hexadecimal digits in lower case.
+func ValidDigest(digest string) bool { return isDigest.MatchString(digest) }

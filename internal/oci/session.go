@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package oci
+
+import (
+	"context"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
+)
+
+const (
+	// sessionPatience is how long a registry may take to file a large blob.
+	sessionPatience = 5 * time.Minute
+
+	// sessionLimit bounds a body, in bytes. Whoever reads it is to bound it better.
+	sessionLimit = 1 << 46
+
+	sessionAgent = "kymactl"
+)
+
+// A Session talks to one repository of a registry, to read and to write. It
+// logs in when it is first used. It is safe for concurrent use.
+type Session struct {
+	puller *Puller
+	repo   *repository
+
+	// mu guards the logins.
+	mu     sync.Mutex
+	pull   *login
+	push   *login
+	writes bool
+}
+
+// NewSession prepares to talk to the repository host[:port]/path. Nothing is
+// asked yet.
+func NewSession(repo string, regs Registries) (*Session, error) {
+	p, err := NewPuller(WithUserAgent(sessionAgent), WithLimits(Limits{Compressed: sessionLimit}))
+	if err != nil {
+		return nil, err
+	}
+	p.patience = sessionPatience
+	r, err := p.repository(regs, repo)
+	if err != nil {
+		return nil, err
+	}
+	return &Session{puller: p, repo: r}, nil
+}
+
+// String is host[:port]/path.
+func (s *Session) String() string { return s.repo.host + "/" + s.repo.name.RepositoryStr() }
+
+// Push makes the session log in to write from now on. A registry may tell those
+// who may only read nothing of a repository that is not there yet.
+func (s *Session) Push() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.writes = true
+}
+
+// A Call is one request to a registry.
+type Call struct {
+	Method string
+	// Path below the repository, such as blobs/sha256:…, or what a registry said to call, which may be a whole URL.
+	Path   string
+	Header http.Header
+	// Body opens what is sent, of Size bytes; nil sends nothing. It is opened when it is first read, and again where
+	// the registry asks for another login.
+	Body func() (io.ReadCloser, error)
+	Size int64
+	// Want are the codes of answers that are no error.
+	Want []int
+}
+
+// A CallError says why a call failed, in one line.
+type CallError struct {
+	// Code of the answer, such as 404, or 0 where there was none.
+	Code int
+	// Transient says that it may succeed later.
+	Transient bool
+	// After is how long the registry wants us to wait, or 0.
+	After time.Duration
+
+	cause error
+}
+
+// Error is one line.
+func (e *CallError) Error() string { return e.cause.Error() }
+
+// Unwrap returns the cause, which holds errors of the context.
+func (e *CallError) Unwrap() error { return e.cause }
+
+// Do one call. The body of the answer is to be closed. Errors are *CallError.
+func (s *Session) Do(ctx context.Context, c Call) (*http.Response, error) {
+	l, err := s.login(ctx)
+	if err != nil {
+		return nil, s.explain(err, nil)
+	}
+	resp, err := s.do(ctx, l, c)
+	if err == nil {
+		return resp, nil
+	}
+	if l.used.Load() && status(err) == http.StatusUnauthorized {
+		s.forget(l)
+		if l, err = s.login(ctx); err != nil {
+			return nil, s.explain(err, nil)
+		}
+		if resp, err = s.do(ctx, l, c); err == nil {
+			return resp, nil
+		}
+	}
+	return nil, s.explain(err, resp)
+}
+
+// do returns an answer together with the error that it stands for; its body is
+// closed then.
+func (s *Session) do(ctx context.Context, l *login, c Call) (*http.Response, error) {
+	u, err := s.resolve(c.Path)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, c.Method, u, nil)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(req.Header, c.Header)
+	if c.Body != nil {
+		req.GetBody = func() (io.ReadCloser, error) { return &lazyBody{open: c.Body}, nil }
+		req.Body, _ = req.GetBody()
+		req.ContentLength = c.Size
+		if c.Size == 0 {
+			req.Body = http.NoBody
+		}
+	}
+	resp, err := l.http.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if slices.Contains(c.Want, resp.StatusCode) {
+		l.used.Store(true)
+		return resp, nil
+	}
+	defer resp.Body.Close()
+	return resp, transport.CheckError(resp, c.Want...)
+}
+
+// resolve returns the URL of a call. TLS or not is decided further below.
+func (s *Session) resolve(path string) (string, error) {
+	base := &url.URL{Scheme: https, Host: s.repo.host, Path: "/v2/" + s.repo.name.RepositoryStr() + "/"}
+	// The colon of a digest is none after a scheme.
+	if !strings.HasPrefix(path, "/") && !strings.Contains(path, "://") {
+		path = base.Path + path
+	}
+	u, err := base.Parse(path)
+	if err != nil || u.Host == "" || u.Scheme != https && u.Scheme != plainHTTP {
+		return "", errors.New("it sends us to a malformed URL")
+	}
+	return u.String(), nil
+}
+
+// A login is a client that was let in. Used says that it worked once.
+type login struct {
+	http *http.Client
+	used atomic.Bool
+}
+
+func (s *Session) login(ctx context.Context) (*login, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	place, action := &s.pull, transport.PullScope
+	if s.writes {
+		place, action = &s.push, transport.PushScope
+	}
+	if *place != nil {
+		return *place, nil
+	}
+	w, err := s.puller.wire(s.repo.endpoint)
+	if err != nil {
+		return nil, err
+	}
+	auth, err := s.repo.authenticator(ctx, s.repo.name)
+	if err != nil {
+		return nil, err
+	}
+	t, err := transport.NewWithContext(ctx, s.repo.name.Registry, auth, &rewinder{w}, []string{s.repo.name.Scope(action)})
+	if err != nil {
+		return nil, err
+	}
+	*place = &login{http: &http.Client{Transport: t}}
+	return *place, nil
+}
+
+func (s *Session) forget(l *login) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, place := range []**login{&s.pull, &s.push} {
+		if *place == l {
+			*place = nil
+		}
+	}
+}
+
+func (s *Session) explain(err error, resp *http.Response) error {
+	e := &CallError{Code: status(err), Transient: transient(err), cause: atCommandLine().explain(err, s.repo.host)}
+	if resp != nil {
+		if n, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && n > 0 {
+			e.After = time.Duration(n) * time.Second
+		}
+	}
+	if e.Code != 0 {
+		e.cause = errors.Wrapf(e.cause, "repository %q", s.repo.name.RepositoryStr())
+	}
+	return e
+}
+
+// A rewinder sends a body again from its beginning, where the layers above
+// repeat a request after a new login.
+type rewinder struct{ next http.RoundTripper }
+
+func (w *rewinder) RoundTrip(in *http.Request) (*http.Response, error) {
+	if in.GetBody == nil || in.Body == nil || in.Body == http.NoBody {
+		return w.next.RoundTrip(in)
+	}
+	if err := in.Body.Close(); err != nil {
+		return nil, err
+	}
+	body, err := in.GetBody()
+	if err != nil {
+		return nil, err
+	}
+	r := in.Clone(in.Context())
+	r.Body = body
+	return w.next.RoundTrip(r)
+}
+
+// A lazyBody is opened when it is first read, since a body may be asked for and
+// never be sent.
+type lazyBody struct {
+	open func() (io.ReadCloser, error)
+
+	// mu guards all below: bodies are closed while they are read.
+	mu   sync.Mutex
+	body io.ReadCloser
+	err  error
+}
+
+func (b *lazyBody) Read(p []byte) (int, error) {
+	body, err := b.opened()
+	if err != nil {
+		return 0, err
+	}
+	return body.Read(p)
+}
+
+func (b *lazyBody) opened() (io.ReadCloser, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err == nil && b.body == nil {
+		b.body, b.err = b.open()
+	}
+	return b.body, b.err
+}
+
+func (b *lazyBody) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err == nil {
+		b.err = http.ErrBodyReadAfterClose
+	}
+	if b.body == nil {
+		return nil
+	}
+	body := b.body
+	b.body = nil
+	return body.Close()
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package oci
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/google/go-cmp/cmp"
+)
+
+func newSession(tb testing.TB, repo string, regs Registries) *Session {
+	tb.Helper()
+	newPuller(tb) // For its environment.
+	s, err := NewSession(repo, regs)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+// do does a call and closes its answer.
+func do(ctx context.Context, s *Session, c Call) error {
+	resp, err := s.Do(ctx, c)
+	if err != nil {
+		return err
+	}
+	return resp.Body.Close()
+}
+
+// upload is a monolithic upload of data.
+func upload(data []byte) Call {
+	return Call{
+		Method: http.MethodPost, Path: "blobs/uploads/?digest=" + digestOf(data), Size: int64(len(data)),
+		Body: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil },
+		Want: []int{http.StatusCreated},
+	}
+}
+
+func TestSessionErrors(t *testing.T) {
+	s := newRegistry(t)
+	cases := map[string]struct {
+		reason    string
+		answer    func(w http.ResponseWriter)
+		code      int
+		transient bool
+		after     time.Duration
+		want      string
+	}{
+		"401": {reason: "What to do is said.", code: 401, want: "401 Unauthorized): log in to it", answer: func(w http.ResponseWriter) { w.WriteHeader(http.StatusUnauthorized) }},
+		"403": {reason: "What the registry says is told.", code: 403, want: "DENIED: no", answer: func(w http.ResponseWriter) {
+			w.WriteHeader(http.StatusForbidden)
+			fmt.Fprint(w, `{"errors":[{"code":"DENIED","message":"no"}]}`)
+		}},
+		"404": {reason: "Not found.", code: 404, want: "not found at host", answer: func(w http.ResponseWriter) { w.WriteHeader(http.StatusNotFound) }},
+		"429": {reason: "A registry may say how long to wait.", code: 429, transient: true, after: 7 * time.Second, want: "429 Too Many Requests", answer: func(w http.ResponseWriter) {
+			w.Header().Set("Retry-After", "7")
+			w.WriteHeader(http.StatusTooManyRequests)
+		}},
+		"503": {reason: "That may pass.", code: 503, transient: true, want: "503 Service Unavailable", answer: func(w http.ResponseWriter) { w.WriteHeader(http.StatusServiceUnavailable) }},
+		"Cut": {reason: "A connection that breaks.", transient: true, want: "broke off", answer: func(http.ResponseWriter) { panic(http.ErrAbortHandler) }},
+		"Odd": {reason: "An answer nobody waits for.", code: 302, want: "302 Found", answer: func(w http.ResponseWriter) { w.WriteHeader(http.StatusFound) }},
+		"Else": {reason: "Redirects to internal addresses are not followed.", want: "internal address", answer: func(w http.ResponseWriter) {
+			w.Header().Set("Location", "https://169.254.169.254/")
+			w.WriteHeader(http.StatusTemporaryRedirect)
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s.misbehave(func(w http.ResponseWriter, r *http.Request) bool {
+				if r.URL.Path == "/v2/" {
+					return false
+				}
+				tc.answer(w)
+				return true
+			})
+			err := do(t.Context(), newSession(t, s.host()+"/"+repo, s.plain(user, password)), Call{Method: http.MethodGet, Path: "manifests/x", Want: []int{200}})
+			var c *CallError
+			if !errors.As(err, &c) || c.Code != tc.code || c.Transient != tc.transient || c.After != tc.after {
+				t.Fatalf("\n%s\nDo(...): %#v", tc.reason, err)
+			}
+			if !strings.Contains(c.Error(), tc.want) || !strings.Contains(c.Error(), s.host()) || tc.code != 0 && tc.code != 302 && !strings.Contains(c.Error(), repo) {
+				t.Errorf("\n%s\nDo(...): error %q does not contain %q, host and repository", tc.reason, err, tc.want)
+			}
+			if strings.Contains(c.Error(), "pullSecretRef") || strings.Contains(c.Error(), password) {
+				t.Errorf("\n%s\nDo(...): error %q", tc.reason, err)
+			}
+		})
+	}
+}
+
+// TestSessionToken holds that the right to write is asked for only where it is
+// written, and that a body is sent again after a token has run out.
+func TestSessionToken(t *testing.T) {
+	s := newRegistry(t)
+	var scopes []string
+	good := "t1"
+	s.misbehave(func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path == "/token" {
+			scope := r.URL.Query().Get("scope")
+			scopes = append(scopes, scope)
+			u, p, _ := r.BasicAuth()
+			if u != user || p != password {
+				w.WriteHeader(http.StatusUnauthorized)
+				return true
+			}
+			fmt.Fprintf(w, `{"token":%q}`, good+strings.TrimPrefix(scope, "repository:"+repo+":"))
+			return true
+		}
+		want := "Bearer " + good + "pull"
+		write := r.Method != http.MethodGet && r.Method != http.MethodHead
+		if write {
+			want = "Bearer " + good + "push,pull"
+		}
+		if got := r.Header.Get("Authorization"); got == want || got == "Bearer "+good+"push,pull" {
+			return false
+		}
+		w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer realm="%s/token",service="x"`, s.URL))
+		w.WriteHeader(http.StatusUnauthorized)
+		return true
+	})
+	session := newSession(t, s.host()+"/"+repo, s.plain(user, password))
+	get := Call{Method: http.MethodGet, Path: "tags/list", Want: []int{http.StatusOK, http.StatusNotFound}}
+	if err := do(t.Context(), session, get); err != nil {
+		t.Fatal(err)
+	}
+	session.Push()
+	data := bytes.Repeat([]byte("x"), 1<<20)
+	if err := do(t.Context(), session, upload(data)); err != nil {
+		t.Fatal(err)
+	}
+	good = "t2"
+	other := bytes.Repeat([]byte("y"), 1<<20)
+	if err := do(t.Context(), session, upload(other)); err != nil {
+		t.Fatal(err)
+	}
+	if s.count("POST", "") != 3 {
+		t.Errorf("%d uploads, want 3, of which one was refused", s.count("POST", ""))
+	}
+	want := []string{"repository:" + repo + ":pull", "repository:" + repo + ":push,pull", "repository:" + repo + ":push,pull"}
+	if diff := cmp.Diff(want, scopes); diff != "" {
+		t.Errorf("scopes: -want, +got:\n%s", diff)
+	}
+	if err := do(t.Context(), newSession(t, s.host()+"/"+repo, s.plain(user, "wrong")), get); !strings.Contains(text(err), "401 Unauthorized") {
+		t.Errorf("Do(...) with wrong credentials: %v", err)
+	}
+}
+
+func TestSessionTLS(t *testing.T) {
+	s := newTLSRegistry(t)
+	get := Call{Method: http.MethodGet, Path: "tags/list", Want: []int{http.StatusOK, http.StatusNotFound}}
+	cases := map[string]struct {
+		reason string
+		all    Registry
+		err    string
+	}{
+		"Unknown":  {reason: "Certificates are checked.", err: "unknown authority: use --ca-file"},
+		"CA":       {reason: "Others can be trusted.", all: Registry{CABundle: s.ca()}},
+		"Insecure": {reason: "Or none is looked at, where somebody says so.", all: Registry{SkipTLSVerify: true}},
+		"Plain":    {reason: "Plain HTTP is plain.", all: Registry{PlainHTTP: true}, err: "wants TLS: leave out --plain-http"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tc.all.Host = "*"
+			err := do(t.Context(), newSession(t, s.host()+"/"+repo, Registries{tc.all}), get)
+			if tc.err == "" && err != nil || !strings.Contains(text(err), tc.err) {
+				t.Errorf("\n%s\nDo(...): error %q does not contain %q", tc.reason, text(err), tc.err)
+			}
+		})
+	}
+	plain := newRegistry(t)
+	if err := do(t.Context(), newSession(t, plain.host()+"/"+repo, Registries{{Host: "*"}}), get); err != nil {
+		t.Errorf("Do(...) at a loopback host in plain HTTP: %v", err)
+	}
+}
+
+func TestSessionAmbient(t *testing.T) {
+	s := newRegistry(t)
+	s.demand(user, password)
+	get := Call{Method: http.MethodGet, Path: "tags/list", Want: []int{http.StatusOK, http.StatusNotFound}}
+	cases := map[string]struct {
+		reason  string
+		config  string
+		helper  string
+		timeout time.Duration
+		regs    Registries
+		err     string
+	}{
+		"Config":  {reason: "The docker configuration is used.", config: `{"auths":{"HOST":{"username":"ann","password":"s3cr3t"}}}`, regs: Registries{{Host: "*", Ambient: true}}},
+		"Helper":  {reason: "And its credential helpers.", config: `{"credsStore":"ours"}`, helper: `echo '{"Username":"ann","Secret":"s3cr3t"}'`, regs: Registries{{Host: "*", Ambient: true}}},
+		"Not":     {reason: "But only where that is said.", config: `{"auths":{"HOST":{"username":"ann","password":"s3cr3t"}}}`, regs: Registries{{Host: "*"}}, err: "401"},
+		"Given":   {reason: "What is given comes first.", config: `{"credsStore":"absent"}`, regs: Registries{{Host: "*", Ambient: true, Username: user, Password: password}}},
+		"Missing": {reason: "A missing helper is named.", config: `{"credsStore":"absent"}`, regs: Registries{{Host: "*", Ambient: true}}, err: "from docker-credential-absent, which cannot be run: install it"},
+		"Failing": {reason: "What a helper says is not told.", config: `{"credsStore":"ours"}`, helper: "echo s3cr3t; exit 1", regs: Registries{{Host: "*", Ambient: true}}, err: "the credential helper of the docker configuration of this process failed"},
+		"Broken":  {reason: "A broken configuration is an error.", config: `{`, regs: Registries{{Host: "*", Ambient: true}}, err: "cannot read the docker configuration"},
+		"Slow":    {reason: "A helper may wait for somebody.", config: `{"credsStore":"ours"}`, helper: "exec sleep 1", timeout: 100 * time.Millisecond, regs: Registries{{Host: "*", Ambient: true}}, err: "context deadline exceeded"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			session := newSession(t, s.host()+"/"+repo, tc.regs)
+			dir := t.TempDir()
+			t.Setenv("DOCKER_CONFIG", dir)
+			t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+			if err := os.WriteFile(filepath.Join(dir, "config.json"), []byte(strings.ReplaceAll(tc.config, "HOST", s.host())), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, "docker-credential-ours"), []byte("#!/bin/sh\n"+tc.helper+"\n"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if tc.timeout == 0 {
+				tc.timeout = time.Minute
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), tc.timeout)
+			defer cancel()
+			err := do(ctx, session, get)
+			if tc.err == "" && err != nil || !strings.Contains(text(err), tc.err) || strings.Contains(text(err), password) {
+				t.Errorf("\n%s\nDo(...): error %q does not contain %q", tc.reason, text(err), tc.err)
+			}
+		})
+	}
+}

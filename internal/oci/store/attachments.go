@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"context"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	v1 "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// maxAttachments bounds what is attached to one artifact, directly or not.
+const maxAttachments = 1000
+
+// attachmentSuffixes are those of the tags of cosign: signatures, attestations
+// and bills of materials.
+func attachmentSuffixes() []string { return []string{".sig", ".att", ".sbom"} }
+
+// A lister knows what refers to a manifest. Stores of this package are listers.
+type lister interface {
+	referrers(ctx context.Context, subject string) ([]v1.Descriptor, error)
+}
+
+// planAttachments adds what is attached to an artifact, to its parts, and to
+// what is attached itself.
+func (c *copier) planAttachments(ctx context.Context, data []byte, digest string) error {
+	m, err := parseManifest(data)
+	if err != nil {
+		return errors.Wrapf(err, "cannot copy %s", digest)
+	}
+	subjects := []string{digest}
+	for _, d := range m.Manifests {
+		subjects = append(subjects, string(d.Digest))
+	}
+	asked := map[string]bool{}
+	for len(subjects) > 0 {
+		subject := subjects[0]
+		subjects = subjects[1:]
+		if asked[subject] {
+			continue
+		}
+		asked[subject] = true
+		found, err := c.planReferrers(ctx, subject)
+		if err != nil {
+			return err
+		}
+		if subjects = append(subjects, found...); len(subjects)+len(asked) > maxAttachments {
+			return errors.Errorf("cannot copy %s: more than %d things are attached to it", digest, maxAttachments)
+		}
+		if err := c.planTags(ctx, subject); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// planReferrers adds what refers to subject, and returns their digests.
+func (c *copier) planReferrers(ctx context.Context, subject string) ([]string, error) {
+	l, ok := c.from.(lister)
+	if !ok {
+		return nil, nil
+	}
+	list, err := l.referrers(ctx, subject)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, d := range list {
+		data, digest, err := c.from.Manifest(ctx, string(d.Digest))
+		var missing *NotFoundError
+		if errors.As(err, &missing) {
+			continue // A list may be older than what it lists.
+		}
+		if err != nil {
+			return nil, err
+		}
+		m, err := parseManifest(data)
+		if err != nil || m.subject() != subject || c.seen[digest] {
+			continue
+		}
+		if err := c.plan(ctx, data, digest); err != nil {
+			return nil, err
+		}
+		c.manifests = append(c.manifests, todo{data: data, digest: digest})
+		out = append(out, digest)
+	}
+	return out, nil
+}
+
+// planTags adds what cosign has attached to subject.
+func (c *copier) planTags(ctx context.Context, subject string) error {
+	for _, suffix := range attachmentSuffixes() {
+		tag := fallbackTag(subject) + suffix
+		data, digest, err := c.from.Manifest(ctx, tag)
+		var missing *NotFoundError
+		if errors.As(err, &missing) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		m := todo{data: data, digest: digest, tag: tag}
+		write, err := c.adds(ctx, m)
+		if err != nil {
+			return err
+		}
+		if !write {
+			continue
+		}
+		if err := c.plan(ctx, data, digest); err != nil {
+			return err
+		}
+		c.manifests = append(c.manifests, m)
+	}
+	return nil
+}
+
+// adds says whether an attachment has more than what the destination has in its
+// place. Where each has something that the other has not, that is an error:
+// signatures must not get lost.
+func (c *copier) adds(ctx context.Context, m todo) (bool, error) {
+	data, have, err := c.to.Manifest(ctx, m.tag)
+	var missing *NotFoundError
+	if errors.As(err, &missing) {
+		return true, nil
+	}
+	if err != nil || have == m.digest {
+		return false, err
+	}
+	if c.options.Overwrite {
+		return true, nil
+	}
+	ours, err := parseManifest(m.data)
+	if err != nil {
+		return false, errors.Wrapf(err, "cannot copy %s", m.digest)
+	}
+	theirs, err := parseManifest(data)
+	switch {
+	case err == nil && covers(theirs, ours):
+		return false, nil
+	case err == nil && covers(ours, theirs):
+		return true, nil
+	}
+	return false, &ExistsError{Store: c.to.String(), Tag: m.tag, Have: have, Want: m.digest}
+}
+
+// covers says whether a has all layers of b, with all that is said about them.
+func covers(a, b *manifest) bool {
+	if a.isIndex() || b.isIndex() {
+		return false
+	}
+	return subset(b.Layers, a.Layers)
+}
+
+func subset(some, all []v1.Descriptor) bool {
+	for _, s := range some {
+		found := false
+		for _, d := range all {
+			found = found || sameLayer(s, d)
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}
+
+// sameLayer compares annotations, too: that is where signatures are.
+func sameLayer(a, b v1.Descriptor) bool {
+	if a.Digest != b.Digest || len(a.Annotations) != len(b.Annotations) {
+		return false
+	}
+	for k, v := range a.Annotations {
+		if b.Annotations[k] != v {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/google/go-cmp/cmp"
+	v1 "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// TestCopySignatures holds that no signature gets lost.
+func TestCopySignatures(t *testing.T) {
+	s := newServer(t)
+	source := s.store(t, "source")
+	root := artifact(t, source, "1", "one", 1, nil)
+	tag := fallbackTag(string(root.Digest)) + ".sig"
+	sign := func(to Store, by ...string) v1.Descriptor {
+		m := v1.Manifest{MediaType: v1.MediaTypeImageManifest, Layers: []v1.Descriptor{}}
+		m.SchemaVersion = 2
+		m.Config = put(t, to, []byte("{}"))
+		for _, b := range by {
+			l := put(t, to, []byte("payload"))
+			l.Annotations = map[string]string{"dev.cosignproject.cosign/signature": b}
+			m.Layers = append(m.Layers, l)
+		}
+		return putManifest(t, to, m, tag)
+	}
+	cases := map[string]struct {
+		reason     string
+		ours       []string
+		theirs     []string
+		overwrite  bool
+		keep, fail bool
+	}{
+		"More":      {reason: "One more is written.", ours: []string{"a", "b"}, theirs: []string{"a"}},
+		"Less":      {reason: "One less is not.", ours: []string{"a"}, theirs: []string{"a", "b"}, keep: true},
+		"Other":     {reason: "Others are not replaced.", ours: []string{"a"}, theirs: []string{"b"}, fail: true},
+		"Overwrite": {reason: "Unless that is asked for.", ours: []string{"a"}, theirs: []string{"b"}, overwrite: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			to := s.store(t, strings.ToLower(name))
+			ours, theirs := sign(source, tc.ours...), sign(to, tc.theirs...)
+			_, err := Copy(t.Context(), source, "1", to, CopyOptions{Tag: "x", Attachments: true, Overwrite: tc.overwrite})
+			var exists *ExistsError
+			if errors.As(err, &exists) != tc.fail || !tc.fail && err != nil {
+				t.Errorf("\n%s\nCopy(...): %v", tc.reason, err)
+			}
+			want := ours.Digest
+			if tc.keep || tc.fail {
+				want = theirs.Digest
+			}
+			_, have, err := to.Manifest(t.Context(), tag)
+			if diff := cmp.Diff(string(want), have); diff != "" || err != nil {
+				t.Errorf("\n%s\nCopy(...): -want, +got:\n%s%v", tc.reason, diff, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// TestCopyInterrupted holds that what was cut off at any request is completed by
+// the next try, and that nothing is tagged before it is there.
+func TestCopyInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	for kind, pull := range map[string]bool{"Push": false, "Pull": true} {
+		t.Run(kind, func(t *testing.T) {
+			s := newServer(t)
+			source := s.store(t, "source")
+			root := artifact(t, source, "1", "one", 5, nil)
+			artifact(t, source, fallbackTag(string(root.Digest))+".sig", "signature", 1, nil)
+			for at := 1; ; at++ {
+				target := s
+				if !pull {
+					target = newServer(t)
+				}
+				var n atomic.Int32
+				broken := func(_ http.ResponseWriter, r *http.Request) bool {
+					if int(n.Add(1)) < at || !strings.HasPrefix(r.URL.Path, "/v2/") {
+						return false
+					}
+					panic(http.ErrAbortHandler)
+				}
+				open := func() Store { return target.store(t, "target") }
+				path := filepath.Join(dir, fmt.Sprint("layout", at))
+				if pull {
+					open = func() Store { return newLayout(t, path) }
+				}
+				to := open()
+				target.misbehave(broken)
+				_, err := Copy(t.Context(), s.store(t, "source"), "1", to, CopyOptions{Tag: "x", Attachments: true})
+				target.misbehave(nil)
+				if err == nil {
+					if at < 10 {
+						t.Fatalf("only %d requests", at)
+					}
+					return
+				}
+				if l, ok := to.(*Layout); ok {
+					mustClose(t, l)
+				}
+				to = open()
+				if _, _, err := to.Manifest(t.Context(), "x"); err == nil {
+					// The last look at the tag may be what failed.
+					if _, _, err := to.Manifest(t.Context(), fallbackTag(string(root.Digest))+".sig"); err != nil {
+						t.Errorf("request %d: tagged before it was complete", at)
+					}
+				}
+				if _, err := Copy(t.Context(), source, "1", to, CopyOptions{Tag: "x", Attachments: true}); err != nil {
+					t.Fatalf("request %d: the next try: %v", at, err)
+				}
+				m, _, err := to.Manifest(t.Context(), "x")
+				if err != nil {
+					t.Fatal(err)
+				}
+				p, _ := parseManifest(m)
+				for _, d := range p.content() {
+					if _, err := ReadBlob(t.Context(), to, string(d.Digest), 0); err != nil {
+						t.Errorf("request %d: %v", at, err)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestCopyTransient holds that one failure of each request does not matter.
+func TestCopyTransient(t *testing.T) {
+	source := newLayout(t, filepath.Join(t.TempDir(), "layout"))
+	artifact(t, source, "1", "one", 5, nil)
+	for name, fail := range map[string]func(w http.ResponseWriter){
+		"503":   func(w http.ResponseWriter) { w.WriteHeader(http.StatusServiceUnavailable) },
+		"429":   func(w http.ResponseWriter) { w.WriteHeader(http.StatusTooManyRequests) },
+		"Abort": func(http.ResponseWriter) { panic(http.ErrAbortHandler) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t)
+			var seen sync.Map
+			s.misbehave(func(w http.ResponseWriter, r *http.Request) bool {
+				path := r.URL.Path
+				if strings.Contains(path, "/uploads/") {
+					path = r.Method + "uploads"
+				}
+				if _, again := seen.LoadOrStore(r.Method+path, true); again {
+					return false
+				}
+				fail(w)
+				return true
+			})
+			to := s.store(t, "to")
+			if _, err := Copy(t.Context(), source, "1", to, CopyOptions{Tag: "x"}); err != nil {
+				t.Error(err)
+			}
+			if _, err := Copy(t.Context(), to, "x", newLayout(t, filepath.Join(t.TempDir(), "back")), CopyOptions{Tag: "x"}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestCopyProgress(t *testing.T) {
+	s := newServer(t)
+	source := newLayout(t, filepath.Join(t.TempDir(), "layout"))
+	root := artifact(t, source, "1", "one", 8, nil)
+	artifact(t, source, "", "attached", 2, &root)
+	// Uploads fail once, and begin anew.
+	var failed sync.Map
+	s.misbehave(func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method != http.MethodPut || !strings.Contains(r.URL.Path, "/uploads/") {
+			return false
+		}
+		if _, again := failed.LoadOrStore(r.URL.Query().Get("digest"), true); !again {
+			_, _ = io.CopyN(io.Discard, r.Body, 10)
+			w.WriteHeader(http.StatusBadGateway)
+			return true
+		}
+		return false
+	})
+	var last, all int64
+	o := CopyOptions{Tag: "x", Attachments: true, Progress: func(done, total int64) {
+		if done < last || done > total || all != 0 && total != all {
+			t.Errorf("progress: %d of %d after %d of %d", done, total, last, all)
+		}
+		last, all = done, total
+	}}
+	got, err := Copy(t.Context(), source, "1", s.store(t, "to"), o)
+	if err != nil || last != all || got.Bytes != all {
+		t.Errorf("Copy(...): %+v, %v; progress ended at %d of %d", got, err, last, all)
+	}
+}
+
+// TestCopyCancel holds that a copy can be stopped at once, wherever it is.
+func TestCopyCancel(t *testing.T) {
+	from := newServer(t)
+	artifact(t, from.store(t, "source"), "1", "one", 3, nil)
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut} {
+		t.Run(method, func(t *testing.T) {
+			s := newServer(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			over := make(chan struct{})
+			defer close(over)
+			s.misbehave(func(_ http.ResponseWriter, r *http.Request) bool {
+				if r.Method != method || r.URL.Path == "/v2/" {
+					return false
+				}
+				cancel()
+				select {
+				case <-r.Context().Done():
+				case <-over:
+				}
+				return true
+			})
+			defer s.misbehave(nil)
+			start := time.Now()
+			_, err := Copy(ctx, from.store(t, "source"), "1", s.store(t, "to"), CopyOptions{Tag: "x"})
+			if !errors.Is(err, context.Canceled) || time.Since(start) > 2*time.Second {
+				t.Errorf("Copy(...): %v after %s", err, time.Since(start))
+			}
+		})
+	}
+}

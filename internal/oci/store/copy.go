@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	v1 "github.com/opencontainers/image-spec/specs-go/v1"
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	// copies is how many blobs are copied at once.
+	copies = 4
+
+	// defaultRead bounds what ReadBlob returns, in bytes.
+	defaultRead = 64 << 20
+
+	// How long it takes at least and at most until it is looked at once more what a tag is.
+	minSettle = 100 * time.Millisecond
+	maxSettle = 2 * time.Second
+)
+
+// CopyOptions say how to copy.
+type CopyOptions struct {
+	// Tag in the destination; empty for none.
+	Tag string
+	// Overwrite a tag that names other content.
+	Overwrite bool
+	// Replaces is the digest of the content that the tag may have and that is replaced, such as that of the unsigned
+	// artifact; empty for none.
+	Replaces string
+	// Attachments are copied as well: what tags such as sha256-….sig hold, and referrers.
+	Attachments bool
+	// Progress is told of bytes that were copied, and of how many there are. It may be nil. It is not called by two at
+	// once, and done never shrinks.
+	Progress func(done, total int64)
+}
+
+// Copied says what became of it.
+type Copied struct {
+	Digest string // Of the manifest, sha256:….
+	// Uploaded is how many blobs and manifests were written. It is 0 where everything was there.
+	Uploaded int
+	Bytes    int64 // That were written.
+}
+
+// Copy an artifact with its blobs, byte for byte; reference is a tag or digest
+// of from. Blobs come first and the manifest last, so that what was cut off can
+// be done again. An *ExistsError says that the tag has other content.
+//
+// Registries cannot set a tag on condition of what it was. So Copy looks at the
+// tag first, right before it writes it, and once more some time after, twice as
+// long as the look and the write took. Of two that write the tag at once, that
+// leaves one that sees its own content in the end, and the other is told that it
+// raced. Both may succeed only where one takes far longer between its look and
+// its write than the other; then the later one has replaced the earlier. In a
+// layout, one of the two always fails.
+func Copy(ctx context.Context, from Reader, reference string, to Store, o CopyOptions) (Copied, error) {
+	data, digest, err := from.Manifest(ctx, reference)
+	if err != nil {
+		return Copied{}, err
+	}
+	if r, ok := to.(*remote); ok {
+		r.session.Push()
+	}
+	c := &copier{from: from, to: to, options: o, seen: map[string]bool{}}
+	done, err := c.copy(ctx, data, digest)
+	if err != nil {
+		return Copied{}, err
+	}
+	done.Digest = digest
+	return done, nil
+}
+
+// ReadBlob returns a blob of at most limit bytes (0: 64 MiB), verified.
+func ReadBlob(ctx context.Context, from Reader, digest string, limit int64) ([]byte, error) {
+	if limit <= 0 {
+		limit = defaultRead
+	}
+	r, err := from.Blob(ctx, digest, 0)
+	if err != nil {
+		return nil, err
+	}
+	data, err := readAll(r, limit)
+	if err != nil {
+		return nil, errors.Wrapf(err, "cannot read blob %s", digest)
+	}
+	if got := digestOf(data); got != digest {
+		return nil, errors.Wrap(&digestError{want: digest, got: got}, "cannot read blob")
+	}
+	return data, nil
+}
+
+// A copier copies one artifact.
+type copier struct {
+	from    Reader
+	to      Store
+	options CopyOptions
+
+	// What there is to do, in order: blobs, and then manifests.
+	blobs     []v1.Descriptor
+	manifests []todo
+	seen      map[string]bool // Of what was found, by digest.
+
+	progress *progress
+}
+
+// A todo is a manifest to write.
+type todo struct {
+	data   []byte
+	digest string
+	// tag is empty for none. A part is named by another manifest, which comes later.
+	tag  string
+	part bool
+}
+
+func (c *copier) copy(ctx context.Context, data []byte, digest string) (Copied, error) {
+	root := todo{data: data, digest: digest, tag: c.options.Tag}
+	have, err := c.tagged(ctx, root)
+	if err != nil {
+		return Copied{}, err
+	}
+	_, isLayout := c.to.(*Layout)
+	there := have == digest
+	if err := c.mayReplace(root.tag, have, digest); err != nil {
+		return Copied{}, err
+	}
+	// Its blobs are there, for it was written last. A layout is looked through all the same, for it costs little.
+	if err := c.planAll(ctx, root, !there || isLayout); err != nil {
+		return Copied{}, err
+	}
+	c.progress = newProgress(c.options.Progress, c.blobs, c.manifests, root, there)
+	if err := c.copyAll(ctx); err != nil {
+		return Copied{}, err
+	}
+	switch {
+	case !there:
+		err = c.putRoot(ctx, root, have)
+	case isLayout && c.progress.finish().Uploaded > 0:
+		// Something was lost and is there again, which a tar has to be written for.
+		err = c.to.PutManifest(ctx, root.data, root.tag)
+	}
+	return c.progress.finish(), err
+}
+
+// planAll plans what there is to do before the manifest itself is written.
+func (c *copier) planAll(ctx context.Context, root todo, blobs bool) error {
+	if blobs {
+		if err := c.plan(ctx, root.data, root.digest); err != nil {
+			return err
+		}
+	}
+	if !c.options.Attachments {
+		return nil
+	}
+	return c.planAttachments(ctx, root.data, root.digest)
+}
+
+// copyAll does what is planned.
+func (c *copier) copyAll(ctx context.Context) error {
+	if err := c.copyBlobs(ctx); err != nil {
+		return err
+	}
+	for _, m := range c.manifests {
+		if err := c.putManifest(ctx, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tagged returns what is there already under the tag, or under the digest if
+// there is no tag.
+func (c *copier) tagged(ctx context.Context, m todo) (string, error) {
+	reference := m.tag
+	if reference == "" {
+		reference = m.digest
+	}
+	_, have, err := c.to.Manifest(ctx, reference)
+	var missing *NotFoundError
+	if errors.As(err, &missing) {
+		return "", nil
+	}
+	return have, err
+}
+
+func (c *copier) mayReplace(tag, have, want string) error {
+	if have == "" || have == want || c.options.Overwrite || have == c.options.Replaces {
+		return nil
+	}
+	return &ExistsError{Store: c.to.String(), Tag: tag, Have: have, Want: want}
+}
+
+// plan adds the blobs of a manifest, and its parts if it is an index.
+func (c *copier) plan(ctx context.Context, data []byte, digest string) error {
+	c.seen[digest] = true
+	m, err := parseManifest(data)
+	if err != nil {
+		return errors.Wrapf(err, "cannot copy %s", digest)
+	}
+	for _, d := range m.content() {
+		if !c.seen[string(d.Digest)] && !isForeign(d) {
+			c.seen[string(d.Digest)] = true
+			c.blobs = append(c.blobs, d)
+		}
+	}
+	for _, d := range m.Manifests {
+		part := string(d.Digest)
+		if c.seen[part] {
+			continue
+		}
+		data, _, err := c.from.Manifest(ctx, part)
+		if err != nil {
+			return errors.Wrapf(err, "cannot copy %s, which is an index", digest)
+		}
+		if err := c.plan(ctx, data, part); err != nil {
+			return err
+		}
+		c.manifests = append(c.manifests, todo{data: data, digest: part, part: true})
+	}
+	return nil
+}
+
+func (c *copier) copyBlobs(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(copies)
+	for _, d := range c.blobs {
+		group.Go(func() error { return c.copyBlob(ctx, d) })
+	}
+	return group.Wait()
+}
+
+func (c *copier) copyBlob(ctx context.Context, d v1.Descriptor) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	digest := string(d.Digest)
+	there, err := c.to.Has(ctx, digest)
+	if err != nil {
+		return err
+	}
+	if there {
+		c.progress.skip(d.Size)
+		return nil
+	}
+	one := c.progress.begin(d.Size)
+	err = c.to.PutBlob(ctx, Content{MediaType: d.MediaType, Digest: digest, Size: d.Size}, func(offset int64) (io.ReadCloser, error) {
+		r, err := c.from.Blob(ctx, digest, offset)
+		if err != nil {
+			return nil, err
+		}
+		return one.follow(r, offset), nil
+	})
+	if err == nil {
+		one.finish()
+	}
+	return err
+}
+
+// putManifest writes a part or an attachment.
+func (c *copier) putManifest(ctx context.Context, m todo) error {
+	if l, ok := c.to.(*Layout); ok && m.part {
+		there, err := l.Has(ctx, m.digest)
+		if err == nil && !there {
+			err = l.putUnlisted(ctx, m.data)
+		}
+		c.progress.wrote(m, there)
+		return err
+	}
+	have, err := c.tagged(ctx, m)
+	if err != nil {
+		return err
+	}
+	if have == m.digest {
+		c.progress.wrote(m, true)
+		return nil
+	}
+	// What the attachment replaces was looked at when it was planned.
+	if err := c.to.PutManifest(ctx, m.data, m.tag); err != nil {
+		return err
+	}
+	c.progress.wrote(m, false)
+	return nil
+}
+
+// putRoot writes the manifest itself; had is what the tag had when we began.
+func (c *copier) putRoot(ctx context.Context, m todo, had string) error {
+	if m.tag == "" {
+		c.progress.wrote(m, false)
+		return c.to.PutManifest(ctx, m.data, "")
+	}
+	if l, ok := c.to.(*Layout); ok {
+		c.progress.wrote(m, false)
+		return l.swap(ctx, m.data, m.tag, func(have string) error { return c.unmoved(m, had, have) })
+	}
+	start := time.Now()
+	have, err := c.tagged(ctx, m)
+	if err != nil {
+		return err
+	}
+	if err := c.unmoved(m, had, have); err != nil {
+		return err
+	}
+	if have == m.digest {
+		c.progress.wrote(m, true)
+		return nil
+	}
+	if err := c.to.PutManifest(ctx, m.data, m.tag); err != nil {
+		return err
+	}
+	c.progress.wrote(m, false)
+	return c.settle(ctx, m, time.Since(start))
+}
+
+// unmoved fails if the tag was written since we began.
+func (c *copier) unmoved(m todo, had, have string) error {
+	if have == had || have == m.digest || c.options.Overwrite {
+		return nil
+	}
+	if have == "" {
+		have = "none"
+	}
+	return &ExistsError{Store: c.to.String(), Tag: m.tag, Have: have, Want: m.digest, Raced: true}
+}
+
+// settle looks whether the tag is still what we wrote after whoever looked at it
+// before us must have written it too.
+func (c *copier) settle(ctx context.Context, m todo, took time.Duration) error {
+	if _, ok := c.to.(*remote); ok {
+		if err := pause(ctx, min(max(2*took, minSettle), maxSettle)); err != nil {
+			return err
+		}
+	}
+	have, err := c.tagged(ctx, m)
+	if err != nil {
+		return err
+	}
+	if have != m.digest {
+		if have == "" {
+			have = "none"
+		}
+		return &ExistsError{Store: c.to.String(), Tag: m.tag, Have: have, Want: m.digest, Raced: true}
+	}
+	return nil
+}

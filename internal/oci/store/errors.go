@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import "github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+// IsDamaged says whether err is that content is not what its digest says.
+func IsDamaged(err error) bool {
+	var d *digestError
+	return errors.As(err, &d)
+}
+
+// A NotFoundError says that something is not there.
+type NotFoundError struct {
+	What  string // Such as manifest "1.0.0".
+	Store string
+}
+
+// Error is one line.
+func (e *NotFoundError) Error() string { return e.Store + " has no " + e.What }
+
+// An ExistsError says that a tag names other content already, or that somebody
+// else has written it at the same time.
+type ExistsError struct {
+	Store string
+	Tag   string
+	Have  string // The digest that the tag has, sha256:….
+	Want  string // The digest that it was to get.
+	Raced bool   // Somebody else has written the tag after we did, or while we did.
+}
+
+// Error is one line that says what to do.
+func (e *ExistsError) Error() string {
+	if e.Raced {
+		return e.Store + ":" + e.Tag + " was written by somebody else at the same time: it is " + e.Have + " now, and not " + e.Want
+	}
+	return e.Store + ":" + e.Tag + " exists with other content, " + e.Have + ", and not " + e.Want +
+		": use another version, or --overwrite to replace it"
+}

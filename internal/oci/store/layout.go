@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	v1 "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+)
+
+// maxLayoutFile bounds oci-layout, in bytes.
+const maxLayoutFile = 4 << 10
+
+// A Layout is an OCI image layout. It implements Store. Tags are the
+// annotation org.opencontainers.image.ref.name in index.json. It is safe for
+// concurrent use, and a folder is so for several processes.
+type Layout struct {
+	path  string
+	files tree
+
+	// root is where it is written to, or nil if it is only read.
+	root *os.Root
+	// made says that there was no layout before, and madeFolder that there was nothing at all.
+	made, madeFolder bool
+	// pack is the tar that is made of it, or nil.
+	pack *pack
+
+	// mu guards all below.
+	mu sync.Mutex
+	// good are the blobs whose content was read and found right.
+	good map[string]bool
+	// blobs says that a blob was written since the last manifest.
+	blobs bool
+	// done says that something was finished, and changed that it changed the layout.
+	done, changed bool
+	closed        bool
+}
+
+// OpenLayout opens the OCI image layout at path for reading: a folder, or a tar
+// with or without gzip. A *NotFoundError says that nothing is there.
+func OpenLayout(path string) (*Layout, error) {
+	info, err := os.Stat(path) //nolint:gosec // The user names their own file.
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &NotFoundError{What: "image layout", Store: path}
+	}
+	if err != nil {
+		return nil, err
+	}
+	var t tree
+	switch {
+	case info.IsDir():
+		var root *os.Root
+		root, err = os.OpenRoot(path)
+		t = folder{root}
+	case info.Mode().IsRegular():
+		t, err = openArchive(path)
+	default:
+		err = errors.New("it is neither a folder nor a file")
+	}
+	if err != nil {
+		return nil, errors.Wrapf(err, "cannot open image layout %s", path)
+	}
+	if err := checkLayout(t); err != nil {
+		_ = t.Close()
+		return nil, errors.Wrapf(err, "cannot open image layout %s", path)
+	}
+	return &Layout{path: path, files: t, good: map[string]bool{}}, nil
+}
+
+// checkLayout reads oci-layout.
+func checkLayout(t tree) error {
+	f, err := t.open(layoutFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return errors.New("it is none: it has no file oci-layout")
+	}
+	if err != nil {
+		return err
+	}
+	data, err := readAll(f, maxLayoutFile)
+	if err != nil {
+		return errors.Wrap(err, layoutFile)
+	}
+	var l v1.ImageLayout
+	if err := json.Unmarshal(data, &l); err != nil {
+		return errors.New("it is none: oci-layout is not valid JSON")
+	}
+	if !strings.HasPrefix(l.Version, "1.") {
+		return errors.Errorf("it is of version %.20q, want 1.0.0", l.Version)
+	}
+	return nil
+}
+
+// IsLayout says whether there is an image layout at path.
+func IsLayout(path string) bool {
+	l, err := OpenLayout(path)
+	if err != nil {
+		return false
+	}
+	return l.Close() == nil
+}
+
+// String implements Store.
+func (l *Layout) String() string { return l.path }
+
+// Blob implements Reader.
+func (l *Layout) Blob(_ context.Context, digest string, offset int64) (io.ReadCloser, error) {
+	if err := checkBlob(digest, offset); err != nil {
+		return nil, err
+	}
+	f, err := l.openBlob(digest)
+	if err != nil {
+		return nil, err
+	}
+	if offset == 0 {
+		return verify(f, digest, -1), nil
+	}
+	if _, err := f.Seek(offset, io.SeekStart); err != nil {
+		_ = f.Close()
+		return nil, errors.Wrapf(err, "cannot read blob %s of %s", digest, l)
+	}
+	return f, nil
+}
+
+func (l *Layout) openBlob(digest string) (content, error) {
+	if err := l.usable(); err != nil {
+		return nil, err
+	}
+	f, err := l.files.open(blobName(digest))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &NotFoundError{What: "blob " + digest, Store: l.path}
+	}
+	return f, errors.Wrapf(err, "cannot read blob %s of %s", digest, l)
+}
+
+func (l *Layout) usable() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return errors.Errorf("image layout %s is closed", l.path)
+	}
+	return nil
+}
+
+// Manifest implements Reader.
+func (l *Layout) Manifest(_ context.Context, reference string) (data []byte, digest string, err error) {
+	digest = reference
+	if !oci.ValidDigest(reference) {
+		i, err := l.readIndex()
+		if err != nil {
+			return nil, "", err
+		}
+		if digest, err = i.find(reference); err != nil {
+			return nil, "", errors.Wrapf(err, "image layout %s", l)
+		}
+		if digest == "" {
+			return nil, "", &NotFoundError{What: "manifest \"" + reference + "\"", Store: l.path}
+		}
+	}
+	data, err = l.manifest(digest)
+	var missing *NotFoundError
+	if errors.As(err, &missing) {
+		err = &NotFoundError{What: "manifest \"" + reference + "\"", Store: l.path}
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	return data, digest, nil
+}
+
+// manifest reads one by its digest, whether the index lists it or another manifest does.
+func (l *Layout) manifest(digest string) ([]byte, error) {
+	f, err := l.openBlob(digest)
+	if err != nil {
+		return nil, err
+	}
+	data, err := readAll(f, maxManifest)
+	if err != nil {
+		return nil, errors.Wrapf(err, "cannot read manifest %s of %s", digest, l)
+	}
+	if got := digestOf(data); got != digest {
+		return nil, errors.Wrapf(&digestError{want: digest, got: got}, "cannot read manifest of %s: it is damaged", l)
+	}
+	return data, nil
+}
+
+// Tags implements Reader.
+func (l *Layout) Tags(context.Context) ([]string, error) {
+	i, err := l.readIndex()
+	if err != nil {
+		return nil, err
+	}
+	return i.tags(), nil
+}
+
+// Root returns the tag and the digest of the manifest that the layout is about:
+// the only one, or the first that is no signature or other attachment. An index
+// of a single manifest stands for that. The tag may be empty. A *NotFoundError
+// says that the layout is empty.
+func (l *Layout) Root(context.Context) (tag, digest string, err error) {
+	i, err := l.readIndex()
+	if err != nil {
+		return "", "", err
+	}
+	parsed, parts := map[string]*manifest{}, map[string]bool{}
+	for _, d := range i.Manifests {
+		m, err := l.parsed(string(d.Digest))
+		if err != nil {
+			return "", "", err
+		}
+		parsed[string(d.Digest)] = m
+		for _, c := range m.Manifests {
+			parts[string(c.Digest)] = true
+		}
+	}
+	for _, d := range i.Manifests {
+		digest, tag := string(d.Digest), tagOf(d)
+		if m := parsed[digest]; m.subject() == "" && !isAttachment(tag) && !parts[digest] {
+			return tag, single(digest, m), nil
+		}
+	}
+	return "", "", &NotFoundError{What: "manifest", Store: l.path}
+}
+
+func (l *Layout) parsed(digest string) (*manifest, error) {
+	data, err := l.manifest(digest)
+	if err != nil {
+		return nil, err
+	}
+	m, err := parseManifest(data)
+	return m, errors.Wrapf(err, "manifest %s of %s", digest, l)
+}
+
+// single returns the digest of the only manifest of an index, where it is one.
+func single(digest string, m *manifest) string {
+	found := ""
+	for _, c := range m.Manifests {
+		// Builders of images add their provenance as a manifest beside the real one.
+		if c.Annotations["vnd.docker.reference.type"] != "" {
+			continue
+		}
+		if found != "" {
+			return digest
+		}
+		found = string(c.Digest)
+	}
+	if found == "" {
+		return digest
+	}
+	return found
+}
+
+// referrers returns what is attached to a digest.
+func (l *Layout) referrers(_ context.Context, subject string) ([]v1.Descriptor, error) {
+	i, err := l.readIndex()
+	if err != nil {
+		return nil, err
+	}
+	var out []v1.Descriptor
+	for _, d := range i.Manifests {
+		m, err := l.parsed(string(d.Digest))
+		if err != nil {
+			return nil, err
+		}
+		if m.subject() == subject {
+			out = append(out, d)
+		}
+		// A copy of a repository whose registry keeps no lists by itself.
+		if tagOf(d) == fallbackTag(subject) && m.isIndex() {
+			out = append(out, m.Manifests...)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	v1 "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+)
+
+const (
+	dockerManifest = "application/vnd.docker.distribution.manifest.v2+json"
+	dockerList     = "application/vnd.docker.distribution.manifest.list.v2+json"
+
+	// maxManifest bounds a manifest, in bytes. It is what registries must accept at least.
+	maxManifest = 4 << 20
+
+	// maxBlob bounds a blob, in bytes; its size is somebody's word.
+	maxBlob = 1 << 40
+)
+
+// A manifest is what we need to know of a manifest or an index.
+type manifest struct {
+	SchemaVersion int             `json:"schemaVersion"`
+	MediaType     string          `json:"mediaType"`
+	ArtifactType  string          `json:"artifactType"`
+	Config        *v1.Descriptor  `json:"config"`
+	Layers        []v1.Descriptor `json:"layers"`
+	Blobs         []v1.Descriptor `json:"blobs"`     // Of the artifact manifests that OCI 1.1 had for a while.
+	Manifests     []v1.Descriptor `json:"manifests"` // Of an index.
+	Subject       *v1.Descriptor  `json:"subject"`
+
+	Annotations map[string]string `json:"annotations"`
+}
+
+// parseManifest reads a manifest or an index. What it names has valid digests
+// and sizes.
+func parseManifest(data []byte) (*manifest, error) {
+	m := &manifest{}
+	if err := json.Unmarshal(data, m); err != nil {
+		return nil, errors.New("it is no manifest: it is not valid JSON, or not of its form")
+	}
+	if m.SchemaVersion != 2 {
+		return nil, errors.Errorf("it is no manifest that we know: its schemaVersion is %d, want 2", m.SchemaVersion)
+	}
+	if m.MediaType == "" {
+		m.MediaType = v1.MediaTypeImageManifest
+		if m.Manifests != nil {
+			m.MediaType = v1.MediaTypeImageIndex
+		}
+	}
+	if m.isIndex() && (m.Config != nil || m.Layers != nil) || !m.isIndex() && m.Manifests != nil {
+		// Two clients could see two different things in it.
+		return nil, errors.Errorf("it is both a manifest and an index, for its mediaType is %q", m.MediaType)
+	}
+	return m, m.check()
+}
+
+func (m *manifest) check() error {
+	all := append(m.content(), m.Manifests...)
+	if m.Subject != nil {
+		all = append(all, *m.Subject)
+	}
+	for _, d := range all {
+		if err := checkDescriptor(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkDescriptor(d v1.Descriptor) error {
+	if !oci.ValidDigest(string(d.Digest)) {
+		return errors.Errorf("it names a malformed digest %.80q: want sha256: and 64 hexadecimal digits", d.Digest)
+	}
+	if d.Size < 0 || d.Size > maxBlob {
+		return errors.Errorf("it says that %s has %d bytes", d.Digest, d.Size)
+	}
+	return nil
+}
+
+func (m *manifest) isIndex() bool {
+	return m.MediaType == v1.MediaTypeImageIndex || m.MediaType == dockerList
+}
+
+// content returns the blobs that the manifest names, in its order.
+func (m *manifest) content() []v1.Descriptor {
+	var out []v1.Descriptor
+	if m.Config != nil {
+		out = append(out, *m.Config)
+	}
+	return append(append(out, m.Layers...), m.Blobs...)
+}
+
+// subject returns the digest of what the manifest is attached to, or "".
+func (m *manifest) subject() string {
+	if m.Subject == nil {
+		return ""
+	}
+	return string(m.Subject.Digest)
+}
+
+// kind is the artifact type as the list of referrers has it.
+func (m *manifest) kind() string {
+	if m.ArtifactType != "" || m.Config == nil {
+		return m.ArtifactType
+	}
+	return m.Config.MediaType
+}
+
+// isForeign tells what lies elsewhere and must not be moved, such as layers of Windows.
+func isForeign(d v1.Descriptor) bool {
+	return len(d.URLs) > 0 && (strings.Contains(d.MediaType, "nondistributable") || strings.Contains(d.MediaType, ".foreign."))
+}
+
+// fallbackTag is the tag that lists what is attached to a digest, at registries
+// that do not list that by themselves. With a suffix it is that of cosign.
+func fallbackTag(digest string) string { return strings.ReplaceAll(digest, ":", "-") }

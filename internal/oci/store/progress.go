@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"io"
+	"sync"
+
+	v1 "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// progress adds up what is copied.
+type progress struct {
+	tell func(done, total int64)
+
+	// mu guards all below, and is held while it is told.
+	mu          sync.Mutex
+	done, total int64
+	result      Copied
+}
+
+func newProgress(tell func(done, total int64), blobs []v1.Descriptor, manifests []todo, root todo, there bool) *progress {
+	p := &progress{tell: tell}
+	for _, d := range blobs {
+		p.total += d.Size
+	}
+	for _, m := range manifests {
+		p.total += int64(len(m.data))
+	}
+	if !there {
+		p.total += int64(len(root.data))
+	}
+	p.add(0)
+	return p
+}
+
+func (p *progress) add(n int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done += n
+	if p.tell != nil {
+		p.tell(p.done, p.total)
+	}
+}
+
+// count adds to what was written.
+func (p *progress) count(n int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.result.Uploaded++
+	p.result.Bytes += n
+}
+
+// skip is for a blob that is there.
+func (p *progress) skip(size int64) { p.add(size) }
+
+// wrote is for a manifest that was written, or was there.
+func (p *progress) wrote(m todo, there bool) {
+	if !there {
+		p.count(int64(len(m.data)))
+	}
+	p.add(int64(len(m.data)))
+}
+
+func (p *progress) finish() Copied {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.result
+}
+
+func (p *progress) begin(size int64) *blobProgress { return &blobProgress{all: p, size: size} }
+
+// A blobProgress is that of one blob, which may be read from the beginning again.
+type blobProgress struct {
+	all  *progress
+	size int64
+
+	mu   sync.Mutex
+	done int64
+}
+
+// reach says how far it got.
+func (b *blobProgress) reach(at int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	at = min(at, b.size)
+	if at > b.done {
+		b.all.add(at - b.done)
+		b.done = at
+	}
+}
+
+func (b *blobProgress) finish() {
+	b.reach(b.size)
+	b.all.count(b.size)
+}
+
+func (b *blobProgress) follow(r io.ReadCloser, offset int64) io.ReadCloser {
+	b.reach(offset)
+	return &followed{ReadCloser: r, progress: b, at: offset}
+}
+
+type followed struct {
+	io.ReadCloser
+
+	progress *blobProgress
+	at       int64
+}
+
+func (f *followed) Read(p []byte) (int, error) {
+	n, err := f.ReadCloser.Read(p)
+	f.at += int64(n)
+	f.progress.reach(f.at)
+	return n, err
+}

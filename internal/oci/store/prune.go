@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	v1 "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+)
+
+// Prune drops all manifests but one and what is attached to it, and all blobs
+// that nothing refers to any more. Keep is a tag, which is then the only one of
+// its manifest, or a digest, which keeps all its tags. Also are digests that
+// are kept besides, if they are there.
+func (l *Layout) Prune(ctx context.Context, keep string, also ...string) error {
+	return l.locked(ctx, func() error {
+		i, err := l.readIndex()
+		if err != nil {
+			return err
+		}
+		root := keep
+		if !oci.ValidDigest(keep) {
+			if root, err = i.find(keep); err != nil {
+				return errors.Wrapf(err, "image layout %s", l)
+			}
+		}
+		if root == "" || !slices.ContainsFunc(i.Manifests, func(d v1.Descriptor) bool { return string(d.Digest) == root }) {
+			return &NotFoundError{What: "manifest \"" + keep + "\"", Store: l.path}
+		}
+		k := &kept{layout: l, manifests: map[string]bool{}, blobs: map[string]bool{}, entries: map[string]bool{}}
+		if err := k.visit(root); err != nil {
+			return err
+		}
+		for _, d := range i.Manifests {
+			digest := string(d.Digest)
+			if !slices.Contains(also, digest) {
+				continue
+			}
+			if err := k.visit(digest); err != nil {
+				return err
+			}
+			k.entries[digest] = true
+		}
+		if err := k.attached(i); err != nil {
+			return err
+		}
+		before := len(i.Manifests)
+		i.Manifests = slices.DeleteFunc(i.Manifests, func(d v1.Descriptor) bool {
+			if string(d.Digest) == root {
+				return keep != root && tagOf(d) != keep
+			}
+			return !k.listed(d)
+		})
+		if err := l.finish(i, len(i.Manifests) != before); err != nil {
+			return err
+		}
+		return errors.Wrapf(l.sweep(k), "cannot remove blobs from %s", l)
+	})
+}
+
+// kept is what a layout is to keep.
+type kept struct {
+	layout    *Layout
+	manifests map[string]bool
+	blobs     map[string]bool // Of them, and they themselves.
+	entries   map[string]bool // Manifests besides the one, by digest.
+}
+
+// visit keeps a manifest with all that it names.
+func (k *kept) visit(digest string) error {
+	if k.manifests[digest] {
+		return nil
+	}
+	m, err := k.layout.parsed(digest)
+	if err != nil {
+		return err
+	}
+	k.manifests[digest], k.blobs[digest] = true, true
+	for _, d := range m.content() {
+		k.blobs[string(d.Digest)] = true
+	}
+	for _, d := range m.Manifests {
+		err := k.visit(string(d.Digest))
+		var missing *NotFoundError
+		// Some tools leave out the platforms that they do not want.
+		if err != nil && !errors.As(err, &missing) {
+			return err
+		}
+	}
+	return nil
+}
+
+// attached keeps what is attached to what is kept, and so on.
+func (k *kept) attached(i *index) error {
+	for more := true; more; {
+		more = false
+		for _, d := range i.Manifests {
+			digest := string(d.Digest)
+			if k.entries[digest] {
+				continue
+			}
+			m, err := k.layout.parsed(digest)
+			if err != nil {
+				return err
+			}
+			if !k.manifests[m.subject()] && !k.isAbout(tagOf(d)) {
+				continue
+			}
+			if err := k.visit(digest); err != nil {
+				return err
+			}
+			k.entries[digest], more = true, true
+		}
+	}
+	return nil
+}
+
+// isAbout says whether a tag is about what is kept.
+func (k *kept) isAbout(tag string) bool {
+	if !isAttachment(tag) {
+		return false
+	}
+	hex, _, _ := strings.Cut(strings.TrimPrefix(tag, "sha256-"), ".")
+	return k.manifests["sha256:"+hex]
+}
+
+// listed says whether an entry of the index stays.
+func (k *kept) listed(d v1.Descriptor) bool {
+	tag := tagOf(d)
+	return k.entries[string(d.Digest)] && (tag == "" || k.isAbout(tag) || !isAttachment(tag))
+}
+
+// sweep removes all other blobs.
+func (l *Layout) sweep(k *kept) error {
+	names, err := l.list()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		digest := "sha256:" + name
+		if !oci.ValidDigest(digest) || k.blobs[digest] {
+			continue
+		}
+		if err := l.root.Remove(blobsDir + "/" + name); err != nil {
+			return err
+		}
+		l.mu.Lock()
+		delete(l.good, digest)
+		l.changed = true
+		l.mu.Unlock()
+	}
+	return nil
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	v1 "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+)
+
+const (
+	// maxWait bounds how long a registry may make us wait before another try.
+	maxWait = 20 * time.Second
+
+	// maxTags and maxTagPages bound a list of tags.
+	maxTags     = 100_000
+	maxTagPages = 1000
+
+	octets = "application/octet-stream"
+)
+
+// A remote is a repository of a registry.
+type remote struct {
+	session *oci.Session
+	pauses  []time.Duration
+}
+
+// NewRemote returns the repository host[:port]/path of a registry. Nothing is
+// asked yet.
+func NewRemote(repository string, regs oci.Registries) (Store, error) {
+	ref, err := oci.ParseReference(repository)
+	if err != nil {
+		return nil, err
+	}
+	if ref.Tag != "" || ref.Digest != "" {
+		return nil, errors.Errorf("%q is the reference of an artifact: want a repository, host[:port]/path", repository)
+	}
+	s, err := oci.NewSession(ref.Repository, regs)
+	if err != nil {
+		return nil, err
+	}
+	return &remote{session: s, pauses: []time.Duration{200 * time.Millisecond, time.Second, 3 * time.Second}}, nil
+}
+
+func (r *remote) String() string { return r.session.String() }
+
+// Manifest implements Reader.
+func (r *remote) Manifest(ctx context.Context, reference string) (data []byte, digest string, err error) {
+	if !oci.ValidTag(reference) && !oci.ValidDigest(reference) {
+		return nil, "", errors.Errorf("%.200q is neither a tag nor a digest (sha256:…)", reference)
+	}
+	accept := strings.Join([]string{v1.MediaTypeImageManifest, dockerManifest, v1.MediaTypeImageIndex, dockerList}, ", ")
+	call := oci.Call{Method: http.MethodGet, Path: "manifests/" + reference, Header: http.Header{"Accept": {accept}}, Want: []int{http.StatusOK}}
+	data, _, err = r.get(ctx, call, maxManifest)
+	if notFound(err) {
+		return nil, "", &NotFoundError{What: "manifest " + strconv.Quote(reference), Store: r.String()}
+	}
+	if err != nil {
+		return nil, "", errors.Wrapf(err, "cannot get manifest %q of %s", reference, r)
+	}
+	digest = digestOf(data)
+	if oci.ValidDigest(reference) && digest != reference {
+		return nil, "", errors.Wrapf(&digestError{want: reference, got: digest}, "cannot get manifest of %s", r)
+	}
+	return data, digest, nil
+}
+
+// Blob implements Reader. Where a connection breaks, reading goes on with another one.
+func (r *remote) Blob(ctx context.Context, digest string, offset int64) (io.ReadCloser, error) {
+	if err := checkBlob(digest, offset); err != nil {
+		return nil, err
+	}
+	open := func(at int64) (io.ReadCloser, error) { return r.blobAt(ctx, digest, at) }
+	body, err := open(offset)
+	if notFound(err) {
+		return nil, &NotFoundError{What: "blob " + digest, Store: r.String()}
+	}
+	if err != nil {
+		return nil, errors.Wrapf(err, "cannot get blob %s of %s", digest, r)
+	}
+	b := &resumed{body: body, at: offset, open: open, wait: func(try int) error {
+		if try >= len(r.pauses) {
+			return errors.Errorf("cannot read blob %s of %s: the connection broke off", digest, r)
+		}
+		return pause(ctx, r.pauses[try])
+	}}
+	if offset > 0 {
+		return b, nil
+	}
+	return verify(b, digest, -1), nil
+}
+
+func checkBlob(digest string, offset int64) error {
+	if !oci.ValidDigest(digest) {
+		return errors.Errorf("malformed digest %.80q: want sha256: and 64 hexadecimal digits", digest)
+	}
+	if offset < 0 {
+		return errors.Errorf("cannot read %s at offset %d", digest, offset)
+	}
+	return nil
+}
+
+// blobAt opens a blob once.
+func (r *remote) blobAt(ctx context.Context, digest string, at int64) (io.ReadCloser, error) {
+	call := oci.Call{Method: http.MethodGet, Path: "blobs/" + digest, Want: []int{http.StatusOK}}
+	if at > 0 {
+		call.Header = http.Header{"Range": {"bytes=" + strconv.FormatInt(at, 10) + "-"}}
+		call.Want = append(call.Want, http.StatusPartialContent, http.StatusRequestedRangeNotSatisfiable)
+	}
+	resp, err := r.do(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	begins := strings.HasPrefix(resp.Header.Get("Content-Range"), "bytes "+strconv.FormatInt(at, 10)+"-")
+	if resp.StatusCode == http.StatusPartialContent && begins {
+		return resp.Body, nil
+	}
+	if resp.StatusCode != http.StatusOK {
+		// Some registries know no range without an end, and some answer with another one.
+		_ = resp.Body.Close()
+		if resp, err = r.do(ctx, oci.Call{Method: call.Method, Path: call.Path, Want: []int{http.StatusOK}}); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := io.CopyN(io.Discard, resp.Body, at); err != nil && !errors.Is(err, io.EOF) {
+		_ = resp.Body.Close()
+		return nil, err
+	}
+	return resp.Body, nil
+}
+
+// resumed reads on after the connection broke.
+type resumed struct {
+	body io.ReadCloser
+	at   int64
+	try  int
+	open func(at int64) (io.ReadCloser, error)
+	wait func(try int) error
+}
+
+func (b *resumed) Read(p []byte) (int, error) {
+	n, err := b.body.Read(p)
+	b.at += int64(n)
+	if n > 0 {
+		b.try = 0
+	}
+	if err == nil || err == io.EOF { //nolint:errorlint // A wrapped EOF is a broken connection.
+		return n, err
+	}
+	if err := b.wait(b.try); err != nil {
+		return n, err
+	}
+	b.try++
+	body, err := b.open(b.at)
+	if err != nil {
+		return n, err
+	}
+	_ = b.body.Close()
+	b.body = body
+	return n, nil
+}
+
+func (b *resumed) Close() error { return b.body.Close() }
+
+// Tags implements Reader.
+func (r *remote) Tags(ctx context.Context) ([]string, error) {
+	var out []string
+	path := "tags/list?n=1000"
+	for page := 0; path != ""; page++ {
+		data, header, err := r.get(ctx, oci.Call{Method: http.MethodGet, Path: path, Want: []int{http.StatusOK}}, maxManifest)
+		if notFound(err) {
+			return nil, &NotFoundError{What: "tags", Store: r.String()}
+		}
+		if err != nil {
+			return nil, errors.Wrapf(err, "cannot list the tags of %s", r)
+		}
+		var list struct {
+			Tags []string `json:"tags"`
+		}
+		if err := json.Unmarshal(data, &list); err != nil {
+			return nil, errors.Errorf("cannot list the tags of %s: it answers with something else than a list", r)
+		}
+		out = append(out, list.Tags...)
+		if path = nextPage(header); len(out) > maxTags || page >= maxTagPages {
+			return nil, errors.Errorf("cannot list the tags of %s: there are more than %d", r, maxTags)
+		}
+	}
+	out = slices.DeleteFunc(out, func(t string) bool { return !oci.ValidTag(t) })
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+// nextPage returns where a list goes on: Link: </v2/…>; rel="next".
+func nextPage(h http.Header) string {
+	link, rest, ok := strings.Cut(strings.TrimPrefix(h.Get("Link"), "<"), ">")
+	if !ok || !strings.Contains(rest, "next") {
+		return ""
+	}
+	u, err := url.Parse(link)
+	if err != nil {
+		return ""
+	}
+	// Relative to /v2/<repository>/tags/list. Whoever sends us to another host is not followed.
+	if !strings.HasPrefix(u.Path, "/") {
+		return "tags/" + strings.TrimPrefix(link, "./")
+	}
+	return u.RequestURI()
+}
+
+// get does a call and reads its answer, of at most limit bytes, with other tries.
+func (r *remote) get(ctx context.Context, c oci.Call, limit int64) (data []byte, h http.Header, err error) {
+	for try := 0; ; try++ {
+		var resp *http.Response
+		if resp, err = r.do(ctx, c); err != nil { //nolint:bodyclose // readAll closes it.
+			return nil, nil, err
+		}
+		data, err = readAll(resp.Body, limit)
+		if err == nil || ctx.Err() != nil || try >= len(r.pauses) {
+			return data, resp.Header, err
+		}
+		var large *tooLargeError
+		if errors.As(err, &large) || pause(ctx, r.pauses[try]) != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+// do does a call without a body, with other tries.
+func (r *remote) do(ctx context.Context, c oci.Call) (resp *http.Response, err error) {
+	err = r.retry(ctx, func() error {
+		resp, err = r.session.Do(ctx, c) //nolint:bodyclose // The caller closes it.
+		return err
+	})
+	return resp, err
+}
+
+func (r *remote) retry(ctx context.Context, f func() error) error {
+	for try := 0; ; try++ {
+		err := f()
+		var c *oci.CallError
+		if err == nil || try >= len(r.pauses) || !errors.As(err, &c) || !c.Transient {
+			return err
+		}
+		if pause(ctx, max(r.pauses[try], min(c.After, maxWait))) != nil {
+			return err
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+func notFound(err error) bool {
+	var c *oci.CallError
+	return errors.As(err, &c) && c.Code == http.StatusNotFound
+}
+
+// A tooLargeError says that something is larger than allowed.
+type tooLargeError struct{ limit int64 }
+
+func (e *tooLargeError) Error() string {
+	return "it is larger than the limit of " + strconv.FormatInt(e.limit, 10) + " bytes"
+}
+
+// readAll reads at most limit bytes and closes. It takes no memory on somebody's word.
+func readAll(r io.ReadCloser, limit int64) ([]byte, error) {
+	defer r.Close()
+	var b bytes.Buffer
+	if _, err := b.ReadFrom(io.LimitReader(r, limit+1)); err != nil {
+		return nil, err
+	}
+	if int64(b.Len()) > limit {
+		return nil, &tooLargeError{limit: limit}
+	}
+	return b.Bytes(), nil
+}

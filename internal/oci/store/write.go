@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/opencontainers/go-digest"
+	v1 "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+)
+
+// Has implements Writer. The whole blob is read, once, since disks and other
+// programs may have left something else.
+func (l *Layout) Has(ctx context.Context, digest string) (bool, error) {
+	if err := checkBlob(digest, 0); err != nil {
+		return false, err
+	}
+	l.mu.Lock()
+	good := l.good[digest]
+	l.mu.Unlock()
+	f, err := l.openBlob(digest)
+	var missing *NotFoundError
+	if errors.As(err, &missing) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	if good {
+		return true, nil
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, &stoppable{ctx.Err, f}); err != nil {
+		return false, errors.Wrapf(err, "cannot read blob %s of %s", digest, l)
+	}
+	if digestSum(h) != digest {
+		return false, nil
+	}
+	l.isGood(digest)
+	return true, nil
+}
+
+func (l *Layout) isGood(digest string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.good[digest] = true
+}
+
+// stoppable ends a copy early.
+type stoppable struct {
+	stop func() error
+	r    io.Reader
+}
+
+func (s *stoppable) Read(p []byte) (int, error) {
+	if err := s.stop(); err != nil {
+		return 0, err
+	}
+	return s.r.Read(p)
+}
+
+// PutBlob implements Writer. What is half written lies beside the blobs, by
+// digest; who works at it has it locked, and others wait for them.
+func (l *Layout) PutBlob(ctx context.Context, c Content, open func(offset int64) (io.ReadCloser, error)) error {
+	if err := checkDescriptor(v1.Descriptor{Digest: digest.Digest(c.Digest), Size: c.Size}); err != nil {
+		return errors.Wrapf(err, "cannot write a blob to %s", l)
+	}
+	if l.root == nil {
+		return errors.Errorf("image layout %s is open for reading only", l.path)
+	}
+	for {
+		if ok, err := l.Has(ctx, c.Digest); ok || err != nil {
+			return err
+		}
+		done, err := l.write(ctx, c, open)
+		if err != nil {
+			return errors.Wrapf(err, "cannot write blob %s to %s", c.Digest, l)
+		}
+		if done {
+			break
+		}
+	}
+	l.isGood(c.Digest)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.blobs = true
+	return nil
+}
+
+// write writes a blob. False says that somebody else was at it meanwhile.
+func (l *Layout) write(ctx context.Context, c Content, open func(offset int64) (io.ReadCloser, error)) (bool, error) {
+	if err := l.root.MkdirAll(blobsDir, 0o755); err != nil {
+		return false, err
+	}
+	name := partialName(c.Digest)
+	f, err := l.root.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	if err := lock(ctx, f); err != nil {
+		return false, err
+	}
+	if same, err := l.isStill(f, name); !same || err != nil {
+		return false, err
+	}
+	p := &partial{Content: c, file: f}
+	if err := p.complete(ctx, open); err != nil {
+		// What cannot become right is not kept, nor what has not begun.
+		if p.wrong || p.n == 0 {
+			_ = l.root.Remove(name)
+		}
+		return false, err
+	}
+	if err := f.Sync(); err != nil {
+		return false, err
+	}
+	return true, l.root.Rename(name, blobName(c.Digest))
+}
+
+// isStill says whether name is f, which another process may have moved or removed.
+func (l *Layout) isStill(f *os.File, name string) (bool, error) {
+	have, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	now, err := l.root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && os.SameFile(have, now), err
+}
+
+// A partial is a blob that is half written.
+type partial struct {
+	Content
+
+	file  *os.File
+	hash  hash.Hash
+	n     int64
+	wrong bool
+}
+
+// complete reads what is there and then what is missing. Where the whole is not
+// right, it begins anew, once.
+func (p *partial) complete(ctx context.Context, open func(offset int64) (io.ReadCloser, error)) error {
+	p.hash = sha256.New()
+	var err error
+	if p.n, err = io.Copy(p.hash, io.LimitReader(&stoppable{ctx.Err, p.file}, p.Size+1)); err != nil {
+		return err
+	}
+	if p.n > 0 && p.n <= p.Size {
+		err := p.rest(ctx, open)
+		if err == nil || !p.wrong {
+			return err
+		}
+	}
+	p.wrong, p.n, p.hash = false, 0, sha256.New()
+	if err := p.file.Truncate(0); err != nil {
+		return err
+	}
+	if _, err := p.file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	return p.rest(ctx, open)
+}
+
+// rest writes from where the hash is.
+func (p *partial) rest(ctx context.Context, open func(offset int64) (io.ReadCloser, error)) error {
+	if p.n < p.Size || p.Size == 0 {
+		r, err := open(p.n)
+		if err != nil {
+			return err
+		}
+		n, err := io.Copy(io.MultiWriter(p.file, p.hash), io.LimitReader(&stoppable{ctx.Err, r}, p.Size-p.n+1))
+		_ = r.Close()
+		p.n += n
+		var other *digestError
+		if errors.As(err, &other) {
+			p.wrong = true
+		}
+		if err != nil {
+			return err
+		}
+	}
+	p.wrong = true
+	if p.n != p.Size {
+		return errors.Errorf("its source has another size than the manifest says: %d or more bytes, and not %d", p.n, p.Size)
+	}
+	if got := digestSum(p.hash); got != p.Digest {
+		return &digestError{want: p.Digest, got: got}
+	}
+	p.wrong = false
+	return nil
+}
+
+// PutManifest implements Writer.
+func (l *Layout) PutManifest(ctx context.Context, data []byte, tag string) error {
+	return l.swap(ctx, data, tag, nil)
+}
+
+// swap is PutManifest that first asks whether the tag may move from what it has
+// now, "" for nothing, while nobody else can change that.
+func (l *Layout) swap(ctx context.Context, data []byte, tag string, may func(have string) error) error {
+	m, err := parseManifest(data)
+	if err != nil {
+		return errors.Wrapf(err, "cannot write a manifest to %s", l)
+	}
+	if tag != "" && !oci.ValidTag(tag) {
+		return errors.Errorf("cannot write a manifest to %s: malformed tag %.200q", l, tag)
+	}
+	if err := l.putUnlisted(ctx, data); err != nil {
+		return err
+	}
+	d := v1.Descriptor{MediaType: m.MediaType, Digest: digest.Digest(digestOf(data)), Size: int64(len(data))}
+	return l.locked(ctx, func() error {
+		if err := l.complete(m, d); err != nil {
+			return errors.Wrapf(err, "cannot write manifest %s to %s", d.Digest, l)
+		}
+		i, err := l.readIndex()
+		if err != nil {
+			return err
+		}
+		have, err := i.find(tag)
+		if err != nil {
+			return err
+		}
+		if may != nil {
+			if err := may(have); err != nil {
+				return err
+			}
+		}
+		return l.finish(i, i.put(d, tag))
+	})
+}
+
+// putUnlisted writes a manifest that another one names.
+func (l *Layout) putUnlisted(ctx context.Context, data []byte) error {
+	if len(data) > maxManifest {
+		return errors.Wrapf(&tooLargeError{limit: maxManifest}, "cannot write a manifest to %s", l)
+	}
+	return l.PutBlob(ctx, Content{Digest: digestOf(data), Size: int64(len(data))}, func(offset int64) (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(data[offset:])), nil
+	})
+}
+
+// finish writes the index where it was changed.
+func (l *Layout) finish(i *index, changed bool) error {
+	if changed {
+		data, err := i.encode()
+		if err != nil {
+			return err
+		}
+		if len(data) > maxIndex || len(i.Manifests) > maxListed {
+			return errors.Errorf("image layout %s is full", l)
+		}
+		if err := l.publish(indexFile, data); err != nil {
+			return errors.Wrapf(err, "cannot write index.json of %s", l)
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.changed = l.changed || changed || l.blobs
+	l.done, l.blobs = true, false
+	return nil
+}
+
+// complete says whether all is there that a manifest names. Somebody else may
+// have pruned the layout.
+func (l *Layout) complete(m *manifest, d v1.Descriptor) error {
+	for _, c := range append(append(m.content(), m.Manifests...), d) {
+		if isForeign(c) {
+			continue
+		}
+		info, err := l.root.Stat(blobName(string(c.Digest)))
+		if errors.Is(err, fs.ErrNotExist) {
+			return errors.Errorf("it names %s, which is not there", c.Digest)
+		}
+		if err != nil {
+			return err
+		}
+		if info.Size() != c.Size {
+			return errors.Errorf("it says that %s has %d bytes, and there are %d", c.Digest, c.Size, info.Size())
+		}
+	}
+	return nil
+}
