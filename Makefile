@@ -9,7 +9,7 @@ COMMIT  ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null)
 LDFLAGS := -s -w -X $(MODULE)/internal/version.Version=$(VERSION) -X $(MODULE)/internal/version.Commit=$(COMMIT)
 TOOLS   := go run ./cluster/tools/cmd/tools
 # Crossplane listens on a fixed port, so that what runs it is tested later, one by one.
-UNIT    := $(patsubst %,./%/...,$(wildcard apis cmd internal pkg cluster test/boundary test/api test/target)) ./test/controlplane
+UNIT    := $(patsubst %,./%/...,$(wildcard apis cmd internal pkg cluster test/boundary test/api test/render test/target)) ./test/controlplane
 # The race detector needs a C compiler. Go answers 0 where there is none.
 RACE    := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 # Without a go command in between, which would keep signals to itself.
@@ -44,11 +44,10 @@ run: ## Start a control plane with our CRDs and the provider, no Crossplane, sta
 	@echo "==> run: usually takes 7 minutes the first time, then it is ready after 30 seconds"
 	@$(DEMO) -bare
 
-build: ## Build bin/provider, and bin/kymactl where its source is.
+build: ## Build bin/provider and bin/kymactl.
 	@echo "==> build: usually takes 2 minutes the first time, then seconds"
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/provider ./cmd/provider
-	@if [ -d cmd/kymactl ]; then set -x; \
-		CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/kymactl ./cmd/kymactl; fi
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/kymactl ./cmd/kymactl
 
 image: ## Make bin/image, the provider's image for linux/amd64 and linux/arm64.
 	@echo "==> image: usually takes 5 minutes the first time, then 30 seconds"
@@ -77,9 +76,10 @@ bench: ## Measure N Manifests (N=50) and M Kymas (M=20), print it and write benc
 	@echo "==> bench: usually takes 4 minutes for N=50 and M=20, of which two are idle"
 	go run ./test/bench -n $(N) -kymas $(M)
 
-generate: ## Generate the code and the CRDs of the API.
-	@echo "==> generate: usually takes 1 minute the first time, then 10 seconds"
+generate: ## Generate the code and the CRDs of the API, and docs/kymactl.md.
+	@echo "==> generate: usually takes 3 minutes the first time, then 20 seconds"
 	go generate ./apis/...
+	go test ./internal/cli/reference -update
 
 lint: ## Run golangci-lint with .golangci.yml.
 	@echo "==> lint: usually takes 3 minutes the first time, then 20 seconds"
@@ -89,8 +89,8 @@ lint: ## Run golangci-lint with .golangci.yml.
 reviewable: generate lint test-unit ## What a change must pass before it is shown to anybody.
 
 check-diff: generate ## Fail when the generated files are not those in git.
-	@git diff --exit-code -- apis package
-	@untracked="$$(git ls-files --others --exclude-standard -- apis package)"; \
+	@git diff --exit-code -- apis package docs/kymactl.md
+	@untracked="$$(git ls-files --others --exclude-standard -- apis package docs)"; \
 		if [ -n "$$untracked" ]; then echo "generated, but not in git:"; echo "$$untracked"; exit 1; fi
 
 tools: ## Build the servers and clients that the tests and the demo run.

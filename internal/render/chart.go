@@ -3,11 +3,13 @@
 package render
 
 import (
+	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"helm.sh/helm/v3/pkg/chart"
 )
 
@@ -37,6 +39,17 @@ func (c *Chart) Version() string { return c.chart.Metadata.Version }
 
 // AppVersion of the chart, from Chart.yaml; may be empty.
 func (c *Chart) AppVersion() string { return c.chart.Metadata.AppVersion }
+
+// Metadata returns what Chart.yaml says, as JSON, as Helm writes it into the
+// config of a chart in a registry.
+func (c *Chart) Metadata() ([]byte, error) {
+	data, err := json.Marshal(c.chart.Metadata)
+	return data, errors.Wrap(err, "cannot encode Chart.yaml")
+}
+
+// Values returns a copy of the default values of the chart; those of its
+// dependencies are not among them.
+func (c *Chart) Values() map[string]any { return mergeValues(c.chart.Values, nil) }
 
 // Digest of the archive (see WithDigest) or of the files, "sha256:…".
 func (c *Chart) Digest() string { return c.digest }

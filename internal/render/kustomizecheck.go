@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/api/types"
+)
+
+// maxKustomizationFile bounds a kustomization.yaml, which is parsed, in bytes.
+const maxKustomizationFile = 1 << 20
+
+// A kustomizeCheck looks at all kustomizations before kustomize does, which would
+// fetch what looks like a URL, and could neither be stopped nor bounded.
+type kustomizeCheck struct {
+	files  *kustomizeFiles
+	visits int
+	bytes  int // What was looked at.
+
+	// Objects that are built, and of each kind how many there are and how large
+	// the largest is.
+	objects int
+	counts  map[string]int
+	sizes   map[string]int
+	largest int
+
+	// What the kustomizations may add to objects, to be multiplied once the
+	// objects are known.
+	perObject    int
+	steps        int
+	replacements []types.Replacement
+	vars         []types.Var
+	text         []byte // What may use variables.
+
+	// How many objects have or had a name, and the first thing that makes that
+	// unknown.
+	names   map[kustomizeName]int
+	renames string
+}
+
+// A kustomizeFile is the kustomization of a folder while it is looked at. Errors
+// name the file, the field and the value.
+type kustomizeFile struct {
+	check *kustomizeCheck
+	name  string // Of the file.
+	dir   string // Its folder, without a slash in front.
+	up    []string
+	// renames of its objects, the innermost first.
+	renames []kustomizeRename
+}
+
+func (f *kustomizeFile) refuse(field, value, why string) error {
+	return errors.Errorf("%s: %s: %q %s", f.name, field, shorten(value), why)
+}
+
+// shorten a value for a message.
+func shorten(s string) string {
+	const most = 120
+	if len(s) > most {
+		return s[:most] + "…"
+	}
+	return s
+}
+
+// folder is a kustomization; up are the folders that led here.
+func (c *kustomizeCheck) folder(dir string, up []string, outer []kustomizeRename) error {
+	c.visits++
+	if c.visits > maxKustomizations {
+		return errors.Errorf("there are more than %d kustomizations to build, each counted as often as it is used", maxKustomizations)
+	}
+	if len(up) >= maxKustomizationDepth {
+		return errors.Errorf("kustomizations lie more than %d deep in each other", maxKustomizationDepth)
+	}
+	name, data, err := c.kustomization(dir)
+	if err != nil {
+		return err
+	}
+	if _, err := c.nodes(name, data); err != nil {
+		return err
+	}
+	var k types.Kustomization
+	if err := k.Unmarshal(data); err != nil {
+		return errors.Errorf("%s: %s", name, oneLine(err.Error()))
+	}
+	k.FixKustomization()
+	f := &kustomizeFile{
+		check: c, name: name, dir: dir, up: append(slices.Clone(up), dir),
+		renames: append([]kustomizeRename{{k.NamePrefix, k.NameSuffix}}, outer...),
+	}
+	for _, look := range []func(*types.Kustomization) error{f.unsupported, f.component, f.operands, f.generators, f.patches, f.plugins, f.additions} {
+		if err := look(&k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// kustomization of a folder: one file of three names.
+func (c *kustomizeCheck) kustomization(dir string) (string, []byte, error) {
+	var found []string
+	for _, base := range konfig.RecognizedKustomizationFileNames() {
+		if name := path.Join(dir, base); c.files.content["/"+name] != nil {
+			found = append(found, name)
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return "", nil, errors.Errorf("folder %q has no kustomization.yaml", dir)
+	case len(found) > 1:
+		return "", nil, errors.Errorf("there are both %s and %s", found[0], found[1])
+	}
+	data, err := c.read(found[0])
+	if err == nil && len(data) > maxKustomizationFile {
+		err = errors.Errorf("%s is larger than %d bytes", found[0], maxKustomizationFile)
+	}
+	return found[0], data, err
+}
+
+// read a file. What is read here counts, as kustomize will read it as often.
+func (c *kustomizeCheck) read(name string) ([]byte, error) {
+	if err := c.files.ctx.Err(); err != nil {
+		return nil, errors.Wrap(err, "cannot build the kustomization")
+	}
+	data := c.files.content["/"+name]
+	if c.bytes += len(data); c.bytes > maxKustomizeRead {
+		return nil, errors.Errorf("the kustomization reads more than %d bytes", maxKustomizeRead)
+	}
+	if len(data) > maxFileSize {
+		return nil, errors.Errorf("%s is larger than %d bytes", name, maxFileSize)
+	}
+	return data, nil
+}
+
+// unsupported fields, which would execute or change something, or fetch it.
+func (f *kustomizeFile) unsupported(k *types.Kustomization) error {
+	switch {
+	case len(k.HelmCharts) > 0:
+		return f.refuse("helmCharts", k.HelmCharts[0].Name, "is not supported: nothing is executed here; make the chart an install of its own")
+	case k.HelmGlobals != nil:
+		return f.refuse("helmGlobals", k.HelmGlobals.ChartHome, "is not supported: nothing is executed here")
+	}
+	for _, field := range []string{"path", "version"} {
+		if v, ok := k.OpenAPI[field]; ok {
+			return f.refuse("openapi."+field, v, "is not supported: a schema is for the whole process; use patches with op and path instead")
+		}
+	}
+	return nil
+}
+
+// operands are objects and other kustomizations.
+func (f *kustomizeFile) operands(k *types.Kustomization) error {
+	for i, p := range k.Resources {
+		field := fmt.Sprintf("resources[%d]", i)
+		name, err := f.local(field, p)
+		if err != nil {
+			return err
+		}
+		if f.check.files.IsDir(name) {
+			if err := f.enter(field, p, name); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := f.object(field, p); err != nil {
+			return err
+		}
+	}
+	for i, p := range k.Components {
+		field := fmt.Sprintf("components[%d]", i)
+		name, err := f.local(field, p)
+		if err != nil {
+			return err
+		}
+		if !f.check.files.IsDir(name) {
+			return f.refuse(field, p, "is no folder")
+		}
+		if err := f.enter(field, p, name); err != nil {
+			return err
+		}
+	}
+	for i, p := range k.Crds {
+		if _, err := f.parsed(fmt.Sprintf("crds[%d]", i), p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// enter another kustomization.
+func (f *kustomizeFile) enter(field, value, dir string) error {
+	if slices.Contains(f.up, dir) {
+		return f.refuse(field, value, "leads back to a kustomization that it is part of")
+	}
+	return f.check.folder(dir, f.up, f.renames)
+}
+
+// local is the path of a value among the files.
+func (f *kustomizeFile) local(field, value string) (string, error) {
+	if why := remote(value); why != "" {
+		return "", f.refuse(field, value, why)
+	}
+	name := path.Join(f.dir, value)
+	if name == ".." || strings.HasPrefix(name, "../") {
+		return "", f.refuse(field, value, "climbs out of the files")
+	}
+	if name == "." {
+		name = ""
+	}
+	if !f.check.files.Exists(name) {
+		return "", f.refuse(field, value, "does not exist")
+	}
+	return name, nil
+}
+
+// remote says why a value is no local path. It is stricter than kustomize, which
+// takes github.com/a/b, git::a, user@host:path and any scheme for a remote.
+func remote(value string) string {
+	lower := strings.ToLower(value)
+	switch {
+	case value == "":
+		return "is empty"
+	case strings.HasPrefix(value, "/"), strings.Contains(value, `\`):
+		return "must be a relative path with slashes"
+	case strings.ContainsAny(value, ":@?"), strings.HasPrefix(lower, "github.com/"), strings.Contains(value, "_git/"):
+		return "is a URL or a git reference: nothing is fetched here; add the files"
+	case strings.ContainsAny(value, "\x00\n\r"):
+		return "is no path"
+	}
+	return ""
+}
+
+// file is the content of a file in or below the folder, as kustomize demands.
+func (f *kustomizeFile) file(field, value string) (string, []byte, error) {
+	name, err := f.local(field, value)
+	if err != nil {
+		return "", nil, err
+	}
+	if f.check.files.IsDir(name) {
+		return "", nil, f.refuse(field, value, "is a folder")
+	}
+	if f.dir != "" && !strings.HasPrefix(name, f.dir+"/") {
+		return "", nil, f.refuse(field, value, "lies outside of the folder of its kustomization, as kustomize does not allow; make it a base")
+	}
+	data, err := f.check.read(name)
+	return name, data, err
+}
+
+// parsed is a file of YAML that kustomize parses.
+func (f *kustomizeFile) parsed(field, value string) ([]byte, error) {
+	name, data, err := f.file(field, value)
+	if err != nil {
+		return nil, err
+	}
+	_, err = f.check.nodes(name, data)
+	return data, err
+}
+
+// object is a file of objects.
+func (f *kustomizeFile) object(field, value string) error {
+	name, data, err := f.file(field, value)
+	if err != nil {
+		return err
+	}
+	nodes, err := f.check.nodes(name, data)
+	if err != nil {
+		return err
+	}
+	f.check.text = append(f.check.text, data...)
+	for _, n := range nodes {
+		if err := f.check.count(n.kind, len(n.json)); err != nil {
+			return err
+		}
+		f.check.named(n.kind, n.name, f.renames)
+	}
+	return nil
+}
+
+// count an object.
+func (c *kustomizeCheck) count(kind string, size int) error {
+	c.objects++
+	c.counts[kind]++
+	c.sizes[kind] = max(c.sizes[kind], size)
+	c.largest = max(c.largest, size)
+	if c.objects > maxKustomizeObjects {
+		return errors.Errorf("there are more than %d objects", maxKustomizeObjects)
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"context"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+)
+
+// kustomizeFiles are the files that kustomize sees, and nothing else: no file of
+// this machine, and nothing can be written. Paths begin with a slash. Reading
+// ends with the context, and when too much was read.
+type kustomizeFiles struct {
+	// What is not below fails, as it panics: kustomize reads only.
+	filesys.FileSystem
+
+	ctx     context.Context //nolint:containedctx // Kustomize hands none through.
+	content map[string][]byte
+	folders map[string]bool
+	read    int
+}
+
+func newKustomizeFiles(ctx context.Context, files []File) (*kustomizeFiles, error) {
+	l := DefaultLimits()
+	if len(files) > l.Files {
+		return nil, errors.Errorf("there are more than %d files", l.Files)
+	}
+	f := &kustomizeFiles{ctx: ctx, content: make(map[string][]byte, len(files)), folders: map[string]bool{"/": true}}
+	for _, file := range files {
+		name := path.Clean("/" + file.Name)
+		switch {
+		case len(name) > maxNameLen:
+			return nil, errors.Errorf("a file name is longer than %d bytes", maxNameLen)
+		case strings.ContainsRune(name, 0) || name == "/":
+			return nil, errors.Errorf("%q is no name of a file", file.Name)
+		case f.content[name] != nil:
+			return nil, errors.Errorf("file %s is there twice", name[1:])
+		}
+		data := trimBOM(file.Data)
+		if data == nil {
+			data = []byte{}
+		}
+		f.content[name] = data
+		for d := path.Dir(name); !f.folders[d]; d = path.Dir(d) {
+			f.folders[d] = true
+		}
+	}
+	for name := range f.content {
+		if f.folders[name] {
+			return nil, errors.Errorf("%s is both a file and a folder", name[1:])
+		}
+	}
+	return f, nil
+}
+
+// ReadFile that exists.
+func (f *kustomizeFiles) ReadFile(name string) ([]byte, error) {
+	if err := f.ctx.Err(); err != nil {
+		return nil, err
+	}
+	data, ok := f.content[path.Clean("/"+name)]
+	if !ok {
+		return nil, &fs.PathError{Op: "open", Path: strings.TrimPrefix(name, "/"), Err: fs.ErrNotExist}
+	}
+	if f.read += len(data); f.read > maxKustomizeRead {
+		return nil, errors.Errorf("the kustomization reads more than %d bytes", maxKustomizeRead)
+	}
+	// Kustomize may keep it, and callers share theirs.
+	return append(make([]byte, 0, len(data)), data...), nil
+}
+
+// IsDir says whether there is such a folder.
+func (f *kustomizeFiles) IsDir(name string) bool { return f.folders[path.Clean("/"+name)] }
+
+// Exists says whether there is such a file or folder.
+func (f *kustomizeFiles) Exists(name string) bool {
+	return f.IsDir(name) || f.content[path.Clean("/"+name)] != nil
+}
+
+// CleanedAbs returns the folder and the name of a file, or only the folder.
+func (f *kustomizeFiles) CleanedAbs(name string) (filesys.ConfirmedDir, string, error) {
+	clean := path.Clean("/" + name)
+	if f.folders[clean] {
+		return filesys.ConfirmedDir(clean), "", nil
+	}
+	if f.content[clean] == nil {
+		return "", "", errors.Errorf("%q does not exist", clean[1:])
+	}
+	dir, base := path.Split(clean)
+	return filesys.ConfirmedDir(path.Clean(dir)), base, nil
+}
+
+// RemoveAll is called after git clones, which there are none of.
+func (f *kustomizeFiles) RemoveAll(string) error { return nil }

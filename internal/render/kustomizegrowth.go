@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/kio"
+	"sigs.k8s.io/kustomize/kyaml/utils"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+	sigsyaml "sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
+)
+
+// maxFeeding is how many replacements may copy a field that another replacement
+// writes into: each may double it.
+const maxFeeding = 4
+
+// maxReplacements are compared with each other.
+const maxReplacements = 200
+
+// kindConfigMap is what generators make, besides Secrets.
+const kindConfigMap = "ConfigMap"
+
+// A kustomizeNode is an object as kustomize reads it.
+type kustomizeNode struct {
+	kind, name string
+	json       []byte
+}
+
+// nodes reads YAML with the reader that kustomize uses, but writes no aliases
+// out: kustomize would not stop at one that contains itself. Each document must
+// be JSON, as kustomize ends the process where it cannot print an object.
+func (c *kustomizeCheck) nodes(name string, data []byte) ([]kustomizeNode, error) {
+	if err := (yamlsize.Limits{Bytes: maxFileSize}).Check(data); err != nil {
+		return nil, errors.Wrap(err, name)
+	}
+	docs, err := (&kio.ByteReader{Reader: bytes.NewReader(data), OmitReaderAnnotations: true, DisableUnwrapping: true}).Read()
+	if err != nil {
+		return nil, errors.Errorf("%s: %s", name, oneLine(err.Error()))
+	}
+	var out []kustomizeNode
+	for _, d := range docs {
+		m := &kustomizeMeter{open: map[*yaml.Node]bool{}, sizes: map[*yaml.Node]int{}}
+		if m.size(d.YNode()) > maxFileSize {
+			return nil, errors.Errorf("%s: its aliases make it larger than %d bytes", name, maxFileSize)
+		}
+		if m.endless {
+			return nil, errors.Errorf("%s: an alias contains itself", name)
+		}
+		if err := d.DeAnchor(); err != nil {
+			return nil, errors.Errorf("%s: %s", name, oneLine(err.Error()))
+		}
+		j, err := d.MarshalJSON()
+		if err != nil {
+			return nil, errors.Errorf("%s: %s", name, oneLine(err.Error()))
+		}
+		out = append(out, objectNodes(j)...)
+	}
+	return out, nil
+}
+
+// objectNodes are the object, or the items of a list.
+func objectNodes(j []byte) []kustomizeNode {
+	var o struct {
+		Kind     string            `json:"kind"`
+		Items    []json.RawMessage `json:"items"`
+		Metadata struct {
+			Name string `json:"name"`
+		} `json:"metadata"`
+	}
+	// What does not fit, kustomize refuses.
+	_ = json.Unmarshal(j, &o)
+	if len(o.Items) == 0 {
+		return []kustomizeNode{{o.Kind, o.Metadata.Name, j}}
+	}
+	out := make([]kustomizeNode, 0, len(o.Items))
+	for _, item := range o.Items {
+		o.Items = nil
+		o.Kind, o.Metadata.Name = "", ""
+		_ = json.Unmarshal(item, &o)
+		out = append(out, kustomizeNode{o.Kind, o.Metadata.Name, item})
+	}
+	return out
+}
+
+// A kustomizeMeter measures nodes with their aliases written out, and finds an
+// alias that stands below what it stands for. It stops counting above the limit.
+type kustomizeMeter struct {
+	open    map[*yaml.Node]bool
+	sizes   map[*yaml.Node]int
+	endless bool
+}
+
+func (m *kustomizeMeter) size(n *yaml.Node) int {
+	if n == nil || m.open[n] {
+		m.endless = m.endless || n != nil
+		return 0
+	}
+	if size, ok := m.sizes[n]; ok {
+		return size
+	}
+	if n.Kind == yaml.AliasNode {
+		return m.size(n.Alias)
+	}
+	if n.Anchor != "" {
+		m.open[n] = true
+		defer delete(m.open, n)
+	}
+	size := 4 + len(n.Value)
+	for _, c := range n.Content {
+		size = min(size+m.size(c), maxFileSize+1)
+	}
+	if n.Anchor != "" {
+		m.sizes[n] = size
+	}
+	return size
+}
+
+// patch that may be applied to several objects. A JSON patch must not copy: a few
+// copies of an object into itself are larger than any memory.
+func (f *kustomizeFile) patch(field, text string, many bool) error {
+	if err := (yamlsize.Limits{Bytes: maxFileSize}).Check([]byte(text)); err != nil {
+		return errors.Wrapf(err, "%s: %s", f.name, field)
+	}
+	f.check.steps++
+	if many {
+		f.check.perObject += len(text)
+	}
+	f.check.text = append(f.check.text, text...)
+	j, err := sigsyaml.YAMLToJSONStrict([]byte(text))
+	if err != nil || !bytes.HasPrefix(j, []byte("[")) {
+		// A strategic merge patch, of one or more documents.
+		_, err := f.check.nodes(f.name+": "+field, []byte(text))
+		return err
+	}
+	var ops []struct {
+		Op string `json:"op"`
+	}
+	if err := json.Unmarshal(j, &ops); err != nil {
+		return errors.Errorf("%s: %s is no JSON patch: %s", f.name, field, oneLine(err.Error()))
+	}
+	for i, op := range ops {
+		if op.Op == "copy" {
+			return f.refuse(fmt.Sprintf("%s[%d].op", field, i), op.Op, "is not supported, as it may double an object: write the value")
+		}
+	}
+	return nil
+}
+
+// additions to each object.
+func (f *kustomizeFile) additions(k *types.Kustomization) error {
+	c := f.check
+	size := len(k.NamePrefix) + len(k.NameSuffix) + len(k.Namespace)
+	pairs := []map[string]string{k.CommonLabels, k.CommonAnnotations} //nolint:staticcheck // It is still in use.
+	places := 8
+	for _, l := range k.Labels {
+		pairs = append(pairs, l.Pairs)
+		places += len(l.FieldSpecs)
+	}
+	for _, p := range pairs {
+		for key, value := range p {
+			size += len(key) + len(value)
+		}
+	}
+	for i, p := range k.Configurations {
+		field := fmt.Sprintf("configurations[%d]", i)
+		data, err := f.parsed(field, p)
+		if err != nil {
+			return err
+		}
+		f.configuration(field, data)
+		places += bytes.Count(data, []byte("path"))
+	}
+	c.perObject += size * places
+	vars := k.Vars //nolint:staticcheck // They are still in use.
+	c.steps += len(k.Images) + len(k.Replicas) + len(k.Labels) + len(vars)
+	c.vars = append(c.vars, vars...)
+	for _, v := range vars {
+		if v.Name == "" || len(strings.Fields(v.Name)) != 1 {
+			return f.refuse("vars", v.Name, "is no name")
+		}
+	}
+	return nil
+}
+
+// bounded says whether what is built stays within bounds.
+func (c *kustomizeCheck) bounded() error {
+	if c.steps*c.objects > maxKustomizeSteps {
+		return errors.Errorf("%d patches, images and the like for %d objects are too many", c.steps, c.objects)
+	}
+	if len(c.replacements) > maxReplacements {
+		return errors.Errorf("there are more than %d replacements", maxReplacements)
+	}
+	if err := c.unambiguous(); err != nil {
+		return err
+	}
+	growth := c.perObject * c.objects
+	for _, v := range c.vars {
+		uses := bytes.Count(c.text, []byte("$("+v.Name+")"))
+		growth += min(uses*c.sizeOf(v.ObjRef.Kind), maxKustomizeGrowth+1)
+	}
+	feeding := 0
+	for _, r := range c.replacements {
+		growth += c.growth(r)
+		if c.fed(r) {
+			feeding++
+		}
+	}
+	if growth > maxKustomizeGrowth {
+		return errors.Errorf("patches, labels, variables and replacements may add more than %d bytes: select fewer objects", maxKustomizeGrowth)
+	}
+	if feeding > maxFeeding {
+		return errors.Errorf("more than %d replacements copy fields that replacements write into", maxFeeding)
+	}
+	return nil
+}
+
+// growth that a replacement may bring, at most.
+func (c *kustomizeCheck) growth(r types.Replacement) int {
+	size, out := 0, 0
+	switch {
+	case r.SourceValue != nil:
+		size = len(*r.SourceValue)
+	case r.Source != nil:
+		size = c.sizeOf(r.Source.Kind)
+	}
+	for _, t := range r.Targets {
+		n := max(len(t.FieldPaths), 1) * c.countOf(t)
+		out += min(n*size, maxKustomizeGrowth+1)
+	}
+	return out
+}
+
+// sizeOf the largest object of a kind, or of all.
+func (c *kustomizeCheck) sizeOf(kind string) int {
+	if kind == "" {
+		return c.largest
+	}
+	return c.sizes[kind]
+}
+
+// countOf objects that a replacement may write to. Kinds are expressions there.
+func (c *kustomizeCheck) countOf(t *types.TargetSelector) int {
+	if t == nil || t.Select == nil || t.Select.Kind == "" {
+		return c.objects
+	}
+	if n, ok := c.counts[t.Select.Kind]; ok {
+		return n
+	}
+	return c.objects
+}
+
+// fed says whether a replacement copies what a replacement writes into.
+func (c *kustomizeCheck) fed(r types.Replacement) bool {
+	if r.Source == nil {
+		return false
+	}
+	from := r.Source.FieldPath
+	if from == "" {
+		from = types.DefaultReplacementFieldPath
+	}
+	for _, other := range c.replacements {
+		for _, t := range other.Targets {
+			for _, to := range t.FieldPaths {
+				if feeds(from, to, t.Options != nil && t.Options.Delimiter != "") {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// feeds says whether writing to one field makes another one larger: one in it, or,
+// where it is added to text, the same one, or one that is YAML in that text.
+func feeds(from, to string, adds bool) bool {
+	f, t := elements(from), elements(to)
+	for i := range min(len(f), len(t)) {
+		if f[i] != t[i] && !wild(f[i]) && !wild(t[i]) {
+			return false
+		}
+	}
+	return len(f) < len(t) || adds
+}
+
+// elements of the path of a field. It may begin with a dot.
+func elements(p string) []string {
+	return slices.DeleteFunc(utils.SmarterPathSplitter(p, "."), func(e string) bool { return e == "" })
+}
+
+// wild says whether an element may stand for several.
+func wild(e string) bool {
+	return e == "-" || strings.ContainsAny(e, "*[]\\") || strings.Trim(e, "0123456789") == ""
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"sigs.k8s.io/kustomize/api/types"
+)
+
+/*
+Kustomize ends the process where a reference may mean two objects and one of those
+that it wants to show cannot be printed (nameref: MustYaml). Files that cannot be
+printed are refused. A replacement can make an object that cannot: it writes text
+where a number was. So where there are replacements, no two objects of one kind
+may ever have had the same name; and where names are not known before, none may be
+used.
+*/
+
+// A kustomizeName is what a reference goes by. Namespaces do not count, as objects
+// may refer across them.
+type kustomizeName struct{ kind, name string }
+
+// A kustomizeRename is what a kustomization does to the names of its objects.
+type kustomizeRename struct{ prefix, suffix string }
+
+// named counts the names that an object has on its way.
+func (c *kustomizeCheck) named(kind, name string, renames []kustomizeRename) {
+	names := map[string]bool{name: true}
+	for _, r := range renames {
+		name = r.prefix + name
+		names[name] = true
+		name += r.suffix
+		names[name] = true
+	}
+	for n := range names {
+		c.names[kustomizeName{kind, n}]++
+	}
+}
+
+// renamed says that a field gives objects other names in a way that is not followed.
+func (f *kustomizeFile) renamed(field string) {
+	if f.check.renames == "" {
+		f.check.renames = f.name + ": " + field
+	}
+}
+
+// configuration of where names are.
+func (f *kustomizeFile) configuration(field string, data []byte) {
+	lower := bytes.ToLower(data)
+	// A name may be written with escapes.
+	if bytes.ContainsAny(lower, "\\") || bytes.Contains(lower, []byte("prefix")) || bytes.Contains(lower, []byte("suffix")) {
+		f.renamed(field)
+	}
+}
+
+// component says that a component renames objects of whoever uses it.
+func (f *kustomizeFile) component(k *types.Kustomization) error {
+	if k.Kind == types.ComponentKind && k.NamePrefix+k.NameSuffix != "" {
+		f.renamed("namePrefix and nameSuffix of a component")
+	}
+	return nil
+}
+
+// writesName says whether a replacement may change the name of an object.
+func writesName(p string) bool {
+	e := elements(p)
+	if len(e) == 0 || e[0] != "metadata" && !wild(e[0]) {
+		return len(e) == 0
+	}
+	return len(e) == 1 || e[1] == "name" || wild(e[1])
+}
+
+// unambiguous says whether replacements are safe here.
+func (c *kustomizeCheck) unambiguous() error {
+	if len(c.replacements) == 0 {
+		return nil
+	}
+	if c.renames != "" {
+		return errors.Errorf("%s is not supported together with replacements, as a reference may become ambiguous", c.renames)
+	}
+	twice := slices.SortedFunc(maps.Keys(c.names), func(a, b kustomizeName) int {
+		return strings.Compare(a.kind+"/"+a.name, b.kind+"/"+b.name)
+	})
+	twice = slices.DeleteFunc(twice, func(n kustomizeName) bool { return c.names[n] < 2 })
+	if len(twice) == 0 {
+		return nil
+	}
+	return errors.Errorf("replacements are not supported where two objects have or had the same name, as a reference to it may be ambiguous: %s %q",
+		oneLine(twice[0].kind), shorten(twice[0].name))
+}
