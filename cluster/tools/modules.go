@@ -24,6 +24,11 @@ type module struct {
 }
 
 func modules() []module {
+	return slices.Concat(servers(), clients(), packages())
+}
+
+// servers are what a local control plane runs.
+func servers() []module {
 	return []module{{
 		folder:   "etcd",
 		packages: map[Tool]string{Etcd: "go.etcd.io/etcd/server/v3"},
@@ -46,7 +51,12 @@ func modules() []module {
 		folder:   "kwok",
 		packages: map[Tool]string{Kwok: "sigs.k8s.io/kwok/cmd/kwok"},
 		usually:  "30 seconds",
-	}, {
+	}}
+}
+
+// clients are run by the tests and by the Makefile.
+func clients() []module {
+	return []module{{
 		folder:   "helm",
 		packages: map[Tool]string{Helm: "helm.sh/helm/v3/cmd/helm"},
 		usually:  "1 minute",
@@ -55,10 +65,23 @@ func modules() []module {
 		packages: map[Tool]string{Crane: "github.com/google/go-containerregistry/cmd/crane"},
 		usually:  "5 seconds",
 	}, {
+		folder:   "oras",
+		packages: map[Tool]string{Oras: "oras.land/oras/cmd/oras"},
+		usually:  "30 seconds",
+	}, {
+		folder:   "cosign",
+		packages: map[Tool]string{Cosign: "github.com/sigstore/cosign/v3/cmd/cosign"},
+		usually:  "2 minutes",
+	}, {
 		folder:   "golangci-lint",
 		packages: map[Tool]string{GolangCILint: "github.com/golangci/golangci-lint/v2/cmd/golangci-lint"},
 		usually:  "1 minute",
-	}, {
+	}}
+}
+
+// packages are Crossplane, and what is installed into it.
+func packages() []module {
+	return []module{{
 		folder:   "crossplane",
 		packages: map[Tool]string{Crossplane: "github.com/crossplane/crossplane/v2/cmd/crossplane"},
 		// Without it packages that ask for a version of Crossplane are refused.

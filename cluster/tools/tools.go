@@ -25,6 +25,8 @@ const (
 	Kwok                  Tool = "kwok"
 	Helm                  Tool = "helm"
 	Crane                 Tool = "crane"
+	Oras                  Tool = "oras"
+	Cosign                Tool = "cosign"
 	GolangCILint          Tool = "golangci-lint"
 	Crossplane            Tool = "crossplane"
 	// Crank is the command line of Crossplane, and Crossplane its servers.

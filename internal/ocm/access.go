@@ -42,6 +42,10 @@ type Access struct {
 	ChartURL     string
 	ChartName    string
 	ChartVersion string
+
+	// Fields are all fields of an access whose type means nothing to us, as a JSON object, for New to write them again.
+	// Only Component sets them.
+	Fields string
 }
 
 // accessNames are other spellings of types.

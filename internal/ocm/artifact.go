@@ -52,17 +52,21 @@ type blob struct {
 }
 
 type manifest struct {
-	SchemaVersion int    `json:"schemaVersion"`
-	MediaType     string `json:"mediaType,omitempty"`
-	Config        blob   `json:"config"`
-	Layers        []blob `json:"layers"`
+	SchemaVersion int               `json:"schemaVersion"`
+	MediaType     string            `json:"mediaType,omitempty"`
+	Config        blob              `json:"config"`
+	Layers        []blob            `json:"layers"`
+	Annotations   map[string]string `json:"annotations,omitempty"`
 }
 
 type config struct {
 	Layer *blob `json:"componentDescriptorLayer"`
 }
 
-type artifactOptions struct{ ocm, json bool }
+type artifactOptions struct {
+	ocm, json   bool
+	annotations map[string]string
+}
 
 // An ArtifactOption changes how Artifact writes.
 type ArtifactOption func(*artifactOptions)
@@ -74,6 +78,11 @@ func OCMMediaTypes() ArtifactOption { //nolint:revive // OCM is the owner of the
 
 // JSONDescriptor writes the descriptor as bare JSON rather than in a tar.
 func JSONDescriptor() ArtifactOption { return func(o *artifactOptions) { o.json = true } }
+
+// Annotations of the manifest. None means that there are none.
+func Annotations(a map[string]string) ArtifactOption {
+	return func(o *artifactOptions) { o.annotations = a }
+}
 
 func (o *artifactOptions) mediaTypes() (config, descriptor string) {
 	switch {
@@ -97,7 +106,7 @@ func Artifact(d *Descriptor, layers []Layer, o ...ArtifactOption) (manifestData,
 		f(&opts)
 	}
 	configType, descriptorType := opts.mediaTypes()
-	m := manifest{SchemaVersion: 2, MediaType: ManifestType}
+	m := manifest{SchemaVersion: 2, MediaType: ManifestType, Annotations: opts.annotations}
 
 	descriptorLayer = d.JSON()
 	if !opts.json {

@@ -47,6 +47,8 @@ type Reference struct {
 	Name      string
 	Component string
 	Version   string
+	// ExtraIdentity tells references of one name apart, or is nil.
+	ExtraIdentity map[string]string
 	// Digest is that of the other component's normalised descriptor, or nil.
 	Digest *Digest
 }
@@ -103,7 +105,11 @@ func (d *Descriptor) References() []Reference {
 	out := make([]Reference, 0, len(d.spec.ComponentReferences))
 	for i := range d.spec.ComponentReferences {
 		r := &d.spec.ComponentReferences[i]
-		out = append(out, Reference{Name: r.Name, Component: r.ComponentName, Version: r.Version, Digest: digestOf(r.Digest)})
+		out = append(out, Reference{
+			Name: r.Name, Component: r.ComponentName, Version: r.Version,
+			ExtraIdentity: maps.Clone(map[string]string(r.ExtraIdentity)),
+			Digest:        digestOf(r.Digest),
+		})
 	}
 	return out
 }

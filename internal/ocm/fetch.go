@@ -68,6 +68,16 @@ func fetch(ctx context.Context, r Registry, l Location, component, reference str
 	return d, digest, nil
 }
 
+// Describe pulls the descriptor of the component whose manifest is data, which
+// lies in a repository. Whether that is where the component belongs is not
+// looked at. Errors are as those of Fetch.
+func Describe(ctx context.Context, r Registry, repository string, data []byte) (*Descriptor, error) {
+	return fetchDescriptor(ctx, r, repository, data)
+}
+
+// Invalid makes an *InvalidError of the error of somebody who looked closer.
+func Invalid(err error) *InvalidError { return &InvalidError{err: err} }
+
 // fetchDescriptor pulls what a manifest leads to: first the config, which says
 // which layer is the descriptor.
 func fetchDescriptor(ctx context.Context, r Registry, repository string, data []byte) (*Descriptor, error) {

@@ -40,6 +40,14 @@ func ParseKey(signatureName string, data []byte) (Key, error) {
 	return Key{Name: signatureName, public: public}, errors.Wrapf(err, "cannot read public key of signature %.100q", signatureName)
 }
 
+// Public returns the key itself, or nil.
+func (k Key) Public() crypto.PublicKey {
+	if k.public == nil {
+		return nil
+	}
+	return k.public
+}
+
 // Fingerprint identifies the key together with the name of its signatures: 64
 // hexadecimal digits.
 func (k Key) Fingerprint() string {

@@ -2,7 +2,15 @@
 
 package ocm
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// maxLine bounds texts that are longer than names, such as URLs.
+const maxLine = 2048
 
 // oneLine bounds foreign text and takes line breaks and control characters out.
 func oneLine(s string) string {
@@ -16,4 +24,17 @@ func oneLine(s string) string {
 		return r
 	}, strings.ToValidUTF8(s, ""))
 	return strings.Join(strings.Fields(printable), " ")
+}
+
+// checkLine checks a text that goes into a descriptor.
+func checkLine(path, text string) error {
+	switch {
+	case text == "":
+		return errors.Errorf("%s is missing", path)
+	case len(text) > maxLine:
+		return errors.Errorf("%s has %d characters: want at most %d", path, len(text), maxLine)
+	case !utf8.ValidString(text), strings.ContainsAny(text, "\n\r\x00"):
+		return errors.Errorf("%s is %.100q: want one line of UTF-8", path, text)
+	}
+	return nil
 }

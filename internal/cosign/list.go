@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cosign
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+)
+
+// What cosign writes.
+const (
+	manifestType  = "application/vnd.oci.image.manifest.v1+json"
+	configType    = "application/vnd.oci.image.config.v1+json"
+	signatureType = "application/vnd.dev.cosign.simplesigning.v1+json"
+	annotation    = "dev.cosignproject.cosign/signature"
+)
+
+const (
+	// maxSignatures bounds the signatures of a manifest, as cosign does.
+	maxSignatures = 1000
+	// maxPayload bounds what is signed, in bytes, and maxPayloads all of it.
+	maxPayload  = 256 << 10
+	maxPayloads = 64 << 20
+)
+
+// A list is the manifest with the signatures of another one.
+type list struct {
+	// fields are all that it has, so that nothing is lost.
+	fields map[string]json.RawMessage
+	// layers are those of fields, and raw as they are written.
+	layers []layer
+	raw    []json.RawMessage
+}
+
+type layer struct {
+	MediaType   string            `json:"mediaType"`
+	Size        int64             `json:"size"`
+	Digest      string            `json:"digest"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+}
+
+// readList returns the signatures of a manifest. It has none where there is no
+// such tag.
+func readList(ctx context.Context, s store.Reader, digest string) (*list, error) {
+	l := &list{fields: map[string]json.RawMessage{}}
+	data, _, err := s.Manifest(ctx, Tag(digest))
+	var missing *store.NotFoundError
+	if errors.As(err, &missing) {
+		return l, nil
+	}
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot read the signatures of cosign")
+	}
+	if err := l.decode(data); err != nil {
+		return nil, errors.Wrapf(err, "the tag %s does not hold signatures of cosign", Tag(digest))
+	}
+	return l, nil
+}
+
+func (l *list) decode(data []byte) error {
+	if json.Unmarshal(data, &l.fields) != nil || l.fields == nil {
+		return errors.New("it is not valid JSON")
+	}
+	if _, ok := l.fields["manifests"]; ok {
+		return errors.New("it is an index")
+	}
+	layers, ok := l.fields["layers"]
+	if !ok {
+		return errors.New("it has no layers")
+	}
+	if json.Unmarshal(layers, &l.raw) != nil || json.Unmarshal(layers, &l.layers) != nil {
+		return errors.New("its layers are malformed")
+	}
+	if len(l.layers) > maxSignatures {
+		return errors.Errorf("it has more than %d layers", maxSignatures)
+	}
+	return nil
+}
+
+// find looks for a signature of the manifest of digest by the key. Where there
+// is none, it returns why.
+func (l *list) find(ctx context.Context, s store.Reader, digest string, v verifier) (reason string, err error) {
+	if len(l.layers) == 0 {
+		return "it has no signature in the classic form, under the tag " + Tag(digest), nil
+	}
+	reason = "none of its signatures is by that key"
+	payloads := map[string][]byte{}
+	left := maxPayloads
+	for i := range l.layers {
+		value, ok := l.layers[i].signature()
+		if !ok {
+			continue
+		}
+		data, ok := payloads[l.layers[i].Digest]
+		if !ok {
+			if data, err = l.layers[i].payload(ctx, s); err != nil {
+				return "", err
+			}
+			if left -= len(data); left < 0 {
+				return "", errors.Errorf("what is signed is larger than %d bytes in all", maxPayloads)
+			}
+			payloads[l.layers[i].Digest] = data
+		}
+		if data == nil || !v.verify(data, value) {
+			continue
+		}
+		if claims(data) == digest {
+			return "", nil
+		}
+		reason = "what is signed by that key is something else"
+	}
+	return reason, nil
+}
+
+// signature returns the signature of a layer, if it is one.
+func (l *layer) signature() ([]byte, bool) {
+	text, ok := l.Annotations[annotation]
+	if !ok || l.MediaType != signatureType || !isDigest.MatchString(l.Digest) || l.Size > maxPayload {
+		return nil, false
+	}
+	value, err := base64.StdEncoding.DecodeString(text)
+	return value, err == nil
+}
+
+// payload returns what is signed, or nil if that is missing or damaged: other
+// signatures may be whole.
+func (l *layer) payload(ctx context.Context, s store.Reader) ([]byte, error) {
+	data, err := store.ReadBlob(ctx, s, l.Digest, maxPayload)
+	var missing *store.NotFoundError
+	if errors.As(err, &missing) || store.IsDamaged(err) {
+		return nil, nil
+	}
+	return data, errors.Wrap(err, "cannot read what was signed")
+}
+
+// with returns the manifest with a signature more, and its config. All other
+// fields stay as they are.
+func (l *list) with(s *signature) (manifest, config []byte, err error) {
+	added := s.layer()
+	raw, err := json.Marshal(added)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(l.layers) >= maxSignatures {
+		return nil, nil, errors.Errorf("there are %d signatures already", len(l.layers))
+	}
+	layers := append(append([]layer{}, l.layers...), added)
+	if config, err = newConfig(layers); err != nil {
+		return nil, nil, err
+	}
+	fields := map[string]any{}
+	for key, value := range l.fields {
+		fields[key] = value
+	}
+	fields["schemaVersion"] = 2
+	fields["mediaType"] = manifestType
+	fields["layers"] = append(append([]json.RawMessage{}, l.raw...), raw)
+	c := contentOf(configType, config)
+	fields["config"] = layer{MediaType: c.MediaType, Size: c.Size, Digest: c.Digest}
+	manifest, err = json.Marshal(fields)
+	return manifest, config, err
+}
+
+// newConfig is the config of an image of those layers that says nothing else,
+// as cosign writes it.
+func newConfig(layers []layer) ([]byte, error) {
+	const never = "0001-01-01T00:00:00Z"
+	type history struct {
+		Created string `json:"created"`
+	}
+	type rootfs struct {
+		Type    string   `json:"type"`
+		DiffIDs []string `json:"diff_ids"`
+	}
+	c := struct {
+		Architecture string    `json:"architecture"`
+		Created      string    `json:"created"`
+		History      []history `json:"history"`
+		OS           string    `json:"os"`
+		RootFS       rootfs    `json:"rootfs"`
+		Config       struct{}  `json:"config"`
+	}{Created: never, RootFS: rootfs{Type: "layers"}}
+	for i := range layers {
+		c.History = append(c.History, history{Created: never})
+		c.RootFS.DiffIDs = append(c.RootFS.DiffIDs, layers[i].Digest)
+	}
+	return json.Marshal(c)
+}
+
+func (s *signature) content() store.Content { return contentOf(signatureType, s.payload) }
+
+func (s *signature) layer() layer {
+	c := s.content()
+	return layer{MediaType: c.MediaType, Size: c.Size, Digest: c.Digest, Annotations: map[string]string{annotation: s.base64}}
+}
+
+func contentOf(mediaType string, data []byte) store.Content {
+	sum := sha256.Sum256(data)
+	return store.Content{MediaType: mediaType, Digest: "sha256:" + hex.EncodeToString(sum[:]), Size: int64(len(data))}
+}
+
+// put writes a blob that is not there yet.
+func put(ctx context.Context, s store.Writer, c store.Content, data []byte) error {
+	if ok, err := s.Has(ctx, c.Digest); ok || err != nil {
+		return err
+	}
+	return s.PutBlob(ctx, c, func(offset int64) (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(data[offset:])), nil
+	})
+}

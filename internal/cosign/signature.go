@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cosign
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/rsa"
+	"encoding/base64"
+	"encoding/json"
+	"regexp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	sigstore "github.com/sigstore/sigstore/pkg/signature"
+	"github.com/sigstore/sigstore/pkg/signature/options"
+	"github.com/sigstore/sigstore/pkg/signature/payload"
+)
+
+// The bounds of the size of an RSA key, in bits, as those of descriptors.
+const (
+	minBits = 2048
+	maxBits = 16384
+)
+
+var isDigest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+
+func checkDigest(digest string) error {
+	if !isDigest.MatchString(digest) {
+		return errors.Errorf("malformed digest %.100q: want sha256: and 64 hexadecimal digits", digest)
+	}
+	return nil
+}
+
+// A signature is what a layer holds, and its annotation.
+type signature struct {
+	payload []byte
+	base64  string
+}
+
+// newSignature signs what cosign would: a claim, as JSON, of which manifest it is about.
+func newSignature(repository, digest string, signer crypto.Signer, v verifier) (*signature, error) {
+	claim := payload.SimpleContainerImage{Critical: payload.Critical{
+		Identity: payload.Identity{DockerReference: repository},
+		Image:    payload.Image{DockerManifestDigest: digest},
+		Type:     payload.CosignSignatureType,
+	}}
+	data, err := json.Marshal(claim)
+	if err != nil {
+		return nil, err
+	}
+	s, err := sigstore.LoadSigner(signer, crypto.SHA256)
+	if err != nil {
+		return nil, errors.Wrap(err, "the key cannot sign")
+	}
+	value, err := s.SignMessage(bytes.NewReader(data))
+	if err != nil {
+		return nil, errors.Wrap(err, "the signer failed")
+	}
+	if !v.verify(data, value) {
+		return nil, errors.New("the signer does not sign with its public key")
+	}
+	return &signature{payload: data, base64: base64.StdEncoding.EncodeToString(value)}, nil
+}
+
+// A verifier checks signatures with one key, in all ways in which cosign signs
+// with keys of its kind.
+type verifier []sigstore.Verifier
+
+func newVerifier(key crypto.PublicKey) (verifier, error) {
+	opts := [][]sigstore.LoadOption{{options.WithHash(crypto.SHA256)}}
+	switch k := key.(type) {
+	case *rsa.PublicKey:
+		if n := k.N.BitLen(); n < minBits || n > maxBits {
+			return nil, errors.Errorf("the RSA key has %d bits: want at least %d and at most %d", n, minBits, maxBits)
+		}
+	case *ecdsa.PublicKey:
+		// Version 2 always used SHA-256, and version 3 what is as strong as the curve.
+		opts = append(opts, []sigstore.LoadOption{options.WithHash(crypto.SHA384)}, []sigstore.LoadOption{options.WithHash(crypto.SHA512)})
+	case ed25519.PublicKey:
+		// Version 3 signs the hash.
+		opts = append(opts, []sigstore.LoadOption{options.WithED25519ph()})
+	default:
+		return nil, errors.Errorf("the public key is a %T: want RSA, ECDSA or Ed25519", key)
+	}
+	out := make(verifier, 0, len(opts))
+	for _, o := range opts {
+		v, err := sigstore.LoadVerifierWithOpts(key, o...)
+		if err != nil {
+			return nil, errors.Wrap(err, "the public key cannot be used")
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+// verify says whether value signs data.
+func (v verifier) verify(data, value []byte) bool {
+	for _, one := range v {
+		if one.VerifySignature(bytes.NewReader(value), bytes.NewReader(data)) == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// claims returns the digest of the manifest that a payload is about, or "" if
+// it is something else that the key was used for.
+func claims(data []byte) string {
+	var claim payload.SimpleContainerImage
+	if json.Unmarshal(data, &claim) != nil || claim.Critical.Type != payload.CosignSignatureType {
+		return ""
+	}
+	return claim.Critical.Image.DockerManifestDigest
+}

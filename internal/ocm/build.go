@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ocm
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	v2 "github.com/gardener/component-spec/bindings-go/apis/v2"
+)
+
+// DefaultProvider is what a component says that names no provider.
+const DefaultProvider = "internal"
+
+// isNewComponent is the form of OCM, which is stricter than that of the schema:
+// what it does not match is read, and not written.
+var isNewComponent = regexp.MustCompile(`^[a-z][-a-z0-9]*([.][a-z][-a-z0-9]*)*[.][a-z]{2,}(/[a-z][-a-z0-9_]*([.][a-z][-a-z0-9_]*)*)+$`)
+
+// A Label is a name with any JSON value. No signature covers it.
+type Label struct {
+	Name  string
+	Value any
+}
+
+// A SourceRef says what a component was made of. No signature covers it.
+type SourceRef struct {
+	Name       string
+	Repository string // URL of a git repository, without credentials.
+	Ref        string // Branch or tag, or empty.
+	Commit     string // Or empty.
+}
+
+// A Component is what New makes a descriptor of.
+type Component struct {
+	Name     string // As example.org/module/sample; the strict form of OCM.
+	Version  string
+	Provider string // Default "internal".
+	Labels   []Label
+	Sources  []SourceRef
+	// Resources in the order in which they are installed. Name, Type and Access are needed; Version is that of the
+	// component and Relation "local", unless they are given.
+	Resources  []Resource
+	References []Reference
+}
+
+// New returns the descriptor of a component. It has no repository context, so
+// that it is the same in all registries. The same component gives the same
+// bytes. The error is an *InvalidError that names the field.
+//
+// It is stricter than Decode: the name and the version must be fit for a
+// repository and a tag, a local resource has the version of the component and,
+// where it is a blob of the component itself, the digest of that blob; and no
+// two resources have one name, unless extra identities tell them apart.
+func New(c Component) (*Descriptor, error) {
+	d, err := build(c)
+	if err != nil {
+		return nil, &InvalidError{err: errors.Wrap(err, "cannot make component descriptor")}
+	}
+	return d, nil
+}
+
+func build(c Component) (*Descriptor, error) {
+	if err := checkName("component.name", c.Name); err != nil {
+		return nil, err
+	}
+	if err := checkVersion("component.version", c.Version); err != nil {
+		return nil, err
+	}
+	if c.Provider == "" {
+		c.Provider = DefaultProvider
+	}
+	if err := checkLine("component.provider", c.Provider); err != nil {
+		return nil, err
+	}
+	component := map[string]any{
+		"name": c.Name, "version": c.Version, "provider": c.Provider, "repositoryContexts": []any{},
+	}
+	if err := buildLists(component, c); err != nil {
+		return nil, err
+	}
+	data, err := encode(map[string]any{"meta": map[string]any{"schemaVersion": v2.SchemaVersion}, "component": component})
+	if err != nil {
+		return nil, errors.New(oneLine(err.Error()))
+	}
+	// Decode checks what is the same for all descriptors.
+	return decode(data)
+}
+
+// buildLists sets the lists of a component. All but the labels must be there,
+// even if they are empty.
+func buildLists(component map[string]any, c Component) (err error) {
+	if component["sources"], err = buildSources(c); err != nil {
+		return err
+	}
+	if component["resources"], err = buildResources(c); err != nil {
+		return err
+	}
+	if component["componentReferences"], err = buildReferences(c.References); err != nil {
+		return err
+	}
+	labels, err := buildLabels(c.Labels)
+	if len(labels) > 0 {
+		component["labels"] = labels
+	}
+	return err
+}
+
+// checkName checks the name of a component that is to be pushed.
+func checkName(path, name string) error {
+	if len(name) > maxText || !isNewComponent.MatchString(name) || !isPath.MatchString(name) {
+		return errors.Errorf("%s is %.300q: want a domain and a path, such as example.org/module/name, "+
+			"lower case, each part beginning with a letter, of at most %d characters", path, name, maxText)
+	}
+	return nil
+}
+
+// checkVersion checks the version of a component that is to be pushed.
+func checkVersion(path, version string) error {
+	if _, err := Tag(version); err != nil {
+		return errors.Wrap(err, path)
+	}
+	if !isVersion.MatchString(version) {
+		return errors.Errorf("%s is %.140q: want a semantic version such as 1.2.3", path, version)
+	}
+	return nil
+}
+
+// checkText checks a text that is part of messages and of statuses.
+func checkText(path, text string) error {
+	if err := checkLine(path, text); err != nil {
+		return err
+	}
+	return validateLength(path, text)
+}
+
+func buildLabels(labels []Label) ([]any, error) {
+	out, seen := []any{}, map[string]struct{}{}
+	for i, l := range labels {
+		path := fmt.Sprintf("component.labels[%d].name", i)
+		if err := checkText(path, l.Name); err != nil {
+			return nil, err
+		}
+		if _, ok := seen[l.Name]; ok {
+			return nil, errors.Errorf("%s is %.100q, which another label has", path, l.Name)
+		}
+		seen[l.Name] = struct{}{}
+		out = append(out, map[string]any{"name": l.Name, "value": l.Value})
+	}
+	return out, nil
+}
+
+func buildReferences(references []Reference) ([]any, error) {
+	out, seen := []any{}, map[string]int{}
+	for i := range references {
+		r, path := &references[i], fmt.Sprintf("component.componentReferences[%d]", i)
+		id := fmt.Sprintf("%q %q", r.Name, r.ExtraIdentity)
+		if first, ok := seen[id]; ok {
+			return nil, errors.Errorf("%s has the name of component.componentReferences[%d]: %.100q", path, first, r.Name)
+		}
+		seen[id] = i
+		if err := checkReferenceDigest(r.Digest); err != nil {
+			return nil, errors.Wrap(err, path)
+		}
+		fields := map[string]any{"name": r.Name, "componentName": r.Component, "version": r.Version}
+		if r.Digest != nil {
+			fields["digest"] = digestTree(*r.Digest)
+		}
+		if len(r.ExtraIdentity) > 0 {
+			fields["extraIdentity"] = maps.Clone(r.ExtraIdentity)
+		}
+		out = append(out, fields)
+	}
+	return out, nil
+}
+
+// checkReferenceDigest checks the digest of another component, which may be
+// absent until it is signed.
+func checkReferenceDigest(d *Digest) error {
+	if d == nil || *d == Excluded() {
+		return nil
+	}
+	h, err := hashFunction(d.HashAlgorithm)
+	if err != nil {
+		return err
+	}
+	if d.NormalisationAlgorithm != NormalisationJSON && d.NormalisationAlgorithm != normalisationJSON2 {
+		return errors.Errorf("normalisation %.100q is not known: want %s", d.NormalisationAlgorithm, NormalisationJSON)
+	}
+	if len(d.Value) != 2*h.Size() || !isHex.MatchString(d.Value) {
+		return errors.Errorf("its digest %.140q is not a %s in lower case hexadecimal digits", d.Value, h)
+	}
+	return nil
+}
+
+func digestTree(d Digest) map[string]any {
+	return map[string]any{
+		"hashAlgorithm": d.HashAlgorithm, "normalisationAlgorithm": d.NormalisationAlgorithm, "value": d.Value,
+	}
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ocm
+
+import (
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func pemOf(kind string, der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+}
+
+func pkcs8(tb testing.TB, key any) []byte {
+	tb.Helper()
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return der
+}
+
+func TestParsePrivateKey(t *testing.T) {
+	k := ours()
+	curve, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sec1, err := x509.MarshalECPrivateKey(curve)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, edwards, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der := pkcs8(t, k)
+	good := pemOf("PRIVATE KEY", der)
+	legacy := pem.EncodeToMemory(&pem.Block{
+		Type: "RSA PRIVATE KEY", Bytes: []byte("x"),
+		Headers: map[string]string{"Proc-Type": "4,ENCRYPTED", "DEK-Info": "AES-128-CBC,00"},
+	})
+	cases := map[string]struct {
+		reason string
+		data   []byte
+		err    string
+	}{
+		"PKCS8":           {"What openssl genpkey and keygen write.", good, ""},
+		"PKCS1":           {"What openssl genrsa -traditional writes.", pemOf("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(k)), ""},
+		"Blanks":          {"Files end with a line break.", slices.Concat([]byte("\n"), good, []byte("\r\n \n")), ""},
+		"Empty":           {"A file may be empty.", nil, "it is not PEM"},
+		"Garbage":         {"A file may be anything.", []byte("s3cret"), "it is not PEM"},
+		"DER":             {"PEM is asked for.", der, "it is not PEM"},
+		"Large":           {"Files are bounded.", make([]byte, maxKeyFile+1), "larger than the limit"},
+		"Public":          {"The wrong half.", publicPEM(t, k.Public()), "it is a public key: give the private one"},
+		"PublicPKCS1":     {"The wrong half.", pemOf("RSA PUBLIC KEY", x509.MarshalPKCS1PublicKey(&k.PublicKey)), "it is a public key"},
+		"Certificate":     {"A certificate has no private key.", pemOf("CERTIFICATE", []byte("x")), "it is a certificate"},
+		"Encrypted":       {"The message says how to decrypt.", pemOf("ENCRYPTED PRIVATE KEY", []byte("x")), "openssl pkey -in"},
+		"EncryptedLegacy": {"As OpenSSL did of old.", legacy, "openssl pkey -in"},
+		"EncryptedCosign": {"As cosign writes it.", pemOf("ENCRYPTED SIGSTORE PRIVATE KEY", []byte("x")), "it is encrypted"},
+		"Curve":           {"As openssl genpkey writes it.", pemOf("PRIVATE KEY", pkcs8(t, curve)), "it is an EC key: descriptors are signed with RSA"},
+		"CurveSEC1":       {"As openssl ecparam writes it.", pemOf("EC PRIVATE KEY", sec1), "it is an EC key"},
+		"Edwards":         {"Not RSA either.", pemOf("PRIVATE KEY", pkcs8(t, edwards)), "it is an Ed25519 key"},
+		"SSH":             {"As ssh-keygen writes it.", pemOf("OPENSSH PRIVATE KEY", []byte("x")), "ssh-keygen -p -m PEM"},
+		"Other":           {"Other blocks are no keys.", pemOf("SIGNATURE", []byte("x")), `it is a PEM block "SIGNATURE"`},
+		"Two":             {"Which one would count?", slices.Concat(good, good), "more than one block"},
+		"WithCertificate": {"The key has a file of its own.", slices.Concat(good, pemOf("CERTIFICATE", []byte("x"))), "more than one block"},
+		"Trailing":        {"Nothing follows.", slices.Concat(good, []byte("s3cret")), "something follows it"},
+		"TrailingDER":     {"Nothing follows in the block.", pemOf("PRIVATE KEY", append(slices.Clone(der), 0)), `"PRIVATE KEY" is malformed`},
+		"TrailingPKCS1":   {"Nothing follows in the block.", pemOf("RSA PRIVATE KEY", append(x509.MarshalPKCS1PrivateKey(k), 0)), "is malformed"},
+		"WrongBlock":      {"A block is what it says.", pemOf("RSA PRIVATE KEY", der), `"RSA PRIVATE KEY" is malformed`},
+		"Short":           {"Short keys are weak.", pemOf("PRIVATE KEY", pkcs8(t, newKey(1024))), "the RSA key has 1024 bits: want at least 2048"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := ParsePrivateKey(tc.data)
+			if (tc.err == "") != (err == nil) || !strings.Contains(text(err), tc.err) {
+				t.Fatalf("\n%s\nParsePrivateKey(...): error %q does not contain %q", tc.reason, text(err), tc.err)
+			}
+			if err != nil {
+				if got != nil || !isOneLine(err) || strings.Contains(err.Error(), "s3cret") {
+					t.Errorf("\n%s\nParsePrivateKey(...): got %v, error %q", tc.reason, got, err)
+				}
+				return
+			}
+			if private, ok := got.(*rsa.PrivateKey); !ok || !private.Equal(k) {
+				t.Errorf("\n%s\nParsePrivateKey(...): got another key, %T", tc.reason, got)
+			}
+		})
+	}
+}
+
+// FuzzParsePrivateKey holds that no file does harm, nor shows up in a message.
+func FuzzParsePrivateKey(f *testing.F) {
+	f.Add([]byte("PRIVATE KEY"), []byte("s3cret"))
+	f.Add([]byte("RSA PRIVATE KEY"), x509.MarshalPKCS1PrivateKey(ours()))
+	f.Add([]byte("ENCRYPTED PRIVATE KEY"), []byte{})
+	f.Fuzz(func(t *testing.T, kind, der []byte) {
+		for _, data := range [][]byte{der, pemOf(string(kind), der)} {
+			_, err := ParsePrivateKey(data)
+			if !isOneLine(err) || len(text(err)) > 300 {
+				t.Errorf("ParsePrivateKey(...): %q", text(err))
+			}
+		}
+	})
+}

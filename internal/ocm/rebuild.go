@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ocm
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	v2 "github.com/gardener/component-spec/bindings-go/apis/v2"
+	kjson "sigs.k8s.io/json"
+)
+
+// WithLocation returns a copy with a repository context more, which is then the
+// effective one; or d itself, where it is that already. The base URL is written
+// without a scheme, as component-spec and the lifecycle manager of old need it.
+// Signatures stay valid. The error is an *InvalidError.
+func (d *Descriptor) WithLocation(l Location) (*Descriptor, error) {
+	located, err := d.withLocation(l)
+	if err != nil {
+		return nil, &InvalidError{err: errors.Wrapf(err, "cannot add a repository context to component %s", d.id())}
+	}
+	return located, nil
+}
+
+func (d *Descriptor) withLocation(l Location) (*Descriptor, error) {
+	l, err := l.bare(d.Name())
+	if err != nil {
+		return nil, err
+	}
+	if have, ok := d.Location(); ok && have == l {
+		return d, nil
+	}
+	tree, err := parseJSON(d.raw)
+	if err != nil {
+		return nil, err
+	}
+	component, ok := tree["component"].(map[string]any)
+	if !ok {
+		return nil, errors.New("it has no field component")
+	}
+	contexts, _ := component["repositoryContexts"].([]any)
+	component["repositoryContexts"] = append(contexts, map[string]any{
+		"type": v2.OCIRegistryType, "baseUrl": l.BaseURL, "componentNameMapping": string(l.Mapping),
+	})
+	data, err := encode(tree)
+	if err != nil {
+		return nil, err
+	}
+	return decode(data)
+}
+
+// bare returns the same location without scheme, path below it, and default.
+func (l Location) bare(component string) (Location, error) {
+	if _, _, err := l.Repository(component); err != nil {
+		return Location{}, err
+	}
+	base := l.BaseURL
+	if _, rest, ok := strings.Cut(base, "://"); ok {
+		base = rest
+	}
+	parts := []string{strings.TrimRight(base, "/")}
+	if sub := strings.Trim(l.SubPath, "/"); sub != "" {
+		parts = append(parts, sub)
+	}
+	bare := Location{BaseURL: strings.Join(parts, "/"), Mapping: l.Mapping}
+	if bare.Mapping == "" {
+		bare.Mapping = URLPath
+	}
+	return bare, nil
+}
+
+// Component returns what the descriptor says, for a new one to be made of.
+// Local resources get the version of the new one, and so have none. Repository
+// contexts and signatures are left out, as are the labels of resources and all
+// sources that are no git repositories.
+func (d *Descriptor) Component() Component {
+	c := Component{
+		Name: d.Name(), Version: d.Version(), Provider: string(d.spec.Provider),
+		Resources: d.Resources(), References: d.References(),
+	}
+	for _, l := range d.spec.Labels {
+		// Unlike the standard library, this one does not make floats of integers.
+		var value any
+		if kjson.UnmarshalCaseSensitivePreserveInts(l.Value, &value) == nil {
+			c.Labels = append(c.Labels, Label{Name: l.Name, Value: value})
+		}
+	}
+	for i := range d.spec.Sources {
+		if s, ok := sourceOf(&d.spec.Sources[i]); ok {
+			c.Sources = append(c.Sources, s)
+		}
+	}
+	for i := range c.Resources {
+		r := &c.Resources[i]
+		if r.Relation == string(v2.LocalRelation) {
+			r.Version = ""
+		}
+		r.Access.Fields = foreignFields(d.spec.Resources[i].Access, r.Access.Type)
+	}
+	return c
+}
+
+// known are the types of access that accessTree writes without loss.
+func known(accessType string) bool {
+	return slices.Contains([]string{
+		AccessLocalOCIBlob, AccessLocalBlob, AccessOCIRegistry, AccessOCIArtifact, AccessRelativeOCI, AccessHelmChart, AccessNone,
+	}, accessType)
+}
+
+func foreignFields(u *v2.UnstructuredTypedObject, accessType string) string {
+	if u == nil || known(accessType) {
+		return ""
+	}
+	data, err := encode(u.Object)
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
+// sourceOf reads what Kyma, component-spec and OCM write.
+func sourceOf(s *v2.Source) (SourceRef, bool) {
+	if s.Access == nil {
+		return SourceRef{}, false
+	}
+	text := func(keys ...string) string {
+		for _, key := range keys {
+			if t, ok := s.Access.Object[key].(string); ok && t != "" {
+				return t
+			}
+		}
+		return ""
+	}
+	ref := SourceRef{Name: s.Name, Repository: text("repository", "repoUrl"), Ref: text("ref"), Commit: text("commit")}
+	return ref, ref.Repository != ""
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ocm
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/rsa"
+	"encoding/json"
+	"slices"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// SignedBy says whether the descriptor has a signature of a name. It fails if
+// that is not valid, or not by the key, or if there are two. It does not look at
+// what the component references, so that it is no replacement for Verify.
+func (d *Descriptor) SignedBy(name string, key crypto.PublicKey) (bool, error) {
+	public, ok := key.(*rsa.PublicKey)
+	if !ok {
+		return false, errors.Errorf("the public key is a %T: want RSA", key)
+	}
+	var found []Signature
+	for _, s := range d.Signatures() {
+		if s.Name == name {
+			found = append(found, s)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return false, nil
+	case 1:
+		return true, verifySignature(d, found[0], public)
+	}
+	return true, errors.Errorf("there are %d signatures of that name", len(found))
+}
+
+// Redescribe returns what to push for a component that is an artifact already,
+// with another descriptor: the manifest, the config blob, and the layer with the
+// descriptor. All else that the manifest and the config say stays: layers, their
+// order and media types, and annotations. The error is an *InvalidError.
+func Redescribe(manifestData, configData []byte, d *Descriptor) (newManifest, newConfig, descriptor []byte, err error) {
+	newManifest, newConfig, descriptor, err = redescribe(manifestData, configData, d)
+	if err != nil {
+		return nil, nil, nil, &InvalidError{err: errors.Wrapf(err, "cannot write component %s", d.id())}
+	}
+	return newManifest, newConfig, descriptor, nil
+}
+
+func redescribe(manifestData, configData []byte, d *Descriptor) (newManifest, newConfig, descriptor []byte, err error) {
+	m, err := readManifest(manifestData)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	old, err := descriptorLayer(m, configData)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	descriptor = d.JSON()
+	if !slices.Contains([]string{CNUDIEJSON, OCMJSON}, old.MediaType) {
+		if descriptor, err = packDescriptor(descriptor); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	layer := blobOf(old.MediaType, descriptor)
+
+	config, manifest := object{}, object{}
+	if json.Unmarshal(configData, &config) != nil || json.Unmarshal(manifestData, &manifest) != nil {
+		return nil, nil, nil, errors.New("its manifest or its config is no object of JSON")
+	}
+	if err := config.rename("componentDescriptorLayer", layer); err != nil {
+		return nil, nil, nil, err
+	}
+	if newConfig, err = json.Marshal(config); err != nil {
+		return nil, nil, nil, err
+	}
+	if err := manifest.rename("config", blobOf(m.Config.MediaType, newConfig)); err != nil {
+		return nil, nil, nil, err
+	}
+	if err := manifest.renameLayer(slices.Index(m.Layers, old), layer); err != nil {
+		return nil, nil, nil, err
+	}
+	newManifest, err = json.Marshal(manifest)
+	return newManifest, newConfig, descriptor, err
+}
+
+// An object is one of JSON, whose fields keep their order: a module that is
+// signed later is then the same as one that was signed when it was made.
+type object []field //nolint:recvcheck // What is read changes, and what is written does not.
+
+type field struct {
+	key   string
+	value json.RawMessage
+}
+
+// UnmarshalJSON refuses a field that is there twice, as two readers could see
+// two different things.
+func (o *object) UnmarshalJSON(data []byte) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return errors.New("it is no object")
+	}
+	seen := map[string]struct{}{}
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			return err
+		}
+		f := field{}
+		f.key, _ = t.(string)
+		if err := d.Decode(&f.value); err != nil {
+			return err
+		}
+		if _, ok := seen[f.key]; ok {
+			return errors.Errorf("it has two fields %.100q", f.key)
+		}
+		seen[f.key] = struct{}{}
+		*o = append(*o, f)
+	}
+	return nil
+}
+
+// MarshalJSON writes the fields in their order.
+func (o object) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, f := range o {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		key, err := json.Marshal(f.key)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(key)
+		b.WriteByte(':')
+		b.Write(f.value)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+func (o object) at(key string) *json.RawMessage {
+	for i := range o {
+		if o[i].key == key {
+			return &o[i].value
+		}
+	}
+	return nil
+}
+
+// rename makes a field name another blob. What else it says, such as
+// annotations, stays, but for a copy of the content.
+func (o object) rename(key string, to blob) error {
+	value := o.at(key)
+	if value == nil {
+		return errors.Errorf("its manifest or its config has no field %s", key)
+	}
+	var err error
+	*value, err = renamed(*value, to)
+	return err
+}
+
+func (o object) renameLayer(i int, to blob) error {
+	var layers []json.RawMessage
+	value := o.at("layers")
+	if value == nil || json.Unmarshal(*value, &layers) != nil || i >= len(layers) {
+		return errors.New("its layers are malformed")
+	}
+	var err error
+	if layers[i], err = renamed(layers[i], to); err != nil {
+		return err
+	}
+	*value, err = json.Marshal(layers)
+	return err
+}
+
+func renamed(old json.RawMessage, to blob) (json.RawMessage, error) {
+	var in, out object
+	if json.Unmarshal(old, &in) != nil {
+		return nil, errors.New("its manifest is malformed")
+	}
+	for _, f := range []struct {
+		key   string
+		value any
+	}{{"mediaType", to.MediaType}, {"digest", to.Digest}, {"size", to.Size}} {
+		data, err := json.Marshal(f.value)
+		if err != nil {
+			return nil, err
+		}
+		if value := in.at(f.key); value != nil {
+			*value = data
+		} else {
+			in = append(in, field{key: f.key, value: data})
+		}
+	}
+	for _, f := range in {
+		if f.key != "data" {
+			out = append(out, f)
+		}
+	}
+	return json.Marshal(out)
+}

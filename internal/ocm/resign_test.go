@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ocm
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestRedescribe says that a component that is signed later is the one that was
+// signed when it was made, in all forms.
+func TestRedescribe(t *testing.T) {
+	d := made(t, trial())
+	layers := []Layer{{MediaType: "application/gzip", Digest: "sha256:" + trialBlob, Size: 5}, {Digest: digestOfBlob([]byte("x")), Size: 1}}
+	after := signed(t, d, signedBy, ours())
+	for name, o := range map[string][]ArtifactOption{
+		"CNUDIE": nil, "JSON": {JSONDescriptor()}, "OCM": {OCMMediaTypes()}, "OCMJSON": {OCMMediaTypes(), JSONDescriptor()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, c, _, err := Artifact(d, layers, o...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantManifest, wantConfig, wantLayer, err := Artifact(after, layers, o...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			gotManifest, gotConfig, gotLayer, err := Redescribe(m, c, after)
+			if err != nil {
+				t.Fatalf("Redescribe(...): %v", err)
+			}
+			want := []string{string(wantManifest), string(wantConfig), string(wantLayer)}
+			if diff := cmp.Diff(want, []string{string(gotManifest), string(gotConfig), string(gotLayer)}); diff != "" {
+				t.Errorf("Redescribe(...): -want, +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestRedescribeKeeps says that nothing is lost that others have written.
+func TestRedescribeKeeps(t *testing.T) {
+	d := made(t, trial())
+	layer, err := packDescriptor(d.JSON())
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest := digestOfBlob(layer)
+	config := []byte(`{"other":[1,2],"componentDescriptorLayer":{"size":1,"digest":"` + digest + `","mediaType":"` + legacyDescriptor + `","x":1}}`)
+	manifest := []byte(`{"annotations":{"a":"b"},"layers":[{"digest":"sha256:1","size":2,"mediaType":"c","annotations":{"d":"e"}},` +
+		`{"mediaType":"` + legacyDescriptor + `","digest":"` + digest + `","size":3,"annotations":{"f":"g"},"data":"AA=="}],` +
+		`"config":{"mediaType":"` + legacyConfig + `","digest":"` + digestOfBlob(config) + `","size":4},"schemaVersion":2,"subject":{"h":5}}`)
+	after := signed(t, d, signedBy, ours())
+	m, c, l, err := Redescribe(manifest, config, after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`{"annotations":{"a":"b"},"layers":[{"digest":"sha256:1","size":2,"mediaType":"c","annotations":{"d":"e"}},{"mediaType":"` + legacyDescriptor,
+		`"annotations":{"f":"g"}}]`, `"subject":{"h":5}}`, digestOfBlob(c), digestOfBlob(l),
+	} {
+		if !bytes.Contains(m, []byte(want)) {
+			t.Errorf("Redescribe(...): %s is missing in %s", want, m)
+		}
+	}
+	if bytes.Contains(m, []byte(`"data"`)) || bytes.Contains(m, []byte(digest)) || !bytes.Contains(c, []byte(`"other":[1,2]`)) || !bytes.Contains(c, []byte(`"x":1`)) {
+		t.Errorf("Redescribe(...): got manifest %s and config %s", m, c)
+	}
+	r := newRegistry()
+	r.blobs["x "+digestOfBlob(c)], r.blobs["x "+digestOfBlob(l)] = c, l
+	got, err := Describe(t.Context(), r, "x", m)
+	if err != nil || !bytes.Equal(got.JSON(), after.JSON()) {
+		t.Errorf("Describe(...): %v", err)
+	}
+}
+
+func TestRedescribeRefuses(t *testing.T) {
+	d := made(t, trial())
+	m, c, _, err := Artifact(d, []Layer{{Digest: "sha256:" + trialBlob}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]struct {
+		reason           string
+		manifest, config []byte
+		want             string
+	}{
+		"Manifest": {"It is no component.", []byte("{}"), c, "not a component"},
+		"Config":   {"It is no config.", m, []byte("[]"), "config is not valid JSON"},
+		"Layer":    {"The config names another layer.", m, []byte(`{"componentDescriptorLayer":{"digest":"sha256:1"}}`), "names the layer"},
+		"Twice":    {"Two readers could see two things.", append([]byte(`{"config":{},`), m[1:]...), c, "no object of JSON"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, _, _, err := Redescribe(tc.manifest, tc.config, d)
+			if err == nil || !strings.Contains(err.Error(), tc.want) || !isOneLine(err) {
+				t.Errorf("\n%s\nRedescribe(...): want %q, got %v", tc.reason, tc.want, err)
+			}
+		})
+	}
+}
+
+func TestSignedBy(t *testing.T) {
+	d := made(t, trial())
+	ok := signed(t, d, signedBy, ours())
+	twice := edited(t, ok, func(tree map[string]any) {
+		list := tree["signatures"].([]any)
+		tree["signatures"] = append(list, list[0])
+	})
+	stale := edited(t, ok, func(tree map[string]any) { tree["component"].(map[string]any)["provider"] = "else" })
+	cases := map[string]struct {
+		reason string
+		d      *Descriptor
+		name   string
+		found  bool
+		err    string
+	}{
+		"Good":     {"It is the same key.", ok, signedBy, true, ""},
+		"Unsigned": {"There is none.", d, signedBy, false, ""},
+		"Name":     {"Names count.", ok, "else", false, ""},
+		"Twice":    {"Which one would count?", twice, signedBy, true, "2 signatures"},
+		"Stale":    {"It is for something else.", stale, signedBy, true, "was changed after"},
+		"Theirs":   {"It is another key.", signed(t, d, signedBy, theirs()), signedBy, true, "not made with the private key"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			found, err := tc.d.SignedBy(tc.name, ours().Public())
+			if found != tc.found || (tc.err == "") != (err == nil) || !strings.Contains(text(err), tc.err) {
+				t.Errorf("\n%s\nSignedBy(...): got %t, %v, want %t, %q", tc.reason, found, err, tc.found, tc.err)
+			}
+		})
+	}
+}
+
+// FuzzObject holds that an object is written as it was read.
+func FuzzObject(f *testing.F) {
+	f.Add([]byte(`{"b":1,"a":{"c":[null]},"":"<"}`))
+	f.Add([]byte(`{"a":1,"a":2}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var o, again object
+		if json.Unmarshal(data, &o) != nil {
+			return
+		}
+		out, err := json.Marshal(o)
+		if err != nil {
+			t.Fatalf("Marshal(...): %v, of %q", err, data)
+		}
+		if err := json.Unmarshal(out, &again); err != nil || len(o) != len(again) {
+			t.Errorf("Unmarshal(%q): %v", out, err)
+		}
+	})
+}
