@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
 
 const (
@@ -44,14 +45,16 @@ func ModuleTemplate(data []byte, channel string) (t *v1alpha1.ModuleTemplate, lo
 		}
 		return nil, nil, errors.Wrap(err, "cannot convert ModuleTemplate")
 	}
-	slices.Sort(c.lost)
-	return c.out, slices.Compact(c.lost), nil
+	return c.out, c.sorted(), nil
 }
 
 // decode one object. Numbers stay as they are written.
-func decode(data []byte) (map[string]any, error) {
-	if len(data) > maxSize {
-		return nil, errors.Errorf("it is larger than %d bytes", maxSize)
+func decode(data []byte) (map[string]any, error) { return decodeUpTo(data, maxSize) }
+
+// decodeUpTo a size, with aliases written out, in bytes.
+func decodeUpTo(data []byte, limit int) (map[string]any, error) {
+	if err := (yamlsize.Limits{Bytes: limit}).Check(data); err != nil {
+		return nil, err
 	}
 	b, err := yaml.YAMLToJSONStrict(data)
 	if err != nil {
@@ -67,14 +70,14 @@ func decode(data []byte) (map[string]any, error) {
 }
 
 type converter struct {
-	in, meta, spec map[string]any
+	losses
 
-	out  *v1alpha1.ModuleTemplate
-	lost []string
+	in, meta, spec map[string]any
+	out            *v1alpha1.ModuleTemplate
 }
 
 func (c *converter) convert(channel string) error {
-	version, err := versionOf(c.in)
+	version, err := versionOf(c.in, v1alpha1.ModuleTemplateKind)
 	if err != nil {
 		return err
 	}
@@ -94,13 +97,13 @@ func (c *converter) convert(channel string) error {
 	return nil
 }
 
-// versionOf an object of the kind that can be converted.
-func versionOf(o map[string]any) (string, error) {
+// versionOf an object of a kind that can be converted.
+func versionOf(o map[string]any, want string) (string, error) {
 	apiVersion, _ := o["apiVersion"].(string)
 	kind, _ := o["kind"].(string)
 	g, v, _ := strings.Cut(apiVersion, "/")
-	if kind != v1alpha1.ModuleTemplateKind || g != group || !slices.Contains([]string{"v1alpha1", "v1beta1", "v1beta2"}, v) {
-		return "", errors.Errorf("it is %q of %q; want ModuleTemplate of %s/v1alpha1, v1beta1 or v1beta2", kind, apiVersion, group)
+	if kind != want || g != group || !slices.Contains([]string{"v1alpha1", "v1beta1", "v1beta2"}, v) {
+		return "", errors.Errorf("it is %q of %q; want %s of %s/v1alpha1, v1beta1 or v1beta2", kind, apiVersion, want, group)
 	}
 	return v, nil
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kjson "sigs.k8s.io/json"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -20,8 +21,17 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 // pullLabel is a label of resources that selects Secrets.
 const pullLabel = "oci-registry-cred"
 
+// losses are what is not carried over, one line each.
+type losses struct{ lost []string }
+
+// sorted losses, each once.
+func (c *losses) sorted() []string {
+	slices.Sort(c.lost)
+	return slices.Compact(c.lost)
+}
+
 // lose says that something is not carried over, and what to do where there is something.
-func (c *converter) lose(field, advice string, args ...any) {
+func (c *losses) lose(field, advice string, args ...any) {
 	line := field
 	if said := fmt.Sprintf(advice, args...); said != "" {
 		line += ": " + said
@@ -31,26 +41,34 @@ func (c *converter) lose(field, advice string, args ...any) {
 
 // metadata keeps name, labels and annotations.
 func (c *converter) metadata() error {
-	name, err := text(c.meta, "name")
-	if err != nil || name == "" {
-		return errors.New("metadata.name is missing")
-	}
-	c.out.Name = name
-	if c.out.Labels, err = texts(c.meta, "labels"); err != nil {
+	if err := c.keep(c.meta, &c.out.ObjectMeta); err != nil {
 		return err
-	}
-	if c.out.Annotations, err = texts(c.meta, "annotations"); err != nil {
-		return err
-	}
-	if _, ok := c.out.Annotations[lastApplied]; ok {
-		delete(c.out.Annotations, lastApplied)
-		c.lose("metadata.annotations["+lastApplied+"]", "it is of the object in its old form")
-	}
-	if len(c.out.Annotations) == 0 {
-		c.out.Annotations = nil
 	}
 	if ns, _ := c.meta["namespace"].(string); ns != "" {
 		c.lose("metadata.namespace", "%q; ModuleTemplates have no namespace here, so that their names must differ", ns)
+	}
+	return nil
+}
+
+// keep name, labels and annotations.
+func (c *losses) keep(meta map[string]any, out *metav1.ObjectMeta) error {
+	name, err := text(meta, "name")
+	if err != nil || name == "" {
+		return errors.New("metadata.name is missing")
+	}
+	out.Name = name
+	if out.Labels, err = texts(meta, "labels"); err != nil {
+		return err
+	}
+	if out.Annotations, err = texts(meta, "annotations"); err != nil {
+		return err
+	}
+	if _, ok := out.Annotations[lastApplied]; ok {
+		delete(out.Annotations, lastApplied)
+		c.lose("metadata.annotations["+lastApplied+"]", "it is of the object in its old form")
+	}
+	if len(out.Annotations) == 0 {
+		out.Annotations = nil
 	}
 	return nil
 }
@@ -65,7 +83,7 @@ func texts(meta map[string]any, field string) (map[string]string, error) {
 	for k := range o {
 		s, err := text(o, k)
 		if err != nil {
-			return nil, errors.Wrapf(err, "metadata.%s", field)
+			return nil, errors.Errorf("metadata.%s[%q] is no text", field, k)
 		}
 		if out == nil {
 			out = make(map[string]string, len(o))
@@ -87,13 +105,15 @@ var (
 
 // advice for fields that are lost.
 var advice = map[string]string{ //nolint:gochecknoglobals // Constant.
-	"spec.mandatory":           "no module is installed without being asked for; list it in each Kyma",
-	"spec.manager":             "readiness is that of all objects of the module; see spec.readiness",
-	"spec.requiresDowntime":    "there are no maintenance windows",
-	"spec.info":                "it is shown nowhere",
-	"spec.resources":           "they are links, which are shown nowhere",
-	"spec.associatedResources": "they are shown nowhere",
-	"status":                   "it is observed anew",
+	"spec.mandatory":              "no module is installed without being asked for; list it in each Kyma",
+	"spec.manager":                "readiness is that of all objects of the module; see spec.readiness",
+	"spec.requiresDowntime":       "there are no maintenance windows",
+	"spec.info":                   "it is shown nowhere",
+	"spec.resources":              "they are links, which are shown nowhere",
+	"spec.associatedResources":    "they are shown nowhere",
+	"spec.skipMaintenanceWindows": "there are no maintenance windows",
+	"metadata.ownerReferences":    "a Kyma makes its Manifests itself",
+	"status":                      "it is observed anew",
 }
 
 // rest of the template that is not carried over.
@@ -107,7 +127,7 @@ func (c *converter) rest() {
 	c.credentials()
 }
 
-func (c *converter) unknown(prefix string, o map[string]any, known []string) {
+func (c *losses) unknown(prefix string, o map[string]any, known []string) {
 	for _, k := range slices.Sorted(maps.Keys(o)) {
 		if !slices.Contains(known, k) && !empty(o[k]) {
 			c.lose(prefix+k, "%s", advice[prefix+k])

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package convert
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+// Options of a conversion.
+type Options struct {
+	// Channel of ModuleTemplates and Kymas that name none. By default it is an error
+	// for a ModuleTemplate, and that of the API, regular, for a Kyma.
+	Channel string
+	// ProviderConfig that Kymas and Manifests refer to, in their namespace. Default
+	// the name of the Kyma, which a Manifest has as a label, or else that of the
+	// Manifest.
+	ProviderConfig string
+	// Namespace of Kymas and Manifests; default that which they have.
+	Namespace string
+}
+
+// An UnknownKindError says that an object is none that can be converted.
+type UnknownKindError struct{ APIVersion, Kind string }
+
+// Error names the kind.
+func (e *UnknownKindError) Error() string {
+	return fmt.Sprintf("%q of %q cannot be converted; want ModuleTemplate, Kyma or Manifest of %s/v1alpha1, v1beta1 or v1beta2",
+		e.Kind, e.APIVersion, group)
+}
+
+// Object of the original, of any kind that can be converted, as YAML or JSON. It
+// returns ours, and what is lost as ModuleTemplate, Kyma and Manifest do. The
+// error is an UnknownKindError if it is none of these.
+func Object(data []byte, o Options) (obj client.Object, lost []string, err error) {
+	in, err := decode(data)
+	if err != nil {
+		return nil, nil, errors.Wrap(err, "cannot convert it")
+	}
+	kind, _ := in["kind"].(string)
+	if _, err := versionOf(in, kind); err != nil {
+		return nil, nil, unknownKind(in)
+	}
+	switch kind {
+	case v1alpha1.ModuleTemplateKind:
+		t, lost, err := ModuleTemplate(data, o.Channel)
+		return orNil(t, err), lost, err
+	case v1alpha1.KymaKind:
+		k, lost, err := Kyma(data, o)
+		return orNil(k, err), lost, err
+	case v1alpha1.ManifestKind:
+		m, lost, err := Manifest(data, o)
+		return orNil(m, err), lost, err
+	}
+	return nil, nil, unknownKind(in)
+}
+
+func unknownKind(o map[string]any) error {
+	e := &UnknownKindError{}
+	e.APIVersion, _ = o["apiVersion"].(string)
+	e.Kind, _ = o["kind"].(string)
+	return e
+}
+
+// orNil keeps a nil pointer from becoming an object.
+func orNil(o client.Object, err error) client.Object {
+	if err != nil {
+		return nil
+	}
+	return o
+}
+
+// Documents of a stream of YAML or JSON, without the empty ones; lists, as kubectl
+// get prints them, become their items. Each is for Object.
+func Documents(data []byte) ([][]byte, error) {
+	if len(data) > maxStream {
+		return nil, errors.Errorf("it is larger than %d bytes", maxStream)
+	}
+	var out [][]byte
+	r := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
+	for n := 1; ; n++ {
+		doc, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
+			return nil, errors.Wrapf(err, "document %d", n)
+		}
+		if out, err = appendDocument(out, doc); err != nil {
+			return nil, errors.Wrapf(err, "document %d", n)
+		}
+	}
+}
+
+// maxStream bounds a file, in bytes.
+const maxStream = 64 << 20
+
+func appendDocument(out [][]byte, doc []byte) ([][]byte, error) {
+	if blank(doc) {
+		return out, nil
+	}
+	o, err := decodeUpTo(doc, maxStream)
+	if err != nil {
+		return nil, err
+	}
+	kind, _ := o["kind"].(string)
+	items, ok := o["items"].([]any)
+	if !ok || !strings.HasSuffix(kind, "List") {
+		return append(out, doc), nil
+	}
+	for _, item := range items {
+		b, err := json.Marshal(item)
+		if err != nil {
+			return nil, errors.Wrap(err, "items")
+		}
+		out = append(out, b)
+	}
+	return out, nil
+}
+
+// blank says whether a document holds comments and white space only.
+func blank(doc []byte) bool {
+	for line := range bytes.Lines(doc) {
+		line = bytes.TrimSpace(line)
+		if len(line) > 0 && line[0] != '#' && !bytes.HasPrefix(line, []byte("---")) {
+			return false
+		}
+	}
+	return true
+}
+
+// prefix of labels and annotations of the original.
+const prefix = group + "/"
+
+var (
+	// labels that mean something in the original only.
+	idleLabels = map[string]string{ //nolint:gochecknoglobals // Constant.
+		prefix + "sync":             "the cluster is that of the ProviderConfig",
+		prefix + "beta":             "all modules are offered",
+		prefix + "internal":         "all modules are offered",
+		prefix + "mandatory-module": "no module is installed without being asked for",
+	}
+	isModule  = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
+	isInstall = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
+)
+
+// knownManaged are fields of the metadata of namespaced objects that are looked at.
+var knownManaged = append(slices.Clone(knownMeta), "generateName") //nolint:gochecknoglobals // Constant.
+
+// managed is what Kymas and Manifests have in common.
+func (c *losses) managed(in map[string]any, out *metav1.ObjectMeta, o Options) error {
+	m, err := object(in, "metadata")
+	if err != nil {
+		return err
+	}
+	if err := c.keep(m, out); err != nil {
+		return err
+	}
+	if out.Namespace, err = text(m, "namespace"); err != nil {
+		return errors.Wrap(err, "metadata")
+	}
+	if o.Namespace != "" {
+		out.Namespace = o.Namespace
+	}
+	c.unknown("metadata.", m, knownManaged)
+	for label, why := range idleLabels {
+		if v, ok := out.Labels[label]; ok {
+			c.lose("metadata.labels["+label+"]", "%q is kept, and means nothing here: %s", v, why)
+		}
+	}
+	c.paused(out)
+	for _, a := range []string{"last-sync", "sync-oci-ref", "is-unmanaged", "skr-domain"} {
+		if v, ok := out.Annotations[prefix+a]; ok {
+			delete(out.Annotations, prefix+a)
+			c.lose("metadata.annotations["+prefix+a+"]", "%q; the original wrote it for itself", v)
+		}
+	}
+	if len(out.Annotations) == 0 {
+		out.Annotations = nil
+	}
+	return nil
+}
+
+// paused carries over that an object is to be left alone.
+func (c *losses) paused(out *metav1.ObjectMeta) {
+	for _, label := range []string{prefix + "skip-reconciliation", "declarative.kyma-project.io/skip-reconciliation"} {
+		if out.Labels[label] == "true" {
+			meta.AddAnnotations(out, map[string]string{meta.AnnotationKeyReconciliationPaused: "true"})
+		}
+	}
+}
+
+// reference to the ProviderConfig of a cluster.
+func reference(o Options, name string) xpv2.ManagedResourceSpec {
+	if o.ProviderConfig != "" {
+		name = o.ProviderConfig
+	}
+	return xpv2.ManagedResourceSpec{ProviderConfigReference: &xpv2.ProviderConfigReference{Kind: v1alpha1.ProviderConfigKind, Name: name}}
+}
+
+// boolean in a field; ok is false where there is none.
+func boolean(o map[string]any, field string) (value, ok bool, err error) {
+	switch v := o[field].(type) {
+	case nil:
+		return false, false, nil
+	case bool:
+		return v, true, nil
+	}
+	return false, false, errors.Errorf("%s is neither true nor false", field)
+}
+
+// list of objects in a field.
+func list(o map[string]any, field string) ([]map[string]any, error) {
+	var out []map[string]any
+	switch v := o[field].(type) {
+	case nil:
+	case []any:
+		for i, e := range v {
+			m, ok := e.(map[string]any)
+			if !ok {
+				return nil, errors.Errorf("%s[%d] is no object", field, i)
+			}
+			out = append(out, m)
+		}
+	default:
+		return nil, errors.Errorf("%s is no list", field)
+	}
+	return out, nil
+}
+
+// policy for the default custom resource.
+func policy(o map[string]any) (v1alpha1.CustomResourcePolicy, error) {
+	s, err := text(o, "customResourcePolicy")
+	p := v1alpha1.CustomResourcePolicy(s)
+	if err == nil && p != "" && p != v1alpha1.CustomResourcePolicyCreateAndDelete && p != v1alpha1.CustomResourcePolicyIgnore {
+		err = errors.Errorf("customResourcePolicy %q is neither CreateAndDelete nor Ignore", s)
+	}
+	return p, err
+}
+
+// failed wraps an error with the kind and name of the object.
+func failed(err error, kind string, in map[string]any) error {
+	m, _ := in["metadata"].(map[string]any)
+	if name, _ := m["name"].(string); name != "" {
+		return errors.Wrapf(err, "cannot convert %s %q", kind, name)
+	}
+	return errors.Wrapf(err, "cannot convert %s", kind)
+}

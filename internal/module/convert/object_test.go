@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package convert
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+)
+
+// specOf an object of ours, with what its metadata holds, as YAML.
+func specOf(t *testing.T, o client.Object) string {
+	t.Helper()
+	b, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tree map[string]any
+	if err := json.Unmarshal(b, &tree); err != nil {
+		t.Fatal(err)
+	}
+	delete(tree, "status")
+	out, err := yaml.Marshal(tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+func TestObject(t *testing.T) {
+	const layer = "name: kyma-project.io/module/example-module-name\n      ref: sha256:"
+	cases := map[string]struct {
+		reason string
+		opts   Options
+		want   string
+		lost   []string
+	}{
+		"kyma-v1alpha1": {
+			reason: "Channel and modules are carried over; the cluster is that of the ProviderConfig.",
+			want: `apiVersion: kyma.m.crossplane.io/v1alpha1
+kind: Kyma
+metadata:
+  labels:
+    operator.kyma-project.io/managed-by: lifecycle-manager
+  name: cluster-a
+  namespace: kcp-system
+spec:
+  forProvider:
+    channel: stable
+    modules:
+    - name: istio
+    - channel: fast
+      name: serverless
+  providerConfigRef:
+    kind: ProviderConfig
+    name: cluster-a
+`,
+			lost: []string{
+				`metadata.annotations[operator.kyma-project.io/last-sync]: "2022-11-11T10:00:00Z"; the original wrote it for itself`,
+				"metadata.finalizers",
+				`spec.modules[1].controller: "manifest"; one provider takes care of all modules`,
+				`spec.sync.namespace: "kyma-system"; neither Kymas nor ModuleTemplates are copied to the cluster`,
+				`spec.sync.noModuleCopy: "true"; neither Kymas nor ModuleTemplates are copied to the cluster`,
+				`spec.sync.strategy: "local-secret"; the cluster is that of ProviderConfig "cluster-a", which needs the kubeconfig of the Secret with label operator.kyma-project.io/kyma-name=cluster-a`,
+				"status: it is observed anew",
+			},
+		},
+		"kyma-v1beta2": {
+			reason: "Options come first; what has no place here is listed.",
+			opts:   Options{Channel: "fast", ProviderConfig: "pc", Namespace: "team-a"},
+			want: `apiVersion: kyma.m.crossplane.io/v1alpha1
+kind: Kyma
+metadata:
+  annotations:
+    crossplane.io/paused: "true"
+  labels:
+    operator.kyma-project.io/beta: "true"
+    operator.kyma-project.io/skip-reconciliation: "true"
+  name: cluster-b
+  namespace: team-a
+spec:
+  forProvider:
+    channel: regular
+    modules:
+    - channel: fast
+      customResourcePolicy: Ignore
+      name: template-operator
+    - name: keda
+    - name: istio
+  providerConfigRef:
+    kind: ProviderConfig
+    name: pc
+`,
+			lost: []string{
+				`metadata.labels[operator.kyma-project.io/beta]: "true" is kept, and means nothing here: all modules are offered`,
+				`spec.modules[1].name: "kyma-project.io/module/keda" names a component; the module is "keda", as ModuleTemplates of it are called by default`,
+				`spec.modules[2].name: "kcp-system/serverless-regular" names a ModuleTemplate, and the module is left out: write the name of the module`,
+				`spec.modules[3]: module "btp-operator" is not managed, and is left out: a module that is listed is managed here`,
+				`spec.modules[4].remoteModuleTemplateRef: "kyma-system/istio"; a module is named by channel only`,
+				`spec.modules[4].version: "1.2.3"; a version is that of the ModuleTemplate in the channel`,
+				"spec.skipMaintenanceWindows: there are no maintenance windows",
+			},
+		},
+		"manifest-v1alpha1": {
+			reason: "Charts, layers and the custom resource are carried over; a git repository is not.",
+			want: `apiVersion: kyma.m.crossplane.io/v1alpha1
+kind: Manifest
+metadata:
+  labels:
+    operator.kyma-project.io/channel: stable
+    operator.kyma-project.io/controller-name: manifest
+    operator.kyma-project.io/kyma-name: kyma-sample
+  name: manifestkyma-sample
+  namespace: default
+spec:
+  forProvider:
+    config:
+      ` + layer + `61be4f1fee1a2f51296cc805aa9b24bc14fd5c2b4aee1e24aadc2996b067ccec
+      repo: kcp-registry.localhost:8888/component-descriptors
+      type: oci-ref
+    crds:
+      ` + layer + `71cf4f1fee1a2f51296cc805aa9b24bc14fd5c2b4aee1e24aadc2996b067bb3d
+      repo: kcp-registry.localhost:8888/component-descriptors
+      type: oci-ref
+    installs:
+    - name: redis
+      source:
+        name: kyma-project.io/module/example-module-name
+        ref: sha256:c64f0580a74259712f24243528881a76b5e1c9cd254fa58197de93a6347f99b9
+        repo: kcp-registry.localhost:8888/component-descriptors
+        type: oci-ref
+    - name: bitnami
+      source:
+        chartName: mysql
+        type: helm-chart
+        url: https://charts.bitnami.com/bitnami
+    resource:
+      apiVersion: operator.kyma-project.io/v1alpha1
+      kind: SampleCRD
+      metadata:
+        name: sample-crd-from-manifest
+        namespace: default
+      resource: samplecrds
+      spec:
+        randomkey: samplevalue
+  providerConfigRef:
+    kind: ProviderConfig
+    name: kyma-sample
+`,
+			lost: []string{
+				"metadata.ownerReferences: a Kyma makes its Manifests itself",
+				"spec.config.repo: http://; set plainHTTP in the registries of the ProviderConfig",
+				"spec.installs[0].source.credSecretSelector: credentials of registries are those of the ProviderConfig",
+				"spec.installs[1].source.resource",
+				`spec.installs[2].source: kustomization of url "https://example.org/x?ref=main", path "": nothing is installed from git or from a folder; make a module of it with kymactl module create`,
+				"status: it is observed anew",
+			},
+		},
+		"manifest-v1beta2": {
+			reason: "The one install is plain YAML; remote means nothing any more.",
+			want: `apiVersion: kyma.m.crossplane.io/v1alpha1
+kind: Manifest
+metadata:
+  name: cluster-b-template-operator-123
+  namespace: kcp-system
+spec:
+  forProvider:
+    customResourcePolicy: Ignore
+    installs:
+    - name: raw-manifest
+      source:
+        name: kyma-project.io/module/template-operator
+        ref: sha256:c64f0580a74259712f24243528881a76b5e1c9cd254fa58197de93a6347f99b9
+        repo: registry.example.org/component-descriptors
+        type: raw
+    resource:
+      apiVersion: operator.kyma-project.io/v1alpha1
+      kind: Sample
+      metadata:
+        name: s
+    version: 1.0.5
+  providerConfigRef:
+    kind: ProviderConfig
+    name: cluster-b-template-operator-123
+`,
+			lost: []string{
+				"spec.localizedImages: images are those that charts and manifests name",
+				"spec.manager: readiness is that of all objects; see spec.forProvider.readiness",
+				"spec.resource.status: it is observed anew",
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			in, err := os.ReadFile(filepath.Join("testdata", name+".yaml"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, lost, err := Object(in, tc.opts)
+			if err != nil {
+				t.Fatalf("\n%s\nObject(...): %v", tc.reason, err)
+			}
+			if diff := cmp.Diff(tc.want, specOf(t, got)); diff != "" {
+				t.Errorf("\n%s\nObject(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.lost, lost); diff != "" {
+				t.Errorf("\n%s\nObject(...): -want lost, +got lost:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestObjectFails(t *testing.T) {
+	const digest = "sha256:c64f0580a74259712f24243528881a76b5e1c9cd254fa58197de93a6347f99b9"
+	manifest := func(spec string) string {
+		return "apiVersion: operator.kyma-project.io/v1alpha1\nkind: Manifest\nmetadata: {name: m}\nspec: " + spec
+	}
+	kyma := func(spec string) string {
+		return "apiVersion: operator.kyma-project.io/v1beta2\nkind: Kyma\nmetadata: {name: k}\nspec: " + spec
+	}
+	cases := map[string]struct {
+		reason, in, want string
+	}{
+		"Other":        {"A kind of another group.", "apiVersion: v1\nkind: Secret", `"Secret" of "v1" cannot be converted; want ModuleTemplate, Kyma or Manifest of`},
+		"Watcher":      {"A kind that there is none of here.", "apiVersion: operator.kyma-project.io/v1beta2\nkind: Watcher", `"Watcher" of "operator.kyma-project.io/v1beta2" cannot be converted`},
+		"Version":      {"A version of tomorrow.", "apiVersion: operator.kyma-project.io/v2\nkind: Kyma", `"Kyma" of "operator.kyma-project.io/v2" cannot be converted`},
+		"NoName":       {"An object needs a name.", "apiVersion: operator.kyma-project.io/v1beta2\nkind: Kyma", "cannot convert Kyma: metadata.name is missing"},
+		"Channel":      {"The API refuses it.", kyma("{channel: v1}"), `cannot convert Kyma "k": spec: channel "v1" must be 3 to 32 lower case letters`},
+		"ModuleName":   {"The API refuses it.", kyma("{modules: [{name: A}]}"), `cannot convert Kyma "k": spec: modules[0]: name "A" is no name of a module`},
+		"ModuleNone":   {"A module needs a name.", kyma("{modules: [{}]}"), `modules[0]: name "" is no name of a module`},
+		"ModuleChan":   {"The API refuses it.", kyma("{modules: [{name: a, channel: X}]}"), `modules[0]: channel "X" must be`},
+		"ModulePolicy": {"The API refuses it.", kyma("{modules: [{name: a, customResourcePolicy: X}]}"), `modules[0]: customResourcePolicy "X" is neither`},
+		"Managed":      {"Not a boolean.", kyma("{modules: [{name: a, managed: x}]}"), `modules[0]: managed is neither true nor false`},
+		"NoList":       {"Not a list.", kyma("{modules: a}"), `spec: modules is no list`},
+		"Many":         {"The API refuses it.", kyma("{modules: [" + manyModules(65) + "]}"), "modules: there are 65"},
+		"Nothing":      {"A Manifest needs something.", manifest("{}"), `cannot convert Manifest "m": spec has nothing that can be installed here`},
+		"OnlyGit":      {"A Manifest needs something.", manifest("{installs: [{name: a, source: {type: kustomize, url: x}}]}"), `nothing that can be installed here: [spec.installs[0].source: kustomization of url "x"`},
+		"Tag":          {"A tag never worked.", manifest("{installs: [{name: a, source: {type: oci-ref, repo: r, name: x, ref: 1.0.0}}]}"), `spec: installs[0]: source: ref "1.0.0" is no digest`},
+		"Repo":         {"Each part is needed.", manifest("{installs: [{name: a, source: {type: oci-ref, name: x, ref: '" + digest + "'}}]}"), `installs[0]: source: repo is missing`},
+		"Type":         {"An unknown type.", manifest("{installs: [{name: a, source: {type: ftp}}]}"), `installs[0]: source: type "ftp" is none of`},
+		"NoSource":     {"No type.", manifest("{installs: [{name: a}]}"), `installs[0]: source: type "" is none of`},
+		"InstallName":  {"The API refuses it.", manifest("{installs: [{name: A_b}]}"), `installs[0]: name "A_b" is no name of an install`},
+		"Twice":        {"The API refuses it.", manifest("{installs: [{name: a, source: {type: helm-chart, url: 'https://h', chartName: c}}, {name: a, source: {type: helm-chart}}]}"), `installs[1]: name "a" is there twice`},
+		"Credentials":  {"They belong into a Secret.", manifest("{installs: [{name: a, source: {type: helm-chart, url: 'https://u:p@h', chartName: c}}]}"), `installs[0]: source: url must begin with`},
+		"OCIVersion":   {"The API refuses it.", manifest("{installs: [{name: a, source: {type: helm-chart, url: 'oci://h', chartName: c}}]}"), `version is missing, which a chart from an oci:// url needs`},
+		"Config":       {"The layer is named.", manifest("{config: {type: helm-chart, repo: r}}"), `spec: config: type "helm-chart" is not oci-ref`},
+		"Resource":     {"The API refuses it.", manifest("{resource: {apiVersion: v1, kind: X}}"), `spec: resource.metadata.name is missing`},
+		"Bomb":         {"Aliases are bounded.", "a0: &a0 " + strings.Repeat("x", 1000) + "\n" + bomb(), "its aliases make it larger than"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, _, err := Object([]byte(tc.in), Options{})
+			if err == nil || !strings.Contains(err.Error(), tc.want) || got != nil {
+				t.Errorf("\n%s\nObject(...): want error %q, got %v, %v", tc.reason, tc.want, got, err)
+			}
+			var unknown *UnknownKindError
+			if is := errors.As(err, &unknown); is != (name == "Other" || name == "Watcher" || name == "Version") {
+				t.Errorf("\n%s\nObject(...): unknown kind: %t", tc.reason, is)
+			}
+		})
+	}
+}
+
+func manyModules(n int) string {
+	var names []string
+	for i := range n {
+		names = append(names, "{name: m"+strings.Repeat("x", i%60)+string(rune('a'+i%26))+"}")
+	}
+	return strings.Join(names, ", ")
+}
+
+func bomb() string {
+	var out strings.Builder
+	for n := range 6 {
+		fmt.Fprintf(&out, "a%d: &a%d [%s]\n", n+1, n+1, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", n), 10), ", "))
+	}
+	return out.String()
+}
+
+func TestDocuments(t *testing.T) {
+	cases := map[string]struct {
+		reason, in string
+		want       []string
+		err        string
+	}{
+		"Two":   {reason: "Empty documents are left out.", in: "# c\n---\na: 1\n---\n---\n# c\n---\nb: 2\n", want: []string{"a: 1\n", "b: 2\n"}},
+		"List":  {reason: "Lists are their items.", in: "kind: List\nitems: [{a: 1}, {b: 12345678901234567890}]", want: []string{`{"a":1}`, `{"b":12345678901234567890}`}},
+		"None":  {reason: "Nothing is no error.", in: "\n"},
+		"Wrong": {reason: "The document is named.", in: "a: 1\n---\n- b\n", err: "document 2: it is no object"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			docs, err := Documents([]byte(tc.in))
+			if tc.err != "" {
+				if err == nil || err.Error() != tc.err {
+					t.Errorf("\n%s\nDocuments(...): want error %q, got %v", tc.reason, tc.err, err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, d := range docs {
+				got = append(got, string(d))
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nDocuments(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// FuzzObject holds that what is converted is complete, that errors and losses are
+// one line, and that the same input gives the same output.
+func FuzzObject(f *testing.F) {
+	for _, pattern := range []string{"testdata/*.yaml", "../testdata/moduletemplates/*.yaml"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			f.Fatalf("%s: %d files, %v", pattern, len(files), err)
+		}
+		for _, file := range files {
+			in, err := os.ReadFile(file)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(in)
+		}
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		docs, err := Documents(in)
+		if err != nil {
+			oneLine(t, err.Error())
+			return
+		}
+		for _, doc := range docs {
+			got, lost, err := Object(doc, Options{Channel: "regular"})
+			if err != nil {
+				oneLine(t, err.Error())
+				continue
+			}
+			for _, l := range lost {
+				oneLine(t, l)
+			}
+			if got.GetName() == "" || got.GetObjectKind().GroupVersionKind().Kind == "" {
+				t.Errorf("incomplete: %+v", got)
+			}
+			again, lostAgain, err := Object(doc, Options{Channel: "regular"})
+			if err != nil || specOf(t, got) != specOf(t, again) || !cmp.Equal(lost, lostAgain) {
+				t.Errorf("not the same again: %v", err)
+			}
+		}
+	})
+}
+
+func oneLine(t *testing.T, s string) {
+	t.Helper()
+	if strings.ContainsAny(s, "\n\r") {
+		t.Errorf("more than one line: %q", s)
+	}
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package convert
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+// What the API takes.
+var (
+	isDigest    = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+	isRepo      = regexp.MustCompile(`^[^@\s]{1,512}$`)
+	isComponent = regexp.MustCompile(`^[^@:\s]{1,255}$`)
+	isURL       = regexp.MustCompile(`^(oci|http|https)://[^\s/@]+(/\S*)?$`)
+	isChart     = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9._/]{0,251}[A-Za-z0-9])?$`)
+)
+
+const (
+	maxURL          = 2048
+	maxChartVersion = 128
+)
+
+// source of an install; nil if it is lost. What an oci-ref is, the version of the Manifest says.
+func (c *manifestConverter) source(at string, in map[string]any, layer v1alpha1.SourceType) (*v1alpha1.Source, error) {
+	kind, err := text(in, "type")
+	if err != nil {
+		return nil, err
+	}
+	switch kind {
+	case "oci-ref":
+		return c.layer(at, in, layer)
+	case "oci-dir":
+		return c.layer(at, in, v1alpha1.SourceTypeRaw)
+	case "helm-chart":
+		return c.chart(at, in)
+	case "kustomize":
+		url, _ := in["url"].(string)
+		path, _ := in["path"].(string)
+		c.lose(at, "kustomization of url %q, path %q: nothing is installed from git or from a folder; make a module of it with kymactl module create", url, path)
+		return nil, nil //nolint:nilnil // It is lost.
+	}
+	return nil, errors.Errorf("type %q is none of oci-ref, oci-dir, helm-chart and kustomize", kind)
+}
+
+// layer of an artifact, by digest.
+func (c *manifestConverter) layer(at string, in map[string]any, as v1alpha1.SourceType) (*v1alpha1.Source, error) {
+	if t, _ := in["type"].(string); t != "oci-ref" && t != "oci-dir" {
+		return nil, errors.Errorf("type %q is not oci-ref", t)
+	}
+	var v [3]string
+	for i, field := range []string{"repo", "name", "ref"} {
+		s, err := text(in, field)
+		if err != nil {
+			return nil, err
+		}
+		if s == "" {
+			return nil, errors.Errorf("%s is missing", field)
+		}
+		v[i] = s
+	}
+	out := &v1alpha1.Source{Type: as, Repo: c.host(at, v[0]), Name: v[1], Ref: v[2]}
+	switch {
+	case !isRepo.MatchString(out.Repo):
+		return nil, errors.Errorf("repo %q is no repository", out.Repo)
+	case !isComponent.MatchString(out.Name):
+		return nil, errors.Errorf("name %q is no name of a repository", out.Name)
+	case !isDigest.MatchString(out.Ref):
+		return nil, errors.Errorf("ref %q is no digest: write sha256: and 64 hexadecimal digits, which kymactl module inspect shows", out.Ref)
+	}
+	if !empty(in["credSecretSelector"]) {
+		c.lose(at+".credSecretSelector", "credentials of registries are those of the ProviderConfig")
+	}
+	c.unknown(at+".", in, []string{"type", "repo", "name", "ref", "credSecretSelector"})
+	return out, nil
+}
+
+// host of a repository without a scheme, which some versions of the original wrote.
+func (c *manifestConverter) host(at, repo string) string {
+	if rest, ok := strings.CutPrefix(repo, "http://"); ok {
+		c.lose(at+".repo", "http://; set plainHTTP in the registries of the ProviderConfig")
+		return rest
+	}
+	return strings.TrimPrefix(repo, "https://")
+}
+
+// chart of a registry or of a chart repository.
+func (c *manifestConverter) chart(at string, in map[string]any) (*v1alpha1.Source, error) {
+	out := &v1alpha1.Source{Type: v1alpha1.SourceTypeHelmChart}
+	for _, f := range []struct {
+		field string
+		to    *string
+	}{{"url", &out.URL}, {"chartName", &out.ChartName}, {"version", &out.Version}} {
+		s, err := text(in, f.field)
+		if err != nil {
+			return nil, err
+		}
+		*f.to = s
+	}
+	switch {
+	case !isURL.MatchString(out.URL) || len(out.URL) > maxURL:
+		return nil, errors.New("url must begin with oci://, https:// or http:// and a host, and must not hold credentials")
+	case !isChart.MatchString(out.ChartName):
+		return nil, errors.Errorf("chartName %q is no name of a chart", out.ChartName)
+	case len(out.Version) > maxChartVersion:
+		return nil, errors.Errorf("version is longer than %d bytes", maxChartVersion)
+	case out.Version == "" && strings.HasPrefix(out.URL, "oci://"):
+		return nil, errors.New("version is missing, which a chart from an oci:// url needs")
+	}
+	c.unknown(at+".", in, []string{"type", "url", "chartName", "version"})
+	return out, nil
+}
