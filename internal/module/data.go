@@ -35,6 +35,12 @@ func (r *Resolver) customResource(ctx context.Context, reg ocm.Registry, s *v1al
 	return raw, classify(err, "resource "+resourceDefaultCR)
 }
 
+// CustomResource reads a default custom resource as it lies in a layer: a bare file, or an archive with one. The error is
+// one line.
+func CustomResource(layer []byte) (*runtime.RawExtension, error) {
+	return decodeCustomResource(layer, oci.DefaultLimits())
+}
+
 func decodeCustomResource(layer []byte, l oci.Limits) (*runtime.RawExtension, error) {
 	files, err := oci.ReadLayer(layer, l)
 	if err != nil {

@@ -153,10 +153,13 @@ func useOf(r *ocm.Resource) (v1alpha1.ModuleResourceUse, kind, error) {
 	switch r.Type {
 	case "helm-chart", "helmChart":
 		return v1alpha1.UseInstall, chart, nil
+	case resourceRawManifest:
+		// As a type it lets a module have more than one of it.
+		return v1alpha1.UseInstall, plain, nil
 	case "plainText":
 		return v1alpha1.UseNone, layered, nil
 	}
-	return "", layered, errors.Errorf("type %q means nothing to a module: want type helm-chart, or one of the names %s, %s, %s, %s",
+	return "", layered, errors.Errorf("type %q means nothing to a module: want type helm-chart or raw-manifest, or one of the names %s, %s, %s, %s",
 		r.Type, resourceConfig, resourceCRDs, resourceRawManifest, resourceDefaultCR)
 }
 

@@ -143,6 +143,7 @@ func TestResolve(t *testing.T) {
 				local("config", "yaml", []byte("1")), local("crds", "yaml", []byte("2")), local("raw-manifest", "yaml", []byte("3")),
 				local("chart_one", "helmChart", []byte("4")), local("moduletemplate", "plainText", []byte("5")),
 				local("associated-resources", "plainText", []byte("6")), local("readme", "plainText", []byte("7")),
+				local("first", "raw-manifest", []byte("8")), local("second", "raw-manifest", []byte("9")),
 				resourceOf("image", "ociImage", fields{"type": "ociArtifact", "imageReference": "reg.example.org/image:1"}, ""),
 			),
 			want: want{module: "sample", version: "1.0.0", resources: []string{
@@ -150,7 +151,10 @@ func TestResolve(t *testing.T) {
 				"crds CRDs oci-ref reg.example.org/modules/component-descriptors example.org/module/sample",
 				"raw-manifest Install raw-manifest raw reg.example.org/modules/component-descriptors example.org/module/sample",
 				"chart_one Install chart-one oci-ref reg.example.org/modules/component-descriptors example.org/module/sample",
-				"moduletemplate None", "associated-resources None", "readme None", "image None",
+				"moduletemplate None", "associated-resources None", "readme None",
+				"first Install first raw reg.example.org/modules/component-descriptors example.org/module/sample",
+				"second Install second raw reg.example.org/modules/component-descriptors example.org/module/sample",
+				"image None",
 			}},
 		},
 		"Archive": {

@@ -34,6 +34,12 @@ func newRules() *rules {
 	}
 }
 
+// Validate says what is wrong with the expression of the rule, as the engine would when it comes to it.
+func (r Rule) Validate() error {
+	_, err := newRules().program(r.CEL)
+	return err
+}
+
 // program of an expression.
 func (r *rules) program(expr string) (cel.Program, error) {
 	if p, ok := r.programs.Get(expr); ok {

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
+	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+)
+
+// A Base is what a module is built on top of: another module, or an image. It has to be closed.
+type Base struct {
+	component   ocm.Component
+	template    skeleton
+	parts       []part
+	layers      []Layer // That no part has.
+	annotations map[string]string
+	warnings    []string
+	bundle      *bundle.Bundle
+}
+
+// OpenBase opens a module or an image, by a reference as that of bundle.Open, or host[:port]/path:tag (or @sha256:…) for an
+// image. Layers of an image are not read.
+func OpenBase(ctx context.Context, reference string, regs oci.Registries) (*Base, error) {
+	if strings.Contains(strings.TrimPrefix(reference, "oci://"), "//") || bundle.IsPath(reference) {
+		return openModule(ctx, reference, regs)
+	}
+	ref, err := oci.ParseReference(reference)
+	if err != nil {
+		return nil, err
+	}
+	repository, err := store.NewRemote(ref.Repository, regs)
+	if err != nil {
+		return nil, err
+	}
+	at := ref.Digest
+	if at == "" {
+		at = ref.Tag
+	}
+	if at == "" {
+		return nil, errors.Errorf("%s has neither tag nor digest: a base must be one image", reference)
+	}
+	data, digest, err := repository.Manifest(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	if data, digest, err = onlyChild(ctx, repository, data, digest); err != nil {
+		return nil, errors.Wrap(err, reference)
+	}
+	m, err := readManifest(data)
+	if err != nil {
+		return nil, errors.Wrap(err, reference)
+	}
+	if isComponent(m.Config.MediaType) {
+		return openModule(ctx, reference, regs)
+	}
+	name := ref.Repository
+	if ref.Tag != "" {
+		name += ":" + ref.Tag
+	}
+	return imageBase(repository, ref.Repository, name, digest, m), nil
+}
+
+// Close what is open.
+func (b *Base) Close() error {
+	if b.bundle == nil {
+		return nil
+	}
+	return b.bundle.Close()
+}
+
+// Extend a base with what a definition says. What it does not say, and can, the base says; resources of the same name are
+// replaced. The definition is not changed.
+func Extend(ctx context.Context, base *Base, d *definition.Definition, fsys fs.FS) (*Module, error) {
+	d = base.complete(d)
+	if err := d.Check(); err != nil {
+		return nil, err
+	}
+	return assemble(ctx, base, d, fsys)
+}
+
+// complete a definition.
+func (b *Base) complete(d *definition.Definition) *definition.Definition {
+	out := *d
+	for _, f := range []struct {
+		to   *string
+		from string
+	}{
+		{&out.Name, b.component.Name},
+		{&out.Version, b.component.Version},
+		{&out.Provider, b.component.Provider},
+		{&out.Channel, b.template.Spec.Channel},
+	} {
+		if *f.to == "" {
+			*f.to = f.from
+		}
+	}
+	if len(out.Readiness) == 0 {
+		out.Readiness = b.template.Spec.Readiness
+	}
+	out.Labels = maps.Clone(b.template.Metadata.Labels)
+	if out.Labels == nil {
+		out.Labels = map[string]string{}
+	}
+	maps.Copy(out.Labels, d.Labels)
+	return &out
+}
+
+// with returns the parts of the base, replaced where there is another one of the same name, and the new ones. A local
+// resource has the version of the component.
+func (b *Base) with(parts []part) ([]part, error) {
+	out := slices.Clone(b.parts)
+	for i := range out {
+		if out[i].resource.Relation == "local" {
+			out[i].resource.Version = ""
+		}
+	}
+	for _, p := range parts {
+		i := slices.IndexFunc(out, func(have part) bool { return have.resource.Name == p.resource.Name })
+		if i < 0 {
+			out = append(out, p)
+			continue
+		}
+		if out[i].place != p.place {
+			return nil, errors.Errorf("%q cannot be the name of an install: the base has a resource of that name, which is of type %.100s",
+				p.resource.Name, out[i].resource.Type)
+		}
+		out[i] = p
+	}
+	return out, nil
+}
+
+// imageBase carries the layers of an image, and says where they are from.
+func imageBase(from store.Reader, repository, name, digest string, m *manifest) *Base {
+	b := &Base{annotations: map[string]string{annotationBaseName: name, annotationBaseDigest: digest}}
+	for _, l := range m.Layers {
+		b.layers = append(b.layers, Layer{Layer: ocm.Layer(l), from: from})
+	}
+	b.parts = []part{{place: placeOther, resource: ocm.Resource{
+		Name: "image", Type: "ociImage", Relation: "external",
+		Access: ocm.Access{Type: ocm.AccessOCIArtifact, Reference: repository + "@" + digest},
+		Digest: &ocm.Digest{
+			HashAlgorithm: ocm.HashSHA256, NormalisationAlgorithm: ocm.NormalisationArtifact, Value: strings.TrimPrefix(digest, "sha256:"),
+		},
+	}}}
+	return b
+}
+
+// Annotations by which a manifest names the image that it is built on.
+const (
+	annotationBaseName   = "org.opencontainers.image.base.name"
+	annotationBaseDigest = "org.opencontainers.image.base.digest"
+)
+
+// A content is a blob or a manifest, as manifests name it.
+type content struct {
+	MediaType string `json:"mediaType"`
+	Digest    string `json:"digest"`
+	Size      int64  `json:"size"`
+}
+
+type manifest struct {
+	MediaType string    `json:"mediaType"`
+	Config    content   `json:"config"`
+	Layers    []content `json:"layers"`
+	Manifests []struct {
+		content
+
+		Platform struct {
+			OS           string `json:"os"`
+			Architecture string `json:"architecture"`
+			Variant      string `json:"variant"`
+		} `json:"platform"`
+	} `json:"manifests"`
+	Annotations map[string]string `json:"annotations"`
+}
+
+func readManifest(data []byte) (*manifest, error) {
+	m := &manifest{}
+	if json.Unmarshal(data, m) != nil {
+		return nil, errors.New("its manifest is no JSON")
+	}
+	if m.Config.MediaType == "" && len(m.Manifests) == 0 {
+		return nil, errors.Errorf("it is no image: its manifest, of type %.100q, has no config", m.MediaType)
+	}
+	for _, l := range m.Layers {
+		if !oci.ValidDigest(l.Digest) || l.Size < 0 {
+			return nil, errors.Errorf("its manifest has a layer of the malformed digest %.100q", l.Digest)
+		}
+	}
+	return m, nil
+}
+
+// onlyChild of an index, where there is only one. All else is returned as it is.
+func onlyChild(ctx context.Context, from store.Reader, data []byte, digest string) (child []byte, childDigest string, err error) {
+	m, err := readManifest(data)
+	if err != nil || len(m.Manifests) == 0 {
+		return data, digest, err
+	}
+	if len(m.Manifests) == 1 {
+		data, digest, err := from.Manifest(ctx, m.Manifests[0].Digest)
+		if err != nil {
+			return nil, "", err
+		}
+		if m, err := readManifest(data); err != nil || len(m.Manifests) > 0 {
+			return nil, "", errors.New("it is an index of an index")
+		}
+		return data, digest, nil
+	}
+	names := make([]string, 0, len(m.Manifests))
+	for _, c := range m.Manifests {
+		platform := strings.Trim(strings.Join([]string{c.Platform.OS, c.Platform.Architecture, c.Platform.Variant}, "/"), "/")
+		names = append(names, fmt.Sprintf("%.71s (%.60s)", c.Digest, platform))
+	}
+	return nil, "", errors.Errorf("it is an index of %d images, and a module is built on one: name it by digest, one of %s",
+		len(names), strings.Join(names, ", "))
+}
+
+// isComponent says whether a config is that of a component.
+func isComponent(mediaType string) bool {
+	return mediaType == ocm.CNUDIEConfig || mediaType == ocm.OCMConfig || strings.Contains(mediaType, "component-descriptor-metadata")
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
+)
+
+// maxSkeleton bounds what a module says of its ModuleTemplate, in bytes.
+const maxSkeleton = 256 << 10
+
+// A skeleton is what a module says of its ModuleTemplate.
+type skeleton struct {
+	APIVersion string `json:"apiVersion"`
+	Metadata   struct {
+		Labels map[string]string `json:"labels"`
+	} `json:"metadata"`
+	Spec struct {
+		Channel   string                   `json:"channel"`
+		Readiness []v1alpha1.ReadinessRule `json:"readiness"`
+	} `json:"spec"`
+}
+
+// openModule opens a module, and reads what it installs.
+func openModule(ctx context.Context, reference string, regs oci.Registries) (*Base, error) {
+	opened, err := bundle.Open(ctx, reference, regs)
+	if invalid := (*ocm.InvalidError)(nil); errors.As(err, &invalid) && bundle.IsPath(reference) {
+		return nil, errors.Errorf("the layout %s holds no module; an image is named by its reference in a registry, host[:port]/path:tag", reference)
+	}
+	if err != nil {
+		return nil, err
+	}
+	b := &Base{bundle: opened, component: opened.Descriptor().Component()}
+	if err := b.read(ctx); err != nil {
+		_ = opened.Close() //nolint:contextcheck // Closing takes no context.
+		return nil, errors.Wrap(err, reference)
+	}
+	return b, nil
+}
+
+func (b *Base) read(ctx context.Context) error {
+	data, err := b.bundle.Manifest(ctx)
+	if err != nil {
+		return err
+	}
+	m, err := readManifest(data)
+	if err != nil {
+		return err
+	}
+	b.annotations = m.Annotations
+	if n := len(b.bundle.Descriptor().Signatures()); n > 0 {
+		b.warnings = append(b.warnings, "the signatures of the base are left out, as they do not cover what is added: sign the module again")
+	}
+	used := map[string]bool{}
+	for _, r := range b.component.Resources {
+		p, err := b.part(ctx, m, r)
+		if err != nil {
+			return errors.Wrapf(err, "resource %s", r.Name)
+		}
+		if p.layer != nil {
+			used[p.layer.Digest] = true
+		}
+		b.parts = append(b.parts, p)
+	}
+	for _, l := range m.Layers {
+		if !used[l.Digest] && !strings.Contains(l.MediaType, "component-descriptor") {
+			b.layers = append(b.layers, Layer{Layer: ocm.Layer(l), from: b.bundle.Store})
+		}
+	}
+	return nil
+}
+
+// part that a resource of the base is.
+func (b *Base) part(ctx context.Context, m *manifest, r ocm.Resource) (part, error) {
+	p := part{resource: r, place: placeOf(&r), chart: r.Type == typeChart || r.Type == "helmChart"}
+	if c, ok := bundle.ChartOf(&r); ok && p.place == placeInstall {
+		var err error
+		p.beside, p.files, err = b.beside(ctx, c)
+		return p, err
+	}
+	if r.Access.Type != ocm.AccessLocalOCIBlob && r.Access.Type != ocm.AccessLocalBlob {
+		if p.place != placeInstall {
+			p.place = placeOther
+		}
+		return p, nil
+	}
+	i := slices.IndexFunc(m.Layers, func(l content) bool { return l.Digest == r.Access.Digest })
+	if i < 0 {
+		return p, errors.Errorf("its blob %.100s is not among the layers", r.Access.Digest)
+	}
+	if r.Digest == nil {
+		p.resource.Digest = blobDigest(r.Access.Digest)
+	}
+	p.layer = &Layer{Layer: ocm.Layer(m.Layers[i]), from: b.bundle.Store}
+	if p.place == placeOther {
+		return p, nil
+	}
+	var err error
+	if p.layer.Data, err = store.ReadBlob(ctx, b.bundle.Store, r.Access.Digest, 0); err != nil {
+		return p, err
+	}
+	if p.place == placeTemplate {
+		b.template = readSkeleton(p.layer.Data)
+		return p, nil
+	}
+	p.files, err = oci.ReadLayer(p.layer.Data, oci.DefaultLimits())
+	return p, err
+}
+
+// beside reads a chart of the base that is an artifact of its own, and is carried along.
+func (b *Base) beside(ctx context.Context, c *bundle.Chart) (*Chart, []oci.File, error) {
+	from, data, err := b.bundle.ChartStore(ctx, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := readManifest(data)
+	if err != nil {
+		return nil, nil, err
+	}
+	out := &Chart{Chart: *c, Manifest: data}
+	for _, l := range append([]content{m.Config}, m.Layers...) {
+		out.Layers = append(out.Layers, Layer{Layer: ocm.Layer(l), from: from})
+	}
+	digest, err := oci.ChartArchive(data)
+	if err != nil {
+		return nil, nil, err
+	}
+	archive, err := store.ReadBlob(ctx, from, digest, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	files, err := oci.ReadLayer(archive, oci.DefaultLimits())
+	return out, files, err
+}
+
+// placeOf a resource, as the controller sees it.
+func placeOf(r *ocm.Resource) place {
+	switch r.Name {
+	case nameCRDs:
+		return placeCRDs
+	case nameConfig:
+		return placeConfig
+	case nameCustomResource:
+		return placeCustomResource
+	case nameTemplate:
+		return placeTemplate
+	case typeRawManifest:
+		return placeInstall
+	}
+	switch r.Type {
+	case typeChart, "helmChart", typeRawManifest:
+		return placeInstall
+	}
+	return placeOther
+}
+
+// readSkeleton reads what it can. A template of the original, which modules bring along by the same name, says nothing.
+func readSkeleton(data []byte) skeleton {
+	var s skeleton
+	files, err := oci.ReadLayer(data, oci.Limits{Uncompressed: maxSkeleton, Files: 8})
+	if err != nil || len(files) != 1 || (yamlsize.Limits{Bytes: maxSkeleton}).Check(files[0].Data) != nil {
+		return skeleton{}
+	}
+	if yaml.Unmarshal(files[0].Data, &s) != nil || s.APIVersion != v1alpha1.SchemeGroupVersion.String() {
+		return skeleton{}
+	}
+	return s
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"io/fs"
+	"slices"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/module/check"
+	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
+	"github.com/crossplane-contrib/provider-kyma/internal/module/pack"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+)
+
+// Media types of layers, as the original has them.
+const (
+	archiveType = "application/gzip"
+	textType    = "application/octet-stream"
+)
+
+// A Module is what was built.
+type Module struct {
+	Descriptor *ocm.Descriptor
+	Layers     []Layer // In the order of the resources; equal ones once.
+	Charts     []Chart // That lie beside the module, as artifacts of their own.
+	// Annotations of the manifest, such as those that name a base image; usually none.
+	Annotations map[string]string
+	Warnings    []string
+}
+
+// A Layer is a blob of the module.
+type Layer struct {
+	ocm.Layer
+
+	// Data is nil for a layer of a base image, which is not read before it is opened.
+	Data []byte
+	from store.Reader
+}
+
+// NewLayer returns a layer of content.
+func NewLayer(mediaType string, data []byte) Layer {
+	return Layer{Layer: ocm.Layer{MediaType: mediaType, Digest: digestOf(data), Size: int64(len(data))}, Data: data}
+}
+
+// Open the layer at an offset, in bytes.
+func (l *Layer) Open(ctx context.Context, offset int64) (io.ReadCloser, error) {
+	if l.from != nil && l.Data == nil {
+		return l.from.Blob(ctx, l.Digest, offset)
+	}
+	if offset < 0 || offset > int64(len(l.Data)) {
+		return nil, errors.Errorf("layer %s has no offset %d", l.Digest, offset)
+	}
+	return io.NopCloser(bytes.NewReader(l.Data[offset:])), nil
+}
+
+// An Artifact is what a module is in a registry or layout, besides its layers.
+type Artifact struct {
+	Manifest   []byte
+	Digest     string // Of the manifest, sha256:….
+	Config     []byte
+	Descriptor []byte // The first layer.
+}
+
+// Artifact of the module with a descriptor, which is its own or that with signatures more.
+func (m *Module) Artifact(d *ocm.Descriptor) (*Artifact, error) {
+	layers := make([]ocm.Layer, 0, len(m.Layers))
+	for i := range m.Layers {
+		layers = append(layers, m.Layers[i].Layer)
+	}
+	manifest, config, descriptor, err := ocm.Artifact(d, layers, ocm.Annotations(m.Annotations))
+	if err != nil {
+		return nil, err
+	}
+	return &Artifact{Manifest: manifest, Digest: digestOf(manifest), Config: config, Descriptor: descriptor}, nil
+}
+
+// Build a module of a definition, whose paths are in fsys. Nothing is written.
+// Errors are one line that names the field or the file.
+func Build(ctx context.Context, d *definition.Definition, fsys fs.FS) (*Module, error) {
+	if err := d.Check(); err != nil {
+		return nil, err
+	}
+	if d.Empty() {
+		return nil, errors.New("it installs nothing: want charts, manifests, kustomizations or crds")
+	}
+	return assemble(ctx, &Base{}, d, fsys)
+}
+
+// assemble what the definition says on top of a base, which may be empty.
+func assemble(ctx context.Context, base *Base, d *definition.Definition, fsys fs.FS) (*Module, error) {
+	b := &builder{d: d, fsys: pack.Without(fsys, definition.FileName)}
+	for _, step := range b.steps() {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(b.parts, func(x, y part) int { return int(x.place) - int(y.place) })
+	parts, err := base.with(b.parts)
+	if err != nil {
+		return nil, err
+	}
+	subject, err := subjectOf(parts, d)
+	if err != nil {
+		return nil, err
+	}
+	result, err := check.Module(ctx, subject)
+	if err != nil {
+		return nil, err
+	}
+	c := base.component
+	c.Name, c.Version, c.Provider = d.Name, d.Version, d.Provider
+	c.Labels = labelsOf(c.Labels, d.Labels)
+	c.Sources = sourcesOf(c.Sources, d.Sources)
+	c.Resources = nil
+	m := &Module{Annotations: base.annotations}
+	m.add(base.layers...)
+	for i := range parts {
+		c.Resources = append(c.Resources, parts[i].resource)
+		if parts[i].layer != nil {
+			m.add(*parts[i].layer)
+		}
+		if parts[i].beside != nil {
+			if err := m.addChart(parts[i].beside); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if m.Descriptor, err = ocm.New(c); err != nil {
+		return nil, err
+	}
+	m.Warnings = slices.Concat(base.warnings, b.warnings, result.Warnings)
+	return m, nil
+}
+
+func (b *builder) steps() []func(context.Context) error {
+	return []func(context.Context) error{b.charts, b.manifests, b.kustomizations, b.crds, b.config, b.customResource, b.template}
+}
+
+// add layers that are not there yet.
+func (m *Module) add(layers ...Layer) {
+	for _, l := range layers {
+		if !slices.ContainsFunc(m.Layers, func(have Layer) bool { return have.Digest == l.Digest }) {
+			m.Layers = append(m.Layers, l)
+		}
+	}
+}
+
+// place of a part among the others.
+type place int
+
+const (
+	placeCRDs place = iota
+	placeConfig
+	placeInstall
+	placeCustomResource
+	placeTemplate
+	// placeOther is for what is not looked into.
+	placeOther
+)
+
+// A part is a resource with what is in it.
+type part struct {
+	resource ocm.Resource
+	place    place
+	// layer is nil for what lies elsewhere.
+	layer *Layer
+	// beside is a chart that is an artifact of its own, or nil.
+	beside *Chart
+	// chart says that files are those of a chart.
+	chart bool
+	files []oci.File
+}
+
+// newPart makes a part of content.
+func newPart(p place, name, kind, mediaType string, data []byte) part {
+	l := NewLayer(mediaType, data)
+	return part{
+		place: p,
+		resource: ocm.Resource{
+			Name: name, Type: kind,
+			Access: ocm.Access{Type: ocm.AccessLocalOCIBlob, Digest: l.Digest, MediaType: mediaType},
+			Digest: blobDigest(l.Digest),
+		},
+		layer: &l,
+	}
+}
+
+func blobDigest(digest string) *ocm.Digest {
+	return &ocm.Digest{HashAlgorithm: ocm.HashSHA256, NormalisationAlgorithm: ocm.NormalisationBlob, Value: digest[len("sha256:"):]}
+}
+
+func digestOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}

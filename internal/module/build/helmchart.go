@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
+	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
+	"github.com/crossplane-contrib/provider-kyma/internal/module/pack"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+	"github.com/crossplane-contrib/provider-kyma/internal/render"
+)
+
+// A Chart is an artifact of Helm's own type that belongs to a module.
+type Chart struct {
+	bundle.Chart
+
+	Manifest []byte
+	Layers   []Layer // Its config, and then its archive.
+}
+
+// helmChart makes a part of a chart, which lies beside the module and not in it.
+func helmChart(name string, files []oci.File, chart *render.Chart) (part, error) {
+	c, err := newChart(files, chart)
+	if err != nil {
+		return part{}, err
+	}
+	return part{
+		place: placeInstall, chart: true, files: files, beside: c,
+		resource: ocm.Resource{
+			Name: name, Type: typeChart,
+			Access: ocm.Access{Type: ocm.AccessRelativeOCI, Reference: c.Reference()},
+			Digest: artifactDigest(c.Digest),
+		},
+	}, nil
+}
+
+func newChart(files []oci.File, chart *render.Chart) (*Chart, error) {
+	c := &Chart{Chart: bundle.Chart{Repository: bundle.ChartsFolder + "/" + chart.Name(), Tag: strings.ReplaceAll(chart.Version(), "+", "_")}}
+	if !c.Valid() {
+		return nil, errors.Errorf("the chart %.100q of version %.100q cannot be an artifact %.200s of a registry: want a name in lower case, "+
+			"or format: %s", chart.Name(), chart.Version(), c.Repository+":"+c.Tag, definition.FormatLayer)
+	}
+	metadata, err := chart.Metadata()
+	if err != nil {
+		return nil, err
+	}
+	// Helm wants one folder, which is named like the chart.
+	below := make([]oci.File, 0, len(files))
+	for _, f := range files {
+		below = append(below, oci.File{Name: path.Join(chart.Name(), f.Name), Data: f.Data})
+	}
+	archive, err := pack.Archive(below)
+	if err != nil {
+		return nil, err
+	}
+	c.Layers = []Layer{NewLayer(oci.HelmConfig, metadata), NewLayer(oci.HelmContent, archive)}
+	// What Helm adds as well is left out: it is in the config, or it is the time.
+	c.Manifest, err = json.Marshal(struct {
+		SchemaVersion int               `json:"schemaVersion"`
+		MediaType     string            `json:"mediaType"`
+		Config        content           `json:"config"`
+		Layers        []content         `json:"layers"`
+		Annotations   map[string]string `json:"annotations"`
+	}{
+		SchemaVersion: 2, MediaType: ocm.ManifestType,
+		Config: content(c.Layers[0].Layer), Layers: []content{content(c.Layers[1].Layer)},
+		Annotations: map[string]string{
+			"org.opencontainers.image.title": chart.Name(), "org.opencontainers.image.version": chart.Version(),
+		},
+	})
+	c.Digest = digestOf(c.Manifest)
+	return c, err
+}
+
+func artifactDigest(digest string) *ocm.Digest {
+	return &ocm.Digest{HashAlgorithm: ocm.HashSHA256, NormalisationAlgorithm: ocm.NormalisationArtifact, Value: digest[len("sha256:"):]}
+}
+
+// addChart that lies beside the module, unless it is there. Two installs may be of one chart.
+func (m *Module) addChart(c *Chart) error {
+	i := slices.IndexFunc(m.Charts, func(have Chart) bool { return have.Repository == c.Repository && have.Tag == c.Tag })
+	switch {
+	case i < 0:
+		m.Charts = append(m.Charts, *c)
+	case m.Charts[i].Digest != c.Digest:
+		return errors.Errorf("there are two charts of different content that would be %s:%s: give one of them another version, or format: %s",
+			c.Repository, c.Tag, definition.FormatLayer)
+	}
+	return nil
+}

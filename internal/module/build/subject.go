@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/module"
+	"github.com/crossplane-contrib/provider-kyma/internal/module/check"
+	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+	"github.com/crossplane-contrib/provider-kyma/internal/render"
+)
+
+// subjectOf parts is what there is to check.
+func subjectOf(parts []part, d *definition.Definition) (check.Subject, error) {
+	s := check.Subject{Readiness: d.Readiness}
+	remote := map[string]bool{}
+	for i := range parts {
+		p := &parts[i]
+		switch p.place {
+		case placeCRDs:
+			s.CRDs = p.files
+		case placeInstall:
+			if p.files == nil {
+				remote[p.resource.Name] = true
+				continue
+			}
+			s.Installs = append(s.Installs, check.Install{Name: p.resource.Name, Chart: p.chart, Files: p.files})
+		case placeConfig:
+			var err error
+			if s.Config, err = render.Configs(p.files[0].Data); err != nil {
+				return s, errors.Wrap(err, "config")
+			}
+		case placeCustomResource:
+			u, err := customResource(p.layer.Data)
+			if err != nil {
+				return s, errors.Wrapf(err, "defaultCustomResource: %s", p.files[0].Name)
+			}
+			s.CustomResource = u
+		case placeTemplate, placeOther:
+		}
+	}
+	// Charts of a base that lie elsewhere are not looked into, and neither is how they are installed.
+	s.Config = slices.DeleteFunc(s.Config, func(e render.ConfigEntry) bool { return remote[e.Name] })
+	return s, nil
+}
+
+func customResource(data []byte) (*unstructured.Unstructured, error) {
+	raw, err := module.CustomResource(data)
+	if err != nil {
+		return nil, err
+	}
+	u := &unstructured.Unstructured{}
+	return u, json.Unmarshal(raw.Raw, &u.Object)
+}
+
+// labelsOf a component: those of the base, and over them those of the definition, sorted.
+func labelsOf(base []ocm.Label, over map[string]string) []ocm.Label {
+	out := slices.DeleteFunc(slices.Clone(base), func(l ocm.Label) bool {
+		_, ok := over[l.Name]
+		return ok
+	})
+	for name, value := range over {
+		out = append(out, ocm.Label{Name: name, Value: value})
+	}
+	slices.SortFunc(out, func(a, b ocm.Label) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// sourcesOf a component, likewise, in their order.
+func sourcesOf(base []ocm.SourceRef, more []definition.Source) []ocm.SourceRef {
+	out := slices.DeleteFunc(slices.Clone(base), func(s ocm.SourceRef) bool {
+		return slices.ContainsFunc(more, func(m definition.Source) bool { return m.Name == s.Name })
+	})
+	for _, m := range more {
+		out = append(out, ocm.SourceRef(m))
+	}
+	return out
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

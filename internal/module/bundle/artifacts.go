@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+)
+
+// An Artifact is a component of a module, as it lies in a store.
+type Artifact struct {
+	Descriptor *ocm.Descriptor
+	Digest     string // Of the manifest, sha256:….
+	Store      store.Store
+}
+
+// Artifacts of the module: each component comes after those that it references,
+// so that the module's own is the last one. They stay as they are now, whatever
+// becomes of the tags.
+func (b *Bundle) Artifacts(ctx context.Context) ([]Artifact, error) {
+	out := make([]Artifact, 0, len(b.Components))
+	for _, d := range b.ordered() {
+		a, err := b.artifact(ctx, d)
+		if err != nil {
+			return nil, errors.Wrapf(err, "component %s:%s", d.Name(), d.Version())
+		}
+		out = append(out, a)
+	}
+	return out, nil
+}
+
+// Missing are the references to components that a layout does not hold, as
+// NAME:VERSION.
+func (b *Bundle) Missing() []string {
+	if b.incomplete == nil {
+		return nil
+	}
+	refs := b.Descriptor().References()
+	out := make([]string, 0, len(refs))
+	for _, r := range refs {
+		out = append(out, r.Component+":"+r.Version)
+	}
+	return out
+}
+
+func (b *Bundle) artifact(ctx context.Context, d *ocm.Descriptor) (Artifact, error) {
+	if d == b.Descriptor() {
+		return Artifact{Descriptor: d, Digest: b.Digest, Store: b.Store}, nil
+	}
+	tag, err := ocm.Tag(d.Version())
+	if err != nil {
+		return Artifact{}, err
+	}
+	repository := b.repositoryOf(d)
+	_, digest, err := registry{b}.Manifest(ctx, repository, tag)
+	if err != nil || b.layout != nil {
+		return Artifact{Descriptor: d, Digest: digest, Store: b.Store}, err
+	}
+	s, err := store.NewRemote(repository, b.content.regs)
+	return Artifact{Descriptor: d, Digest: digest, Store: s}, err
+}
+
+// ordered are the components, each after those that it references. They have no
+// cycles.
+func (b *Bundle) ordered() []*ocm.Descriptor {
+	known, done := map[string]*ocm.Descriptor{}, map[string]bool{}
+	for _, d := range b.Components {
+		known[d.Name()+":"+d.Version()] = d
+	}
+	var out []*ocm.Descriptor
+	var visit func(d *ocm.Descriptor)
+	visit = func(d *ocm.Descriptor) {
+		id := d.Name() + ":" + d.Version()
+		if done[id] {
+			return
+		}
+		done[id] = true
+		for _, r := range d.References() {
+			if child, ok := known[r.Component+":"+r.Version]; ok {
+				visit(child)
+			}
+		}
+		out = append(out, d)
+	}
+	visit(b.Descriptor())
+	return out
+}
+
+// IsPath says whether a reference, or a destination, is a path rather than that
+// of a registry.
+func IsPath(reference string) bool {
+	if exists(reference) || isPath(reference) {
+		return true
+	}
+	_, ok := inLayout(reference)
+	return ok
+}
+
+// LayoutTag returns the tag that a component has in a layout which is about
+// another one: it comes after the tags of all versions, as the first one is what
+// the layout is about.
+func LayoutTag(d *ocm.Descriptor) (string, error) {
+	tag, err := ocm.Tag(d.Version())
+	if err != nil {
+		return "", err
+	}
+	out := "with-" + strings.ReplaceAll(d.Name(), "/", "_") + "-" + tag
+	if oci.ValidTag(out) && !strings.Contains(d.Name(), "_") {
+		return out, nil
+	}
+	sum := sha256.Sum256([]byte(d.Name() + ":" + d.Version()))
+	return "with-" + hex.EncodeToString(sum[:]), nil
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+)
+
+// A Bundle is a module that was opened. Descriptors are read, layers are not. It
+// is safe for concurrent use once it is opened, and has to be closed.
+type Bundle struct {
+	// Components are the module's own and those that it references, as ocm.Collect returns them. Where not all of them are
+	// there it is the module's own only.
+	Components []*ocm.Descriptor
+	// Digest of the manifest of the module's own component, sha256:….
+	Digest string
+	// Tag that it was opened by, or empty.
+	Tag string
+	// Location of the components; zero for a layout. Where it is set before anything is asked of a bundle, templates
+	// have that one instead.
+	Location ocm.Location
+	// Store of the module's own component.
+	Store store.Store
+
+	// layout is nil for a registry.
+	layout *store.Layout
+	path   string
+	// incomplete says why Components are not all that the module consists of.
+	incomplete error
+	content    *content
+}
+
+// An Option changes how Open works.
+type Option func(*options)
+
+type options struct {
+	agent string
+}
+
+// WithUserAgent is how requests name this program; default "kymactl".
+func WithUserAgent(agent string) Option {
+	return func(o *options) { o.agent = agent }
+}
+
+// Open a module. Reference is one of
+//
+//   - the path of an OCI image layout, a folder or a tar, with :TAG or
+//     @sha256:… behind it where it holds several
+//   - host[:port]/base/component-descriptors/NAME:TAG, or @sha256:… (or both)
+//   - host[:port]/base//NAME:VERSION, as OCM writes it
+//   - host[:port]/base/HEX:TAG where names are mapped by their SHA-256
+//
+// What exists on disk is a path. A *store.NotFoundError says that nothing is
+// there, an *ocm.InvalidError that it is no module.
+func Open(ctx context.Context, reference string, regs oci.Registries, o ...Option) (*Bundle, error) {
+	opts := options{agent: "kymactl"}
+	for _, f := range o {
+		f(&opts)
+	}
+	at, err := locate(reference)
+	if err != nil {
+		return nil, err
+	}
+	puller, err := oci.NewPuller(oci.WithUserAgent(opts.agent))
+	if err != nil {
+		return nil, err
+	}
+	b := &Bundle{content: newContent(puller, regs)}
+	if at.path != "" {
+		err = b.openLayout(ctx, at)
+	} else {
+		err = b.openRemote(ctx, at, regs)
+	}
+	if err != nil {
+		_ = b.Close()
+		return nil, errors.Wrapf(err, "cannot open %.500s", reference)
+	}
+	return b, nil
+}
+
+// Close what is open. Nothing can be asked of the bundle after that.
+func (b *Bundle) Close() error {
+	b.content.puller.Close()
+	if b.layout == nil {
+		return nil
+	}
+	return b.layout.Close()
+}
+
+func (b *Bundle) openLayout(ctx context.Context, at place) error {
+	if info, err := os.Stat(at.path); err == nil && info.IsDir() && !exists(filepath.Join(at.path, "oci-layout")) {
+		return ocm.Invalid(errors.New("it is a folder, and no image layout: kymactl module create makes a module of a chart or of manifests"))
+	}
+	l, err := store.OpenLayout(at.path)
+	if err != nil {
+		return err
+	}
+	b.layout, b.path, b.Store = l, at.path, l
+	b.Tag, b.Digest = at.tag, at.digest
+	if at.tag == "" && at.digest == "" {
+		if b.Tag, b.Digest, err = l.Root(ctx); err != nil {
+			return err
+		}
+	}
+	d, err := b.describe(ctx, at.path)
+	if err != nil {
+		return err
+	}
+	return b.collect(ctx, d)
+}
+
+// collect what the module's own component references.
+func (b *Bundle) collect(ctx context.Context, d *ocm.Descriptor) error {
+	b.Components = []*ocm.Descriptor{d}
+	all, err := ocm.Collect(ctx, registry{b}, b.location(), d)
+	if missing := (*store.NotFoundError)(nil); errors.As(err, &missing) {
+		// To look at the component, to push or to verify it needs nothing else.
+		b.incomplete = err
+		return nil
+	}
+	b.Components = all
+	return err
+}
+
+func (b *Bundle) openRemote(ctx context.Context, at place, regs oci.Registries) error {
+	s, err := store.NewRemote(at.repository, regs)
+	if err != nil {
+		return err
+	}
+	b.Store, b.Tag, b.Digest = s, at.tag, at.digest
+	d, err := b.describe(ctx, at.repository)
+	if err != nil {
+		return err
+	}
+	if at.version != "" && d.Version() != at.version {
+		return ocm.Invalid(errors.Errorf("tag %q is another version of the component: %q", at.tag, d.Version()))
+	}
+	if b.Location, err = locationOf(at.repository, d.Name()); err != nil {
+		return ocm.Invalid(err)
+	}
+	return b.collect(ctx, d)
+}
+
+// describe the module's own component, and note its digest.
+func (b *Bundle) describe(ctx context.Context, where string) (*ocm.Descriptor, error) {
+	reference := b.Digest
+	if reference == "" {
+		reference = b.Tag
+	}
+	data, digest, err := b.Store.Manifest(ctx, reference)
+	if err != nil {
+		return nil, err
+	}
+	if err := isModule(data); err != nil {
+		return nil, err
+	}
+	b.Digest = digest
+	b.content.remember(digest, data)
+	return ocm.Describe(ctx, stored{b}, where, data)
+}
+
+// Descriptor of the module's own component.
+func (b *Bundle) Descriptor() *ocm.Descriptor { return b.Components[0] }
+
+// Manifest of the module's own component, as it is in the store.
+func (b *Bundle) Manifest(ctx context.Context) ([]byte, error) {
+	data, _, err := stored{b}.Manifest(ctx, "", b.Digest)
+	return data, err
+}
+
+// Layout is the path of the layout that the module was opened from, or empty.
+func (b *Bundle) Layout() string { return b.path }

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"path"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+)
+
+// Destination says where a component goes: to is host[:port]/base, or the whole
+// reference of the component, whose name and version must then be right. The
+// mapping is for a base; a whole reference has its own.
+func Destination(to string, mapping ocm.Mapping, d *ocm.Descriptor) (l ocm.Location, repository, tag string, err error) {
+	if tag, err = ocm.Tag(d.Version()); err != nil {
+		return l, "", "", err
+	}
+	base, component, ok := splitOCM(to)
+	switch {
+	case ok:
+		l, err = destinationOCM(base, component, mapping, d)
+	default:
+		l, err = destination(strings.TrimRight(base, "/"), tag, mapping, d)
+	}
+	if err != nil {
+		return ocm.Location{}, "", "", err
+	}
+	repo, name, err := l.Repository(d.Name())
+	if err != nil {
+		return ocm.Location{}, "", "", err
+	}
+	repository = repo + "/" + name
+	r := oci.Reference{Repository: repository, Tag: tag}
+	if _, err = oci.ParseReference(r.String()); err != nil {
+		return ocm.Location{}, "", "", err
+	}
+	return l, repository, tag, nil
+}
+
+// destinationOCM is one that is written as OCM does.
+func destinationOCM(base, component string, mapping ocm.Mapping, d *ocm.Descriptor) (ocm.Location, error) {
+	name, version, tagged := strings.Cut(component, ":")
+	switch {
+	case strings.Contains(component, "@"):
+		return ocm.Location{}, digestGiven(base + ocmMark + component)
+	case name != d.Name():
+		return ocm.Location{}, errors.Errorf("the destination names component %.255q, and this one is %q", name, d.Name())
+	case tagged && version != d.Version():
+		return ocm.Location{}, errors.Errorf("the destination names version %.140q, and this one is %q", version, d.Version())
+	}
+	return ocm.Location{BaseURL: base, Mapping: mapping}, nil
+}
+
+// destination is a base, or a whole reference.
+func destination(to, tag string, mapping ocm.Mapping, d *ocm.Descriptor) (ocm.Location, error) {
+	if strings.Contains(to, "@") {
+		return ocm.Location{}, digestGiven(to)
+	}
+	repository, given := to, ""
+	// A colon before the last slash is that of a port, and so is one without any slash.
+	if dir, last := path.Split(mapBuild(to)); dir != "" && strings.Contains(last, ":") {
+		var name string
+		name, given, _ = strings.Cut(last, ":")
+		repository = dir + name
+	}
+	l, err := locationOf(repository, d.Name())
+	switch {
+	case given != "" && err != nil:
+		return ocm.Location{}, errors.Errorf("the destination %.500q is no repository of component %q: want %s/%s at its end, or only host/path",
+			to, d.Name(), descriptors, d.Name())
+	case given != "" && given != tag:
+		return ocm.Location{}, errors.Errorf("the destination has the tag %.140q, and this version has %q", given, tag)
+	case err == nil:
+		return l, nil
+	case strings.Contains("/"+repository+"/", "/"+descriptors+"/"):
+		return ocm.Location{}, errors.Errorf("the destination %.500q is no repository of component %q: want %s/%s at its end, or only host/path",
+			to, d.Name(), descriptors, d.Name())
+	}
+	return ocm.Location{BaseURL: repository, Mapping: mapping}, nil
+}
+
+func digestGiven(to string) error {
+	return errors.Errorf("the destination %.500q has a digest, which follows from the content: leave it out", to)
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"encoding/json"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+)
+
+// kinds of artifacts that are no modules, by the media type of their config or of the manifest itself, and what to do
+// with them.
+var kinds = map[string]string{ //nolint:gochecknoglobals // A constant table.
+	"application/vnd.oci.image.config.v1+json": "it is a container image; kymactl module create --from makes a module on top of one",
+
+	"application/vnd.docker.container.image.v1+json": "it is a container image; kymactl module create --from makes a module on top of one",
+
+	"application/vnd.cncf.helm.config.v1+json": "it is a Helm chart; kymactl module create makes a module of one",
+
+	"application/vnd.oci.image.index.v1+json": "it is an index of images for several platforms",
+
+	"application/vnd.docker.distribution.manifest.list.v2+json": "it is an index of images for several platforms",
+
+	"application/vnd.oci.empty.v1+json": "it is an artifact of another kind, such as a signature",
+}
+
+// isModule says what a manifest is, where it is known to be something else than a module.
+func isModule(manifest []byte) error {
+	var m struct {
+		MediaType string `json:"mediaType"`
+		Config    struct {
+			MediaType string `json:"mediaType"`
+		} `json:"config"`
+		Manifests []any `json:"manifests"`
+	}
+	// What cannot be read has none of these, and whoever reads it next says so.
+	_ = json.Unmarshal(manifest, &m)
+	what, known := kinds[m.MediaType]
+	if !known {
+		what, known = kinds[m.Config.MediaType]
+	}
+	if !known && len(m.Manifests) > 0 {
+		what, known = kinds["application/vnd.oci.image.index.v1+json"], true
+	}
+	if !known {
+		return nil
+	}
+	return ocm.Invalid(errors.Errorf("not a module: %s", what))
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+)
+
+const (
+	// descriptors is the folder of components whose names are paths.
+	descriptors = "component-descriptors"
+	// ocmMark is between base and component where OCM writes both.
+	ocmMark = "//"
+	scheme  = "oci://"
+)
+
+// A place is what a reference means: a path, or a repository.
+type place struct {
+	path       string
+	repository string
+	// tag, digest or both; for a path perhaps neither.
+	tag, digest string
+	// version that the component must have, or empty.
+	version string
+}
+
+// locate a module.
+func locate(reference string) (place, error) {
+	if reference == "" {
+		return place{}, errors.New("the reference of the module is empty")
+	}
+	if exists(reference) {
+		return place{path: reference}, nil
+	}
+	if at, ok := inLayout(reference); ok {
+		return at, nil
+	}
+	if isPath(reference) {
+		return place{}, &store.NotFoundError{What: "file or folder " + reference, Store: "this machine"}
+	}
+	if base, component, ok := splitOCM(reference); ok {
+		return locateOCM(base, component)
+	}
+	r, err := oci.ParseReference(mapBuild(reference))
+	if err != nil {
+		return place{}, err
+	}
+	if r.Tag == "" && r.Digest == "" {
+		return place{}, errors.Errorf("reference %.300q has neither tag nor digest: add the version as in %s:1.0.0, or @sha256:…", reference, r.Repository)
+	}
+	return place{repository: r.Repository, tag: r.Tag, digest: r.Digest}, nil
+}
+
+// Host of the registry that a reference leads to, host[:port]; empty for a
+// layout. It fails as Open does on what is no reference, before anything is
+// opened.
+func Host(reference string) (string, error) {
+	at, err := locate(reference)
+	host, _, _ := strings.Cut(at.repository, "/")
+	return host, err
+}
+
+// inLayout reads path:tag and path@digest of a path that exists.
+func inLayout(reference string) (place, bool) {
+	if i := strings.LastIndex(reference, "@"); i > 0 && exists(reference[:i]) {
+		return place{path: reference[:i], digest: reference[i+1:]}, true
+	}
+	if i := strings.LastIndex(reference, ":"); i > 0 && exists(reference[:i]) {
+		tag := reference[i+1:]
+		if t, err := ocm.Tag(tag); err == nil {
+			tag = t
+		}
+		return place{path: reference[:i], tag: tag}, true
+	}
+	return place{}, false
+}
+
+func exists(p string) bool {
+	_, err := os.Stat(p)
+	return err == nil
+}
+
+// isPath says whether something that is not there was meant to be a path.
+func isPath(reference string) bool {
+	// It could hold a password, which is for ParseReference to refuse.
+	if strings.Contains(reference, "@") {
+		return false
+	}
+	for _, prefix := range []string{"/", "./", "../", `.\`, `..\`} {
+		if strings.HasPrefix(reference, prefix) {
+			return true
+		}
+	}
+	for _, suffix := range []string{".tar", ".tgz", ".tar.gz"} {
+		if strings.HasSuffix(reference, suffix) {
+			return true
+		}
+	}
+	// Without a slash it names no repository.
+	return !strings.Contains(reference, "/")
+}
+
+// splitOCM splits base//component.
+func splitOCM(reference string) (base, component string, ok bool) {
+	return strings.Cut(strings.TrimPrefix(reference, scheme), ocmMark)
+}
+
+// locateOCM locates a component by NAME:VERSION or NAME@digest.
+func locateOCM(base, component string) (place, error) {
+	name, digest, _ := strings.Cut(component, "@")
+	name, version, _ := strings.Cut(name, ":")
+	l := ocm.Location{BaseURL: base, Mapping: ocm.URLPath}
+	repo, last, err := l.Repository(name)
+	if err != nil {
+		return place{}, errors.Wrap(err, "malformed reference")
+	}
+	at := place{repository: repo + "/" + last, digest: digest, version: version}
+	if version == "" && digest == "" {
+		return place{}, errors.Errorf("reference %.300q has no version: add it as in %s:1.0.0", base+ocmMark+component, name)
+	}
+	if version != "" {
+		if at.tag, err = ocm.Tag(version); err != nil {
+			return place{}, err
+		}
+	}
+	// The repository and the digest are checked as those of any other reference.
+	r := oci.Reference{Repository: at.repository, Tag: at.tag, Digest: at.digest}
+	_, err = oci.ParseReference(r.String())
+	return at, err
+}
+
+// mapBuild writes the + of a version as tags have it.
+func mapBuild(reference string) string {
+	dir, last := path.Split(reference)
+	name, digest, pinned := strings.Cut(last, "@")
+	if !strings.Contains(name, ":") || !strings.Contains(name, "+") {
+		return reference
+	}
+	repository, version, _ := strings.Cut(name, ":")
+	tag, err := ocm.Tag(version)
+	if err != nil {
+		return reference
+	}
+	out := dir + repository + ":" + tag
+	if pinned {
+		out += "@" + digest
+	}
+	return out
+}
+
+// locationOf a component that lies in a repository.
+func locationOf(repository, component string) (ocm.Location, error) {
+	if base, ok := strings.CutSuffix(repository, "/"+descriptors+"/"+component); ok {
+		return ocm.Location{BaseURL: base, Mapping: ocm.URLPath}, nil
+	}
+	if base, last := path.Split(repository); last == hexOf(component) {
+		return ocm.Location{BaseURL: strings.TrimSuffix(base, "/"), Mapping: ocm.SHA256Digest}, nil
+	}
+	return ocm.Location{}, errors.Errorf("repository %q holds component %q, which would have to lie in a repository that ends in %s/%s",
+		repository, component, descriptors, component)
+}
+
+func hexOf(component string) string {
+	sum := sha256.Sum256([]byte(component))
+	return hex.EncodeToString(sum[:])
+}

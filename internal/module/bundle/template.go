@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"context"
+	"path"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/module"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
+)
+
+const (
+	// skeleton is the resource that templates start from.
+	skeleton = "moduletemplate"
+	// maxSkeleton bounds it, in bytes.
+	maxSkeleton = 256 << 10
+
+	defaultChannel = "regular"
+)
+
+// Template returns the ModuleTemplate of the module for a channel; empty means
+// that of the module, or else regular. Inline puts the descriptor into it, with
+// its location; otherwise it refers to the component, which needs a registry.
+func (b *Bundle) Template(ctx context.Context, channel string, inline bool) (*v1alpha1.ModuleTemplate, error) {
+	if b.Location == (ocm.Location{}) {
+		return nil, errors.New("a ModuleTemplate says in which registry the module is, and a layout is in none: say where it will be")
+	}
+	if err := b.tagged(ctx); err != nil && !inline {
+		return nil, err
+	}
+	return b.template(ctx, channel, inline)
+}
+
+// template with the location that there is, or that which stands for the layout.
+func (b *Bundle) template(ctx context.Context, channel string, inline bool) (*v1alpha1.ModuleTemplate, error) {
+	t, err := b.skeleton(ctx)
+	if err != nil {
+		return nil, errors.Wrapf(err, "resource %s", skeleton)
+	}
+	switch {
+	case channel != "":
+		t.Spec.Channel = channel
+	case t.Spec.Channel == "":
+		t.Spec.Channel = defaultChannel
+	}
+	d, l := b.Descriptor(), b.location()
+	name := module.NameOf(t)
+	if name == "" {
+		name = path.Base(d.Name())
+	}
+	t.Name = name + "-" + t.Spec.Channel
+	t.Spec.Target = v1alpha1.ModuleTargetRemote
+	if inline {
+		if d, err = d.WithLocation(l); err != nil {
+			return nil, err
+		}
+		t.Spec.Descriptor = &runtime.RawExtension{Raw: d.JSON()}
+		return t, nil
+	}
+	t.Spec.Component = &v1alpha1.Component{
+		Repository: l.BaseURL, Name: d.Name(), Version: d.Version(), NameMapping: v1alpha1.NameMapping(l.Mapping),
+	}
+	if t.Spec.Component.NameMapping == "" {
+		t.Spec.Component.NameMapping = v1alpha1.NameMappingURLPath
+	}
+	return t, nil
+}
+
+// tagged checks that the version of the module leads to it, as whoever reads the template asks for the version.
+func (b *Bundle) tagged(ctx context.Context) error {
+	tag, err := ocm.Tag(b.Descriptor().Version())
+	if err != nil || b.layout != nil || b.Tag == tag {
+		return err
+	}
+	_, digest, err := b.Store.Manifest(ctx, tag)
+	if err == nil && digest != b.Digest {
+		err = errors.Errorf("it is %s, and not %s: push the module under its version, or put its descriptor inline", digest, b.Digest)
+	}
+	return errors.Wrapf(err, "tag %q, which a ModuleTemplate leads to", tag)
+}
+
+// skeleton of the template, as the module brings it along; empty if it does not.
+func (b *Bundle) skeleton(ctx context.Context) (*v1alpha1.ModuleTemplate, error) {
+	t := &v1alpha1.ModuleTemplate{}
+	for _, r := range b.Descriptor().Resources() {
+		if r.Name != skeleton || !isLocal(r.Access.Type) {
+			continue
+		}
+		layer, err := stored{b}.Blob(ctx, "", r.Access.Digest)
+		if err != nil {
+			return nil, err
+		}
+		if t, err = readSkeleton(layer); err != nil {
+			return nil, err
+		}
+	}
+	t.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: v1alpha1.ModuleTemplateKind}
+	return t, nil
+}
+
+// readSkeleton takes what a module may say of its template. Templates of the original, which modules bring along under
+// the same name, say nothing that fits.
+func readSkeleton(layer []byte) (*v1alpha1.ModuleTemplate, error) {
+	files, err := oci.ReadLayer(layer, oci.Limits{Uncompressed: maxSkeleton, Files: 8})
+	if err != nil {
+		return nil, err
+	}
+	if len(files) != 1 {
+		return nil, errors.Errorf("it holds %d files: want one", len(files))
+	}
+	data := files[0].Data
+	if err := (yamlsize.Limits{Bytes: maxSkeleton}).Check(data); err != nil {
+		return nil, err
+	}
+	converted, err := yaml.YAMLToJSONStrict(data)
+	if err != nil {
+		return nil, errors.New("it is no YAML")
+	}
+	read := &v1alpha1.ModuleTemplate{}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(converted, read); err != nil {
+		return nil, errors.New("it is no ModuleTemplate")
+	}
+	out := &v1alpha1.ModuleTemplate{}
+	if read.APIVersion != "" && read.APIVersion != v1alpha1.SchemeGroupVersion.String() {
+		return out, nil
+	}
+	out.Labels, out.Annotations = read.Labels, read.Annotations
+	out.Spec.ModuleName, out.Spec.Channel, out.Spec.Readiness = read.Spec.ModuleName, read.Spec.Channel, read.Spec.Readiness
+	return out, nil
+}
+
+func isLocal(access string) bool {
+	return access == ocm.AccessLocalOCIBlob || access == ocm.AccessLocalBlob
+}
+
+// Resolve says what the module would install: the template that module template
+// writes, with a status as the controller would set it. Sources in a layout have
+// no repository.
+func (b *Bundle) Resolve(ctx context.Context) (*v1alpha1.ModuleTemplate, error) {
+	t, err := b.resolve(ctx)
+	if err != nil || b.Location != (ocm.Location{}) {
+		return t, err
+	}
+	t.Spec.Component.Repository = ""
+	for i := range t.Status.Resources {
+		s := t.Status.Resources[i].Source
+		if s == nil {
+			continue
+		}
+		if s.Repo == nowhere+"/"+descriptors {
+			s.Repo = ""
+		}
+		s.Repo = strings.TrimPrefix(s.Repo, nowhere+"/")
+	}
+	return t, nil
+}
+
+func (b *Bundle) resolve(ctx context.Context) (*v1alpha1.ModuleTemplate, error) {
+	if err := b.complete(); err != nil {
+		return nil, err
+	}
+	t, err := b.template(ctx, "", false)
+	if err != nil {
+		return nil, err
+	}
+	r, err := module.NewResolver(puller{registry{b}}, oci.DefaultLimits()).Resolve(ctx, b.content.regs, t)
+	if err != nil {
+		return nil, err
+	}
+	t.Status.ModuleName, t.Status.Version, t.Status.Digest = r.ModuleName, r.Version, r.Digest
+	t.Status.Resources, t.Status.Data = r.Resources, r.Data
+	return t, nil
+}
+
+// parameters of the Manifest that installs the module.
+func (b *Bundle) parameters(ctx context.Context) (*v1alpha1.ManifestParameters, error) {
+	t, err := b.resolve(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := module.Parameters(t, &v1alpha1.Module{Name: t.Status.ModuleName})
+	p.Component = &v1alpha1.ComponentDigest{Component: *t.Spec.Component, Digest: t.Status.Digest}
+	return &p, err
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+)
+
+// TestVerify holds what is verified, and what is found.
+func TestVerify(t *testing.T) {
+	r := startRegistry(t)
+	signed := moduleOf("1.0.0")
+	signed.Sign = &controlplane.Signing{Name: signatureName, Key: keyPair()}
+	pushed := push(t, r, signed)
+	tampered := moduleOf("1.1.0")
+	tampered.Sign = signed.Sign
+	tampered.Tamper = func(d []byte) []byte { return []byte(strings.Replace(string(d), `"internal"`, `"external"`, 1)) }
+	push(t, r, tampered)
+	push(t, r, moduleOf("1.2.0"))
+	chartDigest := layerOf(t, pushed, "web")
+	skeletonDigest := layerOf(t, pushed, skeleton)
+	key := publicKey(t, keyPair(), signatureName)
+	cases := map[string]struct {
+		reason    string
+		reference string
+		keys      []ocm.Key
+		want      string
+	}{
+		"Signed":     {reason: "A signed module is fine.", reference: pushed.Repository + ":1.0.0", keys: []ocm.Key{key}},
+		"Layout":     {reason: "So is one in a layout.", reference: layoutOf(t, "a", pushed), keys: []ocm.Key{key}},
+		"OtherName":  {reason: "A signature of another name does not count.", reference: pushed.Repository + ":1.0.0", keys: []ocm.Key{publicKey(t, keyPair(), "other")}, want: "no signature named other"},
+		"NoKeys":     {reason: "Without keys nothing is verified.", reference: pushed.Repository + ":1.0.0", want: "no key"},
+		"Unsigned":   {reason: "Unsigned is not verified.", reference: pushed.Repository + ":1.2.0", keys: []ocm.Key{key}, want: "no signature"},
+		"Tampered":   {reason: "A changed descriptor is not what was signed.", reference: pushed.Repository + ":1.1.0", keys: []ocm.Key{key}, want: "was changed after it was signed"},
+		"Swapped":    {reason: "A layer with other content is found.", reference: damage(t, layoutOf(t, "b", pushed), chartDigest, []byte("other")), keys: []ocm.Key{key}, want: "resource web: its layer " + chartDigest + " was changed"},
+		"Truncated":  {reason: "So is one that is cut off.", reference: damage(t, layoutOf(t, "c", pushed), chartDigest, nil), keys: []ocm.Key{key}, want: "was changed"},
+		"Missing":    {reason: "So is one that is not there.", reference: damage(t, layoutOf(t, "d", pushed), chartDigest), keys: []ocm.Key{key}, want: "is missing"},
+		"NotUsed":    {reason: "Layers that are not installed count too.", reference: damage(t, layoutOf(t, "e", pushed), skeletonDigest, []byte("x")), keys: []ocm.Key{key}, want: "resource moduletemplate"},
+		"NotUsedToo": {reason: "They must be there.", reference: damage(t, layoutOf(t, "f", pushed), skeletonDigest), keys: []ocm.Key{key}, want: "is missing"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			err := open(t, tc.reference).Verify(t.Context(), tc.keys)
+			var unverified *ocm.VerificationError
+			switch {
+			case tc.want == "" && err != nil:
+				t.Errorf("\n%s\n%v", tc.reason, err)
+			case tc.want != "" && (!errors.As(err, &unverified) || !strings.Contains(err.Error(), tc.want)):
+				t.Errorf("\n%s\nwant a VerificationError with %q, got %v", tc.reason, tc.want, err)
+			}
+		})
+	}
+}
+
+func layerOf(t *testing.T, p controlplane.PushedComponent, resource string) string {
+	t.Helper()
+	d, err := ocm.Decode(p.Descriptor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range d.Resources() {
+		if r.Name == resource {
+			return r.Access.Digest
+		}
+	}
+	t.Fatalf("no resource %s", resource)
+	return ""
+}
+
+// damage a blob of a layout: with other content, or without any at all.
+func damage(t *testing.T, layout, digest string, content ...[]byte) string {
+	t.Helper()
+	file := filepath.Join(layout, "blobs", "sha256", strings.TrimPrefix(digest, "sha256:"))
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	for _, data := range content {
+		if err := os.WriteFile(file, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return layout
+}

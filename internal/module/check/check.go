@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/render"
+)
+
+// maxWarnings bounds what a hostile module can make a person read.
+const maxWarnings = 200
+
+// A Subject is a module as it would be installed.
+type Subject struct {
+	CRDs     []oci.File // Of the crds layer.
+	Installs []Install  // In the order in which they are installed.
+	Config   []render.ConfigEntry
+	// CustomResource is the default one, or nil.
+	CustomResource *unstructured.Unstructured
+	Readiness      []v1alpha1.ReadinessRule
+}
+
+// An Install is a chart or plain YAML.
+type Install struct {
+	Name  string
+	Chart bool // Files are those of a chart, and else each is YAML.
+	Files []oci.File
+}
+
+// A Result says what was found.
+type Result struct {
+	// Objects that each install would apply, with default values, by the name of the install; CRDs of charts among them.
+	Objects map[string][]*unstructured.Unstructured
+	// Warnings are one line each, sorted: images that are not pinned, hooks, and the like. There are at most 201.
+	Warnings []string
+}
+
+// Module checks a module: charts render, YAML holds objects, config entries name
+// installs and parse, definitions are such as an API server takes, the custom
+// resource fits the schema of its definition (if the module has one), no object
+// is there twice, readiness rules compile. The error is one line that names
+// file, object and field. Nothing of the subject is changed.
+func Module(ctx context.Context, s Subject) (*Result, error) {
+	c := &checker{subject: &s, objects: map[string][]*unstructured.Unstructured{}, seen: map[key]string{}, definitions: map[string]*definition{}}
+	for _, step := range []func(context.Context) error{c.readiness, c.readConfig, c.crds, c.installs, c.customResource} {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return &Result{Objects: c.objects, Warnings: c.sorted()}, nil
+}
+
+// A checker goes through one subject.
+type checker struct {
+	subject *Subject
+	configs map[string]render.Config
+	objects map[string][]*unstructured.Unstructured
+	// seen are the objects that were met, with the part of the module they are of.
+	seen map[key]string
+	// definitions by name.
+	definitions map[string]*definition
+	warnings    []string
+}
+
+func (c *checker) warn(text string) { c.warnings = append(c.warnings, oneLine(text)) }
+
+// sorted warnings, each once.
+func (c *checker) sorted() []string {
+	slices.Sort(c.warnings)
+	out := slices.Compact(c.warnings)
+	if n := len(out) - maxWarnings; n > 0 {
+		out = append(out[:maxWarnings], "… and "+strconv.Itoa(n)+" warnings more")
+	}
+	return out
+}

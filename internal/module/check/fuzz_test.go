@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/render"
+)
+
+// FuzzModule checks modules that nobody would make: what is wrong is said in one
+// line, the same one each time.
+func FuzzModule(f *testing.F) {
+	const cr = "{apiVersion: example.org/v1, kind: Widget, metadata: {name: w}, spec: {size: 1}}"
+	f.Add(widgets, configMap, cr)
+	f.Add(gadgets, "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{image: a}]}}", cr)
+	f.Add(widgets, "a: b: c", "{apiVersion: example.org/v1, kind: Widget, metadata: {name: w}, spec: {size: null, tags: [[]]}}")
+	f.Fuzz(func(t *testing.T, crds, raw, cr string) {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		s := Subject{CRDs: []oci.File{file("crd.yaml", crds)}, Installs: []Install{plain("raw", raw)}}
+		if objects, err := render.Objects([]byte(cr)); err == nil && len(objects) > 0 {
+			s.CustomResource = objects[0]
+		}
+		first, err := Module(ctx, s)
+		second, again := Module(ctx, s)
+		if (err == nil) != (again == nil) || err != nil && err.Error() != again.Error() {
+			t.Errorf("Module(...) of the same subject: %v, then %v", err, again)
+		}
+		if err != nil {
+			if text := err.Error(); text == "" || strings.Contains(text, "\n") {
+				t.Errorf("Module(...): want one line, got %q", text)
+			}
+			return
+		}
+		if len(first.Warnings) != len(second.Warnings) {
+			t.Errorf("Module(...) of the same subject: %d warnings, then %d", len(first.Warnings), len(second.Warnings))
+		}
+	})
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// podSpecs says where in an object of a kind the specification of pods is.
+var podSpecs = map[schema.GroupKind][]string{ //nolint:gochecknoglobals // A constant table.
+	{Kind: "Pod"}:                        {"spec"},
+	{Kind: "PodTemplate"}:                {"template", "spec"},
+	{Kind: "ReplicationController"}:      {"spec", "template", "spec"},
+	{Group: "apps", Kind: "DaemonSet"}:   {"spec", "template", "spec"},
+	{Group: "apps", Kind: "Deployment"}:  {"spec", "template", "spec"},
+	{Group: "apps", Kind: "ReplicaSet"}:  {"spec", "template", "spec"},
+	{Group: "apps", Kind: "StatefulSet"}: {"spec", "template", "spec"},
+	{Group: "batch", Kind: "Job"}:        {"spec", "template", "spec"},
+	{Group: "batch", Kind: "CronJob"}:    {"spec", "jobTemplate", "spec", "template", "spec"},
+}
+
+var pinned = regexp.MustCompile(`@sha(256:[0-9a-f]{64}|512:[0-9a-f]{128})$`)
+
+// images of an object that are not pinned are warned about.
+func (c *checker) images(u *unstructured.Unstructured, k key) {
+	path, ok := podSpecs[u.GroupVersionKind().GroupKind()]
+	if !ok {
+		return
+	}
+	for _, image := range imagesOf(at(u.Object, path...)) {
+		if pinned.MatchString(image) {
+			continue
+		}
+		switch tag := tagOf(image); tag {
+		case "":
+			c.warn(fmt.Sprintf("image %s of %s has neither tag nor digest, so that it is another one each time that it is pulled: pin it by digest", image, k))
+		case "latest":
+			c.warn(fmt.Sprintf("image %s of %s is the latest one, so that it is another one each time that it is pulled: pin it by digest", image, k))
+		default:
+			c.warn(fmt.Sprintf("image %s of %s has no digest", image, k))
+		}
+	}
+}
+
+// imagesOf the specification of a pod.
+func imagesOf(spec map[string]any) []string {
+	var out []string
+	for _, list := range []string{"initContainers", "containers", "ephemeralContainers"} {
+		for _, c := range maps(spec[list]) {
+			if image, _ := c["image"].(string); image != "" {
+				out = append(out, short(image, maxViolation))
+			}
+		}
+	}
+	for _, v := range maps(spec["volumes"]) {
+		if image, _ := at(v, "image")["reference"].(string); image != "" {
+			out = append(out, short(image, maxViolation))
+		}
+	}
+	return out
+}
+
+// tagOf an image: what follows a colon after the last slash.
+func tagOf(image string) string {
+	image, _, _ = strings.Cut(image, "@")
+	_, tag, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
+	return tag
+}
+
+// at a path of maps; nil where there is none.
+func at(m map[string]any, path ...string) map[string]any {
+	for _, p := range path {
+		m, _ = m[p].(map[string]any)
+	}
+	return m
+}
+
+// maps in a list; whatever else it holds is left to the API server.
+func maps(v any) []map[string]any {
+	list, _ := v.([]any)
+	var out []map[string]any
+	for _, e := range list {
+		if m, ok := e.(map[string]any); ok {
+			out = append(out, m)
+		}
+	}
+	return out
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+)
+
+// Bounds of readiness rules, which are those of the API.
+const (
+	maxRules = 16
+	maxRule  = 4096
+)
+
+// readiness rules compile, as they will when the engine comes to them.
+func (c *checker) readiness(context.Context) error {
+	rules := c.subject.Readiness
+	if len(rules) > maxRules {
+		return errors.Errorf("readiness: there are %d rules, and at most %d are allowed", len(rules), maxRules)
+	}
+	for i, r := range rules {
+		switch {
+		case r.CEL == "":
+			return errors.Errorf("readiness[%d].cel is empty", i)
+		case len(r.CEL) > maxRule:
+			return errors.Errorf("readiness[%d].cel is longer than %d bytes", i, maxRule)
+		}
+		if err := (manifest.Rule{CEL: r.CEL}).Validate(); err != nil {
+			return errors.Errorf("readiness[%d].cel: %s", i, oneLine(err.Error()))
+		}
+		if r.For == nil {
+			continue
+		}
+		if gv, err := schema.ParseGroupVersion(r.For.APIVersion); err != nil || gv.Version == "" {
+			return errors.Errorf("readiness[%d].for.apiVersion: %q is no group/version", i, oneLine(r.For.APIVersion))
+		}
+		if r.For.Kind == "" {
+			return errors.Errorf("readiness[%d].for.kind is empty", i)
+		}
+	}
+	return nil
+}

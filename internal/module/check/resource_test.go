@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+)
+
+func TestDefinitions(t *testing.T) {
+	type want struct {
+		warnings []string
+		err      string
+	}
+	const prefix = "crds: w.yaml: CustomResourceDefinition widgets.example.org: "
+	cases := map[string]struct {
+		reason   string
+		crds     []oci.File
+		installs []Install
+		want     want
+	}{
+		"Valid": {
+			reason: "A definition that an API server takes is taken, with the empty status that generators write.",
+			crds:   []oci.File{file("w.yaml", widgets)},
+		},
+		"None": {
+			reason: "A layer of definitions has some.",
+			crds:   []oci.File{file("w.txt", widgets)},
+			want:   want{err: "crds: there is no CustomResourceDefinition in it"},
+		},
+		"Other": {
+			reason: "A layer of definitions has nothing else.",
+			crds:   []oci.File{file("w.yaml", configMap)},
+			want:   want{err: "crds: w.yaml: ConfigMap a is no CustomResourceDefinition"},
+		},
+		"Broken": {
+			reason: "A file that cannot be read is named.",
+			crds:   []oci.File{file("w.yaml", "{")},
+			want:   want{err: "crds: w.yaml: yaml: line 1: did not find expected node content"},
+		},
+		"Old": {
+			reason: "Definitions of v1beta1 are served nowhere.",
+			crds:   []oci.File{file("w.yaml", changed(t, widgets, "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1"))},
+			want: want{err: prefix + "apiVersion: no Kubernetes since 1.22 serves apiextensions.k8s.io/v1beta1: " +
+				"use apiextensions.k8s.io/v1"},
+		},
+		"WrongType": {
+			reason: "A field of the wrong type is refused.",
+			crds:   []oci.File{file("w.yaml", changed(t, widgets, "served: true", "served: often"))},
+			want:   want{err: prefix + "spec.versions.served: must not be of type string"},
+		},
+		"Name": {
+			reason: "The name of a definition is made of plural and group.",
+			crds:   []oci.File{file("w.yaml", changed(t, widgets, "name: widgets.example.org", "name: widget.example.org"))},
+			want: want{err: "crds: w.yaml: CustomResourceDefinition widget.example.org: " +
+				`metadata.name: must be spec.names.plural+"."+spec.group`},
+		},
+		"NotStructural": {
+			reason: "An API server refuses a schema that is not structural.",
+			crds:   []oci.File{file("w.yaml", changed(t, widgets, "min: {type: integer, default: 1}", "min: {default: 1}"))},
+			want: want{err: prefix + "spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[min].type: " +
+				"is missing: must not be empty for specified object fields"},
+		},
+		"Rule": {
+			reason: "Rules of a definition compile.",
+			crds:   []oci.File{file("w.yaml", changed(t, widgets, "self.min <= self.size", "self.mini <= self.size"))},
+			want: want{err: prefix + "spec.versions[0].schema.openAPIV3Schema.properties[spec].x-kubernetes-validations[0].rule: compilation failed: " +
+				"ERROR: <input>:1:5: undefined field 'mini' | self.mini <= self.size | ....^"},
+		},
+		"Default": {
+			reason: "Defaults fit their own schema.",
+			crds:   []oci.File{file("w.yaml", changed(t, widgets, "default: 1", "default: one"))},
+			want:   want{err: prefix + `spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[min].default: must be of type integer: "string"`},
+		},
+		"Storage": {
+			reason: "One version is stored.",
+			crds:   []oci.File{file("w.yaml", changed(t, widgets, "storage: true", "storage: false"))},
+			want: want{err: prefix + "spec.versions: must have exactly one version marked as storage version; " +
+				"status.storedVersions: must have at least one stored version"},
+		},
+		"Unknown": {
+			reason: "What an API server would drop is said.",
+			crds:   []oci.File{file("w.yaml", changed(t, widgets, "scope: Namespaced", "scope: Namespaced\n  owner: me"))},
+			want:   want{warnings: []string{`CustomResourceDefinition widgets.example.org: unknown field "spec.owner"`}},
+		},
+		"Twice": {
+			reason: "A definition is in one part once.",
+			crds:   []oci.File{file("w.yaml", widgets), file("x.yaml", widgets)},
+			want:   want{err: "crds: x.yaml: CustomResourceDefinition widgets.example.org is there twice"},
+		},
+		"TwiceInInstall": {
+			reason:   "A definition is in one install once.",
+			installs: []Install{plain("raw", gadgets, gadgets)},
+			want:     want{err: `install "raw": CustomResourceDefinition gadgets.example.org is there twice`},
+		},
+		"Shared": {
+			reason:   "The same definition may come with several parts.",
+			crds:     []oci.File{file("w.yaml", gadgets)},
+			installs: []Install{chart("c", file("crds/g.yaml", gadgets)), plain("raw", gadgets)},
+		},
+		"SharedButDiffers": {
+			reason:   "Of definitions that differ the first one counts.",
+			crds:     []oci.File{file("w.yaml", gadgets)},
+			installs: []Install{chart("c", file("crds/g.yaml", changed(t, gadgets, "x-kubernetes-preserve-unknown-fields: true", "properties: {}")))},
+			want:     want{warnings: []string{"CustomResourceDefinition gadgets.example.org of install c differs from that of crds, which is the one that counts"}},
+		},
+		"KindTwice": {
+			reason: "A kind has one definition.",
+			crds: []oci.File{
+				file("w.yaml", gadgets),
+				file("x.yaml", changed(t, gadgets, "gadgets.example.org", "things.example.org", "plural: gadgets", "plural: things")),
+			},
+			want: want{err: "crds: x.yaml: CustomResourceDefinition things.example.org: spec.names.kind: Gadget is defined by gadgets.example.org too"},
+		},
+		"InChart": {
+			reason:   "Definitions of charts are checked, too.",
+			installs: []Install{chart("c", file("crds/g.yaml", changed(t, gadgets, "scope: Cluster", "scope: Galaxy")))},
+			want: want{err: `install "c": CustomResourceDefinition gadgets.example.org: ` +
+				`spec.scope: Unsupported value: "Galaxy": supported values: "Cluster", "Namespaced"`},
+		},
+		"TooLarge": {
+			reason: "A definition is no larger than what an API server takes.",
+			crds:   []oci.File{file("w.yaml", changed(t, widgets, "type: object", "type: object\n        description: "+strings.Repeat("x", maxDefinition)))},
+			want:   want{err: prefix + "is larger than 3145728 bytes, which no API server takes"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r, err := Module(context.Background(), Subject{CRDs: tc.crds, Installs: tc.installs})
+			got := want{}
+			if err != nil {
+				got.err = err.Error()
+			} else {
+				got.warnings = r.Warnings
+			}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
+				t.Errorf("\n%s\nModule(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestCustomResource(t *testing.T) {
+	type want struct {
+		warnings []string
+		err      string
+	}
+	const prefix = "custom resource Widget w: "
+	cases := map[string]struct {
+		reason   string
+		installs []Install
+		cr       *unstructured.Unstructured
+		want     want
+	}{
+		"Minimal": {
+			reason: "Defaults are set before rules are asked.",
+			cr:     widget(t, "{size: 1}"),
+		},
+		"All": {
+			reason: "A resource with all kinds of fields fits.",
+			cr: widget(t, `{size: 1, min: 1, color: red, name: abc, when: "2026-01-01T00:00:00Z", tags: [a, b], rest: {any: [thing]}, quantity: 10%,
+				template: {apiVersion: v1, kind: Secret, metadata: {name: a}, data: {}}}`),
+		},
+		"Without": {
+			reason: "A resource without a name gets that of the module.",
+			cr: &unstructured.Unstructured{Object: map[string]any{
+				"apiVersion": "example.org/v1", "kind": "Widget", "spec": map[string]any{"size": 1},
+			}},
+		},
+		"Status": {
+			reason: "Nobody sends the status, so that it may be anything.",
+			cr:     object(t, "{apiVersion: example.org/v1, kind: Widget, metadata: {name: w}, spec: {size: 1}, status: {state: 5}}"),
+		},
+		"Missing": {
+			reason: "A field that is required must be there.",
+			cr:     widget(t, "{}"),
+			want:   want{err: prefix + "spec.size: is missing"},
+		},
+		"MissingSpec": {
+			reason: "So must the specification.",
+			cr:     object(t, "{apiVersion: example.org/v1, kind: Widget, metadata: {name: w}}"),
+			want:   want{err: prefix + "spec: is missing"},
+		},
+		"Unknown": {
+			reason: "Unknown fields are typing errors.",
+			cr:     widget(t, "{size: 1, colour: red, sise: 2}"),
+			want:   want{err: prefix + "spec.colour: is unknown to the definition; spec.sise: is unknown to the definition"},
+		},
+		"UnknownMeta": {
+			reason: "So they are in the metadata.",
+			cr:     object(t, "{apiVersion: example.org/v1, kind: Widget, metadata: {name: w, label: {}}, spec: {size: 1}}"),
+			want:   want{err: prefix + "metadata.label: is unknown to the definition"},
+		},
+		"Many": {
+			reason: "All that is wrong is said at once, sorted.",
+			cr:     widget(t, `{size: big, color: blue, name: ABCD, when: today, tags: [a, a]}`),
+			want: want{err: prefix + `spec.color: Unsupported value: "blue": supported values: "red", "green"; ` +
+				"spec.name: Too long: may not be more than 3 bytes; " +
+				`spec.size: must be of type integer: "string"; spec.tags[1]: Duplicate value: "a"; spec.when: must be of type date-time: "today"`},
+		},
+		"Rule": {
+			reason: "Rules of the definition hold.",
+			cr:     widget(t, "{size: 1, min: 2}"),
+			want:   want{err: prefix + "spec: min must not be above size"},
+		},
+		"Embedded": {
+			reason: "An embedded resource is a resource.",
+			cr:     widget(t, "{size: 1, template: {a: b}}"),
+			want:   want{err: prefix + "spec.template.apiVersion: is missing; spec.template.kind: is missing"},
+		},
+		"Null": {
+			reason: "Null is no value of a field that has none.",
+			cr:     widget(t, "{size: null}"),
+			want:   want{err: prefix + "spec.size: is missing"},
+		},
+		"NotServed": {
+			reason: "The version is one that is served.",
+			cr:     object(t, "{apiVersion: example.org/v1alpha1, kind: Widget, metadata: {name: w}}"),
+			want:   want{err: prefix + "apiVersion: widgets.example.org serves example.org/v1, and not version v1alpha1"},
+		},
+		"Name": {
+			reason: "The name is one that an API server takes.",
+			cr:     object(t, "{apiVersion: example.org/v1, kind: Widget, metadata: {name: W_W}, spec: {size: 1}}"),
+			want: want{err: "custom resource Widget W_W: metadata.name: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, " +
+				"'-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]( …"},
+		},
+		"Namespace": {
+			reason: "So is the namespace.",
+			cr:     object(t, "{apiVersion: example.org/v1, kind: Widget, metadata: {name: w, namespace: a.b}, spec: {size: 1}}"),
+			want:   want{err: prefix + "metadata.namespace: must not contain dots"},
+		},
+		"ClusterScoped": {
+			reason:   "A namespace of what is in none is not used, as by kubectl.",
+			installs: []Install{plain("raw", gadgets)},
+			cr:       object(t, "{apiVersion: example.org/v1, kind: Gadget, metadata: {name: g, namespace: a}}"),
+			want:     want{warnings: []string{"custom resource Gadget g: metadata.namespace is not used: gadgets.example.org are cluster-scoped"}},
+		},
+		"NoDefinition": {
+			reason: "The definition may come with another module.",
+			cr:     object(t, "{apiVersion: example.com/v1, kind: Other, metadata: {name: o}}"),
+			want:   want{warnings: []string{"custom resource Other o: the module has no definition of Other.example.com, so that it is not checked"}},
+		},
+		"NoKind": {
+			reason: "A resource has a kind.",
+			cr:     &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{}}},
+			want:   want{err: "custom resource: apiVersion and kind are needed"},
+		},
+		"InInstall": {
+			reason:   "The resource is in no install.",
+			installs: []Install{plain("raw", "{apiVersion: example.org/v1, kind: Widget, metadata: {name: w}, spec: {size: 1}}")},
+			cr:       widget(t, "{size: 1}"),
+			want:     want{err: prefix + `is part of install "raw" too`},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r, err := Module(context.Background(), Subject{CRDs: []oci.File{file("w.yaml", widgets)}, Installs: tc.installs, CustomResource: tc.cr})
+			got := want{}
+			if err != nil {
+				got.err = err.Error()
+			} else {
+				got.warnings = r.Warnings
+			}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
+				t.Errorf("\n%s\nModule(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestImages(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		object string
+		want   []string
+	}{
+		"Pinned": {
+			reason: "An image that is pinned is fine, with a tag and without.",
+			object: `{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {initContainers: [{image: "a` + digest + `"}], containers: [{image: "h:5000/a:1` + digest + `"}]}}`,
+		},
+		"Tag": {
+			reason: "A tag can be moved.",
+			object: "{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, namespace: ns}, spec: {template: {spec: {containers: [{image: 'h:5000/a:1'}]}}}}",
+			want:   []string{"image h:5000/a:1 of Deployment ns/d has no digest"},
+		},
+		"BadDigest": {
+			reason: "Half a digest is none.",
+			object: "{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: d}, spec: {template: {spec: {containers: [{image: 'a:1@sha256:abc'}]}}}}",
+			want:   []string{"image a:1@sha256:abc of DaemonSet default/d has no digest"},
+		},
+		"Latest": {
+			reason: "The latest tag is moved all the time.",
+			object: "{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: s}, spec: {template: {spec: {containers: [{image: 'a:latest'}]}}}}",
+			want:   []string{"image a:latest of StatefulSet default/s is the latest one, so that it is another one each time that it is pulled: pin it by digest"},
+		},
+		"NoTag": {
+			reason: "No tag means the latest one. A port is no tag.",
+			object: "{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {template: {spec: {containers: [{image: 'h:5000/a'}]}}}}",
+			want:   []string{"image h:5000/a of Job default/j has neither tag nor digest, so that it is another one each time that it is pulled: pin it by digest"},
+		},
+		"CronJob": {
+			reason: "Pods lie deep in some kinds.",
+			object: "{apiVersion: batch/v1, kind: CronJob, metadata: {name: c}, spec: {jobTemplate: {spec: {template: {spec: {initContainers: [{image: 'b:1'}], containers: [{image: 'a:1'}]}}}}}}",
+			want:   []string{"image a:1 of CronJob default/c has no digest", "image b:1 of CronJob default/c has no digest"},
+		},
+		"Volume": {
+			reason: "Volumes may be images.",
+			object: "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {volumes: [{name: v, image: {reference: 'a:1'}}]}}",
+			want:   []string{"image a:1 of Pod default/p has no digest"},
+		},
+		"OtherGroup": {
+			reason: "A kind of another group is another kind.",
+			object: "{apiVersion: example.org/v1, kind: Deployment, metadata: {name: d}, spec: {template: {spec: {containers: [{image: a}]}}}}",
+		},
+		"Malformed": {
+			reason: "What is of a wrong type is not for us to say.",
+			object: "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [a, {image: 5}], initContainers: {image: a}, volumes: [{image: a}]}}",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r, err := Module(context.Background(), Subject{Installs: []Install{plain("raw", tc.object)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, r.Warnings); diff != "" {
+				t.Errorf("\n%s\nModule(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package definition
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+const full = `
+name: example.org/module/greeter
+version: 1.2.3
+channel: fast
+provider: example
+charts:
+- {path: charts/greeter, name: greeter}
+- {path: charts/other, format: helm}
+manifests:
+- path: manifests
+kustomizations:
+- {path: ./overlay/, splitCRDs: true}
+crds: [crds, a.yaml]
+config:
+  configs: [{name: greeter, clientConfig: "Namespace=a", overrides: "a=b"}]
+defaultCustomResource: default.yaml
+readiness:
+- cel: object.spec.ok
+  for: {apiVersion: v1, kind: ConfigMap}
+sources: [{name: greeter, repository: "https://git.example.org/greeter", ref: main, commit: 0123abc}]
+labels: {example.org/team: blue}
+`
+
+func parsed() *Definition {
+	return &Definition{
+		Name: "example.org/module/greeter", Version: "1.2.3", Channel: "fast", Provider: "example",
+		Charts:                []Chart{{Name: "greeter", Path: "charts/greeter"}, {Path: "charts/other", Format: FormatHelm}},
+		Manifests:             []Manifest{{Path: "manifests"}},
+		Kustomizations:        []Kustomization{{Path: "./overlay/", SplitCRDs: true}},
+		CRDs:                  []string{"crds", "a.yaml"},
+		Config:                &Config{Configs: []ConfigEntry{{Name: "greeter", ClientConfig: "Namespace=a", Overrides: "a=b"}}},
+		DefaultCustomResource: "default.yaml",
+		Readiness:             []v1alpha1.ReadinessRule{{CEL: "object.spec.ok", For: &v1alpha1.TypeSelector{APIVersion: "v1", Kind: "ConfigMap"}}},
+		Sources:               []Source{{Name: "greeter", Repository: "https://git.example.org/greeter", Ref: "main", Commit: "0123abc"}},
+		Labels:                map[string]string{"example.org/team": "blue"},
+	}
+}
+
+func TestParse(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		data   string
+		want   *Definition
+		err    string
+	}{
+		"Full":      {reason: "All fields are read.", data: full, want: parsed()},
+		"JSON":      {reason: "JSON is YAML.", data: `{"name": "a"}`, want: &Definition{Name: "a"}},
+		"Empty":     {reason: "An empty file says nothing.", data: "# nothing\n", err: "it is empty: want at least name and version"},
+		"Text":      {reason: "A text is no module.", data: "hello", err: "it is no map with the fields name"},
+		"Unknown":   {reason: "An unknown field is a misspelt one.", data: "name: a\nchart: []", err: `unknown field "chart"`},
+		"Nested":    {reason: "Its path is named.", data: "charts: [{path: a}, {pth: b}]", err: `unknown field "charts[1].pth"`},
+		"Case":      {reason: "Case matters.", data: "Name: a", err: `unknown field "Name"`},
+		"Duplicate": {reason: "A field is there once.", data: "name: a\nname: b", err: `key "name" already`},
+		"Number":    {reason: "YAML reads 1.10 as 1.1.", data: "version: 1.10", err: `version is a number: want text, so put it into quotes`},
+		"List":      {reason: "A list is no text.", data: "charts: a", err: "charts is of type string: want a list"},
+		"Inner":     {reason: "The path of a field is named.", data: "config: {configs: [{name: {a: b}}]}", err: "config.configs.name is of type object: want text"},
+		"Broken":    {reason: "YAML must be YAML.", data: "a: [", err: "yaml: "},
+		"Second":    {reason: "A second document would be ignored.", data: "name: a\n---\nname: b\n", err: "it has more than one document"},
+		"Large":     {reason: "The size is bounded.", data: strings.Repeat("#", maxSize+1), err: "it is larger than 1048576 bytes"},
+		"Values":    {reason: "The values are bounded.", data: strings.Repeat("\n", maxValues+1), err: "it holds too many values"},
+		"Aliases": {
+			reason: "Aliases are written out.",
+			data: "a: &a [" + strings.Repeat("x,", 100) + "]\nb: &b [" + strings.Repeat("*a,", 100) + "]\nc: &c [" + strings.Repeat("*b,", 100) +
+				"]\nd: [" + strings.Repeat("*c,", 100) + "]\n",
+			err: "its aliases make it larger",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := Parse([]byte(tc.data))
+			if tc.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.err) || strings.Contains(err.Error(), "\n") {
+					t.Errorf("\n%s\nParse(...): want error %q, got %v", tc.reason, tc.err, err)
+				}
+				return
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
+				t.Errorf("\n%s\nParse(...): %v, -want, +got:\n%s", tc.reason, err, diff)
+			}
+		})
+	}
+}
+
+func TestCheck(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		change func(d *Definition)
+		want   string
+	}{
+		"Full":     {reason: "The example is valid.", change: func(*Definition) {}},
+		"NoName":   {reason: "A name is needed.", change: func(d *Definition) { d.Name = "" }, want: "name is missing"},
+		"Loose":    {reason: "What readers take is not what we write.", change: func(d *Definition) { d.Name = "1example.org/module/a" }, want: `name is "1example.org/module/a": want a domain and a path`},
+		"NoDomain": {reason: "The original's own example was wrong.", change: func(d *Definition) { d.Name = "my-domain/modA" }, want: "want a domain and a path"},
+		"NoPath":   {reason: "A domain is not enough.", change: func(d *Definition) { d.Name = "example.org" }, want: "want a domain and a path"},
+		"Long":     {reason: "A name is bounded.", change: func(d *Definition) { d.Name = "example.org/" + strings.Repeat("a", 250) }, want: "want a domain and a path"},
+		"Module":   {reason: "The module is named by the last element.", change: func(d *Definition) { d.Name = "example.org/a_b" }, want: "its last element is the name of the module"},
+		"Label": {
+			reason: "A label names the module otherwise.",
+			change: func(d *Definition) {
+				d.Name, d.Labels = "example.org/a_b", map[string]string{v1alpha1.LabelModuleName: "ab"}
+			},
+		},
+		"Format":      {reason: "Charts have two formats.", change: func(d *Definition) { d.Charts[1].Format = "oci" }, want: `charts[1].format is "oci": want layer or helm`},
+		"NoVersion":   {reason: "A version is needed.", change: func(d *Definition) { d.Version = "" }, want: "version is missing"},
+		"Latest":      {reason: "A version is semantic.", change: func(d *Definition) { d.Version = "latest" }, want: `version is "latest": want a semantic version`},
+		"Four":        {reason: "A version has three numbers.", change: func(d *Definition) { d.Version = "1.2.3.4" }, want: "want a semantic version"},
+		"Zero":        {reason: "Numbers begin with no zero.", change: func(d *Definition) { d.Version = "01.2.3" }, want: "want a semantic version"},
+		"Build":       {reason: "Build metadata and v are allowed.", change: func(d *Definition) { d.Version = "v1.2.3-rc.1+b.5" }},
+		"Mark":        {reason: "A tag could not be read back.", change: func(d *Definition) { d.Version = "1.2.3-a.build-b" }, want: ".build-"},
+		"Channel":     {reason: "A channel has lower case letters.", change: func(d *Definition) { d.Channel = "Fast" }, want: `channel is "Fast"`},
+		"Short":       {reason: "A channel has 3 letters.", change: func(d *Definition) { d.Channel = "ab" }, want: "channel is"},
+		"Provider":    {reason: "A provider is one line.", change: func(d *Definition) { d.Provider = "a\nb" }, want: "provider is"},
+		"NoPath2":     {reason: "A chart is somewhere.", change: func(d *Definition) { d.Charts[0].Path = "" }, want: "charts[0].path is missing"},
+		"Absolute":    {reason: "A path is relative.", change: func(d *Definition) { d.Charts[0].Path = "/etc" }, want: `charts[0].path is "/etc"`},
+		"Climbing":    {reason: "A path does not climb.", change: func(d *Definition) { d.Manifests[0].Path = "a/../../b" }, want: "manifests[0].path is"},
+		"Inside":      {reason: "Not even inside.", change: func(d *Definition) { d.Kustomizations[0].Path = "a/../b" }, want: "kustomizations[0].path is"},
+		"Backslash":   {reason: "A path has slashes.", change: func(d *Definition) { d.CRDs[1] = `a\b` }, want: "crds[1] is"},
+		"Install":     {reason: "An install has a name that a cluster takes.", change: func(d *Definition) { d.Charts[0].Name = "A" }, want: `charts[0].name: "A" cannot be the name of an install`},
+		"LongInstall": {reason: "It is bounded like the name of a release.", change: func(d *Definition) { d.Charts[0].Name = strings.Repeat("a", 54) }, want: "charts[0].name: "},
+		"Reserved":    {reason: "A chart must not be taken for something else.", change: func(d *Definition) { d.Charts[0].Name = "crds" }, want: `charts[0].name is "crds", which means something else`},
+		"RawChart":    {reason: "A chart is no plain YAML.", change: func(d *Definition) { d.Charts[0].Name = RawManifest }, want: "which means something else"},
+		"Raw":         {reason: "Plain YAML may be named so.", change: func(d *Definition) { d.Manifests[0].Name = RawManifest }},
+		"Twice":       {reason: "Names are unique.", change: func(d *Definition) { d.Kustomizations[0].Name = "greeter" }, want: `kustomizations[0].name is "greeter" like that of charts[0]: rename one`},
+		"BothConfigs": {reason: "There is one config.", change: func(d *Definition) { d.Config.Path = "a" }, want: "config has a path and configs"},
+		"NoConfig":    {reason: "A config says something.", change: func(d *Definition) { d.Config = &Config{} }, want: "config has neither a path nor configs"},
+		"ConfigPath":  {reason: "A path is checked.", change: func(d *Definition) { d.Config = &Config{Path: "../a"} }, want: "config.path is"},
+		"ConfigTwice": {reason: "An entry is there once.", change: func(d *Definition) { d.Config.Configs = append(d.Config.Configs, d.Config.Configs[0]) }, want: `config.configs[1].name is "greeter", which is there already`},
+		"CR":          {reason: "A path is checked.", change: func(d *Definition) { d.DefaultCustomResource = "../a" }, want: "defaultCustomResource is"},
+		"CEL":         {reason: "A rule says something.", change: func(d *Definition) { d.Readiness[0].CEL = "" }, want: "readiness[0].cel is missing"},
+		"For":         {reason: "A rule is for a kind.", change: func(d *Definition) { d.Readiness[0].For.Kind = "" }, want: "readiness[0].for needs"},
+		"Password":    {reason: "Credentials would be published, and are not printed.", change: func(d *Definition) { d.Sources[0].Repository = "https://u:hush@git.example.org/a" }, want: "sources[0].repository: holds credentials"},
+		"Token":       {reason: "A token is one too.", change: func(d *Definition) { d.Sources[0].Repository = "https://git.example.org/a?token=hush" }, want: "sources[0].repository: holds credentials"},
+		"SSH":         {reason: "git@ is no secret.", change: func(d *Definition) { d.Sources[0].Repository = "ssh://git@git.example.org/a" }},
+		"NoURL":       {reason: "A repository is a URL.", change: func(d *Definition) { d.Sources[0].Repository = "greeter" }, want: "sources[0].repository: is no URL"},
+		"Commit":      {reason: "A commit is a hash.", change: func(d *Definition) { d.Sources[0].Commit = "HEAD" }, want: `sources[0].commit is "HEAD"`},
+		"LabelKey":    {reason: "Labels are those of Kubernetes.", change: func(d *Definition) { d.Labels = map[string]string{"a b": "c"} }, want: "labels[a b] has no name of a label"},
+		"LabelValue":  {reason: "Values too.", change: func(d *Definition) { d.Labels = map[string]string{"a": "b c"} }, want: `labels[a] is "b c"`},
+		"Many": {reason: "Lists are bounded.", change: func(d *Definition) {
+			d.CRDs = append(make([]string, 0), strings.Split(strings.Repeat("a,", maxItems)+"a", ",")...)
+		}, want: "at most 200 entries"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			d := parsed()
+			tc.change(d)
+			err := d.Check()
+			if tc.want == "" {
+				if err != nil {
+					t.Errorf("\n%s\nCheck(): %v", tc.reason, err)
+				}
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), "hush") {
+				t.Errorf("\n%s\nCheck(): want error %q, got %v", tc.reason, tc.want, err)
+			}
+		})
+	}
+}
+
+func TestDetect(t *testing.T) {
+	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
+	kubebuilder := func(samples ...string) fstest.MapFS {
+		out := fstest.MapFS{
+			"PROJECT":                           file("domain: example.org\nprojectName: greeter\nversion: \"3\"\n"),
+			"config/default/kustomization.yaml": file("resources: []"),
+			"config/samples/kustomization.yaml": file("resources: []"),
+		}
+		for _, s := range samples {
+			out["config/samples/"+s] = file("a: b")
+		}
+		return out
+	}
+	split := []Kustomization{{Path: "config/default", SplitCRDs: true}}
+	cases := map[string]struct {
+		reason string
+		fsys   fstest.MapFS
+		want   *Found
+		err    string
+	}{
+		"Chart": {
+			reason: "A chart has a version; its name is none of a component.",
+			fsys:   fstest.MapFS{"Chart.yaml": file("name: greeter\nversion: 1.2.3\n"), "values.yaml": file("")},
+			want:   &Found{Definition: &Definition{Version: "1.2.3", Charts: []Chart{{Path: "."}}}, Kind: "a chart", Chart: "greeter"},
+		},
+		"ChartVersion": {
+			reason: "A version that is none is not taken.",
+			fsys:   fstest.MapFS{"Chart.yaml": file("name: greeter\nversion: latest\n")},
+			want:   &Found{Definition: &Definition{Charts: []Chart{{Path: "."}}}, Kind: "a chart", Chart: "greeter"},
+		},
+		"BadChart": {reason: "A chart must be readable.", fsys: fstest.MapFS{"Chart.yaml": file("name: [")}, err: "Chart.yaml: "},
+		"Kubebuilder": {
+			reason: "A project has a name, and one sample is the default custom resource.",
+			fsys:   kubebuilder("v1_greeting.yaml"),
+			want: &Found{
+				Definition: &Definition{Name: "example.org/module/greeter", Kustomizations: split, DefaultCustomResource: "config/samples/v1_greeting.yaml"},
+				Kind:       "a kubebuilder project", Chart: "greeter",
+			},
+		},
+		"Samples": {
+			reason: "Nobody chooses among several samples.",
+			fsys:   kubebuilder("b.yaml", "a.yaml"),
+			want: &Found{
+				Definition: &Definition{Name: "example.org/module/greeter", Kustomizations: split}, Kind: "a kubebuilder project", Chart: "greeter",
+				Warnings: []string{"config/samples holds 2 files, so that the module has no default custom resource: " +
+					"set defaultCustomResource in module.yaml to one of config/samples/a.yaml, config/samples/b.yaml"},
+			},
+		},
+		"NoDefault": {reason: "A project is built by its kustomization.", fsys: fstest.MapFS{"PROJECT": file("domain: a.org")}, err: "config/default holds no kustomization.yaml"},
+		"Kustomization": {
+			reason: "A kustomization is built.",
+			fsys:   fstest.MapFS{"kustomization.yml": file("resources: []"), "a.yaml": file("")},
+			want:   &Found{Definition: &Definition{Kustomizations: []Kustomization{{Path: "."}}}, Kind: "a kustomization"},
+		},
+		"Plain": {
+			reason: "Whatever else is YAML is installed.",
+			fsys:   fstest.MapFS{"a.json": file(""), "README.md": file("")},
+			want:   &Found{Definition: &Definition{Manifests: []Manifest{{Path: "."}}}, Kind: "a folder of YAML"},
+		},
+		"Nothing": {reason: "The error says what was looked for.", fsys: fstest.MapFS{"README.md": file(""), ".a.yaml": file("")}, err: "looked for a chart (Chart.yaml), a kubebuilder project (PROJECT)"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := Detect(tc.fsys)
+			if tc.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.err) {
+					t.Errorf("\n%s\nDetect(...): want error %q, got %v", tc.reason, tc.err, err)
+				}
+				return
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
+				t.Errorf("\n%s\nDetect(...): %v, -want, +got:\n%s", tc.reason, err, diff)
+			}
+		})
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(full))
+	f.Add([]byte("a: &a [*a]"))
+	f.Add([]byte("config: {configs: [{name: 1}]}"))
+	if data, err := os.ReadFile("../build/testdata/full/module.yaml"); err == nil {
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d, err := Parse(data)
+		if err == nil {
+			err = d.Check()
+		}
+		if err != nil && (err.Error() == "" || strings.Contains(err.Error(), "\n")) {
+			t.Errorf("an error has one line: %q", err)
+		}
+	})
+}

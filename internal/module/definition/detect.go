@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package definition
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
+)
+
+// Files by which a folder is told.
+const (
+	chartFile     = "Chart.yaml"
+	projectFile   = "PROJECT"
+	defaultFolder = "config/default"
+	samplesFolder = "config/samples"
+)
+
+// Found is what a folder without module.yaml is.
+type Found struct {
+	*Definition
+
+	// Kind for messages, such as "a chart".
+	Kind string
+	// Chart is the name of the chart, or of the project; it may be empty.
+	Chart string
+	// Warnings are one line each.
+	Warnings []string
+}
+
+// Detect what a folder without module.yaml is: a chart, a kubebuilder project,
+// a kustomization, or a folder of plain YAML. Name and version are empty where
+// the folder does not say them. The error says what was looked for.
+func Detect(fsys fs.FS) (*Found, error) {
+	for _, detect := range []func(fs.FS) (*Found, error){chart, project, kustomization, plain} {
+		if found, err := detect(fsys); found != nil || err != nil {
+			return found, err
+		}
+	}
+	return nil, errors.Errorf("there is no %s, and it is no module in itself: looked for a chart (%s), a kubebuilder project (%s), "+
+		"a kustomization (kustomization.yaml), and files that end in .yaml, .yml or .json: write a %s that names what there is",
+		FileName, chartFile, projectFile, FileName)
+}
+
+func chart(fsys fs.FS) (*Found, error) {
+	var c struct {
+		Name    string `json:"name"`
+		Version string `json:"version"`
+	}
+	if ok, err := decode(fsys, chartFile, &c); !ok || err != nil {
+		return nil, err
+	}
+	d := &Definition{Charts: []Chart{{Path: "."}}}
+	if CheckVersion(c.Version) == nil {
+		d.Version = c.Version
+	}
+	return &Found{Definition: d, Kind: "a chart", Chart: c.Name}, nil
+}
+
+func project(fsys fs.FS) (*Found, error) {
+	var p struct {
+		Domain      string `json:"domain"`
+		ProjectName string `json:"projectName"`
+	}
+	if ok, err := decode(fsys, projectFile, &p); !ok || err != nil {
+		return nil, err
+	}
+	if !hasKustomization(fsys, defaultFolder) {
+		return nil, errors.Errorf("it is a kubebuilder project (%s), but %s holds no kustomization.yaml", projectFile, defaultFolder)
+	}
+	d := &Definition{Kustomizations: []Kustomization{{Path: defaultFolder, SplitCRDs: true}}}
+	if name := p.Domain + "/module/" + p.ProjectName; CheckName(name) == nil {
+		d.Name = name
+	}
+	found := &Found{Definition: d, Kind: "a kubebuilder project", Chart: p.ProjectName}
+	switch samples := yamlIn(fsys, samplesFolder); len(samples) {
+	case 0:
+	case 1:
+		d.DefaultCustomResource = samples[0]
+	default:
+		found.Warnings = append(found.Warnings, fmt.Sprintf("%s holds %d files, so that the module has no default custom resource: "+
+			"set defaultCustomResource in %s to one of %s", samplesFolder, len(samples), FileName, strings.Join(samples, ", ")))
+	}
+	return found, nil
+}
+
+func kustomization(fsys fs.FS) (*Found, error) {
+	if !hasKustomization(fsys, ".") {
+		return nil, nil //nolint:nilnil // It is something else.
+	}
+	return &Found{Definition: &Definition{Kustomizations: []Kustomization{{Path: "."}}}, Kind: "a kustomization"}, nil
+}
+
+func plain(fsys fs.FS) (*Found, error) {
+	if len(yamlIn(fsys, ".")) == 0 {
+		return nil, nil //nolint:nilnil // It is something else.
+	}
+	return &Found{Definition: &Definition{Manifests: []Manifest{{Path: "."}}}, Kind: "a folder of YAML"}, nil
+}
+
+func hasKustomization(fsys fs.FS, dir string) bool {
+	return slices.ContainsFunc(KustomizationFiles(), func(name string) bool {
+		info, err := fs.Stat(fsys, path.Join(dir, name))
+		return err == nil && info.Mode().IsRegular()
+	})
+}
+
+// KustomizationFiles are the names that a kustomization can have.
+func KustomizationFiles() []string {
+	return []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
+}
+
+// IsKustomization says whether a file of a name is a kustomization.
+func IsKustomization(name string) bool { return slices.Contains(KustomizationFiles(), name) }
+
+// IsYAML says whether a file of a name is taken for one that holds objects.
+func IsYAML(name string) bool {
+	if strings.HasPrefix(path.Base(name), ".") {
+		return false
+	}
+	switch path.Ext(name) {
+	case ".yaml", ".yml", ".json":
+		return true
+	}
+	return false
+}
+
+// yamlIn a folder are the paths of files there, without a kustomization, sorted.
+func yamlIn(fsys fs.FS, dir string) []string {
+	// Whatever cannot be read is missed by whoever needs it.
+	entries, _ := fs.ReadDir(fsys, dir)
+	var out []string
+	for _, e := range entries {
+		if !e.IsDir() && IsYAML(e.Name()) && !IsKustomization(e.Name()) && (dir != "." || e.Name() != FileName) {
+			out = append(out, path.Join(dir, e.Name()))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// decode a YAML file, of which some fields are wanted. It returns false if there is none.
+func decode(fsys fs.FS, name string, into any) (bool, error) {
+	f, err := fsys.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, errors.Errorf("%s: it cannot be opened", name)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || info.IsDir() {
+		return false, nil
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxSize+1))
+	if err != nil {
+		return false, errors.Errorf("%s: it cannot be read", name)
+	}
+	if err := (yamlsize.Limits{Bytes: maxSize, Values: maxValues}).Check(data); err != nil {
+		return false, errors.Wrap(err, name)
+	}
+	if err := yaml.Unmarshal(data, into); err != nil {
+		return false, errors.Errorf("%s: %s", name, oneLine(err.Error()))
+	}
+	return true, nil
+}
+
+func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package definition
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	yamlv3 "go.yaml.in/yaml/v3"
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
+)
+
+// maxSize bounds a definition, with its aliases written out, in bytes, and maxValues the values in it.
+const (
+	maxSize   = 1 << 20
+	maxValues = 50_000
+)
+
+// Parse module.yaml. Unknown and duplicate fields are refused. Errors are one
+// line that names the field; name and version may be missing, as they can be
+// given otherwise.
+func Parse(data []byte) (*Definition, error) {
+	if err := (yamlsize.Limits{Bytes: maxSize, Values: maxValues}).Check(data); err != nil {
+		return nil, err
+	}
+	if err := single(data); err != nil {
+		return nil, err
+	}
+	b, err := yaml.YAMLToJSONStrict(data)
+	if err != nil {
+		return nil, errors.New(oneLine(strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")))
+	}
+	if !bytes.HasPrefix(b, []byte("{")) {
+		return nil, errors.New("it is no map with the fields name, version, charts, …")
+	}
+	d := &Definition{}
+	strict, err := kjson.UnmarshalStrict(b, d)
+	if err != nil {
+		return nil, mismatch(err)
+	}
+	if len(strict) > 0 {
+		return nil, errors.New(oneLine(strict[0].Error()))
+	}
+	return d, nil
+}
+
+// single refuses a second document, which would be ignored.
+func single(data []byte) error {
+	dec := yamlv3.NewDecoder(bytes.NewReader(data))
+	var n yamlv3.Node
+	if err := dec.Decode(&n); err != nil {
+		if errors.Is(err, io.EOF) {
+			return errors.New("it is empty: want at least name and version")
+		}
+		return errors.New(oneLine(err.Error()))
+	}
+	if err := dec.Decode(&n); !errors.Is(err, io.EOF) {
+		return errors.New("it has more than one document: want one, without ---")
+	}
+	return nil
+}
+
+// mismatch words an error of a value that does not fit its field.
+func mismatch(err error) error {
+	var t *json.UnmarshalTypeError
+	if !errors.As(err, &t) {
+		return errors.New(oneLine(err.Error()))
+	}
+	field := t.Field
+	if field == "" {
+		field = "the document"
+	}
+	want := t.Type.String()
+	switch t.Type.Kind().String() {
+	case "slice":
+		want = "a list"
+	case "struct", "map", "ptr":
+		want = "a map"
+	case "bool":
+		want = "true or false"
+	case "string":
+		want = "text"
+		if t.Value == "number" || t.Value == "bool" || strings.HasPrefix(t.Value, "number") {
+			return errors.Errorf("%s is a %s: want text, so put it into quotes", field, t.Value)
+		}
+	}
+	return errors.Errorf("%s is of type %s: want %s", field, t.Value, want)
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pack
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+)
+
+// Modes of entries, whatever those of the files were.
+const (
+	fileMode   = 0o644
+	folderMode = 0o755
+)
+
+// Archive returns a tar+gzip of files. The same files give the same bytes, in
+// whatever order they are.
+//
+// Entries are sorted by their names, byte by byte, in which those of folders end
+// in a slash; each folder comes before what is in it, for readers that do not
+// make folders by themselves. Owner and group are 0, times are 1970, and nothing
+// else is said of a file. Names that are no clean relative paths, that are there
+// twice, or that are those of a file and a folder, are refused.
+func Archive(files []oci.File) ([]byte, error) {
+	entries, err := entriesOf(files)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot pack files")
+	}
+	var b bytes.Buffer
+	// The zero header has no name and no time.
+	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	t := tar.NewWriter(z)
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		if err := write(t, name, entries[name]); err != nil {
+			return nil, errors.Wrapf(err, "cannot pack %q", name)
+		}
+	}
+	if err := t.Close(); err != nil {
+		return nil, err
+	}
+	if err := z.Close(); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// entriesOf files and of the folders above them, by name.
+func entriesOf(files []oci.File) (map[string][]byte, error) {
+	entries := make(map[string][]byte, len(files))
+	for _, f := range files {
+		if err := checkName(f.Name); err != nil {
+			return nil, err
+		}
+		if _, ok := entries[f.Name]; ok {
+			return nil, errors.Errorf("%q is there twice", f.Name)
+		}
+		entries[f.Name] = f.Data
+	}
+	for _, f := range files {
+		for dir := path.Dir(f.Name); dir != "."; dir = path.Dir(dir) {
+			if _, ok := entries[dir]; ok {
+				return nil, errors.Errorf("%q is a file and a folder", dir)
+			}
+			entries[dir+"/"] = nil
+		}
+	}
+	return entries, nil
+}
+
+func checkName(name string) error {
+	switch {
+	case !fs.ValidPath(name) || name == ".":
+		return errors.Errorf("%.300q is no relative path without . and .. elements", name)
+	case strings.ContainsAny(name, "\\\x00") || !utf8.ValidString(name):
+		return errors.Errorf("%.300q has characters that are not allowed in a path", name)
+	}
+	return nil
+}
+
+// write an entry. The format is USTAR, and PAX for a name that does not fit.
+func write(t *tar.Writer, name string, data []byte) error {
+	h := &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: fileMode, Size: int64(len(data)), ModTime: time.Unix(0, 0)}
+	if strings.HasSuffix(name, "/") {
+		h.Typeflag, h.Mode = tar.TypeDir, folderMode
+	}
+	if err := t.WriteHeader(h); err != nil {
+		return err
+	}
+	_, err := t.Write(data)
+	return err
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pack
+
+import (
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+const (
+	ignoreFile = ".helmignore"
+	// maxIgnore bounds the file, in bytes.
+	maxIgnore = 64 << 10
+)
+
+// A rule of a .helmignore, which Helm reads much like a .gitignore.
+type rule struct {
+	pattern string // As of path.Match.
+	folders bool   // It is for folders only.
+	whole   bool   // It is for the whole path rather than its last element.
+	negated bool   // Whatever it does not match is ignored.
+}
+
+type rules []rule
+
+// readIgnore reads the rules of a chart. What Helm leaves out anyway comes first.
+func readIgnore(fsys fs.FS, dir string) (rules, error) {
+	out := rules{{pattern: "templates/.?*", whole: true}}
+	name := path.Join(dir, ignoreFile)
+	if _, err := fs.Stat(fsys, name); errors.Is(err, fs.ErrNotExist) {
+		return out, nil
+	}
+	data, err := ReadFile(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxIgnore {
+		return nil, errors.Errorf("%s: it is larger than %d bytes", name, maxIgnore)
+	}
+	text := strings.TrimPrefix(string(data), "\ufeff")
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		r, err := parseRule(line)
+		if err != nil {
+			return nil, errors.Wrap(err, name)
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+func parseRule(line string) (rule, error) {
+	if strings.Contains(line, "**") {
+		return rule{}, errors.Errorf("%q: Helm does not know **", line)
+	}
+	var r rule
+	text, negated := strings.CutPrefix(line, "!")
+	text, r.folders = strings.CutSuffix(text, "/")
+	text, rooted := strings.CutPrefix(text, "/")
+	r.pattern, r.negated, r.whole = text, negated, rooted || strings.Contains(text, "/")
+	if _, err := path.Match(r.pattern, "x"); err != nil || text == "" {
+		return rule{}, errors.Errorf("%q is no pattern", line)
+	}
+	return r, nil
+}
+
+// match says whether a path, relative to the chart, is ignored. The first rule
+// that says so decides.
+func (rs rules) match(name string, folder bool) bool {
+	for _, r := range rs {
+		if r.hides(name, folder) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r rule) hides(name string, folder bool) bool {
+	subject := name
+	if !r.whole {
+		subject = path.Base(name)
+	}
+	// The pattern was tried when it was read.
+	matches, _ := path.Match(r.pattern, subject)
+	matches = matches && (folder || !r.folders)
+	return matches != r.negated
+}

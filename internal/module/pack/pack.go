@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pack
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+)
+
+const (
+	// maxDepth ends a cycle of links that the file system does not tell us of.
+	maxDepth = 64
+
+	// layoutFile marks an OCI image layout, such as an earlier output.
+	layoutFile = "oci-layout"
+)
+
+// Folder returns the files of a folder, sorted by name, which is relative to it.
+// Symbolic links that leave the folder are refused, others are followed; what no
+// module has is left out (.git, .DS_Store, ._*, OCI image layouts).
+//
+// It is fsys that sees links leave it: give it that of an os.Root. A folder has
+// at most as many files and bytes as a layer.
+func Folder(fsys fs.FS, dir string) ([]oci.File, error) {
+	return folder(fsys, dir, func(string, bool) bool { return false })
+}
+
+// Chart returns the files of a folder with a chart, as Folder does, without
+// those that its .helmignore names.
+func Chart(fsys fs.FS, dir string) ([]oci.File, error) {
+	rules, err := readIgnore(fsys, dir)
+	if err != nil {
+		return nil, err
+	}
+	return folder(fsys, dir, rules.match)
+}
+
+// YAML returns the files of a folder that are wanted, by their names, as Folder
+// does. Folders whose names begin with a dot are left out.
+func YAML(fsys fs.FS, dir string, wanted func(name string) bool) ([]oci.File, error) {
+	return folder(fsys, dir, func(name string, folder bool) bool {
+		if folder {
+			return strings.HasPrefix(path.Base(name), ".")
+		}
+		return !wanted(name)
+	})
+}
+
+// ReadFile returns one file, of at most as many bytes as a layer.
+func ReadFile(fsys fs.FS, name string) ([]byte, error) {
+	info, err := fs.Stat(fsys, name)
+	if err != nil {
+		return nil, reason(name, err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.Errorf("%s: it is no file", name)
+	}
+	return read(fsys, name, oci.DefaultLimits().Uncompressed)
+}
+
+func folder(fsys fs.FS, dir string, ignored func(name string, folder bool) bool) ([]oci.File, error) {
+	limits := oci.DefaultLimits()
+	w := &walk{fsys: fsys, root: dir, ignored: ignored, bytes: limits.Uncompressed, files: limits.Files}
+	info, err := fs.Stat(fsys, dir)
+	if err != nil {
+		return nil, reason(dir, err)
+	}
+	if !info.IsDir() {
+		return nil, errors.Errorf("%s: it is no folder", dir)
+	}
+	if err := w.folder("", []fs.FileInfo{info}); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(w.out, func(a, b oci.File) int { return strings.Compare(a.Name, b.Name) })
+	return w.out, nil
+}
+
+// A walk is like fs.WalkDir, which does not follow links.
+type walk struct {
+	fsys    fs.FS
+	root    string
+	ignored func(name string, folder bool) bool
+	bytes   int64 // That are left.
+	files   int   // That are left.
+	out     []oci.File
+}
+
+// folder of a name, with the folders above it.
+func (w *walk) folder(name string, above []fs.FileInfo) error {
+	full := path.Join(w.root, name)
+	if len(above) > maxDepth {
+		return errors.Errorf("%s: it lies more than %d folders deep, or a symbolic link leads in a circle", full, maxDepth)
+	}
+	entries, err := fs.ReadDir(w.fsys, full)
+	if err != nil {
+		return reason(full, err)
+	}
+	if name != "" && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == layoutFile }) {
+		return nil
+	}
+	for _, e := range entries {
+		if foreign(e.Name()) {
+			continue
+		}
+		if err := w.entry(path.Join(name, e.Name()), above); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *walk) entry(name string, above []fs.FileInfo) error {
+	full := path.Join(w.root, name)
+	info, err := fs.Stat(w.fsys, full)
+	if err != nil {
+		return w.broken(name, err)
+	}
+	switch {
+	case w.ignored(name, info.IsDir()):
+		return nil
+	case info.IsDir():
+		if slices.ContainsFunc(above, func(a fs.FileInfo) bool { return os.SameFile(a, info) }) {
+			return errors.Errorf("%s: a symbolic link leads in a circle", full)
+		}
+		return w.folder(name, append(slices.Clip(above), info))
+	case !info.Mode().IsRegular():
+		return errors.Errorf("%s: it is neither a file nor a folder", full)
+	}
+	if w.files--; w.files < 0 {
+		return errors.Errorf("%s: it has more than %d files", w.root, oci.DefaultLimits().Files)
+	}
+	data, err := read(w.fsys, full, w.bytes)
+	if err != nil {
+		return err
+	}
+	w.bytes -= int64(len(data))
+	w.out = append(w.out, oci.File{Name: name, Data: data})
+	return nil
+}
+
+// broken says why something cannot be followed, unless nobody asks for it.
+func (w *walk) broken(name string, err error) error {
+	if w.ignored(name, false) {
+		return nil
+	}
+	full := path.Join(w.root, name)
+	info, lerr := fs.Lstat(w.fsys, full)
+	if lerr == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return errors.Errorf("%s: it is a symbolic link that leaves the folder, or leads nowhere: only links within it are followed", full)
+	}
+	return reason(full, err)
+}
+
+// foreign says that a name has no place in a module.
+func foreign(name string) bool {
+	return name == ".git" || name == ".DS_Store" || strings.HasPrefix(name, "._")
+}
+
+func read(fsys fs.FS, name string, limit int64) ([]byte, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, reason(name, err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, reason(name, err)
+	}
+	if int64(len(data)) > limit {
+		return nil, errors.Errorf("%s: with it there are more than %d bytes, the limit of a layer", name, oci.DefaultLimits().Uncompressed)
+	}
+	return data, nil
+}
+
+// reason of a failure, without the path as the operating system has it.
+func reason(name string, err error) error {
+	var p *fs.PathError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return errors.Errorf("%s: it does not exist", name)
+	case errors.As(err, &p):
+		return errors.Wrap(p.Err, name)
+	}
+	return errors.Wrap(err, name)
+}
