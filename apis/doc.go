@@ -4,6 +4,6 @@
 // methods that crossplane-runtime asks of a kind; run them with `make generate`.
 package apis
 
-//go:generate rm -rf ../package/crds
+//go:generate sh -c "rm -f ../package/crds/*.yaml"
 //go:generate go tool controller-gen object:headerFile=../hack/boilerplate.go.txt paths=./... crd:crdVersions=v1 output:artifacts:config=../package/crds
 //go:generate go tool angryjet generate-methodsets --header-file=../hack/boilerplate.go.txt ./...

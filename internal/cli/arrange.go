@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// width of help, in characters, as terminals break lines anywhere.
+const width = 100
+
+// An area is a group of commands. They are in the order of the work.
+type area struct {
+	id, title string
+	commands  []string
+}
+
+func areas() []area {
+	return []area{
+		{id: "make", title: "Make modules:", commands: []string{"init", "create", "inspect", "diff"}},
+		{id: "sign", title: "Sign and verify them:", commands: []string{"keygen", "sign", "verify"}},
+		{id: "ship", title: "Ship and release them:", commands: []string{"push", "pull", "copy", "template", "convert"}},
+		{id: "run", title: "Run them in clusters:", commands: []string{"deploy", "list", "enable", "disable", "status", "wait", "undeploy"}},
+		{id: "module", title: "Modules:", commands: []string{"module"}},
+		{id: "other", title: "Other commands:", commands: []string{"help", "completion"}},
+	}
+}
+
+// arrange commands in groups, in the help of each parent that has some of them.
+func arrange(parents ...*cobra.Command) {
+	for _, parent := range parents {
+		for _, g := range areas() {
+			used := false
+			for _, name := range g.commands {
+				for _, c := range parent.Commands() {
+					if c.Name() == name {
+						c.GroupID, used = g.id, true
+					}
+				}
+			}
+			if used || (g.id == "other" && !parent.HasParent()) {
+				parent.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+			}
+		}
+	}
+	parents[0].SetHelpCommandGroupID("other")
+	parents[0].SetCompletionCommandGroupID("other")
+}
+
+// wrapped text, whose paragraphs are parted by empty lines.
+func wrapped(text string) string {
+	paragraphs := strings.Split(text, "\n\n")
+	for i, p := range paragraphs {
+		var b strings.Builder
+		n := 0
+		for _, word := range strings.Fields(p) {
+			switch size := len([]rune(word)); {
+			case n == 0:
+				n = size
+			case n+1+size > width:
+				b.WriteByte('\n')
+				n = size
+			default:
+				b.WriteByte(' ')
+				n += 1 + size
+			}
+			b.WriteString(word)
+		}
+		paragraphs[i] = b.String()
+	}
+	return strings.Join(paragraphs, "\n\n")
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	kmeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+)
+
+func (d *deployment) kymaObject() object {
+	return object{GroupVersionKind: v1alpha1.KymaGroupVersionKind, Namespace: d.namespace, Name: d.o.kyma}
+}
+
+// refer decides on the config of the Kyma, before anything is done: the one that
+// is made, that the Kyma has, or that is there under the name.
+func (d *deployment) refer(ctx context.Context) error {
+	kyma, err := d.live(ctx, d.kymaObject())
+	if err != nil && !kmeta.IsNoMatchError(err) {
+		return err
+	}
+	name := d.o.configName()
+	switch {
+	case d.o.target != "":
+		d.ref = reference{kind: v1alpha1.ProviderConfigKind, name: name}
+	case d.o.inCluster:
+		d.ref = reference{kind: v1alpha1.ClusterProviderConfigKind, name: name}
+	case kyma != nil && kyma.GetDeletionTimestamp() == nil && d.o.config == "":
+		d.ref = referenceOf(kyma)
+		return nil
+	default:
+		if d.ref, err = d.find(ctx, name); err != nil {
+			return err
+		}
+	}
+	if kyma == nil || kyma.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	if has := referenceOf(kyma); has != d.ref {
+		return command.WithCode(command.ExitExists, errors.Errorf("%s belongs to %s %s and cannot move to %s %s: undeploy it first, or use another --kyma",
+			d.kymaObject().words(), has.kind, has.name, d.ref.kind, d.ref.name))
+	}
+	return nil
+}
+
+func referenceOf(kyma *unstructured.Unstructured) reference {
+	kind, _, _ := unstructured.NestedString(kyma.Object, "spec", "providerConfigRef", "kind")
+	name, _, _ := unstructured.NestedString(kyma.Object, "spec", "providerConfigRef", "name")
+	return reference{kind: kind, name: name}
+}
+
+// find a config that somebody else made.
+func (d *deployment) find(ctx context.Context, name string) (reference, error) {
+	for _, kind := range []string{v1alpha1.ProviderConfigKind, v1alpha1.ClusterProviderConfigKind} {
+		ref := reference{kind: kind, name: name}
+		u, err := d.live(ctx, ref.object(d.namespace))
+		if err != nil && !kmeta.IsNoMatchError(err) {
+			return reference{}, err
+		}
+		if u != nil {
+			return ref, nil
+		}
+	}
+	return reference{}, command.NotFoundf("there is no ProviderConfig %s/%s and no ClusterProviderConfig %s: "+
+		"use --target-kubeconfig FILE, --in-cluster, or --provider-config with the name of one", d.namespace, name, name)
+}
+
+// wantedKyma is what deploy has to say about the Kyma: the channel only if it was
+// asked for now or before, the config only if deploy made the Kyma, and never the modules.
+func (d *deployment) wantedKyma(before *unstructured.Unstructured) *unstructured.Unstructured {
+	spec := map[string]any{}
+	if before == nil || owned(before, "spec", "providerConfigRef") {
+		spec["providerConfigRef"] = d.ref.fields()
+	}
+	channel := d.o.channel
+	if channel == "" && before != nil && owned(before, "spec", "forProvider", "channel") {
+		channel, _, _ = unstructured.NestedString(before.Object, "spec", "forProvider", "channel")
+	}
+	if channel != "" {
+		spec["forProvider"] = map[string]any{"channel": channel}
+	}
+	return wanted(d.kymaObject(), map[string]any{"spec": spec})
+}
+
+// applyKyma applies the Kyma, and adds modules.
+func (d *deployment) applyKyma(ctx context.Context) error {
+	before, err := d.live(ctx, d.kymaObject())
+	if err != nil && !kmeta.IsNoMatchError(err) {
+		return err
+	}
+	if before != nil && before.GetDeletionTimestamp() != nil {
+		before = nil
+	}
+	done, err := d.put(ctx, d.wantedKyma(before))
+	if err != nil {
+		return err
+	}
+	// There is nothing yet that a dry run could enable modules of.
+	if len(d.o.modules) == 0 || d.dryRun && done == created {
+		return d.report.add(d.kymaObject(), done)
+	}
+	more, err := d.enable(ctx)
+	if err != nil {
+		return err
+	}
+	if more && done == unchanged {
+		done = configured
+	}
+	return d.report.add(d.kymaObject(), done)
+}
+
+// enable modules of the Kyma that are not, or in another channel. It says whether
+// that changed anything. Nothing is done on the ground of a Kyma that has changed since.
+func (d *deployment) enable(ctx context.Context) (bool, error) {
+	changed := false
+	err := retry.OnError(patience(), passing, func() error {
+		u := &unstructured.Unstructured{}
+		u.SetGroupVersionKind(v1alpha1.KymaGroupVersionKind)
+		if err := d.k.Get(ctx, client.ObjectKey{Namespace: d.namespace, Name: d.o.kyma}, u); err != nil {
+			return err
+		}
+		patch := enabling(u, d.o.modules)
+		if changed = len(patch) > 0; !changed {
+			return nil
+		}
+		data, err := json.Marshal(patch)
+		if err != nil {
+			return err
+		}
+		options := []client.PatchOption{client.FieldOwner(command.FieldManager)}
+		if d.dryRun {
+			options = append(options, client.DryRunAll)
+		}
+		return d.k.Patch(ctx, u, client.RawPatch(types.JSONPatchType, data), options...)
+	})
+	return changed, errors.Wrapf(err, "cannot enable modules of %s", d.kymaObject().words())
+}
+
+// An operation of a JSON patch.
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value"`
+}
+
+// enabling is the patch that enables modules of a Kyma, or nothing.
+func enabling(kyma *unstructured.Unstructured, modules []moduleArg) []operation {
+	const list = "/spec/forProvider/modules"
+	has, found, _ := unstructured.NestedSlice(kyma.Object, "spec", "forProvider", "modules")
+	var out []operation
+	for _, m := range modules {
+		i, channel := indexOf(has, m.name)
+		switch {
+		case i < 0 && m.channel == "":
+			out = append(out, operation{Op: "add", Path: list + "/-", Value: map[string]any{"name": m.name}})
+		case i < 0:
+			out = append(out, operation{Op: "add", Path: list + "/-", Value: map[string]any{"name": m.name, "channel": m.channel}})
+		case m.channel != "" && m.channel != channel:
+			out = append(out, operation{Op: "add", Path: list + "/" + strconv.Itoa(i) + "/channel", Value: m.channel})
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	first := []operation{{Op: "replace", Path: "/metadata/resourceVersion", Value: kyma.GetResourceVersion()}}
+	if !found {
+		first = append(first, operation{Op: "add", Path: list, Value: []any{}})
+	}
+	return append(first, out...)
+}
+
+func indexOf(modules []any, name string) (index int, channel string) {
+	for i, item := range modules {
+		if m, ok := item.(map[string]any); ok && m["name"] == name {
+			channel, _ = m["channel"].(string)
+			return i, channel
+		}
+	}
+	return -1, ""
+}
+
+// awaitReady waits until the Kyma is Ready as it is now.
+func (d *deployment) awaitReady(ctx context.Context) error {
+	return await(ctx, d.e, d.kymaObject().words()+" was Ready", func(ctx context.Context) (bool, string, error) {
+		u, err := d.live(ctx, d.kymaObject())
+		if err != nil || u == nil {
+			return false, "it does not exist", err
+		}
+		done, state := ready(u)
+		return done, state, nil
+	})
+}
+
+// ready says whether a Kyma is Ready as it is now, or why not. Only Synced tells
+// how much of it was seen: Ready may be of the time before the last change.
+func ready(kyma *unstructured.Unstructured) (bool, string) {
+	synced, failure := condition(kyma, "Synced")
+	status, message := condition(kyma, "Ready")
+	switch {
+	case synced == "":
+		return false, "nobody has looked at it since it was changed, does the provider run?"
+	case synced != "True":
+		return false, failure
+	}
+	return status == "True", message
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package control
+
+import (
+	"encoding/base64"
+	"encoding/json"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+)
+
+const (
+	// labelManagedBy with the value kymactl is on all that deploy made, and on nothing
+	// that was there before.
+	labelManagedBy = "app.kubernetes.io/managed-by"
+
+	// kubeconfigKey is the key of the kubeconfig in its Secret.
+	kubeconfigKey = "kubeconfig"
+	// kubeconfigSuffix follows the name of a ProviderConfig in that of its Secret.
+	kubeconfigSuffix = "-kubeconfig"
+
+	// inClusterConfig is by what name the provider looks for its own identity in the
+	// control plane.
+	inClusterConfig = "control-plane"
+
+	// providerName is the name of the package of the provider, and of what activates its kinds.
+	providerName = "provider-kyma"
+
+	groupPackages   = "pkg.crossplane.io"
+	groupExtensions = "apiextensions.crossplane.io"
+)
+
+func coreKind(kind string) schema.GroupVersionKind { return corev1.SchemeGroupVersion.WithKind(kind) }
+
+func providerKind() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: groupPackages, Version: "v1", Kind: "Provider"}
+}
+
+func policyKind() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: groupExtensions, Version: "v1alpha1", Kind: "ManagedResourceActivationPolicy"}
+}
+
+// objectOf names an object.
+func objectOf(u *unstructured.Unstructured) object {
+	return object{GroupVersionKind: u.GroupVersionKind(), Namespace: u.GetNamespace(), Name: u.GetName()}
+}
+
+// wanted is an object with these fields besides its name.
+func wanted(o object, fields map[string]any) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: fields}
+	if u.Object == nil {
+		u.Object = map[string]any{}
+	}
+	u.SetGroupVersionKind(o.GroupVersionKind)
+	u.SetName(o.Name)
+	if o.Namespace != "" {
+		u.SetNamespace(o.Namespace)
+	}
+	return u
+}
+
+// ours says whether deploy made an object.
+func ours(u *unstructured.Unstructured) bool {
+	return u.GetLabels()[labelManagedBy] == command.FieldManager
+}
+
+// owned says whether kymactl applied a field of an object, or something below it.
+func owned(u *unstructured.Unstructured, path ...string) bool {
+	for _, m := range u.GetManagedFields() {
+		if m.Manager != command.FieldManager || m.Operation != metav1.ManagedFieldsOperationApply || m.Subresource != "" || m.FieldsV1 == nil {
+			continue
+		}
+		fields := map[string]any{}
+		if json.Unmarshal(m.FieldsV1.GetRawBytes(), &fields) != nil {
+			continue
+		}
+		keys := make([]string, 0, len(path))
+		for _, p := range path {
+			keys = append(keys, "f:"+p)
+		}
+		if _, found, err := unstructured.NestedFieldNoCopy(fields, keys...); found && err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// packager is what of a package an object belongs to: a revision of a package
+// controls what it brought, or a definition of Crossplane that it brought. The
+// second result is the name of the Provider, where it is known.
+func packager(u *unstructured.Unstructured) (by, provider string) {
+	for _, ref := range u.GetOwnerReferences() {
+		gv, err := schema.ParseGroupVersion(ref.APIVersion)
+		if err != nil || gv.Group != groupPackages && gv.Group != groupExtensions {
+			continue
+		}
+		if ref.Kind == "Provider" {
+			provider = ref.Name
+		}
+		if by == "" || ref.Controller != nil && *ref.Controller {
+			by = ref.Kind + " " + ref.Name
+		}
+	}
+	return by, provider
+}
+
+// condition of an object, its status and its message. Without one the status is
+// empty.
+func condition(u *unstructured.Unstructured, name string) (status, message string) {
+	list, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	for _, item := range list {
+		c, ok := item.(map[string]any)
+		if !ok || c["type"] != name {
+			continue
+		}
+		status, _ = c["status"].(string)
+		message, _ = c["message"].(string)
+		// What was said of an older state of the object is no answer.
+		seen, known := c["observedGeneration"].(int64)
+		if known && seen > 0 && seen < u.GetGeneration() {
+			return "", ""
+		}
+		return status, message
+	}
+	return "", ""
+}
+
+// kindsOf are the kinds of objects that keep definitions needed.
+func kindsOf() []schema.GroupVersionKind {
+	return []schema.GroupVersionKind{
+		v1alpha1.KymaGroupVersionKind, v1alpha1.ManifestGroupVersionKind, v1alpha1.ModuleTemplateGroupVersionKind,
+		v1alpha1.ProviderConfigGroupVersionKind, v1alpha1.ClusterProviderConfigGroupVersionKind,
+	}
+}
+
+// encode data as it is in a Secret.
+func encode(data []byte) string { return base64.StdEncoding.EncodeToString(data) }
+
+// listOf is a list for objects of a kind.
+func listOf(kind schema.GroupVersionKind) *unstructured.UnstructuredList {
+	l := &unstructured.UnstructuredList{}
+	l.SetGroupVersionKind(kind)
+	return l
+}

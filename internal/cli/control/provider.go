@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package control
+
+import (
+	"context"
+	"path"
+
+	kmeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+)
+
+func providerObject() object { return object{GroupVersionKind: providerKind(), Name: providerName} }
+
+// install has Crossplane install the package, and activates its kinds. Crossplane
+// runs the provider once the first one is active.
+func (d *deployment) install(ctx context.Context, brought []packaged) error {
+	for _, p := range brought {
+		if p.provider != "" && p.provider != providerName {
+			return command.WithCode(command.ExitExists, errors.Errorf("definition %s belongs to Provider %s: "+
+				"--package would install the package a second time, leave it out", p.name, p.provider))
+		}
+	}
+	provider := wanted(providerObject(), map[string]any{"spec": map[string]any{"package": d.o.image}})
+	if _, err := d.live(ctx, providerObject()); kmeta.IsNoMatchError(err) {
+		return unknownKind(providerObject())
+	}
+	if err := d.apply(ctx, provider); err != nil {
+		return err
+	}
+	return d.activate(ctx)
+}
+
+// managed are our kinds that Crossplane serves only where a policy activates them.
+func managed() []string {
+	return []string{"kymas." + v1alpha1.Group, "manifests." + v1alpha1.Group, "moduletemplates." + v1alpha1.Group}
+}
+
+// activate our kinds, unless policies do already. Most control planes have one
+// that activates everything, and where there are no policies nothing needs one.
+func (d *deployment) activate(ctx context.Context) error {
+	list := listOf(policyKind())
+	err := d.k.List(ctx, list)
+	if kmeta.IsNoMatchError(err) {
+		return nil
+	}
+	if err != nil {
+		return errors.Wrap(err, "cannot list ManagedResourceActivationPolicies")
+	}
+	if activated(list.Items) {
+		return nil
+	}
+	names := make([]any, 0, len(managed()))
+	for _, n := range managed() {
+		names = append(names, n)
+	}
+	return d.apply(ctx, wanted(object{GroupVersionKind: policyKind(), Name: providerName},
+		map[string]any{"spec": map[string]any{"activate": names}}))
+}
+
+// activated says whether policies activate all our kinds, without the one that
+// deploy makes: whether that one is as it must be is for the API server to say.
+func activated(policies []unstructured.Unstructured) bool {
+	for _, name := range managed() {
+		found := false
+		for i := range policies {
+			found = found || !ours(&policies[i]) && activates(&policies[i], name)
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}
+
+func activates(policy *unstructured.Unstructured, name string) bool {
+	patterns, _, _ := unstructured.NestedStringSlice(policy.Object, "spec", "activate")
+	for _, p := range patterns {
+		if ok, err := path.Match(p, name); ok && err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// awaitHealthy waits until Crossplane runs the package that was asked for.
+func (d *deployment) awaitHealthy(ctx context.Context) error {
+	return await(ctx, d.e, "Provider "+providerName+" was Healthy", func(ctx context.Context) (bool, string, error) {
+		u, err := d.live(ctx, providerObject())
+		if err != nil || u == nil {
+			return false, "it does not exist", err
+		}
+		installed, _, _ := unstructured.NestedString(u.Object, "status", "currentIdentifier")
+		if installed != d.o.image {
+			return false, unhealthy(u), nil
+		}
+		for _, c := range []string{"Installed", "Healthy"} {
+			if status, _ := condition(u, c); status != "True" {
+				return false, unhealthy(u), nil
+			}
+		}
+		return true, "", nil
+	})
+}
+
+// unhealthy says why a package is not, as far as it says so itself.
+func unhealthy(u *unstructured.Unstructured) string {
+	for _, c := range []string{"Installed", "Healthy"} {
+		if status, message := condition(u, c); status != "True" && message != "" {
+			return c + ": " + message
+		}
+	}
+	return "Crossplane has not said anything yet"
+}
+
+// why adds what the package says to what is missing.
+func (d *deployment) why(ctx context.Context, state string) string {
+	if d.o.image == "" {
+		return state
+	}
+	u, err := d.live(ctx, providerObject())
+	if err != nil || u == nil {
+		return state
+	}
+	return state + "; Provider " + providerName + ": " + unhealthy(u)
+}

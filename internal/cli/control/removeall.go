@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package control
+
+import (
+	"context"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/module"
+)
+
+// removeTemplates removes the ModuleTemplates that deploy applied, besides those
+// whose module is enabled somewhere.
+func (r *removal) removeTemplates(ctx context.Context) error {
+	templates, err := r.list(ctx, v1alpha1.ModuleTemplateGroupVersionKind, client.MatchingLabels{labelManagedBy: command.FieldManager})
+	if err != nil {
+		return err
+	}
+	kymas, err := r.list(ctx, v1alpha1.KymaGroupVersionKind)
+	if err != nil {
+		return err
+	}
+	users := enabledIn(kymas)
+	for i := range templates {
+		t := &v1alpha1.ModuleTemplate{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(templates[i].Object, t); err != nil {
+			return errors.Wrapf(err, "cannot read ModuleTemplate %s", templates[i].GetName())
+		}
+		if user, ok := users[module.NameOf(t)]; ok {
+			err = r.keep(objectOf(&templates[i]), true, "its module is enabled in "+user.words())
+		} else {
+			err = r.remove(ctx, &templates[i], nil)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// enabledIn says for each module that is enabled in which Kyma it is.
+func enabledIn(kymas []unstructured.Unstructured) map[string]object {
+	out := map[string]object{}
+	for i := range kymas {
+		modules, _, _ := unstructured.NestedSlice(kymas[i].Object, "spec", "forProvider", "modules")
+		for _, item := range modules {
+			m, ok := item.(map[string]any)
+			if !ok {
+				continue
+			}
+			if name, ok := m["name"].(string); ok {
+				out[name] = objectOf(&kymas[i])
+			}
+		}
+	}
+	return out
+}
+
+// removeProvider removes the package, and what activated its kinds.
+func (r *removal) removeProvider(ctx context.Context) error {
+	o := providerObject()
+	u, err := r.found(ctx, o)
+	switch {
+	case err != nil:
+		return err
+	case u == nil:
+		err = r.report.add(o, unchanged)
+	default:
+		err = r.remove(ctx, u, nil)
+	}
+	if err != nil {
+		return err
+	}
+	policy, err := r.found(ctx, object{GroupVersionKind: policyKind(), Name: providerName})
+	if err != nil || policy == nil || !ours(policy) {
+		return err
+	}
+	return r.remove(ctx, policy, nil)
+}
+
+// removeDefinitions removes those that belong to no package. Each takes its time,
+// so that none waits for another one.
+func (r *removal) removeDefinitions(ctx context.Context) error {
+	all, err := definitions()
+	if err != nil {
+		return err
+	}
+	var going []*unstructured.Unstructured
+	for _, d := range all {
+		u, err := r.dismiss(ctx, objectOf(d))
+		if err != nil {
+			return err
+		}
+		if u != nil {
+			going = append(going, u)
+		}
+	}
+	for _, u := range going {
+		if err := r.remove(ctx, u, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dismiss a definition. It returns the one that is on its way out, if there is one.
+func (r *removal) dismiss(ctx context.Context, o object) (*unstructured.Unstructured, error) {
+	u, err := r.found(ctx, o)
+	switch {
+	case err != nil:
+		return nil, err
+	case u == nil:
+		return nil, r.report.add(o, unchanged)
+	}
+	if by, _ := packager(u); by != "" && !r.o.provider {
+		return nil, r.keep(o, true, "it belongs to "+by+": --package deletes it")
+	}
+	return u, r.request(ctx, u)
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package control
+
+import (
+	"io"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+)
+
+// An action is what became of an object.
+type action string
+
+// The actions. kubectl has the first three.
+const (
+	created    action = "created"
+	configured action = "configured"
+	unchanged  action = "unchanged"
+	deleted    action = "deleted"
+	kept       action = "kept"
+)
+
+// An outcome is one object, and what became of it.
+type outcome struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	Action    action `json:"action"`
+}
+
+// A report tells what was done: to people at once, to programs at the end, also
+// where the end is an error.
+type report struct {
+	e      *command.Environment
+	output *command.Output
+	dryRun bool
+	done   []outcome
+}
+
+func (r *report) add(o object, a action) error {
+	r.done = append(r.done, outcome{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Action: a})
+	if !r.output.Table() {
+		return nil
+	}
+	suffix := ""
+	if r.dryRun {
+		suffix = " (server dry run)"
+	}
+	return r.e.Print("%s %s%s", o, a, suffix)
+}
+
+// end writes the report for programs.
+func (r *report) end() error {
+	if r.output.Table() {
+		return nil
+	}
+	done := r.done
+	if done == nil {
+		done = []outcome{}
+	}
+	return r.output.Write(r.e.Out, done, func(io.Writer) error { return nil })
+}
+
+// An object is named.
+type object struct {
+	schema.GroupVersionKind
+
+	Namespace, Name string
+}
+
+// String is the object as kubectl prints it: kyma.kyma.m.crossplane.io/default.
+func (o object) String() string {
+	return strings.ToLower(o.GroupKind().String()) + "/" + o.Name
+}
+
+// words are the object as people say it: Kyma team-a/default.
+func (o object) words() string {
+	if o.Namespace == "" {
+		return o.Kind + " " + o.Name
+	}
+	return o.Kind + " " + o.Namespace + "/" + o.Name
+}

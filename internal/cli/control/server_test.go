@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package control
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+)
+
+// One control plane for all tests, because a start is what costs. It has no
+// controllers, and in the beginning no definitions.
+var (
+	server *controlplane.Cluster
+	plane  client.Client
+)
+
+func TestMain(m *testing.M) {
+	log.SetLogger(logr.Discard())
+	code, err := serve(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func serve(m *testing.M) (int, error) {
+	var err error
+	if server, err = controlplane.Start(context.Background(), controlplane.Options{Name: "control"}); err != nil {
+		return 0, err
+	}
+	defer server.Stop()
+	if plane, err = client.New(server.Config(), client.Options{Scheme: runtime.NewScheme()}); err != nil {
+		return 0, errors.Wrap(err, "cannot make a client")
+	}
+	return m.Run(), nil
+}
+
+// A result is what a command left.
+type result struct {
+	out, said string
+	err       error
+}
+
+// run a command, with the time for it that tests need.
+func run(t testing.TB, command func(*command.Environment) *cobra.Command, args ...string) result {
+	t.Helper()
+	return runFor(t, time.Minute, command, args...)
+}
+
+func runFor(t testing.TB, timeout time.Duration, of func(*command.Environment) *cobra.Command, args ...string) result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	defer cancel()
+	var out, said bytes.Buffer
+	e := &command.Environment{In: strings.NewReader(""), Out: &out, Err: &said, Timeout: timeout}
+	c := of(e)
+	c.SilenceErrors, c.SilenceUsage = true, true
+	if !slices.Contains(args, "--kubeconfig") {
+		args = append(args, "--kubeconfig", server.KubeconfigFile())
+	}
+	c.SetArgs(args)
+	c.SetOut(&out)
+	c.SetErr(&said)
+	err := c.ExecuteContext(ctx)
+	r := result{out: out.String(), said: said.String(), err: err}
+	if strings.Contains(r.out+r.said+fmt.Sprint(err), canary) {
+		t.Errorf("%s %s: it shows a secret:\n%s%s%v", c.Name(), args, r.out, r.said, err)
+	}
+	return r
+}
+
+// succeed in running a command.
+func succeed(t testing.TB, of func(*command.Environment) *cobra.Command, args ...string) result {
+	t.Helper()
+	r := run(t, of, args...)
+	if r.err != nil {
+		t.Fatalf("%s: %v\n%s%s", args, r.err, r.out, r.said)
+	}
+	return r
+}
+
+// defined makes sure that there are definitions.
+func defined(t testing.TB) {
+	t.Helper()
+	a := &applier{e: &command.Environment{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}, k: plane}
+	a.report = &report{e: a.e, output: &command.Output{}}
+	d := &deployment{applier: a, o: &deployOptions{}}
+	if err := d.define(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// target is a kubeconfig of a cluster with a secret in it.
+func target(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "target")
+	write(t, path, twoContexts("server: 'https://api.example.org'", "token: "+canary))
+	return path
+}
+
+// get an object, or nil.
+func get(t testing.TB, o object) *unstructured.Unstructured {
+	t.Helper()
+	u, err := (&applier{k: plane}).live(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func mustGet(t testing.TB, o object) *unstructured.Unstructured {
+	t.Helper()
+	u := get(t, o)
+	if u == nil {
+		t.Fatalf("%s does not exist", o.words())
+	}
+	return u
+}
+
+func kymaIn(namespace string) object {
+	return object{GroupVersionKind: v1alpha1.KymaGroupVersionKind, Namespace: namespace, Name: "default"}
+}
+
+func configIn(namespace string) object {
+	return reference{kind: v1alpha1.ProviderConfigKind, name: "default"}.object(namespace)
+}
+
+func secretIn(namespace string) object {
+	return object{GroupVersionKind: coreKind("Secret"), Namespace: namespace, Name: "default-kubeconfig"}
+}
+
+func templateObject(name string) object {
+	return object{GroupVersionKind: v1alpha1.ModuleTemplateGroupVersionKind, Name: name}
+}
+
+// lines of an output, by their last word.
+func lines(out string) map[string][]string {
+	all := map[string][]string{}
+	for l := range strings.Lines(out) {
+		words := strings.Fields(l)
+		all[strings.Join(words[1:], " ")] = append(all[strings.Join(words[1:], " ")], words[0])
+	}
+	return all
+}
+
+// certificate in PEM.
+func certificate(t testing.TB) []byte {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &x509.Certificate{SerialNumber: big.NewInt(1)}
+	der, err := x509.CreateCertificate(rand.Reader, c, c, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package control
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const oneTemplate = `apiVersion: kyma.m.crossplane.io/v1alpha1
+kind: ModuleTemplate
+metadata:
+  name: istio-regular
+  namespace: gone
+  resourceVersion: "7"
+  labels: {a: b}
+  annotations: {kubectl.kubernetes.io/last-applied-configuration: "{}"}
+spec:
+  channel: regular
+  moduleName: istio
+  component: {repository: registry.example.org, name: example.org/module/istio, version: 1.0.0}
+status: {moduleName: x}
+`
+
+func TestReadTemplates(t *testing.T) {
+	second := strings.ReplaceAll(oneTemplate, "istio", "serverless")
+	cases := map[string]struct {
+		reason string
+		files  []string
+		stdin  string
+		want   []string
+		err    string
+	}{
+		"Documents": {reason: "A file may hold several, and empty documents.", files: []string{oneTemplate + "---\n---\n" + second}, want: []string{"istio-regular", "serverless-regular"}},
+		"Files":     {reason: "The order of the command line is kept.", files: []string{second, oneTemplate}, want: []string{"serverless-regular", "istio-regular"}},
+		"Stdin":     {reason: "As 'module template' writes it.", stdin: oneTemplate, want: []string{"istio-regular"}},
+		"Again":     {reason: "The last one would win.", files: []string{oneTemplate, oneTemplate}, err: "ModuleTemplate istio-regular is in "},
+		"OtherKind": {
+			reason: "deploy is not kubectl apply.",
+			files:  []string{oneTemplate + "---\napiVersion: v1\nkind: Secret\nmetadata: {name: x}\nstringData: {a: " + canary + "}\n"},
+			err:    "document 2, Secret x: it is of v1: only ModuleTemplates of kyma.m.crossplane.io/v1alpha1 are deployed",
+		},
+		"Original": {
+			reason: "There is a command for that.",
+			files:  []string{strings.Replace(oneTemplate, "kyma.m.crossplane.io/v1alpha1", "operator.kyma-project.io/v1beta2", 1)},
+			err:    "convert it with 'kymactl module convert'",
+		},
+		"Version": {reason: "It is of another kymactl.", files: []string{strings.Replace(oneTemplate, "v1alpha1", "v9", 1)}, err: "version v9 is unknown"},
+		"Empty":   {reason: "A template that came out empty is a mistake.", files: []string{"---\n"}, err: "there is no ModuleTemplate in it"},
+		"NoYAML":  {reason: "The file is named.", files: []string{"a: b: c"}, err: "--template "},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			paths := []string{"-"}
+			if tc.files != nil {
+				paths = nil
+			}
+			dir := t.TempDir()
+			for i, f := range tc.files {
+				p := filepath.Join(dir, string(rune('a'+i)))
+				write(t, p, f)
+				paths = append(paths, p)
+			}
+			got, err := readTemplates(strings.NewReader(tc.stdin), paths)
+			if tc.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.err) || strings.Contains(err.Error(), canary) {
+					t.Fatalf("%s\nreadTemplates(...): want error with %q, got %v", tc.reason, tc.err, err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatalf("%s\nreadTemplates(...): %v", tc.reason, err)
+			}
+			var names []string
+			for _, u := range got {
+				names = append(names, u.GetName())
+				if u.GetNamespace() != "" || u.GetResourceVersion() != "" || len(u.GetAnnotations()) > 0 || u.Object["status"] != nil || u.GetLabels()["a"] != "b" {
+					t.Errorf("%s\nreadTemplates(...): more or less than the user's is left: %v", tc.reason, u.Object)
+				}
+			}
+			if diff := cmp.Diff(tc.want, names); diff != "" {
+				t.Errorf("%s\nreadTemplates(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func FuzzTemplates(f *testing.F) {
+	f.Add([]byte(oneTemplate))
+	f.Add([]byte("{}"))
+	f.Add([]byte("apiVersion: v1\nkind: List\nitems: [1]\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		out, err := templatesOf(data)
+		if err == nil && len(out) == 0 {
+			t.Error("templatesOf(...): neither templates nor an error")
+		}
+		for _, u := range out {
+			if u.GetName() == "" || u.GetKind() != "ModuleTemplate" {
+				t.Errorf("templatesOf(...): no ModuleTemplate: %v", u.Object)
+			}
+		}
+	})
+}

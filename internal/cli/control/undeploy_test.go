@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package control
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+)
+
+// outcomes of a command that was run with -o json.
+func outcomes(t testing.TB, r result) map[string]action {
+	t.Helper()
+	var list []outcome
+	if err := json.Unmarshal([]byte(r.out), &list); err != nil {
+		t.Fatalf("%v\n%s", err, r.out)
+	}
+	out := map[string]action{}
+	for _, o := range list {
+		out[o.Kind+" "+strings.TrimPrefix(o.Namespace+"/"+o.Name, "/")] = o.Action
+	}
+	return out
+}
+
+func TestWaitingFor(t *testing.T) {
+	manifest := func(status map[string]any) unstructured.Unstructured {
+		return *wanted(object{GroupVersionKind: v1alpha1.ManifestGroupVersionKind, Name: "m"}, map[string]any{"status": status})
+	}
+	conditions := func(synced, failure string) []any {
+		return []any{
+			map[string]any{"type": "Ready", "status": "False", "reason": "Deleting"},
+			map[string]any{"type": "Synced", "status": synced, "message": failure},
+		}
+	}
+	held := map[string]any{"message": "Widget w: waits for finalizer example.org/hold"}
+	cases := map[string]struct {
+		reason    string
+		manifests []unstructured.Unstructured
+		want      string
+	}{
+		"Nobody": {"Without Manifests it waits for the provider.", nil, "it is about to go, does the provider run?"},
+		"Silent": {"A Manifest may have nothing to say yet.", []unstructured.Unstructured{manifest(nil)}, "it waits for Manifest m"},
+		"Held": {
+			"The condition Ready of what is being deleted has no message, what was observed says what is in the way.",
+			[]unstructured.Unstructured{manifest(map[string]any{"conditions": conditions("True", ""), "atProvider": held})},
+			"it waits for Manifest m: Widget w: waits for finalizer example.org/hold",
+		},
+		"Failure": {
+			"Why a pass failed is newer than what was observed.",
+			[]unstructured.Unstructured{manifest(map[string]any{"conditions": conditions("False", "connection refused"), "atProvider": held})},
+			"it waits for Manifest m: connection refused",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := waitingFor(&unstructured.Unstructured{Object: map[string]any{}}, tc.manifests)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nwaitingFor: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestUndeployTwice(t *testing.T) {
+	template := filepath.Join(t.TempDir(), "t.yaml")
+	write(t, template, strings.ReplaceAll(oneTemplate, "istio", "undone"))
+	succeed(t, newDeploy, "-n", "undone", "--target-kubeconfig", target(t), "--template", template)
+	cases := []struct {
+		reason string
+		args   []string
+		want   map[string]action
+	}{
+		{
+			reason: "What deploy made for the Kyma goes.",
+			want: map[string]action{
+				"Kyma undone/default": deleted, "ProviderConfig undone/default": deleted, "Secret undone/default-kubeconfig": deleted,
+			},
+		},
+		{reason: "It is gone already.", want: map[string]action{"Kyma undone/default": unchanged, "ProviderConfig undone/default": unchanged}},
+		{
+			reason: "What is for the whole control plane goes when it is named.", args: []string{"--templates"},
+			want: map[string]action{"Kyma undone/default": unchanged, "ProviderConfig undone/default": unchanged, "ModuleTemplate undone-regular": deleted},
+		},
+	}
+	for _, tc := range cases {
+		r := succeed(t, newUndeploy, append(tc.args, "-n", "undone", "-o", "json")...)
+		got := outcomes(t, r)
+		for name := range got {
+			if _, ok := tc.want[name]; !ok && (strings.HasPrefix(name, "ModuleTemplate") || strings.HasPrefix(name, "ClusterProviderConfig")) {
+				// Of other tests.
+				delete(got, name)
+			}
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s\nundeploy %s: -want, +got:\n%s", tc.reason, tc.args, diff)
+		}
+		if !strings.Contains(r.said, "Kept: namespace undone") {
+			t.Errorf("%s\nundeploy %s: it does not say what is kept: %q", tc.reason, tc.args, r.said)
+		}
+	}
+}
+
+func TestUndeployOfOthers(t *testing.T) {
+	defined(t)
+	succeed(t, newDeploy, "-n", "others", "--target-kubeconfig", target(t))
+	succeed(t, newDeploy, "-n", "others", "--provider-config", "default", "--kyma", "second")
+	patch(t, kymaIn("others"), `{"metadata":{"labels":{"app.kubernetes.io/managed-by":null}}}`)
+
+	r := succeed(t, newUndeploy, "-n", "others", "-o", "json")
+	want := map[string]action{"Kyma others/default": kept, "ProviderConfig others/default": kept, "Secret others/default-kubeconfig": kept}
+	got := outcomes(t, r)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("undeploy of a Kyma of others: -want, +got:\n%s", diff)
+	}
+	if !strings.Contains(r.said, "Warning: Kyma others/default was not made by kymactl: name it with --kyma") {
+		t.Errorf("undeploy of a Kyma of others: it does not say what to do: %q", r.said)
+	}
+
+	got = outcomes(t, succeed(t, newUndeploy, "-n", "others", "-o", "json", "--kyma", "default"))
+	want["Kyma others/default"] = deleted
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("undeploy of a Kyma by name: -want, +got:\n%s", diff)
+	}
+	mustGet(t, secretIn("others"))
+
+	got = outcomes(t, succeed(t, newUndeploy, "-n", "others", "-o", "json", "--kyma", "second"))
+	if got["Kyma others/second"] != deleted || get(t, configIn("others")) != nil || get(t, secretIn("others")) != nil {
+		t.Errorf("undeploy of the last user: want its config deleted too, got %v", got)
+	}
+}
+
+func TestUndeployHangs(t *testing.T) {
+	succeed(t, newDeploy, "-n", "hangs", "--target-kubeconfig", target(t))
+	patch(t, kymaIn("hangs"), `{"metadata":{"finalizers":["example.org/provider"]}}`)
+	r := runFor(t, 3*time.Second, newUndeploy, "-n", "hangs")
+	if command.CodeOf(r.err) != command.ExitTimeout || !strings.Contains(r.err.Error(), "does the provider run?") {
+		t.Errorf("undeploy without a provider: want exit code %d and a hint, got %v", command.ExitTimeout, r.err)
+	}
+
+	kyma := mustGet(t, kymaIn("hangs"))
+	o := object{GroupVersionKind: v1alpha1.ManifestGroupVersionKind, Namespace: "hangs", Name: "default-istio"}
+	m := wanted(o, map[string]any{"spec": map[string]any{"forProvider": map[string]any{"installs": []any{map[string]any{
+		"name": "a", "source": map[string]any{"type": "oci-ref", "repo": "registry.example.org/a", "ref": "sha256:" + strings.Repeat("0", 64), "name": "a"},
+	}}}}})
+	m.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(kyma, v1alpha1.KymaGroupVersionKind)})
+	if err := plane.Create(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	setCondition(t, o, "Synced", "False", "ConfigMap a/b is held by finalizer x")
+	r = runFor(t, 3*time.Second, newUndeploy, "-n", "hangs")
+	const want = "the time was over before Kyma hangs/default was gone: it waits for Manifest default-istio: ConfigMap a/b is held by finalizer x"
+	if command.CodeOf(r.err) != command.ExitTimeout || r.err.Error() != want {
+		t.Errorf("undeploy that hangs: want %q, got %v", want, r.err)
+	}
+	if get(t, configIn("hangs")) == nil || get(t, secretIn("hangs")) == nil {
+		t.Error("undeploy that hangs: the access to the cluster is gone before the modules are")
+	}
+
+	// A new deployment waits for the old Kyma, and makes another one.
+	if err := plane.Delete(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	kubeconfig, done := target(t), make(chan result)
+	go func() { done <- run(t, newDeploy, "-n", "hangs", "--target-kubeconfig", kubeconfig) }()
+	select {
+	case r := <-done:
+		t.Errorf("deploy while the Kyma is being deleted: it did not wait: %v\n%s", r.err, r.out)
+	case <-time.After(2 * time.Second):
+	}
+	patch(t, kymaIn("hangs"), `{"metadata":{"finalizers":null}}`)
+	if r := <-done; r.err != nil {
+		t.Fatal(r.err)
+	}
+	if again := mustGet(t, kymaIn("hangs")); again.GetUID() == kyma.GetUID() {
+		t.Error("deploy while the Kyma is being deleted: want another Kyma")
+	}
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package control
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+)
+
+// These are for the whole control plane: definitions and packages.
+
+// crossplaneKind makes a kind of Crossplane known, without what Crossplane does.
+func crossplaneKind(t testing.TB, kind schema.GroupVersionKind, plural string) {
+	t.Helper()
+	d := &unstructured.Unstructured{}
+	err := yaml.Unmarshal(fmt.Appendf(nil, `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: %[1]s.%[2]s}
+spec:
+  group: %[2]s
+  scope: Cluster
+  names: {kind: %[3]s, plural: %[1]s}
+  versions:
+  - name: %[4]s
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+`, plural, kind.Group, kind.Kind, kind.Version), &d.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := plane.Create(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	err = await(t.Context(), &command.Environment{}, kind.Kind, func(context.Context) (bool, string, error) {
+		_, err := plane.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
+		return err == nil, "", nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := plane.Delete(context.Background(), d); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestPackage(t *testing.T) {
+	wipe(t)
+	const image = "registry.example.org/platform/provider-kyma:v1"
+	args := []string{"-n", "package", "--in-cluster", "--package", image}
+	policy := object{GroupVersionKind: policyKind(), Name: providerName}
+
+	r := run(t, newDeploy, args...)
+	if command.CodeOf(r.err) != command.ExitNotFound || !strings.Contains(r.err.Error(), "the control plane has no Crossplane 2") {
+		t.Errorf("deploy --package without Crossplane: want exit code %d and why, got %v", command.ExitNotFound, r.err)
+	}
+	crossplaneKind(t, providerKind(), "providers")
+	crossplaneKind(t, policyKind(), "managedresourceactivationpolicies")
+
+	r = succeed(t, newDeploy, append(args, "--dry-run")...)
+	if n := len(lines(r.out)["created (server dry run)"]); n != 5 || get(t, providerObject()) != nil {
+		t.Errorf("deploy --package --dry-run: want 5 objects and nothing done, got\n%s", r.out)
+	}
+
+	r = runFor(t, 3*time.Second, newDeploy, args...)
+	if command.CodeOf(r.err) != command.ExitTimeout || !strings.Contains(r.err.Error(), "Provider provider-kyma: Crossplane has not said anything yet") {
+		t.Errorf("deploy --package without an answer: want exit code %d and why, got %v", command.ExitTimeout, r.err)
+	}
+	mustGet(t, policy)
+
+	// Crossplane installs the definitions, and is not done.
+	defined(t)
+	for _, o := range definitionObjects(t) {
+		patch(t, o, `{"metadata":{"labels":{"app.kubernetes.io/managed-by":null},"ownerReferences":[
+			{"apiVersion":"pkg.crossplane.io/v1","kind":"ProviderRevision","name":"provider-kyma-1","uid":"1","controller":true},
+			{"apiVersion":"pkg.crossplane.io/v1","kind":"Provider","name":"provider-kyma","uid":"2"}]}}`)
+	}
+	setCondition(t, providerObject(), "Installed", "False", "cannot unpack package: 404")
+	r = runFor(t, 3*time.Second, newDeploy, args...)
+	if command.CodeOf(r.err) != command.ExitTimeout || !strings.Contains(r.err.Error(), "Provider provider-kyma was Healthy: Installed: cannot unpack package: 404") {
+		t.Errorf("deploy --package that fails: want exit code %d and why, got %v", command.ExitTimeout, r.err)
+	}
+
+	provider := mustGet(t, providerObject())
+	provider.Object["status"] = map[string]any{"currentIdentifier": image, "conditions": []any{
+		map[string]any{"type": "Installed", "status": "True"}, map[string]any{"type": "Healthy", "status": "True"},
+	}}
+	if err := plane.Status().Update(t.Context(), provider); err != nil {
+		t.Fatal(err)
+	}
+	succeed(t, newDeploy, args...)
+	objects := append(definitionObjects(t), providerObject(), policy)
+	before := state(t, objects...)
+
+	r = succeed(t, newDeploy, "-n", "package")
+	if !strings.Contains(r.said, "The definitions belong to a package (ProviderRevision provider-kyma-1)") {
+		t.Errorf("deploy besides a package: it does not say that it leaves the definitions alone: %q", r.said)
+	}
+	succeed(t, newDeploy, args...)
+	if diff := cmp.Diff(before, state(t, objects...)); diff != "" {
+		t.Errorf("deploy besides a package: -before, +after:\n%s", diff)
+	}
+
+	for _, o := range definitionObjects(t) {
+		patch(t, o, `{"metadata":{"ownerReferences":[{"apiVersion":"pkg.crossplane.io/v1","kind":"Provider","name":"other","uid":"2"}]}}`)
+	}
+	r = run(t, newDeploy, args...)
+	if command.CodeOf(r.err) != command.ExitExists || !strings.Contains(r.err.Error(), "belongs to Provider other") {
+		t.Errorf("deploy of a second package: want exit code %d and why, got %v", command.ExitExists, r.err)
+	}
+
+	got := outcomes(t, succeed(t, newUndeploy, "-n", "package", "--crds", "-o", "json"))
+	if got["CustomResourceDefinition kymas.kyma.m.crossplane.io"] != kept || got["Kyma package/default"] != deleted || got["ClusterProviderConfig control-plane"] != deleted {
+		t.Errorf("undeploy --crds besides a package: want the definitions kept, got %v", got)
+	}
+	got = outcomes(t, succeed(t, newUndeploy, "-n", "package", "--package", "-o", "json"))
+	if got["Provider provider-kyma"] != deleted || got["ManagedResourceActivationPolicy provider-kyma"] != deleted {
+		t.Errorf("undeploy --package: want the package deleted, got %v", got)
+	}
+	got = outcomes(t, succeed(t, newUndeploy, "-n", "package", "--package", "-o", "json"))
+	if got["Provider provider-kyma"] != unchanged {
+		t.Errorf("undeploy --package again: want it unchanged, got %v", got)
+	}
+}
+
+func TestUndeployDefinitions(t *testing.T) {
+	wipe(t)
+	succeed(t, newDeploy, "-n", "definitions", "--in-cluster")
+	succeed(t, newDeploy, "-n", "definitions", "--provider-config", "control-plane", "--kyma", "second")
+
+	r := run(t, newUndeploy, "-n", "definitions", "--crds")
+	if command.CodeOf(r.err) != command.ExitFailure || !strings.Contains(r.err.Error(), "Kyma definitions/second, ClusterProviderConfig control-plane") {
+		t.Errorf("undeploy --crds while there are objects: want exit code %d and their names, got %v", command.ExitFailure, r.err)
+	}
+	for _, o := range definitionObjects(t) {
+		mustGet(t, o)
+	}
+	got := outcomes(t, succeed(t, newUndeploy, "-n", "definitions", "--crds", "--kyma", "second", "-o", "json"))
+	for _, o := range definitionObjects(t) {
+		if got[o.words()] != deleted || get(t, o) != nil {
+			t.Errorf("undeploy --crds: want %s deleted, got %s", o.words(), got[o.words()])
+		}
+	}
+	got = outcomes(t, succeed(t, newUndeploy, "-n", "definitions", "--crds", "--templates", "-o", "json"))
+	for name, a := range got {
+		if a != unchanged {
+			t.Errorf("undeploy --crds again: want %s unchanged, got %s", name, a)
+		}
+	}
+	r = run(t, newDeploy, "-n", "definitions", "--in-cluster", "--skip-crds")
+	if command.CodeOf(r.err) != command.ExitNotFound || !strings.Contains(r.err.Error(), "leave out --skip-crds") {
+		t.Errorf("deploy --skip-crds without definitions: want exit code %d and what to do, got %v", command.ExitNotFound, r.err)
+	}
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reference
+
+import (
+	"bytes"
+	_ "embed" // The introduction.
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+)
+
+//go:embed intro.md
+var introduction string
+
+// Page returns the reference of root and all commands below it as Markdown, after
+// an introduction that was written by hand. The same commands give the same bytes.
+func Page(root *cobra.Command) []byte {
+	var b bytes.Buffer
+	b.WriteString("# kymactl\n\n")
+	b.WriteString("<!-- Made from the commands by make generate. The introduction is internal/cli/reference/intro.md. -->\n\n")
+	b.WriteString(introduction)
+	exitCodes(&b)
+	all := commandsOf(root)
+	shared := sharedFlags(root)
+	b.WriteString("\n## Commands\n")
+	for _, g := range groupsOf(root) {
+		fmt.Fprintf(&b, "\n%s\n\n| Command | |\n|---|---|\n", strings.TrimSuffix(g.Title, ":"))
+		for _, c := range all {
+			if c.GroupID == g.ID {
+				fmt.Fprintf(&b, "| [`%s`](#%s) | %s. |\n", c.CommandPath(), anchor(c.CommandPath()), c.Short)
+			}
+		}
+	}
+	b.WriteString("\n## Flags that commands share\n")
+	for _, s := range shared {
+		fmt.Fprintf(&b, "\n### %s\n\n", s.title)
+		table(&b, s.flags, nil)
+	}
+	t := newText(root, all)
+	for _, g := range groupsOf(root) {
+		for _, c := range all {
+			if c.GroupID == g.ID {
+				section(&b, t, c, shared)
+			}
+		}
+	}
+	return append(bytes.TrimRight(b.Bytes(), "\n"), '\n')
+}
+
+func exitCodes(b *bytes.Buffer) {
+	b.WriteString("\n## Exit codes\n\n| Code | |\n|---|---|\n")
+	for _, c := range []command.ExitCode{
+		command.ExitOK, command.ExitFailure, command.ExitUsage, command.ExitNotFound,
+		command.ExitUnverified, command.ExitExists, command.ExitTimeout,
+	} {
+		fmt.Fprintf(b, "| %d | %s |\n", c, c)
+	}
+	b.WriteString("\nScripts can rely on them: they never change.\n")
+}
+
+// commandsOf root are those that do something, in the order of their names.
+func commandsOf(c *cobra.Command) []*cobra.Command {
+	var out []*cobra.Command
+	for _, sub := range c.Commands() {
+		switch {
+		case sub.Name() == "help" || sub.Hidden:
+		case sub.HasAvailableSubCommands():
+			out = append(out, commandsOf(sub)...)
+		default:
+			out = append(out, sub)
+		}
+	}
+	return out
+}
+
+// groupsOf root and the commands below it, each once, with whatever is in one.
+func groupsOf(root *cobra.Command) []*cobra.Group {
+	var out []*cobra.Group
+	seen := map[string]bool{}
+	used := map[string]bool{}
+	for _, c := range commandsOf(root) {
+		used[c.GroupID] = true
+	}
+	var collect func(c *cobra.Command)
+	collect = func(c *cobra.Command) {
+		// Those of a command below come first: they are what the work begins with.
+		for _, sub := range c.Commands() {
+			collect(sub)
+		}
+		for _, g := range c.Groups() {
+			if used[g.ID] && !seen[g.ID] {
+				seen[g.ID] = true
+				out = append(out, g)
+			}
+		}
+	}
+	collect(root)
+	return out
+}
+
+// A set of flags that several commands have.
+type set struct {
+	title string
+	short string // Of the title, for a line that leads there.
+	flags *pflag.FlagSet
+}
+
+func sharedFlags(root *cobra.Command) []set {
+	cluster, registry := pflag.NewFlagSet("", pflag.ContinueOnError), pflag.NewFlagSet("", pflag.ContinueOnError)
+	(&command.ClusterFlags{}).AddFlags(cluster)
+	(&command.RegistryFlags{}).AddFlags(registry)
+	return []set{
+		{title: "Of all commands", flags: root.PersistentFlags()},
+		{title: "Of commands that talk to a control plane", short: "a control plane", flags: cluster},
+		{title: "Of commands that talk to a registry", short: "a registry", flags: registry},
+	}
+}
+
+func section(b *bytes.Buffer, t *text, c *cobra.Command, shared []set) {
+	fmt.Fprintf(b, "\n## %s\n\n%s\n\n```text\n%s\n```\n", c.CommandPath(), t.paragraphs(c.Long), c.UseLine())
+	if example := strings.TrimRight(unindent(c.Example), "\n"); example != "" {
+		fmt.Fprintf(b, "\n```console\n%s\n```\n", example)
+	}
+	var links []string
+	elsewhere := map[string]bool{}
+	for _, s := range shared {
+		if s.short == "" || !has(c.LocalFlags(), s.flags) {
+			continue
+		}
+		links = append(links, fmt.Sprintf("[%s](#%s)", s.short, anchor(strings.ToLower(s.title))))
+		s.flags.VisitAll(func(f *pflag.Flag) { elsewhere[f.Name] = true })
+	}
+	own := pflag.NewFlagSet("", pflag.ContinueOnError)
+	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if !elsewhere[f.Name] && !f.Hidden && f.Name != "help" {
+			own.AddFlag(f)
+		}
+	})
+	if own.HasFlags() {
+		b.WriteString("\n")
+		table(b, own, t)
+	}
+	if len(links) > 0 {
+		fmt.Fprintf(b, "\nAnd the flags for %s.\n", strings.Join(links, " and "))
+	}
+}
+
+// has says whether all of some flags are there, and mean the same.
+func has(f, some *pflag.FlagSet) bool {
+	all := true
+	some.VisitAll(func(s *pflag.Flag) {
+		have := f.Lookup(s.Name)
+		all = all && have != nil && have.Usage == s.Usage
+	})
+	return all
+}
+
+func table(b *bytes.Buffer, f *pflag.FlagSet, t *text) {
+	b.WriteString("| Flag | |\n|---|---|\n")
+	f.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden || f.Name == "help" {
+			return
+		}
+		value, usage := pflag.UnquoteUsage(f)
+		name := "`--" + f.Name
+		if f.Shorthand != "" {
+			name = "`-" + f.Shorthand + "`, " + name
+		}
+		if value != "" {
+			name += " " + value
+		}
+		if !zero(f.DefValue) {
+			usage += " (default " + f.DefValue + ")"
+		}
+		fmt.Fprintf(b, "| %s` | %s |\n", name, strings.ReplaceAll(t.line(usage), "|", `\|`))
+	})
+}
+
+// zero says whether a default need not be mentioned.
+func zero(v string) bool {
+	switch v {
+	case "", "false", "[]", "0", "0s":
+		return true
+	}
+	return false
+}
+
+func unindent(s string) string {
+	lines := strings.Split(strings.Trim(s, "\n"), "\n")
+	for i, l := range lines {
+		lines[i] = strings.TrimPrefix(l, "  ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+func anchor(path string) string { return strings.ReplaceAll(path, " ", "-") }

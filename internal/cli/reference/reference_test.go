@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reference_test
+
+import (
+	"flag"
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/cli"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/reference"
+)
+
+const file = "../../../docs/kymactl.md"
+
+var update = flag.Bool("update", false, "write the page") //nolint:gochecknoglobals // A flag of the test.
+
+// TestPage writes the page with -update, and else says whether it is that of the
+// commands.
+func TestPage(t *testing.T) {
+	got := reference.Page(cli.New(&command.Environment{}))
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil { //nolint:gosec // Everybody may read the documentation.
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("%v: run make generate", err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("docs/kymactl.md is not that of the commands, run make generate: -file, +commands:\n%s", diff)
+	}
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reference
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// width of a line of the page, in characters.
+const width = 120
+
+// A text marks what is code in the help of commands.
+type text struct {
+	code *regexp.Regexp
+}
+
+// newText knows the commands, and takes what looks like a flag for one.
+func newText(root *cobra.Command, commands []*cobra.Command) *text {
+	names := make([]string, 0, len(commands)+1)
+	for _, c := range commands {
+		names = append(names, regexp.QuoteMeta(c.CommandPath()))
+	}
+	// The longest first, as the first that fits is taken.
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	names = append(names, `\bmodule\.yaml`, `\bHOST/BASE[^\s,;]*[A-Z]`, `@sha256:…`, regexp.QuoteMeta("~/.kube/config"), `\$KUBECONFIG`,
+		`operator\.kyma-project\.io[/a-z0-9-]*`, `cosign sign --key`, `host\[:port\]/path[^\s,;]*[A-Zh]`)
+	const flag = `--[a-z][-a-z]*(?:=[a-z]+)?`
+	return &text{code: regexp.MustCompile(strings.Join(names, "|") + "|" + flag)}
+}
+
+// line of text as Markdown. Without a text it is as it is.
+func (t *text) line(s string) string {
+	if t == nil {
+		return s
+	}
+	return t.code.ReplaceAllString(s, "`$0`")
+}
+
+// paragraphs of a help, parted by empty lines, as Markdown.
+func (t *text) paragraphs(s string) string {
+	out := strings.Split(strings.TrimSpace(s), "\n\n")
+	for i, p := range out {
+		var b strings.Builder
+		n := 0
+		for _, word := range strings.Fields(t.line(strings.Join(strings.Fields(p), " "))) {
+			size := len([]rune(word))
+			switch {
+			case n == 0:
+			case n+1+size > width:
+				b.WriteByte('\n')
+				n = 0
+			default:
+				b.WriteByte(' ')
+				n++
+			}
+			n += size
+			b.WriteString(word)
+		}
+		out[i] = b.String()
+	}
+	return strings.Join(out, "\n\n")
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/version"
+)
+
+func TestRun(t *testing.T) {
+	type want struct {
+		Code command.ExitCode
+		Out  string
+		Err  string // The first line of stderr.
+	}
+	cases := map[string]struct {
+		reason string
+		args   []string
+		want   want
+	}{
+		"Version": {
+			reason: "The version is data.",
+			args:   []string{"--version"},
+			want:   want{Out: version.Version + "\n"},
+		},
+		"UnknownCommand": {
+			reason: "A command that does not exist is wrong usage, and named.",
+			args:   []string{"modul"},
+			want:   want{Code: command.ExitUsage, Err: `Error: unknown command "modul" for "kymactl"; did you mean module?`},
+		},
+		"UnknownSubcommand": {
+			reason: "So is one of a group.",
+			args:   []string{"module", "nope"},
+			want:   want{Code: command.ExitUsage, Err: `Error: unknown command "nope" for "kymactl module"`},
+		},
+		"UnknownFlag": {
+			reason: "So is a flag.",
+			args:   []string{"--nope"},
+			want:   want{Code: command.ExitUsage, Err: "Error: unknown flag: --nope"},
+		},
+		"MissingArgument": {
+			reason: "So is a missing argument.",
+			args:   []string{"module", "inspect"},
+			want:   want{Code: command.ExitUsage, Err: "Error: accepts 1 arg(s), received 0"},
+		},
+		"NegativeTimeout": {
+			reason: "A time that cannot be is wrong usage.",
+			args:   []string{"module", "--timeout", "-1s"},
+			want:   want{Code: command.ExitUsage, Err: "Error: --timeout is -1s: want 0 for none, or more"},
+		},
+		"Underscores": {
+			reason: "Flags may have underscores, as those of kubectl.",
+			args:   []string{"module", "inspect", "--plain_http"},
+			want:   want{Code: command.ExitUsage, Err: "Error: accepts 1 arg(s), received 0"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var out, err bytes.Buffer
+			code := Run(t.Context(), &command.Environment{In: strings.NewReader(""), Out: &out, Err: &err}, tc.args)
+			first, _, _ := strings.Cut(err.String(), "\n")
+			if diff := cmp.Diff(tc.want, want{Code: code, Out: out.String(), Err: first}); diff != "" {
+				t.Errorf("\n%s\nRun(%v): -want, +got:\n%s", tc.reason, tc.args, diff)
+			}
+		})
+	}
+}
+
+func TestRunEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out, err bytes.Buffer
+	code := report(ctx, &command.Environment{Out: &out, Err: &err}, ctx.Err())
+	if code != command.ExitFailure || !strings.Contains(err.String(), "interrupted") {
+		t.Errorf("an interrupted command exits with %d and says %q", code, err.String())
+	}
+}
+
+// TestHelp holds all commands to the form of their documentation.
+func TestHelp(t *testing.T) {
+	root := New(&command.Environment{})
+	each(root, func(c *cobra.Command) {
+		if c.Name() == "help" || c.HasAvailableSubCommands() {
+			return
+		}
+		path := c.CommandPath()
+		if c.Short == "" || strings.HasSuffix(c.Short, ".") {
+			t.Errorf("%s: Short is %q: want a text without a full stop", path, c.Short)
+		}
+		if c.Long == "" {
+			t.Errorf("%s has no Long", path)
+		}
+		if c.Example == "" {
+			t.Errorf("%s has no Example", path)
+		}
+		if c.Args == nil {
+			t.Errorf("%s does not say which arguments it takes", path)
+		}
+		if c.Run != nil || c.PersistentPreRunE != nil || c.PersistentPreRun != nil {
+			t.Errorf("%s: use RunE only, so that exit codes and timeouts are right", path)
+		}
+	})
+}
