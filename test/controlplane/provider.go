@@ -36,19 +36,28 @@ type ProviderOptions struct {
 // BuildProvider builds the provider from this repository into a folder, and
 // returns the path of the binary.
 func BuildProvider(ctx context.Context, dir string) (string, error) {
+	return build(ctx, dir, "provider")
+}
+
+// BuildKymactl builds kymactl as BuildProvider does the provider.
+func BuildKymactl(ctx context.Context, dir string) (string, error) {
+	return build(ctx, dir, "kymactl")
+}
+
+func build(ctx context.Context, dir, command string) (string, error) {
 	root, err := tools.Root()
 	if err != nil {
 		return "", err
 	}
-	path, err := filepath.Abs(filepath.Join(dir, "provider"))
+	path, err := filepath.Abs(filepath.Join(dir, command))
 	if err != nil {
 		return "", errors.Wrap(err, "cannot find the folder to build into")
 	}
 	// With the settings of the caller, its packages are compiled already.
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, "./cmd/provider")
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, "./cmd/"+command)
 	cmd.Dir = root
 	out, err := cmd.CombinedOutput()
-	return path, errors.Wrapf(err, "cannot build the provider: %s", strings.TrimSpace(string(out)))
+	return path, errors.Wrapf(err, "cannot build %s: %s", command, strings.TrimSpace(string(out)))
 }
 
 // StartProvider starts the provider as a process of its own, and returns once it

@@ -28,9 +28,11 @@ type environment struct {
 	controlClient, targetClient client.Client
 	registry                    *controlplane.Registry
 	provider                    *provider
+	// kymactl is the path of its binary.
+	kymactl string
 }
 
-// start everything: the servers while the provider is built.
+// start everything: the servers while the binaries are built.
 func start(ctx context.Context) (*environment, error) {
 	dir, err := os.MkdirTemp("", "provider-kyma-integration-")
 	if err != nil {
@@ -40,8 +42,12 @@ func start(ctx context.Context) (*environment, error) {
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return e.startServers(gctx) })
 	g.Go(func() error {
-		binary, err := buildProvider(gctx, dir)
+		binary, err := build(gctx, dir, "provider")
+		if err != nil {
+			return err
+		}
 		e.provider = &provider{binary: binary, dir: dir}
+		e.kymactl, err = build(gctx, dir, "kymactl")
 		return err
 	})
 	err = g.Wait()

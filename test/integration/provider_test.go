@@ -33,13 +33,14 @@ type provider struct {
 	process         *controlplane.Process
 }
 
-// buildProvider into a folder, with the race detector where there is a C compiler, without which Go has none.
-func buildProvider(ctx context.Context, dir string) (string, error) {
+// build a command of this repository into a folder, with the race detector where there is a C compiler, without which Go
+// has none.
+func build(ctx context.Context, dir, command string) (string, error) {
 	root, err := tools.Root()
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, "provider")
+	path := filepath.Join(dir, command)
 	args := []string{"build", "-o", path}
 	out, err := exec.CommandContext(ctx, "go", "env", "CGO_ENABLED").Output()
 	if err != nil {
@@ -48,10 +49,10 @@ func buildProvider(ctx context.Context, dir string) (string, error) {
 	if strings.TrimSpace(string(out)) == "1" {
 		args = append(args, "-race")
 	}
-	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/provider")...)
+	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/"+command)...)
 	cmd.Dir = root
 	out, err = cmd.CombinedOutput()
-	return path, errors.Wrapf(err, "cannot build the provider: %s", out)
+	return path, errors.Wrapf(err, "cannot build %s: %s", command, out)
 }
 
 // start the provider, and return once it says that it is ready.

@@ -134,7 +134,7 @@ func (n *enable) run(ctx context.Context) error {
 		return err
 	}
 	for _, w := range last.warnings {
-		n.environment.Warn("%s", w)
+		n.environment.Warnf("%s", w)
 	}
 	done := &outcomes{Namespace: c.Namespace, Kyma: name, Modules: last.outcomes}
 	if err := done.write(n.environment, &n.output); err != nil {

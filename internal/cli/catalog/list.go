@@ -117,7 +117,7 @@ func (l *list) kymas(ctx context.Context, c *command.Cluster) ([]v1alpha1.Kyma, 
 		return nil, explain(err, "list the Kymas "+where)
 	}
 	if len(found.Items) == 0 {
-		l.environment.Say("There are no Kymas %s.", where)
+		l.environment.Sayf("There are no Kymas %s.", where)
 	}
 	return found.Items, nil
 }
@@ -128,7 +128,7 @@ func (l *list) writeOffer(offer releases) error {
 		offer = offer.in(l.channel)
 	}
 	if len(offer) == 0 {
-		l.environment.Say("There are no such modules. Those that there are come from ModuleTemplates; see 'kymactl module template'.")
+		l.environment.Sayf("There are no such modules. Those that there are come from ModuleTemplates; see 'kymactl module template'.")
 	}
 	document := struct {
 		Modules releases `json:"modules"`

@@ -107,11 +107,11 @@ func (s *status) read(ctx context.Context, c *command.Cluster) (*report, error) 
 	}
 	offer, err := offered(ctx, c)
 	if err != nil {
-		s.environment.Warn("%s", err)
+		s.environment.Warnf("%s", err)
 	}
 	r := reportOn(k, manifests, offer)
 	if r.Events, err = warningsOf(ctx, c, k, manifests); err != nil {
-		s.environment.Warn("%s", err)
+		s.environment.Warnf("%s", err)
 		r.Events = []eventReported{}
 	}
 	return r, nil

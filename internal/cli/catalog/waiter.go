@@ -130,7 +130,7 @@ func (w *waiter) follow(ctx context.Context, f *follower, state string, judge fu
 		last = text
 		show(subject + ": " + text)
 		if !w.environment.Terminal {
-			w.environment.Say("%s is %s: %s", subject, state, text)
+			w.environment.Sayf("%s is %s: %s", subject, state, text)
 		}
 	}
 	f.trouble = func(err error) { note("cannot be seen for now: " + err.Error()) }

@@ -84,7 +84,7 @@ func (d *deployment) define(ctx context.Context) error {
 	case d.o.image != "":
 		err = d.install(ctx, brought)
 	case len(brought) > 0:
-		d.e.Say("The definitions belong to a package (%s): they are left as they are.", brought[0].by)
+		d.e.Sayf("The definitions belong to a package (%s): they are left as they are.", brought[0].by)
 		err = d.activate(ctx)
 	default:
 		err = d.applyAll(ctx, all)

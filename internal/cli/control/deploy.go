@@ -106,7 +106,7 @@ func (d *deployment) read(e *command.Environment) error {
 		return errors.Wrapf(err, "--target-kubeconfig %s", d.o.target)
 	}
 	if copied {
-		e.Warn("the token in the tokenFile of %s is copied as it is now: deploy again when it changes", d.o.target)
+		e.Warnf("the token in the tokenFile of %s is copied as it is now: deploy again when it changes", d.o.target)
 	}
 	return nil
 }

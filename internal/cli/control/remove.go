@@ -25,9 +25,6 @@ const maxNames = 5
 // is gone. waits says what for, or nil where it is for finalizers.
 func (r *removal) remove(ctx context.Context, u *unstructured.Unstructured, waits func(context.Context, *unstructured.Unstructured) (string, error)) error {
 	o, uid := objectOf(u), u.GetUID()
-	if err := r.request(ctx, u); err != nil {
-		return err
-	}
 	err := await(ctx, r.e, o.words()+" was gone", func(ctx context.Context) (bool, string, error) {
 		now, err := r.live(ctx, o)
 		// With its definition goes the kind.
@@ -36,6 +33,9 @@ func (r *removal) remove(ctx context.Context, u *unstructured.Unstructured, wait
 		}
 		if err != nil {
 			return false, "", err
+		}
+		if refusal, err := r.request(ctx, now); refusal != "" || err != nil {
+			return false, refusal, err
 		}
 		if waits == nil {
 			return false, finalizers(now), nil
@@ -49,18 +49,22 @@ func (r *removal) remove(ctx context.Context, u *unstructured.Unstructured, wait
 	return r.report.add(o, deleted)
 }
 
-// request that an object is deleted.
-func (r *removal) request(ctx context.Context, u *unstructured.Unstructured) error {
+// request that an object is deleted. A refusal may pass: Crossplane refuses with a
+// conflict to delete what is in use, until it sees that it is not any more. The other
+// conflict is that somebody was faster, and has made another object of that name.
+func (r *removal) request(ctx context.Context, u *unstructured.Unstructured) (refusal string, err error) {
 	uid := u.GetUID()
 	if u.GetDeletionTimestamp() != nil {
-		return nil
+		return "", nil
 	}
-	err := r.k.Delete(ctx, u, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
-	// Somebody was faster, and may have made another one already.
-	if kerrors.IsNotFound(err) || kerrors.IsConflict(err) {
-		return nil
+	err = r.k.Delete(ctx, u, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	switch {
+	case kerrors.IsNotFound(err):
+		return "", nil
+	case kerrors.IsConflict(err):
+		return err.Error(), nil
 	}
-	return errors.Wrapf(err, "cannot delete %s", objectOf(u).words())
+	return "", errors.Wrapf(err, "cannot delete %s", objectOf(u).words())
 }
 
 // waitingFor says which Manifests a Kyma waits for, and what they say themselves.
@@ -165,7 +169,7 @@ func (r *removal) keep(o object, tell bool, why string) error {
 	if !tell {
 		return nil
 	}
-	r.e.Say("%s is kept: %s.", o.words(), why)
+	r.e.Sayf("%s is kept: %s.", o.words(), why)
 	return r.report.add(o, kept)
 }
 

@@ -121,5 +121,7 @@ func (r *removal) dismiss(ctx context.Context, o object) (*unstructured.Unstruct
 	if by, _ := packager(u); by != "" && !r.o.provider {
 		return nil, r.keep(o, true, "it belongs to "+by+": --package deletes it")
 	}
-	return u, r.request(ctx, u)
+	// Who refuses now is asked again, and waited for, when it is removed.
+	_, err = r.request(ctx, u)
+	return u, err
 }

@@ -150,7 +150,7 @@ func (r *removal) sayKept() {
 	if !r.o.crds && !r.o.provider {
 		rest += ", the definitions (--crds) and the package of the provider (--package)"
 	}
-	r.e.Say("Kept: namespace %s%s.", r.namespace, rest)
+	r.e.Sayf("Kept: namespace %s%s.", r.namespace, rest)
 }
 
 // found is live, where a kind that is not served has no objects.
@@ -174,7 +174,7 @@ func (r *removal) removeKyma(ctx context.Context) error {
 	}
 	r.ref = referenceOf(u)
 	if !ours(u) && !r.o.kymaNamed {
-		r.e.Warn("%s was not made by kymactl: name it with --kyma to delete it", o.words())
+		r.e.Warnf("%s was not made by kymactl: name it with --kyma to delete it", o.words())
 		return r.report.add(o, kept)
 	}
 	return r.remove(ctx, u, r.modulesOf)

@@ -3,15 +3,21 @@
 package control
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
@@ -182,5 +188,61 @@ func TestUndeployHangs(t *testing.T) {
 	}
 	if again := mustGet(t, kymaIn("hangs")); again.GetUID() == kyma.GetUID() {
 		t.Error("deploy while the Kyma is being deleted: want another Kyma")
+	}
+}
+
+// TestRemoveProtected has Crossplane refuse to delete what is in use, as its webhook does: with code 409, and the message
+// as the reason. It is deleted once it is not in use any more.
+func TestRemoveProtected(t *testing.T) {
+	o := object{GroupVersionKind: coreKind("ConfigMap"), Namespace: "default", Name: "protected"}
+	refusal := &kerrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusConflict, Reason: "This resource is in-use by 1 usage(s)",
+		Message: "admission webhook denied the request: This resource is in-use by 1 usage(s)",
+	}}
+	cases := map[string]struct {
+		reason   string
+		refusals int
+		want     []string
+	}{
+		"ForAWhile": {"It goes when nothing protects it any more.", 2, nil},
+		"ForEver":   {"The message says what protects it.", 1000, []string{"ConfigMap default/protected", "in-use by 1 usage(s)"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if err := plane.Create(t.Context(), wanted(o, nil)); client.IgnoreAlreadyExists(err) != nil {
+				t.Fatal(err)
+			}
+			refusals := tc.refusals
+			k := interceptor.NewClient(watching(t), interceptor.Funcs{
+				Delete: func(ctx context.Context, k client.WithWatch, o client.Object, options ...client.DeleteOption) error {
+					if refusals--; refusals >= 0 {
+						return refusal
+					}
+					return k.Delete(ctx, o, options...)
+				},
+			})
+			e := &command.Environment{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}
+			r := &removal{applier: &applier{e: e, k: k, report: &report{e: e, output: &command.Output{}}}}
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			defer cancel()
+			err := r.remove(ctx, mustGet(t, o), nil)
+			if gone := get(t, o) == nil; gone != (tc.want == nil) {
+				t.Errorf("%s: gone is %t, and the error %v", tc.reason, gone, err)
+			}
+			if tc.want == nil {
+				if err != nil {
+					t.Errorf("%s: %v", tc.reason, err)
+				}
+				return
+			}
+			if got := command.CodeOf(err); got != command.ExitTimeout {
+				t.Errorf("%s: want exit code %d, got %d (%v)", tc.reason, command.ExitTimeout, got, err)
+			}
+			for _, part := range tc.want {
+				if err == nil || !strings.Contains(err.Error(), part) {
+					t.Errorf("%s: want %q in the error, got %v", tc.reason, part, err)
+				}
+			}
+		})
 	}
 }
