@@ -213,7 +213,7 @@ func TestSignTogether(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	layout, err := store.CreateLayout(t.TempDir())
+	layout, err := store.CreateLayout(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -117,6 +117,14 @@ func TestChart(t *testing.T) {
 			access:   ocm.Access{Type: ocm.AccessRelativeOCI, Reference: "charts/mysql:9.4.1"},
 			want:     want{source: chart("oci://reg.example.org/modules/charts", "mysql", "9.4.1")},
 		},
+		"RelativePinned": {
+			reason:   "A chart that a module ships as an artifact of its own is pulled by its digest.",
+			location: located,
+			access:   ocm.Access{Type: ocm.AccessRelativeOCI, Reference: "charts/mysql:9.4.1_b@sha256:" + strings.Repeat("a", 64)},
+			want: want{source: &v1alpha1.Source{
+				Type: v1alpha1.SourceTypeOCIRef, Repo: "reg.example.org/modules/charts", Name: "mysql", Ref: "sha256:" + strings.Repeat("a", 64),
+			}},
+		},
 		"RelativeNowhere": {
 			reason: "Without a repository it is nowhere.",
 			access: ocm.Access{Type: ocm.AccessRelativeOCI, Reference: "charts/mysql:9.4.1"},

@@ -48,6 +48,12 @@ func upload(data []byte) Call {
 
 func TestSessionErrors(t *testing.T) {
 	s := newRegistry(t)
+	elsewhere := func(location string) func(w http.ResponseWriter) {
+		return func(w http.ResponseWriter) {
+			w.Header().Set("Location", location)
+			w.WriteHeader(http.StatusTemporaryRedirect)
+		}
+	}
 	cases := map[string]struct {
 		reason    string
 		answer    func(w http.ResponseWriter)
@@ -66,13 +72,13 @@ func TestSessionErrors(t *testing.T) {
 			w.Header().Set("Retry-After", "7")
 			w.WriteHeader(http.StatusTooManyRequests)
 		}},
-		"503": {reason: "That may pass.", code: 503, transient: true, want: "503 Service Unavailable", answer: func(w http.ResponseWriter) { w.WriteHeader(http.StatusServiceUnavailable) }},
-		"Cut": {reason: "A connection that breaks.", transient: true, want: "broke off", answer: func(http.ResponseWriter) { panic(http.ErrAbortHandler) }},
-		"Odd": {reason: "An answer nobody waits for.", code: 302, want: "302 Found", answer: func(w http.ResponseWriter) { w.WriteHeader(http.StatusFound) }},
-		"Else": {reason: "Redirects to internal addresses are not followed.", want: "internal address", answer: func(w http.ResponseWriter) {
-			w.Header().Set("Location", "https://169.254.169.254/")
-			w.WriteHeader(http.StatusTemporaryRedirect)
-		}},
+		"503":   {reason: "That may pass.", code: 503, transient: true, want: "503 Service Unavailable", answer: func(w http.ResponseWriter) { w.WriteHeader(http.StatusServiceUnavailable) }},
+		"Cut":   {reason: "A connection that breaks.", transient: true, want: "broke off", answer: func(http.ResponseWriter) { panic(http.ErrAbortHandler) }},
+		"Odd":   {reason: "An answer nobody waits for.", code: 302, want: "302 Found", answer: func(w http.ResponseWriter) { w.WriteHeader(http.StatusFound) }},
+		"Else":  {reason: "Redirects to internal addresses are not followed.", want: "internal address", answer: elsewhere("https://169.254.169.254/")},
+		"Zone":  {reason: "Nor with a zone.", want: "internal address", answer: elsewhere("https://[fe80::1%25eth0]/")},
+		"Local": {reason: "Nor by the name of this machine.", want: "internal address", answer: elsewhere("https://LOCALHOST.:2375/")},
+		"Below": {reason: "Nor by a name below that.", want: "internal address", answer: elsewhere("https://x.localhost/")},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -224,6 +230,52 @@ func TestSessionAmbient(t *testing.T) {
 			err := do(ctx, session, get)
 			if tc.err == "" && err != nil || !strings.Contains(text(err), tc.err) || strings.Contains(text(err), password) {
 				t.Errorf("\n%s\nDo(...): error %q does not contain %q", tc.reason, text(err), tc.err)
+			}
+		})
+	}
+}
+
+// TestSessionElsewhere holds that our credentials stay with the registry that
+// they are for, wherever it sends us.
+func TestSessionElsewhere(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		// answer sends us to another server.
+		answer func(w http.ResponseWriter, r *http.Request, other string)
+		path   string
+	}{
+		"Redirect": {
+			reason: "A redirect.", path: "blobs/x",
+			answer: func(w http.ResponseWriter, r *http.Request, other string) {
+				http.Redirect(w, r, other+"/x", http.StatusTemporaryRedirect)
+			},
+		},
+		"Location": {reason: "What it says to call next.", path: "OTHER/upload?state=x"},
+		"Slashes":  {reason: "The same without a scheme.", path: "//OTHERHOST/upload"},
+		"User":     {reason: "A host that looks like ours.", path: "http://HOST@OTHERHOST/upload"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s, other := newRegistry(t), newRegistry(t)
+			s.demand(user, password)
+			s.misbehave(func(w http.ResponseWriter, r *http.Request) bool {
+				if tc.answer == nil || r.URL.Path == "/v2/" {
+					return false
+				}
+				tc.answer(w, r, other.URL)
+				return true
+			})
+			path := strings.NewReplacer("OTHERHOST", other.host(), "OTHER", other.URL, "HOST", s.host()).Replace(tc.path)
+			_ = do(t.Context(), newSession(t, s.host()+"/"+repo, s.plain(user, password)), Call{Method: http.MethodPut, Path: path, Want: []int{200}})
+			other.mu.Lock()
+			defer other.mu.Unlock()
+			if name != "Slashes" && len(other.requests) == 0 {
+				t.Errorf("\n%s\nDo(...): nothing was asked elsewhere, so that this says nothing", tc.reason)
+			}
+			for _, h := range other.headers {
+				if _, p, _ := (&http.Request{Header: h}).BasicAuth(); p == password || strings.Contains(h.Get("Authorization"), password) {
+					t.Errorf("\n%s\nDo(...): our credentials went elsewhere", tc.reason)
+				}
 			}
 		})
 	}

@@ -120,12 +120,11 @@ func (w *wire) check(u *url.URL) error {
 	if own, err := url.Parse("//" + w.host); err == nil && own.Hostname() == strings.ToLower(to) {
 		return nil
 	}
+	name := strings.TrimSuffix(strings.ToLower(to), ".")
+	internal := name == "localhost" || strings.HasSuffix(name, ".localhost")
+	// Of other names nothing is known.
 	ip, err := netip.ParseAddr(to)
-	if err != nil {
-		return nil //nolint:nilerr // A name, not an address: nothing to check.
-	}
-	ip = ip.Unmap()
-	if ip.IsPrivate() || ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsUnspecified() {
+	if ip = ip.Unmap(); internal || err == nil && (ip.IsPrivate() || ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsUnspecified()) {
 		return errors.Errorf("it refers to the internal address %q, which is refused", to)
 	}
 	return nil

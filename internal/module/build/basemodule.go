@@ -44,7 +44,7 @@ func openModule(ctx context.Context, reference string, regs oci.Registries) (*Ba
 	}
 	b := &Base{bundle: opened, component: opened.Descriptor().Component()}
 	if err := b.read(ctx); err != nil {
-		_ = opened.Close() //nolint:contextcheck // Closing takes no context.
+		_ = opened.Close()
 		return nil, errors.Wrap(err, reference)
 	}
 	return b, nil

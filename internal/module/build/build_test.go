@@ -34,6 +34,7 @@ func fixtures() map[string]definition.Definition {
 		"plain":       {Name: "kyma-project.io/module/template-operator", Version: "1.0.5"},
 		"kubebuilder": {Version: "0.1.0"},
 		"full":        {},
+		"helm":        {},
 	}
 }
 
@@ -89,6 +90,9 @@ func describe(m *Module, a *Artifact) string {
 				fmt.Fprintf(&out, "  %s\n", f.Name)
 			}
 		}
+	}
+	for _, c := range m.Charts {
+		fmt.Fprintf(&out, "%s\n%s\n%s\n", c.Reference(), c.Manifest, c.Layers[0].Data)
 	}
 	for _, w := range m.Warnings {
 		fmt.Fprintf(&out, "Warning: %s\n", w)

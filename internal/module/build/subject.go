@@ -43,7 +43,7 @@ func subjectOf(parts []part, d *definition.Definition) (check.Subject, error) {
 			if err != nil {
 				return s, errors.Wrapf(err, "defaultCustomResource: %s", p.files[0].Name)
 			}
-			s.CustomResource = u
+			s.CustomResource, s.CustomResourceFile = u, p.files[0].Name
 		case placeTemplate, placeOther:
 		}
 	}

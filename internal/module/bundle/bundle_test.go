@@ -4,6 +4,7 @@ package bundle
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 
@@ -108,6 +109,8 @@ func TestOpenRefuses(t *testing.T) {
 		"Password":     {reason: "A password is not repeated.", reference: "me:hunter2@" + r.Host() + "/modules//" + greeter + ":1.0.0", want: "credentials"},
 		"PasswordToo":  {reason: "A password is not repeated.", reference: "me:hunter2@" + pushed.Repository + ":1.0.0", want: "credentials"},
 		"Empty":        {reason: "Nothing is no reference.", want: "empty"},
+		"HTTP":         {reason: "Another scheme is named.", reference: "http://" + r.Host() + "/modules//" + greeter + ":1.0.0", want: "it has the scheme http://"},
+		"HTTPS":        {reason: "Another scheme is named.", reference: "https://" + pushed.Repository + ":1.0.0", want: "it has the scheme https://"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -122,6 +125,22 @@ func TestOpenRefuses(t *testing.T) {
 				t.Errorf("\n%s\nwant a %T, got %v", tc.reason, tc.as, err)
 			}
 		})
+	}
+}
+
+// TestFolderAsHost holds that a folder does not stand in the way of a registry of its name.
+func TestFolderAsHost(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir("registry", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, reference := range []string{"registry:5000/modules", "registry:5000/modules//" + greeter + ":1.0.0"} {
+		if IsPath(reference) {
+			t.Errorf("IsPath(%q): it is that of a registry", reference)
+		}
+	}
+	if !IsPath("registry:1.0.0") {
+		t.Error("a folder with a tag is a path")
 	}
 }
 
@@ -183,6 +202,8 @@ func TestDestination(t *testing.T) {
 		"OtherVersion": {reason: "OCM's form is checked.", to: host + "/a//" + greeter + ":2.0.0", err: "names version"},
 		"Digest":       {reason: "A digest cannot be chosen.", to: path + "@sha256:00", err: "digest"},
 		"Malformed":    {reason: "A path is checked.", to: host + "/A B", err: "malformed"},
+		"HTTP":         {reason: "A scheme is not dropped, as it says how to get there.", to: "http://" + host + "/a", err: "scheme http://"},
+		"HTTPS":        {reason: "Nor is it in OCM's form.", to: "https://" + host + "/a//" + greeter + ":1.0.0+b5", err: "scheme https://"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -30,10 +30,12 @@ type content struct {
 	mu    sync.Mutex
 	known map[string][]byte
 	size  int
+	// pins are the digests that tags had, by repository and tag: what was verified is what is copied and installed.
+	pins map[string]string
 }
 
 func newContent(p *oci.Puller, regs oci.Registries) *content {
-	return &content{puller: p, regs: regs, known: map[string][]byte{}}
+	return &content{puller: p, regs: regs, known: map[string][]byte{}, pins: map[string]string{}}
 }
 
 func (c *content) remember(digest string, data []byte) {
@@ -51,6 +53,25 @@ func (c *content) remembered(digest string) ([]byte, bool) {
 	defer c.mu.Unlock()
 	data, ok := c.known[digest]
 	return data, ok
+}
+
+// pin the digest of a tag, unless it is pinned.
+func (c *content) pin(repository, reference, digest string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.pins[repository+":"+reference]; !ok {
+		c.pins[repository+":"+reference] = digest
+	}
+}
+
+// pinned returns the digest of a tag that was asked for before, and all else as it is.
+func (c *content) pinned(repository, reference string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if digest, ok := c.pins[repository+":"+reference]; ok {
+		return digest
+	}
+	return reference
 }
 
 // location of the components, or one that stands for the layout.
@@ -98,8 +119,17 @@ func (s stored) Blob(ctx context.Context, _, digest string) ([]byte, error) {
 // registry reads repositories: those of components that lie in the store from there, and all else from registries.
 type registry struct{ b *Bundle }
 
-// Manifest of a tag or a digest.
+// Manifest of a tag or a digest. A tag stays what it was the first time.
 func (r registry) Manifest(ctx context.Context, repository, reference string) (data []byte, digest string, err error) {
+	c := r.b.content
+	data, digest, err = r.manifest(ctx, repository, c.pinned(repository, reference))
+	if err == nil {
+		c.pin(repository, reference, digest)
+	}
+	return data, digest, err
+}
+
+func (r registry) manifest(ctx context.Context, repository, reference string) (data []byte, digest string, err error) {
 	if len(r.b.Components) > 0 && repository == r.b.repositoryOf(r.b.Descriptor()) {
 		// The tag may have moved since.
 		if tag, err := ocm.Tag(r.b.Descriptor().Version()); err == nil && tag == reference {
@@ -115,12 +145,19 @@ func (r registry) Manifest(ctx context.Context, repository, reference string) (d
 			return nil, "", &store.NotFoundError{What: "component " + component(repository) + ":" + reference, Store: r.b.path}
 		}
 	}
+	if data, ok := r.b.content.remembered(reference); ok {
+		return data, reference, nil
+	}
 	// Unlike those of the puller its errors say what is not there.
 	s, err := store.NewRemote(repository, r.b.content.regs)
 	if err != nil {
 		return nil, "", err
 	}
-	return s.Manifest(ctx, reference)
+	data, digest, err = s.Manifest(ctx, reference)
+	if err == nil {
+		r.b.content.remember(digest, data)
+	}
+	return data, digest, err
 }
 
 // component whose repository is in a layout.

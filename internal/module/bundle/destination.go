@@ -19,6 +19,12 @@ func Destination(to string, mapping ocm.Mapping, d *ocm.Descriptor) (l ocm.Locat
 	if tag, err = ocm.Tag(d.Version()); err != nil {
 		return l, "", "", err
 	}
+	if err := refuse(to); err != nil {
+		return l, "", "", err
+	}
+	if name, _, ok := strings.Cut(strings.TrimPrefix(to, scheme), "://"); ok {
+		return l, "", "", errors.Errorf("the destination has the scheme %.20s://: leave that out; --plain-http is for registries without TLS", name)
+	}
 	base, component, ok := splitOCM(to)
 	switch {
 	case ok:

@@ -96,7 +96,7 @@ func push(t *testing.T, r *controlplane.Registry, c controlplane.Component) cont
 func layoutOf(t *testing.T, path string, pushed ...controlplane.PushedComponent) string {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), path)
-	l, err := store.CreateLayout(path)
+	l, err := store.CreateLayout(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}

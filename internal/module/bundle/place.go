@@ -43,10 +43,17 @@ func locate(reference string) (place, error) {
 		return place{path: reference}, nil
 	}
 	if at, ok := inLayout(reference); ok {
+		// All else would be a name, which whoever made the layout has chosen.
+		if strings.HasPrefix(reference[len(at.path):], "@") && !oci.ValidDigest(at.digest) {
+			return place{}, errors.Errorf("reference %.300q: what follows @ is no digest, which is sha256: and 64 hexadecimal digits in lower case", reference)
+		}
 		return at, nil
 	}
 	if isPath(reference) {
 		return place{}, &store.NotFoundError{What: "file or folder " + reference, Store: "this machine"}
+	}
+	if err := refuse(reference); err != nil {
+		return place{}, err
 	}
 	if base, component, ok := splitOCM(reference); ok {
 		return locateOCM(base, component)
@@ -75,7 +82,8 @@ func inLayout(reference string) (place, bool) {
 	if i := strings.LastIndex(reference, "@"); i > 0 && exists(reference[:i]) {
 		return place{path: reference[:i], digest: reference[i+1:]}, true
 	}
-	if i := strings.LastIndex(reference, ":"); i > 0 && exists(reference[:i]) {
+	// What has a slash is no tag: a folder may be called as a host is.
+	if i := strings.LastIndex(reference, ":"); i > 0 && !strings.Contains(reference[i:], "/") && exists(reference[:i]) {
 		tag := reference[i+1:]
 		if t, err := ocm.Tag(tag); err == nil {
 			tag = t
@@ -110,9 +118,25 @@ func isPath(reference string) bool {
 	return !strings.Contains(reference, "/")
 }
 
-// splitOCM splits base//component.
+// refuse a reference with another scheme, whose slashes are not those of OCM, and one with credentials, which nobody may
+// print.
+func refuse(reference string) error {
+	bare := strings.TrimPrefix(reference, scheme)
+	_, digest, pinned := strings.Cut(bare, "@")
+	if !strings.Contains(bare, "://") && (!pinned || oci.ValidDigest(digest)) {
+		return nil
+	}
+	_, err := oci.ParseReference(reference)
+	return err
+}
+
+// splitOCM splits base//component. The slashes of a scheme are not these.
 func splitOCM(reference string) (base, component string, ok bool) {
-	return strings.Cut(strings.TrimPrefix(reference, scheme), ocmMark)
+	reference = strings.TrimPrefix(reference, scheme)
+	if strings.Contains(reference, "://") {
+		return reference, "", false
+	}
+	return strings.Cut(reference, ocmMark)
 }
 
 // locateOCM locates a component by NAME:VERSION or NAME@digest.

@@ -124,7 +124,28 @@ func replace(ctx context.Context, s store.Store, reference string, old []byte, d
 	}
 	written := &overlay{Reader: s, digest: sum(manifest), manifest: manifest, blobs: map[string][]byte{sum(config): config, sum(layer): layer}}
 	copied, err := store.Copy(ctx, written, written.digest, s, target)
+	if l, ok := s.(*store.Layout); ok && err == nil {
+		// A registry collects what nobody refers to by itself.
+		err = errors.Wrap(l.Drop(ctx, append(own(old), digest)...), "it is signed, but what was not is still there")
+	}
 	return copied.Digest, err
+}
+
+type ownBlob struct {
+	Digest string `json:"digest"`
+}
+
+// own are the digests of the config and the descriptor of a component, and no
+// other layers.
+func own(manifest []byte) []string {
+	var m struct {
+		Config ownBlob   `json:"config"`
+		Layers []ownBlob `json:"layers"`
+	}
+	if json.Unmarshal(manifest, &m) != nil || len(m.Layers) == 0 {
+		return nil
+	}
+	return []string{m.Config.Digest, m.Layers[0].Digest}
 }
 
 // complete says which resource has no digest, and what to do.

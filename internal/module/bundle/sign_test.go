@@ -56,12 +56,12 @@ func TestSign(t *testing.T) {
 	c := moduleOf("1.0.0+b1")
 	ocmTypes := moduleOf("2.0.0")
 	ocmTypes.OCM = true
-	folder, err := store.CreateLayout(layoutOf(t, "folder", push(t, r, c)))
+	folder, err := store.CreateLayout(t.Context(), layoutOf(t, "folder", push(t, r, c)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer folder.Close()
-	archive, err := store.CreateLayout(layoutOf(t, "m.tar", push(t, r, c)))
+	archive, err := store.CreateLayout(t.Context(), layoutOf(t, "m.tar", push(t, r, c)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestSignDigest(t *testing.T) {
 	if _, _, err := s.Manifest(t.Context(), signed.Digest); err != nil || signed.Digest == p.Digest {
 		t.Errorf("Sign(...): got %s, %v", signed.Digest, err)
 	}
-	l, err := store.CreateLayout(t.TempDir() + "/layout")
+	l, err := store.CreateLayout(t.Context(), t.TempDir() + "/layout")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,8 @@ func TestSignTogether(t *testing.T) {
 	b := open(t, p.Repository+":1.0.0")
 	for i, name := range names {
 		found, err := b.Descriptor().SignedBy(name, keyPair().Public())
-		if err != nil || found != (failed[i] == nil) {
+		// One that was signed on top of is told that the tag moved, and its signature is there all the same.
+		if err != nil || !found && failed[i] == nil {
 			t.Errorf("signature %s: found %t, %v, and Sign(...) said %v", name, found, err, failed[i])
 		}
 	}

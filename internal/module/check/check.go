@@ -24,7 +24,9 @@ type Subject struct {
 	Config   []render.ConfigEntry
 	// CustomResource is the default one, or nil.
 	CustomResource *unstructured.Unstructured
-	Readiness      []v1alpha1.ReadinessRule
+	// CustomResourceFile is where it comes from, for messages; it may be empty.
+	CustomResourceFile string
+	Readiness          []v1alpha1.ReadinessRule
 }
 
 // An Install is a chart or plain YAML.

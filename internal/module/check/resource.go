@@ -47,6 +47,9 @@ func (c *checker) customResource(ctx context.Context) (err error) {
 		return errors.New("custom resource: apiVersion and kind are needed")
 	}
 	title := oneLine("custom resource " + strings.TrimSpace(gvk.Kind+" "+u.GetName()))
+	if f := c.subject.CustomResourceFile; f != "" {
+		title = oneLine(f) + ": " + title
+	}
 	if err := c.collides(u); err != nil {
 		return errors.Wrap(err, title)
 	}

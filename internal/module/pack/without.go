@@ -4,12 +4,19 @@ package pack
 
 import (
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// Without returns a file system in which some paths, and what is below them, are not there.
+var errNoFile = errors.New("it is neither a file nor a folder")
+
+// Without returns a file system in which some paths, and what is below them, are
+// not there, and of which nothing but files and folders can be
+// opened. A link does not lead to what is not there.
 func Without(fsys fs.FS, names ...string) fs.FS {
 	return &without{FS: fsys, names: names}
 }
@@ -31,10 +38,17 @@ func (w *without) refuse(op, name string) error {
 	return nil
 }
 
-// Open a file.
+// Open a file or a folder. To open a pipe could wait forever.
 func (w *without) Open(name string) (fs.File, error) {
 	if err := w.refuse("open", name); err != nil {
 		return nil, err
+	}
+	info, err := w.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() && !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errNoFile}
 	}
 	return w.FS.Open(name)
 }
@@ -44,7 +58,20 @@ func (w *without) Stat(name string) (fs.FileInfo, error) {
 	if err := w.refuse("stat", name); err != nil {
 		return nil, err
 	}
-	return fs.Stat(w.FS, name)
+	info, err := fs.Stat(w.FS, name)
+	if err == nil && w.linked(info) {
+		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
+	}
+	return info, err
+}
+
+// linked says whether a file is one that is hidden, by another name: it may be a
+// private key, to which somebody else has made a link.
+func (w *without) linked(info fs.FileInfo) bool {
+	return info.Mode().IsRegular() && slices.ContainsFunc(w.names, func(n string) bool {
+		hidden, err := fs.Stat(w.FS, n)
+		return err == nil && os.SameFile(hidden, info)
+	})
 }
 
 // Lstat follows no links.

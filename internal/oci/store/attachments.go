@@ -45,13 +45,17 @@ func (c *copier) planAttachments(ctx context.Context, data []byte, digest string
 			return err
 		}
 		if subjects = append(subjects, found...); len(subjects)+len(asked) > maxAttachments {
-			return errors.Errorf("cannot copy %s: more than %d things are attached to it", digest, maxAttachments)
+			return tooMany(digest)
 		}
 		if err := c.planTags(ctx, subject); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func tooMany(subject string) error {
+	return errors.Errorf("cannot copy %s: more than %d things are attached to it", subject, maxAttachments)
 }
 
 // planReferrers adds what refers to subject, and returns their digests.
@@ -66,6 +70,12 @@ func (c *copier) planReferrers(ctx context.Context, subject string) ([]string, e
 	}
 	var out []string
 	for _, d := range list {
+		if c.seen[string(d.Digest)] {
+			continue
+		}
+		if c.listed++; c.listed > maxAttachments {
+			return nil, tooMany(subject)
+		}
 		data, digest, err := c.from.Manifest(ctx, string(d.Digest))
 		var missing *NotFoundError
 		if errors.As(err, &missing) {
@@ -78,10 +88,9 @@ func (c *copier) planReferrers(ctx context.Context, subject string) ([]string, e
 		if err != nil || m.subject() != subject || c.seen[digest] {
 			continue
 		}
-		if err := c.plan(ctx, data, digest); err != nil {
+		if err := c.planned(ctx, todo{data: data, digest: digest}); err != nil {
 			return nil, err
 		}
-		c.manifests = append(c.manifests, todo{data: data, digest: digest})
 		out = append(out, digest)
 	}
 	return out, nil
@@ -107,10 +116,9 @@ func (c *copier) planTags(ctx context.Context, subject string) error {
 		if !write {
 			continue
 		}
-		if err := c.plan(ctx, data, digest); err != nil {
+		if err := c.planned(ctx, m); err != nil {
 			return err
 		}
-		c.manifests = append(c.manifests, m)
 	}
 	return nil
 }

@@ -16,6 +16,9 @@ const (
 	// copies is how many blobs are copied at once.
 	copies = 4
 
+	// maxKept bounds the manifests of a copy, in bytes, besides the first one.
+	maxKept = 64 << 20
+
 	// defaultRead bounds what ReadBlob returns, in bytes.
 	defaultRead = 64 << 20
 
@@ -105,6 +108,8 @@ type copier struct {
 	blobs     []v1.Descriptor
 	manifests []todo
 	seen      map[string]bool // Of what was found, by digest.
+	kept      int             // Bytes of manifests.
+	listed    int             // Attachments that were looked for.
 
 	progress *progress
 }
@@ -217,11 +222,23 @@ func (c *copier) plan(ctx context.Context, data []byte, digest string) error {
 		if err != nil {
 			return errors.Wrapf(err, "cannot copy %s, which is an index", digest)
 		}
-		if err := c.plan(ctx, data, part); err != nil {
+		if err := c.planned(ctx, todo{data: data, digest: part, part: true}); err != nil {
 			return err
 		}
-		c.manifests = append(c.manifests, todo{data: data, digest: part, part: true})
 	}
+	return nil
+}
+
+// planned adds a manifest after what it names. Manifests are kept in memory,
+// which whoever made them has no right to fill.
+func (c *copier) planned(ctx context.Context, m todo) error {
+	if c.kept += len(m.data); c.kept > maxKept {
+		return errors.Errorf("cannot copy %s: its manifests, and those of what is attached to it, have more than %d bytes", m.digest, maxKept)
+	}
+	if err := c.plan(ctx, m.data, m.digest); err != nil {
+		return err
+	}
+	c.manifests = append(c.manifests, m)
 	return nil
 }
 

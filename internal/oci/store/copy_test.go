@@ -206,7 +206,7 @@ func TestCopyAlike(t *testing.T) {
 			}
 		})
 		wait.Go(func() {
-			l, err := CreateLayout(path)
+			l, err := CreateLayout(t.Context(), path)
 			if err != nil {
 				t.Error(err)
 				return

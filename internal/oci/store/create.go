@@ -18,8 +18,8 @@ const (
 	// layoutContent is oci-layout, byte for byte as most tools write it.
 	layoutContent = `{"imageLayoutVersion":"1.0.0"}`
 
-	// maxPrepare bounds how long another process may be about to make the same layout.
-	maxPrepare = time.Minute
+	// maxTidy bounds how long Close waits for another process that has the layout locked.
+	maxTidy = time.Minute
 
 	tempSuffix    = ".tmp"
 	partialSuffix = ".partial"
@@ -30,18 +30,18 @@ const (
 // as a whole by Close, through temporary files beside it; all else is a
 // folder. A folder that holds something else than a layout is refused, and so
 // is a file that is no layout.
-func CreateLayout(path string) (*Layout, error) {
+func CreateLayout(ctx context.Context, path string) (*Layout, error) {
 	info, err := os.Stat(path) //nolint:gosec // The user names their own file.
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	case isTarName(path) && (err != nil || !info.IsDir()):
-		l, err := createPack(path, err == nil)
+		l, err := createPack(ctx, path, err == nil)
 		return l, errors.Wrapf(err, "cannot make image layout %s", path)
 	case err == nil && !info.IsDir():
 		return nil, errors.Errorf("cannot make image layout %s: it is a file, and a layout is a folder or a file whose name ends in .tar, .tar.gz or .tgz", path)
 	}
-	l, err := createFolder(path, err != nil)
+	l, err := createFolder(ctx, path, err != nil)
 	return l, errors.Wrapf(err, "cannot make image layout %s", path)
 }
 
@@ -49,7 +49,7 @@ func isTarName(path string) bool {
 	return slices.ContainsFunc([]string{".tar", ".tar.gz", ".tgz"}, func(s string) bool { return strings.HasSuffix(path, s) })
 }
 
-func createFolder(path string, made bool) (*Layout, error) {
+func createFolder(ctx context.Context, path string, made bool) (*Layout, error) {
 	if err := os.MkdirAll(path, 0o755); err != nil { //nolint:gosec // What is published is read by others, too.
 		return nil, err
 	}
@@ -58,8 +58,6 @@ func createFolder(path string, made bool) (*Layout, error) {
 		return nil, err
 	}
 	l := &Layout{path: path, files: folder{root}, root: root, good: map[string]bool{}}
-	ctx, cancel := context.WithTimeout(context.Background(), maxPrepare)
-	defer cancel()
 	if err := l.locked(ctx, func() error { return l.prepare(made) }); err != nil {
 		_ = root.Close()
 		return nil, err
@@ -109,6 +107,23 @@ func isMissing(root *os.Root, name string) bool {
 
 // locked calls f while no other process changes the layout.
 func (l *Layout) locked(ctx context.Context, f func() error) error {
+	return l.holding(func(dir *os.File) error { return lock(ctx, dir) }, f)
+}
+
+// tidyLock is lock for what is done even if the time of the caller is over.
+func tidyLock(dir *os.File) error {
+	for end := time.Now().Add(maxTidy); ; time.Sleep(10 * time.Millisecond) {
+		if ok, err := tryLock(dir); ok || err != nil {
+			return err
+		}
+		if time.Now().After(end) {
+			return errors.Errorf("another process has had it locked for %s", maxTidy)
+		}
+	}
+}
+
+// holding a lock, f is called.
+func (l *Layout) holding(lock func(dir *os.File) error, f func() error) error {
 	if l.root == nil {
 		return errors.Errorf("image layout %s is open for reading only", l.path)
 	}
@@ -120,7 +135,7 @@ func (l *Layout) locked(ctx context.Context, f func() error) error {
 		return err
 	}
 	defer dir.Close()
-	if err := lock(ctx, dir); err != nil {
+	if err := lock(dir); err != nil {
 		return errors.Wrapf(err, "cannot lock image layout %s", l.path)
 	}
 	return f()
@@ -176,9 +191,7 @@ func (l *Layout) close(publish bool) error {
 	if l.pack != nil {
 		err = l.pack.finish(l, publish && l.changed)
 	} else if l.root != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), maxPrepare)
-		defer cancel()
-		err = l.locked(ctx, l.tidy)
+		err = l.holding(tidyLock, l.tidy)
 	}
 	l.mu.Lock()
 	l.closed = true
@@ -223,6 +236,9 @@ func (l *Layout) sweepPartials() error {
 			continue
 		}
 		name = blobsDir + "/" + name
+		if err := l.removeOdd(name); err != nil {
+			return err
+		}
 		f, err := l.root.Open(name)
 		if err != nil {
 			continue

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 func child(path, content string) error {
 	ctx := context.Background()
 	for i := range 5 {
-		l, err := CreateLayout(path)
+		l, err := CreateLayout(ctx, path)
 		if err != nil {
 			return err
 		}
@@ -223,7 +224,7 @@ func TestCreateLayout(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(dir, tc.path)
-			l, err := CreateLayout(path)
+			l, err := CreateLayout(t.Context(), path)
 			if tc.err == "" && err != nil || !strings.Contains(text(err), tc.err) {
 				t.Fatalf("\n%s\nCreateLayout(...): error %q does not contain %q", tc.reason, text(err), tc.err)
 			}
@@ -262,5 +263,31 @@ func TestLayoutStale(t *testing.T) {
 	}
 	if _, err := os.Stat(fresh); err != nil {
 		t.Error("what may be in use is gone")
+	}
+}
+
+// TestCreateLayoutEnds holds that what is waited for, and what is unpacked, ends with the context.
+func TestCreateLayoutEnds(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "layout")
+	l := newLayout(t, path)
+	artifact(t, l, "1.0.0", "content", 1, nil)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	err := l.locked(t.Context(), func() error {
+		_, err := CreateLayout(ctx, path)
+		return err
+	})
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("CreateLayout(...) of a layout that another one has locked: %v", err)
+	}
+	packed := path + ".tar"
+	archive := newLayout(t, packed)
+	artifact(t, archive, "1.0.0", "content", 1, nil)
+	mustClose(t, archive)
+	if _, err := CreateLayout(ctx, packed); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("CreateLayout(...) of a tar, when the time is over: %v", err)
+	}
+	if left, err := filepath.Glob(filepath.Join(filepath.Dir(path), ".*")); err != nil || len(left) > 0 {
+		t.Errorf("something was left behind: %v, %v", left, err)
 	}
 }

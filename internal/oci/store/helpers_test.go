@@ -164,7 +164,7 @@ func multi(tb testing.TB, to Store, tag string) v1.Descriptor {
 
 func newLayout(tb testing.TB, path string) *Layout {
 	tb.Helper()
-	l, err := CreateLayout(path)
+	l, err := CreateLayout(tb.Context(), path)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -38,6 +38,8 @@ type Layout struct {
 	mu sync.Mutex
 	// good are the blobs whose content was read and found right.
 	good map[string]bool
+	// briefs are the manifests that were read, by digest; nil is none.
+	briefs map[string]*brief
 	// blobs says that a blob was written since the last manifest.
 	blobs bool
 	// done says that something was finished, and changed that it changed the layout.
@@ -205,29 +207,70 @@ func (l *Layout) Tags(context.Context) ([]string, error) {
 // the only one, or the first that is no signature or other attachment. An index
 // of a single manifest stands for that. The tag may be empty. A *NotFoundError
 // says that the layout is empty.
-func (l *Layout) Root(context.Context) (tag, digest string, err error) {
+func (l *Layout) Root(ctx context.Context) (tag, digest string, err error) {
 	i, err := l.readIndex()
 	if err != nil {
 		return "", "", err
 	}
-	parsed, parts := map[string]*manifest{}, map[string]bool{}
+	known, parts := map[string]*brief{}, map[string]bool{}
 	for _, d := range i.Manifests {
-		m, err := l.parsed(string(d.Digest))
-		if err != nil {
+		digest := string(d.Digest)
+		if known[digest] != nil {
+			continue
+		}
+		if known[digest], err = l.brief(ctx, digest); err != nil {
 			return "", "", err
 		}
-		parsed[string(d.Digest)] = m
-		for _, c := range m.Manifests {
-			parts[string(c.Digest)] = true
+		for _, p := range known[digest].parts {
+			parts[p] = true
 		}
 	}
 	for _, d := range i.Manifests {
 		digest, tag := string(d.Digest), tagOf(d)
-		if m := parsed[digest]; m.subject() == "" && !isAttachment(tag) && !parts[digest] {
-			return tag, single(digest, m), nil
+		if known[digest].subject != "" || isAttachment(tag) || parts[digest] {
+			continue
 		}
+		m, err := l.parsed(digest)
+		if err != nil {
+			return "", "", err
+		}
+		return tag, single(digest, m), nil
 	}
 	return "", "", &NotFoundError{What: "manifest", Store: l.path}
+}
+
+// A brief is what of a manifest says how it belongs to others.
+type brief struct {
+	subject string
+	parts   []string // The digests of what an index names.
+}
+
+// brief of a manifest, which is read once, however often it is listed.
+func (l *Layout) brief(ctx context.Context, digest string) (*brief, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	b := l.briefs[digest]
+	l.mu.Unlock()
+	if b != nil {
+		return b, nil
+	}
+	m, err := l.parsed(digest)
+	if err != nil {
+		return nil, err
+	}
+	b = &brief{subject: m.subject()}
+	for _, p := range m.Manifests {
+		b.parts = append(b.parts, string(p.Digest))
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.briefs == nil {
+		l.briefs = map[string]*brief{}
+	}
+	l.briefs[digest] = b
+	return b, nil
 }
 
 func (l *Layout) parsed(digest string) (*manifest, error) {
@@ -259,24 +302,32 @@ func single(digest string, m *manifest) string {
 }
 
 // referrers returns what is attached to a digest.
-func (l *Layout) referrers(_ context.Context, subject string) ([]v1.Descriptor, error) {
+func (l *Layout) referrers(ctx context.Context, subject string) ([]v1.Descriptor, error) {
 	i, err := l.readIndex()
 	if err != nil {
 		return nil, err
 	}
 	var out []v1.Descriptor
+	lists := map[string]bool{}
 	for _, d := range i.Manifests {
-		m, err := l.parsed(string(d.Digest))
+		digest := string(d.Digest)
+		b, err := l.brief(ctx, digest)
 		if err != nil {
 			return nil, err
 		}
-		if m.subject() == subject {
+		if b.subject == subject {
 			out = append(out, d)
 		}
 		// A copy of a repository whose registry keeps no lists by itself.
-		if tagOf(d) == fallbackTag(subject) && m.isIndex() {
-			out = append(out, m.Manifests...)
+		if tagOf(d) != fallbackTag(subject) || len(b.parts) == 0 || lists[digest] {
+			continue
 		}
+		lists[digest] = true
+		m, err := l.parsed(digest)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, m.Manifests...)
 	}
 	return out, nil
 }

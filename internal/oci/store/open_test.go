@@ -255,7 +255,7 @@ func FuzzParseIndex(f *testing.F) {
 func FuzzOpenLayout(f *testing.F) {
 	dir := f.TempDir()
 	for _, name := range []string{"a.tar", "a.tgz"} {
-		l, err := CreateLayout(filepath.Join(dir, name))
+		l, err := CreateLayout(f.Context(), filepath.Join(dir, name))
 		if err != nil {
 			f.Fatal(err)
 		}

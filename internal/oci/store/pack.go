@@ -30,7 +30,7 @@ type pack struct {
 	owner *os.File
 }
 
-func createPack(target string, exists bool) (*Layout, error) {
+func createPack(ctx context.Context, target string, exists bool) (*Layout, error) {
 	dir, base := filepath.Split(target)
 	if err := os.MkdirAll(filepath.Clean(dir), 0o755); err != nil { //nolint:gosec // What is published is read by others, too.
 		return nil, err
@@ -41,9 +41,9 @@ func createPack(target string, exists bool) (*Layout, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := createFolder(filepath.Join(p.temp, "layout"), true)
+	l, err := createFolder(ctx, filepath.Join(p.temp, "layout"), true)
 	if err == nil && exists {
-		err = unpack(target, l)
+		err = unpack(ctx, target, l)
 	}
 	if err != nil {
 		if l != nil {
@@ -106,7 +106,7 @@ func globEscape(s string) string {
 }
 
 // unpack copies the layout at path into l.
-func unpack(path string, l *Layout) error {
+func unpack(ctx context.Context, path string, l *Layout) error {
 	from, err := OpenLayout(path)
 	if err != nil {
 		return err
@@ -116,7 +116,6 @@ func unpack(path string, l *Layout) error {
 	if !ok {
 		return errors.New("it is no tar")
 	}
-	ctx := context.Background()
 	for name, e := range a.entries {
 		digest := "sha256:" + filepath.Base(name)
 		if !oci.ValidDigest(digest) {

@@ -36,17 +36,10 @@ func (l *Layout) Prune(ctx context.Context, keep string, also ...string) error {
 		if err := k.visit(root); err != nil {
 			return err
 		}
-		for _, d := range i.Manifests {
-			digest := string(d.Digest)
-			if !slices.Contains(also, digest) {
-				continue
-			}
-			if err := k.visit(digest); err != nil {
-				return err
-			}
-			k.entries[digest] = true
+		if err := k.also(i, also); err != nil {
+			return err
 		}
-		if err := k.attached(i); err != nil {
+		if err := k.attached(ctx, i); err != nil {
 			return err
 		}
 		before := len(i.Manifests)
@@ -95,8 +88,23 @@ func (k *kept) visit(digest string) error {
 	return nil
 }
 
+// also keeps other manifests, if they are there.
+func (k *kept) also(i *index, digests []string) error {
+	for _, d := range i.Manifests {
+		digest := string(d.Digest)
+		if !slices.Contains(digests, digest) {
+			continue
+		}
+		if err := k.visit(digest); err != nil {
+			return err
+		}
+		k.entries[digest] = true
+	}
+	return nil
+}
+
 // attached keeps what is attached to what is kept, and so on.
-func (k *kept) attached(i *index) error {
+func (k *kept) attached(ctx context.Context, i *index) error {
 	for more := true; more; {
 		more = false
 		for _, d := range i.Manifests {
@@ -104,11 +112,11 @@ func (k *kept) attached(i *index) error {
 			if k.entries[digest] {
 				continue
 			}
-			m, err := k.layout.parsed(digest)
+			b, err := k.layout.brief(ctx, digest)
 			if err != nil {
 				return err
 			}
-			if !k.manifests[m.subject()] && !k.isAbout(tagOf(d)) {
+			if !k.manifests[b.subject] && !k.isAbout(tagOf(d)) {
 				continue
 			}
 			if err := k.visit(digest); err != nil {
@@ -146,13 +154,9 @@ func (l *Layout) sweep(k *kept) error {
 		if !oci.ValidDigest(digest) || k.blobs[digest] {
 			continue
 		}
-		if err := l.root.Remove(blobsDir + "/" + name); err != nil {
+		if err := l.remove(digest); err != nil {
 			return err
 		}
-		l.mu.Lock()
-		delete(l.good, digest)
-		l.changed = true
-		l.mu.Unlock()
 	}
 	return nil
 }

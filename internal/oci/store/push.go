@@ -238,12 +238,14 @@ func (r *remote) listed(ctx context.Context, subject string) ([]v1.Descriptor, b
 		if err != nil || !m.isIndex() {
 			return nil, false, nil //nolint:nilerr // Some answer every path with a web page.
 		}
-		out = append(out, m.Manifests...)
+		if out = append(out, m.Manifests...); len(out) > maxListed {
+			break
+		}
 		if path = nextPage(header); path == "" {
 			return out, true, nil
 		}
 	}
-	return nil, false, errors.Errorf("cannot list what is attached to %s in %s: there is no end", subject, r)
+	return nil, false, errors.Errorf("cannot list what is attached to %s in %s: there is no end to it", subject, r)
 }
 
 func (r *remote) fallback(ctx context.Context, subject string) ([]v1.Descriptor, error) {

@@ -209,14 +209,18 @@ func nextPage(h http.Header) string {
 		return ""
 	}
 	u, err := url.Parse(link)
-	if err != nil {
+	// Whoever sends us to another host is not followed; that of a path with two slashes is one, too.
+	if err != nil || u.Opaque != "" || strings.HasPrefix(u.Path, "//") {
 		return ""
 	}
-	// Relative to /v2/<repository>/tags/list. Whoever sends us to another host is not followed.
-	if !strings.HasPrefix(u.Path, "/") {
-		return "tags/" + strings.TrimPrefix(link, "./")
+	if strings.HasPrefix(u.Path, "/") {
+		return u.RequestURI()
 	}
-	return u.RequestURI()
+	if u.Host != "" {
+		return ""
+	}
+	// Relative to /v2/<repository>/tags/list.
+	return "tags/" + strings.TrimPrefix(link, "./")
 }
 
 // get does a call and reads its answer, of at most limit bytes, with other tries.

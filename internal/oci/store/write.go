@@ -103,6 +103,9 @@ func (l *Layout) write(ctx context.Context, c Content, open func(offset int64) (
 		return false, err
 	}
 	name := partialName(c.Digest)
+	if err := l.removeOdd(name); err != nil {
+		return false, err
+	}
 	f, err := l.root.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return false, err
@@ -126,6 +129,19 @@ func (l *Layout) write(ctx context.Context, c Content, open func(offset int64) (
 		return false, err
 	}
 	return true, l.root.Rename(name, blobName(c.Digest))
+}
+
+// removeOdd removes what lies in the place of something half written and is no
+// file: nothing would ever come out of a pipe, and a link leads to something else.
+func (l *Layout) removeOdd(name string) error {
+	info, err := l.root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil || info.Mode().IsRegular() {
+		return err
+	}
+	return l.root.Remove(name)
 }
 
 // isStill says whether name is f, which another process may have moved or removed.

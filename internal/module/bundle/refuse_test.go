@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+)
+
+// TestRefuse says that schemes and credentials are told from what OCM writes, wherever a reference is read, and that no
+// password is printed.
+func TestRefuse(t *testing.T) {
+	d, err := ocm.New(ocm.Component{Name: "example.org/module/greeter", Version: "1.0.0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]struct {
+		reason, reference, want string
+	}{
+		"Scheme":         {"A scheme is named.", "https://registry.example.org/m", "it has the scheme https://"},
+		"SchemeOfOCM":    {"Also before a component.", "http://registry.example.org/m//example.org/module/greeter:1.0.0", "it has the scheme http://"},
+		"Credentials":    {"Credentials are refused.", "me:hunter2@registry.example.org/m", "is no digest"},
+		"CredentialsOCM": {"Also before a component.", "me:hunter2@registry.example.org/m//example.org/module/greeter:1.0.0", "is no digest"},
+		"Both":           {"Also with a scheme.", "https://me:hunter2@registry.example.org/m", "it has the scheme https://"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, located := locate(tc.reference)
+			_, _, _, to := Destination(tc.reference, ocm.URLPath, d)
+			for _, err := range []error{located, to} {
+				if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "hunter2") {
+					t.Errorf("\n%s\n%s: want an error with %q and without the password, got %v", tc.reason, tc.reference, tc.want, err)
+				}
+			}
+		})
+	}
+}
