@@ -28,6 +28,8 @@ func (e *environment) check(ctx context.Context) error {
 		{"what is broken in the target is repaired", e.checkRepair},
 		{"a good value of a Manifest arrives in the target, and a bad one does not", e.checkChange},
 		{"a warning of a module is that of the Kyma and of the claim", e.checkWarning},
+		{"kymactl says who signed a module, and what differs in its next version", e.checkReleases},
+		{"kymactl leaves to the claim what belongs to the claim", e.checkClaimed},
 		{"a channel with higher versions is installed", e.checkUpgrade},
 		{"a channel with lower versions is not installed", e.checkNoDowngrade},
 		{"lower versions are installed where that is asked for", e.checkDowngrade},
@@ -158,6 +160,9 @@ func (e *environment) checkRemoval(ctx context.Context) error {
 		if err := e.controlClient.Delete(ctx, o); err != nil {
 			return errors.Wrapf(err, "cannot delete %T %q", o, o.GetName())
 		}
+	}
+	if _, err := e.do(ctx, "wait", e.composite, "--for", "deleted", "--timeout", patience.String()); err != nil {
+		return err
 	}
 	err := await(ctx, "what the claim became, and the Manifests", func(ctx context.Context) (bool, string, error) {
 		left := 0

@@ -51,7 +51,7 @@ func (e *environment) checkVersions(ctx context.Context, channel string) error {
 			return errors.Errorf("the custom resource of module %q is %q", m.name, state)
 		}
 	}
-	return nil
+	return e.checkListed(ctx, versionsIn(channel))
 }
 
 // samples are the custom resources of a module.
@@ -86,12 +86,20 @@ func (e *environment) checkWarning(ctx context.Context) error {
 	for _, step := range []struct {
 		value string
 		state v1alpha1.State
-	}{{"", v1alpha1.StateWarning}, {"./module-data/yaml", v1alpha1.StateReady}} {
+		code  int
+		words []string
+	}{
+		{value: "", state: v1alpha1.StateWarning, code: 1, words: []string{m.name, m.needed}},
+		{value: "./module-data/yaml", state: v1alpha1.StateReady},
+	} {
 		patch := fmt.Sprintf(`{"spec":{%q:%q}}`, m.needed, step.value)
 		if _, err := c.Patch(ctx, m.sample.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
 			return errors.Wrapf(err, "cannot edit the custom resource of module %q", m.name)
 		}
 		if err := e.awaitClaim(ctx, step.state, nil); err != nil {
+			return err
+		}
+		if err := e.checkStatus(ctx, step.code, step.words...); err != nil {
 			return err
 		}
 	}
@@ -189,10 +197,7 @@ func (e *environment) checkDisable(ctx context.Context) error {
 	if err := e.targetClient.Get(ctx, other, kept); err != nil {
 		return errors.Wrapf(err, "cannot get Deployment %s", other)
 	}
-	if err := e.editClaim(ctx, fmt.Sprintf(`{"spec":{"modules":[{"name":%q}]}}`, templateOperator)); err != nil {
-		return err
-	}
-	if err := e.awaitClaim(ctx, v1alpha1.StateReady, versionsIn(regular)); err != nil {
+	if err := e.disableGreeter(ctx); err != nil {
 		return err
 	}
 	left, err := e.leftovers(ctx, labels)
@@ -214,4 +219,15 @@ func (e *environment) checkDisable(ctx context.Context) error {
 		return errors.Errorf("Deployment %s was touched", other)
 	}
 	return nil
+}
+
+// disableGreeter in the claim, and wait until only the other module is enabled.
+func (e *environment) disableGreeter(ctx context.Context) error {
+	if err := e.editClaim(ctx, fmt.Sprintf(`{"spec":{"modules":[{"name":%q}]}}`, templateOperator)); err != nil {
+		return err
+	}
+	if err := e.awaitClaim(ctx, v1alpha1.StateReady, versionsIn(regular)); err != nil {
+		return err
+	}
+	return e.checkListed(ctx, map[string]string{templateOperator: moduleNamed(templateOperator).versions[regular]})
 }

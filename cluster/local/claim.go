@@ -54,7 +54,8 @@ func newClaim(registry string) *unstructured.Unstructured {
 	return u
 }
 
-// applyClaim applies the claim, and waits until it has become something.
+// applyClaim applies the claim, and waits until it has become something, with a
+// Kyma.
 func (e *environment) applyClaim(ctx context.Context) error {
 	u := newClaim(e.registry.Host())
 	text, err := yaml.Marshal(u.Object)
@@ -75,7 +76,12 @@ func (e *environment) applyClaim(ctx context.Context) error {
 		if e.composite == "" {
 			return false, "has become nothing yet", nil
 		}
-		return true, "is now " + compositeKind + " " + e.composite, nil
+		seen := "is now " + compositeKind + " " + e.composite
+		err = e.controlClient.Get(ctx, types.NamespacedName{Namespace: team, Name: e.composite}, &v1alpha1.Kyma{})
+		if kerrors.IsNotFound(err) {
+			return false, seen, nil
+		}
+		return true, seen + ", with a Kyma of that name", errors.Wrapf(err, "cannot get Kyma %q", e.composite)
 	})
 }
 

@@ -7,14 +7,12 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/crossplane"
 )
 
@@ -72,8 +70,8 @@ func (e *environment) installPackages(ctx context.Context) error {
 	return nil
 }
 
-// printTree prints what the claim has become, and the modules below it, as users
-// would look at them.
+// printTree prints what the claim has become, and the modules below it, as the
+// team would look at them.
 func (e *environment) printTree(ctx context.Context) error {
 	args := []string{"beta", "trace", strings.ToLower(claimKind), claim, "-n", team}
 	tree, err := e.crossplane.Crank(ctx, args...)
@@ -81,17 +79,19 @@ func (e *environment) printTree(ctx context.Context) error {
 		return err
 	}
 	printCommand("crossplane", args, tree)
-	kubectl, err := tools.Path(ctx, tools.Kubectl)
+	args = []string{"get", "kymas,manifests"}
+	out, err := e.kubectl(ctx, args...)
 	if err != nil {
 		return err
 	}
-	args = []string{"get", "kymas,manifests", "-n", team}
-	cmd := exec.CommandContext(ctx, kubectl, append(args, "--kubeconfig", e.control.KubeconfigFile())...)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		return errors.Wrapf(err, "kubectl %s: %s", strings.Join(args, " "), out)
+	printCommand("kubectl", args, out)
+	for _, args := range [][]string{{"module", "list"}, {"status", e.composite, "--all"}} {
+		out, err := e.kymactl(ctx, args...)
+		if err != nil {
+			return err
+		}
+		printCommand("kymactl", args, out)
 	}
-	printCommand("kubectl", args, string(out))
 	return nil
 }
 

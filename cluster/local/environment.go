@@ -27,6 +27,8 @@ type environment struct {
 	// provider is that of a bare demo. Otherwise it is Crossplane's.
 	provider   *controlplane.Process
 	crossplane *crossplane.Crossplane
+	// references of modules in the registry, by <module>-<version>.
+	references map[string]string
 	// composite is the name of what the claim became, and of its Kyma.
 	composite string
 
@@ -58,24 +60,26 @@ func start(ctx context.Context, bare bool, coreArgs ...string) (*environment, er
 	sayf("  up to a minute, and 20 minutes the first time, because the servers are built then")
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
-		_, err := crossplane.BuildPackages(gctx, e.packages(), version)
-		return err
+		if _, err := crossplane.BuildPackages(gctx, e.packages(), version); err != nil {
+			return err
+		}
+		return e.equip(gctx)
 	})
 	g.Go(func() error { return e.startServers(gctx, coreArgs) })
 	return e, g.Wait() //nolint:wrapcheck // Both say what they could not do.
 }
 
 // startBare starts a control plane with our kinds, and the provider as a process
-// that may do anything.
+// that may do anything, and a second cluster.
 func (e *environment) startBare(ctx context.Context) error {
-	sayf("starting a control plane")
-	var err error
-	e.control, err = controlplane.Start(ctx, controlplane.Options{
-		Name: "control-plane", Dir: filepath.Join(e.dir, "control-plane"), ControllerManager: true,
-	})
+	sayf("starting a control plane, and a second cluster")
+	clusters, err := controlplane.StartAll(ctx,
+		controlplane.Options{Name: "control-plane", Dir: filepath.Join(e.dir, "control-plane"), ControllerManager: true},
+		e.targetOptions())
 	if err != nil {
 		return err
 	}
+	e.control, e.target = clusters[0], clusters[1]
 	root, err := tools.Root()
 	if err != nil {
 		return err
@@ -83,7 +87,10 @@ func (e *environment) startBare(ctx context.Context) error {
 	if err := e.control.InstallCRDs(ctx, filepath.Join(root, "package", "crds")); err != nil {
 		return err
 	}
-	sayf("building and starting the provider")
+	sayf("building kymactl, and building and starting the provider")
+	if err := e.equip(ctx); err != nil {
+		return err
+	}
 	binary, err := controlplane.BuildProvider(ctx, e.dir)
 	if err != nil {
 		return err
@@ -94,14 +101,17 @@ func (e *environment) startBare(ctx context.Context) error {
 	return err
 }
 
+func (e *environment) targetOptions() controlplane.Options {
+	return controlplane.Options{Name: "target", Dir: filepath.Join(e.dir, "target")}.Complete()
+}
+
 // startServers starts both clusters, and Crossplane in the first.
 func (e *environment) startServers(ctx context.Context, coreArgs []string) error {
 	options, err := crossplane.ClusterOptions(filepath.Join(e.dir, "control-plane"))
 	if err != nil {
 		return err
 	}
-	clusters, err := controlplane.StartAll(ctx,
-		options, controlplane.Options{Name: "target", Dir: filepath.Join(e.dir, "target")}.Complete())
+	clusters, err := controlplane.StartAll(ctx, options, e.targetOptions())
 	if err != nil {
 		return err
 	}
@@ -124,6 +134,8 @@ func (e *environment) watch(ctx context.Context) error {
 		select {
 		case <-e.control.Crashed():
 			return e.control.Err()
+		case <-e.target.Crashed():
+			return e.target.Err()
 		case <-e.provider.Done():
 			return e.provider.Err()
 		case <-ctx.Done():

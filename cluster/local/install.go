@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/cluster/local/operator"
@@ -38,21 +37,27 @@ func (e *environment) install(ctx context.Context) error {
 	if err := e.installPackages(ctx); err != nil {
 		return err
 	}
-	sayf("pushing modules to the registry at %s", e.registry.Host())
-	objects, err := e.push(ctx)
+	if err := e.writeTeamKubeconfig(); err != nil {
+		return err
+	}
+	sayf("making modules, signing them, and pushing them to the registry at %s", e.registry.Host())
+	o, err := e.push(ctx)
 	if err != nil {
 		return err
 	}
 	if err := e.startOperator(ctx); err != nil {
 		return err
 	}
-	if err := e.create(ctx, objects); err != nil {
+	if err := e.create(ctx, o); err != nil {
 		return err
 	}
 	if err := e.applyClaim(ctx); err != nil {
 		return err
 	}
 	sayf("waiting until the claim, and Manifest %q in the same namespace, are Ready", hello)
+	if _, err := e.do(ctx, "wait", e.composite, "--timeout", patience.String()); err != nil {
+		return err
+	}
 	if err := e.awaitClaim(ctx, v1alpha1.StateReady, nil); err != nil {
 		return err
 	}
@@ -62,9 +67,15 @@ func (e *environment) install(ctx context.Context) error {
 	return e.printTree(ctx)
 }
 
-// push pushes what there is to install, and returns the objects that offer it, and
-// the Manifest.
-func (e *environment) push(ctx context.Context) ([]client.Object, error) {
+// An offer is what there is to install.
+type offer struct {
+	// templates are paths of ModuleTemplates.
+	templates []string
+	manifest  *v1alpha1.Manifest
+}
+
+// push pushes what there is to install.
+func (e *environment) push(ctx context.Context) (*offer, error) {
 	root, err := tools.Root()
 	if err != nil {
 		return nil, err
@@ -82,22 +93,24 @@ func (e *environment) push(ctx context.Context) ([]client.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(templates, newManifest(hello, helloNamespace, map[string]any{"replicas": helloReplicas}, v1alpha1.Source{
+	m := newManifest(hello, helloNamespace, map[string]any{"replicas": helloReplicas}, v1alpha1.Source{
 		Type: v1alpha1.SourceTypeHelmChart, URL: "oci://" + e.registry.Host() + "/charts", ChartName: "hello", Version: chart.Tag,
-	})), nil
+	})
+	return &offer{templates: templates, manifest: m}, nil
 }
 
-// create creates objects, and what they need, in the control plane.
-func (e *environment) create(ctx context.Context, objects []client.Object) error {
+// create creates what is offered, and what it needs, in the control plane.
+func (e *environment) create(ctx context.Context, o *offer) error {
 	if err := controlplane.Connect(ctx, e.controlClient, team, config, e.target, e.registry); err != nil {
 		return err
 	}
-	for _, o := range objects {
-		if err := e.controlClient.Create(ctx, o); err != nil {
-			return errors.Wrapf(err, "cannot create %T %q", o, o.GetName())
+	for _, path := range o.templates {
+		sayf("  kubectl apply -f %s", filepath.Base(path))
+		if _, err := e.kubectl(ctx, "apply", "-f", path); err != nil {
+			return err
 		}
 	}
-	return nil
+	return errors.Wrapf(e.controlClient.Create(ctx, o.manifest), "cannot create Manifest %q", hello)
 }
 
 // startOperator starts what stands for the operators of the modules, until ctx is

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -35,17 +36,20 @@ func TestDemoIsAccepted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer registry.Stop()
-	e := &environment{control: cluster, target: cluster, registry: registry}
+	e := &environment{dir: t.TempDir(), control: cluster, target: cluster, registry: registry}
+	if err := errors.Join(e.equip(ctx), e.writeTeamKubeconfig()); err != nil {
+		t.Fatal(err)
+	}
 	if e.controlClient, err = cluster.Client(); err != nil {
 		t.Fatal(err)
 	}
 	e.targetClient = e.controlClient
 
-	objects, err := e.push(ctx)
+	offered, err := e.push(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := e.create(ctx, objects); err != nil {
+	if err := e.create(ctx, offered); err != nil {
 		t.Fatal(err)
 	}
 	templates := &v1alpha1.ModuleTemplateList{}
@@ -88,11 +92,8 @@ func TestVersions(t *testing.T) {
 			}
 			for channel, version := range m.versions {
 				var text strings.Builder
-				for _, r := range m.content(at(files, m.marker, version)) {
-					text.Write(r.Data)
-					for _, data := range r.Files {
-						text.Write(data)
-					}
+				for _, data := range at(files, m.marker, version) {
+					text.Write(data)
 				}
 				if want := m.name + ":" + version; !strings.Contains(text.String(), want) {
 					t.Errorf("channel %s: nothing has the image %q", channel, want)

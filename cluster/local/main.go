@@ -18,7 +18,7 @@ import (
 
 func main() {
 	checked := flag.Bool("check", false, "assert that modules are installed, repaired, changed and removed, and exit")
-	bare := flag.Bool("bare", false, "start the control plane and the provider only")
+	bare := flag.Bool("bare", false, "start the provider without Crossplane, and no modules")
 	flag.Parse()
 	// What the demo has to say it says itself.
 	log.SetLogger(logr.Discard())

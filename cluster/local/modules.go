@@ -5,17 +5,14 @@ package main
 import (
 	"bytes"
 	"context"
-	"maps"
+	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
@@ -28,19 +25,17 @@ const (
 
 	// repository of all components in the registry.
 	repository = "modules"
+	// signer is the name of the key that signs all modules.
+	signer = "release"
 )
 
-// A module is what the demo knows of a module.
+// A module is what the demo knows of a module. The rest is in its folder.
 type module struct {
-	name, component string
+	name string
 	// versions by channel.
 	versions map[string]string
 	// marker is what stands for the version in the files of the module.
 	marker string
-	// content of the component, from the files of the module.
-	content func(files controlplane.Files) []controlplane.ComponentResource
-	// data is the default custom resource, where the component holds none.
-	data map[string]any
 
 	// deployment of the module, resource and name of its custom resource, and the
 	// field of that without which there is a warning.
@@ -54,35 +49,18 @@ type module struct {
 func modules() []module {
 	return []module{
 		{
-			// A chart, its definitions beside it, and values of the Kyma.
-			name: greeter, component: "example.org/module/greeter",
-			versions: map[string]string{regular: "1.0.0", fast: "1.2.0"},
-			marker:   "1.0.0",
-			content: func(f controlplane.Files) []controlplane.ComponentResource {
-				return []controlplane.ComponentResource{
-					{Name: "crds", Type: "crds", Files: below(f, "crds")},
-					{Name: greeter, Type: "helm-chart", Files: below(f, "chart")},
-				}
-			},
-			data: map[string]any{
-				"apiVersion": "demo.example.org/v1", "kind": "Greeting", "spec": map[string]any{"text": "Hello"},
-			},
+			name:       greeter,
+			versions:   map[string]string{regular: "1.0.0", fast: "1.2.0"},
+			marker:     "1.0.0",
 			deployment: types.NamespacedName{Namespace: "default", Name: greeter},
 			resource:   schema.GroupVersionResource{Group: "demo.example.org", Version: "v1", Resource: "greetings"},
 			sample:     types.NamespacedName{Namespace: "default", Name: greeter},
 			needed:     "text",
 		},
 		{
-			// A module of Kyma, which is plain YAML, and its default custom resource.
-			name: templateOperator, component: "kyma-project.io/module/template-operator",
-			versions: map[string]string{regular: "1.0.5", fast: "1.1.0"},
-			marker:   "template-operator:latest",
-			content: func(f controlplane.Files) []controlplane.ComponentResource {
-				return []controlplane.ComponentResource{
-					{Name: "raw-manifest", Type: "yaml", Data: f["template-operator.yaml"]},
-					{Name: "default-cr", Type: "yaml", Data: f["default-sample-cr.yaml"]},
-				}
-			},
+			name:       templateOperator,
+			versions:   map[string]string{regular: "1.0.5", fast: "1.1.0"},
+			marker:     "template-operator:latest",
 			deployment: types.NamespacedName{Namespace: "template-operator-system", Name: "template-operator-controller-manager"},
 			resource:   schema.GroupVersionResource{Group: "operator.kyma-project.io", Version: "v1alpha1", Resource: "samples"},
 			sample:     types.NamespacedName{Namespace: "default", Name: "sample-yaml"},
@@ -100,37 +78,67 @@ func moduleNamed(name string) module {
 	return module{}
 }
 
-// pushModules pushes each version of each module as a component, and returns the
-// ModuleTemplates that put them into channels.
-func (e *environment) pushModules(ctx context.Context, folder string) ([]client.Object, error) {
-	var templates []client.Object
+// pushModules makes, signs, pushes and verifies each version of each module, and
+// writes the ModuleTemplates that put them into channels. It returns their paths.
+func (e *environment) pushModules(ctx context.Context, folder string) ([]string, error) {
+	if _, err := e.do(ctx, "module", "keygen", signer); err != nil {
+		return nil, err
+	}
+	e.references = map[string]string{}
+	var templates []string
 	for _, m := range modules() {
 		files, err := controlplane.ReadFolder(filepath.Join(folder, m.name))
 		if err != nil {
 			return nil, err
 		}
-		for _, channel := range slices.Sorted(maps.Keys(m.versions)) {
+		for _, channel := range []string{regular, fast} {
 			version := m.versions[channel]
-			_, err := e.registry.PushComponent(ctx, repository, controlplane.Component{
-				Name: m.component, Version: version, Resources: m.content(at(files, m.marker, version)),
-			})
+			source := m.name + "-" + version
+			if err := write(at(files, m.marker, version), filepath.Join(e.workshop(), source)); err != nil {
+				return nil, err
+			}
+			path, err := e.pushModule(ctx, source, version, m.name+"-"+channel+".yaml", channel)
 			if err != nil {
 				return nil, err
 			}
-			t := &v1alpha1.ModuleTemplate{
-				ObjectMeta: metav1.ObjectMeta{Name: m.name + "-" + channel},
-				Spec: v1alpha1.ModuleTemplateSpec{
-					Channel:   channel,
-					Component: &v1alpha1.Component{Repository: e.registry.Host() + "/" + repository, Name: m.component, Version: version},
-				},
-			}
-			if m.data != nil {
-				t.Spec.Data = raw(m.data)
-			}
-			templates = append(templates, t)
+			templates = append(templates, path)
 		}
 	}
 	return templates, nil
+}
+
+// pushModule pushes a version of a module from its folder in the workshop, and
+// returns the path of its ModuleTemplate for a channel.
+func (e *environment) pushModule(ctx context.Context, source, version, template, channel string) (string, error) {
+	layout := source + ".tar"
+	if _, err := e.do(ctx, "module", "create", source, "--version", version, "--key", signer+".key", "-o", layout); err != nil {
+		return "", err
+	}
+	out, err := e.do(ctx, "module", "push", layout, e.registry.Host()+"/"+repository, "-o", "jsonpath={.repository}:{.tag}")
+	if err != nil {
+		return "", err
+	}
+	reference := strings.TrimSpace(out)
+	e.references[source] = reference
+	if _, err := e.do(ctx, "module", "verify", reference, "--key", signer+".pub"); err != nil {
+		return "", err
+	}
+	_, err = e.do(ctx, "module", "template", reference, "--channel", channel, "-o", template)
+	return filepath.Join(e.workshop(), template), err
+}
+
+// write files into a folder.
+func write(files controlplane.Files, folder string) error {
+	for name, data := range files {
+		path := filepath.Join(folder, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return errors.Wrap(err, "cannot make a folder of a module")
+		}
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			return errors.Wrap(err, "cannot write a file of a module")
+		}
+	}
+	return nil
 }
 
 // at is files in a version. The marker ends with what the version replaces.
@@ -139,17 +147,6 @@ func at(files controlplane.Files, marker, version string) controlplane.Files {
 	out := controlplane.Files{}
 	for name, data := range files {
 		out[name] = bytes.ReplaceAll(data, []byte(marker), []byte(prefix+version))
-	}
-	return out
-}
-
-// below are the files of a folder.
-func below(files controlplane.Files, folder string) controlplane.Files {
-	out := controlplane.Files{}
-	for name, data := range files {
-		if rest, ok := strings.CutPrefix(name, folder+"/"); ok {
-			out[rest] = data
-		}
 	}
 	return out
 }

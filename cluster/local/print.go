@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
@@ -16,15 +17,17 @@ import (
 const thingsToTry = `
 Everything is Ready. In another terminal:
 
-  alias control='KUBECTL --kubeconfig CONTROL -n team-a'
+  alias control='KUBECTL --kubeconfig CONTROL'
   alias target='KUBECTL --kubeconfig TARGET'
+  alias kymactl='KUBECONFIG=CONTROL KYMACTL'
   alias helm='HELM --kubeconfig TARGET'
   alias crossplane='KUBECONFIG=CONTROL CRANK'
+  MODULES=REGISTRY
 
-  crossplane beta trace kymaenvironmentclaim cluster-a -n team-a    # what the claim became
+  crossplane beta trace kymaenvironmentclaim cluster-a    # what the claim became
   control get providers,configurations,functions    # what Crossplane installed
-  control get moduletemplates      # which version of a module each channel has
-  control get kymas,manifests      # which modules are installed, and whether they work
+  kymactl module list              # which version of a module each channel has
+  kymactl status --all             # which modules are installed, and whether they work
   target get deployments -A        # where they run
   target get samples,greetings     # the modules' own resources, whose state counts too
   helm list -A                     # Helm sees the same releases
@@ -37,24 +40,32 @@ Things to try:
      target get deployment greeter -w
      control describe manifest COMPOSITE-greeter
 
-2. Make a module unhappy. The claim says which one, and why, until the text is back:
+2. Make a module unhappy. Its Kyma and the claim say which one, and why, until the text is back:
 
      target patch greeting greeter --type merge -p '{"spec": {"text": ""}}'
+     kymactl status
      control get kymaenvironmentclaim cluster-a -o wide
-     crossplane beta trace kymaenvironmentclaim cluster-a -n team-a -o wide
      target patch greeting greeter --type merge -p '{"spec": {"text": "Hello again"}}'
+     kymactl wait
 
 3. Switch to the channel with newer versions, and back. The way back is refused until it is meant:
 
      control patch kymaenvironmentclaim cluster-a --type merge -p '{"spec": {"channel": "fast"}}'
-     control get manifests -w
+     kymactl module list --enabled
      control patch kymaenvironmentclaim cluster-a --type merge -p '{"spec": {"channel": "regular"}}'
-     control get kymaenvironmentclaim cluster-a -o wide
+     kymactl status
      control annotate kymas COMPOSITE DOWNGRADE
 
-   Modules and channel are the claim's: what you write there into the Kyma itself, the composition takes back.
+   Modules and channel are the claim's: what you write there into the Kyma itself, the composition takes back, and
+   kymactl module enable and disable refuse to.
 
-4. Change a value of a Manifest that is nobody's but yours, to something good and to something the chart refuses:
+4. Look at what a module consists of, at who signed it, and at what its next version changes:
+
+     kymactl module inspect $MODULES//example.org/module/greeter:1.0.0
+     kymactl module verify $MODULES//example.org/module/greeter:1.0.0 --key KEY
+     kymactl module diff $MODULES//example.org/module/greeter:1.0.0 $MODULES//example.org/module/greeter:1.2.0
+
+5. Change a value of a Manifest that is nobody's but yours, to something good and to something the chart refuses:
 
      values() { control patch manifest hello --type json \
        -p '[{"op": "replace", "path": "/spec/forProvider/installs/0/values", "value": '"$1"'}]'; }
@@ -62,15 +73,16 @@ Things to try:
      values '{"replicas": "many"}'
      control get manifest hello -o wide
 
-5. Disable a module. All of it goes, and nothing else:
+6. Disable a module. All of it goes, and nothing else:
 
      control patch kymaenvironmentclaim cluster-a --type merge -p '{"spec": {"modules": [{"name": "template-operator"}]}}'
+     kymactl wait --module greeter --for deleted
      target get deployments -A
 
-6. Delete the claim. Its modules leave the target before its Kyma goes:
+7. Delete the claim. Its modules leave the target before its Kyma goes:
 
      control delete kymaenvironmentclaim cluster-a
-     control get kymas,manifests
+     kymactl wait COMPOSITE --for deleted
 
 The provider's log is LOG.
 Ctrl-C stops everything.`
@@ -86,19 +98,25 @@ func printThingsToTry(ctx context.Context, e *environment) error {
 	}
 	log, _ := e.providerLog()
 	text := strings.NewReplacer(
-		"CONTROL", e.control.KubeconfigFile(), "TARGET", e.target.KubeconfigFile(), "COMPOSITE", e.composite,
+		"CONTROL", e.teamKubeconfig(), "TARGET", e.target.KubeconfigFile(), "COMPOSITE", e.composite,
 		"KUBECTL", paths[tools.Kubectl], "HELM", paths[tools.Helm], "CRANK", paths[tools.Crank], "LOG", log,
+		"KYMACTL", filepath.Join(e.binaries(), "kymactl"), "REGISTRY", e.registry.Host()+"/"+repository,
+		"KEY", filepath.Join(e.workshop(), signer+".pub"),
 		"DOWNGRADE", v1alpha1.AnnotationAllowDowngrade+"="+allowed(regular),
 	).Replace(thingsToTry)
 	_, _ = fmt.Fprintln(os.Stdout, text)
 	return nil
 }
 
+// printBare prints what docs/first-module.md starts from.
 func printBare(e *environment) {
 	log, _ := e.providerLog()
-	sayf("the control plane and the provider run")
+	sayf("the control plane, the provider, a second cluster and an empty registry run. In another terminal:")
 	sayf("  export KUBECONFIG=%s", e.control.KubeconfigFile())
-	sayf("  the provider's log: %s", log)
-	sayf("  an empty registry, plain http: %s", e.registry.Host())
+	sayf("  export TARGET=%s", e.target.KubeconfigFile())
+	sayf("  export REGISTRY=%s/%s", e.registry.Host(), repository)
+	sayf("  export PATH=%s:$PATH", e.binaries())
+	sayf("docs/first-module.md makes a first module with these")
+	sayf("the provider's log is %s", log)
 	sayf("Ctrl-C stops everything")
 }

@@ -47,7 +47,9 @@ type environment struct {
 	controlClient, targetClient client.WithWatch
 	registry                    *controlplane.Registry
 	crossplane                  *crossplane.Crossplane
-	changes                     *changeLog
+	// kymactl is the path of its binary.
+	kymactl string
+	changes *changeLog
 	// digests of the packages of the first build, by name.
 	digests map[string]string
 	// retired are the revisions that were replaced or deleted.
@@ -70,7 +72,10 @@ func start(ctx context.Context) (*environment, error) {
 		if e.digests, err = crossplane.BuildPackages(gctx, e.packages(firstVersion), firstVersion); err != nil {
 			return err
 		}
-		_, err = crossplane.BuildPackages(gctx, e.packages(secondVersion), secondVersion)
+		if _, err = crossplane.BuildPackages(gctx, e.packages(secondVersion), secondVersion); err != nil {
+			return err
+		}
+		e.kymactl, err = controlplane.BuildKymactl(gctx, dir)
 		return err
 	})
 	err = g.Wait()

@@ -18,6 +18,9 @@ import (
 // leaseName is the lease of the leader among the processes of the provider.
 const leaseName = "crossplane-leader-election-provider-kyma"
 
+// exitExists is the exit code of kymactl where something is there already.
+const exitExists = 5
+
 var _ = Describe("The packages", func() {
 	It("are installed and healthy, in the digest that the build said", func(ctx SpecContext) {
 		p := must(fetched(ctx, env.controlClient, client.ObjectKey{Name: crossplane.ObjectName(crossplane.ProviderPackage)}, &pkgv1.Provider{}))
@@ -40,6 +43,20 @@ var _ = Describe("The packages", func() {
 			Expect(d.Status.Conditions).To(ContainElement(SatisfyAll(
 				HaveField("Type", apiextensionsv1.Established), HaveField("Status", apiextensionsv1.ConditionTrue))), name)
 		}
+	})
+
+	It("are left alone by kymactl, which installs none a second time", func(ctx SpecContext) {
+		s := newSpace(ctx)
+		ref := must(env.pushProvider(ctx, firstVersion))
+		s.create(ctx, s.config())
+		s.kymactl(ctx, exitExists, "deploy", "--package", ref, "--provider-config", secretName)
+		Expect(s.count(ctx)).To(Equal(1), "the ProviderConfig")
+		s.kymactl(ctx, 0, "deploy", "--provider-config", secretName, "--wait")
+		list := &pkgv1.ProviderList{}
+		Expect(env.controlClient.List(ctx, list)).To(Succeed())
+		Expect(list.Items).To(HaveLen(1))
+		s.kymactl(ctx, 0, "undeploy")
+		Expect(s.count(ctx)).To(Equal(1), "the ProviderConfig")
 	})
 
 	It("run one process, which leads, with the identity that Crossplane made", func(ctx SpecContext) {

@@ -3,7 +3,9 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
+	"os/exec"
 	"slices"
 	"strings"
 
@@ -139,7 +141,48 @@ var _ = Describe("The package of the provider", Ordered, ContinueOnFailure, Spec
 		}
 		Eventually(env.crossplane.Pods).Should(BeEmpty())
 	})
+
+	It("is installed by kymactl, which takes it away with all that it brought", func(ctx SpecContext) {
+		s := newSpace(ctx)
+		ref := must(env.pushProvider(ctx, secondVersion))
+		deploy := []string{"deploy", "--package", ref, "--target-kubeconfig", env.target.KubeconfigFile(), "--wait"}
+		Expect(s.kymactl(ctx, 0, deploy...)).To(ContainSubstring("provider.pkg.crossplane.io/" + crossplane.ProviderPackage + " created"))
+		Expect(must(s.getKyma(ctx, "default"))).To(beReady())
+		Eventually(env.allowRegistry).WithContext(ctx).Should(Succeed())
+		m := s.offer(ctx, "module")
+		s.kymactl(ctx, 0, "module", "enable", m.name, "--wait")
+		Expect(m.installed(ctx)).To(HaveField("Data", HaveKeyWithValue("version", "1.0.0")))
+		Expect(strings.Split(strings.TrimSpace(s.kymactl(ctx, 0, deploy...)), "\n")).To(HaveEach(HaveSuffix(" unchanged")))
+
+		By("leaving the package as long as something needs it")
+		undeploy := []string{"undeploy", "--package"}
+		s.kymactl(ctx, 1, undeploy...)
+		Expect(must(fetched(ctx, env.controlClient, client.ObjectKey{Name: crossplane.ProviderPackage}, &pkgv1.Provider{})).DeletionTimestamp).To(BeNil())
+		Expect(m.absent(ctx)).To(BeTrue())
+		s.remove(ctx, &v1alpha1.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: registriesConfig}})
+		s.remove(ctx, &v1alpha1.ModuleTemplate{ObjectMeta: metav1.ObjectMeta{Name: m.name + "-regular"}})
+		pods := env.crossplane.Pods()
+		Expect(pods).To(HaveLen(1))
+		env.retire(pods[0])
+		s.kymactl(ctx, 0, undeploy...)
+		for _, kind := range plurals {
+			Eventually(absentDefinition(kind)).WithContext(ctx).Should(BeTrue(), kind)
+		}
+		Eventually(env.crossplane.Pods).Should(BeEmpty())
+	})
 })
+
+// kymactl runs kymactl in the namespace, which must end with an exit code, and returns what it wrote to stdout.
+func (s *space) kymactl(ctx context.Context, code int, args ...string) string {
+	GinkgoHelper()
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, env.kymactl, append(args, "-n", s.name, "--kubeconfig", env.control.KubeconfigFile())...)
+	cmd.Env = []string{"HOME=" + GinkgoT().TempDir(), "TMPDIR=" + GinkgoT().TempDir()}
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	_ = cmd.Run()
+	Expect(cmd.ProcessState.ExitCode()).To(Equal(code), "%s\n%s", stdout.String(), stderr.String())
+	return stdout.String()
+}
 
 // plurals of the kinds whose objects have finalizers.
 var plurals = []string{"kymas", "manifests", "providerconfigs", "clusterproviderconfigs"}
