@@ -40,7 +40,7 @@ demo-check: ## The same, then repair and removal are checked: exits 0 or 1.
 	@echo "==> demo-check: usually takes 21 minutes the first time, then 1 to 2 minutes"
 	@$(DEMO) -check
 
-run: ## Start a control plane with our CRDs and the provider, no Crossplane, stay until Ctrl-C.
+run: ## Start a control plane with the provider, a second cluster and a registry, without Crossplane, stay until Ctrl-C.
 	@echo "==> run: usually takes 7 minutes the first time, then it is ready after 30 seconds"
 	@$(DEMO) -bare
 
@@ -64,9 +64,9 @@ test-unit: ## Run the unit tests, and the tests of the layout and of the local c
 	$(if $(RACE),,@echo "there is no C compiler here, so the race detector is off")
 	go test $(RACE) $(UNIT)
 
-test-integration: ## Run the integration suite against two real API servers.
-	@echo "==> test-integration: usually takes 12 minutes"
-	go test ./test/integration/... -timeout 30m
+test-integration: ## Run kymactl against real registries, and the integration suite against two real API servers.
+	@echo "==> test-integration: usually takes 18 minutes"
+	go test -p 1 ./test/cosign ./test/interop ./test/kymactl ./test/integration/... -timeout 30m
 
 test-e2e: demo-check ## Run the end-to-end tests with Crossplane, and check the demo.
 	@echo "==> test-e2e: usually takes 8 minutes"
@@ -94,7 +94,7 @@ check-diff: generate ## Fail when the generated files are not those in git.
 		if [ -n "$$untracked" ]; then echo "generated, but not in git:"; echo "$$untracked"; exit 1; fi
 
 tools: ## Build the servers and clients that the tests and the demo run.
-	@echo "==> tools: usually takes 18 minutes the first time, then nothing"
+	@echo "==> tools: usually takes 21 minutes the first time, then nothing"
 	$(TOOLS) build
 
 clean: ## Remove what build and bench leave here. The tools stay in the cache.

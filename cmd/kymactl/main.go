@@ -19,6 +19,8 @@ func main() {
 	// Libraries must not write to stderr what is not for people.
 	log.SetLogger(logr.Discard())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// What waits for a person, such as for a password, cannot be told to stop: the second signal ends the process.
+	context.AfterFunc(ctx, stop)
 	code := cli.Run(ctx, command.Process(), os.Args[1:])
 	stop()
 	os.Exit(int(code))

@@ -55,7 +55,7 @@ func wrapped(text string) string {
 	for i, p := range paragraphs {
 		var b strings.Builder
 		n := 0
-		for _, word := range strings.Fields(p) {
+		for word := range strings.FieldsSeq(p) {
 			switch size := len([]rune(word)); {
 			case n == 0:
 				n = size

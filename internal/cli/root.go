@@ -33,6 +33,7 @@ func Run(ctx context.Context, e *command.Environment, args []string) command.Exi
 			}
 			defer cancel()
 			cmd.SetContext(limited)
+			e.Limit(limited)
 			return run(cmd, args)
 		}
 	})
@@ -72,15 +73,15 @@ func report(ctx context.Context, e *command.Environment, err error) command.Exit
 	case code == command.ExitOK:
 		return code
 	case code == command.ExitTimeout:
-		e.Fail("%s (--timeout is %s)", line(err), e.Timeout)
+		e.Failf("%s (--timeout is %s)", line(err), e.Timeout)
 	case ctx.Err() != nil:
-		e.Fail("interrupted: run it again to complete it")
+		e.Failf("interrupted: run it again to complete it")
 		return command.ExitFailure
 	default:
-		e.Fail("%s", line(err))
+		e.Failf("%s", line(err))
 	}
 	if code == command.ExitUsage {
-		e.Say("See 'kymactl --help' and 'kymactl COMMAND --help'.")
+		e.Sayf("See 'kymactl --help' and 'kymactl COMMAND --help'.")
 	}
 	return code
 }
@@ -99,7 +100,7 @@ func New(e *command.Environment) *cobra.Command {
 			"and runs them in clusters by way of a control plane with provider-kyma.\n\n" +
 			"Data is written to stdout, and everything else to stderr.\n\n" +
 			"Exit codes: 0 ok, 1 failure, 2 wrong usage, 3 not found, 4 verification failed, 5 exists with other content, 6 timeout.",
-		Version:       version.Version,
+		Version:       version.Installed(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          subcommand,

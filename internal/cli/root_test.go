@@ -5,6 +5,8 @@ package cli
 import (
 	"bytes"
 	"context"
+	"io"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -29,7 +31,7 @@ func TestRun(t *testing.T) {
 		"Version": {
 			reason: "The version is data.",
 			args:   []string{"--version"},
-			want:   want{Out: version.Version + "\n"},
+			want:   want{Out: version.Installed() + "\n"},
 		},
 		"UnknownCommand": {
 			reason: "A command that does not exist is wrong usage, and named.",
@@ -38,8 +40,8 @@ func TestRun(t *testing.T) {
 		},
 		"UnknownSubcommand": {
 			reason: "So is one of a group.",
-			args:   []string{"module", "nope"},
-			want:   want{Code: command.ExitUsage, Err: `Error: unknown command "nope" for "kymactl module"`},
+			args:   []string{"module", "nonsense"},
+			want:   want{Code: command.ExitUsage, Err: `Error: unknown command "nonsense" for "kymactl module"`},
 		},
 		"UnknownFlag": {
 			reason: "So is a flag.",
@@ -81,6 +83,25 @@ func TestRunEnds(t *testing.T) {
 	code := report(ctx, &command.Environment{Out: &out, Err: &err}, ctx.Err())
 	if code != command.ExitFailure || !strings.Contains(err.String(), "interrupted") {
 		t.Errorf("an interrupted command exits with %d and says %q", code, err.String())
+	}
+}
+
+// TestRunEndsAtStdin holds that the time of a command is over even where stdin gives nothing.
+func TestRunEndsAtStdin(t *testing.T) {
+	template := filepath.Join(t.TempDir(), "oci-layout")
+	for _, args := range [][]string{
+		{"module", "convert", "-"},
+		{"module", "inspect", "registry.example.org/a//example.org/module/greeter:1.0.0", "--username", "me", "--password-stdin"},
+		{"deploy", "--template", "-", "--kubeconfig", template},
+		{"module", "enable", "greeter", "--values", "-", "--kubeconfig", template},
+	} {
+		in, w := io.Pipe()
+		var out, err bytes.Buffer
+		code := Run(t.Context(), &command.Environment{In: in, Out: &out, Err: &err}, append(args, "--timeout", "50ms"))
+		if code != command.ExitTimeout || out.Len() > 0 || !strings.Contains(err.String(), "--timeout is 50ms") {
+			t.Errorf("%v: exit code %d, %q, %q", args, code, out.String(), err.String())
+		}
+		w.Close()
 	}
 }
 

@@ -37,6 +37,19 @@ func (b Build) String() string {
 	return fmt.Sprintf("provider-kyma %s (commit %s, %s, %s/%s)", b.Version, b.Commit, b.Go, runtime.GOOS, runtime.GOARCH)
 }
 
+// Installed is Version or, where the linker set none, the version that go install was asked for.
+func Installed() string {
+	info, _ := debug.ReadBuildInfo()
+	return installed(Version, info)
+}
+
+func installed(linked string, info *debug.BuildInfo) string {
+	if linked != unset || info == nil || info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return linked
+	}
+	return info.Main.Version
+}
+
 func commitOf(info *debug.BuildInfo) string {
 	if info == nil {
 		return unknown

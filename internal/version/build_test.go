@@ -44,3 +44,25 @@ func settings(pairs ...string) *debug.BuildInfo {
 	}
 	return info
 }
+
+func TestInstalled(t *testing.T) {
+	built := func(version string) *debug.BuildInfo { return &debug.BuildInfo{Main: debug.Module{Version: version}} }
+	cases := map[string]struct {
+		reason string
+		linked string
+		info   *debug.BuildInfo
+		want   string
+	}{
+		"Linked":    {"What the linker was told comes first.", "v1.2.3", built("v1.0.0"), "v1.2.3"},
+		"Installed": {"The go command knows what it was asked for.", unset, built("v1.0.0"), "v1.0.0"},
+		"Local":     {"A folder has no version.", unset, built("(devel)"), unset},
+		"Unknown":   {"Nothing is known.", unset, nil, unset},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := installed(tc.linked, tc.info); got != tc.want {
+				t.Errorf("\n%s\ninstalled(%q, ...): want %q, got %q", tc.reason, tc.linked, tc.want, got)
+			}
+		})
+	}
+}

@@ -30,7 +30,7 @@ func helmModule(t *testing.T, version, definition string) string {
 	dir := t.TempDir()
 	files := map[string]string{"module.yaml": definition}
 	for _, name := range []string{"web", "inner"} {
-		files[name+"/Chart.yaml"] = "apiVersion: v2\nname: " + name + "\nversion: " + version + "\nannotations: {b: x, a: y}\n"
+		files[name+"/Chart.yaml"] = "apiVersion: v2\nname: " + name + "\nversion: " + version + "\nannotations: {b: x, a: z}\n"
 		files[name+"/templates/map.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "}\ndata: {of: " + name + "}\n"
 	}
 	for name, content := range files {
@@ -242,7 +242,7 @@ func TestHelmChartMissing(t *testing.T) {
 	r := startRegistry(t, controlplane.WebOptions{})
 	path, s := made(t, helmModule(t, "0.1.0", moduleText))
 	kymactl(t, "module", "push", path, r.Host()+"/m").want(t, command.ExitOK, "")
-	l, err := store.CreateLayout(path)
+	l, err := store.CreateLayout(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}

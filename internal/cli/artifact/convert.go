@@ -58,7 +58,7 @@ func newConvert(e *command.Environment) *cobra.Command {
 	c.Flags().StringVarP(&f.options.Channel, "channel", "c", "", "`CHANNEL` of ModuleTemplates and Kymas that name none")
 	c.Flags().StringVar(&f.options.ProviderConfig, "provider-config", "", "`NAME` of the ProviderConfig for Kymas and Manifests; default that of the Kyma")
 	c.Flags().StringVarP(&f.options.Namespace, "namespace", "n", "", "`NAMESPACE` of Kymas and Manifests; default theirs")
-	c.Flags().StringVarP(&f.file, "output", "o", "", "`FILE` to write to; default stdout")
+	c.Flags().StringVarP(&f.file, "output", "o", "", "`FILE` to write to; default -, which is stdout")
 	c.Flags().BoolVar(&f.skipUnknown, "skip-unknown", false, "leave out objects of other kinds, with a warning")
 	c.Flags().BoolVar(&f.strict, "strict", false, "fail if anything cannot be carried over")
 	return c
@@ -106,17 +106,21 @@ func (f *conversion) run(ctx context.Context, e *command.Environment, args []str
 	if f.strict && f.lost > 0 {
 		return errors.Errorf("%d fields cannot be carried over, and --strict is set: nothing is written", f.lost)
 	}
-	if f.file == "" {
-		if _, err := e.Out.Write(f.out.Bytes()); err != nil {
-			return errors.Wrap(err, "cannot write to stdout")
-		}
-	} else if err := writeFile(f.file, f.out.Bytes()); err != nil {
+	if err := f.write(e); err != nil {
 		return err
 	}
 	for _, h := range f.hints {
-		e.Say("%s", h)
+		e.Sayf("%s", h)
 	}
 	return nil
+}
+
+func (f *conversion) write(e *command.Environment) error {
+	if !isStdout(f.file) {
+		return writeFile(f.file, f.out.Bytes())
+	}
+	_, err := e.Out.Write(f.out.Bytes())
+	return errors.Wrap(err, "cannot write to stdout")
 }
 
 // readInput is a file, or stdin.
@@ -159,7 +163,7 @@ func (f *conversion) stream(ctx context.Context, e *command.Environment, name st
 		o, lost, err := convert.Object(doc, f.options)
 		var unknown *convert.UnknownKindError
 		if errors.As(err, &unknown) && f.skipUnknown {
-			e.Warn("%s: document %d is left out: %s", name, i+1, err)
+			e.Warnf("%s: document %d is left out: %s", name, i+1, err)
 			continue
 		}
 		if err != nil {
@@ -175,7 +179,7 @@ func (f *conversion) stream(ctx context.Context, e *command.Environment, name st
 func (f *conversion) add(e *command.Environment, name string, n int, o client.Object, lost []string) error {
 	kind := o.GetObjectKind().GroupVersionKind().Kind
 	for _, l := range lost {
-		e.Warn("%s: document %d: %s %q: %s", name, n, kind, o.GetName(), l)
+		e.Warnf("%s: document %d: %s %q: %s", name, n, kind, o.GetName(), l)
 	}
 	f.lost += len(lost)
 	data, err := encodeTemplate(o)

@@ -74,5 +74,7 @@ func registriesOfCopy(e *command.Environment, f *command.RegistryFlags, from, to
 	if bundle.IsPath(to) {
 		return registriesOf(e, f, from)
 	}
-	return f.Registries(e, hostOf(to))
+	// What is no reference is refused when it is opened.
+	host, _ := bundle.Host(from)
+	return f.Registries(e, hostOf(to), host)
 }

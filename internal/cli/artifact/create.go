@@ -55,6 +55,8 @@ func newCreate(e *command.Environment) *cobra.Command {
 			"What is left out: .git, .DS_Store, ._*, what the .helmignore of a chart names, image layouts, and the files that flags name.\n\n" +
 			"The same input gives the same digest, whatever the folder is called, and whoever makes it, when and where. " +
 			"A layout that is there already is replaced; a folder with anything else in it is refused.\n\n" +
+			"A chart whose format is helm in the module.yaml becomes an artifact of Helm's own type, which helm pull understands, in the same " +
+			"layout. module push brings it to charts/NAME:VERSION beside the module; the version of the chart is then as fixed as that of the module.\n\n" +
 			"With --from, the module is made on top of another module, whose resources stay unless there is one of the same name, and whose " +
 			"signatures do not; or on top of an image, whose layers are carried along. DIR is then only looked at if it is given, or has a module.yaml.\n\n" +
 			"The last line on stdout is the digest of the manifest.",
@@ -126,7 +128,7 @@ func (c *creation) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if base != nil {
-		defer base.Close() //nolint:contextcheck // Closing takes no context.
+		defer base.Close()
 	}
 	m, err := c.build(ctx, base, s)
 	if err != nil {
@@ -140,7 +142,7 @@ func (c *creation) run(ctx context.Context, args []string) error {
 
 func (c *creation) warn(warnings []string) error {
 	for _, w := range warnings {
-		c.e.Warn("%s", w)
+		c.e.Warnf("%s", w)
 	}
 	if n := len(warnings); n > 0 && c.strictness {
 		return errors.Errorf("there are warnings (%d), and --warnings-as-errors is given", n)
@@ -216,11 +218,11 @@ func (c *creation) write(ctx context.Context, m *build.Module, d *ocm.Descriptor
 	if err != nil {
 		return err
 	}
-	l, err := store.CreateLayout(c.to) //nolint:contextcheck // Opening takes no context.
+	l, err := store.CreateLayout(ctx, c.to)
 	if err != nil {
-		return foreign(c.to, err) //nolint:contextcheck // See above.
+		return foreign(c.to, err)
 	}
-	defer func() { //nolint:contextcheck // Closing takes no context.
+	defer func() {
 		if err != nil {
 			_ = l.Discard()
 			return
@@ -230,16 +232,9 @@ func (c *creation) write(ctx context.Context, m *build.Module, d *ocm.Descriptor
 	if err := c.put(ctx, l, m, a); err != nil {
 		return err
 	}
-	if err := l.PutManifest(ctx, a.Manifest, tag); err != nil {
+	charts, err := putManifests(ctx, l, m, a, tag)
+	if err != nil {
 		return err
-	}
-	var charts []string
-	for i := range m.Charts {
-		chart := &m.Charts[i]
-		if err := l.PutManifest(ctx, chart.Manifest, chart.LayoutTag()); err != nil {
-			return err
-		}
-		charts = append(charts, chart.Digest)
 	}
 	if signer != nil && c.cosign {
 		// The descriptor has its signature already, so that the digest stays.
@@ -254,8 +249,24 @@ func (c *creation) write(ctx context.Context, m *build.Module, d *ocm.Descriptor
 	if err := l.Prune(ctx, tag, charts...); err != nil {
 		return err
 	}
-	c.e.Say("Wrote %s %s to %s", d.Name(), d.Version(), c.to)
+	c.e.Sayf("Wrote %s %s to %s", d.Name(), d.Version(), c.to)
 	return nil
+}
+
+// putManifests of the module and of the charts beside it, whose digests it returns. The module comes first, as the layout is
+// about it.
+func putManifests(ctx context.Context, l *store.Layout, m *build.Module, a *build.Artifact, tag string) (charts []string, err error) {
+	if err := l.PutManifest(ctx, a.Manifest, tag); err != nil {
+		return nil, err
+	}
+	for i := range m.Charts {
+		chart := &m.Charts[i]
+		if err := l.PutManifest(ctx, chart.Manifest, chart.LayoutTag()); err != nil {
+			return nil, err
+		}
+		charts = append(charts, chart.Digest)
+	}
+	return charts, nil
 }
 
 // put all blobs.

@@ -62,13 +62,13 @@ func (f *diffFlags) run(ctx context.Context, e *command.Environment, from, to st
 	}
 	d := difference(a, b)
 	for _, p := range d.Problems {
-		e.Warn("not compared: %s", printable(p))
+		e.Warnf("not compared: %s", printable(p))
 	}
 	if err := f.output.Write(e.Out, d, d.table); err != nil {
 		return err
 	}
 	if d.same() && len(d.Problems) == 0 {
-		e.Say("There is no difference.")
+		e.Sayf("There is no difference.")
 		return nil
 	}
 	if !f.exitCode {

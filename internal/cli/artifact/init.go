@@ -79,7 +79,7 @@ func (i *initiation) run(dir string) error {
 		return errors.Wrap(err, dir)
 	}
 	for _, w := range found.Warnings {
-		i.e.Warn("%s", w)
+		i.e.Warnf("%s", w)
 	}
 	d := *found.Definition
 	d.Name, d.Version = found.Suggest(i.over.Name, i.over.Version)
@@ -91,7 +91,11 @@ func (i *initiation) run(dir string) error {
 		_, err := i.e.Out.Write(text)
 		return err
 	}
-	if err := i.write(to, text); err != nil {
+	write := i.write
+	if isDevice(to) {
+		write = writeFile
+	}
+	if err := write(to, text); err != nil {
 		return err
 	}
 	return i.e.Print("%s", to)
@@ -116,7 +120,7 @@ func (i *initiation) check() error {
 func (i *initiation) write(to string, text []byte) error {
 	have, err := os.ReadFile(to) //nolint:gosec // The user names the file.
 	if err == nil && string(have) == string(text) {
-		i.e.Say("Unchanged: %s", to)
+		i.e.Sayf("Unchanged: %s", to)
 		return nil
 	}
 	if err == nil && !i.force {
@@ -141,7 +145,7 @@ func (i *initiation) write(to string, text []byte) error {
 		return existing(to)
 	}
 	if err == nil {
-		i.e.Say("Wrote %s: look at the name and the version in it, and run kymactl module create", to)
+		i.e.Sayf("Wrote %s: look at the name and the version in it, and run kymactl module create", to)
 	}
 	return errors.Wrapf(err, "cannot write %s", to)
 }

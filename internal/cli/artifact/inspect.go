@@ -83,7 +83,7 @@ func writeObjects(ctx context.Context, e *command.Environment, b *bundle.Bundle)
 	for i := range installs {
 		in := &installs[i]
 		if in.Err != nil {
-			e.Warn("install %s is left out: %s", in.Name, in.Err)
+			e.Warnf("install %s is left out: %s", in.Name, in.Err)
 			continue
 		}
 		for _, u := range in.Objects {

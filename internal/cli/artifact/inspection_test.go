@@ -128,7 +128,7 @@ func pushGreeting(t *testing.T, r *controlplane.Registry, c controlplane.Compone
 func layoutOf(t *testing.T, p controlplane.PushedComponent, tag string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "greeter.tar")
-	l, err := store.CreateLayout(path)
+	l, err := store.CreateLayout(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,6 +296,7 @@ func TestTemplate(t *testing.T) {
 		{args: []string{reference}, golden: "template.yaml"},
 		{args: []string{path, "--repository", r.Host() + "/modules"}, golden: "template.yaml"},
 		{args: []string{reference, "--output", file}, golden: "template.yaml"},
+		{args: []string{reference, "-o", "-"}, golden: "template.yaml"},
 		{args: []string{reference, "-c", "fast", "--name", "mine"}, golden: "template-fast.yaml"},
 		{args: []string{reference, "--inline"}, golden: "template-inline.yaml"},
 		{args: []string{path, "--inline", "--repository", r.Host() + "/modules"}, golden: "template-inline.yaml"},

@@ -34,7 +34,7 @@ func newKeygen(e *command.Environment) *cobra.Command {
 			if err := generate(private, public); err != nil {
 				return err
 			}
-			e.Say("Keep %s secret. %s may be given to everybody.", private, public)
+			e.Sayf("Keep %s secret. %s may be given to everybody.", private, public)
 			return e.Print("%s\n%s", private, public)
 		},
 	}

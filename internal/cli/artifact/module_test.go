@@ -100,7 +100,7 @@ func (s sample) layout(t *testing.T) (path, digest string) {
 		s.version = "1.0.0"
 	}
 	path = filepath.Join(t.TempDir(), "layout")
-	l, err := store.CreateLayout(path)
+	l, err := store.CreateLayout(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ const referenceHelp = "A module is named by the path of an OCI image layout (a f
 // registriesOf references, of which --username is for the first that is in a
 // registry. It is to be called once, as a password is read once.
 func registriesOf(e *command.Environment, f *command.RegistryFlags, references ...string) (oci.Registries, error) {
-	first := ""
+	hosts := make([]string, 0, len(references))
 	for _, r := range references {
 		host, err := bundle.Host(r)
 		if missing := (*store.NotFoundError)(nil); err != nil && !errors.As(err, &missing) {
@@ -29,11 +29,9 @@ func registriesOf(e *command.Environment, f *command.RegistryFlags, references .
 		if err != nil {
 			return nil, err
 		}
-		if first == "" {
-			first = host
-		}
+		hosts = append(hosts, host)
 	}
-	return f.Registries(e, first)
+	return f.Registries(e, hosts...)
 }
 
 // openModule that a reference names. The bundle has to be closed.

@@ -26,7 +26,7 @@ func newPull(e *command.Environment) *cobra.Command {
 		Use:   "pull REF",
 		Short: "Pull a module into an OCI image layout",
 		Long: "Pull a module from a registry into an OCI image layout, a folder or a tar, byte for byte: its layers, the components that it " +
-			"references, and its signatures, also those of cosign. kymactl module push brings it to another registry, also from a machine " +
+			"references, the charts of format helm that lie beside it, and its signatures, also those of cosign. kymactl module push brings it to another registry, also from a machine " +
 			"without a network to the first one.\n\n" +
 			"REF is host[:port]/path/component-descriptors/NAME:VERSION, or host[:port]/path//NAME:VERSION as OCM writes it, " +
 			"with @sha256:… in place of the version or after it.\n\n" +
@@ -47,6 +47,10 @@ func newPull(e *command.Environment) *cobra.Command {
 				return err
 			}
 			b, err := openModule(ctx, e, &registry, args[0])
+			if err != nil && len(keys) > 0 {
+				// What cannot be read is not verified, as verify has it.
+				err = unverified(err, false)
+			}
 			if err != nil {
 				return err
 			}
@@ -94,7 +98,14 @@ func verifyFirst(ctx context.Context, b *bundle.Bundle, keys []ocm.Key) error {
 	if len(keys) == 0 {
 		return nil
 	}
-	return errors.Wrap(b.Verify(ctx, keys), "nothing was written: cannot verify the module")
+	err := checkTag(b)
+	if err == nil {
+		err = b.Verify(ctx, keys)
+	}
+	if err != nil {
+		return unverified(errors.Wrap(err, "nothing was written: cannot verify the module"), true)
+	}
+	return nil
 }
 
 // A verification says by whom a module must be signed.

@@ -21,7 +21,8 @@ func newPush(e *command.Environment) *cobra.Command {
 			"REF is the base that modules lie below, host[:port]/path, to which the name of the component and the version are added; " +
 			"or the whole reference, host[:port]/path/component-descriptors/NAME:VERSION, which must then fit the module. " +
 			"In a tag the + of a version is written .build-.\n\n" +
-			"Components that the module references and that are in the layout are pushed first. Signatures are pushed along, also those of cosign. " +
+			"Components that the module references and that are in the layout are pushed first, and so are charts of format helm, " +
+			"which lie beside the module: host[:port]/path/charts/NAME:VERSION. Signatures are pushed along, also those of cosign. " +
 			"What the registry has already is not sent again, so that pushing twice changes nothing and succeeds, and so that " +
 			"a push that was interrupted is completed by another one. If the registry has the version with other content, " +
 			"nothing is replaced and the exit code is 5, unless --overwrite is given.\n\n" +

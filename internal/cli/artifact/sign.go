@@ -107,11 +107,11 @@ func (s *signing) sign(ctx context.Context, b *bundle.Bundle, signer crypto.Sign
 		return bundle.Sign(ctx, b.Store, reference, o)
 	}
 	// It was opened for reading.
-	l, err := store.CreateLayout(b.Layout()) //nolint:contextcheck // What it waits for is bounded.
+	l, err := store.CreateLayout(ctx, b.Layout())
 	if err != nil {
 		return bundle.Signed{}, err
 	}
-	defer func() { //nolint:contextcheck // It cleans up even if the time is over.
+	defer func() {
 		// Half of it is not published.
 		if err != nil {
 			_ = l.Discard()
@@ -134,9 +134,9 @@ func (s *signing) say(ctx context.Context, b *bundle.Bundle, signed bundle.Signe
 		}
 	}
 	if signed.Changed {
-		s.e.Say("Signed: %s, as %s", where, s.name)
+		s.e.Sayf("Signed: %s, as %s", where, s.name)
 	} else {
-		s.e.Say("Unchanged: %s is signed as %s already", where, s.name)
+		s.e.Sayf("Unchanged: %s is signed as %s already", where, s.name)
 	}
 	if s.output.Table() {
 		return s.e.Print("%s\n%s", where, signed.Digest)

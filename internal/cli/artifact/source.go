@@ -159,7 +159,7 @@ func (c *creation) define(s *source, dir string, given bool) error {
 	if err != nil {
 		return errors.Wrap(err, dir)
 	}
-	c.e.Say("%s is %s", dir, found.Kind)
+	c.e.Sayf("%s is %s", dir, found.Kind)
 	s.definition, s.warnings, s.found = found.Definition, found.Warnings, found
 	return nil
 }

@@ -57,7 +57,7 @@ func newTemplate(e *command.Environment) *cobra.Command {
 	c.Flags().BoolVar(&f.inline, "inline", false, "put the component descriptor into the template, rather than a reference to it")
 	c.Flags().StringVar(&f.repository, "repository", "", "`HOST/BASE` where clusters get the module from; default where it was read")
 	c.Flags().StringVar(&f.mapping, "name-mapping", string(ocm.URLPath), "with --repository, the `MAPPING` of names to repositories: urlPath or sha256-digest")
-	c.Flags().StringVarP(&f.file, "output", "o", "", "`FILE` to write to; default stdout")
+	c.Flags().StringVarP(&f.file, "output", "o", "", "`FILE` to write to; default -, which is stdout")
 	return c
 }
 
@@ -99,14 +99,14 @@ func (f *templateFlags) run(ctx context.Context, e *command.Environment, referen
 	if err != nil {
 		return err
 	}
-	if f.file == "" {
+	if isStdout(f.file) {
 		_, err = e.Out.Write(data)
 		return err
 	}
 	if err := writeFile(f.file, data); err != nil {
 		return err
 	}
-	e.Say("Wrote ModuleTemplate %s to %s.", t.Name, f.file)
+	e.Sayf("Wrote ModuleTemplate %s to %s.", t.Name, f.file)
 	return nil
 }
 
@@ -151,8 +151,21 @@ func encodeTemplate(t any) ([]byte, error) {
 	return yaml.JSONToYAML(data)
 }
 
+// isStdout says whether a file that is to be written is stdout.
+func isStdout(path string) bool { return path == "" || path == "-" }
+
+// isDevice says whether a path is that of something which is neither a file nor a folder.
+func isDevice(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
+}
+
 // writeFile as a whole, or not at all.
 func writeFile(path string, data []byte) error {
+	// A device or a pipe is not to be replaced by a file.
+	if isDevice(path) {
+		return errors.Wrapf(os.WriteFile(path, data, 0o600), "cannot write %s", path)
+	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".kymactl-*")
 	if err != nil {
 		return errors.Wrapf(err, "cannot write %s", path)

@@ -72,7 +72,7 @@ func (t *transfer) toRegistry(ctx context.Context, b *bundle.Bundle, to string, 
 		return nil, command.WithCode(command.ExitUsage, err)
 	}
 	for _, missing := range b.Missing() {
-		t.e.Warn("component %s is referenced, and not there to be copied: the registry must have it already", missing)
+		t.e.Warnf("component %s is referenced, and not there to be copied: the registry must have it already", missing)
 	}
 	artifacts, err := b.Artifacts(ctx)
 	if err != nil {
@@ -107,11 +107,11 @@ func (t *transfer) toLayout(ctx context.Context, b *bundle.Bundle, to string) (o
 	if err != nil {
 		return nil, err
 	}
-	l, err := store.CreateLayout(to) //nolint:contextcheck // What is made on this machine takes no context.
+	l, err := store.CreateLayout(ctx, to)
 	if err != nil {
-		return nil, foreign(to, err) //nolint:contextcheck // See above.
+		return nil, foreign(to, err)
 	}
-	defer func() { //nolint:contextcheck // See above.
+	defer func() {
 		if closed := l.Close(); err == nil {
 			err = closed
 		}
@@ -184,9 +184,9 @@ func (t *transfer) copyArtifact(ctx context.Context, name string, from store.Rea
 // say what became of it, on stderr, and write it to stdout.
 func (t *transfer) say(ctx context.Context, b *bundle.Bundle, to *destination, done string, o *command.Output) error {
 	if to.Uploaded == 0 {
-		t.e.Say("Unchanged: %s is there already", to)
+		t.e.Sayf("Unchanged: %s is there already", to)
 	} else {
-		t.e.Say("%s: %s", done, to)
+		t.e.Sayf("%s: %s", done, to)
 	}
 	if o.Table() {
 		return t.e.Print("%s\n%s", to, b.Digest)

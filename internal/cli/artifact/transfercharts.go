@@ -17,13 +17,13 @@ import (
 func (t *transfer) charts(ctx context.Context, b *bundle.Bundle, f func(c *bundle.Chart, from store.Reader) error) error {
 	charts, others := b.Charts()
 	for _, o := range others {
-		t.e.Warn("%s, which lies beside the module, is not carried along: only charts below %s/ are that are pinned by a digest", o, bundle.ChartsFolder)
+		t.e.Warnf("%s, which lies beside the module, is not carried along: only charts below %s/ are that are pinned by a digest", o, bundle.ChartsFolder)
 	}
 	for i := range charts {
 		c := &charts[i]
 		from, _, err := b.ChartStore(ctx, c)
 		if missing := (*store.NotFoundError)(nil); errors.As(err, &missing) && b.Layout() != "" {
-			t.e.Warn("chart %s is not there to be copied: the registry must have it already", c.Reference())
+			t.e.Warnf("chart %s is not there to be copied: the registry must have it already", c.Reference())
 			continue
 		}
 		if err != nil {

@@ -68,7 +68,7 @@ func newVerify(e *command.Environment) *cobra.Command {
 		},
 	}
 	v.registry.AddFlags(c.Flags())
-	c.Flags().StringArrayVar(&v.keyFiles, "key", nil, "PEM `FILE` with the public RSA key or a certificate (required; may be given several times, and one must fit)")
+	c.Flags().StringArrayVar(&v.keyFiles, "key", nil, "PEM `FILE` with the public RSA key or a certificate (required; if given several times, one must fit)")
 	c.Flags().StringVar(&v.name, "signature-name", bundle.DefaultSignature, "`NAME` that the signature must have")
 	c.Flags().BoolVar(&v.cosign, "cosign", false, "the manifest must also have a signature of cosign by one of the keys")
 	v.output.AddFlag(c.Flags(), false)
@@ -206,7 +206,7 @@ func (v *verifying) say(b *bundle.Bundle) error {
 	if v.cosign {
 		also = ", and with cosign"
 	}
-	v.e.Say("Verified: %s:%s is signed as %s%s", d.Name(), d.Version(), v.name, also)
+	v.e.Sayf("Verified: %s:%s is signed as %s%s", d.Name(), d.Version(), v.name, also)
 	return v.output.Write(v.e.Out, out, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "%s\n%s\n", out.Signature, out.Digest)
 		return err

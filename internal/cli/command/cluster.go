@@ -3,6 +3,8 @@
 package command
 
 import (
+	"strings"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/spf13/pflag"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -49,6 +51,10 @@ func (c *ClusterFlags) Connect(e *Environment) (*Cluster, error) {
 	overrides.Context.Namespace = c.namespace
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
 	config, err := loader.ClientConfig()
+	if clientcmd.IsEmptyConfig(err) {
+		return nil, Usagef("there is no kubeconfig of a control plane in %s: use --kubeconfig FILE, or set KUBECONFIG",
+			strings.Join(rules.GetLoadingPrecedence(), ", "))
+	}
 	if err != nil {
 		return nil, WithCode(ExitUsage, errors.Wrap(err, "cannot read the kubeconfig of the control plane: use --kubeconfig and --context"))
 	}
@@ -61,7 +67,7 @@ func (c *ClusterFlags) Connect(e *Environment) (*Cluster, error) {
 	config.UserAgent = FieldManager
 	config.WarningHandler = rest.NoWarnings{}
 	if e != nil {
-		config.WarningHandler = &warnings{show: e.Warn}
+		config.WarningHandler = &warnings{show: e.Warnf}
 	}
 	s, err := newScheme()
 	if err != nil {

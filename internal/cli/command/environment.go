@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
+	"unicode"
 
 	"golang.org/x/term"
 )
@@ -33,25 +35,25 @@ type Environment struct {
 func Process() *Environment {
 	return &Environment{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
-		Terminal: term.IsTerminal(int(os.Stderr.Fd())), //nolint:gosec // A file descriptor is small.
+		Terminal: term.IsTerminal(int(os.Stderr.Fd())),
 	}
 }
 
-// Say writes a line to stderr, unless the command is to be quiet.
-func (e *Environment) Say(format string, args ...any) {
+// Sayf writes a line to stderr, unless the command is to be quiet.
+func (e *Environment) Sayf(format string, args ...any) {
 	if !e.Quiet {
-		e.line(format, args...)
+		e.linef(format, args...)
 	}
 }
 
-// Warn writes a line to stderr that begins with "Warning: ".
-func (e *Environment) Warn(format string, args ...any) {
-	e.line("Warning: "+format, args...)
+// Warnf writes a line to stderr that begins with "Warning: ".
+func (e *Environment) Warnf(format string, args ...any) {
+	e.linef("Warning: "+format, args...)
 }
 
-// Fail writes a line to stderr, which is why a command failed.
-func (e *Environment) Fail(format string, args ...any) {
-	e.line("Error: "+format, args...)
+// Failf writes a line to stderr, which is why a command failed.
+func (e *Environment) Failf(format string, args ...any) {
+	e.linef("Error: "+format, args...)
 }
 
 // Print writes a line of data to stdout.
@@ -60,7 +62,18 @@ func (e *Environment) Print(format string, args ...any) error {
 	return err
 }
 
-func (e *Environment) line(format string, args ...any) {
+func (e *Environment) linef(format string, args ...any) {
 	// There is nobody left to tell where stderr cannot be written.
-	_, _ = fmt.Fprintf(e.Err, format+"\n", args...)
+	_, _ = fmt.Fprintln(e.Err, Printable(fmt.Sprintf(format, args...)))
+}
+
+// Printable makes one line of a text, in which nothing can do anything to a
+// terminal: names, messages and errors may be those of strangers.
+func Printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, s)
 }

@@ -90,6 +90,10 @@ func CodeOf(err error) ExitCode {
 	case err == nil:
 		return ExitOK
 	case errors.As(err, &own):
+		// A command line is not wrong because stdin did not end in time.
+		if own.code == ExitUsage && errors.Is(err, context.DeadlineExceeded) {
+			return ExitTimeout
+		}
 		return own.code
 	case errors.As(err, &exists):
 		return ExitExists

@@ -3,10 +3,12 @@
 package command
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"strings"
 	"text/tabwriter"
+	"unicode"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/spf13/pflag"
@@ -75,10 +77,27 @@ func (o *Output) Write(w io.Writer, v any, table func(w io.Writer) error) error 
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 8, 3, ' ', 0)
-	if err := table(t); err != nil {
+	if err := table(printableCells{t}); err != nil {
 		return err
 	}
 	return t.Flush()
+}
+
+// printableCells writes what does nothing to a terminal. Rows and columns stay.
+type printableCells struct{ io.Writer }
+
+// Write whole texts only: a character must not be cut.
+func (p printableCells) Write(text []byte) (int, error) {
+	clean := bytes.Map(func(r rune) rune {
+		if r == '\t' || r == '\n' || unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, text)
+	if _, err := p.Writer.Write(clean); err != nil {
+		return 0, err
+	}
+	return len(text), nil
 }
 
 func parsePath(path string) (*jsonpath.JSONPath, error) {

@@ -33,7 +33,7 @@ func (e *Environment) Waiting(what string) (say func(text string), end func()) {
 	}
 	bar := progressbar.NewOptions64(-1, e.barOptions(what)...)
 	return func(text string) {
-		bar.Describe(text)
+		bar.Describe(Printable(text))
 		_ = bar.Add(1)
 	}, func() { _ = bar.Clear() }
 }
@@ -41,7 +41,7 @@ func (e *Environment) Waiting(what string) (say func(text string), end func()) {
 func (e *Environment) barOptions(what string) []progressbar.Option {
 	return []progressbar.Option{
 		progressbar.OptionSetWriter(e.Err),
-		progressbar.OptionSetDescription(what),
+		progressbar.OptionSetDescription(Printable(what)),
 		progressbar.OptionThrottle(100 * time.Millisecond),
 		progressbar.OptionSpinnerType(14),
 		progressbar.OptionClearOnFinish(),

@@ -39,13 +39,15 @@ func (r *RegistryFlags) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&r.caFile, "ca-file", "", "`FILE` with PEM certificates to trust besides those of the system")
 }
 
-// Registries for a command that talks to host, for which --username is; all
-// else is for every host.
-func (r *RegistryFlags) Registries(e *Environment, host string) (oci.Registries, error) {
+// Registries for a command whose user names some hosts; empty ones do not
+// count. --username is for the first, --plain-http and --insecure-skip-tls-verify
+// are for all of them: modules lead to other hosts, for which the user has
+// credentials, too. Where no host is named they are for every host, as all else is.
+func (r *RegistryFlags) Registries(e *Environment, hosts ...string) (oci.Registries, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
-	all := oci.Registry{Host: "*", PlainHTTP: r.plainHTTP, SkipTLSVerify: r.skipTLSVerify, Ambient: r.config == ""}
+	all := oci.Registry{Host: "*", Ambient: r.config == ""}
 	var err error
 	if all.DockerConfig, err = readFile("--registry-config", r.config); err != nil {
 		return nil, err
@@ -53,18 +55,39 @@ func (r *RegistryFlags) Registries(e *Environment, host string) (oci.Registries,
 	if all.CABundle, err = readFile("--ca-file", r.caFile); err != nil {
 		return nil, err
 	}
-	if r.username == "" {
-		return oci.Registries{all}, nil
+	out := r.named(all, hosts)
+	if len(out) == 0 {
+		all.PlainHTTP, all.SkipTLSVerify = r.plainHTTP, r.skipTLSVerify
 	}
-	if host == "" {
+	if r.username == "" {
+		return append(out, all), nil
+	}
+	if len(out) == 0 {
 		return nil, Usagef("--username needs a registry that it is for")
 	}
-	own := all
-	own.Host, own.Username, own.Ambient = host, r.username, false
-	if own.Password, err = password(e.In); err != nil {
+	out[0].Username, out[0].Ambient = r.username, false
+	if out[0].Password, err = password(e.In); err != nil {
 		return nil, err
 	}
-	return oci.Registries{own, all}, nil
+	return append(out, all), nil
+}
+
+// named are the hosts that are not like all others.
+func (r *RegistryFlags) named(all oci.Registry, hosts []string) oci.Registries {
+	var out oci.Registries
+	seen := map[string]bool{"": true}
+	for _, host := range hosts {
+		if seen[host] {
+			continue
+		}
+		seen[host] = true
+		if r.plainHTTP || r.skipTLSVerify || r.username != "" && len(out) == 0 {
+			own := all
+			own.Host, own.PlainHTTP, own.SkipTLSVerify = host, r.plainHTTP, r.skipTLSVerify
+			out = append(out, own)
+		}
+	}
+	return out
 }
 
 func (r *RegistryFlags) check() error {

@@ -48,7 +48,7 @@ func TestRegistries(t *testing.T) {
 			stdin:  "s3cret\r\nmore",
 			want: want{regs: oci.Registries{
 				{Host: host, Username: "me", Password: "s3cret", PlainHTTP: true},
-				{Host: "*", PlainHTTP: true, Ambient: true},
+				{Host: "*", Ambient: true},
 			}},
 		},
 		"NoPassword":     {reason: "An empty password is a mistake.", args: []string{"--username", "me", "--password-stdin"}, want: want{code: ExitUsage}},
@@ -57,7 +57,7 @@ func TestRegistries(t *testing.T) {
 		"PlainWithCA":    {reason: "Plain HTTP has no certificates.", args: []string{"--plain-http", "--ca-file", ca}, want: want{code: ExitUsage}},
 		"SkipWithCA":     {reason: "Both at once is a mistake.", args: []string{"--insecure-skip-tls-verify", "--ca-file", ca}, want: want{code: ExitUsage}},
 		"MissingFile":    {reason: "A file that is not there is named.", args: []string{"--ca-file", filepath.Join(dir, "nope")}, want: want{code: ExitUsage}},
-		"Skip":           {reason: "The user asks for it.", args: []string{"--insecure-skip-tls-verify"}, want: want{regs: oci.Registries{{Host: "*", SkipTLSVerify: true, Ambient: true}}}},
+		"Skip":           {reason: "The user asks for it.", args: []string{"--insecure-skip-tls-verify"}, want: want{regs: oci.Registries{{Host: host, SkipTLSVerify: true, Ambient: true}, {Host: "*", Ambient: true}}}},
 		"MissingConfig":  {reason: "A file that is not there is named.", args: []string{"--registry-config", filepath.Join(dir, "nope")}, want: want{code: ExitUsage}},
 		"LongPassword":   {reason: "What is read is bounded.", args: []string{"--username", "me", "--password-stdin"}, stdin: strings.Repeat("x", maxPassword+1), want: want{code: ExitUsage}},
 		"PasswordNoLine": {reason: "A line need not end.", args: []string{"--username", "me", "--password-stdin"}, stdin: "pw", want: want{regs: oci.Registries{{Host: host, Username: "me", Password: "pw"}, {Host: "*", Ambient: true}}}},
@@ -73,6 +73,42 @@ func TestRegistries(t *testing.T) {
 			regs, err := r.Registries(&Environment{In: strings.NewReader(tc.stdin)}, host)
 			if diff := cmp.Diff(tc.want, want{regs, CodeOf(err)}, cmp.AllowUnexported(want{})); diff != "" {
 				t.Errorf("\n%s\nRegistries: -want, +got (%v):\n%s", tc.reason, err, diff)
+			}
+		})
+	}
+}
+
+// TestRegistriesHosts says that what makes a connection unsafe is for the hosts
+// that the user names, and not for those that a module leads to.
+func TestRegistriesHosts(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		flags  RegistryFlags
+		hosts  []string
+		want   oci.Registries
+	}{
+		"Two": {
+			reason: "All hosts on the command line, and credentials for the first.",
+			flags:  RegistryFlags{plainHTTP: true, username: "me", passwordStdin: true},
+			hosts:  []string{"b.example.org", "a.example.org", "b.example.org"},
+			want: oci.Registries{
+				{Host: "b.example.org", PlainHTTP: true, Username: "me", Password: "pw"},
+				{Host: "a.example.org", PlainHTTP: true, Ambient: true},
+				{Host: "*", Ambient: true},
+			},
+		},
+		"Layout": {
+			reason: "Without any, there are only those of the module.",
+			flags:  RegistryFlags{skipTLSVerify: true},
+			hosts:  []string{""},
+			want:   oci.Registries{{Host: "*", SkipTLSVerify: true, Ambient: true}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := tc.flags.Registries(&Environment{In: strings.NewReader("pw")}, tc.hosts...)
+			if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
+				t.Errorf("\n%s\nRegistries(...): %v, -want, +got:\n%s", tc.reason, err, diff)
 			}
 		})
 	}

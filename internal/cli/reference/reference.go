@@ -41,7 +41,7 @@ func Page(root *cobra.Command) []byte {
 		fmt.Fprintf(&b, "\n### %s\n\n", s.title)
 		table(&b, s.flags, nil)
 	}
-	t := newText(root, all)
+	t := newText(all)
 	for _, g := range groupsOf(root) {
 		for _, c := range all {
 			if c.GroupID == g.ID {
@@ -175,7 +175,7 @@ func table(b *bytes.Buffer, f *pflag.FlagSet, t *text) {
 			name += " " + value
 		}
 		if !zero(f.DefValue) {
-			usage += " (default " + f.DefValue + ")"
+			usage += " (default `" + f.DefValue + "`)"
 		}
 		fmt.Fprintf(b, "| %s` | %s |\n", name, strings.ReplaceAll(t.line(usage), "|", `\|`))
 	})

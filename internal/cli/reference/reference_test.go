@@ -16,14 +16,14 @@ import (
 
 const file = "../../../docs/kymactl.md"
 
-var update = flag.Bool("update", false, "write the page") //nolint:gochecknoglobals // A flag of the test.
+var update = flag.Bool("update", false, "write the page")
 
 // TestPage writes the page with -update, and else says whether it is that of the
 // commands.
 func TestPage(t *testing.T) {
 	got := reference.Page(cli.New(&command.Environment{}))
 	if *update {
-		if err := os.WriteFile(file, got, 0o644); err != nil { //nolint:gosec // Everybody may read the documentation.
+		if err := os.WriteFile(file, got, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -20,16 +20,16 @@ type text struct {
 }
 
 // newText knows the commands, and takes what looks like a flag for one.
-func newText(root *cobra.Command, commands []*cobra.Command) *text {
+func newText(commands []*cobra.Command) *text {
 	names := make([]string, 0, len(commands)+1)
 	for _, c := range commands {
-		names = append(names, regexp.QuoteMeta(c.CommandPath()))
+		names = append(names, regexp.QuoteMeta(c.CommandPath())+`\b(?: --[a-z]+\b)?`)
 	}
 	// The longest first, as the first that fits is taken.
 	slices.SortFunc(names, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	names = append(names, `\bmodule\.yaml`, `\bHOST/BASE[^\s,;]*[A-Z]`, `@sha256:…`, regexp.QuoteMeta("~/.kube/config"), `\$KUBECONFIG`,
 		`operator\.kyma-project\.io[/a-z0-9-]*`, `cosign sign --key`, `host\[:port\]/path[^\s,;]*[A-Zh]`)
-	const flag = `--[a-z][-a-z]*(?:=[a-z]+)?`
+	const flag = `--for deleted|--[a-z][-a-z]*(?:=[a-z]+)?`
 	return &text{code: regexp.MustCompile(strings.Join(names, "|") + "|" + flag)}
 }
 
@@ -47,7 +47,7 @@ func (t *text) paragraphs(s string) string {
 	for i, p := range out {
 		var b strings.Builder
 		n := 0
-		for _, word := range strings.Fields(t.line(strings.Join(strings.Fields(p), " "))) {
+		for word := range strings.FieldsSeq(t.line(strings.Join(strings.Fields(p), " "))) {
 			size := len([]rune(word))
 			switch {
 			case n == 0:

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package command
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+// hostile is what a stranger would like to have written to a terminal: escape
+// sequences of both kinds, a line of its own, what hides text, and bad UTF-8.
+const hostile = "a\x1b[2J\x1b]0;x\x07b\u009b31mc\rError: d\ne\u202ef\u2066g\x7f\xff"
+
+func checkClean(t *testing.T, what, got string, lines int) {
+	t.Helper()
+	if n := strings.Count(got, "\n"); n != lines {
+		t.Errorf("%s: %d lines: %q", what, n, got)
+	}
+	if i := strings.IndexFunc(got, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }); i >= 0 {
+		t.Errorf("%s: %q holds control characters", what, got)
+	}
+}
+
+// TestHostileText says that nothing of what is told to people can do anything to
+// their terminals.
+func TestHostileText(t *testing.T) {
+	var out, err bytes.Buffer
+	e := &Environment{Out: &out, Err: &err}
+	e.Sayf("%s", hostile)
+	e.Warnf("%s", hostile)
+	e.Failf("%s", hostile)
+	checkClean(t, "stderr", err.String(), 3)
+	o := Output{format: "table"}
+	// The line breaks of a table are its own.
+	if err := o.Write(&out, nil, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "%s\tx\n", strings.ReplaceAll(hostile, "\n", ""))
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	checkClean(t, "table", out.String(), 1)
+}
