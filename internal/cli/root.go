@@ -20,10 +20,10 @@ import (
 // Run a command line, without the name of the program, and return what to exit
 // with. It returns early where ctx ends.
 func Run(ctx context.Context, e *command.Environment, args []string) command.ExitCode {
-	root := New(e)
+	root := New(e) //nolint:contextcheck // Commands get theirs from cobra.
 	root.SetArgs(args)
 	started := false
-	each(root, func(c *cobra.Command) {
+	each(root, func(c *cobra.Command) { //nolint:contextcheck // See above.
 		run := c.RunE
 		c.RunE = func(cmd *cobra.Command, args []string) error {
 			started = true

@@ -269,7 +269,7 @@ func TestSamePayload(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := store.CreateLayout(filepath.Join(t.TempDir(), "layout"))
+	l, err := store.CreateLayout(t.Context(), filepath.Join(t.TempDir(), "layout"))
 	if err != nil {
 		t.Fatal(err)
 	}

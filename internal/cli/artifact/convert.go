@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/module/convert"
+	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
 )
 
 // maxConverted bounds a file, in bytes.
@@ -66,8 +67,8 @@ func newConvert(e *command.Environment) *cobra.Command {
 
 func (f *conversion) check(args []string) error {
 	o := f.options
-	if o.Channel != "" && !isChannel.MatchString(o.Channel) {
-		return command.Usagef("--channel %q: want 3 to 32 letters a to z", o.Channel)
+	if err := checkOver(&definition.Definition{Channel: o.Channel}); err != nil {
+		return err
 	}
 	if o.ProviderConfig != "" && len(validation.IsDNS1123Subdomain(o.ProviderConfig)) > 0 {
 		return command.Usagef("--provider-config %q: want at most 253 lower case letters, digits, - and .", o.ProviderConfig)

@@ -110,7 +110,7 @@ func (c *creation) check(f *pflag.FlagSet) error {
 	case c.signature == "":
 		return command.Usagef("--signature-name is empty")
 	}
-	return nil
+	return checkOver(&c.over)
 }
 
 func (c *creation) run(ctx context.Context, args []string) error {

@@ -211,7 +211,7 @@ func TestCreateUsage(t *testing.T) {
 		"NoOutput":   {reason: "It must go somewhere.", args: []string{dir, "--name", greeter}, code: command.ExitUsage, want: "-o PATH"},
 		"Format":     {reason: "A format is known.", args: []string{dir, "-o", out, "--output-format", "xml"}, code: command.ExitUsage, want: "unknown output format"},
 		"NoName":     {reason: "A chart is no component.", args: []string{dir, "-o", out}, code: command.ExitUsage, want: "is a chart, which does not say all: give --name, such as example.org/module/greeter, or write a module.yaml"},
-		"Name":       {reason: "A name is checked.", args: []string{dir, "-o", out, "--name", "greeter"}, code: command.ExitFailure, want: `name is "greeter": want a domain and a path`},
+		"Name":       {reason: "A name is checked.", args: []string{dir, "-o", out, "--name", "greeter"}, code: command.ExitUsage, want: `--name is "greeter": want a domain and a path`},
 		"Version":    {reason: "A version is checked.", args: []string{dir, "-o", out, "--name", greeter, "--version", "latest"}, code: command.ExitFailure, want: `version is "latest"`},
 		"NoDir":      {reason: "A folder must be there.", args: []string{dir + "x", "-o", out}, code: command.ExitNotFound, want: "there is no folder"},
 		"File":       {reason: "A file is no folder.", args: []string{broken, "-o", out}, code: command.ExitUsage, want: "is no folder"},

@@ -32,7 +32,7 @@ func newInit(e *command.Environment) *cobra.Command {
 		Short: "Write a module.yaml to start from",
 		Long: "Write a module.yaml with comments into DIR (default: the working directory), filled with what is found there: " +
 			"a chart, a kubebuilder project, a kustomization, or YAML. kymactl module create works with it at once; " +
-			"name and version should be looked at before.\n\n" +
+			"name and version should be looked at before. Where nothing is found, what can stand there stands in comments.\n\n" +
 			"A module.yaml that is there already is not replaced, unless --force is given: the exit code is then 5, or 0 if it is the same.",
 		Example: "  kymactl module init\n" +
 			"  kymactl module init ./chart --name example.org/module/greeter --version 1.2.3\n" +
@@ -58,7 +58,7 @@ func newInit(e *command.Environment) *cobra.Command {
 }
 
 func (i *initiation) run(dir string) error {
-	if err := i.check(); err != nil {
+	if err := checkOver(&i.over); err != nil {
 		return err
 	}
 	to := i.to
@@ -75,6 +75,10 @@ func (i *initiation) run(dir string) error {
 	}
 	defer s.Close()
 	found, err := definition.Detect(s.fsys)
+	if errors.Is(err, definition.ErrNothing) {
+		found, err = &definition.Found{Definition: &definition.Definition{}}, nil
+		i.e.Warnf("%s holds nothing yet that is a module in itself: name in %s what the module consists of", dir, definition.FileName)
+	}
 	if err != nil {
 		return errors.Wrap(err, dir)
 	}
@@ -101,15 +105,18 @@ func (i *initiation) run(dir string) error {
 	return i.e.Print("%s", to)
 }
 
-// check the command line.
-func (i *initiation) check() error {
-	if i.over.Name != "" {
-		if err := definition.CheckName(i.over.Name); err != nil {
-			return command.Usagef("--%s", err.Error())
+// checkOver checks what flags say in place of a definition; they are called as its fields are.
+func checkOver(over *definition.Definition) error {
+	for _, f := range []struct {
+		value string
+		check func(string) error
+	}{
+		{over.Name, definition.CheckName}, {over.Version, definition.CheckVersion}, {over.Channel, definition.CheckChannel},
+	} {
+		if f.value == "" {
+			continue
 		}
-	}
-	if i.over.Version != "" {
-		if err := definition.CheckVersion(i.over.Version); err != nil {
+		if err := f.check(f.value); err != nil {
 			return command.Usagef("--%s", err.Error())
 		}
 	}
@@ -130,17 +137,7 @@ func (i *initiation) write(to string, text []byte) error {
 	if err != nil {
 		return errors.Wrapf(err, "cannot write %s", to)
 	}
-	if i.force {
-		err = os.Rename(temp, to)
-	} else {
-		// Unlike a rename it fails where somebody else was quicker.
-		err = os.Link(temp, to)
-	}
-	if err != nil || !i.force {
-		if rerr := os.Remove(temp); err == nil {
-			err = rerr
-		}
-	}
+	err = i.move(temp, to)
 	if errors.Is(err, fs.ErrExist) {
 		return existing(to)
 	}
@@ -148,6 +145,23 @@ func (i *initiation) write(to string, text []byte) error {
 		i.e.Sayf("Wrote %s: look at the name and the version in it, and run kymactl module create", to)
 	}
 	return errors.Wrapf(err, "cannot write %s", to)
+}
+
+// move a file that is complete to its place.
+func (i *initiation) move(temp, to string) error {
+	if i.force {
+		err := os.Rename(temp, to)
+		if err != nil {
+			_ = os.Remove(temp)
+		}
+		return err
+	}
+	// Unlike a rename it fails where somebody else was quicker.
+	err := os.Link(temp, to)
+	if rerr := os.Remove(temp); err == nil {
+		err = rerr
+	}
+	return err
 }
 
 func existing(to string) error {

@@ -85,7 +85,21 @@ func TestInitUsage(t *testing.T) {
 	kymactl(t, "module", "init", dir, "--name", "greeter").want(t, command.ExitUsage, `--name is "greeter"`)
 	kymactl(t, "module", "init", dir, "--version", "latest").want(t, command.ExitUsage, `--version is "latest"`)
 	kymactl(t, "module", "init", filepath.Join(dir, "nothing")).want(t, command.ExitNotFound, "there is no folder")
-	kymactl(t, "module", "init", t.TempDir()).want(t, command.ExitFailure, "looked for a chart")
+}
+
+// TestInitNothing holds that a folder with nothing in it is one to begin with.
+func TestInitNothing(t *testing.T) {
+	dir := t.TempDir()
+	kymactl(t, "module", "init", dir, "--name", greeter).want(t, command.ExitOK, "holds nothing yet")
+	data, err := os.ReadFile(filepath.Join(dir, definition.FileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := definition.Parse(data)
+	if err != nil || d.Name != greeter || d.Version != "0.1.0" {
+		t.Errorf("%v, %+v of:\n%s", err, d, data)
+	}
+	kymactl(t, "module", "create", dir, "--dry-run").want(t, command.ExitFailure, "charts")
 }
 
 // TestInitInParallel holds that the first one wins, and that all others say so.

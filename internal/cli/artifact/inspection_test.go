@@ -230,6 +230,7 @@ func TestInspectionUsage(t *testing.T) {
 		"Name":       {"A name is one of Kubernetes.", []string{"template", path, "--name", "A_b"}, command.ExitUsage, "--name"},
 		"Mapping":    {"A mapping is known.", []string{"template", path, "--name-mapping", "x"}, command.ExitUsage, "--name-mapping"},
 		"Repository": {"A repository is checked.", []string{"template", path, "--repository", "me:pw@h/a"}, command.ExitUsage, "credentials"},
+		"Scheme":     {"No scheme is written into templates.", []string{"template", path, "--repository", "http://registry.example.org/a"}, command.ExitUsage, "scheme http://"},
 		"Layout":     {"A layout is in no registry.", []string{"template", path}, command.ExitUsage, "--repository"},
 	}
 	for name, tc := range cases {

@@ -26,8 +26,8 @@ func newPull(e *command.Environment) *cobra.Command {
 		Use:   "pull REF",
 		Short: "Pull a module into an OCI image layout",
 		Long: "Pull a module from a registry into an OCI image layout, a folder or a tar, byte for byte: its layers, the components that it " +
-			"references, the charts of format helm that lie beside it, and its signatures, also those of cosign. kymactl module push brings it to another registry, also from a machine " +
-			"without a network to the first one.\n\n" +
+			"references, the charts of format helm that lie beside it, and its signatures, also those of cosign. " +
+			"kymactl module push brings it to another registry, also from a machine without a network to the first one.\n\n" +
 			"REF is host[:port]/path/component-descriptors/NAME:VERSION, or host[:port]/path//NAME:VERSION as OCM writes it, " +
 			"with @sha256:… in place of the version or after it.\n\n" +
 			"Into a folder, a pull that was interrupted is completed by another one, which does not get again what is there. " +

@@ -74,7 +74,7 @@ func layoutAndReference(a, b string) (layout, to string, err error) {
 	case second && !first:
 		return b, a, nil
 	case first:
-		return "", "", command.Usagef("%q and %q are both paths: one must be that of a registry, host[:port]/path", a, b)
+		return "", "", command.Usagef("neither %q nor %q is a path in a registry: want host[:port]/path", a, b)
 	}
 	return "", "", command.NotFoundf("there is no image layout %q, nor %q: make one with kymactl module create", a, b)
 }

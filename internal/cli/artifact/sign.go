@@ -72,7 +72,7 @@ func (s *signing) run(ctx context.Context, reference string) error {
 	if err != nil {
 		return err
 	}
-	defer b.Close() //nolint:errcheck // It is only read.
+	defer b.Close()
 	signed, err := s.sign(ctx, b, signer)
 	if err != nil {
 		return err
@@ -145,7 +145,7 @@ func (s *signing) say(ctx context.Context, b *bundle.Bundle, signed bundle.Signe
 	if err != nil {
 		return err
 	}
-	defer after.Close() //nolint:errcheck // It is only read.
+	defer after.Close()
 	out, err := summarize(ctx, after)
 	if err != nil {
 		return err

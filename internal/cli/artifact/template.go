@@ -8,7 +8,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"regexp"
+	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/spf13/cobra"
@@ -18,11 +18,9 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
+	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
-
-// isChannel is what the API takes as a channel.
-var isChannel = regexp.MustCompile(`^[a-z]{3,32}$`)
 
 type templateFlags struct {
 	registry   command.RegistryFlags
@@ -62,8 +60,8 @@ func newTemplate(e *command.Environment) *cobra.Command {
 }
 
 func (f *templateFlags) check() error {
-	if f.channel != "" && !isChannel.MatchString(f.channel) {
-		return command.Usagef("--channel %q: want 3 to 32 letters a to z", f.channel)
+	if err := checkOver(&definition.Definition{Channel: f.channel}); err != nil {
+		return err
 	}
 	if f.name != "" && len(validation.IsDNS1123Subdomain(f.name)) > 0 {
 		return command.Usagef("--name %q: want at most 253 lower case letters, digits, - and .", f.name)
@@ -73,6 +71,10 @@ func (f *templateFlags) check() error {
 	}
 	if f.repository == "" {
 		return nil
+	}
+	f.repository = strings.TrimPrefix(f.repository, "oci://")
+	if name, _, ok := strings.Cut(f.repository, "://"); ok {
+		return command.Usagef("--repository has the scheme %s://: leave that out", name)
 	}
 	_, _, err := f.location().Repository("example.org/module")
 	return command.WithCode(command.ExitUsage, errors.Wrap(err, "--repository"))

@@ -233,7 +233,7 @@ func TestTransferUsage(t *testing.T) {
 		want   string
 	}{
 		"PushNoLayout":    {"A layout that is not there is named.", []string{"push", "nowhere/at/all", r.Host() + "/m"}, command.ExitNotFound, `no image layout "nowhere/at/all"`},
-		"PushTwoPaths":    {"One argument is a registry.", []string{"push", layout, "./x"}, command.ExitUsage, "both paths"},
+		"PushTwoPaths":    {"One argument is a registry.", []string{"push", layout, "./x"}, command.ExitUsage, "is a path in a registry"},
 		"PushMapping":     {"Mappings are two.", []string{"push", layout, r.Host() + "/m", "--name-mapping", "x"}, command.ExitUsage, "want urlPath or sha256-digest"},
 		"PushFormat":      {"Formats are known.", []string{"push", layout, r.Host() + "/m", "-o", "xml"}, command.ExitUsage, `unknown output format "xml"`},
 		"PushOther":       {"A whole reference must fit the module.", []string{"push", layout, r.Host() + "/m/component-descriptors/" + greeter + ":2.0.0"}, command.ExitUsage, "2.0.0"},

@@ -91,7 +91,7 @@ func (v *verifying) run(ctx context.Context, reference string) error {
 	if err != nil {
 		return unverified(err, false)
 	}
-	defer b.Close() //nolint:errcheck // It is only read.
+	defer b.Close()
 	if err := v.verify(ctx, b, keys); err != nil {
 		return unverified(errors.Wrapf(err, "%s is not verified", reference), true)
 	}

@@ -38,17 +38,8 @@ type Bundle struct {
 	content    *content
 }
 
-// An Option changes how Open works.
-type Option func(*options)
-
-type options struct {
-	agent string
-}
-
-// WithUserAgent is how requests name this program; default "kymactl".
-func WithUserAgent(agent string) Option {
-	return func(o *options) { o.agent = agent }
-}
+// agent is how requests name this program.
+const agent = "kymactl"
 
 // Open a module. Reference is one of
 //
@@ -60,16 +51,12 @@ func WithUserAgent(agent string) Option {
 //
 // What exists on disk is a path. A *store.NotFoundError says that nothing is
 // there, an *ocm.InvalidError that it is no module.
-func Open(ctx context.Context, reference string, regs oci.Registries, o ...Option) (*Bundle, error) {
-	opts := options{agent: "kymactl"}
-	for _, f := range o {
-		f(&opts)
-	}
+func Open(ctx context.Context, reference string, regs oci.Registries) (*Bundle, error) {
 	at, err := locate(reference)
 	if err != nil {
 		return nil, err
 	}
-	puller, err := oci.NewPuller(oci.WithUserAgent(opts.agent))
+	puller, err := oci.NewPuller(oci.WithUserAgent(agent))
 	if err != nil {
 		return nil, err
 	}

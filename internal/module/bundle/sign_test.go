@@ -118,7 +118,7 @@ func TestSignDigest(t *testing.T) {
 	if _, _, err := s.Manifest(t.Context(), signed.Digest); err != nil || signed.Digest == p.Digest {
 		t.Errorf("Sign(...): got %s, %v", signed.Digest, err)
 	}
-	l, err := store.CreateLayout(t.Context(), t.TempDir() + "/layout")
+	l, err := store.CreateLayout(t.Context(), t.TempDir()+"/layout")
 	if err != nil {
 		t.Fatal(err)
 	}

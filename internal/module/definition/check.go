@@ -65,6 +65,14 @@ func CheckVersion(version string) error {
 	return err
 }
 
+// CheckChannel says what is wrong with a channel.
+func CheckChannel(channel string) error {
+	if !isChannel.MatchString(channel) {
+		return errors.Errorf("channel is %.100q: want 3 to 32 lower case letters", channel)
+	}
+	return nil
+}
+
 // CheckInstall says what is wrong with the name of an install.
 func CheckInstall(name string) error {
 	if len(name) < 2 || len(name) > maxInstall || !isInstall.MatchString(name) {
@@ -90,8 +98,10 @@ func (d *Definition) checkIdentity() error {
 	if err := CheckVersion(d.Version); err != nil {
 		return err
 	}
-	if d.Channel != "" && !isChannel.MatchString(d.Channel) {
-		return errors.Errorf("channel is %.100q: want 3 to 32 lower case letters", d.Channel)
+	if d.Channel != "" {
+		if err := CheckChannel(d.Channel); err != nil {
+			return err
+		}
 	}
 	if len(d.Provider) > maxText || strings.ContainsFunc(d.Provider, control) {
 		return errors.Errorf("provider is %.100q: want one line of at most %d characters", d.Provider, maxText)

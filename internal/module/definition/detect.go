@@ -37,18 +37,21 @@ type Found struct {
 	Warnings []string
 }
 
+// ErrNothing is the error of Detect where a folder is no module in itself.
+var ErrNothing = errors.Errorf("there is no %s, and it is no module in itself: looked for a chart (%s), a kubebuilder project (%s), "+
+	"a kustomization (kustomization.yaml), and files that end in .yaml, .yml or .json: write a %s that names what there is",
+	FileName, chartFile, projectFile, FileName)
+
 // Detect what a folder without module.yaml is: a chart, a kubebuilder project,
 // a kustomization, or a folder of plain YAML. Name and version are empty where
-// the folder does not say them. The error says what was looked for.
+// the folder does not say them. ErrNothing says what was looked for.
 func Detect(fsys fs.FS) (*Found, error) {
 	for _, detect := range []func(fs.FS) (*Found, error){chart, project, kustomization, plain} {
 		if found, err := detect(fsys); found != nil || err != nil {
 			return found, err
 		}
 	}
-	return nil, errors.Errorf("there is no %s, and it is no module in itself: looked for a chart (%s), a kubebuilder project (%s), "+
-		"a kustomization (kustomization.yaml), and files that end in .yaml, .yml or .json: write a %s that names what there is",
-		FileName, chartFile, projectFile, FileName)
+	return nil, ErrNothing
 }
 
 func chart(fsys fs.FS) (*Found, error) {

@@ -38,7 +38,7 @@ func (f *Found) Suggest(name, version string) (suggestedName, suggestedVersion s
 	return name, version
 }
 
-// Write a definition as YAML with comments, which Parse reads. Kind is what it was made of, such as "a chart".
+// Write a definition as YAML with comments, which Parse reads. Kind is what it was made of, such as "a chart", or empty.
 func Write(d *Definition, kind string) ([]byte, error) {
 	t, err := template.New(FileName).Funcs(template.FuncMap{"yaml": section}).Parse(text)
 	if err != nil {
@@ -57,7 +57,7 @@ func section(field string, value any) (string, error) {
 	return strings.TrimSuffix(string(data), "\n"), err
 }
 
-const text = `# What this module consists of. It was found to be {{ .kind }}.
+const text = `# What this module consists of.{{ if .kind }} It was found to be {{ .kind }}.{{ else }} Take away the # before what it has.{{ end }}
 # Make the module with: kymactl module create -o module.tar
 # Paths are relative to this file. They have slashes, and do not leave its folder.
 

@@ -185,7 +185,7 @@ func (l *Layout) Discard() error { return l.close(false) }
 
 func (l *Layout) close(publish bool) error {
 	if l.usable() != nil {
-		return nil
+		return nil //nolint:nilerr // It is closed already.
 	}
 	var err error
 	if l.pack != nil {

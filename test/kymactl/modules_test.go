@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kymactl
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"io/fs"
+	mathrand "math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+)
+
+const (
+	greeter = "example.org/module/greeter"
+	// inRegistry is the repository of greeter below a base.
+	inRegistry = "component-descriptors/" + greeter
+	// signature is the name that signatures have by default.
+	signature = "kyma-module-signature"
+	// fixtures have golden digests beside them.
+	fixtures = "../../internal/module/build/testdata"
+)
+
+// fixture is a copy of one.
+func (p *person) fixture(name, to string) string {
+	GinkgoHelper()
+	dir := filepath.Join(p.path("input"), to)
+	Expect(os.CopyFS(dir, os.DirFS(filepath.Join(fixtures, name)))).To(Succeed())
+	return dir
+}
+
+// golden digest of a fixture.
+func golden(name string) string {
+	GinkgoHelper()
+	digest, _, _ := strings.Cut(string(must(os.ReadFile(filepath.Join(fixtures, "golden", name+".txt")))), "\n")
+	return digest
+}
+
+// configMap is plain YAML.
+func configMap(name, text string) string {
+	return "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "\ndata:\n  text: \"" + text + "\"\n"
+}
+
+// noise cannot be compressed, and is always the same.
+func noise(bytes, seed int) string {
+	r := mathrand.NewChaCha8([32]byte{byte(seed)})
+	data := make([]byte, bytes*3/4)
+	_, _ = r.Read(data)
+	return base64.StdEncoding.EncodeToString(data)
+}
+
+// sample is the folder of version 1.0.0 of greeter: a chart with some kB of noise, and plain YAML that says text.
+func (p *person) sample(name, text string, size int) string {
+	GinkgoHelper()
+	files := map[string]string{
+		"module.yaml":          "name: " + greeter + "\nversion: 1.0.0\nmanifests: [{name: said, path: said.yaml}]\ncharts:\n",
+		"said.yaml":            configMap("said", text),
+		"one/Chart.yaml":       "apiVersion: v2\nname: one\nversion: 0.1.0\n",
+		"one/templates/a.yaml": configMap("one", "{{ .Release.Name }}"),
+	}
+	files["module.yaml"] += "- path: one\n"
+	if size > 0 {
+		for i, chart := range []string{"two", "three", "four"} {
+			files["module.yaml"] += "- path: " + chart + "\n"
+			files[chart+"/Chart.yaml"] = "apiVersion: v2\nname: " + chart + "\nversion: 0.1.0\n"
+			files[chart+"/templates/a.yaml"] = configMap(chart, "{{ .Release.Name }}")
+			files[chart+"/files/noise.txt"] = noise(size, i)
+		}
+	}
+	return p.folder(name, files)
+}
+
+// makes a layout of a folder, and returns the digest.
+func (p *person) makes(ctx context.Context, dir, output string, args ...string) string {
+	GinkgoHelper()
+	return p.ok(ctx, append([]string{"module", "create", dir, "-o", p.output(output)}, args...)...).digest()
+}
+
+// blobs of a layout, a folder, by digest. Each must be what it is called, and nothing else may be there.
+func (p *person) blobs(layout string) map[string]string {
+	GinkgoHelper()
+	path := p.at(layout)
+	Expect(names(path)).To(ConsistOf("oci-layout", "index.json", "blobs"))
+	Expect(names(filepath.Join(path, "blobs"))).To(ConsistOf("sha256"))
+	out := map[string]string{}
+	for _, name := range names(filepath.Join(path, "blobs", "sha256")) {
+		data := must(os.ReadFile(filepath.Join(path, "blobs", "sha256", name)))
+		Expect(digestOf(data)).To(Equal("sha256:" + name))
+		out["sha256:"+name] = string(data)
+	}
+	return out
+}
+
+// hashOf a tree: names, modes and contents.
+func hashOf(dir string) string {
+	GinkgoHelper()
+	h := sha256.New()
+	Expect(filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(dir, path)
+		_, _ = io.WriteString(h, rel+"\x00"+info.Mode().String()+"\x00")
+		if info.Mode().IsRegular() {
+			data, err := os.ReadFile(path)
+			_, _ = h.Write(data)
+			return err
+		}
+		return nil
+	})).To(Succeed())
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func digestOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// A manifest, as far as it matters here.
+type manifest struct {
+	Config struct {
+		Digest string `json:"digest"`
+	} `json:"config"`
+	Layers []struct {
+		MediaType string `json:"mediaType"`
+		Digest    string `json:"digest"`
+	} `json:"layers"`
+}
+
+func (m manifest) digests() []string {
+	out := []string{m.Config.Digest}
+	for _, l := range m.Layers {
+		out = append(out, l.Digest)
+	}
+	return out
+}
+
+// manifestOf a layout.
+func (p *person) manifestOf(layout, digest string) manifest {
+	GinkgoHelper()
+	return parsed[manifest](p.blobs(layout)[digest])
+}
+
+// fetch from a registry, past kymactl. It returns nothing if it is not there.
+func fetch(ctx context.Context, r *controlplane.Registry, repository, kind, reference string) []byte {
+	GinkgoHelper()
+	q := must(http.NewRequestWithContext(ctx, http.MethodGet, r.URL()+"/v2/"+repository+"/"+kind+"/"+reference, nil))
+	q.Header.Set("Accept", "application/vnd.oci.image.manifest.v1+json")
+	resp, err := http.DefaultClient.Do(q)
+	Expect(err).NotTo(HaveOccurred())
+	defer resp.Body.Close()
+	data := must(io.ReadAll(resp.Body))
+	if resp.StatusCode == http.StatusNotFound {
+		return nil
+	}
+	Expect(resp.StatusCode).To(Equal(http.StatusOK), string(data))
+	return data
+}
+
+// content of a module in a registry: the manifest and its blobs by digest, each of which must be what it is called.
+func content(ctx context.Context, r *controlplane.Registry, repository, reference string) map[string]string {
+	GinkgoHelper()
+	data := fetch(ctx, r, repository, "manifests", reference)
+	Expect(data).NotTo(BeNil(), repository+" "+reference)
+	out := map[string]string{digestOf(data): string(data)}
+	m := parsed[manifest](string(data))
+	for _, digest := range m.digests() {
+		blob := fetch(ctx, r, repository, "blobs", digest)
+		Expect(digestOf(blob)).To(Equal(digest))
+		out[digest] = string(blob)
+	}
+	return out
+}
+
+// untar a layer with gzip, in order.
+func untar(data string) (paths []string, files map[string]string) {
+	GinkgoHelper()
+	t := tar.NewReader(must(gzip.NewReader(bytes.NewReader([]byte(data)))))
+	files = map[string]string{}
+	for {
+		h, err := t.Next()
+		if err == io.EOF {
+			return paths, files
+		}
+		Expect(err).NotTo(HaveOccurred())
+		paths = append(paths, h.Name)
+		files[h.Name] = string(must(io.ReadAll(t)))
+	}
+}
+
+// hasKeys makes a pair of keys: prefix.key and prefix.pub. The private one is a secret.
+func (p *person) hasKeys(ctx context.Context, name string) (private, public string) {
+	GinkgoHelper()
+	prefix := filepath.Join(p.path("input"), name)
+	p.ok(ctx, "module", "keygen", prefix)
+	private, public = prefix+".key", prefix+".pub"
+	p.keepsSecret(string(must(os.ReadFile(private))))
+	return private, public
+}
+
+// keepsSecret says that no line of a PEM file, but the first and last, may be seen.
+func (p *person) keepsSecret(text string) {
+	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
+		if !strings.HasPrefix(line, "-----") {
+			p.secrets = append(p.secrets, line)
+		}
+	}
+}
+
+// aKey is made once, as that takes a while.
+var aKey = sync.OnceValue(func() *rsa.PrivateKey {
+	k, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		panic(err)
+	}
+	return k
+})
+
+// encoded as JSON.
+func encoded(v any) string {
+	GinkgoHelper()
+	return string(must(json.Marshal(v)))
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kymactl
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+)
+
+var _ = Describe("module push", func() {
+	var (
+		p *person
+		r *controlplane.Registry
+		x *proxy
+	)
+	BeforeEach(func() {
+		p, r = newPerson(), startRegistry(controlplane.WebOptions{})
+		x = newProxy(r.URL())
+	})
+
+	It("pushes every byte, and nothing the second time", func(ctx SpecContext) {
+		key, _ := p.hasKeys(ctx, "k")
+		digest := p.makes(ctx, p.sample("source", "a", 2000), "layout", "--key", key)
+		first := p.ok(ctx, "module", "push", "layout", x.host()+"/m")
+		Expect(first.digest()).To(Equal(digest))
+		Expect(first.reference()).To(Equal(x.host() + "/m/" + inRegistry + ":1.0.0"))
+		layout := p.blobs("layout")
+		for d, blob := range content(ctx, r, "m/"+inRegistry, "1.0.0") {
+			Expect(layout).To(HaveKeyWithValue(d, blob))
+		}
+		Expect(fetch(ctx, r, "m/"+inRegistry, "manifests", strings.Replace(digest, ":", "-", 1)+".sig")).NotTo(BeNil(), "the signature of cosign")
+		for _, args := range [][]string{{"layout", x.host() + "/m"}, {x.host() + "/m", "layout"}, {"layout", "oci://" + first.reference()}} {
+			x.through()
+			again := p.ok(ctx, append([]string{"module", "push"}, args...)...)
+			Expect(again.stdout).To(Equal(first.stdout))
+			Expect(x.writes()).To(BeEmpty())
+		}
+		Expect(*parsed[summary](p.ok(ctx, "module", "push", "layout", x.host()+"/m", "-o", "json").stdout).Uploaded).To(BeZero())
+	})
+
+	It("refuses to replace a version, unless it is told to", func(ctx SpecContext) {
+		for i, layout := range []string{"a", "b", "a.tar"} {
+			p.makes(ctx, p.sample(layout, []string{"a", "b", "a"}[i], 0), layout)
+		}
+		a := p.ok(ctx, "module", "push", "a", x.host()+"/m").digest()
+		x.through()
+		refused := p.fails(ctx, exitExists, []string{"1.0.0", a, "--overwrite"}, "module", "push", "b", x.host()+"/m")
+		Expect(x.writes()).To(BeEmpty(), refused.String())
+		Expect(p.ok(ctx, "module", "push", "a.tar", x.host()+"/m").digest()).To(Equal(a), "the same content is no other")
+		b := p.ok(ctx, "module", "push", "b", x.host()+"/m", "--overwrite").digest()
+		Expect(digestOf(fetch(ctx, r, "m/"+inRegistry, "manifests", "1.0.0"))).To(Equal(b))
+		p.fails(ctx, exitExists, []string{b}, "module", "push", "a", x.host()+"/m")
+		Expect(fetch(ctx, r, "m/"+inRegistry, "manifests", a)).NotTo(BeNil(), "what was there is found by its digest")
+	})
+
+	It("maps names to repositories, and versions to tags", func(ctx SpecContext) {
+		p.makes(ctx, p.sample("source", "a", 0), "layout", "--version", "1.2.3-rc.1+b.5")
+		Expect(p.ok(ctx, "module", "push", "layout", r.Host()+"/m").reference()).To(HaveSuffix("/m/" + inRegistry + ":1.2.3-rc.1.build-b.5"))
+		s := p.inspect(ctx, r.Host()+"/m//"+greeter+":1.2.3-rc.1+b.5")
+		Expect(s.Version).To(Equal("1.2.3-rc.1+b.5"))
+		hashed := p.ok(ctx, "module", "push", "layout", r.Host()+"/m", "--name-mapping", "sha256-digest").reference()
+		Expect(hashed).To(MatchRegexp(`/m/[0-9a-f]{64}:1\.2\.3-rc\.1\.build-b\.5$`))
+		Expect(p.inspect(ctx, hashed).Digest).To(Equal(s.Digest))
+	})
+
+	It("of one module by 16 processes at once makes all of them succeed", func(ctx SpecContext) {
+		digest := p.makes(ctx, p.sample("source", "a", 20_000), "layout")
+		var all []*process
+		for range 16 {
+			all = append(all, p.start(ctx, "", "module", "push", "layout", r.Host()+"/m"))
+		}
+		for _, o := range all {
+			done := o.wait()
+			Expect(done.code).To(Equal(exitOK), done.String)
+			Expect(done.digest()).To(Equal(digest))
+		}
+		Expect(content(ctx, r, "m/"+inRegistry, "1.0.0")).To(HaveKey(digest))
+	})
+})
+
+// Two push different content as one version at once. Registries cannot set a tag on condition, so that each looks again
+// after it has written.
+var _ = Describe("Racing pushes", func() {
+	It("have one winner, and the other is told, where both write at the same time", func(ctx SpecContext) {
+		p, r := newPerson(), startRegistry(controlplane.WebOptions{})
+		a, b := p.makes(ctx, p.sample("a", "a", 0), "a"), p.makes(ctx, p.sample("b", "b", 0), "b")
+		Expect(a).NotTo(Equal(b))
+		for round := range 5 {
+			// Neither is let through before the other has come to write the tag as well.
+			var both sync.WaitGroup
+			both.Add(2)
+			r.SetFault(func(_ http.ResponseWriter, q *http.Request) bool {
+				if q.Method == http.MethodPut && strings.HasSuffix(q.URL.Path, "/manifests/1.0.0") {
+					both.Done()
+					both.Wait()
+				}
+				return false
+			})
+			base := fmt.Sprintf("%s/m%d", r.Host(), round)
+			one, two := p.start(ctx, "", "module", "push", "a", base), p.start(ctx, "", "module", "push", "b", base)
+			first, second := one.wait(), two.wait()
+			r.SetFault(nil)
+			Expect([]int{first.code, second.code}).To(ConsistOf(exitOK, exitExists), first.String()+second.String())
+			won, lost := first, second
+			if second.code == exitOK {
+				won, lost = second, first
+			}
+			Expect(digestOf(fetch(ctx, r, fmt.Sprintf("m%d/%s", round, inRegistry), "manifests", "1.0.0"))).To(Equal(won.digest()))
+			Expect(theError(lost)).To(ContainSubstring(won.digest()))
+			Expect(lost.stdout).To(BeEmpty())
+		}
+	})
+
+	It("report what the tag was when they looked last, whatever their times", func(ctx SpecContext) {
+		p, r := newPerson(), startRegistry(controlplane.WebOptions{})
+		p.makes(ctx, p.sample("a", "a", 0), "a")
+		p.makes(ctx, p.sample("b", "b", 0), "b")
+		for round := range 8 {
+			log := &tagLog{}
+			base := fmt.Sprintf("m%d", round)
+			var all []*process
+			for i, layout := range []string{"a", "b"} {
+				x := newProxy(r.URL())
+				x.changes(log.note(i))
+				all = append(all, p.start(ctx, "", "module", "push", layout, x.host()+"/"+base))
+			}
+			var ended []run
+			for _, o := range all {
+				ended = append(ended, o.wait())
+			}
+			final := digestOf(fetch(ctx, r, base+"/"+inRegistry, "manifests", "1.0.0"))
+			for i, done := range ended {
+				Expect(done.code).To(BeElementOf(exitOK, exitExists), done.String)
+				if done.code == exitOK && done.digest() != final {
+					// It may only be so if the other one had looked before it wrote, and wrote after it had looked last.
+					Expect(log.replacedUnseen(i)).To(BeTrue(), done.String()+ended[1-i].String()+fmt.Sprint(log.events))
+				}
+			}
+			Expect([]int{ended[0].code, ended[1].code}).To(ContainElement(exitOK), ended[0].String()+ended[1].String())
+		}
+	})
+})
+
+// A tagLog says in which order two processes have looked at a tag and written it.
+type tagLog struct {
+	mu     sync.Mutex
+	events []tagEvent
+}
+
+type tagEvent struct {
+	who   int
+	wrote bool
+}
+
+func (l *tagLog) note(who int) func(r *http.Response) {
+	return func(r *http.Response) {
+		if strings.HasSuffix(r.Request.URL.Path, "/manifests/1.0.0") {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.events = append(l.events, tagEvent{who, r.Request.Method == http.MethodPut})
+		}
+	}
+}
+
+// replacedUnseen says that somebody has looked for the last time before the other one wrote.
+func (l *tagLog) replacedUnseen(who int) bool {
+	lastLook, otherWrote := -1, -1
+	for i, e := range l.events {
+		switch {
+		case e.who == who && !e.wrote:
+			lastLook = i
+		case e.who != who && e.wrote:
+			otherWrote = i
+		}
+	}
+	return lastLook < otherWrote
+}
