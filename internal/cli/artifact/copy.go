@@ -36,7 +36,7 @@ func newCopy(e *command.Environment) *cobra.Command {
 			if err := t.checkMapping(); err != nil {
 				return err
 			}
-			if err := output.Check(); err != nil {
+			if err := checkOutput(to, &output); err != nil {
 				return err
 			}
 			path := bundle.IsPath(to)

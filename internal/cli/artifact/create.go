@@ -99,7 +99,7 @@ func (c *creation) addFlags(f *pflag.FlagSet) {
 
 // check the command line.
 func (c *creation) check(f *pflag.FlagSet) error {
-	if err := c.output.Check(); err != nil {
+	if err := checkOutput(c.to, &c.output); err != nil {
 		return err
 	}
 	switch {

@@ -39,7 +39,7 @@ func newPull(e *command.Environment) *cobra.Command {
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			if err := output.Check(); err != nil {
+			if err := checkOutput(to, &output); err != nil {
 				return err
 			}
 			keys, err := check.read()

@@ -72,7 +72,7 @@ func (f *templateFlags) check() error {
 	if f.repository == "" {
 		return nil
 	}
-	f.repository = strings.TrimPrefix(f.repository, "oci://")
+	f.repository = strings.TrimRight(strings.TrimPrefix(f.repository, "oci://"), "/")
 	if name, _, ok := strings.Cut(f.repository, "://"); ok {
 		return command.Usagef("--repository has the scheme %s://: leave that out", name)
 	}

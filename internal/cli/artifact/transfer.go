@@ -20,6 +20,9 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
+// noStream is for layouts, which are folders or tars.
+const noStream = "- is not stdout here: a layout is a folder, or a file that ends in .tar, .tar.gz or .tgz"
+
 // A transfer moves a module with all that belongs to it, byte for byte: the
 // components that it references, signatures, and what else is attached.
 type transfer struct {
@@ -41,6 +44,14 @@ func (t *transfer) addMapping(c *cobra.Command) {
 		"`MAPPING` of the component to a repository there: urlPath, or sha256-digest for registries that allow only two elements in a path")
 	// It fails for flags that do not exist only.
 	_ = c.RegisterFlagCompletionFunc("name-mapping", cobra.FixedCompletions(mappings, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// checkOutput of a command that may write a layout.
+func checkOutput(to string, o *command.Output) error {
+	if to == stdout {
+		return command.Usagef(noStream)
+	}
+	return o.Check()
 }
 
 func (t *transfer) checkMapping() error {

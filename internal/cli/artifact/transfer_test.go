@@ -234,6 +234,8 @@ func TestTransferUsage(t *testing.T) {
 	}{
 		"PushNoLayout":    {"A layout that is not there is named.", []string{"push", "nowhere/at/all", r.Host() + "/m"}, command.ExitNotFound, `no image layout "nowhere/at/all"`},
 		"PushTwoPaths":    {"One argument is a registry.", []string{"push", layout, "./x"}, command.ExitUsage, "is a path in a registry"},
+		"PullStdout":      {"A layout is no stream.", []string{"pull", "registry.example.org/a//example.org/m/x:1.0.0", "-o", "-"}, command.ExitUsage, "not stdout"},
+		"CopyStdout":      {"A layout is no stream.", []string{"copy", layout, "-"}, command.ExitUsage, "not stdout"},
 		"PushMapping":     {"Mappings are two.", []string{"push", layout, r.Host() + "/m", "--name-mapping", "x"}, command.ExitUsage, "want urlPath or sha256-digest"},
 		"PushFormat":      {"Formats are known.", []string{"push", layout, r.Host() + "/m", "-o", "xml"}, command.ExitUsage, `unknown output format "xml"`},
 		"PushOther":       {"A whole reference must fit the module.", []string{"push", layout, r.Host() + "/m/component-descriptors/" + greeter + ":2.0.0"}, command.ExitUsage, "2.0.0"},
