@@ -39,8 +39,8 @@ var _ = Describe("kymactl deploy", func() {
 		for _, line := range lines(p.ok(ctx, deploy...)) {
 			Expect(line).To(HaveSuffix(" unchanged"))
 		}
-		done := parsed[[]map[string]string](p.ok(ctx, append(deploy, "-o", "json")...))
-		Expect(done).To(SatisfyAll(HaveLen(5), HaveEach(HaveKeyWithValue("action", "unchanged"))))
+		done := parsed[map[string][]map[string]string](p.ok(ctx, append(deploy, "-o", "json")...))
+		Expect(done["objects"]).To(SatisfyAll(HaveLen(5), HaveEach(HaveKeyWithValue("action", "unchanged"))))
 		Expect(s.resourceVersions(ctx)).To(Equal(before))
 
 		By("undeploying")

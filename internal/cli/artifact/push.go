@@ -25,7 +25,8 @@ func newPush(e *command.Environment) *cobra.Command {
 			"which lie beside the module: host[:port]/path/charts/NAME:VERSION. Signatures are pushed along, also those of cosign. " +
 			"What the registry has already is not sent again, so that pushing twice changes nothing and succeeds, and so that " +
 			"a push that was interrupted is completed by another one. If the registry has the version with other content, " +
-			"nothing is replaced and the exit code is 5, unless --overwrite is given.\n\n" +
+			"nothing is replaced and the exit code is 5, unless --overwrite is given. A module that was signed in the registry is other " +
+			"content than the same one unsigned: sign before pushing, with module sign or module create --key.\n\n" +
 			"The last line on stdout is the digest of the manifest, and the line before it the reference.",
 		Example: "  kymactl module push greeter registry.example.org/modules\n" +
 			"  kymactl module push greeter.tar registry.example.org/modules --name-mapping sha256-digest\n" +

@@ -32,7 +32,11 @@ kept in the Secret NAME-kubeconfig. One with exec or auth-provider is refused, a
 content is never printed. With --in-cluster modules are installed into the control plane itself. With neither, the
 Kyma keeps the config that it has, or gets the ProviderConfig or ClusterProviderConfig of that name, which must exist.
 
-The namespace is made if it does not exist. --module enables modules besides those that are enabled.`
+The namespace is made if it does not exist. --module enables modules besides those that are enabled;
+one that no ModuleTemplate offers yet is warned about.
+
+With -o json there is one object, with the list objects: kind, namespace, name, and the action, which is created,
+configured or unchanged.`
 
 const deployExample = `  # The definitions, and a Kyma for the cluster of a kubeconfig
   kymactl deploy -n team-a --target-kubeconfig cluster-a.kubeconfig

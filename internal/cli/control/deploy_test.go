@@ -133,7 +133,7 @@ func TestDeployTwice(t *testing.T) {
 	if diff := cmp.Diff(before, state(t, objects...)); diff != "" {
 		t.Errorf("a dry run changed something: -before, +after:\n%s", diff)
 	}
-	r = succeed(t, newDeploy, "-n", "twice", "--channel", "stable", "--module", "mine=fast", "--skip-crds", "-o", "jsonpath={[?(@.action=='configured')].kind}")
+	r = succeed(t, newDeploy, "-n", "twice", "--channel", "stable", "--module", "mine=fast", "--skip-crds", "-o", "jsonpath={.objects[?(@.action=='configured')].kind}")
 	if strings.TrimSpace(r.out) != "Kyma" {
 		t.Errorf("deploy: want the Kyma configured, got %q", r.out)
 	}

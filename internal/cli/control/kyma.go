@@ -123,12 +123,14 @@ func (d *deployment) applyKyma(ctx context.Context) error {
 // that changed anything. Nothing is done on the ground of a Kyma that has changed since.
 func (d *deployment) enable(ctx context.Context) (bool, error) {
 	changed := false
+	var live *unstructured.Unstructured
 	err := retry.OnError(patience(), passing, func() error {
 		u := &unstructured.Unstructured{}
 		u.SetGroupVersionKind(v1alpha1.KymaGroupVersionKind)
 		if err := d.k.Get(ctx, client.ObjectKey{Namespace: d.namespace, Name: d.o.kyma}, u); err != nil {
 			return err
 		}
+		live = u.DeepCopy()
 		patch := enabling(u, d.o.modules)
 		if changed = len(patch) > 0; !changed {
 			return nil
@@ -143,7 +145,14 @@ func (d *deployment) enable(ctx context.Context) (bool, error) {
 		}
 		return d.k.Patch(ctx, u, client.RawPatch(types.JSONPatchType, data), options...)
 	})
-	return changed, errors.Wrapf(err, "cannot enable modules of %s", d.kymaObject().words())
+	if err != nil {
+		return changed, errors.Wrapf(err, "cannot enable modules of %s", d.kymaObject().words())
+	}
+	// In a dry run the templates are not there yet.
+	if !d.dryRun {
+		d.warnMissing(ctx, live)
+	}
+	return changed, nil
 }
 
 // An operation of a JSON patch.

@@ -23,6 +23,11 @@ const (
 	kept       action = "kept"
 )
 
+// outcomes are what a run did, in the order in which it did it.
+type outcomes struct {
+	Objects []outcome `json:"objects"`
+}
+
 // An outcome is one object, and what became of it.
 type outcome struct {
 	Kind      string `json:"kind"`
@@ -61,7 +66,7 @@ func (r *report) end() error {
 	if done == nil {
 		done = []outcome{}
 	}
-	return r.output.Write(r.e.Out, done, func(io.Writer) error { return nil })
+	return r.output.Write(r.e.Out, outcomes{Objects: done}, func(io.Writer) error { return nil })
 }
 
 // An object is named.

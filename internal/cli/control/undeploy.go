@@ -26,7 +26,10 @@ Only what deploy made is deleted. A Kyma or a ProviderConfig that somebody else 
 ModuleTemplates, definitions and the package of the provider are for the whole control plane, and stay unless a flag
 names them. ModuleTemplates also stay as long as a Kyma uses their module. Definitions and package cannot be deleted
 while there are objects of ours: they would be deleted with them, and nobody would be left to remove modules from their
-clusters. Namespaces stay.`
+clusters. Namespaces stay.
+
+With -o json there is one object, with the list objects: kind, namespace, name, and the action, which is deleted, kept
+or unchanged.`
 
 const undeployExample = `  # The Kyma default of namespace team-a, with its modules and its access to the cluster
   kymactl undeploy -n team-a

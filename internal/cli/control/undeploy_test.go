@@ -24,14 +24,14 @@ import (
 )
 
 // outcomes of a command that was run with -o json.
-func outcomes(t testing.TB, r result) map[string]action {
+func actions(t testing.TB, r result) map[string]action {
 	t.Helper()
-	var list []outcome
+	var list outcomes
 	if err := json.Unmarshal([]byte(r.out), &list); err != nil {
 		t.Fatalf("%v\n%s", err, r.out)
 	}
 	out := map[string]action{}
-	for _, o := range list {
+	for _, o := range list.Objects {
 		out[o.Kind+" "+strings.TrimPrefix(o.Namespace+"/"+o.Name, "/")] = o.Action
 	}
 	return out
@@ -99,7 +99,7 @@ func TestUndeployTwice(t *testing.T) {
 	}
 	for _, tc := range cases {
 		r := succeed(t, newUndeploy, append(tc.args, "-n", "undone", "-o", "json")...)
-		got := outcomes(t, r)
+		got := actions(t, r)
 		for name := range got {
 			if _, ok := tc.want[name]; !ok && (strings.HasPrefix(name, "ModuleTemplate") || strings.HasPrefix(name, "ClusterProviderConfig")) {
 				// Of other tests.
@@ -123,7 +123,7 @@ func TestUndeployOfOthers(t *testing.T) {
 
 	r := succeed(t, newUndeploy, "-n", "others", "-o", "json")
 	want := map[string]action{"Kyma others/default": kept, "ProviderConfig others/default": kept, "Secret others/default-kubeconfig": kept}
-	got := outcomes(t, r)
+	got := actions(t, r)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("undeploy of a Kyma of others: -want, +got:\n%s", diff)
 	}
@@ -131,14 +131,14 @@ func TestUndeployOfOthers(t *testing.T) {
 		t.Errorf("undeploy of a Kyma of others: it does not say what to do: %q", r.said)
 	}
 
-	got = outcomes(t, succeed(t, newUndeploy, "-n", "others", "-o", "json", "--kyma", "default"))
+	got = actions(t, succeed(t, newUndeploy, "-n", "others", "-o", "json", "--kyma", "default"))
 	want["Kyma others/default"] = deleted
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("undeploy of a Kyma by name: -want, +got:\n%s", diff)
 	}
 	mustGet(t, secretIn("others"))
 
-	got = outcomes(t, succeed(t, newUndeploy, "-n", "others", "-o", "json", "--kyma", "second"))
+	got = actions(t, succeed(t, newUndeploy, "-n", "others", "-o", "json", "--kyma", "second"))
 	if got["Kyma others/second"] != deleted || get(t, configIn("others")) != nil || get(t, secretIn("others")) != nil {
 		t.Errorf("undeploy of the last user: want its config deleted too, got %v", got)
 	}

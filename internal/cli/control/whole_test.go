@@ -122,15 +122,15 @@ func TestPackage(t *testing.T) {
 		t.Errorf("deploy of a second package: want exit code %d and why, got %v", command.ExitExists, r.err)
 	}
 
-	got := outcomes(t, succeed(t, newUndeploy, "-n", "package", "--crds", "-o", "json"))
+	got := actions(t, succeed(t, newUndeploy, "-n", "package", "--crds", "-o", "json"))
 	if got["CustomResourceDefinition kymas.kyma.m.crossplane.io"] != kept || got["Kyma package/default"] != deleted || got["ClusterProviderConfig control-plane"] != deleted {
 		t.Errorf("undeploy --crds besides a package: want the definitions kept, got %v", got)
 	}
-	got = outcomes(t, succeed(t, newUndeploy, "-n", "package", "--package", "-o", "json"))
+	got = actions(t, succeed(t, newUndeploy, "-n", "package", "--package", "-o", "json"))
 	if got["Provider provider-kyma"] != deleted || got["ManagedResourceActivationPolicy provider-kyma"] != deleted {
 		t.Errorf("undeploy --package: want the package deleted, got %v", got)
 	}
-	got = outcomes(t, succeed(t, newUndeploy, "-n", "package", "--package", "-o", "json"))
+	got = actions(t, succeed(t, newUndeploy, "-n", "package", "--package", "-o", "json"))
 	if got["Provider provider-kyma"] != unchanged {
 		t.Errorf("undeploy --package again: want it unchanged, got %v", got)
 	}
@@ -148,13 +148,13 @@ func TestUndeployDefinitions(t *testing.T) {
 	for _, o := range definitionObjects(t) {
 		mustGet(t, o)
 	}
-	got := outcomes(t, succeed(t, newUndeploy, "-n", "definitions", "--crds", "--kyma", "second", "-o", "json"))
+	got := actions(t, succeed(t, newUndeploy, "-n", "definitions", "--crds", "--kyma", "second", "-o", "json"))
 	for _, o := range definitionObjects(t) {
 		if got[o.words()] != deleted || get(t, o) != nil {
 			t.Errorf("undeploy --crds: want %s deleted, got %s", o.words(), got[o.words()])
 		}
 	}
-	got = outcomes(t, succeed(t, newUndeploy, "-n", "definitions", "--crds", "--templates", "-o", "json"))
+	got = actions(t, succeed(t, newUndeploy, "-n", "definitions", "--crds", "--templates", "-o", "json"))
 	for name, a := range got {
 		if a != unchanged {
 			t.Errorf("undeploy --crds again: want %s unchanged, got %s", name, a)
