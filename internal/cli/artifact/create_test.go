@@ -327,7 +327,7 @@ func TestCreateInParallel(t *testing.T) {
 func TestCreateChild(t *testing.T) {
 	dir, to := os.Getenv("TEST_CREATE"), os.Getenv("TEST_CREATE_TO")
 	if dir == "" {
-		t.Skip("there is nothing to create")
+		return // It is not that process.
 	}
 	if os.Getenv("TEST_CREATE_UMASK") != "" {
 		syscall.Umask(0o077)

@@ -46,18 +46,11 @@ func newPull(e *command.Environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			b, err := openModule(ctx, e, &registry, args[0])
-			if err != nil && len(keys) > 0 {
-				// What cannot be read is not verified, as verify has it.
-				err = unverified(err, false)
-			}
+			b, err := openVerified(ctx, e, &registry, args[0], keys)
 			if err != nil {
 				return err
 			}
 			defer b.Close()
-			if err := verifyFirst(ctx, b, keys); err != nil {
-				return err
-			}
 			if to == "" {
 				if to, err = nameOf(b.Descriptor()); err != nil {
 					return err
@@ -77,6 +70,22 @@ func newPull(e *command.Environment) *cobra.Command {
 	t.addOverwrite(f, "a layout")
 	output.AddFlag(f, true)
 	return c
+}
+
+// openVerified opens a module, and fails if there are keys and it is not signed by one of them.
+func openVerified(ctx context.Context, e *command.Environment, registry *command.RegistryFlags, reference string, keys []ocm.Key) (*bundle.Bundle, error) {
+	b, err := openModule(ctx, e, registry, reference)
+	if err != nil && len(keys) > 0 {
+		// What cannot be read is not verified, as verify has it.
+		return nil, unverified(err, false)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := verifyFirst(ctx, b, keys); err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return b, nil
 }
 
 // nameOf the folder that a module is pulled into.
