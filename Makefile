@@ -64,13 +64,14 @@ test-unit: ## Run the unit tests, and the tests of the layout and of the local c
 	$(if $(RACE),,@echo "there is no C compiler here, so the race detector is off")
 	go test $(RACE) $(UNIT)
 
+# The suites build what they run, which the cache of go test does not see: hence -count=1.
 test-integration: ## Run kymactl against real registries, and the integration suite against two real API servers.
 	@echo "==> test-integration: usually takes 18 minutes"
-	go test -p 1 ./test/cosign ./test/interop ./test/kymactl ./test/integration/... -timeout 30m
+	go test -count=1 -p 1 ./test/cosign ./test/interop ./test/kymactl ./test/integration/... -timeout 30m
 
 test-e2e: demo-check ## Run the end-to-end tests with Crossplane, and check the demo.
 	@echo "==> test-e2e: usually takes 8 minutes"
-	go test -p 1 ./test/controlplane/crossplane ./test/e2e/... -timeout 30m
+	go test -count=1 -p 1 ./test/controlplane/crossplane ./test/e2e/... -timeout 30m
 
 bench: ## Measure N Manifests (N=50) and M Kymas (M=20), print it and write bench.json.
 	@echo "==> bench: usually takes 4 minutes for N=50 and M=20, of which two are idle"
