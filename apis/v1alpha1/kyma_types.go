@@ -30,12 +30,33 @@ type Module struct {
 	// +kubebuilder:default=CreateAndDelete
 	CustomResourcePolicy CustomResourcePolicy `json:"customResourcePolicy,omitempty"`
 
+	// ValuesFrom are values in Secrets and ConfigMaps of the Kyma's namespace, for each chart of the module. They are
+	// merged over those of the chart and of the config layer, and the field values over them. A change of one is rolled
+	// out.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	ValuesFrom []ValuesReference `json:"valuesFrom,omitempty"`
+
 	// Values are merged over those of each chart of the module.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless
 	Values *runtime.RawExtension `json:"values,omitempty"`
+
+	// Drift says what is done where somebody else changed or deleted what the module installed, as in a Manifest: Repair,
+	// Report or Ignore; by default Repair.
+	// +optional
+	Drift DriftPolicy `json:"drift,omitempty"`
+
+	// Rollback of an upgrade of the module that does not work, as in a Manifest; by default there is none.
+	// +optional
+	Rollback *Rollback `json:"rollback,omitempty"`
+
+	// Adopt takes over what exists of the module in the target cluster already, as in a Manifest; by default it does not.
+	// +optional
+	Adopt bool `json:"adopt,omitempty"`
 }
 
 // KymaParameters say which modules a cluster gets.

@@ -3,6 +3,8 @@
 package v1alpha1
 
 import (
+	"cmp"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -38,12 +40,93 @@ type Install struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Namespace string `json:"namespace,omitempty"`
 
-	// Values are merged over the chart's own.
+	// ValuesFrom are values in Secrets and ConfigMaps of the Manifest's namespace, for charts only. They are merged over
+	// those of the chart and of the config layer, the later over the earlier, and the field values over all of them. A
+	// change of one is rolled out.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	ValuesFrom []ValuesReference `json:"valuesFrom,omitempty"`
+
+	// Values are merged over those of valuesFrom, the config layer and the chart. For charts only. They are stored as they
+	// are: take secrets from valuesFrom.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless
 	Values *runtime.RawExtension `json:"values,omitempty"`
+}
+
+// A ValuesReference is a key of a Secret or a ConfigMap that holds chart values.
+type ValuesReference struct {
+	// Kind of the object.
+	// +kubebuilder:validation:Enum=Secret;ConfigMap
+	Kind string `json:"kind"`
+
+	// Name of the object, in the namespace of the Manifest.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+
+	// Key of the data. Its content is one map of YAML, up to 2 MiB, or with targetPath one value.
+	// +optional
+	// +kubebuilder:default="values.yaml"
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z0-9]+$`
+	Key string `json:"key,omitempty"`
+
+	// TargetPath is where the content goes as one string, in the form a.b.c, such as database.password; a dot in a name is
+	// written as \. there.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=250
+	TargetPath string `json:"targetPath,omitempty"`
+
+	// Optional says that the object or the key may be missing. By default that is an error of the install.
+	// +optional
+	Optional bool `json:"optional,omitempty"`
+}
+
+// A DriftPolicy says what is done where somebody else changed or deleted what a Manifest installed.
+// +kubebuilder:validation:Enum=Repair;Report;Ignore
+type DriftPolicy string
+
+// The policies for drift.
+const (
+	DriftPolicyRepair DriftPolicy = "Repair"
+	DriftPolicyReport DriftPolicy = "Report"
+	DriftPolicyIgnore DriftPolicy = "Ignore"
+)
+
+// A RollbackTrigger says what an upgrade must be for it to be rolled back.
+// +kubebuilder:validation:Enum=Failed;NotReady
+type RollbackTrigger string
+
+// The triggers of a rollback.
+const (
+	RollbackOnFailed   RollbackTrigger = "Failed"
+	RollbackOnNotReady RollbackTrigger = "NotReady"
+)
+
+// A Rollback says when an upgrade that does not work is rolled back.
+type Rollback struct {
+	// On Failed rolls back an upgrade whose state is Error, On NotReady one that is not Ready for any reason.
+	// +optional
+	// +kubebuilder:default=Failed
+	On RollbackTrigger `json:"on,omitempty"`
+
+	// True is what YAML 1.1, and with it kubectl, makes of the key on without quotes. It counts before on.
+	// +optional
+	True RollbackTrigger `json:"true,omitempty"`
+
+	// After this time without an interruption, counted from when the upgrade began: a duration such as 90s, 10m or 1h30m.
+	// A newer desired version ends it.
+	// +optional
+	// +kubebuilder:default="10m"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(s|m|h))+$`
+	After metav1.Duration `json:"after,omitempty"`
 }
 
 // A ReadinessRule says when objects of one kind are ready, in the Common Expression Language.
@@ -135,80 +218,22 @@ type ManifestParameters struct {
 	// +optional
 	Component *ComponentDigest `json:"component,omitempty"`
 
-	// Adopt takes over objects that exist in the target cluster already, and the Helm releases of the same names. By
-	// default such an object is a collision that is reported.
+	// Drift says what is done where somebody else changed or deleted what was installed. Repair puts it back, Report only
+	// says so in the status and in an event, Ignore does neither. Fields that an autoscaler, an injector or a webhook sets by
+	// the way Kubernetes works are no drift.
+	// +optional
+	// +kubebuilder:default=Repair
+	Drift DriftPolicy `json:"drift,omitempty"`
+
+	// Rollback of an upgrade that does not work, to what was Ready last; by default there is none. The condition RolledBack
+	// says that it happened. A first install is never rolled back.
+	// +optional
+	Rollback *Rollback `json:"rollback,omitempty"`
+
+	// Adopt takes over objects that exist in the target cluster already, and the Helm releases of the same names, without a
+	// restart of what stays the same. By default such an object is a collision that is reported.
 	// +optional
 	Adopt bool `json:"adopt,omitempty"`
-}
-
-// A State is the short form of the condition of a module.
-// +kubebuilder:validation:Enum=Ready;Processing;Warning;Error;Deleting
-type State string
-
-// The states. Where several apply the first of Deleting, Error, Warning, Processing, Ready is shown.
-const (
-	StateReady      State = "Ready"
-	StateProcessing State = "Processing"
-	StateWarning    State = "Warning"
-	StateError      State = "Error"
-	StateDeleting   State = "Deleting"
-)
-
-// InstallStatus is what became of one install.
-type InstallStatus struct {
-	// Name of the install.
-	Name string `json:"name"`
-
-	// State of the install.
-	State State `json:"state"`
-
-	// Version of the chart that is installed.
-	// +optional
-	Version string `json:"version,omitempty"`
-
-	// Message names the first thing to look at where the state is not Ready.
-	// +optional
-	Message string `json:"message,omitempty"`
-}
-
-// ResourceCounts count the objects in the target cluster.
-type ResourceCounts struct {
-	// Ready objects.
-	Ready int32 `json:"ready"`
-
-	// Total of the objects.
-	Total int32 `json:"total"`
-}
-
-// ManifestObservation is what is seen of a Manifest in the target cluster.
-type ManifestObservation struct {
-	// State of the whole.
-	// +optional
-	State State `json:"state,omitempty"`
-
-	// Version that is installed.
-	// +optional
-	Version string `json:"version,omitempty"`
-
-	// Message names the first thing to look at where the state is not Ready.
-	// +optional
-	Message string `json:"message,omitempty"`
-
-	// Installs in the order of the spec.
-	// +optional
-	// +listType=map
-	// +listMapKey=name
-	Installs []InstallStatus `json:"installs,omitempty"`
-
-	// Resources that are ready, of how many.
-	// +optional
-	Resources *ResourceCounts `json:"resources,omitempty"`
-
-	// LastDrift names the objects and fields that were found changed or deleted in the target cluster and were put
-	// back last; values are never shown.
-	// +optional
-	// +kubebuilder:validation:MaxLength=2048
-	LastDrift string `json:"lastDrift,omitempty"`
 }
 
 // A ManifestSpec is the desired state of a Manifest.
@@ -268,4 +293,9 @@ func (m *Manifest) GetLastHandledReconcileAt() string {
 // SetLastHandledReconcileAt sets the value of annotation crossplane.io/reconcile-requested-at that was handled last.
 func (m *Manifest) SetLastHandledReconcileAt(token string) {
 	m.Status.SetLastHandledReconcileAt(token)
+}
+
+// Trigger of the rollback, whichever way its key was written.
+func (r *Rollback) Trigger() RollbackTrigger {
+	return cmp.Or(r.True, r.On, RollbackOnFailed)
 }

@@ -26,8 +26,26 @@ const (
 	// cluster that cannot be reached any more.
 	AnnotationAbandon = "kyma.m.crossplane.io/abandon"
 
+	// AnnotationPlan with the value "true", on a Manifest or a Kyma, applies nothing and reports in the status what would
+	// be done.
+	AnnotationPlan = "kyma.m.crossplane.io/plan"
+
+	// AnnotationRecreate with the value "true", on a Manifest or on an object that it installs, deletes an object and
+	// creates it anew where a field that cannot be changed would have to change.
+	AnnotationRecreate = "kyma.m.crossplane.io/recreate"
+
+	// AnnotationForceRemoval with the value "true", on a Manifest or a Kyma that is being deleted, deletes the custom
+	// resources of the module's own kinds that others made, which block the removal otherwise.
+	AnnotationForceRemoval = "kyma.m.crossplane.io/force-removal"
+
+	// AnnotationTest on a Manifest runs the tests of its charts once for each new value.
+	AnnotationTest = "kyma.m.crossplane.io/test"
+
 	// AnnotationPausedBy is on a Manifest that is paused because its Kyma is. The value is the name of the Kyma.
 	AnnotationPausedBy = "kyma.m.crossplane.io/paused-by"
+
+	// AnnotationPlannedBy is on a Manifest that is only planned because its Kyma is. The value is the name of the Kyma.
+	AnnotationPlannedBy = "kyma.m.crossplane.io/planned-by"
 
 	// AnnotationReleasedBy is on a Manifest that its Kyma has handed to the garbage collector, because it may not delete
 	// Manifests itself. The value is the UID of the Kyma.
@@ -42,6 +60,10 @@ const (
 	// TypeVerified says whether a valid signature covers what is installed. It is there only where signatures are asked
 	// for.
 	TypeVerified xpv2.ConditionType = "Verified"
+
+	// TypeRolledBack is True on a Manifest whose upgrade did not work, so that what was Ready before it was brought back.
+	// It is there only then.
+	TypeRolledBack xpv2.ConditionType = "RolledBack"
 )
 
 // Reasons of these conditions.
@@ -52,5 +74,6 @@ const (
 	ReasonDowngrade     xpv2.ConditionReason = "VersionLowered"
 	ReasonAmbiguous     xpv2.ConditionReason = "AmbiguousChannel"
 	ReasonVerified      xpv2.ConditionReason = "SignatureValid"
+	ReasonUpgradeFailed xpv2.ConditionReason = "UpgradeFailed"
 	ReasonNotVerified   xpv2.ConditionReason = "SignatureInvalid"
 )

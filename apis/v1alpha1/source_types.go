@@ -27,7 +27,9 @@ const (
 type Source struct {
 	// Type oci-ref is a chart by digest: a layer, or a manifest of Helm's OCI chart type. Type helm-chart is a chart of an
 	// OCI registry or of a chart repository, by version. Type raw is plain YAML: a layer by digest, or inline. Type
-	// kustomize is accepted by the API but not yet installed by this version of the provider.
+	// kustomize is a layer by digest that holds a kustomization with all that it refers to; nothing is fetched from
+	// elsewhere and no plugin is run. An artifact of Flux is accepted as raw and as kustomize, too, by the digest of its
+	// manifest or of its layer.
 	Type SourceType `json:"type"`
 
 	// Repo is the first part of the repository, the host included: registry.example.org/component-descriptors.
@@ -68,7 +70,7 @@ type Source struct {
 	// +kubebuilder:validation:MaxLength=128
 	Version string `json:"version,omitempty"`
 
-	// Path of the kustomization in the layer.
+	// Path of the folder of the kustomization in the layer, by default its root.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Path string `json:"path,omitempty"`

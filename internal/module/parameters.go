@@ -4,6 +4,7 @@ package module
 
 import (
 	"encoding/json"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	kjson "sigs.k8s.io/json"
@@ -20,6 +21,12 @@ func Parameters(t *v1alpha1.ModuleTemplate, m *v1alpha1.Module) (v1alpha1.Manife
 		Version:              t.Status.Version,
 		CustomResourcePolicy: m.CustomResourcePolicy,
 		Readiness:            t.Spec.Readiness,
+		Drift:                m.Drift,
+		Rollback:             rollback(m.Rollback),
+		Adopt:                m.Adopt,
+	}
+	if p.Drift == "" {
+		p.Drift = v1alpha1.DriftPolicyRepair
 	}
 	if p.CustomResourcePolicy == "" {
 		p.CustomResourcePolicy = v1alpha1.CustomResourcePolicyCreateAndDelete
@@ -53,7 +60,7 @@ func add(p *v1alpha1.ManifestParameters, r *v1alpha1.ModuleResource, m *v1alpha1
 		in := v1alpha1.Install{Name: r.Install, Source: *r.Source, Namespace: defaultNamespace}
 		// Only charts have values.
 		if r.Source.Type == v1alpha1.SourceTypeOCIRef || r.Source.Type == v1alpha1.SourceTypeHelmChart {
-			in.Values = m.Values
+			in.Values, in.ValuesFrom = m.Values, valuesFrom(m.ValuesFrom)
 		}
 		p.Installs = append(p.Installs, in)
 	case v1alpha1.UseCRDs:
@@ -64,8 +71,31 @@ func add(p *v1alpha1.ManifestParameters, r *v1alpha1.ModuleResource, m *v1alpha1
 	}
 }
 
-// defaultNamespace of installs, which is that of the API.
-const defaultNamespace = "default"
+// Defaults of the API.
+const (
+	defaultNamespace = "default"
+	defaultKey       = "values.yaml"
+)
+
+// rollback with its defaults. A time of zero is one, as a Kyma that the API server has seen has none without a time.
+func rollback(in *v1alpha1.Rollback) *v1alpha1.Rollback {
+	out := in.DeepCopy()
+	if out != nil && out.On == "" {
+		out.On = v1alpha1.RollbackOnFailed
+	}
+	return out
+}
+
+// valuesFrom references with their defaults.
+func valuesFrom(in []v1alpha1.ValuesReference) []v1alpha1.ValuesReference {
+	out := slices.Clone(in)
+	for i := range out {
+		if out[i].Key == "" {
+			out[i].Key = defaultKey
+		}
+	}
+	return out
+}
 
 func layer(s *v1alpha1.Source) *v1alpha1.LayerSource {
 	return &v1alpha1.LayerSource{Type: v1alpha1.LayerSourceTypeOCIRef, Repo: s.Repo, Name: s.Name, Ref: s.Ref}

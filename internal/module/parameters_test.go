@@ -47,7 +47,7 @@ func TestParameters(t *testing.T) {
 					{Name: "op", Namespace: "default", Source: *source(v1alpha1.SourceTypeOCIRef, "1"), Values: raw(`{"a":1}`)},
 					{Name: "raw-manifest", Namespace: "default", Source: *source(v1alpha1.SourceTypeRaw, "2")},
 				},
-				CRDs: layer("3"), Config: layer("4"), Resource: raw(`{"kind":"K","metadata":{"name":"mine"}}`),
+				CRDs: layer("3"), Config: layer("4"), Resource: raw(`{"kind":"K","metadata":{"name":"mine"}}`), Drift: v1alpha1.DriftPolicyRepair,
 				CustomResourcePolicy: v1alpha1.CustomResourcePolicyIgnore, Readiness: []v1alpha1.ReadinessRule{{CEL: "true"}},
 			},
 		},
@@ -58,6 +58,7 @@ func TestParameters(t *testing.T) {
 			module: v1alpha1.Module{Name: "m"},
 			want: v1alpha1.ManifestParameters{
 				Resource: raw(`{"kind":"K","metadata":{"name":"m"}}`), CustomResourcePolicy: v1alpha1.CustomResourcePolicyCreateAndDelete,
+				Drift: v1alpha1.DriftPolicyRepair,
 			},
 		},
 		"Numbers": {
@@ -66,7 +67,26 @@ func TestParameters(t *testing.T) {
 			module: v1alpha1.Module{Name: "m"},
 			want: v1alpha1.ManifestParameters{
 				Resource:             raw(`{"kind":"K","metadata":{"name":"m"},"spec":{"id":9007199254740993,"share":0.5}}`),
+				CustomResourcePolicy: v1alpha1.CustomResourcePolicyCreateAndDelete, Drift: v1alpha1.DriftPolicyRepair,
+			},
+		},
+		"Policies": {
+			reason: "What the module says of drift, rollback, adoption and values is that of its Manifest, with the defaults of the API.",
+			status: v1alpha1.ModuleTemplateStatus{Resources: resources[:2]},
+			module: v1alpha1.Module{
+				Name: "m", Drift: v1alpha1.DriftPolicyIgnore, Adopt: true, Rollback: &v1alpha1.Rollback{},
+				ValuesFrom: []v1alpha1.ValuesReference{{Kind: "Secret", Name: "s"}, {Kind: "ConfigMap", Name: "c", Key: "k"}},
+			},
+			want: v1alpha1.ManifestParameters{
+				Installs: []v1alpha1.Install{
+					{
+						Name: "op", Namespace: "default", Source: *source(v1alpha1.SourceTypeOCIRef, "1"),
+						ValuesFrom: []v1alpha1.ValuesReference{{Kind: "Secret", Name: "s", Key: "values.yaml"}, {Kind: "ConfigMap", Name: "c", Key: "k"}},
+					},
+					{Name: "raw-manifest", Namespace: "default", Source: *source(v1alpha1.SourceTypeRaw, "2")},
+				},
 				CustomResourcePolicy: v1alpha1.CustomResourcePolicyCreateAndDelete,
+				Drift:                v1alpha1.DriftPolicyIgnore, Adopt: true, Rollback: &v1alpha1.Rollback{On: v1alpha1.RollbackOnFailed},
 			},
 		},
 		"NullData": {

@@ -170,6 +170,8 @@ func TestTwoComplaints(t *testing.T) {
 	}{
 		installs + "[0].name":                   {object: manifest, want: least},
 		installs + "[0].namespace":              {object: manifest, want: least},
+		installs + "[0].valuesFrom[0].key":      {object: manifest, want: least},
+		modules + "[0].valuesFrom[0].key":       {object: kyma, want: least},
 		installs + "[0].source.ref":             {object: manifest, value: digest + "0", want: most},
 		"spec.forProvider.config.ref":           {object: manifest, value: digest + "0", want: most},
 		"spec.forProvider.crds.ref":             {object: manifest, value: digest + "0", want: most},

@@ -22,6 +22,8 @@ func TestKymaRules(t *testing.T) {
 	maps.Copy(breaches, managedBreaches("Kyma"))
 	maps.Copy(breaches, channelBreaches("spec.forProvider.channel", "spec.forProvider.channel"))
 	maps.Copy(breaches, channelBreaches(modules+"[].channel", modules+"[0].channel"))
+	maps.Copy(breaches, installationBreaches(modules+"[]", modules+"[0]"))
+	maps.Copy(breaches, valuesBreaches(modules+"[]", modules+"[0]"))
 	maps.Copy(breaches, conditionBreaches())
 	testBreaches(t, "kymas", fullKyma, statusOfKyma, breaches)
 }

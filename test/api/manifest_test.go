@@ -36,6 +36,9 @@ func TestManifestRules(t *testing.T) {
 	maps.Copy(breaches, sourceBreaches(sourcesIn(installs)))
 	maps.Copy(breaches, layerBreaches("spec.forProvider.config"))
 	maps.Copy(breaches, layerBreaches("spec.forProvider.crds"))
+	maps.Copy(breaches, installationBreaches("spec.forProvider", "spec.forProvider"))
+	maps.Copy(breaches, valuesBreaches(installs+"[]", installs+"[0]"))
+	maps.Copy(breaches, outcomeBreaches())
 	maps.Copy(breaches, conditionBreaches())
 	testBreaches(t, "manifests", fullManifest, statusOfManifest, breaches)
 }

@@ -34,6 +34,9 @@ spec:
     - name: layer
       namespace: kyma-system
       values: {replicas: 2, nested: {list: [1, two, {three: 3}]}}
+      valuesFrom:
+      - {kind: Secret, name: passwords, key: password, targetPath: db.password, optional: true}
+      - {kind: ConfigMap, name: sizes}
       source: {type: oci-ref, repo: "registry.example.org:5000/modules", name: kyma-project.io/module/x, ref: "` + digest + `"}
     - name: registry
       source: {type: helm-chart, url: "oci://registry.example.org/charts", chartName: mysql, version: 9.4.1}
@@ -62,6 +65,8 @@ spec:
       version: 1.0.0
       nameMapping: sha256-digest
       digest: "` + digest + `"
+    drift: Report
+    rollback: {on: NotReady, "on": Failed, after: 1h30m}
     adopt: true
 `
 	statusOfManifest = `
@@ -76,6 +81,21 @@ atProvider:
   - {name: registry, state: Error, message: wrong}
   resources: {ready: 1, total: 2}
   lastDrift: ConfigMap default/x
+  plan:
+    observedGeneration: 1
+    create: 1
+    change: 1
+    prune: 0
+    objects:
+    - {action: Create, object: ConfigMap default/x}
+    - {action: Change, object: Deployment default/x, fields: [spec.replicas]}
+    message: wrong
+  rollback: {desired: abc, since: "2020-01-01T00:00:00Z", rolledBack: true, version: 1.0.0, message: wrong}
+  tests:
+    token: once
+    state: Error
+    tests:
+    - {install: layer, name: Pod default/x, state: Error, message: wrong}
 `
 	fullConfig = `
 apiVersion: kyma.m.crossplane.io/v1alpha1
@@ -128,7 +148,9 @@ spec:
   forProvider:
     channel: fast
     modules:
-    - {name: istio, channel: regular, customResourcePolicy: Ignore, values: {replicas: 2, nested: {list: [1, two, {three: 3}]}}}
+    - {name: istio, channel: regular, customResourcePolicy: Ignore, values: {replicas: 2, nested: {list: [1, two, {three: 3}]}},
+       valuesFrom: [{kind: Secret, name: passwords, key: password, targetPath: db.password, optional: true}, {kind: ConfigMap, name: sizes}],
+       drift: Ignore, rollback: {on: NotReady, "on": Failed, after: 90s}, adopt: true}
     - {name: serverless}
   resourceRefs: [{apiVersion: kyma.m.crossplane.io/v1alpha1, kind: Manifest, name: full-istio}]
 `

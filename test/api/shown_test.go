@@ -27,6 +27,8 @@ func TestDefaults(t *testing.T) {
 	const everybody = `{"kind":"ClusterProviderConfig","name":"default"}`
 	component := object(t, fullManifest)
 	set(t, component, fields{"spec.forProvider.component.nameMapping": gone{}})
+	optional := manifestWith(t, `{type: raw, inline: "{}"}`)
+	set(t, optional, fields{"spec.forProvider.rollback": map[string]any{}, installs + "[0].valuesFrom": []any{map[string]any{"kind": "Secret", "name": "x"}}})
 	cases := []struct {
 		plural string
 		object *unstructured.Unstructured
@@ -35,10 +37,19 @@ func TestDefaults(t *testing.T) {
 		{"manifests", manifestWith(t, `{type: raw, inline: "{}"}`), map[string]string{
 			installs + "[].namespace":               `"default"`,
 			"spec.forProvider.customResourcePolicy": `"CreateAndDelete"`,
+			"spec.forProvider.drift":                `"Repair"`,
 			"spec.providerConfigRef":                everybody,
 			"spec.managementPolicies":               policies,
 		}},
 		{"manifests", component, map[string]string{"spec.forProvider.component.nameMapping": `"urlPath"`}},
+		{"manifests", optional, map[string]string{
+			installs + "[].valuesFrom[].key": `"values.yaml"`,
+			"spec.forProvider.rollback.on":   `"Failed"`, "spec.forProvider.rollback.after": `"10m"`,
+		}},
+		{"kymas", object(t, kyma+`{forProvider: {modules: [{name: x, valuesFrom: [{kind: Secret, name: x}], rollback: {}}]}}}`), map[string]string{
+			modules + "[].valuesFrom[].key": `"values.yaml"`,
+			modules + "[].rollback.on":      `"Failed"`, modules + "[].rollback.after": `"10m"`,
+		}},
 		{"kymas", object(t, kyma+`{}}`), map[string]string{
 			"spec.forProvider":         `{"channel":"regular"}`,
 			"spec.forProvider.channel": `"regular"`,

@@ -196,7 +196,7 @@ func TestModule(t *testing.T) {
 			want:    want{err: `config: entry "one": overrides are for charts, and this install is plain objects; take them out`},
 		},
 		"Hooks": {
-			reason: "Hooks are not run, and that is said; those of tests run on request only.",
+			reason: "Hooks are run, and are no objects of the install.",
 			subject: Subject{Installs: []Install{chart("c", file("templates/a.yaml", `
 apiVersion: batch/v1
 kind: Job
@@ -206,17 +206,6 @@ apiVersion: v1
 kind: Pod
 metadata: {name: try, annotations: {helm.sh/hook: test}}
 `))}},
-			want: want{
-				objects:  map[string][]string{"c": nil},
-				warnings: []string{"install c has hooks of Helm, which are not run: Job prepare (pre-install, pre-upgrade)"},
-			},
-		},
-		"HooksDisabled": {
-			reason: "Hooks that nobody wants need no warning.",
-			subject: Subject{
-				Installs: []Install{chart("c", file("templates/a.yaml", "{apiVersion: batch/v1, kind: Job, metadata: {name: prepare, annotations: {helm.sh/hook: pre-install}}}"))},
-				Config:   []render.ConfigEntry{{Name: "c", ClientConfig: "DisableHooks=true"}},
-			},
 			want: want{objects: map[string][]string{"c": nil}},
 		},
 		"RuleCompiles": {

@@ -4,7 +4,6 @@ package check
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -19,8 +18,6 @@ import (
 const (
 	// defaultNamespace of installs, which is that of the API.
 	defaultNamespace = "default"
-	// maxHooks is how many hooks one warning names.
-	maxHooks = 5
 )
 
 // readConfig reads what the config says of each install.
@@ -121,30 +118,7 @@ func (c *checker) renderChart(ctx context.Context, in *Install, namespace string
 	if err != nil {
 		return nil, err
 	}
-	if !config.DisableHooks {
-		c.hooks(in.Name, r.Hooks)
-	}
 	return slices.Concat(r.CRDs, r.Objects), nil
-}
-
-// hooks that Helm would run on its own are not run. Tests are run on request only.
-func (c *checker) hooks(install string, hooks []render.Hook) {
-	var names []string
-	for _, h := range hooks {
-		events := slices.DeleteFunc(slices.Clone(h.Events), func(e string) bool { return strings.HasPrefix(e, "test") })
-		if len(events) > 0 {
-			names = append(names, fmt.Sprintf("%s %s (%s)", h.Kind, h.Name, strings.Join(events, ", ")))
-		}
-	}
-	if len(names) == 0 {
-		return
-	}
-	slices.Sort(names)
-	more := ""
-	if n := len(names) - maxHooks; n > 0 {
-		names, more = names[:maxHooks], fmt.Sprintf(" and %d more", n)
-	}
-	c.warn(fmt.Sprintf("install %s has hooks of Helm, which are not run: %s%s", install, strings.Join(names, ", "), more))
 }
 
 // objectsOf files of YAML.

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import "fmt"
+
+// installationBreaches are those of how something is installed, in a Manifest and in a module of a Kyma: at is the path
+// in the schema, in is the path in the full object.
+func installationBreaches(at, in string) map[string]breach {
+	return map[string]breach{
+		at + ".drift enum Repair,Report,Ignore":     unknown(in + ".drift"),
+		at + ".rollback.on enum Failed,NotReady":    unknown(in + ".rollback.on"),
+		at + ".rollback.true enum Failed,NotReady":  unknown(in + ".rollback.true"),
+		at + ".rollback.after pattern " + durations: {set: fields{in + ".rollback.after": "10"}, ok: fields{in + ".rollback.after": "1.5h10m"}},
+	}
+}
+
+const durations = `^([0-9]+(\.[0-9]+)?(s|m|h))+$`
+
+// valuesBreaches are those of references to values.
+func valuesBreaches(at, in string) map[string]breach {
+	at += ".valuesFrom"
+	first := in + ".valuesFrom[0]"
+	reference := func(i int) any { return map[string]any{"kind": "Secret", "name": fmt.Sprint("s", i)} }
+	return map[string]breach{
+		at + " maxItems 16":                     tooMany(in+".valuesFrom", 16, reference),
+		at + "[] required kind":                 missing(first + ".kind"),
+		at + "[] required name":                 missing(first + ".name"),
+		at + "[].kind enum Secret,ConfigMap":    unknown(first + ".kind"),
+		at + "[].name minLength 1":              empty(first + ".name"),
+		at + "[].name maxLength 253":            tooLong(first+".name", "", 253),
+		at + "[].key minLength 1":               {elsewhere: "TestTwoComplaints"},
+		at + "[].key maxLength 253":             tooLong(first+".key", "", 253),
+		at + "[].key pattern ^[-._a-zA-Z0-9]+$": {set: fields{first + ".key": "a/b"}, ok: fields{first + ".key": "a-b_C.1"}},
+		at + "[].targetPath minLength 1":        empty(first + ".targetPath"),
+		at + "[].targetPath maxLength 250":      tooLong(first+".targetPath", "", 250),
+	}
+}
+
+// outcomeBreaches are those of plans, rollbacks and tests in the status of a Manifest.
+func outcomeBreaches() map[string]breach {
+	const at = "status.atProvider."
+	out := map[string]breach{
+		at + "plan.objects maxItems 64": tooMany(at+"plan.objects", 64, func(i int) any {
+			return map[string]any{"action": "Create", "object": fmt.Sprint("ConfigMap default/x", i)}
+		}),
+		at + "plan.objects[] required action":                          missing(at + "plan.objects[0].action"),
+		at + "plan.objects[] required object":                          missing(at + "plan.objects[0].object"),
+		at + "plan.objects[].action enum Create,Change,Recreate,Prune": unknown(at + "plan.objects[0].action"),
+		at + "tests.state" + states:                                    unknown(at + "tests.state"),
+		at + "tests.tests maxItems 64": tooMany(at+"tests.tests", 64, func(i int) any {
+			return map[string]any{"install": "i", "name": fmt.Sprint("Pod default/x", i), "state": "Ready"}
+		}),
+		at + "tests.tests[].state" + states: unknown(at + "tests.tests[0].state"),
+	}
+	for _, f := range []string{"create", "change", "prune"} {
+		out[at+"plan required "+f] = missing(at + "plan." + f)
+	}
+	for _, f := range []string{"desired", "since"} {
+		out[at+"rollback required "+f] = missing(at + "rollback." + f)
+	}
+	for _, f := range []string{"token", "state"} {
+		out[at+"tests required "+f] = missing(at + "tests." + f)
+	}
+	for _, f := range []string{"install", "name", "state"} {
+		out[at+"tests.tests[] required "+f] = missing(at + "tests.tests[0]." + f)
+	}
+	return out
+}
