@@ -19,11 +19,17 @@ func ModuleDir(ctx context.Context, t Tool, path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return sourceOf(ctx, m.folder, path)
+}
+
+// sourceOf is the folder with the source of a Go module that the go.mod of a
+// folder of this package requires.
+func sourceOf(ctx context.Context, folder, path string) (string, error) {
 	root, err := Root()
 	if err != nil {
 		return "", err
 	}
-	out, err := goCommand(ctx, filepath.Join(root, "cluster", "tools", m.folder), "mod", "download", "-json", path)
+	out, err := goCommand(ctx, filepath.Join(root, "cluster", "tools", folder), "mod", "download", "-json", path)
 	if err != nil {
 		return "", errors.Wrapf(err, "cannot find the source of %q", path)
 	}

@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"go.uber.org/zap/zapcore"
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -111,6 +113,8 @@ func options(f *flags, cfg *rest.Config) ctrl.Options {
 			DefaultTransform: cache.TransformStripManagedFields(),
 			ByObject: map[client.Object]cache.ByObject{
 				&apiextensionsv1.CustomResourceDefinition{}: {Transform: customresourcesgate.TransformStripCRDSchema},
+				&corev1.Secret{}:    {Transform: stripAnnotations},
+				&corev1.ConfigMap{}: {Transform: stripAnnotations},
 			},
 		},
 		Metrics:                    metricsserver.Options{BindAddress: f.metricsAddress},
@@ -126,4 +130,14 @@ func options(f *flags, cfg *rest.Config) ctrl.Options {
 		RenewDeadline:                 &renew,
 		GracefulShutdownTimeout:       &shutdown,
 	}
+}
+
+// stripAnnotations of Secrets and ConfigMaps, of which only the version is of interest: kubectl writes all that they hold
+// into one of them.
+func stripAnnotations(in any) (any, error) {
+	if o, ok := in.(metav1.Object); ok {
+		o.SetManagedFields(nil)
+		o.SetAnnotations(nil)
+	}
+	return in, nil
 }

@@ -53,13 +53,14 @@ func setup(ctx context.Context, mgr ctrl.Manager, local *rest.Config, f *flags, 
 			Options: options, Timeout: f.timeout, MinPollInterval: f.minPoll, PollJitter: f.jitter(),
 		},
 		Secrets: reader,
+		Values:  reader,
 		Clusters: &clusters{pool: pool, resolver: target.NewResolver(reader, target.Policy{
 			AllowExec: f.allowExec, AllowFiles: f.allowFiles, AllowTenantIdentity: f.allowTenantIdentity,
 		})},
 		Puller:   puller,
 		Verifier: module.NewVerifier(puller),
 		Limits:   limits,
-		Engine:   manifest.New(manifest.WithNamespace(f.namespace), manifest.WithConcurrency(f.objectConcurrency)),
+		Engine:   manifest.New(manifest.WithNamespace(f.namespace), manifest.WithConcurrency(f.objectConcurrency), manifest.WithPlanAge(f.poll)),
 	}, resolver: module.NewResolver(puller, limits), keys: keys}
 	if err := begin(ctx, mgr, c.steps(ctx), options); err != nil {
 		return nil, err

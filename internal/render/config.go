@@ -6,16 +6,12 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"maps"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"helm.sh/helm/v3/pkg/chartutil"
-	"helm.sh/helm/v3/pkg/strvals"
-	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 const (
@@ -42,6 +38,17 @@ type Config struct {
 	CreateNamespace *bool // nil if nothing is said
 	SkipCRDs        bool  // leave out crds/, IncludeCRDs taken into account
 	DisableHooks    bool
+
+	Timeout time.Duration // of each hook; 0 for Helm's default, 5 minutes
+	Atomic  bool          // roll back what fails
+	Wait    bool          // for the install to be ready before the next one is applied; Atomic means it, too
+
+	SkipSchemaValidation bool // of the values
+	TakeOwnership        bool // adopt what exists already
+	Force                bool // recreate what cannot be changed
+
+	Description string            // of the revision in the record of the release; "" for Helm's own
+	Labels      map[string]string // of the record of the release
 
 	Overrides map[string]any // values between those of the chart and of the install
 }
@@ -100,110 +107,6 @@ func Configs(data []byte) ([]ConfigEntry, error) {
 	return all.Configs, nil
 }
 
-// Parse the texts of an entry. Keys of clientConfig are those of Helm's install
-// action; one that is unknown, and one that asks for what is not done here, is
-// an error that names it. No error shows a value of overrides.
-func (e ConfigEntry) Parse() (Config, error) {
-	keys, err := parseSet(e.ClientConfig, strvals.ParseString)
-	if err != nil {
-		return Config{}, errors.Wrap(err, "clientConfig")
-	}
-	c := Config{}
-	include := false
-	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		text, ok := keys[key].(string)
-		if !ok {
-			return Config{}, errors.Errorf("clientConfig: %s must be one value, not a list or a map", key)
-		}
-		if err := c.set(key, text, &include); err != nil {
-			return Config{}, errors.Wrapf(err, "clientConfig: %s", oneLine(key))
-		}
-	}
-	c.SkipCRDs = c.SkipCRDs && !include
-	c.Overrides, err = parseSet(e.Overrides, strvals.Parse)
-	return c, errors.Wrap(err, "overrides")
-}
-
-// withoutEffect are keys that tell Helm's client what to do, where this provider
-// has an own way: it does not wait, repairs what failed, and knows from the
-// source and the ProviderConfig where a chart is and how to get it.
-var withoutEffect = []string{ //nolint:gochecknoglobals // A constant table.
-	"Atomic", "CaFile", "CertFile", "DependencyUpdate", "Description", "Devel", "DisableOpenAPIValidation", "Force", "HideNotes",
-	"HideSecret", "InsecureSkipTLSverify", "IsUpgrade", "KeyFile", "Keyring", "PassCredentialsAll", "Password", "PlainHTTP",
-	"Replace", "RepoURL", "SubNotes", "Timeout", "UseReleaseName", "Username", "Version", "Wait", "WaitForJobs",
-}
-
-// notDone are keys whose effect nobody must count on, so that they are accepted
-// only where they say that it is not wanted.
-var notDone = map[string]string{ //nolint:gochecknoglobals // A constant table.
-	"ClientOnly":           "nothing would be installed",
-	"DryRun":               "nothing would be installed",
-	"DryRunOption":         "nothing would be installed",
-	"EnableDNS":            "templates get no access to the network",
-	"GenerateName":         "the name of a release must stay the same, set ReleaseName",
-	"NameTemplate":         "the name of a release must stay the same, set ReleaseName",
-	"OutputDir":            "nothing is written to files",
-	"SkipSchemaValidation": "values are checked against the schema of the chart",
-	"TakeOwnership":        "set adopt in the Manifest",
-	"Verify":               "set verification in the ProviderConfig",
-}
-
-// set one key of clientConfig.
-func (c *Config) set(key, text string, include *bool) (err error) {
-	switch key {
-	case "Namespace":
-		if msgs := validation.IsDNS1123Label(text); text != "" && len(msgs) > 0 {
-			return errors.Errorf("%q is no name of a namespace", oneLine(text))
-		}
-		c.Namespace = text
-	case "ReleaseName":
-		if text != "" && chartutil.ValidateReleaseName(text) != nil {
-			return errors.Errorf("%q is no name of a release: at most 53 characters, as in a DNS subdomain", oneLine(text))
-		}
-		c.ReleaseName = text
-	case "CreateNamespace":
-		create, err := parseBool(text)
-		c.CreateNamespace = &create
-		return err
-	case "SkipCRDs":
-		c.SkipCRDs, err = parseBool(text)
-	case "IncludeCRDs":
-		*include, err = parseBool(text)
-	case "DisableHooks", "NoHooks":
-		disable, err := parseBool(text)
-		c.DisableHooks = c.DisableHooks || disable
-		return err
-	default:
-		return ignored(key, text)
-	}
-	return err
-}
-
-// ignored says why a key cannot be ignored.
-func ignored(key, text string) error {
-	if slices.Contains(withoutEffect, key) {
-		return nil
-	}
-	why, ok := notDone[key]
-	switch {
-	case !ok:
-		return errors.New("is unknown; the keys are the fields of Helm's install action")
-	case text == "", text == "false", text == "none" && key == "DryRunOption":
-		return nil
-	}
-	return errors.Errorf("is not supported: %s", why)
-}
-
-func parseBool(text string) (bool, error) {
-	switch text {
-	case "true":
-		return true, nil
-	case "false":
-		return false, nil
-	}
-	return false, errors.New("must be true or false")
-}
-
 // parseSet parses a text in the grammar of helm --set. Helm's own messages show
 // parts of the text, which may be those of a secret value.
 func parseSet(text string, parse func(string) (map[string]any, error)) (out map[string]any, err error) {
@@ -251,6 +154,11 @@ func checkSet(text string) error {
 	}
 	return nil
 }
+
+// MergeValues returns base with over on top, as Helm merges files of values. Maps
+// are merged, all else is replaced; null stays, and takes away what the chart has.
+// Neither is changed.
+func MergeValues(base, over map[string]any) map[string]any { return mergeValues(base, over) }
 
 // mergeValues returns base with over on top. Maps are merged, all else is
 // replaced; null takes a value away, as in Helm. Neither is changed.

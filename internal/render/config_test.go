@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -74,11 +75,14 @@ func TestParse(t *testing.T) {
 		"All": {
 			reason: "These are honoured.",
 			entry: ConfigEntry{
-				ClientConfig: "Namespace=x,CreateNamespace=true,ReleaseName=r,SkipCRDs=true,DisableHooks=true",
-				Overrides:    `a.b=c,n=3,big=1000000,t=true,l={x,y},m[1].z=w,comma=1\,2,none=null`,
+				ClientConfig: `Namespace=x,CreateNamespace=true,ReleaseName=r,SkipCRDs=true,DisableHooks=true,Timeout=1m30s,Wait=true,` +
+					`SkipSchemaValidation=true,TakeOwnership=true,Force=true,Description=as asked,Labels.team=a,Labels.example\.org/x=y`,
+				Overrides: `a.b=c,n=3,big=1000000,t=true,l={x,y},m[1].z=w,comma=1\,2,none=null`,
 			},
 			want: want{Config: Config{
 				Namespace: "x", CreateNamespace: truth[true], ReleaseName: "r", SkipCRDs: true, DisableHooks: true,
+				Timeout: 90 * time.Second, Wait: true, SkipSchemaValidation: true, TakeOwnership: true, Force: true,
+				Description: "as asked", Labels: map[string]string{"team": "a", "example.org/x": "y"},
 				Overrides: map[string]any{
 					"a": map[string]any{"b": "c"}, "n": int64(3), "big": int64(1_000_000), "t": true, "l": []any{"x", "y"},
 					"m": []any{nil, map[string]any{"z": "w"}}, "comma": "1,2", "none": nil,
@@ -86,20 +90,35 @@ func TestParse(t *testing.T) {
 			}},
 		},
 		"Nothing":     {reason: "An entry may say nothing."},
-		"Empty":       {reason: "Empty values say nothing.", entry: ConfigEntry{ClientConfig: "Namespace=,ReleaseName="}},
+		"Empty":       {reason: "Empty values say nothing.", entry: ConfigEntry{ClientConfig: "Namespace=,ReleaseName=,Timeout=,Description=,Labels="}},
 		"NoNamespace": {reason: "That a namespace is not created must be told from nothing.", entry: ConfigEntry{ClientConfig: "CreateNamespace=false"}, want: want{Config: Config{CreateNamespace: truth[false]}}},
 		"Digits":      {reason: "A name of digits is a name.", entry: ConfigEntry{ClientConfig: "Namespace=123"}, want: want{Config: Config{Namespace: "123"}}},
 		"IncludeCRDs": {reason: "Definitions are included unless they are skipped.", entry: ConfigEntry{ClientConfig: "SkipCRDs=true,IncludeCRDs=true"}},
 		"NoHooks":     {reason: "Another word for it.", entry: ConfigEntry{ClientConfig: "NoHooks=true"}, want: want{Config: Config{DisableHooks: true}}},
 		"NoEffect": {
 			reason: "What Helm's client would do is done in another way.",
-			entry:  ConfigEntry{ClientConfig: "Wait=true,WaitForJobs=true,Timeout=5m,Atomic=true,DryRun=false,Replace=true,Version=1.2.3,Devel=false"},
+			entry:  ConfigEntry{ClientConfig: "DryRun=false,Replace=true,Version=1.2.3,Devel=false,DisableOpenAPIValidation=true,DryRunOption=none"},
 		},
+		"Atomic":       {reason: "It waits, as in Helm.", entry: ConfigEntry{ClientConfig: "Atomic=true"}, want: want{Config: Config{Atomic: true, Wait: true}}},
+		"WaitForJobs":  {reason: "What is waited for includes Jobs.", entry: ConfigEntry{ClientConfig: "WaitForJobs=true"}, want: want{Config: Config{Wait: true}}},
+		"NotWait":      {reason: "A switch that is off does nothing.", entry: ConfigEntry{ClientConfig: "Wait=false,Atomic=false,Force=false"}},
+		"Seconds":      {reason: "A plain number is of seconds.", entry: ConfigEntry{ClientConfig: "Timeout=300"}, want: want{Config: Config{Timeout: 5 * time.Minute}}},
+		"Nanoseconds":  {reason: "Or of nanoseconds, as in the original.", entry: ConfigEntry{ClientConfig: "Timeout=300000000000"}, want: want{Config: Config{Timeout: 5 * time.Minute}}},
+		"Timeout":      {reason: "Any other text is no time.", entry: ConfigEntry{ClientConfig: "Timeout=soon"}, want: want{Err: "clientConfig: Timeout: must be a duration such as 5m30s, or a number of seconds"}},
+		"Past":         {reason: "Nor is one before now.", entry: ConfigEntry{ClientConfig: "Timeout=-5m"}, want: want{Err: "clientConfig: Timeout: must be a duration"}},
+		"Overflow":     {reason: "Nor is one without an end.", entry: ConfigEntry{ClientConfig: "Timeout=99999999999999999999"}, want: want{Err: "clientConfig: Timeout: must be a duration"}},
+		"LabelOfHelm":  {reason: "Helm finds releases by its own labels.", entry: ConfigEntry{ClientConfig: "Labels.owner=me"}, want: want{Err: "clientConfig: Labels: owner is a label of Helm's own"}},
+		"LabelNested":  {reason: "A dot in a name is to be escaped.", entry: ConfigEntry{ClientConfig: "Labels.example.org/x=y"}, want: want{Err: "clientConfig: Labels: example must be one value"}},
+		"LabelName":    {reason: "The API server would refuse it later.", entry: ConfigEntry{ClientConfig: "Labels.a b=c"}, want: want{Err: `clientConfig: Labels: "a b" is no name of a label`}},
+		"LabelValue":   {reason: "So with its value.", entry: ConfigEntry{ClientConfig: "Labels.a=b c"}, want: want{Err: `clientConfig: Labels: "b c" is no value of a label`}},
+		"LabelsText":   {reason: "Labels have names.", entry: ConfigEntry{ClientConfig: "Labels=a"}, want: want{Err: "clientConfig: Labels: must be a map"}},
+		"KubeVersion":  {reason: "A cluster has the version that it has.", entry: ConfigEntry{ClientConfig: "KubeVersion.Version=v1.20.0"}, want: want{Err: "clientConfig: KubeVersion: is not supported: it is that of the target cluster"}},
+		"Description":  {reason: "A text has an end.", entry: ConfigEntry{ClientConfig: "Description=" + strings.Repeat("a", 1025)}, want: want{Err: "clientConfig: Description: is longer than 1024 bytes"}},
 		"DryRun":       {reason: "Who wants nothing installed must not get it.", entry: ConfigEntry{ClientConfig: "DryRun=true"}, want: want{Err: "clientConfig: DryRun: is not supported: nothing would be installed"}},
 		"Verify":       {reason: "Who wants a signature checked must not be deceived.", entry: ConfigEntry{ClientConfig: "Verify=true"}, want: want{Err: "clientConfig: Verify: is not supported"}},
 		"Unknown":      {reason: "An unknown key is an error that names it.", entry: ConfigEntry{ClientConfig: "Namespace=x,Nonsense=1"}, want: want{Err: "clientConfig: Nonsense: is unknown"}},
 		"Case":         {reason: "Keys are names of fields.", entry: ConfigEntry{ClientConfig: "namespace=x"}, want: want{Err: "clientConfig: namespace: is unknown"}},
-		"Nested":       {reason: "A flag has one value.", entry: ConfigEntry{ClientConfig: "Namespace.x=y"}, want: want{Err: "clientConfig: Namespace must be one value"}},
+		"Nested":       {reason: "A flag has one value.", entry: ConfigEntry{ClientConfig: "Namespace.x=y"}, want: want{Err: "clientConfig: Namespace: must be one value"}},
 		"Bool":         {reason: "A switch is true or false.", entry: ConfigEntry{ClientConfig: "SkipCRDs=yes"}, want: want{Err: "clientConfig: SkipCRDs: must be true or false"}},
 		"Namespace":    {reason: "The API server would refuse it later.", entry: ConfigEntry{ClientConfig: "Namespace=A_B"}, want: want{Err: `clientConfig: Namespace: "A_B" is no name of a namespace`}},
 		"ReleaseName":  {reason: "It becomes part of a selector.", entry: ConfigEntry{ClientConfig: `ReleaseName=a\,b`}, want: want{Err: `clientConfig: ReleaseName: "a,b" is no name of a release`}},
@@ -128,11 +147,11 @@ func TestParse(t *testing.T) {
 }
 
 // TestParseKnowsHelm holds that each flag of Helm's install action is known, so that none is called unknown by mistake.
-// These are its fields that are a bool, a string or a number, as of Helm 3.22, those that are honoured left out.
+// These are its fields as of Helm 3.22, those that are honoured left out.
 func TestParseKnowsHelm(t *testing.T) {
-	flags := `ClientOnly Force DryRun DryRunOption HideSecret Replace Wait WaitForJobs Devel DependencyUpdate Timeout GenerateName
-		NameTemplate Description OutputDir Atomic SubNotes HideNotes SkipSchemaValidation DisableOpenAPIValidation IsUpgrade
-		EnableDNS UseReleaseName TakeOwnership CaFile CertFile KeyFile InsecureSkipTLSverify PlainHTTP Keyring Password
+	flags := `APIVersions ClientOnly DryRun DryRunOption HideSecret KubeVersion PostRenderer Replace Devel DependencyUpdate GenerateName
+		NameTemplate OutputDir SubNotes HideNotes DisableOpenAPIValidation IsUpgrade
+		EnableDNS UseReleaseName CaFile CertFile KeyFile InsecureSkipTLSverify PlainHTTP Keyring Password
 		PassCredentialsAll RepoURL Username Verify Version`
 	known := slices.Sorted(slices.Values(strings.Fields(flags)))
 	got := slices.Sorted(slices.Values(slices.Concat(withoutEffect, slices.Collect(maps.Keys(notDone)))))

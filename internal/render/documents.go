@@ -77,10 +77,12 @@ func isBlankLine(doc []byte) bool {
 
 func isLetter(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' }
 
-// jsonDocuments splits a document that is JSON; any other is returned as it is.
-func jsonDocuments(doc []byte) ([][]byte, error) {
-	if doc = bytes.TrimSpace(doc); doc[0] != '{' {
-		return [][]byte{doc}, nil
+// jsonDocuments splits a document that is JSON; any other is returned as it is,
+// with the line end that a block scalar at its end keeps.
+func jsonDocuments(whole []byte) ([][]byte, error) {
+	doc := bytes.TrimSpace(whole)
+	if doc[0] != '{' {
+		return [][]byte{whole}, nil
 	}
 	var out [][]byte
 	d := json.NewDecoder(bytes.NewReader(doc))

@@ -27,13 +27,23 @@ const maxListDepth = 4
 // that blow a document up. Errors are one line and name the document by its
 // number, from 1, if there is more than one, and the object if it is known.
 func Objects(data []byte) ([]*unstructured.Unstructured, error) {
+	return objects(data, jsonOf)
+}
+
+// ChartObjects reads documents as Objects does, but of a key that is there twice
+// the last value counts, as for Helm: there are charts that live by it.
+func ChartObjects(data []byte) ([]*unstructured.Unstructured, error) {
+	return objects(data, jsonOfChart)
+}
+
+func objects(data []byte, convert func(doc []byte) ([]byte, error)) ([]*unstructured.Unstructured, error) {
 	docs, err := documents(trimBOM(data))
 	if err != nil {
 		return nil, err
 	}
 	var out []*unstructured.Unstructured
 	for i, d := range docs {
-		objs, err := objectsOf(d)
+		objs, err := objectsOf(d, convert)
 		if err != nil && len(docs) > 1 {
 			return nil, errors.Wrapf(err, "document %d", i+1)
 		}
@@ -45,20 +55,25 @@ func Objects(data []byte) ([]*unstructured.Unstructured, error) {
 	return out, nil
 }
 
-// jsonOf converts a document of YAML.
-func jsonOf(doc []byte) ([]byte, error) {
+// jsonOf converts a document of YAML that has no key twice.
+func jsonOf(doc []byte) ([]byte, error) { return convertWith(yaml.YAMLToJSONStrict, doc) }
+
+// jsonOfChart converts any document of YAML.
+func jsonOfChart(doc []byte) ([]byte, error) { return convertWith(yaml.YAMLToJSON, doc) }
+
+func convertWith(toJSON func(doc []byte) ([]byte, error), doc []byte) ([]byte, error) {
 	if err := (yamlsize.Limits{Bytes: maxDocument}).Check(doc); err != nil {
 		return nil, err
 	}
-	j, err := yaml.YAMLToJSONStrict(doc)
+	j, err := toJSON(doc)
 	if err != nil {
 		return nil, errors.New(oneLine(strings.ReplaceAll(err.Error(), "error converting YAML to JSON: ", "")))
 	}
 	return j, nil
 }
 
-func objectsOf(doc []byte) ([]*unstructured.Unstructured, error) {
-	j, err := jsonOf(doc)
+func objectsOf(doc []byte, convert func(doc []byte) ([]byte, error)) ([]*unstructured.Unstructured, error) {
+	j, err := convert(doc)
 	if err != nil {
 		return nil, err
 	}

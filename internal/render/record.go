@@ -42,6 +42,17 @@ const (
 	maxRecordSize = 64 << 20
 )
 
+// Statuses of a release, as Helm writes them.
+const (
+	StatusDeployed        = string(release.StatusDeployed)
+	StatusFailed          = string(release.StatusFailed)
+	StatusSuperseded      = string(release.StatusSuperseded)
+	StatusPendingInstall  = string(release.StatusPendingInstall)
+	StatusPendingUpgrade  = string(release.StatusPendingUpgrade)
+	StatusPendingRollback = string(release.StatusPendingRollback)
+	StatusUninstalling    = string(release.StatusUninstalling)
+)
+
 // RecordName is the name of the Secret that holds revision of a release.
 func RecordName(releaseName string, revision int) string {
 	return fmt.Sprintf("sh.helm.release.v1.%s.v%d", releaseName, revision)
@@ -56,12 +67,14 @@ type RecordOptions struct {
 	FirstDeployed time.Time // of revision 1
 	LastDeployed  time.Time // of this revision; also label modifiedAt
 	Labels        map[string]string
+	Manifest      string // instead of the one that was rendered; empty for that one
 }
 
 // Record returns the Secret by which Helm 3 knows a release, for helm list,
 // history, status and get. Its namespace is that of the release. Helm's own
-// labels (driver.GetSystemLabels) cannot be set by Labels. A record larger than
-// a Secret may be is refused.
+// labels (driver.GetSystemLabels) cannot be set by Labels. A record that is larger
+// than a Secret may be leaves out the templates and files of the chart, and says so
+// in its description; one that is still too large is refused (see CheckRecord).
 func (r *Rendered) Record(o RecordOptions) (*corev1.Secret, error) {
 	rel := *r.release
 	info := *r.release.Info
@@ -72,17 +85,20 @@ func (r *Rendered) Record(o RecordOptions) (*corev1.Secret, error) {
 	rel.Info = &info
 	rel.Version = o.Revision
 	rel.Labels = o.Labels
-	return recordSecret(&rel)
+	if o.Manifest != "" {
+		rel.Manifest = o.Manifest
+	}
+	return recordSecret(&rel, r.recordForm)
 }
 
 // Manifest is the text of all objects as Helm keeps it: without crds/ and hooks.
 func (r *Rendered) Manifest() string { return r.release.Manifest }
 
-func recordSecret(rel *release.Release) (*corev1.Secret, error) {
+func recordSecret(rel *release.Release, form int) (*corev1.Secret, error) {
 	if driver.ContainsSystemLabels(rel.Labels) {
 		return nil, errors.Errorf("labels of a release record must not be any of %v", driver.GetSystemLabels())
 	}
-	data, err := encodeRecord(rel)
+	data, _, err := encodeRecord(rel, form, maxSecretSize)
 	if err != nil {
 		return nil, errors.Wrapf(err, "release record of chart %q", rel.Chart.Name())
 	}
@@ -106,26 +122,6 @@ func recordSecret(rel *release.Release) (*corev1.Secret, error) {
 		Type: recordType,
 		Data: map[string][]byte{recordKey: data},
 	}, nil
-}
-
-// encodeRecord writes base64 of gzip of JSON. Most records are far from what a
-// Secret holds, and the best compression costs several times as much time for
-// a few percent: it is tried only when needed.
-func encodeRecord(rel *release.Release) ([]byte, error) {
-	plain, err := json.Marshal(rel)
-	if err != nil {
-		return nil, err
-	}
-	var out []byte
-	for _, level := range []int{gzip.DefaultCompression, gzip.BestCompression} {
-		if out, err = pack(plain, level); err != nil {
-			return nil, err
-		}
-		if len(out) <= maxSecretSize {
-			return out, nil
-		}
-	}
-	return nil, errors.Errorf("it is %d bytes; a Secret holds at most %d", len(out), maxSecretSize)
 }
 
 func pack(plain []byte, level int) ([]byte, error) {
@@ -197,6 +193,17 @@ func DecodeRecord(data []byte) (*RecordInfo, error) {
 	}, nil
 }
 
+// Hooks of the release, in the order of Rendered.Hooks.
+func (i *RecordInfo) Hooks() []Hook {
+	out := make([]Hook, 0, len(i.release.Hooks))
+	for _, h := range i.release.Hooks {
+		if h != nil {
+			out = append(out, newHook(h))
+		}
+	}
+	return out
+}
+
 // unpack undoes pack. Helm before 3 did not compress.
 func unpack(data []byte) ([]byte, error) {
 	b := make([]byte, base64.StdEncoding.DecodedLen(len(data)))
@@ -225,13 +232,18 @@ func unpack(data []byte) ([]byte, error) {
 // WithStatus returns the Secret of the same record with another status, e.g.
 // superseded.
 func (i *RecordInfo) WithStatus(status string) (*corev1.Secret, error) {
+	return i.WithOutcome(status, i.Description)
+}
+
+// WithOutcome is WithStatus with another description, too.
+func (i *RecordInfo) WithOutcome(status, description string) (*corev1.Secret, error) {
 	rel := *i.release
 	info := *i.release.Info
-	info.Status = release.Status(status)
+	info.Status, info.Description = release.Status(status), description
 	rel.Info = &info
 	rel.Labels = maps.Clone(i.Labels)
 	for _, l := range driver.GetSystemLabels() {
 		delete(rel.Labels, l)
 	}
-	return recordSecret(&rel)
+	return recordSecret(&rel, 0)
 }

@@ -39,19 +39,24 @@ type Options struct {
 	APIVersions []string     // "apps/v1" and "apps/v1/Deployment"; nil: Helm's default, the built-in group versions
 	REST        *rest.Config // for lookup; nil: lookup finds nothing, as in helm template
 
-	SkipCRDs bool // leave out the objects of crds/
-	MaxBytes int  // that templates may print; 0: 64 MiB
+	SkipCRDs   bool // leave out the objects of crds/
+	SkipSchema bool // do not check values against schemas
+	MaxBytes   int  // that templates may print; 0: 64 MiB
 }
 
 // Rendered is what a chart becomes.
 type Rendered struct {
 	CRDs    []*unstructured.Unstructured // of the crds/ folders, in the order of the charts and files
 	Objects []*unstructured.Unstructured // of templates, without hooks, lists flattened, in Helm's install order; namespaces as written
-	Hooks   []Hook                       // in Helm's order of kinds; they are not run
+	Hooks   []Hook                       // in Helm's order of kinds
 	Notes   string                       // templates/NOTES.txt of the chart itself
 	Pure    bool                         // the same chart and options, REST aside, render the same again
 
 	release *release.Release
+
+	// recordForm is the first form of a record that fits, once recordChecked.
+	recordForm    int
+	recordChecked bool
 }
 
 // A Hook is an object that Helm creates at a point in the life of a release.
@@ -145,7 +150,7 @@ func (c *Chart) prepare(o Options, config map[string]any) (*chart.Chart, chartut
 	if err != nil {
 		return nil, nil, errors.Errorf("values: %s", helmError(err))
 	}
-	if values, ok := top["Values"].(chartutil.Values); ok {
+	if values, ok := top["Values"].(chartutil.Values); ok && !o.SkipSchema {
 		if err := c.schemas.validate(inst, values, nil); err != nil {
 			return nil, nil, err
 		}
@@ -200,7 +205,8 @@ func (r *Rendered) sort(c *chart.Chart, files map[string]string) error {
 	var doc strings.Builder
 	for _, m := range manifests {
 		fmt.Fprintf(&doc, "---\n# Source: %s\n%s\n", m.Name, m.Content)
-		objs, err := Objects([]byte(m.Content))
+		// Helm applies the text above, in which a line end follows that a block scalar at the end keeps.
+		objs, err := ChartObjects([]byte(m.Content + "\n"))
 		if err != nil {
 			return errors.Wrap(err, relative(c.Name(), m.Name))
 		}
@@ -239,7 +245,7 @@ func newHook(h *release.Hook) Hook {
 func crds(c *chart.Chart) ([]*unstructured.Unstructured, error) {
 	var out []*unstructured.Unstructured
 	for _, crd := range c.CRDObjects() {
-		objs, err := Objects(crd.File.Data)
+		objs, err := ChartObjects(crd.File.Data)
 		if err != nil {
 			return nil, errors.Wrap(err, relative(c.Name(), crd.Filename))
 		}

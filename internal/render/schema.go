@@ -165,6 +165,9 @@ func violations(e *jsonschema.ValidationError, at []string, p *message.Printer, 
 // violation is the message of one violation. It does not show the value, which
 // may be a secret.
 func violation(k jsonschema.ErrorKind, p *message.Printer) string {
+	if m := outOfRange(k); m != "" {
+		return m
+	}
 	switch k := k.(type) {
 	case *kind.Pattern:
 		return fmt.Sprintf("does not match pattern %q", k.Want)
@@ -176,4 +179,30 @@ func violation(k jsonschema.ErrorKind, p *message.Printer) string {
 	default:
 		return k.LocalizedString(p)
 	}
+}
+
+// outOfRange is the message of a number that is not as wanted; empty for all else.
+func outOfRange(k jsonschema.ErrorKind) string {
+	var what string
+	var want float64
+	switch k := k.(type) {
+	case *kind.Minimum:
+		what = "at least"
+		want, _ = k.Want.Float64()
+	case *kind.Maximum:
+		what = "at most"
+		want, _ = k.Want.Float64()
+	case *kind.ExclusiveMinimum:
+		what = "more than"
+		want, _ = k.Want.Float64()
+	case *kind.ExclusiveMaximum:
+		what = "less than"
+		want, _ = k.Want.Float64()
+	case *kind.MultipleOf:
+		what = "a multiple of"
+		want, _ = k.Want.Float64()
+	default:
+		return ""
+	}
+	return fmt.Sprintf("must be %s %v", what, want)
 }

@@ -61,6 +61,12 @@ func TestSchema(t *testing.T) {
 			values: map[string]any{"password": "Hunter2"},
 			want:   `values: password: does not match pattern "^[a-z]+$"`,
 		},
+		"Number": {
+			reason: "Nor is one that is a number.",
+			schema: `{"properties":{"a":{"minimum":3},"b":{"maximum":1.5},"c":{"exclusiveMinimum":3},"d":{"exclusiveMaximum":1},"e":{"multipleOf":2}}}`,
+			values: map[string]any{"a": 1, "b": 77, "c": 1, "d": 77, "e": 77},
+			want:   "values: a: must be at least 3; b: must be at most 1.5; c: must be more than 3; d: must be less than 1; e: must be a multiple of 2",
+		},
 		"Child": {
 			reason: "Dependencies have schemas of their own.",
 			child:  `{"properties":{"x":{"type":"string"}}}`,

@@ -11,11 +11,15 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/target/connection"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/hub"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/kubeconfig"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/mapper"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 )
+
+// A Cluster is the connection to one target cluster. It is closed by the pool that it is from.
+type Cluster = connection.Cluster
 
 // A Pool holds a connection for each set of credentials that is in use. It is safe for concurrent use.
 type Pool struct {
@@ -111,7 +115,7 @@ func (p *Pool) Get(_ context.Context, user string, c Credentials) (*Cluster, err
 	cluster, err := p.join(user, c.Digest, fresh)
 	if cluster != fresh {
 		// Somebody was faster, or the pool is closed.
-		fresh.close()
+		fresh.Close()
 	}
 	return cluster, err
 }
@@ -186,7 +190,7 @@ func (p *Pool) leave(user string) {
 	delete(p.clusters, digest)
 	p.metrics.connections.Dec()
 	p.log.Debug("Closing the connection to a cluster", "host", e.cluster.Host())
-	p.closing.Go(e.cluster.close)
+	p.closing.Go(e.cluster.Close)
 }
 
 // connect makes a cluster. Nothing is sent.
@@ -206,12 +210,12 @@ func (p *Pool) connect(c Credentials) (*Cluster, error) {
 			return nil, err
 		}
 	}
-	cluster, err := newCluster(rc, clusterOptions{
-		transport: transport.Options{Limits: p.limits, Count: p.count},
-		builtin:   p.builtin,
-		change:    p.change,
-		log:       p.log,
-		cancel:    cancel,
+	cluster, err := connection.New(rc, connection.Options{
+		Transport: transport.Options{Limits: p.limits, Count: p.count},
+		Builtin:   p.builtin,
+		Change:    p.change,
+		Log:       p.log,
+		Done:      cancel,
 	})
 	if err != nil {
 		cancel()

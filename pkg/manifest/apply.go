@@ -21,15 +21,24 @@ type Result struct {
 	Created, Changed int
 	// Pruned are the objects that are gone because the set no longer has them.
 	Pruned []Key
+	// Kept are the objects that the set no longer has and that were let go instead of deleted, as their annotation
+	// helm.sh/resource-policy asks for, and those that they cannot be without.
+	Kept []Key
+	// Recreated are the objects that were deleted to be created anew, as a field of them cannot be changed.
+	Recreated []Key
 	// Repaired is the drift that was put right, with its fields.
 	Repaired []Drift
+	// Yielded are fields that from now on are left to others, which set them.
+	Yielded []Yield
 	// Waiting is what the rest waits for; empty if nothing is left to do.
 	Waiting string
 	// Installed are the charts of which a new revision was installed, as name version, and the installs of plain objects
 	// that were installed anew, by name.
 	Installed []string
-	// HooksSkipped names the installs whose charts have hooks, which are not run.
-	HooksSkipped []string
+	// HooksRun counts the hooks of the revisions that were installed.
+	HooksRun int
+	// Tested are the tests that are over since this call.
+	Tested []TestState
 }
 
 // Apply does the next step towards the set: all that can be done without waiting. A part that fails leaves the others
@@ -56,25 +65,42 @@ func (e *Engine) Apply(ctx context.Context, c Cluster, s *Set) (Result, error) {
 
 // step from an inventory, nil for none, which is written in any case if asked for.
 func (w *work) step(ctx context.Context, was *inventory, write bool) (Result, error) {
+	st, err := w.begin(ctx, was)
+	if err != nil {
+		return Result{}, err
+	}
+	st.write = write
+	if err := st.keepGood(ctx, was); err != nil {
+		return Result{}, err
+	}
+	st.planAll(ctx)
+	st.settle()
+	if err := st.holdBack(ctx); err != nil {
+		return st.result, err
+	}
+	st.preflight(ctx)
+	if err := st.run(ctx); err != nil {
+		return st.result, err
+	}
+	return st.result, st.conclude()
+}
+
+// begin a step: look at what is there, and at what differs from what was applied.
+func (w *work) begin(ctx context.Context, was *inventory) (*step, error) {
 	st := &step{
-		work: w, inv: &inventory{Parts: map[string]partRecord{}}, write: write, create: was == nil,
+		work: w, inv: &inventory{Parts: map[string]partRecord{}}, create: was == nil,
 		known: map[Key]Summary{}, drift: map[Key]bool{}, errs: map[string]error{}, waits: map[string]string{},
 	}
 	if was != nil {
 		st.inv = was.clone()
 		known, err := w.look(ctx, was)
 		if err != nil {
-			return Result{}, err
+			return nil, err
 		}
 		st.known = known
 	}
 	st.findDrift()
-	st.planAll(ctx)
-	st.settle()
-	if err := st.run(ctx); err != nil {
-		return st.result, err
-	}
-	return st.result, st.conclude()
+	return st, nil
 }
 
 // A step is one call of Apply.
@@ -92,7 +118,16 @@ type step struct {
 	errs  map[string]error
 	waits map[string]string
 
-	mu     sync.Mutex // Guards known and result while objects are applied. Entries of inv are changed by one goroutine each.
+	// hooked says that the runs of hooks in inv changed.
+	hooked bool
+	// held are parts that are not applied because of a definition that is refused.
+	held map[string]bool
+	// spared are definitions that differ from what was applied, and are not put back.
+	spared []spared
+	// recreations are objects that could not be changed, and are to be deleted and created anew.
+	recreations []recreation
+
+	mu     sync.Mutex // Guards known, recreations and result while objects are applied. Entries of inv are changed by one goroutine each.
 	known  map[Key]Summary
 	result Result
 }
@@ -101,7 +136,7 @@ func (st *step) findDrift() {
 	for i := range st.inv.Objects {
 		en := &st.inv.Objects[i]
 		sum, exists := st.known[en.key()]
-		if _, ok := st.drifted(en, sum, exists); ok && en.UID != "" && !en.Pruned && st.denied[en.key()] == nil {
+		if _, ok := st.drifted(en, sum, exists); (ok || st.anyDue(en)) && en.UID != "" && !en.Pruned && st.denied[en.key()] == nil {
 			st.drift[en.key()] = true
 		}
 	}
@@ -113,6 +148,10 @@ func (st *step) planAll(ctx context.Context) {
 		p := &st.parts[i]
 		rec := st.inv.Parts[p.name]
 		if rec.Digest == p.digest && !st.unfinished(p.name) {
+			continue
+		}
+		if why := st.stuckBefore(p, &rec); why != "" {
+			st.fail(p.name, errors.New(why))
 			continue
 		}
 		pl, err := st.plan(ctx, p, rec)
@@ -129,7 +168,7 @@ func (st *step) planAll(ctx context.Context) {
 func (st *step) unfinished(partName string) bool {
 	for i := range st.inv.Objects {
 		en := &st.inv.Objects[i]
-		if en.Part == partName && !en.Pruned && (st.drift[en.key()] || en.UID == "") {
+		if en.Part == partName && !en.Pruned && (st.repairs(en.key()) || en.UID == "") {
 			return true
 		}
 	}
@@ -153,6 +192,7 @@ const saveTimeout = 10 * time.Second
 
 // run the step: write down what is about to be, apply it stage by stage, prune, and write down what is.
 func (st *step) run(ctx context.Context) error {
+	st.abandon(ctx)
 	if st.intend() || st.write {
 		if err := st.save(ctx, st.inv, st.create); err != nil {
 			return err
@@ -160,11 +200,20 @@ func (st *step) run(ctx context.Context) error {
 	}
 	for _, s := range stages {
 		st.applyStage(ctx, s)
-		if s == stageDefinitions {
+		switch s {
+		case stageDefinitions:
 			st.awaitDefinitions()
+			st.applyHeld(ctx)
+		case stageHooks:
+			st.postHooks(ctx)
+			st.awaitInstalls()
+		default:
 		}
 	}
 	changed := st.finish(ctx)
+	st.runTests(ctx)
+	changed = changed || st.hooked
+	st.failSpared()
 	st.remember()
 	if !changed {
 		return nil
@@ -193,7 +242,10 @@ func (st *step) intend() bool {
 				added = append(added, entryOf(o))
 				continue
 			}
-			en.Part, en.Stage, en.Version, en.Pruned = o.part, o.stage, o.version, false
+			en.Part, en.Stage, en.Version, en.Pruned, en.Keep = o.part, o.stage, o.version, false, o.keep
+			if !pl.repair {
+				st.startAnew(en)
+			}
 		}
 	}
 	st.inv.Objects = append(st.inv.Objects, added...)
@@ -209,7 +261,7 @@ func (st *step) applyStage(ctx context.Context, s stage) {
 		}
 		var todo []*object
 		for i := range pl.objects {
-			if o := &pl.objects[i]; o.stage == s && st.needed(o, idx[o.key]) {
+			if o := &pl.objects[i]; o.stage == s && !pl.holds(o) && st.needed(o, idx[o.key]) {
 				todo = append(todo, o)
 			}
 		}
@@ -223,6 +275,7 @@ func (st *step) applyStage(ctx context.Context, s stage) {
 			})
 		}
 		_ = g.Wait() // Errors belong to the part.
+		st.recreateAll(ctx, pl.name)
 		for _, err := range errs {
 			if err != nil {
 				st.fail(pl.name, err)
@@ -237,7 +290,10 @@ func (st *step) needed(o *object, en *entry) bool {
 		// The API server would change an object that is on its way out. It is created anew once it is gone.
 		return false
 	}
-	return en.UID == "" || en.Intent != o.intent || st.drift[o.key]
+	if st.spares(o.key) {
+		return false
+	}
+	return en.UID == "" || en.Intent != o.intent || st.repairs(o.key)
 }
 
 // conclude the step: what failed is kept for Observe, and returned in one line.
@@ -270,10 +326,13 @@ func (st *step) remember() {
 			st.mem.failed[p.name] = failure{digest: p.digest, err: err}
 		}
 	}
+	st.noteHeld()
 	st.mem.waiting = st.result.Waiting
 	if err := st.errs[pruning]; err != nil {
 		st.mem.waiting = oneLine(err.Error())
 	}
+	st.mem.forgetGone(st.inv)
+	st.mem.plan = nil // It tells of what was before.
 	// Objects are applied in no order.
 	slices.SortFunc(st.result.Repaired, func(a, b Drift) int { return strings.Compare(a.String(), b.String()) })
 }

@@ -26,7 +26,7 @@ func (st *step) applyOne(ctx context.Context, o *object, en *entry) error {
 		}
 		return st.change(ctx, o, en, before)
 	}
-	now, fields, err := st.apply(ctx, o, true)
+	now, _, err := st.apply(ctx, o, true)
 	if kerrors.IsConflict(err) {
 		before, err := st.claimed(ctx, o, en)
 		if err != nil {
@@ -37,13 +37,16 @@ func (st *step) applyOne(ctx context.Context, o *object, en *entry) error {
 			st.leave(o.key, before)
 			return nil
 		}
+		if err := st.found(ctx, o, en); err != nil {
+			return err
+		}
 		return st.change(ctx, o, en, before)
 	}
 	if err != nil {
 		return errors.Wrap(explain(err), o.key.String())
 	}
-	en.UID, en.Intent, en.Owned = now.UID, o.intent, now.Owned
-	st.applied(o, now, true, nil, fields)
+	en.UID, en.Intent, en.Owned, en.Yields = now.UID, o.intent, now.Owned, nil
+	st.applied(o, now, true)
 	return nil
 }
 
@@ -51,28 +54,53 @@ func (st *step) applyOne(ctx context.Context, o *object, en *entry) error {
 // fields are whose.
 func (st *step) mine(ctx context.Context, o *object, en *entry) (*metav1.PartialObjectMetadata, error) {
 	sum, _ := st.see(o.key)
-	if !st.drift[o.key] && sum.Set == st.id && o.stage != stageResource {
+	if !st.drift[o.key] && sum.Set == st.id && o.stage != stageResource && len(en.Yields) == 0 {
 		return nil, nil //nolint:nilnil // Nothing has to be known.
 	}
 	return st.claimed(ctx, o, en)
 }
 
-// change an object that exists. Of a custom resource only those fields that its users have not set.
+// change an object that exists, less the fields that are left to others. Where nothing is known of it, it is applied
+// politely: if others have fields of it, it is looked at whose they are.
 func (st *step) change(ctx context.Context, o *object, en *entry, before *metav1.PartialObjectMetadata) error {
-	out := o
-	if o.stage == stageResource && before != nil {
-		var err error
-		if out, err = withoutForeign(o, before.ManagedFields); err != nil {
-			return errors.Wrap(err, o.key.String())
+	if before == nil {
+		polite := *o
+		polite.polite = true
+		now, _, err := st.apply(ctx, &polite, false)
+		switch {
+		case isTaken(err):
+			return st.changeTaken(ctx, o, en)
+		case err != nil:
+			return st.refused(ctx, o, en, nil, err)
 		}
+		en.UID, en.Intent, en.Owned, en.Yields = now.UID, o.intent, now.Owned, nil
+		st.applied(o, now, false)
+		return nil
+	}
+	out, ys, err := st.yielding(ctx, o, en, before.ManagedFields)
+	if err != nil {
+		return err
 	}
 	now, fields, err := st.apply(ctx, out, false)
 	if err != nil {
-		return errors.Wrap(explain(err), o.key.String())
+		return st.refused(ctx, o, en, before, err)
 	}
-	en.UID, en.Intent, en.Owned = now.UID, o.intent, now.Owned
-	st.applied(o, now, false, before, fields)
+	st.changed(o, en, now, before, fields, ys)
 	return nil
+}
+
+// changeTaken is change for an object of which others have fields.
+func (st *step) changeTaken(ctx context.Context, o *object, en *entry) error {
+	before, err := st.claimed(ctx, o, en)
+	if err != nil {
+		return err
+	}
+	if before == nil || before.DeletionTimestamp != nil {
+		// The next step creates it.
+		st.leave(o.key, before)
+		return nil
+	}
+	return st.change(ctx, o, en, before)
 }
 
 // claimed is the metadata of an object that exists and that may be changed; nil if it is gone meanwhile.
@@ -81,7 +109,10 @@ func (st *step) claimed(ctx context.Context, o *object, en *entry) (*metav1.Part
 	if err != nil {
 		return nil, err
 	}
-	return m, errors.Wrap(st.claim(o, en, m), o.key.String())
+	if err := st.mayChange(ctx, o, en, m); err != nil {
+		return m, errors.Wrap(err, o.key.String())
+	}
+	return st.takeOver(ctx, o, m)
 }
 
 // see what is known of an object.
@@ -102,18 +133,15 @@ func (st *step) leave(k Key, m *metav1.PartialObjectMetadata) {
 	}
 }
 
-// applied is the result of one object.
-func (st *step) applied(o *object, now Summary, created bool, before *metav1.PartialObjectMetadata, fields *metav1.FieldsV1) {
+// applied is the result of one object of which nothing was known.
+func (st *step) applied(o *object, now Summary, created bool) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.known[o.key] = now
 	switch {
 	case st.drift[o.key]:
-		d := Drift{Key: o.key, Deleted: created}
-		if before != nil {
-			d.Fields = lostFields(ownedFields(before.ManagedFields), fields)
-		}
-		st.result.Repaired = append(st.result.Repaired, d)
+		st.mem.fights.putBack(o.key, st.e.now())
+		st.result.Repaired = append(st.result.Repaired, Drift{Key: o.key, Deleted: created})
 	case created:
 		st.result.Created++
 	default:

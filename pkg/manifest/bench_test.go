@@ -68,3 +68,16 @@ func BenchmarkApplyInstall(b *testing.B) {
 		x.apply(s)
 	}
 }
+
+// BenchmarkApplyThousand installs a chart of 1,000 objects into an empty cluster; the server is part of what is measured.
+func BenchmarkApplyThousand(b *testing.B) {
+	s := setOf(install("web", many(1000)))
+	b.ReportAllocs()
+	x := newBench(b)
+	for i := 0; b.Loop(); i++ {
+		x.s = newFakeServer()
+		x.c = newFakeCluster(b, x.s)
+		x.c.config.Host = fmt.Sprintf("http://fake-%d", i)
+		x.apply(s)
+	}
+}

@@ -10,12 +10,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render"
 )
 
 // claim an object that exists. It may be ours from a step that was cut off, or ours without its label; any other object
 // is taken over only if that was asked for.
 func (w *work) claim(o *object, en *entry, m *metav1.PartialObjectMetadata) error {
-	if m == nil || w.s.Adopt {
+	if m == nil || w.adoptsFrom(o.part, m.Labels[LabelPartOf]) {
 		return nil
 	}
 	owner := m.Labels[LabelPartOf]
@@ -37,9 +39,27 @@ func (w *work) claim(o *object, en *entry, m *metav1.PartialObjectMetadata) erro
 // same name that is not of this set is refused. The first time it is not looked for: there hardly ever is one, its
 // objects would be in the way, and so would its record, in which case the next step finds it here.
 func (w *work) follow(ctx context.Context, pl *planned) error {
+	err := w.precede(ctx, pl)
+	run := pl.rec.Run
+	switch {
+	case !pl.repair && pl.rec.resumes(pl.digest, w.s.Retry):
+		pl.next, pl.before = run.Revision, run.Before
+	case !pl.repair && run != nil && run.Recorded:
+		pl.next = max(pl.before, pl.last, run.Revision) + 1
+	case !pl.repair && run != nil:
+		// It may have its record, and only nobody wrote that down any more.
+		pl.next = max(max(pl.before, pl.last)+1, run.Revision)
+	default:
+		pl.next = max(pl.before, pl.last) + 1
+	}
+	return err
+}
+
+// precede finds the revision that is followed.
+func (w *work) precede(ctx context.Context, pl *planned) error {
 	rec := &pl.rec
 	have, former, want := rec.home(pl.name), rec.former(pl.name), pl.in.home
-	pl.first = have.none() && former.none() && !w.s.Adopt
+	pl.first = have.none() && former.none() && !w.adopts(pl.name)
 	switch {
 	case pl.repair:
 		pl.before = max(rec.Revision-1, 0)
@@ -47,9 +67,10 @@ func (w *work) follow(ctx context.Context, pl *planned) error {
 	case rec.Revision > 0 && have == want:
 		pl.before = rec.Revision
 		return nil
-	case have != want && (former.none() || former == want):
-		// A release cannot move: it ends in one place and begins in the other, or nowhere where plain objects take over.
-		former = have
+	}
+	if have != want {
+		former, pl.abandoned = departure(have, former, want)
+		rec.Run, rec.Origin = nil, 0
 	}
 	rec.move(pl.name, former, want)
 	rec.Revision = 0
@@ -57,6 +78,21 @@ func (w *work) follow(ctx context.Context, pl *planned) error {
 		return nil
 	}
 	return w.lookForRelease(ctx, pl)
+}
+
+// departure is where a release that moves comes from. A release cannot move: it ends in one place and begins in the other,
+// or nowhere where plain objects take over. One that moves on before it arrived still comes from where it was deployed, and
+// where it was to go is abandoned.
+func departure(have, former, want home) (from, abandoned home) {
+	if former.none() || former == want {
+		return have, home{}
+	}
+	return former, have
+}
+
+// deployedOnce says whether a revision of this status was in use; one whose hooks failed or still run never was.
+func deployedOnce(status string) bool {
+	return status == "" || status == statusDeployed || status == statusSuperseded
 }
 
 // lookForRelease where an install has its own.
@@ -71,19 +107,30 @@ func (w *work) lookForRelease(ctx context.Context, pl *planned) error {
 		if !strings.HasPrefix(m.Name, releasePrefix) {
 			continue
 		}
-		if m.Labels[labelReleaseOf] != w.id && !w.s.Adopt {
+		if m.Labels[labelReleaseOf] != w.id && !w.adoptsFrom(pl.name, m.Labels[labelReleaseOf]) {
 			return errors.Errorf("a Helm release %s exists in namespace %s and does not belong to this module; "+
 				"uninstall it, or set adopt to take it over", h.name, h.namespace)
 		}
-		n, err := strconv.Atoi(m.Labels[labelRevision])
-		if err != nil {
-			continue
-		}
-		if m.Labels[labelReleaseOf] == w.id && m.Labels[labelInputs] == pl.digest {
-			// It was recorded by a step that was cut off right after it, or the inventory was lost.
-			n--
-		}
-		pl.before = max(pl.before, n)
+		pl.count(m.Labels, m.Labels[labelReleaseOf] == w.id)
 	}
 	return nil
+}
+
+// count a recorded revision among those before.
+func (pl *planned) count(labels map[string]string, ours bool) {
+	n, err := strconv.Atoi(labels[labelRevision])
+	if err != nil {
+		return
+	}
+	status := labels[labelStatus]
+	if ours && labels[labelInputs] == pl.digest && status != render.StatusFailed {
+		// It was recorded by a step that was cut off right after it, or the inventory was lost.
+		pl.last = max(pl.last, n-1)
+		pl.settled = pl.settled || status == statusDeployed
+		return
+	}
+	pl.last = max(pl.last, n)
+	if !ours || deployedOnce(status) {
+		pl.before = max(pl.before, n)
+	}
 }

@@ -17,7 +17,7 @@ type installation struct {
 
 	// namespace of the objects that name none.
 	namespace string
-	// home of the release; none for plain objects.
+	// home of the release; none for what is no chart.
 	home home
 	// keepNamespaces says that a namespace that is missing is not created.
 	keepNamespaces bool
@@ -60,8 +60,8 @@ func (w *work) configure(ctx context.Context, in *Install) (*installation, error
 	if c.err != nil {
 		return nil, errors.Wrap(c.err, "config")
 	}
-	if in.Form == FormPlain && len(c.Overrides) > 0 {
-		return nil, errors.New("config: overrides are for charts, and this install is plain objects; take them out")
+	if in.Form != FormChart && len(c.Overrides) > 0 {
+		return nil, errors.Errorf("config: overrides are for charts, and this install is %s; take them out", in.Form.title())
 	}
 	out := installationOf(in, c.Config)
 	return out, errors.Wrap(w.distinct(out), "config")
@@ -119,6 +119,18 @@ func (w *work) readConfigs(ctx context.Context) (map[string]configured, error) {
 		}
 	}
 	return out, nil
+}
+
+// adopts says whether a part takes over what exists already: as all of the set do, or as its config says, which was read
+// when it was planned.
+func (w *work) adopts(partName string) bool {
+	return w.s.Adopt || (w.configs != nil && w.configs.by[partName].TakeOwnership)
+}
+
+// adoptsFrom an owner, which is another set, or empty for nobody that is known. The config of an install comes with a module,
+// and what belongs to another module is not its to take: that is the say of the set.
+func (w *work) adoptsFrom(partName, owner string) bool {
+	return w.s.Adopt || owner == "" && w.adopts(partName)
 }
 
 func (w *work) hasInstall(name string) bool {

@@ -36,7 +36,7 @@ func configuredSet(entries ...string) *Set {
 }
 
 func TestConfig(t *testing.T) {
-	const hook = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: hook, annotations: {helm.sh/hook: pre-install}}\n"
+	const hook = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: hook, annotations: {helm.sh/hook: pre-install, helm.sh/hook-delete-policy: hook-succeeded}}\n"
 	rest := []string{"ConfigMap apps/one", "ConfigMap apps/two", "Secret apps/sh.helm.release.v1.extra.v1", "Secret kyma-system/team-a-web"}
 	definition := "CustomResourceDefinition widgets.example.org"
 	cases := map[string]struct {
@@ -45,7 +45,7 @@ func TestConfig(t *testing.T) {
 		set      func(s *Set)
 		want     []string
 		greeting string
-		hooks    []string
+		hooks    int
 	}{
 		"Nothing": {
 			reason:   "Without an entry an install is as it says.",
@@ -85,19 +85,19 @@ func TestConfig(t *testing.T) {
 			greeting: "mine",
 		},
 		"Hooks": {
-			reason:   "Who does not want hooks need not be told that they do not run.",
+			reason:   "Hooks can be switched off.",
 			entry:    entryFor("web", "DisableHooks=true", ""),
 			set:      func(s *Set) { s.Installs[0] = install("web", tmplConfig, hook) },
 			want:     append(rest, "ConfigMap apps/web", "Secret apps/sh.helm.release.v1.web.v1"),
 			greeting: "hello",
 		},
-		"HooksTold": {
-			reason:   "All others must be told.",
-			entry:    entryFor("web", "Wait=true", ""),
+		"HooksRun": {
+			reason:   "All others are run.",
+			entry:    entryFor("web", "Timeout=5m", ""),
 			set:      func(s *Set) { s.Installs[0] = install("web", tmplConfig, hook) },
 			want:     append(rest, "ConfigMap apps/web", "Secret apps/sh.helm.release.v1.web.v1"),
 			greeting: "hello",
-			hooks:    []string{"web"},
+			hooks:    1,
 		},
 	}
 	for name, tc := range cases {
@@ -117,8 +117,8 @@ func TestConfig(t *testing.T) {
 					t.Errorf("\n%s\ngreeting: want %s, got %v", tc.reason, tc.greeting, o.content["data"])
 				}
 			}
-			if diff := cmp.Diff(tc.hooks, r.HooksSkipped); diff != "" {
-				t.Errorf("\n%s\nhooks that were skipped: -want, +got:\n%s", tc.reason, diff)
+			if diff := cmp.Diff(tc.hooks, r.HooksRun); diff != "" {
+				t.Errorf("\n%s\nhooks that were run: -want, +got:\n%s", tc.reason, diff)
 			}
 			b.restart()
 			if o := b.observe(s); !o.UpToDate || o.State != Ready || len(o.Parts) != 3 || o.Parts[0].Name != "web" {

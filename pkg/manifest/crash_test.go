@@ -13,6 +13,10 @@ import (
 func stateOfSet(t *testing.T, b *bench, s *Set) []string {
 	t.Helper()
 	out := b.s.keys()
+	for _, name := range []string{"first", "last", "bye", "gone"} {
+		// A hook that succeeded must not run again.
+		out = append(out, fmt.Sprintf("hook %s was created %d times", name, b.s.made[jobKey(name)]))
+	}
 	inv := b.inventory(s)
 	if inv == nil {
 		return append(out, "no inventory")
@@ -49,6 +53,22 @@ func fullSet(t *testing.T, upgraded bool) *Set {
 	return s
 }
 
+// crashSet is a full set whose first chart has hooks of all kinds.
+func crashSet(t *testing.T, upgraded bool) *Set {
+	t.Helper()
+	templates := webTemplates
+	if upgraded {
+		templates = []string{tmplConfig, tmplDeploy}
+	}
+	s := fullSet(t, upgraded)
+	in := install("web", append([]string{
+		hookJob("first", "pre-install,pre-upgrade", policies(policyBefore, policySucceeded)), hookJob("last", "post-install,post-upgrade"),
+		hookJob("bye", "pre-delete", policies(policySucceeded)), hookJob("gone", "post-delete"),
+	}, templates...)...)
+	s.Installs[0].Layer = in.Layer
+	return s
+}
+
 // TestCrash cuts the process off at each of its writes: the write may have reached the server or not, and the process may
 // have died or go on. It must end where one that was never cut off ends.
 func TestCrash(t *testing.T) {
@@ -64,14 +84,14 @@ func TestCrash(t *testing.T) {
 		},
 		"Upgrade": {
 			reason: "What the new version no longer has must go, whenever the process died.",
-			before: func(t *testing.T, b *bench) { b.settle(fullSet(t, false)) },
+			before: func(t *testing.T, b *bench) { b.settle(crashSet(t, false)) },
 			act:    applySet(true),
 		},
 		"Remove": {
 			reason: "Nothing may be left.",
-			before: func(t *testing.T, b *bench) { b.settle(fullSet(t, false)) },
+			before: func(t *testing.T, b *bench) { b.settle(crashSet(t, false)) },
 			act: func(t *testing.T, b *bench) bool {
-				r, err := b.Remove(t.Context(), b.c, fullSet(t, false))
+				r, err := b.Remove(t.Context(), b.c, crashSet(t, false))
 				return err == nil && r.Gone
 			},
 		},
@@ -108,34 +128,41 @@ func TestCrash(t *testing.T) {
 				if !done {
 					t.Fatalf("\n%s\ncut after %d writes, answer lost %v: not done", tc.reason, n, lost)
 				}
-				return stateOfSet(t, b, fullSet(t, name == "Upgrade")), cut
+				return stateOfSet(t, b, crashSet(t, name == "Upgrade")), cut
 			}
-			want, _ := end(-1, false, true)
-			for n := 0; ; n++ {
-				survived := false
-				for _, how := range []struct{ lost, again bool }{{false, true}, {false, false}, {true, true}, {true, false}} {
-					if how.lost && n == 0 {
-						continue
-					}
-					got, cut := end(n, how.lost, how.again)
-					survived = survived || !cut
-					if diff := cmp.Diff(want, got); diff != "" {
-						t.Errorf("\n%s\ncut after %d writes, %+v: -want, +got:\n%s", tc.reason, n, how, diff)
-					}
-				}
-				if survived {
-					t.Logf("%d writes", n-1)
-					return
-				}
-			}
+			cutEverywhere(t, tc.reason, end)
 		})
+	}
+}
+
+// cutEverywhere works until the process is cut off after each number of writes, with and without the last answer, and with
+// a new process or the same one after it. All must end alike.
+func cutEverywhere(t *testing.T, reason string, end func(n int, lost, again bool) (out []string, cut bool)) {
+	t.Helper()
+	want, _ := end(-1, false, true)
+	for n := 0; ; n++ {
+		survived := false
+		for _, how := range []struct{ lost, again bool }{{false, true}, {false, false}, {true, true}, {true, false}} {
+			if how.lost && n == 0 {
+				continue
+			}
+			got, cut := end(n, how.lost, how.again)
+			survived = survived || !cut
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("\n%s\ncut after %d writes, %+v: -want, +got:\n%s", reason, n, how, diff)
+			}
+		}
+		if survived {
+			t.Logf("%d writes", n-1)
+			return
+		}
 	}
 }
 
 func applySet(upgraded bool) func(t *testing.T, b *bench) bool {
 	return func(t *testing.T, b *bench) bool {
 		t.Helper()
-		s := fullSet(t, upgraded)
+		s := crashSet(t, upgraded)
 		_, _ = b.Apply(t.Context(), b.c, s)
 		o, err := b.Observe(t.Context(), b.c, s)
 		return err == nil && o.Exists && o.UpToDate

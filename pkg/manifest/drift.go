@@ -3,11 +3,15 @@
 package manifest
 
 import (
-	"bytes"
-	"strings"
+	"slices"
 
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 )
 
 // mostFields are named of one drifted object.
@@ -16,32 +20,89 @@ const mostFields = 8
 // lostFields are those that we own now, after a repair, and did not own before it: what somebody else had changed or
 // removed. Only paths are looked at, so that no value can leak.
 func lostFields(before, after *metav1.FieldsV1) []string {
-	b, a := fieldSet(before), fieldSet(after)
+	return fieldTexts(lostSet(before, after))
+}
+
+// lostSet are the leaves of lostFields.
+func lostSet(before, after *metav1.FieldsV1) *fieldpath.Set {
+	b, a := fieldset.Of(before), fieldset.Of(after)
 	if a == nil {
-		return nil
+		return &fieldpath.Set{}
 	}
 	if b != nil {
 		a = a.Difference(b)
 	}
+	return a.Leaves()
+}
+
+// fieldTexts are the first of some fields.
+func fieldTexts(s *fieldpath.Set) []string {
 	var out []string
-	a.Leaves().Iterate(func(p fieldpath.Path) {
-		if len(out) <= mostFields {
-			out = append(out, strings.TrimPrefix(p.String(), "."))
+	for _, p := range fieldset.All(s) {
+		if len(out) == mostFields {
+			return append(out, "…")
 		}
-	})
-	if len(out) > mostFields {
-		out[mostFields] = "…"
+		out = append(out, fieldset.Text(p))
 	}
 	return out
 }
 
-func fieldSet(f *metav1.FieldsV1) *fieldpath.Set {
-	if f == nil {
-		return nil
+// repairs says whether an object differs from what was applied and is to be put back.
+func (st *step) repairs(k Key) bool {
+	return st.drift[k] && st.s.Drift == DriftRepair && !st.mem.fights.paused(k, st.e.now())
+}
+
+// startAnew with an object whose part has other inputs than before: fights that were given up are taken up again.
+func (st *step) startAnew(en *entry) {
+	if !slices.ContainsFunc(en.Yields, func(y yield) bool { return y.fought() }) {
+		return
 	}
-	s := &fieldpath.Set{}
-	if err := s.FromJSON(bytes.NewReader(f.GetRawBytes())); err != nil {
-		return nil
+	st.mem.fights.forget(en.key())
+	en.Yields = slices.DeleteFunc(slices.Clone(en.Yields), func(y yield) bool { return y.fought() })
+	en.Intent = ""
+}
+
+// changed is the result of an object that existed, and of which it is known whose its fields were.
+func (st *step) changed(o *object, en *entry, now Summary, before *metav1.PartialObjectMetadata, fields *metav1.FieldsV1, ys []yield) {
+	replaced := en.UID != "" && en.UID != string(before.UID)
+	lost := lostSet(ownedFields(before.ManagedFields), fields)
+	fresh := freshYields(o.key, en.Yields, ys)
+	en.UID, en.Intent, en.Owned, en.Yields = now.UID, o.intent, now.Owned, ys
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.known[o.key] = now
+	st.result.Yielded = append(st.result.Yielded, fresh...)
+	switch {
+	case !st.drift[o.key]:
+		st.result.Changed++
+	case replaced:
+		st.mem.fights.putBack(o.key, st.e.now())
+		st.result.Repaired = append(st.result.Repaired, Drift{Key: o.key, Replaced: true})
+	case !lost.Empty() || len(fresh) == 0:
+		st.result.Repaired = append(st.result.Repaired, Drift{Key: o.key, Fields: fieldTexts(lost)})
+		st.mem.fights.repaired(o.key, before.ManagedFields, lost, st.e.now())
 	}
-	return s
+}
+
+// freshYields are those that were not there before.
+func freshYields(k Key, before, now []yield) []Yield {
+	var out []Yield
+	for i := range now {
+		y := &now[i]
+		if !slices.ContainsFunc(before, func(b yield) bool { return b.Path == y.Path && b.fought() == y.fought() }) {
+			out = append(out, Yield{Key: k, Field: y.text(), Manager: y.Manager, Fought: y.fought()})
+		}
+	}
+	return out
+}
+
+// isTaken says whether an object was not applied because others have fields of it.
+func isTaken(err error) bool {
+	s := kerrors.APIStatus(nil)
+	if !kerrors.IsConflict(err) || !errors.As(err, &s) || s.Status().Details == nil {
+		return false
+	}
+	return slices.ContainsFunc(s.Status().Details.Causes, func(c metav1.StatusCause) bool {
+		return c.Type == metav1.CauseTypeFieldManagerConflict
+	})
 }

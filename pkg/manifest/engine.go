@@ -19,6 +19,7 @@ const (
 	DefaultHistory = 10
 
 	cachedCharts = 16
+	cachedBuilds = 16
 	cachedSets   = 50_000
 )
 
@@ -27,8 +28,10 @@ type Engine struct {
 	namespace   string
 	concurrency int
 	history     int
+	planAge     time.Duration
 	now         func() time.Time
 	charts      *lru.Cache // Digest of a content to *render.Chart.
+	builds      *lru.Cache // Digest of a content and folder to the text of a kustomization that was built.
 	loading     singleflight.Group
 	rules       *rules
 
@@ -49,6 +52,11 @@ func WithConcurrency(n int) Option {
 	return func(e *Engine) { e.concurrency = n }
 }
 
+// WithPlanAge keeps a plan this long, as long as nothing is known to have changed. By default none is kept.
+func WithPlanAge(d time.Duration) Option {
+	return func(e *Engine) { e.planAge = d }
+}
+
 // New returns an Engine.
 func New(o ...Option) *Engine {
 	e := &Engine{
@@ -57,6 +65,7 @@ func New(o ...Option) *Engine {
 		history:     DefaultHistory,
 		now:         time.Now,
 		charts:      lru.New(cachedCharts),
+		builds:      lru.New(cachedBuilds),
 		sets:        lru.New(cachedSets),
 		rules:       newRules(),
 	}
@@ -76,12 +85,22 @@ type memory struct {
 	// inv is the inventory as it is in the cluster at version. It is never changed, only replaced.
 	inv     *inventory
 	version string
+	// size of the inventory as it is stored, in bytes.
+	size int
 	// failed are the parts that could not be applied, with the digest of the inputs that failed.
 	failed map[string]failure
 	// waiting is what the last step waited for.
 	waiting string
+	// held are the parts that wait for an install before them, and why.
+	held map[string]string
 	// judged are verdicts on objects that rules are for.
 	judged map[Key]verdict
+	// fights about fields that others take again and again.
+	fights fights
+	// reported is what was found of objects that differ and are left as they are.
+	reported map[Key]reportedDrift
+	// plan is the last one; nil for none.
+	plan *keptPlan
 }
 
 // A failure of a part.
@@ -96,6 +115,19 @@ type verdict struct {
 	rule            string
 	state           State
 	message         string
+}
+
+// forgetGone forgets objects that an inventory no longer has, once it knows of more than there are.
+func (m *memory) forgetGone(inv *inventory) {
+	most := len(inv.Objects)
+	if len(m.judged) <= most && len(m.reported) <= most && m.fights.objects() <= most {
+		return
+	}
+	idx := inv.index()
+	gone := func(k Key) bool { return idx[k] == nil }
+	maps.DeleteFunc(m.judged, func(k Key, _ verdict) bool { return gone(k) })
+	maps.DeleteFunc(m.reported, func(k Key, _ reportedDrift) bool { return gone(k) })
+	m.fights.forgetIf(gone)
 }
 
 func (e *Engine) memoryOf(c Cluster, s *Set) *memory {
@@ -125,8 +157,16 @@ type work struct {
 	id    string
 	parts []part
 	mem   *memory
+	// stuck are the parts of which a hook failed; true for those of which nothing was applied, so that nothing is done.
+	stuck map[string]bool
 	// denied are the objects that the credentials may not read.
 	denied map[Key]error
+	// hpas are the autoscalers that were asked for.
+	hpas autoscalers
+	// rendered are parts that were rendered to tell what differs.
+	rendered map[string]*planned
+	// notes are what is said of parts in which all works.
+	notes map[string]note
 	// configs is read once, when it is needed; nil until then.
 	configs *configs
 }

@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 )
 
 // full content of an object, with managedFields. It shares nothing with what is stored.
@@ -26,12 +28,14 @@ func (o *fakeObject) full() map[string]any {
 			panic(err)
 		}
 		name, operation, _ := strings.Cut(who, "/")
+		operation, subresource, _ := strings.Cut(operation, "/")
 		var fields any
 		if err := json.Unmarshal(b, &fields); err != nil {
 			panic(err)
 		}
 		managed = append(managed, map[string]any{
 			"manager": name, "operation": operation, "apiVersion": u.GetAPIVersion(), "fieldsType": "FieldsV1", "fieldsV1": fields,
+			"subresource": subresource,
 		})
 	}
 	if managed != nil {
@@ -75,8 +79,8 @@ func merge(into, from map[string]any) {
 	}
 }
 
-// apply is a forced server-side apply.
-func (s *fakeServer) apply(kind fakeKind, k Key, body []byte, manager string) (int, any) {
+// apply is a server-side apply.
+func (s *fakeServer) apply(kind fakeKind, k Key, body []byte, manager string, force bool) (int, any) {
 	u := &unstructured.Unstructured{}
 	if err := u.UnmarshalJSON(body); err != nil {
 		return 0, refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, "%s", err)
@@ -99,6 +103,9 @@ func (s *fakeServer) apply(kind fakeKind, k Key, body []byte, manager string) (i
 		o.owners[who] = fields
 		return http.StatusCreated, o.full()
 	}
+	if st := o.taken(who, fields, u.Object); st != nil && !force {
+		return 0, st
+	}
 	before, err := json.Marshal(o.full())
 	if err != nil {
 		panic(err)
@@ -113,13 +120,63 @@ func (s *fakeServer) apply(kind fakeKind, k Key, body []byte, manager string) (i
 			o.owners[other] = o.owners[other].Difference(fields)
 		}
 	}
-	without(o.content, dropped)
+	fieldset.Without(o.content, dropped)
 	merge(o.content, u.Object)
 	o.owners[who] = fields
 	if after, err := json.Marshal(o.full()); err != nil || string(after) != string(before) {
 		s.touch(o)
 	}
 	return http.StatusOK, o.full()
+}
+
+// mergePatch of an object, whose UID may be a precondition.
+func (s *fakeServer) mergePatch(kind fakeKind, k Key, body []byte) (int, any) {
+	o := s.objects[k]
+	if o == nil {
+		return 0, notFound(kind.Resource, k.Name)
+	}
+	patch := &unstructured.Unstructured{}
+	if err := json.Unmarshal(body, &patch.Object); err != nil {
+		return 0, refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, "%s", err)
+	}
+	if uid := patch.GetUID(); uid != "" && uid != o.u().GetUID() {
+		return 0, refusal(http.StatusConflict, metav1.StatusReasonConflict, "the UID in the precondition does not match")
+	}
+	patchInto(o.content, patch.Object)
+	s.touch(o)
+	return http.StatusOK, o.full()
+}
+
+func patchInto(into, patch map[string]any) {
+	for k, v := range patch {
+		m, isMap := v.(map[string]any)
+		switch old, _ := into[k].(map[string]any); {
+		case v == nil:
+			delete(into, k)
+		case isMap && old == nil:
+			into[k] = m
+		case isMap:
+			patchInto(old, m)
+		default:
+			into[k] = v
+		}
+	}
+}
+
+// dryRun a write: afterwards all is as before.
+func (s *fakeServer) dryRun(k Key, write func() (int, any)) (int, any) {
+	rv, uid, o := s.rv, s.uid, s.objects[k]
+	var old *fakeObject
+	if o != nil {
+		old = &fakeObject{content: o.u().DeepCopy().Object, owners: maps.Clone(o.owners)}
+	}
+	code, answer := write()
+	s.rv, s.uid = rv, uid
+	delete(s.objects, k)
+	if old != nil {
+		s.objects[k] = old
+	}
+	return code, answer
 }
 
 func (s *fakeServer) delete(kind fakeKind, k Key, body []byte) (int, any) {
@@ -156,6 +213,11 @@ func (s *fakeServer) terminate(o *fakeObject) {
 
 // edit an object as kubectl does: the fields that change belong to the editor.
 func (s *fakeServer) edit(k Key, change func(u *unstructured.Unstructured)) {
+	s.editAs("kubectl-edit/Update", k, change)
+}
+
+// editAs somebody: name/operation or name/operation/subresource.
+func (s *fakeServer) editAs(editor string, k Key, change func(u *unstructured.Unstructured)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := s.objects[k]
@@ -172,8 +234,11 @@ func (s *fakeServer) edit(k Key, change func(u *unstructured.Unstructured)) {
 	for who := range o.owners {
 		o.owners[who] = o.owners[who].Difference(lost)
 	}
+	if old := o.owners[editor]; old != nil {
+		changed = changed.Union(old)
+	}
 	if !changed.Empty() {
-		o.owners["kubectl-edit/Update"] = changed
+		o.owners[editor] = changed
 	}
 	s.touch(o)
 }

@@ -30,6 +30,10 @@ type fakeServer struct {
 	log     []string
 	// fault answers a request instead of the server, if it is not nil and returns a status.
 	fault func(verb string, k Key) *metav1.Status
+	// logs of pods, by name.
+	logs map[string]string
+	// made counts how often each object was created.
+	made map[Key]int
 	// unready leaves objects of kinds that have a status without one.
 	unready bool
 }
@@ -59,6 +63,8 @@ var fakeKinds = func() []fakeKind {
 		add("", "v1", "Secret", "secrets", true),
 		add("", "v1", "Service", "services", true),
 		add("", "v1", "ServiceAccount", "serviceaccounts", true),
+		add("", "v1", "Pod", "pods", true),
+		add("batch", "v1", "Job", "jobs", true),
 		add("apps", "v1", "Deployment", "deployments", true),
 		add("autoscaling", "v1", "HorizontalPodAutoscaler", "horizontalpodautoscalers", true),
 		add("autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", true),
@@ -68,7 +74,7 @@ var fakeKinds = func() []fakeKind {
 }()
 
 func newFakeServer() *fakeServer {
-	s := &fakeServer{objects: map[Key]*fakeObject{}, rv: 100}
+	s := &fakeServer{objects: map[Key]*fakeObject{}, made: map[Key]int{}, rv: 100}
 	for _, n := range []string{"default", "kube-system"} {
 		s.store(Key{Kind: "Namespace", Name: n}, map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": n}})
 	}
@@ -92,6 +98,7 @@ func (s *fakeServer) kinds() []fakeKind {
 func (s *fakeServer) store(k Key, content map[string]any) *fakeObject {
 	o := &fakeObject{content: content, owners: map[string]*fieldpath.Set{}}
 	s.uid++
+	s.made[k]++
 	o.u().SetUID(types.UID(fmt.Sprintf("uid-%d", s.uid)))
 	o.u().SetGeneration(1)
 	s.objects[k] = o
@@ -122,6 +129,10 @@ func settled(u *unstructured.Unstructured) {
 			"observedGeneration": int64(1), "replicas": int64(1), "updatedReplicas": int64(1), "readyReplicas": int64(1),
 			"availableReplicas": int64(1), "conditions": yes("Available", "Progressing"),
 		}
+	case "Job":
+		u.Object["status"] = map[string]any{"conditions": yes("SuccessCriteriaMet", "Complete")}
+	case "Pod":
+		u.Object["status"] = map[string]any{"phase": "Succeeded"}
 	case "CustomResourceDefinition":
 		u.Object["status"] = map[string]any{"conditions": yes("NamesAccepted", "Established")}
 	}
@@ -157,7 +168,11 @@ func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if k.Name == "" && verb != "post" {
 		verb += "collection"
 	}
-	s.log = append(s.log, strings.TrimSpace(verb+" "+k.String()))
+	logged := verb
+	if r.URL.Query().Get("dryRun") != "" {
+		logged = "dry-run"
+	}
+	s.log = append(s.log, strings.TrimSpace(logged+" "+k.String()))
 	if !ok {
 		http.Error(w, "404 page not found", http.StatusNotFound)
 		return
@@ -167,6 +182,14 @@ func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			reply(w, int(st.Code), st)
 			return
 		}
+	}
+	if strings.HasSuffix(r.URL.Path, "/log") {
+		if s.logs[k.Name] == "" {
+			http.Error(w, "404 page not found", http.StatusNotFound)
+			return
+		}
+		_, _ = io.WriteString(w, s.logs[k.Name])
+		return
 	}
 	code, answer := s.do(verb, r, kind, k, body)
 	reply(w, code, shaped(answer, r.Header.Get("Accept")))
@@ -247,11 +270,21 @@ func (s *fakeServer) do(verb string, r *http.Request, kind fakeKind, k Key, body
 		return http.StatusOK, o.full()
 	case "getcollection", "deletecollection":
 		limit, _ := strconv.Atoi(q.Get("limit"))
-		return s.list(kind, k.Namespace, q.Get("labelSelector"), limit, verb == "deletecollection")
+		from, _ := strconv.Atoi(q.Get("continue"))
+		return s.list(kind, k.Namespace, q.Get("labelSelector"), from, limit, verb == "deletecollection")
 	case "delete":
 		return s.delete(kind, k, body)
 	case "patch":
-		return s.apply(kind, k, body, q.Get("fieldManager"))
+		if strings.HasPrefix(r.Header.Get("Content-Type"), "application/json-patch") {
+			return s.setOwners(kind, k, body)
+		}
+		if r.Header.Get("Content-Type") == mergePatch {
+			return s.mergePatch(kind, k, body)
+		}
+		if q.Get("dryRun") != "" {
+			return s.dryRun(k, func() (int, any) { return s.apply(kind, k, body, q.Get("fieldManager"), q.Get("force") == "true") })
+		}
+		return s.apply(kind, k, body, q.Get("fieldManager"), q.Get("force") == "true")
 	}
 	u := &unstructured.Unstructured{}
 	if err := u.UnmarshalJSON(body); err != nil {
@@ -299,7 +332,7 @@ func (s *fakeServer) admit(k Key) *metav1.Status {
 	return nil
 }
 
-func (s *fakeServer) list(kind fakeKind, namespace, selector string, limit int, remove bool) (int, any) {
+func (s *fakeServer) list(kind fakeKind, namespace, selector string, from, limit int, remove bool) (int, any) {
 	sel, err := labels.Parse(selector)
 	if err != nil {
 		return 0, refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, "%s", err)
@@ -312,9 +345,10 @@ func (s *fakeServer) list(kind fakeKind, namespace, selector string, limit int, 
 	}
 	slices.SortFunc(keys, func(a, b Key) int { return strings.Compare(a.String(), b.String()) })
 	items, meta := []any{}, map[string]any{"resourceVersion": strconv.Itoa(s.rv)}
-	for i, k := range keys {
+	for i, k := range keys[min(from, len(keys)):] {
 		if limit > 0 && i == limit {
-			meta["remainingItemCount"] = len(keys) - limit
+			meta["remainingItemCount"] = len(keys) - from - limit
+			meta["continue"] = strconv.Itoa(from + limit)
 			break
 		}
 		items = append(items, s.objects[k].full())

@@ -50,7 +50,7 @@ func (st *step) wait(partName, message string) {
 
 // finish the parts whose objects are all applied, and prune. It says whether the inventory changed.
 func (st *step) finish(ctx context.Context) bool {
-	changed := st.result.Created+st.result.Changed+len(st.result.Repaired) > 0
+	changed := st.result.Created+st.result.Changed+len(st.result.Repaired)+len(st.result.Yielded) > 0
 	for _, pl := range st.plans {
 		if st.stopped(pl.name) || !st.complete(pl) {
 			continue
@@ -69,7 +69,7 @@ func (st *step) complete(pl *planned) bool {
 	for i := range pl.objects {
 		o := &pl.objects[i]
 		if en := idx[o.key]; en.UID == "" || en.Intent != o.intent {
-			st.wait(pl.name, o.key.String()+": "+or(st.known[o.key].Message, "is being deleted"))
+			st.wait(pl.name, o.key.String()+": "+comesBack(en, st.known[o.key]))
 			return false
 		}
 	}
@@ -78,16 +78,7 @@ func (st *step) complete(pl *planned) bool {
 
 // finishPart prunes what the part no longer has, records the release and remembers the inputs.
 func (st *step) finishPart(ctx context.Context, pl *planned) error {
-	wanted := make(map[Key]bool, len(pl.objects))
-	for i := range pl.objects {
-		wanted[pl.objects[i].key] = true
-	}
-	for i := range st.inv.Objects {
-		en := &st.inv.Objects[i]
-		if en.Part == pl.name && !wanted[en.key()] && !st.handOver(en) {
-			en.Pruned = true
-		}
-	}
+	st.giveUp(pl)
 	rec := st.inv.Parts[pl.name]
 	if rec.Digest == pl.digest {
 		return nil
@@ -102,12 +93,27 @@ func (st *step) finishPart(ctx context.Context, pl *planned) error {
 	return nil
 }
 
+// giveUp the objects that a part no longer has.
+func (st *step) giveUp(pl *planned) {
+	wanted := make(map[Key]bool, len(pl.objects))
+	for i := range pl.objects {
+		wanted[pl.objects[i].key] = true
+	}
+	for i := range st.inv.Objects {
+		en := &st.inv.Objects[i]
+		if en.Part == pl.name && !wanted[en.key()] && !st.handOver(en) {
+			en.Pruned = true
+		}
+	}
+}
+
 // dropUnwanted removes the objects that no part wants any more, the last stage first, and the parts that are not in the
 // set. It says whether the inventory changed.
 func (st *step) dropUnwanted(ctx context.Context) bool {
 	changed := st.releaseResource()
 	unwanted, marked := st.unwanted()
 	gone := st.goneParts()
+	marked = st.outdate(gone) || marked
 	if len(unwanted) == 0 && len(gone) == 0 {
 		return changed
 	}
@@ -116,19 +122,16 @@ func (st *step) dropUnwanted(ctx context.Context) bool {
 		st.noteWaiting("pruning waits until all installs can be rendered")
 		return changed || marked
 	}
-	r := remover{work: st.work, known: st.known}
+	r := remover{work: st.work, known: st.known, leaving: st.leavingParts(gone)}
 	waiting, err := r.remove(ctx, unwanted)
 	if err != nil {
 		st.fail(pruning, err)
 	}
 	st.noteWaiting(waiting.Message)
-	for _, en := range unwanted {
-		if r.gone[en.key()] {
-			st.result.Pruned = append(st.result.Pruned, en.key())
-		}
-	}
+	st.result.Kept = append(st.result.Kept, r.kept...)
+	st.result.Pruned = append(st.result.Pruned, r.deleted(unwanted)...)
 	st.inv.drop(func(e *entry) bool { return e.Pruned && r.gone[e.key()] })
-	dropped := st.dropParts(ctx, gone)
+	dropped := st.dropParts(ctx, st.left(gone, err == nil && waiting.Message == ""))
 	return changed || marked || len(r.gone) > 0 || dropped
 }
 
@@ -179,6 +182,21 @@ func (st *step) wants(name string) bool {
 		}
 	}
 	return false
+}
+
+// outdate parts that leave: one that comes back before all of it is gone has to be applied again, whatever its inputs. It
+// says whether the inventory changed.
+func (st *step) outdate(gone []string) bool {
+	changed := false
+	for _, name := range gone {
+		rec := st.inv.Parts[name]
+		if rec.Digest == "" {
+			continue
+		}
+		rec.Digest, changed = "", true
+		st.inv.Parts[name] = rec
+	}
+	return changed
 }
 
 // goneParts are those of the inventory that the set no longer has, by name.

@@ -30,6 +30,12 @@ type inventory struct {
 	Parts map[string]partRecord `json:"parts,omitempty"`
 	// Objects that exist, or are about to.
 	Objects []entry `json:"objects,omitempty"`
+
+	// Tests that were asked for last; nil for none. It is replaced, and never changed.
+	Tests *testRecord `json:"tests,omitempty"`
+
+	// Good is what Set.Good was when the set was Ready last. It is stored beside the inventory.
+	Good []byte `json:"-"`
 }
 
 // A partRecord is what is known of a part.
@@ -47,8 +53,20 @@ type partRecord struct {
 	Version string `json:"version,omitempty"`
 	// Revision of the Helm release; 0 where there is none.
 	Revision int `json:"revision,omitempty"`
-	// Hooks of the chart that were not run.
-	Hooks int `json:"hooks,omitempty"`
+	// Origin is how many revisions failed before the first one was deployed.
+	Origin int `json:"origin,omitempty"`
+	// Run of the hooks that run, or of which one failed; nil for none.
+	Run *hookRun `json:"run,omitempty"`
+	// DeleteHooks and TestHooks say that the chart has such hooks. They are in the record of the release. HookTimeout is
+	// that of each hook, and of an upgrade that is atomic, in seconds; 0 for Helm's default.
+	DeleteHooks bool  `json:"deleteHooks,omitempty"`
+	TestHooks   bool  `json:"testHooks,omitempty"`
+	HookTimeout int64 `json:"hookTimeout,omitempty"`
+	// Wait, Atomic and Own say what the config asked for: to hold back what comes after it until it is ready, to roll back
+	// what fails, to take over what exists.
+	Wait   bool `json:"wait,omitempty"`
+	Atomic bool `json:"atomic,omitempty"`
+	Own    bool `json:"own,omitempty"`
 	// Shared are the names of definitions that this part has too, and that belong to a part before it.
 	Shared []string `json:"shared,omitempty"`
 }
@@ -69,6 +87,10 @@ type entry struct {
 	UID    string `json:"u,omitempty"`
 	Intent string `json:"i,omitempty"`
 	Owned  string `json:"o,omitempty"`
+	// Keep says that the object stays where it is no longer wanted, as its annotation helm.sh/resource-policy asks for.
+	Keep bool `json:"kp,omitempty"`
+	// Yields are fields that are left to others, which set them legitimately or again and again.
+	Yields []yield `json:"y,omitempty"`
 }
 
 func (e *entry) key() Key {
@@ -82,14 +104,15 @@ func (e *entry) gvk() schema.GroupVersionKind {
 func entryOf(o *object) entry {
 	return entry{
 		Group: o.key.Group, Version: o.version, Kind: o.key.Kind, Namespace: o.key.Namespace, Name: o.key.Name,
-		Part: o.part, Stage: o.stage,
+		Part: o.part, Stage: o.stage, Keep: o.keep,
 	}
 }
 
 // clone the inventory, so that the one in the cache stays as it is in the cluster.
 func (i *inventory) clone() *inventory {
-	c := &inventory{Parts: make(map[string]partRecord, len(i.Parts)), Objects: slices.Clone(i.Objects)}
+	c := &inventory{Parts: make(map[string]partRecord, len(i.Parts)), Objects: slices.Clone(i.Objects), Good: i.Good}
 	maps.Copy(c.Parts, i.Parts)
+	c.Tests = i.Tests
 	return c
 }
 
@@ -182,5 +205,22 @@ func unmarshal(data []byte) (*inventory, error) {
 			return nil, errors.Errorf("inventory has an object without kind, name or version at index %d", n)
 		}
 	}
-	return i, nil
+	return i, i.checkRuns()
+}
+
+// checkRuns of hooks, which say where in the list of hooks they are.
+func (i *inventory) checkRuns() error {
+	runs := make([]*hookRun, 0, len(i.Parts)+1)
+	for _, p := range i.Parts {
+		runs = append(runs, p.Run)
+	}
+	if i.Tests != nil {
+		runs = append(runs, i.Tests.Run)
+	}
+	for _, r := range runs {
+		if r != nil && r.Index < 0 {
+			return errors.Errorf("inventory has a run of hooks with index %d", r.Index)
+		}
+	}
+	return nil
 }

@@ -14,7 +14,7 @@ import (
 func sample() *inventory {
 	return &inventory{
 		Parts: map[string]partRecord{
-			"web":        {Digest: "d", Namespace: "apps", Former: "old", Chart: "web", Version: "1", Revision: 3, Hooks: 1, Shared: []string{"x"}},
+			"web":        {Digest: "d", Namespace: "apps", Former: "old", Chart: "web", Version: "1", Revision: 3, DeleteHooks: true, Run: &hookRun{Event: eventPreInstall, Index: 1, UID: "u", Started: 5}, Shared: []string{"x"}},
 			partResource: {},
 		},
 		Objects: []entry{

@@ -25,3 +25,11 @@ const (
 
 // DefaultNamespace holds the inventories of a cluster.
 const DefaultNamespace = "kyma-system"
+
+// AnnotationRecreate with the value "true" on an object that is installed lets it be deleted and created anew where a
+// field that cannot be changed would have to change.
+const AnnotationRecreate = "kyma.m.crossplane.io/recreate"
+
+// AnnotationForceRemoval is named where objects of others block a removal. The engine does not read it: see
+// Set.ForceRemoval.
+const AnnotationForceRemoval = "kyma.m.crossplane.io/force-removal"

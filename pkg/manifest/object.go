@@ -75,6 +75,10 @@ type object struct {
 	stage   stage
 	// keepNamespaces says that its namespace is not created where it is missing.
 	keepNamespaces bool
+	// polite says that it is not applied where others have a field with another value: the error is then a conflict.
+	polite bool
+	// keep says that it stays where it is no longer wanted, and force that it is created anew where it cannot be changed.
+	keep, force bool
 	// definition is the name of the custom resource definition of its kind, if that is no built-in one.
 	definition string
 	// meta and rest are the JSON of metadata and of all other fields. They are kept apart so that a resource version can
@@ -96,6 +100,7 @@ func newObject(u *unstructured.Unstructured, partName string, s stage) (object, 
 		version: gvk.Version,
 		part:    partName,
 		stage:   s,
+		keep:    keeps(u.GetAnnotations()),
 	}
 	m, _ := u.Object["metadata"].(map[string]any)
 	// A server refuses or ignores these in what is applied.

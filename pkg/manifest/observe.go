@@ -34,6 +34,17 @@ func (e *Engine) Observe(ctx context.Context, c Cluster, s *Set) (Observation, e
 	if err != nil {
 		return Observation{}, err
 	}
+	o, err := w.judgeAll(ctx, inv, seen)
+	if err != nil {
+		return Observation{}, err
+	}
+	w.seeGood(inv, &o)
+	w.seeTests(inv, &o)
+	return o, nil
+}
+
+// judgeAll objects of an inventory.
+func (w *work) judgeAll(ctx context.Context, inv *inventory, seen map[Key]Summary) (Observation, error) {
 	o := Observation{Exists: true, UpToDate: true, State: Ready}
 	states := w.partStates(inv, &o)
 	for i := range inv.Objects {
@@ -47,6 +58,7 @@ func (e *Engine) Observe(ctx context.Context, c Cluster, s *Set) (Observation, e
 			return Observation{}, err
 		}
 	}
+	w.addNotes(states, &o)
 	for i := range w.parts {
 		o.Parts = append(o.Parts, *states[w.parts[i].name])
 	}
@@ -67,9 +79,17 @@ func (w *work) partStates(inv *inventory, o *Observation) map[string]*PartState 
 	for i := range w.parts {
 		p := &w.parts[i]
 		rec := inv.Parts[p.name]
-		st := &PartState{Name: p.title(), State: Ready, Version: rec.Version, HooksSkipped: rec.Hooks}
+		st := &PartState{Name: p.title(), State: Ready, Version: rec.Version}
 		states[p.name] = st
+		if rec.Atomic {
+			o.Atomic = max(o.Atomic, rec.hookTimeout())
+		}
 		if rec.Digest == p.digest {
+			continue
+		}
+		if why := rec.stuck(p.digest, w.s.Retry); why != "" {
+			st.see(Error, why)
+			w.seeStuck(p.name, rec.Run)
 			continue
 		}
 		o.UpToDate = false
@@ -77,13 +97,12 @@ func (w *work) partStates(inv *inventory, o *Observation) map[string]*PartState 
 			st.see(Error, f)
 			continue
 		}
-		st.see(Processing, or(w.mem.waiting, "is being applied"))
+		st.see(Processing, or(w.mem.held[p.name], or(w.mem.waiting, BeingApplied)))
 	}
 	for _, name := range slices.Sorted(maps.Keys(inv.Parts)) {
 		if states[name] == nil && o.State == Ready {
 			o.UpToDate = false
-			o.State = Processing
-			o.Message = title(name) + ": " + or(w.mem.waiting, "is being removed")
+			o.State, o.Message = w.leavingState(name, inv.Parts[name].Run)
 		}
 	}
 	return states
@@ -108,38 +127,16 @@ func or(s, fallback string) string {
 func (w *work) judge(ctx context.Context, en *entry, seen map[Key]Summary, p *PartState, o *Observation) error {
 	k := en.key()
 	sum, exists := seen[k]
-	if err := w.denied[k]; err != nil && en.UID != "" {
-		o.Total++
-		p.see(Error, "cannot be read: "+oneLine(err.Error()))
-		return nil
-	}
-	if en.Pruned {
-		o.UpToDate = false
-		if exists {
-			p.see(Processing, or(w.mem.waiting, k.String()+": "+or(sum.Message, "is being deleted")))
-		}
-		return nil
-	}
-	if en.UID == "" {
-		// It has not been applied yet, and partStates has said so.
-		o.UpToDate = false
-		o.Total++
-		return nil
-	}
-	if en.Stage == stageResource && !exists {
-		// The custom resource is created once; that it was deleted is its users' decision.
+	if !w.expected(en, sum, exists, p, o) {
 		return nil
 	}
 	o.Total++
 	if d, ok := w.drifted(en, sum, exists); ok {
-		o.UpToDate = false
-		o.Drift = append(o.Drift, d)
-		if f := w.failure(en.Part, w.inputsOf(en.Part)); f != "" {
-			p.see(Error, f)
+		if counts, err := w.judgeDrift(ctx, en, d, sum, p, o); err != nil || !counts {
+			return err
 		}
-		p.see(Processing, d.String())
-		return nil
 	}
+	w.judgeYields(en, o)
 	state, message, err := w.ready(ctx, en, sum)
 	if err != nil {
 		return err
@@ -150,6 +147,32 @@ func (w *work) judge(ctx context.Context, en *entry, seen map[Key]Summary, p *Pa
 	}
 	p.see(state, fmt.Sprintf("%s: %s", k, message))
 	return nil
+}
+
+// expected says whether an object should be there and can be seen. What is to say of one that should not or cannot is
+// said.
+func (w *work) expected(en *entry, sum Summary, exists bool, p *PartState, o *Observation) bool {
+	k := en.key()
+	if err := w.denied[k]; err != nil && en.UID != "" {
+		o.Total++
+		p.see(Error, "cannot be read: "+oneLine(err.Error()))
+		return false
+	}
+	switch {
+	case en.Pruned:
+		o.UpToDate = false
+		if exists {
+			p.see(Processing, or(w.mem.waiting, k.String()+": "+or(sum.Message, "is being deleted")))
+		}
+		return false
+	case en.UID == "":
+		// It has not been applied yet, and partStates has said so.
+		o.UpToDate = o.UpToDate && w.stuck[en.Part]
+		o.Total++
+		return false
+	}
+	// The custom resource is created once; that it was deleted is its users' decision.
+	return en.Stage != stageResource || exists
 }
 
 // inputsOf a part as a digest.
@@ -172,6 +195,8 @@ func (w *work) drifted(en *entry, sum Summary, exists bool) (Drift, bool) {
 	case sum.Status == Terminating:
 		// It comes back once it is gone.
 		return Drift{}, false
+	case sum.UID != en.UID:
+		return Drift{Key: en.key(), Replaced: true}, true
 	case sum.Owned != en.Owned:
 		return Drift{Key: en.key()}, true
 	}
@@ -183,7 +208,7 @@ func (w *work) ready(ctx context.Context, en *entry, sum Summary) (State, string
 	if sum.Status == Terminating {
 		return Processing, sum.Message, nil
 	}
-	if rule, ok := w.ruleFor(en); ok {
+	if rule := w.ruleFor(en); rule != nil {
 		return w.judged(ctx, en, sum, rule)
 	}
 	switch sum.Status {

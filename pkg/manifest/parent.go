@@ -76,7 +76,8 @@ func (w *work) decode(u *unstructured.Unstructured) (*inventory, error) {
 		return nil, errors.Wrapf(err, "%s is damaged; restore it, or delete it to have it written anew from what is installed",
 			w.parentKey())
 	}
-	w.mem.inv, w.mem.version = inv, u.GetResourceVersion()
+	inv.Good = s.Data[goodKey]
+	w.mem.inv, w.mem.version, w.mem.size = inv, u.GetResourceVersion(), len(s.Data[inventoryKey])
 	w.c.Watch().Put(w.parentKey(), Summarize(u))
 	return inv, nil
 }
@@ -118,8 +119,9 @@ func (w *work) parent(inv *inventory) (*object, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(data) > corev1.MaxSecretSize*9/10 {
-		return nil, errors.Errorf("the inventory of %d objects has %d bytes, more than a Secret holds", len(inv.Objects), len(data))
+	w.mem.size = len(data)
+	if err := w.checkRoom(inv, len(data)); err != nil {
+		return nil, err
 	}
 	s := &corev1.Secret{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
@@ -133,6 +135,12 @@ func (w *work) parent(inv *inventory) (*object, error) {
 			},
 		},
 		Data: map[string][]byte{inventoryKey: data},
+	}
+	if !w.fits(inv.Good) {
+		inv.Good = nil
+	}
+	if len(inv.Good) > 0 {
+		s.Data[goodKey] = inv.Good
 	}
 	if n := namespaces(inv, w.e.namespace); n != "" {
 		s.Annotations[AnnotationAdditionalNamespaces] = n

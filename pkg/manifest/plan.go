@@ -31,8 +31,23 @@ type planned struct {
 	// chart and rendered are set for charts.
 	chart    *render.Chart
 	rendered *render.Rendered
+	// last is the highest revision that was found in the cluster, whatever became of it.
+	last int
+	// next is the revision of the release that is being installed.
+	next int
+	// settled says that the very inputs are deployed, and only the inventory does not know it.
+	settled bool
+	// hooks of the chart, if some of them run while it is applied, and how far they have come; nil for none.
+	hooks []render.Hook
+	run   *hookRun
 	// first says that the install was never applied before, and that no release of its name was looked for.
 	first bool
+	// abandoned is where the release was to move to before it is to be somewhere else; none in most cases.
+	abandoned home
+	// backTo is the revision that a set which is rolled back goes back to, 0 for none, and backManifest are its objects if
+	// the chart does not render them again.
+	backTo       int
+	backManifest string
 }
 
 // plan renders a part.
@@ -44,6 +59,7 @@ func (w *work) plan(ctx context.Context, p *part, rec partRecord) (*planned, err
 		if out.in, err = w.configure(ctx, p.install); err != nil {
 			return nil, err
 		}
+		out.rec.note(out.in)
 		if err := w.follow(ctx, out); err != nil {
 			return nil, err
 		}
@@ -55,14 +71,17 @@ func (w *work) plan(ctx context.Context, p *part, rec partRecord) (*planned, err
 	switch {
 	case p.crds != nil:
 		objects, err = definitions(ctx, p.crds)
-	case p.install != nil && p.install.Form == FormPlain:
-		objects, err = plain(ctx, p.install)
+	case p.install != nil && p.install.Form != FormChart:
+		objects, err = w.asIs(ctx, p.install)
 	case p.install != nil:
 		objects, err = w.planInstall(ctx, out)
 	default:
 		objects = []*unstructured.Unstructured{p.resource.DeepCopy()}
 	}
 	if err != nil {
+		return nil, err
+	}
+	if err := w.transform(ctx, objects...); err != nil {
 		return nil, err
 	}
 	w.learn(objects)
@@ -88,9 +107,6 @@ func definitions(ctx context.Context, l *Layer) ([]*unstructured.Unstructured, e
 
 // plain objects of an install.
 func plain(ctx context.Context, in *Install) ([]*unstructured.Unstructured, error) {
-	if len(in.Values) > 0 {
-		return nil, errors.New("values are for charts, and this install is plain objects; take them out")
-	}
 	out, err := objectsOf(ctx, &in.Layer, func(*unstructured.Unstructured) error { return nil })
 	if err == nil && len(out) == 0 {
 		err = errors.New("there is no object in it")
@@ -163,11 +179,7 @@ func load(content Content) (*render.Chart, error) {
 	if err != nil {
 		return nil, err
 	}
-	rf := make([]render.File, len(files))
-	for i, f := range files {
-		rf[i] = render.File(f)
-	}
-	return render.Load(rf, render.WithDigest(content.Digest))
+	return render.Load(renderFiles(files), render.WithDigest(content.Digest))
 }
 
 func (w *work) planInstall(ctx context.Context, out *planned) ([]*unstructured.Unstructured, error) {
@@ -179,8 +191,8 @@ func (w *work) planInstall(ctx context.Context, out *planned) ([]*unstructured.U
 	out.chart = chart
 	o := render.Options{
 		ReleaseName: in.home.name, Namespace: in.namespace, Values: in.Values, Overrides: in.config.Overrides,
-		SkipCRDs: in.config.SkipCRDs,
-		Revision: out.before + 1, Upgrade: out.before > 0, REST: w.c.Config(),
+		SkipCRDs: in.config.SkipCRDs, SkipSchema: in.config.SkipSchemaValidation,
+		Revision: out.next, Upgrade: out.upgrade(), REST: w.c.Config(),
 	}
 	if o.KubeVersion, err = w.c.Version(ctx); err != nil {
 		return nil, errors.Wrap(err, "cannot get the version of the cluster")
@@ -190,18 +202,39 @@ func (w *work) planInstall(ctx context.Context, out *planned) ([]*unstructured.U
 			return nil, errors.Wrap(err, "cannot get the API versions of the cluster")
 		}
 	}
-	r, err := chart.Render(ctx, o)
+	r, err := out.render(ctx, chart, o)
 	if err != nil {
 		return nil, err
 	}
-	objects := r.Objects
-	if out.repair && out.rec.Revision > 0 && !r.Pure {
-		if objects, err = w.recorded(ctx, in.home, out.rec.Revision); err != nil {
+	objects, err := w.objectsOfChart(ctx, out, r)
+	if err != nil {
+		return nil, err
+	}
+	if w.s.RollingBack && !out.repair {
+		if err := w.goBack(ctx, out, r.Pure); err != nil {
 			return nil, err
 		}
 	}
+	if out.backManifest != "" {
+		if objects, err = render.ChartObjects([]byte(out.backManifest)); err != nil {
+			return nil, errors.Wrapf(err, "record of release %s revision %d", in.home.name, out.backTo)
+		}
+	}
 	out.rendered = r
+	w.planHooks(out)
 	return append(append([]*unstructured.Unstructured{}, r.CRDs...), objects...), nil
+}
+
+// objectsOfChart: those that it renders, or those that are recorded, if it would render other ones each time.
+func (w *work) objectsOfChart(ctx context.Context, out *planned, r *render.Rendered) ([]*unstructured.Unstructured, error) {
+	switch {
+	case r.Pure:
+	case out.repair && out.rec.Revision > 0:
+		return w.recorded(ctx, out.in.home, out.rec.Revision)
+	case out.rec.resumes(out.digest, w.s.Retry) && out.rec.Run.Recorded:
+		return w.resumed(ctx, out, r)
+	}
+	return r.Objects, nil
 }
 
 // recorded objects of the last revision, for a chart that would render other ones today: with random values, say.
@@ -214,8 +247,19 @@ func (w *work) recorded(ctx context.Context, h home, revision int) ([]*unstructu
 		return nil, errors.Errorf("the record of release %s revision %d is gone, and the chart renders differently each time; "+
 			"change a value to install a new revision", h.name, revision)
 	}
-	objects, err := render.Objects([]byte(info.Manifest))
+	objects, err := render.ChartObjects([]byte(info.Manifest))
 	return objects, errors.Wrapf(err, "record of release %s revision %d", h.name, revision)
+}
+
+// resumed are the objects and the hooks of a revision whose hooks run, for a chart that would render other ones today.
+func (w *work) resumed(ctx context.Context, out *planned, r *render.Rendered) ([]*unstructured.Unstructured, error) {
+	info, err := w.release(ctx, out.in.home, out.rec.Run.Revision)
+	if err != nil || info == nil {
+		return r.Objects, err
+	}
+	r.Hooks = info.Hooks()
+	objects, err := render.ChartObjects([]byte(info.Manifest))
+	return objects, errors.Wrapf(err, "record of release %s revision %d", out.in.home.name, out.rec.Run.Revision)
 }
 
 // learn the kinds that definitions among the objects are about to add to the cluster.
@@ -282,6 +326,7 @@ func (w *work) build(ctx context.Context, out *planned, objects []*unstructured.
 		}
 		seen[o.key] = true
 		o.keepNamespaces = out.in != nil && out.in.keepNamespaces
+		o.force = out.in != nil && out.in.config.Force
 		o.definition = m.Resource + "." + o.key.Group
 		out.objects = append(out.objects, o)
 	}

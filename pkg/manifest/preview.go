@@ -40,6 +40,9 @@ func (s *Set) Preview(ctx context.Context, kubeVersion string) ([]Preview, error
 	places := scopes{}
 	for i := range parts {
 		p, in := w.preview(ctx, &parts[i], kubeVersion)
+		if err := w.transform(ctx, p.Objects...); err != nil {
+			p.Objects, p.Err = nil, err
+		}
 		places.learn(p.Objects)
 		for _, u := range p.Objects {
 			places.place(in, u)
@@ -60,8 +63,8 @@ func (w *work) preview(ctx context.Context, p *part, kubeVersion string) (Previe
 		if in, out.Err = w.configure(ctx, p.install); out.Err != nil {
 			return out, nil
 		}
-		if p.install.Form == FormPlain {
-			out.Objects, out.Err = plain(ctx, p.install)
+		if p.install.Form != FormChart {
+			out.Objects, out.Err = w.asIs(ctx, p.install)
 			return out, in
 		}
 		out.Err = in.preview(ctx, &out, kubeVersion)
@@ -83,7 +86,7 @@ func (i *installation) preview(ctx context.Context, out *Preview, kubeVersion st
 	out.Chart, out.Version, out.Values = chart.Name(), chart.Version(), chart.Values()
 	r, err := chart.Render(ctx, render.Options{
 		ReleaseName: i.home.name, Namespace: i.namespace, Values: i.Values, Overrides: i.config.Overrides,
-		SkipCRDs: i.config.SkipCRDs, Revision: 1, KubeVersion: kubeVersion,
+		SkipCRDs: i.config.SkipCRDs, SkipSchema: i.config.SkipSchemaValidation, Revision: 1, KubeVersion: kubeVersion,
 	})
 	if err != nil {
 		return err

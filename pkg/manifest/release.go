@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,8 +24,11 @@ const (
 	labelReleaseOf = "kyma.m.crossplane.io/set"
 	labelInputs    = "kyma.m.crossplane.io/inputs"
 
-	statusDeployed   = "deployed"
-	statusSuperseded = "superseded"
+	// labelStatus is Helm's label of the status of a revision.
+	labelStatus = "status"
+
+	statusDeployed   = render.StatusDeployed
+	statusSuperseded = render.StatusSuperseded
 )
 
 // finishInstall once its objects are applied: its release ends where it was before, and goes on where it is now. Plain
@@ -37,7 +41,8 @@ func (st *step) finishInstall(ctx context.Context, pl *planned, rec *partRecord)
 		rec.Former, rec.FormerRelease = "", ""
 	}
 	if pl.rendered == nil {
-		rec.Revision, rec.Chart, rec.Version, rec.Hooks = 0, "", "", 0
+		rec.Revision, rec.Chart, rec.Version = 0, "", ""
+		rec.Origin, rec.Run, rec.DeleteHooks, rec.TestHooks = 0, nil, false, false
 		st.result.Installed = append(st.result.Installed, pl.name)
 		return nil
 	}
@@ -45,8 +50,8 @@ func (st *step) finishInstall(ctx context.Context, pl *planned, rec *partRecord)
 		return err
 	}
 	st.result.Installed = append(st.result.Installed, rec.Chart+" "+rec.Version)
-	if rec.Hooks > 0 {
-		st.result.HooksSkipped = append(st.result.HooksSkipped, pl.name)
+	if pl.run != nil {
+		st.result.HooksRun += pl.run.Done
 	}
 	return nil
 }
@@ -58,28 +63,41 @@ func (st *step) recordRelease(ctx context.Context, pl *planned, rec *partRecord)
 	if err != nil {
 		return err
 	}
-	o := render.RecordOptions{
-		Revision: pl.before + 1, Status: statusDeployed, Description: "Install complete",
-		FirstDeployed: st.e.now(), LastDeployed: st.e.now(),
-		Labels: map[string]string{labelReleaseOf: st.id, labelInputs: pl.digest},
+	o := st.recordOptions(pl, superseded)
+	if err := st.pruneFormer(ctx, pl, superseded); err != nil {
+		return err
 	}
-	if pl.before > 0 {
-		o.Description = "Upgrade complete"
-	}
-	if superseded != nil {
-		o.FirstDeployed = superseded.FirstDeployed
-	}
-	if err := st.writeRecord(ctx, pl, o); err != nil {
+	if err := st.recordDeployed(ctx, pl, o); err != nil {
 		return err
 	}
 	if err := st.retire(ctx, pl, superseded); err != nil {
 		return err
 	}
-	rec.Revision, rec.Chart, rec.Version, rec.Hooks = o.Revision, pl.chart.Name(), pl.chart.Version(), 0
-	if !pl.in.config.DisableHooks {
-		rec.Hooks = runnable(pl.rendered.Hooks)
+	rec.Revision, rec.Chart, rec.Version = o.Revision, pl.chart.Name(), pl.chart.Version()
+	if pl.before == 0 {
+		rec.Origin = pl.next - 1
 	}
+	rec.Run = nil
+	rec.noteHooks(pl)
 	return nil
+}
+
+// recordOptions of the revision that is being installed.
+func (st *step) recordOptions(pl *planned, superseded *render.RecordInfo) render.RecordOptions {
+	o := render.RecordOptions{
+		Revision: pl.next, Status: statusDeployed, Description: "Install complete",
+		FirstDeployed: st.e.now(), LastDeployed: st.e.now(),
+		Labels: map[string]string{labelReleaseOf: st.id, labelInputs: pl.digest},
+	}
+	if pl.upgrade() {
+		o.Description = "Upgrade complete"
+	}
+	if superseded != nil {
+		o.FirstDeployed = superseded.FirstDeployed
+	}
+	pl.in.asked(&o)
+	pl.recordBack(&o)
+	return o
 }
 
 // superseded is the revision before; nil where there is none.
@@ -106,7 +124,7 @@ func (st *step) writeRecord(ctx context.Context, pl *planned, o render.RecordOpt
 	return errors.Wrapf(err, "cannot record revision %d of release %s", o.Revision, pl.in.home.name)
 }
 
-// retire the revision before, and delete the one that is too old to be kept.
+// retire the revision before, and delete those that became too old to be kept.
 func (st *step) retire(ctx context.Context, pl *planned, superseded *render.RecordInfo) error {
 	h := pl.in.home
 	if superseded != nil && superseded.Status == statusDeployed {
@@ -114,26 +132,17 @@ func (st *step) retire(ctx context.Context, pl *planned, superseded *render.Reco
 			return errors.Wrapf(err, "cannot mark revision %d of release %s as superseded", pl.before, h.name)
 		}
 	}
-	old := pl.before + 1 - st.e.history
-	if old <= 0 {
-		return nil
-	}
-	_, err := st.delete(ctx, secretKind, Key{Kind: "Secret", Namespace: h.namespace, Name: render.RecordName(h.name, old)}, "")
-	return err
-}
-
-// runnable counts the hooks that Helm would have run on its own; tests are run on request only.
-func runnable(hooks []render.Hook) int {
-	n := 0
-	for _, h := range hooks {
-		for _, ev := range h.Events {
-			if ev != "test" && ev != "test-success" && ev != "test-failure" {
-				n++
-				break
-			}
+	// Between two that were deployed there may be some that failed.
+	for old := max(pl.before+1-st.e.history, 1); old <= pl.next-st.e.history; old++ {
+		if old == pl.before {
+			continue
+		}
+		k := Key{Kind: "Secret", Namespace: h.namespace, Name: render.RecordName(h.name, old)}
+		if _, err := st.delete(ctx, secretKind, k, ""); err != nil {
+			return err
 		}
 	}
-	return n
+	return nil
 }
 
 // release is one recorded revision; nil where there is none.
@@ -148,7 +157,7 @@ func (w *work) release(ctx context.Context, h home, revision int) (*render.Recor
 	}
 	info, err := render.DecodeRecord(s.Data["release"])
 	if err != nil {
-		return nil, errors.Wrapf(err, "record of release %s revision %d", h.name, revision)
+		return nil, &refusedError{errors.Wrapf(err, "record of release %s revision %d", h.name, revision)}
 	}
 	// Without them the record would no longer be known as ours once it is superseded.
 	info.Labels = s.Labels
@@ -204,11 +213,26 @@ func (w *work) deleteReleases(ctx context.Context, name string, rec partRecord) 
 		if h.none() {
 			continue
 		}
-		if err := w.deleteRecords(ctx, h, w.s.Adopt && rec.Revision > 0); err != nil {
+		if err := w.deleteRecords(ctx, h, (w.s.Adopt || rec.Own) && rec.Revision > 0); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// abandon the homes that releases never arrived at, before the inventory forgets them.
+func (st *step) abandon(ctx context.Context) {
+	st.plans = slices.DeleteFunc(st.plans, func(pl *planned) bool {
+		if pl.abandoned.none() {
+			return false
+		}
+		err := st.deleteRecords(ctx, pl.abandoned, false)
+		if err != nil {
+			st.fail(pl.name, err)
+			st.unplanned = true
+		}
+		return err != nil
+	})
 }
 
 // deleteRecords of a release: ours, or with all those that others wrote before it was adopted, too.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sort"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -22,6 +21,13 @@ type Removal struct {
 	// State is Deleting, or Warning where somebody has to do something; Message is what is waited for.
 	State   State
 	Message string
+	// Kept are the objects that this call let go instead of deleting them, as their annotation helm.sh/resource-policy asks
+	// for, and those that they cannot be without.
+	Kept []Key
+	// HookFailed says why a hook of a chart failed after the objects were gone. It blocks nothing, and is said with Gone.
+	HookFailed string
+	// Forced are the objects of others that this call deleted, as Set.ForceRemoval asks for.
+	Forced []Key
 }
 
 // Remove does the next step towards a cluster without the set. The custom resource goes first; then all custom
@@ -45,22 +51,24 @@ func (e *Engine) Remove(ctx context.Context, c Cluster, s *Set) (Removal, error)
 	for i := range inv.Objects {
 		all = append(all, &inv.Objects[i])
 	}
-	r := remover{work: w, known: known, whole: true}
+	r := remover{work: w, known: known, whole: true, leaving: w.leavingAll(inv)}
 	left, err := r.remove(ctx, all)
+	left.Kept = r.kept
 	if err != nil || left.Message != "" {
 		return left, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(inv.Parts)) {
 		if err := w.deleteReleases(ctx, name, inv.Parts[name]); err != nil {
-			return Removal{}, err
+			return left, err
 		}
 	}
 	if _, err := w.delete(ctx, secretKind, w.parentKey(), ""); err != nil {
-		return Removal{}, errors.Wrap(err, "cannot delete the inventory")
+		return left, errors.Wrap(err, "cannot delete the inventory")
 	}
 	w.c.Watch().Forget(w.parentKey())
 	e.Forget(c, s)
-	return Removal{Gone: true}, nil
+	left.Gone, left.HookFailed = true, r.leaving.failed
+	return left, nil
 }
 
 // A remover takes objects of one set away.
@@ -71,11 +79,18 @@ type remover struct {
 	// whole says that nothing of the set stays.
 	whole bool
 	gone  map[Key]bool
+	// kept are those that were let go.
+	kept []Key
+	// leaving are the installs whose hooks run; nil for none.
+	leaving *leaving
 }
 
 // remove objects as far as possible. The message says what is waited for; it is empty once all are gone.
 func (r *remover) remove(ctx context.Context, unwanted []*entry) (Removal, error) {
 	r.gone = make(map[Key]bool, len(unwanted))
+	if err := r.keepAll(ctx, unwanted); err != nil {
+		return Removal{}, err
+	}
 	defined, err := r.defined(ctx, unwanted)
 	if err != nil {
 		return Removal{}, err
@@ -91,9 +106,11 @@ func (r *remover) remove(ctx context.Context, unwanted []*entry) (Removal, error
 	if r.whole {
 		steps = append(steps, strangers)
 	}
+	steps = append(steps, func() (Removal, error) { return r.deleteHooks(ctx, eventPreDelete) })
 	for _, s := range slices.Backward(stages) {
 		if s == stageDefinitions {
-			steps = append(steps, strangers)
+			// Hooks may need the definitions, and the namespace that they are in.
+			steps = append(steps, func() (Removal, error) { return r.deleteHooks(ctx, eventPostDelete) }, strangers)
 		}
 		steps = append(steps, func() (Removal, error) { return r.removeStage(ctx, s, unwanted) })
 	}
@@ -247,33 +264,4 @@ func (r *remover) defined(ctx context.Context, unwanted []*entry) (map[schema.Gr
 		}
 	}
 	return out, nil
-}
-
-// strangers are objects of the set's own kinds that others made. Nothing of them is deleted, as it is not ours.
-func (r *remover) strangers(ctx context.Context, defined map[schema.GroupKind]schema.GroupVersionKind) (Removal, error) {
-	kinds := make([]schema.GroupVersionKind, 0, len(defined))
-	for _, gvk := range defined {
-		kinds = append(kinds, gvk)
-	}
-	sort.Slice(kinds, func(a, b int) bool { return kinds[a].String() < kinds[b].String() })
-	for _, gvk := range kinds {
-		l, err := r.list(ctx, gvk, "", "", 1)
-		if kerrors.IsNotFound(err) || isNoKind(err) {
-			continue
-		}
-		if err != nil {
-			return Removal{}, errors.Wrapf(err, "cannot list %s", gvk.Kind)
-		}
-		if len(l.Items) == 0 {
-			continue
-		}
-		n := int64(len(l.Items))
-		if l.RemainingItemCount != nil {
-			n += *l.RemainingItemCount
-		}
-		k := Key{Group: gvk.Group, Kind: gvk.Kind, Namespace: l.Items[0].Namespace, Name: l.Items[0].Name}
-		return Removal{State: Warning, Message: fmt.Sprintf("%d %s of this module's own kind left, the first is %s; delete what is not needed",
-			n, map[bool]string{true: "object is", false: "objects are"}[n == 1], k)}, nil
-	}
-	return Removal{}, nil
 }

@@ -66,7 +66,8 @@ func TestRemoveWaits(t *testing.T) {
 					b.s.put(manifestOf(b.t, strings.ReplaceAll(fmt.Sprintf(tmplWidget, n), "name: "+n, "namespace: default, name: "+n)).Object)
 				}
 			},
-			want:  Removal{State: Warning, Message: "2 objects are of this module's own kind left, the first is Widget default/mine; delete what is not needed"},
+			want: Removal{State: Warning, Message: "2 objects of this module's own kinds are left: Widget default/mine, Widget default/yours; " +
+				"delete what is not needed, or set annotation kyma.m.crossplane.io/force-removal: \"true\" on the Manifest to have all deleted"},
 			stays: key("Deployment", "apps", "web"),
 			free: func(b *bench) {
 				b.s.remove(key("Widget", "default", "mine"))

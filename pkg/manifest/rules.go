@@ -34,8 +34,11 @@ func newRules() *rules {
 	}
 }
 
-// Validate says what is wrong with the expression of the rule, as the engine would when it comes to it.
+// Validate says what is wrong with the rule, as the engine would when it comes to it.
 func (r Rule) Validate() error {
+	if err := r.validate(); err != nil || r.Func != nil {
+		return err
+	}
 	_, err := newRules().program(r.CEL)
 	return err
 }
@@ -85,23 +88,26 @@ func (r *rules) eval(ctx context.Context, expr string, u *unstructured.Unstructu
 }
 
 // byState is the rule for a custom resource that has none: its .status.state, as modules of Kyma report it.
-const byState = ""
+var byState = &Rule{} //nolint:gochecknoglobals // Constant.
 
-// ruleFor an object; false where kstatus alone decides.
-func (w *work) ruleFor(en *entry) (string, bool) {
+// ruleFor an object; nil where kstatus alone decides.
+func (w *work) ruleFor(en *entry) *Rule {
 	gk := en.key().GroupKind()
-	for _, r := range w.s.Readiness {
-		if r.For == gk || (r.For.Empty() && en.Stage == stageResource) {
-			return r.CEL, true
+	for i := range w.s.Readiness {
+		if r := &w.s.Readiness[i]; r.For == gk || (r.For.Empty() && en.Stage == stageResource) {
+			return r
 		}
 	}
-	return byState, en.Stage == stageResource
+	if en.Stage == stageResource {
+		return byState
+	}
+	return nil
 }
 
 // judged by a rule. The verdict holds as long as the object and the rule are the same.
-func (w *work) judged(ctx context.Context, en *entry, sum Summary, rule string) (State, string, error) {
+func (w *work) judged(ctx context.Context, en *entry, sum Summary, rule *Rule) (State, string, error) {
 	k := en.key()
-	if v, ok := w.mem.judged[k]; ok && v.resourceVersion == sum.ResourceVersion && v.rule == rule {
+	if v, ok := w.mem.judged[k]; ok && v.resourceVersion == sum.ResourceVersion && v.rule == rule.id() {
 		return v.state, v.message, nil
 	}
 	u, err := w.get(ctx, en.gvk(), k)
@@ -111,33 +117,20 @@ func (w *work) judged(ctx context.Context, en *entry, sum Summary, rule string) 
 	if u == nil {
 		return Processing, "is gone", nil
 	}
-	v := verdict{resourceVersion: u.GetResourceVersion(), rule: rule}
-	if rule == byState {
+	v := verdict{resourceVersion: u.GetResourceVersion(), rule: rule.id()}
+	switch {
+	case rule.Func != nil:
+		if v.state, v.message, err = rule.call(ctx, u); err != nil {
+			// Not kept: what failed may succeed for the same version of the object.
+			return Error, oneLine(err.Error()), nil
+		}
+	case rule == byState:
 		v.state, v.message = stateOf(u, sum)
-	} else {
-		v.state, v.message = w.e.rules.eval(ctx, rule, u)
+	default:
+		v.state, v.message = w.e.rules.eval(ctx, rule.CEL, u)
 	}
 	w.mem.judged[k] = v
 	return v.state, v.message, nil
-}
-
-// stateOf a custom resource by the convention of Kyma's modules, and by kstatus where it does not follow it.
-func stateOf(u *unstructured.Unstructured, sum Summary) (State, string) {
-	status, ok, err := unstructured.NestedMap(u.Object, "status")
-	if err != nil || !ok || len(status) == 0 {
-		return Processing, "has no status yet"
-	}
-	state, ok := status["state"].(string)
-	if !ok {
-		return byStatus(sum)
-	}
-	switch s := State(state); s {
-	case Ready:
-		return Ready, ""
-	case Processing, Warning, Error, Deleting:
-		return s, describe(status, state)
-	}
-	return Processing, fmt.Sprintf("status.state is %q", state)
 }
 
 func byStatus(sum Summary) (State, string) {

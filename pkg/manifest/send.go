@@ -66,7 +66,7 @@ func (w *work) apply(ctx context.Context, o *object, create bool) (Summary, *met
 	send := func() ([]byte, error) {
 		return raw(w.c.REST().Verb(http.MethodPatch).
 			AbsPath(pathOf(o.gvk().GroupVersion(), m, o.key.Namespace, o.key.Name)).
-			Param("fieldManager", FieldManager).Param("force", "true").
+			Param("fieldManager", FieldManager).Param("force", strconv.FormatBool(!o.polite)).
 			SetHeader("Accept", accept).SetHeader("Content-Type", applyPatch).
 			Body(o.body(create)).Do(ctx))
 	}
@@ -257,6 +257,9 @@ func explain(err error) error {
 	}
 	if kerrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		err = errors.Wrap(err, "its namespace is being deleted")
+	}
+	if tooLarge(err) {
+		err = errors.Wrap(err, "it is larger than the cluster can store, about 1.5 MiB of JSON with all that the cluster adds; make it smaller")
 	}
 	if line := oneLine(gotValue.ReplaceAllString(err.Error(), "")); line != err.Error() {
 		return &lineError{line: line, err: err}

@@ -35,9 +35,9 @@ type Set struct {
 
 	// Config says more of installs by name, in the form of Kyma's config layers; nil for none. It is one document of YAML
 	// with a list configs of entries name, clientConfig and overrides, the last two in the grammar of helm --set:
-	// clientConfig has fields of Helm's install action (Namespace, CreateNamespace, ReleaseName, SkipCRDs, DisableHooks),
-	// overrides has values below those of the install. An entry for no install is an error of all installs, a wrong entry
-	// of its own.
+	// clientConfig has fields of Helm's install action (Namespace, CreateNamespace, ReleaseName, SkipCRDs, DisableHooks,
+	// Timeout, Atomic, Wait, TakeOwnership, Force and more), overrides has values below those of the install. An entry for
+	// no install is an error of all installs, a wrong entry of its own.
 	Config *Layer
 
 	// Resource is the custom resource of the module; nil for none. It is created once, and later changed only if this
@@ -50,6 +50,59 @@ type Set struct {
 
 	// Adopt takes over objects that exist already.
 	Adopt bool
+
+	// Transforms change each object after it was rendered and before it is applied, in this order.
+	Transforms []Transform
+
+	// Drift says what Apply does with objects that somebody else changed or deleted; by default it repairs them.
+	Drift DriftPolicy
+
+	// Recreate deletes an object and creates it anew where a field that cannot be changed would have to change. Without
+	// it that is done for objects with the annotation AnnotationRecreate only, and is an error for all others.
+	Recreate bool
+
+	// ForceRemoval makes Remove delete the custom resources of the set's own kinds that others made. Without it they
+	// block the removal.
+	ForceRemoval bool
+
+	// Retry is a token. A new one runs hooks that failed once more. It may be empty.
+	Retry string
+
+	// Test is a token. For each new one that is not empty Apply runs the test hooks of all charts once.
+	Test string
+
+	// RollingBack says that this set is what was good before: charts are rendered and hooks run as by helm rollback.
+	RollingBack bool
+
+	// Good describes this set to the caller. Once the set is Ready, Apply keeps it in the inventory instead of the one
+	// before; Observe tells which is kept. With nil none is kept.
+	Good []byte
+
+	// Hide takes what must not be shown out of a text, such as values that are secret. It is called with the last words of
+	// a hook that failed, before they are written down. Nil takes out nothing.
+	Hide func(text string) string
+}
+
+// A DriftPolicy says what Apply does about objects that somebody else changed or deleted.
+type DriftPolicy string
+
+// The policies for drift.
+const (
+	// DriftRepair puts back what was changed or deleted.
+	DriftRepair DriftPolicy = ""
+	// DriftReport leaves it, and Observe says what differs, with its fields.
+	DriftReport DriftPolicy = "Report"
+	// DriftIgnore leaves it, and nothing is said about fields. An object that was deleted is said to be missing.
+	DriftIgnore DriftPolicy = "Ignore"
+)
+
+// A Transform changes objects. It must be deterministic: what it makes of an object depends on the object and Digest only.
+type Transform struct {
+	// Digest identifies what the function does, and must not be empty. With another one all objects are applied again.
+	Digest string
+
+	// Func changes an object in place. It must not change its kind; a new name or namespace makes it another object.
+	Func func(ctx context.Context, u *unstructured.Unstructured) error
 }
 
 // A Layer is content that is fetched when it is needed.
@@ -89,9 +142,12 @@ const (
 	// FormPlain is objects as they are: files .yaml, .yml and .json, of any number of documents; other files do not count.
 	// Nothing is rendered, and there is no Helm release.
 	FormPlain Form = "plain"
+	// FormKustomize is a kustomization with all that it refers to. It is built without any access to the network, and
+	// without plugins. There is no Helm release.
+	FormKustomize Form = "kustomize"
 )
 
-// An Install is a Helm chart, or plain objects, and how to install it.
+// An Install is a Helm chart, plain objects or a kustomization, and how to install it.
 type Install struct {
 	Layer
 
@@ -102,10 +158,13 @@ type Install struct {
 	// Form of the content; by default a chart. It may change: the objects that both have stay.
 	Form Form
 
+	// Path of the folder of a kustomization in the content; by default its root.
+	Path string
+
 	// Namespace of the release, and of the objects that name none. It must not be empty.
 	Namespace string
 
-	// Values over those of the chart. There must be none for plain objects.
+	// Values over those of the chart. There must be none for plain objects and for a kustomization.
 	Values map[string]any
 }
 
@@ -113,6 +172,10 @@ type Install struct {
 type Rule struct {
 	// CEL is an expression of type bool over the variable object.
 	CEL string
+
+	// Func decides instead of an expression; exactly one of the two is set. It is called once for each version of an
+	// object. The message is for states other than Ready; an error makes the object Error.
+	Func func(ctx context.Context, u *unstructured.Unstructured) (State, string, error)
 
 	// For is the kind; the zero value means the custom resource of the set.
 	For schema.GroupKind
@@ -150,7 +213,7 @@ func (s *Set) parts() ([]part, error) {
 	}
 	out := s.outline()
 	for i := range out {
-		d, err := out[i].inputs(s.Labels)
+		d, err := out[i].inputs(s)
 		if err != nil {
 			return nil, err
 		}
@@ -166,6 +229,9 @@ func (s *Set) validate() error {
 	}
 	if s.Config != nil && s.Config.Digest == "" {
 		return errors.New("config has no digest")
+	}
+	if err := s.validateFuncs(); err != nil {
+		return err
 	}
 	seen := make(map[string]bool, len(s.Installs))
 	for i := range s.Installs {
@@ -190,8 +256,10 @@ func (i *Install) validate() error {
 		return errors.New("has no digest")
 	case i.Namespace == "":
 		return errors.New("has no namespace")
-	case i.Form != FormChart && i.Form != FormPlain:
+	case i.Form != FormChart && i.Form != FormPlain && i.Form != FormKustomize:
 		return errors.Errorf("form %q is unknown", i.Form)
+	case i.Path != "" && i.Form != FormKustomize:
+		return errors.New("has a path, which is for a kustomization only")
 	}
 	return nil
 }
@@ -215,16 +283,22 @@ func (s *Set) outline() []part {
 const formatOfObjects = 1
 
 // inputs of the part as a digest: equal inputs mean that nothing has to be done.
-func (p *part) inputs(labels map[string]string) (string, error) {
-	in := map[string]any{"format": formatOfObjects, "labels": labels}
+func (p *part) inputs(s *Set) (string, error) {
+	in := map[string]any{"format": formatOfObjects, "labels": s.Labels}
+	// What is at its default is left out, so that a digest of before stays the same.
+	if len(s.Transforms) > 0 {
+		in["transforms"] = s.transformDigests()
+	}
 	switch {
 	case p.crds != nil:
 		in["crds"] = p.crds.Digest
 	case p.install != nil:
 		in["source"], in["namespace"], in["values"] = p.install.Digest, p.install.Namespace, p.install.Values
-		// What is at its default is left out, so that a digest of before stays the same.
 		if p.install.Form != FormChart {
 			in["form"] = p.install.Form
+		}
+		if dir := p.install.folder(); dir != "." {
+			in["path"] = dir
 		}
 		if p.config != nil {
 			in["config"] = p.config.Digest
@@ -251,6 +325,8 @@ func title(name string) string {
 		return "crds"
 	case partResource:
 		return "resource"
+	case bookedTests:
+		return "tests"
 	}
 	return name
 }

@@ -5,6 +5,7 @@ package manifest
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // A State is the short form of what an Observation says.
@@ -21,6 +22,9 @@ const (
 
 var urgency = map[State]int{Ready: 0, Processing: 1, Warning: 2, Error: 3, Deleting: 4} //nolint:gochecknoglobals // A constant table.
 
+// BeingApplied is the message of a part whose inputs are not what is in the cluster yet, where there is no better one.
+const BeingApplied = "is being applied"
+
 // A PartState is what became of one part of a set.
 type PartState struct {
 	// Name of the install; crds and resource for the others.
@@ -30,8 +34,6 @@ type PartState struct {
 	Message string
 	// Version of the chart that is installed.
 	Version string
-	// HooksSkipped counts the hooks of the chart that were not run.
-	HooksSkipped int
 }
 
 // An Observation is what was seen of a set.
@@ -49,14 +51,37 @@ type Observation struct {
 	Ready, Total int
 	// Drift is what differs from what was applied.
 	Drift []Drift
+	// Works says of a State Warning that all objects are there and work: others changed some of them, or have fields of
+	// them, and that is left as it is.
+	Works bool
+	// Atomic is how long an upgrade may take before it is to be rolled back, where the config of some install asks for
+	// that: the longest of their timeouts, by default 5 minutes; 0 where none does.
+	Atomic time.Duration
+	// Good is what Set.Good was when the set was Ready last; nil for none. NotKept says why that of this set cannot be kept.
+	Good    []byte
+	NotKept string
+	// Tests are the tests that ran for TestToken, or are about to.
+	Tests     []TestState
+	TestToken string
+}
+
+// A TestState is what became of one test hook.
+type TestState struct {
+	// Install that the test belongs to, and its kind and name.
+	Install, Name string
+	// State Processing, Ready where it succeeded, or Error; and for Error why.
+	State   State
+	Message string
 }
 
 // A Drift is one object that somebody else changed or deleted.
 type Drift struct {
 	Key Key
-	// Deleted says that the object is missing.
-	Deleted bool
-	// Fields that were changed or removed, as paths. Values are never part of it. Observe leaves them out.
+	// Deleted says that the object is missing, Replaced that there is another one in its place, and Foreign that it does
+	// not belong to the set.
+	Deleted, Replaced, Foreign bool
+	// Fields that were changed or removed, as paths. Values are never part of it. Observe leaves them out where the object
+	// is about to be repaired.
 	Fields []string
 }
 
@@ -65,10 +90,33 @@ func (d Drift) String() string {
 	switch {
 	case d.Deleted:
 		return d.Key.String() + " was deleted"
+	case d.Foreign:
+		return d.Key.String() + " was replaced by one that does not belong to this module"
+	case d.Replaced:
+		return d.Key.String() + " was replaced by another one"
 	case len(d.Fields) == 0:
 		return d.Key.String() + " was changed"
 	}
 	return fmt.Sprintf("%s was changed at %s", d.Key, strings.Join(d.Fields, ", "))
+}
+
+// A Yield is a field that is left to somebody else.
+type Yield struct {
+	Key Key
+	// Field as a path.
+	Field string
+	// Manager that sets it, as it is named in managedFields; empty if nobody knows.
+	Manager string
+	// Fought says that it was repaired again and again before. Otherwise the manager has it legitimately.
+	Fought bool
+}
+
+// String names object, field and manager.
+func (y Yield) String() string {
+	if y.Fought {
+		return fmt.Sprintf("%s: %s was set again and again by %s, and is left to it", y.Key, y.Field, or(y.Manager, "somebody else"))
+	}
+	return fmt.Sprintf("%s: %s is left to %s", y.Key, y.Field, y.Manager)
 }
 
 // see takes a state of a part, and keeps the message of the most urgent.
@@ -82,7 +130,7 @@ func (p *PartState) see(s State, message string) {
 func (o *Observation) conclude() {
 	for i := range o.Parts {
 		p := &o.Parts[i]
-		if urgency[p.State] > urgency[o.State] {
+		if urgency[p.State] > urgency[o.State] || (o.State == Ready && o.Message == "" && p.Message != "") {
 			o.State = p.State
 			o.Message = p.Name + ": " + p.Message
 		}

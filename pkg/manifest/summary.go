@@ -34,9 +34,13 @@ type Summary struct {
 	Set string
 	// Owned is a hash of the fields that we own. It changes if somebody else took or removed one of them.
 	Owned string
+	// Keep says that an annotation asks that the object is not deleted.
+	Keep bool
 	// Status of the object, and for a status other than Current why.
 	Status  Status
 	Message string
+	// Outcome of a Job or a Pod that has ended: Succeeded, or how it failed. It is empty for all others.
+	Outcome string
 	// Content is a hash of all but the metadata of a custom resource: rules, and the state of a module, may be any field
 	// of it. It is empty for kinds that are built in.
 	Content string
@@ -88,6 +92,7 @@ func HasStatus(gk schema.GroupKind) bool {
 func Summarize(u *unstructured.Unstructured) Summary {
 	s := summarize(u, u.GetManagedFields())
 	s.Status, s.Message = statusOf(u)
+	s.Outcome = outcomeOf(u)
 	if custom(u.GroupVersionKind().Group) {
 		s.Content = content(u)
 	}
@@ -126,6 +131,7 @@ func summarize(o metav1.Object, managed []metav1.ManagedFieldsEntry) Summary {
 		ResourceVersion: o.GetResourceVersion(),
 		Set:             o.GetLabels()[LabelPartOf],
 		Owned:           owned(managed),
+		Keep:            keeps(o.GetAnnotations()),
 		Status:          Current,
 	}
 	if s.Set == "" {

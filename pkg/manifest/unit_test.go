@@ -17,6 +17,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 )
 
 func TestID(t *testing.T) {
@@ -233,7 +235,7 @@ func TestWithoutForeign(t *testing.T) {
 	}
 	index := 1
 	s := fieldpath.NewSet(fieldpath.Path{{Index: &index}})
-	if diff := cmp.Diff([]any{"a", "c"}, without([]any{"a", "b", "c"}, s)); diff != "" {
+	if diff := cmp.Diff([]any{"a", "c"}, fieldset.Without([]any{"a", "b", "c"}, s)); diff != "" {
 		t.Errorf("by index: -want, +got:\n%s", diff)
 	}
 }

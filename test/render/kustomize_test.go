@@ -160,6 +160,20 @@ func TestKustomization(t *testing.T) {
 func kustomize(t *testing.T, kubectl string, tree map[string]string, dir string) string {
 	t.Helper()
 	root := t.TempDir()
+	write(t, root, tree)
+	cmd := exec.CommandContext(t.Context(), kubectl, "kustomize", filepath.Join(root, dir))
+	cmd.Env = []string{"HOME=" + root}
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("kubectl kustomize: %v: %s", err, stderr.String())
+	}
+	return stdout.String()
+}
+
+// write files below a folder.
+func write(t *testing.T, root string, tree map[string]string) {
+	t.Helper()
 	for name, data := range tree {
 		to := filepath.Join(root, name)
 		if err := os.MkdirAll(filepath.Dir(to), 0o750); err != nil {
@@ -169,12 +183,4 @@ func kustomize(t *testing.T, kubectl string, tree map[string]string, dir string)
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.CommandContext(t.Context(), kubectl, "kustomize", filepath.Join(root, dir))
-	cmd.Env = []string{"HOME=" + root}
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("kubectl kustomize: %v: %s", err, stderr.String())
-	}
-	return stdout.String()
 }

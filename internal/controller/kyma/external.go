@@ -166,9 +166,9 @@ func (e *external) correct(ctx context.Context, k *v1alpha1.Kyma, s *step) error
 	if err := e.client.Patch(ctx, s.wanted.DeepCopy(), p); client.IgnoreNotFound(err) != nil {
 		return errors.Wrapf(err, "cannot change Manifest %s", s.live.Name)
 	}
-	was := s.live.Spec.ForProvider.Version
+	was := installedVersion(s.live)
 	s.status.Version, s.status.Channel = s.wanted.Spec.ForProvider.Version, s.wanted.Labels[v1alpha1.LabelChannel]
-	if was == s.status.Version {
+	if was == s.status.Version || planned(k) {
 		return nil
 	}
 	reason := reasonUpgraded

@@ -40,6 +40,8 @@ type handOn struct {
 // A command is what the Manifests of a Kyma have to know.
 type command struct {
 	paused, abandon bool
+	// plan says that nothing may be applied, force that nothing may block a removal.
+	plan, force bool
 	// policies to be handed on; nil leaves that to the usual way.
 	policies xpv2.ManagementPolicies
 }
@@ -83,12 +85,13 @@ func stopped(k *v1alpha1.Kyma, policy managed.ManagementPoliciesChecker) bool {
 
 // commandOf a Kyma.
 func commandOf(k *v1alpha1.Kyma, policy managed.ManagementPoliciesChecker) command {
-	c := command{paused: meta.IsPaused(k) || policy.IsPaused()}
+	c := command{paused: meta.IsPaused(k) || policy.IsPaused(), plan: planned(k)}
 	if stopped(k, policy) {
 		return c
 	}
 	gone := meta.WasDeleted(k)
 	c.abandon = gone && k.Annotations[v1alpha1.AnnotationAbandon] == "true"
+	c.force = gone && k.Annotations[v1alpha1.AnnotationForceRemoval] == "true"
 	if !policy.ShouldUpdate() || gone && !policy.ShouldDelete() {
 		c.policies = k.Spec.ManagementPolicies
 	}
@@ -125,7 +128,9 @@ func told(k *v1alpha1.Kyma, m *v1alpha1.Manifest, c command) *v1alpha1.Manifest 
 	pause, resume := c.paused && !meta.IsPaused(m), !c.paused && m.Annotations[v1alpha1.AnnotationPausedBy] != ""
 	abandon := c.abandon && m.Annotations[v1alpha1.AnnotationAbandon] != "true"
 	policies := c.policies != nil && !slices.Equal(m.Spec.ManagementPolicies, c.policies)
-	if !slices.Contains([]bool{pause, resume, abandon, policies}, true) {
+	force := c.force && m.Annotations[v1alpha1.AnnotationForceRemoval] != "true"
+	plan := c.plan && m.Annotations[v1alpha1.AnnotationPlan] != "true"
+	if !slices.Contains([]bool{pause, resume, abandon, policies, force, plan}, true) {
 		return m
 	}
 	out := m.DeepCopy()
@@ -137,13 +142,22 @@ func told(k *v1alpha1.Kyma, m *v1alpha1.Manifest, c command) *v1alpha1.Manifest 
 	if resume {
 		meta.RemoveAnnotations(out, v1alpha1.AnnotationPausedBy, meta.AnnotationKeyReconciliationPaused)
 	}
-	if abandon {
-		meta.AddAnnotations(out, map[string]string{v1alpha1.AnnotationAbandon: "true"})
+	if plan {
+		meta.AddAnnotations(out, plannedBy(k))
 	}
+	switchOn(out, abandon, v1alpha1.AnnotationAbandon)
+	switchOn(out, force, v1alpha1.AnnotationForceRemoval)
 	if policies {
 		out.Spec.ManagementPolicies = c.policies
 	}
 	return out
+}
+
+// switchOn an annotation of a Manifest, where that is wanted.
+func switchOn(m *v1alpha1.Manifest, wanted bool, annotation string) {
+	if wanted {
+		meta.AddAnnotations(m, map[string]string{annotation: "true"})
+	}
 }
 
 // wait for Manifests that are all on their way out. The managed reconciler would delete them in each pass again, with an

@@ -88,6 +88,9 @@ func TestHandOn(t *testing.T) {
 	pause := map[string]string{meta.AnnotationKeyReconciliationPaused: "true"}
 	paused := map[string]string{meta.AnnotationKeyReconciliationPaused: "true", v1alpha1.AnnotationPausedBy: "k"}
 	abandon := map[string]string{v1alpha1.AnnotationAbandon: "true"}
+	plan := map[string]string{v1alpha1.AnnotationPlan: "true"}
+	planned := map[string]string{v1alpha1.AnnotationPlan: "true", v1alpha1.AnnotationPlannedBy: "k"}
+	force := map[string]string{v1alpha1.AnnotationForceRemoval: "true"}
 	observe := xpv2.ManagementPolicies{xpv2.ManagementActionObserve}
 	keep := xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionCreate, xpv2.ManagementActionUpdate}
 	all := xpv2.ManagementPolicies{xpv2.ManagementActionAll}
@@ -198,6 +201,40 @@ func TestHandOn(t *testing.T) {
 		"AbandonTooEarly": {
 			reason: "It means nothing before the Kyma is deleted.",
 			kyma:   func(k *v1alpha1.Kyma) { k.Annotations = abandon },
+			want:   outcome{policies: all, called: true},
+		},
+		"Plan": {
+			reason: "The Manifests of a Kyma that is only planned are, too.",
+			kyma:   func(k *v1alpha1.Kyma) { k.Annotations = plan },
+			want:   outcome{policies: all, called: true, writes: 1, annotations: planned},
+		},
+		"PlannedAlready": {
+			reason: "At rest nothing is written.",
+			kyma:   func(k *v1alpha1.Kyma) { k.Annotations = plan },
+			child:  func(m *v1alpha1.Manifest) { m.Annotations = planned },
+			want:   outcome{policies: all, called: true, annotations: planned},
+		},
+		"CarryOut": {
+			reason: "What the Kyma planned is carried out with what it wants now, and not before.",
+			child:  func(m *v1alpha1.Manifest) { m.Annotations = planned },
+			want:   outcome{policies: all, called: true, annotations: planned},
+		},
+		"PlannedByUser": {
+			reason: "What a user planned is not.",
+			child:  func(m *v1alpha1.Manifest) { m.Annotations = plan },
+			want:   outcome{policies: all, called: true, annotations: plan},
+		},
+		"ForceRemoval": {
+			reason: "What may block a removal no more is handed on to those that are on their way out.",
+			kyma:   func(k *v1alpha1.Kyma) { goes(k); k.Annotations = force },
+			child:  deleted,
+			want: outcome{
+				policies: all, writes: 1, annotations: force, ready: "a: is being removed", result: ctrl.Result{RequeueAfter: time.Hour},
+			},
+		},
+		"ForceRemovalTooEarly": {
+			reason: "That means nothing before the Kyma is deleted either.",
+			kyma:   func(k *v1alpha1.Kyma) { k.Annotations = force },
 			want:   outcome{policies: all, called: true},
 		},
 		"Delete": {

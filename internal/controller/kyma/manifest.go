@@ -76,6 +76,10 @@ func (p *planner) manifestOf(t *v1alpha1.ModuleTemplate, m *v1alpha1.Module) (*v
 	if c, ok := t.Labels[v1alpha1.LabelControllerName]; ok {
 		out.Labels[v1alpha1.LabelControllerName] = c
 	}
+	if planned(p.kyma) {
+		// It must not be applied before it is told.
+		meta.AddAnnotations(out, plannedBy(p.kyma))
+	}
 	out.Spec.ProviderConfigReference = ref
 	out.Spec.ManagementPolicies = p.kyma.Spec.ManagementPolicies
 	return out, nil
@@ -106,18 +110,23 @@ func describe(p *v1alpha1.ManifestParameters, t *v1alpha1.ModuleTemplate) error 
 // decide stays as it is.
 func corrected(live, wanted *v1alpha1.Manifest) (*v1alpha1.Manifest, bool) {
 	parameters := wanted.Spec.ForProvider
-	parameters.Adopt = live.Spec.ForProvider.Adopt
+	// A person may have asked for it here.
+	parameters.Adopt = parameters.Adopt || live.Spec.ForProvider.Adopt
 	labels := labelsOf(live, wanted)
 	same := maps.Equal(live.Labels, labels) &&
 		slices.Equal(live.Spec.ManagementPolicies, wanted.Spec.ManagementPolicies) &&
 		equal(&live.Spec.ForProvider, &parameters)
-	if same {
+	carryOut := carriedOut(live, wanted)
+	if same && !carryOut {
 		return live, false
 	}
 	out := live.DeepCopy()
 	out.Labels = labels
 	out.Spec.ManagementPolicies = wanted.Spec.ManagementPolicies
 	out.Spec.ForProvider = parameters
+	if carryOut {
+		meta.RemoveAnnotations(out, v1alpha1.AnnotationPlannedBy, v1alpha1.AnnotationPlan)
+	}
 	return out, true
 }
 
@@ -149,6 +158,11 @@ func difference(live, wanted *v1alpha1.Manifest) (client.Patch, error) {
 	}
 	if !equal(&live.Spec.ForProvider, &wanted.Spec.ForProvider) {
 		out = append(out, operation{"add", "/spec/forProvider", wanted.Spec.ForProvider})
+	}
+	for _, name := range []string{v1alpha1.AnnotationPlannedBy, v1alpha1.AnnotationPlan} {
+		if _, ok := wanted.Annotations[name]; !ok && live.Annotations[name] != "" {
+			out = append(out, operation{Op: "remove", Path: "/metadata/annotations/" + strings.ReplaceAll(name, "/", "~1")})
+		}
 	}
 	b, err := json.Marshal(out)
 	return client.RawPatch(types.JSONPatchType, b), errors.Wrap(err, "cannot encode a patch")

@@ -3,12 +3,16 @@
 package kyma
 
 import (
+	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
@@ -99,10 +103,47 @@ func TestCorrectedAgain(t *testing.T) {
 	}
 }
 
+func TestHandedOn(t *testing.T) {
+	rollback := &v1alpha1.Rollback{On: v1alpha1.RollbackOnNotReady, After: metav1.Duration{Duration: time.Hour}}
+	k, tpl := newKyma(v1alpha1.Module{
+		Name: "a", Drift: v1alpha1.DriftPolicyReport, Rollback: rollback, Adopt: true,
+		ValuesFrom: []v1alpha1.ValuesReference{{Kind: "Secret", Name: "s", Key: "values.yaml"}},
+	}), newTemplate("a", "regular", "1.0.0")
+	wanted, err := newPlanner(k, nil).manifestOf(&tpl, &k.Spec.ForProvider.Modules[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(wanted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	live := &v1alpha1.Manifest{}
+	if err := json.Unmarshal(b, live); err != nil {
+		t.Fatal(err)
+	}
+	if _, differs := corrected(live, wanted); differs {
+		t.Error("corrected(...): what comes back from the API server is no difference")
+	}
+	live.Spec.ForProvider.Rollback = nil
+	if out, differs := corrected(live, wanted); !differs || cmp.Diff(rollback, out.Spec.ForProvider.Rollback) != "" {
+		t.Error("corrected(...): a rollback is handed on")
+	}
+	k.Spec.ForProvider.Modules[0].Adopt = false
+	wanted.Spec.ForProvider.Adopt = false
+	if out, _ := corrected(live, wanted); !out.Spec.ForProvider.Adopt {
+		t.Error("corrected(...): adopt may be asked for on the Manifest, too")
+	}
+	k.Annotations = map[string]string{v1alpha1.AnnotationPlan: "true"}
+	if m, err := newPlanner(k, nil).manifestOf(&tpl, &k.Spec.ForProvider.Modules[0]); err != nil || m.Annotations[v1alpha1.AnnotationPlan] != "true" {
+		t.Errorf("manifestOf(...): a module that is only planned must not be applied: %v", err)
+	}
+}
+
 func TestDifference(t *testing.T) {
 	k, tpl := newKyma(v1alpha1.Module{Name: "a"}), newTemplate("a", "regular", "1.0.0")
 	cases := map[string]struct {
 		reason string
+		before func(m *v1alpha1.Manifest)
 		change func(m *v1alpha1.Manifest)
 		want   string
 	}{
@@ -118,6 +159,13 @@ func TestDifference(t *testing.T) {
 			},
 			want: `[{"op":"add","path":"/spec/managementPolicies","value":["Observe"]}]`,
 		},
+		"CarriedOut": {
+			reason: "That it is only planned is taken back along with all else.",
+			before: func(m *v1alpha1.Manifest) { meta.AddAnnotations(m, plannedBy(k)) },
+			change: func(m *v1alpha1.Manifest) { m.Annotations = nil },
+			want: `[{"op":"remove","path":"/metadata/annotations/kyma.m.crossplane.io~1planned-by","value":null},` +
+				`{"op":"remove","path":"/metadata/annotations/kyma.m.crossplane.io~1plan","value":null}]`,
+		},
 		"Null": {
 			reason: "A null in values takes out a default of the chart, and must arrive.",
 			change: func(m *v1alpha1.Manifest) {
@@ -129,6 +177,9 @@ func TestDifference(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			live := installed(k, tpl)
+			if tc.before != nil {
+				tc.before(live)
+			}
 			wanted := live.DeepCopy()
 			tc.change(wanted)
 			p, err := difference(live, wanted)

@@ -68,7 +68,9 @@ func (p *planner) plan() []step {
 	out := make([]step, 0, len(modules)+len(p.children))
 	for i := range modules {
 		name := manifestName(p.kyma.Name, modules[i].Name)
-		out = append(out, p.enabled(&modules[i], byName[name]))
+		s := p.enabled(&modules[i], byName[name])
+		p.carryOut(&s)
+		out = append(out, s)
 		delete(byName, name)
 	}
 	for _, c := range byName {
@@ -82,7 +84,11 @@ func (p *planner) plan() []step {
 func (p *planner) disabled(live *v1alpha1.Manifest) step {
 	s := step{live: live, status: statusOf(live)}
 	s.status.Name = moduleOf(p.kyma, live)
-	if s.status.State != v1alpha1.StateDeleting {
+	switch {
+	case s.status.State == v1alpha1.StateDeleting:
+	case planned(p.kyma):
+		s.status.State, s.status.Message = v1alpha1.StateProcessing, "plan: it would be removed with all that it has installed; nothing is applied"
+	default:
 		s.action = remove
 		s.status.State, s.status.Message = v1alpha1.StateDeleting, ""
 	}
@@ -131,7 +137,7 @@ func (p *planner) compare(s *step, t *v1alpha1.ModuleTemplate, m *v1alpha1.Modul
 	if s.live != nil && lowers(t, s.live) && !allowsDowngrade(p.kyma, t, s.live, m.Name) {
 		s.blocked = true
 		s.warn(fmt.Sprintf("channel %s has version %s, which is lower than %s that is installed, so that nothing is changed; "+
-			"to go back to it, annotate the Kyma with %s=%s@%s", t.Spec.Channel, t.Status.Version, s.live.Spec.ForProvider.Version,
+			"to go back to it, annotate the Kyma with %s=%s@%s", t.Spec.Channel, t.Status.Version, installedVersion(s.live),
 			v1alpha1.AnnotationAllowDowngrade, m.Name, t.Status.Version))
 		return
 	}
@@ -145,6 +151,10 @@ func (p *planner) compare(s *step, t *v1alpha1.ModuleTemplate, m *v1alpha1.Modul
 		return
 	}
 	if *s.live.Spec.ProviderConfigReference != *wanted.Spec.ProviderConfigReference {
+		if planned(p.kyma) {
+			s.status.State, s.status.Message = v1alpha1.StateProcessing, "plan: it would move to another cluster; nothing is applied"
+			return
+		}
 		// A Manifest cannot move. It is made again once it is gone.
 		s.action = remove
 		s.status.State, s.status.Message = v1alpha1.StateDeleting, "moves to another cluster"

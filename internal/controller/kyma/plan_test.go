@@ -35,6 +35,16 @@ func TestPlan(t *testing.T) {
 	forced.Annotations = map[string]string{v1alpha1.AnnotationAllowDowngrade: "b@2.0.0, a@1.0.0"}
 	blocked := "channel regular has version 1.0.0, which is lower than 2.0.0 that is installed, so that nothing is changed; " +
 		"to go back to it, annotate the Kyma with kyma.m.crossplane.io/allow-downgrade=a@1.0.0"
+	only := func(k *v1alpha1.Kyma) *v1alpha1.Kyma {
+		k.Annotations = map[string]string{v1alpha1.AnnotationPlan: "true"}
+		return k
+	}
+	byPlan := func(version string) func(*v1alpha1.Manifest) {
+		return func(m *v1alpha1.Manifest) {
+			meta.AddAnnotations(m, plannedBy(newKyma()))
+			m.Status.AtProvider.Version = version
+		}
+	}
 	failed := func(reason xpv2.ConditionReason, resolved int64) func(*v1alpha1.ModuleTemplate) {
 		return func(t *v1alpha1.ModuleTemplate) {
 			t.Status.SetConditions(xpv2.Condition{Type: v1alpha1.TypeResolved, Status: corev1.ConditionFalse, Reason: reason, Message: "oh dear"})
@@ -134,7 +144,27 @@ func TestPlan(t *testing.T) {
 			}), nil,
 			want{leave, status(v1alpha1.StateDeleting, "1.0.0", "regular", "waits until what was installed before is removed")},
 		},
-		"Disabled":    {"A module that is not wanted is removed, whatever became of its template.", newKyma(), nil, installed(k, regular), nil, want{remove, status(v1alpha1.StateDeleting, "1.0.0", "regular", "")}},
+		"Disabled": {"A module that is not wanted is removed, whatever became of its template.", newKyma(), nil, installed(k, regular), nil, want{remove, status(v1alpha1.StateDeleting, "1.0.0", "regular", "")}},
+		"PlannedRemoval": {
+			"A Kyma that is only planned removes nothing.", only(newKyma()), nil, installed(k, regular), nil,
+			want{leave, status(v1alpha1.StateProcessing, "1.0.0", "regular", "plan: it would be removed with all that it has installed; nothing is applied")},
+		},
+		"CarriedOut": {
+			"What was planned only is carried out.", k, both, installed(k, regular, byPlan("1.0.0")), nil,
+			want{correct, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")},
+		},
+		"PlannedHigher": {
+			"To go back from what was planned only is no downgrade.", k, both, installed(k, fast, byPlan("1.0.0")), nil,
+			want{correct, status(v1alpha1.StateProcessing, "2.0.0", "fast", "")},
+		},
+		"CarriedOutBlocked": {
+			"What is installed is carried out, whatever is in the way of something else.", k, both, installed(k, fast, byPlan("2.0.0")), nil,
+			want{correct, status(v1alpha1.StateWarning, "2.0.0", "fast", blocked)},
+		},
+		"NotCarriedOut": {
+			"What is not known to be installed stays planned.", k, nil, installed(k, fast, byPlan("1.0.0")), nil,
+			want{leave, status(v1alpha1.StateError, "2.0.0", "fast", `there is no ModuleTemplate of a module "a" in any channel; check the name in spec.forProvider.modules`)},
+		},
 		"BeingGone":   {"It is removed once.", newKyma(), nil, installed(k, regular, deleted, in(v1alpha1.StateWarning, "2 Samples are in the way")), nil, want{leave, status(v1alpha1.StateDeleting, "1.0.0", "regular", "2 Samples are in the way")}},
 		"StaleStatus": {"What is said of another spec does not count.", k, both, installed(k, regular, func(m *v1alpha1.Manifest) { m.Generation = 2 }), nil, want{leave, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")}},
 		"Edited":      {"A Manifest that was edited is put back.", k, both, installed(k, regular, func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Installs[0].Namespace = "mine" }), nil, want{correct, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")}},

@@ -92,6 +92,6 @@ func allowsDowngrade(k *v1alpha1.Kyma, t *v1alpha1.ModuleTemplate, live *v1alpha
 // lowers says whether a template has a lower version than a Manifest that runs. A version that cannot be compared is not
 // lower.
 func lowers(t *v1alpha1.ModuleTemplate, live *v1alpha1.Manifest) bool {
-	c, err := module.CompareVersions(t.Status.Version, live.Spec.ForProvider.Version)
+	c, err := module.CompareVersions(t.Status.Version, installedVersion(live))
 	return err == nil && c < 0
 }

@@ -119,8 +119,13 @@ func matters(was, is *v1alpha1.Manifest) bool {
 		was.GetCondition(xpv2.TypeSynced).ObservedGeneration != is.GetCondition(xpv2.TypeSynced).ObservedGeneration ||
 		!was.GetCondition(v1alpha1.TypeVerified).Equal(is.GetCondition(v1alpha1.TypeVerified)) ||
 		!slices.EqualFunc(was.OwnerReferences, is.OwnerReferences, func(x, y metav1.OwnerReference) bool { return x.UID == y.UID }) ||
-		meta.IsPaused(was) != meta.IsPaused(is) ||
+		holdsStill(was) != holdsStill(is) ||
 		!contains(was.Labels, is.Labels) || !contains(is.Labels, was.Labels)
+}
+
+// holdsStill says in which ways nothing of a Manifest is applied.
+func holdsStill(m *v1alpha1.Manifest) [2]bool {
+	return [2]bool{meta.IsPaused(m), m.Annotations[v1alpha1.AnnotationPlan] == "true"}
 }
 
 // templates lead to the Kymas that ask for their modules.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sort"
 	"strings"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -37,6 +38,7 @@ type connector struct {
 	client   client.Reader
 	usage    resource.ModernTracker
 	secrets  config.Secrets
+	values   *valuesReader
 	clusters Clusters
 	puller   Puller
 	verifier Verifier
@@ -64,8 +66,12 @@ func (c *connector) Connect(ctx context.Context, mr *v1alpha1.Manifest) (managed
 func (c *connector) disconnect(ctx context.Context, mr *v1alpha1.Manifest) (managed.TypedExternalClient[*v1alpha1.Manifest], error) {
 	key := client.ObjectKeyFromObject(mr)
 	e := &external{
-		engine: c.engine, record: c.record, again: func() { c.routes.again(key) },
-		set: &engine.Set{Name: externalName(mr), Owner: owner(mr), Adopt: mr.Spec.ForProvider.Adopt},
+		engine: hide(c.engine, c.values.allSecrets(ctx, mr)), record: c.record, again: func() { c.routes.again(key) },
+		set: &engine.Set{
+			Name: externalName(mr), Owner: owner(mr), Adopt: mr.Spec.ForProvider.Adopt,
+			ForceRemoval: asked(mr, v1alpha1.AnnotationForceRemoval),
+			Retry:        retryToken(mr),
+		},
 	}
 	cfg, err := config.Load(ctx, c.client, mr)
 	if err == nil {
@@ -135,11 +141,19 @@ func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*extern
 	if err != nil {
 		return nil, err
 	}
+	hidden, err := c.values.fill(ctx, mr.Namespace, &mr.Spec.ForProvider, set)
+	if err != nil {
+		return nil, err
+	}
 	key := client.ObjectKeyFromObject(mr)
 	c.routes.add(c.engine.ID(set), key)
 	return &external{
-		engine: c.engine, cluster: cluster, set: set, record: c.record,
+		engine: hide(c.engine, hidden), cluster: cluster, set: set, record: c.record,
 		again: func() { c.routes.again(key) },
+		rollback: &rollback{
+			setOf: s.setOf, verify: func(ctx context.Context, mr *v1alpha1.Manifest) error { return c.enforce(ctx, cfg, mr) },
+			hidden: hidden, now: time.Now,
+		},
 	}, nil
 }
 

@@ -18,13 +18,11 @@ import (
 
 // Reasons of events.
 const (
-	reasonInstalled     event.Reason = "Installed"
-	reasonDriftRepaired event.Reason = "DriftRepaired"
-	reasonPruned        event.Reason = "Pruned"
-	reasonHooksSkipped  event.Reason = "HooksSkipped"
-	reasonRemoval       event.Reason = "RemovalBlocked"
-	reasonNotVerified   event.Reason = "NotVerified"
-	reasonAbandoned     event.Reason = "Abandoned"
+	reasonInstalled   event.Reason = "Installed"
+	reasonPruned      event.Reason = "Pruned"
+	reasonRemoval     event.Reason = "RemovalBlocked"
+	reasonNotVerified event.Reason = "NotVerified"
+	reasonAbandoned   event.Reason = "Abandoned"
 )
 
 // An Engine works on sets.
@@ -33,6 +31,7 @@ type Engine interface {
 	Observe(ctx context.Context, c engine.Cluster, s *engine.Set) (engine.Observation, error)
 	Exists(ctx context.Context, c engine.Cluster, s *engine.Set) (bool, error)
 	Apply(ctx context.Context, c engine.Cluster, s *engine.Set) (engine.Result, error)
+	Plan(ctx context.Context, c engine.Cluster, s *engine.Set) (engine.Plan, error)
 	Remove(ctx context.Context, c engine.Cluster, s *engine.Set) (engine.Removal, error)
 }
 
@@ -43,6 +42,8 @@ type external struct {
 	set     *engine.Set
 	record  event.Recorder
 	again   func()
+	// rollback of upgrades that do not work; nil where the Manifest is being deleted.
+	rollback *rollback
 }
 
 // Observe the set. It writes nothing to the target cluster.
@@ -60,11 +61,16 @@ func (e *external) Observe(ctx context.Context, mr *v1alpha1.Manifest) (managed.
 		}
 		return managed.ExternalObservation{}, transport.Explain(err)
 	}
-	o, err := e.engine.Observe(ctx, e.cluster, e.set)
+	o, err := e.look(ctx, mr)
 	if err = transport.Explain(err); err != nil {
 		reportError(mr, err)
 		return managed.ExternalObservation{}, err
 	}
+	if planOnly(mr) {
+		return e.plan(ctx, mr, o)
+	}
+	mr.Status.AtProvider.Plan = nil
+	e.reportDrift(mr, &o)
 	report(mr, o)
 	return managed.ExternalObservation{ResourceExists: o.Exists, ResourceUpToDate: o.UpToDate, Diff: diff(o)}, nil
 }
@@ -90,14 +96,13 @@ func (e *external) Create(ctx context.Context, mr *v1alpha1.Manifest) (managed.E
 func (e *external) Update(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalUpdate, error) {
 	r, err := e.engine.Apply(ctx, e.cluster, e.set)
 	e.tell(mr, r)
-	if len(r.Repaired) > 0 {
-		mr.Status.AtProvider.LastDrift = drifts(r.Repaired)
-	}
 	o, oerr := e.engine.Observe(ctx, e.cluster, e.set)
 	if oerr != nil {
 		reportError(mr, oerr)
 		return managed.ExternalUpdate{}, errors.Join(err, oerr)
 	}
+	o = e.looked(mr, o, r)
+	e.reportDrift(mr, &o)
 	report(mr, o)
 	return managed.ExternalUpdate{}, err
 }
@@ -105,19 +110,23 @@ func (e *external) Update(ctx context.Context, mr *v1alpha1.Manifest) (managed.E
 // Delete does the next step of the removal.
 func (e *external) Delete(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalDelete, error) {
 	r, err := e.engine.Remove(ctx, e.cluster, e.set)
+	e.tellRemoved(mr, r)
 	if err != nil {
 		reportBlocked(mr, err, unreachable(err))
 		return managed.ExternalDelete{}, transport.Explain(err)
+	}
+	if r.HookFailed != "" {
+		e.record.Event(mr, event.Warning(reasonHookFailed, errors.New(r.HookFailed)))
 	}
 	if r.Gone {
 		e.again()
 		return managed.ExternalDelete{}, nil
 	}
-	at := &mr.Status.AtProvider
-	if r.State == engine.Warning && at.Message != r.Message {
-		e.record.Event(mr, event.Warning(reasonRemoval, errors.New(r.Message)))
+	at, message := &mr.Status.AtProvider, cut(r.Message)
+	if r.State == engine.Warning && at.Message != message {
+		e.record.Event(mr, event.Warning(reasonRemoval, errors.New(message)))
 	}
-	at.State, at.Message = v1alpha1.State(r.State), cut(r.Message)
+	at.State, at.Message = v1alpha1.State(r.State), message
 	return managed.ExternalDelete{}, nil
 }
 
@@ -126,19 +135,15 @@ func (e *external) Disconnect(context.Context) error { return nil }
 
 // tell what was done in events.
 func (e *external) tell(mr *v1alpha1.Manifest, r engine.Result) {
+	e.tellReplaced(mr, r)
 	if len(r.Installed) > 0 {
 		e.record.Event(mr, event.Normal(reasonInstalled, "Installed "+strings.Join(r.Installed, ", ")))
 	}
-	if len(r.Repaired) > 0 {
-		e.record.Event(mr, event.Normal(reasonDriftRepaired, "Repaired drift: "+drifts(r.Repaired)))
-	}
+	e.tellDrift(mr, r)
 	if len(r.Pruned) > 0 {
 		e.record.Event(mr, event.Normal(reasonPruned, "Removed what is no longer part of the module: "+names(r.Pruned)))
 	}
-	if len(r.HooksSkipped) > 0 {
-		e.record.Event(mr, event.Warning(reasonHooksSkipped, errors.Errorf(
-			"hooks of %s were not run: this version of the provider does not run hooks", strings.Join(r.HooksSkipped, ", "))))
-	}
+	e.tellHooks(mr, r)
 }
 
 // most objects are named in one message.

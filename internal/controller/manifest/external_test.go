@@ -4,6 +4,7 @@ package manifest
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,6 +28,7 @@ type mockEngine struct {
 	observe func() (engine.Observation, error)
 	apply   func() (engine.Result, error)
 	remove  func() (engine.Removal, error)
+	plan    func() (engine.Plan, error)
 }
 
 func (m *mockEngine) ID(s *engine.Set) string { return "id-" + s.Name }
@@ -42,6 +44,10 @@ func (m *mockEngine) Exists(context.Context, engine.Cluster, *engine.Set) (bool,
 
 func (m *mockEngine) Apply(context.Context, engine.Cluster, *engine.Set) (engine.Result, error) {
 	return m.apply()
+}
+
+func (m *mockEngine) Plan(context.Context, engine.Cluster, *engine.Set) (engine.Plan, error) {
+	return m.plan()
 }
 
 func (m *mockEngine) Remove(context.Context, engine.Cluster, *engine.Set) (engine.Removal, error) {
@@ -123,7 +129,7 @@ func TestCreate(t *testing.T) {
 	r := &recorded{}
 	e := &external{
 		engine: &mockEngine{apply: func() (engine.Result, error) {
-			return engine.Result{Installed: []string{"web 1.0.0"}, HooksSkipped: []string{"web"}}, nil
+			return engine.Result{Installed: []string{"web 1.0.0"}, HooksRun: 2}, nil
 		}},
 		set: &engine.Set{Name: "n.m"}, record: r, again: func() { again++ },
 	}
@@ -136,7 +142,7 @@ func TestCreate(t *testing.T) {
 	}
 	want := []string{
 		"Installed: Installed web 1.0.0",
-		"HooksSkipped: hooks of web were not run: this version of the provider does not run hooks",
+		"HooksSucceeded: 2 hooks of web 1.0.0 succeeded",
 	}
 	if diff := cmp.Diff(want, r.events); diff != "" {
 		t.Errorf("events: -want, +got:\n%s", diff)
@@ -197,6 +203,15 @@ func TestDelete(t *testing.T) {
 	}
 	if mr.Status.AtProvider.State != v1alpha1.StateWarning || again != 0 {
 		t.Errorf("Delete(...): state %s, looked again %d times", mr.Status.AtProvider.State, again)
+	}
+	removal.Message = strings.Repeat("x", 2*maxMessage)
+	for range 2 {
+		if _, err := e.Delete(t.Context(), mr); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(r.events) != 2 {
+		t.Errorf("a message too long for the status is told once, too, not %d times", len(r.events)-1)
 	}
 	removal = engine.Removal{Gone: true}
 	if _, err := e.Delete(t.Context(), mr); err != nil || again != 1 {

@@ -24,6 +24,7 @@ import (
 // A Puller gets charts and layers from registries and chart repositories.
 type Puller interface {
 	Blob(ctx context.Context, regs oci.Registries, repo, digest string) ([]byte, error)
+	Layer(ctx context.Context, regs oci.Registries, repo, digest string) ([]byte, error)
 	ChartByDigest(ctx context.Context, regs oci.Registries, repo, digest string) ([]byte, error)
 	Chart(ctx context.Context, regs oci.Registries, url, chartName, version string) (oci.Artifact, error)
 	RepoChart(ctx context.Context, regs oci.Registries, url, chartName, version string) (oci.Artifact, error)
@@ -59,6 +60,11 @@ func owner(mr *v1alpha1.Manifest) string {
 	return v1alpha1.ManifestKind + " " + mr.Namespace + "/" + mr.Name
 }
 
+// asked says whether an annotation of a Manifest asks for something.
+func asked(mr *v1alpha1.Manifest, annotation string) bool {
+	return mr.Annotations[annotation] == "true"
+}
+
 // content makes sets of Manifests, and gets what they install.
 type content struct {
 	puller Puller
@@ -74,6 +80,12 @@ func (s *content) setOf(mr *v1alpha1.Manifest) (*engine.Set, error) {
 		Owner:  owner(mr),
 		Labels: map[string]string{},
 		Adopt:  p.Adopt,
+		Drift:  driftPolicy(p.Drift),
+
+		Recreate:     asked(mr, v1alpha1.AnnotationRecreate),
+		ForceRemoval: asked(mr, v1alpha1.AnnotationForceRemoval),
+		Retry:        retryToken(mr),
+		Test:         cut(mr.Annotations[v1alpha1.AnnotationTest]),
 	}
 	for _, l := range labels {
 		if v, ok := mr.Labels[l]; ok {
@@ -88,10 +100,10 @@ func (s *content) setOf(mr *v1alpha1.Manifest) (*engine.Set, error) {
 		out.Installs = append(out.Installs, in)
 	}
 	if p.CRDs != nil {
-		out.CRDs = s.layer("crds", *p.CRDs, oci.ReadArchive)
+		out.CRDs = s.layer("crds", *p.CRDs, s.pullBlob, oci.ReadArchive)
 	}
 	if p.Config != nil {
-		out.Config = s.layer("config", *p.Config, readConfig)
+		out.Config = s.layer("config", *p.Config, s.pullBlob, readConfig)
 	}
 	var err error
 	if p.Resource != nil && p.CustomResourcePolicy != v1alpha1.CustomResourcePolicyIgnore {
@@ -130,10 +142,8 @@ func (s *content) installOf(in *v1alpha1.Install) (engine.Install, error) {
 		out.Form = engine.FormPlain
 		out.Layer = s.raw(src)
 	case v1alpha1.SourceTypeKustomize:
-		out.Digest = "unsupported " + string(src.Type)
-		out.Fetch = func(context.Context) (engine.Content, error) {
-			return engine.Content{}, errors.Errorf("source type %s is not supported by this version of the provider; use oci-ref, helm-chart or raw", src.Type)
-		}
+		out.Form, out.Path = engine.FormKustomize, src.Path
+		out.Layer = *s.layer("kustomize", layerOf(src), s.pullLayer, oci.ReadArchive)
 	default:
 		return out, errors.Errorf("source type %q is unknown", src.Type)
 	}
@@ -143,7 +153,7 @@ func (s *content) installOf(in *v1alpha1.Install) (engine.Install, error) {
 // raw objects: inline, or a layer.
 func (s *content) raw(src v1alpha1.Source) engine.Layer {
 	if src.Inline == "" {
-		return *s.layer("raw", v1alpha1.LayerSource{Repo: src.Repo, Name: src.Name, Ref: src.Ref}, oci.ReadLayer)
+		return *s.layer("raw", layerOf(src), s.pullLayer, oci.ReadLayer)
 	}
 	sum := sha256.Sum256([]byte(src.Inline))
 	digest := "sha256:" + hex.EncodeToString(sum[:])
@@ -197,12 +207,29 @@ func readConfig(data []byte, l oci.Limits) ([]oci.File, error) {
 	return oci.ReadLayer(data, l)
 }
 
+// layerOf a source by digest.
+func layerOf(src v1alpha1.Source) v1alpha1.LayerSource {
+	return v1alpha1.LayerSource{Repo: src.Repo, Name: src.Name, Ref: src.Ref}
+}
+
+// A layerFunc pulls what a repository has under a digest.
+type layerFunc func(ctx context.Context, regs oci.Registries, repo, digest string) ([]byte, error)
+
+// pullBlob and pullLayer are called once there is a puller; where something is removed, there is none.
+func (s *content) pullBlob(ctx context.Context, regs oci.Registries, repo, digest string) ([]byte, error) {
+	return s.puller.Blob(ctx, regs, repo, digest)
+}
+
+func (s *content) pullLayer(ctx context.Context, regs oci.Registries, repo, digest string) ([]byte, error) {
+	return s.puller.Layer(ctx, regs, repo, digest)
+}
+
 // layer of an artifact. What it is used for is part of its digest.
-func (s *content) layer(use string, src v1alpha1.LayerSource, read readFunc) *engine.Layer {
+func (s *content) layer(use string, src v1alpha1.LayerSource, pull layerFunc, read readFunc) *engine.Layer {
 	return &engine.Layer{
 		Digest: use + " " + src.Ref,
 		Fetch: s.fetch(read, func(ctx context.Context, regs oci.Registries) (oci.Artifact, error) {
-			b, err := s.puller.Blob(ctx, regs, src.Repo+"/"+src.Name, src.Ref)
+			b, err := pull(ctx, regs, src.Repo+"/"+src.Name, src.Ref)
 			return oci.Artifact{Data: b, Digest: src.Ref}, err
 		}),
 	}

@@ -75,6 +75,11 @@ func (p *pulled) Blob(_ context.Context, _ oci.Registries, repo, digest string) 
 	return nil, p.err
 }
 
+func (p *pulled) Layer(_ context.Context, _ oci.Registries, repo, digest string) ([]byte, error) {
+	p.calls = append(p.calls, "Layer "+repo+" "+digest)
+	return nil, p.err
+}
+
 func (p *pulled) ChartByDigest(_ context.Context, _ oci.Registries, repo, digest string) ([]byte, error) {
 	p.calls = append(p.calls, "ChartByDigest "+repo+" "+digest)
 	return nil, p.err
@@ -104,6 +109,7 @@ func TestSetOf(t *testing.T) {
 		digests []string
 		calls   []string
 		forms   []engine.Form // Those that are no charts.
+		paths   []string      // Those that are set.
 		config  string
 		err     string
 	}
@@ -138,9 +144,17 @@ func TestSetOf(t *testing.T) {
 			},
 		},
 		"Raw": {
-			reason: "Plain objects of a layer are pulled by digest, as a blob.",
+			reason: "Plain objects of a layer are pulled by digest.",
 			mr:     named("n", "m", installs(v1alpha1.Source{Type: v1alpha1.SourceTypeRaw, Repo: "r.example.org/x", Name: "y/z", Ref: digest})),
-			want:   want{digests: []string{"raw " + digest}, calls: []string{"Blob r.example.org/x/y/z " + digest}, forms: []engine.Form{engine.FormPlain}},
+			want:   want{digests: []string{"raw " + digest}, calls: []string{"Layer r.example.org/x/y/z " + digest}, forms: []engine.Form{engine.FormPlain}},
+		},
+		"Kustomize": {
+			reason: "So is a kustomization, with a folder.",
+			mr:     named("n", "m", installs(v1alpha1.Source{Type: v1alpha1.SourceTypeKustomize, Repo: "r.example.org/x", Name: "y/z", Ref: digest, Path: "overlay"})),
+			want: want{
+				digests: []string{"kustomize " + digest}, calls: []string{"Layer r.example.org/x/y/z " + digest},
+				forms: []engine.Form{engine.FormKustomize}, paths: []string{"overlay"},
+			},
 		},
 		"Config": {
 			reason: "The config is a blob too, and identified by its digest.",
@@ -188,6 +202,9 @@ func TestSetOf(t *testing.T) {
 				if in.Form != engine.FormChart {
 					got.forms = append(got.forms, in.Form)
 				}
+				if in.Path != "" {
+					got.paths = append(got.paths, in.Path)
+				}
 				if _, err := in.Fetch(t.Context()); err == nil {
 					t.Errorf("\n%s\nFetch(...): the error of the puller is lost", tc.reason)
 				}
@@ -206,17 +223,6 @@ func TestSetOf(t *testing.T) {
 	}
 }
 
-func TestUnsupportedSources(t *testing.T) {
-	c := &content{regs: func(context.Context) (oci.Registries, error) { return nil, nil }}
-	set, err := c.setOf(named("n", "m", installs(v1alpha1.Source{Type: v1alpha1.SourceTypeKustomize})))
-	if err != nil {
-		t.Fatalf("setOf(...): %v", err)
-	}
-	if _, err := set.Installs[0].Fetch(t.Context()); err == nil || !strings.Contains(err.Error(), "kustomize is not supported") {
-		t.Errorf("Fetch(): want a refusal that names the type, got %v", err)
-	}
-}
-
 // bytesPuller gives the same bytes for everything.
 type bytesPuller struct {
 	Puller
@@ -225,6 +231,10 @@ type bytesPuller struct {
 }
 
 func (p bytesPuller) Blob(context.Context, oci.Registries, string, string) ([]byte, error) {
+	return p.data, nil
+}
+
+func (p bytesPuller) Layer(context.Context, oci.Registries, string, string) ([]byte, error) {
 	return p.data, nil
 }
 

@@ -36,6 +36,8 @@ type Options struct {
 
 	// Secrets that ProviderConfigs name are read through this.
 	Secrets config.Secrets
+	// Values are Secrets and ConfigMaps that Manifests take values from.
+	Values Values
 	// Clusters are the target clusters.
 	Clusters Clusters
 	// Puller gets charts and layers, Limits bound what is unpacked of them.
@@ -62,10 +64,14 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (changed func(id st
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.Manifest{}, indexConfig, configOf); err != nil {
 		return nil, errors.Wrap(err, "cannot index Manifests")
 	}
+	if err := mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.Manifest{}, indexValues, valuesOf); err != nil {
+		return nil, errors.Wrap(err, "cannot index Manifests")
+	}
 	r := managed.NewReconciler(mgr, resource.ManagedKind(v1alpha1.ManifestGroupVersionKind), reconcilerOptions(o, &connector{
 		client:   mgr.GetClient(),
 		usage:    resource.NewProviderConfigUsageTracker(mgr.GetClient(), &v1alpha1.ProviderConfigUsage{}),
 		secrets:  o.Secrets,
+		values:   newValuesReader(o.Values),
 		clusters: o.Clusters,
 		puller:   o.Puller,
 		verifier: o.Verifier,
@@ -86,6 +92,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (changed func(id st
 		Watches(&v1alpha1.ProviderConfig{}, handler.EnqueueRequestsFromMapFunc(w.ofConfig), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1alpha1.ClusterProviderConfig{}, handler.EnqueueRequestsFromMapFunc(w.ofConfig), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(w.ofSecret), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
+		WatchesMetadata(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(w.ofConfigMap), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
 		WatchesRawSource(source.Channel(routes.events, &handler.EnqueueRequestForObject{})).
 		Complete(r)
 	return routes.changed, errors.Wrapf(err, "cannot set up controller %s", name)
@@ -134,8 +141,13 @@ func (w *watches) ofConfig(ctx context.Context, o client.Object) []reconcile.Req
 	if _, ok := o.(*v1alpha1.ClusterProviderConfig); ok {
 		kind = v1alpha1.ClusterProviderConfigKind
 	}
+	return w.manifests(ctx, client.MatchingFields{indexConfig: kind + "/" + o.GetNamespace() + "/" + o.GetName()})
+}
+
+// manifests that are indexed so.
+func (w *watches) manifests(ctx context.Context, fields client.MatchingFields) []reconcile.Request {
 	l := &v1alpha1.ManifestList{}
-	if err := w.client.List(ctx, l, client.MatchingFields{indexConfig: kind + "/" + o.GetNamespace() + "/" + o.GetName()}); err != nil {
+	if err := w.client.List(ctx, l, fields); err != nil {
 		return nil
 	}
 	out := make([]reconcile.Request, 0, len(l.Items))
@@ -145,10 +157,15 @@ func (w *watches) ofConfig(ctx context.Context, o client.Object) []reconcile.Req
 	return out
 }
 
-// ofSecret are the Manifests whose config names a Secret.
+// ofConfigMap are the Manifests that take values from a ConfigMap.
+func (w *watches) ofConfigMap(ctx context.Context, o client.Object) []reconcile.Request {
+	return w.manifests(ctx, client.MatchingFields{indexValues: "ConfigMap/" + o.GetNamespace() + "/" + o.GetName()})
+}
+
+// ofSecret are the Manifests whose config names a Secret, and those that take values from it.
 func (w *watches) ofSecret(ctx context.Context, o client.Object) []reconcile.Request {
 	fields := client.MatchingFields{config.IndexSecrets: o.GetNamespace() + "/" + o.GetName()}
-	var out []reconcile.Request
+	out := w.manifests(ctx, client.MatchingFields{indexValues: "Secret/" + o.GetNamespace() + "/" + o.GetName()})
 	pcs := &v1alpha1.ProviderConfigList{}
 	if err := w.client.List(ctx, pcs, fields); err == nil {
 		for i := range pcs.Items {

@@ -37,9 +37,15 @@ func report(mr *v1alpha1.Manifest, o engine.Observation) {
 			at.Version = p.Version
 		}
 	}
+	reportVersion(mr)
+	reportTests(at, &o)
 	at.Resources = &v1alpha1.ResourceCounts{Ready: count(o.Ready), Total: count(o.Total)}
-	if o.State == engine.Ready {
+	switch {
+	case o.State == engine.Ready:
 		mr.SetConditions(xpv2.Available())
+		return
+	case o.Works:
+		mr.SetConditions(xpv2.Available().WithMessage(at.Message))
 		return
 	}
 	mr.SetConditions(xpv2.Unavailable().WithMessage(at.Message))
@@ -97,7 +103,16 @@ func pollIntervalHook(jitter float64) managed.PollIntervalHook {
 			d = min(unsaid, poll)
 		case c.Status != corev1.ConditionTrue:
 			d = min(max(time.Since(c.LastTransitionTime.Time)/4, soonest), latest, poll)
+		case testsRun(mg):
+			// A test that hangs is noticed by looking.
+			d = min(soonest, poll)
 		}
-		return settings.Spread(d, jitter)
+		d = settings.Spread(d, jitter)
+		if mr, ok := mg.(*v1alpha1.Manifest); ok {
+			if left := untilRollback(mr, time.Now()); left > 0 {
+				d = min(d, left)
+			}
+		}
+		return d
 	}
 }

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
@@ -101,6 +102,9 @@ func TestPollIntervalHook(t *testing.T) {
 	}
 	ready := &v1alpha1.Manifest{}
 	ready.SetConditions(xpv2.Available())
+	tested, planned := ready.DeepCopy(), ready.DeepCopy()
+	meta.AddAnnotations(tested, map[string]string{v1alpha1.AnnotationTest: "now"})
+	meta.AddAnnotations(planned, map[string]string{v1alpha1.AnnotationTest: "now", v1alpha1.AnnotationPlan: "true"})
 	cases := map[string]struct {
 		reason string
 		mr     *v1alpha1.Manifest
@@ -108,6 +112,8 @@ func TestPollIntervalHook(t *testing.T) {
 		want   time.Duration
 	}{
 		"Ready":    {reason: "What is ready waits for the poll interval.", mr: ready, poll: 10 * time.Minute, want: 10 * time.Minute},
+		"Tested":   {reason: "Tests that run are looked at.", mr: tested, poll: 10 * time.Minute, want: soonest},
+		"Planned":  {reason: "What is only planned runs none.", mr: planned, poll: 10 * time.Minute, want: 10 * time.Minute},
 		"Unsaid":   {reason: "What has no condition yet is looked at again at once.", mr: &v1alpha1.Manifest{}, poll: 10 * time.Minute, want: unsaid},
 		"Fresh":    {reason: "What is not ready is looked at in seconds.", mr: since(0), poll: 10 * time.Minute, want: soonest},
 		"Stuck":    {reason: "The longer it is not ready, the less often.", mr: since(2 * time.Minute), poll: 10 * time.Minute, want: 30 * time.Second},
@@ -126,5 +132,28 @@ func TestPollIntervalHook(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestUntilRollback(t *testing.T) {
+	mr := named("n", "m", func(m *v1alpha1.Manifest) {
+		m.Spec.ForProvider.Rollback = &v1alpha1.Rollback{After: metav1.Duration{Duration: time.Minute}}
+		m.SetConditions(xpv2.Unavailable())
+	})
+	mr.Status.AtProvider.Rollback = watching("")
+	if d := untilRollback(mr, began.Add(45*time.Second)); d != 15*time.Second {
+		t.Errorf("untilRollback(...): %s", d)
+	}
+	mr.Status.AtProvider.Rollback.Since = metav1.NewTime(time.Now().Add(-58 * time.Second))
+	if d := pollIntervalHook(0)(mr, time.Hour); d > 2*time.Second {
+		t.Errorf("pollIntervalHook(...): the wait ends without an event: %s", d)
+	}
+	mr.Status.AtProvider.Rollback.Since = metav1.NewTime(began)
+	if d := untilRollback(mr, began.Add(time.Hour)); d != 0 {
+		t.Errorf("untilRollback(...): what is still worked on when the time is over is not looked at each second: %s", d)
+	}
+	mr.Status.AtProvider.Rollback.RolledBack = true
+	if d := untilRollback(mr, began); d != 0 {
+		t.Errorf("untilRollback(...): nothing is waited for: %s", d)
 	}
 }

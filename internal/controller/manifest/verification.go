@@ -60,6 +60,17 @@ func (c *connector) verify(ctx context.Context, cfg *config.Config, mr *v1alpha1
 	return nil
 }
 
+// enforce is verify for what is brought back instead of what a Manifest says. It holds the component that it came from, too.
+func (c *connector) enforce(ctx context.Context, cfg *config.Config, mr *v1alpha1.Manifest) error {
+	switch v := cfg.Spec.Verification; {
+	case v == nil, v.Mode == "", v.Mode == v1alpha1.VerificationOff, v.Mode == v1alpha1.VerificationWarn:
+		return nil
+	}
+	_, err := c.signed(ctx, cfg, mr)
+	return errors.Wrapf(err, "nothing is applied without a valid signature (%s %s, spec.verification.mode %s)",
+		cfg.Kind, cfg.Name, cfg.Spec.Verification.Mode)
+}
+
 // signed returns nil if a signature by one of the keys covers all sources.
 func (c *connector) signed(ctx context.Context, cfg *config.Config, mr *v1alpha1.Manifest) ([]ocm.Key, error) {
 	keys, err := cfg.Keys(ctx, c.secrets)

@@ -76,3 +76,40 @@ func TestReader(t *testing.T) {
 		}
 	}
 }
+
+func TestValues(t *testing.T) {
+	reads := 0
+	metadata := &test.MockClient{MockGet: func(_ context.Context, _ client.ObjectKey, obj client.Object) error {
+		obj.(*metav1.PartialObjectMetadata).ObjectMeta = metav1.ObjectMeta{UID: "u", ResourceVersion: "7"}
+		return nil
+	}}
+	content := &test.MockClient{MockGet: func(_ context.Context, _ client.ObjectKey, obj client.Object) error {
+		reads++
+		meta := metav1.ObjectMeta{UID: "u", ResourceVersion: "7"}
+		switch o := obj.(type) {
+		case *corev1.Secret:
+			o.ObjectMeta, o.Data = meta, map[string][]byte{"k": []byte("secret")}
+		case *corev1.ConfigMap:
+			o.ObjectMeta, o.Data, o.BinaryData = meta, map[string]string{"k": "text"}, map[string][]byte{"b": []byte("binary")}
+		}
+		return nil
+	}}
+	r := NewReader(metadata, content)
+	for range 2 {
+		for kind, want := range map[string]map[string][]byte{
+			"Secret":    {"k": []byte("secret")},
+			"ConfigMap": {"k": []byte("text"), "b": []byte("binary")},
+		} {
+			got, id, err := r.Values(t.Context(), kind, "n", "same")
+			if diff := cmp.Diff(want, got); diff != "" || id != "u/7" || err != nil {
+				t.Errorf("Values(%s): %q, %v, -want, +got:\n%s", kind, id, err, diff)
+			}
+		}
+	}
+	if reads != 2 {
+		t.Errorf("each must be read once, there were %d reads", reads)
+	}
+	if _, _, err := r.Values(t.Context(), "Pod", "n", "same"); err == nil {
+		t.Error("nothing else has values")
+	}
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package target
+package connection
 
 import (
 	"context"
@@ -40,7 +40,7 @@ type Cluster struct {
 	discovery *discovery.DiscoveryClient
 	mapper    *mapper.Mapper
 	hub       *hub.Hub
-	cancel    context.CancelFunc
+	done      func()
 
 	version  *remembered[string]
 	versions *remembered[[]string]
@@ -48,22 +48,27 @@ type Cluster struct {
 
 var _ manifest.Cluster = &Cluster{}
 
-type clusterOptions struct {
-	transport transport.Options
-	builtin   mapper.Table
-	change    hub.ChangeFunc
-	log       logging.Logger
-	// cancel what the identity does.
-	cancel context.CancelFunc
+// Options of a connection. The zero value is right.
+type Options struct {
+	Transport transport.Options
+	// Builtin are kinds whose mapping is not asked for.
+	Builtin mapper.Table
+	// Change is told of changes that others make; nil for nobody.
+	Change hub.ChangeFunc
+	// Log of failing watches; nil for none.
+	Log logging.Logger
+	// Done is called when the connection was closed; optional.
+	Done func()
 }
 
-func newCluster(rc *rest.Config, o clusterOptions) (*Cluster, error) {
-	t, err := transport.New(rc, o.transport)
+// New connection to a cluster. Nothing is sent. Errors name what is wrong with the config.
+func New(rc *rest.Config, o Options) (*Cluster, error) {
+	t, err := transport.New(rc, o.Transport)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot connect with these credentials")
 	}
 	c := &Cluster{
-		transport: t, cancel: o.cancel, config: shared(rc, t),
+		transport: t, done: o.Done, config: shared(rc, t),
 		version: newRemembered[string](), versions: newRemembered[[]string](),
 	}
 	client := &http.Client{Transport: t}
@@ -77,10 +82,13 @@ func newCluster(rc *rest.Config, o clusterOptions) (*Cluster, error) {
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot make a client")
 	}
-	c.mapper = mapper.New(c.get, o.builtin)
-	options := []hub.Option{hub.WithLogger(o.log)}
-	if o.change != nil {
-		options = append(options, hub.WithChange(o.change))
+	c.mapper = mapper.New(c.get, o.Builtin)
+	var options []hub.Option
+	if o.Log != nil {
+		options = append(options, hub.WithLogger(o.Log))
+	}
+	if o.Change != nil {
+		options = append(options, hub.WithChange(o.Change))
 	}
 	c.hub = hub.New(watcher, c.mapper.Mapping, options...)
 	return c, nil
@@ -181,11 +189,13 @@ func (c *Cluster) get(ctx context.Context, path string) ([]byte, error) {
 	return r.Raw()
 }
 
-// close the connection. Watches end first, as they would reconnect.
-func (c *Cluster) close() {
+// Close the connection. Watches end first, as they would reconnect.
+func (c *Cluster) Close() {
 	c.hub.Close()
 	c.transport.Close()
-	c.cancel()
+	if c.done != nil {
+		c.done()
+	}
 }
 
 // remembered is a value that is asked for once in a while, and by one caller at a time.

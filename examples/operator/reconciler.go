@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+)
+
+const (
+	finalizer = "example.org/site"
+	// lookAgain at a site that is on its way.
+	lookAgain = 2 * time.Second
+	// backlog of changes that were not looked at yet.
+	backlog = 1024
+)
+
+var siteKind = schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Site"} //nolint:gochecknoglobals // Constant.
+
+// A reconciler makes the cluster what sites say.
+type reconciler struct {
+	client  client.Client
+	engine  *manifest.Engine
+	cluster *cluster.Cluster
+	chart   manifest.Layer
+	// sites by the ID of their set, which is what changes are told with.
+	sites sync.Map
+}
+
+// setup the controller of sites. Close the connection after the manager has ended.
+func setup(mgr ctrl.Manager, rc *rest.Config) (*cluster.Cluster, error) {
+	r := &reconciler{client: mgr.GetClient(), engine: manifest.New(manifest.WithNamespace("site-operator"))}
+	var err error
+	if r.chart, err = chart(); err != nil {
+		return nil, errors.Wrap(err, "chart")
+	}
+	changes := make(chan event.GenericEvent, backlog)
+	r.cluster, err = cluster.New(rc, cluster.WithOnChange(func(set string, _ manifest.Key, _, _ *manifest.Summary) {
+		if site, ok := r.sites.Load(set); ok {
+			changes <- event.GenericEvent{Object: site.(client.Object)} //nolint:forcetypeassert // Only sites are stored.
+		}
+	}))
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot connect")
+	}
+	err = ctrl.NewControllerManagedBy(mgr).
+		For(newSite()).
+		WatchesRawSource(source.Channel(changes, &handler.EnqueueRequestForObject{})).
+		Complete(r)
+	return r.cluster, errors.Wrap(err, "cannot make a controller")
+}
+
+func newSite() *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(siteKind)
+	return u
+}
+
+// Reconcile one site.
+func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	site := newSite()
+	if err := r.client.Get(ctx, req.NamespacedName, site); err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	set := setOf(site, r.chart)
+	if !site.GetDeletionTimestamp().IsZero() {
+		return r.remove(ctx, site, set)
+	}
+	// Before anything is installed, so that nothing can be left behind.
+	if controllerutil.AddFinalizer(site, finalizer) {
+		if err := r.client.Update(ctx, site); err != nil {
+			return reconcile.Result{}, err
+		}
+	}
+	r.sites.Store(r.engine.ID(set), site.DeepCopy())
+	seen, err := r.engine.Install(ctx, r.cluster, set)
+	if err != nil && seen.State == "" {
+		// Not even an observation: the cluster cannot be reached, say.
+		seen.State, seen.Message = manifest.Error, err.Error()
+	}
+	if serr := r.report(ctx, site, string(seen.State), seen.Message); err == nil {
+		err = serr
+	}
+	if err == nil && (!seen.UpToDate || seen.State != manifest.Ready) {
+		return reconcile.Result{RequeueAfter: lookAgain}, nil
+	}
+	return reconcile.Result{}, err
+}
+
+// remove a site: the next step, until nothing of it is left.
+func (r *reconciler) remove(ctx context.Context, site *unstructured.Unstructured, set *manifest.Set) (reconcile.Result, error) {
+	left, err := r.engine.Uninstall(ctx, r.cluster, set)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	if !left.Gone {
+		return reconcile.Result{RequeueAfter: lookAgain}, r.report(ctx, site, string(left.State), left.Message)
+	}
+	r.sites.Delete(r.engine.ID(set))
+	if !controllerutil.RemoveFinalizer(site, finalizer) {
+		return reconcile.Result{}, nil
+	}
+	return reconcile.Result{}, client.IgnoreNotFound(r.client.Update(ctx, site))
+}
+
+// report a state, if it is another one than before.
+func (r *reconciler) report(ctx context.Context, site *unstructured.Unstructured, state, message string) error {
+	was, _, _ := unstructured.NestedStringMap(site.Object, "status")
+	if was["state"] == state && was["message"] == message {
+		return nil
+	}
+	if err := unstructured.SetNestedStringMap(site.Object, map[string]string{"state": state, "message": message}, "status"); err != nil {
+		return err
+	}
+	return r.client.Status().Update(ctx, site)
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"embed"
+	"io/fs"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+)
+
+// The chart of a site. Without all: the files that begin with _ would be missing.
+//
+//go:embed all:chart
+var files embed.FS
+
+// chart is read once, as it cannot change while the operator runs.
+func chart() (manifest.Layer, error) {
+	sub, err := fs.Sub(files, "chart")
+	if err != nil {
+		return manifest.Layer{}, err
+	}
+	return manifest.FS(sub)
+}
+
+// setName is known from the name of the site alone, so that it can be removed whatever its spec says.
+func setName(site *unstructured.Unstructured) string {
+	return "site." + site.GetNamespace() + "." + site.GetName()
+}
+
+// setOf a site: what is wanted in the cluster for it.
+func setOf(site *unstructured.Unstructured, chart manifest.Layer) *manifest.Set {
+	values, _, _ := unstructured.NestedMap(site.Object, "spec")
+	owner := site.GetNamespace() + "." + site.GetName()
+	return &manifest.Set{
+		Name:  setName(site),
+		Owner: "Site " + site.GetNamespace() + "/" + site.GetName(),
+		Installs: []manifest.Install{{
+			Layer:     chart,
+			Name:      site.GetName(),
+			Namespace: site.GetNamespace(),
+			Values:    values,
+		}},
+		Transforms: []manifest.Transform{{
+			Digest: "owner " + owner,
+			Func: func(_ context.Context, u *unstructured.Unstructured) error {
+				return unstructured.SetNestedField(u.Object, owner, "metadata", "labels", "example.org/site")
+			},
+		}},
+		Readiness: []manifest.Rule{{
+			For:  schema.GroupKind{Group: "apps", Kind: "Deployment"},
+			Func: serves,
+		}},
+	}
+}
+
+// serves says that one replica is enough for a site to be ready.
+func serves(_ context.Context, u *unstructured.Unstructured) (manifest.State, string, error) {
+	n, _, err := unstructured.NestedInt64(u.Object, "status", "availableReplicas")
+	if err != nil || n > 0 {
+		return manifest.Ready, "", err
+	}
+	return manifest.Processing, "no replica is available yet", nil
+}

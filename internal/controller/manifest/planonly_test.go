@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+)
+
+func annotatedPlan(m *v1alpha1.Manifest) {
+	m.Annotations = map[string]string{v1alpha1.AnnotationPlan: "true"}
+}
+
+func withPolicies(p ...xpv2.ManagementAction) func(m *v1alpha1.Manifest) {
+	return func(m *v1alpha1.Manifest) { m.Spec.ManagementPolicies = p }
+}
+
+func TestPlanOnly(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		mr     *v1alpha1.Manifest
+		want   bool
+	}{
+		"Default":       {reason: "A Manifest is applied.", mr: named("n", "m")},
+		"All":           {reason: "All is everything.", mr: named("n", "m", withPolicies(xpv2.ManagementActionAll))},
+		"Annotated":     {reason: "The annotation counts whatever the policies are.", mr: named("n", "m", annotatedPlan), want: true},
+		"Observe":       {reason: "Who only observes plans.", mr: named("n", "m", withPolicies(xpv2.ManagementActionObserve)), want: true},
+		"ObserveDelete": {reason: "To delete is not to apply.", mr: named("n", "m", withPolicies(xpv2.ManagementActionObserve, xpv2.ManagementActionDelete)), want: true},
+		"ObserveUpdate": {reason: "To update is to apply.", mr: named("n", "m", withPolicies(xpv2.ManagementActionObserve, xpv2.ManagementActionUpdate))},
+		"OtherValue": {
+			reason: "Another value of the annotation is none.",
+			mr:     named("n", "m", func(m *v1alpha1.Manifest) { m.Annotations = map[string]string{v1alpha1.AnnotationPlan: "false"} }),
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := planOnly(tc.mr); got != tc.want {
+				t.Errorf("%s: got %t", tc.reason, got)
+			}
+		})
+	}
+}
+
+func planOf(n int, problems ...string) engine.Plan {
+	p := engine.Plan{Problems: problems}
+	for i := range n {
+		p.Changes = append(p.Changes, engine.PlannedChange{Key: engine.Key{Kind: "ConfigMap", Name: fmt.Sprintf("c%d", i)}, Action: engine.ActionCreate})
+	}
+	return p
+}
+
+func TestObservePlan(t *testing.T) {
+	change := engine.Plan{Changes: []engine.PlannedChange{
+		{Key: engine.Key{Kind: "ConfigMap", Name: "a"}, Action: engine.ActionChange, Fields: []string{"data.k"}},
+		{Key: engine.Key{Kind: "Job", Name: "j"}, Action: engine.ActionRecreate},
+		{Key: engine.Key{Kind: "Secret", Name: "s"}, Action: engine.ActionPrune},
+	}, Notes: []string{"web: the chart has 2 hooks"}}
+	installed := engine.Observation{
+		Exists: true, State: engine.Processing, Message: "web: " + engine.BeingApplied, Total: 3, Ready: 3,
+		Parts: []engine.PartState{{Name: "web", State: engine.Processing, Message: engine.BeingApplied}},
+	}
+	type want struct {
+		state   v1alpha1.State
+		message string
+		ready   corev1.ConditionStatus
+		plan    *v1alpha1.PlanStatus
+		events  []string
+	}
+	cases := map[string]struct {
+		reason string
+		o      engine.Observation
+		plan   engine.Plan
+		want   want
+	}{
+		"NothingInstalled": {
+			reason: "What would be done is the state of what is not there yet.",
+			o:      engine.Observation{State: engine.Processing, Message: "nothing is installed yet"},
+			plan:   planOf(2),
+			want: want{
+				state: v1alpha1.StateProcessing, message: "plan: 2 to create, 0 to change, 0 to prune; nothing is applied", ready: corev1.ConditionFalse,
+				plan: &v1alpha1.PlanStatus{ObservedGeneration: 3, Create: 2, Objects: []v1alpha1.PlannedObject{
+					{Action: "Create", Object: "ConfigMap c0"}, {Action: "Create", Object: "ConfigMap c1"},
+				}},
+				events: []string{"Planned: 2 to create, 0 to change, 0 to prune: create ConfigMap c0; create ConfigMap c1"},
+			},
+		},
+		"Installed": {
+			reason: "What is installed is not what is wanted.",
+			o:      installed, plan: change,
+			want: want{
+				state: v1alpha1.StateProcessing, message: "plan: 0 to create, 2 to change, 1 to prune; nothing is applied", ready: corev1.ConditionFalse,
+				plan: &v1alpha1.PlanStatus{ObservedGeneration: 3, Change: 2, Prune: 1, Message: "web: the chart has 2 hooks", Objects: []v1alpha1.PlannedObject{
+					{Action: "Change", Object: "ConfigMap a", Fields: []string{"data.k"}}, {Action: "Recreate", Object: "Job j"}, {Action: "Prune", Object: "Secret s"},
+				}},
+				events: []string{"Planned: 0 to create, 2 to change, 1 to prune: change ConfigMap a at data.k; recreate Job j; prune Secret s"},
+			},
+		},
+		"NothingToDo": {
+			reason: "With nothing to do the state is that of what is installed.",
+			o:      engine.Observation{Exists: true, UpToDate: true, State: engine.Ready},
+			want: want{
+				state: v1alpha1.StateReady, ready: corev1.ConditionTrue, plan: &v1alpha1.PlanStatus{ObservedGeneration: 3},
+				events: []string{"Planned: 0 to create, 0 to change, 0 to prune"},
+			},
+		},
+		"Broken": {
+			reason: "What is wrong with what is installed is more urgent.",
+			o:      engine.Observation{Exists: true, State: engine.Error, Message: "web: Job j: failed"},
+			plan:   planOf(1),
+			want: want{
+				state: v1alpha1.StateError, message: "web: Job j: failed", ready: corev1.ConditionFalse,
+				plan:   &v1alpha1.PlanStatus{ObservedGeneration: 3, Create: 1, Objects: []v1alpha1.PlannedObject{{Action: "Create", Object: "ConfigMap c0"}}},
+				events: []string{"Planned: 1 to create, 0 to change, 0 to prune: create ConfigMap c0"},
+			},
+		},
+		"Problems": {
+			reason: "Problems are told in the message and as a warning.",
+			o:      engine.Observation{State: engine.Processing}, plan: planOf(0, "web: no"),
+			want: want{
+				state: v1alpha1.StateProcessing, message: "plan: 0 to create, 0 to change, 0 to prune; nothing is applied; problems: web: no",
+				ready: corev1.ConditionFalse, plan: &v1alpha1.PlanStatus{ObservedGeneration: 3, Problems: 1, Message: "web: no"},
+				events: []string{"Planned: problems: web: no; 0 to create, 0 to change, 0 to prune"},
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := &recorded{}
+			e := &external{
+				engine: &mockEngine{
+					observe: func() (engine.Observation, error) { return tc.o, nil },
+					plan:    func() (engine.Plan, error) { return tc.plan, nil },
+				},
+				set: &engine.Set{}, record: r,
+			}
+			mr := named("n", "m", annotatedPlan)
+			mr.Generation = 3
+			var before *v1alpha1.Manifest
+			for range 2 {
+				before = mr.DeepCopy()
+				o, err := e.Observe(t.Context(), mr)
+				if diff := cmp.Diff(managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, o); diff != "" || err != nil {
+					t.Fatalf("%s\n%v -want, +got:\n%s", tc.reason, err, diff)
+				}
+			}
+			// Conditions are equal whatever their times are, and are written with them.
+			times := cmp.Transformer("time", func(c xpv2.Condition) string {
+				return fmt.Sprint(c.Type, c.Status, c.Message, c.LastTransitionTime.UnixNano())
+			})
+			if diff := cmp.Diff(before, mr, times); diff != "" {
+				t.Errorf("%s\nwhat is planned again is written again: -want, +got:\n%s", tc.reason, diff)
+			}
+			at := mr.Status.AtProvider
+			got := want{state: at.State, message: at.Message, ready: mr.GetCondition(xpv2.TypeReady).Status, plan: at.Plan, events: r.events}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+			for _, in := range at.Installs {
+				if in.Message == engine.BeingApplied {
+					t.Error("nothing is being applied")
+				}
+			}
+			delete(mr.Annotations, v1alpha1.AnnotationPlan)
+			if o, err := e.Observe(t.Context(), mr); err != nil || o.ResourceExists != tc.o.Exists || mr.Status.AtProvider.Plan != nil {
+				t.Errorf("without the annotation there is no plan: %+v, %v", o, err)
+			}
+		})
+	}
+}
+
+// TestObservePlanFails holds that a cluster that cannot be asked is an error as ever, and that a plan has its bounds.
+func TestObservePlanFails(t *testing.T) {
+	p := planOf(mostPlanned + 10)
+	p.Changes[0].Fields = make([]string, 100)
+	if st := planStatus(&p); st.Create != mostPlanned+10 || len(st.Objects) != mostPlanned || len(st.Objects[0].Fields) != mostPlannedFields+1 {
+		t.Errorf("got %d to create, %d objects", st.Create, len(st.Objects))
+	}
+	e := &external{engine: &mockEngine{
+		observe: func() (engine.Observation, error) { return engine.Observation{}, nil },
+		plan:    func() (engine.Plan, error) { return engine.Plan{}, errors.New("no answer") },
+	}, set: &engine.Set{}, record: &recorded{}}
+	mr := named("n", "m", annotatedPlan)
+	if _, err := e.Observe(t.Context(), mr); err == nil || mr.Status.AtProvider.State != v1alpha1.StateError {
+		t.Errorf("want an error, got %v and %s", err, mr.Status.AtProvider.State)
+	}
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+)
+
+func TestSafetyEvents(t *testing.T) {
+	one := []engine.Key{{Kind: "Job", Namespace: "a", Name: "one"}}
+	cases := map[string]struct {
+		reason string
+		tell   func(e *external, mr *v1alpha1.Manifest)
+		want   []string
+	}{
+		"Nothing": {reason: "Nothing was done.", tell: func(e *external, mr *v1alpha1.Manifest) {
+			e.tellReplaced(mr, engine.Result{})
+			e.tellRemoved(mr, engine.Removal{})
+		}},
+		"Applied": {
+			reason: "What was replaced and what was kept is named.",
+			tell: func(e *external, mr *v1alpha1.Manifest) {
+				e.tellReplaced(mr, engine.Result{Recreated: one, Kept: one})
+			},
+			want: []string{
+				"Recreated: Deleted, to be created anew with fields that cannot be changed: Job a/one",
+				"Kept: Kept, as helm.sh/resource-policy asks for, and no longer part of the module: Job a/one",
+			},
+		},
+		"Removed": {
+			reason: "What was kept is named, and what was deleted that others made.",
+			tell: func(e *external, mr *v1alpha1.Manifest) {
+				e.tellRemoved(mr, engine.Removal{Kept: one, Forced: one})
+			},
+			want: []string{
+				"Kept: Kept, as helm.sh/resource-policy asks for, and no longer part of the module: Job a/one",
+				"RemovalForced: deleted, as annotation kyma.m.crossplane.io/force-removal asks for, what others made: Job a/one",
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := &recorded{}
+			tc.tell(&external{record: r}, &v1alpha1.Manifest{})
+			if diff := cmp.Diff(tc.want, r.events); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestAsked(t *testing.T) {
+	for value, want := range map[string]bool{"true": true, "false": false, "": false, "yes": false} {
+		mr := &v1alpha1.Manifest{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{v1alpha1.AnnotationRecreate: value}}}
+		set, err := (&content{}).setOf(mr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if set.Recreate != want || set.ForceRemoval {
+			t.Errorf("%q: recreate %v, force removal %v", value, set.Recreate, set.ForceRemoval)
+		}
+	}
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+)
+
+func TestSnapshot(t *testing.T) {
+	mr := named("n", "m", func(m *v1alpha1.Manifest) {
+		m.Spec.ForProvider = v1alpha1.ManifestParameters{
+			Version: "1", Drift: v1alpha1.DriftPolicyReport, Adopt: true, Rollback: &v1alpha1.Rollback{},
+			Resource: &runtime.RawExtension{Raw: []byte(`{"b":9007199254740993,"a":1}`)},
+			Installs: []v1alpha1.Install{{Name: "a", ValuesFrom: []v1alpha1.ValuesReference{{Kind: "Secret", Name: "s"}}}},
+		}
+	})
+	set := &engine.Set{Installs: []engine.Install{{Values: map[string]any{"password": "secret"}}}}
+	one, err := snapshotOf(mr, set, []any{"secret"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mr.Spec.ForProvider.Resource.Raw = []byte(`{"a":1,"b":9007199254740993}`)
+	two, err := snapshotOf(mr, set, []any{"secret"})
+	if err != nil || one.digest != two.digest || !cmp.Equal(one.data, two.data) {
+		t.Errorf("snapshotOf(...): equal contents have equal snapshots: %v", err)
+	}
+	read := readSnapshot(one.data)
+	if read == nil || read.digest != one.digest || cmp.Diff([]any{"secret"}, read.Hidden) != "" {
+		t.Fatalf("readSnapshot(...): %+v", read)
+	}
+	p := read.restored(mr).Spec.ForProvider
+	if string(p.Installs[0].Values.Raw) != `{"password":"secret"}` || p.Installs[0].ValuesFrom != nil || !p.Adopt || p.Drift != v1alpha1.DriftPolicyReport {
+		t.Errorf("restored(...): %+v", p)
+	}
+	set.Installs[0].Values["password"] = "other"
+	if other, err := snapshotOf(mr, set, nil); err != nil || other.digest == one.digest {
+		t.Errorf("snapshotOf(...): another value is another snapshot: %v", err)
+	}
+	for _, bad := range [][]byte{nil, []byte("x"), one.data[:20]} {
+		if readSnapshot(bad) != nil {
+			t.Errorf("readSnapshot(%q): what cannot be read is none", bad)
+		}
+	}
+}

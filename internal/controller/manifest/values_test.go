@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
+	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+)
+
+// valuesMap holds data by kind/namespace/name. A version is known by how often anything was changed.
+type valuesMap struct {
+	data    map[string]map[string]string
+	version int
+	err     error
+}
+
+func (m *valuesMap) Values(_ context.Context, kind, namespace, name string) (map[string][]byte, string, error) {
+	if m.err != nil {
+		return nil, "", m.err
+	}
+	in, ok := m.data[kind+"/"+namespace+"/"+name]
+	if !ok {
+		return nil, "", &config.MissingError{Object: kind + " " + namespace + "/" + name}
+	}
+	out := map[string][]byte{}
+	for k, v := range in {
+		out[k] = []byte(v)
+	}
+	return out, strconv.Itoa(m.version), nil
+}
+
+const hunter = "hunter2-is-a-secret"
+
+func someValues() *valuesMap {
+	return &valuesMap{data: map[string]map[string]string{
+		"Secret/n/s":    {"values.yaml": "a: {b: s, c: s}\nonly: s\nlist: [1]\nnone: null\n", "password": hunter, "bad": "a: [" + hunter, "twice": "a: 1\na: " + hunter, "list": "- " + hunter, "bomb": bomb(), "binary": "\xff"},
+		"ConfigMap/n/c": {"values.yaml": "a: {b: c}\nlist: [2, 3]\n", "empty": ""},
+		"Secret/m/s":    {"values.yaml": "a: other"},
+	}}
+}
+
+// bomb of aliases.
+func bomb() string {
+	b := &strings.Builder{}
+	b.WriteString("a0: &a0 [" + hunter + "]\n")
+	for i := range 30 {
+		b.WriteString("a" + strconv.Itoa(i+1) + ": &a" + strconv.Itoa(i+1) + " [*a" + strconv.Itoa(i) + ", *a" + strconv.Itoa(i) + "]\n")
+	}
+	return b.String()
+}
+
+func ref(kind, name, key, path string) v1alpha1.ValuesReference {
+	return v1alpha1.ValuesReference{Kind: kind, Name: name, Key: key, TargetPath: path}
+}
+
+func optional(r v1alpha1.ValuesReference) v1alpha1.ValuesReference {
+	r.Optional = true
+	return r
+}
+
+func TestFill(t *testing.T) {
+	type object = map[string]any
+	cases := map[string]struct {
+		reason string
+		refs   []v1alpha1.ValuesReference
+		values map[string]any
+		form   engine.Form
+		want   map[string]any
+		err    string
+	}{
+		"None":     {reason: "Without any the values stay as they are.", values: object{"a": 1.0}, want: object{"a": 1.0}},
+		"Secret":   {reason: "The key has a default, and null stays.", refs: []v1alpha1.ValuesReference{ref("Secret", "s", "", "")}, want: object{"a": object{"b": "s", "c": "s"}, "only": "s", "list": []any{1.0}, "none": nil}},
+		"Order":    {reason: "The later win, maps are merged, and lists are not.", refs: []v1alpha1.ValuesReference{ref("Secret", "s", "", ""), ref("ConfigMap", "c", "", "")}, want: object{"a": object{"b": "c", "c": "s"}, "only": "s", "list": []any{2.0, 3.0}, "none": nil}},
+		"Values":   {reason: "Those of the Manifest win over all.", refs: []v1alpha1.ValuesReference{ref("ConfigMap", "c", "", "")}, values: object{"a": object{"b": "mine"}}, want: object{"a": object{"b": "mine"}, "list": []any{2.0, 3.0}}},
+		"Path":     {reason: "One value goes where it is wanted, as a text.", refs: []v1alpha1.ValuesReference{ref("ConfigMap", "c", "", ""), ref("Secret", "s", "password", `a.x\.y.z`)}, want: object{"a": object{"b": "c", "x.y": object{"z": hunter}}, "list": []any{2.0, 3.0}}},
+		"PathOver": {reason: "What is in the way is replaced.", refs: []v1alpha1.ValuesReference{ref("ConfigMap", "c", "", ""), ref("Secret", "s", "password", "a.b.c")}, want: object{"a": object{"b": object{"c": hunter}}, "list": []any{2.0, 3.0}}},
+		"Empty":    {reason: "A document may say nothing.", refs: []v1alpha1.ValuesReference{ref("ConfigMap", "c", "empty", "")}, want: object{}},
+		"Optional": {reason: "What is optional may be missing.", refs: []v1alpha1.ValuesReference{optional(ref("Secret", "x", "", "")), optional(ref("Secret", "s", "x", ""))}, want: object{}},
+		"Missing":  {reason: "Kind, name and key are named.", refs: []v1alpha1.ValuesReference{ref("ConfigMap", "x", "k", "")}, err: `valuesFrom[0]: ConfigMap n/x does not exist; create it with the key "k", or set optional`},
+		"NoKey":    {reason: "So is a key that is missing.", refs: []v1alpha1.ValuesReference{ref("ConfigMap", "c", "", ""), ref("Secret", "s", "x", "")}, err: `valuesFrom[1]: Secret n/s has no key "x"; add it, or set optional`},
+		"Syntax":   {reason: "The line is named, and nothing of it shown.", refs: []v1alpha1.ValuesReference{ref("Secret", "s", "bad", "")}, err: `valuesFrom[0]: Secret n/s: key "bad": is no YAML, see line 1`},
+		"Twice":    {reason: "One of two would be ignored.", refs: []v1alpha1.ValuesReference{ref("Secret", "s", "twice", "")}, err: `valuesFrom[0]: Secret n/s: key "twice": is no YAML, see line 2`},
+		"List":     {reason: "Values have names.", refs: []v1alpha1.ValuesReference{ref("Secret", "s", "list", "")}, err: `valuesFrom[0]: Secret n/s: key "list": must be one map of YAML; to use it as a text, set targetPath`},
+		"Bomb":     {reason: "A few bytes must not take all memory.", refs: []v1alpha1.ValuesReference{ref("Secret", "s", "bomb", "")}, err: `valuesFrom[0]: Secret n/s: key "bomb": its aliases make it larger than 2097152 bytes`},
+		"Binary":   {reason: "What is no text would come out as another one.", refs: []v1alpha1.ValuesReference{ref("Secret", "s", "binary", "a")}, err: `valuesFrom[0]: Secret n/s: key "binary": is no text in UTF-8`},
+		"BadPath":  {reason: "A name must not be empty.", refs: []v1alpha1.ValuesReference{ref("Secret", "s", "password", "a..b")}, err: `targetPath "a..b" has an empty name`},
+		"Plain":    {reason: "There is no place for values.", refs: []v1alpha1.ValuesReference{ref("Secret", "s", "", "")}, form: engine.FormKustomize, err: "valuesFrom is for charts, and this install is none; take it out"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := &v1alpha1.ManifestParameters{Installs: []v1alpha1.Install{{Name: "web", ValuesFrom: tc.refs}, {Name: "other"}}}
+			set := &engine.Set{Installs: []engine.Install{{Name: "web", Values: tc.values, Form: tc.form}, {Name: "other"}}}
+			if _, err := newValuesReader(someValues()).fill(t.Context(), "n", p, set); err != nil {
+				t.Fatal(err)
+			}
+			in := &set.Installs[0]
+			if tc.err == "" {
+				if diff := cmp.Diff(tc.want, in.Values); diff != "" || in.Fetch != nil || in.Digest != "" {
+					t.Errorf("\n%s\nfill(...): -want, +got:\n%s", tc.reason, diff)
+				}
+				return
+			}
+			_, err := in.Fetch(t.Context())
+			if err == nil || !strings.Contains(err.Error(), tc.err) || strings.Contains(err.Error()+in.Digest, hunter) || !strings.Contains(in.Digest, tc.err) {
+				t.Errorf("\n%s\nFetch(): want error %q, got %v", tc.reason, tc.err, err)
+			}
+			if set.Installs[1].Fetch != nil {
+				t.Errorf("\n%s\nthe other install must go on", tc.reason)
+			}
+		})
+	}
+}
+
+func TestFillFollowsChanges(t *testing.T) {
+	m := someValues()
+	v := newValuesReader(m)
+	p := &v1alpha1.ManifestParameters{Installs: []v1alpha1.Install{{Name: "web", ValuesFrom: []v1alpha1.ValuesReference{ref("Secret", "s", "", "")}}}}
+	fill := func() (any, error) {
+		set := &engine.Set{Installs: []engine.Install{{Name: "web"}}}
+		_, err := v.fill(t.Context(), "n", p, set)
+		return set.Installs[0].Values["only"], err
+	}
+	if got, err := fill(); got != "s" || err != nil {
+		t.Errorf("fill(...): %v, %v", got, err)
+	}
+	m.data["Secret/n/s"]["values.yaml"], m.version = "only: new", 1
+	if got, err := fill(); got != "new" || err != nil {
+		t.Errorf("fill(...) after a change: %v, %v", got, err)
+	}
+	m.err = errors.New("API server is away")
+	if _, err := fill(); err == nil || !strings.Contains(err.Error(), `spec.forProvider.installs["web"]: valuesFrom[0]: API server is away`) {
+		t.Errorf("what cannot be read is not the fault of the install: %v", err)
+	}
+}
+
+func TestValuesOf(t *testing.T) {
+	mr := named("n", "m", installs(v1alpha1.Source{}, v1alpha1.Source{}))
+	mr.Spec.ForProvider.Installs[0].ValuesFrom = []v1alpha1.ValuesReference{ref("Secret", "s", "", ""), ref("ConfigMap", "s", "", "")}
+	mr.Spec.ForProvider.Installs[1].ValuesFrom = []v1alpha1.ValuesReference{ref("Secret", "s", "x", "")}
+	if diff := cmp.Diff([]string{"Secret/n/s", "ConfigMap/n/s"}, valuesOf(mr)); diff != "" {
+		t.Errorf("valuesOf(...): -want, +got:\n%s", diff)
+	}
+}
+
+func TestHide(t *testing.T) {
+	quoted := "two\nlines"
+	says := errors.New(`Invalid value: "` + hunter + `": two lines, "two\nlines", aHVudGVyMi1pcy1hLXNlY3JldA==, abc, 12345`)
+	plain := errors.New("nothing to hide")
+	inner := &mockEngine{
+		observe: func() (engine.Observation, error) {
+			return engine.Observation{Message: "a: " + hunter, Parts: []engine.PartState{{Name: "a", Message: hunter}}, Tests: []engine.TestState{{Message: hunter}}}, nil
+		},
+		apply: func() (engine.Result, error) {
+			return engine.Result{Waiting: hunter, Tested: []engine.TestState{{Message: hunter}}}, says
+		},
+		plan: func() (engine.Plan, error) {
+			return engine.Plan{Problems: []string{hunter}, Notes: []string{hunter}}, plain
+		},
+	}
+	h := hide(inner, []any{map[string]any{"a": []any{map[string]any{"b": hunter}}, "c": quoted, "d": "abc", "e": 12345.0}})
+	o, err := h.Observe(t.Context(), nil, &engine.Set{})
+	if o.Message != "a: (hidden)" || o.Parts[0].Message != "(hidden)" || o.Tests[0].Message != "(hidden)" || err != nil {
+		t.Errorf("Observe(...): %+v, %v", o, err)
+	}
+	r, err := h.Apply(t.Context(), nil, &engine.Set{})
+	if want := `Invalid value: "(hidden)": (hidden), "(hidden)", (hidden), abc, 12345`; r.Waiting != "(hidden)" || r.Tested[0].Message != "(hidden)" || err == nil || err.Error() != want {
+		t.Errorf("Apply(...): %+v, %v", r, err)
+	}
+	p, err := h.Plan(t.Context(), nil, &engine.Set{})
+	if p.Problems[0] != "(hidden)" || p.Notes[0] != "(hidden)" || !errors.Is(err, plain) {
+		t.Errorf("Plan(...): %+v, %v", p, err)
+	}
+	if hide(inner, nil) != Engine(inner) {
+		t.Error("without values there is nothing to hide")
+	}
+}
+
+func FuzzParseValues(f *testing.F) {
+	for _, s := range []string{"", "a: b", "- a", "a: &x [1]\nb: *x", "{", "a: 1\na: 2", "\xff", bomb()} {
+		f.Add([]byte(s), "a.b")
+	}
+	f.Fuzz(func(t *testing.T, data []byte, path string) {
+		if _, err := parseValues(data); err != nil && strings.Contains(err.Error(), "\n") {
+			t.Errorf("error of several lines: %q", err)
+		}
+		if v, err := placed(path, data); err == nil && len(v) != 1 {
+			t.Errorf("placed(%q, ...): %v", path, v)
+		}
+	})
+}

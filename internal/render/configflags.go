@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/storage/driver"
+	"helm.sh/helm/v3/pkg/strvals"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+const (
+	// maxDescription bounds the text of a revision, in bytes.
+	maxDescription = 1024
+	// maxSeconds is the largest plain number that is a timeout in seconds, 11
+	// days. A larger one is in nanoseconds, as in the field of Helm, where all that
+	// is less is no time to wait for anything.
+	maxSeconds = 1_000_000
+	// flagLabels is the only flag that is a map.
+	flagLabels = "Labels"
+)
+
+// Parse the texts of an entry. Keys of clientConfig are those of Helm's install
+// action; one that is unknown, and one that asks for what is not done here, is
+// an error that names it. No error shows a value of overrides.
+func (e ConfigEntry) Parse() (Config, error) {
+	keys, err := parseSet(e.ClientConfig, strvals.ParseString)
+	if err != nil {
+		return Config{}, errors.Wrap(err, "clientConfig")
+	}
+	f := &flags{}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		if err := f.read(key, keys[key]); err != nil {
+			return Config{}, errors.Wrapf(err, "clientConfig: %s", oneLine(key))
+		}
+	}
+	c := f.config()
+	c.Overrides, err = parseSet(e.Overrides, strvals.Parse)
+	return c, errors.Wrap(err, "overrides")
+}
+
+// flags of Helm's install action, as far as they count.
+type flags struct {
+	Config
+
+	include, wait, waitForJobs, noHooks bool
+}
+
+// config that the flags make together, as in Helm.
+func (f *flags) config() Config {
+	c := f.Config
+	c.SkipCRDs = c.SkipCRDs && !f.include
+	c.DisableHooks = c.DisableHooks || f.noHooks
+	c.Wait = f.wait || f.waitForJobs || c.Atomic
+	return c
+}
+
+// withoutEffect are keys that tell Helm's client what to do, where this provider
+// has an own way: it repairs what failed, prints nothing, sends no request that
+// would check objects without applying them, and knows from the source and the
+// ProviderConfig where a chart is and how to get it.
+var withoutEffect = []string{ //nolint:gochecknoglobals // A constant table.
+	"CaFile", "CertFile", "DependencyUpdate", "Devel", "DisableOpenAPIValidation", "HideNotes", "HideSecret",
+	"InsecureSkipTLSverify", "IsUpgrade", "KeyFile", "Keyring", "PassCredentialsAll", "Password", "PlainHTTP", "Replace",
+	"RepoURL", "SubNotes", "UseReleaseName", "Username", "Version",
+}
+
+// notDone are keys whose effect nobody must count on, so that they are accepted
+// only where they say that it is not wanted.
+var notDone = map[string]string{ //nolint:gochecknoglobals // A constant table.
+	"APIVersions":  "they are those of the target cluster",
+	"ClientOnly":   "nothing would be installed",
+	"DryRun":       "nothing would be installed",
+	"DryRunOption": "nothing would be installed",
+	"EnableDNS":    "templates get no access to the network",
+	"GenerateName": "the name of a release must stay the same, set ReleaseName",
+	"KubeVersion":  "it is that of the target cluster",
+	"NameTemplate": "the name of a release must stay the same, set ReleaseName",
+	"OutputDir":    "nothing is written to files",
+	"PostRenderer": "no program is run",
+	"Verify":       "set verification in the ProviderConfig",
+}
+
+// read one key.
+func (f *flags) read(key string, value any) error {
+	if key == flagLabels {
+		return f.labels(value)
+	}
+	text, ok := value.(string)
+	if why, known := notDone[key]; known {
+		if ok && (text == "" || text == "false" || text == "none" && key == "DryRunOption") {
+			return nil
+		}
+		return errors.Errorf("is not supported: %s", why)
+	}
+	if !ok {
+		return errors.New("must be one value, not a list or a map")
+	}
+	if at := f.switches(key); at != nil {
+		return parseBool(text, at)
+	}
+	return f.text(key, text)
+}
+
+// switches that are true or false; nil for what is none.
+func (f *flags) switches(key string) *bool {
+	return map[string]*bool{
+		"Atomic":               &f.Atomic,
+		"DisableHooks":         &f.DisableHooks,
+		"Force":                &f.Force,
+		"IncludeCRDs":          &f.include,
+		"NoHooks":              &f.noHooks,
+		"SkipCRDs":             &f.SkipCRDs,
+		"SkipSchemaValidation": &f.SkipSchemaValidation,
+		"TakeOwnership":        &f.TakeOwnership,
+		"Wait":                 &f.wait,
+		"WaitForJobs":          &f.waitForJobs,
+	}[key]
+}
+
+// text of a key that is no switch.
+func (f *flags) text(key, text string) (err error) {
+	switch key {
+	case "Namespace":
+		if msgs := validation.IsDNS1123Label(text); text != "" && len(msgs) > 0 {
+			return errors.Errorf("%q is no name of a namespace", oneLine(text))
+		}
+		f.Namespace = text
+	case "ReleaseName":
+		if text != "" && chartutil.ValidateReleaseName(text) != nil {
+			return errors.Errorf("%q is no name of a release: at most 53 characters, as in a DNS subdomain", oneLine(text))
+		}
+		f.ReleaseName = text
+	case "CreateNamespace":
+		create := false
+		err = parseBool(text, &create)
+		f.CreateNamespace = &create
+	case "Timeout":
+		f.Timeout, err = parseTimeout(text)
+	case "Description":
+		if len(text) > maxDescription {
+			return errors.Errorf("is longer than %d bytes", maxDescription)
+		}
+		f.Description = text
+	default:
+		if !slices.Contains(withoutEffect, key) {
+			return errors.New("is unknown; the keys are the fields of Helm's install action")
+		}
+	}
+	return err
+}
+
+// labels of the record of a release, which Helm keeps beside its own.
+func (f *flags) labels(value any) error {
+	in, ok := value.(map[string]any)
+	if !ok {
+		if value == "" {
+			return nil
+		}
+		return errors.New(`must be a map, as in Labels.team=a, with \. for a dot in a name`)
+	}
+	f.Labels = make(map[string]string, len(in))
+	for _, name := range slices.Sorted(maps.Keys(in)) {
+		text, ok := in[name].(string)
+		switch {
+		case !ok:
+			return errors.Errorf(`%s must be one value, with \. for a dot in a name`, oneLine(name))
+		case driver.ContainsSystemLabels(map[string]string{name: text}):
+			return errors.Errorf("%s is a label of Helm's own", oneLine(name))
+		case len(validation.IsQualifiedName(name)) > 0:
+			return errors.Errorf("%q is no name of a label", oneLine(name))
+		case len(validation.IsValidLabelValue(text)) > 0:
+			return errors.Errorf("%q is no value of a label", oneLine(text))
+		}
+		f.Labels[name] = text
+	}
+	return nil
+}
+
+func parseBool(text string, at *bool) error {
+	if text != "true" && text != "false" {
+		return errors.New("must be true or false")
+	}
+	*at = text == "true"
+	return nil
+}
+
+// parseTimeout of the form 5m30s, or a plain number: of seconds, or as the
+// original has it of nanoseconds, where it is too large for seconds.
+func parseTimeout(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(text)
+	if n, nerr := strconv.ParseInt(text, 10, 64); nerr == nil {
+		unit := int64(1)
+		if n <= maxSeconds {
+			unit = int64(time.Second)
+		}
+		d, err = time.Duration(n*unit), nil
+	}
+	if err != nil || d < 0 || strings.HasPrefix(text, "-") {
+		return 0, errors.New("must be a duration such as 5m30s, or a number of seconds")
+	}
+	return d, nil
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/release"
+)
+
+const (
+	// smallRecord is how many bytes of chart and manifest make a record that
+	// surely fits, however badly they compress: what is in the chart is encoded
+	// to base64 twice, which makes 16/9 of it.
+	smallRecord = 512 << 10
+
+	// recordReserve is kept free for what CheckRecord cannot know: another
+	// status, a longer description, and the last run of each hook.
+	recordReserve = 8 << 10
+
+	// leanNote is added to the description of a record without the files of its
+	// chart.
+	leanNote = " (recorded without the templates and files of the chart, to fit into a Secret)"
+)
+
+// A form of a record: how well it is compressed, and whether it has the
+// templates and files of the chart.
+type form struct {
+	level int
+	lean  bool
+}
+
+// forms in the order in which they are tried. Most records are far from what a
+// Secret holds, and the best compression costs several times as much time for a
+// few percent. Templates and files are what Helm itself needs least: list,
+// history, status, get, rollback and uninstall work without them.
+func forms() []form {
+	return []form{
+		{level: gzip.DefaultCompression},
+		{level: gzip.BestCompression},
+		{level: gzip.DefaultCompression, lean: true},
+		{level: gzip.BestCompression, lean: true},
+	}
+}
+
+// CheckRecord says, before anything is installed, whether Record will fit into a
+// Secret. It costs nothing for charts that are small enough for any record; of
+// others it makes one, once for each Rendered, and Record will not try again what
+// was too large. The manifest is that of RecordOptions, empty for the rendered one.
+func (r *Rendered) CheckRecord(manifest string) error {
+	rel := r.release
+	if manifest != "" {
+		other := *r.release
+		other.Manifest = manifest
+		rel = &other
+	}
+	if r.recordChecked || sizeOfRelease(rel) <= smallRecord {
+		return nil
+	}
+	// The fastest compression is the weakest one, and enough for most charts.
+	if _, err := encodeIn(rel, form{level: gzip.BestSpeed}, maxSecretSize-recordReserve); err == nil {
+		r.recordChecked = true
+		return nil
+	}
+	_, f, err := encodeRecord(rel, r.recordForm, maxSecretSize-recordReserve)
+	if err != nil {
+		return errors.Wrapf(err, "release record of chart %q", r.release.Chart.Name())
+	}
+	r.recordForm, r.recordChecked = f, true
+	return nil
+}
+
+// encodeRecord writes base64 of gzip of JSON, in the first form from the given one
+// on that has at most so many bytes, and returns which one that is.
+func encodeRecord(rel *release.Release, from, most int) ([]byte, int, error) {
+	all := forms()
+	var err error
+	for i := from; i < len(all); i++ {
+		var out []byte
+		if out, err = encodeIn(rel, all[i], most); err == nil {
+			return out, i, nil
+		}
+		if large := (*sizeError)(nil); !errors.As(err, &large) {
+			break
+		}
+	}
+	return nil, 0, err
+}
+
+func encodeIn(rel *release.Release, f form, most int) ([]byte, error) {
+	if f.lean {
+		rel = lean(rel)
+	}
+	plain, err := json.Marshal(rel)
+	if err != nil {
+		return nil, err
+	}
+	out, err := pack(plain, f.level)
+	if err == nil && len(out) > most {
+		err = &sizeError{size: len(out)}
+	}
+	return out, err
+}
+
+// A sizeError is the size of a record that does not fit.
+type sizeError struct{ size int }
+
+func (e *sizeError) Error() string {
+	return fmt.Sprintf("it has %d bytes, even without the templates and files of the chart, and a Secret holds %d; "+
+		"split the chart into smaller ones, or install its objects as raw or kustomize, which need no record", e.size, maxSecretSize)
+}
+
+// lean is a release without what only the chart is made of. Its values stay, as
+// helm get values and helm upgrade --reuse-values read them.
+func lean(rel *release.Release) *release.Release {
+	out, info := *rel, *rel.Info
+	out.Chart = &chart.Chart{Metadata: rel.Chart.Metadata, Values: rel.Chart.Values}
+	info.Description += leanNote
+	out.Info = &info
+	return &out
+}
+
+// sizeOfRelease is about how many bytes there are to encode.
+func sizeOfRelease(rel *release.Release) int {
+	n := len(rel.Manifest) + len(rel.Info.Notes) + len(rel.Chart.Schema) + sizeOfValue(rel.Chart.Values) + sizeOfValue(rel.Config)
+	for _, f := range rel.Chart.Templates {
+		n += len(f.Data)
+	}
+	for _, f := range rel.Chart.Files {
+		n += len(f.Data)
+	}
+	for _, h := range rel.Hooks {
+		n += len(h.Manifest)
+	}
+	return n
+}
+
+func sizeOfValue(v any) int {
+	const scalar = 8
+	n := scalar
+	switch v := v.(type) {
+	case string:
+		n += len(v)
+	case []any:
+		for _, e := range v {
+			n += sizeOfValue(e)
+		}
+	case map[string]any:
+		for k, e := range v {
+			n += len(k) + sizeOfValue(e)
+		}
+	}
+	return n
+}

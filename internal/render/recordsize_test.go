@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"encoding/hex"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/storage"
+	"helm.sh/helm/v3/pkg/storage/driver"
+	"k8s.io/client-go/kubernetes/fake"
+)
+
+// noise of n bytes of text that compresses to about half, the same each time.
+func noise(n int) string {
+	b := make([]byte, n/2)
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range b {
+		b[i] = byte(r.Uint32())
+	}
+	return hex.EncodeToString(b)
+}
+
+func TestRecordSize(t *testing.T) {
+	printed := func(n int) string { return configMap("big", "\""+noise(n)+"\"") }
+	cases := map[string]struct {
+		reason string
+		files  tree
+		lean   bool
+		err    string
+	}{
+		"Small":    {reason: "Most records hold all.", files: recordChart()},
+		"Squeezed": {reason: "Text that compresses well fits, however much it is.", files: recordChart().with(tree{"big.txt": strings.Repeat("all the same ", 300_000)})},
+		"Files":    {reason: "A record that is too large leaves out the files of the chart.", files: recordChart().with(tree{"big.txt": noise(4 << 20)}), lean: true},
+		"CRDs":     {reason: "The crds folder is among the files.", files: recordChart().with(tree{"crds/a.yaml": "# " + noise(2<<20)}), lean: true},
+		"Manifest": {
+			reason: "What was installed must be known.", files: recordChart().with(tree{"templates/big.yaml": printed(2 << 20)}),
+			err: "even without the templates and files of the chart, and a Secret holds 1048576; split the chart into smaller ones, " +
+				"or install its objects as raw or kustomize, which need no record",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := mustRender(t, mustLoad(t, tc.files), Options{ReleaseName: "rel", Namespace: "ns", Values: map[string]any{"own": "x"}})
+			o := RecordOptions{Revision: 1, Status: "deployed", Description: "Install complete", FirstDeployed: first, LastDeployed: first}
+			unchecked, err := r.Record(o)
+			if checked := r.CheckRecord(""); text(checked) == "" != (text(err) == "") {
+				t.Errorf("\n%s\nRecord: %v, CheckRecord: %v", tc.reason, err, checked)
+			}
+			if tc.err != "" {
+				if got := text(err); !strings.HasPrefix(got, `release record of chart "app": it has `) || !strings.HasSuffix(got, tc.err) {
+					t.Errorf("\n%s\ngot %q", tc.reason, got)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := r.Record(o)
+			if diff := cmp.Diff(unchecked, s); diff != "" || err != nil {
+				t.Errorf("\n%s\na check must not change the record: %v\n%s", tc.reason, err, diff)
+			}
+
+			store := storage.Init(driver.NewSecrets(fake.NewClientset(s).CoreV1().Secrets("ns")))
+			rel, err := store.Deployed("rel")
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := "Install complete"
+			if tc.lean {
+				want += leanNote
+			}
+			if rel.Info.Description != want || (len(rel.Chart.Templates) == 0) != tc.lean {
+				t.Errorf("\n%s\ndescription %q with %d templates", tc.reason, rel.Info.Description, len(rel.Chart.Templates))
+			}
+			all, err := chartutil.CoalesceValues(rel.Chart, rel.Config)
+			if diff := cmp.Diff(chartutil.Values{"a": 1.0, "own": "x"}, all); diff != "" || err != nil {
+				t.Errorf("\n%s\nhelm get values --all: %v, -want, +got:\n%s", tc.reason, err, diff)
+			}
+			if rel.Manifest != r.Manifest() || len(rel.Hooks) != 1 || rel.Info.Notes != "note" || rel.Chart.Metadata.AppVersion != "v9" {
+				t.Errorf("\n%s\nmanifest, hooks, notes and metadata must be kept", tc.reason)
+			}
+
+			i, err := DecodeRecord(s.Data["release"])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if old, err := i.WithStatus("superseded"); err != nil || len(old.Data["release"]) > maxSecretSize {
+				t.Errorf("\n%s\nit must fit when its status changes: %v", tc.reason, err)
+			}
+		})
+	}
+}
+
+// TestCheckRecordOfSmallCharts holds that the check of a usual chart allocates nothing.
+func TestCheckRecordOfSmallCharts(t *testing.T) {
+	r := mustRender(t, mustLoad(t, recordChart()), Options{})
+	if n := testing.AllocsPerRun(10, func() {
+		if err := r.CheckRecord(""); err != nil {
+			t.Fatal(err)
+		}
+	}); n != 0 {
+		t.Errorf("got %v allocations", n)
+	}
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+)
+
+// A controller in small: it hears of a change that somebody else made, and repairs it.
+func ExampleNew() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+
+	changes := make(chan string, 1)
+	c, err := cluster.New(restConfig(), cluster.WithOnChange(func(set string, _ manifest.Key, _, _ *manifest.Summary) {
+		select {
+		case changes <- set:
+		default: // It is in the queue already.
+		}
+	}))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer c.Close()
+
+	engine, set := manifest.New(), settings("example-change", "example-change", "settings")
+	seen, err := engine.Install(ctx, c, set, manifest.Wait())
+	fmt.Println(seen.State, err)
+
+	// Somebody else deletes the object.
+	path := "/api/v1/namespaces/example-change/configmaps/settings"
+	fmt.Println(c.REST().Delete().AbsPath(path).Do(ctx).Error())
+
+	select {
+	case id := <-changes:
+		fmt.Println("the set changed:", id == engine.ID(set))
+	case <-ctx.Done():
+		fmt.Println(ctx.Err())
+	}
+	seen, err = engine.Install(ctx, c, set)
+	fmt.Println(seen.State, err)
+	// Output:
+	// Ready <nil>
+	// <nil>
+	// the set changed: true
+	// Ready <nil>
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+)
+
+var server *controlplane.Cluster
+
+func TestMain(m *testing.M) {
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (int, error) {
+	var err error
+	if server, err = controlplane.Start(context.Background(), controlplane.Options{Name: "library"}); err != nil {
+		return 0, err
+	}
+	defer server.Stop()
+	return m.Run(), nil
+}
+
+// restConfig of an administrator of a real API server.
+func restConfig() *rest.Config { return server.Config() }
+
+// settings are a set of one ConfigMap.
+func settings(name, namespace, configMap string) *manifest.Set {
+	text := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\ndata: {greeting: hello}\n", configMap)
+	return &manifest.Set{Name: name, Owner: "a test", Installs: []manifest.Install{
+		{Layer: manifest.YAML([]byte(text)), Form: manifest.FormPlain, Name: "settings", Namespace: namespace},
+	}}
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+)
+
+// deployers are field managers that apply whole objects, as we do. What they set is ours with an adoption, so that it
+// goes with the version of the module that no longer has it. Controllers, autoscalers and people who edit an object are
+// not among them: what they set stays theirs.
+var deployers = []string{ //nolint:gochecknoglobals // Constant.
+	"helm", "Helm", "helm-controller", "kustomize-controller", "argocd-controller",
+	"kubectl", "kubectl-client-side-apply", "kubectl-last-applied", "kubectl-create", "kubectl-replace", "before-first-apply",
+	// The original.
+	"declarative.kyma-project.io/applier", "module-manager", "lifecycle-manager",
+}
+
+// Annotations that tell a deployer whatever its name: what sets one of them sets whole objects.
+var deployed = []string{helmReleaseName, "kubectl.kubernetes.io/last-applied-configuration"} //nolint:gochecknoglobals // Constant.
+
+// migrations is how often the fields of an object are moved that somebody changes at the same time.
+const migrations = 3
+
+// takeOver the fields of an object that is adopted from those who deployed it. It is done once, before the object is
+// applied for the first time: server-side apply alone would leave each field with two owners, and none of them would go
+// as long as the other one has it. Nothing but managedFields changes, so that nothing is rolled out.
+func (st *step) takeOver(ctx context.Context, o *object, m *metav1.PartialObjectMetadata) (*metav1.PartialObjectMetadata, error) {
+	for try := 1; st.foreign(o, m); try++ {
+		fields, err := migrated(m.ManagedFields)
+		if err != nil {
+			return nil, errors.Wrapf(err, "%s: cannot take over its fields", o.key)
+		}
+		if fields == nil {
+			return m, nil
+		}
+		now, err := st.setOwners(ctx, o, m.ResourceVersion, fields)
+		if err == nil {
+			return now, nil
+		}
+		if !kerrors.IsConflict(err) || try == migrations {
+			return nil, errors.Wrapf(explain(err), "%s: cannot take over its fields", o.key)
+		}
+		if m, err = st.metadata(ctx, o.gvk(), o.key); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// foreign says whether an object is being adopted. A custom resource is not: its fields are its users', who may have set
+// them with any tool.
+func (st *step) foreign(o *object, m *metav1.PartialObjectMetadata) bool {
+	return m != nil && m.DeletionTimestamp == nil && o.stage != stageResource && m.Labels[LabelPartOf] != st.id &&
+		st.adoptsFrom(o.part, m.Labels[LabelPartOf])
+}
+
+// migrated managedFields, in which all that deployers set is ours; nil where there is nothing to do.
+func migrated(in []metav1.ManagedFieldsEntry) ([]metav1.ManagedFieldsEntry, error) {
+	ours := metav1.ManagedFieldsEntry{Manager: FieldManager, Operation: metav1.ManagedFieldsOperationApply, FieldsType: "FieldsV1"}
+	var rest []metav1.ManagedFieldsEntry
+	union, found := &fieldpath.Set{}, false
+	for i := range in {
+		e := &in[i]
+		mine := e.Manager == ours.Manager && e.Operation == ours.Operation && e.Subresource == ""
+		fields := fieldset.Of(e.FieldsV1)
+		// One entry has one version. Entries of another one are rare, and stay.
+		if fields == nil || !mine && !deploys(e, fields) || ours.APIVersion != "" && ours.APIVersion != e.APIVersion {
+			rest = append(rest, *e)
+			continue
+		}
+		found = found || !mine
+		union = union.Union(fields)
+		ours.APIVersion, ours.Time = e.APIVersion, e.Time
+	}
+	if !found {
+		return nil, nil
+	}
+	b, err := withoutBonds(union).ToJSON()
+	if err != nil {
+		return nil, err
+	}
+	ours.FieldsV1 = &metav1.FieldsV1{}
+	ours.FieldsV1.SetRawBytes(b)
+	return append([]metav1.ManagedFieldsEntry{ours}, rest...), nil
+}
+
+// deploys says whether an entry is of one who deploys.
+func deploys(e *metav1.ManagedFieldsEntry, fields *fieldpath.Set) bool {
+	if e.Subresource != "" {
+		return false
+	}
+	return slices.Contains(deployers, e.Manager) || slices.ContainsFunc(deployed, func(a string) bool {
+		return fields.Has(fieldpath.MakePathOrDie("metadata", "annotations", a))
+	})
+}
+
+// withoutBonds takes out what ties an object to others, which stays whoever applies it: finalizers and owners. A status
+// cannot be applied.
+func withoutBonds(fields *fieldpath.Set) *fieldpath.Set {
+	out := &fieldpath.Set{}
+	fields.Iterate(func(p fieldpath.Path) {
+		if !fieldset.Below(p, "metadata", "finalizers") && !fieldset.Below(p, "metadata", "ownerReferences") && !fieldset.Below(p, "status") {
+			out.Insert(p.Copy())
+		}
+	})
+	return out
+}
+
+// setOwners of the fields of an object that is as it was.
+func (w *work) setOwners(ctx context.Context, o *object, resourceVersion string, fields []metav1.ManagedFieldsEntry) (*metav1.PartialObjectMetadata, error) {
+	m, err := w.c.Mapping(ctx, o.gvk())
+	if err != nil {
+		return nil, err
+	}
+	body, err := json.Marshal([]map[string]any{
+		{"op": "replace", "path": "/metadata/managedFields", "value": fields},
+		{"op": "replace", "path": "/metadata/resourceVersion", "value": resourceVersion},
+	})
+	if err != nil {
+		return nil, err
+	}
+	b, err := raw(w.c.REST().Verb(http.MethodPatch).
+		AbsPath(pathOf(o.gvk().GroupVersion(), m, o.key.Namespace, o.key.Name)).
+		Param("fieldManager", FieldManager).SetHeader("Accept", acceptMetadata).SetHeader("Content-Type", "application/json-patch+json").
+		Body(body).Do(ctx))
+	if err != nil {
+		return nil, err
+	}
+	out := &metav1.PartialObjectMetadata{}
+	return out, json.Unmarshal(b, out)
+}
+
+// pruneFormer deletes what the release of somebody else had and its first revision of ours no longer has, as helm upgrade
+// does. The record of before tells; only what is still marked as part of that very release goes. It is done before our
+// record is written, so that it is done again where it was cut off.
+func (st *step) pruneFormer(ctx context.Context, pl *planned, before *render.RecordInfo) error {
+	return st.formerMembers(ctx, pl, before, func(u *unstructured.Unstructured, m *metav1.PartialObjectMetadata) error {
+		if _, err := st.delete(ctx, u.GroupVersionKind(), keyOf(u), string(m.UID)); err != nil && !kerrors.IsConflict(err) {
+			return err
+		}
+		st.result.Pruned = append(st.result.Pruned, keyOf(u))
+		return nil
+	})
+}
+
+// formerMembers of a release of somebody else that its first revision of ours no longer has, the last ones first. Do is
+// called with what the record says of each, and its metadata in the cluster.
+func (st *step) formerMembers(ctx context.Context, pl *planned, before *render.RecordInfo,
+	do func(u *unstructured.Unstructured, m *metav1.PartialObjectMetadata) error,
+) error {
+	objects, err := st.formerObjects(pl, before)
+	if err != nil {
+		return err
+	}
+	has := make(map[Key]bool, len(pl.objects))
+	for i := range pl.objects {
+		has[pl.objects[i].key] = true
+	}
+	for _, u := range slices.Backward(objects) {
+		_, err := st.place(ctx, pl.in, u)
+		k := keyOf(u)
+		if isNoKind(err) || has[k] || st.inv.find(k) != nil {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		m, err := st.metadata(ctx, u.GroupVersionKind(), k)
+		if err != nil {
+			return err
+		}
+		if m == nil || !pl.in.home.mayPrune(m) {
+			continue
+		}
+		if err := do(u, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// formerObjects of a release of somebody else that is taken over, but for those that are to be kept.
+func (st *step) formerObjects(pl *planned, before *render.RecordInfo) ([]*unstructured.Unstructured, error) {
+	if before == nil || before.Labels[labelReleaseOf] != "" || !st.adopts(pl.name) {
+		return nil, nil
+	}
+	objects, err := render.ChartObjects([]byte(before.Manifest))
+	if err != nil {
+		return nil, errors.Wrapf(err, "record of release %s revision %d", pl.in.home.name, pl.before)
+	}
+	return slices.DeleteFunc(objects, func(u *unstructured.Unstructured) bool { return keeps(u.GetAnnotations()) }), nil
+}
+
+// mayPrune says whether an object is still part of a release of somebody else, and is not to be kept.
+func (h home) mayPrune(m *metav1.PartialObjectMetadata) bool {
+	part := m.Annotations[helmReleaseName] == h.name && m.Annotations[helmReleaseNamespace] == h.namespace
+	return part && m.Labels[LabelPartOf] == "" && !keeps(m.Annotations)
+}

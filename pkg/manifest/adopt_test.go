@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+)
+
+// setOwners is a JSON patch that replaces the managedFields of an object that is as it was.
+func (s *fakeServer) setOwners(kind fakeKind, k Key, body []byte) (int, any) {
+	var ops []struct {
+		Path  string          `json:"path"`
+		Value json.RawMessage `json:"value"`
+	}
+	var fields []metav1.ManagedFieldsEntry
+	var version string
+	if json.Unmarshal(body, &ops) != nil || len(ops) != 2 || json.Unmarshal(ops[0].Value, &fields) != nil || json.Unmarshal(ops[1].Value, &version) != nil {
+		return 0, refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, "the patch is %s", body)
+	}
+	o := s.objects[k]
+	if o == nil {
+		return 0, notFound(kind.Resource, k.Name)
+	}
+	if o.u().GetResourceVersion() != version {
+		return 0, refusal(http.StatusConflict, metav1.StatusReasonConflict, "the object has been modified")
+	}
+	o.owners = map[string]*fieldpath.Set{}
+	for i := range fields {
+		o.owners[fields[i].Manager+"/"+string(fields[i].Operation)] = fieldset.Of(fields[i].FieldsV1)
+	}
+	s.touch(o)
+	return http.StatusOK, o.full()
+}
+
+// deploy an object as somebody else does.
+func (s *fakeServer) deploy(u *unstructured.Unstructured, manager string) Key {
+	k := s.put(u.Object)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.objects[k].owners[manager] = fieldsOf(u.Object)
+	return k
+}
+
+func TestAdoptFields(t *testing.T) {
+	const old = "apiVersion: v1\nkind: ConfigMap\nmetadata: {namespace: apps, name: web, annotations: {%s}, finalizers: [example.org/mine]}\ndata: {greeting: old, dropped: x}\n"
+	cases := map[string]struct {
+		reason      string
+		manager     string
+		annotations string
+		dropped     bool
+	}{
+		"Helm":       {reason: "What Helm set is ours.", manager: "helm/Update", dropped: true},
+		"ClientSide": {reason: "So is what kubectl apply set.", manager: "kubectl-client-side-apply/Update", dropped: true},
+		"ServerSide": {reason: "So is what kubectl apply --server-side set.", manager: "kubectl/Apply", dropped: true},
+		"Original":   {reason: "So is what the original set.", manager: "module-manager/Apply", dropped: true},
+		"Embedded":   {reason: "A deployer of another name is known by what it sets.", manager: "installer/Update", annotations: "meta.helm.sh/release-name: web", dropped: true},
+		"Controller": {reason: "What a controller set is its own.", manager: "tuner/Update"},
+		"Person":     {reason: "So is what a person set.", manager: "kubectl-edit/Update"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.s.put(manifestOf(t, namespaceOf("apps")).Object)
+			u := manifestOf(t, strings.Replace(old, "%s", tc.annotations, 1))
+			k := b.s.deploy(u, tc.manager)
+			uid := b.s.uidOf(k)
+			s := setOf(install("web", tmplConfig))
+			s.Adopt = true
+			b.settle(s)
+			got := b.s.objects[k].u()
+			_, there, _ := unstructured.NestedString(got.Object, "data", "dropped")
+			if there == tc.dropped {
+				t.Errorf("\n%s\ndata.dropped is there: %v", tc.reason, there)
+			}
+			if greeting, _, _ := unstructured.NestedString(got.Object, "data", "greeting"); greeting != "hello" || got.GetUID() != uid {
+				t.Errorf("\n%s\nthe object must be changed in place: %q, %s", tc.reason, greeting, got.GetUID())
+			}
+			if diff := cmp.Diff([]string{"example.org/mine"}, got.GetFinalizers()); diff != "" {
+				t.Errorf("\n%s\nfinalizers of others stay: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestAdoptOnce(t *testing.T) {
+	b := newBench(t)
+	b.s.put(manifestOf(t, namespaceOf("apps")).Object)
+	b.s.deploy(manifestOf(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {namespace: apps, name: a}\ndata: {k: old}\n"), "helm/Update")
+	s := setOf(Install{Layer: layerOf([]File{{Name: "a.yaml", Data: []byte(configMap("a"))}}), Name: "plain", Form: FormPlain, Namespace: "apps"})
+	s.Adopt = true
+	b.s.took()
+	b.apply(s)
+	want := []string{"patch ConfigMap apps/a", "get ConfigMap apps/a", "patch ConfigMap apps/a", "patch ConfigMap apps/a"}
+	got := slices.DeleteFunc(b.s.took(), func(l string) bool { return !strings.Contains(l, "ConfigMap") })
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("an adoption costs one request more: -want, +got:\n%s", diff)
+	}
+	b.settle(s)
+	b.s.took()
+	b.settle(s)
+	if got := b.s.took(); len(got) > 0 {
+		t.Errorf("and nothing at rest: %v", got)
+	}
+}
+
+func TestAdoptConflict(t *testing.T) {
+	b := newBench(t)
+	b.s.put(manifestOf(t, namespaceOf("apps")).Object)
+	k := b.s.deploy(manifestOf(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {namespace: apps, name: a}\ndata: {k: old, dropped: x}\n"), "helm/Update")
+	patches := 0
+	b.s.fault = func(verb string, on Key) *metav1.Status {
+		if verb == "patch" && on == k {
+			if patches++; patches == 2 {
+				b.s.touch(b.s.objects[k])
+			}
+		}
+		return nil
+	}
+	s := setOf(Install{Layer: layerOf([]File{{Name: "a.yaml", Data: []byte(configMap("a"))}}), Name: "plain", Form: FormPlain, Namespace: "apps"})
+	s.Adopt = true
+	b.apply(s)
+	if _, there, _ := unstructured.NestedString(b.s.objects[k].content, "data", "dropped"); there {
+		t.Error("Apply(...): fields of an object that changed meanwhile are taken over, too")
+	}
+}
+
+func TestMigrated(t *testing.T) {
+	entry := func(manager, op, version, sub, fields string) metav1.ManagedFieldsEntry {
+		f := &metav1.FieldsV1{}
+		f.SetRawBytes([]byte(fields))
+		return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationType(op), APIVersion: version, FieldsType: "FieldsV1", Subresource: sub, FieldsV1: f}
+	}
+	scale := entry("kubectl", "Update", "v1", "scale", `{"f:spec":{"f:replicas":{}}}`)
+	other := entry("helm", "Update", "v1beta1", "", `{"f:spec":{"f:old":{}}}`)
+	cases := map[string]struct {
+		reason string
+		in     []metav1.ManagedFieldsEntry
+		want   []metav1.ManagedFieldsEntry
+	}{
+		"Nobody": {reason: "Without a deployer there is nothing to do.", in: []metav1.ManagedFieldsEntry{entry("tuner", "Update", "v1", "", `{"f:data":{}}`)}},
+		"Ours":   {reason: "Nor where all is ours.", in: []metav1.ManagedFieldsEntry{entry(FieldManager, "Apply", "v1", "", `{"f:data":{}}`)}},
+		"Union": {
+			reason: "All deployers become one entry, without status, finalizers and owners; subresources and other versions stay.",
+			in: []metav1.ManagedFieldsEntry{
+				entry("helm", "Update", "v1", "", `{"f:data":{"f:a":{}},"f:metadata":{"f:finalizers":{".":{},"v:\"x\"":{}},"f:ownerReferences":{},"f:labels":{"f:l":{}}},"f:status":{"f:x":{}}}`),
+				scale, other,
+				entry("kubectl", "Apply", "v1", "", `{"f:data":{"f:b":{}}}`),
+			},
+			want: []metav1.ManagedFieldsEntry{
+				entry(FieldManager, "Apply", "v1", "", `{"f:data":{"f:a":{},"f:b":{}},"f:metadata":{"f:labels":{"f:l":{}}}}`), scale, other,
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := migrated(tc.in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, got, cmp.Comparer(func(a, b metav1.FieldsV1) bool { return fieldset.Of(&a).Equals(fieldset.Of(&b)) })); diff != "" {
+				t.Errorf("\n%s\nmigrated(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// A crash at any write of an adoption leaves nothing but what the next step does.
+func TestAdoptCrash(t *testing.T) {
+	for n := range 6 {
+		for _, lost := range []bool{false, true} {
+			b := newBench(t)
+			b.s.put(manifestOf(t, namespaceOf("apps")).Object)
+			k := b.s.deploy(manifestOf(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {namespace: apps, name: web}\ndata: {greeting: old, dropped: x}\n"), "helm/Update")
+			uid := b.s.uidOf(k)
+			s := setOf(install("web", tmplConfig))
+			s.Adopt = true
+			b.c.cutAfter(n, lost)
+			_, _ = b.Apply(t.Context(), b.c, s)
+			b.restart()
+			b.settle(s)
+			if _, there, _ := unstructured.NestedString(b.s.objects[k].content, "data", "dropped"); there || b.s.uidOf(k) != uid {
+				t.Errorf("after a crash at write %d (answer lost: %v): dropped is there: %v, UID %s, was %s", n, lost, there, b.s.uidOf(k), uid)
+			}
+		}
+	}
+}
+
+// The custom resource of a module that somebody else installed stays as its users made it, whatever they made it with.
+func TestAdoptResource(t *testing.T) {
+	for _, who := range []string{"module-manager/Apply", "kubectl/Update", "lifecycle-manager/Update"} {
+		b := newBench(t)
+		b.s.put(manifestOf(t, tmplCRD).Object)
+		b.s.deploy(manifestOf(t, "apiVersion: example.org/v1\nkind: Widget\nmetadata: {namespace: default, name: main}\nspec: {size: 7, mode: auto}\n"), who)
+		uid := b.s.uidOf(widget)
+		s := widgetSet(t, nil)
+		if _, err := b.Apply(t.Context(), b.c, s); err == nil || !strings.Contains(err.Error(), "exists and does not belong to this module") {
+			t.Errorf("%s: without adopt: %v", who, err)
+		}
+		s.Adopt = true
+		b.settle(s)
+		if diff := cmp.Diff(map[string]any{"size": int64(7), "mode": "auto"}, b.s.objects[widget].content["spec"]); diff != "" || b.s.uidOf(widget) != uid {
+			t.Errorf("%s: -want, +got:\n%s", who, diff)
+		}
+		if r := b.take(s); !r.Gone || b.s.uidOf(widget) != "" {
+			t.Errorf("%s: removal: %+v", who, r)
+		}
+	}
+}

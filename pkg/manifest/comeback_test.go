@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// An install that was taken out of the set, and comes back as it was before all of it is gone, is applied again: what is
+// gone of it, or on its way out, is made anew.
+func TestInstallComesBackWhileItLeaves(t *testing.T) {
+	b := newBench(t)
+	both := setOf(install("web", configMap("x")), install("extra", configMap("one"), configMap("held")))
+	b.settle(both)
+	held := key("ConfigMap", "apps", "held")
+	b.s.edit(held, func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"x/y"}) })
+	b.apply(setOf(install("web", configMap("x"))))
+	b.apply(both)
+	b.s.remove(held)
+	b.settle(both)
+	for _, name := range []string{"one", "held"} {
+		if b.s.uidOf(key("ConfigMap", "apps", name)) == "" {
+			t.Errorf("ConfigMap %s is missing, left %q", name, b.s.keys())
+		}
+	}
+	if o := b.observe(both); o.State != Ready || o.Total != 3 {
+		t.Errorf("observation: %+v", o)
+	}
+}
+
+// A release that moves while its hooks run, and moves on before it arrived, leaves no record anywhere but where it ends.
+func TestReleaseMovesOn(t *testing.T) {
+	hooked := func(namespace string) *Set {
+		s := setOf(install("web", configMap("x"), hookJob("first", "pre-install,pre-upgrade")))
+		s.Installs[0].Namespace = namespace
+		return s
+	}
+	plain := setOf(plainOf("web", configMap("x")))
+	cases := map[string]struct {
+		reason string
+		to     *Set
+		want   []string
+	}{
+		"Elsewhere": {reason: "It goes to a third place.", to: hooked("third"), want: []string{"Secret third/sh.helm.release.v1.web.v1"}},
+		"Back":      {reason: "It goes back.", to: hooked("apps"), want: []string{"Secret apps/sh.helm.release.v1.web.v1"}},
+		"Nowhere":   {reason: "Plain objects have no release.", to: plain},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.settle(hooked("apps"))
+			b.s.unready = true
+			b.apply(hooked("other"))
+			b.s.unready = false
+			b.settle(tc.to)
+			var got []string
+			for _, k := range b.s.keys() {
+				if strings.Contains(k, releasePrefix) {
+					got = append(got, k)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nrecords: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

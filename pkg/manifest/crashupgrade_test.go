@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestCrashOfUpgrade cuts the process off at each write of an upgrade that replaces an object, keeps one that it drops,
+// adopts one and a definition, takes an install with hooks away, runs tests, and keeps what it is.
+func TestCrashOfUpgrade(t *testing.T) {
+	before := func(b *bench) *Set {
+		s := fixedSet(b, "small")
+		s.Installs = append(s.Installs, install("leaves", configMap("one"), hookJob("bye", "pre-delete"), hookJob("gone", "post-delete", policies(policySucceeded))),
+			plainOf("raw", kept(configMap("kept")), kept(namespaceOf("home")), configMap("two")))
+		return s
+	}
+	after := func(b *bench) *Set {
+		s := fixedSet(b, "large")
+		s.Recreate, s.Adopt, s.Test, s.Good = true, true, "now", []byte("this one")
+		s.Installs[0] = install("web", strings.ReplaceAll(tmplFixed, "SIZE", "large"), configMap("found"), "crds/"+tmplCRD,
+			hookJob("first", "pre-upgrade"), hookJob("last", "post-upgrade", policies(policySucceeded)), hookJob("try", "test"))
+		s.Installs = append(s.Installs, plainOf("raw", configMap("two"), configMap("three")))
+		return s
+	}
+	end := func(n int, lost, again bool) (out []string, cut bool) {
+		b := newBench(t)
+		b.settle(before(b))
+		b.s.deploy(manifestOf(t, strings.Replace(configMap("found"), "name:", "namespace: apps, name:", 1)), "helm/Update")
+		b.s.put(manifestOf(t, tmplCRD).Object)
+		s := after(b)
+		b.restart()
+		b.c.cutAfter(n, lost)
+		_, _ = b.Apply(t.Context(), b.c, s)
+		cut = b.c.left == 0
+		b.c.left = -1
+		if again {
+			b.restart()
+		}
+		b.settle(s)
+		for _, name := range []string{"first", "last", "bye", "gone", "try"} {
+			out = append(out, fmt.Sprintf("%s ran %d times", name, b.s.made[jobKey(name)]))
+		}
+		o := b.observe(s)
+		out = append(out, fmt.Sprintf("%s %s good %q tests %v", o.State, o.Message, o.Good, o.Tests))
+		return append(append(out, b.statuses()...), stateOfSet(t, b, s)...), cut
+	}
+	cutEverywhere(t, "An upgrade must end where one that was never cut off ends.", end)
+}

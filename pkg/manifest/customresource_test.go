@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+func TestStateOfResource(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		status  string
+		state   State
+		message string
+	}{
+		"None":    {reason: "Nothing is said yet.", status: "{}", state: Processing, message: "has no status yet"},
+		"Ready":   {reason: "The state counts.", status: "{state: Ready, observedGeneration: 2}", state: Ready},
+		"Warning": {reason: "With a condition that explains it.", status: "{state: Warning, conditions: [{type: A, status: 'False', message: m}]}", state: Warning, message: "status.state is Warning: m"},
+		"Unknown": {reason: "Another word is not Ready.", status: "{state: Fine}", state: Processing, message: `status.state is "Fine"`},
+		"Old":     {reason: "What is said of an older generation does not count.", status: "{state: Ready, observedGeneration: 1}", state: Processing, message: "its status is of generation 1, and it has generation 2"},
+		"NotReady": {
+			reason: "Without a state conditions count.", status: "{conditions: [{type: Ready, status: 'False', message: starting}]}",
+			state: Processing, message: "condition Ready is False: starting",
+		},
+		"Unavailable": {
+			reason: "Available is as good as Ready.", status: "{conditions: [{type: Available, status: Unknown}]}",
+			state: Processing, message: "condition Available is Unknown: it says no more",
+		},
+		"ReadyCondition": {reason: "It is ready.", status: "{conditions: [{type: Ready, status: 'True'}]}", state: Ready},
+		"Stalled": {
+			reason: "It will not go on.", status: "{conditions: [{type: Ready, status: 'False'}, {type: Stalled, status: 'True', message: no way}]}",
+			state: Error, message: "condition Stalled is True: no way",
+		},
+		"Failed":      {reason: "It has failed.", status: "{conditions: [{type: Failed, status: 'True', message: oh}]}", state: Error, message: "condition Failed is True: oh"},
+		"NotFailed":   {reason: "It has not.", status: "{conditions: [{type: Failed, status: 'False'}]}", state: Ready},
+		"Reconciling": {reason: "kstatus knows this one.", status: "{conditions: [{type: Reconciling, status: 'True', message: busy}]}", state: Processing, message: "busy"},
+		"Other":       {reason: "A status without either says that somebody looked at it.", status: "{phase: Up}", state: Ready},
+		"Nonsense":    {reason: "Whatever is there, it is read.", status: "{conditions: [1, {type: 2}], state: ''}", state: Processing, message: "status cannot be read: cannot restore struct from: int64"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			u := manifestOf(t, "{apiVersion: example.org/v1, kind: Widget, metadata: {name: x, generation: 2}, status: "+tc.status+"}")
+			s, m := stateOf(u, Summarize(u))
+			if s != tc.state || m != tc.message {
+				t.Errorf("\n%s\ngot %s %q, want %s %q", tc.reason, s, m, tc.state, tc.message)
+			}
+		})
+	}
+}
+
+// The custom resource comes once all installs are applied, and not before.
+func TestResourceAwaitsInstalls(t *testing.T) {
+	b := newBench(t)
+	s := setOf(install("web", "crds/"+tmplCRD, configMap("one")), install("extra", configMap("two")))
+	s.Resource = manifestOf(t, fmt.Sprintf(tmplWidget, "main"))
+	b.s.fault = func(verb string, k Key) *metav1.Status {
+		if verb == "patch" && k == key("ConfigMap", "apps", "two") {
+			return refusal(500, metav1.StatusReasonInternalError, "not now")
+		}
+		return nil
+	}
+	if _, err := b.Apply(t.Context(), b.c, s); err == nil {
+		t.Fatal("it must fail")
+	}
+	if b.s.uidOf(widget) != "" {
+		t.Error("the custom resource is there")
+	}
+	o := b.observe(s)
+	if p := o.Parts[2]; p.State != Processing || p.Message != "resource waits until extra is applied" {
+		t.Errorf("resource: %+v", p)
+	}
+	b.s.fault = nil
+	b.settle(s)
+	if b.s.uidOf(widget) == "" {
+		t.Error("the custom resource is not there")
+	}
+}
+
+const gadgets = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: gadgets.example.org}
+spec:
+  group: example.org
+  names: {kind: Gadget, plural: gadgets}
+  scope: Cluster
+  versions: [{name: v1, served: true, storage: true}]
+`
+
+// strangersIn a cluster: custom resources of two kinds that others made.
+func strangersIn(b *bench) (*Set, []Key) {
+	s := setOf(install("web", "crds/"+tmplCRD, "crds/"+gadgets, configMap("one")))
+	b.settle(s)
+	var out []Key
+	for i := range 6 {
+		out = append(out, b.s.put(widgetNamed(b.t, fmt.Sprintf("w%d", i))))
+	}
+	return s, append(out, b.s.put(manifestOf(b.t, "{apiVersion: example.org/v1, kind: Gadget, metadata: {name: g}}").Object))
+}
+
+func TestStrangersBlock(t *testing.T) {
+	b := newBench(t)
+	s, all := strangersIn(b)
+	want := Removal{State: Warning, Message: "7 objects of this module's own kinds are left: Gadget g, Widget default/w0, Widget default/w1, " +
+		"Widget default/w2, Widget default/w3 and 2 more; delete what is not needed, or set annotation kyma.m.crossplane.io/force-removal: \"true\" " +
+		"on the Manifest to have all deleted"}
+	if diff := cmp.Diff(want, b.take(s)); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+	for _, k := range all {
+		if b.s.uidOf(k) == "" {
+			t.Errorf("%s is gone", k)
+		}
+	}
+	for _, k := range all {
+		b.s.remove(k)
+	}
+	if r := b.take(s); !r.Gone {
+		t.Errorf("in the end: %+v", r)
+	}
+}
+
+func TestForceRemoval(t *testing.T) {
+	b := newBench(t)
+	s, all := strangersIn(b)
+	held := all[2]
+	b.s.edit(held, func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"example.org/x"}) })
+	s.ForceRemoval = true
+	r := b.take(s)
+	if r.State != Deleting || len(r.Forced) != 7 || !slices.Contains(r.Forced, held) {
+		t.Errorf("removal: %+v", r)
+	}
+	for range 2 {
+		r = b.take(s)
+		if want := "1 object of this module's own kinds is left: Widget default/w2 (is being deleted and waits for finalizer example.org/x); what is left is being deleted"; r.Message != want || r.State != Deleting || len(r.Forced) > 0 {
+			t.Errorf("while it waits: %+v", r)
+		}
+		if f := b.s.objects[held].u().GetFinalizers(); !slices.Equal(f, []string{"example.org/x"}) {
+			t.Errorf("finalizers: %q", f)
+		}
+		if b.s.uidOf(key("ConfigMap", "apps", "one")) == "" {
+			t.Error("what serves it is gone")
+		}
+	}
+	b.s.remove(held)
+	if r := b.take(s); !r.Gone {
+		t.Errorf("in the end: %+v", r)
+	}
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+func (b *bench) plan(s *Set) Plan {
+	b.t.Helper()
+	p, err := b.Plan(b.t.Context(), b.c, s)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return p
+}
+
+// lines of a plan: changes, then problems, then notes.
+func lines(p Plan) []string {
+	var out []string
+	for _, c := range p.Changes {
+		out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s %s", c.Action, c.Key, strings.Join(c.Fields, " "))))
+	}
+	for _, l := range p.Problems {
+		out = append(out, "problem: "+l)
+	}
+	for _, l := range p.Notes {
+		out = append(out, "note: "+l)
+	}
+	return out
+}
+
+// state of the whole server.
+func (s *fakeServer) state(t testing.TB) string {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []string
+	for k, o := range s.objects {
+		b, err := json.Marshal(o.full())
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, k.String()+" "+string(b))
+	}
+	slices.Sort(all)
+	return strings.Join(all, "\n")
+}
+
+func refusing(name string, st *metav1.Status) func(string, Key) *metav1.Status {
+	return func(verb string, k Key) *metav1.Status {
+		if verb == "patch" && k.Name == name {
+			return st
+		}
+		return nil
+	}
+}
+
+func immutable(field string) *metav1.Status {
+	st := refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, `Deployment.apps "web" is invalid: %s: Invalid value: field is immutable`, field)
+	st.Details = &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: metav1.CauseTypeFieldValueInvalid, Message: "Invalid value: field is immutable", Field: field}}}
+	return st
+}
+
+func TestPlan(t *testing.T) {
+	web := setOf(install("web", webTemplates...))
+	changed := func(templates ...string) *Set { return setOf(install("web", templates...)) }
+	withResource := func(s *Set, text string) *Set {
+		s.Resource = manifestOf(t, text)
+		return s
+	}
+	replicas := strings.Replace(tmplDeploy, "replicas: 1", "replicas: 2", 1)
+	cases := map[string]struct {
+		reason string
+		before *Set
+		world  func(b *bench)
+		set    *Set
+		want   []string
+	}{
+		"Empty": {
+			reason: "Where nothing is there all is created, and the namespace is told of.",
+			set:    web,
+			want: []string{
+				"Create ServiceAccount apps/web", "Create ConfigMap apps/web", "Create ClusterRole web", "Create Service apps/web",
+				"Create Deployment apps/web", "note: namespace apps would be created",
+			},
+		},
+		"Done": {
+			reason: "What is applied and as it was applied is no part of a plan.",
+			before: web, set: web,
+		},
+		"Changed": {
+			reason: "Fields are named, values are not; what is no longer wanted is pruned, the last stage first.",
+			before: web,
+			set:    changed(strings.Replace(tmplConfig, "{{ .Values.greeting }}", "secret", 1), tmplAccount, replicas),
+			want: []string{
+				"Change ConfigMap apps/web data.greeting data.revision", "Change Deployment apps/web spec.replicas",
+				"Prune Service apps/web", "Prune ClusterRole web",
+			},
+		},
+		"Same": {
+			reason: "Other inputs that make the same objects change nothing.",
+			before: changed(tmplAccount), set: changed(tmplAccount, "# nothing\n"),
+		},
+		"PartGone": {
+			reason: "The objects of an install that is no longer there are pruned.",
+			before: setOf(install("web", tmplAccount), install("other", configMap("other"))), set: changed(tmplAccount),
+			want: []string{"Prune ConfigMap apps/other"},
+		},
+		"Drift": {
+			reason: "What somebody changed is changed back, what somebody deleted is created.",
+			before: web, set: web,
+			world: func(b *bench) {
+				b.s.edit(key("Deployment", "apps", "web"), func(u *unstructured.Unstructured) { u.Object["spec"].(map[string]any)["replicas"] = int64(7) })
+				b.s.remove(key("Service", "apps", "web"))
+			},
+			want: []string{"Create Service apps/web", "Change Deployment apps/web spec.replicas"},
+		},
+		"Collision": {
+			reason: "A foreign object is in the way.",
+			world: func(b *bench) {
+				b.s.put(manifestOf(t, namespaceOf("apps")).Object)
+				b.s.put(manifestOf(t, configMapIn("apps", "web")).Object)
+			},
+			set: changed(tmplConfig, tmplAccount),
+			want: []string{
+				"Create ServiceAccount apps/web",
+				"problem: web: ConfigMap apps/web: exists and does not belong to this module; remove it, or set adopt to take it over",
+			},
+		},
+		"Adopt": {
+			reason: "With adoption a foreign object is changed.",
+			world: func(b *bench) {
+				b.s.put(manifestOf(t, namespaceOf("apps")).Object)
+				b.s.put(manifestOf(t, configMapIn("apps", "web")).Object)
+			},
+			set: func() *Set { s := changed(configMap("web")); s.Adopt = true; return s }(),
+			want: []string{
+				"Change ConfigMap apps/web metadata.annotations metadata.labels",
+			},
+		},
+		"NewKind": {
+			reason: "Objects of a kind that the plan itself brings cannot be tried.",
+			set:    changed("crds/"+tmplCRD, fmt.Sprintf(tmplWidget, "w")),
+			want:   []string{"Create CustomResourceDefinition widgets.example.org", "Create Widget apps/w"},
+		},
+		"UnknownKind": {
+			reason: "A kind that nobody brings is a problem, and nothing is pruned.",
+			before: changed(tmplAccount, configMap("old")), set: changed(tmplAccount, fmt.Sprintf(tmplWidget, "w")),
+			want: []string{
+				"problem: web: Widget w: the cluster has no kind Widget in example.org/v1",
+				"note: nothing is pruned until all installs can be rendered",
+			},
+		},
+		"NewNamespace": {
+			reason: "Objects in a namespace that the plan itself brings cannot be tried.",
+			set:    changed(namespaceOf("apps"), tmplAccount),
+			want:   []string{"Create Namespace apps", "Create ServiceAccount apps/web"},
+		},
+		"Refused": {
+			reason: "What the API server would refuse is a problem that names the object.",
+			world: func(b *bench) {
+				b.s.put(manifestOf(t, namespaceOf("apps")).Object)
+				b.s.fault = refusing("web", refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "exceeded quota"))
+			},
+			set:  changed(tmplAccount, configMap("fine")),
+			want: []string{"Create ConfigMap apps/fine", "problem: web: ServiceAccount apps/web: exceeded quota"},
+		},
+		"NoDryRun": {
+			reason: "A webhook without dry runs leaves open what it would do.",
+			world: func(b *bench) {
+				b.s.put(manifestOf(t, namespaceOf("apps")).Object)
+				b.s.fault = refusing("web", refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, `admission webhook "w" does not support dry run`))
+			},
+			set:  changed(tmplAccount),
+			want: []string{"Create ServiceAccount apps/web", `note: ServiceAccount apps/web cannot be tried: admission webhook "w" does not support dry run`},
+		},
+		"Immutable": {
+			reason: "A field that cannot be changed is a problem.",
+			before: changed(tmplDeploy), set: changed(replicas),
+			world: func(b *bench) { b.s.fault = refusing("web", immutable("spec.selector")) },
+			want:  []string{`problem: web: Deployment apps/web: Deployment.apps "web" is invalid: spec.selector: Invalid value: field is immutable`},
+		},
+		"Recreate": {
+			reason: "It is no problem where objects may be made anew.",
+			before: changed(tmplDeploy), set: func() *Set { s := changed(replicas); s.Recreate = true; return s }(),
+			world: func(b *bench) { b.s.fault = refusing("web", immutable("spec.selector")) },
+			want:  []string{"Recreate Deployment apps/web spec.selector"},
+		},
+		"RecreateOne": {
+			reason: "An object may say so itself.",
+			before: changed(tmplDeploy),
+			set:    changed(strings.Replace(replicas, "{name: web}", "{name: web, annotations: {"+AnnotationRecreate+": 'true'}}", 1)),
+			world:  func(b *bench) { b.s.fault = refusing("web", immutable("spec.selector")) },
+			want:   []string{"Recreate Deployment apps/web spec.selector"},
+		},
+		"Resource": {
+			reason: "Fields of the custom resource that its users set are theirs.",
+			before: withResource(changed("crds/"+tmplCRD), fmt.Sprintf(tmplWidget, "w")),
+			set: withResource(changed("crds/"+tmplCRD),
+				"apiVersion: example.org/v1\nkind: Widget\nmetadata: {name: w}\nspec: {size: 2, color: red}\n"),
+			world: func(b *bench) {
+				b.s.edit(key("Widget", "default", "w"), func(u *unstructured.Unstructured) { u.Object["spec"].(map[string]any)["size"] = int64(9) })
+			},
+			want: []string{"Change Widget default/w spec.color"},
+		},
+		"ResourceDeleted": {
+			reason: "A custom resource that its users deleted stays away.",
+			before: withResource(changed("crds/"+tmplCRD), fmt.Sprintf(tmplWidget, "w")),
+			set: withResource(changed("crds/"+tmplCRD),
+				"apiVersion: example.org/v1\nkind: Widget\nmetadata: {name: w}\nspec: {size: 2}\n"),
+			world: func(b *bench) {
+				b.s.remove(key("Widget", "default", "w"))
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			if tc.before != nil {
+				b.settle(tc.before)
+			}
+			if tc.world != nil {
+				tc.world(b)
+			}
+			before := b.s.state(t)
+			got := b.plan(tc.set)
+			if diff := cmp.Diff(tc.want, lines(got)); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(before, b.s.state(t)); diff != "" {
+				t.Errorf("nothing may change: -before, +after:\n%s", diff)
+			}
+		})
+	}
+}
+
+func configMapIn(namespace, name string) string {
+	return strings.Replace(configMap(name), "metadata: {", "metadata: {namespace: "+namespace+", ", 1)
+}
+
+// TestPlanCosts holds what a plan asks for, and that it is kept.
+func TestPlanCosts(t *testing.T) {
+	b := newBench(t)
+	s := setOf(install("web", tmplAccount, tmplDeploy))
+	b.settle(s)
+	b.s.took()
+	if p := b.plan(s); !p.Empty() || len(b.s.took()) > 0 {
+		t.Errorf("a plan of what is there is empty and costs nothing, got %v", lines(p))
+	}
+	b.Engine = New(WithPlanAge(time.Hour))
+	now := time.Unix(1_700_000_000, 0)
+	b.now = func() time.Time { return now }
+	next := setOf(install("web", tmplAccount, strings.Replace(tmplDeploy, "replicas: 1", "replicas: 2", 1)))
+	first := b.plan(next)
+	want := []string{"get Secret kyma-system/team-a-web", "get Deployment apps/web", "dry-run Deployment apps/web"}
+	if diff := cmp.Diff(want, b.s.took()); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+	if diff := cmp.Diff(first, b.plan(next)); diff != "" || len(b.s.took()) > 0 {
+		t.Errorf("a plan is kept: -first, +second:\n%s", diff)
+	}
+	now = now.Add(2 * time.Hour)
+	if b.plan(next); len(b.s.took()) != 2 {
+		t.Error("a plan is made anew after its time")
+	}
+	if b.plan(s); len(b.s.took()) > 0 {
+		t.Error("other inputs make another plan")
+	}
+	b.s.edit(key("ServiceAccount", "apps", "web"), func(u *unstructured.Unstructured) { u.SetAnnotations(nil) })
+	if got := lines(b.plan(next)); len(got) != 2 {
+		t.Errorf("drift makes another plan, got %v", got)
+	}
+}
+
+// TestPlanUnreachable holds that a cluster that does not answer is an error, and no plan.
+func TestPlanUnreachable(t *testing.T) {
+	b := newBench(t)
+	for _, code := range []int32{http.StatusServiceUnavailable, http.StatusUnauthorized, http.StatusTooManyRequests} {
+		reason := map[int32]metav1.StatusReason{503: metav1.StatusReasonServiceUnavailable, 401: metav1.StatusReasonUnauthorized, 429: metav1.StatusReasonTooManyRequests}[code]
+		b.s.fault = refusing("web", refusal(code, reason, "not now"))
+		if p, err := b.Plan(t.Context(), b.c, setOf(install("web", tmplRole))); err == nil {
+			t.Errorf("%d: want an error, got %v", code, lines(p))
+		}
+	}
+	b.c.cutAfter(0, false)
+	if p, err := b.Plan(t.Context(), b.c, setOf(install("web", tmplRole))); err == nil {
+		t.Errorf("want an error, got %v", lines(p))
+	}
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+func TestDryRun(t *testing.T) {
+	b := newBench(t)
+	s := setOf(install("web", webTemplates...))
+	b.settle(s)
+	k := key("Deployment", "apps", "web")
+	b.s.edit(k, func(u *unstructured.Unstructured) {
+		a := u.GetAnnotations()
+		a["mine"], a[helmReleaseName] = "x", "other"
+		u.SetAnnotations(a)
+		if err := unstructured.SetNestedField(u.Object, int64(3), "spec", "replicas"); err != nil {
+			t.Fatal(err)
+		}
+	})
+	w, err := b.work(b.c, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pl, err := w.plan(t.Context(), &w.parts[0], b.inventory(s).Parts["web"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o *object
+	for i := range pl.objects {
+		if pl.objects[i].key == k {
+			o = &pl.objects[i]
+		}
+	}
+	live, err := w.get(t.Context(), o.gvk(), k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields, err := w.dryRun(t.Context(), o, live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"metadata.annotations.meta.helm.sh/release-name", "spec.replicas"}, fields); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+	if got := b.s.objects[k].u().GetResourceVersion(); got != live.GetResourceVersion() {
+		t.Errorf("a dry run changes nothing, resource version %s became %s", live.GetResourceVersion(), got)
+	}
+	b.s.remove(k)
+	if fields, err = w.dryRun(t.Context(), o, nil); err != nil || fields != nil {
+		t.Errorf("of a new object: %q, %v", fields, err)
+	}
+	if b.s.objects[k] != nil {
+		t.Error("a dry run creates nothing")
+	}
+}

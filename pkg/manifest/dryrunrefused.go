@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fixed"
+)
+
+// untried says whether a dry run failed because something on the way has no dry runs: an admission webhook with side
+// effects. To apply may work.
+func untried(err error) bool {
+	return kerrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run")
+}
+
+// isNotServed says whether the API server knows no such path, which is not that it knows no such object.
+func isNotServed(err error) bool {
+	if isNoKind(err) {
+		return true
+	}
+	s := kerrors.APIStatus(nil)
+	if !kerrors.IsNotFound(err) || !errors.As(err, &s) {
+		return false
+	}
+	d := s.Status().Details
+	return d == nil || d.Name == ""
+}
+
+// fingerprint of all that a plan is made of, as far as it is known without a request.
+func (st *step) fingerprint(was *inventory) string {
+	h := sha256.New()
+	line := func(v ...any) { fmt.Fprintln(h, v...) }
+	line(st.id, st.s.Adopt, st.s.Recreate, st.s.Drift, st.s.RollingBack, st.s.Retry, was != nil, st.mem.version)
+	for i := range st.parts {
+		line(st.parts[i].name, st.parts[i].digest)
+	}
+	drifted := make([]string, 0, len(st.drift))
+	for k := range st.drift {
+		sum, exists := st.known[k]
+		drifted = append(drifted, fmt.Sprint(k, exists, sum.ResourceVersion))
+	}
+	slices.Sort(drifted)
+	line(drifted)
+	// Whether an object is there, and whose it is, decides how it is tried.
+	for i := range st.inv.Objects {
+		sum, exists := st.known[st.inv.Objects[i].key()]
+		line(exists, sum.UID, sum.Set, sum.Status == Terminating)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// annotations of an object that is to be sent.
+func (o *object) annotations() map[string]string {
+	m := struct {
+		Annotations map[string]string `json:"annotations"`
+	}{}
+	if json.Unmarshal(o.meta, &m) != nil {
+		return nil
+	}
+	return m.Annotations
+}
+
+// annotated says whether an object that is to be sent has an annotation with the value "true".
+func (o *object) annotated(name string) bool {
+	return o.annotations()[name] == "true"
+}
+
+// recreates says whether Apply would delete an object and create it anew because of a refusal.
+func (w *work) recreates(o *object, err error) bool {
+	return w.mayRecreate(o) && len(fixed.Fields(err)) > 0
+}
+
+// refusedFields are the fields that cannot be changed, as the API server names them; none where that is not what it says.
+func refusedFields(err error) []string {
+	var out []string
+	for _, f := range fixed.Fields(err) {
+		out = append(out, f.Name)
+	}
+	return out
+}
+
+// hooksToRun of a planned chart that would be run.
+func (w *work) hooksToRun(pl *planned) int {
+	if pl.hooks == nil {
+		return 0
+	}
+	pre, post := w.hookEvents(pl)
+	return len(ordered(pl.hooks, pre)) + len(ordered(pl.hooks, post))
+}
+
+// pruneFormers are the objects of releases that are taken over, and that go with that. An error is returned where the
+// cluster cannot be asked at all.
+func (d *dryRunner) pruneFormers(ctx context.Context) error {
+	for _, pl := range d.plans {
+		if pl.rendered == nil || pl.repair || pl.rec.Revision > 0 || !d.adopts(pl.name) || d.errs[pl.name] != nil {
+			continue
+		}
+		before, err := d.superseded(ctx, pl)
+		if err == nil {
+			err = d.formerMembers(ctx, pl, before, func(u *unstructured.Unstructured, _ *metav1.PartialObjectMetadata) error {
+				d.out.Changes = append(d.out.Changes, PlannedChange{Key: keyOf(u), Action: ActionPrune})
+				return nil
+			})
+		}
+		if err != nil && !answered(err) {
+			return err
+		}
+		if err != nil {
+			d.problem(pl.name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+)
+
+// The servers of the examples start with the first one, so that all other tests run without them.
+var servers struct {
+	once     sync.Once
+	cluster  *controlplane.Cluster
+	registry *controlplane.Registry
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if servers.cluster != nil {
+		servers.cluster.Stop()
+	}
+	if servers.registry != nil {
+		servers.registry.Stop()
+	}
+	os.Exit(code)
+}
+
+func start() {
+	servers.once.Do(func() {
+		var err error
+		if servers.cluster, err = controlplane.Start(context.Background(), controlplane.Options{Name: "examples"}); err != nil {
+			panic(err)
+		}
+		if servers.registry, err = controlplane.StartRegistry(controlplane.WebOptions{Username: "robot", Password: "secret"}); err != nil {
+			panic(err)
+		}
+	})
+}
+
+// restConfig of an administrator of a real API server.
+func restConfig() *rest.Config {
+	start()
+	return servers.cluster.Config()
+}
+
+func connect() *cluster.Cluster {
+	c, err := cluster.New(restConfig())
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// registry that holds the chart of the examples, which asks for a login.
+func registry(ctx context.Context) string {
+	start()
+	chart, err := controlplane.ReadFolder("testdata/greeter")
+	if err != nil {
+		panic(err)
+	}
+	if _, err := servers.registry.PushChart(ctx, "charts", chart); err != nil {
+		panic(err)
+	}
+	return servers.registry.Host()
+}
+
+// settings are a set of one ConfigMap in a namespace that has its name.
+func settings(name, greeting string) *manifest.Set {
+	text := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {greeting: %s}\n", greeting)
+	return &manifest.Set{Name: name, Owner: "an example", Installs: []manifest.Install{
+		{Layer: manifest.YAML([]byte(text)), Form: manifest.FormPlain, Name: "settings", Namespace: name},
+	}}
+}
+
+func path(namespace, name string) string {
+	return "/api/v1/namespaces/" + namespace + "/configmaps/" + name
+}
+
+// get a ConfigMap; nil for none.
+func get(ctx context.Context, c manifest.Cluster, namespace, name string) *unstructured.Unstructured {
+	b, err := c.REST().Get().AbsPath(path(namespace, name)).Do(ctx).Raw()
+	if kerrors.IsNotFound(err) {
+		return nil
+	}
+	u := &unstructured.Unstructured{}
+	if err == nil {
+		err = u.UnmarshalJSON(b)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return u
+}
+
+func greeting(ctx context.Context, c manifest.Cluster, namespace, name string) string {
+	text, _, _ := unstructured.NestedString(get(ctx, c, namespace, name).Object, "data", "greeting")
+	return text
+}
+
+// remove a ConfigMap as somebody else, and wait until the watch has told it.
+func remove(ctx context.Context, c manifest.Cluster, e *manifest.Engine, s *manifest.Set, name string) {
+	if err := c.REST().Delete().AbsPath(path(s.Name, name)).Do(ctx).Error(); err != nil {
+		panic(err)
+	}
+	for ctx.Err() == nil {
+		if seen, err := e.Check(ctx, c, s); err != nil || !seen.UpToDate {
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}

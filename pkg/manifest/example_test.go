@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+)
+
+// A program installs a chart from a folder and waits until it works.
+func Example() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+
+	c, err := cluster.New(restConfig())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer c.Close()
+
+	chart, err := manifest.Path("testdata/greeter")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	set := &manifest.Set{
+		Name:  "example-chart",
+		Owner: "the example of a chart",
+		Installs: []manifest.Install{{
+			Layer:     chart,
+			Name:      "greeter",
+			Namespace: "example-chart",
+			Values:    map[string]any{"greeting": "good morning"},
+		}},
+	}
+	engine := manifest.New()
+	seen, err := engine.Install(ctx, c, set, manifest.Wait())
+	fmt.Println(seen.State, seen.Ready, "of", seen.Total, err)
+	fmt.Println(greeting(ctx, c, "example-chart", "greeter"))
+	// Output:
+	// Ready 2 of 2 <nil>
+	// good morning
+}
+
+// Objects need no chart. A transform changes each of them before it is applied: here it says who owns it.
+func Example_transform() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	c := connect()
+	defer c.Close()
+
+	set := &manifest.Set{
+		Name:  "example-transform",
+		Owner: "the example of a transform",
+		Installs: []manifest.Install{{
+			Layer: manifest.YAML([]byte(`
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+data: {greeting: hello}
+`)),
+			Form:      manifest.FormPlain,
+			Name:      "settings",
+			Namespace: "example-transform",
+		}},
+		Transforms: []manifest.Transform{{
+			Digest: "owner label, version 1",
+			Func: func(_ context.Context, u *unstructured.Unstructured) error {
+				return unstructured.SetNestedField(u.Object, "team-a", "metadata", "labels", "example.org/owner")
+			},
+		}},
+	}
+	seen, err := manifest.New().Install(ctx, c, set, manifest.Wait())
+	fmt.Println(seen.State, err)
+	fmt.Println(get(ctx, c, "example-transform", "settings").GetLabels()["example.org/owner"])
+	// Output:
+	// Ready <nil>
+	// team-a
+}
+
+// A function says when the objects of a kind are ready. Without one, it is their status that does.
+func ExampleRule() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	c := connect()
+	defer c.Close()
+
+	set := settings("example-rule", "preparing")
+	set.Readiness = []manifest.Rule{{
+		For: schema.GroupKind{Kind: "ConfigMap"},
+		Func: func(_ context.Context, u *unstructured.Unstructured) (manifest.State, string, error) {
+			text, _, err := unstructured.NestedString(u.Object, "data", "greeting")
+			if text == "hello" || err != nil {
+				return manifest.Ready, "", err
+			}
+			return manifest.Processing, "still says " + text, nil
+		},
+	}}
+	engine := manifest.New()
+	seen, err := engine.Install(ctx, c, set)
+	fmt.Println(seen.State, seen.Message, err)
+
+	set.Installs = settings("example-rule", "hello").Installs
+	seen, err = engine.Install(ctx, c, set, manifest.Wait())
+	fmt.Println(seen.State, err)
+	// Output:
+	// Processing settings: ConfigMap example-rule/settings: still says preparing <nil>
+	// Ready <nil>
+}
+
+// An upgrade is the same call with another set. What the new one no longer has is pruned.
+func ExampleEngine_Install_upgrade() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	c := connect()
+	defer c.Close()
+
+	chart, err := manifest.Path("testdata/greeter")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	set := &manifest.Set{Name: "example-upgrade", Owner: "the example of an upgrade", Installs: []manifest.Install{
+		{Layer: chart, Name: "greeter", Namespace: "example-upgrade"},
+	}}
+	engine := manifest.New()
+	seen, err := engine.Install(ctx, c, set, manifest.Wait())
+	fmt.Println(seen.State, seen.Total, err)
+
+	set.Installs[0].Values = map[string]any{"greeting": "goodbye", "service": false}
+	seen, err = engine.Install(ctx, c, set, manifest.Wait())
+	fmt.Println(seen.State, seen.Total, err)
+	fmt.Println(greeting(ctx, c, "example-upgrade", "greeter"))
+	// Output:
+	// Ready 2 <nil>
+	// Ready 1 <nil>
+	// goodbye
+}
+
+// Check tells what is there without changing anything. Here somebody deletes an object, and Install puts it back.
+func ExampleEngine_Check() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	c := connect()
+	defer c.Close()
+
+	set, engine := settings("example-check", "hello"), manifest.New()
+	seen, err := engine.Check(ctx, c, set)
+	fmt.Println(seen.Exists, seen.Message, err)
+
+	_, err = engine.Install(ctx, c, set, manifest.Wait())
+	fmt.Println(err)
+
+	remove(ctx, c, engine, set, "settings")
+	seen, err = engine.Check(ctx, c, set)
+	fmt.Println(seen.UpToDate, seen.Drift, err)
+
+	seen, err = engine.Install(ctx, c, set, manifest.Wait())
+	fmt.Println(seen.UpToDate, seen.State, err)
+	// Output:
+	// false nothing is installed yet <nil>
+	// <nil>
+	// false [ConfigMap example-check/settings was deleted] <nil>
+	// true Ready <nil>
+}
+
+// Uninstall needs no more of the set than its name.
+func ExampleEngine_Uninstall() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	c := connect()
+	defer c.Close()
+
+	engine := manifest.New()
+	seen, err := engine.Install(ctx, c, settings("example-uninstall", "hello"), manifest.Wait())
+	fmt.Println(seen.State, err)
+
+	left, err := engine.Uninstall(ctx, c, &manifest.Set{Name: "example-uninstall"}, manifest.Wait())
+	fmt.Println(left.Gone, err)
+	fmt.Println(get(ctx, c, "example-uninstall", "settings") == nil)
+	// Output:
+	// Ready <nil>
+	// true <nil>
+	// true
+}
+
+// A chart in a registry, by its tag or its digest.
+func ExampleOCI() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	c := connect()
+	defer c.Close()
+
+	chart, err := manifest.OCI("oci://"+registry(ctx)+"/charts/greeter:1.0.0", manifest.WithBasicAuth("robot", "secret"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	config := manifest.ConfigOf(map[string]manifest.Flags{"greeter": {ReleaseName: "welcome"}})
+	set := &manifest.Set{
+		Name:     "example-oci",
+		Owner:    "the example of a registry",
+		Installs: []manifest.Install{{Layer: chart, Name: "greeter", Namespace: "example-oci"}},
+		Config:   &config,
+	}
+	seen, err := manifest.New().Install(ctx, c, set, manifest.Wait())
+	fmt.Println(seen.State, err)
+	fmt.Println(seen.Parts[0].Name, seen.Parts[0].Version, greeting(ctx, c, "example-oci", "welcome"))
+	// Output:
+	// Ready <nil>
+	// greeter 1.0.0 hello
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// fails applies until an error comes, and returns it.
+func (b *bench) fails(s *Set) string {
+	b.t.Helper()
+	for range 3 {
+		if _, err := b.Apply(b.t.Context(), b.c, s); err != nil {
+			return err.Error()
+		}
+	}
+	b.t.Fatal("no error")
+	return ""
+}
+
+func TestFailedHook(t *testing.T) {
+	cases := map[string]struct {
+		reason   string
+		template string
+		pod      string
+		log      string
+		want     string
+	}{
+		"Termination": {
+			reason:   "What the container left is what its author wants to be read.",
+			template: hookJob("first", "pre-install", policies(policyFailed)),
+			pod:      "state: {terminated: {exitCode: 1, message: \"no such\\ntable\\n\"}}",
+			log:      "something else",
+			want:     "web: hook pre-install Job apps/first failed: BackoffLimitExceeded: Job has reached the specified backoff limit: no such table",
+		},
+		"Log": {
+			reason:   "Without it the last line of its log may help.",
+			template: hookJob("first", "pre-install"),
+			pod:      "state: {terminated: {exitCode: 1, reason: Error}}",
+			log:      "it is broken\n",
+			want:     "backoff limit: it is broken",
+		},
+		"Neither": {
+			reason:   "Without both there is the code.",
+			template: hookJob("first", "pre-install"),
+			pod:      "state: {terminated: {exitCode: 3, reason: Error}}",
+			want:     "backoff limit: Error with exit code 3",
+		},
+		"NoPod": {
+			reason:   "Without pods there is what the Job says.",
+			template: hookJob("first", "pre-install"),
+			want:     "backoff limit",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.s.unready = true
+			s := setOf(install("web", tmplConfig, tc.template))
+			b.apply(s)
+			if o := b.observe(s); o.State != Processing || o.Message != "web: hook pre-install Job apps/first is running" {
+				t.Errorf("\n%s\nwhile it runs: %+v", tc.reason, o)
+			}
+			if diff := cmp.Diff([]string{"1 pending-install"}, b.statuses()); diff != "" {
+				t.Errorf("\n%s\nrecords: -want, +got:\n%s", tc.reason, diff)
+			}
+			if tc.pod != "" {
+				u := manifestOf(t, "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: apps, labels: {batch.kubernetes.io/job-name: first}}\n"+
+					"status: {phase: Failed, containerStatuses: [{name: c, "+tc.pod+"}]}\n")
+				b.s.put(u.Object)
+			}
+			if tc.log != "" {
+				b.s.logs = map[string]string{"p": tc.log}
+			}
+			failJob(b, "first")
+			b.restart()
+			if got := b.fails(s); !strings.HasSuffix(got, tc.want) {
+				t.Errorf("\n%s\nwant the end %q, got %q", tc.reason, tc.want, got)
+			}
+			b.restart()
+			b.s.took()
+			if o := b.observe(s); !o.UpToDate || o.State != Error || !strings.HasSuffix(o.Message, tc.want) {
+				t.Errorf("\n%s\nobservation: %+v", tc.reason, o)
+			}
+			if diff := cmp.Diff([]string{"1 failed"}, b.statuses()); diff != "" {
+				t.Errorf("\n%s\nrecords: -want, +got:\n%s", tc.reason, diff)
+			}
+			if kept := b.s.objects[jobKey("first")] != nil; kept == strings.Contains(tc.template, policyFailed) {
+				t.Errorf("\n%s\nthe Job is kept: %v", tc.reason, kept)
+			}
+			if b.s.objects[key("ConfigMap", "apps", "web")] != nil {
+				t.Errorf("\n%s\nan object was applied", tc.reason)
+			}
+
+			// Nothing is done again until somebody wants it.
+			b.s.took()
+			_, err := b.Apply(t.Context(), b.c, s)
+			if got := hookWrites(b.s.took()); err == nil || len(got) != 0 {
+				t.Errorf("\n%s\nanother step did %v, error %v", tc.reason, got, err)
+			}
+			s.Retry = "again"
+			b.s.unready = false
+			b.settle(s)
+			if diff := cmp.Diff([]string{"1 failed", "2 deployed"}, b.statuses()); diff != "" {
+				t.Errorf("\n%s\nrecords: -want, +got:\n%s", tc.reason, diff)
+			}
+			if d := b.s.objects[key("ConfigMap", "apps", "web")]; d == nil || d.content["data"].(map[string]any)["revision"] != "2" {
+				t.Errorf("\n%s\nthe object of the second revision: %+v", tc.reason, d)
+			}
+			b.s.remove(key("ConfigMap", "apps", "web"))
+			b.settle(s)
+		})
+	}
+}
+
+func TestFailedHookOfUpgrade(t *testing.T) {
+	chart := func(greeting string) *Set {
+		s := setOf(install("web", tmplConfig, hookJob("last", "post-install,post-upgrade", policies(policyBefore))))
+		s.Installs[0].Values = map[string]any{"greeting": greeting}
+		return s
+	}
+	b := newBench(t)
+	b.settle(chart("one"))
+	b.s.unready = true
+	b.apply(chart("two"))
+	if diff := cmp.Diff([]string{"1 deployed", "2 pending-upgrade"}, b.statuses()); diff != "" {
+		t.Errorf("records: -want, +got:\n%s", diff)
+	}
+	failJob(b, "last")
+	b.fails(chart("two"))
+	if o := b.observe(chart("two")); !o.UpToDate || o.State != Error || o.Ready != 1 {
+		t.Errorf("observation: %+v", o)
+	}
+	// Its objects are repaired all the same.
+	b.s.remove(key("ConfigMap", "apps", "web"))
+	_, _ = b.Apply(t.Context(), b.c, chart("two"))
+	if o := b.observe(chart("two")); !o.UpToDate || o.State != Error || o.Ready != 1 {
+		t.Errorf("after the repair: %+v", o)
+	}
+	b.s.unready = false
+	b.settle(chart("three"))
+	if diff := cmp.Diff([]string{"1 superseded", "2 failed", "3 deployed"}, b.statuses()); diff != "" {
+		t.Errorf("records: -want, +got:\n%s", diff)
+	}
+	// One that is replaced while its hooks run failed too.
+	b.s.unready = true
+	b.apply(chart("four"))
+	b.s.unready = false
+	b.settle(chart("five"))
+	if diff := cmp.Diff([]string{"1 superseded", "2 failed", "3 superseded", "4 failed", "5 deployed"}, b.statuses()); diff != "" {
+		t.Errorf("records: -want, +got:\n%s", diff)
+	}
+}
+
+func TestHookTimeout(t *testing.T) {
+	b := newBench(t)
+	b.s.unready = true
+	s := setOf(install("web", tmplConfig, hookJob("first", "pre-install")))
+	s.Config = configOf(entryFor("web", "Timeout=90s", ""))
+	b.apply(s)
+	b.restart()
+	b.now = func() time.Time { return time.Unix(1_700_000_089, 0) }
+	if r := b.apply(s); r.Waiting != "hook pre-install Job apps/first is running" {
+		t.Errorf("waits for %q", r.Waiting)
+	}
+	b.now = func() time.Time { return time.Unix(1_700_000_090, 0) }
+	if got := b.fails(s); got != "web: hook pre-install Job apps/first was not done within 1m30s: it is running" {
+		t.Errorf("got %q", got)
+	}
+}

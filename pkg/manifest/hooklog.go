@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+const (
+	// wordsTimeout and maxWords bound what is asked of a cluster about a hook that failed, and what is taken of it.
+	wordsTimeout = 5 * time.Second
+	maxWords     = 256
+	// maxPods of a Job are looked at.
+	maxPods = 20
+
+	labelJobName = "batch.kubernetes.io/job-name"
+)
+
+var podKind = schema.GroupVersionKind{Version: "v1", Kind: "Pod"} //nolint:gochecknoglobals // Constant.
+
+// lastWords of a hook that failed: what its container left as a message when it ended, its last line of log, or why it
+// did not start. Whatever goes wrong on the way is of no interest: the hook failed, and that is told in any case.
+func (h *hookRunner) lastWords(ctx context.Context, hk *hook) string {
+	ctx, cancel := context.WithTimeout(ctx, wordsTimeout)
+	defer cancel()
+	for _, p := range h.podsOf(ctx, hk) {
+		if words := h.wordsOf(ctx, &p); words != "" {
+			return words
+		}
+	}
+	return ""
+}
+
+// podsOf a hook, the last one first.
+func (h *hookRunner) podsOf(ctx context.Context, hk *hook) []corev1.Pod {
+	m := Mapping{Resource: "pods", Namespaced: true}
+	switch hk.key.GroupKind() {
+	case podGroupKind:
+		b, err := h.read(ctx, podKind, hk.key, acceptJSON)
+		p := corev1.Pod{}
+		if err != nil || json.Unmarshal(b, &p) != nil {
+			return nil
+		}
+		return []corev1.Pod{p}
+	case jobGroupKind:
+		b, err := raw(h.c.REST().Get().AbsPath(pathOf(podKind.GroupVersion(), m, hk.key.Namespace, "")).
+			Param("labelSelector", labelJobName+"="+hk.key.Name).Param("limit", strconv.Itoa(maxPods)).
+			SetHeader("Accept", acceptJSON).Do(ctx))
+		l := corev1.PodList{}
+		if err != nil || json.Unmarshal(b, &l) != nil {
+			return nil
+		}
+		slices.SortStableFunc(l.Items, func(a, b corev1.Pod) int {
+			return cmp.Compare(b.CreationTimestamp.Unix(), a.CreationTimestamp.Unix())
+		})
+		return l.Items
+	}
+	return nil
+}
+
+// wordsOf a pod: of the containers that failed, else of those that wait.
+func (h *hookRunner) wordsOf(ctx context.Context, p *corev1.Pod) string {
+	all := slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses)
+	for i := range all {
+		t := all[i].State.Terminated
+		if t == nil {
+			t = all[i].LastTerminationState.Terminated
+		}
+		if t == nil || t.ExitCode == 0 {
+			continue
+		}
+		if words := h.shown(t.Message); words != "" {
+			return words
+		}
+		if words := h.lastLine(ctx, p, all[i].Name); words != "" {
+			return words
+		}
+		return firstWords(t.Reason + " with exit code " + strconv.Itoa(int(t.ExitCode)))
+	}
+	for i := range all {
+		if w := all[i].State.Waiting; w != nil && w.Reason != "" {
+			return h.shown(strings.TrimSuffix(w.Reason+": "+w.Message, ": "))
+		}
+	}
+	return h.shown(p.Status.Message)
+}
+
+// lastLine of the log of a container.
+func (h *hookRunner) lastLine(ctx context.Context, p *corev1.Pod, container string) string {
+	m := Mapping{Resource: "pods", Namespaced: true}
+	b, err := raw(h.c.REST().Get().AbsPath(pathOf(podKind.GroupVersion(), m, p.Namespace, p.Name)+"/log").
+		Param("container", container).Param("tailLines", "1").Param("limitBytes", strconv.Itoa(4*maxWords)).Do(ctx))
+	if err != nil {
+		return ""
+	}
+	return h.shown(string(b))
+}
+
+// shown is the beginning of a text of a hook, less what must not be seen. That is taken out before anything is cut off.
+func (h *hookRunner) shown(text string) string {
+	if h.s.Hide != nil {
+		text = h.s.Hide(text)
+	}
+	return firstWords(text)
+}
+
+// firstWords of a text, as one line that can be shown.
+func firstWords(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == utf8.RuneError || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, s[:min(len(s), 4*maxWords)])
+	if s = oneLine(s); len(s) > maxWords {
+		s = strings.ToValidUTF8(s[:maxWords-len("…")], "") + "…"
+	}
+	return s
+}

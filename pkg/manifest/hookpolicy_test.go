@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// until applies until something holds of the set.
+func (b *bench) until(s *Set, holds func() bool) {
+	b.t.Helper()
+	for range 5 {
+		if holds() {
+			return
+		}
+		_, _ = b.Apply(b.t.Context(), b.c, s)
+	}
+	b.t.Fatalf("it does not hold after 5 steps: %+v", b.observe(s))
+}
+
+// TestDeletePolicies holds what is deleted when, as Helm does it.
+func TestDeletePolicies(t *testing.T) {
+	all := policies(policyBefore, policySucceeded, policyFailed)
+	cases := map[string]struct {
+		reason string
+		hooks  []string
+		fails  string
+		want   []string
+	}{
+		"Succeeded": {
+			reason: "All are deleted after the last one, the last one first.",
+			hooks:  []string{hookJob("a", "pre-install", policies(policySucceeded)), hookJob("b", "pre-install", all), hookJob("c", "pre-install"), hookJob("d", "pre-install", policies(policyFailed))},
+			want: []string{
+				"patch Job apps/a", "patch Job apps/b", "patch Job apps/c", "patch Job apps/d", "delete Job apps/b", "delete Job apps/a", "patch ConfigMap apps/web",
+			},
+		},
+		"Failed": {
+			reason: "The one that failed goes by its own policy, those before it by theirs, and those after it do not run.",
+			hooks:  []string{hookJob("a", "pre-install", policies(policySucceeded)), hookJob("b", "pre-install", policies(policyFailed)), hookJob("c", "pre-install", all), hookJob("d", "pre-install")},
+			fails:  "c",
+			want:   []string{"patch Job apps/a", "patch Job apps/b", "patch Job apps/c", "delete Job apps/a", "delete Job apps/c"},
+		},
+		"Kept": {
+			reason: "One that failed is there to be looked at, unless its policy says otherwise.",
+			hooks:  []string{hookJob("a", "pre-install", policies(policyBefore, policySucceeded))},
+			fails:  "a",
+			want:   []string{"patch Job apps/a"},
+		},
+		"OtherKinds": {
+			reason: "Hooks of any kind are deleted, but for definitions.",
+			hooks: []string{
+				hookOf("v1", "ConfigMap", "settings", "pre-install", policies(policySucceeded)),
+				strings.Replace(tmplCRD, "metadata: {name: widgets.example.org}", "metadata: {name: widgets.example.org, annotations: {helm.sh/hook: pre-install, helm.sh/hook-delete-policy: hook-succeeded}}", 1),
+			},
+			want: []string{"patch ConfigMap apps/settings", "patch CustomResourceDefinition widgets.example.org", "delete ConfigMap apps/settings", "patch ConfigMap apps/web"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			s := setOf(install("web", append(tc.hooks, tmplConfig)...))
+			b.s.unready = tc.fails != ""
+			if tc.fails == "" {
+				b.settle(s)
+			} else {
+				done := map[string]bool{}
+				b.until(s, func() bool {
+					for _, n := range []string{"a", "b", "c", "d"} {
+						if b.s.objects[jobKey(n)] == nil || done[n] {
+							continue
+						}
+						if done[n] = true; n == tc.fails {
+							failJob(b, n)
+						} else {
+							completeJob(b, n)
+						}
+					}
+					return b.observe(s).State == Error
+				})
+			}
+			if diff := cmp.Diff(tc.want, hookWrites(b.s.took())); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestHookTakenAway holds that a hook that somebody deletes while it runs is done, as with Helm, and is not made again.
+func TestHookTakenAway(t *testing.T) {
+	b := newBench(t)
+	b.s.unready = true
+	s := setOf(install("web", tmplConfig, hookJob("first", "pre-install")))
+	b.apply(s)
+	b.restart()
+	b.s.remove(jobKey("first"))
+	b.settle(s)
+	if made := b.s.made[jobKey("first")]; made != 1 || b.observe(s).State != Ready {
+		t.Errorf("made %d times: %+v", made, b.observe(s))
+	}
+}
+
+// TestHookRefused holds that a hook which the API server does not take is an error that names it, and that it runs once
+// that is put right.
+func TestHookRefused(t *testing.T) {
+	b := newBench(t)
+	s := setOf(install("web", tmplConfig, hookJob("first", "pre-install")))
+	refused := true
+	b.s.fault = func(verb string, k Key) *metav1.Status {
+		if verb == "patch" && k == jobKey("first") && refused {
+			return refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "exceeded quota")
+		}
+		return nil
+	}
+	if got := b.fails(s); !strings.Contains(got, "web: hook pre-install: Job apps/first: exceeded quota") {
+		t.Errorf("got %q", got)
+	}
+	if o := b.observe(s); o.State != Error || !strings.Contains(o.Message, "exceeded quota") || b.s.objects[key("ConfigMap", "apps", "web")] != nil {
+		t.Errorf("observation: %+v", o)
+	}
+	refused = false
+	b.settle(s)
+	if o := b.observe(s); o.State != Ready || b.s.made[jobKey("first")] != 1 {
+		t.Errorf("observation: %+v", o)
+	}
+	if diff := cmp.Diff([]string{"1 deployed"}, b.statuses()); diff != "" {
+		t.Errorf("records: -want, +got:\n%s", diff)
+	}
+}
+
+// TestHookDefinition holds that hooks may be of a kind that a hook before them defines, once it is established. In the next
+// run it is in the way, as with Helm.
+func TestHookDefinition(t *testing.T) {
+	crd := strings.Replace(tmplCRD, "metadata: {name: widgets.example.org}",
+		"metadata: {name: widgets.example.org, annotations: {helm.sh/hook: \"pre-install,pre-upgrade\", helm.sh/hook-weight: \"-1\"}}", 1)
+	s := setOf(install("web", tmplConfig, crd, hookOf("example.org/v1", "Widget", "main", "pre-install")))
+	b := newBench(t)
+	b.s.unready = true
+	if r := b.apply(s); r.Waiting != "hook pre-install CustomResourceDefinition widgets.example.org is not established" {
+		t.Errorf("waits for %q", r.Waiting)
+	}
+	b.s.status(key("CustomResourceDefinition", "", "widgets.example.org"), map[string]any{"conditions": []any{
+		map[string]any{"type": "NamesAccepted", "status": "True"}, map[string]any{"type": "Established", "status": "True"}}})
+	b.restart()
+	b.settle(s)
+	want := []string{"patch CustomResourceDefinition widgets.example.org", "patch Widget apps/main", "patch ConfigMap apps/web"}
+	if diff := cmp.Diff(want, hookWrites(b.s.took())); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+	s.Installs[0].Values = map[string]any{"greeting": "bye"}
+	if got := b.fails(s); !strings.HasSuffix(got, "CustomResourceDefinition widgets.example.org exists already, and a definition is never deleted to be made anew; take it out of the hooks") {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestHookAsHelmReadsIt holds that hooks are read as the other templates of a chart: of a key that is there twice the last
+// value counts.
+func TestHookAsHelmReadsIt(t *testing.T) {
+	b := newBench(t)
+	s := setOf(install("web", hookJob("first", "pre-install")+"  labels: {a: b}\n  labels: {a: c}\n"))
+	b.settle(s)
+	if got := b.s.objects[jobKey("first")].u().GetLabels()["a"]; got != "c" {
+		t.Errorf("label a: %q", got)
+	}
+}
+
+// TestObjectBecomesHook holds that an object which a new version has as a hook is neither pruned nor counted, and that it is
+// a member again with a version that has it as an object.
+func TestObjectBecomesHook(t *testing.T) {
+	b := newBench(t)
+	member := setOf(install("web", tmplConfig, configMap("x")))
+	b.settle(member)
+	s := setOf(install("web", tmplConfig, hookOf("v1", "ConfigMap", "x", "pre-upgrade")))
+	b.settle(s)
+	if o := b.observe(s); o.Total != 1 || b.s.objects[key("ConfigMap", "apps", "x")] == nil {
+		t.Errorf("as a hook: %+v, left %q", o, b.s.keys())
+	}
+	b.settle(member)
+	x := b.s.objects[key("ConfigMap", "apps", "x")]
+	if o := b.observe(member); o.Total != 2 || x == nil || x.u().GetAnnotations()[annotationHookRun] != "" {
+		t.Errorf("as a member: %+v, %+v", o, x)
+	}
+	b.take(member)
+	if b.s.objects[key("ConfigMap", "apps", "x")] != nil {
+		t.Error("it must go with the set")
+	}
+}
+
+// TestDefaultHookTimeout holds that a hook has the five minutes of Helm, and that time which no process saw counts.
+func TestDefaultHookTimeout(t *testing.T) {
+	b := newBench(t)
+	b.s.unready = true
+	s := setOf(install("web", tmplConfig, hookJob("first", "pre-install")))
+	b.apply(s)
+	b.restart()
+	b.now = func() time.Time { return time.Unix(1_700_000_299, 0) }
+	if r := b.apply(s); r.Waiting == "" {
+		t.Errorf("failed too early: %+v", r)
+	}
+	b.now = func() time.Time { return time.Unix(1_700_000_300, 0) }
+	if got := b.fails(s); got != "web: hook pre-install Job apps/first was not done within 5m0s: it is running" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestDisableHooks holds that no hook runs from installation to removal, and that tests do, as with Helm.
+func TestDisableHooks(t *testing.T) {
+	b := newBench(t)
+	s := hookedWeb("one")
+	s.Config = configOf(entryFor("web", "DisableHooks=true", ""))
+	b.settle(s)
+	s.Installs[0].Values = map[string]any{"greeting": "two"}
+	b.settle(s)
+	s.Test = "now"
+	if r := b.apply(s); len(r.Tested) != 2 {
+		t.Errorf("tests: %+v", r)
+	}
+	b.restart()
+	if r := b.take(s); !r.Gone {
+		t.Errorf("removal: %+v", r)
+	}
+	for _, name := range []string{"first", "last", "bye", "gone"} {
+		if b.s.made[jobKey(name)] != 0 {
+			t.Errorf("hook %s ran", name)
+		}
+	}
+}
+
+// TestWaitBeforeLastHooks holds that with Wait the last hooks run once all is ready, as in Helm, and without it at once.
+func TestWaitBeforeLastHooks(t *testing.T) {
+	for _, clientConfig := range []string{"Wait=true", "Wait=false"} {
+		b := newBench(t)
+		b.s.unready = true
+		s := setOf(install("first", tmplDeploy, hookOf("v1", "ConfigMap", "last", "post-install,post-upgrade")))
+		s.Config = configOf(entryFor("first", clientConfig, ""))
+		b.apply(s)
+		last := key("ConfigMap", "apps", "last")
+		if waits := b.s.objects[last] == nil; waits != (clientConfig == "Wait=true") {
+			t.Errorf("%s: the hook waits: %v", clientConfig, waits)
+		}
+		if clientConfig != "Wait=true" {
+			continue
+		}
+		want := "first: hooks post-install wait until it is ready, as config asks for with Wait: Deployment apps/web: 0 of 1 replicas available"
+		if o := b.observe(s); o.State != Processing || o.UpToDate || o.Message != want {
+			t.Errorf("observation: %+v", o)
+		}
+		b.restart()
+		b.s.status(key("Deployment", "apps", "web"), map[string]any{"observedGeneration": int64(1), "replicas": int64(1), "readyReplicas": int64(1),
+			"availableReplicas": int64(1), "updatedReplicas": int64(1), "conditions": []any{map[string]any{"type": "Available", "status": "True"}}})
+		b.settle(s)
+		if b.s.made[last] != 1 {
+			t.Errorf("the hook was made %d times", b.s.made[last])
+		}
+	}
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render"
+)
+
+// recordPending writes down that a revision is being installed, before the first of its hooks runs.
+func (st *step) recordPending(ctx context.Context, pl *planned) error {
+	superseded, err := st.superseded(ctx, pl)
+	if err != nil {
+		return err
+	}
+	o := st.recordOptions(pl, superseded)
+	switch {
+	case !pl.upgrade():
+		o.Status, o.Description = render.StatusPendingInstall, "Initial install underway"
+	case st.s.RollingBack:
+		o.Status, o.Description = render.StatusPendingRollback, "Preparing rollback"
+	default:
+		o.Status, o.Description = render.StatusPendingUpgrade, "Preparing upgrade"
+	}
+	return st.writeRecord(ctx, pl, o)
+}
+
+// recordDeployed says that a revision is installed. One that is recorded as pending stays as it was recorded.
+func (st *step) recordDeployed(ctx context.Context, pl *planned, o render.RecordOptions) error {
+	if pl.run != nil && pl.run.Recorded {
+		if found, err := st.describe(ctx, pl.in.home, o.Revision, o.Status, o.Description); found || err != nil {
+			return err
+		}
+	}
+	if pl.run == nil {
+		if err := st.cutShort(ctx, pl); err != nil {
+			return err
+		}
+	}
+	return st.writeRecord(ctx, pl, o)
+}
+
+// describe a recorded revision anew. It says whether there is one.
+func (w *work) describe(ctx context.Context, h home, revision int, status, text string) (bool, error) {
+	info, err := w.release(ctx, h, revision)
+	if err != nil || info == nil {
+		return false, err
+	}
+	s, err := info.WithOutcome(status, text)
+	if err != nil {
+		return true, err
+	}
+	err = w.sendSecret(ctx, http.MethodPut, s)
+	if kerrors.IsNotFound(err) {
+		return false, nil
+	}
+	return true, errors.Wrapf(explain(err), "cannot record that revision %d of release %s is %s", revision, h.name, status)
+}
+
+// outcomeSucceeded is the outcome of a Job or a Pod that ended well.
+const outcomeSucceeded = "Succeeded"
+
+// outcomeOf a Job or a Pod, in the terms of Summary.Outcome.
+func outcomeOf(u *unstructured.Unstructured) string {
+	switch u.GroupVersionKind().GroupKind() {
+	case jobGroupKind:
+		return outcomeOfJob(u)
+	case podGroupKind:
+		phase, _, _ := unstructured.NestedString(u.Object, "status", "phase")
+		switch corev1.PodPhase(phase) {
+		case corev1.PodSucceeded:
+			return outcomeSucceeded
+		case corev1.PodFailed:
+			return "failed"
+		case corev1.PodPending, corev1.PodRunning, corev1.PodUnknown:
+		}
+	}
+	return ""
+}
+
+func outcomeOfJob(u *unstructured.Unstructured) string {
+	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	for _, c := range conditions {
+		m, ok := c.(map[string]any)
+		if !ok || m["status"] != "True" {
+			continue
+		}
+		switch m["type"] {
+		case string(batchv1.JobComplete):
+			return outcomeSucceeded
+		case string(batchv1.JobFailed):
+			reason, _ := m["reason"].(string)
+			message, _ := m["message"].(string)
+			return strings.TrimSuffix(firstWords("failed: "+strings.TrimSuffix(reason+": "+message, ": ")), ":")
+		}
+	}
+	return ""
+}

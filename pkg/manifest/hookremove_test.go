@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestRandomHooks(t *testing.T) {
+	b := newBench(t)
+	b.s.unready = true
+	s := setOf(install("web", strings.Replace(tmplConfig, "{{ .Values.greeting }}", "{{ randAlphaNum 8 }}", 1), hookJob("last", "post-install")))
+	greeting := func() any {
+		return b.s.objects[key("ConfigMap", "apps", "web")].content["data"].(map[string]any)["greeting"]
+	}
+	b.apply(s)
+	first := greeting()
+	b.restart()
+	b.apply(s)
+	completeJob(b, "last")
+	b.settle(s)
+	b.s.remove(key("ConfigMap", "apps", "web"))
+	b.settle(s)
+	if got := greeting(); got != first {
+		t.Errorf("a random value changed from %v to %v while a hook ran", first, got)
+	}
+}
+
+func TestFailedDeleteHook(t *testing.T) {
+	b := newBench(t)
+	s := hookedWeb("one")
+	b.settle(s)
+	b.s.unready = true
+	b.take(s)
+	failJob(b, "bye")
+	var left Removal
+	for range 3 {
+		left = b.take(s)
+	}
+	if left.State != Warning || !strings.HasPrefix(left.Message, "web: hook pre-delete Job apps/bye failed: BackoffLimitExceeded") {
+		t.Errorf("removal: %+v", left)
+	}
+	if diff := cmp.Diff([]string{"1 uninstalling"}, b.statuses()); diff != "" {
+		t.Errorf("records: -want, +got:\n%s", diff)
+	}
+	if b.s.objects[key("ConfigMap", "apps", "web")] == nil {
+		t.Error("objects went before the hook succeeded")
+	}
+	s.Retry = "again"
+	if left = b.take(s); left.State != Deleting || left.Message != "web: hook pre-delete Job apps/bye is running" {
+		t.Errorf("the hook was not run again: %+v", left)
+	}
+	failJob(b, "bye")
+	s.ForceRemoval = true
+	b.take(s)
+	failJob(b, "gone")
+	for range 3 {
+		if left = b.take(s); left.Gone {
+			break
+		}
+	}
+	if !left.Gone || !strings.Contains(left.HookFailed, "post-delete Job apps/gone failed") || len(b.statuses()) != 0 {
+		t.Errorf("a hook after the removal keeps nothing: %+v", left)
+	}
+}
+
+func TestDeleteHooksOfOneInstall(t *testing.T) {
+	b := newBench(t)
+	s := hookedWeb("one")
+	s.Installs = append(s.Installs, install("extra", configMap("one")))
+	b.settle(s)
+	b.s.took()
+	s.Installs = s.Installs[1:]
+	b.settle(s)
+	want := []string{"patch Job apps/bye", "delete Job apps/bye", "delete ConfigMap apps/web", "patch Job apps/gone", "delete CustomResourceDefinition widgets.example.org"}
+	if diff := cmp.Diff(want, hookWrites(b.s.took())); diff != "" {
+		t.Errorf("removal: -want, +got:\n%s", diff)
+	}
+	if len(b.statuses()) != 0 {
+		t.Error("a record is left")
+	}
+}
+
+func TestTests(t *testing.T) {
+	pod := func(name string) Key { return Key{Kind: "Pod", Namespace: "apps", Name: name} }
+	b := newBench(t)
+	s := hookedWeb("one")
+	b.settle(s)
+	b.s.unready = true
+	s.Test = "now"
+	if o := b.observe(s); o.UpToDate || o.State != Ready {
+		t.Errorf("before: %+v", o)
+	}
+	s.Installs[0].Fetch = nil // It is not needed.
+	b.apply(s)
+	b.restart()
+	want := []TestState{{Install: "web", Name: "Pod apps/ping", State: Processing}, {Install: "web", Name: "Pod apps/probe", State: Processing}}
+	o := b.observe(s)
+	if diff := cmp.Diff(want, o.Tests); diff != "" || o.UpToDate || o.State != Ready || o.TestToken != "now" {
+		t.Errorf("while they run: %+v, -want, +got:\n%s", o, diff)
+	}
+	b.s.status(pod("ping"), map[string]any{"phase": "Succeeded"})
+	b.apply(s)
+	b.s.status(pod("probe"), map[string]any{"phase": "Failed", "message": "it is wet"})
+	r := b.apply(s)
+	want[0].State, want[1] = Ready, TestState{Install: "web", Name: "Pod apps/probe", State: Error, Message: "hook test Pod apps/probe failed: it is wet"}
+	if diff := cmp.Diff(want, r.Tested); diff != "" {
+		t.Errorf("result: -want, +got:\n%s", diff)
+	}
+	b.restart()
+	b.s.took()
+	o = b.observe(s)
+	if diff := cmp.Diff(want, o.Tests); diff != "" || !o.UpToDate || o.State != Ready {
+		t.Errorf("after: %+v, -want, +got:\n%s", o, diff)
+	}
+	if r = b.apply(s); r.Tested != nil {
+		t.Errorf("tests ran twice for one token: %+v", r)
+	}
+	b.s.unready = false
+	s.Test = "again"
+	if r = b.apply(s); len(r.Tested) != 2 || r.Tested[1].State != Ready {
+		t.Errorf("another token: %+v", r)
+	}
+}

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render"
+)
+
+// hookJob is a template of a Job that is a hook; more are lines of its annotations.
+func hookJob(name, events string, more ...string) string {
+	return hookOf("batch/v1", "Job", name, events, more...)
+}
+
+func hookOf(apiVersion, kind, name, events string, more ...string) string {
+	lines := append([]string{fmt.Sprintf("helm.sh/hook: %q", events)}, more...)
+	return fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata:\n  name: %s\n  annotations:\n    %s\n", apiVersion, kind, name, strings.Join(lines, "\n    "))
+}
+
+func weight(n int) string           { return fmt.Sprintf("helm.sh/hook-weight: \"%d\"", n) }
+func policies(all ...string) string { return "helm.sh/hook-delete-policy: " + strings.Join(all, ",") }
+
+func jobKey(name string) Key { return Key{Group: "batch", Kind: "Job", Namespace: "apps", Name: name} }
+
+// writes of a log that are about hooks and objects: no reads, no records, no inventory, no namespaces.
+func hookWrites(log []string) []string {
+	var out []string
+	for _, l := range log {
+		verb, rest, _ := strings.Cut(l, " ")
+		if verb == "get" || verb == "getcollection" || strings.HasPrefix(rest, "Secret") || strings.HasPrefix(rest, "Namespace") {
+			continue
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// status of the recorded revisions of web.
+func (b *bench) statuses() []string {
+	b.t.Helper()
+	b.s.mu.Lock()
+	defer b.s.mu.Unlock()
+	var out []string
+	for k, o := range b.s.objects {
+		if k.Kind == "Secret" && strings.HasPrefix(k.Name, releasePrefix+"web.v") {
+			l := o.u().GetLabels()
+			out = append(out, l[labelRevision]+" "+l[labelStatus])
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func failJob(b *bench, name string) {
+	b.s.status(jobKey(name), map[string]any{"conditions": []any{map[string]any{
+		"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded", "message": "Job has reached the specified backoff limit"}}})
+}
+
+func completeJob(b *bench, name string) {
+	b.s.status(jobKey(name), map[string]any{"conditions": []any{map[string]any{"type": "Complete", "status": "True"}}})
+}
+
+func TestOrderOfHooks(t *testing.T) {
+	h := func(name, kind string, weight int, events ...string) render.Hook {
+		return render.Hook{Name: name, Kind: kind, Weight: weight, Events: events}
+	}
+	cases := map[string]struct {
+		reason string
+		hooks  []render.Hook
+		event  string
+		want   []string
+	}{
+		"Weight": {
+			reason: "Lower weights come first, negative ones among them.",
+			hooks:  []render.Hook{h("a", "Job", 5, "pre-install"), h("b", "Job", 0, "pre-install"), h("c", "Job", -5, "pre-install")},
+			event:  eventPreInstall, want: []string{"c", "b", "a"},
+		},
+		"Name": {
+			reason: "Of equal weight the name decides, whatever the kind.",
+			hooks:  []render.Hook{h("b", "ConfigMap", 0, "pre-install"), h("a", "Job", 0, "pre-install")},
+			event:  eventPreInstall, want: []string{"a", "b"},
+		},
+		"Kind": {
+			reason: "Of equal name the order of kinds stays as rendered.",
+			hooks:  []render.Hook{h("a", "ServiceAccount", 0, "pre-install"), h("a", "Job", 0, "pre-install")},
+			event:  eventPreInstall, want: []string{"a", "a"},
+		},
+		"Events": {
+			reason: "A hook of several events runs at each, and one of another does not.",
+			hooks:  []render.Hook{h("a", "Job", 0, "pre-install", "post-upgrade"), h("b", "Job", 0, "pre-install")},
+			event:  eventPostUpgrade, want: []string{"a"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, h := range ordered(tc.hooks, tc.event) {
+				got = append(got, h.Name)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// hookedWeb has hooks of all events.
+func hookedWeb(greeting string) *Set {
+	s := setOf(install("web", tmplConfig, "crds/"+tmplCRD,
+		hookJob("first", "pre-install,pre-upgrade,pre-rollback", weight(-1), policies(policyBefore, policySucceeded)),
+		hookOf("v1", "ConfigMap", "settings", "pre-install"),
+		hookJob("last", "post-install,post-upgrade,post-rollback"),
+		hookJob("bye", "pre-delete", policies(policySucceeded, policyBefore)),
+		hookJob("gone", "post-delete"),
+		hookOf("v1", "Pod", "probe", "test", weight(1)), hookOf("v1", "Pod", "ping", "test-success")))
+	s.Installs[0].Values = map[string]any{"greeting": greeting}
+	return s
+}
+
+func TestHooks(t *testing.T) {
+	const (
+		crd = "patch CustomResourceDefinition widgets.example.org"
+		web = "patch ConfigMap apps/web"
+	)
+	b := newBench(t)
+	s := hookedWeb("one")
+	r := b.apply(s)
+	want := []string{crd, "patch Job apps/first", "patch ConfigMap apps/settings", "delete Job apps/first", web, "patch Job apps/last"}
+	if diff := cmp.Diff(want, hookWrites(b.s.took())); diff != "" {
+		t.Errorf("install: -want, +got:\n%s", diff)
+	}
+	if o := b.observe(s); !o.UpToDate || o.State != Ready || o.Total != 2 || r.HooksRun != 3 || len(r.Installed) != 1 {
+		t.Errorf("after the install: %+v, %+v", o, r)
+	}
+	if diff := cmp.Diff([]string{"1 deployed"}, b.statuses()); diff != "" {
+		t.Errorf("records: -want, +got:\n%s", diff)
+	}
+
+	b.s.took()
+	b.observe(s)
+	if log := b.s.took(); len(log) != 0 {
+		t.Errorf("requests at rest: %v", log)
+	}
+	b.s.remove(key("ConfigMap", "apps", "web"))
+	b.s.remove(jobKey("last"))
+	b.apply(s)
+	if diff := cmp.Diff([]string{web}, hookWrites(b.s.took())); diff != "" {
+		t.Errorf("a repair runs no hooks: -want, +got:\n%s", diff)
+	}
+
+	b.settle(hookedWeb("two"))
+	want = []string{"patch Job apps/first", "delete Job apps/first", web, "patch Job apps/last"}
+	if diff := cmp.Diff(want, hookWrites(b.s.took())); diff != "" {
+		t.Errorf("upgrade: -want, +got:\n%s", diff)
+	}
+	back := hookedWeb("one")
+	back.RollingBack = true
+	b.settle(back)
+	want = []string{"patch Job apps/first", "delete Job apps/first", web, "patch Job apps/last", "delete Job apps/last", "patch Job apps/last"}
+	if diff := cmp.Diff(want, hookWrites(b.s.took())); diff != "" {
+		t.Errorf("rollback: -want, +got:\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"1 superseded", "2 superseded", "3 deployed"}, b.statuses()); diff != "" {
+		t.Errorf("records: -want, +got:\n%s", diff)
+	}
+
+	b.restart()
+	for range 5 {
+		if b.take(s).Gone {
+			break
+		}
+	}
+	want = []string{"patch Job apps/bye", "delete Job apps/bye", "delete ConfigMap apps/web", "patch Job apps/gone", "delete CustomResourceDefinition widgets.example.org"}
+	if diff := cmp.Diff(want, hookWrites(b.s.took())); diff != "" {
+		t.Errorf("removal: -want, +got:\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"ConfigMap apps/settings", "Job apps/gone", "Job apps/last", "Namespace apps"}, b.s.keys()); diff != "" {
+		t.Errorf("what hooks leave behind, as with Helm: -want, +got:\n%s", diff)
+	}
+}
+
+func TestPlaceOfHook(t *testing.T) {
+	foreign := func(labels map[string]any) map[string]any {
+		return map[string]any{"apiVersion": "batch/v1", "kind": "Job", "metadata": map[string]any{"name": "first", "namespace": "apps", "labels": labels}}
+	}
+	ours := map[string]any{LabelPartOf: setOf().id(DefaultNamespace), LabelManagedBy: ManagedBy}
+	cases := map[string]struct {
+		reason   string
+		template string
+		before   map[string]any
+		adopt    bool
+		want     string
+		stays    bool
+	}{
+		"Foreign": {
+			reason: "What others made is not deleted.", template: hookJob("first", "pre-install"), before: foreign(nil),
+			want: "Job apps/first exists and does not belong to this module", stays: true,
+		},
+		"Adopted": {reason: "Unless that was asked for.", template: hookJob("first", "pre-install"), before: foreign(nil), adopt: true},
+		"Before":  {reason: "What is left of the last run is replaced by default.", template: hookJob("first", "pre-install"), before: foreign(ours)},
+		"Kept": {
+			reason: "With another policy it is in the way, as with Helm.", template: hookJob("first", "pre-install", policies(policySucceeded)), before: foreign(ours),
+			want: "exists already", stays: true,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.s.put(manifestOf(t, namespaceOf("apps")).Object)
+			k := b.s.put(tc.before)
+			uid := b.s.uidOf(k)
+			s := setOf(install("web", tmplConfig, tc.template))
+			s.Adopt = tc.adopt
+			got := ""
+			for range 3 {
+				if _, err := b.Apply(t.Context(), b.c, s); err != nil {
+					got = err.Error()
+				}
+			}
+			if (tc.want == "") != (got == "") || !strings.Contains(got, tc.want) {
+				t.Errorf("\n%s\nwant error %q, got %q", tc.reason, tc.want, got)
+			}
+			if stays := b.s.uidOf(k) == uid; stays != tc.stays {
+				t.Errorf("\n%s\nthe object stays: %v", tc.reason, stays)
+			}
+		})
+	}
+}
+
+func TestOrderOfInstalls(t *testing.T) {
+	b := newBench(t)
+	s := setOf(install("web", tmplConfig, hookJob("first", "pre-install")), install("extra", configMap("one")))
+	s.Resource = manifestOf(t, configMap("resource"))
+	b.s.unready = true
+	b.apply(s)
+	if b.s.objects[key("ConfigMap", "apps", "one")] != nil {
+		t.Error("the second install did not wait for the hook of the first")
+	}
+	completeJob(b, "first")
+	b.settle(s)
+	// Drift of one is repaired while another waits.
+	s.Installs[0].Values = map[string]any{"greeting": "bye"}
+	s.Installs[0].Layer = install("web", tmplConfig, hookJob("first", "pre-install,pre-upgrade")).Layer
+	b.apply(s)
+	b.s.remove(key("ConfigMap", "apps", "one"))
+	b.apply(s)
+	if b.s.objects[key("ConfigMap", "apps", "one")] == nil {
+		t.Error("what drifted was not repaired while another install waited")
+	}
+}
+
+func TestOutcome(t *testing.T) {
+	job := func(conditions ...string) string {
+		return "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nstatus: {conditions: [" + strings.Join(conditions, ",") + "]}"
+	}
+	pod := func(phase string) string {
+		return "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nstatus: {phase: " + phase + "}"
+	}
+	cases := map[string]struct{ reason, object, want string }{
+		"JobRuns":     {reason: "A Job that started is not done, whatever kstatus says.", object: job()},
+		"JobComplete": {reason: "A Job is done once it is complete.", object: job(`{type: Complete, status: "True"}`), want: "Succeeded"},
+		"JobFailed":   {reason: "The reason says why.", object: job(`{type: Failed, status: "True", reason: DeadlineExceeded}`), want: "failed: DeadlineExceeded"},
+		"JobFalse":    {reason: "A condition may be false.", object: job(`{type: Failed, status: "False"}`)},
+		"PodRuns":     {reason: "A pod that runs is not done.", object: pod("Running")},
+		"PodDone":     {reason: "A pod is done once it succeeded.", object: pod("Succeeded"), want: "Succeeded"},
+		"PodFailed":   {reason: "Or failed.", object: pod("Failed"), want: "failed"},
+		"Other":       {reason: "Others have none.", object: configMap("a")},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := Summarize(manifestOf(t, tc.object)).Outcome; got != tc.want {
+				t.Errorf("\n%s\nwant %q, got %q", tc.reason, tc.want, got)
+			}
+		})
+	}
+}

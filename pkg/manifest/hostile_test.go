@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Who may write Secrets in the cluster may have changed the inventory. It must not end a process.
+func TestUnmarshalRefusesHookRuns(t *testing.T) {
+	for _, text := range []string{
+		`{"parts":{"web":{"run":{"event":"pre-install","index":-1}}}}`,
+		`{"tests":{"token":"t","part":"web","run":{"event":"test","index":-1}}}`,
+	} {
+		if _, err := unmarshal(packed(text)); err == nil || !strings.Contains(err.Error(), "inventory has a run of hooks with index -1") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// The config layer of a module comes with the module. It may take over what belongs to nobody, and nothing of another
+// module: that is the say of whoever writes the Manifest.
+func TestTakeOwnershipOfOtherSets(t *testing.T) {
+	b := newBench(t)
+	theirs := setOf(install("web", configMap("one")))
+	theirs.Name = "team-b-web"
+	b.settle(theirs)
+	s := setOf(install("web", configMap("one")))
+	s.Config = configOf(entryFor("web", "TakeOwnership=true", ""))
+	_, err := b.Apply(t.Context(), b.c, s)
+	if err == nil || !strings.Contains(err.Error(), "belongs to another set of objects") && !strings.Contains(err.Error(), "does not belong to this module") {
+		t.Errorf("the object of another module: %v", err)
+	}
+	if o := b.observe(theirs); o.State != Ready || !o.UpToDate || len(o.Drift) > 0 {
+		t.Errorf("the other module: %+v", o)
+	}
+	s.Adopt = true
+	b.settle(s)
+}
+
+// Helm keeps what says so, and nothing else: all else belongs to a release that is recorded elsewhere.
+func TestNotKeptByHelm(t *testing.T) {
+	b := newBench(t)
+	b.s.put(manifestOf(t, namespaceOf("apps")).Object)
+	k := b.s.put(manifestOf(t, `{apiVersion: v1, kind: ConfigMap, metadata: {namespace: apps, name: one, labels: {app.kubernetes.io/managed-by: Helm},
+		annotations: {meta.helm.sh/release-name: web, meta.helm.sh/release-namespace: apps}}}`).Object)
+	_, err := b.Apply(t.Context(), b.c, setOf(install("web", configMap("one"))))
+	if err == nil || !strings.Contains(err.Error(), "exists and does not belong to this module") || b.s.objects[k].u().GetLabels()[LabelPartOf] != "" {
+		t.Errorf("want a refusal, got %v", err)
+	}
+}
+
+// A hook makes room for itself. With adoption that may be an object of others, but nothing that holds other objects.
+func TestHookReplacesNoNamespaceOfOthers(t *testing.T) {
+	b := newBench(t)
+	b.s.put(manifestOf(t, namespaceOf("apps")).Object)
+	k := b.s.put(manifestOf(t, namespaceOf("theirs")).Object)
+	uid := b.s.uidOf(k)
+	s := setOf(install("web", hookOf("v1", "Namespace", "theirs", "pre-install")))
+	s.Adopt = true
+	_, err := b.Apply(t.Context(), b.c, s)
+	if err == nil || !strings.Contains(err.Error(), "Namespace theirs exists and does not belong to this module") || b.s.uidOf(k) != uid {
+		t.Errorf("want a refusal, got %v", err)
+	}
+}
+
+// What a hook logs may be secret. It is taken out before it is written anywhere.
+func TestHideLastWords(t *testing.T) {
+	b := newBench(t)
+	b.s.unready = true
+	s := setOf(install("web", tmplConfig, hookJob("first", "pre-install")))
+	s.Hide = func(text string) string { return strings.ReplaceAll(text, "hunter2", "(hidden)") }
+	b.apply(s)
+	b.s.put(manifestOf(t, "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: apps, labels: {batch.kubernetes.io/job-name: first}}\n"+
+		"status: {phase: Failed, containerStatuses: [{name: c, state: {terminated: {exitCode: 1, reason: Error}}}]}\n").Object)
+	b.s.logs = map[string]string{"p": strings.Repeat("x", maxWords-4) + "hunter2\n"}
+	failJob(b, "first")
+	if got := b.fails(s); strings.Contains(got, "hunt") || !strings.Contains(got, "xxx") {
+		t.Errorf("the error is %q", got)
+	}
+	if run := b.inventory(s).Parts["web"].Run; strings.Contains(run.Failed, "hunt") {
+		t.Errorf("in the inventory is %q", run.Failed)
+	}
+	info, err := b.outline(b.c, s).release(t.Context(), home{"apps", "web"}, 1)
+	if err != nil || strings.Contains(info.Description, "hunt") {
+		t.Errorf("in the record is %q, %v", info.Description, err)
+	}
+	if diff := cmp.Diff([]string{"1 failed"}, b.statuses()); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// How often a call that waits looks again. After an error it takes longer each time, up to the second one.
+const (
+	lookEvery  = 500 * time.Millisecond
+	lookRarely = 10 * time.Second
+)
+
+// A CallOption changes how Install, Check and Uninstall work.
+type CallOption func(*call)
+
+type call struct{ wait bool }
+
+// Wait until the set is Ready, or gone for Uninstall. How long is up to the context, which should have a deadline. What
+// fails is tried again until then, as most failures pass; only a set that is malformed is not.
+func Wait() CallOption {
+	return func(c *call) { c.wait = true }
+}
+
+// Install or upgrade a set: the next step, if anything is left to do, and what is seen after it. Without Wait it does not
+// wait for anything, so that a controller calls it at each reconciliation until the observation is Ready and UpToDate,
+// and after that whenever something changed; at rest it sends no request. An error of one part is in the observation
+// too, and leaves the other parts alone.
+func (e *Engine) Install(ctx context.Context, c Cluster, s *Set, o ...CallOption) (Observation, error) {
+	return e.until(ctx, s, o, func() (Observation, error) {
+		seen, err := e.Observe(ctx, c, s)
+		if err != nil || (seen.Exists && seen.UpToDate) {
+			return seen, err
+		}
+		_, failed := e.Apply(ctx, c, s)
+		seen, err = e.Observe(ctx, c, s)
+		return seen, errors.Join(failed, err)
+	})
+}
+
+// Check a set: is it installed as it is wanted, and does it work? Nothing is changed. It is Observe, with options.
+func (e *Engine) Check(ctx context.Context, c Cluster, s *Set, o ...CallOption) (Observation, error) {
+	return e.until(ctx, s, o, func() (Observation, error) { return e.Observe(ctx, c, s) })
+}
+
+// Uninstall a set: the next step towards a cluster without it. Without Wait it does not wait for anything. It is Remove,
+// with options.
+func (e *Engine) Uninstall(ctx context.Context, c Cluster, s *Set, o ...CallOption) (Removal, error) {
+	var left Removal
+	err := retry(ctx, o, func() (done bool, waiting string, err error) {
+		left, err = e.Remove(ctx, c, s)
+		return left.Gone, left.Message, err
+	})
+	return left, err
+}
+
+// until a set is Ready.
+func (e *Engine) until(ctx context.Context, s *Set, o []CallOption, look func() (Observation, error)) (Observation, error) {
+	if err := s.validate(); err != nil {
+		return Observation{}, err
+	}
+	var seen Observation
+	err := retry(ctx, o, func() (done bool, waiting string, err error) {
+		seen, err = look()
+		return seen.Exists && seen.UpToDate && seen.State == Ready, seen.Message, err
+	})
+	return seen, err
+}
+
+// retry what is not done, if that is wanted.
+func retry(ctx context.Context, o []CallOption, try func() (done bool, waiting string, err error)) error {
+	var c call
+	for _, f := range o {
+		f(&c)
+	}
+	pause, last := lookEvery, "nothing was done"
+	for {
+		done, waiting, err := try()
+		if (done && err == nil) || !c.wait {
+			return err
+		}
+		if pause = min(2*pause, lookRarely); err == nil {
+			pause = lookEvery
+		} else {
+			waiting = oneLine(err.Error())
+		}
+		// A try that was cut off knows less than the one before.
+		if ctx.Err() == nil {
+			last = waiting
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Wrapf(ctx.Err(), "gave up waiting: %s", last)
+		case <-time.After(pause):
+		}
+	}
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fieldset_test
+
+import (
+	"testing"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+)
+
+// FuzzParse checks that a path which can be read is one that can be written and read again. Those of an inventory come from
+// the target cluster, and so do values that they are looked for in.
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{
+		`{"f:spec":{"f:replicas":{}}}`, `{"f:a":{"k:{\"name\":\"b\"}":{".":{},"f:c":{}}}}`, `{"f:a":{"v:1":{}}}`, `{"f:a":{"i:0":{}}}`, "{}", "[", `{"x:":{}}`, `{".":{}}`,
+	} {
+		f.Add(s)
+	}
+	object := map[string]any{"spec": map[string]any{"replicas": int64(1)}, "a": []any{map[string]any{"name": "b", "c": nil}, int64(1), nil}}
+	f.Fuzz(func(t *testing.T, s string) {
+		p := fieldset.Parse(s)
+		fieldset.At(object, p)
+		if text := fieldset.Encode(p); len(p) > 0 && !fieldset.Parse(text).Equals(p) {
+			t.Errorf("%q is read as %s, and written as %q", s, fieldset.Text(p), text)
+		}
+	})
+}

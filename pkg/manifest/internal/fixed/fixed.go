@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fixed
+
+import (
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// A Field is one that the API server does not let anybody change, and why not.
+type Field struct {
+	Name, Reason string
+}
+
+// fixedReason is how API servers say that a field cannot be changed. There is no code for it: the reason of such an error
+// is Invalid, like that of a wrong value.
+var fixedReason = regexp.MustCompile(`(?i)\bimmutable\b|\b(may|must) not (be )?chang|\bcan(not| not) (be )?chang|` +
+	`\b(may not|can ?not) be (unset|updated|modified)\b|\bupdates to .+ (is|are) forbidden\b|\bupdates may not change\b`)
+
+// Fields are the fields that cannot be changed, if that is all that is wrong. Where something else is wrong as well,
+// there are none: to create the object anew would not help.
+func Fields(err error) []Field {
+	s := kerrors.APIStatus(nil)
+	if !kerrors.IsInvalid(err) || !errors.As(err, &s) || s.Status().Details == nil {
+		return nil
+	}
+	var out []Field
+	for _, c := range s.Status().Details.Causes {
+		f := Field{Name: c.Field, Reason: reasonOf(c.Message)}
+		if f.Reason == "" {
+			return nil
+		}
+		if !slices.Contains(out, f) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// reasonOf a message such as: Invalid value: "x": field is immutable. The value in front of it is left out, and so are
+// lines that follow, which show what differs. It is empty where something else is wrong.
+func reasonOf(message string) string {
+	message, _, _ = strings.Cut(message, "\n")
+	all := fixedReason.FindAllStringIndex(message, -1)
+	if len(all) == 0 {
+		return ""
+	}
+	at := all[len(all)-1][0]
+	if i := strings.LastIndex(message[:at], ": "); i >= 0 {
+		message = message[i+len(": "):]
+	}
+	return strings.Join(strings.Fields(message), " ")
+}
+
+// Precise names the fields below the spec that differ, where the API server names no more than the spec: those that the
+// reason does not quote as fields that may change.
+func (f Field) Precise(want, live map[string]any) Field {
+	w, ok := want[f.Name].(map[string]any)
+	l, _ := live[f.Name].(map[string]any)
+	if !ok || f.Name != "spec" {
+		return f
+	}
+	var names []string
+	for _, k := range slices.Sorted(maps.Keys(w)) {
+		if !strings.Contains(f.Reason, "'"+k+"'") && !covered(w[k], l[k]) {
+			names = append(names, f.Name+"."+k)
+		}
+	}
+	if len(names) > 0 {
+		f.Name = strings.Join(names, ", ")
+	}
+	return f
+}
+
+// covered says whether a value has all that is wanted of it. Others, and the API server, may have added to it.
+func covered(want, have any) bool {
+	switch w := want.(type) {
+	case map[string]any:
+		h, ok := have.(map[string]any)
+		if !ok {
+			return len(w) == 0 && have == nil
+		}
+		for k := range w {
+			if !covered(w[k], h[k]) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		h, ok := have.([]any)
+		if !ok || len(h) != len(w) {
+			return len(w) == 0 && have == nil
+		}
+		for i := range w {
+			if !covered(w[i], h[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	return reflect.DeepEqual(want, have)
+}

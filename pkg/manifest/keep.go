@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// Annotation and value by which Helm knows what it must not delete.
+const (
+	annotationPolicy = "helm.sh/resource-policy"
+	policyKeep       = "keep"
+)
+
+// annotationKeptBy is on an object that was kept, with the ID of the set that left it behind, which may come back for it.
+const annotationKeptBy = "kyma.m.crossplane.io/kept-by"
+
+const mergePatch = "application/merge-patch+json"
+
+// keeps says whether annotations ask that an object is not deleted, read as Helm reads them.
+func keeps(annotations map[string]string) bool {
+	return strings.ToLower(strings.TrimSpace(annotations[annotationPolicy])) == policyKeep
+}
+
+// keepAll objects that nobody wants any more and that must not be deleted: those that were applied with such a policy, or
+// have got one since. What they cannot be without is kept with them: their namespaces, and the definitions of their kinds.
+// All of that is let go before anything is deleted, what they cannot be without first, so that a process that dies in
+// between deletes none of it later.
+func (r *remover) keepAll(ctx context.Context, unwanted []*entry) error {
+	var keep, shelters []*entry
+	needed := map[Key]bool{}
+	for _, e := range unwanted {
+		if kept, err := r.keeps(ctx, e); err != nil || !kept {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		keep = append(keep, e)
+		needed[Key{Kind: "Namespace", Name: e.Namespace}] = true
+		if m, err := r.c.Mapping(ctx, e.gvk()); err == nil {
+			needed[Key{Group: crdGroupKind.Group, Kind: crdGroupKind.Kind, Name: m.Resource + "." + e.Group}] = true
+		}
+	}
+	for _, e := range unwanted {
+		if needed[e.key()] && !slices.Contains(keep, e) {
+			shelters = append(shelters, e)
+		}
+	}
+	for _, e := range append(shelters, keep...) {
+		if err := r.letGo(ctx, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keeps says whether an object must be kept. Only one that is there and ours is.
+func (r *remover) keeps(ctx context.Context, e *entry) (bool, error) {
+	sum, ok := r.c.Watch().Get(e.key())
+	if !ok {
+		sum, ok = r.known[e.key()]
+	}
+	if e.Keep && !ok {
+		var err error
+		if sum, ok, err = r.last(ctx, e); err != nil {
+			return false, err
+		}
+	}
+	return ok && sum.Set == r.id && (e.Keep || sum.Keep), nil
+}
+
+// letGo of an object: it loses what marks it as ours, and is nobody's.
+func (r *remover) letGo(ctx context.Context, e *entry) error {
+	k := e.key()
+	sum, exists, err := r.last(ctx, e)
+	if err != nil || !exists || sum.Set != r.id {
+		return err
+	}
+	gone := make(map[string]any, len(r.s.Labels)+2)
+	for l := range r.labels() {
+		gone[l] = nil
+	}
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		// An object that somebody put in its place is another one.
+		"uid": sum.UID, "labels": gone, "annotations": map[string]any{annotationKeptBy: r.id},
+	}})
+	if err != nil {
+		return errors.Wrapf(err, "%s: cannot encode", k)
+	}
+	m, err := r.c.Mapping(ctx, e.gvk())
+	if err != nil {
+		return errors.Wrap(err, k.String())
+	}
+	_, err = raw(r.c.REST().Verb(http.MethodPatch).AbsPath(pathOf(e.gvk().GroupVersion(), m, k.Namespace, k.Name)).
+		Param("fieldManager", FieldManager).SetHeader("Accept", acceptMetadata).SetHeader("Content-Type", mergePatch).
+		Body(body).Do(ctx))
+	if err != nil && !kerrors.IsNotFound(err) {
+		return errors.Wrapf(explain(err), "%s: cannot be kept", k)
+	}
+	delete(r.known, k)
+	r.c.Watch().Forget(k)
+	r.gone[k] = true
+	if err == nil {
+		r.kept = append(r.kept, k)
+	}
+	return nil
+}
+
+// deleted are the objects of a group that are gone, and were not kept.
+func (r *remover) deleted(group []*entry) []Key {
+	var out []Key
+	for _, e := range group {
+		if k := e.key(); r.gone[k] && !slices.Contains(r.kept, k) {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// leftBehind says whether an object that is nobody's may be taken over without being asked to: this set left it behind,
+// or Helm did with a release that is gone and that the install continues.
+func (w *work) leftBehind(ctx context.Context, o *object, m *metav1.PartialObjectMetadata) (bool, error) {
+	if m == nil || m.Labels[LabelPartOf] != "" {
+		return false, nil
+	}
+	if by := m.Annotations[annotationKeptBy]; by != "" {
+		return by == w.id, nil
+	}
+	want := o.annotations()
+	name, namespace := want[helmReleaseName], want[helmReleaseNamespace]
+	if name == "" || !keeps(m.Annotations) {
+		return false, nil
+	}
+	if m.Labels[helmManagedBy] != "Helm" || m.Annotations[helmReleaseName] != name || m.Annotations[helmReleaseNamespace] != namespace {
+		return false, nil
+	}
+	l, err := w.list(ctx, secretKind, namespace, "owner=helm,name="+name, 0)
+	if err != nil {
+		return false, errors.Wrapf(err, "cannot look for a Helm release %s in namespace %s", name, namespace)
+	}
+	return !slices.ContainsFunc(l.Items, func(s metav1.PartialObjectMetadata) bool { return s.Labels[labelReleaseOf] != w.id }), nil
+}
+
+// mayChange says in an error why an object that exists may not be changed.
+func (w *work) mayChange(ctx context.Context, o *object, en *entry, m *metav1.PartialObjectMetadata) error {
+	err := w.claim(o, en, m)
+	if err == nil {
+		return nil
+	}
+	ok, lerr := w.leftBehind(ctx, o, m)
+	if lerr != nil {
+		return lerr
+	}
+	if ok {
+		return nil
+	}
+	return err
+}

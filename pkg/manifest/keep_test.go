@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// kept is a template of an object with the policy of Helm. It is read as Helm reads it.
+func kept(template string) string {
+	return strings.Replace(template, "metadata: {", "metadata: {annotations: {helm.sh/resource-policy: \" Keep \"}, ", 1)
+}
+
+func TestKeep(t *testing.T) {
+	one := key("ConfigMap", "apps", "one")
+	two := setOf(install("web", configMap("two")))
+	cases := map[string]struct {
+		reason string
+		before *Set
+		change func(b *bench)
+		act    func(b *bench) []Key // It returns what was kept.
+		want   []Key
+		left   []string
+	}{
+		"Pruned": {
+			reason: "A new version does not have it.",
+			before: setOf(install("web", kept(configMap("one")), configMap("two"))),
+			act:    func(b *bench) []Key { return b.apply(two).Kept }, want: []Key{one}, left: []string{"ConfigMap apps/one", "ConfigMap apps/two"},
+		},
+		"Plain": {
+			reason: "The policy counts for plain objects too.",
+			before: setOf(plainOf("web", kept(configMap("one")), configMap("two"))),
+			act:    func(b *bench) []Key { return b.apply(setOf(plainOf("web", configMap("two")))).Kept }, want: []Key{one},
+			left: []string{"ConfigMap apps/one", "ConfigMap apps/two"},
+		},
+		"Install": {
+			reason: "Its install is gone.",
+			before: setOf(install("web", configMap("two")), install("extra", kept(configMap("one")))),
+			act:    func(b *bench) []Key { return b.apply(two).Kept }, want: []Key{one}, left: []string{"ConfigMap apps/one", "ConfigMap apps/two"},
+		},
+		"Set": {
+			reason: "The set is gone.",
+			before: setOf(install("web", kept(configMap("one")), configMap("two"))),
+			act:    func(b *bench) []Key { return b.take(two).Kept }, want: []Key{one}, left: []string{"ConfigMap apps/one"},
+		},
+		"Live": {
+			reason: "Somebody wants to keep it, as helm upgrade heeds.",
+			before: setOf(install("web", configMap("one"), configMap("two"))),
+			change: func(b *bench) {
+				b.s.edit(one, func(u *unstructured.Unstructured) {
+					a := u.GetAnnotations()
+					a[annotationPolicy] = policyKeep
+					u.SetAnnotations(a)
+				})
+			},
+			act: func(b *bench) []Key { return b.take(two).Kept }, want: []Key{one}, left: []string{"ConfigMap apps/one"},
+		},
+		"Namespace": {
+			reason: "It cannot be without its namespace.",
+			before: setOf(plainOf("web", namespaceOf("own"), kept(strings.Replace(configMap("one"), "name:", "namespace: own, name:", 1)))),
+			act:    func(b *bench) []Key { return b.take(two).Kept },
+			want:   []Key{key("Namespace", "", "own"), key("ConfigMap", "own", "one")}, left: []string{"ConfigMap own/one", "Namespace own"},
+		},
+		"Definition": {
+			reason: "A custom resource cannot be without its definition.",
+			before: setOf(install("web", "crds/"+tmplCRD, kept(fmt.Sprintf(tmplWidget, "main")))),
+			act:    func(b *bench) []Key { return b.take(two).Kept },
+			want:   []Key{key("CustomResourceDefinition", "", "widgets.example.org"), key("Widget", "apps", "main")},
+			left:   []string{"CustomResourceDefinition widgets.example.org", "Widget apps/main"},
+		},
+		"KeptDefinition": {
+			reason: "Objects of a definition that stays are in nobody's way.",
+			before: setOf(install("web", "crds/"+kept(tmplCRD), configMap("two"))),
+			change: func(b *bench) { b.s.put(widgetNamed(b.t, "mine")) },
+			act:    func(b *bench) []Key { return b.take(two).Kept },
+			want:   []Key{key("CustomResourceDefinition", "", "widgets.example.org")},
+			left:   []string{"CustomResourceDefinition widgets.example.org", "Widget default/mine"},
+		},
+		"NoLonger": {
+			reason: "A version that takes the policy away has its objects deleted.",
+			before: setOf(install("web", kept(configMap("one")))),
+			change: func(b *bench) { b.settle(setOf(install("web", configMap("one")))) },
+			act:    func(b *bench) []Key { return b.take(two).Kept },
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.s.put(manifestOf(t, namespaceOf("apps")).Object)
+			b.settle(tc.before)
+			if tc.change != nil {
+				tc.change(b)
+			}
+			if diff := cmp.Diff(tc.want, tc.act(b)); diff != "" {
+				t.Errorf("\n%s\nkept: -want, +got:\n%s", tc.reason, diff)
+			}
+			left := slices.DeleteFunc(b.s.keys(), func(k string) bool { return k == "Namespace apps" || strings.HasPrefix(k, "Secret ") })
+			if diff := cmp.Diff(tc.left, left, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("\n%s\nleft: -want, +got:\n%s", tc.reason, diff)
+			}
+			for _, k := range tc.want {
+				for l := range b.s.objects[k].u().GetLabels() {
+					if l == LabelPartOf || l == LabelManagedBy || l == "team" {
+						t.Errorf("\n%s\n%s has label %s", tc.reason, k, l)
+					}
+				}
+				if inv := b.inventory(two); inv != nil && inv.find(k) != nil {
+					t.Errorf("\n%s\n%s is in the inventory", tc.reason, k)
+				}
+			}
+		})
+	}
+}
+
+// What was kept is found again by the set that left it behind, and by no other one.
+func TestKeptIsTakenBack(t *testing.T) {
+	b := newBench(t)
+	of := func() *Set { return setOf(install("web", kept(configMap("one")))) }
+	b.settle(of())
+	uid := b.s.uidOf(key("ConfigMap", "apps", "one"))
+	b.take(of())
+	other := of()
+	other.Name = "team-b-web"
+	if _, err := b.Apply(t.Context(), b.c, other); err == nil || !strings.Contains(err.Error(), "ConfigMap apps/one: exists and does not belong to this module") {
+		t.Errorf("another set: %v", err)
+	}
+	b.take(other)
+	b.settle(of())
+	if got := b.s.uidOf(key("ConfigMap", "apps", "one")); got != uid {
+		t.Errorf("it is another one: %s, %s", uid, got)
+	}
+	if o := b.observe(of()); o.State != Ready || o.Total != 1 {
+		t.Errorf("observation: %+v", o)
+	}
+}
+
+// An object that Helm kept is taken over like Helm does it, unless its release is there.
+func TestKeptByHelm(t *testing.T) {
+	for _, installed := range []bool{false, true} {
+		b := newBench(t)
+		b.s.put(manifestOf(t, namespaceOf("apps")).Object)
+		b.s.put(manifestOf(t, `{apiVersion: v1, kind: ConfigMap, metadata: {namespace: apps, name: one, labels: {app.kubernetes.io/managed-by: Helm},
+			annotations: {helm.sh/resource-policy: keep, meta.helm.sh/release-name: web, meta.helm.sh/release-namespace: apps}}}`).Object)
+		if installed {
+			b.s.put(manifestOf(t, `{apiVersion: v1, kind: Secret, metadata: {namespace: apps, name: sh.helm.release.v1.web.v1, labels: {owner: helm, name: web, version: "1"}}}`).Object)
+		}
+		_, err := b.Apply(t.Context(), b.c, setOf(install("web", configMap("one"))))
+		if (err != nil) != installed {
+			t.Errorf("release installed %v: %v", installed, err)
+		}
+	}
+}
+
+// A process that dies at any write keeps what must be kept.
+func TestKeepCrash(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		for n := range 7 {
+			b := newBench(t)
+			s := setOf(plainOf("web", namespaceOf("own"), kept(strings.Replace(configMap("one"), "name:", "namespace: own, name:", 1)), configMap("two")))
+			b.s.put(manifestOf(t, namespaceOf("apps")).Object)
+			b.settle(s)
+			b.c.cutAfter(n, lost)
+			_, _ = b.Remove(t.Context(), b.c, s)
+			b.restart()
+			if r := b.take(s); !r.Gone {
+				t.Errorf("cut after %d writes, lost %v: %+v", n, lost, r)
+			}
+			if diff := cmp.Diff([]string{"ConfigMap own/one", "Namespace apps", "Namespace own"}, b.s.keys()); diff != "" {
+				t.Errorf("cut after %d writes, lost %v: -want, +got:\n%s", n, lost, diff)
+			}
+		}
+	}
+}

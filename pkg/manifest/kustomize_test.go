@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// kustomizationOf files, as pairs of a name and a text, in namespace apps.
+func kustomizationOf(name, dir string, pairs ...string) Install {
+	var files []File
+	for i := 0; i+1 < len(pairs); i += 2 {
+		files = append(files, File{Name: pairs[i], Data: []byte(pairs[i+1])})
+	}
+	return Install{Layer: layerOf(files), Name: name, Form: FormKustomize, Path: dir, Namespace: "apps"}
+}
+
+// twoLayers is a base and an overlay.
+func twoLayers(dir string) Install {
+	return kustomizationOf("web", dir,
+		"base/kustomization.yaml", "resources: [all.yaml]\n", "base/all.yaml", configMap("both")+"---\n"+configMap("base"),
+		"overlay/kustomization.yaml", "resources: [../base]\nconfigMapGenerator: [{name: made, literals: [a=b]}]\ngeneratorOptions: {disableNameSuffixHash: true}\n")
+}
+
+func TestKustomize(t *testing.T) {
+	b := newBench(t)
+	s := setOf(twoLayers("overlay"), install("chart", configMap("chart")), plainOf("raw", configMap("raw")))
+	b.settle(s)
+	want := []string{
+		"ConfigMap apps/base", "ConfigMap apps/both", "ConfigMap apps/chart", "ConfigMap apps/made", "ConfigMap apps/raw", "Namespace apps",
+		"Secret apps/sh.helm.release.v1.chart.v1", "Secret kyma-system/team-a-web",
+	}
+	if diff := cmp.Diff(want, b.s.keys()); diff != "" {
+		t.Errorf("a kustomization has no release: -want, +got:\n%s", diff)
+	}
+	parts := []PartState{{Name: "web", State: Ready}, {Name: "chart", State: Ready, Version: "1.0.0"}, {Name: "raw", State: Ready}}
+	if diff := cmp.Diff(parts, b.observe(s).Parts); diff != "" {
+		t.Errorf("each install has its own state: -want, +got:\n%s", diff)
+	}
+
+	uid := b.s.uidOf(key("ConfigMap", "apps", "both"))
+	s.Installs[0] = twoLayers("base/")
+	b.settle(s)
+	if b.s.uidOf(key("ConfigMap", "apps", "made")) != "" {
+		t.Error("another path must be built, and what it does not have must go")
+	}
+	s.Installs[0] = install("web", configMap("both"))
+	b.settle(s)
+	s.Installs[0] = plainOf("web", configMap("both"))
+	b.settle(s)
+	s.Installs[0] = twoLayers("overlay")
+	b.settle(s)
+	if diff := cmp.Diff(want, b.s.keys()); diff != "" || b.s.uidOf(key("ConfigMap", "apps", "both")) != uid {
+		t.Errorf("what all forms have must stay, and nothing else: -want, +got:\n%s", diff)
+	}
+	b.s.took()
+	b.apply(s)
+	if got := b.s.took(); got != nil {
+		t.Errorf("at rest there must be no requests, got %q", got)
+	}
+	if r := b.take(s); !r.Gone {
+		t.Fatalf("removal: %+v", r)
+	}
+}
+
+// TestKustomizeIsBuiltOnce for all sets that have the same content.
+// TestInstallsInOrder holds that installs of all forms are applied in their order, and removed in the opposite one.
+func TestInstallsInOrder(t *testing.T) {
+	b := newBench(t)
+	s := setOf(twoLayers("base"), install("chart", configMap("chart")), plainOf("raw", configMap("raw")), install("a", configMap("last")))
+	b.settle(s)
+	order := func(verb string) []string {
+		var out []string
+		for _, l := range b.s.took() {
+			if name, ok := strings.CutPrefix(l, verb+" ConfigMap apps/"); ok && name != "both" {
+				out = append(out, name)
+			}
+		}
+		// Where the namespace is missing, what was refused is sent again.
+		return slices.Compact(out)
+	}
+	if diff := cmp.Diff([]string{"base", "chart", "raw", "last"}, order("patch")); diff != "" {
+		t.Errorf("applied: -want, +got:\n%s", diff)
+	}
+	b.take(s)
+	if diff := cmp.Diff([]string{"last", "raw", "chart", "base"}, order("delete")); diff != "" {
+		t.Errorf("removed: -want, +got:\n%s", diff)
+	}
+}
+
+func TestKustomizeIsBuiltOnce(t *testing.T) {
+	b, read := newBench(t), 0
+	in := twoLayers("overlay")
+	files, err := in.Fetch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &work{e: b.Engine}
+	for range 3 {
+		text, err := w.built(t.Context(), Content{Digest: "x", Files: func() ([]File, error) { read++; return files.Files() }}, "overlay")
+		if err != nil || !strings.Contains(string(text), "name: made") {
+			t.Fatalf("built(...): %v, %s", err, text)
+		}
+	}
+	if read != 1 {
+		t.Errorf("the content must be read once, was %d times", read)
+	}
+}
+
+func TestKustomizeRefusals(t *testing.T) {
+	of := func(text string) Install {
+		return kustomizationOf("web", "", "kustomization.yaml", text, "a.yaml", configMap("a"))
+	}
+	valued := of("resources: [a.yaml]")
+	valued.Values = map[string]any{"a": "b"}
+	pathed := plainOf("web", configMap("a"))
+	pathed.Path = "x"
+	climbing := of("resources: [a.yaml]")
+	climbing.Path = "../x"
+	elsewhere := of("resources: [a.yaml]")
+	elsewhere.Path = "x"
+	cases := map[string]struct {
+		reason string
+		in     Install
+		want   []string
+	}{
+		"HTTP":     {reason: "Nothing is fetched.", in: of("resources: [https://example.org/base]"), want: []string{"web: kustomization.yaml: resources", "https://example.org/base", "is a URL or a git reference: nothing is fetched here"}},
+		"Git":      {reason: "Not even by git.", in: of("resources: ['github.com/example/base?ref=v1']"), want: []string{"web: kustomization.yaml: resources", "github.com/example/base"}},
+		"Exec":     {reason: "No program is run.", in: of("resources: [a.yaml]\ngenerators: [|-\n  apiVersion: v1\n  kind: X\n  metadata: {name: x, annotations: {config.kubernetes.io/function: 'exec: {path: /bin/sh}'}}\n]"), want: []string{"web: ", "kustomization.yaml"}},
+		"Charts":   {reason: "Charts are installs of their own.", in: of("helmCharts: [{name: x, repo: https://example.org}]"), want: []string{"web: kustomization.yaml: helmCharts"}},
+		"Values":   {reason: "There is no place for values.", in: valued, want: []string{"web: values are for charts, and this install is a kustomization; take them out"}},
+		"Path":     {reason: "Only a kustomization has a path.", in: pathed, want: []string{`install "web": has a path, which is for a kustomization only`}},
+		"Climbing": {reason: "The layer has an end.", in: climbing, want: []string{`web: path "../x" must be a folder in the layer`}},
+		"Missing":  {reason: "A folder that is missing is named.", in: elsewhere, want: []string{`web: there is no folder "x"`}},
+		"Nothing":  {reason: "Nothing is hardly what was meant.", in: of("resources: []\nnamePrefix: x"), want: []string{"web: "}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			_, err := b.Apply(t.Context(), b.c, setOf(tc.in, install("good", configMap("good"))))
+			if err == nil {
+				t.Fatalf("\n%s\nwant an error", tc.reason)
+			}
+			for _, w := range tc.want {
+				if !strings.Contains(err.Error(), w) || strings.Contains(err.Error(), "\n") {
+					t.Errorf("\n%s\nwant %q in one line, got %q", tc.reason, w, err)
+				}
+			}
+			if name != "Path" && b.s.uidOf(key("ConfigMap", "apps", "good")) == "" {
+				t.Errorf("\n%s\nthe other install must go on", tc.reason)
+			}
+		})
+	}
+}
+
+func TestKustomizePreview(t *testing.T) {
+	got, err := setOf(twoLayers("overlay")).Preview(t.Context(), "v1.36.0")
+	if err != nil || len(got) != 1 || got[0].Err != nil || len(got[0].Objects) != 3 || got[0].Objects[0].GetNamespace() != "apps" {
+		t.Errorf("Preview(...): %+v, %v", got, err)
+	}
+}

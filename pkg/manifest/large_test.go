@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// many ConfigMaps in one template.
+func many(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "---\n%s", configMap(fmt.Sprintf("c%d", i)))
+	}
+	return b.String()
+}
+
+// random text of n characters, the same each time.
+func random(n int) string {
+	b := make([]byte, n/2)
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range b {
+		b[i] = byte(r.Uint32())
+	}
+	return hex.EncodeToString(b)
+}
+
+// TestThousandObjects holds that a large set costs one request for each object that has something to do, and few more.
+func TestThousandObjects(t *testing.T) {
+	const objects, more = 1000, 12
+	x := newBench(t)
+	s := setOf(install("web", many(objects)))
+	cost := func(what string, most int, do func()) {
+		t.Helper()
+		before := len(x.s.log)
+		do()
+		if n := len(x.s.log) - before; n > most {
+			t.Errorf("%s: %d requests, want at most %d", what, n, most)
+		}
+	}
+	cost("install", objects+more, func() { x.settle(s) })
+	if o := x.observe(s); o.Ready != objects || o.Total != objects {
+		t.Fatalf("%d of %d are ready", o.Ready, o.Total)
+	}
+	cost("at rest", 0, func() { x.observe(s) })
+
+	next := setOf(install("web", strings.Replace(many(objects), "k: v", "k: w", 3)))
+	cost("upgrade of 3", 3+more, func() { x.settle(next) })
+
+	x.s.remove(key("ConfigMap", "apps", "c500"))
+	cost("repair of 1", 1+more, func() { x.settle(next) })
+
+	cost("removal", objects+more, func() {
+		for range 3 {
+			x.take(next)
+		}
+	})
+	if o := x.observe(next); o.Exists {
+		t.Errorf("it exists after the removal: %+v", o)
+	}
+}
+
+// TestTooLarge holds that what cannot be written down in the end is not begun.
+func TestTooLarge(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		set    *Set
+		want   string
+	}{
+		"Record": {
+			reason: "The record of a release holds the manifest.",
+			set:    setOf(install("web", configMap("small"), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: big}\ndata: {k: "+random(2<<20)+"}\n")),
+			want:   `release record of chart "web": it has `,
+		},
+		"Inventory": {
+			reason: "The inventory holds each object.",
+			set: setOf(install("web", func() string {
+				var b strings.Builder
+				name := random(12_000 * 40)
+				for i := range 12_000 {
+					fmt.Fprintf(&b, "---\n%s", configMap("c"+name[i*40:(i+1)*40]))
+				}
+				return b.String()
+			}())),
+			want: "the inventory of 12000 objects takes ",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			x := newBench(t)
+			_, err := x.Apply(t.Context(), x.c, tc.set)
+			if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "\n") {
+				t.Fatalf("\n%s\ngot %v", tc.reason, err)
+			}
+			for k := range x.s.objects {
+				if k.Kind == "ConfigMap" {
+					t.Errorf("\n%s\n%s was applied", tc.reason, k)
+				}
+			}
+		})
+	}
+}
+
+// TestInventoryOfThousands holds that thousands of objects fit, and that what is reserved for them is enough.
+func TestInventoryOfThousands(t *testing.T) {
+	const objects = 5000
+	inv, r := &inventory{}, random(objects*200)
+	take := func(n int) string {
+		out := r[:n]
+		r = r[n:]
+		return out
+	}
+	for i := range objects {
+		inv.Objects = append(inv.Objects, entry{
+			Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "RoleBinding", Namespace: "team-" + take(8), Name: fmt.Sprintf("binding-%d-%s", i, take(10)), Part: "web",
+		})
+	}
+	intended, err := inv.marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &work{e: New(), s: setOf()}
+	if err := w.checkRoom(inv, len(intended)); err != nil {
+		t.Error(err)
+	}
+	for i := range inv.Objects {
+		e := &inv.Objects[i]
+		u := take(32)
+		e.UID, e.Intent, e.Owned = strings.Join([]string{u[:8], u[8:12], u[12:16], u[16:20], u[20:]}, "-"), take(16), take(16)
+	}
+	applied, err := inv.marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if grown := len(applied) - len(intended); grown > objects*entryReserve {
+		t.Errorf("an inventory of %d bytes grew by %d, and %d were reserved", len(intended), grown, objects*entryReserve)
+	}
+	t.Logf("%d objects: %d bytes, then %d", objects, len(intended), len(applied))
+}

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+)
+
+// invariants hold at any time: what is of others is as they left it, and what is ours is in the inventory.
+func (m *model) invariants() error {
+	for k, v := range m.strangers {
+		if got := m.versionOf(k); got != v {
+			if m.force && m.removing && (k.Kind == "Widget" || k.Kind == "Gadget") {
+				continue
+			}
+			return errors.Errorf("%s is of somebody else, and was touched: %s, now %q", k, v, got)
+		}
+	}
+	inv, err := m.inventory()
+	if err != nil {
+		return err
+	}
+	id := m.b.ID(m.set())
+	for k, o := range m.b.s.objects {
+		if o.u().GetLabels()[LabelPartOf] != id || k.Kind == "Job" || k == widgetMain || m.copied[k] {
+			continue
+		}
+		if inv == nil || inv.find(k) == nil {
+			return errors.Errorf("%s is ours, and nobody knows", k)
+		}
+	}
+	return nil
+}
+
+// works says of all objects that they do, as their controllers would; Jobs that failed stay so.
+func (m *model) works() {
+	s := m.b.s
+	s.unready = false
+	for k, o := range s.objects {
+		_, has := o.content["status"]
+		switch {
+		case m.strangers[k] != "":
+		case k == widgetMain:
+			s.status(k, map[string]any{"state": "Ready"})
+		case k.Kind == "Deployment", !has && (k.Kind == "Job" || k.Kind == "CustomResourceDefinition"):
+			settled(o.u())
+			s.touch(o)
+		}
+	}
+}
+
+// finalizers are taken away.
+func (m *model) finalizers() {
+	for k, o := range m.b.s.objects {
+		switch {
+		case len(o.u().GetFinalizers()) == 0:
+		case o.u().GetDeletionTimestamp() != nil:
+			m.b.s.remove(k)
+			delete(m.uids, k)
+		default:
+			m.b.s.edit(k, func(u *unstructured.Unstructured) { u.SetFinalizers(nil) })
+		}
+	}
+}
+
+// help as messages ask for it: what is in the way of the engine goes.
+func (m *model) help() {
+	m.works()
+	m.finalizers()
+	wanted := m.wanted()
+	if m.removing {
+		wanted = nil
+	}
+	id := m.b.ID(m.set())
+	for k := range wanted {
+		o := m.b.s.objects[k]
+		foreign := o != nil && o.u().GetLabels()[LabelPartOf] != id && (m.strangers[k] != "" || m.loose[k])
+		if foreign && (!m.adopt || m.fixed(k)) {
+			m.sayf("  its owner removes %s", k)
+			m.kill(k)
+		}
+	}
+	gadget := slices.ContainsFunc(m.spec.Slots[:], func(s modelSlot) bool { return s.Present && s.Gadget }) && !m.removing
+	for k := range m.b.s.objects {
+		mine := k == widgetMain && m.spec.Resource && m.spec.CRDs
+		if k.Kind == "Widget" && !mine && (m.removing || !m.spec.CRDs) || k.Kind == "Gadget" && !gadget {
+			m.sayf("  its owner removes %s", k)
+			m.b.s.remove(k)
+			m.unsure = m.unsure || k == widgetMain
+		}
+	}
+	m.forget()
+}
+
+// heal all that is broken.
+func (m *model) heal() {
+	m.fault, m.ambush, m.recreate, m.drift = nil, Key{}, true, DriftRepair
+	m.retry++
+	clear(m.b.c.blind)
+	m.clock = m.clock.Add(2 * time.Hour)
+}
+
+const modelPatience = 30
+
+// checkpoint: once all faults are over, the cluster becomes what is wanted, and stays so.
+func (m *model) checkpoint() error {
+	m.removing = false
+	m.heal()
+	var seen Observation
+	var err error
+	for range modelPatience {
+		m.help()
+		m.clock = m.clock.Add(2 * time.Minute)
+		m.unwant()
+		if seen, err = m.b.Observe(m.t.Context(), m.b.c, m.set()); err == nil && seen.Exists && seen.UpToDate && seen.State == Ready {
+			return m.check(seen)
+		}
+		r, err := m.b.Apply(m.t.Context(), m.b.c, m.set())
+		m.sayf("  settle: %+v, %v", r, err)
+		if err := m.invariants(); err != nil {
+			return err
+		}
+	}
+	return errors.Errorf("does not settle: %+v, %v", seen, err)
+}
+
+// check all that there is.
+func (m *model) check(seen Observation) error {
+	inv, err := m.inventory()
+	if err != nil {
+		return err
+	}
+	if inv == nil {
+		return errors.New("there is no inventory")
+	}
+	wanted := m.wanted()
+	for _, check := range []func() error{
+		m.invariants,
+		func() error { return m.checkObjects(wanted, inv) },
+		func() error { return m.checkResource(inv) },
+		func() error { return m.checkInventory(wanted, inv) },
+		func() error { return m.checkLeftovers(wanted, inv) },
+		func() error { return m.checkRecords(inv) },
+		m.checkRest,
+	} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	total := len(wanted)
+	if m.spec.CRDs && m.spec.Resource && m.b.s.objects[widgetMain] != nil {
+		total++
+	}
+	if seen.Total != total || seen.Ready != total || len(seen.Drift) > 0 {
+		return errors.Errorf("want %d objects, seen: %+v", total, seen)
+	}
+	for k := range wanted {
+		m.uids[k] = m.b.s.uidOf(k)
+	}
+	clear(m.copied)
+	return nil
+}
+
+// checkObjects: each is as it is wanted, and is the one that it was.
+func (m *model) checkObjects(wanted map[Key]modelObject, inv *inventory) error {
+	for k, uid := range m.uids {
+		if got := m.b.s.uidOf(k); got != uid && !m.fixed(k) {
+			return errors.Errorf("%s was made anew, or lost: want %q, got %q", k, uid, got)
+		}
+	}
+	for k, variants := range wanted {
+		o := m.b.s.objects[k]
+		if o == nil {
+			return errors.Errorf("%s is missing", k)
+		}
+		en := inv.find(k)
+		if en == nil {
+			return errors.Errorf("%s is not in the inventory", k)
+		}
+		want := variants[en.Part]
+		if want == nil {
+			return errors.Errorf("%s is of part %s, want one of %q", k, en.Part, slices.Sorted(maps.Keys(variants)))
+		}
+		if o.u().GetDeletionTimestamp() != nil {
+			return errors.Errorf("%s is being deleted", k)
+		}
+		fields := fieldsOf(want.Object)
+		ours := o.owners[FieldManager+"/Apply"]
+		if ours == nil || !ours.Equals(fields) {
+			return errors.Errorf("%s: want fields %s, got %s", k, fields, ours)
+		}
+		for _, p := range fieldset.All(fields) {
+			if got, want := at(o.content, p), at(want.Object, p); got != want {
+				return errors.Errorf("%s: want %s at %s, got %s", k, want, p, got)
+			}
+		}
+	}
+	return nil
+}
+
+// checkResource: the custom resource is what its users made of it.
+func (m *model) checkResource(inv *inventory) error {
+	if !m.spec.CRDs || !m.spec.Resource {
+		if inv.find(widgetMain) != nil {
+			return errors.New("the custom resource is in the inventory")
+		}
+		return nil
+	}
+	en, o := inv.find(widgetMain), m.b.s.objects[widgetMain]
+	switch {
+	case en == nil || en.Part != partResource || en.UID == "":
+		return errors.Errorf("entry of the custom resource: %+v", en)
+	case o == nil && (m.away || m.unsure):
+		m.away, m.unsure = true, false
+		return nil
+	case o == nil:
+		return errors.New("the custom resource is missing")
+	case m.away && !m.unsure:
+		return errors.New("the custom resource came back")
+	}
+	m.away, m.unsure = false, false
+	want := int64(m.spec.Size)
+	if size, ok := m.sizes[o.u().GetUID()]; ok {
+		want = size
+	}
+	if got, _, _ := unstructured.NestedInt64(o.content, "spec", "size"); got != want {
+		return errors.Errorf("size of the custom resource: want %d, got %d", want, got)
+	}
+	return nil
+}
+
+// checkInventory: it has exactly the objects that are wanted, and knows them.
+func (m *model) checkInventory(wanted map[Key]modelObject, inv *inventory) error {
+	for i := range inv.Objects {
+		en := &inv.Objects[i]
+		k := en.key()
+		if k == widgetMain {
+			continue
+		}
+		if wanted[k] == nil || en.Pruned {
+			return errors.Errorf("the inventory has %+v", en)
+		}
+		if en.UID != string(m.b.s.uidOf(k)) || en.Intent == "" || len(en.Yields) > 0 {
+			return errors.Errorf("the inventory has %+v, and the object has UID %s", en, m.b.s.uidOf(k))
+		}
+	}
+	parts := map[string]bool{partCRDs: m.spec.CRDs, partResource: m.spec.CRDs && m.spec.Resource}
+	for i := range m.spec.Slots {
+		parts[modelNames[i]] = m.spec.Slots[i].Present
+	}
+	for name, there := range parts {
+		if _, ok := inv.Parts[name]; ok != there {
+			return errors.Errorf("part %s in the inventory: want %v, got %v", name, there, ok)
+		}
+	}
+	good, err := json.Marshal(&m.spec)
+	if err != nil {
+		return err
+	}
+	if string(inv.Good) != string(good) {
+		return errors.Errorf("kept to go back to: %s, want %s", inv.Good, good)
+	}
+	return nil
+}
+
+// checkLeftovers: nothing of ours is left that is not wanted.
+func (m *model) checkLeftovers(wanted map[Key]modelObject, inv *inventory) error {
+	id := m.b.ID(m.set())
+	for k, o := range m.b.s.objects {
+		labels := o.u().GetLabels()
+		ours := labels[LabelPartOf] == id || labels[LabelManagedBy] == ManagedBy
+		switch {
+		case wanted[k] != nil, m.strangers[k] != "", k == widgetMain, k.Kind == "Namespace" && !strings.HasPrefix(k.Name, "own"):
+		case k.Kind == "Job" && slices.ContainsFunc(modelNames[:], func(n string) bool { return strings.HasPrefix(k.Name, n+"-") }):
+		case k.Kind == "Secret" && k.Namespace == DefaultNamespace && inv != nil:
+		case k.Kind == "Secret" && labels[labelReleaseOf] == id && inv != nil && m.released(k.Name, k.Namespace):
+		case !ours && (m.loose[k] || m.keeps(k)):
+		default:
+			return errors.Errorf("%s is left", k)
+		}
+	}
+	return nil
+}
+
+// released says whether there ought to be records of the release that a Secret records.
+func (m *model) released(name, namespace string) bool {
+	for i := range m.spec.Slots {
+		in := &m.spec.Slots[i]
+		if in.Present && !in.Plain && in.namespace() == namespace && strings.HasPrefix(name, releasePrefix+modelNames[i]+".v") {
+			return true
+		}
+	}
+	return false
+}
+
+// checkRecords of releases: one is deployed, the one that the inventory names.
+func (m *model) checkRecords(inv *inventory) error {
+	for i := range m.spec.Slots {
+		in, rec := &m.spec.Slots[i], inv.Parts[modelNames[i]]
+		if !in.Present || in.Plain || m.recordless[in.namespace()] {
+			continue
+		}
+		var deployed []string
+		for k, o := range m.b.s.objects {
+			l := o.u().GetLabels()
+			if k.Namespace == in.namespace() && strings.HasPrefix(k.Name, releasePrefix+modelNames[i]+".v") && l[labelStatus] == statusDeployed {
+				deployed = append(deployed, l[labelRevision])
+			}
+		}
+		want := []string{strconv.Itoa(rec.Revision)}
+		if !slices.Equal(deployed, want) && (len(deployed) > 0 || !m.undone) {
+			return errors.Errorf("deployed revisions of %s: want %q, got %q", modelNames[i], want, deployed)
+		}
+	}
+	return nil
+}
+
+// checkRest: nothing is asked, and nothing is done.
+func (m *model) checkRest() error {
+	m.b.s.took()
+	o, err := m.b.Observe(m.t.Context(), m.b.c, m.set())
+	if err != nil || !o.UpToDate || o.State != Ready {
+		return errors.Errorf("at rest: %+v, %v", o, err)
+	}
+	if _, err := m.b.Apply(m.t.Context(), m.b.c, m.set()); err != nil {
+		return err
+	}
+	if log := m.b.s.took(); len(log) > 0 {
+		return errors.Errorf("requests at rest: %q", log)
+	}
+	return nil
+}

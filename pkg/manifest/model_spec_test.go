@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// A modelSpec is what somebody wants in the cluster.
+type modelSpec struct {
+	Slots [3]modelSlot
+	// Places of the items of modelItems.
+	Places [7]modelPlace
+	// CRDs are the definitions of the set, and Rev is changed to change them.
+	CRDs bool
+	Rev  int
+	// Resource of the set, which needs the definitions, and its size.
+	Resource bool
+	Size     int
+	Labels   int
+}
+
+// A modelSlot is an install.
+type modelSlot struct {
+	Present, Plain, Other, Hooks, Gadget bool
+
+	Value int
+}
+
+// A modelPlace says which slot has an item, negative for none, and under which name.
+type modelPlace struct{ Slot, Name int }
+
+var modelNames = [3]string{"web", "extra", "raw"}
+
+// modelItems are the objects that installs may have. Item 5 is to be kept, and item 6 cannot be changed.
+var modelItems = [7]string{
+	`{apiVersion: v1, kind: ConfigMap, metadata: {name: oneNAME}, data: {k: "VALUE", same: x}}`,
+	`{apiVersion: v1, kind: ServiceAccount, metadata: {name: accountNAME}}`,
+	`{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: roleNAME, annotations: {v: "VALUE"}}, rules: []}`,
+	`{apiVersion: apps/v1, kind: Deployment, metadata: {name: appNAME}, spec: {replicas: 1, template: {spec: {image: "VALUE"}}}}`,
+	"{apiVersion: v1, kind: Namespace, metadata: {name: ownNAME}}\n---\n" +
+		`{apiVersion: v1, kind: ConfigMap, metadata: {name: in, namespace: ownNAME}, data: {k: "VALUE"}}`,
+	`{apiVersion: v1, kind: ConfigMap, metadata: {name: keptNAME, annotations: {helm.sh/resource-policy: keep}}, data: {k: "VALUE"}}`,
+	`{apiVersion: v1, kind: ConfigMap, metadata: {name: fixedNAME}, data: {k: "VALUE"}}`,
+}
+
+const (
+	modelBase   = `{apiVersion: v1, kind: ConfigMap, metadata: {name: NAME-base}, data: {k: "VALUE", revision: "REVISION"}}`
+	modelWidget = `{apiVersion: example.org/v1, kind: Widget, metadata: {name: main, namespace: default}, spec: {size: VALUE, color: red}}`
+)
+
+func (s *modelSlot) namespace() string {
+	if s.Other {
+		return "other"
+	}
+	return "apps"
+}
+
+// texts of all objects of a slot, with placeholders for value and revision.
+func (s *modelSpec) texts(slot int) []string {
+	out := []string{strings.ReplaceAll(modelBase, "NAME", modelNames[slot])}
+	for i, p := range s.Places {
+		if p.Slot == slot {
+			name := []string{"", "-2"}[p.Name]
+			out = append(out, strings.Split(strings.ReplaceAll(modelItems[i], "NAME", name), "\n---\n")...)
+		}
+	}
+	for i := range out {
+		out[i] += "\n"
+	}
+	return out
+}
+
+// hooks of a chart.
+func (s *modelSpec) hooks(slot int) []string {
+	if !s.Slots[slot].Hooks {
+		return nil
+	}
+	n := modelNames[slot]
+	return []string{
+		hookJob(n+"-first", "pre-install,pre-upgrade", policies(policyBefore, policySucceeded)),
+		hookJob(n+"-last", "post-install,post-upgrade"),
+		hookJob(n+"-bye", "pre-delete", policies(policySucceeded, policyBefore)),
+		hookJob(n+"-gone", "post-delete"),
+	}
+}
+
+// install of a slot.
+func (s *modelSpec) install(slot int) Install {
+	in := &s.Slots[slot]
+	value := fmt.Sprintf("v%d", in.Value)
+	texts := s.texts(slot)
+	if in.Gadget {
+		texts = append(texts, gadgets)
+	}
+	if in.Plain {
+		for i := range texts {
+			texts[i] = strings.NewReplacer("VALUE", value, "REVISION", "1").Replace(texts[i])
+		}
+		out := plainOf(modelNames[slot], texts...)
+		out.Namespace = in.namespace()
+		return out
+	}
+	for i := range texts {
+		texts[i] = strings.NewReplacer("VALUE", "{{ .Values.v }}", "REVISION", "{{ .Release.Revision }}").Replace(texts[i])
+		if in.Gadget && i == len(texts)-1 {
+			texts[i] = "crds/" + texts[i]
+		}
+	}
+	out := install(modelNames[slot], append(texts, s.hooks(slot)...)...)
+	out.Namespace, out.Values = in.namespace(), map[string]any{"v": value}
+	return out
+}
+
+// set that a spec stands for.
+func (s *modelSpec) set(t testing.TB) *Set {
+	t.Helper()
+	var installs []Install
+	for i := range s.Slots {
+		if s.Slots[i].Present {
+			installs = append(installs, s.install(i))
+		}
+	}
+	out := setOf(installs...)
+	out.Labels = map[string]string{"team": fmt.Sprintf("t%d", s.Labels)}
+	if s.CRDs {
+		crds := layerOf([]File{{Name: "widgets.yaml", Data: []byte(s.definition())}})
+		out.CRDs = &crds
+	}
+	if s.CRDs && s.Resource {
+		out.Resource = manifestOf(t, strings.ReplaceAll(modelWidget, "VALUE", strconv.Itoa(s.Size)))
+	}
+	good, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out.Good = good
+	return out
+}
+
+func (s *modelSpec) definition() string {
+	return strings.Replace(tmplCRD, "{name: widgets.example.org}", fmt.Sprintf(`{name: widgets.example.org, annotations: {rev: "%d"}}`, s.Rev), 1)
+}
+
+// A modelObject is one that must be there, as each of the parts that have it would have it.
+type modelObject map[string]*unstructured.Unstructured
+
+// wanted objects, other than the custom resource. The revisions are those of the inventory.
+func (s *modelSpec) wanted(t testing.TB, id string, inv *inventory) map[Key]modelObject {
+	t.Helper()
+	out := map[Key]modelObject{}
+	add := func(text, part, namespace string, in *modelSlot) {
+		u := manifestOf(t, text)
+		gk := u.GroupVersionKind().GroupKind()
+		if u.GetNamespace() == "" && gk.Kind != "Namespace" && gk.Kind != "ClusterRole" && gk != crdGroupKind {
+			u.SetNamespace(namespace)
+		}
+		if in != nil && !in.Plain {
+			decorateRelease(u, home{namespace: namespace, name: part})
+		}
+		decorate(u, map[string]string{"team": fmt.Sprintf("t%d", s.Labels), LabelPartOf: id, LabelManagedBy: ManagedBy})
+		if out[keyOf(u)] == nil {
+			out[keyOf(u)] = modelObject{}
+		}
+		out[keyOf(u)][part] = u
+	}
+	if s.CRDs {
+		add(s.definition(), partCRDs, "", nil)
+	}
+	for i := range s.Slots {
+		in := &s.Slots[i]
+		if !in.Present {
+			continue
+		}
+		revision := 1
+		if inv != nil && !in.Plain {
+			revision = inv.Parts[modelNames[i]].Revision
+		}
+		texts := s.texts(i)
+		if in.Gadget {
+			texts = append(texts, gadgets)
+		}
+		for _, text := range texts {
+			r := strings.NewReplacer("VALUE", fmt.Sprintf("v%d", in.Value), "REVISION", strconv.Itoa(revision))
+			add(r.Replace(text), modelNames[i], in.namespace(), in)
+		}
+	}
+	return out
+}

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"encoding/base64"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+var (
+	modelSeeds = flag.Int("model.seeds", 25, "sequences of TestModel")
+	modelSeed  = flag.Uint64("model.seed", 1, "seed of the first sequence")
+	modelFor   = flag.Duration("model.for", 0, "go on with new sequences this long")
+)
+
+// A model knows what ought to be in a cluster, whatever was done to it, and does things to it.
+type model struct {
+	t testing.TB
+	b *bench
+	// spec that is wanted, and how.
+	spec                   modelSpec
+	drift                  DriftPolicy
+	adopt, recreate, force bool
+	rolling, removing      bool
+	retry                  int
+	clock                  time.Time
+	// fault of the server, and an object that somebody replaces right before it is written.
+	fault  func(verb string, k Key) *metav1.Status
+	ambush Key
+	// strangers are the objects of others, with the version that they must keep.
+	strangers map[Key]string
+	// loose objects may be left without our labels, and copied ones were labelled by somebody else.
+	loose, copied map[Key]bool
+	// uids are those of the last check, as long as there is no reason for a new one. Those that were pruned have none.
+	uids map[Key]types.UID
+	// sizes are what users set in the custom resource, by its UID. Away says that it was deleted by them, and unsure that
+	// it may have been.
+	sizes        map[types.UID]int64
+	away, unsure bool
+	// recordless are namespaces whose records of releases were lost.
+	recordless map[string]bool
+	// undone says that a removal was begun.
+	undone bool
+	count  int64
+	trace  []string
+}
+
+func newModel(t testing.TB) *model {
+	t.Helper()
+	m := &model{
+		t: t, b: newBench(t), clock: time.Unix(1_700_000_000, 0), strangers: map[Key]string{}, loose: map[Key]bool{},
+		copied: map[Key]bool{}, uids: map[Key]types.UID{}, sizes: map[types.UID]int64{}, recordless: map[string]bool{},
+	}
+	for i := range m.spec.Places {
+		m.spec.Places[i].Slot = i%4 - 1
+	}
+	for i := range m.spec.Slots {
+		m.spec.Slots[i] = modelSlot{Present: i < 2, Plain: i == 2, Hooks: i == 0}
+	}
+	m.b.s.fault = m.answer
+	m.restart()
+	for _, text := range []string{
+		namespaceOf("apps"), namespaceOf("other"),
+		"{apiVersion: v1, kind: ConfigMap, metadata: {name: foreign, namespace: apps}}",
+		"{apiVersion: v1, kind: ConfigMap, metadata: {name: theirs, namespace: other, labels: {applyset.kubernetes.io/part-of: x}}}",
+		"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: foreign}}",
+	} {
+		m.stranger(manifestOf(t, text))
+	}
+	delete(m.strangers, Key{Kind: "Namespace", Name: "apps"})
+	delete(m.strangers, Key{Kind: "Namespace", Name: "other"})
+	return m
+}
+
+// modelNothing is what a result does not have.
+var modelNothing = regexp.MustCompile(`[A-Z]\w*:(\[\]|0|false|\[[0-9 ]+\]|)([ }])`)
+
+// sayf what happens, once where it happens again and again.
+func (m *model) sayf(format string, a ...any) {
+	line := modelNothing.ReplaceAllString(fmt.Sprintf(format, a...), "$2")
+	if n := len(m.trace); n == 0 || m.trace[n-1] != line {
+		m.trace = append(m.trace, line)
+	}
+}
+
+// set that is wanted now.
+func (m *model) set() *Set {
+	s := m.spec.set(m.t)
+	s.Drift, s.Adopt, s.Recreate, s.ForceRemoval, s.RollingBack = m.drift, m.adopt, m.recreate, m.force, m.rolling
+	s.Retry = strconv.Itoa(m.retry)
+	return s
+}
+
+// wanted objects, other than the custom resource.
+func (m *model) wanted() map[Key]modelObject {
+	s := m.spec.set(m.t)
+	inv, err := m.inventory()
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return m.spec.wanted(m.t, m.b.ID(s), inv)
+}
+
+// restart the engine: all that it remembers is lost.
+func (m *model) restart() {
+	m.b.restart()
+	m.b.concurrency = 1 // The same operations are the same requests.
+	m.b.now = func() time.Time { return m.clock }
+}
+
+// inventory as it is stored; nil for none.
+func (m *model) inventory() (*inventory, error) {
+	o := m.b.s.objects[key("Secret", DefaultNamespace, "team-a-web")]
+	if o == nil {
+		return nil, nil //nolint:nilnil // As said above.
+	}
+	text, _, _ := unstructured.NestedString(o.content, "data", inventoryKey)
+	data, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return nil, err
+	}
+	inv, err := unmarshal(data)
+	if err != nil {
+		return nil, err
+	}
+	good, _, _ := unstructured.NestedString(o.content, "data", goodKey)
+	inv.Good, err = base64.StdEncoding.DecodeString(good)
+	return inv, err
+}
+
+// engine does one step, as a controller has it do. What goes wrong in it may do so.
+func (m *model) engine() error {
+	s := m.set()
+	m.clock = m.clock.Add(time.Second)
+	m.unwant()
+	if m.removing {
+		m.unsure, m.undone = true, true
+		clear(m.uids)
+		r, err := m.b.Remove(m.t.Context(), m.b.c, s)
+		m.sayf("  remove: %+v, %v", r, err)
+		return m.invariants()
+	}
+	o, err := m.b.Observe(m.t.Context(), m.b.c, s)
+	if err == nil && o.Exists && o.UpToDate {
+		m.sayf("  at rest: %s %s", o.State, o.Message)
+		return m.invariants()
+	}
+	r, err := m.b.Apply(m.t.Context(), m.b.c, s)
+	m.sayf("  apply: %+v, %v", r, err)
+	return m.invariants()
+}
+
+// unwant what the next step may delete, and give to it what it may take.
+func (m *model) unwant() {
+	wanted := m.wanted()
+	for k := range m.uids {
+		if wanted[k] == nil && !m.keeps(k) {
+			delete(m.uids, k)
+		}
+	}
+	if !m.adopt || m.removing {
+		return
+	}
+	for k := range wanted {
+		if m.strangers[k] != "" {
+			delete(m.strangers, k)
+			m.loose[k] = true
+		}
+	}
+}
+
+// keeps says whether an object is never deleted.
+func (m *model) keeps(k Key) bool { return k.Kind == "ConfigMap" && strings.HasPrefix(k.Name, "kept") }
+
+// fixed says whether the server lets nobody change an object.
+func (m *model) fixed(k Key) bool { return k.Kind == "ConfigMap" && strings.HasPrefix(k.Name, "fixed") }
+
+// answer of the server where something is wrong with it.
+func (m *model) answer(verb string, k Key) *metav1.Status {
+	if k == m.ambush && k.Name != "" {
+		m.strike(verb, k)
+	}
+	if m.fault != nil {
+		if st := m.fault(verb, k); st != nil {
+			return st
+		}
+	}
+	if o := m.b.s.objects[k]; verb == "patch" && m.fixed(k) && o != nil && o.u().GetDeletionTimestamp() == nil {
+		return invalid(metav1.StatusCause{Field: "data", Message: "Forbidden: field is immutable"})
+	}
+	return nil
+}
+
+// strike from the ambush: another object is there when one is about to be deleted or created.
+func (m *model) strike(verb string, k Key) {
+	o := m.b.s.objects[k]
+	if (verb != "delete" || o == nil) && (verb != "patch" || o != nil) {
+		return
+	}
+	m.ambush = Key{}
+	delete(m.b.s.objects, k)
+	m.b.s.store(k, m.foreign(k).Object)
+	m.strangers[k] = m.versionOf(k)
+	delete(m.uids, k)
+	m.sayf("  somebody puts another %s there", k)
+}
+
+// foreign object at a key.
+func (m *model) foreign(k Key) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: map[string]any{}}
+	for _, kind := range m.b.s.kinds() {
+		if kind.GroupKind() == k.GroupKind() {
+			u.SetGroupVersionKind(kind.GroupVersionKind)
+		}
+	}
+	u.SetName(k.Name)
+	u.SetNamespace(k.Namespace)
+	return u
+}
+
+func (m *model) stranger(u *unstructured.Unstructured) Key {
+	k := m.b.s.put(u.Object)
+	m.strangers[k] = m.versionOf(k)
+	delete(m.uids, k)
+	return k
+}
+
+// versionOf an object: its UID and resource version; empty where it is not there.
+func (m *model) versionOf(k Key) string {
+	o := m.b.s.objects[k]
+	if o == nil {
+		return ""
+	}
+	return string(o.u().GetUID()) + "/" + o.u().GetResourceVersion()
+}
+
+// runModel with a sequence of operations of three bytes each. The error says what is not as it ought to be.
+func runModel(t testing.TB, data []byte) (trace []string, err error) {
+	t.Helper()
+	m := newModel(t)
+	defer func() {
+		if p := recover(); p != nil {
+			trace, err = m.trace, errors.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	all := modelOps()
+	for op := range slices.Chunk(data, 3) {
+		if len(op) < 3 {
+			break
+		}
+		do := all[int(op[0])%len(all)]
+		m.sayf("%s %d %d", do.name, op[1], op[2])
+		if err := do.do(m, int(op[1]), int(op[2])); err != nil {
+			return m.trace, errors.Wrap(err, do.name)
+		}
+		m.forget()
+		for range int(op[1]^op[2]) % 3 {
+			if err := m.engine(); err != nil {
+				return m.trace, errors.Wrap(err, "a step after "+do.name)
+			}
+		}
+	}
+	if err := m.checkpoint(); err != nil {
+		return m.trace, errors.Wrap(err, "in the end")
+	}
+	if len(data)%2 == 0 {
+		err = errors.Wrap(m.takeAway(), "in the end")
+	}
+	return m.trace, err
+}
+
+// modelBytes of a seed.
+func modelBytes(seed uint64) []byte {
+	r := rand.New(rand.NewPCG(seed, 6))
+	out := make([]byte, 3*(5+r.IntN(40)))
+	for i := range out {
+		out[i] = byte(r.UintN(256))
+	}
+	return out
+}
+
+// shrunk sequence that fails too.
+func shrunk(t testing.TB, data []byte) []byte {
+	t.Helper()
+	for size := len(data) / 6 * 3; size >= 3; size = size / 6 * 3 {
+		for at := 0; at+size <= len(data); {
+			shorter := slices.Delete(slices.Clone(data), at, at+size)
+			if _, err := runModel(t, shorter); err != nil {
+				data = shorter
+				continue
+			}
+			at += size
+		}
+	}
+	return data
+}
+
+// TestModel does random things to an install: changes of what is wanted, harm by others, faults, restarts. In the end the
+// cluster holds what the model says, the inventory exactly that, and nothing is left to do.
+func TestModel(t *testing.T) {
+	begin, done := time.Now(), 0
+	defer func() { t.Logf("%d sequences", done) }()
+	for seed := *modelSeed; seed < *modelSeed+uint64(*modelSeeds) || time.Since(begin) < *modelFor; seed++ {
+		if _, err := runModel(t, modelBytes(seed)); err == nil {
+			done++
+			continue
+		}
+		data := shrunk(t, modelBytes(seed))
+		trace, err := runModel(t, data)
+		t.Fatalf("seed %d, shrunk to %#v:\n%s\n%v\n\nall of it: go test ./pkg/manifest -run TestModel -model.seed=%d -model.seeds=1",
+			seed, data, strings.Join(trace, "\n"), modelNothing.ReplaceAllString(fmt.Sprint(err), "$2"), seed)
+	}
+}
+
+func FuzzModel(f *testing.F) {
+	for seed := range uint64(3) {
+		f.Add(modelBytes(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if trace, err := runModel(t, data[:min(len(data), 3*60)]); err != nil {
+			t.Errorf("%s\n%v", strings.Join(trace, "\n"), err)
+		}
+	})
+}

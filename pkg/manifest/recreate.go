@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fixed"
+)
+
+// mayRecreate says whether an object is deleted and created anew where it cannot be changed: who wants the set asks for
+// it, or whoever made the object does.
+func (w *work) mayRecreate(o *object) bool {
+	return o.replaceable() && (w.s.Recreate || o.force || o.annotated(AnnotationRecreate))
+}
+
+// A recreation is an object that is to be deleted and created anew.
+type recreation struct {
+	o  *object
+	en *entry
+}
+
+// refused says what becomes of an object that the API server did not let change: it is created anew once all others of
+// its stage are applied, or the error says which fields are to blame and what can be done.
+func (st *step) refused(ctx context.Context, o *object, en *entry, before *metav1.PartialObjectMetadata, err error) error {
+	fields := fixed.Fields(err)
+	if len(fields) == 0 {
+		return errors.Wrap(explain(err), o.key.String())
+	}
+	sum, _ := st.see(o.key)
+	ours := sum.Set == st.id || (before != nil && before.Labels[LabelPartOf] == st.id)
+	if st.mayRecreate(o) && ours {
+		st.mu.Lock()
+		defer st.mu.Unlock()
+		st.recreations = append(st.recreations, recreation{o: o, en: en})
+		return nil
+	}
+	what := errors.Errorf("%s: %s", o.key, st.blame(ctx, o, fields))
+	if st.mayRecreate(o) {
+		return errors.Errorf("%w; it is not deleted and created anew, as it does not belong to this module yet: delete it yourself", what)
+	}
+	if !o.replaceable() {
+		return errors.Errorf("%w; it is not deleted and created anew, as what it holds would be lost: put the field back, or delete it yourself", what)
+	}
+	return errors.Errorf("%w; set annotation %s: \"true\" on the Manifest, or on the object in the chart, to have it deleted and created anew",
+		what, AnnotationRecreate)
+}
+
+// blame fields that cannot be changed, with the reasons.
+func (st *step) blame(ctx context.Context, o *object, fields []fixed.Field) string {
+	live, err := st.get(ctx, o.gvk(), o.key)
+	want := o.content()
+	var names, reasons []string
+	for _, f := range fields {
+		if err == nil && live != nil {
+			f = f.Precise(want, live.Object)
+		}
+		names = append(names, f.Name)
+		if !slices.Contains(reasons, f.Reason) {
+			reasons = append(reasons, f.Reason)
+		}
+	}
+	return fmt.Sprintf("%s cannot be changed (%s)", strings.Join(names, ", "), strings.Join(reasons, "; "))
+}
+
+// comesBack says what an object waits for that is on its way out, and is created anew once it is gone. One that the
+// inventory knows was deleted by somebody else.
+func comesBack(en *entry, sum Summary) string {
+	text := or(sum.Message, "is being deleted")
+	if en.UID != "" {
+		return text
+	}
+	return "is being recreated: " + text
+}
+
+// recreateAll objects of a part that are to be. First the inventory forgets which objects they were: if the process dies
+// between the deletion and the creation, or right after it, they are looked for and created like new ones.
+func (st *step) recreateAll(ctx context.Context, partName string) {
+	todo := st.recreations
+	st.recreations = nil
+	if len(todo) == 0 {
+		return
+	}
+	for _, r := range todo {
+		r.en.UID, r.en.Intent, r.en.Owned = "", "", ""
+	}
+	if err := st.save(ctx, st.inv, false); err != nil {
+		st.fail(partName, err)
+		return
+	}
+	for _, r := range todo {
+		if err := st.recreate(ctx, r.o, r.en); err != nil {
+			st.fail(partName, errors.Wrap(err, r.o.key.String()))
+		}
+	}
+}
+
+// recreate one object: delete the one that is ours, and no other, and create it anew, now or once it is gone.
+func (st *step) recreate(ctx context.Context, o *object, en *entry) error {
+	m, err := st.metadata(ctx, o.gvk(), o.key)
+	if err != nil {
+		return err
+	}
+	if m != nil && m.Labels[LabelPartOf] != st.id {
+		return errors.New("was taken by somebody else while it was to be created anew")
+	}
+	if m != nil && m.DeletionTimestamp == nil {
+		left, err := st.delete(ctx, o.gvk(), o.key, string(m.UID))
+		if kerrors.IsConflict(err) {
+			return errors.New("was replaced by another one while it was to be created anew")
+		}
+		if err != nil {
+			return err
+		}
+		st.result.Recreated = append(st.result.Recreated, o.key)
+		st.c.Watch().Forget(o.key)
+		if m = left; left != nil {
+			st.c.Watch().Put(o.key, SummarizeMetadata(left))
+		}
+	}
+	if m != nil {
+		st.leave(o.key, m)
+		return nil
+	}
+	now, _, err := st.apply(ctx, o, true)
+	if kerrors.IsConflict(err) {
+		// Somebody was faster, or it is not gone yet. The next step sees which.
+		m, err := st.metadata(ctx, o.gvk(), o.key)
+		st.leave(o.key, m)
+		return err
+	}
+	if err != nil {
+		return explain(err)
+	}
+	en.UID, en.Intent, en.Owned, en.Yields = now.UID, o.intent, now.Owned, nil
+	st.applied(o, now, false)
+	return nil
+}
+
+// content of the object as it is sent.
+func (o *object) content() map[string]any {
+	u := &unstructured.Unstructured{}
+	if err := u.UnmarshalJSON(o.body(false)); err != nil {
+		return nil
+	}
+	return u.Object
+}
+
+// irreplaceable are kinds whose objects hold data, or other objects, that would be lost with them.
+var irreplaceable = map[schema.GroupKind]bool{ //nolint:gochecknoglobals // A constant table.
+	{Kind: "Namespace"}:             true,
+	{Kind: "PersistentVolume"}:      true,
+	{Kind: "PersistentVolumeClaim"}: true,
+	crdGroupKind:                    true,
+}
+
+// replaceable says whether an object may be deleted and created anew at all. The custom resource of a set is its users',
+// and what it stands for would be lost with it.
+func (o *object) replaceable() bool {
+	return o.stage != stageResource && !irreplaceable[o.key.GroupKind()]
+}

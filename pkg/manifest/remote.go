@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"net/url"
+	"strings"
+	"sync"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+)
+
+// A RemoteOption says how to reach the registry or chart repository of a source.
+type RemoteOption func(*remote)
+
+type remote struct{ oci.Registry }
+
+// WithBasicAuth logs in with a name and a password or token.
+func WithBasicAuth(username, password string) RemoteOption {
+	return func(r *remote) { r.Username, r.Password = username, password }
+}
+
+// WithDockerConfig logs in with what a Secret of type kubernetes.io/dockerconfigjson holds.
+func WithDockerConfig(config []byte) RemoteOption {
+	return func(r *remote) { r.DockerConfig = config }
+}
+
+// WithCABundle trusts certificates, as PEM, besides those of the system.
+func WithCABundle(pem []byte) RemoteOption {
+	return func(r *remote) { r.CABundle = pem }
+}
+
+// WithPlainHTTP talks to the host without TLS.
+func WithPlainHTTP() RemoteOption {
+	return func(r *remote) { r.PlainHTTP = true }
+}
+
+// pullers is the one cache of all sources of a process, which tells apart who may have what.
+var pullers = sync.OnceValues(func() (*oci.Puller, error) { return oci.NewPuller() }) //nolint:gochecknoglobals // See above.
+
+// OCI is what a registry holds at [oci://]host[:port]/repository:tag or …@sha256:…: a Helm chart, an artifact of Flux, or
+// by its own digest a layer of either form. It is pulled when it is needed, and kept in memory. A tag that moves is not
+// noticed while nothing else changes; a digest cannot move. Credentials that no option gives are those of the docker
+// configuration of the process. Hosts of the loopback interface may do without TLS.
+func OCI(reference string, o ...RemoteOption) (Layer, error) {
+	ref, err := oci.ParseReference(reference)
+	if err != nil {
+		return Layer{}, err
+	}
+	if ref.Tag == "" && ref.Digest == "" {
+		return Layer{}, errors.Errorf("reference %q has neither a tag nor a digest", reference)
+	}
+	host, _, _ := strings.Cut(ref.Repository, "/")
+	regs := registries(host, o)
+	return pulled("oci "+ref.String(), func(ctx context.Context, p *oci.Puller) (oci.Artifact, error) {
+		return p.Artifact(ctx, regs, ref)
+	}), nil
+}
+
+// ChartRepository is a chart of a Helm repository at http(s)://host[:port]/path, whose index.yaml has it. Version may be
+// a range, as of helm --version; the newest version in it is taken when it is pulled, and a newer one that appears is not
+// noticed while nothing else changes. Options and credentials are as with OCI.
+func ChartRepository(repoURL, chart, version string, o ...RemoteOption) (Layer, error) {
+	u, err := url.Parse(repoURL)
+	switch {
+	case err != nil, u.Host == "", u.Scheme != "https" && u.Scheme != "http":
+		return Layer{}, errors.New("the address of a chart repository is http(s)://host[:port]/path")
+	case u.User != nil:
+		return Layer{}, errors.New("the address of a chart repository has no credentials in it; use WithBasicAuth")
+	case chart == "" || version == "":
+		return Layer{}, errors.New("a chart repository is asked for a chart and a version of it")
+	}
+	regs := registries(u.Host, o)
+	return pulled(strings.Join([]string{"helm-chart", repoURL, chart, version}, " "), func(ctx context.Context, p *oci.Puller) (oci.Artifact, error) {
+		return p.RepoChart(ctx, regs, repoURL, chart, version)
+	}), nil
+}
+
+// registries that a source may be from: any, and its own host as the options say. The archive of a chart may lie
+// elsewhere than its repository.
+func registries(host string, o []RemoteOption) oci.Registries {
+	if len(o) == 0 {
+		return nil
+	}
+	r := remote{oci.Registry{Host: host, Ambient: true}}
+	for _, f := range o {
+		f(&r)
+	}
+	return oci.Registries{r.Registry, {Host: "*", Ambient: true}}
+}
+
+func pulled(digest string, pull func(ctx context.Context, p *oci.Puller) (oci.Artifact, error)) Layer {
+	return Layer{Digest: digest, Fetch: func(ctx context.Context) (Content, error) {
+		p, err := pullers()
+		if err != nil {
+			return Content{}, err
+		}
+		a, err := pull(ctx, p)
+		if err != nil {
+			return Content{}, err
+		}
+		return Content{Digest: a.Digest, Files: func() ([]File, error) {
+			files, err := oci.ReadLayer(a.Data, oci.Limits{})
+			return unpacked(files), err
+		}}, nil
+	}}
+}

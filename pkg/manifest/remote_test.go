@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+)
+
+var greeter = controlplane.Files{
+	"Chart.yaml":        []byte("apiVersion: v2\nname: greeter\nversion: 1.2.0\n"),
+	"templates/cm.yaml": []byte(configMap("greeter")),
+}
+
+func TestOCI(t *testing.T) {
+	r, err := controlplane.StartRegistry(controlplane.WebOptions{Username: "robot", Password: "secret"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Stop)
+	chart, err := r.PushChart(t.Context(), "charts", greeter)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := r.PushBlob(t.Context(), "other", []byte(configMap("b")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := []string{"greeter/Chart.yaml", "greeter/templates/cm.yaml"}
+	login := []RemoteOption{WithBasicAuth("robot", "secret")}
+	cases := map[string]struct {
+		reason string
+		ref    string
+		o      []RemoteOption
+		want   []string
+		err    string
+	}{
+		"Tag":    {reason: "A chart by its version.", ref: "oci://" + r.Host() + "/charts/greeter:1.2.0", o: login, want: files},
+		"Digest": {reason: "A chart by the digest of its manifest.", ref: r.Host() + "/charts/greeter@" + chart.Manifest, o: login, want: files},
+		"Layer":  {reason: "A chart by the digest of its archive.", ref: r.Host() + "/charts/greeter@" + chart.Layer, o: login, want: files},
+		"Text":   {reason: "Objects by the digest of their layer.", ref: r.Host() + "/other@" + other.Layer, o: login, want: []string{"layer.yaml"}},
+		"Plain":  {reason: "Without TLS, where that is said.", ref: r.Host() + "/charts/greeter:1.2.0", o: append(login, WithPlainHTTP()), want: files},
+		"Docker": {
+			reason: "With what a pull secret holds.", ref: r.Host() + "/charts/greeter:1.2.0", want: files,
+			o: []RemoteOption{WithDockerConfig([]byte(`{"auths":{"` + r.Host() + `":{"username":"robot","password":"secret"}}}`))},
+		},
+		"Manifest": {reason: "What is neither is refused.", ref: r.Host() + "/other@" + other.Manifest, o: login, err: "not a chart"},
+		"Refused":  {reason: "A wrong password is told, and not repeated.", ref: r.Host() + "/charts/greeter:1.2.0", o: []RemoteOption{WithBasicAuth("robot", "wrong")}, err: "401"},
+		"NoTag":    {reason: "A tag that is not there is named.", ref: r.Host() + "/charts/greeter:v2", o: login, err: `has no tag "v2"`},
+		"Neither":  {reason: "There is no latest.", ref: r.Host() + "/charts/greeter", err: "has neither a tag nor a digest"},
+		"Invalid":  {reason: "A reference is checked at once.", ref: "flux", err: "malformed reference"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := namesOf(t, func() (Layer, error) { return OCI(tc.ref, tc.o...) })
+			check(t, tc.reason, tc.want, got, tc.err, err)
+		})
+	}
+}
+
+func TestChartRepository(t *testing.T) {
+	r, err := controlplane.StartChartRepository(controlplane.WebOptions{TLS: true, Username: "robot", Password: "secret"}, greeter)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Stop)
+	files := []string{"greeter/Chart.yaml", "greeter/templates/cm.yaml"}
+	login := []RemoteOption{WithBasicAuth("robot", "secret"), WithCABundle(r.CA())}
+	cases := map[string]struct {
+		reason              string
+		url, chart, version string
+		want                []string
+		err                 string
+	}{
+		"Version":  {reason: "A chart by its version.", url: r.URL(), chart: "greeter", version: "1.2.0", want: files},
+		"Range":    {reason: "A chart by a range.", url: r.URL(), chart: "greeter", version: "^1.0.0", want: files},
+		"Missing":  {reason: "A version that is not there is named.", url: r.URL(), chart: "greeter", version: "2.0.0", err: "2.0.0"},
+		"Scheme":   {reason: "Registries have their own function.", url: "oci://x/y", chart: "greeter", version: "1.0.0", err: "http(s)://"},
+		"Password": {reason: "A password is not repeated.", url: "https://a:hunter2@x/y", chart: "greeter", version: "1.0.0", err: "use WithBasicAuth"},
+		"NoChart":  {reason: "A repository has many charts.", url: r.URL(), version: "1.0.0", err: "asked for a chart"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := namesOf(t, func() (Layer, error) { return ChartRepository(tc.url, tc.chart, tc.version, login...) })
+			check(t, tc.reason, tc.want, got, tc.err, err)
+		})
+	}
+}
+
+// namesOf the files that a source has.
+func namesOf(t *testing.T, source func() (Layer, error)) ([]string, error) {
+	t.Helper()
+	l, err := source()
+	if err != nil {
+		return nil, err
+	}
+	if l.Digest == "" {
+		t.Error("a layer must have a digest")
+	}
+	c, err := l.Fetch(t.Context())
+	if err != nil {
+		return nil, err
+	}
+	files, err := c.Files()
+	var out []string
+	for _, f := range files {
+		out = append(out, f.Name)
+	}
+	return out, errors.Wrap(err, "files")
+}
+
+func check(t *testing.T, reason string, want, got []string, wantErr string, err error) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("\n%s\n-want, +got:\n%s", reason, diff)
+	}
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	if (wantErr == "") != (err == nil) || !strings.Contains(text, wantErr) || strings.Contains(text, "hunter2") {
+		t.Errorf("\n%s\nwant an error with %q, got %v", reason, wantErr, err)
+	}
+}

@@ -1,0 +1,3 @@
+{{- define "greeter.labels" -}}
+app.kubernetes.io/name: greeter
+{{- end -}}
