@@ -22,5 +22,7 @@ func Commands(e *command.Environment) []*cobra.Command {
 	return []*cobra.Command{
 		newStatus(e),
 		newWait(e),
+		newPlan(e),
+		newTest(e),
 	}
 }

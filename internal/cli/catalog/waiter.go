@@ -117,9 +117,13 @@ func (w *waiter) concerns(m client.Object) bool {
 	})
 }
 
-// follow until a verdict is met, and show the others.
+// follow until a verdict about the Kyma is met, and show the others.
 func (w *waiter) follow(ctx context.Context, f *follower, state string, judge func(objects) (verdict, error)) error {
-	subject := fmt.Sprintf("Kyma %s/%s", w.namespace, w.kyma)
+	return w.followed(ctx, fmt.Sprintf("Kyma %s/%s", w.namespace, w.kyma), f, state, judge)
+}
+
+// followed until a verdict about a subject is met.
+func (w *waiter) followed(ctx context.Context, subject string, f *follower, state string, judge func(objects) (verdict, error)) error {
 	show, end := w.environment.Waiting(subject)
 	defer end()
 	last := ""

@@ -26,6 +26,7 @@ const (
 	ExitUnverified ExitCode = 4 // Not signed, not by that key, or changed since.
 	ExitExists     ExitCode = 5 // Exists with other content.
 	ExitTimeout    ExitCode = 6 // The time was over.
+	ExitChanges    ExitCode = 7 // There is something to change, and somebody asked for a code for that.
 )
 
 // String says what the code means.
@@ -45,6 +46,8 @@ func (c ExitCode) String() string {
 		return "It exists with other content."
 	case ExitTimeout:
 		return "The time of `--timeout` was over."
+	case ExitChanges:
+		return "There is something to change, with `--exit-code` of `kymactl plan`."
 	}
 	return "unknown"
 }
