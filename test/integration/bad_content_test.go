@@ -36,7 +36,7 @@ var _ = Describe("Content that is trouble", Label("bad"), func() {
 		Entry("template that makes no YAML", noYAML),
 		Entry("values that break the schema", brokenSchema),
 		Entry("kubeVersion that the cluster does not have", wrongKubeVersion),
-		Entry("type kustomize, not yet supported", kustomization),
+		Entry("a chart as type kustomize", kustomization),
 		Entry("chart in the place of plain objects", chartAsRaw),
 		Entry("values for plain objects", rawWithValues),
 		Entry("config with a key that is unknown", configured("configs: [{name: web, clientConfig: Nonsense=1}]",
@@ -147,9 +147,11 @@ func wrongKubeVersion(ctx SpecContext, s *space) trouble {
 func kustomization(ctx SpecContext, s *space) trouble {
 	source := webChart().pushLayer(ctx)
 	source.Type = v1alpha1.SourceTypeKustomize
+	m := s.web(source)
+	m.Spec.ForProvider.Installs[0].Values = nil
 	return trouble{
-		manifest: s.web(source), cure: s.mend("web"),
-		says: []string{"web: ", "source type kustomize is not supported by this version of the provider"},
+		manifest: m, cure: s.mend("web"),
+		says: []string{"web: ", "has no kustomization.yaml"},
 	}
 }
 

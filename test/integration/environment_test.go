@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,6 +21,8 @@ import (
 // An environment is everything that runs.
 type environment struct {
 	dir string
+	// binaries is the folder with what was built, which all processes share.
+	binaries string
 	// control is the control plane, target the cluster that modules are installed into.
 	control, target *controlplane.Cluster
 	// controlClient and targetClient are those of administrators.
@@ -32,25 +33,29 @@ type environment struct {
 	kymactl string
 }
 
-// start everything: the servers while the binaries are built.
-func start(ctx context.Context) (*environment, error) {
+// buildBinaries of the provider and of kymactl into a folder, which is returned.
+func buildBinaries(ctx context.Context) (string, error) {
+	dir, err := os.MkdirTemp("", "provider-kyma-binaries-")
+	if err != nil {
+		return "", errors.Wrap(err, "cannot make a folder")
+	}
+	for _, command := range []string{"provider", "kymactl"} {
+		if err := build(ctx, dir, command); err != nil {
+			return "", errors.Join(err, os.RemoveAll(dir))
+		}
+	}
+	return dir, nil
+}
+
+// start everything with the binaries in a folder.
+func start(ctx context.Context, binaries string) (*environment, error) {
 	dir, err := os.MkdirTemp("", "provider-kyma-integration-")
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot make a folder")
 	}
-	e := &environment{dir: dir}
-	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return e.startServers(gctx) })
-	g.Go(func() error {
-		binary, err := build(gctx, dir, "provider")
-		if err != nil {
-			return err
-		}
-		e.provider = &provider{binary: binary, dir: dir}
-		e.kymactl, err = build(gctx, dir, "kymactl")
-		return err
-	})
-	err = g.Wait()
+	e := &environment{dir: dir, binaries: binaries, kymactl: filepath.Join(binaries, "kymactl")}
+	e.provider = &provider{binary: filepath.Join(binaries, "provider"), dir: dir}
+	err = e.startServers(ctx)
 	if err == nil {
 		e.provider.kubeconfig = e.control.KubeconfigFile()
 		err = e.provider.start(ctx)

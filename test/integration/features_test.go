@@ -154,18 +154,6 @@ metadata: {name: inside}
 		Expect(s.leftovers(ctx, env.target)).To(BeEmpty())
 	})
 
-	It("has hooks, which are not run and reported", func(ctx SpecContext) {
-		source := webChart().with("templates/hook.yaml", `
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: hook, annotations: {"helm.sh/hook": post-install}}
-`).pushLayer(ctx)
-		s.install(ctx, s.manifest("web", s.installOf("web", source, nil)))
-		Expect(gone(s.configMap)(ctx, "hook")).To(BeTrue())
-		Eventually(s.events).WithContext(ctx).WithArguments("web").Should(ContainElement(SatisfyAll(
-			HavePrefix("Warning HooksSkipped"), ContainSubstring("web"))))
-	})
-
 	It("may have several objects that depend on a definition of its own", func(ctx SpecContext) {
 		source := newChart("definitions", "1.0.0").with("templates/definition.yaml", controlplane.WidgetDefinition(s.group())).
 			with("templates/widget.yaml", `

@@ -103,7 +103,7 @@ var _ = Describe("kymactl deploy", func() {
 		p, m := s.person(), s.operated("mod")
 		m.release(ctx, "regular", "1.0.0")
 		p.fails(ctx, exitTimeout, []string{"Kyma " + s.name + "/" + kymaName, m.name, m.says()},
-			"deploy", "--skip-crds", "--provider-config", configName, "--module", m.name, "--wait", "--timeout", "4s")
+			"deploy", "--skip-crds", "--provider-config", configName, "--module", m.name, "--wait", "--timeout", "10s")
 	})
 
 	DescribeTable("does nothing where it cannot do all of it", func(ctx SpecContext, code int, why []string, args func(p *person) []string) {

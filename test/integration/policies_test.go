@@ -24,7 +24,7 @@ var _ = Describe("Policies", func() {
 		m := s.manifest("web", s.installOf("web", webChart().pushLayer(ctx), nil))
 		setPolicies(xpv2.ManagementActionObserve)(m)
 		s.create(ctx, m)
-		Eventually(s.get).WithContext(ctx).WithArguments("web").Should(notSynced("does not exist"))
+		Eventually(s.get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(synced(), notReady("plan: 4 to create")))
 		Consistently(gone(s.configMap)).WithContext(ctx).WithArguments("web-settings").Should(BeTrue())
 
 		By("installing it once they allow that")

@@ -35,16 +35,15 @@ type provider struct {
 
 // build a command of this repository into a folder, with the race detector where there is a C compiler, without which Go
 // has none.
-func build(ctx context.Context, dir, command string) (string, error) {
+func build(ctx context.Context, dir, command string) error {
 	root, err := tools.Root()
 	if err != nil {
-		return "", err
+		return err
 	}
-	path := filepath.Join(dir, command)
-	args := []string{"build", "-o", path}
+	args := []string{"build", "-o", filepath.Join(dir, command)}
 	out, err := exec.CommandContext(ctx, "go", "env", "CGO_ENABLED").Output()
 	if err != nil {
-		return "", errors.Wrap(err, "cannot ask go for CGO_ENABLED")
+		return errors.Wrap(err, "cannot ask go for CGO_ENABLED")
 	}
 	if strings.TrimSpace(string(out)) == "1" {
 		args = append(args, "-race")
@@ -52,7 +51,7 @@ func build(ctx context.Context, dir, command string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/"+command)...)
 	cmd.Dir = root
 	out, err = cmd.CombinedOutput()
-	return path, errors.Wrapf(err, "cannot build %s: %s", command, out)
+	return errors.Wrapf(err, "cannot build %s: %s", command, out)
 }
 
 // start the provider, and return once it says that it is ready.

@@ -3,11 +3,13 @@
 package integration
 
 import (
+	"os"
 	"testing"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 const (
@@ -29,19 +31,25 @@ func TestIntegration(t *testing.T) {
 	RunSpecs(t, "Integration")
 }
 
-var _ = BeforeSuite(func(ctx SpecContext) {
+// Each process of ginkgo has an environment of its own; what they run is built once.
+var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
+	dir, err := buildBinaries(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	return []byte(dir)
+}, func(ctx SpecContext, binaries []byte) {
+	log.SetLogger(GinkgoLogr)
 	// Gomega leaves defaults out where it is given a context.
 	EnforceDefaultTimeoutsWhenUsingContexts()
 	SetDefaultEventuallyTimeout(patience)
 	SetDefaultEventuallyPollingInterval(interval)
 	SetDefaultConsistentlyDuration(calm)
 	SetDefaultConsistentlyPollingInterval(interval)
-	e, err := start(ctx)
+	e, err := start(ctx, string(binaries))
 	Expect(err).NotTo(HaveOccurred())
 	env = e
 }, NodeTimeout(startTimeout))
 
-var _ = AfterSuite(func() {
+var _ = SynchronizedAfterSuite(func() {
 	if env == nil {
 		return
 	}
@@ -50,4 +58,8 @@ var _ = AfterSuite(func() {
 	Expect(env.target.Err()).NotTo(HaveOccurred())
 	Expect(env.provider.log()).NotTo(ContainSubstring("DATA RACE"))
 	Expect(env.provider.log()).NotTo(ContainSubstring("Observed a panic"))
+}, func() {
+	if env != nil {
+		Expect(os.RemoveAll(env.binaries)).To(Succeed())
+	}
 })
