@@ -211,5 +211,6 @@ require (
 
 tool (
 	github.com/crossplane/crossplane-tools/cmd/angryjet
+	github.com/onsi/ginkgo/v2/ginkgo
 	sigs.k8s.io/controller-tools/cmd/controller-gen
 )
