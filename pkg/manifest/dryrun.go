@@ -16,6 +16,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fixed"
 )
 
 // An Action is what would be done to one object.
@@ -254,7 +256,7 @@ func (d *dryRunner) try(ctx context.Context, o *object, en *entry) trial {
 	case namespaceMissing(err, o.key.Namespace):
 		return d.tryWithout(o)
 	}
-	return d.refused(o, ActionCreate, err)
+	return d.refused(ctx, o, ActionCreate, err)
 }
 
 func (d *dryRunner) isAbsent(namespace string) bool {
@@ -297,7 +299,7 @@ func (d *dryRunner) tryChange(ctx context.Context, o *object, en *entry) trial {
 	}
 	fields, err := d.dryRun(ctx, out, live)
 	if err != nil {
-		return d.refused(o, ActionChange, err)
+		return d.refused(ctx, o, ActionChange, err)
 	}
 	if len(fields) == 0 && (!d.drift[o.key] || len(yields) > 0) {
 		// Written differently, it means the same.
@@ -314,10 +316,13 @@ func metadataOf(u *unstructured.Unstructured) *metav1.PartialObjectMetadata {
 }
 
 // refused says what a refusal of a dry run means for the action that was tried.
-func (d *dryRunner) refused(o *object, a Action, err error) trial {
+func (d *dryRunner) refused(ctx context.Context, o *object, a Action, err error) trial {
+	fields := fixed.Fields(err)
 	switch {
-	case a == ActionChange && d.recreates(o, err):
-		return trial{action: ActionRecreate, fields: refusedFields(err)}
+	case a == ActionChange && len(fields) > 0 && d.mayRecreate(o):
+		return trial{action: ActionRecreate, fields: fieldNames(fields)}
+	case a == ActionChange && len(fields) > 0:
+		return trial{err: &refusedError{d.unchangeable(ctx, o, fields)}}
 	case untried(err):
 		return trial{action: a, note: o.key.String() + " cannot be tried: " + oneLine(explain(err).Error())}
 	case isNotServed(err) && d.defines(o):

@@ -189,7 +189,8 @@ func TestPlan(t *testing.T) {
 			reason: "A field that cannot be changed is a problem.",
 			before: changed(tmplDeploy), set: changed(replicas),
 			world: func(b *bench) { b.s.fault = refusing("web", immutable("spec.selector")) },
-			want:  []string{`problem: web: Deployment apps/web: Deployment.apps "web" is invalid: spec.selector: Invalid value: field is immutable`},
+			want: []string{"problem: web: Deployment apps/web: spec.selector cannot be changed (field is immutable); set annotation " +
+				`kyma.m.crossplane.io/recreate: "true" on the Manifest, or on the object in the chart, to have it deleted and created anew`},
 		},
 		"Recreate": {
 			reason: "It is no problem where objects may be made anew.",

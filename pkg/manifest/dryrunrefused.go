@@ -78,15 +78,10 @@ func (o *object) annotated(name string) bool {
 	return o.annotations()[name] == "true"
 }
 
-// recreates says whether Apply would delete an object and create it anew because of a refusal.
-func (w *work) recreates(o *object, err error) bool {
-	return w.mayRecreate(o) && len(fixed.Fields(err)) > 0
-}
-
-// refusedFields are the fields that cannot be changed, as the API server names them; none where that is not what it says.
-func refusedFields(err error) []string {
-	var out []string
-	for _, f := range fixed.Fields(err) {
+// fieldNames are the names of fields that cannot be changed, as the API server names them.
+func fieldNames(fields []fixed.Field) []string {
+	out := make([]string, 0, len(fields))
+	for _, f := range fields {
 		out = append(out, f.Name)
 	}
 	return out

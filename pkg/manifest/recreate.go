@@ -45,8 +45,13 @@ func (st *step) refused(ctx context.Context, o *object, en *entry, before *metav
 		st.recreations = append(st.recreations, recreation{o: o, en: en})
 		return nil
 	}
-	what := errors.Errorf("%s: %s", o.key, st.blame(ctx, o, fields))
-	if st.mayRecreate(o) {
+	return st.unchangeable(ctx, o, fields)
+}
+
+// unchangeable says in an error which fields of an object cannot be changed, why, and what can be done.
+func (w *work) unchangeable(ctx context.Context, o *object, fields []fixed.Field) error {
+	what := errors.Errorf("%s: %s", o.key, w.blame(ctx, o, fields))
+	if w.mayRecreate(o) {
 		return errors.Errorf("%w; it is not deleted and created anew, as it does not belong to this module yet: delete it yourself", what)
 	}
 	if !o.replaceable() {
@@ -57,8 +62,8 @@ func (st *step) refused(ctx context.Context, o *object, en *entry, before *metav
 }
 
 // blame fields that cannot be changed, with the reasons.
-func (st *step) blame(ctx context.Context, o *object, fields []fixed.Field) string {
-	live, err := st.get(ctx, o.gvk(), o.key)
+func (w *work) blame(ctx context.Context, o *object, fields []fixed.Field) string {
+	live, err := w.get(ctx, o.gvk(), o.key)
 	want := o.content()
 	var names, reasons []string
 	for _, f := range fields {
