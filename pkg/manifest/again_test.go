@@ -198,7 +198,7 @@ func TestHookBehindTheWatch(t *testing.T) {
 	b.s.unready = true
 	s := setOf(install("web", tmplConfig, hookJob("first", "pre-install")))
 	b.apply(s)
-	c := &behind{fakeCluster: b.c, k: jobKey("first"), old: Summary{UID: "before", Status: Current, Outcome: outcomeSucceeded, Set: b.ID(s)}}
+	c := &behind{fakeCluster: b.c, k: jobKey("first"), old: Summary{UID: "before", Status: Current, Content: outcomeSucceeded, Set: b.ID(s)}}
 	if _, err := b.Apply(t.Context(), c, s); err != nil {
 		t.Fatal(err)
 	}

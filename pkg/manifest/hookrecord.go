@@ -70,7 +70,7 @@ func (w *work) describe(ctx context.Context, h home, revision int, status, text 
 // outcomeSucceeded is the outcome of a Job or a Pod that ended well.
 const outcomeSucceeded = "Succeeded"
 
-// outcomeOf a Job or a Pod, in the terms of Summary.Outcome.
+// outcomeOf a Job or a Pod, in the terms of Summary.Content.
 func outcomeOf(u *unstructured.Unstructured) string {
 	switch u.GroupVersionKind().GroupKind() {
 	case jobGroupKind:

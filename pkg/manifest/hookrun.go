@@ -232,10 +232,10 @@ func (h *hookRunner) outcome(ctx context.Context, hk *hook) (Status, string, err
 	case gk == crdGroupKind && sum.Status != Current:
 		// Helm does not wait, and fails now and then where the next hook is of that kind.
 		return InProgress, "is not established", nil
-	case gk == crdGroupKind, sum.Outcome == outcomeSucceeded:
+	case gk == crdGroupKind, sum.Content == outcomeSucceeded:
 		return Current, "", nil
-	case sum.Outcome != "":
-		return Failed, sum.Outcome, nil
+	case sum.Content != "":
+		return Failed, sum.Content, nil
 	}
 	return InProgress, "is running", nil
 }

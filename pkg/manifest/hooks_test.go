@@ -274,7 +274,7 @@ func TestOutcome(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := Summarize(manifestOf(t, tc.object)).Outcome; got != tc.want {
+			if got := Summarize(manifestOf(t, tc.object)).Content; got != tc.want {
 				t.Errorf("\n%s\nwant %q, got %q", tc.reason, tc.want, got)
 			}
 		})

@@ -39,10 +39,9 @@ type Summary struct {
 	// Status of the object, and for a status other than Current why.
 	Status  Status
 	Message string
-	// Outcome of a Job or a Pod that has ended: Succeeded, or how it failed. It is empty for all others.
-	Outcome string
-	// Content is a hash of all but the metadata of a custom resource: rules, and the state of a module, may be any field
-	// of it. It is empty for kinds that are built in.
+	// Content is what else counts: of a custom resource a hash of all but the metadata, as rules, and the state of a
+	// module, may be any field of it; of a Job or a Pod that has ended Succeeded, or how it failed. It is empty for all
+	// others. These are one field, as a Summary of more than 128 bytes would be an allocation of its own in a map.
 	Content string
 }
 
@@ -92,7 +91,7 @@ func HasStatus(gk schema.GroupKind) bool {
 func Summarize(u *unstructured.Unstructured) Summary {
 	s := summarize(u, u.GetManagedFields())
 	s.Status, s.Message = statusOf(u)
-	s.Outcome = outcomeOf(u)
+	s.Content = outcomeOf(u)
 	if custom(u.GroupVersionKind().Group) {
 		s.Content = content(u)
 	}

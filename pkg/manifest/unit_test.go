@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"reflect"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -302,5 +303,12 @@ func TestDecorateRelease(t *testing.T) {
 	}}
 	if diff := cmp.Diff(want, u.Object); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// A Summary is kept of each object of each cluster, and a map allocates for each value that is larger than this.
+func TestSummaryIsSmall(t *testing.T) {
+	if size := reflect.TypeFor[Summary]().Size(); size > 128 {
+		t.Errorf("a Summary has %d bytes, want at most 128", size)
 	}
 }
