@@ -3,8 +3,6 @@
 package oci
 
 import (
-	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -21,42 +19,18 @@ func TestChartByDigest(t *testing.T) {
 	legacy := s.pushManifest(t, repo, "legacy", helmConfig, legacyContent, data)
 	image := s.pushManifest(t, repo, "image", imageConfig, helmContent, data)
 	empty := s.pushManifest(t, repo, "empty", helmConfig, "application/x", data)
-	index := fmt.Appendf(nil, `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[{"digest":%q,"size":1,"mediaType":"application/vnd.oci.image.manifest.v1+json"}]}`, helm)
-	s.send(t, http.MethodPut, "/v2/"+repo+"/manifests/index", "application/vnd.oci.image.index.v1+json", index)
+	index := s.pushIndex(t, helm)
 
-	cases := map[string]struct {
-		reason string
-		digest string
-		want   []byte
-		err    string
-	}{
+	s.fetchEach(t, (*Puller).ChartByDigest, map[string]byDigest{
 		"Blob":     {reason: "Modules refer to the layer.", digest: blob, want: data},
 		"Manifest": {reason: "The manifest of a chart leads to its layer.", digest: helm, want: data},
 		"Legacy":   {reason: "Old charts have another type of layer.", digest: legacy, want: data},
 		"Image":    {reason: "An image is not a chart.", digest: image, err: "not a chart: the type of its configuration is"},
 		"NoLayer":  {reason: "A chart has a layer.", digest: empty, err: "not a chart: it has no layer of type"},
-		"Index":    {reason: "An index is not a chart.", digest: digestOf(index), err: "not a chart: it is an index"},
+		"Index":    {reason: "An index is not a chart.", digest: index, err: "not a chart: it is an index"},
 		"Missing":  {reason: "Neither a blob nor a manifest.", digest: digestOf(nil), err: "(404 Not Found)"},
 		"Tag":      {reason: "A tag can move.", digest: "helm", err: `"helm" is a tag or version`},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			p := newPuller(t)
-			for i := range 2 {
-				s.forget()
-				got, err := p.ChartByDigest(t.Context(), s.plain("", ""), s.host()+"/"+repo, tc.digest)
-				if tc.err == "" && err != nil || !strings.Contains(text(err), tc.err) {
-					t.Errorf("\n%s\nChartByDigest(...): error %q does not contain %q", tc.reason, text(err), tc.err)
-				}
-				if diff := cmp.Diff(tc.want, got); diff != "" {
-					t.Errorf("\n%s\nChartByDigest(...): -want, +got:\n%s", tc.reason, diff)
-				}
-				if n := s.count("", ""); i == 1 && tc.err == "" && n != 0 {
-					t.Errorf("\n%s\nChartByDigest(...) again: want no requests, got %d", tc.reason, n)
-				}
-			}
-		})
-	}
+	})
 }
 
 func TestChart(t *testing.T) {

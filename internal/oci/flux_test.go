@@ -3,12 +3,9 @@
 package oci
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestLayer(t *testing.T) {
@@ -20,42 +17,18 @@ func TestLayer(t *testing.T) {
 	flux := s.pushManifest(t, repo, "flux", fluxConfig, fluxContent, data)
 	image := s.pushManifest(t, repo, "image", imageConfig, fluxContent, data)
 	other := s.pushManifest(t, repo, "other", fluxConfig, "application/x", data)
-	index := fmt.Appendf(nil, `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[{"digest":%q,"size":1,"mediaType":"application/vnd.oci.image.manifest.v1+json"}]}`, flux)
-	s.send(t, http.MethodPut, "/v2/"+repo+"/manifests/index", "application/vnd.oci.image.index.v1+json", index)
+	index := s.pushIndex(t, flux)
 
-	cases := map[string]struct {
-		reason string
-		digest string
-		want   []byte
-		err    string
-	}{
+	s.fetchEach(t, (*Puller).Layer, map[string]byDigest{
 		"Blob":    {reason: "Modules refer to the layer.", digest: blob, want: data},
 		"Object":  {reason: "JSON is a layer, too.", digest: bare, want: object},
 		"Flux":    {reason: "The manifest of an artifact leads to its layer.", digest: flux, want: data},
 		"Image":   {reason: "Of other manifests nobody knows what they mean.", digest: image, err: "which is no artifact of Flux"},
 		"NoLayer": {reason: "An artifact has one layer of its type.", digest: other, err: "does not have one layer of type"},
-		"Index":   {reason: "An index could lead anywhere.", digest: digestOf(index), err: "it is an index of manifests"},
+		"Index":   {reason: "An index could lead anywhere.", digest: index, err: "it is an index of manifests"},
 		"Missing": {reason: "Neither a blob nor a manifest.", digest: digestOf(nil), err: "(404 Not Found)"},
 		"Tag":     {reason: "A tag can move.", digest: "flux", err: `"flux" is a tag or version`},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			p := newPuller(t)
-			for i := range 2 {
-				s.forget()
-				got, err := p.Layer(t.Context(), s.plain("", ""), s.host()+"/"+repo, tc.digest)
-				if tc.err == "" && err != nil || !strings.Contains(text(err), tc.err) {
-					t.Errorf("\n%s\nLayer(...): error %q does not contain %q", tc.reason, text(err), tc.err)
-				}
-				if diff := cmp.Diff(tc.want, got); diff != "" {
-					t.Errorf("\n%s\nLayer(...): -want, +got:\n%s", tc.reason, diff)
-				}
-				if n := s.count("", ""); i == 1 && tc.err == "" && n != 0 {
-					t.Errorf("\n%s\nLayer(...) again: want no requests, got %d", tc.reason, n)
-				}
-			}
-		})
-	}
+	})
 }
 
 // TestLayerIsWhatWasAskedFor holds that a registry cannot deliver another layer than the manifest names, nor another manifest.

@@ -28,19 +28,7 @@ func (st *step) applyOne(ctx context.Context, o *object, en *entry) error {
 	}
 	now, _, err := st.apply(ctx, o, true)
 	if kerrors.IsConflict(err) {
-		before, err := st.claimed(ctx, o, en)
-		if err != nil {
-			return err
-		}
-		if before == nil || before.DeletionTimestamp != nil {
-			// It is on its way out, or out. The next step creates it.
-			st.leave(o.key, before)
-			return nil
-		}
-		if err := st.found(ctx, o, en); err != nil {
-			return err
-		}
-		return st.change(ctx, o, en, before)
+		return st.changeTaken(ctx, o, en, true)
 	}
 	if err != nil {
 		return errors.Wrap(explain(err), o.key.String())
@@ -69,7 +57,7 @@ func (st *step) change(ctx context.Context, o *object, en *entry, before *metav1
 		now, _, err := st.apply(ctx, &polite, false)
 		switch {
 		case isTaken(err):
-			return st.changeTaken(ctx, o, en)
+			return st.changeTaken(ctx, o, en, false)
 		case err != nil:
 			return st.refused(ctx, o, en, nil, err)
 		}
@@ -89,16 +77,21 @@ func (st *step) change(ctx context.Context, o *object, en *entry, before *metav1
 	return nil
 }
 
-// changeTaken is change for an object of which others have fields.
-func (st *step) changeTaken(ctx context.Context, o *object, en *entry) error {
+// changeTaken is change for an object of which others have fields, or that was to be created and is there already.
+func (st *step) changeTaken(ctx context.Context, o *object, en *entry, found bool) error {
 	before, err := st.claimed(ctx, o, en)
 	if err != nil {
 		return err
 	}
 	if before == nil || before.DeletionTimestamp != nil {
-		// The next step creates it.
+		// It is on its way out, or out. The next step creates it.
 		st.leave(o.key, before)
 		return nil
+	}
+	if found {
+		if err := st.found(ctx, o, en); err != nil {
+			return err
+		}
 	}
 	return st.change(ctx, o, en, before)
 }
