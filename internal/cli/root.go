@@ -99,7 +99,8 @@ func New(e *command.Environment) *cobra.Command {
 		Long: "kymactl makes modules of charts and manifests, signs them, ships them as OCI artifacts, " +
 			"and runs them in clusters by way of a control plane with provider-kyma.\n\n" +
 			"Data is written to stdout, and everything else to stderr.\n\n" +
-			"Exit codes: 0 ok, 1 failure, 2 wrong usage, 3 not found, 4 verification failed, 5 exists with other content, 6 timeout.",
+			"Exit codes: 0 ok, 1 failure, 2 wrong usage, 3 not found, 4 verification failed, 5 exists with other content, 6 timeout, " +
+			"7 changes (plan --exit-code).",
 		Version:       version.Installed(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
