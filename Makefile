@@ -60,16 +60,16 @@ xpkg: ## Make bin/provider-kyma.xpkg and bin/configuration-kyma.xpkg, for Crossp
 test: test-unit test-integration test-e2e ## Run all tests.
 
 test-unit: ## Run the unit tests, and the tests of the layout and of the local control plane.
-	@echo "==> test-unit: usually takes 5 minutes the first time, then 1 minute"
+	@echo "==> test-unit: usually takes 9 minutes the first time, then 1 minute"
 	$(if $(RACE),,@echo "there is no C compiler here, so the race detector is off")
 	go test $(RACE) $(UNIT)
 
 # The suites build what they run, which the cache of go test does not see: hence -count=1.
 test-integration: ## Run kymactl against real registries, and the integration suite against two real API servers.
-	@echo "==> test-integration: usually takes 18 minutes"
+	@echo "==> test-integration: usually takes 15 minutes"
 	go test -count=1 -p 1 ./test/cosign ./test/interop ./test/kymactl -timeout 30m
 	@# The specs wait more than they work, so that two processes take little more than half the time of one.
-	go tool ginkgo run -procs=2 -timeout=40m ./test/integration
+	go tool ginkgo run -no-color -procs=2 -timeout=40m ./test/integration
 
 test-e2e: demo-check ## Run the end-to-end tests with Crossplane, and check the demo.
 	@echo "==> test-e2e: usually takes 8 minutes"
