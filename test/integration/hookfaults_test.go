@@ -3,12 +3,20 @@
 package integration
 
 import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
@@ -58,6 +66,17 @@ var _ = Describe("Hooks that take long or fail", func() {
 		s.forgetHooks(ctx)
 	})
 
+	It("say the last line of their log where their container left no message", func(ctx SpecContext) {
+		c := webChart().with("templates/hook.yaml", hookJob("migrate", "pre-install", "", pending))
+		s.create(ctx, s.manifest("web", s.installOf("web", c.pushLayer(ctx), nil)))
+		s.bindPod(ctx, "migrate", playKubelet(ctx, "/containerLogs/"+s.name+"/", "no such table\n"))
+		s.endPod(ctx, "migrate", 1, "")
+		Eventually(s.get).WithContext(ctx).WithArguments("web").Should(haveInstall("web", v1alpha1.StateError,
+			"hook pre-install Job "+s.name+"/migrate failed", "no such table"))
+		s.remove(ctx, "web")
+		s.forgetHooks(ctx)
+	})
+
 	It("may be definitions, and objects of the kinds that they define", func(ctx SpecContext) {
 		group := s.name + ".example.org"
 		hook := func(weight string) string {
@@ -82,3 +101,37 @@ var _ = Describe("Hooks that take long or fail", func() {
 		Expect(env.targetClient.Get(ctx, s.key("one"), widget)).To(Succeed(), "hooks stay, as with Helm")
 	})
 })
+
+// playKubelet of a node of the target, whose name is returned: nobody else answers there when the API server asks for logs.
+func playKubelet(ctx SpecContext, path, log string) string {
+	GinkgoHelper()
+	kubelet := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.URL.Path, path) || r.URL.Query().Get("tailLines") != "1" {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = io.WriteString(w, log)
+	}))
+	DeferCleanup(kubelet.Close)
+	nodes := &corev1.NodeList{}
+	Expect(env.targetClient.List(ctx, nodes)).To(Succeed())
+	node := nodes.Items[0].DeepCopy()
+	node.Status.DaemonEndpoints.KubeletEndpoint.Port = int32(kubelet.Listener.Addr().(*net.TCPAddr).Port)
+	Expect(env.targetClient.Status().Patch(ctx, node, client.MergeFrom(&nodes.Items[0]))).To(Succeed())
+	return node.Name
+}
+
+// bindPod of a Job to a node. As it has an address already, nobody plays it there.
+func (s *space) bindPod(ctx context.Context, job, node string) {
+	GinkgoHelper()
+	l := &corev1.PodList{}
+	Eventually(func(g Gomega) {
+		g.Expect(env.targetClient.List(ctx, l, client.InNamespace(s.name), client.MatchingLabels{batchv1.JobNameLabel: job})).To(Succeed())
+		g.Expect(l.Items).To(HaveLen(1))
+		p := l.Items[0].DeepCopy()
+		p.Status.PodIP, p.Status.PodIPs = "127.0.0.1", []corev1.PodIP{{IP: "127.0.0.1"}}
+		g.Expect(env.targetClient.Status().Update(ctx, p)).To(Succeed())
+	}).Should(Succeed())
+	binding := &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: node}}
+	Expect(env.targetClient.SubResource("binding").Create(ctx, &l.Items[0], binding)).To(Succeed())
+}
