@@ -8,6 +8,7 @@ import (
 	"context"
 	"crypto/x509"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -154,5 +155,28 @@ func TestRunRefuses(t *testing.T) {
 				t.Errorf("%s: run(%q): want an error with %q, got %v", tc.reason, tc.args, tc.want, err)
 			}
 		})
+	}
+}
+
+// TestExamplesAreObjects holds that the package gets examples, and nothing but objects.
+func TestExamplesAreObjects(t *testing.T) {
+	to := filepath.Join(t.TempDir(), "examples")
+	if err := stageExamples(filepath.Join("..", "..", "examples"), to); err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	err := filepath.WalkDir(to, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".yaml" {
+			return err
+		}
+		found++
+		data, err := os.ReadFile(path)
+		if err == nil && !bytes.Contains(data, []byte("kind: ")) {
+			t.Errorf("%s is no object: a package cannot have it", path)
+		}
+		return err
+	})
+	if err != nil || found < 10 {
+		t.Errorf("want the examples, got %d and %v", found, err)
 	}
 }

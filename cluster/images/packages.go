@@ -43,6 +43,10 @@ func makePackages(ctx context.Context, o order, out io.Writer) error {
 	if err := stage(filepath.Join(o.root, "package"), sources); err != nil {
 		return err
 	}
+	examples := filepath.Join(tmp, "examples")
+	if err := stageExamples(filepath.Join(o.root, "examples"), examples); err != nil {
+		return err
+	}
 	made, err := images(ctx, o)
 	if err != nil {
 		return err
@@ -58,7 +62,7 @@ func makePackages(ctx context.Context, o order, out io.Writer) error {
 			return errors.Wrap(err, "cannot write the image for the package")
 		}
 		err := xpkg(ctx, crank, o, out, name,
-			"--package-root="+sources, "--examples-root="+filepath.Join(o.root, "examples"), "--embed-runtime-image-tarball="+embedded)
+			"--package-root="+sources, "--examples-root="+examples, "--embed-runtime-image-tarball="+embedded)
 		if err != nil {
 			return err
 		}
@@ -84,6 +88,13 @@ func stage(from, to string) error {
 	}
 	err = os.WriteFile(filepath.Join(to, meta), data, 0o600)
 	return errors.Wrap(err, "cannot stage the package")
+}
+
+// stageExamples copies the examples of the provider's kinds. That of the library has files of a chart, which are no
+// objects, and which a package must not have.
+func stageExamples(from, to string) error {
+	err := os.CopyFS(to, os.DirFS(from))
+	return errors.Wrap(errors.Join(err, os.RemoveAll(filepath.Join(to, "operator"))), "cannot stage the examples")
 }
 
 // xpkg builds a package with Crossplane's command line and says its digest.
