@@ -79,7 +79,10 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err := r.client.Get(ctx, req.NamespacedName, site); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	set := setOf(site, r.chart)
+	set, err := setOf(site, r.chart)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
 	if !site.GetDeletionTimestamp().IsZero() {
 		return r.remove(ctx, site, set)
 	}
@@ -122,7 +125,10 @@ func (r *reconciler) remove(ctx context.Context, site *unstructured.Unstructured
 
 // report a state, if it is another one than before.
 func (r *reconciler) report(ctx context.Context, site *unstructured.Unstructured, state, message string) error {
-	was, _, _ := unstructured.NestedStringMap(site.Object, "status")
+	was, _, err := unstructured.NestedStringMap(site.Object, "status")
+	if err != nil {
+		return err
+	}
 	if was["state"] == state && was["message"] == message {
 		return nil
 	}

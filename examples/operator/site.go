@@ -33,8 +33,11 @@ func setName(site *unstructured.Unstructured) string {
 }
 
 // setOf a site: what is wanted in the cluster for it.
-func setOf(site *unstructured.Unstructured, chart manifest.Layer) *manifest.Set {
-	values, _, _ := unstructured.NestedMap(site.Object, "spec")
+func setOf(site *unstructured.Unstructured, chart manifest.Layer) (*manifest.Set, error) {
+	values, _, err := unstructured.NestedMap(site.Object, "spec")
+	if err != nil {
+		return nil, err
+	}
 	owner := site.GetNamespace() + "." + site.GetName()
 	return &manifest.Set{
 		Name:  setName(site),
@@ -55,7 +58,7 @@ func setOf(site *unstructured.Unstructured, chart manifest.Layer) *manifest.Set 
 			For:  schema.GroupKind{Group: "apps", Kind: "Deployment"},
 			Func: serves,
 		}},
-	}
+	}, nil
 }
 
 // serves says that one replica is enough for a site to be ready.
