@@ -119,12 +119,12 @@ namespace: team`,
 		"NaN":          {reason: "Kustomize would end the process.", files: "== kustomization.yaml\nresources: [a.yaml]\n== a.yaml\napiVersion: v1\nkind: X\nmetadata: {name: x}\na: .nan", err: "a.yaml: json: unsupported value: NaN"},
 		"Diamond":      {reason: "Bases that double end.", files: diamond(12), dir: "0", err: "there are more than 256 kustomizations to build"},
 		"Deep":         {reason: "Depth ends.", files: chain(40), dir: "0", err: "kustomizations lie more than 32 deep in each other"},
-		"Vars":         {reason: "Variables multiply.", files: "== kustomization.yaml\nresources: [cm.yaml, big.yaml]\nvars: [{name: A, objref: {kind: ConfigMap, name: big, apiVersion: v1}, fieldref: {fieldPath: data.a}}]\n" + big(1<<20) + "\n== cm.yaml\napiVersion: v1\nkind: Pod\nmetadata: {name: x}\na: \"" + strings.Repeat("$(A)", 1000) + `"`, err: "may add more than 134217728 bytes"},
-		"Targets":      {reason: "Replacements multiply.", files: "== kustomization.yaml\nresources: [many.yaml, big.yaml]\nreplacements: [{source: {kind: ConfigMap, name: big, fieldPath: data}, targets: [{select: {kind: Pod}, fieldPaths: [x], options: {create: true}}]}]\n" + big(1<<20) + "\n== many.yaml\n" + pods(500), err: "may add more than 134217728 bytes"},
+		"Vars":         {reason: "Variables multiply.", files: "== kustomization.yaml\nresources: [cm.yaml, big.yaml]\nvars: [{name: A, objref: {kind: ConfigMap, name: big, apiVersion: v1}, fieldref: {fieldPath: data.a}}]\n" + large(1<<20) + "\n== cm.yaml\napiVersion: v1\nkind: Pod\nmetadata: {name: x}\na: \"" + strings.Repeat("$(A)", 1000) + `"`, err: "may add more than 134217728 bytes"},
+		"Targets":      {reason: "Replacements multiply.", files: "== kustomization.yaml\nresources: [many.yaml, big.yaml]\nreplacements: [{source: {kind: ConfigMap, name: big, fieldPath: data}, targets: [{select: {kind: Pod}, fieldPaths: [x], options: {create: true}}]}]\n" + large(1<<20) + "\n== many.yaml\n" + pods(500), err: "may add more than 134217728 bytes"},
 		"Feeding":      {reason: "Replacements double.", files: "== kustomization.yaml\nresources: [cm.yaml]\nreplacements:\n" + strings.Repeat("- {source: {kind: ConfigMap, fieldPath: data}, targets: [{select: {kind: ConfigMap}, fieldPaths: [data.x], options: {create: true}}]}\n", 30) + plainMap, err: "more than 4 replacements copy fields that replacements write into"},
 		"Labels":       {reason: "Labels multiply.", files: "== kustomization.yaml\nresources: [many.yaml]\ncommonAnnotations: {a: " + strings.Repeat("x", 20000) + "}\n== many.yaml\n" + strings.Repeat("---\nkind: Pod\n", 900), err: "may add more than 134217728 bytes"},
 		"Objects":      {reason: "There is an end of objects.", files: "== kustomization.yaml\nresources: [many.yaml]\n== many.yaml\n" + strings.Repeat("---\nkind: Pod\n", 1001), err: "there are more than 1000 objects"},
-		"Read":         {reason: "A file may be read a thousand times.", files: "== kustomization.yaml\nconfigMapGenerator:\n" + strings.Repeat("- {name: a, files: [big.yaml]}\n", 70) + big(1<<20), err: "the kustomization reads more than"},
+		"Read":         {reason: "A file may be read a thousand times.", files: "== kustomization.yaml\nconfigMapGenerator:\n" + strings.Repeat("- {name: a, files: [big.yaml]}\n", 70) + large(1<<20), err: "the kustomization reads more than"},
 		"Fatal": {
 			reason: "Kustomize would end the process: the reference is ambiguous, and x cannot be printed.",
 			files: `== kustomization.yaml
@@ -197,7 +197,7 @@ func pods(n int) string {
 	return b.String()
 }
 
-func big(n int) string {
+func large(n int) string {
 	return "\n== big.yaml\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: big}\ndata: {a: " + strings.Repeat("x", n) + "}"
 }
 

@@ -5,6 +5,7 @@ package render
 import (
 	"bytes"
 	"fmt"
+	"math/big"
 	"slices"
 	"strings"
 
@@ -184,25 +185,21 @@ func violation(k jsonschema.ErrorKind, p *message.Printer) string {
 // outOfRange is the message of a number that is not as wanted; empty for all else.
 func outOfRange(k jsonschema.ErrorKind) string {
 	var what string
-	var want float64
+	var want *big.Rat
 	switch k := k.(type) {
 	case *kind.Minimum:
-		what = "at least"
-		want, _ = k.Want.Float64()
+		what, want = "at least", k.Want
 	case *kind.Maximum:
-		what = "at most"
-		want, _ = k.Want.Float64()
+		what, want = "at most", k.Want
 	case *kind.ExclusiveMinimum:
-		what = "more than"
-		want, _ = k.Want.Float64()
+		what, want = "more than", k.Want
 	case *kind.ExclusiveMaximum:
-		what = "less than"
-		want, _ = k.Want.Float64()
+		what, want = "less than", k.Want
 	case *kind.MultipleOf:
-		what = "a multiple of"
-		want, _ = k.Want.Float64()
+		what, want = "a multiple of", k.Want
 	default:
 		return ""
 	}
-	return fmt.Sprintf("must be %s %v", what, want)
+	number, _ := want.Float64() // Whether it is exact is of no interest.
+	return fmt.Sprintf("must be %s %v", what, number)
 }
