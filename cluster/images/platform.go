@@ -5,11 +5,12 @@ package main
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 )
 
 // variables is the package whose variables the linker sets.
@@ -44,14 +45,12 @@ func compile(ctx context.Context, o order, pkg string, p platform) ([]byte, erro
 	}
 	defer func() { _ = os.RemoveAll(tmp) }()
 	path := filepath.Join(tmp, "binary")
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false",
-		"-ldflags", "-s -w -X "+variables+".Version="+o.version+" -X "+variables+".Commit="+o.commit, "-o", path, pkg)
-	cmd.Dir = o.root
-	// What the caller has set for builds of his own must not show.
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch, "GOFLAGS=-mod=readonly", "GOWORK=off",
-		"GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOFIPS140=off")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return nil, errors.Wrapf(err, "cannot build %s for %s: %s", pkg, p, strings.TrimSpace(string(out)))
+	err = tools.Compile(ctx, tools.Program{
+		Dir: o.root, Package: pkg, Output: path, GOOS: p.os, GOARCH: p.arch,
+		LDFlags: "-X " + variables + ".Version=" + o.version + " -X " + variables + ".Commit=" + o.commit,
+	})
+	if err != nil {
+		return nil, errors.Wrapf(err, "platform %s", p)
 	}
 	data, err := os.ReadFile(path) //nolint:gosec // It was just built.
 	return data, errors.Wrap(err, "cannot read the binary")

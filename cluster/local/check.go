@@ -161,7 +161,7 @@ func (e *environment) checkRemoval(ctx context.Context) error {
 			return errors.Wrapf(err, "cannot delete %T %q", o, o.GetName())
 		}
 	}
-	if _, err := e.do(ctx, "wait", e.composite, "--for", "deleted", "--timeout", patience.String()); err != nil {
+	if _, err := e.do(ctx, "wait", e.composite, "--for", "deleted", "--timeout", waitTimeout); err != nil {
 		return err
 	}
 	err := await(ctx, "what the claim became, and the Manifests", func(ctx context.Context) (bool, string, error) {

@@ -53,8 +53,11 @@ func (e *environment) installPackages(ctx context.Context) error {
 			return err
 		}
 		name := crossplane.ObjectName(p.name)
-		sayf("crossplane xpkg install %s %s %s --wait=2m", p.kind, ref, name)
-		if _, err := e.crossplane.Crank(ctx, "xpkg", "install", p.kind, ref, name, "--wait=2m"); err != nil {
+		sayf("crossplane xpkg install %s %s %s", p.kind, ref, name)
+		if _, err := e.crossplane.Crank(ctx, "xpkg", "install", p.kind, ref, name); err != nil {
+			return err
+		}
+		if err := e.crossplane.AwaitInstalled(ctx, p.name, func(seen string) { sayf("  package %s: %s", p.name, seen) }); err != nil {
 			return err
 		}
 	}

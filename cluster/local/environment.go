@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"golang.org/x/sync/errgroup"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
@@ -19,6 +18,8 @@ import (
 // An environment is everything that runs in a demo.
 type environment struct {
 	dir string
+	// bare says that there is no Crossplane.
+	bare bool
 	// keep says that dir outlives the demo.
 	keep bool
 
@@ -36,43 +37,73 @@ type environment struct {
 	controlClient, targetClient client.Client
 }
 
-// start starts all parts, or those of a bare demo; coreArgs are flags of Crossplane.
-// What has been started is returned with an error too, and has to be stopped.
-func start(ctx context.Context, bare bool, coreArgs ...string) (*environment, error) {
-	e := &environment{}
-	if !bare {
-		if err := checkPort(ctx); err != nil {
-			return e, err
-		}
-	}
+// newEnvironment returns one of which nothing is built and nothing runs.
+func newEnvironment(bare bool) (*environment, error) {
 	dir, err := os.MkdirTemp("", "provider-kyma-demo-")
 	if err != nil {
-		return e, errors.Wrap(err, "cannot make a folder for the demo")
+		return nil, errors.Wrap(err, "cannot make a directory for the demo")
 	}
-	e.dir = dir
+	return &environment{dir: dir, bare: bare}, nil
+}
+
+// build builds everything that the demo runs. Nothing runs and nothing is waited for
+// meanwhile, as builds take minutes the first time.
+func (e *environment) build(ctx context.Context) error {
+	steps, err := e.builds(ctx)
+	if err != nil {
+		return err
+	}
+	sayf("building what it runs, before anything is started:")
+	return tools.Run(ctx, os.Stdout, steps...) //nolint:wrapcheck // It names what could not be built.
+}
+
+// builds lists the tools that this user does not have yet, and what is built of this
+// repository.
+func (e *environment) builds(ctx context.Context) ([]tools.Step, error) {
+	steps, err := tools.Missing(ctx, e.tools()...)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // It names the tool.
+	}
+	own := tools.Step{Name: "the packages of the provider and of its configuration", Usually: "2 minutes", Do: func(ctx context.Context) error {
+		_, err := crossplane.BuildPackages(ctx, e.packages(), version)
+		return err //nolint:wrapcheck // It names the package.
+	}}
+	if e.bare {
+		own = tools.Step{Name: "the provider", Usually: "2 minutes", Do: func(ctx context.Context) error {
+			_, err := controlplane.BuildProvider(ctx, e.binaries())
+			return err //nolint:wrapcheck // It names the program.
+		}}
+	}
+	return append(steps, own, tools.Step{Name: "kymactl", Do: e.equip}), nil
+}
+
+// tools that the demo runs.
+func (e *environment) tools() []tools.Tool {
+	run := append(tools.KubernetesServers(), tools.Kubectl)
+	if !e.bare {
+		run = append(run, tools.CrossplaneServers()...)
+	}
+	return run
+}
+
+// start starts all parts, which have been built; coreArgs are flags of Crossplane.
+// What has been started has to be stopped also where it fails.
+func (e *environment) start(ctx context.Context, coreArgs ...string) error {
+	var err error
 	if e.registry, err = controlplane.StartRegistry(controlplane.WebOptions{}); err != nil {
-		return e, err
+		return err
 	}
-	if bare {
-		return e, e.startBare(ctx)
+	if e.bare {
+		return e.startBare(ctx)
 	}
-	sayf("building the packages, and starting a control plane with Crossplane and a second cluster:")
-	sayf("  up to a minute, and 20 minutes the first time, because the servers are built then")
-	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() error {
-		if _, err := crossplane.BuildPackages(gctx, e.packages(), version); err != nil {
-			return err
-		}
-		return e.equip(gctx)
-	})
-	g.Go(func() error { return e.startServers(gctx, coreArgs) })
-	return e, g.Wait() //nolint:wrapcheck // Both say what they could not do.
+	sayf("starting a control plane with Crossplane, and a second cluster: up to a minute")
+	return e.startServers(ctx, coreArgs)
 }
 
 // startBare starts a control plane with our kinds, and the provider as a process
 // that may do anything, and a second cluster.
 func (e *environment) startBare(ctx context.Context) error {
-	sayf("starting a control plane, and a second cluster")
+	sayf("starting a control plane with the provider, and a second cluster")
 	clusters, err := controlplane.StartAll(ctx,
 		controlplane.Options{Name: "control-plane", Dir: filepath.Join(e.dir, "control-plane"), ControllerManager: true},
 		e.targetOptions())
@@ -87,16 +118,8 @@ func (e *environment) startBare(ctx context.Context) error {
 	if err := e.control.InstallCRDs(ctx, filepath.Join(root, "package", "crds")); err != nil {
 		return err
 	}
-	sayf("building kymactl, and building and starting the provider")
-	if err := e.equip(ctx); err != nil {
-		return err
-	}
-	binary, err := controlplane.BuildProvider(ctx, e.dir)
-	if err != nil {
-		return err
-	}
 	e.provider, err = controlplane.StartProvider(ctx, controlplane.ProviderOptions{
-		Kubeconfig: e.control.KubeconfigFile(), Dir: filepath.Join(e.dir, "provider-data"), Binary: binary,
+		Kubeconfig: e.control.KubeconfigFile(), Dir: filepath.Join(e.dir, "provider-data"), Binary: filepath.Join(e.binaries(), "provider"),
 	})
 	return err
 }
@@ -154,9 +177,9 @@ func (e *environment) watch(ctx context.Context) error {
 	}
 }
 
-// keepLogs of a demo that failed, unless it was interrupted.
+// keepLogs of a demo that failed, unless it was interrupted or nothing was started.
 func (e *environment) keepLogs(ctx context.Context) {
-	if e.dir == "" || errors.Is(context.Cause(ctx), context.Canceled) {
+	if e.registry == nil || errors.Is(context.Cause(ctx), context.Canceled) {
 		return
 	}
 	e.keep = true

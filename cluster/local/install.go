@@ -55,7 +55,7 @@ func (e *environment) install(ctx context.Context) error {
 		return err
 	}
 	sayf("waiting until the claim, and Manifest %q in the same namespace, are Ready", hello)
-	if _, err := e.do(ctx, "wait", e.composite, "--timeout", patience.String()); err != nil {
+	if _, err := e.do(ctx, "wait", e.composite, "--timeout", waitTimeout); err != nil {
 		return err
 	}
 	if err := e.awaitClaim(ctx, v1alpha1.StateReady, nil); err != nil {

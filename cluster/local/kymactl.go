@@ -18,7 +18,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// Folders of the demo. binaries has kymactl and nothing else, as people have it in
+// waitTimeout is what kymactl wait is given on machines of all speeds.
+const waitTimeout = "15m"
+
+// Directories of the demo. binaries has kymactl and nothing else, as people have it in
 // their path. workshop is where modules are made.
 func (e *environment) binaries() string { return filepath.Join(e.dir, "bin") }
 func (e *environment) workshop() string { return filepath.Join(e.dir, "modules") }

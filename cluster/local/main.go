@@ -36,29 +36,30 @@ func main() {
 	}
 }
 
+// run does what the command line asks for.
 func run(ctx context.Context, checked, bare bool) error {
-	begin := time.Now()
+	if !bare {
+		if err := checkPort(ctx); err != nil {
+			return err
+		}
+	}
+	e, err := newEnvironment(bare)
+	if err != nil {
+		return err
+	}
+	defer e.stop()
 	var coreArgs []string
 	if checked {
 		// It changes in seconds what people change in minutes. That alone would have
 		// Crossplane look at the claim's composite resource once a minute only.
 		coreArgs = []string{"--circuit-breaker-burst=1000"}
 	}
-	e, err := start(ctx, bare, coreArgs...)
-	defer e.stop()
-	if err != nil {
-		e.keepLogs(ctx)
-		return err
-	}
-	// A server that dies ends whatever is going on.
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go func() { cancel(e.watch(ctx)) }()
-
-	err = play(ctx, e, checked, bare)
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
-		err = cause
-	}
+	begin := time.Now()
+	err = inOrder(ctx, e.build,
+		func(ctx context.Context) error { return e.start(ctx, coreArgs...) },
+		func(ctx context.Context) error {
+			return e.watched(ctx, func(ctx context.Context) error { return play(ctx, e, checked) })
+		})
 	if err != nil {
 		e.keepLogs(ctx)
 		return err
@@ -69,9 +70,31 @@ func run(ctx context.Context, checked, bare bool) error {
 	return nil
 }
 
+// inOrder runs the parts of a demo one after the other, and ends at the first error.
+func inOrder(ctx context.Context, parts ...func(context.Context) error) error {
+	for _, part := range parts {
+		if err := part(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// watched runs a part of the demo, which the death of a server ends.
+func (e *environment) watched(ctx context.Context, part func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() { cancel(e.watch(ctx)) }()
+	err := part(ctx)
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return err
+}
+
 // play does what the demo shows, on an environment that runs.
-func play(ctx context.Context, e *environment, checked, bare bool) error {
-	if bare {
+func play(ctx context.Context, e *environment, checked bool) error {
+	if e.bare {
 		printBare(e)
 		<-ctx.Done()
 		return nil

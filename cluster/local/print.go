@@ -20,7 +20,6 @@ Everything is Ready. In another terminal:
   alias control='KUBECTL --kubeconfig CONTROL'
   alias target='KUBECTL --kubeconfig TARGET'
   alias kymactl='KUBECONFIG=CONTROL KYMACTL'
-  alias helm='HELM --kubeconfig TARGET'
   alias crossplane='KUBECONFIG=CONTROL CRANK'
   MODULES=REGISTRY
 
@@ -30,7 +29,7 @@ Everything is Ready. In another terminal:
   kymactl status --all             # which modules are installed, and whether they work
   target get deployments -A        # where they run
   target get samples,greetings     # the modules' own resources, whose state counts too
-  helm list -A                     # Helm sees the same releases
+  helm list -A --kubeconfig TARGET    # Helm, where you have it, sees the same releases
 
 Things to try:
 
@@ -89,7 +88,7 @@ Ctrl-C stops everything.`
 
 func printThingsToTry(ctx context.Context, e *environment) error {
 	paths := map[tools.Tool]string{}
-	for _, t := range []tools.Tool{tools.Kubectl, tools.Helm, tools.Crank} {
+	for _, t := range []tools.Tool{tools.Kubectl, tools.Crank} {
 		path, err := tools.Path(ctx, t)
 		if err != nil {
 			return err
@@ -99,7 +98,7 @@ func printThingsToTry(ctx context.Context, e *environment) error {
 	log, _ := e.providerLog()
 	text := strings.NewReplacer(
 		"CONTROL", e.teamKubeconfig(), "TARGET", e.target.KubeconfigFile(), "COMPOSITE", e.composite,
-		"KUBECTL", paths[tools.Kubectl], "HELM", paths[tools.Helm], "CRANK", paths[tools.Crank], "LOG", log,
+		"KUBECTL", paths[tools.Kubectl], "CRANK", paths[tools.Crank], "LOG", log,
 		"KYMACTL", filepath.Join(e.binaries(), "kymactl"), "REGISTRY", e.registry.Host()+"/"+repository,
 		"KEY", filepath.Join(e.workshop(), signer+".pub"),
 		"DOWNGRADE", v1alpha1.AnnotationAllowDowngrade+"="+allowed(regular),

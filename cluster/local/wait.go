@@ -13,40 +13,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-const patience = 3 * time.Minute
+// still is how long what the demo waits for may stay as it is.
+const still = 3 * time.Minute
 
-// A progress says what was seen last, and whether that is what was waited for.
-type progress func(ctx context.Context) (done bool, seen string, err error)
-
-// await polls until p is done. It prints what is seen each time that changes, so
-// that a wait explains itself, and fails with it when patience ends.
-func await(ctx context.Context, what string, p progress) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	var last string
-	for {
-		done, seen, err := p(ctx)
-		if err != nil {
-			seen = err.Error()
-		}
-		if seen != last && ctx.Err() == nil {
-			sayf("  %s: %s", what, seen)
-			last = seen
-		}
-		if done && err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			if cause := context.Cause(ctx); !errors.Is(cause, context.DeadlineExceeded) {
-				return cause
-			}
-			return errors.Errorf("%s: not within %s, last seen: %s", what, patience, last)
-		case <-time.After(200 * time.Millisecond):
-		}
-	}
+// await looks until there is what is waited for. It prints what is seen each time that
+// changes, so that a wait explains itself, and fails with it when nothing moves.
+func await(ctx context.Context, what string, look controlplane.Look) error {
+	return controlplane.Wait{What: what, Still: still, OnChange: func(seen string) { sayf("  %s: %s", what, seen) }}.Until(ctx, look)
 }
 
 // awaitReady waits until each Manifest says Ready and Synced of its current

@@ -4,6 +4,7 @@ package tools
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"syscall"
 	"time"
@@ -30,7 +31,7 @@ func lock(ctx context.Context, path string) (func(), error) {
 		}
 		if !waiting {
 			waiting = true
-			sayf("another process builds the same, waiting for it")
+			_, _ = fmt.Fprint(os.Stderr, " (waiting for the build of another process)")
 		}
 		select {
 		case <-ctx.Done():

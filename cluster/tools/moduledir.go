@@ -19,7 +19,7 @@ func ModuleDir(ctx context.Context, t Tool, path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return sourceOf(ctx, m.folder, path)
+	return sourceOf(ctx, m.dir, path)
 }
 
 // sourceOf is the folder with the source of a Go module that the go.mod of a
@@ -29,7 +29,7 @@ func sourceOf(ctx context.Context, folder, path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out, err := goCommand(ctx, filepath.Join(root, "cluster", "tools", folder), "mod", "download", "-json", path)
+	out, err := goCommand(ctx, filepath.Join(root, "cluster", "tools", folder), nil, "mod", "download", "-json", path)
 	if err != nil {
 		return "", errors.Wrapf(err, "cannot find the source of %q", path)
 	}

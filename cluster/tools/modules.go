@@ -3,7 +3,6 @@
 package tools
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -11,110 +10,129 @@ import (
 
 const modulePath = "github.com/crossplane-contrib/provider-kyma"
 
-// A module is one folder below cluster/tools, with the binaries built from it.
+// A module is a directory below cluster/tools with a go.mod, and the binaries that
+// are built from it. Tools of one module share their dependencies, which are compiled
+// once.
 type module struct {
-	// folder is relative to cluster/tools.
-	folder string
-	// packages maps each binary to the package it is built from.
+	// dir is relative to cluster/tools.
+	dir string
+	// order lists the tools; what has the most packages comes first.
+	order []Tool
+	// packages are the import paths of the tools.
 	packages map[Tool]string
 	// ldflags are given to the linker besides -s -w.
-	ldflags string
-	// usually says how long a first build takes on two cores.
-	usually string
+	ldflags map[Tool]string
+	// usually says how long the first build of a tool takes on two cores, after those
+	// before it in order. It is left out for seconds.
+	usually map[Tool]string
 }
 
 func modules() []module {
-	return slices.Concat(servers(), clients(), packages())
+	return []module{servers(), crossplane(), crank(), patchAndTransform(), autoReady(), clients(), linter()}
 }
 
-// servers are what a local control plane runs.
-func servers() []module {
-	return []module{{
-		folder:   "etcd",
-		packages: map[Tool]string{Etcd: "go.etcd.io/etcd/server/v3"},
-		usually:  "20 seconds",
-	}, {
-		folder: "kubernetes",
+// servers are those of Kubernetes, with kubectl and what plays the nodes, and share
+// the Kubernetes libraries of the API server.
+func servers() module {
+	// Without them the server calls itself v0.0.0-master, and charts with a
+	// kubeVersion refuse it.
+	const version = "-X k8s.io/component-base/version.gitVersion=" + KubernetesVersion +
+		" -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36"
+	return module{
+		dir:   "servers",
+		order: []Tool{KubeAPIServer, KubeControllerManager, KubeScheduler, Kubectl, Etcd, Kwok},
 		packages: map[Tool]string{
 			KubeAPIServer:         "k8s.io/kubernetes/cmd/kube-apiserver",
 			KubeControllerManager: "k8s.io/kubernetes/cmd/kube-controller-manager",
 			KubeScheduler:         "k8s.io/kubernetes/cmd/kube-scheduler",
 			Kubectl:               "k8s.io/kubernetes/cmd/kubectl",
+			Etcd:                  "go.etcd.io/etcd/server/v3",
+			Kwok:                  "sigs.k8s.io/kwok/cmd/kwok",
 		},
-		// Without them the server calls itself v0.0.0-master, and charts with a
-		// kubeVersion refuse it.
-		ldflags: "-X k8s.io/component-base/version.gitVersion=" + KubernetesVersion +
-			" -X k8s.io/component-base/version.gitMajor=1" +
-			" -X k8s.io/component-base/version.gitMinor=36",
-		usually: "5 minutes",
-	}, {
-		folder:   "kwok",
-		packages: map[Tool]string{Kwok: "sigs.k8s.io/kwok/cmd/kwok"},
-		usually:  "30 seconds",
-	}}
+		ldflags: map[Tool]string{KubeAPIServer: version, KubeControllerManager: version, KubeScheduler: version, Kubectl: version},
+		usually: map[Tool]string{KubeAPIServer: "3 minutes", KubeControllerManager: "1 minute"},
+	}
 }
 
-// clients are run by the tests and by the Makefile.
-func clients() []module {
-	return []module{{
-		folder:   "helm",
-		packages: map[Tool]string{Helm: "helm.sh/helm/v3/cmd/helm"},
-		usually:  "1 minute",
-	}, {
-		folder:   "crane",
-		packages: map[Tool]string{Crane: "github.com/google/go-containerregistry/cmd/crane"},
-		usually:  "5 seconds",
-	}, {
-		folder:   "oras",
-		packages: map[Tool]string{Oras: "oras.land/oras/cmd/oras"},
-		usually:  "30 seconds",
-	}, {
-		folder:   "cosign",
-		packages: map[Tool]string{Cosign: "github.com/sigstore/cosign/v3/cmd/cosign"},
-		usually:  "2 minutes",
-	}, {
-		folder:   "golangci-lint",
-		packages: map[Tool]string{GolangCILint: "github.com/golangci/golangci-lint/v2/cmd/golangci-lint"},
-		usually:  "1 minute",
-	}}
-}
+// crossplaneVersion is the flag without which packages that ask for a version of
+// Crossplane are refused.
+const crossplaneVersion = "-X github.com/crossplane/crossplane-runtime/v2/pkg/version.version="
 
-// packages are Crossplane, and what is installed into it.
-func packages() []module {
-	return []module{{
-		folder:   "crossplane",
+// crossplane shares what it depends on with the provider, which uses the same libraries
+// (see TestSharedVersions).
+func crossplane() module {
+	return module{
+		dir:      "crossplane",
+		order:    []Tool{Crossplane},
 		packages: map[Tool]string{Crossplane: "github.com/crossplane/crossplane/v2/cmd/crossplane"},
-		// Without it packages that ask for a version of Crossplane are refused.
-		ldflags: "-X github.com/crossplane/crossplane-runtime/v2/pkg/version.version=v2.4.0",
-		usually: "5 minutes",
-	}, {
-		// The command that users call crossplane. Its last release inside the
-		// repository of Crossplane is older than the core.
-		folder:   "crank",
+		ldflags:  map[Tool]string{Crossplane: crossplaneVersion + CrossplaneVersion},
+		usually:  map[Tool]string{Crossplane: "2 minutes"},
+	}
+}
+
+// crank is Crossplane's command line, at the last release inside the repository of
+// Crossplane, which is older than the core and so needs a go.mod of its own. The one
+// in a repository of its own compiles twice as many packages.
+func crank() module {
+	return module{
+		dir:      "crank",
+		order:    []Tool{Crank},
 		packages: map[Tool]string{Crank: "github.com/crossplane/crossplane/v2/cmd/crank"},
-		ldflags:  "-X github.com/crossplane/crossplane-runtime/v2/pkg/version.version=v2.2.1",
-		usually:  "3 minutes",
-	}, {
-		folder:   "function-patch-and-transform",
+		ldflags:  map[Tool]string{Crank: crossplaneVersion + "v2.2.1"},
+		usually:  map[Tool]string{Crank: "1 minute"},
+	}
+}
+
+// patchAndTransform builds with old libraries only, and newer versions of it cannot be
+// fetched.
+func patchAndTransform() module {
+	return module{
+		dir:      string(FunctionPatchAndTransform),
+		order:    []Tool{FunctionPatchAndTransform},
 		packages: map[Tool]string{FunctionPatchAndTransform: FunctionPatchAndTransformModule},
-		usually:  "1 minute",
-	}, {
-		folder:   "function-auto-ready",
+		usually:  map[Tool]string{FunctionPatchAndTransform: "1 minute"},
+	}
+}
+
+// autoReady needs an older controller-runtime than the provider, and shares all else
+// with it.
+func autoReady() module {
+	return module{
+		dir:      string(FunctionAutoReady),
+		order:    []Tool{FunctionAutoReady},
 		packages: map[Tool]string{FunctionAutoReady: FunctionAutoReadyModule},
-		usually:  "1 minute",
-	}}
+	}
+}
+
+// clients are programs of others that the tests compare with.
+func clients() module {
+	return module{
+		dir:   "clients",
+		order: []Tool{Helm, Cosign, Oras, Crane},
+		packages: map[Tool]string{
+			Helm:   "helm.sh/helm/v3/cmd/helm",
+			Crane:  "github.com/google/go-containerregistry/cmd/crane",
+			Oras:   "oras.land/oras/cmd/oras",
+			Cosign: "github.com/sigstore/cosign/v3/cmd/cosign",
+		},
+		usually: map[Tool]string{Helm: "1 minute", Cosign: "2 minutes"},
+	}
+}
+
+func linter() module {
+	return module{
+		dir:      "golangci-lint",
+		order:    []Tool{GolangCILint},
+		packages: map[Tool]string{GolangCILint: "github.com/golangci/golangci-lint/v2/cmd/golangci-lint"},
+		usually:  map[Tool]string{GolangCILint: "1 minute"},
+	}
 }
 
 func moduleOf(t Tool) (module, error) {
 	for _, m := range modules() {
-		if _, ok := m.packages[t]; ok {
+		if slices.Contains(m.order, t) {
 			return m, nil
 		}
 	}
 	return module{}, errors.Errorf("no tool is called %q: the tools are %q", t, All())
-}
-
-// tools returns the binaries of a module, sorted by name.
-func (m module) tools() []Tool {
-	return slices.Sorted(maps.Keys(m.packages))
 }

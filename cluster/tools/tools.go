@@ -29,7 +29,8 @@ const (
 	Cosign                Tool = "cosign"
 	GolangCILint          Tool = "golangci-lint"
 	Crossplane            Tool = "crossplane"
-	// Crank is the command line of Crossplane, and Crossplane its servers.
+	// Crank is the command line of Crossplane, which users call crossplane, and
+	// Crossplane its servers.
 	Crank                     Tool = "crank"
 	FunctionPatchAndTransform Tool = "function-patch-and-transform"
 	FunctionAutoReady         Tool = "function-auto-ready"
@@ -42,25 +43,48 @@ const (
 	FunctionAutoReadyModule         = "github.com/crossplane/function-auto-ready"
 )
 
-// KubernetesVersion is what the built API server answers as its gitVersion.
-const KubernetesVersion = "v1.36.3"
+// What the servers answer as their version. Those of Kubernetes and Crossplane are
+// given to the linker.
+const (
+	KubernetesVersion = "v1.36.3"
+	EtcdVersion       = "v3.6.16"
+	CrossplaneVersion = "v2.4.0"
+)
 
 // All returns every tool, sorted by name.
 func All() []Tool {
 	var all []Tool
 	for _, m := range modules() {
-		for t := range m.packages {
-			all = append(all, t)
-		}
+		all = append(all, m.order...)
 	}
 	slices.Sort(all)
 	return all
 }
 
-// Path returns the absolute path of the binary of a tool. It builds the tool
-// first when this user has not built it yet, together with the other binaries of
-// the same module, and says so on stderr. Any number of processes may call it
-// at once: one builds, the others wait for it, or until ctx is done.
+// KubernetesServers returns what a cluster with controllers and a node runs.
+func KubernetesServers() []Tool {
+	return []Tool{Etcd, KubeAPIServer, KubeControllerManager, KubeScheduler, Kwok}
+}
+
+// CrossplaneServers returns what a control plane with Crossplane runs besides, with
+// Crossplane's command line.
+func CrossplaneServers() []Tool {
+	return []Tool{Crossplane, Crank, FunctionPatchAndTransform, FunctionAutoReady}
+}
+
+// A NotBuiltError says that this user does not have a tool yet.
+type NotBuiltError struct {
+	Tool Tool
+}
+
+// Error names the tool and says how to build it.
+func (e *NotBuiltError) Error() string {
+	return "tool " + string(e.Tool) + " is not built: run make tools"
+}
+
+// Path returns the absolute path of the binary of a tool. It never builds one, because
+// a build takes minutes and its callers wait: see Ensure. The error is a
+// NotBuiltError when the tool has to be built first.
 func Path(ctx context.Context, t Tool) (string, error) {
 	m, err := moduleOf(t)
 	if err != nil {
@@ -70,14 +94,14 @@ func Path(ctx context.Context, t Tool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	b, err := newBuild(ctx, root, m)
+	b, err := newBuild(ctx, root, m, t)
 	if err != nil {
-		return "", errors.Wrapf(err, "cannot build %q", t)
+		return "", errors.Wrapf(err, "cannot find %q", t)
 	}
-	if err := b.ensure(ctx); err != nil {
-		return "", errors.Wrapf(err, "cannot build %q", t)
+	if !b.exists() {
+		return "", &NotBuiltError{Tool: t}
 	}
-	return filepath.Join(b.dir, string(t)), nil
+	return b.path(), nil
 }
 
 // Root returns the root folder of this repository: the nearest folder, from the

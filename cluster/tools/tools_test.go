@@ -3,14 +3,20 @@
 package tools
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/mod/modfile"
 )
 
 // fake makes a repository whose only tool prints what the linker set.
@@ -31,7 +37,9 @@ func fake(t *testing.T) (root string, m module) {
 		}
 	}
 	t.Setenv("XDG_CACHE_HOME", filepath.Join(root, "cache"))
-	return root, module{folder: "fake", packages: map[Tool]string{"fake": "."}, ldflags: "-X main.answer=42", usually: "1 second"}
+	return root, module{
+		dir: "fake", order: []Tool{"fake"}, packages: map[Tool]string{"fake": "."}, ldflags: map[Tool]string{"fake": "-X main.answer=42"},
+	}
 }
 
 func TestBuild(t *testing.T) {
@@ -39,26 +47,27 @@ func TestBuild(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
-			b, err := newBuild(t.Context(), root, m)
+			b, err := newBuild(t.Context(), root, m, "fake")
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			if err := b.ensure(t.Context()); err != nil {
+			if err := b.run(t.Context()); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	wg.Wait()
-	b, err := newBuild(t.Context(), root, m)
+
+	b, err := newBuild(t.Context(), root, m, "fake")
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.CommandContext(t.Context(), filepath.Join(b.dir, "fake")).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), b.path()).CombinedOutput()
 	if err != nil || strings.TrimSpace(string(out)) != "42" {
 		t.Errorf("the built tool says %q, %v", out, err)
 	}
-	left, err := filepath.Glob(b.dir + ".tmp-*")
+	left, err := filepath.Glob(filepath.Join(b.dir, ".build-*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("builds leave %q, %v", left, err)
 	}
@@ -68,38 +77,173 @@ func TestBuild(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(b.source, "main.go"), []byte("package main\n\nfunc main() { nonsense }\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.ensure(t.Context()); err != nil {
+	if err := b.run(t.Context()); err != nil {
 		t.Errorf("a tool that is there is built again: %v", err)
 	}
-	m.ldflags = ""
-	other, err := newBuild(t.Context(), root, m)
+	m.ldflags = nil
+	other, err := newBuild(t.Context(), root, m, "fake")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if other.dir == b.dir {
-		t.Error("other flags of the linker do not make another folder")
+		t.Error("other flags of the linker do not make another directory")
 	}
-	if err := other.ensure(t.Context()); err == nil || !strings.Contains(err.Error(), "undefined: nonsense") {
+	if err := other.run(t.Context()); err == nil || !strings.Contains(err.Error(), "undefined: nonsense") {
 		t.Errorf("want what the compiler says, got %v", err)
 	}
 }
 
 func TestHashCoversTheModule(t *testing.T) {
 	root, m := fake(t)
-	before, err := newBuild(t.Context(), root, m)
+	before, err := newBuild(t.Context(), root, m, "fake")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(before.source, "go.sum"), []byte("\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	after, err := newBuild(t.Context(), root, m)
+	after, err := newBuild(t.Context(), root, m, "fake")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if before.dir == after.dir {
-		t.Error("another go.sum does not make another folder")
+		t.Error("another go.sum does not make another directory")
 	}
+}
+
+// TestInstalled has servers that are installed used where they are of the right
+// version, and built where they are not.
+func TestInstalled(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		tool   Tool
+		says   string
+		onPath bool
+		want   bool
+	}{
+		"Assets": {
+			reason: "A server in $KUBEBUILDER_ASSETS of another patch release is used.",
+			tool:   KubeAPIServer, says: "Kubernetes v1.36.0", want: true,
+		},
+		"Path": {
+			reason: "A server on PATH is used.",
+			tool:   Etcd, says: "etcd Version: 3.6.1", onPath: true, want: true,
+		},
+		"Client": {
+			reason: "kubectl says more than its version.",
+			tool:   Kubectl, says: "Client Version: v1.36.3\nKustomize Version: v5.7.1", want: true,
+		},
+		"OtherMinor": {
+			reason: "A server of another minor release is not used.",
+			tool:   KubeAPIServer, says: "Kubernetes v1.35.3",
+		},
+		"Silent": {
+			reason: "A program that says no version is not used.",
+			tool:   KubeAPIServer, says: "hello",
+		},
+		"NoServer": {
+			reason: "What is compared with is always built in the version that is pinned.",
+			tool:   Helm, says: "v3.22.0",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("XDG_CACHE_HOME", t.TempDir())
+			dir := t.TempDir()
+			script := "#!/bin/sh\necho '" + tc.says + "'\n"
+			if err := os.WriteFile(filepath.Join(dir, string(tc.tool)), []byte(script), 0o700); err != nil { //nolint:gosec // A program.
+				t.Fatal(err)
+			}
+			t.Setenv(assetsVariable, dir)
+			if tc.onPath {
+				t.Setenv(assetsVariable, "")
+				t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+			}
+			steps, err := Missing(t.Context(), tc.tool)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := len(steps) == 0; got != tc.want {
+				t.Errorf("%s\nused: want %t, got %t", tc.reason, tc.want, got)
+			}
+			_, err = Path(t.Context(), tc.tool)
+			var notBuilt *NotBuiltError
+			if tc.want != (err == nil) || (err != nil && !errors.As(err, &notBuilt)) {
+				t.Errorf("%s\nPath: %v", tc.reason, err)
+			}
+
+			// It is replaced by another version, and its path stays.
+			if err := os.WriteFile(filepath.Join(dir, string(tc.tool)), []byte("#!/bin/sh\necho v0.1.0\n"), 0o700); err != nil { //nolint:gosec // A program.
+				t.Fatal(err)
+			}
+			if steps, err = Missing(t.Context(), tc.tool); err != nil || len(steps) != 1 {
+				t.Errorf("%s\nwant a server of another version not used any more, got %d steps, %v", tc.reason, len(steps), err)
+			}
+		})
+	}
+}
+
+// TestSharedVersions has tools and the provider share what they depend on: another
+// version of a module compiles all that imports it once more.
+func TestSharedVersions(t *testing.T) {
+	root, err := Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared := func(path string) bool {
+		for _, prefix := range []string{"k8s.io/", "sigs.k8s.io/", "golang.org/x/", "google.golang.org/", "go.opentelemetry.io/", "github.com/google/"} {
+			if strings.HasPrefix(path, prefix) {
+				return true
+			}
+		}
+		return false
+	}
+	provider := versions(t, root)
+	for _, dir := range []string{"crossplane", "crank", "function-auto-ready", "clients"} {
+		for path, version := range versions(t, filepath.Join(root, "cluster", "tools", dir)) {
+			if other, ok := provider[path]; ok && other != version && shared(path) {
+				t.Errorf("%s: %s is %s, want %s as in the go.mod of the provider", dir, path, version, other)
+			}
+		}
+	}
+}
+
+// versions that a go.mod requires, by module.
+func versions(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := modfile.Parse("go.mod", data, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, r := range file.Require {
+		out[r.Mod.Path] = r.Mod.Version
+	}
+	return out
+}
+
+// TestRun shows the progress of builds, of which one takes ten minutes.
+func TestRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		slow := func(context.Context) error { time.Sleep(10 * time.Minute); return nil }
+		broken := func(context.Context) error { return errors.New("no such package") }
+		err := Run(t.Context(), &out,
+			Step{Name: "kube-apiserver", Usually: "3 minutes", Do: slow},
+			Step{Name: "helm", Do: broken},
+			Step{Name: "never", Do: broken})
+		if diff := cmp.Diff("cannot build helm: no such package", err.Error()); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+		want := "  1 of 3: kube-apiserver (usually 3 minutes the first time) …, 10m0s\n  2 of 3: helm …, failed\n"
+		if diff := cmp.Diff(want, out.String()); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	})
 }
 
 func TestLock(t *testing.T) {

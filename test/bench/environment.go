@@ -40,6 +40,9 @@ func start(ctx context.Context) (*environment, error) {
 	if err != nil {
 		return e, err
 	}
+	if err := e.build(ctx); err != nil {
+		return e, err
+	}
 	sayf("starting a control plane and a target cluster")
 	if err := e.startClusters(ctx); err != nil {
 		return e, err
@@ -50,13 +53,23 @@ func start(ctx context.Context) (*environment, error) {
 	if err := e.startRegistry(ctx, filepath.Join(root, "test", "bench", "testdata", "chart")); err != nil {
 		return e, err
 	}
-	sayf("building and starting the provider")
-	binary, err := controlplane.BuildProvider(ctx, e.dir)
-	if err != nil {
-		return e, err
-	}
-	e.provider, err = startProvider(ctx, binary, e.dir, e.control.KubeconfigFile())
+	sayf("starting the provider")
+	e.provider, err = startProvider(ctx, filepath.Join(e.dir, "provider"), e.dir, e.control.KubeconfigFile())
 	return e, err
+}
+
+// build the servers that this user does not have yet, and the provider.
+func (e *environment) build(ctx context.Context) error {
+	steps, err := tools.Missing(ctx, tools.Etcd, tools.KubeAPIServer, tools.KubeControllerManager)
+	if err != nil {
+		return err //nolint:wrapcheck // It names the tool.
+	}
+	provider := tools.Step{Name: "the provider", Usually: "2 minutes", Do: func(ctx context.Context) error {
+		_, err := controlplane.BuildProvider(ctx, e.dir)
+		return err //nolint:wrapcheck // It names the program.
+	}}
+	sayf("building what it runs, before anything is started:")
+	return tools.Run(ctx, os.Stdout, append(steps, provider)...) //nolint:wrapcheck // It names what could not be built.
 }
 
 func (e *environment) startClusters(ctx context.Context) error {

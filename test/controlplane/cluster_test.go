@@ -5,6 +5,7 @@ package controlplane
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"syscall"
@@ -48,6 +49,25 @@ func clientOf(t *testing.T, c *rest.Config) kubernetes.Interface {
 		t.Fatal(err)
 	}
 	return k
+}
+
+// TestManyServices has more Services in a cluster than a /24 has addresses.
+func TestManyServices(t *testing.T) {
+	c, err := Start(t.Context(), Options{Name: "services"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Stop()
+	services := clientOf(t, c.Config()).CoreV1().Services("default")
+	for i := range 300 {
+		s := &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("s-%d", i)},
+			Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
+		}
+		if _, err := services.Create(t.Context(), s, metav1.CreateOptions{}); err != nil {
+			t.Fatalf("Service %d: %v", i, err)
+		}
+	}
 }
 
 // TestCluster starts one cluster with everything, because a start is what costs.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,8 +18,6 @@ import (
 // InstallCRDs applies the CustomResourceDefinitions of a folder, one a file, and
 // waits until all of them are established.
 func (c *Cluster) InstallCRDs(ctx context.Context, dir string) error {
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
 	client, err := dynamic.NewForConfig(c.Config())
 	if err != nil {
 		return errors.Wrap(err, "cannot make a client")
@@ -56,17 +53,11 @@ func (c *Cluster) InstallCRDs(ctx context.Context, dir string) error {
 }
 
 func awaitEstablished(ctx context.Context, definitions dynamic.ResourceInterface, name string) error {
-	for {
+	w := Wait{What: "CustomResourceDefinition " + name + " is established", Every: pollInterval}
+	return w.Until(ctx, func(ctx context.Context) (bool, string, error) {
 		crd, err := definitions.Get(ctx, name, metav1.GetOptions{})
-		if err == nil && established(crd) {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return errors.Errorf("CustomResourceDefinition %q is not established in time: %v", name, err)
-		case <-time.After(pollInterval):
-		}
-	}
+		return err == nil && established(crd), "", err
+	})
 }
 
 func established(crd *unstructured.Unstructured) bool {

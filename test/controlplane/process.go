@@ -19,7 +19,6 @@ import (
 
 const (
 	pollInterval = 50 * time.Millisecond
-	startTimeout = 2 * time.Minute
 	// tailBytes is how much of a log a crash report shows.
 	tailBytes = 3000
 )
@@ -154,21 +153,26 @@ func (p *Process) Tail() string {
 	return strings.TrimSpace(string(data))
 }
 
-// await calls check until it succeeds, the process ends, or the time is up.
+// await calls check until it succeeds, the process ends, or neither the answers nor the
+// log have moved for some time.
 func (p *Process) await(ctx context.Context, what string, check func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	for {
+	err := Wait{What: p.name + " is " + what, Every: pollInterval, Broken: p.Err}.Until(ctx, func(ctx context.Context) (bool, string, error) {
 		err := check(ctx)
 		if err == nil {
-			return nil
+			return true, "", nil
 		}
-		select {
-		case <-p.done:
-			return p.Err()
-		case <-ctx.Done():
-			return errors.Errorf("%s is not %s in time: %v; its log (%s) ends with:\n%s", p.name, what, err, p.log, p.Tail())
-		case <-time.After(pollInterval):
-		}
+		return false, fmt.Sprintf("%v, and %d bytes of log", err, p.logSize()), nil
+	})
+	if err == nil || p.Err() != nil {
+		return err
 	}
+	return errors.Errorf("%w; its log (%s) ends with:\n%s", err, p.log, p.Tail())
+}
+
+func (p *Process) logSize() int64 {
+	info, err := os.Stat(p.log)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
 }

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -53,11 +52,7 @@ func build(ctx context.Context, dir, command string) (string, error) {
 	if err != nil {
 		return "", errors.Wrap(err, "cannot find the folder to build into")
 	}
-	// With the settings of the caller, its packages are compiled already.
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, "./cmd/"+command)
-	cmd.Dir = root
-	out, err := cmd.CombinedOutput()
-	return path, errors.Wrapf(err, "cannot build %s: %s", command, strings.TrimSpace(string(out)))
+	return path, tools.Compile(ctx, tools.Program{Dir: root, Package: "./cmd/" + command, Output: path})
 }
 
 // StartProvider starts the provider as a process of its own, and returns once it

@@ -129,7 +129,7 @@ func (c *Cluster) apiServerArgs() []string {
 		"--client-ca-file=" + c.path("ca.crt"),
 		"--service-account-key-file=" + c.path("sa.key"), "--service-account-signing-key-file=" + c.path("sa.key"),
 		"--service-account-issuer=https://kubernetes.default.svc",
-		"--service-cluster-ip-range=10.0.0.0/24",
+		"--service-cluster-ip-range=10.0.0.0/16",
 		"--authorization-mode=RBAC", "--allow-privileged=true", "--profiling=false",
 	}
 	if len(c.options.EnableAdmission) > 0 {

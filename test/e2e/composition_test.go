@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -107,10 +108,16 @@ func (s *space) finishCluster(ctx context.Context) {
 	secret := s.secret()
 	secret.Name = text(cluster, "spec", "writeConnectionSecretToRef", "name")
 	s.create(ctx, secret)
-	set(cluster, []any{map[string]any{
-		"type": "Ready", "status": "True", "reason": "Available", "lastTransitionTime": time.Now().UTC().Format(time.RFC3339),
-	}}, "status", "conditions")
-	Expect(env.controlClient.Status().Update(ctx, cluster)).To(Succeed())
+	ready := map[string]any{"type": "Ready", "status": "True", "reason": "Available", "lastTransitionTime": time.Now().UTC().Format(time.RFC3339)}
+	// Crossplane writes it, too.
+	Expect(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		cluster, err := s.cluster(ctx)
+		if err != nil {
+			return err
+		}
+		set(cluster, []any{ready}, "status", "conditions")
+		return env.controlClient.Status().Update(ctx, cluster)
+	})).To(Succeed())
 }
 
 // versions of all Kymas, Manifests and ProviderConfigs in the namespace.

@@ -13,7 +13,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"golang.org/x/sync/errgroup"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -58,27 +57,17 @@ type environment struct {
 	metrics string
 }
 
-// start everything, and build the packages of both versions meanwhile. The provider is not installed yet.
+// start everything, once all is built. The provider is not installed yet.
 func start(ctx context.Context) (*environment, error) {
 	dir, err := os.MkdirTemp("", "provider-kyma-e2e-")
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot make a folder")
 	}
 	e := &environment{dir: dir}
-	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return e.startServers(gctx) })
-	g.Go(func() error {
-		var err error
-		if e.digests, err = crossplane.BuildPackages(gctx, e.packages(firstVersion), firstVersion); err != nil {
-			return err
-		}
-		if _, err = crossplane.BuildPackages(gctx, e.packages(secondVersion), secondVersion); err != nil {
-			return err
-		}
-		e.kymactl, err = controlplane.BuildKymactl(gctx, dir)
-		return err
-	})
-	err = g.Wait()
+	err = e.build(ctx)
+	if err == nil {
+		err = e.startServers(ctx)
+	}
 	if err == nil {
 		err = e.configure(ctx)
 	}
@@ -90,6 +79,19 @@ func start(ctx context.Context) (*environment, error) {
 		return nil, err
 	}
 	return e, nil
+}
+
+// build the packages of both versions, and kymactl.
+func (e *environment) build(ctx context.Context) error {
+	var err error
+	if e.digests, err = crossplane.BuildPackages(ctx, e.packages(firstVersion), firstVersion); err != nil {
+		return err
+	}
+	if _, err = crossplane.BuildPackages(ctx, e.packages(secondVersion), secondVersion); err != nil {
+		return err
+	}
+	e.kymactl, err = controlplane.BuildKymactl(ctx, e.dir)
+	return err
 }
 
 // packages is the folder of the packages of a version.
@@ -152,7 +154,10 @@ func (e *environment) install(ctx context.Context) error {
 		return err
 	}
 	name := crossplane.ObjectName(crossplane.ProviderPackage)
-	if _, err := e.crossplane.Crank(ctx, "xpkg", "install", "provider", ref, name, "--wait=2m"); err != nil {
+	if _, err := e.crossplane.Crank(ctx, "xpkg", "install", "provider", ref, name); err != nil {
+		return err
+	}
+	if err := e.crossplane.AwaitInstalled(ctx, crossplane.ProviderPackage, nil); err != nil {
 		return err
 	}
 	if err := e.crossplane.PushFunctions(ctx); err != nil {

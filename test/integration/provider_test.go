@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,8 +41,12 @@ func build(ctx context.Context, dir, command string) error {
 	if err != nil {
 		return err
 	}
-	args := []string{"build", "-o", filepath.Join(dir, command)}
-	out, err := exec.CommandContext(ctx, "go", "env", "CGO_ENABLED").Output()
+	// The Makefile turns cgo off for everything else.
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CGO_ENABLED=") })
+	args := []string{"build", "-trimpath", "-tags", tools.Tags, "-ldflags=-w", "-o", filepath.Join(dir, command)}
+	asked := exec.CommandContext(ctx, "go", "env", "CGO_ENABLED")
+	asked.Env = env
+	out, err := asked.Output()
 	if err != nil {
 		return errors.Wrap(err, "cannot ask go for CGO_ENABLED")
 	}
@@ -49,7 +54,7 @@ func build(ctx context.Context, dir, command string) error {
 		args = append(args, "-race")
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/"+command)...)
-	cmd.Dir = root
+	cmd.Dir, cmd.Env = root, env
 	out, err = cmd.CombinedOutput()
 	return errors.Wrapf(err, "cannot build %s: %s", command, out)
 }

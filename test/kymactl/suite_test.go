@@ -4,7 +4,6 @@ package kymactl
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -49,10 +48,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	// Other users have to find what is in it, and not what it holds.
 	Expect(os.Chmod(world, 0o711)).To(Succeed())
 	binary = filepath.Join(world, "kymactl")
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", binary, "../../cmd/kymactl")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	out, err := cmd.CombinedOutput()
-	Expect(err).NotTo(HaveOccurred(), string(out))
+	Expect(controlplane.BuildKymactl(ctx, world)).To(Equal(binary))
 }, NodeTimeout(20*time.Minute))
 
 var _ = AfterSuite(func() {

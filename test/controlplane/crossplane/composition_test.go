@@ -59,7 +59,7 @@ func testCompositions(t *testing.T, x *Crossplane) {
 		if err := control.Delete(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
-		err = x.await(t.Context(), o.GetKind()+" is gone", patience, func(ctx context.Context) error {
+		err = x.await(t.Context(), o.GetKind()+" is gone", func(ctx context.Context) error {
 			manifests := &v1alpha1.ManifestList{}
 			if err := control.List(ctx, manifests); err != nil || len(manifests.Items) > 0 {
 				return errors.Errorf("%d Manifests are left: %v", len(manifests.Items), err)
@@ -148,7 +148,7 @@ func composite(x *Crossplane, kind, name string, more map[string]any) *unstructu
 
 func awaitReady(t *testing.T, x *Crossplane, control client.Client, o *unstructured.Unstructured) {
 	t.Helper()
-	err := x.await(t.Context(), o.GetKind()+" is ready", patience, func(ctx context.Context) error {
+	err := x.await(t.Context(), o.GetKind()+" is ready", func(ctx context.Context) error {
 		if err := control.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
 			return err //nolint:wrapcheck // It names the object.
 		}

@@ -22,7 +22,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// pollInterval is how often the played node and waits look.
+// pollInterval is the pause between two looks of the played node, and of waits.
 const pollInterval = 200 * time.Millisecond
 
 // Crossplane runs in a control plane. Its methods may be called from any goroutine.
@@ -41,7 +41,7 @@ type Crossplane struct {
 }
 
 // Start installs Crossplane into a control plane and starts it. ctx bounds the
-// start only. Its first call on a machine builds Crossplane, which takes minutes.
+// start only. The tools of tools.CrossplaneServers have to be built before.
 func Start(ctx context.Context, o Options) (*Crossplane, error) {
 	if len(o.Activate) == 0 {
 		o.Activate = []string{"*"}
@@ -109,13 +109,8 @@ func (x *Crossplane) Dir() string { return x.dir }
 // Err says what of Crossplane ended without being asked to, or what the played node
 // could not do last. It is nil as long as all is well.
 func (x *Crossplane) Err() error {
-	for _, p := range []*controlplane.Process{x.core, x.rbac} {
-		if p == nil {
-			continue
-		}
-		if err := p.Err(); err != nil {
-			return err
-		}
+	if err := x.broken(); err != nil {
+		return err
 	}
 	return x.node.lastError()
 }
@@ -136,24 +131,30 @@ func (x *Crossplane) Stop() {
 	x.core.Stop()
 }
 
-// await calls check until it returns nil, Crossplane ends, or the time is up.
-func (x *Crossplane) await(ctx context.Context, what string, patience time.Duration, check func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	for {
+// await calls check until it returns nil, Crossplane ends, or what check returns has
+// not changed for some time.
+func (x *Crossplane) await(ctx context.Context, what string, check func(context.Context) error) error {
+	err := x.wait(what, nil).Until(ctx, func(ctx context.Context) (bool, string, error) {
 		err := check(ctx)
-		if err == nil {
-			return nil
-		}
-		for _, p := range []*controlplane.Process{x.core, x.rbac} {
-			if p != nil && p.Err() != nil {
-				return p.Err()
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return errors.Errorf("%s: not in time: %v (the node says: %v; logs are in %s)", what, err, x.node.lastError(), x.dir)
-		case <-time.After(pollInterval):
+		return err == nil, "", err
+	})
+	if err == nil {
+		return nil
+	}
+	return errors.Errorf("%w (the node says: %v; logs are in %s)", err, x.node.lastError(), x.dir)
+}
+
+// wait for something that Crossplane does.
+func (x *Crossplane) wait(what string, onChange func(string)) controlplane.Wait {
+	return controlplane.Wait{What: what, Every: pollInterval, OnChange: onChange, Broken: x.broken}
+}
+
+// broken says which server ended.
+func (x *Crossplane) broken() error {
+	for _, p := range []*controlplane.Process{x.core, x.rbac} {
+		if p != nil && p.Err() != nil {
+			return p.Err()
 		}
 	}
+	return nil
 }

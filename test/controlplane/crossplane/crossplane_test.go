@@ -16,6 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	pkgv1 "github.com/crossplane/crossplane/apis/v2/pkg/v1"
+
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
@@ -26,6 +28,10 @@ func TestCrossplane(t *testing.T) {
 	packages := filepath.Join(dir, "packages")
 	digests, err := BuildPackages(t.Context(), packages, "v0.0.1-test")
 	if err != nil {
+		t.Fatal(err)
+	}
+	newer := filepath.Join(dir, "newer")
+	if _, err := BuildPackages(t.Context(), newer, "v0.0.2-test"); err != nil {
 		t.Fatal(err)
 	}
 	options, err := ClusterOptions(filepath.Join(dir, "cluster"))
@@ -53,7 +59,8 @@ func TestCrossplane(t *testing.T) {
 
 	t.Run("ProviderIsHealthy", func(t *testing.T) { testProvider(t, x, packages, digests) })
 	t.Run("ConfigurationFindsWhatItDependsOn", func(t *testing.T) { testConfiguration(t, x, packages) })
-	t.Run("ProviderIsUpgraded", func(t *testing.T) { testUpgrade(t, x) })
+	t.Run("ProviderIsUpgraded", func(t *testing.T) { testUpgrade(t, x, newer) })
+	t.Run("FunctionIsAnnouncedAfterConflict", func(t *testing.T) { testConflict(t, x) })
 	t.Run("CompositionsBecomeReady", func(t *testing.T) { testCompositions(t, x) })
 	if err := x.Err(); err != nil {
 		t.Error(err)
@@ -135,13 +142,9 @@ func testConfiguration(t *testing.T, x *Crossplane, packages string) {
 }
 
 // testUpgrade installs a newer version, and kills it once.
-func testUpgrade(t *testing.T, x *Crossplane) {
+func testUpgrade(t *testing.T, x *Crossplane, packages string) {
 	before, err := x.AwaitPod(t.Context())
 	if err != nil {
-		t.Fatal(err)
-	}
-	packages := t.TempDir()
-	if _, err := BuildPackages(t.Context(), packages, "v0.0.2-test"); err != nil {
 		t.Fatal(err)
 	}
 	ref, err := x.Push(t.Context(), filepath.Join(packages, ProviderPackage+".xpkg"), ProviderPackage, "v0.0.2-test")
@@ -160,7 +163,7 @@ func testUpgrade(t *testing.T, x *Crossplane) {
 	}
 	after.Process.Signal(syscall.SIGKILL)
 	<-after.Process.Done()
-	err = x.await(t.Context(), "a process that ended is started again", patience, func(context.Context) error {
+	err = x.await(t.Context(), "a process that ended is started again", func(context.Context) error {
 		if pods := x.Pods(); len(pods) != 1 || pods[0].Restarts != 1 {
 			return errors.Errorf("%+v", pods)
 		}
@@ -168,5 +171,29 @@ func testUpgrade(t *testing.T, x *Crossplane) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// testConflict has Crossplane write a revision between the read and the write of the
+// node: the node writes again, and does not fail.
+func testConflict(t *testing.T, x *Crossplane) {
+	list := &pkgv1.FunctionRevisionList{}
+	if err := x.client.List(t.Context(), list); err != nil || len(list.Items) == 0 {
+		t.Fatalf("want revisions of functions, got %d, %v", len(list.Items), err)
+	}
+	stale := list.Items[0].DeepCopy()
+	newer := stale.DeepCopy()
+	newer.SetAnnotations(map[string]string{"example.org/written": "meanwhile"})
+	if err := x.client.Update(t.Context(), newer); err != nil {
+		t.Fatal(err)
+	}
+	e := &endpoint{address: stale.Status.Endpoint, secret: *stale.GetObservedTLSServerSecretName()}
+	// It looks as if nothing had been written yet.
+	stale.Status.Endpoint = ""
+	if err := x.node.announce(t.Context(), stale, e); err != nil {
+		t.Errorf("a conflict is not tried again: %v", err)
+	}
+	if stale.Annotations["example.org/written"] != "meanwhile" || stale.Status.Endpoint != e.address {
+		t.Errorf("want the revision as Crossplane wrote it, with address %q, got %v and %q", e.address, stale.Annotations, stale.Status.Endpoint)
 	}
 }

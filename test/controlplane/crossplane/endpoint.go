@@ -76,7 +76,7 @@ func (x *Crossplane) startFunction(ctx context.Context, t tools.Tool) (*endpoint
 		return nil, err
 	}
 	e.address = "dns:///" + net.JoinHostPort("localhost", strconv.Itoa(port))
-	if err := x.await(ctx, string(t)+" listens", startPatience, dialer(listen)); err != nil {
+	if err := x.await(ctx, string(t)+" listens", dialer(listen)); err != nil {
 		e.process.Stop()
 		return nil, err
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	appsv1 "k8s.io/api/apps/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	pkgv1 "github.com/crossplane/crossplane/apis/v2/pkg/v1"
@@ -184,7 +186,7 @@ func (x *Crossplane) Pods() []Pod {
 // kind it has nothing to do.
 func (x *Crossplane) AwaitPod(ctx context.Context) (Pod, error) {
 	var found Pod
-	err := x.await(ctx, "the provider runs", healthPatience, func(ctx context.Context) error {
+	err := x.await(ctx, "the provider runs", func(ctx context.Context) error {
 		p := &pkgv1.Provider{}
 		if err := x.client.Get(ctx, client.ObjectKey{Name: ObjectName(ProviderPackage)}, p); err != nil {
 			return err //nolint:wrapcheck // It names the object.
@@ -240,12 +242,25 @@ func (n *node) runFunction(ctx context.Context, f function, r *pkgv1.FunctionRev
 	if err := e.process.Err(); err != nil {
 		return err
 	}
-	secret := r.GetObservedTLSServerSecretName()
-	if r.Status.Endpoint == e.address && secret != nil && *secret == e.secret && r.GetCondition(pkgv1.TypeRuntimeHealthy).Status == "True" {
-		return nil
-	}
-	r.Status.Endpoint = e.address
-	r.SetObservedTLSServerSecretName(&e.secret)
-	r.SetConditions(pkgv1.RuntimeHealthy())
-	return errors.Wrap(n.x.client.Status().Update(ctx, r), "cannot tell where it is")
+	return errors.Wrap(n.announce(ctx, r, e), "cannot say where it listens")
+}
+
+// announce writes where a function listens into the status of its revision, which
+// Crossplane writes too.
+func (n *node) announce(ctx context.Context, r *pkgv1.FunctionRevision, e *endpoint) error {
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error { //nolint:wrapcheck // The caller says what it is.
+		secret := r.GetObservedTLSServerSecretName()
+		if r.Status.Endpoint == e.address && secret != nil && *secret == e.secret && r.GetCondition(pkgv1.TypeRuntimeHealthy).Status == "True" {
+			return nil
+		}
+		r.Status.Endpoint = e.address
+		r.SetObservedTLSServerSecretName(&e.secret)
+		r.SetConditions(pkgv1.RuntimeHealthy())
+		err := n.x.client.Status().Update(ctx, r)
+		if !kerrors.IsConflict(err) {
+			return err //nolint:wrapcheck // The caller says what it is.
+		}
+		// What is read here is written at the next try.
+		return errors.Join(err, n.x.client.Get(ctx, client.ObjectKeyFromObject(r), r))
+	})
 }

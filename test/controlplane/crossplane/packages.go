@@ -4,16 +4,18 @@ package crossplane
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
-	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -30,9 +32,6 @@ const (
 	ConfigurationPackage = "configuration-kyma"
 )
 
-// healthPatience is how long a package may take to become healthy.
-const healthPatience = 2 * time.Minute
-
 // BuildPackages builds the packages of this repository into a folder, for this
 // platform, with make's own program, and returns the digest of each by its name. The
 // provider calls itself version.
@@ -44,7 +43,12 @@ func BuildPackages(ctx context.Context, dir, version string) (map[string]string,
 	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, errors.Wrap(err, "cannot find the folder for packages")
 	}
-	cmd := exec.CommandContext(ctx, "go", "run", "./cluster/images",
+	program := filepath.Join(dir, ".images")
+	defer func() { _ = os.Remove(program) }()
+	if err := tools.Compile(ctx, tools.Program{Dir: root, Package: "./cluster/images", Output: program}); err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, program,
 		"-dir="+dir, "-version="+version, "-platforms="+runtime.GOOS+"/"+runtime.GOARCH, "xpkg")
 	cmd.Dir = root
 	out, err := cmd.CombinedOutput()
@@ -120,25 +124,49 @@ type pack interface {
 
 // installPackage creates or changes the object of a package. spec is that of o.
 func (x *Crossplane) installPackage(ctx context.Context, o pack, spec *pkgv1.PackageSpec, ref string) error {
-	_, err := controllerutil.CreateOrUpdate(ctx, x.client, o, func() error {
-		spec.Package = ref
-		return nil
-	})
-	if err != nil {
+	if err := x.createOrUpdate(ctx, o, func() { spec.Package = ref }); err != nil {
 		return errors.Wrapf(err, "cannot install package %q", ref)
 	}
-	generation := o.GetGeneration()
-	return x.await(ctx, "package "+ref+" is healthy", healthPatience, func(ctx context.Context) error {
+	return x.awaitPackage(ctx, o, nil)
+}
+
+// createOrUpdate creates an object, or changes it. Crossplane writes the same objects,
+// so that a conflict is tried again.
+func (x *Crossplane) createOrUpdate(ctx context.Context, o client.Object, change func()) error {
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error { //nolint:wrapcheck // Callers say what it is.
+		_, err := controllerutil.CreateOrUpdate(ctx, x.client, o, func() error {
+			change()
+			return nil
+		})
+		return err //nolint:wrapcheck // It says whether there was a conflict.
+	})
+}
+
+// AwaitInstalled waits until one of the packages of this repository is installed and
+// healthy, whoever asked for it. onChange is called with what is seen, and may be nil.
+func (x *Crossplane) AwaitInstalled(ctx context.Context, name string, onChange func(seen string)) error {
+	var o pack = &pkgv1.Provider{}
+	if name == ConfigurationPackage {
+		o = &pkgv1.Configuration{}
+	}
+	o.SetName(ObjectName(name))
+	return x.awaitPackage(ctx, o, onChange)
+}
+
+// awaitPackage waits until Crossplane says that the current generation of a package is
+// installed and healthy.
+func (x *Crossplane) awaitPackage(ctx context.Context, o pack, onChange func(seen string)) error {
+	return x.wait("package "+o.GetName()+" is healthy", onChange).Until(ctx, func(ctx context.Context) (bool, string, error) {
 		if err := x.client.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
-			return err //nolint:wrapcheck // It names the object.
+			return false, "", err //nolint:wrapcheck // It names the object.
 		}
 		for _, t := range []xpv2.ConditionType{pkgv1.TypeInstalled, pkgv1.TypeHealthy} {
 			c := o.GetCondition(t)
-			if c.Status != "True" || c.ObservedGeneration != generation {
-				return errors.Errorf("condition %s is %s: %s %s", t, c.Status, c.Reason, c.Message)
+			if c.Status != "True" || c.ObservedGeneration != o.GetGeneration() {
+				return false, strings.TrimSpace(fmt.Sprintf("%s is %s: %s %s", t, c.Status, c.Reason, c.Message)), nil
 			}
 		}
-		return nil
+		return true, "installed and healthy", nil
 	})
 }
 
@@ -146,12 +174,11 @@ func (x *Crossplane) installPackage(ctx context.Context, o pack, spec *pkgv1.Pac
 // that holds for all that name none. It replaces those of the last call.
 func (x *Crossplane) Configure(ctx context.Context, args ...string) error {
 	c := &pkgv1beta1.DeploymentRuntimeConfig{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
-	_, err := controllerutil.CreateOrUpdate(ctx, x.client, c, func() error {
+	err := x.createOrUpdate(ctx, c, func() {
 		c.Spec.DeploymentTemplate = &pkgv1beta1.DeploymentTemplate{Spec: &appsv1.DeploymentSpec{
 			Selector: &metav1.LabelSelector{},
 			Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "package-runtime", Args: args}}}},
 		}}
-		return nil
 	})
 	return errors.Wrap(err, "cannot configure the runtime of providers")
 }

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	corev1 "k8s.io/api/core/v1"
@@ -35,8 +34,7 @@ const (
 	secretServer = "crossplane-tls-server"
 	secretClient = "crossplane-tls-client"
 
-	startPatience = time.Minute
-	initAttempts  = 5
+	initAttempts = 5
 	// rbacAddress cannot be moved: the RBAC manager has no flag for it.
 	rbacAddress = ":8080"
 )
@@ -123,13 +121,13 @@ func (x *Crossplane) startServers(ctx context.Context) error {
 		return err
 	}
 	// Another test may be at it.
-	if err := x.await(ctx, "the RBAC manager's port is free", startPatience, func(ctx context.Context) error { return free(ctx, rbacAddress) }); err != nil {
+	if err := x.await(ctx, "the RBAC manager's port is free", func(ctx context.Context) error { return free(ctx, rbacAddress) }); err != nil {
 		return err
 	}
 	if x.rbac, err = controlplane.StartProcess(x.dir, "rbac", binary, x.environment(source), "rbac", "start", "--debug"); err != nil {
 		return err
 	}
-	err = x.await(ctx, "core is ready", startPatience, func(ctx context.Context) error {
+	err = x.await(ctx, "core is ready", func(ctx context.Context) error {
 		return get(ctx, "http://"+net.JoinHostPort(loopback, ports[1])+"/readyz")
 	})
 	if err != nil {
@@ -190,7 +188,7 @@ func (x *Crossplane) mirror(ctx context.Context) error {
 	config := &pkgv1beta1.ImageConfig{ObjectMeta: metav1.ObjectMeta{Name: "mirror"}}
 	config.Spec.MatchImages = []pkgv1beta1.ImageMatch{{Type: pkgv1beta1.Prefix, Prefix: Host}}
 	config.Spec.RewriteImage = &pkgv1beta1.ImageRewrite{Prefix: x.options.Registry.Host()}
-	return x.await(ctx, "ImageConfigs are served", startPatience, func(ctx context.Context) error {
+	return x.await(ctx, "ImageConfigs are served", func(ctx context.Context) error {
 		if err := x.client.Create(ctx, config); !kerrors.IsAlreadyExists(err) {
 			return err //nolint:wrapcheck // It names the object.
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 )
 
-const usage = `usage: tools build [NAME...]   build the named tools, or those that the tests and the demo need
+const usage = `usage: tools build [NAME...]   build the named tools, or all of them
        tools path NAME         print the path of a tool, built first when it is not there
        tools list              print the names`
 
@@ -36,12 +36,7 @@ func run(ctx context.Context, args []string) error {
 	case verb == "build":
 		return build(ctx, names)
 	case verb == "path" && len(names) == 1:
-		path, err := tools.Path(ctx, tools.Tool(names[0]))
-		if err != nil {
-			return err
-		}
-		_, _ = fmt.Fprintln(os.Stdout, path)
-		return nil
+		return path(ctx, tools.Tool(names[0]))
 	case verb == "list" && len(names) == 0:
 		for _, t := range tools.All() {
 			_, _ = fmt.Fprintln(os.Stdout, t)
@@ -51,20 +46,33 @@ func run(ctx context.Context, args []string) error {
 	return errors.New(usage)
 }
 
+// build says what it does on stderr, as path does, whose output is read by make.
 func build(ctx context.Context, names []string) error {
-	wanted := []tools.Tool{tools.Etcd, tools.KubeAPIServer, tools.Kwok, tools.Helm, tools.Crane, tools.GolangCILint}
-	if len(names) > 0 {
-		wanted = nil
-	}
+	wanted := make([]tools.Tool, 0, len(names))
 	for _, n := range names {
 		wanted = append(wanted, tools.Tool(n))
 	}
-	for _, t := range wanted {
-		path, err := tools.Path(ctx, t)
-		if err != nil {
-			return err
-		}
-		_, _ = fmt.Fprintf(os.Stdout, "%-24s %s\n", t, path)
+	if len(wanted) == 0 {
+		wanted = tools.All()
 	}
+	steps, err := tools.Missing(ctx, wanted...)
+	if err != nil {
+		return err
+	}
+	if len(steps) > 0 {
+		_, _ = fmt.Fprintln(os.Stderr, "tools: building what this user has not built yet:")
+	}
+	return tools.Run(ctx, os.Stderr, steps...)
+}
+
+func path(ctx context.Context, t tools.Tool) error {
+	if err := build(ctx, []string{string(t)}); err != nil {
+		return err
+	}
+	found, err := tools.Path(ctx, t)
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintln(os.Stdout, found)
 	return nil
 }

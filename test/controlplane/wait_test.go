@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestWait(t *testing.T) {
+	broken := errors.New("the server ended")
+	cases := map[string]struct {
+		reason string
+		// moves says what is seen after a time.
+		moves  func(time.Duration) string
+		after  time.Duration
+		broken error
+		want   string
+		took   time.Duration
+	}{
+		"Slow": {
+			reason: "What moves once a minute may take longer than nothing may stand still.",
+			moves:  func(d time.Duration) string { return d.Truncate(time.Minute).String() },
+			after:  5 * time.Minute, took: 5 * time.Minute,
+		},
+		"Stands": {
+			reason: "What stands still is given up.",
+			moves:  func(time.Duration) string { return "condition Ready is False" },
+			after:  time.Hour, want: "the thing: nothing has moved for 2m0s, last seen: condition Ready is False", took: 2 * time.Minute,
+		},
+		"Flaps": {
+			reason: "What moves for ever is given up, too.",
+			moves:  func(d time.Duration) string { return fmt.Sprint(d) },
+			after:  time.Hour, want: "the thing: not within 10m0s, last seen: ", took: 10 * time.Minute,
+		},
+		"Broken": {
+			reason: "What can never come is not waited for.",
+			moves:  func(time.Duration) string { return "" }, broken: broken,
+			after: time.Hour, want: "the server ended",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begin := time.Now()
+				w := Wait{What: "the thing", Broken: func() error { return tc.broken }}
+				err := w.Until(t.Context(), func(context.Context) (bool, string, error) {
+					took := time.Since(begin)
+					return took >= tc.after, tc.moves(took), nil
+				})
+				switch {
+				case tc.want == "" && err != nil:
+					t.Errorf("%s\nunexpected error: %v", tc.reason, err)
+				case tc.want != "" && (err == nil || !strings.HasPrefix(err.Error(), tc.want)):
+					t.Errorf("%s\nwant error %q, got %v", tc.reason, tc.want, err)
+				}
+				if took := time.Since(begin); took < tc.took || took > tc.took+time.Second {
+					t.Errorf("%s\nwant it to take %s, took %s", tc.reason, tc.took, took)
+				}
+			})
+		})
+	}
+}
+
+// TestWaitEnds has the end of the context end a wait, with its cause.
+func TestWaitEnds(t *testing.T) {
+	cause := errors.New("the cluster ended")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	err := Wait{What: "the thing"}.Until(ctx, func(context.Context) (bool, string, error) {
+		cancel(cause)
+		return false, "", errors.New("connection refused")
+	})
+	if !errors.Is(err, cause) {
+		t.Errorf("want the cause, got %v", err)
+	}
+}
