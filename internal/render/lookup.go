@@ -8,12 +8,13 @@ import (
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
 // lookupFunc is the template function lookup. Without a name it lists, without a
@@ -54,10 +55,10 @@ func (l *lookup) get(ctx context.Context, apiVersion, kind, namespace, name stri
 		return map[string]any{}, nil
 	}
 	content, err := read(ctx, r, name)
-	if kerrors.IsNotFound(err) {
+	if name != "" && notfound.IsObject(err, "", name) {
 		return map[string]any{}, nil
 	}
-	return content, errors.Wrapf(err, "cannot look up %s of %s", kind, apiVersion)
+	return content, errors.Wrapf(notfound.Explain(err), "cannot look up %s of %s", kind, apiVersion)
 }
 
 func read(ctx context.Context, r dynamic.ResourceInterface, name string) (map[string]any, error) {
@@ -117,6 +118,10 @@ func (l *lookup) kinds(ctx context.Context, gv schema.GroupVersion) (*metav1.API
 	list, err := dc.ServerResourcesForGroupVersionWithContext(ctx, gv.String())
 	if err != nil {
 		return nil, err
+	}
+	if len(list.APIResources) == 0 {
+		// The client takes any 404 for the word of a very old API server.
+		return nil, &notfound.Error{Host: l.cfg.Host}
 	}
 	l.served[gv.String()] = list
 	return list, nil

@@ -6,6 +6,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"strings"
 	"testing"
 	"time"
@@ -37,7 +38,7 @@ func apiServer(t *testing.T, paths *[]string) *rest.Config {
 			code, reason = http.StatusForbidden, "Forbidden"
 		}
 		w.WriteHeader(code)
-		_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"` + reason + `","message":"no"}`))
+		_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"` + reason + `","message":"no","details":{"name":"` + path.Base(r.URL.Path) + `"}}`))
 	}))
 	t.Cleanup(srv.Close)
 	return &rest.Config{Host: srv.URL}

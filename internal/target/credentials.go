@@ -10,11 +10,10 @@ import (
 	"io"
 	"os"
 
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/kubeconfig"
 )
 
@@ -154,7 +153,7 @@ func (r *Resolver) secret(ctx context.Context, namespace string, ref *v1alpha1.S
 		return nil, err
 	}
 	data, err := r.secrets.Get(ctx, in, ref.Name)
-	if kerrors.IsNotFound(err) {
+	if notfound.Is(err) {
 		return nil, errors.Errorf("there is no secret %q in namespace %q", ref.Name, in)
 	}
 	if err != nil {

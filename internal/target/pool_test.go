@@ -42,6 +42,8 @@ type apiServer struct {
 	connections map[net.Conn]bool
 	requests    []string
 	tokens      map[string]bool
+	// instead of the server, if it is not nil.
+	instead http.HandlerFunc
 }
 
 func newAPIServer(t *testing.T) *apiServer {
@@ -65,6 +67,10 @@ func (s *apiServer) serve(w http.ResponseWriter, r *http.Request) {
 	s.requests = append(s.requests, r.Method+" "+r.URL.Path)
 	s.tokens[r.Header.Get("Authorization")] = true
 	s.mu.Unlock()
+	if s.instead != nil {
+		s.instead(w, r)
+		return
+	}
 	w.Header().Set("Content-Type", "application/json")
 	switch {
 	case r.Header.Get("Authorization") == "Bearer expired":
@@ -78,6 +84,8 @@ func (s *apiServer) serve(w http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
 	case strings.HasSuffix(r.URL.Path, "/secrets"):
 		fmt.Fprint(w, `{"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadataList","metadata":{"resourceVersion":"1"},"items":[]}`)
+	case strings.HasSuffix(r.URL.Path, "/apis"):
+		fmt.Fprint(w, `{"kind":"APIGroupList","groups":[{"name":"apps","versions":[{"groupVersion":"apps/v1","version":"v1"}]}]}`)
 	default:
 		status(w, apierrors.NewNotFound(schema.GroupResource{Resource: "things"}, "x").Status())
 	}

@@ -133,7 +133,7 @@ func (w *work) setOwners(ctx context.Context, o *object, resourceVersion string,
 	if err != nil {
 		return nil, err
 	}
-	b, err := raw(w.c.REST().Verb(http.MethodPatch).
+	b, err := w.raw(w.c.REST().Verb(http.MethodPatch).
 		AbsPath(pathOf(o.gvk().GroupVersion(), m, o.key.Namespace, o.key.Name)).
 		Param("fieldManager", FieldManager).SetHeader("Accept", acceptMetadata).SetHeader("Content-Type", "application/json-patch+json").
 		Body(body).Do(ctx))

@@ -215,7 +215,7 @@ func (w *work) sendDryRun(ctx context.Context, o *object, create bool, accept st
 	if err != nil {
 		return nil, err
 	}
-	return raw(w.c.REST().Verb(http.MethodPatch).
+	return w.raw(w.c.REST().Verb(http.MethodPatch).
 		AbsPath(pathOf(o.gvk().GroupVersion(), m, o.key.Namespace, o.key.Name)).
 		Param("fieldManager", FieldManager).Param("force", "true").Param("dryRun", "All").
 		SetHeader("Accept", accept).SetHeader("Content-Type", applyPatch).

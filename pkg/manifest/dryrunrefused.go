@@ -15,8 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fixed"
 )
 
@@ -28,15 +27,7 @@ func untried(err error) bool {
 
 // isNotServed says whether the API server knows no such path, which is not that it knows no such object.
 func isNotServed(err error) bool {
-	if isNoKind(err) {
-		return true
-	}
-	s := kerrors.APIStatus(nil)
-	if !kerrors.IsNotFound(err) || !errors.As(err, &s) {
-		return false
-	}
-	d := s.Status().Details
-	return d == nil || d.Name == ""
+	return isNoKind(err) || notfound.Foreign(err)
 }
 
 // fingerprint of all that a plan is made of, as far as it is known without a request.

@@ -30,6 +30,8 @@ type fakeServer struct {
 	log     []string
 	// fault answers a request instead of the server, if it is not nil and returns a status.
 	fault func(verb string, k Key) *metav1.Status
+	// page answers a request instead of the server, if it is not nil and says so. Nothing of it is an API server's.
+	page func(w http.ResponseWriter, r *http.Request) bool
 	// logs of pods, by name.
 	logs map[string]string
 	// made counts how often each object was created.
@@ -162,6 +164,12 @@ func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		panic(err)
+	}
+	if s.page != nil && s.page(w, r) {
+		return
+	}
+	if s.discover(w, r) {
+		return
 	}
 	kind, k, ok := s.route(r.URL.Path)
 	verb := strings.ToLower(r.Method)

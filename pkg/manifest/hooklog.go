@@ -53,7 +53,7 @@ func (h *hookRunner) podsOf(ctx context.Context, hk *hook) []corev1.Pod {
 		}
 		return []corev1.Pod{p}
 	case jobGroupKind:
-		b, err := raw(h.c.REST().Get().AbsPath(pathOf(podKind.GroupVersion(), m, hk.key.Namespace, "")).
+		b, err := h.raw(h.c.REST().Get().AbsPath(pathOf(podKind.GroupVersion(), m, hk.key.Namespace, "")).
 			Param("labelSelector", labelJobName+"="+hk.key.Name).Param("limit", strconv.Itoa(maxPods)).
 			SetHeader("Accept", acceptJSON).Do(ctx))
 		l := corev1.PodList{}
@@ -98,7 +98,7 @@ func (h *hookRunner) wordsOf(ctx context.Context, p *corev1.Pod) string {
 // lastLine of the log of a container.
 func (h *hookRunner) lastLine(ctx context.Context, p *corev1.Pod, container string) string {
 	m := Mapping{Resource: "pods", Namespaced: true}
-	b, err := raw(h.c.REST().Get().AbsPath(pathOf(podKind.GroupVersion(), m, p.Namespace, p.Name)+"/log").
+	b, err := h.raw(h.c.REST().Get().AbsPath(pathOf(podKind.GroupVersion(), m, p.Namespace, p.Name)+"/log").
 		Param("container", container).Param("tailLines", "1").Param("limitBytes", strconv.Itoa(4*maxWords)).Do(ctx))
 	if err != nil {
 		return ""

@@ -9,11 +9,11 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 )
 
@@ -61,7 +61,7 @@ func (w *work) describe(ctx context.Context, h home, revision int, status, text 
 		return true, err
 	}
 	err = w.sendSecret(ctx, http.MethodPut, s)
-	if kerrors.IsNotFound(err) {
+	if notfound.Is(err) {
 		return false, nil
 	}
 	return true, errors.Wrapf(explain(err), "cannot record that revision %d of release %s is %s", revision, h.name, status)

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -101,16 +100,19 @@ func (r *remover) letGo(ctx context.Context, e *entry) error {
 	if err != nil {
 		return errors.Wrap(err, k.String())
 	}
-	_, err = raw(r.c.REST().Verb(http.MethodPatch).AbsPath(pathOf(e.gvk().GroupVersion(), m, k.Namespace, k.Name)).
+	_, err = r.raw(r.c.REST().Verb(http.MethodPatch).AbsPath(pathOf(e.gvk().GroupVersion(), m, k.Namespace, k.Name)).
 		Param("fieldManager", FieldManager).SetHeader("Accept", acceptMetadata).SetHeader("Content-Type", mergePatch).
 		Body(body).Do(ctx))
-	if err != nil && !kerrors.IsNotFound(err) {
-		return errors.Wrapf(explain(err), "%s: cannot be kept", k)
+	there := err == nil
+	if !there {
+		if gone, err := r.absent(ctx, e.gvk(), m, k.Name, err); !gone {
+			return errors.Wrapf(explain(err), "%s: cannot be kept", k)
+		}
 	}
 	delete(r.known, k)
 	r.c.Watch().Forget(k)
 	r.gone[k] = true
-	if err == nil {
+	if there {
 		r.kept = append(r.kept, k)
 	}
 	return nil

@@ -205,9 +205,11 @@ func (w *work) examine(ctx context.Context, crd *unstructured.Unstructured, c *c
 			// The look took so long that what it looks at is gone. It begins again, with what is there now.
 			token, f = "", finding{}
 			continue
-		case kerrors.IsNotFound(err):
-			return nil
 		case err != nil:
+			gone, err := w.absent(ctx, gvk, m, "", err)
+			if gone {
+				return nil
+			}
 			return errors.Wrapf(explain(err), "cannot look at the objects of kind %s", gvk.Kind)
 		}
 		if err := f.take(ctx, gvk, l.Items, c); err != nil {
@@ -246,7 +248,7 @@ func (w *work) page(ctx context.Context, gvk schema.GroupVersionKind, m Mapping,
 	if token != "" {
 		r = r.Param("continue", token)
 	}
-	b, err := raw(r.Do(ctx))
+	b, err := w.raw(r.Do(ctx))
 	if err != nil {
 		return nil, err
 	}

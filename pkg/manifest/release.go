@@ -13,6 +13,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 )
 
@@ -185,7 +186,7 @@ func (w *work) supersede(ctx context.Context, i *render.RecordInfo) error {
 	if err != nil {
 		return err
 	}
-	if err := w.sendSecret(ctx, http.MethodPut, s); !kerrors.IsNotFound(err) {
+	if err := w.sendSecret(ctx, http.MethodPut, s); !notfound.Is(err) {
 		return explain(err)
 	}
 	return nil
@@ -201,9 +202,10 @@ func (w *work) sendSecret(ctx context.Context, verb string, s *corev1.Secret) er
 	if verb == http.MethodPost {
 		name = ""
 	}
-	return w.c.REST().Verb(verb).AbsPath(pathOf(secretKind.GroupVersion(), Mapping{Resource: "secrets", Namespaced: true}, s.Namespace, name)).
+	_, err = w.raw(w.c.REST().Verb(verb).AbsPath(pathOf(secretKind.GroupVersion(), Mapping{Resource: "secrets", Namespaced: true}, s.Namespace, name)).
 		Param("fieldManager", FieldManager).SetHeader("Content-Type", acceptJSON).SetHeader("Accept", acceptMetadata).
-		Body(b).Do(ctx).Error()
+		Body(b).Do(ctx))
+	return err
 }
 
 // deleteReleases of a part: all recorded revisions. There may be one that the inventory does not know, of a step that was
@@ -241,9 +243,9 @@ func (w *work) deleteRecords(ctx context.Context, h home, all bool) error {
 	if !all {
 		selector += "," + labelReleaseOf + "=" + w.id
 	}
-	err := w.c.REST().Delete().AbsPath(pathOf(secretKind.GroupVersion(), Mapping{Resource: "secrets", Namespaced: true}, h.namespace, "")).
-		Param("labelSelector", selector).SetHeader("Accept", acceptMetadataList).Do(ctx).Error()
-	if kerrors.IsNotFound(err) {
+	_, err := w.raw(w.c.REST().Delete().AbsPath(pathOf(secretKind.GroupVersion(), Mapping{Resource: "secrets", Namespaced: true}, h.namespace, "")).
+		Param("labelSelector", selector).SetHeader("Accept", acceptMetadataList).Do(ctx))
+	if notfound.Is(err) {
 		return nil
 	}
 	return errors.Wrapf(explain(err), "cannot delete the records of release %s in namespace %s", h.name, h.namespace)

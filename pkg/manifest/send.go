@@ -18,6 +18,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
 const (
@@ -44,12 +46,46 @@ func pathOf(gv schema.GroupVersion, m Mapping, namespace, name string) string {
 	return p
 }
 
-// raw body of an answer. Result.Raw alone would not read the reason of an error from the body.
-func raw(r rest.Result) ([]byte, error) {
+// raw body of an answer. Result.Raw alone would not read the reason of an error from the body. A 404 in which no API server
+// names an object is a *notfound.Error, so that it counts as such nowhere.
+func (w *work) raw(r rest.Result) ([]byte, error) {
 	if err := r.Error(); err != nil {
+		if notfound.Foreign(err) {
+			return nil, w.foreign()
+		}
 		return nil, err
 	}
 	return r.Raw()
+}
+
+// foreign is the error for an answer that is not that of an API server.
+func (w *work) foreign() error {
+	return &notfound.Error{Host: w.c.Config().Host}
+}
+
+// document that the cluster has at a path.
+func (w *work) document(ctx context.Context, path string) ([]byte, error) {
+	return w.raw(w.c.REST().Get().AbsPath(path).SetHeader("Accept", acceptJSON).Do(ctx))
+}
+
+// absent says whether a request for an object, or for a kind if the name is empty, failed because that does not exist. The
+// kind may have gone with its definition: then the API server knows the path no more, and answers as any web server does,
+// so that the discovery documents have to say it. Errors that say something else are returned.
+func (w *work) absent(ctx context.Context, gvk schema.GroupVersionKind, m Mapping, name string, err error) (bool, error) {
+	switch {
+	case name != "" && notfound.IsObject(err, m.Resource, name):
+		return true, nil
+	case notfound.Is(err):
+		// It is about something else than what was asked for, as the answer of a gateway that knows no such cluster.
+		return false, w.foreign()
+	case !notfound.Foreign(err):
+		return false, err
+	}
+	served, serr := notfound.Served(ctx, w.document, gvk)
+	if serr != nil || !served {
+		return serr == nil, serr
+	}
+	return false, err
 }
 
 // apply an object. With create it must not exist, and a conflict is returned where it does. The answer tells what is
@@ -64,7 +100,7 @@ func (w *work) apply(ctx context.Context, o *object, create bool) (Summary, *met
 		accept = acceptJSON
 	}
 	send := func() ([]byte, error) {
-		return raw(w.c.REST().Verb(http.MethodPatch).
+		return w.raw(w.c.REST().Verb(http.MethodPatch).
 			AbsPath(pathOf(o.gvk().GroupVersion(), m, o.key.Namespace, o.key.Name)).
 			Param("fieldManager", FieldManager).Param("force", strconv.FormatBool(!o.polite)).
 			SetHeader("Accept", accept).SetHeader("Content-Type", applyPatch).
@@ -121,12 +157,16 @@ func (w *work) read(ctx context.Context, gvk schema.GroupVersionKind, k Key, acc
 	if err != nil {
 		return nil, err
 	}
-	b, err := raw(w.c.REST().Get().AbsPath(pathOf(gvk.GroupVersion(), m, k.Namespace, k.Name)).
+	b, err := w.raw(w.c.REST().Get().AbsPath(pathOf(gvk.GroupVersion(), m, k.Namespace, k.Name)).
 		SetHeader("Accept", accept).Do(ctx))
-	if kerrors.IsNotFound(err) {
+	if err == nil {
+		return b, nil
+	}
+	gone, err := w.absent(ctx, gvk, m, k.Name, err)
+	if gone {
 		return nil, nil
 	}
-	return b, errors.Wrap(explain(err), k.String())
+	return nil, errors.Wrap(explain(err), k.String())
 }
 
 // metadata of an object. A missing object or kind is nil.
@@ -153,7 +193,7 @@ func (w *work) list(ctx context.Context, gvk schema.GroupVersionKind, namespace,
 	if limit > 0 {
 		r = r.Param("limit", strconv.Itoa(limit))
 	}
-	b, err := raw(r.Do(ctx))
+	b, err := w.raw(r.Do(ctx))
 	if err != nil {
 		return nil, explain(err)
 	}
@@ -180,17 +220,21 @@ func (w *work) delete(ctx context.Context, gvk schema.GroupVersionKind, k Key, u
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot encode delete options")
 	}
-	b, err := raw(w.c.REST().Delete().AbsPath(pathOf(gvk.GroupVersion(), m, k.Namespace, k.Name)).
+	b, err := w.raw(w.c.REST().Delete().AbsPath(pathOf(gvk.GroupVersion(), m, k.Namespace, k.Name)).
 		SetHeader("Content-Type", acceptJSON).SetHeader("Accept", acceptMetadata).Body(body).Do(ctx))
-	if kerrors.IsNotFound(err) {
-		return nil, nil //nolint:nilnil // Nothing is left, as said above.
-	}
 	if err != nil {
+		gone, err := w.absent(ctx, gvk, m, k.Name, err)
+		if gone {
+			return nil, nil //nolint:nilnil // Nothing is left, as said above.
+		}
 		return nil, errors.Wrap(explain(err), k.String())
 	}
 	left := &metav1.PartialObjectMetadata{}
 	if err := json.Unmarshal(b, left); err != nil {
 		return nil, errors.Wrapf(err, "%s: cannot read", k)
+	}
+	if left.Kind == "" {
+		return nil, errors.Errorf("%s: cannot read what was answered to its deletion", k)
 	}
 	if left.Kind == "Status" || left.DeletionTimestamp == nil {
 		return nil, nil //nolint:nilnil // Nothing is left, as said above.
@@ -216,8 +260,8 @@ func (w *work) createNamespace(ctx context.Context, name string) error {
 	if err != nil {
 		return errors.Wrap(err, "cannot encode namespace")
 	}
-	err = w.c.REST().Post().AbsPath("/api/v1/namespaces").Param("fieldManager", FieldManager).
-		SetHeader("Content-Type", acceptJSON).SetHeader("Accept", acceptMetadata).Body(body).Do(ctx).Error()
+	_, err = w.raw(w.c.REST().Post().AbsPath("/api/v1/namespaces").Param("fieldManager", FieldManager).
+		SetHeader("Content-Type", acceptJSON).SetHeader("Accept", acceptMetadata).Body(body).Do(ctx))
 	if err != nil && !kerrors.IsAlreadyExists(err) {
 		return errors.Wrapf(explain(err), "cannot create namespace %s", name)
 	}
@@ -226,15 +270,7 @@ func (w *work) createNamespace(ctx context.Context, name string) error {
 
 // namespaceMissing says whether a request failed because the namespace of the object does not exist.
 func namespaceMissing(err error, namespace string) bool {
-	if namespace == "" || !kerrors.IsNotFound(err) {
-		return false
-	}
-	s := kerrors.APIStatus(nil)
-	if !errors.As(err, &s) {
-		return false
-	}
-	d := s.Status().Details
-	return d != nil && d.Kind == "namespaces" && d.Name == namespace
+	return namespace != "" && notfound.IsObject(err, "namespaces", namespace)
 }
 
 func isNoKind(err error) bool {

@@ -74,10 +74,14 @@ func (r *remover) strangersOf(ctx context.Context, gvk schema.GroupVersionKind, 
 		limit = atOnce
 	}
 	l, err := r.list(ctx, gvk, "", "", limit)
-	if kerrors.IsNotFound(err) || isNoKind(err) {
+	if isNoKind(err) {
 		return nil, 0, nil
 	}
 	if err != nil {
+		gone, err := r.absent(ctx, gvk, Mapping{}, "", err)
+		if gone {
+			return nil, 0, nil
+		}
 		return nil, 0, errors.Wrapf(err, "cannot list %s", gvk.Kind)
 	}
 	n := int64(len(l.Items))

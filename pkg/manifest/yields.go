@@ -183,7 +183,7 @@ func (w *work) targets(ctx context.Context, namespace string) (map[Key]bool, err
 	if err != nil {
 		return nil, err
 	}
-	b, err := raw(w.c.REST().Get().AbsPath(pathOf(hpaKind.GroupVersion(), m, namespace, "")).SetHeader("Accept", acceptJSON).Do(ctx))
+	b, err := w.raw(w.c.REST().Get().AbsPath(pathOf(hpaKind.GroupVersion(), m, namespace, "")).SetHeader("Accept", acceptJSON).Do(ctx))
 	if err != nil {
 		return nil, explain(err)
 	}

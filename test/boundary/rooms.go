@@ -20,6 +20,7 @@ type room struct {
 func rooms() []room {
 	return []room{
 		{path: "internal/version", floor: 0},
+		{path: "internal/notfound", floor: 0},
 		{path: "internal/yamlsize", floor: 0},
 		{path: "package/crds", floor: 0},
 		{path: "apis", floor: 1},

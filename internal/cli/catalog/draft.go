@@ -9,7 +9,6 @@ import (
 	"reflect"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
 // planOn is the value of the annotation that puts an object into plan mode.
@@ -79,7 +79,7 @@ func (d *draft) begin(ctx context.Context, c *command.Cluster, argument string) 
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(d.kind)
 	switch err := c.Get(ctx, d.NamespacedName, u); {
-	case kerrors.IsNotFound(err):
+	case notfound.Is(err):
 		return nil
 	case err != nil:
 		return explain(err, "get "+d.String())
@@ -204,7 +204,7 @@ func (d *draft) back(ctx context.Context) error {
 		return nil
 	}
 	if d.before == nil {
-		return errors.Wrapf(client.IgnoreNotFound(d.drop(ctx)), "%s stays in plan mode: cannot delete it", d)
+		return errors.Wrapf(notfound.Ignore(d.drop(ctx)), "%s stays in plan mode: cannot delete it", d)
 	}
 	_, err := d.change(ctx, d.client, func(u *unstructured.Unstructured) (bool, error) {
 		if d.replaced(u) {
@@ -220,7 +220,7 @@ func (d *draft) back(ctx context.Context) error {
 		u.SetAnnotations(restored(u.GetAnnotations(), d.written.GetAnnotations(), d.before.GetAnnotations()))
 		return !reflect.DeepEqual(u.Object, now.Object), nil
 	})
-	return errors.Wrapf(client.IgnoreNotFound(err), "%s stays in plan mode, with annotation %s", d, v1alpha1.AnnotationPlan)
+	return errors.Wrapf(notfound.Ignore(err), "%s stays in plan mode, with annotation %s", d, v1alpha1.AnnotationPlan)
 }
 
 // drop an object that was not there before. It must not take away what is in the target cluster: an object of that name may

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	kmeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
 // defaultChannel is that of a Kyma that names none.
@@ -61,7 +61,7 @@ func kymaOf(ctx context.Context, c client.Reader, namespace, name string) (*v1al
 }
 
 func explainGet(err error, namespace, name string) error {
-	if kerrors.IsNotFound(err) && !kmeta.IsNoMatchError(err) {
+	if notfound.Is(err) {
 		return noKyma(namespace, name)
 	}
 	return explain(err, "get Kyma "+namespace+"/"+name)

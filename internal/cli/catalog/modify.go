@@ -16,6 +16,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
 // modulesPath is where a Kyma has its modules.
@@ -67,7 +68,7 @@ func try(ctx context.Context, c client.Client, key types.NamespacedName, change 
 	switch err := c.Update(ctx, u, client.FieldOwner(command.FieldManager)); {
 	case kerrors.IsConflict(err):
 		return err, nil
-	case kerrors.IsNotFound(err):
+	case notfound.Is(err):
 		return nil, noKyma(key.Namespace, key.Name)
 	default:
 		return nil, errors.Wrapf(err, "cannot change Kyma %s", key)

@@ -11,7 +11,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/spf13/cobra"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
-	kmeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
 // Kinds as they are written on a command line.
@@ -68,7 +68,7 @@ func find(ctx context.Context, c client.Reader, namespace, argument string) (*su
 		u := &unstructured.Unstructured{}
 		u.SetGroupVersionKind(k)
 		err := c.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, u)
-		if kerrors.IsNotFound(err) && !kmeta.IsNoMatchError(err) {
+		if notfound.Is(err) {
 			continue
 		}
 		if err != nil {

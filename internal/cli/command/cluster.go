@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
 // FieldManager is under which name kymactl writes to clusters.
@@ -40,6 +41,8 @@ type Cluster struct {
 
 	Config    *rest.Config
 	Namespace string // Of the flag, or else of the context; never empty.
+	// Document is what the API server has at a path.
+	Document notfound.GetFunc
 }
 
 // Connect to the control plane. It asks nothing of it yet. What the API server
@@ -77,7 +80,11 @@ func (c *ClusterFlags) Connect(e *Environment) (*Cluster, error) {
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot talk to the control plane")
 	}
-	return &Cluster{WithWatch: k, Config: config, Namespace: namespace}, nil
+	get, err := notfound.Getter(config)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot talk to the control plane")
+	}
+	return &Cluster{WithWatch: k, Config: config, Namespace: namespace, Document: get}, nil
 }
 
 func newScheme() (*runtime.Scheme, error) {

@@ -6,9 +6,9 @@ import (
 	"context"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/cosign"
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
@@ -104,7 +104,7 @@ func CodeOf(err error) ExitCode {
 		return ExitUnverified
 	case errors.Is(err, context.DeadlineExceeded):
 		return ExitTimeout
-	case errors.As(err, &missing), kerrors.IsNotFound(err):
+	case errors.As(err, &missing), notfound.Is(err):
 		return ExitNotFound
 	}
 	return ExitFailure

@@ -14,11 +14,13 @@ import (
 	kmeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
 // An applier puts objects into a control plane.
@@ -26,6 +28,8 @@ type applier struct {
 	e      *command.Environment
 	k      client.Client
 	report *report
+	// get a document of the control plane, such as its API groups.
+	get notfound.GetFunc
 
 	// dryRun has the API server check what would be done, and change nothing.
 	dryRun bool
@@ -131,24 +135,23 @@ func passing(err error) bool {
 	switch {
 	case kerrors.IsConflict(err):
 		return len(conflicts(err)) == 0
-	case kerrors.IsNotFound(err):
-		return unserved(err)
+	case notfound.Foreign(err):
+		return true
 	}
 	return kerrors.IsAlreadyExists(err)
 }
 
-// unserved says whether it is not the object that was not found, but its kind.
-func unserved(err error) bool {
-	var status kerrors.APIStatus
-	if !errors.As(err, &status) || status.Status().Details == nil {
-		return false
+// unserved is the error for a kind that was not found: that there is no such kind, if
+// the control plane says so. The client takes any 404 on the way for its word.
+func (a *applier) unserved(ctx context.Context, kind schema.GroupVersionKind) error {
+	served, err := notfound.Served(ctx, a.get, kind)
+	switch {
+	case err != nil:
+		return errors.Wrapf(err, "cannot ask the control plane for kind %s", kind.Kind)
+	case served:
+		return &notfound.Error{}
 	}
-	for _, c := range status.Status().Details.Causes {
-		if c.Type == metav1.CauseTypeUnexpectedServerResponse {
-			return true
-		}
-	}
-	return false
+	return &kmeta.NoKindMatchError{GroupKind: kind.GroupKind(), SearchedVersions: []string{kind.Version}}
 }
 
 // live returns the object of that name, or nil where there is none. It fails
@@ -160,9 +163,9 @@ func (a *applier) live(ctx context.Context, o object) (*unstructured.Unstructure
 	switch {
 	case err == nil:
 		return u, nil
-	case kmeta.IsNoMatchError(err):
-		return nil, err
-	case kerrors.IsNotFound(err):
+	case kmeta.IsNoMatchError(err), notfound.Foreign(err):
+		return nil, a.unserved(ctx, o.GroupVersionKind)
+	case notfound.Is(err):
 		return nil, nil //nolint:nilnil // Nothing is an answer.
 	}
 	return nil, errors.Wrapf(err, "cannot get %s", o.words())
@@ -241,7 +244,7 @@ const maxConflicts = 5
 
 // explain why an object could not be applied.
 func explain(err error, o object) error {
-	if kmeta.IsNoMatchError(err) || unserved(err) {
+	if kmeta.IsNoMatchError(err) || notfound.Foreign(err) {
 		return unknownKind(o)
 	}
 	fields := conflicts(err)

@@ -92,7 +92,7 @@ func deploy(ctx context.Context, e *command.Environment, o *deployOptions) error
 	}
 	d.namespace = cluster.Namespace
 	r := &report{e: e, output: &o.output, dryRun: o.dryRun}
-	d.applier = &applier{e: e, k: cluster, report: r, dryRun: o.dryRun, force: o.force}
+	d.applier = &applier{e: e, k: cluster, get: cluster.Document, report: r, dryRun: o.dryRun, force: o.force}
 	err = d.run(ctx)
 	if failed := r.end(); err == nil {
 		err = failed

@@ -34,7 +34,7 @@ func deploymentFor(t testing.TB, k client.Client, namespace, kubeconfig string) 
 	if err := d.read(e); err != nil {
 		t.Fatal(err)
 	}
-	d.applier = &applier{e: e, k: k, report: &report{e: e, output: &command.Output{}}}
+	d.applier = &applier{e: e, k: k, get: documents, report: &report{e: e, output: &command.Output{}}}
 	return d
 }
 
@@ -45,7 +45,7 @@ func wipe(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &removal{applier: &applier{e: &command.Environment{}, k: plane, report: &report{e: &command.Environment{Out: &bytes.Buffer{}}, output: &command.Output{}}}}
+	r := &removal{applier: &applier{e: &command.Environment{}, k: plane, get: documents, report: &report{e: &command.Environment{Out: &bytes.Buffer{}}, output: &command.Output{}}}}
 	for _, kind := range kindsOf() {
 		items, err := r.list(t.Context(), kind)
 		if err != nil {

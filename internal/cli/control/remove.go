@@ -16,6 +16,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
 // maxNames is how many objects a message names.
@@ -59,12 +60,12 @@ func (r *removal) request(ctx context.Context, u *unstructured.Unstructured) (re
 	}
 	err = r.k.Delete(ctx, u, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 	switch {
-	case kerrors.IsNotFound(err):
+	case notfound.Is(err):
 		return "", nil
 	case kerrors.IsConflict(err):
 		return err.Error(), nil
 	}
-	return "", errors.Wrapf(err, "cannot delete %s", objectOf(u).words())
+	return "", errors.Wrapf(notfound.Explain(err), "cannot delete %s", objectOf(u).words())
 }
 
 // waitingFor says which Manifests a Kyma waits for, and what they say themselves.
@@ -222,8 +223,10 @@ func (r *removal) users(ctx context.Context, ref reference) ([]object, error) {
 func (r *removal) list(ctx context.Context, kind schema.GroupVersionKind, o ...client.ListOption) ([]unstructured.Unstructured, error) {
 	l := listOf(kind)
 	err := r.k.List(ctx, l, o...)
-	if kmeta.IsNoMatchError(err) || kerrors.IsNotFound(err) {
-		return nil, nil
+	if kmeta.IsNoMatchError(err) || notfound.Foreign(err) {
+		if err = r.unserved(ctx, kind); kmeta.IsNoMatchError(err) {
+			return nil, nil
+		}
 	}
 	return l.Items, errors.Wrapf(err, "cannot list objects of kind %s", kind.Kind)
 }

@@ -29,6 +29,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
@@ -37,6 +38,8 @@ import (
 var (
 	server *controlplane.Cluster
 	plane  client.Client
+	// documents of the control plane, such as its API groups.
+	documents notfound.GetFunc
 )
 
 func TestMain(m *testing.M) {
@@ -56,6 +59,9 @@ func serve(m *testing.M) (int, error) {
 	}
 	defer server.Stop()
 	if plane, err = client.New(server.Config(), client.Options{Scheme: runtime.NewScheme()}); err != nil {
+		return 0, errors.Wrap(err, "cannot make a client")
+	}
+	if documents, err = notfound.Getter(server.Config()); err != nil {
 		return 0, errors.Wrap(err, "cannot make a client")
 	}
 	return m.Run(), nil
@@ -108,7 +114,7 @@ func succeed(t testing.TB, of func(*command.Environment) *cobra.Command, args ..
 // defined makes sure that there are definitions.
 func defined(t testing.TB) {
 	t.Helper()
-	a := &applier{e: &command.Environment{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}, k: plane}
+	a := &applier{e: &command.Environment{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}, k: plane, get: documents}
 	a.report = &report{e: a.e, output: &command.Output{}}
 	d := &deployment{applier: a, o: &deployOptions{}}
 	if err := d.define(t.Context()); err != nil {
@@ -127,7 +133,7 @@ func target(t testing.TB) string {
 // get an object, or nil.
 func get(t testing.TB, o object) *unstructured.Unstructured {
 	t.Helper()
-	u, err := (&applier{k: plane}).live(t.Context(), o)
+	u, err := (&applier{k: plane, get: documents}).live(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}

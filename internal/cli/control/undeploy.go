@@ -111,7 +111,7 @@ func undeploy(ctx context.Context, e *command.Environment, o *undeployOptions) e
 		return err
 	}
 	r := &removal{
-		applier:   &applier{e: e, k: cluster, report: &report{e: e, output: &o.output}},
+		applier:   &applier{e: e, k: cluster, get: cluster.Document, report: &report{e: e, output: &o.output}},
 		o:         o,
 		namespace: cluster.Namespace,
 	}

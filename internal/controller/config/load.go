@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
@@ -72,10 +72,10 @@ type MissingError struct {
 func (e *MissingError) Error() string { return e.Object + " does not exist" }
 
 func explain(err error, kind, name string) error {
-	if kerrors.IsNotFound(err) {
+	if notfound.Is(err) {
 		return &MissingError{Object: kind + " " + name}
 	}
-	return errors.Wrapf(err, "cannot get %s %s", kind, name)
+	return errors.Wrapf(notfound.Explain(err), "cannot get %s %s", kind, name)
 }
 
 // Registries of the config, with their credentials.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"slices"
 
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
 // Names of indexes.
@@ -122,10 +122,10 @@ func (f *family) templates(ctx context.Context, name string) ([]v1alpha1.ModuleT
 func stranger(ctx context.Context, c client.Reader, k *v1alpha1.Kyma, name string) (*v1alpha1.Manifest, error) {
 	m := &v1alpha1.Manifest{}
 	switch err := c.Get(ctx, types.NamespacedName{Namespace: k.Namespace, Name: name}, m); {
-	case kerrors.IsNotFound(err):
+	case notfound.Is(err):
 		return nil, nil //nolint:nilnil // Nobody is there.
 	case err != nil:
-		return nil, errors.Wrapf(err, "cannot get Manifest %s", name)
+		return nil, errors.Wrapf(notfound.Explain(err), "cannot get Manifest %s", name)
 	case kymaOf(m) == k.UID:
 		return nil, nil //nolint:nilnil // It is no stranger.
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
 // external is what one pass of the reconciler works with.
@@ -163,8 +164,8 @@ func (e *external) correct(ctx context.Context, k *v1alpha1.Kyma, s *step) error
 	if err != nil {
 		return err
 	}
-	if err := e.client.Patch(ctx, s.wanted.DeepCopy(), p); client.IgnoreNotFound(err) != nil {
-		return errors.Wrapf(err, "cannot change Manifest %s", s.live.Name)
+	if err := e.client.Patch(ctx, s.wanted.DeepCopy(), p); notfound.Ignore(err) != nil {
+		return errors.Wrapf(notfound.Explain(err), "cannot change Manifest %s", s.live.Name)
 	}
 	was := installedVersion(s.live)
 	s.status.Version, s.status.Channel = s.wanted.Spec.ForProvider.Version, s.wanted.Labels[v1alpha1.LabelChannel]

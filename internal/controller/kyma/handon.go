@@ -20,6 +20,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
 // handOn is a reconciler around the managed one. That one does nothing for a Kyma that is paused, does not update where
@@ -50,7 +51,7 @@ type command struct {
 func (h *handOn) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	k := &v1alpha1.Kyma{}
 	if err := h.client.Get(ctx, req.NamespacedName, k); err != nil {
-		return reconcile.Result{}, errors.Wrap(client.IgnoreNotFound(err), "cannot get the Kyma")
+		return reconcile.Result{}, errors.Wrap(notfound.Ignore(err), "cannot get the Kyma")
 	}
 	children, err := h.family.children(ctx, k)
 	if err != nil {
@@ -107,7 +108,7 @@ func (h *handOn) tell(ctx context.Context, k *v1alpha1.Kyma, children []*v1alpha
 			continue
 		}
 		// Whether a user has paused it must be known as it is now.
-		if err := h.client.Patch(ctx, out, client.MergeFromWithOptions(m, client.MergeFromWithOptimisticLock{})); client.IgnoreNotFound(err) != nil {
+		if err := h.client.Patch(ctx, out, client.MergeFromWithOptions(m, client.MergeFromWithOptimisticLock{})); notfound.Ignore(err) != nil {
 			return errors.Wrapf(err, "cannot hand on to Manifest %s", m.Name)
 		}
 		if c.abandon {
@@ -170,5 +171,5 @@ func (h *handOn) wait(ctx context.Context, k *v1alpha1.Kyma, children []*v1alpha
 	if kerrors.IsConflict(err) {
 		return reconcile.Result{RequeueAfter: soon}, nil
 	}
-	return reconcile.Result{RequeueAfter: h.poll}, errors.Wrap(client.IgnoreNotFound(err), "cannot update the status of the Kyma")
+	return reconcile.Result{RequeueAfter: h.poll}, errors.Wrap(notfound.Ignore(err), "cannot update the status of the Kyma")
 }

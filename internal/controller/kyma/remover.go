@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
 // remembered is how long an answer of the API server about rights is good for.
@@ -55,7 +56,7 @@ func (r *remover) remove(ctx context.Context, k *v1alpha1.Kyma, m *v1alpha1.Mani
 	if allowed {
 		err := r.client.Delete(ctx, m.DeepCopy(), client.Preconditions{UID: &m.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 		if !kerrors.IsForbidden(err) {
-			return errors.Wrapf(client.IgnoreNotFound(err), "cannot delete Manifest %s", m.Name)
+			return errors.Wrapf(notfound.Ignore(err), "cannot delete Manifest %s", m.Name)
 		}
 	}
 	return r.release(ctx, k, m)
@@ -70,7 +71,7 @@ func (r *remover) release(ctx context.Context, k *v1alpha1.Kyma, m *v1alpha1.Man
 	}}
 	meta.AddAnnotations(out, map[string]string{v1alpha1.AnnotationReleasedBy: string(k.UID)})
 	err := r.client.Patch(ctx, out, client.MergeFrom(m))
-	return errors.Wrapf(client.IgnoreNotFound(err), "cannot release Manifest %s to the garbage collector", m.Name)
+	return errors.Wrapf(notfound.Ignore(err), "cannot release Manifest %s to the garbage collector", m.Name)
 }
 
 // mayDelete asks whether we may delete Manifests of a namespace.

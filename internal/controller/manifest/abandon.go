@@ -17,6 +17,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 )
 
@@ -34,11 +35,11 @@ func missing(err error) bool {
 	return errors.As(err, &e)
 }
 
-// unreachable says that an error is that of a cluster which does not answer, or does not know us any more. What it answers
-// otherwise is a reason to try again.
+// unreachable says that an error is that of a cluster which does not answer, or does not know us any more, or that
+// something else answers in its place. What it answers otherwise is a reason to try again.
 func unreachable(err error) bool {
-	e := (*transport.UnreachableError)(nil)
-	return errors.As(err, &e) || kerrors.IsUnauthorized(err) || errors.Is(err, context.DeadlineExceeded)
+	e, n := (*transport.UnreachableError)(nil), (*notfound.Error)(nil)
+	return errors.As(err, &e) || errors.As(err, &n) || kerrors.IsUnauthorized(err) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // reportBlocked says in the status why a removal cannot go on, and what to do if the cluster is away for good.

@@ -20,6 +20,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
@@ -49,7 +50,7 @@ type reconciler struct {
 func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	t := &v1alpha1.ModuleTemplate{}
 	if err := r.client.Get(ctx, req.NamespacedName, t); err != nil {
-		return reconcile.Result{}, errors.Wrap(client.IgnoreNotFound(err), "cannot get ModuleTemplate")
+		return reconcile.Result{}, errors.Wrap(notfound.Ignore(err), "cannot get ModuleTemplate")
 	}
 	if meta.WasDeleted(t) {
 		return reconcile.Result{}, nil
@@ -62,7 +63,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 			return reconcile.Result{RequeueAfter: soon}, nil
 		}
 		if err != nil {
-			return reconcile.Result{}, errors.Wrap(client.IgnoreNotFound(err), "cannot update the status of ModuleTemplate")
+			return reconcile.Result{}, errors.Wrap(notfound.Ignore(err), "cannot update the status of ModuleTemplate")
 		}
 		for _, e := range events(before, t) {
 			r.record.Event(t, e)

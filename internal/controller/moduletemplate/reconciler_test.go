@@ -4,6 +4,7 @@ package moduletemplate
 
 import (
 	"context"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -293,6 +294,7 @@ func TestVerified(t *testing.T) {
 
 // TestConflict holds that somebody else's write is no error.
 func TestConflict(t *testing.T) {
+	page := kerrors.NewGenericServerResponse(http.StatusNotFound, "GET", schema.GroupResource{}, "a", "<html>", 0, true)
 	cases := map[string]struct {
 		reason string
 		get    error
@@ -300,6 +302,8 @@ func TestConflict(t *testing.T) {
 		want   reconcile.Result
 		err    bool
 	}{
+		"GetPage":  {reason: "A page says nothing of the template.", get: page, err: true},
+		"Page":     {reason: "A page says nothing of the template.", update: page, err: true},
 		"Gone":     {reason: "A template that is gone needs nothing.", get: kerrors.NewNotFound(schema.GroupResource{}, "a")},
 		"GetFails": {reason: "An API server that fails is asked again.", get: errors.New("boom"), err: true},
 		"Conflict": {reason: "The next pass sees what somebody else wrote.", update: kerrors.NewConflict(schema.GroupResource{}, "a", nil), want: reconcile.Result{RequeueAfter: soon}},

@@ -5,7 +5,6 @@ package moduletemplate
 import (
 	"context"
 
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -13,6 +12,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 )
 
@@ -31,7 +31,7 @@ func (r *registries) get(ctx context.Context) (oci.Registries, error) {
 	pc := &v1alpha1.ClusterProviderConfig{}
 	err := r.client.Get(ctx, types.NamespacedName{Name: r.name}, pc)
 	switch {
-	case kerrors.IsNotFound(err):
+	case notfound.Is(err):
 		return nil, errors.Errorf("ClusterProviderConfig %s, which --module-registry-config names, does not exist", r.name)
 	case err != nil:
 		return nil, errors.Wrapf(err, "cannot get ClusterProviderConfig %s", r.name)

@@ -7,7 +7,6 @@ import (
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/lru"
@@ -16,6 +15,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
 // mostSecrets are kept in memory.
@@ -125,8 +125,8 @@ func (r *Reader) known(ctx context.Context, kind string, nn types.NamespacedName
 }
 
 func explain(kind string, nn types.NamespacedName, err error) error {
-	if kerrors.IsNotFound(err) {
+	if notfound.Is(err) {
 		return &config.MissingError{Object: kind + " " + nn.String()}
 	}
-	return errors.Wrapf(err, "cannot get %s %s", kind, nn)
+	return errors.Wrapf(notfound.Explain(err), "cannot get %s %s", kind, nn)
 }

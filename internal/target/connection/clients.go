@@ -8,11 +8,13 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/hub"
 )
 
@@ -20,11 +22,12 @@ import (
 type watchClient struct {
 	objects  dynamic.Interface
 	metadata metadata.Interface
+	get      notfound.GetFunc
 }
 
 var _ hub.Client = &watchClient{}
 
-func newWatchClient(rc *rest.Config, client *http.Client) (*watchClient, error) {
+func newWatchClient(rc *rest.Config, client *http.Client, get notfound.GetFunc) (*watchClient, error) {
 	o, err := dynamic.NewForConfigAndClient(rc, client)
 	if err != nil {
 		return nil, err
@@ -33,7 +36,7 @@ func newWatchClient(rc *rest.Config, client *http.Client) (*watchClient, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &watchClient{objects: o, metadata: m}, nil
+	return &watchClient{objects: o, metadata: m, get: get}, nil
 }
 
 // List objects of all namespaces.
@@ -50,4 +53,9 @@ func (c *watchClient) Watch(ctx context.Context, r hub.Resource, o metav1.ListOp
 		return c.metadata.Resource(r.GroupVersionResource).Watch(ctx, o)
 	}
 	return c.objects.Resource(r.GroupVersionResource).Watch(ctx, o)
+}
+
+// Served says whether the cluster serves a kind.
+func (c *watchClient) Served(ctx context.Context, gvk schema.GroupVersionKind) (bool, error) {
+	return notfound.Served(ctx, c.get, gvk)
 }

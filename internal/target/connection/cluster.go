@@ -20,6 +20,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/hub"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/mapper"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
@@ -78,7 +79,7 @@ func New(rc *rest.Config, o Options) (*Cluster, error) {
 	if c.discovery, err = discovery.NewDiscoveryClientForConfigAndClient(c.config, client); err != nil {
 		return nil, errors.Wrap(err, "cannot make a client")
 	}
-	watcher, err := newWatchClient(c.config, client)
+	watcher, err := newWatchClient(c.config, client, c.get)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot make a client")
 	}
@@ -161,7 +162,7 @@ func (c *Cluster) Version(ctx context.Context) (string, error) {
 func (c *Cluster) APIVersions(ctx context.Context) ([]string, error) {
 	return c.versions.get(ctx, versionsFor, func(ctx context.Context) ([]string, error) {
 		groups, lists, err := c.discovery.ServerGroupsAndResourcesWithContext(ctx)
-		if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
+		if err = c.failed(groups, err); err != nil {
 			return nil, errors.Wrap(err, "cannot get the API versions of the cluster")
 		}
 		var all []string
@@ -180,10 +181,37 @@ func (c *Cluster) APIVersions(ctx context.Context) ([]string, error) {
 	})
 }
 
+// failed says why discovery failed. Groups whose server does not answer are no failure, but one that is not found is: the
+// client takes any 404 for the word of an API server, and leaves out what it is about.
+func (c *Cluster) failed(groups []*metav1.APIGroup, err error) error {
+	if g := (*discovery.ErrGroupDiscoveryFailed)(nil); errors.As(err, &g) {
+		for _, err := range g.Groups {
+			if notfound.Foreign(err) {
+				return c.foreign()
+			}
+		}
+		err = nil
+	}
+	if notfound.Foreign(err) || notfound.Is(err) {
+		return c.foreign()
+	}
+	named := func(g *metav1.APIGroup) bool { return g.Name != "" }
+	core := func(g *metav1.APIGroup) bool { return g.Name == "" }
+	if err == nil && (!slices.ContainsFunc(groups, core) || !slices.ContainsFunc(groups, named)) {
+		return c.foreign()
+	}
+	return err
+}
+
+func (c *Cluster) foreign() error { return &notfound.Error{Host: c.Host()} }
+
 func (c *Cluster) get(ctx context.Context, path string) ([]byte, error) {
 	r := c.rest.Get().AbsPath(path).Do(ctx)
 	// Raw would return an error that knows less of the server's answer.
 	if err := r.Error(); err != nil {
+		if notfound.Foreign(err) {
+			return nil, c.foreign()
+		}
 		return nil, err
 	}
 	return r.Raw()

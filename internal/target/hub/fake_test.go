@@ -28,6 +28,9 @@ type fake struct {
 	objects  map[string]*unstructured.Unstructured
 	watchers []*watch.RaceFreeFakeWatcher
 	err      error
+	// gone says that the kinds are not served any more; unasked is why that cannot be asked.
+	gone     bool
+	unasked  error
 	requests []string
 }
 
@@ -52,6 +55,24 @@ func (f *fake) List(_ context.Context, r Resource, o metav1.ListOptions) (runtim
 		l.Items = append(l.Items, *f.objects[n].DeepCopy())
 	}
 	return l, nil
+}
+
+func (f *fake) Served(context.Context, schema.GroupVersionKind) (bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !f.gone && f.unasked == nil, f.unasked
+}
+
+// serve the kinds, or not.
+func (f *fake) serve(yes bool) {
+	f.mu.Lock()
+	f.gone = !yes
+	f.mu.Unlock()
+	if yes {
+		f.fail(nil)
+		return
+	}
+	f.fail(errPage)
 }
 
 func (f *fake) Watch(_ context.Context, r Resource, o metav1.ListOptions) (watch.Interface, error) {

@@ -39,6 +39,9 @@ type Resource struct {
 type Client interface {
 	List(ctx context.Context, r Resource, o metav1.ListOptions) (runtime.Object, error)
 	Watch(ctx context.Context, r Resource, o metav1.ListOptions) (watch.Interface, error)
+	// Served asks the cluster whether it serves a kind. It is asked where a list or a watch is not found, as that alone may
+	// be the answer of anything between us and the cluster.
+	Served(ctx context.Context, gvk schema.GroupVersionKind) (bool, error)
 }
 
 // A MapFunc maps a kind. The error of a kind that does not exist is a *manifest.NoKindError.

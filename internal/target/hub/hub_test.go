@@ -5,6 +5,7 @@ package hub
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
@@ -24,7 +26,8 @@ var (
 	widgets = schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Widget"}
 
 	errForbidden = apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "", errors.New("no"))
-	errNotFound  = apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, "")
+	// errPage is what client-go makes of any 404 whose body is no Status.
+	errPage = apierrors.NewGenericServerResponse(http.StatusNotFound, "GET", schema.GroupResource{Resource: "secrets"}, "", "<html>", 0, true)
 )
 
 func mapping(_ context.Context, gvk schema.GroupVersionKind) (manifest.Mapping, error) {
@@ -227,13 +230,13 @@ func TestKindGoesAndComes(t *testing.T) {
 		if err := track(t, h, secrets); err != nil {
 			t.Fatal(err)
 		}
-		server.fail(errNotFound)
+		server.serve(false)
 		time.Sleep(time.Minute)
 		expect(t, "nothing exists without its kind", []string{"one: gone Secret ns/a"}, n.take())
 		if err := track(t, h, secrets); !isNoKind(err) {
 			t.Errorf("want NoKindError, got %v", err)
 		}
-		server.fail(nil)
+		server.serve(true)
 		time.Sleep(retryAfter)
 		if err := track(t, h, secrets); err != nil {
 			t.Errorf("want a new attempt when it is tracked, got %v", err)
@@ -242,6 +245,39 @@ func TestKindGoesAndComes(t *testing.T) {
 			t.Error("what came back is not known")
 		}
 	})
+}
+
+// TestPage holds that a 404 which the cluster does not confirm takes nothing away.
+func TestPage(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		unasked error
+	}{
+		"Served": {reason: "The page came from something on the way, and the kind is served."},
+		"Page":   {reason: "The page comes from all paths.", unasked: &notfound.Error{Host: "https://example.org"}},
+		"Down":   {reason: "Whether the kind is served cannot be asked.", unasked: errors.New("connection refused")},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, h *Hub, server *fake, n *news) {
+				want := server.set("a", "one", "1")
+				if err := track(t, h, secrets); err != nil {
+					t.Fatal(err)
+				}
+				server.mu.Lock()
+				server.unasked = tc.unasked
+				server.mu.Unlock()
+				server.fail(errPage)
+				time.Sleep(10 * time.Minute)
+				expect(t, tc.reason+" Nothing is news", []string(nil), n.take())
+				if err := track(t, h, secrets); err == nil || isNoKind(err) {
+					t.Errorf("%s want another error than NoKindError, got %v", tc.reason, err)
+				}
+				got, _ := h.Get(key("a"))
+				expect(t, tc.reason+" What is known stays", want, got)
+			})
+		})
+	}
 }
 
 func TestOtherVersion(t *testing.T) {
@@ -255,9 +291,9 @@ func TestOtherVersion(t *testing.T) {
 		expect(t, "one version is enough", []string{
 			"list v1/widgets metadata=false " + Selector, "watch v1/widgets metadata=false " + Selector,
 		}, server.asked())
-		server.fail(errNotFound)
+		server.serve(false)
 		time.Sleep(time.Minute)
-		server.fail(nil)
+		server.serve(true)
 		server.asked()
 		if err := track(t, h, v2); err != nil {
 			t.Fatal(err)

@@ -157,12 +157,9 @@ func (k *kind) wentWell() {
 	k.broadcast()
 }
 
-// fail an attempt. If the kind is no longer served, nothing of it exists any more.
+// fail an attempt. If the kind is no longer served, nothing of it exists any more; any other failure leaves what is known.
 func (k *kind) fail(err error) {
 	k.mu.Lock()
-	if apierrors.IsNotFound(err) {
-		err = &manifest.NoKindError{GVK: k.gvk}
-	}
 	k.err, k.failed = err, k.attempt
 	var changes []change
 	if isNoKind(err) {

@@ -16,6 +16,9 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
 const (
@@ -107,8 +110,30 @@ func (k *kind) answered(ctx context.Context, err error) error {
 	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
 		return err
 	}
+	err = k.confirmed(ctx, err)
+	if ctx.Err() != nil {
+		return err
+	}
 	k.fail(err)
 	// Errors that it recognises, it retries by itself, in pauses that last up to a minute and do not end with the
 	// context.
 	return errors.New(err.Error())
+}
+
+// confirmed is the error of a kind that is not found: that the cluster does not serve it, if the cluster says so.
+func (k *kind) confirmed(ctx context.Context, err error) error {
+	if !notfound.Foreign(err) && !notfound.Is(err) {
+		return err
+	}
+	k.mu.Lock()
+	gvk := k.gvk
+	k.mu.Unlock()
+	served, serr := k.hub.client.Served(ctx, gvk)
+	switch {
+	case serr != nil:
+		return serr
+	case !served:
+		return &manifest.NoKindError{GVK: gvk}
+	}
+	return notfound.Explain(err)
 }

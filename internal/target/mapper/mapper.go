@@ -4,17 +4,15 @@ package mapper
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
@@ -24,15 +22,12 @@ const (
 	missingFor = 5 * time.Second
 )
 
-// A GetFunc answers a GET request to an absolute path. Its errors are those of k8s.io/apimachinery/pkg/api/errors.
-type GetFunc func(ctx context.Context, path string) ([]byte, error)
-
 // A Table is the part of the mapping that all clusters share.
 type Table map[schema.GroupVersionKind]manifest.Mapping
 
 // A Mapper maps the kinds of one cluster. It is safe for concurrent use.
 type Mapper struct {
-	get     GetFunc
+	get     notfound.GetFunc
 	builtin Table
 	now     func() time.Time
 
@@ -51,7 +46,7 @@ type version struct {
 }
 
 // New mapper. The table is not changed, and may be shared.
-func New(get GetFunc, builtin Table) *Mapper {
+func New(get notfound.GetFunc, builtin Table) *Mapper {
 	return &Mapper{
 		get:      get,
 		builtin:  builtin,
@@ -86,7 +81,7 @@ func (m *Mapper) Learn(gvk schema.GroupVersionKind, mapping manifest.Mapping) {
 }
 
 // Mapping of a kind. It sends one request if the kind is neither built in nor learned, nor its group version was asked
-// for lately. A kind that the cluster does not serve is a *manifest.NoKindError.
+// for lately, and a second one if that is not found. A kind that the cluster does not serve is a *manifest.NoKindError.
 func (m *Mapper) Mapping(ctx context.Context, gvk schema.GroupVersionKind) (manifest.Mapping, error) {
 	if found, ok := m.builtin[gvk]; ok {
 		return found, nil
@@ -164,23 +159,12 @@ func isNoKind(err error) bool {
 }
 
 func (m *Mapper) discover(ctx context.Context, gv schema.GroupVersion) (map[string]manifest.Mapping, error) {
-	path := "/apis/" + gv.Group + "/" + gv.Version
-	if gv.Group == "" {
-		path = "/api/" + gv.Version
-	}
-	data, err := m.get(ctx, path)
-	if apierrors.IsNotFound(err) {
-		return map[string]manifest.Mapping{}, nil
-	}
+	resources, err := notfound.Resources(ctx, m.get, gv)
 	if err != nil {
 		return nil, err
 	}
-	list := &metav1.APIResourceList{}
-	if err := json.Unmarshal(data, list); err != nil {
-		return nil, errors.New("the answer is not a list of API resources")
-	}
 	kinds := map[string]manifest.Mapping{}
-	for _, r := range list.APIResources {
+	for _, r := range resources {
 		if strings.Contains(r.Name, "/") || r.Name == "" {
 			continue
 		}

@@ -75,7 +75,9 @@ func (s *server) requests() []string {
 	return asked
 }
 
-const widgets = `{"resources": [
+const groups = `{"kind": "APIGroupList", "groups": [{"name": "apps", "versions": [{"groupVersion": "apps/v1", "version": "v1"}]}]}`
+
+const widgets = `{"kind": "APIResourceList", "groupVersion": "example.org/v1", "resources": [
 	{"name": "widgets", "kind": "Widget", "namespaced": true},
 	{"name": "widgets/status", "kind": "Widget", "namespaced": true},
 	{"name": "planets", "kind": "Planet", "namespaced": false}]}`
@@ -128,14 +130,14 @@ func TestMapping(t *testing.T) {
 		"MissingGroup": {
 			reason: "A missing group is no failure, and is remembered for a moment.",
 			steps: []step{
-				{gvk: elsewhere, noKind: true, requests: []string{"/apis/none.example.org/v1"}},
+				{gvk: elsewhere, noKind: true, requests: []string{"/apis/none.example.org/v1", "/apis"}},
 				{gvk: elsewhere, noKind: true},
 			},
 		},
 		"Learned": {
 			reason: "What is being installed need not be served yet.",
 			steps: []step{
-				{gvk: elsewhere, noKind: true, requests: []string{"/apis/none.example.org/v1"}},
+				{gvk: elsewhere, noKind: true, requests: []string{"/apis/none.example.org/v1", "/apis"}},
 				{
 					gvk: elsewhere, want: manifest.Mapping{Resource: "xs"},
 					change: func(m *Mapper, _ *server) { m.Learn(elsewhere, manifest.Mapping{Resource: "xs"}) },
@@ -162,10 +164,39 @@ func TestMapping(t *testing.T) {
 				change: func(_ *Mapper, s *server) { s.groups["/apis/example.org/v1"] = "<html>" },
 			}},
 		},
+		"OtherJSON": {
+			reason: "A document that is no list of resources says nothing of kinds that do not exist.",
+			steps: []step{{
+				gvk: widget, err: "not a list of API resources", requests: []string{"/apis/example.org/v1"},
+				change: func(_ *Mapper, s *server) { s.groups["/apis/example.org/v1"] = `{"ok":true}` },
+			}},
+		},
+		"NotFoundAtAll": {
+			reason: "Where the list of groups is not found either, no API server answers, and no kind is missing.",
+			steps: []step{
+				{
+					gvk: elsewhere, err: "does not come from a Kubernetes API server", requests: []string{"/apis/none.example.org/v1", "/apis"},
+					change: func(_ *Mapper, s *server) { delete(s.groups, "/apis") },
+				},
+				{gvk: elsewhere, err: "does not come from a Kubernetes API server", requests: []string{"/apis/none.example.org/v1", "/apis"}},
+			},
+		},
+		"Contradiction": {
+			reason: "A version that the groups have is not missing, whatever its own path answers.",
+			steps: []step{{
+				gvk: widget, err: "names example.org/v1 among its API versions", requests: []string{"/apis/example.org/v1", "/apis"},
+				change: func(_ *Mapper, s *server) {
+					delete(s.groups, "/apis/example.org/v1")
+					s.groups["/apis"] = strings.ReplaceAll(groups, "apps", "example.org")
+				},
+			}},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			s := &server{groups: map[string]string{"/apis/example.org/v1": widgets, "/api/v1": `{"resources":[]}`}}
+			s := &server{groups: map[string]string{
+				"/apis/example.org/v1": widgets, "/api/v1": `{"kind":"APIResourceList","groupVersion":"v1","resources":[]}`, "/apis": groups,
+			}}
 			now := time.Unix(1000, 0)
 			m := New(s.get, Builtin())
 			m.now = func() time.Time { return now }
@@ -229,7 +260,7 @@ func TestMappingTogether(t *testing.T) {
 }
 
 func TestTidy(t *testing.T) {
-	s := &server{}
+	s := &server{groups: map[string]string{"/apis": groups}}
 	now := time.Unix(1000, 0)
 	m := New(s.get, nil)
 	m.now = func() time.Time { return now }

@@ -16,6 +16,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
 // ErrClosed is the error of requests over a transport that was closed.
@@ -49,6 +51,9 @@ func (e *UnreachableError) Error() string {
 func Explain(err error) error {
 	if u := (*UnreachableError)(nil); errors.As(err, &u) {
 		return u
+	}
+	if n := (*notfound.Error)(nil); errors.As(err, &n) {
+		return n
 	}
 	if apierrors.IsUnauthorized(err) {
 		return errors.New("API server refuses the credentials (401 Unauthorized); check the user of the kubeconfig, or the identity")

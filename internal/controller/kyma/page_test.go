@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kyma
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
+)
+
+// TestPage holds that a 404 which is not that of an API server does not count as "gone" on the control plane's side.
+func TestPage(t *testing.T) {
+	page := kerrors.NewGenericServerResponse(http.StatusNotFound, "GET", schema.GroupResource{Resource: "manifests"}, "k-a", "canary", 0, true)
+	k := newKyma()
+	m := installed(k, newTemplate("a", "regular", "1.0.0"))
+	c := &test.MockClient{
+		MockGet: test.NewMockGetFn(page), MockPatch: test.NewMockPatchFn(page), MockDelete: test.NewMockDeleteFn(page),
+		MockCreate: test.NewMockCreateFn(nil),
+	}
+	cases := map[string]struct {
+		reason string
+		do     func() error
+	}{
+		"Stranger": {reason: "Whether a name is taken is not known.", do: func() error {
+			other, err := stranger(t.Context(), c, k, "k-a")
+			if other != nil {
+				t.Errorf("want no Manifest, got %v", other)
+			}
+			return err
+		}},
+		"Release": {reason: "The Manifest was not released.", do: func() error { return newRemover(c).release(t.Context(), k, m) }},
+		"Correct": {reason: "The Manifest was not changed.", do: func() error {
+			e := &external{client: c, record: newRecorder()}
+			wanted := m.DeepCopy()
+			wanted.Labels["other"] = "label"
+			return e.correct(t.Context(), k, &step{live: m, wanted: wanted})
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			err := tc.do()
+			if e := (*notfound.Error)(nil); !errors.As(err, &e) || strings.Contains(err.Error(), "canary") {
+				t.Errorf("%s\nwant an error of type *notfound.Error without the page, got %v", tc.reason, err)
+			}
+		})
+	}
+}

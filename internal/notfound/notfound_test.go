@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package notfound
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// canary is on each page, and must be in no error.
+const canary = "canary"
+
+// TestAnswers tries each form of 404 through a real client.
+func TestAnswers(t *testing.T) {
+	const status = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"no","reason":"NotFound",`
+	cases := map[string]struct {
+		reason      string
+		contentType string
+		body        string
+		is, object  bool
+	}{
+		"Object":    {reason: "An API server names the object.", body: status + `"details":{"name":"web","kind":"configmaps"},"code":404}`, is: true, object: true},
+		"Group":     {reason: "An API server names the group too.", body: status + `"details":{"name":"web","group":"x.io","kind":"configmaps"},"code":404}`, is: true, object: true},
+		"Kind":      {reason: "Some aggregated API servers name the kind.", body: status + `"details":{"name":"web","kind":"ConfigMap"},"code":404}`, is: true, object: true},
+		"NoKind":    {reason: "The name is enough.", body: status + `"details":{"name":"web"},"code":404}`, is: true, object: true},
+		"Namespace": {reason: "It is the namespace that does not exist.", body: status + `"details":{"name":"apps","kind":"namespaces"},"code":404}`, is: true},
+		"Cluster":   {reason: "A gateway knows no such cluster.", body: status + `"details":{"name":"web","kind":"clusters"},"code":404}`, is: true},
+		"NoName":    {reason: "Nothing is named.", body: status + `"details":{"kind":"configmaps"},"code":404}`},
+		"NoDetails": {reason: "Nothing is named.", body: status + `"code":404}`},
+		"OtherCode": {reason: "A Status that contradicts itself.", body: status + `"details":{"name":"web","kind":"configmaps"},"code":500}`},
+		"Path":      {reason: "An API server does not know the path; so says any server made with Go.", contentType: "text/plain; charset=utf-8", body: "404 page not found\n"},
+		"Backend":   {reason: "An ingress has no backend.", contentType: "text/plain", body: "default backend - 404 " + canary},
+		"HTML":      {reason: "A proxy has a page.", contentType: "text/html", body: "<html>" + canary + "</html>"},
+		"Gateway":   {reason: "A gateway has JSON of its own.", body: `{"type":"error","status":"404","code":"NotFound","message":"canary"}`},
+		"Empty":     {reason: "Nothing is said."},
+		"Broken":    {reason: "A Status that was cut off.", body: status},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", tc.contentType)
+				if tc.contentType == "" {
+					w.Header().Set("Content-Type", "application/json")
+				}
+				w.WriteHeader(http.StatusNotFound)
+				_, _ = io.WriteString(w, tc.body)
+			}))
+			defer server.Close()
+			c, err := discovery.NewDiscoveryClientForConfig(&rest.Config{Host: server.URL})
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = errors.Wrap(c.RESTClient().Get().AbsPath("/api/v1/namespaces/apps/configmaps/web").Do(t.Context()).Error(), "wrapped")
+			got := []bool{Is(err), IsObject(err, "configmaps", "web"), Foreign(err), Ignore(err) == nil}
+			if diff := cmp.Diff([]bool{tc.is, tc.object, !tc.is, tc.is}, got); diff != "" {
+				t.Errorf("%s\nIs, IsObject, Foreign, Ignore: -want, +got:\n%s\nof %v", tc.reason, diff, err)
+			}
+			if tc.is {
+				return
+			}
+			if e := Explain(err); strings.Contains(e.Error(), canary) || strings.Contains(e.Error(), "\n") || kerrors.IsNotFound(e) {
+				t.Errorf("%s\nwant one line without the answer, and no error that others take for theirs, got %v", tc.reason, e)
+			}
+		})
+	}
+}
+
+func TestOtherErrors(t *testing.T) {
+	other := errors.New("boom")
+	cases := map[string]struct {
+		reason      string
+		err         error
+		is, foreign bool
+		explained   error
+	}{
+		"None":      {reason: "No error is no 404."},
+		"Other":     {reason: "Other errors stay as they are.", err: other, explained: other},
+		"Made":      {reason: "A cache answers as an API server does.", err: kerrors.NewNotFound(schema.GroupResource{Resource: "kymas"}, "a"), is: true},
+		"Explained": {reason: "An error that was explained stays what it is.", err: errors.Wrap(&Error{Host: "h"}, "w"), foreign: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff([]bool{tc.is, tc.foreign}, []bool{Is(tc.err), Foreign(tc.err)}); diff != "" {
+				t.Errorf("%s\nIs, Foreign: -want, +got:\n%s", tc.reason, diff)
+			}
+			if tc.explained != nil && !errors.Is(Explain(tc.err), tc.explained) {
+				t.Errorf("%s\nwant %v, got %v", tc.reason, tc.explained, Explain(tc.err))
+			}
+		})
+	}
+}
+
+func TestServed(t *testing.T) {
+	const groups = `{"kind":"APIGroupList","apiVersion":"v1","groups":[{"name":"apps","versions":[{"groupVersion":"apps/v1","version":"v1"}]}]}`
+	widget := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Widget"}
+	cases := map[string]struct {
+		reason string
+		paths  map[string]string
+		gvk    schema.GroupVersionKind
+		want   bool
+		err    string
+	}{
+		"Served": {
+			reason: "The list of resources has it.", gvk: widget, want: true,
+			paths: map[string]string{"/apis/example.org/v1": `{"kind":"APIResourceList","groupVersion":"example.org/v1","resources":[{"name":"widgets","kind":"Widget"}]}`},
+		},
+		"OtherKind": {
+			reason: "The list of resources has others.", gvk: widget,
+			paths: map[string]string{"/apis/example.org/v1": `{"kind":"APIResourceList","groupVersion":"example.org/v1","resources":[{"name":"gadgets","kind":"Gadget"}]}`},
+		},
+		"NoGroup":   {reason: "The list of groups does not have its group.", gvk: widget, paths: map[string]string{"/apis": groups}},
+		"NoVersion": {reason: "The list of groups does not have its version.", gvk: schema.GroupVersionKind{Group: "apps", Version: "v1beta1", Kind: "Deployment"}, paths: map[string]string{"/apis": groups}},
+		"NoCore": {
+			reason: "The core group has a list of versions.", gvk: schema.GroupVersionKind{Version: "v2", Kind: "Secret"},
+			paths: map[string]string{"/api": `{"kind":"APIVersions","versions":["v1"]}`},
+		},
+		"Unsettled": {
+			reason: "The documents contradict each other.", gvk: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, paths: map[string]string{"/apis": groups},
+			err: "the cluster names apps/v1 among its API versions, and answers 404 Not Found for it",
+		},
+		"Page":       {reason: "Nobody there is an API server.", gvk: widget, err: "404 Not Found does not come from a Kubernetes API server"},
+		"PageOfCore": {reason: "Nobody there is an API server.", gvk: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, err: "404 Not Found does not come from a Kubernetes API server"},
+		"Empty":      {reason: "No API server has no group at all.", gvk: widget, paths: map[string]string{"/apis": `{"kind":"APIGroupList","groups":[]}`}, err: "not a list of API groups"},
+		"OtherJSON":  {reason: "It is no list of groups.", gvk: widget, paths: map[string]string{"/apis": `{"groups":[]}`}, err: "not a list of API groups"},
+		"OtherList":  {reason: "It is the list of another version.", gvk: widget, paths: map[string]string{"/apis/example.org/v1": `{"kind":"APIResourceList","groupVersion":"v1","resources":[]}`}, err: "not a list of API resources"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, ok := tc.paths[r.URL.Path]
+				if !ok {
+					http.NotFound(w, r)
+					return
+				}
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = io.WriteString(w, body)
+			}))
+			defer server.Close()
+			get, err := Getter(&rest.Config{Host: server.URL})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := Served(t.Context(), get, tc.gvk)
+			if got != tc.want || (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) {
+				t.Errorf("%s\nServed(...): want %t and error %q, got %t, %v", tc.reason, tc.want, tc.err, got, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
+)
+
+// TestPages holds that a 404 which is not that of an API server never counts as "gone": nothing is said to be absent, and
+// nothing is taken out of the inventory.
+func TestPages(t *testing.T) {
+	which := map[string]func(r *http.Request) bool{
+		"All":         all,
+		"Inventory":   resources("secrets/team-a-web"),
+		"Secrets":     resources("secrets"),
+		"Deployments": resources("deployments"),
+		"Deletions":   func(r *http.Request) bool { return r.Method == http.MethodDelete },
+	}
+	for form, p := range pages {
+		for name, which := range which {
+			t.Run(form+name, func(t *testing.T) {
+				b := newBench(t)
+				s := setOf(install("web", webTemplates...))
+				b.settle(s)
+				want := b.s.keys()
+				b.s.page = p.to(which)
+				var errs []error
+				for i := range 4 {
+					if i == 2 {
+						// With nothing in memory, and where nothing can be watched.
+						b.restart()
+						for _, k := range []string{"Secret", "Deployment", "ConfigMap", "Service", "ServiceAccount", "ClusterRole"} {
+							b.c.blind[k] = true
+						}
+					}
+					exists, err := b.Exists(t.Context(), b.c, s)
+					if err == nil && !exists {
+						t.Error("the inventory is said to be gone")
+					}
+					errs = append(errs, err)
+					o, err := b.Observe(t.Context(), b.c, s)
+					if err == nil && !o.Exists {
+						t.Error("the set is said not to exist")
+					}
+					errs = append(errs, err)
+				}
+				r, err := b.Remove(t.Context(), b.c, s)
+				if r.Gone || err == nil {
+					t.Errorf("the removal went on: %+v, %v", r, err)
+				}
+				for _, err := range append(errs, err) {
+					e := (*notfound.Error)(nil)
+					if err == nil {
+						continue
+					}
+					if !errors.As(err, &e) || e.Host != "http://fake" || strings.Contains(err.Error(), "canary") || strings.Contains(err.Error(), "\n") {
+						t.Errorf("want a line that names the host, and nothing of the page, got %v", err)
+					}
+				}
+				b.s.page = nil
+				// What the removal asked for before it met a page may be gone, as it was deleted.
+				if name != "Deployments" && name != "Secrets" {
+					if diff := cmp.Diff(want, b.s.keys()); diff != "" {
+						t.Errorf("what is in the cluster: -want, +got:\n%s", diff)
+					}
+				}
+				b.takeAll(s)
+				if left := b.s.keys(); len(left) > 1 {
+					t.Errorf("something was forgotten: %v", left)
+				}
+			})
+		}
+	}
+}
+
+// TestKindGone holds that a kind which went with its definition is no obstacle: the discovery documents say so.
+func TestKindGone(t *testing.T) {
+	b := newBench(t)
+	s := setOf(install("web", tmplCRD, strings.ReplaceAll(tmplWidget, "%s", "main")))
+	b.settle(s)
+	b.s.remove(Key{Group: crdGroupKind.Group, Kind: crdGroupKind.Kind, Name: "widgets.example.org"})
+	b.c.blind["Widget"] = true
+	b.takeAll(s)
+	if left := b.s.keys(); len(left) > 1 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// takeAll removes until nothing is left.
+func (b *bench) takeAll(s *Set) {
+	b.t.Helper()
+	last := Removal{}
+	for range 20 {
+		if last = b.take(s); last.Gone {
+			return
+		}
+	}
+	b.t.Fatalf("the set is not gone: %+v", last)
+}
