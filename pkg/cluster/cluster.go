@@ -56,5 +56,9 @@ func New(rc *rest.Config, o ...Option) (*Cluster, error) {
 	return &Cluster{Cluster: c, connection: c}, nil
 }
 
+// Identity of the cluster, as far as the connection proves it: two connections of one identity lead to the same cluster. One
+// that does not verify its server, or has a Transport of its own, has an identity that no other connection has.
+func (c *Cluster) Identity() string { return c.connection.Identity() }
+
 // Close the connection: watches end, and requests fail from now on.
 func (c *Cluster) Close() { c.connection.Close() }

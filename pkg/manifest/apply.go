@@ -44,15 +44,16 @@ type Result struct {
 // Apply does the next step towards the set: all that can be done without waiting. A part that fails leaves the others
 // alone; its error is returned, and is part of what Observe says from then on.
 func (e *Engine) Apply(ctx context.Context, c Cluster, s *Set) (Result, error) {
-	w, err := e.work(c, s)
+	w, err := e.work(ctx, c, s)
 	if err != nil {
 		return Result{}, err
 	}
+	defer w.end()
 	was, err := w.load(ctx, false)
 	if err != nil {
 		return Result{}, err
 	}
-	r, err := w.step(ctx, was, was == nil)
+	r, err := w.step(ctx, was, was == nil || !w.owns())
 	if !errors.Is(err, errInventoryExists) {
 		return r, err
 	}

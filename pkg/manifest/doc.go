@@ -65,7 +65,8 @@
 // or by a function. For more control than Install gives, Plan says what would be done, Apply returns what it did, Observe
 // looks without doing anything, and Remove is one step of Uninstall.
 //
-// Names: two sets of one inventory namespace must not have the same Name. Give an operator an inventory namespace of its
+// Names: two sets of one inventory namespace must not have the same Name; the second one is refused with an *OwnedError where
+// their Owners differ. Give an operator an inventory namespace of its
 // own with WithNamespace, so that its sets cannot meet those of the provider or of another operator. An object belongs to
 // one set; another set that wants it gets an error, unless it adopts it.
 //

@@ -61,10 +61,11 @@ func (p *Plan) Empty() bool {
 // With WithPlanAge a plan is kept that long while inputs, inventory and what watches tell stay the same. The error is that
 // the cluster cannot be asked, or that the set is wrong as a whole.
 func (e *Engine) Plan(ctx context.Context, c Cluster, s *Set) (Plan, error) {
-	w, err := e.work(c, s)
+	w, err := e.work(ctx, c, s)
 	if err != nil {
 		return Plan{}, err
 	}
+	defer w.end()
 	was, err := w.load(ctx, false)
 	if err != nil {
 		return Plan{}, err

@@ -22,10 +22,7 @@ func TestDryRun(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	w, err := b.work(b.c, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := b.begun(s)
 	pl, err := w.plan(t.Context(), &w.parts[0], b.inventory(s).Parts["web"])
 	if err != nil {
 		t.Fatal(err)

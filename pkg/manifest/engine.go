@@ -3,6 +3,7 @@
 package manifest
 
 import (
+	"context"
 	"maps"
 	"sync"
 	"time"
@@ -23,7 +24,8 @@ const (
 	cachedSets   = 50_000
 )
 
-// An Engine works on sets. It is safe for concurrent use, but not for two calls on one set of one cluster at a time.
+// An Engine works on sets. It is safe for concurrent use. Of several calls on one set of one cluster one works at a time;
+// the others wait for it, as long as their contexts last.
 type Engine struct {
 	namespace   string
 	concurrency int
@@ -34,6 +36,9 @@ type Engine struct {
 	builds      *lru.Cache // Digest of a content and folder to the text of a kustomization that was built.
 	loading     singleflight.Group
 	rules       *rules
+
+	// turns at sets.
+	turns turns
 
 	mu   sync.Mutex
 	sets *lru.Cache // setKey to *memory.
@@ -75,80 +80,6 @@ func New(o ...Option) *Engine {
 	return e
 }
 
-// setKey names a set among all clusters. A cluster is known by its address, so that new credentials find what is known.
-type setKey struct {
-	host, name string
-}
-
-// A memory is what the engine knows of a set between two calls. It can be lost at any time.
-type memory struct {
-	// inv is the inventory as it is in the cluster at version. It is never changed, only replaced.
-	inv     *inventory
-	version string
-	// size of the inventory as it is stored, in bytes.
-	size int
-	// failed are the parts that could not be applied, with the digest of the inputs that failed.
-	failed map[string]failure
-	// waiting is what the last step waited for.
-	waiting string
-	// held are the parts that wait for an install before them, and why.
-	held map[string]string
-	// judged are verdicts on objects that rules are for.
-	judged map[Key]verdict
-	// fights about fields that others take again and again.
-	fights fights
-	// reported is what was found of objects that differ and are left as they are.
-	reported map[Key]reportedDrift
-	// plan is the last one; nil for none.
-	plan *keptPlan
-}
-
-// A failure of a part.
-type failure struct {
-	digest string
-	err    error
-}
-
-// A verdict of a rule about one version of an object.
-type verdict struct {
-	resourceVersion string
-	rule            string
-	state           State
-	message         string
-}
-
-// forgetGone forgets objects that an inventory no longer has, once it knows of more than there are.
-func (m *memory) forgetGone(inv *inventory) {
-	most := len(inv.Objects)
-	if len(m.judged) <= most && len(m.reported) <= most && m.fights.objects() <= most {
-		return
-	}
-	idx := inv.index()
-	gone := func(k Key) bool { return idx[k] == nil }
-	maps.DeleteFunc(m.judged, func(k Key, _ verdict) bool { return gone(k) })
-	maps.DeleteFunc(m.reported, func(k Key, _ reportedDrift) bool { return gone(k) })
-	m.fights.forgetIf(gone)
-}
-
-func (e *Engine) memoryOf(c Cluster, s *Set) *memory {
-	k := setKey{host: c.Config().Host, name: s.Name}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if m, ok := e.sets.Get(k); ok {
-		return m.(*memory) //nolint:forcetypeassert // Only memories are put in.
-	}
-	m := &memory{failed: map[string]failure{}, judged: map[Key]verdict{}}
-	e.sets.Add(k, m)
-	return m
-}
-
-// Forget what is known of a set.
-func (e *Engine) Forget(c Cluster, s *Set) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.sets.Remove(setKey{host: c.Config().Host, name: s.Name})
-}
-
 // A work is one call on one set.
 type work struct {
 	e     *Engine
@@ -169,21 +100,33 @@ type work struct {
 	notes map[string]note
 	// configs is read once, when it is needed; nil until then.
 	configs *configs
+	// end the work, so that another call can begin.
+	end func()
 }
 
-func (e *Engine) work(c Cluster, s *Set) (*work, error) {
+// work on a set, once no other call does. The work is to be ended, unless there is an error.
+func (e *Engine) work(ctx context.Context, c Cluster, s *Set) (*work, error) {
 	parts, err := s.parts()
 	if err != nil {
 		return nil, err
 	}
-	w := e.outline(c, s)
+	w, err := e.outline(ctx, c, s)
+	if err != nil {
+		return nil, err
+	}
 	w.parts = parts
 	return w, nil
 }
 
 // outline is work that needs no more than the names of the parts.
-func (e *Engine) outline(c Cluster, s *Set) *work {
-	return &work{e: e, c: c, s: s, id: s.id(e.namespace), parts: s.outline(), mem: e.memoryOf(c, s), denied: map[Key]error{}}
+func (e *Engine) outline(ctx context.Context, c Cluster, s *Set) (*work, error) {
+	end, err := e.turns.take(ctx, keyOfSet(c, s))
+	if err != nil {
+		return nil, err
+	}
+	return &work{
+		e: e, c: c, s: s, id: s.id(e.namespace), parts: s.outline(), mem: e.memoryOf(c, s), denied: map[Key]error{}, end: end,
+	}, nil
 }
 
 // ID of the ApplySet of a set, the value of the label applyset.kubernetes.io/part-of of its members.

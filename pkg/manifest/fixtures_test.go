@@ -158,10 +158,22 @@ func (b *bench) settle(s *Set) {
 	b.t.Fatalf("the set is not applied after 5 steps: %+v", b.observe(s))
 }
 
+// begun is work on a set that ends at once, to look into it.
+func (b *bench) begun(s *Set) *work {
+	b.t.Helper()
+	w, err := b.work(b.t.Context(), b.c, s)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	w.end()
+	return w
+}
+
 // inventory as it is in the cluster.
 func (b *bench) inventory(s *Set) *inventory {
 	b.t.Helper()
-	inv, err := New().outline(newFakeCluster(b.t, b.s), s).load(b.t.Context(), true)
+	fresh := bench{Engine: New(), t: b.t, s: b.s, c: newFakeCluster(b.t, b.s)}
+	inv, err := fresh.begun(s).load(b.t.Context(), true)
 	if err != nil {
 		b.t.Fatal(err)
 	}

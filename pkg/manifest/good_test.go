@@ -106,10 +106,7 @@ func TestRollBackRandom(t *testing.T) {
 	if value() != want {
 		t.Errorf("a set that is rolled back gets the objects of then: want %s, got %s", want, value())
 	}
-	w, err := b.work(b.c, one)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := b.begun(one)
 	info, err := w.release(t.Context(), home{namespace: "apps", name: "web"}, 3)
 	if err != nil || info == nil || info.Description != "Rollback to 1" || !strings.Contains(info.Manifest, want) {
 		t.Errorf("the record of revision 3: %v, %+v", err, info)

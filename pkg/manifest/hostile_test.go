@@ -84,7 +84,7 @@ func TestHideLastWords(t *testing.T) {
 	if run := b.inventory(s).Parts["web"].Run; strings.Contains(run.Failed, "hunt") {
 		t.Errorf("in the inventory is %q", run.Failed)
 	}
-	info, err := b.outline(b.c, s).release(t.Context(), home{"apps", "web"}, 1)
+	info, err := b.begun(s).release(t.Context(), home{"apps", "web"}, 1)
 	if err != nil || strings.Contains(info.Description, "hunt") {
 		t.Errorf("in the record is %q, %v", info.Description, err)
 	}

@@ -19,10 +19,11 @@ const syncTimeout = 5 * time.Second
 
 // Observe a set. It writes nothing, and asks the cluster for nothing that a watch tells.
 func (e *Engine) Observe(ctx context.Context, c Cluster, s *Set) (Observation, error) {
-	w, err := e.work(c, s)
+	w, err := e.work(ctx, c, s)
 	if err != nil {
 		return Observation{}, err
 	}
+	defer w.end()
 	inv, err := w.load(ctx, false)
 	if err != nil {
 		return Observation{}, err
@@ -38,6 +39,8 @@ func (e *Engine) Observe(ctx context.Context, c Cluster, s *Set) (Observation, e
 	if err != nil {
 		return Observation{}, err
 	}
+	// With adopt it is taken over by the next step.
+	o.UpToDate = o.UpToDate && w.owns()
 	w.seeGood(inv, &o)
 	w.seeTests(inv, &o)
 	return o, nil
@@ -66,10 +69,16 @@ func (w *work) judgeAll(ctx context.Context, inv *inventory, seen map[Key]Summar
 	return o, nil
 }
 
-// Exists says whether the cluster holds an inventory of the set. Of the set only the name is used. No is confirmed by a
-// request, so that it can be trusted where a set is removed.
+// Exists says whether the cluster holds an inventory of the set. Of the set only the name and the owner are used. No is
+// confirmed by a request, so that it can be trusted where a set is removed. The inventory of another owner is not that of
+// the set; the error is an *OwnedError then, whether the set adopts or not.
 func (e *Engine) Exists(ctx context.Context, c Cluster, s *Set) (bool, error) {
-	inv, err := e.outline(c, s).load(ctx, true)
+	w, err := e.outline(ctx, c, s)
+	if err != nil {
+		return false, err
+	}
+	defer w.end()
+	inv, err := w.loadOwn(ctx)
 	return inv != nil, err
 }
 

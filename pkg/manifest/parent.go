@@ -5,6 +5,7 @@ package manifest
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"sort"
 	"strings"
 
@@ -19,7 +20,7 @@ import (
 
 var secretKind = schema.GroupVersionKind{Version: "v1", Kind: "Secret"} //nolint:gochecknoglobals // Constant.
 
-// annotationOwner tells a person who finds an inventory whose it is.
+// annotationOwner tells whose an inventory is: a person who finds it, and another set that would have the same.
 const annotationOwner = "kyma.m.crossplane.io/owner"
 
 // parentKey is the key of the Secret that holds the inventory.
@@ -41,7 +42,7 @@ func (w *work) load(ctx context.Context, confirm bool) (*inventory, error) {
 			return nil, nil //nolint:nilnil // There is none, as said above.
 		}
 		if ok && w.mem.inv != nil && w.mem.version == sum.ResourceVersion {
-			return w.mem.inv, nil
+			return w.granted()
 		}
 	}
 	u, err := w.get(ctx, secretKind, k)
@@ -61,7 +62,7 @@ func (w *work) decode(u *unstructured.Unstructured) (*inventory, error) {
 		return nil, w.foreignParent(u)
 	}
 	if w.mem.inv != nil && w.mem.version == u.GetResourceVersion() {
-		return w.mem.inv, nil
+		return w.granted()
 	}
 	s := &corev1.Secret{}
 	b, err := u.MarshalJSON()
@@ -78,7 +79,55 @@ func (w *work) decode(u *unstructured.Unstructured) (*inventory, error) {
 	}
 	inv.Good = s.Data[goodKey]
 	w.mem.inv, w.mem.version, w.mem.size = inv, u.GetResourceVersion(), len(s.Data[inventoryKey])
+	w.mem.owner = s.Annotations[annotationOwner]
 	w.c.Watch().Put(w.parentKey(), Summarize(u))
+	return w.granted()
+}
+
+// An OwnedError says that an inventory belongs to another owner than the set that has its name.
+type OwnedError struct {
+	// Inventory is the Secret, and Owner is the Set.Owner that it names.
+	Inventory Key
+	Owner     string
+}
+
+// Error names both, and what to do.
+func (e *OwnedError) Error() string {
+	return fmt.Sprintf("%s is the inventory of %s; choose another external name, or set adopt to take over all that it lists", e.Inventory, e.Owner)
+}
+
+// owns says whether the inventory that was read last is that of the owner of the set. Nobody has one that names no owner.
+func (w *work) owns() bool {
+	return w.mem.inv == nil || w.mem.owner == "" || w.mem.owner == w.s.Owner
+}
+
+func (w *work) owned() error {
+	if w.owns() {
+		return nil
+	}
+	return &OwnedError{Inventory: w.parentKey(), Owner: w.mem.owner}
+}
+
+// granted is the inventory that was read last, if the set may work with it.
+func (w *work) granted() (*inventory, error) {
+	if w.s.Adopt {
+		return w.mem.inv, nil
+	}
+	if err := w.owned(); err != nil {
+		return nil, err
+	}
+	return w.mem.inv, nil
+}
+
+// loadOwn loads the inventory for a removal, which takes over nothing.
+func (w *work) loadOwn(ctx context.Context) (*inventory, error) {
+	inv, err := w.load(ctx, true)
+	if err == nil && inv != nil {
+		err = w.owned()
+	}
+	if err != nil {
+		return nil, err
+	}
 	return inv, nil
 }
 
@@ -104,7 +153,7 @@ func (w *work) save(ctx context.Context, inv *inventory, create bool) error {
 		return errors.Wrapf(explain(err), "cannot write inventory %s", w.parentKey())
 	}
 	// The step goes on with what it has, which is better than what is in the cluster until it is saved.
-	w.mem.inv, w.mem.version = inv.clone(), sum.ResourceVersion
+	w.mem.inv, w.mem.version, w.mem.owner = inv.clone(), sum.ResourceVersion, w.s.Owner
 	return nil
 }
 

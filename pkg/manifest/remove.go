@@ -33,10 +33,15 @@ type Removal struct {
 // Remove does the next step towards a cluster without the set. The custom resource goes first; then all custom
 // resources of the set's own kinds must be gone, while what serves them still runs; then the rest in reverse order,
 // definitions and namespaces last. Each object is waited for before what came before it goes. Of the set only the names
-// are used, so that it can be removed when its sources cannot be resolved any more.
+// are used, so that it can be removed when its sources cannot be resolved any more. What another owner has is not removed,
+// whether the set adopts or not: the error is an *OwnedError then.
 func (e *Engine) Remove(ctx context.Context, c Cluster, s *Set) (Removal, error) {
-	w := e.outline(c, s)
-	inv, err := w.load(ctx, true)
+	w, err := e.outline(ctx, c, s)
+	if err != nil {
+		return Removal{}, err
+	}
+	defer w.end()
+	inv, err := w.loadOwn(ctx)
 	if err != nil {
 		return Removal{}, err
 	}

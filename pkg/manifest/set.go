@@ -21,7 +21,8 @@ type Set struct {
 	// Name of the inventory, a DNS subdomain. It identifies the set in the cluster and must never change.
 	Name string
 
-	// Owner is who the set belongs to, in words that help a person who finds it: Manifest team-a/web.
+	// Owner is who the set belongs to, in words that help a person who finds it: Manifest team-a/web. The inventory keeps
+	// it, and a set of the same name and another owner is refused unless it adopts; so it should not change.
 	Owner string
 
 	// Labels that each object gets in addition to those of the engine.

@@ -121,7 +121,7 @@ func TestTakeOwnership(t *testing.T) {
 	if record == nil || record.u().GetLabels()["team"] != "a" {
 		t.Errorf("the record must have the labels that were asked for: %+v", record)
 	}
-	w := b.outline(b.c, s)
+	w := b.begun(s)
 	info, err := w.release(t.Context(), home{"apps", "second"}, 1)
 	if err != nil || info.Description != "as asked" {
 		t.Errorf("the record must have the description that was asked for: %+v, %v", info, err)

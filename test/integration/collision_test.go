@@ -62,4 +62,29 @@ var _ = Describe("An object that exists already", func() {
 		s.awaitReady(ctx, "second")
 		Expect(s.mustConfigMap(ctx, "shared")).To(haveData("owner", "second"))
 	})
+
+	It("is not shared with a copy of its Manifest", func(ctx SpecContext) {
+		s.install(ctx, s.manifest("web", s.installOf("web", webChart().pushLayer(ctx), nil)))
+		before := s.mustConfigMap(ctx, "web-settings")
+
+		By("copying the Manifest with its annotations, as kubectl get, sed and kubectl apply do")
+		second, err := s.get(ctx, "web")
+		Expect(err).NotTo(HaveOccurred())
+		second.ObjectMeta = metav1.ObjectMeta{Namespace: s.name, Name: "web2", Annotations: second.Annotations, Finalizers: second.Finalizers}
+		Expect(second.Annotations).To(HaveKey("crossplane.io/external-name"))
+		second.Spec.ForProvider.Installs = nil
+		s.create(ctx, second)
+		owned := "is the inventory of Manifest " + s.name + "/web"
+		Eventually(s.get).WithContext(ctx).WithArguments("web2").Should(SatisfyAll(
+			notSynced(owned, "adopt"), haveState(v1alpha1.StateError)))
+
+		By("deleting the copy")
+		s.remove(ctx, "web2")
+		Eventually(s.events).WithContext(ctx).WithArguments("web2").Should(ContainElement(SatisfyAll(
+			HavePrefix("Warning LeftBehind Nothing was removed: "), ContainSubstring(owned))))
+		Expect(s.mustConfigMap(ctx, "web-settings").ResourceVersion).To(Equal(before.ResourceVersion))
+		s.awaitReady(ctx, "web")
+		s.remove(ctx, "web")
+		Expect(s.leftovers(ctx, env.target)).To(BeEmpty())
+	})
 })

@@ -23,6 +23,7 @@ const (
 	reasonRemoval     event.Reason = "RemovalBlocked"
 	reasonNotVerified event.Reason = "NotVerified"
 	reasonAbandoned   event.Reason = "Abandoned"
+	reasonLeft        event.Reason = "LeftBehind"
 )
 
 // An Engine works on sets.
@@ -51,7 +52,7 @@ func (e *external) Observe(ctx context.Context, mr *v1alpha1.Manifest) (managed.
 	if meta.WasDeleted(mr) {
 		// The finalizer hangs on the answer, so that the cluster itself is asked.
 		exists, err := e.engine.Exists(ctx, e.cluster, e.set)
-		if err == nil {
+		if err == nil || e.ofOther(mr, err) {
 			reportDeletion(mr, nil)
 			return managed.ExternalObservation{ResourceExists: exists, ResourceUpToDate: true}, nil
 		}
@@ -73,6 +74,19 @@ func (e *external) Observe(ctx context.Context, mr *v1alpha1.Manifest) (managed.
 	e.reportDrift(mr, &o)
 	report(mr, o)
 	return managed.ExternalObservation{ResourceExists: o.Exists, ResourceUpToDate: o.UpToDate, Diff: diff(o)}, nil
+}
+
+// ofOther says whether the inventory that a Manifest names is that of another owner, who keeps it, with all that it lists.
+func (e *external) ofOther(mr *v1alpha1.Manifest, err error) bool {
+	o := (*engine.OwnedError)(nil)
+	if !errors.As(err, &o) {
+		return false
+	}
+	// While others hold the Manifest it comes here again.
+	if len(mr.Finalizers) <= 1 {
+		e.record.Event(mr, event.Warning(reasonLeft, errors.Errorf("Nothing was removed: %s is the inventory of %s", o.Inventory, o.Owner)))
+	}
+	return true
 }
 
 func diff(o engine.Observation) string {

@@ -41,6 +41,7 @@ type Cluster struct {
 	discovery *discovery.DiscoveryClient
 	mapper    *mapper.Mapper
 	hub       *hub.Hub
+	identity  string
 	done      func()
 
 	version  *remembered[string]
@@ -69,7 +70,7 @@ func New(rc *rest.Config, o Options) (*Cluster, error) {
 		return nil, errors.Wrap(err, "cannot connect with these credentials")
 	}
 	c := &Cluster{
-		transport: t, done: o.Done, config: shared(rc, t),
+		transport: t, done: o.Done, config: shared(rc, t), identity: identityOf(rc, t.Host()),
 		version: newRemembered[string](), versions: newRemembered[[]string](),
 	}
 	client := &http.Client{Transport: t}
@@ -124,6 +125,9 @@ func (c *Cluster) Host() string { return c.transport.Host() }
 
 // Refused says whether the API server's last answer was that the credentials are not valid.
 func (c *Cluster) Refused() bool { return c.transport.Refused() }
+
+// Identity of the cluster, as far as the connection proves it: equal ones are of one cluster, whatever the credentials.
+func (c *Cluster) Identity() string { return c.identity }
 
 // REST client for absolute paths.
 func (c *Cluster) REST() rest.Interface { return c.rest }

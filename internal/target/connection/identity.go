@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package connection
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"k8s.io/client-go/rest"
+)
+
+// connections counts those that prove nothing.
+var connections atomic.Uint64 //nolint:gochecknoglobals // Each one is to differ from all others of the process.
+
+// identityOf the cluster that a connection leads to. Anybody may write the address of another cluster into a kubeconfig,
+// and have a proxy lead it elsewhere; so the address counts only together with the authorities that vouch for it. A
+// connection that does not verify its server, or whose transport is not ours, is like no other one. Credentials do not
+// count, so that new ones find what is known.
+func identityOf(rc *rest.Config, host string) string {
+	tls := rc.TLSClientConfig
+	if tls.Insecure || !strings.HasPrefix(host, "https://") || rc.Transport != nil || rc.WrapTransport != nil || rc.Dial != nil {
+		return host + " #" + strconv.FormatUint(connections.Add(1), 10)
+	}
+	b, _ := json.Marshal([]any{host, rc.Host, tls.ServerName, tls.CAFile, tls.CAData}) //nolint:errchkjson // Texts can be encoded.
+	sum := sha256.Sum256(b)
+	return host + " " + hex.EncodeToString(sum[:])
+}

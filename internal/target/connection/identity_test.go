@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package connection
+
+import (
+	"net/http"
+	"testing"
+
+	"k8s.io/client-go/rest"
+)
+
+func TestIdentity(t *testing.T) {
+	base := func() *rest.Config {
+		return &rest.Config{Host: "https://example.org/a", BearerToken: "t", TLSClientConfig: rest.TLSClientConfig{CAData: []byte("ca")}}
+	}
+	cases := map[string]struct {
+		reason string
+		change func(rc *rest.Config)
+		same   bool
+	}{
+		"Same":     {reason: "Equal settings lead to one cluster.", change: func(*rest.Config) {}, same: true},
+		"Token":    {reason: "Credentials are renewed.", change: func(rc *rest.Config) { rc.BearerToken = "u" }, same: true},
+		"User":     {reason: "So are certificates of users.", change: func(rc *rest.Config) { rc.CertData = []byte("c") }, same: true},
+		"CA":       {reason: "Another authority vouches for it.", change: func(rc *rest.Config) { rc.CAData = []byte("other") }},
+		"Name":     {reason: "Another name is vouched for.", change: func(rc *rest.Config) { rc.ServerName = "other" }},
+		"Path":     {reason: "A gateway has many clusters.", change: func(rc *rest.Config) { rc.Host = "https://example.org/b" }},
+		"Insecure": {reason: "Nothing vouches for it.", change: func(rc *rest.Config) { rc.Insecure, rc.CAData = true, nil }},
+		"Plain":    {reason: "Nothing vouches for it.", change: func(rc *rest.Config) { rc.Host = "http://example.org/a" }},
+		"Own":      {reason: "Where another transport leads is not known.", change: func(rc *rest.Config) { rc.Transport = http.DefaultTransport }},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			rc := base()
+			tc.change(rc)
+			host := "https://example.org"
+			if name == "Plain" {
+				host = "http://example.org"
+			}
+			got := identityOf(rc, host)
+			if same := got == identityOf(base(), "https://example.org"); same != tc.same {
+				t.Errorf("%s same: want %t, got %t", tc.reason, tc.same, same)
+			}
+			if again := got == identityOf(rc, host); again != (name != "Insecure" && name != "Plain" && name != "Own") {
+				t.Errorf("%s again: %t", tc.reason, again)
+			}
+		})
+	}
+}

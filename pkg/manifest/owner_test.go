@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// copyOf a set by another owner, as of a Manifest that was copied with its annotations.
+func copyOf(s *Set) *Set {
+	out := *s
+	out.Owner = "Manifest team-b/web"
+	return &out
+}
+
+var parentSecret = Key{Kind: "Secret", Namespace: DefaultNamespace, Name: "team-a-web"}
+
+func (b *bench) owner() string {
+	b.s.mu.Lock()
+	defer b.s.mu.Unlock()
+	return b.s.objects[parentSecret].u().GetAnnotations()[annotationOwner]
+}
+
+func isOwned(err error) bool {
+	e := (*OwnedError)(nil)
+	return errors.As(err, &e) && e.Inventory == parentSecret && e.Owner == "Manifest team-a/web"
+}
+
+// TestOtherOwner holds that the inventory of another owner is left alone, with all that it lists.
+func TestOtherOwner(t *testing.T) {
+	b := newBench(t)
+	s := setOf(install("web", webTemplates...))
+	b.settle(s)
+	other := copyOf(setOf(install("web", tmplConfig)))
+	want := b.s.keys()
+	for _, fresh := range []bool{false, true} {
+		if fresh {
+			b.restart()
+		}
+		b.s.took()
+		if _, err := b.Observe(t.Context(), b.c, other); !isOwned(err) {
+			t.Errorf("Observe(...): want an OwnedError, got %v", err)
+		}
+		if _, err := b.Plan(t.Context(), b.c, other); !isOwned(err) {
+			t.Errorf("Plan(...): want an OwnedError, got %v", err)
+		}
+		r, err := b.Apply(t.Context(), b.c, other)
+		if !isOwned(err) || len(r.Pruned) > 0 {
+			t.Errorf("Apply(...): want an OwnedError, got %+v, %v", r, err)
+		}
+		wantErr := "Secret kyma-system/team-a-web is the inventory of Manifest team-a/web; choose another external name, or set adopt to take over all that it lists"
+		if err == nil || err.Error() != wantErr {
+			t.Errorf("want error %q, got %v", wantErr, err)
+		}
+		for _, adopt := range []bool{false, true} {
+			leaving := *other
+			leaving.Adopt = adopt
+			exists, err := b.Exists(t.Context(), b.c, &leaving)
+			if exists || !isOwned(err) {
+				t.Errorf("Exists(...) with adopt %t: want an OwnedError, got %t, %v", adopt, exists, err)
+			}
+			if r, err := b.Remove(t.Context(), b.c, &leaving); r.Gone || !isOwned(err) {
+				t.Errorf("Remove(...) with adopt %t: want an OwnedError, got %+v, %v", adopt, r, err)
+			}
+		}
+		for _, r := range b.s.took() {
+			if !strings.HasPrefix(r, "get") {
+				t.Errorf("request %q", r)
+			}
+		}
+	}
+	if diff := cmp.Diff(want, b.s.keys()); diff != "" {
+		t.Errorf("what is there: -want, +got:\n%s", diff)
+	}
+	if o := b.observe(s); o.State != Ready || !o.UpToDate {
+		t.Errorf("the owner's set: %+v", o)
+	}
+	b.takeAll(s)
+}
+
+// TestOwnerThatAdopts holds that adopt takes an inventory over, once and for good.
+func TestOwnerThatAdopts(t *testing.T) {
+	b := newBench(t)
+	s := setOf(install("web", webTemplates...))
+	b.settle(s)
+	other := copyOf(s)
+	other.Adopt = true
+	if o := b.observe(other); o.UpToDate || !o.Exists {
+		t.Errorf("what is not taken over yet is not up to date: %+v", o)
+	}
+	b.settle(other)
+	if got := b.owner(); got != other.Owner {
+		t.Errorf("the inventory is of %q", got)
+	}
+	other.Adopt = false
+	if o := b.observe(other); !o.UpToDate || o.State != Ready {
+		t.Errorf("adopt may be taken back: %+v", o)
+	}
+	e := (*OwnedError)(nil)
+	if _, err := b.Apply(t.Context(), b.c, s); !errors.As(err, &e) || e.Owner != other.Owner {
+		t.Errorf("want the former owner to be refused, got %v", err)
+	}
+	b.takeAll(other)
+}
+
+// TestSameOwner holds that an inventory is taken up again by a Manifest that was made again, after a restore of its control
+// plane, and where no owner was written down.
+func TestSameOwner(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		change func(b *bench, s *Set)
+	}{
+		"MadeAgain": {reason: "A Manifest of the same name has the same owner, whatever its UID.", change: func(b *bench, _ *Set) { b.restart() }},
+		"NoOwner": {reason: "Somebody took the annotation away.", change: func(b *bench, _ *Set) {
+			b.restart()
+			b.s.edit(parentSecret, func(u *unstructured.Unstructured) { u.SetAnnotations(nil) })
+		}},
+		"Library": {reason: "A set of a library that names no owner.", change: func(b *bench, s *Set) {
+			b.takeAll(s)
+			s.Owner = ""
+			b.settle(s)
+			b.restart()
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			s := setOf(install("web", webTemplates...))
+			b.settle(s)
+			tc.change(b, s)
+			b.s.took()
+			if o := b.observe(s); o.State != Ready || !o.UpToDate {
+				t.Errorf("%s got %+v", tc.reason, o)
+			}
+			b.takeAll(s)
+		})
+	}
+}
+
+// TestCallsAtOnce holds that calls on one set do not meet, as the memory of a set is not made for that. Without turns the
+// process ends: concurrent map writes.
+func TestCallsAtOnce(t *testing.T) {
+	b := newBench(t)
+	s := setOf(install("web", webTemplates...))
+	s.Readiness = []Rule{{For: key("Deployment", "apps", "web").GroupKind(), CEL: "true"}}
+	b.settle(s)
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for range 20 {
+				// A change makes each observation judge again.
+				if i == 0 {
+					b.s.edit(key("Deployment", "apps", "web"), set("x", "metadata", "annotations", "x"))
+				}
+				if _, err := b.Observe(t.Context(), b.c, s); err != nil {
+					t.Error(err)
+				}
+				if _, err := b.Exists(t.Context(), b.c, s); err != nil {
+					t.Error(err)
+				}
+				if _, err := b.Apply(t.Context(), b.c, s); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n := len(b.turns.by); n != 0 {
+		t.Errorf("%d turns are left", n)
+	}
+}
+
+// TestTurn holds that a call waits for the one before it, as long as its context lasts.
+func TestTurn(t *testing.T) {
+	b := newBench(t)
+	s := setOf(install("web", tmplConfig))
+	back, err := b.turns.take(t.Context(), keyOfSet(b.c, s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if _, err := b.Observe(ctx, b.c, s); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "another call works on set team-a-web") {
+		t.Errorf("want the error of the context, and why, got %v", err)
+	}
+	// Another owner does not wait.
+	if _, err := b.Observe(t.Context(), b.c, copyOf(s)); err != nil {
+		t.Error(err)
+	}
+	done := make(chan error, 1)
+	go func() { _, err := b.Observe(t.Context(), b.c, s); done <- err }()
+	back()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if n := len(b.turns.by); n != 0 {
+		t.Errorf("%d turns are left", n)
+	}
+}
+
+// identified is a cluster that proves its identity.
+type identified struct {
+	*fakeCluster
+
+	identity string
+}
+
+func (i *identified) Identity() string { return i.identity }
+
+// TestMemoryIsNotShared holds that two connections share what is known only where they are of one cluster, and have one owner.
+func TestMemoryIsNotShared(t *testing.T) {
+	a := newBench(t)
+	s := setOf(install("web", tmplConfig))
+	first := &identified{a.c, "one"}
+	cases := map[string]struct {
+		reason string
+		c      Cluster
+		s      *Set
+		want   bool
+	}{
+		"Rotated":  {reason: "New credentials find what is known.", c: &identified{newFakeCluster(t, a.s), "one"}, s: s, want: true},
+		"Claimed":  {reason: "A connection that only claims the address shares nothing.", c: &identified{newFakeCluster(t, newFakeServer()), "two"}, s: s},
+		"Owner":    {reason: "Another owner shares nothing.", c: first, s: copyOf(s)},
+		"Forgiven": {reason: "A cluster that proves nothing is known by its address.", c: a.c, s: s},
+	}
+	m := a.memoryOf(first, s)
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := a.memoryOf(tc.c, tc.s) == m; got != tc.want {
+				t.Errorf("%s shared: want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
