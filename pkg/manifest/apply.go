@@ -24,6 +24,8 @@ type Result struct {
 	// Kept are the objects that the set no longer has and that were let go instead of deleted, as their annotation
 	// helm.sh/resource-policy asks for, and those that they cannot be without.
 	Kept []Key
+	// LeftBehind are the objects that the set no longer has, and that are not those that were applied. They stay as they are.
+	LeftBehind []Key
 	// Recreated are the objects that were deleted to be created anew, as a field of them cannot be changed.
 	Recreated []Key
 	// Repaired is the drift that was put right, with its fields.

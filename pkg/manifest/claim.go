@@ -16,7 +16,7 @@ import (
 
 // claim an object that exists. It may be ours from a step that was cut off, or ours without its label; any other object
 // is taken over only if that was asked for.
-func (w *work) claim(o *object, en *entry, m *metav1.PartialObjectMetadata) error {
+func (w *work) claim(ctx context.Context, o *object, en *entry, m *metav1.PartialObjectMetadata) error {
 	if m == nil || w.adoptsFrom(o.part, m.Labels[LabelPartOf]) {
 		return nil
 	}
@@ -25,6 +25,9 @@ func (w *work) claim(o *object, en *entry, m *metav1.PartialObjectMetadata) erro
 	case owner == w.id:
 		return nil
 	case owner != "":
+		if name := w.ownerOf(ctx, owner); name != "" {
+			return errors.Errorf("exists and belongs to %s; remove it there, or set adopt to take it over", name)
+		}
 		return errors.Errorf("exists and belongs to another set of objects (label %s: %s); "+
 			"remove it there, or set adopt to take it over", LabelPartOf, owner)
 	case en.UID != "" && en.UID == string(m.UID):
@@ -33,6 +36,25 @@ func (w *work) claim(o *object, en *entry, m *metav1.PartialObjectMetadata) erro
 		return errors.New("exists and does not belong to this module; set adopt to take it over, or customResourcePolicy to Ignore")
 	}
 	return errors.New("exists and does not belong to this module; remove it, or set adopt to take it over")
+}
+
+// ownerOf a set, as its inventory names it; empty where there is no inventory of that ID in the namespace of ours, or it
+// cannot be read. What is known is not asked for again in a step.
+func (w *work) ownerOf(ctx context.Context, id string) string {
+	w.owners.Lock()
+	defer w.owners.Unlock()
+	if name, ok := w.owners.by[id]; ok {
+		return name
+	}
+	name := ""
+	if l, err := w.list(ctx, secretKind, w.e.namespace, LabelApplySetID+"="+id, 1); err == nil && len(l.Items) > 0 {
+		name = oneLine(l.Items[0].Annotations[annotationOwner])
+	}
+	if w.owners.by == nil {
+		w.owners.by = map[string]string{}
+	}
+	w.owners.by[id] = name
+	return name
 }
 
 // follow the last revision of the release of an install: ours, or with adoption that of somebody else. A release of the

@@ -92,6 +92,8 @@ type work struct {
 	stuck map[string]bool
 	// denied are the objects that the credentials may not read.
 	denied map[Key]error
+	// asked are the objects that were asked for in this step, as the watch does not show them.
+	asked map[Key]bool
 	// hpas are the autoscalers that were asked for.
 	hpas autoscalers
 	// rendered are parts that were rendered to tell what differs.
@@ -100,6 +102,12 @@ type work struct {
 	notes map[string]note
 	// configs is read once, when it is needed; nil until then.
 	configs *configs
+	// owners of other sets, by their IDs.
+	owners struct {
+		sync.Mutex
+
+		by map[string]string
+	}
 	// end the work, so that another call can begin.
 	end func()
 }

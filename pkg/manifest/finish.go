@@ -129,8 +129,10 @@ func (st *step) dropUnwanted(ctx context.Context) bool {
 	}
 	st.noteWaiting(waiting.Message)
 	st.result.Kept = append(st.result.Kept, r.kept...)
+	st.result.LeftBehind = append(st.result.LeftBehind, r.left...)
 	st.result.Pruned = append(st.result.Pruned, r.deleted(unwanted)...)
 	st.inv.drop(func(e *entry) bool { return e.Pruned && r.gone[e.key()] })
+	maps.DeleteFunc(st.mem.settled, func(k Key, _ string) bool { return r.gone[k] })
 	dropped := st.dropParts(ctx, st.left(gone, err == nil && waiting.Message == ""))
 	return changed || marked || len(r.gone) > 0 || dropped
 }

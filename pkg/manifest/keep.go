@@ -65,10 +65,7 @@ func (r *remover) keepAll(ctx context.Context, unwanted []*entry) error {
 
 // keeps says whether an object must be kept. Only one that is there and ours is.
 func (r *remover) keeps(ctx context.Context, e *entry) (bool, error) {
-	sum, ok := r.c.Watch().Get(e.key())
-	if !ok {
-		sum, ok = r.known[e.key()]
-	}
+	sum, ok := r.seen(e.key())
 	if e.Keep && !ok {
 		var err error
 		if sum, ok, err = r.last(ctx, e); err != nil {
@@ -111,6 +108,7 @@ func (r *remover) letGo(ctx context.Context, e *entry) error {
 	}
 	delete(r.known, k)
 	r.c.Watch().Forget(k)
+	r.settled(e)
 	r.gone[k] = true
 	if there {
 		r.kept = append(r.kept, k)
@@ -118,11 +116,11 @@ func (r *remover) letGo(ctx context.Context, e *entry) error {
 	return nil
 }
 
-// deleted are the objects of a group that are gone, and were not kept.
+// deleted are the objects of a group that are gone, and were neither kept nor left behind.
 func (r *remover) deleted(group []*entry) []Key {
 	var out []Key
 	for _, e := range group {
-		if k := e.key(); r.gone[k] && !slices.Contains(r.kept, k) {
+		if k := e.key(); r.gone[k] && !slices.Contains(r.kept, k) && !slices.Contains(r.left, k) {
 			out = append(out, k)
 		}
 	}
@@ -155,7 +153,7 @@ func (w *work) leftBehind(ctx context.Context, o *object, m *metav1.PartialObjec
 
 // mayChange says in an error why an object that exists may not be changed.
 func (w *work) mayChange(ctx context.Context, o *object, en *entry, m *metav1.PartialObjectMetadata) error {
-	err := w.claim(o, en, m)
+	err := w.claim(ctx, o, en, m)
 	if err == nil {
 		return nil
 	}

@@ -45,6 +45,8 @@ type memory struct {
 	fights fights
 	// reported is what was found of objects that differ and are left as they are.
 	reported map[Key]reportedDrift
+	// settled are objects that are to go and that a request did not find, or found to be nothing of the set, by their UID.
+	settled map[Key]string
 	// plan is the last one; nil for none.
 	plan *keptPlan
 }
@@ -66,12 +68,13 @@ type verdict struct {
 // forgetGone forgets objects that an inventory no longer has, once it knows of more than there are.
 func (m *memory) forgetGone(inv *inventory) {
 	most := len(inv.Objects)
-	if len(m.judged) <= most && len(m.reported) <= most && m.fights.objects() <= most {
+	if len(m.judged) <= most && len(m.reported) <= most && len(m.settled) <= most && m.fights.objects() <= most {
 		return
 	}
 	idx := inv.index()
 	gone := func(k Key) bool { return idx[k] == nil }
 	maps.DeleteFunc(m.judged, func(k Key, _ verdict) bool { return gone(k) })
+	maps.DeleteFunc(m.settled, func(k Key, _ string) bool { return gone(k) })
 	maps.DeleteFunc(m.reported, func(k Key, _ reportedDrift) bool { return gone(k) })
 	m.fights.forgetIf(gone)
 }

@@ -280,6 +280,7 @@ func faultOps() []modelOp {
 			m.restart()
 			return err
 		}},
+		{"pages", (*model).pages},
 		{"restart", func(m *model, _, _ int) error { m.restart(); return nil }},
 		{"forget", func(m *model, _, _ int) error { m.b.Forget(m.b.c, m.set()); return nil }},
 		{"blind", func(m *model, a, _ int) error {
@@ -338,6 +339,17 @@ func (m *model) cutOff(a, b int) error {
 	m.b.c.cutAfter(a%12, b%2 == 0)
 	err := m.engine()
 	m.b.c.cutAfter(-1, false)
+	return err
+}
+
+// pages answer within a step in place of the server, where something of one kind is asked for.
+func (m *model) pages(a, b int) error {
+	name := []string{"configmaps", "secrets", "deployments", "clusterroles", "customresourcedefinitions", "namespaces", "jobs", "widgets"}[a%8]
+	forms := slices.Sorted(maps.Keys(pages))
+	m.sayf("  %s: %s", name, forms[b%len(forms)])
+	m.b.s.page = pages[forms[b%len(forms)]].to(resources(name))
+	err := m.engine()
+	m.b.s.page = nil
 	return err
 }
 

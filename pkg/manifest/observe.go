@@ -239,6 +239,10 @@ func (w *work) look(ctx context.Context, inv *inventory) (map[Key]Summary, error
 		en := &inv.Objects[i]
 		if _, blind := unsynced[en.gvk()]; blind {
 			err := w.lookOne(ctx, en, seen)
+			if w.asked == nil {
+				w.asked = map[Key]bool{}
+			}
+			w.asked[en.key()] = true
 			if kerrors.IsForbidden(err) {
 				w.denied[en.key()] = err
 				continue

@@ -130,6 +130,14 @@ func TestSameOwner(t *testing.T) {
 			b.settle(s)
 			b.restart()
 		}},
+		"NameOnly": {reason: "A program that knows the name only.", change: func(b *bench, s *Set) {
+			s.Owner = ""
+			s.Labels["other"] = "label"
+			b.settle(s)
+			if got := b.owner(); got != "Manifest team-a/web" {
+				b.t.Errorf("the owner is %q", got)
+			}
+		}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -93,12 +93,21 @@ type OwnedError struct {
 
 // Error names both, and what to do.
 func (e *OwnedError) Error() string {
-	return fmt.Sprintf("%s is the inventory of %s; choose another external name, or set adopt to take over all that it lists", e.Inventory, e.Owner)
+	return fmt.Sprintf("%s is the inventory of %s; choose another external name, or set adopt to take over all that it lists", e.Inventory, oneLine(e.Owner))
 }
 
-// owns says whether the inventory that was read last is that of the owner of the set. Nobody has one that names no owner.
+// owns says whether the inventory that was read last is that of the owner of the set. One that names no owner is that of
+// any, and a set that names none works with any, and leaves the owner as it is.
 func (w *work) owns() bool {
-	return w.mem.inv == nil || w.mem.owner == "" || w.mem.owner == w.s.Owner
+	return w.mem.inv == nil || w.mem.owner == "" || w.s.Owner == "" || w.mem.owner == w.s.Owner
+}
+
+// owner that an inventory is to name.
+func (w *work) owner() string {
+	if w.s.Owner == "" && w.mem.inv != nil {
+		return w.mem.owner
+	}
+	return w.s.Owner
 }
 
 func (w *work) owned() error {
@@ -153,7 +162,8 @@ func (w *work) save(ctx context.Context, inv *inventory, create bool) error {
 		return errors.Wrapf(explain(err), "cannot write inventory %s", w.parentKey())
 	}
 	// The step goes on with what it has, which is better than what is in the cluster until it is saved.
-	w.mem.inv, w.mem.version, w.mem.owner = inv.clone(), sum.ResourceVersion, w.s.Owner
+	w.mem.owner = w.owner()
+	w.mem.inv, w.mem.version = inv.clone(), sum.ResourceVersion
 	return nil
 }
 
@@ -180,7 +190,7 @@ func (w *work) parent(inv *inventory) (*object, error) {
 			Annotations: map[string]string{
 				AnnotationTooling:            Tooling,
 				AnnotationContainsGroupKinds: groupKinds(inv),
-				annotationOwner:              w.s.Owner,
+				annotationOwner:              w.owner(),
 			},
 		},
 		Data: map[string][]byte{inventoryKey: data},

@@ -24,6 +24,8 @@ type Removal struct {
 	// Kept are the objects that this call let go instead of deleting them, as their annotation helm.sh/resource-policy asks
 	// for, and those that they cannot be without.
 	Kept []Key
+	// LeftBehind are the objects that this call found not to be those that were applied, and left as they are.
+	LeftBehind []Key
 	// HookFailed says why a hook of a chart failed after the objects were gone. It blocks nothing, and is said with Gone.
 	HookFailed string
 	// Forced are the objects of others that this call deleted, as Set.ForceRemoval asks for.
@@ -58,7 +60,7 @@ func (e *Engine) Remove(ctx context.Context, c Cluster, s *Set) (Removal, error)
 	}
 	r := remover{work: w, known: known, whole: true, leaving: w.leavingAll(inv)}
 	left, err := r.remove(ctx, all)
-	left.Kept = r.kept
+	left.Kept, left.LeftBehind = r.kept, r.left
 	if err != nil || left.Message != "" {
 		return left, err
 	}
@@ -84,8 +86,8 @@ type remover struct {
 	// whole says that nothing of the set stays.
 	whole bool
 	gone  map[Key]bool
-	// kept are those that were let go.
-	kept []Key
+	// kept are those that were let go, and left those that are not ours.
+	kept, left []Key
 	// leaving are the installs whose hooks run; nil for none.
 	leaving *leaving
 }
@@ -93,6 +95,9 @@ type remover struct {
 // remove objects as far as possible. The message says what is waited for; it is empty once all are gone.
 func (r *remover) remove(ctx context.Context, unwanted []*entry) (Removal, error) {
 	r.gone = make(map[Key]bool, len(unwanted))
+	if err := r.confirm(ctx, unwanted); err != nil {
+		return Removal{}, err
+	}
 	if err := r.keepAll(ctx, unwanted); err != nil {
 		return Removal{}, err
 	}
@@ -211,6 +216,7 @@ func (r *remover) removeOne(ctx context.Context, e *entry) (string, error) {
 	}
 	delete(r.known, k)
 	r.c.Watch().Forget(k)
+	r.settled(e)
 	return "", nil
 }
 
@@ -235,14 +241,12 @@ func (r *remover) last(ctx context.Context, e *entry) (Summary, bool, error) {
 		}
 		return Summary{}, false, err
 	}
-	if s, ok := r.c.Watch().Get(k); ok {
-		return s, true, nil
-	}
-	if s, ok := r.known[k]; ok || e.UID != "" || r.gone[k] {
+	if s, ok := r.seen(k); ok || e.UID != "" || r.gone[k] {
 		return s, ok, nil
 	}
 	// It may have been created by a request whose answer never came, and so lately that the watch does not show it.
 	err := r.lookOne(ctx, e, r.known)
+	r.found(k)
 	s, ok := r.known[k]
 	return s, ok, err
 }

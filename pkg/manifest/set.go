@@ -22,7 +22,8 @@ type Set struct {
 	Name string
 
 	// Owner is who the set belongs to, in words that help a person who finds it: Manifest team-a/web. The inventory keeps
-	// it, and a set of the same name and another owner is refused unless it adopts; so it should not change.
+	// it, and a set of the same name and another owner is refused unless it adopts; so it should not change. Without an
+	// owner nothing is compared, as where only the name of a set is known that is to be removed.
 	Owner string
 
 	// Labels that each object gets in addition to those of the engine.

@@ -179,9 +179,10 @@ func TestClaim(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			w := &work{id: "me", s: &Set{Adopt: tc.adopt}}
+			w := newBench(t).begun(&Set{Name: "me", Adopt: tc.adopt})
+			w.id = "me"
 			got := ""
-			if err := w.claim(&object{stage: tc.stage}, &entry{UID: tc.uid}, tc.meta); err != nil {
+			if err := w.claim(t.Context(), &object{stage: tc.stage}, &entry{UID: tc.uid}, tc.meta); err != nil {
 				got = err.Error()
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {

@@ -53,7 +53,7 @@ var _ = Describe("An object that exists already", func() {
 		shared := s.mustConfigMap(ctx, "shared")
 		s.create(ctx, s.manifest("second", s.installOf("second", source, values{"shared": "shared"})))
 		Eventually(s.get).WithContext(ctx).WithArguments("second").Should(SatisfyAll(
-			notSynced("ConfigMap "+s.name+"/shared", "belongs to another set"), haveState(v1alpha1.StateError)))
+			notSynced("ConfigMap "+s.name+"/shared", "belongs to Manifest "+s.name+"/first"), haveState(v1alpha1.StateError)))
 		Expect(s.mustConfigMap(ctx, "shared").ResourceVersion).To(Equal(shared.ResourceVersion))
 		s.awaitReady(ctx, "first")
 

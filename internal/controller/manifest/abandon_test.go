@@ -24,6 +24,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
@@ -70,6 +71,15 @@ func TestAbandon(t *testing.T) {
 			reason: "A cluster that does not answer is given up.",
 			mr:     named("n", "m", deleted, abandon("true")), err: errors.Wrap(away, "inventory"), since: time.Minute,
 			want: want{released: true, hint: true, events: 1},
+		},
+		"Page": {
+			reason: "Something else answers in place of the cluster.",
+			mr:     named("n", "m", deleted, abandon("true")), err: errors.Wrap(&notfound.Error{Host: "https://gone"}, "inventory"), since: time.Minute,
+			want: want{released: true, hint: true, events: 1},
+		},
+		"UnannotatedPage": {
+			reason: "What it answers takes no finalizer away.",
+			mr:     named("n", "m", deleted), err: &notfound.Error{Host: "https://gone"}, since: time.Hour, want: want{hint: true},
 		},
 		"Hiccup": {
 			reason: "But not at once.",

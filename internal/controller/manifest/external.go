@@ -157,6 +157,7 @@ func (e *external) tell(mr *v1alpha1.Manifest, r engine.Result) {
 	if len(r.Pruned) > 0 {
 		e.record.Event(mr, event.Normal(reasonPruned, "Removed what is no longer part of the module: "+names(r.Pruned)))
 	}
+	e.tellLeft(mr, r.LeftBehind)
 	e.tellHooks(mr, r)
 }
 

@@ -29,9 +29,17 @@ func (e *external) tellReplaced(mr *v1alpha1.Manifest, r engine.Result) {
 // tellRemoved tells what a step of the removal did not delete, and what it deleted that others made.
 func (e *external) tellRemoved(mr *v1alpha1.Manifest, r engine.Removal) {
 	e.tellKept(mr, r.Kept)
+	e.tellLeft(mr, r.LeftBehind)
 	if len(r.Forced) > 0 {
 		e.record.Event(mr, event.Warning(reasonForced, errors.Errorf(
 			"deleted, as annotation %s asks for, what others made: %s", v1alpha1.AnnotationForceRemoval, names(r.Forced))))
+	}
+}
+
+// tellLeft tells what is no longer part of the module, and stays, as it is not what was installed.
+func (e *external) tellLeft(mr *v1alpha1.Manifest, left []engine.Key) {
+	if len(left) > 0 {
+		e.record.Event(mr, event.Warning(reasonLeft, errors.New("Left behind, as it was replaced or belongs to others: "+names(left))))
 	}
 }
 

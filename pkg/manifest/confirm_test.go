@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+var webDeployment = key("Deployment", "apps", "web")
+
+// without a label of an object, as kubectl label web label- does.
+func without(labels ...string) func(u *unstructured.Unstructured) {
+	return func(u *unstructured.Unstructured) {
+		l := u.GetLabels()
+		for _, name := range labels {
+			delete(l, name)
+		}
+		u.SetLabels(l)
+	}
+}
+
+// TestStripped holds that what lost the labels by which it is watched is removed and pruned all the same, and that what is
+// not ours stays, and is told.
+func TestStripped(t *testing.T) {
+	keptAnnotation := func(u *unstructured.Unstructured) {
+		without(LabelManagedBy)(u)
+		u.SetAnnotations(map[string]string{annotationPolicy: policyKeep})
+	}
+	cases := map[string]struct {
+		reason string
+		harm   func(b *bench)
+		stays  bool
+		left   []Key
+		kept   []Key
+	}{
+		"Watched":   {reason: "It is ours by its other label.", harm: func(b *bench) { b.s.edit(webDeployment, without(LabelManagedBy)) }},
+		"Both":      {reason: "It is the very object that was applied.", harm: func(b *bench) { b.s.edit(webDeployment, without(LabelManagedBy, LabelPartOf)) }},
+		"PartOf":    {reason: "It is the very object that was applied.", harm: func(b *bench) { b.s.edit(webDeployment, without(LabelPartOf)) }},
+		"AllLabels": {reason: "It is the very object that was applied.", harm: func(b *bench) { b.s.edit(webDeployment, func(u *unstructured.Unstructured) { u.SetLabels(nil) }) }},
+		"Gone":      {reason: "It is gone, and that is the end of it.", harm: func(b *bench) { b.s.remove(webDeployment) }},
+		"Replaced": {
+			reason: "Somebody put another one in its place.", stays: true, left: []Key{webDeployment},
+			harm: func(b *bench) {
+				b.s.remove(webDeployment)
+				b.s.put(manifestOf(b.t, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: apps}, spec: {replicas: 1}}").Object)
+			},
+		},
+		"Adopted": {
+			reason: "Another set has taken it over.", stays: true, left: []Key{webDeployment},
+			harm: func(b *bench) {
+				b.s.edit(webDeployment, func(u *unstructured.Unstructured) {
+					u.SetLabels(map[string]string{LabelPartOf: "other", LabelManagedBy: ManagedBy})
+				})
+			},
+		},
+		"Keep": {reason: "It says that it must be kept.", stays: true, kept: []Key{webDeployment}, harm: func(b *bench) { b.s.edit(webDeployment, keptAnnotation) }},
+	}
+	for name, tc := range cases {
+		for _, policy := range []DriftPolicy{DriftRepair, DriftReport, DriftIgnore} {
+			t.Run(name+string(policy), func(t *testing.T) {
+				for _, blind := range []bool{false, true} {
+					b := newBench(t)
+					s := setOf(install("web", webTemplates...))
+					s.Drift = policy
+					b.settle(s)
+					tc.harm(b)
+					b.c.blind["Deployment"] = blind
+					b.s.took()
+					var left, kept []Key
+					last := Removal{}
+					for range 10 {
+						last = b.take(s)
+						left, kept = append(left, last.LeftBehind...), append(kept, last.Kept...)
+						if last.Gone {
+							break
+						}
+					}
+					if !last.Gone {
+						t.Fatalf("the removal does not end: %+v", last)
+					}
+					if diff := cmp.Diff([]any{tc.left, tc.kept}, []any{left, kept}); diff != "" {
+						t.Errorf("%s\nblind %t: left behind, and kept: -want, +got:\n%s", tc.reason, blind, diff)
+					}
+					if got := slices.Contains(b.s.keys(), webDeployment.String()); got != tc.stays {
+						t.Errorf("%s\nblind %t: stays: want %t, got %v", tc.reason, blind, tc.stays, b.s.keys())
+					}
+					gets := 0
+					for _, r := range b.s.took() {
+						if r == "get "+webDeployment.String() {
+							gets++
+						}
+					}
+					if gets > 2 {
+						t.Errorf("%s\nblind %t: it was asked for %d times", tc.reason, blind, gets)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestPruneStripped holds the same for what a new version does not have.
+func TestPruneStripped(t *testing.T) {
+	for _, policy := range []DriftPolicy{DriftRepair, DriftReport, DriftIgnore} {
+		b := newBench(t)
+		s := setOf(install("web", webTemplates...))
+		s.Drift = policy
+		b.settle(s)
+		b.s.edit(webDeployment, without(LabelManagedBy))
+		service := key("Service", "apps", "web")
+		b.s.remove(service)
+		b.s.put(manifestOf(t, "{apiVersion: v1, kind: Service, metadata: {name: web, namespace: apps}}").Object)
+		s.Installs = []Install{install("web", tmplConfig)}
+		var pruned, left []Key
+		for range 4 {
+			r := b.apply(s)
+			pruned, left = append(pruned, r.Pruned...), append(left, r.LeftBehind...)
+		}
+		if !slices.Contains(pruned, webDeployment) || slices.Contains(pruned, service) {
+			t.Errorf("policy %q: pruned: %v", policy, pruned)
+		}
+		if diff := cmp.Diff([]Key{service}, left); diff != "" {
+			t.Errorf("policy %q: left behind: -want, +got:\n%s", policy, diff)
+		}
+		if got := strings.Join(b.s.keys(), " "); strings.Contains(got, "Deployment") || !strings.Contains(got, "Service apps/web") {
+			t.Errorf("policy %q: there is %s", policy, got)
+		}
+		b.takeAll(s)
+	}
+}
+
+// TestRemovalAsksOnce holds that the removal of what nobody touched asks for nothing.
+func TestRemovalAsksOnce(t *testing.T) {
+	b := newBench(t)
+	s := setOf(install("web", webTemplates...))
+	b.settle(s)
+	b.s.took()
+	b.takeAll(s)
+	for _, r := range b.s.took() {
+		if strings.HasPrefix(r, "get ") {
+			t.Errorf("request %q", r)
+		}
+	}
+}
+
+// TestOwnerOfCollision holds that a collision names who has the object.
+func TestOwnerOfCollision(t *testing.T) {
+	b := newBench(t)
+	first := setOf(install("web", tmplConfig))
+	b.settle(first)
+	second := setOf(install("web2", tmplConfig, tmplAccount))
+	second.Name, second.Owner = "team-b-web", "Manifest team-b/web"
+	want := "web2: ConfigMap apps/web: exists and belongs to Manifest team-a/web; remove it there, or set adopt to take it over"
+	if _, err := b.Apply(t.Context(), b.c, second); err == nil || err.Error() != want {
+		t.Errorf("want %q, got %v", want, err)
+	}
+	b.s.remove(parentSecret)
+	if _, err := b.Apply(t.Context(), b.c, second); err == nil || !strings.Contains(err.Error(), "belongs to another set of objects (label applyset.kubernetes.io/part-of: "+b.ID(first)+")") {
+		t.Errorf("want the ID where there is no inventory, got %v", err)
+	}
+}
