@@ -72,7 +72,7 @@ var _ = Describe("An object that exists already", func() {
 		Expect(err).NotTo(HaveOccurred())
 		second.ObjectMeta = metav1.ObjectMeta{Namespace: s.name, Name: "web2", Annotations: second.Annotations, Finalizers: second.Finalizers}
 		Expect(second.Annotations).To(HaveKey("crossplane.io/external-name"))
-		second.Spec.ForProvider.Installs = nil
+		second.Spec.ForProvider.Installs[0].Name = "web2"
 		s.create(ctx, second)
 		owned := "is the inventory of Manifest " + s.name + "/web"
 		Eventually(s.get).WithContext(ctx).WithArguments("web2").Should(SatisfyAll(
