@@ -15,6 +15,8 @@ import (
 	"github.com/Masterminds/sprig/v3"
 	yamlv3 "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
 
 // Functions of Helm that more than one place speaks of.
@@ -102,15 +104,23 @@ func toYAMLPretty(v any) string {
 
 func fromYAML(s string) map[string]any {
 	m := map[string]any{}
-	if err := yaml.Unmarshal([]byte(s), &m); err != nil {
+	if err := unmarshal(s, &m); err != nil {
 		m["Error"] = err.Error()
 	}
 	return m
 }
 
+// unmarshal YAML that a template was given or has made, within the bound of a file of the chart.
+func unmarshal(s string, into any) error {
+	if err := (yamlsize.Limits{Bytes: maxFileSize}).Check([]byte(s)); err != nil {
+		return err
+	}
+	return yaml.Unmarshal([]byte(s), into)
+}
+
 func fromYAMLArray(s string) []any {
 	a := []any{}
-	if err := yaml.Unmarshal([]byte(s), &a); err != nil {
+	if err := unmarshal(s, &a); err != nil {
 		a = []any{err.Error()}
 	}
 	return a

@@ -25,10 +25,8 @@ func targetKubeconfig(path, context string) (data []byte, copied bool, err error
 	if err != nil {
 		return nil, false, err
 	}
-	c, err := clientcmd.Load(data)
-	if err != nil || len(data) == 0 {
-		// The loader quotes what it cannot read. The parser of the provider does not.
-		_, err := kubeconfig.Parse(data, kubeconfig.Options{})
+	c, err := kubeconfig.Load(data)
+	if err != nil {
 		return nil, false, err
 	}
 	if context != "" {

@@ -10,10 +10,15 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
 
 // MaxBytes is the largest kubeconfig that is read. It is what a Secret can hold.
 const MaxBytes = 1 << 20
+
+// maxValues is how many commas, colons and line breaks a kubeconfig may have: those of some 2000 clusters with their users.
+const maxValues = 50_000
 
 // maxName is how much of a name from a kubeconfig is repeated in an error.
 const maxName = 64
@@ -38,18 +43,31 @@ type Result struct {
 	Cluster string
 }
 
-// Parse a kubeconfig and choose its current context. Errors are one line, and hold names from the kubeconfig but none of
-// its values.
-func Parse(data []byte, o Options) (*Result, error) {
+// Load a kubeconfig. What it becomes in memory is bounded before it is decoded: an alias stands for all that its anchor
+// holds, also below fields that nobody reads. Errors are one line, and hold nothing of the kubeconfig.
+func Load(data []byte) (*api.Config, error) {
 	if len(data) == 0 {
 		return nil, errors.New("kubeconfig is empty")
 	}
 	if len(data) > MaxBytes {
 		return nil, errors.Errorf("kubeconfig has %d bytes, and at most %d are read", len(data), MaxBytes)
 	}
+	if err := (yamlsize.Limits{Bytes: MaxBytes, Values: maxValues}).Check(data); err != nil {
+		return nil, errors.Wrap(err, "kubeconfig cannot be read")
+	}
 	c, err := clientcmd.Load(data)
 	if err != nil {
 		return nil, unreadable(err)
+	}
+	return c, nil
+}
+
+// Parse a kubeconfig and choose its current context. Errors are one line, and hold names from the kubeconfig but none of
+// its values.
+func Parse(data []byte, o Options) (*Result, error) {
+	c, err := Load(data)
+	if err != nil {
+		return nil, err
 	}
 	if c.CurrentContext == "" {
 		return nil, errors.New("kubeconfig has no current-context")

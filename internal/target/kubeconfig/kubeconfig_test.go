@@ -11,6 +11,7 @@ import (
 	"encoding/base64"
 	"encoding/pem"
 	"math/big"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -123,6 +124,14 @@ func TestParseRefuses(t *testing.T) {
 			reason: "So it would with an auth provider, even if an identity authenticates.",
 			data:   config(server, "auth-provider: {name: gcp}"), o: Options{Identity: true}, want: "auth-provider is refused",
 		},
+		"Aliases": {
+			reason: "A few kilobytes must not become gigabytes: the process would end, for all tenants.",
+			data:   bomb(base, 20<<10, 2000), want: "kubeconfig cannot be read: its aliases make it larger than 1048576 bytes",
+		},
+		"Values": {
+			reason: "Nor must a list of nothing, which takes a hundred times its length.",
+			data:   base + "x-list: [" + strings.Repeat("0,", maxValues) + "0]\n", want: "kubeconfig cannot be read: it holds too many values",
+		},
 		"TokenFile":     {reason: "It would send the provider's own token.", data: config(server, "tokenFile: /var/run/token"), want: "tokenFile is refused"},
 		"CertFile":      {reason: "Files are the provider's.", data: config(server, "client-certificate: /c"), want: "client-certificate is refused"},
 		"KeyFile":       {reason: "Also if an identity authenticates.", data: config(server, "client-key: /k"), o: Options{Identity: true}, want: "client-key is refused"},
@@ -194,6 +203,11 @@ func TestParse(t *testing.T) {
 			o:      Options{AllowExec: true},
 			want:   want{Host: "https://api.example.org:6443", Cluster: "c1", Exec: "aws", QPS: -1},
 		},
+		"Anchors": {
+			reason: "An alias that stays small is YAML like any other.",
+			data:   strings.ReplaceAll(config("server: &s 'https://api.example.org:6443'", token), "current-context: main", "x-server: {a: &a b, c: *a}\ncurrent-context: main"),
+			want:   want{Host: "https://api.example.org:6443", Cluster: "c1", Token: canary, QPS: -1},
+		},
 		"AllowedFiles": {
 			reason: "The administrator allows it.",
 			data:   config(server+", certificate-authority: /ca", "tokenFile: /token"),
@@ -230,15 +244,41 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// bomb is a kubeconfig in which a text of size bytes stands count times.
+func bomb(kubeconfig string, size, count int) string {
+	return kubeconfig + "x-a: &a " + strings.Repeat("x", size) + "\nx-b: [" + strings.Repeat("*a,", count) + "]\n"
+}
+
+// allocated is how many bytes f allocates on the heap, which only grows: the garbage collector does not change it.
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// A kubeconfig may take this much memory, and this much for each of its bytes.
+const (
+	allocationBase    = 64 << 20
+	allocationPerByte = 128
+)
+
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		config(server, token), config(server+", proxy-url: 'socks5://p:1'", "username: u, password: p"),
 		config(server, "tokenFile: /t"), config(server, "exec: {command: sh}"), "users: *x", "{}", "",
+		bomb(config(server, token), 20<<10, 2000), bomb("", 16, 4000),
+		config(server, token) + "x-list: [" + strings.Repeat("0,", 10000) + "0]\n",
 	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, err := Parse(data, Options{})
+		var r *Result
+		var err error
+		if got, most := allocated(func() { r, err = Parse(data, Options{}) }), uint64(allocationBase+allocationPerByte*len(data)); got > most {
+			t.Errorf("%d bytes of kubeconfig allocate %d bytes; at most %d may be", len(data), got, most)
+		}
 		if err != nil {
 			if strings.ContainsAny(err.Error(), "\n\r") {
 				t.Errorf("error is not one line: %q", err)

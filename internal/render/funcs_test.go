@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestFromYAMLBounded holds what YAML becomes in a template to the bound of a file of the chart.
+func TestFromYAMLBounded(t *testing.T) {
+	bomb := "a: &a " + strings.Repeat("x", 20<<10) + "\nb: [" + strings.Repeat("*a,", 1000) + "]\n"
+	list := "- &a " + strings.Repeat("x", 20<<10) + "\n- [" + strings.Repeat("*a,", 1000) + "]\n"
+	cases := map[string]struct {
+		reason string
+		got    any
+		want   string
+	}{
+		"Map":   {reason: "The error is where Helm puts one.", got: fromYAML(bomb)["Error"], want: "its aliases make it larger than 5242880 bytes"},
+		"Array": {reason: "The same for a list.", got: fromYAMLArray(list)[0], want: "its aliases make it larger than 5242880 bytes"},
+		"Small": {reason: "An alias that stays small is YAML like any other.", got: fromYAML("a: &a b\nc: *a")["c"], want: "b"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if tc.got != tc.want {
+				t.Errorf("%s\nwant %q, got %.100v", tc.reason, tc.want, tc.got)
+			}
+		})
+	}
+}
