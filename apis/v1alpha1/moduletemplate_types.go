@@ -156,6 +156,10 @@ type ModuleTemplateStatus struct {
 	// +optional
 	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
 
+	// ObservedGeneration is the generation that condition Ready is of.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
 	// ResolvedGeneration is the generation of the spec that the fields below are of.
 	// +optional
 	ResolvedGeneration int64 `json:"resolvedGeneration,omitempty"`

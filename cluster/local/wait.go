@@ -49,6 +49,9 @@ func describe(m *v1alpha1.Manifest) (bool, string) {
 	if synced.Status == corev1.ConditionFalse {
 		return false, synced.Message
 	}
+	if ready.ObservedGeneration != m.Generation {
+		return false, "the provider has not seen it as it is now"
+	}
 	if ready.Status != corev1.ConditionTrue {
 		return false, fmt.Sprintf("%s %s", m.Status.AtProvider.State, ready.Message)
 	}

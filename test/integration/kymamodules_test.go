@@ -57,7 +57,7 @@ func (o *offer) inChannel(channel string) v1alpha1.Module {
 
 // chart of the module, in a version. It is the same for all modules of the space.
 func (o *offer) chart(version string) chart {
-	return newChart("module", version).with("values.yaml", "message: hello\n").with("templates/config.yaml", `
+	return newChart("module", version).with("values.yaml", "message: hello\nnever: false\n").with("templates/config.yaml", `
 apiVersion: v1
 kind: ConfigMap
 metadata:
@@ -66,7 +66,7 @@ metadata:
 data:
   version: {{ .Chart.Version | quote }}
   message: {{ .Values.message | quote }}
-`)
+`).with("templates/never.yaml", "{{ if .Values.never }}"+neverReady+"{{ end }}\n")
 }
 
 // component of the module, in a version.

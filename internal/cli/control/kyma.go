@@ -210,8 +210,8 @@ func (d *deployment) awaitReady(ctx context.Context) error {
 	})
 }
 
-// ready says whether a Kyma is Ready as it is now, or why not. Only Synced tells
-// how much of it was seen: Ready may be of the time before the last change.
+// ready says whether a Kyma is Ready as it is now, or why not. Synced comes first,
+// as it says what failed.
 func ready(kyma *unstructured.Unstructured) (bool, string) {
 	synced, failure := condition(kyma, "Synced")
 	status, message := condition(kyma, "Ready")

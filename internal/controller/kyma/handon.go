@@ -166,7 +166,7 @@ func switchOn(m *v1alpha1.Manifest, wanted bool, annotation string) {
 // foreground.
 func (h *handOn) wait(ctx context.Context, k *v1alpha1.Kyma, children []*v1alpha1.Manifest) (reconcile.Result, error) {
 	report(k, removal(k, children))
-	k.SetConditions(xpv2.ReconcileSuccess().WithObservedGeneration(k.Generation))
+	mark(k, xpv2.ReconcileSuccess())
 	err := h.client.Status().Update(ctx, k)
 	if kerrors.IsConflict(err) {
 		return reconcile.Result{RequeueAfter: soon}, nil

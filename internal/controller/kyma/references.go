@@ -6,6 +6,7 @@ import (
 	"context"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -32,7 +33,8 @@ func references(steps []step) []v1alpha1.ManifestReference {
 }
 
 // refer to the Manifests in the spec of the Kyma, unless it does already. What the Kyma has in memory stays, the version
-// of what was written apart.
+// and generation of what was written apart: these only where nothing else has changed. What is said in the status is of the
+// spec that was planned, and is not written where that is another one by now.
 func (e *external) refer(ctx context.Context, k *v1alpha1.Kyma) error {
 	refs := references(e.steps)
 	if slices.Equal(k.Spec.ResourceRefs, refs) {
@@ -44,6 +46,9 @@ func (e *external) refer(ctx context.Context, k *v1alpha1.Kyma) error {
 		return errors.Wrap(err, "cannot set spec.resourceRefs")
 	}
 	k.Spec.ResourceRefs = refs
+	if !equality.Semantic.DeepEqual(k.Spec, out.Spec) {
+		return nil
+	}
 	k.ResourceVersion, k.Generation = out.ResourceVersion, out.Generation
 	return nil
 }

@@ -3,12 +3,15 @@
 package kyma
 
 import (
+	"context"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
@@ -75,6 +78,41 @@ func TestReferences(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.want, k.Spec.ResourceRefs); diff != "" {
 				t.Errorf("\n%s\nresourceRefs: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestReferChanged holds that a Kyma which another client changed while its references were written is of the generation
+// that was planned: what is said of it is not of the change.
+func TestReferChanged(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		answer  func(k *v1alpha1.Kyma)
+		want    int64
+		version string
+	}{
+		"Ours": {"The write of the references is ours.", func(*v1alpha1.Kyma) {}, 4, "new"},
+		"Both": {"A change in between is not.", func(k *v1alpha1.Kyma) { k.Generation, k.Spec.ForProvider.Channel = 5, "fast" }, 3, "old"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			k := newKyma(v1alpha1.Module{Name: "a"})
+			k.Generation, k.ResourceVersion = 3, "old"
+			e := &external{
+				client: &test.MockClient{MockPatch: func(_ context.Context, o client.Object, _ client.Patch, _ ...client.PatchOption) error {
+					out, _ := o.(*v1alpha1.Kyma)
+					out.Generation, out.ResourceVersion = 4, "new"
+					tc.answer(out)
+					return nil
+				}},
+				steps: newPlanner(k, []v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0")}).plan(),
+			}
+			if err := e.refer(t.Context(), k); err != nil {
+				t.Fatal(err)
+			}
+			if k.Generation != tc.want || k.ResourceVersion != tc.version {
+				t.Errorf("\n%s\nrefer(...): generation %d, version %s", tc.reason, k.Generation, k.ResourceVersion)
 			}
 		})
 	}

@@ -14,6 +14,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 )
 
 // maxMessage bounds a message in the status, in bytes.
@@ -50,6 +51,9 @@ func statusOf(m *v1alpha1.Manifest) v1alpha1.ModuleStatus {
 	case at.State == v1alpha1.StateReady && synced.Status == corev1.ConditionFalse:
 		// What was Ready once cannot be checked any more.
 		out.State, out.Message = v1alpha1.StateError, cut(synced.Message)
+	case ready.ObservedGeneration != 0 && ready.ObservedGeneration != m.Generation:
+		// The pass that Synced is of ended before the look. An older provider wrote no generation.
+		out.State, out.Message = v1alpha1.StateProcessing, ""
 	case at.State == v1alpha1.StateReady && ready.Status != corev1.ConditionTrue, at.State == "":
 		out.State = v1alpha1.StateProcessing
 	case at.State == v1alpha1.StateDeleting:
@@ -83,7 +87,7 @@ func report(k *v1alpha1.Kyma, steps []step) {
 	verified(k, steps)
 	if meta.WasDeleted(k) {
 		at.State = v1alpha1.StateDeleting
-		k.SetConditions(xpv2.Deleting().WithMessage(at.Message))
+		mark(k, xpv2.Deleting().WithMessage(at.Message))
 		return
 	}
 	if at.State == v1alpha1.StateReady {
@@ -91,10 +95,18 @@ func report(k *v1alpha1.Kyma, steps []step) {
 		if at.ActiveChannel == "" {
 			at.ActiveChannel = defaultChannel
 		}
-		k.SetConditions(xpv2.Available())
+		mark(k, xpv2.Available())
 		return
 	}
-	k.SetConditions(xpv2.Unavailable().WithMessage(at.Message))
+	mark(k, xpv2.Unavailable().WithMessage(at.Message))
+}
+
+// mark conditions of a Kyma, as seen of the generation that this pass is about.
+func mark(k *v1alpha1.Kyma, c xpv2.Condition) {
+	settings.Mark(&k.Status.ConditionedStatus, k.Generation, c)
+	if c.Type == xpv2.TypeReady {
+		k.Status.ObservedGeneration = k.Generation
+	}
 }
 
 // summary of the module to look at first.
@@ -137,9 +149,9 @@ func verified(k *v1alpha1.Kyma, steps []step) {
 	case !found:
 		k.Status.Conditions = slices.DeleteFunc(k.Status.Conditions, func(c xpv2.Condition) bool { return c.Type == v1alpha1.TypeVerified })
 	case failed.Status != "":
-		k.SetConditions(condition(failed.Status, failed.Reason, failed.Message))
+		mark(k, condition(failed.Status, failed.Reason, failed.Message))
 	default:
-		k.SetConditions(condition(corev1.ConditionTrue, v1alpha1.ReasonVerified, ""))
+		mark(k, condition(corev1.ConditionTrue, v1alpha1.ReasonVerified, ""))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
@@ -128,6 +129,80 @@ func TestVerified(t *testing.T) {
 			got := k.GetCondition(v1alpha1.TypeVerified)
 			if diff := cmp.Diff(tc.want, got, cmpopts.IgnoreFields(xpv2.Condition{}, "LastTransitionTime")); diff != "" {
 				t.Errorf("\n%s\nreport(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestStatusOfGeneration holds that what is said of another generation of a Manifest makes no module Ready.
+func TestStatusOfGeneration(t *testing.T) {
+	seen := func(ready, synced int64) func(*v1alpha1.Manifest) {
+		return func(m *v1alpha1.Manifest) {
+			m.Generation = 2
+			m.Status.Conditions = nil
+			m.SetConditions(xpv2.Available().WithObservedGeneration(ready), xpv2.ReconcileSuccess().WithObservedGeneration(synced))
+		}
+	}
+	cases := map[string]struct {
+		reason string
+		change func(*v1alpha1.Manifest)
+		want   v1alpha1.State
+	}{
+		"Both":  {"Both are of the Manifest as it is.", seen(2, 2), v1alpha1.StateReady},
+		"None":  {"Neither is.", seen(1, 1), v1alpha1.StateProcessing},
+		"Ready": {"Ready alone is of before, as after a pass that ended before the look.", seen(1, 2), v1alpha1.StateProcessing},
+		"Old":   {"What an older provider wrote counts by Synced.", seen(0, 2), v1alpha1.StateReady},
+		"Failed": {"That it cannot be looked at is said.", func(m *v1alpha1.Manifest) {
+			seen(1, 2)(m)
+			m.SetConditions(xpv2.ReconcileError(errors.New("no")).WithObservedGeneration(2))
+		}, v1alpha1.StateError},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			m := installed(newKyma(), newTemplate("a", "regular", "1.0.0"), tc.change)
+			if got := statusOf(m).State; got != tc.want {
+				t.Errorf("\n%s\nstatusOf(...): want %s, got %s", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+// TestReportGeneration holds that each condition names the generation that was examined, also where it was there before.
+func TestReportGeneration(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		state  v1alpha1.State
+		delete bool
+	}{
+		"Ready":    {"What is Ready again is so in this generation.", v1alpha1.StateReady, false},
+		"NotReady": {"What is not is not in this generation.", v1alpha1.StateProcessing, false},
+		"Deleting": {"What goes does.", v1alpha1.StateDeleting, true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			k := newKyma()
+			// An older provider wrote no generation.
+			m := &v1alpha1.Manifest{}
+			m.SetConditions(condition(corev1.ConditionTrue, v1alpha1.ReasonVerified, ""))
+			steps := []step{{live: m, enabled: true, status: v1alpha1.ModuleStatus{Name: "a", State: tc.state}}}
+			report(k, steps)
+			before := k.GetCondition(xpv2.TypeReady)
+			k.Generation = 7
+			if tc.delete {
+				now := metav1.Now()
+				k.DeletionTimestamp = &now
+			}
+			report(k, steps)
+			for _, c := range []xpv2.ConditionType{xpv2.TypeReady, v1alpha1.TypeVerified} {
+				if got := k.GetCondition(c).ObservedGeneration; got != 7 {
+					t.Errorf("\n%s\nreport(...): condition %s is of generation %d, want 7", tc.reason, c, got)
+				}
+			}
+			if after := k.GetCondition(xpv2.TypeReady); after.Status == before.Status && after.Reason == before.Reason && !after.LastTransitionTime.Equal(&before.LastTransitionTime) {
+				t.Errorf("\n%s\nreport(...): a generation is no transition", tc.reason)
+			}
+			if k.Status.ObservedGeneration != 7 {
+				t.Errorf("\n%s\nreport(...): status.observedGeneration is %d, want 7", tc.reason, k.Status.ObservedGeneration)
 			}
 		})
 	}

@@ -115,6 +115,7 @@ func matters(was, is *v1alpha1.Manifest) bool {
 		meta.WasDeleted(was) != meta.WasDeleted(is) ||
 		a.State != b.State || a.Message != b.Message ||
 		was.GetCondition(xpv2.TypeReady).Status != is.GetCondition(xpv2.TypeReady).Status ||
+		was.GetCondition(xpv2.TypeReady).ObservedGeneration != is.GetCondition(xpv2.TypeReady).ObservedGeneration ||
 		was.GetCondition(xpv2.TypeSynced).Status != is.GetCondition(xpv2.TypeSynced).Status ||
 		was.GetCondition(xpv2.TypeSynced).ObservedGeneration != is.GetCondition(xpv2.TypeSynced).ObservedGeneration ||
 		!was.GetCondition(v1alpha1.TypeVerified).Equal(is.GetCondition(v1alpha1.TypeVerified)) ||

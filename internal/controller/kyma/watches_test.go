@@ -39,6 +39,7 @@ func TestMatters(t *testing.T) {
 		"Message":    {"The message does.", in(v1alpha1.StateReady, "x"), true},
 		"Deletion":   {"Deletion does.", deleted, true},
 		"Seen":       {"So does that the spec was seen.", func(m *v1alpha1.Manifest) { m.SetConditions(xpv2.ReconcileSuccess().WithObservedGeneration(2)) }, true},
+		"Generation": {"So does that Ready is of another generation.", func(m *v1alpha1.Manifest) { m.Status.Conditions[0].ObservedGeneration = 2 }, true},
 		"Synced": {"So does that it cannot be looked at.", func(m *v1alpha1.Manifest) {
 			m.SetConditions(xpv2.ReconcileError(errors.New("no")).WithObservedGeneration(1))
 		}, true},

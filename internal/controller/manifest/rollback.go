@@ -296,7 +296,7 @@ func reportRollback(mr *v1alpha1.Manifest, st *v1alpha1.RollbackStatus) {
 		})
 		return
 	}
-	mr.SetConditions(xpv2.Condition{
+	mark(mr, xpv2.Condition{
 		Type: v1alpha1.TypeRolledBack, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now(),
 		Reason: v1alpha1.ReasonUpgradeFailed, Message: cut(st.Message),
 	})

@@ -42,20 +42,28 @@ func report(mr *v1alpha1.Manifest, o engine.Observation) {
 	at.Resources = &v1alpha1.ResourceCounts{Ready: count(o.Ready), Total: count(o.Total)}
 	switch {
 	case o.State == engine.Ready:
-		mr.SetConditions(xpv2.Available())
+		mark(mr, xpv2.Available())
 		return
 	case o.Works:
-		mr.SetConditions(xpv2.Available().WithMessage(at.Message))
+		mark(mr, xpv2.Available().WithMessage(at.Message))
 		return
 	}
-	mr.SetConditions(xpv2.Unavailable().WithMessage(at.Message))
+	mark(mr, xpv2.Unavailable().WithMessage(at.Message))
+}
+
+// mark conditions of a Manifest, as seen of the generation that this pass is about.
+func mark(mr *v1alpha1.Manifest, c xpv2.Condition) {
+	settings.Mark(&mr.Status.ConditionedStatus, mr.Generation, c)
+	if c.Type == xpv2.TypeReady {
+		mr.Status.ObservedGeneration = mr.Generation
+	}
 }
 
 // reportError says in the status that nothing can be seen of the set.
 func reportError(mr *v1alpha1.Manifest, err error) {
 	at := &mr.Status.AtProvider
 	at.State, at.Message = v1alpha1.StateError, cut(err.Error())
-	mr.SetConditions(xpv2.Unavailable().WithMessage(at.Message))
+	mark(mr, xpv2.Unavailable().WithMessage(at.Message))
 }
 
 // reportDeletion says in the status that the set is on its way out, and what is in the way. The message of a removal
@@ -64,7 +72,7 @@ func reportDeletion(mr *v1alpha1.Manifest, err error) {
 	at := &mr.Status.AtProvider
 	if err != nil {
 		at.State, at.Message = v1alpha1.StateDeleting, cut(err.Error())
-		mr.SetConditions(xpv2.Deleting().WithMessage(at.Message))
+		mark(mr, xpv2.Deleting().WithMessage(at.Message))
 		return
 	}
 	if at.State != v1alpha1.StateDeleting && at.State != v1alpha1.StateWarning {

@@ -83,6 +83,40 @@ func TestReportError(t *testing.T) {
 	}
 }
 
+// TestGeneration holds that each condition names the generation that was examined, also where it was there before.
+func TestGeneration(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		report func(mr *v1alpha1.Manifest)
+		c      xpv2.ConditionType
+	}{
+		"Ready": {"What is Ready.", func(mr *v1alpha1.Manifest) { report(mr, engine.Observation{State: engine.Ready}) }, xpv2.TypeReady},
+		"Works": {"What works.", func(mr *v1alpha1.Manifest) {
+			report(mr, engine.Observation{State: engine.Warning, Works: true, Message: "x"})
+		}, xpv2.TypeReady},
+		"NotReady":   {"What is not Ready.", func(mr *v1alpha1.Manifest) { report(mr, engine.Observation{State: engine.Processing}) }, xpv2.TypeReady},
+		"Error":      {"What cannot be seen.", func(mr *v1alpha1.Manifest) { reportError(mr, errors.New("no")) }, xpv2.TypeReady},
+		"Deletion":   {"What cannot be removed.", func(mr *v1alpha1.Manifest) { reportDeletion(mr, errors.New("no")) }, xpv2.TypeReady},
+		"RolledBack": {"What was rolled back.", func(mr *v1alpha1.Manifest) { reportRollback(mr, &v1alpha1.RollbackStatus{RolledBack: true}) }, v1alpha1.TypeRolledBack},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			mr := &v1alpha1.Manifest{}
+			for range 2 {
+				// The first one is as an older provider wrote it: without a generation.
+				tc.report(mr)
+				if got := mr.GetCondition(tc.c).ObservedGeneration; got != mr.Generation {
+					t.Errorf("\n%s\ncondition %s is of generation %d, want %d", tc.reason, tc.c, got, mr.Generation)
+				}
+				if got := mr.Status.ObservedGeneration; tc.c == xpv2.TypeReady && got != mr.Generation {
+					t.Errorf("\n%s\nstatus.observedGeneration is %d, want %d", tc.reason, got, mr.Generation)
+				}
+				mr.Generation = 7
+			}
+		})
+	}
+}
+
 func TestCut(t *testing.T) {
 	for n := range 4 {
 		got := cut(strings.Repeat("a", n) + strings.Repeat("€", maxMessage))

@@ -46,7 +46,7 @@ func (c *connector) verify(ctx context.Context, cfg *config.Config, mr *v1alpha1
 	}
 	keys, err := c.signed(ctx, cfg, mr)
 	before, now := mr.GetCondition(v1alpha1.TypeVerified), verified(keys, err)
-	mr.SetConditions(now)
+	mark(mr, now)
 	if err == nil {
 		return nil
 	}

@@ -181,6 +181,11 @@ func TestVerify(t *testing.T) {
 			if diff := cmp.Diff(before, mr); diff != "" {
 				t.Errorf("\n%s\nverify(...) again must change nothing: -want, +got:\n%s", tc.reason, diff)
 			}
+			mr.Generation = 7
+			_ = c.verify(t.Context(), cfg, mr)
+			if got := mr.GetCondition(v1alpha1.TypeVerified).ObservedGeneration; tc.want.condition != nil && got != mr.Generation {
+				t.Errorf("\n%s\nverify(...): the condition is of generation %d, want %d", tc.reason, got, mr.Generation)
+			}
 		})
 	}
 }

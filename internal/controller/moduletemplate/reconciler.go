@@ -57,6 +57,10 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 	before := t.DeepCopy()
 	failed := r.bounded(ctx, t)
+	if failed == nil || !resolved(t) {
+		// Otherwise it could not be verified: what was said of it before stays.
+		conclude(t)
+	}
 	if !equality.Semantic.DeepEqual(before.Status, t.Status) {
 		err := r.client.Status().Update(ctx, t)
 		if kerrors.IsConflict(err) {

@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
@@ -206,6 +207,11 @@ func TestReconcile(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got(), cmp.AllowUnexported(want{})); diff != "" {
 				t.Errorf("\n%s\nReconcile(...): -want, +got:\n%s", tc.reason, diff)
 			}
+			m := b.get(t, "a")
+			if ready, resolved := m.Status.GetCondition(xpv2.TypeReady), m.Status.GetCondition(v1alpha1.TypeResolved); ready.Status != resolved.Status ||
+				ready.Message != resolved.Message || ready.ObservedGeneration != m.Generation || m.Status.ObservedGeneration != m.Generation {
+				t.Errorf("\n%s\nReady must say whether it is resolved as it is: %+v, observed generation %d", tc.reason, ready, m.Status.ObservedGeneration)
+			}
 			b.writes = 0
 			tc.want.calls = 0
 			if second := got(); b.writes != 0 || second.said != tc.want.said || len(second.events) != len(tc.want.events) {
@@ -263,16 +269,17 @@ func TestVerified(t *testing.T) {
 		reason string
 		keys   []ocm.Key
 		want   string
+		ready  string
 		again  int
 		writes int
 	}{
-		{reason: "Without keys nothing is said.", want: "Unknown", writes: 1},
-		{reason: "With keys, what was resolved before is verified.", keys: []ocm.Key{key}, want: "True SignatureValid", again: 1, writes: 1},
-		{reason: "That is done once.", keys: []ocm.Key{key}, want: "True SignatureValid"},
-		{reason: "With another key it is done again, and stops nothing.", keys: []ocm.Key{other}, want: "False SignatureInvalid", again: 1, writes: 1},
-		{reason: "A key more is enough.", keys: []ocm.Key{other, key}, want: "True SignatureValid", again: 1, writes: 1},
-		{reason: "The order of keys does not matter.", keys: []ocm.Key{key, other}, want: "True SignatureValid"},
-		{reason: "Without keys it is taken back.", want: "Unknown", writes: 1},
+		{reason: "Without keys nothing is said.", want: "Unknown", ready: "True Available", writes: 1},
+		{reason: "With keys, what was resolved before is verified.", keys: []ocm.Key{key}, want: "True SignatureValid", ready: "True Available", again: 1, writes: 1},
+		{reason: "That is done once.", keys: []ocm.Key{key}, want: "True SignatureValid", ready: "True Available"},
+		{reason: "With another key it is done again, and stops nothing.", keys: []ocm.Key{other}, want: "False SignatureInvalid", ready: "False SignatureInvalid", again: 1, writes: 1},
+		{reason: "A key more is enough.", keys: []ocm.Key{other, key}, want: "True SignatureValid", ready: "True Available", again: 1, writes: 1},
+		{reason: "The order of keys does not matter.", keys: []ocm.Key{key, other}, want: "True SignatureValid", ready: "True Available"},
+		{reason: "Without keys it is taken back.", want: "Unknown", ready: "True Available", writes: 1},
 	}
 	for _, s := range steps {
 		b.resolver.again, b.writes = 0, 0
@@ -282,6 +289,9 @@ func TestVerified(t *testing.T) {
 		got := strings.TrimSpace(string(c.Status) + " " + string(c.Reason))
 		if got != s.want || b.resolver.again != s.again || b.writes != s.writes || retry {
 			t.Errorf("\n%s\nwant %q, got %q %q; %d times, %d writes", s.reason, s.want, got, c.Message, b.resolver.again, b.writes)
+		}
+		if c := m.Status.GetCondition(xpv2.TypeReady); string(c.Status)+" "+string(c.Reason) != s.ready {
+			t.Errorf("\n%s\nwant Ready %q, got %+v", s.reason, s.ready, c)
 		}
 		if said(m) != "True Resolved module sample version 1.0.0" {
 			t.Errorf("\n%s\nResolved is %q", s.reason, said(m))

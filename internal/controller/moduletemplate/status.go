@@ -15,6 +15,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 )
 
@@ -46,10 +47,28 @@ func refuse(t *v1alpha1.ModuleTemplate, why xpv2.ConditionReason, message string
 }
 
 func condition(t *v1alpha1.ModuleTemplate, s corev1.ConditionStatus, why xpv2.ConditionReason, message string) {
-	t.Status.SetConditions(xpv2.Condition{
-		Type: v1alpha1.TypeResolved, Status: s, Reason: why, Message: cut(message, maxMessage),
-		LastTransitionTime: metav1.Now(), ObservedGeneration: t.Generation,
+	settings.Mark(&t.Status.ConditionedStatus, t.Generation, xpv2.Condition{
+		Type: v1alpha1.TypeResolved, Status: s, Reason: why, Message: cut(message, maxMessage), LastTransitionTime: metav1.Now(),
 	})
+}
+
+// conclude whether a template can be used: it is resolved, and signed where the provider has keys. Of a generation that was
+// not resolved, for better or worse, nothing is said.
+func conclude(t *v1alpha1.ModuleTemplate) {
+	resolved := t.Status.GetCondition(v1alpha1.TypeResolved)
+	if resolved.ObservedGeneration != t.Generation {
+		return
+	}
+	ready := xpv2.Available().WithMessage(resolved.Message)
+	worst := resolved
+	if resolved.Status == corev1.ConditionTrue && has(t, v1alpha1.TypeVerified) {
+		worst = t.Status.GetCondition(v1alpha1.TypeVerified)
+	}
+	if worst.Status != corev1.ConditionTrue {
+		ready.Status, ready.Reason, ready.Message = corev1.ConditionFalse, worst.Reason, worst.Message
+	}
+	settings.Mark(&t.Status.ConditionedStatus, t.Generation, ready)
+	t.Status.ObservedGeneration = t.Generation
 }
 
 // ambiguous says which other templates are of the same module and channel.

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package settings
+
+import (
+	"slices"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+)
+
+// Mark conditions of an object, as seen of the generation that was examined. Waiters, as kubectl wait, do not take one of
+// an older generation for an answer. Only a change of status, reason or message is a transition; one that is true of
+// another generation now keeps its time.
+func Mark(s *xpv2.ConditionedStatus, generation int64, conditions ...xpv2.Condition) {
+	for _, c := range conditions {
+		c.ObservedGeneration = generation
+		i := slices.IndexFunc(s.Conditions, func(have xpv2.Condition) bool { return have.Type == c.Type })
+		if i < 0 {
+			s.Conditions = append(s.Conditions, c)
+			continue
+		}
+		if have := s.Conditions[i]; have.Status == c.Status && have.Reason == c.Reason && have.Message == c.Message {
+			c.LastTransitionTime = have.LastTransitionTime
+		}
+		// SetConditions would keep one without a generation, which an older provider wrote.
+		s.Conditions[i] = c
+	}
+}
