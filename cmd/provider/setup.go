@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/statemetrics"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/lane"
 	manifestcontroller "github.com/crossplane-contrib/provider-kyma/internal/controller/manifest"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/secrets"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
@@ -50,7 +51,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, local *rest.Config, f *flags, 
 	reader := secrets.NewReader(mgr.GetClient(), mgr.GetAPIReader())
 	c := &controllers{mgr: mgr, flags: f, notify: notify, manifests: manifestcontroller.Options{
 		Options: settings.Options{
-			Options: options, Timeout: f.timeout, MinPollInterval: f.minPoll, PollJitter: f.jitter(),
+			Options: options, Timeout: f.timeout, MinPollInterval: f.minPoll, PollJitter: f.jitter(), Lanes: lane.New(),
 		},
 		Secrets: reader,
 		Values:  reader,

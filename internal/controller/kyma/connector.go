@@ -16,6 +16,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/lane"
 )
 
 // connector makes an external client for each pass. What it connects to is the control plane itself.
@@ -25,6 +26,7 @@ type connector struct {
 	usage        resource.ModernTracker
 	remover      *remover
 	record       event.Recorder
+	lanes        *lane.Lanes
 	controlPlane string
 }
 
@@ -34,7 +36,7 @@ func (c *connector) Connect(ctx context.Context, k *v1alpha1.Kyma) (managed.Type
 	if err != nil {
 		return nil, err
 	}
-	e := &external{client: c.client, family: c.family, remover: c.remover, record: c.record, children: children}
+	e := &external{client: c.client, family: c.family, remover: c.remover, record: c.record, lanes: c.lanes, children: children}
 	if meta.WasDeleted(k) {
 		return e, nil
 	}

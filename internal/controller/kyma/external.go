@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/lane"
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
@@ -27,6 +28,7 @@ type external struct {
 	family   *family
 	remover  *remover
 	record   event.Recorder
+	lanes    *lane.Lanes
 	children []*v1alpha1.Manifest
 	steps    []step
 	// before is the status that was there before this pass.
@@ -51,6 +53,7 @@ func (e *external) Observe(ctx context.Context, k *v1alpha1.Kyma) (managed.Exter
 	if exists && done {
 		e.tell(k)
 	}
+	e.settle()
 	return managed.ExternalObservation{ResourceExists: exists, ResourceUpToDate: done, Diff: pending(e.steps)}, nil
 }
 
@@ -122,8 +125,29 @@ func (e *external) act(ctx context.Context, k *v1alpha1.Kyma) error {
 	return errors.Join(failed...)
 }
 
+// settle the Manifests that have arrived.
+func (e *external) settle() {
+	for i := range e.steps {
+		if s := &e.steps[i]; s.action == leave && s.live != nil && s.status.State == v1alpha1.StateReady {
+			e.lanes.Settle(client.ObjectKeyFromObject(s.live))
+		}
+	}
+}
+
+// choose the lane of a Manifest that is about to be written: a user waits for it, or it is one of many.
+func (e *external) choose(k *v1alpha1.Kyma, s *step) {
+	switch {
+	case s.wanted == nil:
+	case e.lanes.Edited(client.ObjectKeyFromObject(k)) != 0:
+		e.lanes.Settle(client.ObjectKeyFromObject(s.wanted))
+	default:
+		e.lanes.Roll(client.ObjectKeyFromObject(s.wanted))
+	}
+}
+
 // take one step.
 func (e *external) take(ctx context.Context, k *v1alpha1.Kyma, s *step) error {
+	e.choose(k, s)
 	switch s.action {
 	case create:
 		// What comes back is decoded into the object, and must not reach the templates and Kymas that it shares fields with.

@@ -20,6 +20,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/lane"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
@@ -32,6 +33,7 @@ type handOn struct {
 	client client.Client
 	family *family
 	record event.Recorder
+	lanes  *lane.Lanes
 	// policies says that spec.managementPolicies count.
 	policies bool
 	// poll is how long to wait for an event of a Manifest that is on its way out.
@@ -47,8 +49,18 @@ type command struct {
 	policies xpv2.ManagementPolicies
 }
 
-// Reconcile hands on, and then reconciles.
+// Reconcile a Kyma. An edit is carried out where a pass ends well, and asks for no other one at once.
 func (h *handOn) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	edit := h.lanes.Edited(req.NamespacedName)
+	res, err := h.reconcile(ctx, req)
+	if again := res.Requeue || res.RequeueAfter == soon; err == nil && !again { //nolint:staticcheck // The managed reconciler sets it.
+		h.lanes.CarriedOut(req.NamespacedName, edit)
+	}
+	return res, err
+}
+
+// reconcile hands on, and then reconciles.
+func (h *handOn) reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	k := &v1alpha1.Kyma{}
 	if err := h.client.Get(ctx, req.NamespacedName, k); err != nil {
 		return reconcile.Result{}, errors.Wrap(notfound.Ignore(err), "cannot get the Kyma")
@@ -107,6 +119,7 @@ func (h *handOn) tell(ctx context.Context, k *v1alpha1.Kyma, children []*v1alpha
 		if out == m {
 			continue
 		}
+		h.lanes.Settle(client.ObjectKeyFromObject(m))
 		// Whether a user has paused it must be known as it is now.
 		if err := h.client.Patch(ctx, out, client.MergeFromWithOptions(m, client.MergeFromWithOptimisticLock{})); notfound.Ignore(err) != nil {
 			return errors.Wrapf(err, "cannot hand on to Manifest %s", m.Name)

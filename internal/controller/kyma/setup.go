@@ -19,6 +19,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/lane"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 )
 
@@ -45,23 +46,25 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		usage:        resource.NewProviderConfigUsageTracker(c, &v1alpha1.ProviderConfigUsage{}),
 		remover:      newRemover(c),
 		record:       record,
+		lanes:        o.Lanes,
 		controlPlane: o.ControlPlane,
 	}, record, name)...)
-	w := &watches{client: c}
+	w := &watches{client: c, lanes: o.Lanes}
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(ctrlcontroller.Options{
 			MaxConcurrentReconciles: o.MaxConcurrentReconciles,
 			RateLimiter:             ratelimiter.NewController(),
 		}).
-		For(&v1alpha1.Kyma{}, builder.WithPredicates(predicate.Or(resource.DesiredStateChanged(), letGo()))).
+		Watches(&v1alpha1.Kyma{}, w.kymas(), builder.WithPredicates(predicate.Or(resource.DesiredStateChanged(), letGo()))).
 		Watches(&v1alpha1.Manifest{}, w.manifests()).
-		Watches(&v1alpha1.ModuleTemplate{}, w.templates()).
-		Watches(&v1alpha1.ProviderConfig{}, w.configs(), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&v1alpha1.ClusterProviderConfig{}, w.configs(), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Complete(&handOn{
-			Reconciler: r, client: c, family: f, record: record, policies: o.Features.Enabled(feature.EnableBetaManagementPolicies), poll: o.PollInterval,
-		})
+		Watches(&v1alpha1.ModuleTemplate{}, lane.Behind(w.templates())).
+		Watches(&v1alpha1.ProviderConfig{}, lane.Behind(w.configs()), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.ClusterProviderConfig{}, lane.Behind(w.configs()), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Complete(lane.Polls(&handOn{
+			Reconciler: r, client: c, family: f, record: record, lanes: o.Lanes,
+			policies: o.Features.Enabled(feature.EnableBetaManagementPolicies), poll: o.PollInterval,
+		}, later))
 	return errors.Wrapf(err, "cannot set up controller %s", name)
 }
 

@@ -4,13 +4,13 @@ package kyma
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -21,6 +21,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/lane"
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 )
 
@@ -31,11 +32,46 @@ const (
 	later = 400 * time.Millisecond
 )
 
-type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+type queue = lane.Queue
 
 // watches lead from what a Kyma depends on to the Kyma.
 type watches struct {
 	client client.Reader
+	lanes  *lane.Lanes
+}
+
+// kymas lead to themselves. What a user does comes first; what the provider writes itself wakes it as late as a poll.
+func (w *watches) kymas() handler.EventHandler {
+	add := func(o client.Object, q queue) {
+		key := client.ObjectKeyFromObject(o)
+		lane.For(q, w.lanes.Edited(key) == 0).Add(reconcile.Request{NamespacedName: key})
+	}
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e ctrlevent.CreateEvent, q queue) {
+			if !e.IsInInitialList {
+				w.lanes.Edit(client.ObjectKeyFromObject(e.Object))
+			}
+			add(e.Object, q)
+		},
+		UpdateFunc: func(_ context.Context, e ctrlevent.UpdateEvent, q queue) {
+			was, ok := e.ObjectOld.(*v1alpha1.Kyma)
+			is, isok := e.ObjectNew.(*v1alpha1.Kyma)
+			if ok && isok && edited(was, is) {
+				w.lanes.Edit(client.ObjectKeyFromObject(is))
+			}
+			add(e.ObjectNew, q)
+		},
+		DeleteFunc: func(_ context.Context, e ctrlevent.DeleteEvent, q queue) {
+			q.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(e.Object)})
+		},
+	}
+}
+
+// edited says whether somebody else than the provider has changed a Kyma.
+func edited(was, is *v1alpha1.Kyma) bool {
+	a, b := was.Spec, is.Spec
+	a.ResourceRefs, b.ResourceRefs = nil, nil
+	return lane.Touched(was, is) || !maps.Equal(was.Labels, is.Labels) || !equality.Semantic.DeepEqual(a, b)
 }
 
 // manifests lead to their Kymas. Those that appear do not: Kymas make them, and know.
@@ -54,6 +90,7 @@ func (w *watches) manifests() handler.EventHandler {
 				if settles(was, is) {
 					after = soon
 				}
+				q := lane.For(q, w.lanes.Rolling(client.ObjectKeyFromObject(is)))
 				add(is, q, after)
 				if nameOfKyma(was) != nameOfKyma(is) {
 					add(was, q, after)

@@ -22,10 +22,10 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
-	"k8s.io/client-go/util/workqueue"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/lane"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 )
@@ -80,21 +80,20 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (changed func(id st
 		record:   record,
 		routes:   routes,
 	}, record, name)...)
-	w := &watches{client: mgr.GetClient(), routes: routes, clusters: o.Clusters}
+	w := &watches{client: mgr.GetClient(), routes: routes, clusters: o.Clusters, lanes: o.Lanes}
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(ctrlcontroller.Options{
 			MaxConcurrentReconciles: o.MaxConcurrentReconciles,
 			RateLimiter:             ratelimiter.NewController(),
 		}).
-		For(&v1alpha1.Manifest{}, builder.WithPredicates(resource.DesiredStateChanged())).
-		Watches(&v1alpha1.Manifest{}, w.forget()).
-		Watches(&v1alpha1.ProviderConfig{}, handler.EnqueueRequestsFromMapFunc(w.ofConfig), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&v1alpha1.ClusterProviderConfig{}, handler.EnqueueRequestsFromMapFunc(w.ofConfig), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(w.ofSecret), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
-		WatchesMetadata(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(w.ofConfigMap), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
-		WatchesRawSource(source.Channel(routes.events, &handler.EnqueueRequestForObject{})).
-		Complete(r)
+		Watches(&v1alpha1.Manifest{}, w.own(), builder.WithPredicates(resource.DesiredStateChanged())).
+		Watches(&v1alpha1.ProviderConfig{}, many(w.ofConfig), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.ClusterProviderConfig{}, many(w.ofConfig), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WatchesMetadata(&corev1.Secret{}, many(w.ofSecret), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
+		WatchesMetadata(&corev1.ConfigMap{}, many(w.ofConfigMap), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
+		WatchesRawSource(source.Channel(routes.events, w.own())).
+		Complete(lane.Polls(r, latest))
 	return routes.changed, errors.Wrapf(err, "cannot set up controller %s", name)
 }
 
@@ -122,17 +121,35 @@ type watches struct {
 	client   client.Reader
 	routes   *routes
 	clusters Clusters
+	lanes    *lane.Lanes
 }
 
-// forget a Manifest that is gone.
-func (w *watches) forget() handler.EventHandler {
+// own events of Manifests, and those of their objects in target clusters. One that a user has changed comes before those
+// that roll, as part of a fleet.
+func (w *watches) own() handler.EventHandler {
+	add := func(o client.Object, q lane.Queue, waits bool) {
+		lane.For(q, waits).Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)})
+	}
+	rolling := func(o client.Object) bool { return w.lanes.Rolling(client.ObjectKeyFromObject(o)) }
 	return handler.Funcs{
-		DeleteFunc: func(_ context.Context, e ctrlevent.DeleteEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+		CreateFunc: func(_ context.Context, e ctrlevent.CreateEvent, q lane.Queue) { add(e.Object, q, rolling(e.Object)) },
+		UpdateFunc: func(_ context.Context, e ctrlevent.UpdateEvent, q lane.Queue) {
+			add(e.ObjectNew, q, rolling(e.ObjectNew) && !lane.Touched(e.ObjectOld, e.ObjectNew))
+		},
+		GenericFunc: func(_ context.Context, e ctrlevent.GenericEvent, q lane.Queue) { add(e.Object, q, rolling(e.Object)) },
+		DeleteFunc: func(_ context.Context, e ctrlevent.DeleteEvent, q lane.Queue) {
 			nn := client.ObjectKeyFromObject(e.Object)
 			w.routes.remove(nn)
 			w.clusters.Forget(nn.String())
+			w.lanes.Settle(nn)
+			add(e.Object, q, false)
 		},
 	}
+}
+
+// many Manifests that one object leads to.
+func many(of handler.MapFunc) handler.EventHandler {
+	return lane.Behind(handler.EnqueueRequestsFromMapFunc(of))
 }
 
 // ofConfig are the Manifests that use a config.

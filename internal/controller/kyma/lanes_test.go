@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kyma
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/lane"
+)
+
+// TestEditComesFirst holds that an edit of one Kyma is served before a fleet that something else has queued.
+func TestEditComesFirst(t *testing.T) {
+	const many = 1000
+	fleet := make([]v1alpha1.Kyma, many)
+	for i := range fleet {
+		fleet[i] = *newKyma(v1alpha1.Module{Name: "a"})
+		fleet[i].Name = fmt.Sprintf("k%d", i)
+	}
+	tpl := newTemplate("a", "regular", "1.0.0")
+	newer := changedTo(newTemplate("a", "regular", "1.1.0"))
+	config := &v1alpha1.ProviderConfig{ObjectMeta: metaOf("cluster")}
+	manifests := func() []v1alpha1.Manifest {
+		out := make([]v1alpha1.Manifest, 0, many)
+		for i := range fleet {
+			out = append(out, *installed(&fleet[i], tpl))
+		}
+		return out
+	}()
+	cases := map[string]struct {
+		reason string
+		flood  func(w *watches, q queue)
+		user   func(w *watches, q queue, k *v1alpha1.Kyma)
+	}{
+		"Template": {
+			"A new version comes to all.", func(w *watches, q queue) {
+				lane.Behind(w.templates()).Update(t.Context(), ctrlevent.UpdateEvent{ObjectOld: &tpl, ObjectNew: newer}, q)
+			}, change,
+		},
+		"TemplateMade": {
+			"So does a new template.", func(w *watches, q queue) {
+				lane.Behind(w.templates()).Create(t.Context(), ctrlevent.CreateEvent{Object: newer}, q)
+			}, change,
+		},
+		"Config": {
+			"A config is that of many.", func(w *watches, q queue) {
+				lane.Behind(w.configs()).Update(t.Context(), ctrlevent.UpdateEvent{ObjectOld: config, ObjectNew: config}, q)
+			}, change,
+		},
+		"Start": {
+			"After a start all are looked at.", func(w *watches, q queue) {
+				for i := range fleet {
+					w.kymas().Create(t.Context(), ctrlevent.CreateEvent{Object: &fleet[i], IsInInitialList: true}, q)
+				}
+			}, change,
+		},
+		"Rolling": {
+			"Manifests that roll wake their Kymas.", func(w *watches, q queue) {
+				for i := range manifests {
+					was := &manifests[i]
+					is := was.DeepCopy()
+					is.ResourceVersion, is.Generation = "new", is.Generation+1
+					w.lanes.Roll(client.ObjectKeyFromObject(is))
+					w.manifests().Update(t.Context(), ctrlevent.UpdateEvent{ObjectOld: was, ObjectNew: is}, q)
+				}
+			}, change,
+		},
+		"Made": {
+			"A new Kyma is an edit.", templateFlood(t, &tpl, newer), func(w *watches, q queue, k *v1alpha1.Kyma) {
+				w.kymas().Create(t.Context(), ctrlevent.CreateEvent{Object: k}, q)
+			},
+		},
+		"Deleted": {
+			"So is a deletion.", templateFlood(t, &tpl, newer), func(w *watches, q queue, k *v1alpha1.Kyma) {
+				is := k.DeepCopy()
+				is.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+				is.ResourceVersion = "new"
+				w.kymas().Update(t.Context(), ctrlevent.UpdateEvent{ObjectOld: k, ObjectNew: is}, q)
+			},
+		},
+		"Annotated": {
+			"So is an annotation.", templateFlood(t, &tpl, newer), func(w *watches, q queue, k *v1alpha1.Kyma) {
+				is := k.DeepCopy()
+				is.ResourceVersion = "new"
+				meta.AddAnnotations(is, map[string]string{v1alpha1.AnnotationAllowDowngrade: "a@1.0.0"})
+				w.kymas().Update(t.Context(), ctrlevent.UpdateEvent{ObjectOld: k, ObjectNew: is}, q)
+			},
+		},
+		"Manifest": {
+			"What becomes of a Manifest that was edited is told as soon.", templateFlood(t, &tpl, newer), func(w *watches, q queue, k *v1alpha1.Kyma) {
+				was := installed(k, tpl)
+				is := was.DeepCopy()
+				is.ResourceVersion, is.Status.AtProvider.Message = "new", "x"
+				w.manifests().Update(t.Context(), ctrlevent.UpdateEvent{ObjectOld: was, ObjectNew: is}, q)
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			q := priorityqueue.New[reconcile.Request]("kymas-" + name)
+			defer q.ShutDown()
+			w := &watches{lanes: lane.New(), client: &test.MockClient{MockList: func(_ context.Context, l client.ObjectList, _ ...client.ListOption) error {
+				switch l := l.(type) {
+				case *v1alpha1.KymaList:
+					l.Items = fleet
+				case *v1alpha1.ManifestList:
+					l.Items = manifests
+				}
+				return nil
+			}}}
+			tc.flood(w, q)
+			poll(t, func() bool { return q.Len() == many })
+			k := &fleet[many/2]
+			tc.user(w, q, k)
+			poll(t, func() bool {
+				got, priority, _ := q.GetWithPriority()
+				if got.Name != k.Name && priority != handler.LowPriority {
+					t.Fatalf("\n%s\n%s has priority %d", tc.reason, got.Name, priority)
+				}
+				return got.Name == k.Name
+			})
+			if left := q.Len(); left < many/4 {
+				t.Errorf("\n%s\nthe edit waited for the fleet: %d of %d are left", tc.reason, left, many)
+			}
+		})
+	}
+}
+
+// change the spec of a Kyma.
+func change(w *watches, q queue, k *v1alpha1.Kyma) {
+	is := k.DeepCopy()
+	is.ResourceVersion, is.Spec.ForProvider.Channel = "new", "fast"
+	w.kymas().Update(context.Background(), ctrlevent.UpdateEvent{ObjectOld: k, ObjectNew: is}, q)
+}
+
+func templateFlood(t *testing.T, was, is *v1alpha1.ModuleTemplate) func(w *watches, q queue) {
+	t.Helper()
+	return func(w *watches, q queue) {
+		lane.Behind(w.templates()).Update(t.Context(), ctrlevent.UpdateEvent{ObjectOld: was, ObjectNew: is}, q)
+	}
+}
+
+// TestOwnWrites holds that what the provider writes into a Kyma is no edit.
+func TestOwnWrites(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		change func(k *v1alpha1.Kyma)
+		want   bool
+	}{
+		"References": {"References are ours.", func(k *v1alpha1.Kyma) { k.Spec.ResourceRefs = []v1alpha1.ManifestReference{{Name: "x"}} }, false},
+		"Finalizer":  {"So is the finalizer.", func(k *v1alpha1.Kyma) { k.Finalizers = []string{"x"} }, false},
+		"Name":       {"So is the external name.", func(k *v1alpha1.Kyma) { meta.SetExternalName(k, "x") }, false},
+		"Spec":       {"The rest of the spec is a user's.", func(k *v1alpha1.Kyma) { k.Spec.ForProvider.Modules = nil }, true},
+		"Label":      {"So are labels.", func(k *v1alpha1.Kyma) { k.Labels = map[string]string{"a": "b"} }, true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			was := newKyma(v1alpha1.Module{Name: "a"})
+			is := was.DeepCopy()
+			tc.change(is)
+			if got := edited(was, is); got != tc.want {
+				t.Errorf("\n%s\nedited(...): want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+// TestLaneOfManifest holds why a Manifest is written: for an edit of its Kyma, or not.
+func TestLaneOfManifest(t *testing.T) {
+	k := newKyma(v1alpha1.Module{Name: "a"})
+	older, newer := newTemplate("a", "regular", "1.0.0"), newTemplate("a", "regular", "1.1.0")
+	cases := map[string]struct {
+		reason   string
+		edit     bool
+		children []*v1alpha1.Manifest
+		before   bool
+		want     bool
+	}{
+		"Rollout":        {reason: "A new version is one of many.", children: []*v1alpha1.Manifest{installed(k, older)}, want: true},
+		"RolloutOfFirst": {reason: "So is a first one that a template brings.", want: true},
+		"Edit":           {reason: "A user waits for an edit, also where a new version comes with it.", edit: true, children: []*v1alpha1.Manifest{installed(k, older)}, before: true},
+		"EditOfFirst":    {reason: "A user waits for a new module.", edit: true},
+		"Arrived":        {reason: "What is Ready as it should be rolls no more.", children: []*v1alpha1.Manifest{installed(k, newer)}, before: true},
+		"OnItsWay":       {reason: "What is not yet Ready does.", children: []*v1alpha1.Manifest{installed(k, newer, in(v1alpha1.StateProcessing, ""))}, before: true, want: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			key := client.ObjectKey{Namespace: k.Namespace, Name: "k-a"}
+			e := newExternal(&server{}, newRecorder(), newPlanner(k, []v1alpha1.ModuleTemplate{newer}, tc.children...).plan(), tc.children...)
+			e.lanes = lane.New()
+			if tc.edit {
+				e.lanes.Edit(client.ObjectKeyFromObject(k))
+			}
+			if tc.before {
+				e.lanes.Roll(key)
+			}
+			k := k.DeepCopy()
+			if _, err := e.Observe(t.Context(), k); err != nil {
+				t.Fatal(err)
+			}
+			if err := e.act(t.Context(), k); err != nil {
+				t.Fatal(err)
+			}
+			if got := e.lanes.Rolling(key); got != tc.want {
+				t.Errorf("\n%s\nRolling(...): want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+// TestCarriedOut holds when an edit is carried out.
+func TestCarriedOut(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		res    reconcile.Result
+		err    error
+		want   bool
+	}{
+		"Done":     {reason: "A pass that ends well carries it out.", res: reconcile.Result{RequeueAfter: later * 100}, want: true},
+		"Failed":   {reason: "One that fails does not.", err: errors.New("boom")},
+		"Requeued": {reason: "Nor does one that is not at its end.", res: reconcile.Result{Requeue: true}}, //nolint:staticcheck // The managed reconciler sets it.
+		"Conflict": {reason: "Nor one that met another write.", res: reconcile.Result{RequeueAfter: soon}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			k := newKyma()
+			c := &test.MockClient{
+				MockGet: func(_ context.Context, _ client.ObjectKey, o client.Object) error {
+					k.DeepCopyInto(o.(*v1alpha1.Kyma))
+					return nil
+				},
+				MockList: test.NewMockListFn(nil),
+			}
+			key := client.ObjectKeyFromObject(k)
+			h := &handOn{client: c, family: &family{cache: c, server: c}, record: newRecorder(), lanes: lane.New(), Reconciler: reconcile.Func(
+				func(context.Context, reconcile.Request) (reconcile.Result, error) { return tc.res, tc.err })}
+			h.lanes.Edit(key)
+			if _, err := h.Reconcile(t.Context(), reconcile.Request{NamespacedName: key}); !errors.Is(err, tc.err) {
+				t.Fatal(err)
+			}
+			if got := h.lanes.Edited(key) == 0; got != tc.want {
+				t.Errorf("\n%s\nwant carried out %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+// poll for something that the queue does in its own time.
+func poll(t *testing.T, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !done(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it did not come about")
+		}
+	}
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lane
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+func request(name string) reconcile.Request {
+	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "n", Name: name}}
+}
+
+// TestLow holds that what is of normal priority is served before all that is low, however much and however it was added.
+func TestLow(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		add    func(q Queue, r reconcile.Request)
+	}{
+		"Add":         {"An item.", func(q Queue, r reconcile.Request) { q.Add(r) }},
+		"After":       {"An item that was due before.", func(q Queue, r reconcile.Request) { q.AddAfter(r, time.Nanosecond) }},
+		"RateLimited": {"An item that is tried again.", func(q Queue, r reconcile.Request) { q.AddRateLimited(r) }},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			limiter := func(o *priorityqueue.Opts[reconcile.Request]) { o.RateLimiter = atOnce{} }
+			q := priorityqueue.New("test-"+name, limiter)
+			defer q.ShutDown()
+			const many = 1000
+			for i := range many {
+				tc.add(Low(q), request(fmt.Sprintf("r%d", i)))
+			}
+			for q.Len() < many {
+				time.Sleep(time.Millisecond) // The queue has no event to wait for.
+			}
+			q.Add(request("user"))
+			q.Add(request("r900"))
+			for _, want := range []string{"user", "r900", "r0"} {
+				got, priority, _ := q.GetWithPriority()
+				if low := want == "r0"; got.Name != want && !low || (priority == handler.LowPriority) != low {
+					t.Errorf("\n%s\nGet(): want %s, got %s with priority %d", tc.reason, want, got.Name, priority)
+				}
+			}
+		})
+	}
+}
+
+// atOnce is a rate limiter that limits to one in a nanosecond.
+type atOnce struct{}
+
+func (atOnce) When(reconcile.Request) time.Duration { return time.Nanosecond }
+func (atOnce) Forget(reconcile.Request)             {}
+func (atOnce) NumRequeues(reconcile.Request) int    { return 0 }
+
+func TestPolls(t *testing.T) {
+	boom := errors.New("boom")
+	cases := map[string]struct {
+		reason string
+		res    reconcile.Result
+		err    error
+		low    bool
+	}{
+		"Poll":  {reason: "A poll waits for users.", res: reconcile.Result{RequeueAfter: time.Hour}, low: true},
+		"Soon":  {reason: "What is looked at again soon is still waited for.", res: reconcile.Result{RequeueAfter: time.Second}},
+		"Done":  {reason: "What is done is not queued.", res: reconcile.Result{}},
+		"Retry": {reason: "What failed keeps its priority.", res: reconcile.Result{RequeueAfter: time.Hour}, err: boom},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := Polls(reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) { return tc.res, tc.err }), time.Minute)
+			got, err := r.Reconcile(t.Context(), reconcile.Request{})
+			if !errors.Is(err, tc.err) || got.RequeueAfter != tc.res.RequeueAfter {
+				t.Errorf("\n%s\nReconcile(...): %v, %v", tc.reason, got, err)
+			}
+			if low := got.Priority != nil && *got.Priority == handler.LowPriority; low != tc.low {
+				t.Errorf("\n%s\nReconcile(...): low is %t", tc.reason, low)
+			}
+		})
+	}
+}
+
+func TestLanes(t *testing.T) {
+	k, m := request("k").NamespacedName, request("m").NamespacedName
+	l := New()
+	l.Edit(k)
+	first := l.Edited(k)
+	l.Edit(k)
+	l.CarriedOut(k, first)
+	if l.Edited(k) == 0 {
+		t.Error("an edit that came during a pass must be carried out by another one")
+	}
+	l.CarriedOut(k, l.Edited(k))
+	if l.Edited(k) != 0 || len(l.edits) != 0 {
+		t.Error("an edit that was carried out must be forgotten")
+	}
+	l.Roll(m)
+	if !l.Rolling(m) {
+		t.Error("a Manifest must roll until it has settled")
+	}
+	l.Settle(m)
+	if l.Rolling(m) || len(l.rolling) != 0 {
+		t.Error("a Manifest that has settled must be forgotten")
+	}
+	none := (*Lanes)(nil)
+	none.Edit(k)
+	none.Roll(m)
+	none.Settle(m)
+	none.CarriedOut(k, 1)
+	if none.Edited(k) != 0 || none.Rolling(m) {
+		t.Error("without lanes nothing must be known")
+	}
+}
+
+func TestTouched(t *testing.T) {
+	now := metav1.Now()
+	cases := map[string]struct {
+		reason string
+		change func(m *v1alpha1.Manifest)
+		want   bool
+	}{
+		"Nothing":    {"Nothing has changed.", func(*v1alpha1.Manifest) {}, false},
+		"Generation": {"The spec of a Manifest is its Kyma's to change.", func(m *v1alpha1.Manifest) { m.Generation++ }, false},
+		"Created":    {"The managed reconciler notes what it does.", func(m *v1alpha1.Manifest) { meta.SetExternalCreatePending(m, time.Now()) }, false},
+		"Named":      {"It sets the external name.", func(m *v1alpha1.Manifest) { meta.SetExternalName(m, "x") }, false},
+		"Annotated": {"A user asks for something.", func(m *v1alpha1.Manifest) {
+			meta.AddAnnotations(m, map[string]string{v1alpha1.AnnotationRecreate: "x"})
+		}, true},
+		"Deleted": {"A user deletes it.", func(m *v1alpha1.Manifest) { m.DeletionTimestamp = &now }, true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			was := &v1alpha1.Manifest{}
+			is := was.DeepCopy()
+			tc.change(is)
+			if got := Touched(was, is); got != tc.want {
+				t.Errorf("\n%s\nTouched(...): want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}

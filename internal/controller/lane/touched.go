@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lane
+
+import (
+	"maps"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+)
+
+// Touched says whether an object is being deleted since, or has other annotations than those that the managed reconciler
+// writes. Both are for users to do.
+func Touched(was, is client.Object) bool {
+	return meta.WasDeleted(was) != meta.WasDeleted(is) || !maps.Equal(annotations(was), annotations(is))
+}
+
+// annotations without those of the managed reconciler.
+func annotations(o client.Object) map[string]string {
+	out := maps.Clone(o.GetAnnotations())
+	maps.DeleteFunc(out, func(k, _ string) bool {
+		switch k {
+		case meta.AnnotationKeyExternalName, meta.AnnotationKeyExternalCreatePending,
+			meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyExternalCreateFailed:
+			return true
+		}
+		return false
+	})
+	return out
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/lane"
+)
+
+// TestEditComesFirst holds that a Manifest that a user waits for is served before a fleet.
+func TestEditComesFirst(t *testing.T) {
+	const count = 1000
+	fleet := make([]v1alpha1.Manifest, count)
+	for i := range fleet {
+		fleet[i] = *named("n", fmt.Sprintf("m%d", i), func(*v1alpha1.Manifest) {})
+	}
+	written := func(m *v1alpha1.Manifest) ctrlevent.UpdateEvent {
+		is := m.DeepCopy()
+		is.ResourceVersion, is.Generation = "new", is.Generation+1
+		return ctrlevent.UpdateEvent{ObjectOld: m, ObjectNew: is}
+	}
+	rollout := func(w *watches, q lane.Queue) {
+		for i := range fleet {
+			w.lanes.Roll(client.ObjectKeyFromObject(&fleet[i]))
+			w.own().Update(context.Background(), written(&fleet[i]), q)
+		}
+	}
+	edit := func(w *watches, q lane.Queue, m *v1alpha1.Manifest) {
+		w.lanes.Settle(client.ObjectKeyFromObject(m))
+		w.own().Update(context.Background(), written(m), q)
+	}
+	cases := map[string]struct {
+		reason string
+		flood  func(w *watches, q lane.Queue)
+		user   func(w *watches, q lane.Queue, m *v1alpha1.Manifest)
+	}{
+		"Rollout": {"What a template causes waits for what a user changes in a Kyma, or here.", rollout, edit},
+		"Install": {
+			"So do first installs that a template causes.", func(w *watches, q lane.Queue) {
+				for i := range fleet {
+					w.lanes.Roll(client.ObjectKeyFromObject(&fleet[i]))
+					w.own().Create(context.Background(), ctrlevent.CreateEvent{Object: &fleet[i]}, q)
+				}
+			}, edit,
+		},
+		"Objects": {
+			"So does what their objects become.", func(w *watches, q lane.Queue) {
+				for i := range fleet {
+					w.lanes.Roll(client.ObjectKeyFromObject(&fleet[i]))
+					w.own().Generic(context.Background(), ctrlevent.GenericEvent{Object: &fleet[i]}, q)
+				}
+			}, edit,
+		},
+		"Config": {
+			"So does what a config causes.", func(w *watches, q lane.Queue) {
+				many(w.ofConfig).Create(context.Background(), ctrlevent.CreateEvent{Object: &v1alpha1.ProviderConfig{}}, q)
+			}, edit,
+		},
+		"Made": {"A new one is waited for.", rollout, func(w *watches, q lane.Queue, m *v1alpha1.Manifest) {
+			w.lanes.Settle(client.ObjectKeyFromObject(m))
+			w.own().Create(context.Background(), ctrlevent.CreateEvent{Object: m}, q)
+		}},
+		"Annotated": {"So is one that rolls, and is asked for something.", rollout, func(w *watches, q lane.Queue, m *v1alpha1.Manifest) {
+			e := written(m)
+			meta.AddAnnotations(e.ObjectNew, map[string]string{v1alpha1.AnnotationRecreate: "x"})
+			w.own().Update(context.Background(), e, q)
+		}},
+		"Object": {"So is what becomes of an edit.", rollout, func(w *watches, q lane.Queue, m *v1alpha1.Manifest) {
+			w.lanes.Settle(client.ObjectKeyFromObject(m))
+			w.own().Generic(context.Background(), ctrlevent.GenericEvent{Object: m}, q)
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			q := priorityqueue.New[reconcile.Request]("manifests-" + name)
+			defer q.ShutDown()
+			w := &watches{lanes: lane.New(), client: &test.MockClient{MockList: func(_ context.Context, l client.ObjectList, _ ...client.ListOption) error {
+				if l, ok := l.(*v1alpha1.ManifestList); ok {
+					l.Items = fleet
+				}
+				return nil
+			}}}
+			tc.flood(w, q)
+			for deadline := time.Now().Add(10 * time.Second); q.Len() < count && time.Now().Before(deadline); {
+				time.Sleep(time.Millisecond) // The queue has no event to wait for.
+			}
+			m := &fleet[count/2]
+			tc.user(w, q, m)
+			if got, priority, _ := q.GetWithPriority(); got.Name != m.Name || priority == handler.LowPriority {
+				t.Errorf("\n%s\nGet(): want %s, got %s with priority %d", tc.reason, m.Name, got.Name, priority)
+			}
+			if _, priority, _ := q.GetWithPriority(); priority != handler.LowPriority {
+				t.Errorf("\n%s\nGet(): the fleet has priority %d", tc.reason, priority)
+			}
+		})
+	}
+}
+
+// TestForgotten holds that nothing is kept of a Manifest that is gone.
+func TestForgotten(t *testing.T) {
+	m := named("n", "m", func(*v1alpha1.Manifest) {})
+	q := priorityqueue.New[reconcile.Request]("forgotten")
+	defer q.ShutDown()
+	w := &watches{lanes: lane.New(), routes: newRoutes(), clusters: &mockClusters{}}
+	w.lanes.Roll(client.ObjectKeyFromObject(m))
+	w.own().Delete(t.Context(), ctrlevent.DeleteEvent{Object: m}, q)
+	if w.lanes.Rolling(client.ObjectKeyFromObject(m)) {
+		t.Error("a Manifest that is gone must not roll")
+	}
+}
