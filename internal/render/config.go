@@ -70,9 +70,9 @@ func Configs(data []byte) ([]ConfigEntry, error) {
 	if len(docs) > 1 {
 		return nil, errors.Errorf("it has %d documents, and must have one", len(docs))
 	}
-	j, err := jsonOf(docs[0])
+	j, err := jsonOf(docs[0].data)
 	if err != nil {
-		return nil, err
+		return nil, placed(err, 1, 1, docs[0].line)
 	}
 	if bytes.Equal(bytes.TrimSpace(j), []byte("null")) {
 		return nil, nil
@@ -91,7 +91,7 @@ func Configs(data []byte) ([]ConfigEntry, error) {
 	if err != nil {
 		return nil, errors.New(oneLine(strings.TrimPrefix(err.Error(), "json: ")))
 	}
-	if err := single(docs[0]); err != nil {
+	if err := single(docs[0].data); err != nil {
 		return nil, err
 	}
 	seen := map[string]bool{}

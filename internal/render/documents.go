@@ -12,25 +12,34 @@ import (
 	yamlv2 "go.yaml.in/yaml/v2"
 )
 
+// A document of a text, and the line of the text, from 1, in which it begins.
+type document struct {
+	data []byte
+	line int
+}
+
 // documents splits a stream of YAML documents at lines that begin with "---" or
 // "...", which YAML allows nowhere else, and leaves out empty ones. A document
 // of JSON may be followed by more without a separator. Splitting here, and not
 // while decoding, is what keeps content after a document from being ignored.
-func documents(data []byte) ([][]byte, error) {
-	var out [][]byte
+func documents(data []byte) ([]document, error) {
+	var out []document
 	var cur []byte
+	// number is that of the line that is read, begin that of the one in which cur begins.
+	number, begin := 0, 0
 	flush := func() error {
 		doc := cur
 		cur = nil
 		if isBlank(doc) {
 			return nil
 		}
-		parts, err := jsonDocuments(doc)
+		parts, err := jsonDocuments(document{doc, begin})
 		out = append(out, parts...)
 		return err
 	}
 
 	for rest := data; len(rest) > 0; {
+		number++
 		line := rest
 		if i := bytes.IndexByte(rest, '\n'); i >= 0 {
 			line = rest[:i+1]
@@ -38,6 +47,9 @@ func documents(data []byte) ([][]byte, error) {
 		rest = rest[len(line):]
 
 		if !isMarker(line) {
+			if len(cur) == 0 {
+				begin = number
+			}
 			cur = data[len(data)-len(rest)-len(line)-len(cur) : len(data)-len(rest)]
 			continue
 		}
@@ -46,6 +58,7 @@ func documents(data []byte) ([][]byte, error) {
 		}
 		if tail := line[3:]; line[0] == '-' && !isBlank(tail) {
 			// The document begins in the line of its marker.
+			begin = number
 			cur = data[len(data)-len(rest)-len(tail) : len(data)-len(rest)]
 		}
 	}
@@ -79,12 +92,13 @@ func isLetter(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' }
 
 // jsonDocuments splits a document that is JSON; any other is returned as it is,
 // with the line end that a block scalar at its end keeps.
-func jsonDocuments(whole []byte) ([][]byte, error) {
-	doc := bytes.TrimSpace(whole)
+func jsonDocuments(whole document) ([]document, error) {
+	doc := bytes.TrimSpace(whole.data)
 	if doc[0] != '{' {
-		return [][]byte{whole}, nil
+		return []document{whole}, nil
 	}
-	var out [][]byte
+	first := whole.line + bytes.Count(whole.data[:bytes.Index(whole.data, doc[:1])], []byte("\n"))
+	var out []document
 	d := json.NewDecoder(bytes.NewReader(doc))
 	for {
 		var raw json.RawMessage
@@ -94,12 +108,13 @@ func jsonDocuments(whole []byte) ([][]byte, error) {
 		}
 		if err != nil && len(out) == 0 {
 			// A map of YAML in braces.
-			return [][]byte{doc}, nil
+			return []document{{doc, first}}, nil
 		}
 		if err != nil {
-			return nil, errors.Errorf("cannot read the JSON after object %d: %s", len(out), oneLine(err.Error()))
+			return nil, errors.Errorf("cannot read the JSON after object %d, which begins in line %d: %s", len(out), out[len(out)-1].line, oneLine(err.Error()))
 		}
-		out = append(out, raw)
+		before := doc[:int(d.InputOffset())-len(raw)]
+		out = append(out, document{raw, first + bytes.Count(before, []byte("\n"))})
 	}
 }
 

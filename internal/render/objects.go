@@ -4,6 +4,9 @@ package render
 
 import (
 	"bytes"
+	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -25,7 +28,8 @@ const maxListDepth = 4
 // their items, in order. Refused are documents that are not one object with
 // apiVersion, kind and metadata.name, duplicate keys, generateName, and aliases
 // that blow a document up. Errors are one line and name the document by its
-// number, from 1, if there is more than one, and the object if it is known.
+// number, from 1, if there is more than one, the line of data as far as it is
+// known, or else that in which the document begins, and the object if it is known.
 func Objects(data []byte) ([]*unstructured.Unstructured, error) {
 	return objects(data, jsonOf)
 }
@@ -43,16 +47,41 @@ func objects(data []byte, convert func(doc []byte) ([]byte, error)) ([]*unstruct
 	}
 	var out []*unstructured.Unstructured
 	for i, d := range docs {
-		objs, err := objectsOf(d, convert)
-		if err != nil && len(docs) > 1 {
-			return nil, errors.Wrapf(err, "document %d", i+1)
-		}
+		objs, err := objectsOf(d.data, convert)
 		if err != nil {
-			return nil, err
+			return nil, placed(err, i+1, len(docs), d.line)
 		}
 		out = append(out, objs...)
 	}
 	return out, nil
+}
+
+// A syntaxError is what the decoder of YAML says of a document. Its lines are those of the document.
+type syntaxError struct{ text string }
+
+func (e *syntaxError) Error() string { return e.text }
+
+// decoderLine is how the decoder of YAML names a line. It has no other way to tell; and none for what is in the first one.
+var decoderLine = regexp.MustCompile(`(^|yaml: | )line (\d+): `)
+
+// placed is an error of a document of several, which begins in a line of a text: with the line of the text.
+func placed(err error, number, of, begin int) error {
+	syntax := (*syntaxError)(nil)
+	if errors.As(err, &syntax) && decoderLine.MatchString(syntax.text) {
+		err = errors.New(decoderLine.ReplaceAllStringFunc(syntax.text, func(s string) string {
+			m := decoderLine.FindStringSubmatch(s)
+			n, _ := strconv.Atoi(m[2])
+			return fmt.Sprintf("%sline %d: ", m[1], begin-1+n)
+		}))
+		if of == 1 {
+			return err
+		}
+		return errors.Wrapf(err, "document %d", number)
+	}
+	if of == 1 && syntax == nil {
+		return err
+	}
+	return errors.Wrapf(err, "document %d, which begins in line %d", number, begin)
 }
 
 // jsonOf converts a document of YAML that has no key twice.
@@ -67,7 +96,7 @@ func convertWith(toJSON func(doc []byte) ([]byte, error), doc []byte) ([]byte, e
 	}
 	j, err := toJSON(doc)
 	if err != nil {
-		return nil, errors.New(oneLine(strings.ReplaceAll(err.Error(), "error converting YAML to JSON: ", "")))
+		return nil, &syntaxError{oneLine(strings.ReplaceAll(err.Error(), "error converting YAML to JSON: ", ""))}
 	}
 	return j, nil
 }

@@ -65,7 +65,7 @@ func TestObjects(t *testing.T) {
 			want{Err: "lists lie more than 4 deep in each other"},
 		},
 		"Text":         {"Text is no object.", "hello", want{Err: "not an object: it must be a map with apiVersion, kind and metadata.name"}},
-		"Second":       {"The document is named if there are several.", a + "---\n# c\n---\nhello\n", want{Err: "document 2: not an object"}},
+		"Second":       {"The document is named if there are several.", a + "---\n# c\n---\nhello\n", want{Err: "document 2, which begins in line 8: not an object"}},
 		"NoAPIVersion": {"The field is named.", "kind: x\n", want{Err: "apiVersion is missing or not a string"}},
 		"NoKind":       {"The field is named.", "apiVersion: v1\nkind: 1\n", want{Err: "kind is missing or not a string"}},
 		"NoMetadata":   {"The kind is named.", "apiVersion: v1\nkind: Pod\n", want{Err: "Pod: metadata is missing or not an object"}},
@@ -99,6 +99,37 @@ func TestObjects(t *testing.T) {
 				got.Err = tc.want.Err
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nObjects(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestObjectsLine holds that an error names a line of the text as it was written.
+func TestObjectsLine(t *testing.T) {
+	a := "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
+	jsonA := `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`
+	cases := map[string]struct {
+		reason string
+		data   string
+		want   string
+	}{
+		"Only":      {"A line of the only document, here that of the map that is broken.", a + "data:\n  x: y\n z: 1\n", "yaml: line 6: did not find expected key"},
+		"Comments":  {"Comments before it count.", "# one\n---\n# two\n" + a + "kind: Pod\n", `yaml: unmarshal errors: line 8: key "kind" already set in map`},
+		"Second":    {"So do the documents before it.", a + "---\n" + a + "kind: Pod\n", `document 2: yaml: unmarshal errors: line 10: key "kind" already set in map`},
+		"Both":      {"Each line of several is one of the text.", a + "---\n" + a + "kind: Pod\nkind: Job\n", `document 2: yaml: unmarshal errors: line 10: key "kind" already set in map line 11: key "kind" already set in map`},
+		"FirstLine": {"For the first line of a document the library has no number.", a + "---\nfoo: bar: baz\n", "document 2, which begins in line 6: yaml: mapping values are not allowed in this context"},
+		"OnlyFirst": {"Also of the only one.", "# c\n---\nfoo: bar: baz\n", "document 1, which begins in line 3: yaml: mapping values are not allowed in this context"},
+		"Marker":    {"A document may begin in the line of its marker.", a + "--- {a: b: c}\n", "document 2, which begins in line 5: yaml: did not find expected ',' or '}'"},
+		"Object":    {"What is no object is found by its first line.", a + "---\n\nkind: x\n", "document 2, which begins in line 6: apiVersion is missing or not a string"},
+		"Windows":   {"Lines of Windows are lines.", strings.ReplaceAll(a+"---\n"+a+"kind: Pod\n", "\n", "\r\n"), `document 2: yaml: unmarshal errors: line 10: key "kind" already set in map`},
+		"JSON":      {"Objects of JSON may follow each other.", "\n" + jsonA + "\n\n{\"kind\":\"x\"}", "document 2, which begins in line 4: apiVersion is missing or not a string"},
+		"Garbage":   {"What follows them is not lost.", "\n" + jsonA + "\nx", "cannot read the JSON after object 1, which begins in line 2: invalid character 'x' looking for beginning of value"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := Objects([]byte(tc.data))
+			if diff := cmp.Diff(tc.want, text(err)); diff != "" {
 				t.Errorf("\n%s\nObjects(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})

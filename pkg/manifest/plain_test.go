@@ -104,7 +104,7 @@ func TestPlainRefusals(t *testing.T) {
 	}{
 		"Values":   {reason: "There is no place for values.", raw: func() Install { in := plainOf("raw", configMap("a")); in.Values = map[string]any{"a": "b"}; return in }(), want: "raw: values are for charts, and this install is plain objects; take them out"},
 		"Nothing":  {reason: "Nothing is hardly what was meant.", raw: plainOf("raw", "# nothing\n"), want: "raw: there is no object in it"},
-		"NoObject": {reason: "File, document and field must be named.", raw: plainOf("raw", configMap("a"), "kind: ConfigMap\n"), want: "raw: all.yaml: document 2: apiVersion is missing or not a string"},
+		"NoObject": {reason: "File, document and field must be named.", raw: plainOf("raw", configMap("a"), "kind: ConfigMap\n"), want: "raw: all.yaml: document 2, which begins in line 6: apiVersion is missing or not a string"},
 		"Twice":    {reason: "One of them would win by chance.", raw: plainOf("raw", configMap("a"), configMap("a")), want: "raw: ConfigMap apps/a is there twice"},
 		"NoKind":   {reason: "The kind must be named.", raw: plainOf("raw", "apiVersion: example.org/v1\nkind: Gadget\nmetadata: {name: a}\n"), want: "raw: Gadget a: the cluster has no kind Gadget in example.org/v1"},
 		"Form":     {reason: "An unknown form is a mistake of the caller.", raw: func() Install { in := plainOf("raw", configMap("a")); in.Form = "x"; return in }(), want: `install "raw": form "x" is unknown`},

@@ -117,7 +117,7 @@ func TestModule(t *testing.T) {
 		"BrokenYAML": {
 			reason:  "YAML that cannot be read is refused with file and document.",
 			subject: Subject{Installs: []Install{plain("raw", configMap+"\n---\na: b: c\n")}},
-			want:    want{err: `install "raw": objects.yaml: document 2: yaml: mapping values are not allowed in this context`},
+			want:    want{err: `install "raw": objects.yaml: document 2, which begins in line 3: yaml: mapping values are not allowed in this context`},
 		},
 		"NothingInPlain": {
 			reason:  "Plain YAML without an object is a mistake.",
