@@ -33,7 +33,7 @@ func (e *endpoint) authenticator(ctx context.Context, target authn.Resource) (au
 	}()
 	select {
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, context.Cause(ctx)
 	case r := <-done:
 		return r.auth, explainAmbient(r.err, e.host)
 	}

@@ -133,12 +133,26 @@ func (a *advice) explain(err error, host string) error {
 		return errors.Wrapf(context.Canceled, "gave up on host %q", host)
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return errors.Wrapf(context.DeadlineExceeded, "host %q did not answer in time", host)
+		return errors.Wrapf(deadline(err), "host %q did not answer in time", host)
 	}
 	if other := failedHost(err); other != "" && normalHost(other) != normalHost(host) {
 		return errors.Wrapf(a.explainOne(err, other), "host %q sent us on", host)
 	}
 	return a.explainOne(err, host)
+}
+
+// A limitError is a deadline that says which one it is.
+type limitError interface {
+	error
+	TimeLimit() string
+}
+
+// deadline that an error is of, without what differs from one try to the next.
+func deadline(err error) error {
+	if l := limitError(nil); errors.As(err, &l) {
+		return l
+	}
+	return context.DeadlineExceeded
 }
 
 func (a *advice) explainOne(err error, host string) error {

@@ -40,6 +40,7 @@ func TestExplain(t *testing.T) {
 		"Reset":       {reason: "A connection that breaks.", err: at(&net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ECONNRESET)}), want: `the connection to host "reg.example.org" broke off`},
 		"Cut":         {reason: "A body that breaks.", err: io.ErrUnexpectedEOF, want: `the connection to host "reg.example.org" broke off`},
 		"Timeout":     {reason: "A time limit of the transport.", err: at(&net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}), want: `host "reg.example.org" did not answer in time`},
+		"Limit":       {reason: "One that says which it is.", err: at(errors.Wrap(limited{}, "x")), want: `host "reg.example.org" did not answer in time: gave up after the 2m`},
 		"Deadline":    {reason: "The time limit of the caller.", err: at(context.DeadlineExceeded), want: `host "reg.example.org" did not answer in time: context deadline exceeded`},
 		"Canceled":    {reason: "The caller gave up.", err: at(context.Canceled), want: `gave up on host "reg.example.org": context canceled`},
 		"Authority":   {reason: "What to set.", err: at(x509.UnknownAuthorityError{}), want: `TLS: the certificate of host "reg.example.org" is signed by an unknown authority: set caBundleSecretRef of its entry in registries`},
@@ -61,3 +62,10 @@ func TestExplain(t *testing.T) {
 		})
 	}
 }
+
+// limited is a deadline that says which one it is.
+type limited struct{}
+
+func (limited) Error() string        { return "gave up after the 2m" }
+func (limited) TimeLimit() string    { return "2m" }
+func (limited) Is(target error) bool { return target == context.DeadlineExceeded } //nolint:errorlint // This is what errors.Is asks.

@@ -40,7 +40,7 @@ func (l *locks) lock(ctx context.Context, name string) (unlock func(), err error
 		}, nil
 	case <-ctx.Done():
 		l.leave(name, n)
-		return nil, ctx.Err()
+		return nil, context.Cause(ctx)
 	}
 }
 

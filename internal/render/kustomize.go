@@ -78,7 +78,7 @@ func Kustomization(ctx context.Context, files []File, dir string) (out []byte, e
 	o.Reorder = krusty.ReorderOptionUnspecified // As kubectl.
 	m, err := krusty.MakeKustomizer(o).Run(fs, root)
 	if ctx.Err() != nil {
-		return nil, errors.Wrap(ctx.Err(), "cannot build the kustomization")
+		return nil, errors.Wrap(context.Cause(ctx), "cannot build the kustomization")
 	}
 	if err != nil {
 		return nil, errors.Errorf("cannot build the kustomization: %s", oneLine(err.Error()))

@@ -91,8 +91,8 @@ func (c *Chart) render(ctx context.Context, o Options) (*Rendered, error) {
 	if err := chartutil.ValidateReleaseName(o.ReleaseName); err != nil {
 		return nil, errors.Errorf("release name %q: %s", o.ReleaseName, oneLine(err.Error()))
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, errors.Wrap(err, "rendering was stopped")
+	if ctx.Err() != nil {
+		return nil, errors.Wrap(context.Cause(ctx), "rendering was stopped")
 	}
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = defaultMaxBytes
@@ -113,7 +113,7 @@ func (c *Chart) render(ctx context.Context, o Options) (*Rendered, error) {
 	if err != nil {
 		// A deadline shows as an error of whatever was going on.
 		if ctx.Err() != nil {
-			return nil, errors.Wrap(ctx.Err(), "rendering was stopped")
+			return nil, errors.Wrap(context.Cause(ctx), "rendering was stopped")
 		}
 		return nil, templateError(inst.Name(), err)
 	}

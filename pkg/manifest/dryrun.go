@@ -146,7 +146,7 @@ func (d *dryRunner) plan(ctx context.Context) (Plan, error) {
 		d.out.Notes = append(d.out.Notes, "nothing is pruned until all installs can be rendered")
 	}
 	d.note()
-	return d.out, ctx.Err()
+	return d.out, context.Cause(ctx)
 }
 
 func (d *dryRunner) problem(partName string, err error) {

@@ -188,7 +188,7 @@ func (f *finding) take(ctx context.Context, gvk schema.GroupVersionKind, items [
 			f.named = append(f.named, fmt.Sprintf("%s (%s)", k, strings.Join(problems, "; ")))
 		}
 	}
-	return ctx.Err()
+	return context.Cause(ctx)
 }
 
 // examine all objects of a definition in one version. The error names those that would be invalid.

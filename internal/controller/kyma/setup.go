@@ -70,7 +70,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 
 func reconcilerOptions(o Options, c *connector, record event.Recorder, name string) []managed.ReconcilerOption {
 	return append(o.Reconciler(name, record),
-		managed.WithTypedExternalConnector[*v1alpha1.Kyma](c),
+		managed.WithTypedExternalConnector(settings.Limited[*v1alpha1.Kyma](c, o.Timeout)),
 		managed.WithPollIntervalHook(spread(o.PollJitter)))
 }
 

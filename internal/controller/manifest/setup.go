@@ -99,7 +99,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (changed func(id st
 
 func reconcilerOptions(o Options, c *connector, record event.Recorder, name string) []managed.ReconcilerOption {
 	return append(o.Reconciler(name, record),
-		managed.WithTypedExternalConnector[*v1alpha1.Manifest](c),
+		managed.WithTypedExternalConnector(settings.Limited[*v1alpha1.Manifest](c, o.Timeout)),
 		managed.WithPollIntervalHook(pollIntervalHook(o.PollJitter)))
 }
 

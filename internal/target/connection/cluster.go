@@ -247,7 +247,7 @@ func (r *remembered[T]) get(ctx context.Context, ttl time.Duration, ask func(con
 	case r.asking <- struct{}{}:
 		defer func() { <-r.asking }()
 	case <-ctx.Done():
-		return *new(T), ctx.Err()
+		return *new(T), context.Cause(ctx)
 	}
 	if !r.asked.IsZero() && time.Since(r.asked) < ttl {
 		return r.value, nil

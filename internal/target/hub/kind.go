@@ -132,7 +132,7 @@ func (k *kind) wait(ctx context.Context) error {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return errors.Wrapf(ctx.Err(), "the objects of kind %s were not listed in time", k.gk.Kind)
+			return errors.Wrapf(context.Cause(ctx), "the objects of kind %s were not listed in time", k.gk.Kind)
 		case <-k.hub.root.Done():
 			return k.hub.root.Err()
 		}

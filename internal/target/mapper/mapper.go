@@ -94,7 +94,7 @@ func (m *Mapper) Mapping(ctx context.Context, gvk schema.GroupVersionKind) (mani
 	case v.asking <- struct{}{}:
 		defer func() { <-v.asking }()
 	case <-ctx.Done():
-		return manifest.Mapping{}, errors.Wrapf(ctx.Err(), "waiting for the kinds of %s", gvk.GroupVersion())
+		return manifest.Mapping{}, errors.Wrapf(context.Cause(ctx), "waiting for the kinds of %s", gvk.GroupVersion())
 	}
 	if found, err := m.known(gvk, v); err == nil || isNoKind(err) {
 		return found, err

@@ -146,7 +146,16 @@ func name(err error) (string, bool) {
 	return through(err) + "looking up the host failed", true
 }
 
+// A limitError is a deadline that says which one it is.
+type limitError interface {
+	error
+	TimeLimit() string
+}
+
 func timeout(err error) (string, bool) {
+	if l := limitError(nil); errors.As(err, &l) {
+		return "timed out: " + l.Error(), true
+	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "timed out", true
 	}

@@ -102,6 +102,10 @@ func (g *guard) plain(req *http.Request, err error, start time.Time) error {
 		return context.Canceled
 	}
 	u := &UnreachableError{Host: g.host}
+	if l := limitError(nil); errors.Is(err, context.DeadlineExceeded) && errors.As(context.Cause(req.Context()), &l) {
+		// What is below may know of a deadline, and not of which.
+		err = l
+	}
 	u.Reason, u.Down = reason(err)
 	// A caller without patience says nothing about the server.
 	if req.Context().Err() != nil && time.Since(start) < 2*time.Second {

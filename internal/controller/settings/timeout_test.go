@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package settings
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+// slow does what it is told to in each call.
+type slow func(ctx context.Context) error
+
+func (s slow) Connect(ctx context.Context, _ *v1alpha1.Manifest) (managed.TypedExternalClient[*v1alpha1.Manifest], error) {
+	return slowClient(s), nil
+}
+
+type slowClient func(ctx context.Context) error
+
+func (s slowClient) Observe(ctx context.Context, _ *v1alpha1.Manifest) (managed.ExternalObservation, error) {
+	return managed.ExternalObservation{}, s(ctx)
+}
+
+func (s slowClient) Create(ctx context.Context, _ *v1alpha1.Manifest) (managed.ExternalCreation, error) {
+	return managed.ExternalCreation{}, s(ctx)
+}
+
+func (s slowClient) Update(ctx context.Context, _ *v1alpha1.Manifest) (managed.ExternalUpdate, error) {
+	return managed.ExternalUpdate{}, s(ctx)
+}
+
+func (s slowClient) Delete(ctx context.Context, _ *v1alpha1.Manifest) (managed.ExternalDelete, error) {
+	return managed.ExternalDelete{}, s(ctx)
+}
+
+func (s slowClient) Disconnect(context.Context) error { return nil }
+
+// TestLimited holds that an error of a deadline says which time is over and which flag sets it, in equal words each time.
+func TestLimited(t *testing.T) {
+	boom := errors.New("boom")
+	const gaveUp = "gave up after the 2m that --timeout allows"
+	cases := map[string]struct {
+		reason string
+		call   func(ctx context.Context) error
+		ends   bool
+		want   string
+	}{
+		"Cause": {reason: "Who knows the cause says it.", ends: true, want: "a: " + gaveUp, call: func(ctx context.Context) error {
+			<-ctx.Done()
+			return errors.Wrap(context.Cause(ctx), "a")
+		}},
+		"Error": {reason: "It is added where nobody does.", ends: true, want: "a: context deadline exceeded; " + gaveUp, call: func(ctx context.Context) error {
+			<-ctx.Done()
+			return errors.Wrap(ctx.Err(), "a")
+		}},
+		"Other": {reason: "Another error is what it is.", ends: true, want: "boom", call: func(ctx context.Context) error {
+			<-ctx.Done()
+			return boom
+		}},
+		"OwnTime": {reason: "A deadline of a part is none of the whole.", want: "context deadline exceeded", call: func(ctx context.Context) error {
+			ctx, cancel := context.WithTimeout(ctx, 0)
+			defer cancel()
+			return ctx.Err()
+		}},
+		"None": {reason: "What ends in time is no error.", want: "", call: func(context.Context) error { return nil }},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c, err := Limited(slow(tc.call), 2*time.Minute).Connect(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			calls := map[string]func(ctx context.Context) error{
+				"Observe": func(ctx context.Context) error { _, err := c.Observe(ctx, nil); return err },
+				"Create":  func(ctx context.Context) error { _, err := c.Create(ctx, nil); return err },
+				"Update":  func(ctx context.Context) error { _, err := c.Update(ctx, nil); return err },
+				"Delete":  func(ctx context.Context) error { _, err := c.Delete(ctx, nil); return err },
+			}
+			for call, f := range calls {
+				limit := time.Minute
+				if tc.ends {
+					limit = 2 * before
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), limit)
+				err := f(ctx)
+				cancel()
+				got := ""
+				if err != nil {
+					got = err.Error()
+				}
+				if diff := cmp.Diff(tc.want, got); diff != "" {
+					t.Errorf("\n%s\n%s(...): -want, +got:\n%s", tc.reason, call, diff)
+				}
+				if deadline := tc.want != "" && tc.want != "boom"; errors.Is(err, context.DeadlineExceeded) != deadline {
+					t.Errorf("\n%s\n%s(...): whether it is a deadline must stay", tc.reason, call)
+				}
+			}
+		})
+	}
+}
+
+func TestTimeLimit(t *testing.T) {
+	for limit, want := range map[time.Duration]string{2 * time.Minute: "2m", time.Hour: "1h", 90 * time.Second: "1m30s", 10 * time.Second: "10s", 61 * time.Minute: "1h1m"} {
+		if got := (&TimeoutError{Limit: limit}).TimeLimit(); got != want {
+			t.Errorf("TimeLimit(): want %s, got %s", want, got)
+		}
+	}
+}
