@@ -39,7 +39,11 @@ func ReadArchive(data []byte, l Limits) ([]File, error) {
 
 func readArchive(data []byte, l Limits) ([]File, error) {
 	var r io.Reader = bytes.NewReader(data)
-	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
+	zipped := bytes.HasPrefix(data, []byte{0x1f, 0x8b})
+	if !zipped && 0 < len(data) && len(data) < tarBlock {
+		return nil, damaged(tar.ErrHeader)
+	}
+	if zipped {
 		z, err := gzip.NewReader(r)
 		if err != nil {
 			return nil, damaged(err)
@@ -67,6 +71,9 @@ func readArchive(data []byte, l Limits) ([]File, error) {
 	sort.Slice(a.files, func(i, j int) bool { return a.files[i].Name < a.files[j].Name })
 	return a.files, nil
 }
+
+// tarBlock is what a tar has at least: the header of its first file.
+const tarBlock = 512
 
 type archive struct {
 	tar     *tar.Reader

@@ -80,6 +80,11 @@ func TestReadArchive(t *testing.T) {
 			data:   []byte(strings.Repeat("kind: ConfigMap\n", 100)),
 			err:    "neither a tar nor a tar with gzip",
 		},
+		"Short": {
+			reason: "What is shorter than the header of a tar is none, rather than one that is cut off.",
+			data:   []byte(`{"name":"app","version":"1.0.0","apiVersion":"v2"}`),
+			err:    "neither a tar nor a tar with gzip",
+		},
 		"Empty":   {reason: "Nothing is no archive.", err: "it holds no files"},
 		"NoFiles": {reason: "Folders alone are no archive.", data: tarOf(t, link("a/", "", tar.TypeDir)), err: "it holds no files"},
 	}

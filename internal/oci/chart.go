@@ -5,6 +5,7 @@ package oci
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"net/http"
 	"strings"
 
@@ -98,6 +99,10 @@ func (p *Puller) chartByDigest(ctx context.Context, r *repository, digest string
 	if isManifest(data) {
 		return p.chartOf(ctx, r, data)
 	}
+	if isJSON(data) {
+		return Artifact{}, errors.Errorf("not a chart: it is JSON, such as the configuration of a chart; "+
+			"take the digest of its manifest, or of its layer of type %q", helmContent)
+	}
 	return Artifact{Data: data, Digest: digest}, nil
 }
 
@@ -139,10 +144,15 @@ func (p *Puller) chartOf(ctx context.Context, r *repository, manifest []byte) (A
 	return Artifact{Data: data, Digest: digest, Version: version}, nil
 }
 
-// isManifest tells JSON from an archive. No tar begins like that: its first
+// isJSON tells JSON from an archive. No tar begins like that: its first
 // file would need a name that begins with a brace, and a digest that was asked for.
+func isJSON(data []byte) bool {
+	return len(data) <= maxManifest && bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) && json.Valid(data)
+}
+
+// isManifest tells a manifest from an archive, and from other JSON.
 func isManifest(data []byte) bool {
-	if len(data) > maxManifest || !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+	if !isJSON(data) {
 		return false
 	}
 	m, err := v1.ParseManifest(bytes.NewReader(data))

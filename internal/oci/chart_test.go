@@ -20,6 +20,7 @@ func TestChartByDigest(t *testing.T) {
 	image := s.pushManifest(t, repo, "image", imageConfig, helmContent, data)
 	empty := s.pushManifest(t, repo, "empty", helmConfig, "application/x", data)
 	index := s.pushIndex(t, helm)
+	config := s.push(t, repo, []byte(`{"name":"app","version":"1.0.0","apiVersion":"v2"}`))
 
 	s.fetchEach(t, (*Puller).ChartByDigest, map[string]byDigest{
 		"Blob":     {reason: "Modules refer to the layer.", digest: blob, want: data},
@@ -28,6 +29,7 @@ func TestChartByDigest(t *testing.T) {
 		"Image":    {reason: "An image is not a chart.", digest: image, err: "not a chart: the type of its configuration is"},
 		"NoLayer":  {reason: "A chart has a layer.", digest: empty, err: "not a chart: it has no layer of type"},
 		"Index":    {reason: "An index is not a chart.", digest: index, err: "not a chart: it is an index"},
+		"Config":   {reason: "The configuration of a chart is named as what it is.", digest: config, err: "not a chart: it is JSON, such as the configuration of a chart; take the digest of its manifest, or of its layer of type \"application/vnd.cncf.helm.chart.content.v1.tar+gzip\""},
 		"Missing":  {reason: "Neither a blob nor a manifest.", digest: digestOf(nil), err: "(404 Not Found)"},
 		"Tag":      {reason: "A tag can move.", digest: "helm", err: `"helm" is a tag or version`},
 	})
