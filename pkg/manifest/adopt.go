@@ -135,7 +135,7 @@ func (w *work) setOwners(ctx context.Context, o *object, resourceVersion string,
 	}
 	b, err := w.raw(w.c.REST().Verb(http.MethodPatch).
 		AbsPath(pathOf(o.gvk().GroupVersion(), m, o.key.Namespace, o.key.Name)).
-		Param("fieldManager", FieldManager).SetHeader("Accept", acceptMetadata).SetHeader("Content-Type", "application/json-patch+json").
+		Param("fieldManager", FieldManager).SetHeader("Accept", acceptMetadata).SetHeader("Content-Type", jsonPatch).
 		Body(body).Do(ctx))
 	if err != nil {
 		return nil, err

@@ -123,6 +123,8 @@ type step struct {
 
 	// hooked says that the runs of hooks in inv changed.
 	hooked bool
+	// ownsMore says that fields became ours of an object that may not have been applied after that.
+	ownsMore bool
 	// held are parts that are not applied because of a definition that is refused.
 	held map[string]bool
 	// spared are definitions that differ from what was applied, and are not put back.
@@ -130,7 +132,7 @@ type step struct {
 	// recreations are objects that could not be changed, and are to be deleted and created anew.
 	recreations []recreation
 
-	mu     sync.Mutex // Guards known, recreations and result while objects are applied. Entries of inv are changed by one goroutine each.
+	mu     sync.Mutex // Guards known, recreations, ownsMore and result while objects are applied. Entries of inv are changed by one goroutine each.
 	known  map[Key]Summary
 	result Result
 }
@@ -215,7 +217,7 @@ func (st *step) run(ctx context.Context) error {
 	}
 	changed := st.finish(ctx)
 	st.runTests(ctx)
-	changed = changed || st.hooked
+	changed = changed || st.hooked || st.ownsMore
 	st.failSpared()
 	st.remember()
 	if !changed {

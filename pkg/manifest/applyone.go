@@ -54,7 +54,7 @@ func (st *step) change(ctx context.Context, o *object, en *entry, before *metav1
 	if before == nil {
 		polite := *o
 		polite.polite = true
-		now, _, err := st.apply(ctx, &polite, false)
+		now, _, err := st.applyChange(ctx, &polite, en)
 		switch {
 		case isTaken(err):
 			return st.changeTaken(ctx, o, en, false)
@@ -69,7 +69,7 @@ func (st *step) change(ctx context.Context, o *object, en *entry, before *metav1
 	if err != nil {
 		return err
 	}
-	now, fields, err := st.apply(ctx, out, false)
+	now, fields, err := st.applyChange(ctx, out, en)
 	if err != nil {
 		return st.refused(ctx, o, en, before, err)
 	}

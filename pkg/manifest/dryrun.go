@@ -299,6 +299,9 @@ func (d *dryRunner) tryChange(ctx context.Context, o *object, en *entry) trial {
 		return trial{err: &refusedError{err}}
 	}
 	fields, err := d.dryRun(ctx, out, live)
+	if kerrors.IsInvalid(err) {
+		fields, err = d.dryRunCleared(ctx, out, live, err)
+	}
 	if err != nil {
 		return d.refused(ctx, o, ActionChange, err)
 	}

@@ -26,6 +26,7 @@ const (
 	acceptJSON     = "application/json"
 	acceptMetadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 	applyPatch     = "application/apply-patch+yaml"
+	jsonPatch      = "application/json-patch+json"
 
 	acceptMetadataList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 )

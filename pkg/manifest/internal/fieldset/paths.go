@@ -65,6 +65,17 @@ func Below(p fieldpath.Path, names ...string) bool {
 	return true
 }
 
+// Touches says whether a set has a path, or anything below it.
+func Touches(s *fieldpath.Set, p fieldpath.Path) bool {
+	if s.Has(p) {
+		return true
+	}
+	for i := range p {
+		s = s.WithPrefix(p[i])
+	}
+	return !s.Empty()
+}
+
 // At is the value at a path of an object; false where there is none.
 func At(v any, p fieldpath.Path) (any, bool) {
 	for i := range p {

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fieldset
+
+import (
+	"testing"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+func TestTouches(t *testing.T) {
+	s := fieldpath.NewSet(fieldpath.MakePathOrDie("spec", "strategy", "rollingUpdate", "maxSurge"), fieldpath.MakePathOrDie("spec", "replicas"))
+	cases := map[string]struct {
+		reason string
+		path   fieldpath.Path
+		want   bool
+	}{
+		"Member": {reason: "A path of the set.", path: fieldpath.MakePathOrDie("spec", "replicas"), want: true},
+		"Above":  {reason: "A path with one of the set below it.", path: fieldpath.MakePathOrDie("spec", "strategy"), want: true},
+		"Below":  {reason: "A path below one of the set belongs to nobody in it.", path: fieldpath.MakePathOrDie("spec", "replicas", "x")},
+		"Beside": {reason: "Another path.", path: fieldpath.MakePathOrDie("spec", "strategy", "type")},
+		"Root":   {reason: "All is below the root.", want: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := Touches(s, tc.path); got != tc.want {
+				t.Errorf("\n%s\nTouches(...): want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}

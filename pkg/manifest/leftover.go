@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/unions"
+)
+
+// applyChange applies an object that exists. Only where the API server refuses it as invalid, it is read, and applied again
+// once leftovers of unions are ours, which server-side apply then removes.
+func (st *step) applyChange(ctx context.Context, o *object, en *entry) (Summary, *metav1.FieldsV1, error) {
+	now, fields, err := st.apply(ctx, o, false)
+	if !kerrors.IsInvalid(err) || !unions.Known(o.key.GroupKind()) {
+		return now, fields, err
+	}
+	found, failed := st.ownLeftovers(ctx, o, en)
+	if failed != nil {
+		return Summary{}, nil, failed
+	}
+	if len(found) == 0 {
+		return now, fields, err
+	}
+	// A field that is applied as null stays.
+	paths := &fieldpath.Set{}
+	for i := range found {
+		paths.Insert(found[i].Path)
+	}
+	if o, err = o.cut(paths); err != nil {
+		return Summary{}, nil, err
+	}
+	return st.apply(ctx, o, false)
+}
+
+// ownLeftovers makes what the API server filled into unions ours, if it may not stand beside what is wanted of them, and
+// returns it. Nothing but managedFields changes, so that nothing is rolled out. If the object is not applied after that, it
+// is put right by the next one that is.
+func (st *step) ownLeftovers(ctx context.Context, o *object, en *entry) ([]unions.Leftover, error) {
+	for try := 1; ; try++ {
+		live, err := st.get(ctx, o.gvk(), o.key)
+		if err != nil || live == nil {
+			return nil, err
+		}
+		found, err := leftovers(o, live)
+		if err != nil || len(found) == 0 {
+			return nil, err
+		}
+		before := live.GetManagedFields()
+		fields, err := withLeftovers(before, found, o)
+		if err != nil {
+			return nil, err
+		}
+		now, err := st.setOwners(ctx, o, live.GetResourceVersion(), fields)
+		if err == nil {
+			st.ownMore(en, live, owned(before), now)
+			return found, nil
+		}
+		if !kerrors.IsConflict(err) || try == migrations {
+			return nil, errors.Wrapf(explain(err), "cannot clear %s", texts(found))
+		}
+	}
+}
+
+// ownMore of an object than before, which is no drift.
+func (st *step) ownMore(en *entry, live *unstructured.Unstructured, before string, now *metav1.PartialObjectMetadata) {
+	live.SetManagedFields(now.ManagedFields)
+	live.SetResourceVersion(now.ResourceVersion)
+	sum := Summarize(live)
+	st.c.Watch().Put(en.key(), sum)
+	if en.Owned != before {
+		return
+	}
+	en.Owned = sum.Owned
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.ownsMore = true
+}
+
+// leftovers of unions in a live object. An error is returned where another manager owns one, which is not
+// cleared.
+func leftovers(o *object, live *unstructured.Unstructured) ([]unions.Leftover, error) {
+	found := unions.Find(o.key.GroupKind(), o.content(), live.Object, live.GetManagedFields(), isOurs)
+	for i := range found {
+		if l := &found[i]; len(l.Managers) > 0 {
+			return nil, errors.Errorf("%s belongs to field manager %s and may not stand beside %s; remove it there, or take %s out of the module",
+				fieldset.Text(l.Path), strings.Join(l.Managers, ", "), l.Wanted, strings.Fields(l.Wanted)[0])
+		}
+	}
+	return found, nil
+}
+
+// withLeftovers are managedFields in which leftovers are ours.
+func withLeftovers(in []metav1.ManagedFieldsEntry, found []unions.Leftover, o *object) ([]metav1.ManagedFieldsEntry, error) {
+	version := o.gvk().GroupVersion().String()
+	out := slices.Clone(in)
+	i := slices.IndexFunc(out, func(e metav1.ManagedFieldsEntry) bool { return isOurs(&e) && e.APIVersion == version })
+	if i < 0 {
+		now := metav1.Now()
+		i = len(out)
+		out = append(out, metav1.ManagedFieldsEntry{
+			Manager: FieldManager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: version, Time: &now, FieldsType: "FieldsV1",
+		})
+	}
+	set := &fieldpath.Set{}
+	if have := fieldset.Of(out[i].FieldsV1); have != nil {
+		set = set.Union(have)
+	}
+	for n := range found {
+		set.Insert(found[n].Path)
+	}
+	b, err := set.ToJSON()
+	if err != nil {
+		return nil, err
+	}
+	out[i].FieldsV1 = &metav1.FieldsV1{}
+	out[i].FieldsV1.SetRawBytes(b)
+	return out, nil
+}
+
+func texts(found []unions.Leftover) string {
+	var out []string
+	for i := range found {
+		out = append(out, fieldset.Text(found[i].Path))
+	}
+	return strings.Join(out, ", ")
+}
+
+// dryRunCleared is dryRun for an object that was refused as invalid, if there are leftovers of unions; others get the
+// refusal back. A dry run cannot make leftovers ours first. So one shows what becomes of the object while its unions stay as
+// they are, and another one that of the same with the unions as they are wanted.
+func (w *work) dryRunCleared(ctx context.Context, o *object, live *unstructured.Unstructured, refusal error) ([]string, error) {
+	found, err := leftovers(o, live)
+	if err != nil {
+		return nil, &refusedError{err}
+	}
+	if len(found) == 0 {
+		return nil, refusal
+	}
+	held := *o
+	if held.rest, err = encode(without(unions.Keep(o.content(), live.Object, found), "metadata")); err != nil {
+		return nil, err
+	}
+	after, err := w.wouldBe(ctx, &held, false)
+	if err != nil {
+		return nil, err
+	}
+	metadata := after.Object["metadata"]
+	if after, err = w.wouldBeChanged(ctx, o, unions.Keep(after.Object, o.content(), found)); err != nil {
+		return nil, err
+	}
+	after.Object["metadata"] = metadata
+	return fieldset.Differences(live.Object, after.Object), nil
+}
+
+// wouldBeChanged is what an object would be if its content was replaced with another one, by a dry run.
+func (w *work) wouldBeChanged(ctx context.Context, o *object, content map[string]any) (*unstructured.Unstructured, error) {
+	m, err := w.c.Mapping(ctx, o.gvk())
+	if err != nil {
+		return nil, err
+	}
+	var patch []map[string]any
+	content = without(content, "apiVersion", "kind", "metadata", "status")
+	for _, k := range slices.Sorted(maps.Keys(content)) {
+		patch = append(patch, map[string]any{"op": "add", "path": "/" + k, "value": content[k]})
+	}
+	body, err := json.Marshal(patch)
+	if err != nil {
+		return nil, err
+	}
+	b, err := raw(w.c.REST().Verb(http.MethodPatch).
+		AbsPath(pathOf(o.gvk().GroupVersion(), m, o.key.Namespace, o.key.Name)).
+		Param("fieldManager", FieldManager).Param("dryRun", "All").
+		SetHeader("Accept", acceptJSON).SetHeader("Content-Type", jsonPatch).Body(body).Do(ctx))
+	if err != nil {
+		return nil, err
+	}
+	out := &unstructured.Unstructured{}
+	return out, errors.Wrapf(out.UnmarshalJSON(b), "%s: cannot read the answer", o.key)
+}
+
+// without some fields, what an object has.
+func without(object map[string]any, fields ...string) map[string]any {
+	out := maps.Clone(object)
+	for _, f := range fields {
+		delete(out, f)
+	}
+	return out
+}
