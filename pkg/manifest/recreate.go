@@ -12,9 +12,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fixed"
 )
 
@@ -68,7 +70,7 @@ func (w *work) blame(ctx context.Context, o *object, fields []fixed.Field) strin
 	var names, reasons []string
 	for _, f := range fields {
 		if err == nil && live != nil {
-			f = f.Precise(want, live.Object)
+			f = w.precise(ctx, o, f, want, live)
 		}
 		names = append(names, f.Name)
 		if !slices.Contains(reasons, f.Reason) {
@@ -76,6 +78,45 @@ func (w *work) blame(ctx context.Context, o *object, fields []fixed.Field) strin
 		}
 	}
 	return fmt.Sprintf("%s cannot be changed (%s)", strings.Join(names, ", "), strings.Join(reasons, "; "))
+}
+
+// precise names the fields that differ, where the API server names no more than the spec. It is asked what the object would
+// be if it was created, because it replaces values with defaults; where it does not say, values are compared as they are.
+func (w *work) precise(ctx context.Context, o *object, f fixed.Field, want map[string]any, live *unstructured.Unstructured) fixed.Field {
+	if f.Name != "spec" {
+		return f
+	}
+	created, err := w.wouldBeCreated(ctx, o)
+	if err != nil {
+		return f.Precise(want, live.Object)
+	}
+	owned := fieldset.Of(ownedFields(live.GetManagedFields()))
+	return f.Compared(want, created.Object, live.Object, func(field string) bool {
+		return owned != nil && fieldset.Touches(owned, fieldpath.MakePathOrDie(f.Name, field))
+	})
+}
+
+// wouldBeCreated is what an object would be if it was created under a name that is free, by a dry run.
+func (w *work) wouldBeCreated(ctx context.Context, o *object) (*unstructured.Unstructured, error) {
+	m, err := w.c.Mapping(ctx, o.gvk())
+	if err != nil {
+		return nil, err
+	}
+	u := &unstructured.Unstructured{Object: o.content()}
+	u.SetGenerateName(o.key.Name[:min(len(o.key.Name), 40)] + "-")
+	u.SetName("")
+	body, err := u.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	b, err := raw(w.c.REST().Post().AbsPath(pathOf(o.gvk().GroupVersion(), m, o.key.Namespace, "")).
+		Param("fieldManager", FieldManager).Param("dryRun", "All").
+		SetHeader("Accept", acceptJSON).SetHeader("Content-Type", acceptJSON).Body(body).Do(ctx))
+	if err != nil {
+		return nil, err
+	}
+	out := &unstructured.Unstructured{}
+	return out, out.UnmarshalJSON(b)
 }
 
 // comesBack says what an object waits for that is on its way out, and is created anew once it is gone. One that the

@@ -3,6 +3,7 @@
 package fixed
 
 import (
+	"fmt"
 	"maps"
 	"reflect"
 	"regexp"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
@@ -60,27 +62,64 @@ func reasonOf(message string) string {
 }
 
 // Precise names the fields below the spec that differ, where the API server names no more than the spec: those that the
-// reason does not quote as fields that may change.
+// reason does not quote as fields that may change. Empty values differ only where nothing else does, because the API server
+// replaces most of them with a default.
 func (f Field) Precise(want, live map[string]any) Field {
 	w, ok := want[f.Name].(map[string]any)
 	l, _ := live[f.Name].(map[string]any)
 	if !ok || f.Name != "spec" {
 		return f
 	}
-	var names []string
-	for _, k := range slices.Sorted(maps.Keys(w)) {
-		if !strings.Contains(f.Reason, "'"+k+"'") && !covered(w[k], l[k]) {
-			names = append(names, f.Name+"."+k)
+	for _, c := range []comparison{{unset: true}, {}} {
+		names := f.below(slices.Sorted(maps.Keys(w)), func(k string) bool { return c.covered(w[k], l[k]) })
+		if len(names) > 0 {
+			f.Name = strings.Join(names, ", ")
+			return f
 		}
 	}
+	return f
+}
+
+// Compared names the fields below the spec that differ between the live object and what it would be if it was created, as
+// far as they are ours: in what is wanted, or applied before. It is Precise for whoever can ask the API server.
+func (f Field) Compared(want, created, live map[string]any, ours func(field string) bool) Field {
+	w, _ := want[f.Name].(map[string]any)
+	c, ok := created[f.Name].(map[string]any)
+	l, _ := live[f.Name].(map[string]any)
+	if !ok || f.Name != "spec" {
+		return f
+	}
+	all := maps.Clone(c)
+	maps.Copy(all, l)
+	names := f.below(slices.Sorted(maps.Keys(all)), func(k string) bool {
+		_, wanted := w[k]
+		return !wanted && !ours(k) || reflect.DeepEqual(c[k], l[k])
+	})
 	if len(names) > 0 {
 		f.Name = strings.Join(names, ", ")
 	}
 	return f
 }
 
+// below are the paths of fields that are not equal, and that the reason does not quote as fields that may change.
+func (f Field) below(fields []string, equal func(string) bool) []string {
+	var names []string
+	for _, k := range fields {
+		if !strings.Contains(f.Reason, "'"+k+"'") && !equal(k) {
+			names = append(names, f.Name+"."+k)
+		}
+	}
+	return names
+}
+
+// A comparison of what is wanted with what is there.
+type comparison struct {
+	// unset says that an empty value means that nothing is wanted.
+	unset bool
+}
+
 // covered says whether a value has all that is wanted of it. Others, and the API server, may have added to it.
-func covered(want, have any) bool {
+func (c comparison) covered(want, have any) bool {
 	switch w := want.(type) {
 	case map[string]any:
 		h, ok := have.(map[string]any)
@@ -88,22 +127,38 @@ func covered(want, have any) bool {
 			return len(w) == 0 && have == nil
 		}
 		for k := range w {
-			if !covered(w[k], h[k]) {
+			if !c.covered(w[k], h[k]) {
 				return false
 			}
 		}
 		return true
 	case []any:
 		h, ok := have.([]any)
+		if len(w) == 0 {
+			return c.unset || len(h) == 0 && (ok || have == nil)
+		}
 		if !ok || len(h) != len(w) {
-			return len(w) == 0 && have == nil
+			return false
 		}
 		for i := range w {
-			if !covered(w[i], h[i]) {
+			if !c.covered(w[i], h[i]) {
 				return false
 			}
 		}
 		return true
 	}
-	return reflect.DeepEqual(want, have)
+	if c.unset && (want == nil || reflect.ValueOf(want).IsZero()) {
+		return true
+	}
+	return reflect.DeepEqual(want, have) || sameQuantity(want, have)
+}
+
+// sameQuantity says whether two values are one amount, written in two ways.
+func sameQuantity(a, b any) bool {
+	p, err := resource.ParseQuantity(fmt.Sprint(a))
+	if err != nil {
+		return false
+	}
+	q, err := resource.ParseQuantity(fmt.Sprint(b))
+	return err == nil && p.Cmp(q) == 0
 }

@@ -3,6 +3,8 @@
 package fixed
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,19 +95,157 @@ func TestFields(t *testing.T) {
 }
 
 func TestPrecise(t *testing.T) {
-	f := Field{Name: "spec", Reason: "fields other than 'replicas' are forbidden"}
-	want := map[string]any{"spec": map[string]any{
-		"replicas": int64(2), "serviceName": "new", "selector": map[string]any{"app": "web"}, "volumeClaimTemplates": []any{map[string]any{"name": "data"}},
-	}}
-	live := map[string]any{"spec": map[string]any{
-		"replicas": int64(1), "serviceName": "old", "selector": map[string]any{"app": "web", "added": "x"},
-		"volumeClaimTemplates": []any{map[string]any{"name": "data", "status": map[string]any{}}},
-	}}
-	if got := f.Precise(want, live).Name; got != "spec.serviceName" {
-		t.Errorf("got %q", got)
+	type m = map[string]any
+	type l = []any
+	cases := map[string]struct {
+		reason     string
+		want, live m
+		name       string
+	}{
+		"Changed": {
+			reason: "Fields that may change are not to blame, nor those to which the API server or others added.",
+			want:   m{"replicas": int64(2), "serviceName": "new", "selector": m{"app": "web"}, "volumeClaimTemplates": l{m{"name": "data"}}},
+			live: m{
+				"replicas": int64(1), "serviceName": "old", "selector": m{"app": "web", "added": "x"},
+				"volumeClaimTemplates": l{m{"name": "data", "status": m{}}},
+			},
+			name: "spec.serviceName",
+		},
+		"Same": {
+			reason: "Where nothing differs, the name stays as the API server gave it.",
+			want:   m{"serviceName": "a"},
+			live:   m{"serviceName": "a"},
+			name:   "spec",
+		},
+		"EmptyText": {
+			reason: "An empty value that the API server replaced with a default is not to blame where another field differs.",
+			want:   m{"podManagementPolicy": "", "volumeClaimTemplates": l{m{"size": "2Gi"}}},
+			live:   m{"podManagementPolicy": "OrderedReady", "volumeClaimTemplates": l{m{"size": "1Gi"}}},
+			name:   "spec.volumeClaimTemplates",
+		},
+		"EmptyOfEachType": {
+			reason: "The same holds for null, zero, false, and empty maps and lists, on each level.",
+			want: m{
+				"a": nil, "b": int64(0), "c": false, "d": m{}, "e": l{}, "f": m{"inner": ""}, "g": 0.0,
+				"h": l{m{"name": "x", "inner": nil}}, "serviceName": "new",
+			},
+			live: m{
+				"a": "default", "b": int64(1), "c": true, "d": m{"x": "y"}, "e": l{"x"}, "f": m{"inner": "default"}, "g": 1.5,
+				"h": l{m{"name": "x", "inner": "default"}}, "serviceName": "old",
+			},
+			name: "spec.serviceName",
+		},
+		"OnlyEmpty": {
+			reason: "Where nothing else differs, an empty value is: it may mean something, as that of a storage class does.",
+			want:   m{"storageClassName": "", "resources": m{"requests": m{"storage": "1Gi"}}},
+			live:   m{"storageClassName": "fast", "resources": m{"requests": m{"storage": "1Gi"}}},
+			name:   "spec.storageClassName",
+		},
+		"Quantity": {
+			reason: "An amount that the API server writes in another way is the same one.",
+			want:   m{"volumeClaimTemplates": l{m{"storage": "1024Mi", "cpu": int64(2)}}, "serviceName": "new"},
+			live:   m{"volumeClaimTemplates": l{m{"storage": "1Gi", "cpu": "2"}}, "serviceName": "old"},
+			name:   "spec.serviceName",
+		},
+		"OtherQuantity": {
+			reason: "Another amount is another one.",
+			want:   m{"storage": "2048Mi"},
+			live:   m{"storage": "1Gi"},
+			name:   "spec.storage",
+		},
+		"Number": {
+			reason: "A number may have a fraction on one side only.",
+			want:   m{"a": 1.0, "serviceName": "new"},
+			live:   m{"a": int64(1), "serviceName": "old"},
+			name:   "spec.serviceName",
+		},
+		"FewerItems": {
+			reason: "A list with other items differs.",
+			want:   m{"volumeClaimTemplates": l{m{"name": "a"}}},
+			live:   m{"volumeClaimTemplates": l{m{"name": "a"}, m{"name": "b"}}},
+			name:   "spec.volumeClaimTemplates",
+		},
+		"NotThere": {
+			reason: "A field that is added differs.",
+			want:   m{"volumeClaimTemplates": l{m{"name": "a"}}, "podManagementPolicy": ""},
+			live:   m{"podManagementPolicy": "OrderedReady"},
+			name:   "spec.volumeClaimTemplates",
+		},
 	}
-	if got := f.Precise(live, live).Name; got != "spec" {
-		t.Errorf("where nothing differs, it stays as it is: %q", got)
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			f := Field{Name: "spec", Reason: "fields other than 'replicas' are forbidden"}
+			got := f.Precise(m{"spec": tc.want}, m{"spec": tc.live}).Name
+			if diff := cmp.Diff(tc.name, got); diff != "" {
+				t.Errorf("\n%s\nPrecise(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestCompared(t *testing.T) {
+	type m = map[string]any
+	type l = []any
+	live := m{
+		"podManagementPolicy": "OrderedReady", "serviceName": "db", "replicas": int64(3), "added": "by another manager",
+		"volumeClaimTemplates": l{m{"storage": "1Gi", "class": "fast", "volumeMode": "Filesystem"}},
+	}
+	with := func(changes m) m {
+		out := maps.Clone(live)
+		delete(out, "added")
+		for k, v := range changes {
+			if out[k] = v; v == nil {
+				delete(out, k)
+			}
+		}
+		return out
+	}
+	cases := map[string]struct {
+		reason        string
+		want, created m
+		owned         []string
+		name          string
+	}{
+		"Default": {
+			reason:  "A value that is replaced with a default is not to blame.",
+			want:    m{"podManagementPolicy": "", "volumeClaimTemplates": l{}},
+			created: with(m{"volumeClaimTemplates": l{m{"storage": "2Gi", "class": "fast", "volumeMode": "Filesystem"}}}),
+			name:    "spec.volumeClaimTemplates",
+		},
+		"Removed": {
+			reason:  "A field that was applied and is wanted no more differs.",
+			want:    m{"podManagementPolicy": ""},
+			created: with(m{"volumeClaimTemplates": nil}),
+			owned:   []string{"podManagementPolicy", "volumeClaimTemplates"},
+			name:    "spec.volumeClaimTemplates",
+		},
+		"RemovedInside": {
+			reason:  "So does one that lost a field of its own.",
+			want:    m{"podManagementPolicy": "", "volumeClaimTemplates": l{}},
+			created: with(m{"volumeClaimTemplates": l{m{"storage": "1Gi", "volumeMode": "Filesystem"}}}),
+			name:    "spec.volumeClaimTemplates",
+		},
+		"MayChange": {
+			reason:  "Fields that may change are left out.",
+			want:    m{"replicas": int64(1), "serviceName": "other"},
+			created: with(m{"replicas": int64(1), "serviceName": "other"}),
+			name:    "spec.serviceName",
+		},
+		"Same": {
+			reason:  "Where nothing of ours differs, the name stays as the API server gave it.",
+			want:    m{"serviceName": "db"},
+			created: with(nil),
+			name:    "spec",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			f := Field{Name: "spec", Reason: "fields other than 'replicas' are forbidden"}
+			got := f.Compared(m{"spec": tc.want}, m{"spec": tc.created}, m{"spec": live}, func(k string) bool { return slices.Contains(tc.owned, k) }).Name
+			if diff := cmp.Diff(tc.name, got); diff != "" {
+				t.Errorf("\n%s\nCompared(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
 	}
 }
 

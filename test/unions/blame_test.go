@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package unions
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestBlame holds that of a StatefulSet the field is named that cannot be changed, and not one that was given a default.
+func TestBlame(t *testing.T) {
+	const claims = "volumeClaimTemplates: [{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}]\n"
+	cases := map[string]struct{ reason, from, to, want string }{
+		"Changed": {
+			reason: "An empty value is not to blame.",
+			from:   "podManagementPolicy: ''\n" + claims, to: "podManagementPolicy: ''\n" + strings.Replace(claims, "1Gi", "2Gi", 1),
+			want: "spec.volumeClaimTemplates cannot be changed (",
+		},
+		"Removed": {
+			reason: "What is taken out is named.",
+			from:   "podManagementPolicy: ''\n" + claims, to: "podManagementPolicy: ''",
+			want: "spec.volumeClaimTemplates cannot be changed (",
+		},
+		"Added": {
+			reason: "So is what is added, and an amount in other words is none.",
+			from:   claims, to: "podManagementPolicy: Parallel\n" + strings.Replace(claims, "1Gi", "1024Mi", 1),
+			want: "spec.podManagementPolicy cannot be changed (",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := connect(t)
+			ns := c.namespace(t, "blame-"+strings.ToLower(name))
+			if err := c.apply(t, setOf(ns, named(statefulSet(tc.from), "db"))); err != nil {
+				t.Fatal(err)
+			}
+			want := "web: StatefulSet " + ns + "/db: " + tc.want
+			if err := c.apply(t, setOf(ns, named(statefulSet(tc.to), "db"))); err == nil || !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("\n%s\nwant error %q, got %v", tc.reason, want, err)
+			}
+		})
+	}
+}
