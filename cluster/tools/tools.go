@@ -47,7 +47,7 @@ const (
 // given to the linker.
 const (
 	KubernetesVersion = "v1.36.3"
-	EtcdVersion       = "v3.6.16"
+	EtcdVersion       = "v3.6.14"
 	CrossplaneVersion = "v2.4.0"
 )
 

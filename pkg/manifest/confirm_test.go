@@ -13,8 +13,8 @@ import (
 
 var webDeployment = key("Deployment", "apps", "web")
 
-// without a label of an object, as kubectl label web label- does.
-func without(labels ...string) func(u *unstructured.Unstructured) {
+// stripped of a label of an object, as kubectl label web label- does.
+func stripped(labels ...string) func(u *unstructured.Unstructured) {
 	return func(u *unstructured.Unstructured) {
 		l := u.GetLabels()
 		for _, name := range labels {
@@ -28,7 +28,7 @@ func without(labels ...string) func(u *unstructured.Unstructured) {
 // not ours stays, and is told.
 func TestStripped(t *testing.T) {
 	keptAnnotation := func(u *unstructured.Unstructured) {
-		without(LabelManagedBy)(u)
+		stripped(LabelManagedBy)(u)
 		u.SetAnnotations(map[string]string{annotationPolicy: policyKeep})
 	}
 	cases := map[string]struct {
@@ -38,9 +38,9 @@ func TestStripped(t *testing.T) {
 		left   []Key
 		kept   []Key
 	}{
-		"Watched":   {reason: "It is ours by its other label.", harm: func(b *bench) { b.s.edit(webDeployment, without(LabelManagedBy)) }},
-		"Both":      {reason: "It is the very object that was applied.", harm: func(b *bench) { b.s.edit(webDeployment, without(LabelManagedBy, LabelPartOf)) }},
-		"PartOf":    {reason: "It is the very object that was applied.", harm: func(b *bench) { b.s.edit(webDeployment, without(LabelPartOf)) }},
+		"Watched":   {reason: "It is ours by its other label.", harm: func(b *bench) { b.s.edit(webDeployment, stripped(LabelManagedBy)) }},
+		"Both":      {reason: "It is the very object that was applied.", harm: func(b *bench) { b.s.edit(webDeployment, stripped(LabelManagedBy, LabelPartOf)) }},
+		"PartOf":    {reason: "It is the very object that was applied.", harm: func(b *bench) { b.s.edit(webDeployment, stripped(LabelPartOf)) }},
 		"AllLabels": {reason: "It is the very object that was applied.", harm: func(b *bench) { b.s.edit(webDeployment, func(u *unstructured.Unstructured) { u.SetLabels(nil) }) }},
 		"Gone":      {reason: "It is gone, and that is the end of it.", harm: func(b *bench) { b.s.remove(webDeployment) }},
 		"Replaced": {
@@ -111,7 +111,7 @@ func TestPruneStripped(t *testing.T) {
 		s := setOf(install("web", webTemplates...))
 		s.Drift = policy
 		b.settle(s)
-		b.s.edit(webDeployment, without(LabelManagedBy))
+		b.s.edit(webDeployment, stripped(LabelManagedBy))
 		service := key("Service", "apps", "web")
 		b.s.remove(service)
 		b.s.put(manifestOf(t, "{apiVersion: v1, kind: Service, metadata: {name: web, namespace: apps}}").Object)

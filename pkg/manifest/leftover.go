@@ -181,7 +181,7 @@ func (w *work) wouldBeChanged(ctx context.Context, o *object, content map[string
 	if err != nil {
 		return nil, err
 	}
-	b, err := raw(w.c.REST().Verb(http.MethodPatch).
+	b, err := w.raw(w.c.REST().Verb(http.MethodPatch).
 		AbsPath(pathOf(o.gvk().GroupVersion(), m, o.key.Namespace, o.key.Name)).
 		Param("fieldManager", FieldManager).Param("dryRun", "All").
 		SetHeader("Accept", acceptJSON).SetHeader("Content-Type", jsonPatch).Body(body).Do(ctx))

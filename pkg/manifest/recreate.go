@@ -109,7 +109,7 @@ func (w *work) wouldBeCreated(ctx context.Context, o *object) (*unstructured.Uns
 	if err != nil {
 		return nil, err
 	}
-	b, err := raw(w.c.REST().Post().AbsPath(pathOf(o.gvk().GroupVersion(), m, o.key.Namespace, "")).
+	b, err := w.raw(w.c.REST().Post().AbsPath(pathOf(o.gvk().GroupVersion(), m, o.key.Namespace, "")).
 		Param("fieldManager", FieldManager).Param("dryRun", "All").
 		SetHeader("Accept", acceptJSON).SetHeader("Content-Type", acceptJSON).Body(body).Do(ctx))
 	if err != nil {
