@@ -19,7 +19,8 @@ UNIT    := $(patsubst %,./%/...,$(wildcard apis cmd examples/operator internal p
 # The race detector needs a C compiler. Go answers 0 where there is none.
 RACE    := $(if $(filter 1,$(shell env -u CGO_ENABLED go env CGO_ENABLED)),-race)
 # Without a go command in between, which would keep signals to itself.
-DEMO    := go build -o bin/demo ./cluster/local && exec bin/demo
+DEMO    := echo "building the demo itself, and the libraries that the provider shares with it" && \
+	go build -ldflags '-s -w' -o bin/demo ./cluster/local && exec bin/demo
 # What the tests run, and what those with Crossplane run.
 TESTED  := etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok helm crane oras cosign
 E2E     := etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok crossplane crank \
