@@ -33,7 +33,7 @@ func TestSlowBuild(t *testing.T) {
 					return nil
 				}})
 			},
-			func(ctx context.Context) error {
+			func(context.Context) error {
 				did = append(did, "start")
 				return nil
 			},

@@ -90,7 +90,7 @@ func sameMinor(ctx context.Context, t Tool, path string) bool {
 	if t == Kubectl {
 		args = []string{"version", "--client"}
 	}
-	out, err := exec.CommandContext(ctx, path, args...).Output()
+	out, err := exec.CommandContext(ctx, path, args...).Output() //nolint:gosec // The user says where the servers are.
 	if err != nil {
 		return false
 	}

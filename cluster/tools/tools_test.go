@@ -151,7 +151,7 @@ func TestInstalled(t *testing.T) {
 			t.Setenv("XDG_CACHE_HOME", t.TempDir())
 			dir := t.TempDir()
 			script := "#!/bin/sh\necho '" + tc.says + "'\n"
-			if err := os.WriteFile(filepath.Join(dir, string(tc.tool)), []byte(script), 0o700); err != nil { //nolint:gosec // A program.
+			if err := os.WriteFile(filepath.Join(dir, string(tc.tool)), []byte(script), 0o700); err != nil {
 				t.Fatal(err)
 			}
 			t.Setenv(assetsVariable, dir)
@@ -173,7 +173,7 @@ func TestInstalled(t *testing.T) {
 			}
 
 			// It is replaced by another version, and its path stays.
-			if err := os.WriteFile(filepath.Join(dir, string(tc.tool)), []byte("#!/bin/sh\necho v0.1.0\n"), 0o700); err != nil { //nolint:gosec // A program.
+			if err := os.WriteFile(filepath.Join(dir, string(tc.tool)), []byte("#!/bin/sh\necho v0.1.0\n"), 0o700); err != nil {
 				t.Fatal(err)
 			}
 			if steps, err = Missing(t.Context(), tc.tool); err != nil || len(steps) != 1 {

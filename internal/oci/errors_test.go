@@ -68,4 +68,4 @@ type limited struct{}
 
 func (limited) Error() string        { return "gave up after the 2m" }
 func (limited) TimeLimit() string    { return "2m" }
-func (limited) Is(target error) bool { return target == context.DeadlineExceeded } //nolint:errorlint // This is what errors.Is asks.
+func (limited) Is(target error) bool { return target == context.DeadlineExceeded }

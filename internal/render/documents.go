@@ -97,7 +97,8 @@ func jsonDocuments(whole document) ([]document, error) {
 	if doc[0] != '{' {
 		return []document{whole}, nil
 	}
-	first := whole.line + bytes.Count(whole.data[:bytes.Index(whole.data, doc[:1])], []byte("\n"))
+	before, _, _ := bytes.Cut(whole.data, doc[:1])
+	first := whole.line + bytes.Count(before, []byte("\n"))
 	var out []document
 	d := json.NewDecoder(bytes.NewReader(doc))
 	for {

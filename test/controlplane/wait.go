@@ -3,6 +3,7 @@
 package controlplane
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -14,7 +15,8 @@ const (
 	// busy machine.
 	defaultStill = 2 * time.Minute
 	// stillsInAll bounds a wait for something that moves and never arrives.
-	stillsInAll = 5
+	stillsInAll  = 5
+	defaultEvery = 200 * time.Millisecond
 )
 
 // A Look says what is seen, and whether that is what is waited for. An error is seen
@@ -38,55 +40,49 @@ type Wait struct {
 
 // Until looks until there is what is waited for. The error says what was seen last.
 func (w Wait) Until(ctx context.Context, look Look) error {
-	still, every := w.Still, w.Every
-	if still == 0 {
-		still = defaultStill
-	}
-	if every == 0 {
-		every = 200 * time.Millisecond
-	}
+	w.Still, w.Every = cmp.Or(w.Still, defaultStill), cmp.Or(w.Every, defaultEvery)
 	begin := time.Now()
 	moved, last := begin, ""
 	for {
 		done, seen, err := look(ctx)
-		if done && err == nil {
-			w.changed(last, seen)
-			return nil
-		}
 		if err != nil {
 			seen = err.Error()
+		}
+		// The end of a context makes errors that nobody has to see.
+		if ctx.Err() == nil && seen != last {
+			last, moved = seen, time.Now()
+			if w.OnChange != nil {
+				w.OnChange(seen)
+			}
+		}
+		if done && err == nil {
+			return nil
 		}
 		if ctx.Err() != nil {
 			return errors.Wrapf(context.Cause(ctx), "%s: last seen: %s", w.What, last)
 		}
-		if w.changed(last, seen) {
-			last, moved = seen, time.Now()
-		}
-		if w.Broken != nil {
-			if err := w.Broken(); err != nil {
-				return err
-			}
-		}
-		switch {
-		case time.Since(moved) > still:
-			return errors.Errorf("%s: nothing has moved for %s, last seen: %s", w.What, still, last)
-		case time.Since(begin) > stillsInAll*still:
-			return errors.Errorf("%s: not within %s, last seen: %s", w.What, stillsInAll*still, last)
+		if err := w.over(begin, moved, last); err != nil {
+			return err
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(every):
+		case <-time.After(w.Every):
 		}
 	}
 }
 
-// changed says whether what is seen has changed, and passes it on.
-func (w Wait) changed(last, seen string) bool {
-	if seen == last {
-		return false
+// over says why a wait is given up, or nil.
+func (w Wait) over(begin, moved time.Time, last string) error {
+	if w.Broken != nil {
+		if err := w.Broken(); err != nil {
+			return err
+		}
 	}
-	if w.OnChange != nil {
-		w.OnChange(seen)
+	switch {
+	case time.Since(moved) > w.Still:
+		return errors.Errorf("%s: nothing has moved for %s, last seen: %s", w.What, w.Still, last)
+	case time.Since(begin) > stillsInAll*w.Still:
+		return errors.Errorf("%s: not within %s, last seen: %s", w.What, stillsInAll*w.Still, last)
 	}
-	return true
+	return nil
 }

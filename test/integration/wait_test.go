@@ -38,7 +38,7 @@ var _ = Describe("kubectl wait for Ready", func() {
 
 	// waitFor runs kubectl wait, and returns what it says and whether it is content.
 	waitFor := func(ctx context.Context, what string, timeout time.Duration) (string, error) {
-		out, err := exec.CommandContext(ctx, must(tools.Path(ctx, tools.Kubectl)), "--kubeconfig", env.control.KubeconfigFile(), "--namespace", s.name, //nolint:gosec // Ours.
+		out, err := exec.CommandContext(ctx, must(tools.Path(ctx, tools.Kubectl)), "--kubeconfig", env.control.KubeconfigFile(), "--namespace", s.name,
 			"wait", what, "--for=condition=Ready", "--timeout="+timeout.String()).CombinedOutput()
 		return string(out), err
 	}

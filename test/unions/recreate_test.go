@@ -13,7 +13,7 @@ import (
 
 func strategyOf(t *testing.T, c *connected, namespace, text string) any {
 	t.Helper()
-	return content(t, c.live(t, namespace, text), namespace)["spec"].(map[string]any)["strategy"] //nolint:forcetypeassert // It has one.
+	return content(t, c.live(t, namespace, text), namespace)["spec"].(map[string]any)["strategy"]
 }
 
 // TestRecreate is the change that a chart makes most often, with what it costs and what is left of it.

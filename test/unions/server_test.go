@@ -74,8 +74,9 @@ func connect(t *testing.T) *connected {
 }
 
 type noted struct {
-	next http.RoundTripper
 	*connected
+
+	next http.RoundTripper
 }
 
 func (n *noted) RoundTrip(r *http.Request) (*http.Response, error) {

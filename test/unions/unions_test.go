@@ -122,7 +122,7 @@ func content(t *testing.T, u *unstructured.Unstructured, name string) map[string
 	if spec, ok := out["spec"].(map[string]any); ok {
 		ports, _ := spec["ports"].([]any)
 		for _, p := range ports {
-			delete(p.(map[string]any), "nodePort") //nolint:forcetypeassert // A port is one.
+			delete(p.(map[string]any), "nodePort")
 		}
 	}
 	return out

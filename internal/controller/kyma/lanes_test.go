@@ -232,7 +232,7 @@ func TestCarriedOut(t *testing.T) {
 	}{
 		"Done":     {reason: "A pass that ends well carries it out.", res: reconcile.Result{RequeueAfter: later * 100}, want: true},
 		"Failed":   {reason: "One that fails does not.", err: errors.New("boom")},
-		"Requeued": {reason: "Nor does one that is not at its end.", res: reconcile.Result{Requeue: true}}, //nolint:staticcheck // The managed reconciler sets it.
+		"Requeued": {reason: "Nor does one that is not at its end.", res: reconcile.Result{Requeue: true}},
 		"Conflict": {reason: "Nor one that met another write.", res: reconcile.Result{RequeueAfter: soon}},
 	}
 	for name, tc := range cases {

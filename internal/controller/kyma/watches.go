@@ -151,14 +151,17 @@ func matters(was, is *v1alpha1.Manifest) bool {
 	return was.Generation != is.Generation ||
 		meta.WasDeleted(was) != meta.WasDeleted(is) ||
 		a.State != b.State || a.Message != b.Message ||
-		was.GetCondition(xpv2.TypeReady).Status != is.GetCondition(xpv2.TypeReady).Status ||
-		was.GetCondition(xpv2.TypeReady).ObservedGeneration != is.GetCondition(xpv2.TypeReady).ObservedGeneration ||
-		was.GetCondition(xpv2.TypeSynced).Status != is.GetCondition(xpv2.TypeSynced).Status ||
-		was.GetCondition(xpv2.TypeSynced).ObservedGeneration != is.GetCondition(xpv2.TypeSynced).ObservedGeneration ||
+		differs(was, is, xpv2.TypeReady) || differs(was, is, xpv2.TypeSynced) ||
 		!was.GetCondition(v1alpha1.TypeVerified).Equal(is.GetCondition(v1alpha1.TypeVerified)) ||
 		!slices.EqualFunc(was.OwnerReferences, is.OwnerReferences, func(x, y metav1.OwnerReference) bool { return x.UID == y.UID }) ||
 		holdsStill(was) != holdsStill(is) ||
 		!contains(was.Labels, is.Labels) || !contains(is.Labels, was.Labels)
+}
+
+// differs says whether a condition has another status now, or is of another generation.
+func differs(was, is *v1alpha1.Manifest, t xpv2.ConditionType) bool {
+	a, b := was.GetCondition(t), is.GetCondition(t)
+	return a.Status != b.Status || a.ObservedGeneration != b.ObservedGeneration
 }
 
 // holdsStill says in which ways nothing of a Manifest is applied.

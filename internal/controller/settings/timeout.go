@@ -40,7 +40,7 @@ func (e *TimeoutError) TimeLimit() string {
 }
 
 // Is says that it is a deadline.
-func (e *TimeoutError) Is(target error) bool { return target == context.DeadlineExceeded } //nolint:errorlint // This is what errors.Is asks.
+func (e *TimeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
 
 // Timeout says that it is one, as for a net.Error.
 func (e *TimeoutError) Timeout() bool { return true }

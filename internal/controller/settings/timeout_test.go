@@ -18,7 +18,7 @@ import (
 // slow does what it is told to in each call.
 type slow func(ctx context.Context) error
 
-func (s slow) Connect(ctx context.Context, _ *v1alpha1.Manifest) (managed.TypedExternalClient[*v1alpha1.Manifest], error) {
+func (s slow) Connect(_ context.Context, _ *v1alpha1.Manifest) (managed.TypedExternalClient[*v1alpha1.Manifest], error) {
 	return slowClient(s), nil
 }
 

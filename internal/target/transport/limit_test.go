@@ -17,7 +17,7 @@ type limited struct{}
 
 func (limited) Error() string        { return "gave up after the 2m that --timeout allows" }
 func (limited) TimeLimit() string    { return "2m" }
-func (limited) Is(target error) bool { return target == context.DeadlineExceeded } //nolint:errorlint // This is what errors.Is asks.
+func (limited) Is(target error) bool { return target == context.DeadlineExceeded }
 
 // TestLimitNamed holds that an error says which time is over, where the caller knows.
 func TestLimitNamed(t *testing.T) {

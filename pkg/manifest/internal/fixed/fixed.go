@@ -122,35 +122,43 @@ type comparison struct {
 func (c comparison) covered(want, have any) bool {
 	switch w := want.(type) {
 	case map[string]any:
-		h, ok := have.(map[string]any)
-		if !ok {
-			return len(w) == 0 && have == nil
-		}
-		for k := range w {
-			if !c.covered(w[k], h[k]) {
-				return false
-			}
-		}
-		return true
+		return c.coveredMap(w, have)
 	case []any:
-		h, ok := have.([]any)
-		if len(w) == 0 {
-			return c.unset || len(h) == 0 && (ok || have == nil)
-		}
-		if !ok || len(h) != len(w) {
-			return false
-		}
-		for i := range w {
-			if !c.covered(w[i], h[i]) {
-				return false
-			}
-		}
-		return true
+		return c.coveredList(w, have)
 	}
 	if c.unset && (want == nil || reflect.ValueOf(want).IsZero()) {
 		return true
 	}
 	return reflect.DeepEqual(want, have) || sameQuantity(want, have)
+}
+
+func (c comparison) coveredMap(want map[string]any, have any) bool {
+	h, ok := have.(map[string]any)
+	if !ok {
+		return len(want) == 0 && have == nil
+	}
+	for k := range want {
+		if !c.covered(want[k], h[k]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (c comparison) coveredList(want []any, have any) bool {
+	h, ok := have.([]any)
+	if len(want) == 0 {
+		return c.unset || len(h) == 0 && (ok || have == nil)
+	}
+	if !ok || len(h) != len(want) {
+		return false
+	}
+	for i := range want {
+		if !c.covered(want[i], h[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // sameQuantity says whether two values are one amount, written in two ways.
