@@ -50,7 +50,7 @@ func servers() module {
 			Kwok:                  "sigs.k8s.io/kwok/cmd/kwok",
 		},
 		ldflags: map[Tool]string{KubeAPIServer: version, KubeControllerManager: version, KubeScheduler: version, Kubectl: version},
-		usually: map[Tool]string{KubeAPIServer: "3 minutes", KubeControllerManager: "1 minute"},
+		usually: map[Tool]string{KubeAPIServer: "3 to 6 minutes", KubeControllerManager: "1 to 2 minutes"},
 	}
 }
 
