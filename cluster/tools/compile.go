@@ -33,13 +33,18 @@ type Program struct {
 // program that can keeps every method of every type, and links in minutes.
 const Tags = "kustomize_disable_go_plugin_support"
 
+// CompilerFlags are the flags of the compiler, for all packages. Nothing here is run
+// under a debugger: without its tables a tenth less is compiled. Stack traces keep
+// their lines.
+const CompilerFlags = "all=-dwarf=false"
+
 // Compile builds a program without cgo. The demo, the suites, the packages and the
 // tools all build with it, and the Makefile with the same flags: Go's build cache
 // keeps packages by the flags that they were compiled with, so that a second set of
 // flags would compile every dependency again.
 func Compile(ctx context.Context, p Program) error {
 	env := []string{"GOOS=" + cmp.Or(p.GOOS, runtime.GOOS), "GOARCH=" + cmp.Or(p.GOARCH, runtime.GOARCH)}
-	_, err := goCommand(ctx, p.Dir, env, "build", "-trimpath", "-buildvcs=false", "-tags", Tags,
+	_, err := goCommand(ctx, p.Dir, env, "build", "-trimpath", "-buildvcs=false", "-tags", Tags, "-gcflags", CompilerFlags,
 		"-ldflags", strings.TrimSpace("-s -w "+p.LDFlags), "-o", p.Output, p.Package)
 	return errors.Wrapf(err, "cannot build %s", p.Package)
 }

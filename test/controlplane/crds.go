@@ -4,19 +4,23 @@ package controlplane
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 )
 
 // InstallCRDs applies the CustomResourceDefinitions of a folder, one a file, and
-// waits until all of them are established.
+// waits until all of them are established and clients discover what they define, which
+// comes a little later.
 func (c *Cluster) InstallCRDs(ctx context.Context, dir string) error {
 	client, err := dynamic.NewForConfig(c.Config())
 	if err != nil {
@@ -28,6 +32,10 @@ func (c *Cluster) InstallCRDs(ctx context.Context, dir string) error {
 	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if err != nil || len(files) == 0 {
 		return errors.Errorf("no CustomResourceDefinitions are in %q", dir)
+	}
+	finder, err := discovery.NewDiscoveryClientForConfig(c.Config())
+	if err != nil {
+		return errors.Wrap(err, "cannot make a client")
 	}
 	var names []string
 	for _, f := range files {
@@ -45,19 +53,55 @@ func (c *Cluster) InstallCRDs(ctx context.Context, dir string) error {
 		names = append(names, crd.GetName())
 	}
 	for _, n := range names {
-		if err := awaitEstablished(ctx, definitions, n); err != nil {
+		if err := awaitServed(ctx, definitions, finder, n); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func awaitEstablished(ctx context.Context, definitions dynamic.ResourceInterface, name string) error {
-	w := Wait{What: "CustomResourceDefinition " + name + " is established", Every: pollInterval}
+func awaitServed(ctx context.Context, definitions dynamic.ResourceInterface, finder *discovery.DiscoveryClient, name string) error {
+	w := Wait{What: "CustomResourceDefinition " + name + " is established and discovered", Every: pollInterval}
 	return w.Until(ctx, func(ctx context.Context) (bool, string, error) {
 		crd, err := definitions.Get(ctx, name, metav1.GetOptions{})
-		return err == nil && established(crd), "", err
+		if err != nil || !established(crd) {
+			return false, "", err
+		}
+		discovered, err := discovers(finder, crd)
+		return discovered, "established", err
 	})
+}
+
+// discovers says whether discovery has all versions that a definition serves, both in
+// the document of all groups and in that of the version: clients use either, and the
+// server does not change them at once.
+func discovers(finder *discovery.DiscoveryClient, crd *unstructured.Unstructured) (bool, error) {
+	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
+	plural, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "plural")
+	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	_, all, _, err := finder.GroupsAndMaybeResources()
+	if err != nil {
+		return false, err //nolint:wrapcheck // A wait says it.
+	}
+	for _, v := range versions {
+		version, _ := v.(map[string]any)
+		if version["served"] != true {
+			continue
+		}
+		gv := schema.GroupVersion{Group: group, Version: fmt.Sprint(version["name"])}
+		one, err := finder.ServerResourcesForGroupVersion(gv.String())
+		if err != nil {
+			return false, err //nolint:wrapcheck // A wait says it.
+		}
+		if !lists(all[gv], plural) || !lists(one, plural) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+func lists(found *metav1.APIResourceList, plural string) bool {
+	return found != nil && slices.ContainsFunc(found.APIResources, func(r metav1.APIResource) bool { return r.Name == plural })
 }
 
 func established(crd *unstructured.Unstructured) bool {

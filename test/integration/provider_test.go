@@ -43,7 +43,7 @@ func build(ctx context.Context, dir, command string) error {
 	}
 	// The Makefile turns cgo off for everything else.
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CGO_ENABLED=") })
-	args := []string{"build", "-trimpath", "-tags", tools.Tags, "-ldflags=-w", "-o", filepath.Join(dir, command)}
+	args := []string{"build", "-trimpath", "-tags", tools.Tags, "-gcflags", tools.CompilerFlags, "-ldflags=-w", "-o", filepath.Join(dir, command)}
 	asked := exec.CommandContext(ctx, "go", "env", "CGO_ENABLED")
 	asked.Env = env
 	out, err := asked.Output()
