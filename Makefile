@@ -12,7 +12,7 @@ COMMIT  ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null)
 # load plugins keeps every method of every type.
 # Tables for a debugger are left out: a tenth less is compiled, and stack traces keep
 # their lines. To debug a test, run go test or dlv without make.
-export GOFLAGS     := -trimpath -buildvcs=false -tags=kustomize_disable_go_plugin_support -gcflags=all=-dwarf=false
+export GOFLAGS     := -trimpath -buildvcs=false -tags=kustomize_disable_go_plugin_support '-gcflags=all=-dwarf=false -c=1'
 export CGO_ENABLED := 0
 LDFLAGS := -s -w -X $(MODULE)/internal/version.Version=$(VERSION) -X $(MODULE)/internal/version.Commit=$(COMMIT)
 TOOLS   := go run ./cluster/tools/cmd/tools
@@ -20,9 +20,12 @@ TOOLS   := go run ./cluster/tools/cmd/tools
 UNIT    := $(patsubst %,./%/...,$(wildcard apis cmd examples/operator internal pkg cluster test/boundary test/api test/render test/target test/unions)) ./test/controlplane
 # The race detector needs a C compiler. Go answers 0 where there is none.
 RACE    := $(if $(filter 1,$(shell env -u CGO_ENABLED go env CGO_ENABLED)),-race)
+# As in tools.Compile: with few cores, each compiler gets one.
+CORES   := $(shell getconf _NPROCESSORS_ONLN)
+BUILD   := $(if $(filter 1 2 3 4,$(CORES)),GOMAXPROCS=1 go build -p $(CORES),go build)
 # Without a go command in between, which would keep signals to itself.
 DEMO    := echo "building the demo itself, and the libraries that the provider shares with it" && \
-	go build -ldflags '-s -w' -o bin/demo ./cluster/local && exec bin/demo
+	$(BUILD) -ldflags '-s -w' -o bin/demo ./cluster/local && exec bin/demo
 # What the tests run, and what those with Crossplane run.
 TESTED  := etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok helm crane oras cosign
 E2E     := etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok crossplane crank \
@@ -58,8 +61,8 @@ run: ## Start a control plane with the provider, a second cluster and a registry
 
 build: ## Build bin/provider and bin/kymactl.
 	@echo "==> build: usually takes 2 minutes the first time, then seconds"
-	go build -ldflags '$(LDFLAGS)' -o bin/provider ./cmd/provider
-	go build -ldflags '$(LDFLAGS)' -o bin/kymactl ./cmd/kymactl
+	$(BUILD) -ldflags '$(LDFLAGS)' -o bin/provider ./cmd/provider
+	$(BUILD) -ldflags '$(LDFLAGS)' -o bin/kymactl ./cmd/kymactl
 
 image: ## Make bin/image, the provider's image for linux/amd64 and linux/arm64.
 	@echo "==> image: usually takes 5 minutes the first time, then 30 seconds"
