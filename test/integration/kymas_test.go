@@ -23,7 +23,7 @@ import (
 )
 
 // prompt is how long something may take that an event causes. It takes a fraction of a second where nothing else runs.
-const prompt = 5 * time.Second
+const prompt = 30 * time.Second
 
 // kyma of the space with its ProviderConfig. It is not created yet.
 func (s *space) kyma(name string, modules ...v1alpha1.Module) *v1alpha1.Kyma {

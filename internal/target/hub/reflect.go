@@ -61,7 +61,7 @@ func (k *kind) run(ctx context.Context, r Resource) {
 		if time.Since(start) > steady {
 			pause = 0
 		}
-		pause = min(max(2*pause, firstPause), k.longestPause())
+		pause = nextPause(pause, k.lastError())
 		select {
 		case <-time.After(pause + rand.N(pause/2)): //nolint:gosec // Jitter needs no secrecy.
 		case <-k.kick:
@@ -71,13 +71,25 @@ func (k *kind) run(ctx context.Context, r Resource) {
 	}
 }
 
-func (k *kind) longestPause() time.Duration {
+// nextPause returns how long to wait before the next attempt, given the wait before the last one and the error it ended
+// with. A kind that is not served is asked for when a caller wants it (see retry), and otherwise as rarely as one that
+// may not be watched: a cluster at rest is not asked for a CRD that nobody installs.
+func nextPause(last time.Duration, err error) time.Duration {
+	switch {
+	case isNoKind(err):
+		return deniedPause
+	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
+		return min(max(2*last, firstPause), deniedPause)
+	default:
+		return min(max(2*last, firstPause), mostPause)
+	}
+}
+
+// lastError of an attempt to list or to watch; nil while it goes well.
+func (k *kind) lastError() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if isNoKind(k.err) || apierrors.IsForbidden(k.err) || apierrors.IsUnauthorized(k.err) {
-		return deniedPause
-	}
-	return mostPause
+	return k.err
 }
 
 func (k *kind) list(ctx context.Context, r Resource, o metav1.ListOptions) (runtime.Object, error) {
