@@ -17,8 +17,8 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/module/pack"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/pack"
 )
 
 // Path is what lies on disk: the folder of a chart, of objects or of a kustomization, an archive of one (.tgz, .tar), or

@@ -29,8 +29,8 @@ func rooms() []room {
 		{path: "internal/render", floor: 2, unaware: []string{"apis"}},
 		{path: "internal/crdcheck", floor: 2, unaware: []string{"apis"}},
 		{path: "internal/cosign", floor: 3, unaware: []string{"apis"}},
-		// How folders become files is the same for the engine and for who packs modules.
-		{path: "internal/module/pack", floor: 3, unaware: []string{"apis"}},
+		// The engine and the packages that build modules read directories in the same way.
+		{path: "internal/pack", floor: 3, unaware: []string{"apis"}},
 		// The engine is a public library and knows no custom resource of ours.
 		{path: "pkg/manifest", floor: 4, unaware: []string{"apis"}},
 		{path: "internal/target", floor: 5},

@@ -13,7 +13,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
-	"github.com/crossplane-contrib/provider-kyma/internal/module/pack"
+	"github.com/crossplane-contrib/provider-kyma/internal/pack"
 )
 
 // maxDefinition bounds what is read of a file, in bytes; Parse takes less.

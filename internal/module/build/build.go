@@ -15,10 +15,10 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/module/check"
 	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
-	"github.com/crossplane-contrib/provider-kyma/internal/module/pack"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+	"github.com/crossplane-contrib/provider-kyma/internal/pack"
 )
 
 // Media types of layers, as the original has them.

@@ -20,8 +20,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
-	"github.com/crossplane-contrib/provider-kyma/internal/module/pack"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/pack"
 )
 
 // update writes the golden digests anew. That changes what everybody's modules are, so there must be a reason.

@@ -17,8 +17,8 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
-	"github.com/crossplane-contrib/provider-kyma/internal/module/pack"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/pack"
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 )
 
