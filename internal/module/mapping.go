@@ -7,6 +7,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+	"github.com/crossplane-contrib/provider-kyma/internal/source"
 )
 
 // Names of resources that mean something to a module.
@@ -74,19 +75,28 @@ func (m *mapper) resource(p part, r *ocm.Resource) (v1alpha1.ModuleResource, err
 		out.Source, err = s.layer(r)
 	}
 	if err == nil {
-		err = fits(out.Source)
+		err = validateSource(out.Source)
 	}
 	if err != nil || use != v1alpha1.UseInstall {
 		return out, err
 	}
 	if kind == plain {
-		out.Source.Type = v1alpha1.SourceTypeRaw
+		out.Source = source.Raw(out.Source.Repo, out.Source.Name, out.Source.Ref)
 	}
 	out.Install = installName(p.reference, r.Name)
 	if !isInstallName.MatchString(out.Install) {
 		return out, errors.Errorf("%q cannot be the name of an install: want lower case letters, digits and dashes", out.Install)
 	}
 	return out, nil
+}
+
+// validateSource returns an error where the API server would refuse the source, and with it the whole status.
+func validateSource(s *v1alpha1.Source) error {
+	src, err := source.New(*s)
+	if err != nil {
+		return err
+	}
+	return src.Validate()
 }
 
 // uncovered says why the signature of a module could be valid whatever the content of a resource is. Of what has no digest

@@ -12,6 +12,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/source"
 )
 
 // Parameters of the Manifest that installs a module from a ModuleTemplate that is resolved. They are complete: what the
@@ -59,14 +60,14 @@ func add(p *v1alpha1.ManifestParameters, r *v1alpha1.ModuleResource, m *v1alpha1
 	case v1alpha1.UseInstall:
 		in := v1alpha1.Install{Name: r.Install, Source: *r.Source, Namespace: defaultNamespace}
 		// Only charts have values.
-		if r.Source.Type == v1alpha1.SourceTypeOCIRef || r.Source.Type == v1alpha1.SourceTypeHelmChart {
+		if source.IsChart(*r.Source) {
 			in.Values, in.ValuesFrom = m.Values, valuesFrom(m.ValuesFrom)
 		}
 		p.Installs = append(p.Installs, in)
 	case v1alpha1.UseCRDs:
-		p.CRDs = layer(r.Source)
+		p.CRDs = source.ToLayer(r.Source)
 	case v1alpha1.UseConfig:
-		p.Config = layer(r.Source)
+		p.Config = source.ToLayer(r.Source)
 	case v1alpha1.UseCustomResource, v1alpha1.UseNone:
 	}
 }
@@ -95,10 +96,6 @@ func valuesFrom(in []v1alpha1.ValuesReference) []v1alpha1.ValuesReference {
 		}
 	}
 	return out
-}
-
-func layer(s *v1alpha1.Source) *v1alpha1.LayerSource {
-	return &v1alpha1.LayerSource{Type: v1alpha1.LayerSourceTypeOCIRef, Repo: s.Repo, Name: s.Name, Ref: s.Ref}
 }
 
 // named is a custom resource with a name, which is that of the module where it has none.

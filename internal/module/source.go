@@ -10,6 +10,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+	"github.com/crossplane-contrib/provider-kyma/internal/source"
 )
 
 // Normalisations of resource digests, as component descriptors name them.
@@ -26,39 +27,6 @@ type sourcer struct {
 	component string
 	// location of the component, or nil.
 	location *ocm.Location
-}
-
-// Patterns of the fields of a Source in the API.
-var (
-	isRepo      = regexp.MustCompile(`^[^@\s]{1,512}$`)
-	isRepoName  = regexp.MustCompile(`^[^@:\s]{1,255}$`)
-	isChartName = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9._/]*[A-Za-z0-9])?$`)
-)
-
-// Longest fields of a chart by version.
-const (
-	maxChartURL     = 2048
-	maxChartName    = 253
-	maxChartVersion = 128
-)
-
-// fits says whether the API takes a source. It refuses a status as a whole where it does not.
-func fits(s *v1alpha1.Source) error {
-	if s.Type != v1alpha1.SourceTypeHelmChart {
-		if !isRepo.MatchString(s.Repo) || !isRepoName.MatchString(s.Name) {
-			return errors.Errorf("it lies in the repository %.100q, %.100q, which is malformed or too long", s.Repo, s.Name)
-		}
-		return nil
-	}
-	switch {
-	case len(s.URL) > maxChartURL:
-		return errors.Errorf("the URL of its chart has more than %d characters", maxChartURL)
-	case len(s.ChartName) > maxChartName || !isChartName.MatchString(s.ChartName):
-		return errors.Errorf("the name of its chart is %.100q; want at most %d letters, digits and ._-/", s.ChartName, maxChartName)
-	case len(s.Version) > maxChartVersion:
-		return errors.Errorf("the version of its chart is %.100q…; want at most %d characters", s.Version, maxChartVersion)
-	}
-	return nil
 }
 
 // layer is the source of a blob.
@@ -91,7 +59,7 @@ func blob(r *ocm.Resource, repo, name string) (*v1alpha1.Source, error) {
 	if d := digestOf(r, ""); d != "" && d != r.Access.Digest {
 		return nil, errors.Errorf("access %s names %s, and the digest of the resource is %.140s: they must be the same", r.Access.Type, r.Access.Digest, d)
 	}
-	return &v1alpha1.Source{Type: v1alpha1.SourceTypeOCIRef, Repo: repo, Name: name, Ref: r.Access.Digest}, nil
+	return source.OCIRef(repo, name, r.Access.Digest), nil
 }
 
 // chart is the source of a chart.
@@ -141,7 +109,7 @@ func artifact(r *ocm.Resource, at string) (*v1alpha1.Source, error) {
 		if !isDigest.MatchString(digest) {
 			return nil, errors.Errorf("the digest of the resource is %.140q; want 64 hexadecimal digits", digest)
 		}
-		return &v1alpha1.Source{Type: v1alpha1.SourceTypeOCIRef, Repo: ref.repo, Name: ref.name, Ref: digest}, nil
+		return source.OCIRef(ref.repo, ref.name, digest), nil
 	}
 	if ref.tag == "" {
 		return nil, errors.Errorf("access %s names %.300q, which has neither tag nor digest", r.Access.Type, at)
@@ -161,7 +129,7 @@ func chartOf(url, name, version string) (*v1alpha1.Source, error) {
 	case version == "":
 		return nil, errors.New("its chart has no version, so that it could change without notice")
 	}
-	return &v1alpha1.Source{Type: v1alpha1.SourceTypeHelmChart, URL: url, ChartName: name, Version: version}, nil
+	return source.HelmChart(url, name, version), nil
 }
 
 // digestOf a resource as sha256:…, where it is of a normalisation; the empty one is any. It is empty for a resource that

@@ -187,7 +187,7 @@ func TestChart(t *testing.T) {
 			s := &sourcer{component: sample, location: tc.location}
 			got, err := s.chart(&ocm.Resource{Name: "chart", Type: "helm-chart", Access: tc.access, Digest: tc.digest})
 			if err == nil {
-				err = fits(got)
+				err = validateSource(got)
 			}
 			if tc.want.err != "" {
 				if err == nil || !strings.HasPrefix(err.Error(), tc.want.err) || strings.Contains(err.Error(), "user:pass") {

@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+	"github.com/crossplane-contrib/provider-kyma/internal/source"
 )
 
 // verdicts is how many results are remembered.
@@ -93,17 +94,24 @@ func verify(components []*ocm.Descriptor, p *v1alpha1.ManifestParameters, keys [
 		return untrusted(&InvalidError{err: err})
 	}
 	for _, s := range sourcesOf(p) {
-		switch {
-		case s.Type == v1alpha1.SourceTypeHelmChart:
-			return refused("%s: a chart by version cannot be verified, as the version can move; use type oci-ref with a digest", s.what)
-		case s.Ref == "", s.Inline != "":
-			// The API does not allow both, and inline would be what is installed.
-			return refused("%s: it has no digest that a signature could cover; use type oci-ref or raw with repo, name and ref", s.what)
-		case !verified.Covers(s.Ref):
-			return refused("%s: signature %q does not cover %s", s.what, verified.Signature(), s.Ref)
+		if err := verifySource(verified, &s.Source); err != nil {
+			return refused("%s: %v", s.what, err)
 		}
 	}
 	return nil
+}
+
+// verifySource returns an error if the signature does not cover what the source installs.
+func verifySource(verified *ocm.Verified, s *v1alpha1.Source) error {
+	src, err := source.New(*s)
+	if err != nil {
+		return err
+	}
+	digest, err := src.SignedDigest()
+	if err == nil && !verified.Covers(digest) {
+		err = errors.Errorf("signature %q does not cover %s", verified.Signature(), digest)
+	}
+	return err
 }
 
 func refused(format string, args ...any) error {
@@ -128,9 +136,7 @@ func sourcesOf(p *v1alpha1.ManifestParameters) []namedSource {
 		what   string
 	}{{p.CRDs, "crds"}, {p.Config, "config"}} {
 		if l.source != nil {
-			out = append(out, namedSource{Source: v1alpha1.Source{
-				Type: v1alpha1.SourceType(l.source.Type), Repo: l.source.Repo, Name: l.source.Name, Ref: l.source.Ref,
-			}, what: l.what})
+			out = append(out, namedSource{Source: *source.FromLayer(l.source), what: l.what})
 		}
 	}
 	return out

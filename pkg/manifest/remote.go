@@ -11,6 +11,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/source/digest"
 )
 
 // A RemoteOption says how to reach the registry or chart repository of a source.
@@ -55,7 +56,7 @@ func OCI(reference string, o ...RemoteOption) (Layer, error) {
 	}
 	host, _, _ := strings.Cut(ref.Repository, "/")
 	regs := registries(host, o)
-	return pulled("oci "+ref.String(), func(ctx context.Context, p *oci.Puller) (oci.Artifact, error) {
+	return pulled(digest.OfArtifact(ref.String()), func(ctx context.Context, p *oci.Puller) (oci.Artifact, error) {
 		return p.Artifact(ctx, regs, ref)
 	}), nil
 }
@@ -74,7 +75,7 @@ func ChartRepository(repoURL, chart, version string, o ...RemoteOption) (Layer, 
 		return Layer{}, errors.New("a chart repository is asked for a chart and a version of it")
 	}
 	regs := registries(u.Host, o)
-	return pulled(strings.Join([]string{"helm-chart", repoURL, chart, version}, " "), func(ctx context.Context, p *oci.Puller) (oci.Artifact, error) {
+	return pulled(digest.OfChart(repoURL, chart, version), func(ctx context.Context, p *oci.Puller) (oci.Artifact, error) {
 		return p.RepoChart(ctx, regs, repoURL, chart, version)
 	}), nil
 }
@@ -92,8 +93,8 @@ func registries(host string, o []RemoteOption) oci.Registries {
 	return oci.Registries{r.Registry, {Host: "*", Ambient: true}}
 }
 
-func pulled(digest string, pull func(ctx context.Context, p *oci.Puller) (oci.Artifact, error)) Layer {
-	return Layer{Digest: digest, Fetch: func(ctx context.Context) (Content, error) {
+func pulled(id string, pull func(ctx context.Context, p *oci.Puller) (oci.Artifact, error)) Layer {
+	return Layer{Digest: id, Fetch: func(ctx context.Context) (Content, error) {
 		p, err := pullers()
 		if err != nil {
 			return Content{}, err

@@ -4,9 +4,6 @@ package manifest
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"io/fs"
 	"os"
@@ -19,6 +16,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/pack"
+	"github.com/crossplane-contrib/provider-kyma/internal/source/digest"
 )
 
 // Path is what lies on disk: the folder of a chart, of objects or of a kustomization, an archive of one (.tgz, .tar), or
@@ -91,16 +89,14 @@ func Objects(objects ...runtime.Object) (Layer, error) {
 
 // layerOfFiles that are at hand.
 func layerOfFiles(files []File) Layer {
-	h := sha256.New()
-	write := func(b []byte) {
-		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(b))))
-		h.Write(b)
-	}
-	for _, f := range files {
-		write([]byte(f.Name))
-		write(f.Data)
-	}
-	c := Content{Digest: "files " + hex.EncodeToString(h.Sum(nil)), Files: func() ([]File, error) { return files, nil }}
+	id := digest.OfFiles(func(yield func(string, []byte) bool) {
+		for _, f := range files {
+			if !yield(f.Name, f.Data) {
+				return
+			}
+		}
+	})
+	c := Content{Digest: id, Files: func() ([]File, error) { return files, nil }}
 	return Layer{Digest: c.Digest, Fetch: func(context.Context) (Content, error) { return c, nil }}
 }
 

@@ -31,22 +31,25 @@ func rooms() []room {
 		{path: "internal/cosign", floor: 3, unaware: []string{"apis"}},
 		// The engine and the packages that build modules read directories in the same way.
 		{path: "internal/pack", floor: 3, unaware: []string{"apis"}},
+		// What identifies a source is the same for the provider and for users of the library.
+		{path: "internal/source/digest", floor: 3, unaware: []string{"apis"}},
 		// The engine is a public library and knows no custom resource of ours.
 		{path: "pkg/manifest", floor: 4, unaware: []string{"apis"}},
 		{path: "internal/target", floor: 5},
-		{path: "internal/module", floor: 5},
+		{path: "internal/source", floor: 5},
+		{path: "internal/module", floor: 6},
 		{path: "pkg/cluster", floor: 6, unaware: []string{"apis"}},
-		{path: "internal/controller", floor: 6},
-		{path: "internal/cli", floor: 6},
-		{path: "cmd", floor: 7},
+		{path: "internal/controller", floor: 7},
+		{path: "internal/cli", floor: 7},
+		{path: "cmd", floor: 8},
 		// An operator of somebody else has the public packages only.
-		{path: "examples/operator", floor: 7, unaware: []string{"apis", "internal"}},
+		{path: "examples/operator", floor: 8, unaware: []string{"apis", "internal"}},
 		// The local control plane and the tests see everything, and nobody sees them.
-		{path: "cluster/tools", floor: 8},
-		{path: "test/controlplane", floor: 9},
-		{path: "cluster/images", floor: 10},
-		{path: "cluster/local", floor: 10},
-		{path: "test", floor: 10},
+		{path: "cluster/tools", floor: 9},
+		{path: "test/controlplane", floor: 10},
+		{path: "cluster/images", floor: 11},
+		{path: "cluster/local", floor: 11},
+		{path: "test", floor: 11},
 	}
 }
 

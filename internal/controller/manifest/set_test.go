@@ -287,7 +287,11 @@ func TestPlainFiles(t *testing.T) {
 
 func TestInlineDigest(t *testing.T) {
 	digestOf := func(inline string) string {
-		return (&content{}).raw(v1alpha1.Source{Type: v1alpha1.SourceTypeRaw, Inline: inline}).Digest
+		in, err := (&content{}).installOf(&v1alpha1.Install{Source: v1alpha1.Source{Type: v1alpha1.SourceTypeRaw, Inline: inline}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return in.Digest
 	}
 	if one, two := digestOf("a: b"), digestOf("a: c"); one == two || !strings.HasPrefix(one, "raw inline sha256:") {
 		t.Errorf("the digest must be that of the text: %s, %s", one, two)

@@ -13,6 +13,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+	"github.com/crossplane-contrib/provider-kyma/internal/source"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
@@ -82,9 +83,9 @@ func (b *Bundle) install(p *v1alpha1.ManifestParameters, v *manifest.Preview) In
 		if in.Name != v.Install {
 			continue
 		}
-		out.Kind, out.Source = KindChart, b.source(&in.Source)
-		if in.Source.Type == v1alpha1.SourceTypeRaw {
-			out.Kind = KindRaw
+		out.Kind, out.Source = KindRaw, b.address(&in.Source)
+		if source.IsChart(in.Source) {
+			out.Kind = KindChart
 		}
 		return out
 	}
@@ -94,23 +95,23 @@ func (b *Bundle) install(p *v1alpha1.ManifestParameters, v *manifest.Preview) In
 	}
 	out.Name, out.Kind = KindCRDs, KindCRDs
 	if p.CRDs != nil {
-		out.Source = b.source(&v1alpha1.Source{Repo: p.CRDs.Repo, Name: p.CRDs.Name, Ref: p.CRDs.Ref})
+		out.Source = b.address(source.FromLayer(p.CRDs))
 	}
 	return out
 }
 
-// source for people.
-func (b *Bundle) source(s *v1alpha1.Source) string {
-	if s.Type == v1alpha1.SourceTypeHelmChart {
-		return strings.TrimSuffix(s.URL, "/") + "/" + s.ChartName + ":" + s.Version
-	}
+// address of a source for users, who do not see the registry that stands for a layout.
+func (b *Bundle) address(s *v1alpha1.Source) string {
+	shown := *s
 	if b.Location == (ocm.Location{}) && s.Repo == nowhere+"/"+descriptors {
-		return s.Name + "@" + s.Ref
+		shown.Repo = ""
 	}
-	if repo, ok := strings.CutPrefix(s.Repo, nowhere+"/"); ok {
-		return repo + "/" + s.Name + "@" + s.Ref
+	shown.Repo = strings.TrimPrefix(shown.Repo, nowhere+"/")
+	src, err := source.New(shown)
+	if err != nil {
+		return ""
 	}
-	return s.Repo + "/" + s.Name + "@" + s.Ref
+	return src.String()
 }
 
 // set that the controller would install.
@@ -118,20 +119,19 @@ func (b *Bundle) set(p *v1alpha1.ManifestParameters) (*manifest.Set, error) {
 	out := &manifest.Set{}
 	for i := range p.Installs {
 		in := &p.Installs[i]
-		install := manifest.Install{Name: in.Name, Namespace: in.Namespace, Layer: b.chart(&in.Source)}
-		if in.Source.Type == v1alpha1.SourceTypeRaw {
-			install.Form = manifest.FormPlain
-			install.Layer = b.layer(in.Source.Repo, in.Source.Name, in.Source.Ref, oci.ReadLayer)
+		src, err := source.New(in.Source)
+		if err != nil {
+			return nil, errors.Wrapf(err, "install %s", in.Name)
 		}
+		install := src.Content().Install(sources{registry{b}}, oci.DefaultLimits())
+		install.Name, install.Namespace = in.Name, in.Namespace
 		out.Installs = append(out.Installs, install)
 	}
 	if p.CRDs != nil {
-		l := b.layer(p.CRDs.Repo, p.CRDs.Name, p.CRDs.Ref, oci.ReadArchive)
-		out.CRDs = &l
+		out.CRDs = new(source.CRDs(p.CRDs).Layer(sources{registry{b}}, oci.DefaultLimits()))
 	}
 	if p.Config != nil {
-		l := b.layer(p.Config.Repo, p.Config.Name, p.Config.Ref, readConfig)
-		out.Config = &l
+		out.Config = new(source.Config(p.Config).Layer(sources{registry{b}}, oci.DefaultLimits()))
 	}
 	if p.Resource != nil {
 		out.Resource = &unstructured.Unstructured{}
@@ -140,67 +140,4 @@ func (b *Bundle) set(p *v1alpha1.ManifestParameters) (*manifest.Set, error) {
 		}
 	}
 	return out, nil
-}
-
-// A readFunc reads the files of a layer.
-type readFunc func(data []byte, l oci.Limits) ([]oci.File, error)
-
-// readConfig reads a layer that may be empty.
-func readConfig(data []byte, l oci.Limits) ([]oci.File, error) {
-	if len(data) == 0 {
-		return nil, nil
-	}
-	return oci.ReadLayer(data, l)
-}
-
-func (b *Bundle) layer(repo, name, digest string, read readFunc) manifest.Layer {
-	return fetched(digest, read, func(ctx context.Context) (oci.Artifact, error) {
-		data, err := registry{b}.Blob(ctx, repo+"/"+name, digest)
-		return oci.Artifact{Data: data, Digest: digest}, err
-	})
-}
-
-// chart of a source, which is a layer of the module or an artifact of its own.
-func (b *Bundle) chart(s *v1alpha1.Source) manifest.Layer {
-	return fetched(b.source(s), oci.ReadArchive, func(ctx context.Context) (oci.Artifact, error) {
-		return b.pullChart(ctx, s)
-	})
-}
-
-func (b *Bundle) pullChart(ctx context.Context, s *v1alpha1.Source) (oci.Artifact, error) {
-	puller, regs := b.content.puller, b.content.regs
-	switch {
-	case s.Type == v1alpha1.SourceTypeHelmChart && strings.HasPrefix(s.URL, scheme):
-		return puller.Chart(ctx, regs, s.URL, s.ChartName, s.Version)
-	case s.Type == v1alpha1.SourceTypeHelmChart:
-		return puller.RepoChart(ctx, regs, s.URL, s.ChartName, s.Version)
-	}
-	repository := s.Repo + "/" + s.Name
-	if (registry{b}).beside(repository) {
-		data, err := registry{b}.chart(ctx, s.Ref)
-		return oci.Artifact{Data: data, Digest: s.Ref}, err
-	}
-	if (registry{b}).inStore(repository) {
-		data, err := stored{b}.Blob(ctx, repository, s.Ref)
-		return oci.Artifact{Data: data, Digest: s.Ref}, err
-	}
-	data, err := puller.ChartByDigest(ctx, regs, repository, s.Ref)
-	return oci.Artifact{Data: data, Digest: s.Ref}, err
-}
-
-func fetched(digest string, read readFunc, pull func(ctx context.Context) (oci.Artifact, error)) manifest.Layer {
-	return manifest.Layer{Digest: digest, Fetch: func(ctx context.Context) (manifest.Content, error) {
-		a, err := pull(ctx)
-		if err != nil {
-			return manifest.Content{}, err
-		}
-		return manifest.Content{Digest: a.Digest, Files: func() ([]manifest.File, error) {
-			files, err := read(a.Data, oci.DefaultLimits())
-			out := make([]manifest.File, len(files))
-			for i, f := range files {
-				out[i] = manifest.File(f)
-			}
-			return out, err
-		}}, nil
-	}}
 }

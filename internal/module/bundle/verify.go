@@ -11,6 +11,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+	"github.com/crossplane-contrib/provider-kyma/internal/source"
 )
 
 // Verify the module as the controller does, with the same code, and every byte
@@ -43,7 +44,11 @@ func (b *Bundle) Verify(ctx context.Context, keys []ocm.Key) error {
 			continue
 		}
 		// It has a digest that is signed, and what is pulled by digest has it.
-		if _, err := b.pullChart(ctx, &in.Source); err != nil {
+		src, err := source.New(in.Source)
+		if err == nil {
+			_, err = src.Content().Fetch(ctx, sources{registry{b}})
+		}
+		if err != nil {
 			return errors.Wrapf(err, "install %s", in.Name)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/source"
 )
 
 const (
@@ -106,7 +107,7 @@ func (c *manifestConverter) installs() error {
 	}
 	for i, install := range in {
 		at := fmt.Sprintf("installs[%d]", i)
-		if err := c.install(at, install, v1alpha1.SourceTypeOCIRef); err != nil {
+		if err := c.install(at, install, source.OCIRef); err != nil {
 			return errors.Wrap(err, at)
 		}
 	}
@@ -121,14 +122,14 @@ func (c *manifestConverter) installs() error {
 }
 
 // layerType of the one install of later versions.
-func (c *manifestConverter) layerType(install map[string]any) v1alpha1.SourceType {
+func (c *manifestConverter) layerType(install map[string]any) layerFunc {
 	if c.version == "v1beta2" || install["name"] == "raw-manifest" {
-		return v1alpha1.SourceTypeRaw
+		return source.Raw
 	}
-	return v1alpha1.SourceTypeOCIRef
+	return source.OCIRef
 }
 
-func (c *manifestConverter) install(at string, in map[string]any, layer v1alpha1.SourceType) error {
+func (c *manifestConverter) install(at string, in map[string]any, layer layerFunc) error {
 	name, err := text(in, "name")
 	if err != nil {
 		return err
@@ -144,12 +145,12 @@ func (c *manifestConverter) install(at string, in map[string]any, layer v1alpha1
 		return err
 	}
 	c.unknown("spec."+at+".", in, []string{"name", "source"})
-	source, err := c.source("spec."+at+".source", s, layer)
+	from, err := c.source("spec."+at+".source", s, layer)
 	if err != nil {
 		return errors.Wrap(err, "source")
 	}
-	if source != nil {
-		c.out.Spec.ForProvider.Installs = append(c.out.Spec.ForProvider.Installs, v1alpha1.Install{Name: name, Source: *source})
+	if from != nil {
+		c.out.Spec.ForProvider.Installs = append(c.out.Spec.ForProvider.Installs, v1alpha1.Install{Name: name, Source: *from})
 	}
 	return nil
 }
@@ -168,11 +169,11 @@ func (c *manifestConverter) layers() error {
 		if !slices.ContainsFunc([]string{"type", "repo", "name", "ref"}, func(k string) bool { return !empty(in[k]) }) {
 			continue
 		}
-		s, err := c.layer("spec."+l.field, in, v1alpha1.SourceTypeOCIRef)
+		s, err := c.layer("spec."+l.field, in, source.OCIRef)
 		if err != nil {
 			return errors.Wrap(err, l.field)
 		}
-		*l.to = &v1alpha1.LayerSource{Type: v1alpha1.LayerSourceTypeOCIRef, Repo: s.Repo, Name: s.Name, Ref: s.Ref}
+		*l.to = source.ToLayer(s)
 	}
 	return nil
 }

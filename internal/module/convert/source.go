@@ -9,6 +9,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/source"
 )
 
 // What the API takes.
@@ -25,8 +26,11 @@ const (
 	maxChartVersion = 128
 )
 
-// source of an install; nil if it is lost. What an oci-ref is, the version of the Manifest says.
-func (c *manifestConverter) source(at string, in map[string]any, layer v1alpha1.SourceType) (*v1alpha1.Source, error) {
+// A layerFunc returns the source of a layer.
+type layerFunc func(repo, name, ref string) *v1alpha1.Source
+
+// source of an install; nil if it is lost. The version of the Manifest decides what an oci-ref is.
+func (c *manifestConverter) source(at string, in map[string]any, layer layerFunc) (*v1alpha1.Source, error) {
 	kind, err := text(in, "type")
 	if err != nil {
 		return nil, err
@@ -35,7 +39,7 @@ func (c *manifestConverter) source(at string, in map[string]any, layer v1alpha1.
 	case "oci-ref":
 		return c.layer(at, in, layer)
 	case "oci-dir":
-		return c.layer(at, in, v1alpha1.SourceTypeRaw)
+		return c.layer(at, in, source.Raw)
 	case "helm-chart":
 		return c.chart(at, in)
 	case "kustomize":
@@ -48,7 +52,7 @@ func (c *manifestConverter) source(at string, in map[string]any, layer v1alpha1.
 }
 
 // layer of an artifact, by digest.
-func (c *manifestConverter) layer(at string, in map[string]any, as v1alpha1.SourceType) (*v1alpha1.Source, error) {
+func (c *manifestConverter) layer(at string, in map[string]any, as layerFunc) (*v1alpha1.Source, error) {
 	if t, _ := in["type"].(string); t != "oci-ref" && t != "oci-dir" {
 		return nil, errors.Errorf("type %q is not oci-ref", t)
 	}
@@ -63,7 +67,7 @@ func (c *manifestConverter) layer(at string, in map[string]any, as v1alpha1.Sour
 		}
 		v[i] = s
 	}
-	out := &v1alpha1.Source{Type: as, Repo: c.host(at, v[0]), Name: v[1], Ref: v[2]}
+	out := as(c.host(at, v[0]), v[1], v[2])
 	switch {
 	case !isRepo.MatchString(out.Repo):
 		return nil, errors.Errorf("repo %q is no repository", out.Repo)
@@ -90,7 +94,7 @@ func (c *manifestConverter) host(at, repo string) string {
 
 // chart of a registry or of a chart repository.
 func (c *manifestConverter) chart(at string, in map[string]any) (*v1alpha1.Source, error) {
-	out := &v1alpha1.Source{Type: v1alpha1.SourceTypeHelmChart}
+	out := source.HelmChart("", "", "")
 	for _, f := range []struct {
 		field string
 		to    *string

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/source/sourcetest"
+	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+)
+
+// TestNewSourceType shows that a set takes a new type of sources as it is.
+func TestNewSourceType(t *testing.T) {
+	set, err := (&content{}).setOf(named("n", "m", installs(*sourcetest.Git("https://git.example.org/a", digest))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := &set.Installs[0]
+	if in.Digest != "git https://git.example.org/a@"+digest || in.Form != engine.FormPlain || in.Name != "a" || in.Namespace != "ns" {
+		t.Errorf("setOf(...): got %+v", in)
+	}
+	c, err := in.Fetch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := c.Files()
+	if diff := cmp.Diff([]engine.File{{Name: "layer.yaml", Data: []byte(sourcetest.Text)}}, files); err != nil || diff != "" {
+		t.Errorf("Fetch(...): %v, -want, +got:\n%s", err, diff)
+	}
+}

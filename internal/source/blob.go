@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package source
+
+import (
+	"context"
+	"regexp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+)
+
+// Patterns of the API.
+var (
+	isRepo     = regexp.MustCompile(`^[^@\s]{1,512}$`)
+	isRepoName = regexp.MustCompile(`^[^@:\s]{1,255}$`)
+)
+
+// A blob is the part of a source that names what a repository has under a digest.
+type blob struct{ repo, name, ref string }
+
+func blobOf(s v1alpha1.Source) blob {
+	return blob{repo: s.Repo, name: s.Name, ref: s.Ref}
+}
+
+func (b blob) repository() string {
+	if b.repo == "" {
+		return b.name
+	}
+	return b.repo + "/" + b.name
+}
+
+// String returns repo/name@digest.
+func (b blob) String() string {
+	return b.repository() + "@" + b.ref
+}
+
+// Validate checks the repository.
+func (b blob) Validate() error {
+	if !isRepo.MatchString(b.repo) || !isRepoName.MatchString(b.name) {
+		return errors.Errorf("it lies in the repository %.100q, %.100q, which is malformed or too long", b.repo, b.name)
+	}
+	return nil
+}
+
+// SignedDigest returns the digest by which the blob is pulled.
+func (b blob) SignedDigest() (string, error) {
+	if b.ref == "" {
+		return "", errNoDigest()
+	}
+	return b.ref, nil
+}
+
+func errNoDigest() error {
+	return errors.New("it has no digest that a signature could cover; use type oci-ref or raw with repo, name and ref")
+}
+
+// A pullFunc pulls what a repository has under a digest.
+type pullFunc func(ctx context.Context, repo, digest string) ([]byte, error)
+
+// fetch returns a function that pulls the blob with a method of the puller.
+func (b blob) fetch(method func(p Puller) pullFunc) func(ctx context.Context, p Puller) (oci.Artifact, error) {
+	return func(ctx context.Context, p Puller) (oci.Artifact, error) {
+		data, err := method(p)(ctx, b.repository(), b.ref)
+		return oci.Artifact{Data: data, Digest: b.ref}, err
+	}
+}
+
+// Methods of pullers.
+func pullBlob(p Puller) pullFunc  { return p.Blob }
+func pullLayer(p Puller) pullFunc { return p.Layer }
+func pullChart(p Puller) pullFunc { return p.ChartByDigest }

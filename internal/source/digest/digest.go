@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package digest
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"iter"
+	"strings"
+)
+
+// A Use is what a blob is used for. It is part of the digest, because the same blob makes other objects in another use.
+type Use string
+
+// The uses of blobs.
+const (
+	Chart         Use = "oci-ref"
+	Plain         Use = "raw"
+	Kustomization Use = "kustomize"
+	CRDs          Use = "crds"
+	Config        Use = "config"
+)
+
+// OfBlob identifies a blob of a registry by its digest.
+func OfBlob(use Use, ref string) string {
+	return string(use) + " " + ref
+}
+
+// OfText identifies a text that stands in a spec by the digest of the text.
+func OfText(use Use, ref string) string {
+	return string(use) + " inline " + ref
+}
+
+// OfChart identifies a chart of a registry or of a chart repository by its version, which may be empty.
+func OfChart(url, name, version string) string {
+	return strings.Join([]string{"helm-chart", url, name, version}, " ")
+}
+
+// OfArtifact identifies an artifact by its reference, which has a tag or a digest.
+func OfArtifact(reference string) string {
+	return "oci " + reference
+}
+
+// OfFiles identifies files by their names and contents, in this order.
+func OfFiles(files iter.Seq2[string, []byte]) string {
+	h := sha256.New()
+	write := func(b []byte) {
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(b))))
+		h.Write(b)
+	}
+	for name, data := range files {
+		write([]byte(name))
+		write(data)
+	}
+	return "files " + hex.EncodeToString(h.Sum(nil))
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package digest
+
+import (
+	"maps"
+	"testing"
+)
+
+// TestStay holds each text as the inventories in target clusters have it. The values are not to be updated.
+func TestStay(t *testing.T) {
+	const zeros = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
+	cases := map[string]struct {
+		reason string
+		got    string
+		want   string
+	}{
+		"Chart":         {reason: "A chart by digest.", got: OfBlob(Chart, zeros), want: "oci-ref " + zeros},
+		"Plain":         {reason: "Plain YAML by digest.", got: OfBlob(Plain, zeros), want: "raw " + zeros},
+		"Kustomization": {reason: "A kustomization by digest.", got: OfBlob(Kustomization, zeros), want: "kustomize " + zeros},
+		"CRDs":          {reason: "CRDs by digest.", got: OfBlob(CRDs, zeros), want: "crds " + zeros},
+		"Config":        {reason: "A config layer by digest.", got: OfBlob(Config, zeros), want: "config " + zeros},
+		"Inline":        {reason: "Plain YAML of a spec.", got: OfText(Plain, zeros), want: "raw inline " + zeros},
+		"Version":       {reason: "A chart by version.", got: OfChart("oci://r.example.org/c", "web", "1.2.3"), want: "helm-chart oci://r.example.org/c web 1.2.3"},
+		"Latest":        {reason: "The latest version leaves a space at the end.", got: OfChart("https://c.example.org", "web", ""), want: "helm-chart https://c.example.org web "},
+		"Artifact":      {reason: "An artifact by reference.", got: OfArtifact("r.example.org/c/web:1.2.3"), want: "oci r.example.org/c/web:1.2.3"},
+		"Files": {
+			reason: "A file by name and content.", got: OfFiles(maps.All(map[string][]byte{"objects.yaml": []byte("a: b\n")})),
+			want: "files 8b35e8a95f036de23a350e16ac136b89579b461b0776db937de0769be2128604",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if tc.got != tc.want {
+				t.Errorf("\n%s\nwant %q, got %q", tc.reason, tc.want, tc.got)
+			}
+		})
+	}
+}

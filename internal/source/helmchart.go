@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package source
+
+import (
+	"context"
+	"regexp"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/source/digest"
+)
+
+func init() {
+	Register(v1alpha1.SourceTypeHelmChart, func(s v1alpha1.Source) Source {
+		return &helmChart{url: s.URL, name: s.ChartName, version: s.Version}
+	})
+}
+
+// ociScheme begins the URL of a registry. All others are URLs of chart repositories.
+const ociScheme = "oci://"
+
+// Limits of the API, in characters.
+const (
+	maxURL     = 2048
+	maxName    = 253
+	maxVersion = 128
+)
+
+// isChartName is a pattern of the API.
+var isChartName = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9._/]*[A-Za-z0-9])?$`)
+
+// helmChart is a chart of a registry or of a chart repository, by version.
+type helmChart struct{ url, name, version string }
+
+// HelmChart returns the source of a chart by version.
+func HelmChart(url, name, version string) *v1alpha1.Source {
+	return &v1alpha1.Source{Type: v1alpha1.SourceTypeHelmChart, URL: url, ChartName: name, Version: version}
+}
+
+// String returns url/name:version.
+func (h *helmChart) String() string {
+	return strings.TrimSuffix(h.url, "/") + "/" + h.name + ":" + h.version
+}
+
+// Validate checks the lengths, and the name.
+func (h *helmChart) Validate() error {
+	switch {
+	case len(h.url) > maxURL:
+		return errors.Errorf("the URL of its chart has more than %d characters", maxURL)
+	case len(h.name) > maxName || !isChartName.MatchString(h.name):
+		return errors.Errorf("the name of its chart is %.100q; want at most %d letters, digits and ._-/", h.name, maxName)
+	case len(h.version) > maxVersion:
+		return errors.Errorf("the version of its chart is %.100q…; want at most %d characters", h.version, maxVersion)
+	}
+	return nil
+}
+
+// SignedDigest returns an error, because a version can move.
+func (*helmChart) SignedDigest() (string, error) {
+	return "", errors.New("a chart by version cannot be verified, as the version can move; use type oci-ref with a digest")
+}
+
+// Content is a chart.
+func (h *helmChart) Content() Content {
+	return Content{Digest: digest.OfChart(h.url, h.name, h.version), Fetch: h.fetch, Read: oci.ReadArchive}
+}
+
+func (h *helmChart) fetch(ctx context.Context, p Puller) (oci.Artifact, error) {
+	if strings.HasPrefix(h.url, ociScheme) {
+		return p.Chart(ctx, h.url, h.name, h.version)
+	}
+	return p.RepoChart(ctx, h.url, h.name, h.version)
+}

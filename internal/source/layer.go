@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package source
+
+import (
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/source/digest"
+)
+
+// CRDs returns the content of a layer of CRDs.
+func CRDs(l *v1alpha1.LayerSource) Content {
+	b := blobOf(*FromLayer(l))
+	return Content{Digest: digest.OfBlob(digest.CRDs, b.ref), Fetch: b.fetch(pullBlob), Read: oci.ReadArchive}
+}
+
+// Config returns the content of a config layer, which may be empty.
+func Config(l *v1alpha1.LayerSource) Content {
+	b := blobOf(*FromLayer(l))
+	return Content{Digest: digest.OfBlob(digest.Config, b.ref), Fetch: b.fetch(pullBlob), Read: readConfig}
+}
+
+func readConfig(data []byte, l oci.Limits) ([]oci.File, error) {
+	if len(data) == 0 {
+		return nil, nil
+	}
+	return oci.ReadLayer(data, l)
+}
+
+// FromLayer returns a layer as a source.
+func FromLayer(l *v1alpha1.LayerSource) *v1alpha1.Source {
+	return OCIRef(l.Repo, l.Name, l.Ref)
+}
+
+// ToLayer returns a source as a layer. The source must name a blob.
+func ToLayer(s *v1alpha1.Source) *v1alpha1.LayerSource {
+	return &v1alpha1.LayerSource{Type: v1alpha1.LayerSourceTypeOCIRef, Repo: s.Repo, Name: s.Name, Ref: s.Ref}
+}
