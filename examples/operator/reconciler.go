@@ -22,6 +22,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	manifestsource "github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
 const (
@@ -39,7 +40,7 @@ type reconciler struct {
 	client  client.Client
 	engine  *manifest.Engine
 	cluster *cluster.Cluster
-	chart   manifest.Layer
+	chart   manifestsource.Layer
 	// sites by the ID of their set, which is what changes are told with.
 	sites sync.Map
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
 // The chart of a site. Without all: the files that begin with _ would be missing.
@@ -19,12 +20,12 @@ import (
 var files embed.FS
 
 // chart is read once, as it cannot change while the operator runs.
-func chart() (manifest.Layer, error) {
+func chart() (source.Layer, error) {
 	sub, err := fs.Sub(files, "chart")
 	if err != nil {
-		return manifest.Layer{}, err
+		return source.Layer{}, err
 	}
-	return manifest.FS(sub)
+	return source.FS(sub)
 }
 
 // setName is known from the name of the site alone, so that it can be removed whatever its spec says.
@@ -33,7 +34,7 @@ func setName(site *unstructured.Unstructured) string {
 }
 
 // setOf a site: what is wanted in the cluster for it.
-func setOf(site *unstructured.Unstructured, chart manifest.Layer) (*manifest.Set, error) {
+func setOf(site *unstructured.Unstructured, chart source.Layer) (*manifest.Set, error) {
 	values, _, err := unstructured.NestedMap(site.Object, "spec")
 	if err != nil {
 		return nil, err

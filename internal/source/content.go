@@ -7,6 +7,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	library "github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
 // Install returns an install of the content without name, namespace and values. The engine fetches the content with p, and
@@ -16,20 +17,20 @@ func (c Content) Install(p Puller, l oci.Limits) engine.Install {
 }
 
 // Layer returns the content as the engine wants it.
-func (c Content) Layer(p Puller, l oci.Limits) engine.Layer {
-	return engine.Layer{Digest: c.Digest, Fetch: func(ctx context.Context) (engine.Content, error) {
+func (c Content) Layer(p Puller, l oci.Limits) library.Layer {
+	return library.Layer{Digest: c.Digest, Fetch: func(ctx context.Context) (library.Content, error) {
 		a, err := c.Fetch(ctx, p)
 		if err != nil {
-			return engine.Content{}, err
+			return library.Content{}, err
 		}
-		return engine.Content{Digest: a.Digest, Files: func() ([]engine.File, error) {
+		return library.Content{Digest: a.Digest, Files: func() ([]library.File, error) {
 			files, err := c.Read(a.Data, l)
 			if err != nil {
 				return nil, err
 			}
-			out := make([]engine.File, len(files))
+			out := make([]library.File, len(files))
 			for i, f := range files {
-				out[i] = engine.File(f)
+				out[i] = library.File(f)
 			}
 			return out, nil
 		}}, nil

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
@@ -41,6 +42,6 @@ func restConfig() *rest.Config { return server.Config() }
 func settings(name, namespace, configMap string) *manifest.Set {
 	text := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\ndata: {greeting: hello}\n", configMap)
 	return &manifest.Set{Name: name, Owner: "a test", Installs: []manifest.Install{
-		{Layer: manifest.YAML([]byte(text)), Form: manifest.FormPlain, Name: "settings", Namespace: namespace},
+		{Layer: source.YAML([]byte(text)), Form: manifest.FormPlain, Name: "settings", Namespace: namespace},
 	}}
 }

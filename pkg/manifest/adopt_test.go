@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
 // setOwners is a JSON patch that replaces the managedFields of an object that is as it was.
@@ -97,7 +98,7 @@ func TestAdoptOnce(t *testing.T) {
 	b := newBench(t)
 	b.s.put(manifestOf(t, namespaceOf("apps")).Object)
 	b.s.deploy(manifestOf(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {namespace: apps, name: a}\ndata: {k: old}\n"), "helm/Update")
-	s := setOf(Install{Layer: layerOf([]File{{Name: "a.yaml", Data: []byte(configMap("a"))}}), Name: "plain", Form: FormPlain, Namespace: "apps"})
+	s := setOf(Install{Layer: layerOf([]source.File{{Name: "a.yaml", Data: []byte(configMap("a"))}}), Name: "plain", Form: FormPlain, Namespace: "apps"})
 	s.Adopt = true
 	b.s.took()
 	b.apply(s)
@@ -127,7 +128,7 @@ func TestAdoptConflict(t *testing.T) {
 		}
 		return nil
 	}
-	s := setOf(Install{Layer: layerOf([]File{{Name: "a.yaml", Data: []byte(configMap("a"))}}), Name: "plain", Form: FormPlain, Namespace: "apps"})
+	s := setOf(Install{Layer: layerOf([]source.File{{Name: "a.yaml", Data: []byte(configMap("a"))}}), Name: "plain", Form: FormPlain, Namespace: "apps"})
 	s.Adopt = true
 	b.apply(s)
 	if _, there, _ := unstructured.NestedString(b.s.objects[k].content, "data", "dropped"); there {

@@ -12,15 +12,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
 // configOf entries, as a layer.
-func configOf(entries ...string) *Layer {
+func configOf(entries ...string) *source.Layer {
 	lines := []string{"configs:"}
 	for _, e := range entries {
 		lines = append(lines, "- "+e)
 	}
-	l := layerOf([]File{{Name: "layer.yaml", Data: []byte(strings.Join(lines, "\n"))}})
+	l := layerOf([]source.File{{Name: "layer.yaml", Data: []byte(strings.Join(lines, "\n"))}})
 	return &l
 }
 
@@ -126,7 +128,7 @@ func TestConfig(t *testing.T) {
 			}
 
 			// The config is not needed any more.
-			s.Config.Fetch = func(context.Context) (Content, error) { return Content{}, errors.New("is gone") }
+			s.Config.Fetch = func(context.Context) (source.Content, error) { return source.Content{}, errors.New("is gone") }
 			b.apply(s)
 			if r := b.take(s); !r.Gone {
 				t.Fatalf("\n%s\nremoval: %+v", tc.reason, r)
@@ -192,14 +194,14 @@ func TestConfigChanges(t *testing.T) {
 }
 
 func TestConfigRefusals(t *testing.T) {
-	none := &Layer{Digest: "x", Fetch: func(context.Context) (Content, error) {
-		return Content{Files: func() ([]File, error) { return nil, nil }}, nil
+	none := &source.Layer{Digest: "x", Fetch: func(context.Context) (source.Content, error) {
+		return source.Content{Files: func() ([]source.File, error) { return nil, nil }}, nil
 	}}
-	gone := &Layer{Digest: "x", Fetch: func(context.Context) (Content, error) { return Content{}, errors.New("registry is down") }}
-	two := layerOf([]File{{Name: "a.yaml"}, {Name: "b.yaml"}})
+	gone := &source.Layer{Digest: "x", Fetch: func(context.Context) (source.Content, error) { return source.Content{}, errors.New("registry is down") }}
+	two := layerOf([]source.File{{Name: "a.yaml"}, {Name: "b.yaml"}})
 	cases := map[string]struct {
 		reason string
-		config *Layer
+		config *source.Layer
 		want   string
 		good   bool // Whether the install extra is applied.
 	}{
@@ -212,7 +214,7 @@ func TestConfigRefusals(t *testing.T) {
 		"Elsewhere":  {reason: "In another namespace they can.", config: configOf(entryFor("extra", "ReleaseName=web,Namespace=other", ""), entryFor("web", "", "")), good: true},
 		"Registry":   {reason: "What cannot be fetched is said.", config: gone, want: "extra: config: registry is down; raw: config: registry is down; web: config: registry is down"},
 		"TwoFiles":   {reason: "One of them would be ignored.", config: &two, want: "extra: config: the layer has 2 files of YAML, and must have one; raw: config: the layer has 2 files of YAML, and must have one; web: config: the layer has 2 files of YAML, and must have one"},
-		"ConfigLess": {reason: "A config has a digest.", config: &Layer{}, want: "config has no digest"},
+		"ConfigLess": {reason: "A config has a digest.", config: &source.Layer{}, want: "config has no digest"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -240,7 +242,7 @@ func TestConfigIsFetchedWhenNeeded(t *testing.T) {
 	b := newBench(t)
 	s := configuredSet(entryFor("web", "Namespace=other", ""))
 	fetch, fetched := s.Config.Fetch, 0
-	s.Config.Fetch = func(ctx context.Context) (Content, error) { fetched++; return fetch(ctx) }
+	s.Config.Fetch = func(ctx context.Context) (source.Content, error) { fetched++; return fetch(ctx) }
 	b.apply(s)
 	if fetched != 1 {
 		t.Errorf("once for all installs: fetched %d times", fetched)

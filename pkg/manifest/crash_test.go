@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
 // stateOf all that a set has in a cluster, in a form that is the same for the same work done twice.
@@ -47,7 +49,7 @@ func fullSet(t *testing.T, upgraded bool) *Set {
 			plainOf("turns", configMap("turned")), plainOf("raw", configMap("five"), configMap("six")))
 		s.Installs[0].Values = map[string]any{"greeting": "bye"}
 	}
-	crds := layerOf([]File{{Name: "widgets.yaml", Data: []byte(tmplCRD)}})
+	crds := layerOf([]source.File{{Name: "widgets.yaml", Data: []byte(tmplCRD)}})
 	s.CRDs = &crds
 	s.Resource = manifestOf(t, fmt.Sprintf(tmplWidget, "main"))
 	return s

@@ -39,10 +39,10 @@
 //
 // # Use
 //
-// A connection comes from package cluster, content from a source, and what to do with it stands in a Set:
+// A connection comes from package cluster, content from package source, and what to do with it stands in a Set:
 //
 //	c, err := cluster.New(restConfig)
-//	chart, err := manifest.Path("charts/web")
+//	chart, err := source.Path("charts/web")
 //	engine := manifest.New(manifest.WithNamespace("my-operator"))
 //	set := &manifest.Set{
 //		Name:     "web." + name,
@@ -53,8 +53,8 @@
 //
 // One Engine and one Cluster serve a whole process. A Set is made anew for each call, and costs nothing.
 //
-// Sources are Path and FS (folders and archives), OCI, ChartRepository, YAML and Objects. Install.Form says what the
-// content is: a chart, plain objects or a kustomization.
+// Package source has the sources: Path and FS (directories and archives), OCI, ChartRepository, YAML and Objects.
+// Install.Form describes the content: a chart, plain objects or a kustomization.
 //
 // In a program, Wait makes Install return once the set is Ready, and Uninstall once it is gone. In a reconcile loop,
 // leave Wait out: Install does the next step and returns what it sees. Call it again after a moment until the observation

@@ -16,6 +16,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
@@ -80,7 +81,7 @@ func registry(ctx context.Context) string {
 func settings(name, greeting string) *manifest.Set {
 	text := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {greeting: %s}\n", greeting)
 	return &manifest.Set{Name: name, Owner: "an example", Installs: []manifest.Install{
-		{Layer: manifest.YAML([]byte(text)), Form: manifest.FormPlain, Name: "settings", Namespace: name},
+		{Layer: source.YAML([]byte(text)), Form: manifest.FormPlain, Name: "settings", Namespace: name},
 	}}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
 // A program installs a chart from a folder and waits until it works.
@@ -26,7 +27,7 @@ func Example() {
 	}
 	defer c.Close()
 
-	chart, err := manifest.Path("testdata/greeter")
+	chart, err := source.Path("testdata/greeter")
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -61,7 +62,7 @@ func Example_transform() {
 		Name:  "example-transform",
 		Owner: "the example of a transform",
 		Installs: []manifest.Install{{
-			Layer: manifest.YAML([]byte(`
+			Layer: source.YAML([]byte(`
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: settings}
@@ -123,7 +124,7 @@ func ExampleEngine_Install_upgrade() {
 	c := connect()
 	defer c.Close()
 
-	chart, err := manifest.Path("testdata/greeter")
+	chart, err := source.Path("testdata/greeter")
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -199,7 +200,7 @@ func ExampleOCI() {
 	c := connect()
 	defer c.Close()
 
-	chart, err := manifest.OCI("oci://"+registry(ctx)+"/charts/greeter:1.0.0", manifest.WithBasicAuth("robot", "secret"))
+	chart, err := source.OCI("oci://"+registry(ctx)+"/charts/greeter:1.0.0", source.WithBasicAuth("robot", "secret"))
 	if err != nil {
 		fmt.Println(err)
 		return

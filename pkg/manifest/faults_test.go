@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
 // forbid to apply a kind.
@@ -123,7 +125,7 @@ func TestNoPruneWhileAnInstallCannotBePlanned(t *testing.T) {
 	b.settle(setOf(install("a", configMap("x"), configMap("y")), install("b", configMap("z"))))
 	broken := install("b", configMap("y"), configMap("z"))
 	fetch := broken.Fetch
-	broken.Fetch = func(context.Context) (Content, error) { return Content{}, errors.New("registry is down") }
+	broken.Fetch = func(context.Context) (source.Content, error) { return source.Content{}, errors.New("registry is down") }
 	s := setOf(install("a", configMap("x")), broken)
 	uid := b.s.uidOf(key("ConfigMap", "apps", "y"))
 	_, err := b.Apply(t.Context(), b.c, s)

@@ -11,6 +11,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
 // Templates that charts of tests are made of.
@@ -48,18 +50,18 @@ var webObjects = []string{
 }
 
 // layerOf files; what it holds is what identifies it.
-func layerOf(files []File) Layer {
+func layerOf(files []source.File) source.Layer {
 	var digest strings.Builder
 	for _, f := range files {
 		fmt.Fprintf(&digest, "%s %x\n", f.Name, f.Data)
 	}
-	content := Content{Digest: digest.String(), Files: func() ([]File, error) { return files, nil }}
-	return Layer{Digest: digest.String(), Fetch: func(context.Context) (Content, error) { return content, nil }}
+	content := source.Content{Digest: digest.String(), Files: func() ([]source.File, error) { return files, nil }}
+	return source.Layer{Digest: digest.String(), Fetch: func(context.Context) (source.Content, error) { return content, nil }}
 }
 
 // install of a chart with templates, in namespace apps.
 func install(name string, templates ...string) Install {
-	files := []File{
+	files := []source.File{
 		{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: " + name + "\nversion: 1.0.0\n")},
 		{Name: "values.yaml", Data: []byte("greeting: hello\n")},
 	}
@@ -68,7 +70,7 @@ func install(name string, templates ...string) Install {
 		if after, ok := strings.CutPrefix(t, "crds/"); ok {
 			dir, t = "crds", after
 		}
-		files = append(files, File{Name: fmt.Sprintf("%s/t%d.yaml", dir, i), Data: []byte(t)})
+		files = append(files, source.File{Name: fmt.Sprintf("%s/t%d.yaml", dir, i), Data: []byte(t)})
 	}
 	return Install{Layer: layerOf(files), Name: name, Namespace: "apps"}
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
 // Flags of Helm's install action for one install. The zero value changes nothing.
@@ -30,7 +32,7 @@ type Flags struct {
 }
 
 // ConfigOf installs, by their names, as the Config of a Set.
-func ConfigOf(flags map[string]Flags) Layer {
+func ConfigOf(flags map[string]Flags) source.Layer {
 	type entry struct {
 		Name         string `json:"name"`
 		ClientConfig string `json:"clientConfig"`
@@ -43,7 +45,7 @@ func ConfigOf(flags map[string]Flags) Layer {
 		all.Configs = append(all.Configs, entry{Name: name, ClientConfig: f.text()})
 	}
 	text, _ := json.Marshal(all) //nolint:errchkjson // Texts can be encoded.
-	return YAML(text)
+	return source.YAML(text)
 }
 
 // text in the grammar of helm --set.

@@ -13,6 +13,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
 // cachedBuild is the largest build of a kustomization that is kept, in bytes.
@@ -66,7 +67,7 @@ func (w *work) kustomized(ctx context.Context, in *Install) ([]*unstructured.Uns
 
 // built kustomization as text, which objects are read from anew each time as they are changed. A preview has no engine,
 // and nothing that is kept.
-func (w *work) built(ctx context.Context, content Content, dir string) ([]byte, error) {
+func (w *work) built(ctx context.Context, content source.Content, dir string) ([]byte, error) {
 	key := content.Digest + " " + dir
 	if w.e != nil {
 		if b, ok := w.e.builds.Get(key); ok {
@@ -84,7 +85,7 @@ func (w *work) built(ctx context.Context, content Content, dir string) ([]byte, 
 	return text, err
 }
 
-func renderFiles(files []File) []render.File {
+func renderFiles(files []source.File) []render.File {
 	out := make([]render.File, len(files))
 	for i, f := range files {
 		out[i] = render.File(f)

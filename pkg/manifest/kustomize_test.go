@@ -8,13 +8,15 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
 // kustomizationOf files, as pairs of a name and a text, in namespace apps.
 func kustomizationOf(name, dir string, pairs ...string) Install {
-	var files []File
+	var files []source.File
 	for i := 0; i+1 < len(pairs); i += 2 {
-		files = append(files, File{Name: pairs[i], Data: []byte(pairs[i+1])})
+		files = append(files, source.File{Name: pairs[i], Data: []byte(pairs[i+1])})
 	}
 	return Install{Layer: layerOf(files), Name: name, Form: FormKustomize, Path: dir, Namespace: "apps"}
 }
@@ -101,7 +103,7 @@ func TestKustomizeIsBuiltOnce(t *testing.T) {
 	}
 	w := &work{e: b.Engine}
 	for range 3 {
-		text, err := w.built(t.Context(), Content{Digest: "x", Files: func() ([]File, error) { read++; return files.Files() }}, "overlay")
+		text, err := w.built(t.Context(), source.Content{Digest: "x", Files: func() ([]source.File, error) { read++; return files.Files() }}, "overlay")
 		if err != nil || !strings.Contains(string(text), "name: made") {
 			t.Fatalf("built(...): %v, %s", err, text)
 		}

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
 // A modelSpec is what somebody wants in the cluster.
@@ -130,7 +132,7 @@ func (s *modelSpec) set(t testing.TB) *Set {
 	out := setOf(installs...)
 	out.Labels = map[string]string{"team": fmt.Sprintf("t%d", s.Labels)}
 	if s.CRDs {
-		crds := layerOf([]File{{Name: "widgets.yaml", Data: []byte(s.definition())}})
+		crds := layerOf([]source.File{{Name: "widgets.yaml", Data: []byte(s.definition())}})
 		out.CRDs = &crds
 	}
 	if s.CRDs && s.Resource {

@@ -9,20 +9,22 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
 // plainOf documents, in namespace apps.
 func plainOf(name string, documents ...string) Install {
 	return Install{
-		Layer: layerOf([]File{{Name: "all.yaml", Data: []byte(strings.Join(documents, "---\n"))}, {Name: "README.md", Data: []byte("no: {yaml")}}),
+		Layer: layerOf([]source.File{{Name: "all.yaml", Data: []byte(strings.Join(documents, "---\n"))}, {Name: "README.md", Data: []byte("no: {yaml")}}),
 		Name:  name, Form: FormPlain, Namespace: "apps",
 	}
 }
 
 // TestDigestsStay holds that what was installed by a version before is not applied anew.
 func TestDigestsStay(t *testing.T) {
-	s := setOf(Install{Name: "web", Namespace: "apps", Values: map[string]any{"a": "b"}, Layer: Layer{Digest: "oci-ref sha256:1"}})
-	s.CRDs = &Layer{Digest: "crds x"}
+	s := setOf(Install{Name: "web", Namespace: "apps", Values: map[string]any{"a": "b"}, Layer: source.Layer{Digest: "oci-ref sha256:1"}})
+	s.CRDs = &source.Layer{Digest: "crds x"}
 	s.Resource = manifestOf(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}")
 	want := map[string]string{
 		partCRDs: "f060a5c46932a4ec796f3c9ad2527206", "web": "9a9dbe262ca84f9787595111b05e31e8", partResource: "6feee50b74e4e7a4fa0952741ab30d61",
@@ -42,7 +44,7 @@ func TestDigestsStay(t *testing.T) {
 	if diff := cmp.Diff(want, got()); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
-	s.Config = &Layer{Digest: "config x"}
+	s.Config = &source.Layer{Digest: "config x"}
 	with := got()
 	if with["web"] == want["web"] || with[partCRDs] != want[partCRDs] || with[partResource] != want[partResource] {
 		t.Errorf("a config changes installs, and nothing else: %v", with)

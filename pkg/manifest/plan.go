@@ -13,6 +13,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
 // A planned part has been rendered.
@@ -92,7 +93,7 @@ func (w *work) plan(ctx context.Context, p *part, rec partRecord) (*planned, err
 }
 
 // definitions are the custom resource definitions of a layer.
-func definitions(ctx context.Context, l *Layer) ([]*unstructured.Unstructured, error) {
+func definitions(ctx context.Context, l *source.Layer) ([]*unstructured.Unstructured, error) {
 	out, err := objectsOf(ctx, l, func(u *unstructured.Unstructured) error {
 		if u.GroupVersionKind().GroupKind() != crdGroupKind {
 			return errors.Errorf("%s %s is no CustomResourceDefinition", u.GetKind(), u.GetName())
@@ -115,7 +116,7 @@ func plain(ctx context.Context, in *Install) ([]*unstructured.Unstructured, erro
 }
 
 // objectsOf a layer that pass a check.
-func objectsOf(ctx context.Context, l *Layer, check func(*unstructured.Unstructured) error) ([]*unstructured.Unstructured, error) {
+func objectsOf(ctx context.Context, l *source.Layer, check func(*unstructured.Unstructured) error) ([]*unstructured.Unstructured, error) {
 	content, err := l.Fetch(ctx)
 	if err != nil {
 		return nil, err
@@ -141,8 +142,8 @@ func objectsOf(ctx context.Context, l *Layer, check func(*unstructured.Unstructu
 }
 
 // yamlFiles among the files of a layer, JSON included.
-func yamlFiles(files []File) []File {
-	var out []File
+func yamlFiles(files []source.File) []source.File {
+	var out []source.File
 	for _, f := range files {
 		if ext := path.Ext(f.Name); ext == ".yaml" || ext == ".yml" || ext == ".json" {
 			out = append(out, f)
@@ -174,7 +175,7 @@ func (w *work) loadChart(ctx context.Context, in *Install) (*render.Chart, error
 	return c.(*render.Chart), nil //nolint:forcetypeassert // See above.
 }
 
-func load(content Content) (*render.Chart, error) {
+func load(content source.Content) (*render.Chart, error) {
 	files, err := content.Files()
 	if err != nil {
 		return nil, err

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
 // definitionWith a schema for the spec of Widgets in v1, and more versions.
@@ -32,7 +34,7 @@ func widgetNamed(t testing.TB, name string) map[string]any {
 func TestPreflight(t *testing.T) {
 	crdsOf := func(text string) *Set {
 		s := setOf(install("web", configMap("one")))
-		l := layerOf([]File{{Name: "widgets.yaml", Data: []byte(text)}})
+		l := layerOf([]source.File{{Name: "widgets.yaml", Data: []byte(text)}})
 		s.CRDs = &l
 		return s
 	}

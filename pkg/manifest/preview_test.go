@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
 // previewed is a part of a set in short.
@@ -20,29 +22,31 @@ type previewed struct {
 	Err            string
 }
 
-func filesOf(files ...File) Layer {
-	return Layer{Digest: "d" + files[0].Name, Fetch: func(context.Context) (Content, error) {
-		return Content{Digest: "d" + files[0].Name, Files: func() ([]File, error) { return files, nil }}, nil
+func filesOf(files ...source.File) source.Layer {
+	return source.Layer{Digest: "d" + files[0].Name, Fetch: func(context.Context) (source.Content, error) {
+		return source.Content{Digest: "d" + files[0].Name, Files: func() ([]source.File, error) { return files, nil }}, nil
 	}}
 }
 
 func TestPreview(t *testing.T) {
-	chart := filesOf(File{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: web\nversion: 1.2.3\n")},
-		File{Name: "values.yaml", Data: []byte("replicas: 1\n")},
-		File{Name: "templates/a.yaml", Data: []byte("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: {{ .Release.Name }}}\nspec: {replicas: {{ .Values.replicas }}}\n" +
+	chart := filesOf(source.File{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: web\nversion: 1.2.3\n")},
+		source.File{Name: "values.yaml", Data: []byte("replicas: 1\n")},
+		source.File{Name: "templates/a.yaml", Data: []byte("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: {{ .Release.Name }}}\nspec: {replicas: {{ .Values.replicas }}}\n" +
 			"---\napiVersion: example.org/v1\nkind: Wide\nmetadata: {name: w, namespace: dropped}\n---\napiVersion: other.example.org/v1\nkind: Unknown\nmetadata: {name: u}\n")})
-	needy := filesOf(File{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: needy\nversion: 1.0.0\n")},
-		File{Name: "templates/a.yaml", Data: []byte(`{{ required "set host" .Values.host }}`)})
-	crds := filesOf(File{Name: "wide.yaml", Data: []byte("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: wides.example.org}\n" +
+	needy := filesOf(source.File{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: needy\nversion: 1.0.0\n")},
+		source.File{Name: "templates/a.yaml", Data: []byte(`{{ required "set host" .Values.host }}`)})
+	crds := filesOf(source.File{Name: "wide.yaml", Data: []byte("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: wides.example.org}\n" +
 		"spec: {group: example.org, scope: Cluster, names: {kind: Wide, plural: wides}, versions: [{name: v1, served: true}]}\n")})
-	config := filesOf(File{Name: "c.yaml", Data: []byte("configs:\n- name: web\n  clientConfig: Namespace=apps,ReleaseName=other\n  overrides: replicas=4\n")})
-	lost := Layer{Digest: "lost", Fetch: func(context.Context) (Content, error) { return Content{}, errors.New("the registry is down") }}
+	config := filesOf(source.File{Name: "c.yaml", Data: []byte("configs:\n- name: web\n  clientConfig: Namespace=apps,ReleaseName=other\n  overrides: replicas=4\n")})
+	lost := source.Layer{Digest: "lost", Fetch: func(context.Context) (source.Content, error) {
+		return source.Content{}, errors.New("the registry is down")
+	}}
 	s := &Set{
 		CRDs: &crds, Config: &config,
 		Installs: []Install{
 			{Name: "web", Namespace: "default", Layer: chart},
 			{Name: "needy", Namespace: "default", Layer: needy},
-			{Name: "plain", Namespace: "default", Form: FormPlain, Layer: filesOf(File{Name: "p.yaml", Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: p}\n")})},
+			{Name: "plain", Namespace: "default", Form: FormPlain, Layer: filesOf(source.File{Name: "p.yaml", Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: p}\n")})},
 			{Name: "lost", Namespace: "default", Layer: lost},
 		},
 		Resource: &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.org/v1", "kind": "Wide", "metadata": map[string]any{"name": "r"}}},

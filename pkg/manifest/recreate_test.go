@@ -10,6 +10,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
 const (
@@ -77,7 +79,7 @@ func TestRecreate(t *testing.T) {
 		"Force": {
 			reason: "So may Helm's flag for it.",
 			ask: func(s *Set) {
-				l := layerOf([]File{{Name: "c.yaml", Data: []byte("configs: [{name: web, clientConfig: Force=true}]")}})
+				l := layerOf([]source.File{{Name: "c.yaml", Data: []byte("configs: [{name: web, clientConfig: Force=true}]")}})
 				s.Config = &l
 			},
 		},

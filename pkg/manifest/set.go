@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
 // A Set is all that one module wants in one cluster.
@@ -30,7 +32,7 @@ type Set struct {
 	Labels map[string]string
 
 	// CRDs are custom resource definitions that come first and go last; nil for none.
-	CRDs *Layer
+	CRDs *source.Layer
 
 	// Installs in the order in which they are applied.
 	Installs []Install
@@ -40,7 +42,7 @@ type Set struct {
 	// clientConfig has fields of Helm's install action (Namespace, CreateNamespace, ReleaseName, SkipCRDs, DisableHooks,
 	// Timeout, Atomic, Wait, TakeOwnership, Force and more), overrides has values below those of the install. An entry for
 	// no install is an error of all installs, a wrong entry of its own.
-	Config *Layer
+	Config *source.Layer
 
 	// Resource is the custom resource of the module; nil for none. It is created once, and later changed only if this
 	// one changes: fields that its users set are theirs, and if they deleted it, it stays away. With nil one that was
@@ -107,33 +109,6 @@ type Transform struct {
 	Func func(ctx context.Context, u *unstructured.Unstructured) error
 }
 
-// A Layer is content that is fetched when it is needed.
-type Layer struct {
-	// Digest identifies the content, and must not be empty. While it and the rest of the set are unchanged, nothing is
-	// fetched.
-	Digest string
-
-	// Fetch the content. It must fail for whoever may not have it: what it returns for one set is shared with all sets
-	// that fetch the same.
-	Fetch func(ctx context.Context) (Content, error)
-}
-
-// Content that was fetched.
-type Content struct {
-	// Digest of the content itself. Equal digests mean equal files.
-	Digest string
-
-	// Files unpacks the content. It is not called where the content is known by its digest.
-	Files func() ([]File, error)
-}
-
-// A File of a Layer.
-type File struct {
-	// Name is a path with slashes, relative to the root of the layer.
-	Name string
-	Data []byte
-}
-
 // A Form says what the content of an install is.
 type Form string
 
@@ -151,7 +126,7 @@ const (
 
 // An Install is a Helm chart, plain objects or a kustomization, and how to install it.
 type Install struct {
-	Layer
+	source.Layer
 
 	// Name of the install, which is that of the Helm release unless the config of the set has another one. It must be
 	// unique in the set.
@@ -201,10 +176,10 @@ type part struct {
 	name   string
 	digest string
 	// crds, install, resource: exactly one is set.
-	crds    *Layer
+	crds    *source.Layer
 	install *Install
 	// config of the set, for an install; nil for none.
-	config   *Layer
+	config   *source.Layer
 	resource *unstructured.Unstructured
 }
 

@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
 // labelled sets a label, so that the order of transforms shows.
@@ -25,7 +27,7 @@ func labelled(digest, value string) Transform {
 func TestTransform(t *testing.T) {
 	b := newBench(t)
 	s := setOf(install("web", webTemplates...))
-	crds := layerOf([]File{{Name: "crd.yaml", Data: []byte(tmplCRD)}})
+	crds := layerOf([]source.File{{Name: "crd.yaml", Data: []byte(tmplCRD)}})
 	s.CRDs, s.Resource = &crds, manifestOf(t, fmt.Sprintf(tmplWidget, "main"))
 	s.Transforms = []Transform{labelled("a", "x"), labelled("b", "y")}
 	b.settle(s)

@@ -20,6 +20,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
 func TestID(t *testing.T) {
@@ -34,7 +35,7 @@ func TestID(t *testing.T) {
 }
 
 func TestInputs(t *testing.T) {
-	base := func() *Set { return setOf(Install{Name: "web", Namespace: "apps", Layer: Layer{Digest: "d"}}) }
+	base := func() *Set { return setOf(Install{Name: "web", Namespace: "apps", Layer: source.Layer{Digest: "d"}}) }
 	cases := map[string]struct {
 		reason string
 		change func(s *Set)
@@ -67,7 +68,7 @@ func TestInputs(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	web := func() Install { return Install{Name: "web", Namespace: "apps", Layer: Layer{Digest: "d"}} }
+	web := func() Install { return Install{Name: "web", Namespace: "apps", Layer: source.Layer{Digest: "d"}} }
 	cases := map[string]struct {
 		reason string
 		set    *Set
@@ -78,8 +79,8 @@ func TestValidate(t *testing.T) {
 		"Colon":     {reason: "Names with a colon are those of other parts.", set: setOf(Install{Name: partCRDs}), want: `install "crds:" at index 0: a name is needed, and no colon in it`},
 		"Twice":     {reason: "Two releases cannot have one name.", set: setOf(web(), web()), want: `install "web" is there twice`},
 		"NoDigest":  {reason: "Without a digest nobody knows whether anything changed.", set: setOf(Install{Name: "web"}), want: `install "web": has no digest`},
-		"Namespace": {reason: "A release is in a namespace.", set: setOf(Install{Name: "web", Layer: Layer{Digest: "d"}}), want: `install "web": has no namespace`},
-		"CRDs":      {reason: "Definitions have a digest too.", set: &Set{CRDs: &Layer{}}, want: "crds have no digest"},
+		"Namespace": {reason: "A release is in a namespace.", set: setOf(Install{Name: "web", Layer: source.Layer{Digest: "d"}}), want: `install "web": has no namespace`},
+		"CRDs":      {reason: "Definitions have a digest too.", set: &Set{CRDs: &source.Layer{}}, want: "crds have no digest"},
 		"Values":    {reason: "Values must be JSON.", set: setOf(func() Install { i := web(); i.Values = map[string]any{"a": func() {}}; return i }()), want: `install "web": cannot encode values: json: unsupported type: func()`},
 	}
 	for name, tc := range cases {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
 func waitingSet(greeting, clientConfig string) *Set {
@@ -145,7 +147,7 @@ func TestSkipSchemaValidation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		in.Layer = layerOf(append(files, File{Name: "values.schema.json", Data: []byte(`{"required":["must"]}`)}))
+		in.Layer = layerOf(append(files, source.File{Name: "values.schema.json", Data: []byte(`{"required":["must"]}`)}))
 		s := setOf(in)
 		s.Config = configOf(entryFor("web", "SkipSchemaValidation="+skip, ""))
 		if _, err := b.Apply(t.Context(), b.c, s); (err == nil) != want {

@@ -22,6 +22,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
 const (
@@ -135,21 +136,21 @@ func contentOf(t *testing.T, path ...string) []byte {
 func templateOperator(t *testing.T) *manifest.Set {
 	t.Helper()
 	folder := []string{"cluster", "local", "modules", "template-operator"}
-	install := func(name string, form manifest.Form, files ...manifest.File) manifest.Install {
+	install := func(name string, form manifest.Form, files ...source.File) manifest.Install {
 		return manifest.Install{
 			Name: name, Form: form, Namespace: name + "-installed",
-			Layer: manifest.Layer{Digest: name, Fetch: func(context.Context) (manifest.Content, error) {
-				return manifest.Content{Digest: name, Files: func() ([]manifest.File, error) { return files, nil }}, nil
+			Layer: source.Layer{Digest: name, Fetch: func(context.Context) (source.Content, error) {
+				return source.Content{Digest: name, Files: func() ([]source.File, error) { return files, nil }}, nil
 			}},
 		}
 	}
 	s := &manifest.Set{
 		Name: "permissions", Owner: "test",
 		Installs: []manifest.Install{
-			install("operator", manifest.FormPlain, manifest.File{Name: "all.yaml", Data: contentOf(t, append(folder, "template-operator.yaml")...)}),
+			install("operator", manifest.FormPlain, source.File{Name: "all.yaml", Data: contentOf(t, append(folder, "template-operator.yaml")...)}),
 			install("web", manifest.FormChart,
-				manifest.File{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: web\nversion: 1.0.0\n")},
-				manifest.File{Name: "templates/service.yaml", Data: []byte("apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 80}]}\n")}),
+				source.File{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: web\nversion: 1.0.0\n")},
+				source.File{Name: "templates/service.yaml", Data: []byte("apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 80}]}\n")}),
 		},
 		Resource: objectsIn(t, append(folder, "default-sample-cr.yaml")...)[0],
 	}

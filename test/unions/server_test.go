@@ -25,6 +25,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
@@ -108,14 +109,14 @@ func (c *connected) asked(about string) []string {
 // setOf one object, in a chart.
 func setOf(namespace, text string) *manifest.Set {
 	files := chart(text)
-	layer := manifest.Layer{Digest: text, Fetch: func(context.Context) (manifest.Content, error) {
-		return manifest.Content{Digest: text, Files: func() ([]manifest.File, error) { return files, nil }}, nil
+	layer := source.Layer{Digest: text, Fetch: func(context.Context) (source.Content, error) {
+		return source.Content{Digest: text, Files: func() ([]source.File, error) { return files, nil }}, nil
 	}}
 	return &manifest.Set{Name: namespace, Owner: "a test", Installs: []manifest.Install{{Layer: layer, Name: "web", Namespace: namespace}}}
 }
 
-func chart(text string) []manifest.File {
-	return []manifest.File{
+func chart(text string) []source.File {
+	return []source.File{
 		{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: web\nversion: 1.0.0\n")},
 		{Name: "templates/object.yaml", Data: []byte(text)},
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/source/sourcetest"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
 // TestNewSourceType shows that a set takes a new type of sources as it is.
@@ -26,7 +27,7 @@ func TestNewSourceType(t *testing.T) {
 		t.Fatal(err)
 	}
 	files, err := c.Files()
-	if diff := cmp.Diff([]engine.File{{Name: "layer.yaml", Data: []byte(sourcetest.Text)}}, files); err != nil || diff != "" {
+	if diff := cmp.Diff([]source.File{{Name: "layer.yaml", Data: []byte(sourcetest.Text)}}, files); err != nil || diff != "" {
 		t.Errorf("Fetch(...): %v, -want, +got:\n%s", err, diff)
 	}
 }

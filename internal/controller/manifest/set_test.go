@@ -19,6 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
 const digest = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
@@ -245,14 +246,14 @@ func TestPlainFiles(t *testing.T) {
 		inline string
 		layer  []byte
 		config bool
-		want   []engine.File
+		want   []source.File
 		err    string
 	}{
-		"Inline":      {reason: "What is inline is not pulled.", inline: text, want: []engine.File{{Name: "inline.yaml", Data: []byte(text)}}},
-		"Bare":        {reason: "A layer may be YAML as it is.", layer: []byte(text), want: []engine.File{{Name: "layer.yaml", Data: []byte(text)}}},
+		"Inline":      {reason: "What is inline is not pulled.", inline: text, want: []source.File{{Name: "inline.yaml", Data: []byte(text)}}},
+		"Bare":        {reason: "A layer may be YAML as it is.", layer: []byte(text), want: []source.File{{Name: "layer.yaml", Data: []byte(text)}}},
 		"Empty":       {reason: "A layer that is empty is hardly what was meant.", layer: []byte{}, err: "it holds no files"},
-		"Config":      {reason: "A config is YAML as it is.", layer: []byte(text), config: true, want: []engine.File{{Name: "layer.yaml", Data: []byte(text)}}},
-		"EmptyConfig": {reason: "A config may be empty.", layer: []byte{}, config: true, want: []engine.File{}},
+		"Config":      {reason: "A config is YAML as it is.", layer: []byte(text), config: true, want: []source.File{{Name: "layer.yaml", Data: []byte(text)}}},
+		"EmptyConfig": {reason: "A config may be empty.", layer: []byte{}, config: true, want: []source.File{}},
 		"Binary":      {reason: "Other content is refused.", layer: []byte("a\x00b"), err: "it is neither"},
 	}
 	for name, tc := range cases {

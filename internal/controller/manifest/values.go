@@ -21,6 +21,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
 const (
@@ -131,7 +132,7 @@ func (v *valuesReader) allSecrets(ctx context.Context, mr *v1alpha1.Manifest) []
 // refuse to install, until what is wrong is put right.
 func refuse(in *engine.Install, err error) {
 	in.Digest += " without values: " + err.Error()
-	in.Fetch = func(context.Context) (engine.Content, error) { return engine.Content{}, err }
+	in.Fetch = func(context.Context) (source.Content, error) { return source.Content{}, err }
 }
 
 // A valuesError says what is wrong with the values of an install. It names the object and its key, and shows nothing of what

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package manifest
+package source
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/source/digest"
 )
 
-// A RemoteOption says how to reach the registry or chart repository of a source.
+// A RemoteOption describes how to reach the registry or chart repository of a source.
 type RemoteOption func(*remote)
 
 type remote struct{ oci.Registry }
@@ -24,7 +24,7 @@ func WithBasicAuth(username, password string) RemoteOption {
 	return func(r *remote) { r.Username, r.Password = username, password }
 }
 
-// WithDockerConfig logs in with what a Secret of type kubernetes.io/dockerconfigjson holds.
+// WithDockerConfig logs in with the content of a Secret of type kubernetes.io/dockerconfigjson.
 func WithDockerConfig(config []byte) RemoteOption {
 	return func(r *remote) { r.DockerConfig = config }
 }
@@ -34,18 +34,18 @@ func WithCABundle(pem []byte) RemoteOption {
 	return func(r *remote) { r.CABundle = pem }
 }
 
-// WithPlainHTTP talks to the host without TLS.
+// WithPlainHTTP connects to the host without TLS.
 func WithPlainHTTP() RemoteOption {
 	return func(r *remote) { r.PlainHTTP = true }
 }
 
-// pullers is the one cache of all sources of a process, which tells apart who may have what.
+// pullers is the one cache of all sources of a process. It keeps the content of different credentials apart.
 var pullers = sync.OnceValues(func() (*oci.Puller, error) { return oci.NewPuller() }) //nolint:gochecknoglobals // See above.
 
-// OCI is what a registry holds at [oci://]host[:port]/repository:tag or …@sha256:…: a Helm chart, an artifact of Flux, or
-// by its own digest a layer of either form. It is pulled when it is needed, and kept in memory. A tag that moves is not
-// noticed while nothing else changes; a digest cannot move. Credentials that no option gives are those of the docker
-// configuration of the process. Hosts of the loopback interface may do without TLS.
+// OCI returns what a registry has at [oci://]host[:port]/repository:tag or …@sha256:…: a Helm chart, an artifact of Flux,
+// or by its own digest a layer of either form. The engine pulls it when it needs it, and keeps it in memory. It does not
+// notice a tag that moves while nothing else changes; a digest cannot move. Without an option, the credentials are those of
+// the docker configuration of the process. Hosts of the loopback interface may do without TLS.
 func OCI(reference string, o ...RemoteOption) (Layer, error) {
 	ref, err := oci.ParseReference(reference)
 	if err != nil {
@@ -61,9 +61,9 @@ func OCI(reference string, o ...RemoteOption) (Layer, error) {
 	}), nil
 }
 
-// ChartRepository is a chart of a Helm repository at http(s)://host[:port]/path, whose index.yaml has it. Version may be
-// a range, as of helm --version; the newest version in it is taken when it is pulled, and a newer one that appears is not
-// noticed while nothing else changes. Options and credentials are as with OCI.
+// ChartRepository returns a chart of a Helm repository at http(s)://host[:port]/path, whose index.yaml lists it. Version may
+// be a range, as of helm --version: the engine takes the newest version in it when it pulls the chart, and does not notice
+// a newer one while nothing else changes. Options and credentials are as with OCI.
 func ChartRepository(repoURL, chart, version string, o ...RemoteOption) (Layer, error) {
 	u, err := url.Parse(repoURL)
 	switch {
@@ -80,8 +80,8 @@ func ChartRepository(repoURL, chart, version string, o ...RemoteOption) (Layer, 
 	}), nil
 }
 
-// registries that a source may be from: any, and its own host as the options say. The archive of a chart may lie
-// elsewhere than its repository.
+// registries returns the rules for a source: its own host with the options, and any other one, because the archive of a
+// chart may be on another host than its repository.
 func registries(host string, o []RemoteOption) oci.Registries {
 	if len(o) == 0 {
 		return nil
@@ -93,6 +93,7 @@ func registries(host string, o []RemoteOption) oci.Registries {
 	return oci.Registries{r.Registry, {Host: "*", Ambient: true}}
 }
 
+// pulled returns a layer that is pulled when it is needed.
 func pulled(id string, pull func(ctx context.Context, p *oci.Puller) (oci.Artifact, error)) Layer {
 	return Layer{Digest: id, Fetch: func(ctx context.Context) (Content, error) {
 		p, err := pullers()

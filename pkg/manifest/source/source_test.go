@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package manifest
+package source
 
 import (
 	"maps"
@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -128,47 +128,26 @@ func TestFSDigest(t *testing.T) {
 
 func TestObjects(t *testing.T) {
 	cm := &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{Name: "typed"}}
-	l, err := Objects(cm, manifestOf(t, configMap("b")))
+	l, err := Objects(cm, &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "b"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	cm.Name = "changed later"
-	b := newBench(t)
-	s := setOf(Install{Layer: l, Form: FormPlain, Name: "plain", Namespace: "apps"})
-	b.settle(s)
-	for _, name := range []string{"typed", "b"} {
-		if b.s.objects[key("ConfigMap", "apps", name)] == nil {
-			t.Errorf("ConfigMap %s must be there", name)
-		}
+	c, err := l.Fetch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := c.Files()
+	const text = "---\n" + `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"typed"}}` + "\n---\n" +
+		`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"b"}}` + "\n"
+	want := []File{{Name: "objects.yaml", Data: []byte(text)}}
+	if diff := cmp.Diff(want, files); err != nil || diff != "" {
+		t.Errorf("Objects(...): %v, -want, +got:\n%s", err, diff)
 	}
 	if _, err := Objects(&corev1.ConfigMap{}); err == nil || err.Error() != "object at index 0, a *v1.ConfigMap, has no apiVersion and kind" {
 		t.Errorf("an object without a kind must be refused, got %v", err)
 	}
 	if _, err := Objects([]runtime.Object{}...); err != nil {
 		t.Errorf("that there is no object is found later: %v", err)
-	}
-}
-
-func TestConfigOf(t *testing.T) {
-	in := install("web", tmplConfig)
-	s := setOf(in)
-	config := ConfigOf(map[string]Flags{"web": {
-		ReleaseName: "other", CreateNamespace: new(false), SkipCRDs: true, DisableHooks: true, Timeout: time.Minute, Wait: true, SkipSchemaValidation: true,
-	}})
-	s.Config = &config
-	w := &work{s: s}
-	got, err := w.configure(t.Context(), &s.Installs[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := got.config
-	if got.home.name != "other" || !got.keepNamespaces || !c.SkipCRDs || !c.DisableHooks || c.Timeout != time.Minute || !c.Wait || !c.SkipSchemaValidation {
-		t.Errorf("flags are lost: %+v", got)
-	}
-	for _, empty := range []map[string]Flags{nil, {"web": {}}} {
-		config = ConfigOf(empty)
-		if _, err := (&work{s: s}).configure(t.Context(), &s.Installs[0]); err != nil {
-			t.Errorf("no flags change nothing: %v", err)
-		}
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package manifest
+package source
 
 import (
 	"context"
@@ -19,9 +19,9 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/source/digest"
 )
 
-// Path is what lies on disk: the folder of a chart, of objects or of a kustomization, an archive of one (.tgz, .tar), or
-// one file of objects. It is read now, and identified by what it holds: call Path again to see a change. Of a chart it
-// leaves out what its .helmignore names; links that lead out of the folder are refused.
+// Path returns the content of a path on disk: the directory of a chart, of objects or of a kustomization, an archive of one
+// (.tgz, .tar), or one file of objects. Path reads it now, and identifies it by its content: call Path again to see a
+// change. It leaves out the files that the .helmignore of a chart names, and refuses links that lead out of the directory.
 func Path(path string) (Layer, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -44,8 +44,8 @@ func Path(path string) (Layer, error) {
 	return layerOfFiles(unpacked(files)), errors.Wrap(err, path)
 }
 
-// FS is all that a file system holds, as Path reads a folder. Of files that are embedded in a program, names like
-// _helpers.tpl are left out by the compiler unless the pattern begins with all:.
+// FS returns the content of a file system, which it reads like the directory of a Path. The compiler leaves files such as
+// _helpers.tpl out of an embedded file system unless the pattern begins with all:.
 func FS(fsys fs.FS) (Layer, error) {
 	read := pack.Folder
 	if _, err := fs.Stat(fsys, "Chart.yaml"); err == nil {
@@ -57,7 +57,7 @@ func FS(fsys fs.FS) (Layer, error) {
 	}
 	files := make([]File, 0, len(found))
 	for _, f := range found {
-		// What Kubernetes mounts is there twice: as a link, and in a folder of this name that the link leads to.
+		// A volume that Kubernetes mounts has each file twice: as a link, and in a directory of such a name.
 		if !strings.HasPrefix(f.Name, "..") {
 			files = append(files, File(f))
 		}
@@ -65,13 +65,13 @@ func FS(fsys fs.FS) (Layer, error) {
 	return layerOfFiles(files), nil
 }
 
-// YAML is the text of any number of objects. Use it with FormPlain, as CRDs, or as Config.
+// YAML returns the text of any number of objects. Use it with manifest.FormPlain, as CRDs, or as Config.
 func YAML(text []byte) Layer {
 	return layerOfFiles([]File{{Name: "objects.yaml", Data: text}})
 }
 
-// Objects of any Go type, with apiVersion and kind. Use them with FormPlain, or as CRDs. They are encoded now, so that
-// they may be changed afterwards. An object without a kind, or that cannot be encoded, is an error.
+// Objects returns objects of any Go type, with apiVersion and kind. Use them with manifest.FormPlain, or as CRDs. Objects
+// encodes them now, so that you may change them afterwards. It refuses an object that has no kind or cannot be encoded.
 func Objects(objects ...runtime.Object) (Layer, error) {
 	var text []byte
 	for i, o := range objects {
@@ -87,7 +87,7 @@ func Objects(objects ...runtime.Object) (Layer, error) {
 	return YAML(text), nil
 }
 
-// layerOfFiles that are at hand.
+// layerOfFiles returns files that are in memory.
 func layerOfFiles(files []File) Layer {
 	id := digest.OfFiles(func(yield func(string, []byte) bool) {
 		for _, f := range files {
@@ -100,6 +100,7 @@ func layerOfFiles(files []File) Layer {
 	return Layer{Digest: c.Digest, Fetch: func(context.Context) (Content, error) { return c, nil }}
 }
 
+// unpacked returns files of an archive.
 func unpacked(files []oci.File) []File {
 	out := make([]File, len(files))
 	for i, f := range files {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package manifest
+package source
 
 import (
 	"testing"
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // TestSourceDigestsStay holds what the inventories in target clusters depend on: the digest of each source. With another
@@ -24,7 +25,7 @@ func TestSourceDigestsStay(t *testing.T) {
 		"YAML":            YAML([]byte("a: b\n")).Digest,
 		"NoYAML":          YAML(nil).Digest,
 		"FS":              made(FS(fstest.MapFS{"b/c.yaml": {Data: []byte("c")}, "a.yaml": {Data: []byte("a: b\n")}})).Digest,
-		"Objects":         made(Objects(manifestOf(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"))).Digest,
+		"Objects":         made(Objects(&unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a"}}})).Digest,
 		"Tag":             made(OCI("oci://r.example.org/charts/web:1.2.3")).Digest,
 		"Digest":          made(OCI("r.example.org/charts/web@" + zeros)).Digest,
 		"Both":            made(OCI("r.example.org/charts/web:1.2.3@" + zeros)).Digest,

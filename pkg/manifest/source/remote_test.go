@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package manifest
+package source
 
 import (
 	"strings"
@@ -15,7 +15,7 @@ import (
 
 var greeter = controlplane.Files{
 	"Chart.yaml":        []byte("apiVersion: v2\nname: greeter\nversion: 1.2.0\n"),
-	"templates/cm.yaml": []byte(configMap("greeter")),
+	"templates/cm.yaml": []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: greeter}}"),
 }
 
 func TestOCI(t *testing.T) {
@@ -28,7 +28,7 @@ func TestOCI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := r.PushBlob(t.Context(), "other", []byte(configMap("b")))
+	other, err := r.PushBlob(t.Context(), "other", []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}"))
 	if err != nil {
 		t.Fatal(err)
 	}
