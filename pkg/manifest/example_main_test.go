@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 
-	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster/connect"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
@@ -55,8 +55,8 @@ func restConfig() *rest.Config {
 	return servers.cluster.Config()
 }
 
-func connect() *cluster.Cluster {
-	c, err := cluster.New(restConfig())
+func connected() *connect.Cluster {
+	c, err := connect.New(restConfig())
 	if err != nil {
 		panic(err)
 	}

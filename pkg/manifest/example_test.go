@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster/connect"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
@@ -19,7 +19,7 @@ func Example() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 
-	c, err := cluster.New(restConfig())
+	c, err := connect.New(restConfig())
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -54,7 +54,7 @@ func Example() {
 func Example_transform() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	c := connect()
+	c := connected()
 	defer c.Close()
 
 	set := &manifest.Set{
@@ -90,7 +90,7 @@ data: {greeting: hello}
 func ExampleRule() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	c := connect()
+	c := connected()
 	defer c.Close()
 
 	set := settings("example-rule", "preparing")
@@ -120,7 +120,7 @@ func ExampleRule() {
 func ExampleEngine_Install_upgrade() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	c := connect()
+	c := connected()
 	defer c.Close()
 
 	chart, err := manifest.Path("testdata/greeter")
@@ -149,7 +149,7 @@ func ExampleEngine_Install_upgrade() {
 func ExampleEngine_Check() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	c := connect()
+	c := connected()
 	defer c.Close()
 
 	set, engine := settings("example-check", "hello"), manifest.New()
@@ -176,7 +176,7 @@ func ExampleEngine_Check() {
 func ExampleEngine_Uninstall() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	c := connect()
+	c := connected()
 	defer c.Close()
 
 	engine := manifest.New()
@@ -196,7 +196,7 @@ func ExampleEngine_Uninstall() {
 func ExampleOCI() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	c := connect()
+	c := connected()
 	defer c.Close()
 
 	chart, err := manifest.OCI("oci://"+registry(ctx)+"/charts/greeter:1.0.0", manifest.WithBasicAuth("robot", "secret"))

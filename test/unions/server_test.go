@@ -23,7 +23,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
-	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster/connect"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
@@ -64,7 +64,7 @@ func connect(t *testing.T) *connected {
 	c := &connected{engine: manifest.New()}
 	config := rest.CopyConfig(server.Config())
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &noted{next: next, connected: c} })
-	to, err := cluster.New(config)
+	to, err := connect.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
