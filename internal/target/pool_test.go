@@ -31,7 +31,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // An apiServer is as much of one as the tests need. It knows its connections.
@@ -193,7 +193,7 @@ func TestPoolRotation(t *testing.T) {
 	old := get(p.Get(t.Context(), "ns/a", s.credentials("old", "")))
 	get(p.Get(t.Context(), "ns/b", s.credentials("old", "")))
 	version(old.Version(t.Context()))
-	if failed := old.Watch().Track(t.Context(), []schema.GroupVersionKind{{Version: "v1", Kind: "Secret"}}); len(failed) > 0 {
+	if failed := old.Cache().Track(t.Context(), []schema.GroupVersionKind{{Version: "v1", Kind: "Secret"}}); len(failed) > 0 {
 		t.Fatal(failed)
 	}
 	rotated := get(p.Get(t.Context(), "ns/a", s.credentials("new", "")))
@@ -222,7 +222,7 @@ func TestPoolClose(t *testing.T) {
 	p := NewPool()
 	for i := range 5 {
 		c := must[*Cluster](t)(p.Get(t.Context(), strconv.Itoa(i), s.credentials(fmt.Sprintf("t%d", i), "")))
-		if failed := c.Watch().Track(t.Context(), []schema.GroupVersionKind{{Version: "v1", Kind: "Secret"}}); len(failed) > 0 {
+		if failed := c.Cache().Track(t.Context(), []schema.GroupVersionKind{{Version: "v1", Kind: "Secret"}}); len(failed) > 0 {
 			t.Fatal(failed)
 		}
 	}
@@ -356,11 +356,11 @@ func TestCluster(t *testing.T) {
 	}
 	gvk := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Thing"}
 	_, err = c.Mapping(t.Context(), gvk)
-	if e := (*manifest.NoKindError)(nil); !errors.As(err, &e) {
+	if e := (*cluster.NoKindError)(nil); !errors.As(err, &e) {
 		t.Errorf("want NoKindError, got %v", err)
 	}
-	c.Learn(gvk, manifest.Mapping{Resource: "things"})
-	if m := must[manifest.Mapping](t)(c.Mapping(t.Context(), gvk)); m.Resource != "things" {
+	c.Learn(gvk, cluster.Mapping{Resource: "things"})
+	if m := must[cluster.Mapping](t)(c.Mapping(t.Context(), gvk)); m.Resource != "things" {
 		t.Errorf("want what was learned, got %v", m)
 	}
 

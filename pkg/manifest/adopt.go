@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 )
 
@@ -166,7 +167,7 @@ func (st *step) formerMembers(ctx context.Context, pl *planned, before *render.R
 	if err != nil {
 		return err
 	}
-	has := make(map[Key]bool, len(pl.objects))
+	has := make(map[cluster.ObjectRef]bool, len(pl.objects))
 	for i := range pl.objects {
 		has[pl.objects[i].key] = true
 	}

@@ -14,11 +14,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 )
 
 // setOwners is a JSON patch that replaces the managedFields of an object that is as it was.
-func (s *fakeServer) setOwners(kind fakeKind, k Key, body []byte) (int, any) {
+func (s *fakeServer) setOwners(kind fakeKind, k cluster.ObjectRef, body []byte) (int, any) {
 	var ops []struct {
 		Path  string          `json:"path"`
 		Value json.RawMessage `json:"value"`
@@ -44,7 +45,7 @@ func (s *fakeServer) setOwners(kind fakeKind, k Key, body []byte) (int, any) {
 }
 
 // deploy an object as somebody else does.
-func (s *fakeServer) deploy(u *unstructured.Unstructured, manager string) Key {
+func (s *fakeServer) deploy(u *unstructured.Unstructured, manager string) cluster.ObjectRef {
 	k := s.put(u.Object)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,7 +120,7 @@ func TestAdoptConflict(t *testing.T) {
 	b.s.put(manifestOf(t, namespaceOf("apps")).Object)
 	k := b.s.deploy(manifestOf(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {namespace: apps, name: a}\ndata: {k: old, dropped: x}\n"), "helm/Update")
 	patches := 0
-	b.s.fault = func(verb string, on Key) *metav1.Status {
+	b.s.fault = func(verb string, on cluster.ObjectRef) *metav1.Status {
 		if verb == "patch" && on == k {
 			if patches++; patches == 2 {
 				b.s.touch(b.s.objects[k])

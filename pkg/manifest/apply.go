@@ -13,6 +13,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // A Result says what Apply did.
@@ -20,14 +22,14 @@ type Result struct {
 	// Created and Changed count objects.
 	Created, Changed int
 	// Pruned are the objects that are gone because the set no longer has them.
-	Pruned []Key
+	Pruned []cluster.ObjectRef
 	// Kept are the objects that the set no longer has and that were let go instead of deleted, as their annotation
 	// helm.sh/resource-policy asks for, and those that they cannot be without.
-	Kept []Key
+	Kept []cluster.ObjectRef
 	// LeftBehind are the objects that the set no longer has, and that are not those that were applied. They stay as they are.
-	LeftBehind []Key
+	LeftBehind []cluster.ObjectRef
 	// Recreated are the objects that were deleted to be created anew, as a field of them cannot be changed.
-	Recreated []Key
+	Recreated []cluster.ObjectRef
 	// Repaired is the drift that was put right, with its fields.
 	Repaired []Drift
 	// Yielded are fields that from now on are left to others, which set them.
@@ -45,7 +47,7 @@ type Result struct {
 
 // Apply does the next step towards the set: all that can be done without waiting. A part that fails leaves the others
 // alone; its error is returned, and is part of what Observe says from then on.
-func (e *Engine) Apply(ctx context.Context, c Cluster, s *Set) (Result, error) {
+func (e *Engine) Apply(ctx context.Context, c cluster.Cluster, s *Set) (Result, error) {
 	w, err := e.work(ctx, c, s)
 	if err != nil {
 		return Result{}, err
@@ -92,7 +94,7 @@ func (w *work) step(ctx context.Context, was *inventory, write bool) (Result, er
 func (w *work) begin(ctx context.Context, was *inventory) (*step, error) {
 	st := &step{
 		work: w, inv: &inventory{Parts: map[string]partRecord{}}, create: was == nil,
-		known: map[Key]Summary{}, drift: map[Key]bool{}, errs: map[string]error{}, waits: map[string]string{},
+		known: map[cluster.ObjectRef]cluster.ObjectState{}, drift: map[cluster.ObjectRef]bool{}, errs: map[string]error{}, waits: map[string]string{},
 	}
 	if was != nil {
 		st.inv = was.clone()
@@ -113,7 +115,7 @@ type step struct {
 	inv *inventory
 	// write the inventory before anything else, and create says that there is none.
 	write, create bool
-	drift         map[Key]bool
+	drift         map[cluster.ObjectRef]bool
 	plans         []*planned
 	// unplanned says that a part could not be planned, so that nobody knows which objects it wants.
 	unplanned bool
@@ -133,7 +135,7 @@ type step struct {
 	recreations []recreation
 
 	mu     sync.Mutex // Guards known, recreations, ownsMore and result while objects are applied. Entries of inv are changed by one goroutine each.
-	known  map[Key]Summary
+	known  map[cluster.ObjectRef]cluster.ObjectState
 	result Result
 }
 
@@ -291,7 +293,7 @@ func (st *step) applyStage(ctx context.Context, s stage) {
 
 // needed says whether an object must be sent.
 func (st *step) needed(o *object, en *entry) bool {
-	if sum, ok := st.known[o.key]; ok && sum.Status == Terminating {
+	if sum, ok := st.known[o.key]; ok && sum.Status == cluster.Terminating {
 		// The API server would change an object that is on its way out. It is created anew once it is gone.
 		return false
 	}

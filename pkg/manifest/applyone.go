@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // applyOne object, and remember what became of it.
@@ -109,7 +111,7 @@ func (st *step) claimed(ctx context.Context, o *object, en *entry) (*metav1.Part
 }
 
 // see what is known of an object.
-func (st *step) see(k Key) (Summary, bool) {
+func (st *step) see(k cluster.ObjectRef) (cluster.ObjectState, bool) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	sum, ok := st.known[k]
@@ -117,7 +119,7 @@ func (st *step) see(k Key) (Summary, bool) {
 }
 
 // leave an object that is being deleted alone.
-func (st *step) leave(k Key, m *metav1.PartialObjectMetadata) {
+func (st *step) leave(k cluster.ObjectRef, m *metav1.PartialObjectMetadata) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	delete(st.known, k)
@@ -127,7 +129,7 @@ func (st *step) leave(k Key, m *metav1.PartialObjectMetadata) {
 }
 
 // applied is the result of one object of which nothing was known.
-func (st *step) applied(o *object, now Summary, created bool) {
+func (st *step) applied(o *object, now cluster.ObjectState, created bool) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.known[o.key] = now

@@ -7,6 +7,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // confirm what became of the objects that are to go and that the watch does not show as ours. It selects by a label, which
@@ -71,7 +73,7 @@ func (r *remover) settle(e *entry, m *metav1.PartialObjectMetadata) {
 // settled needs no more request: it is gone, or nothing of ours.
 func (r *remover) settled(e *entry) {
 	if r.mem.settled == nil {
-		r.mem.settled = map[Key]string{}
+		r.mem.settled = map[cluster.ObjectRef]string{}
 	}
 	r.mem.settled[e.key()] = e.UID
 }
@@ -82,17 +84,17 @@ func (r *remover) applied(e *entry, m *metav1.PartialObjectMetadata) bool {
 }
 
 // found an object by a request, which knows more than the watch.
-func (r *remover) found(k Key) {
+func (r *remover) found(k cluster.ObjectRef) {
 	if r.asked == nil {
-		r.asked = map[Key]bool{}
+		r.asked = map[cluster.ObjectRef]bool{}
 	}
 	r.asked[k] = true
 }
 
 // seen says what is known of an object: by the watch, or by a request of this step where the watch is blind for it.
-func (r *remover) seen(k Key) (Summary, bool) {
+func (r *remover) seen(k cluster.ObjectRef) (cluster.ObjectState, bool) {
 	if !r.asked[k] {
-		if s, ok := r.c.Watch().Get(k); ok {
+		if s, ok := r.c.Cache().Get(k); ok {
 			return s, true
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // awaitInstalls holds the custom resource of the set back until all installs are applied: only then is all there that
@@ -32,7 +34,7 @@ func (st *step) awaitInstalls() {
 
 // stateOf a custom resource by the convention of Kyma's modules, .status.state, and by conditions and kstatus where it does
 // not follow it. What its status says of an older generation does not count.
-func stateOf(u *unstructured.Unstructured, sum Summary) (State, string) {
+func stateOf(u *unstructured.Unstructured, sum cluster.ObjectState) (State, string) {
 	status, ok, err := unstructured.NestedMap(u.Object, "status")
 	if err != nil || !ok || len(status) == 0 {
 		return Processing, "has no status yet"
@@ -61,7 +63,7 @@ var (
 
 // byConditions judges a custom resource without a state: what is stalled or has failed is an error, what is not ready or
 // not available is worked on, and all else is known to kstatus.
-func byConditions(status map[string]any, sum Summary) (State, string) {
+func byConditions(status map[string]any, sum cluster.ObjectState) (State, string) {
 	conditions, _ := status["conditions"].([]any)
 	waiting := ""
 	for _, c := range conditions {
@@ -76,7 +78,7 @@ func byConditions(status map[string]any, sum Summary) (State, string) {
 			waiting = text
 		}
 	}
-	if waiting != "" && sum.Status != Failed {
+	if waiting != "" && sum.Status != cluster.Failed {
 		return Processing, waiting
 	}
 	return byStatus(sum)

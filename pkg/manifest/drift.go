@@ -11,6 +11,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 )
 
@@ -48,7 +49,7 @@ func fieldTexts(s *fieldpath.Set) []string {
 }
 
 // repairs says whether an object differs from what was applied and is to be put back.
-func (st *step) repairs(k Key) bool {
+func (st *step) repairs(k cluster.ObjectRef) bool {
 	return st.drift[k] && st.s.Drift == DriftRepair && !st.mem.fights.paused(k, st.e.now())
 }
 
@@ -63,7 +64,7 @@ func (st *step) startAnew(en *entry) {
 }
 
 // changed is the result of an object that existed, and of which it is known whose its fields were.
-func (st *step) changed(o *object, en *entry, now Summary, before *metav1.PartialObjectMetadata, fields *metav1.FieldsV1, ys []yield) {
+func (st *step) changed(o *object, en *entry, now cluster.ObjectState, before *metav1.PartialObjectMetadata, fields *metav1.FieldsV1, ys []yield) {
 	replaced := en.UID != "" && en.UID != string(before.UID)
 	lost := lostSet(ownedFields(before.ManagedFields), fields)
 	fresh := freshYields(o.key, en.Yields, ys)
@@ -85,7 +86,7 @@ func (st *step) changed(o *object, en *entry, now Summary, before *metav1.Partia
 }
 
 // freshYields are those that were not there before.
-func freshYields(k Key, before, now []yield) []Yield {
+func freshYields(k cluster.ObjectRef, before, now []yield) []Yield {
 	var out []Yield
 	for i := range now {
 		y := &now[i]

@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // A note is said of a part in which all works.
@@ -54,7 +56,7 @@ func (w *work) addNotes(states map[string]*PartState, o *Observation) {
 
 // judgeDrift of an object: what is to be repaired is on its way, and what is left is noted. It says whether the object
 // counts as it is.
-func (w *work) judgeDrift(ctx context.Context, en *entry, d Drift, sum Summary, p *PartState, o *Observation) (bool, error) {
+func (w *work) judgeDrift(ctx context.Context, en *entry, d Drift, sum cluster.ObjectState, p *PartState, o *Observation) (bool, error) {
 	switch w.s.Drift {
 	case DriftIgnore:
 		if d.Deleted {
@@ -113,13 +115,13 @@ type reportedDrift struct {
 }
 
 // holds says whether the object is still as it was when this was found.
-func (r *reportedDrift) holds(en *entry, sum Summary, now time.Time) bool {
+func (r *reportedDrift) holds(en *entry, sum cluster.ObjectState, now time.Time) bool {
 	return r.uid == sum.UID && r.owned == sum.Owned && r.intent == en.Intent && (r.until.IsZero() || now.Before(r.until))
 }
 
 // reportedDrift is what differs of an object, with its fields, or that nothing does: what others took is theirs. The API
 // server is asked by a dry run, once for each drift.
-func (w *work) reportedDrift(ctx context.Context, en *entry, d Drift, sum Summary) (Drift, bool, error) {
+func (w *work) reportedDrift(ctx context.Context, en *entry, d Drift, sum cluster.ObjectState) (Drift, bool, error) {
 	k := en.key()
 	if r, ok := w.mem.reported[k]; ok && r.holds(en, sum, w.e.now()) {
 		return r.drift, r.differs, nil
@@ -142,7 +144,7 @@ func (w *work) reportedDrift(ctx context.Context, en *entry, d Drift, sum Summar
 		r.until = w.e.now().Add(reportFor)
 	}
 	if w.mem.reported == nil {
-		w.mem.reported = map[Key]reportedDrift{}
+		w.mem.reported = map[cluster.ObjectRef]reportedDrift{}
 	}
 	w.mem.reported[k] = r
 	return r.drift, r.differs, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 )
 
@@ -80,7 +81,7 @@ func TestDriftPolicies(t *testing.T) {
 						o.u().SetNamespace("apps")
 					}
 				}
-				b.s.objects[Key{Group: hpaKind.Group, Kind: hpaKind.Kind, Namespace: "apps", Name: "web"}] = b.s.objects[Key{Group: hpaKind.Group, Kind: hpaKind.Kind, Name: "web"}]
+				b.s.objects[cluster.ObjectRef{Group: hpaKind.Group, Kind: hpaKind.Kind, Namespace: "apps", Name: "web"}] = b.s.objects[cluster.ObjectRef{Group: hpaKind.Group, Kind: hpaKind.Kind, Name: "web"}]
 				b.s.scale(deploy, 3, kcm)
 			},
 			want: want{State: Ready, Ready: 5},

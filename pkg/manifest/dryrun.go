@@ -9,14 +9,14 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fixed"
 )
 
@@ -33,7 +33,7 @@ const (
 
 // A PlannedChange is what would be done to one object.
 type PlannedChange struct {
-	Key    Key
+	Key    cluster.ObjectRef
 	Action Action
 	// Fields that would change, as paths. Values are never part of it.
 	Fields []string
@@ -60,7 +60,7 @@ func (p *Plan) Empty() bool {
 //
 // With WithPlanAge a plan is kept that long while inputs, inventory and what watches tell stay the same. The error is that
 // the cluster cannot be asked, or that the set is wrong as a whole.
-func (e *Engine) Plan(ctx context.Context, c Cluster, s *Set) (Plan, error) {
+func (e *Engine) Plan(ctx context.Context, c cluster.Cluster, s *Set) (Plan, error) {
 	w, err := e.work(ctx, c, s)
 	if err != nil {
 		return Plan{}, err
@@ -366,7 +366,7 @@ func (d *dryRunner) prune() {
 // prunes says whether an object that is not wanted exists, is ours, and would be deleted.
 func (d *dryRunner) prunes(en *entry) bool {
 	sum, exists := d.known[en.key()]
-	return exists && !en.Keep && !sum.Keep && sum.Set == d.id && sum.Status != Terminating
+	return exists && !en.Keep && !sum.Keep && sum.Set == d.id && sum.Status != cluster.Terminating
 }
 
 // note what is no object of the set.

@@ -14,6 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 func (b *bench) plan(s *Set) Plan {
@@ -57,8 +59,8 @@ func (s *fakeServer) state(t testing.TB) string {
 	return strings.Join(all, "\n")
 }
 
-func refusing(name string, st *metav1.Status) func(string, Key) *metav1.Status {
-	return func(verb string, k Key) *metav1.Status {
+func refusing(name string, st *metav1.Status) func(string, cluster.ObjectRef) *metav1.Status {
+	return func(verb string, k cluster.ObjectRef) *metav1.Status {
 		if verb == "patch" && k.Name == name {
 			return st
 		}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fixed"
 )
 
@@ -48,7 +49,7 @@ func (st *step) fingerprint(was *inventory) string {
 	// Whether an object is there, and whose it is, decides how it is tried.
 	for i := range st.inv.Objects {
 		sum, exists := st.known[st.inv.Objects[i].key()]
-		line(exists, sum.UID, sum.Set, sum.Status == Terminating)
+		line(exists, sum.UID, sum.Set, sum.Status == cluster.Terminating)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

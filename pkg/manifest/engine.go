@@ -10,6 +10,8 @@ import (
 
 	"golang.org/x/sync/singleflight"
 	"k8s.io/utils/lru"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // Defaults of an Engine.
@@ -83,7 +85,7 @@ func New(o ...Option) *Engine {
 // A work is one call on one set.
 type work struct {
 	e     *Engine
-	c     Cluster
+	c     cluster.Cluster
 	s     *Set
 	id    string
 	parts []part
@@ -91,9 +93,9 @@ type work struct {
 	// stuck are the parts of which a hook failed; true for those of which nothing was applied, so that nothing is done.
 	stuck map[string]bool
 	// denied are the objects that the credentials may not read.
-	denied map[Key]error
+	denied map[cluster.ObjectRef]error
 	// asked are the objects that were asked for in this step, as the watch does not show them.
-	asked map[Key]bool
+	asked map[cluster.ObjectRef]bool
 	// hpas are the autoscalers that were asked for.
 	hpas autoscalers
 	// rendered are parts that were rendered to tell what differs.
@@ -113,7 +115,7 @@ type work struct {
 }
 
 // work on a set, once no other call does. The work is to be ended, unless there is an error.
-func (e *Engine) work(ctx context.Context, c Cluster, s *Set) (*work, error) {
+func (e *Engine) work(ctx context.Context, c cluster.Cluster, s *Set) (*work, error) {
 	parts, err := s.parts()
 	if err != nil {
 		return nil, err
@@ -127,13 +129,13 @@ func (e *Engine) work(ctx context.Context, c Cluster, s *Set) (*work, error) {
 }
 
 // outline is work that needs no more than the names of the parts.
-func (e *Engine) outline(ctx context.Context, c Cluster, s *Set) (*work, error) {
+func (e *Engine) outline(ctx context.Context, c cluster.Cluster, s *Set) (*work, error) {
 	end, err := e.turns.take(ctx, keyOfSet(c, s))
 	if err != nil {
 		return nil, err
 	}
 	return &work{
-		e: e, c: c, s: s, id: s.id(e.namespace), parts: s.outline(), mem: e.memoryOf(c, s), denied: map[Key]error{}, end: end,
+		e: e, c: c, s: s, id: s.id(e.namespace), parts: s.outline(), mem: e.memoryOf(c, s), denied: map[cluster.ObjectRef]error{}, end: end,
 	}, nil
 }
 

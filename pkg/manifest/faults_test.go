@@ -14,15 +14,17 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // forbid to apply a kind.
-func forbid(kind string) func(verb string, k Key) *metav1.Status {
+func forbid(kind string) func(verb string, k cluster.ObjectRef) *metav1.Status {
 	return refuse(kind, refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "%s is forbidden: exceeded quota: small", kind))
 }
 
-func refuse(kind string, st *metav1.Status) func(verb string, k Key) *metav1.Status {
-	return func(verb string, k Key) *metav1.Status {
+func refuse(kind string, st *metav1.Status) func(verb string, k cluster.ObjectRef) *metav1.Status {
+	return func(verb string, k cluster.ObjectRef) *metav1.Status {
 		if verb == "patch" && k.Kind == kind {
 			return st
 		}
@@ -33,7 +35,7 @@ func refuse(kind string, st *metav1.Status) func(verb string, k Key) *metav1.Sta
 func TestFaults(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		fault  func(verb string, k Key) *metav1.Status
+		fault  func(verb string, k cluster.ObjectRef) *metav1.Status
 		setup  func(b *bench)
 		want   string
 	}{

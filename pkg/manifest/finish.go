@@ -6,6 +6,8 @@ import (
 	"context"
 	"maps"
 	"slices"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // awaitDefinitions finds the parts that have to wait until the API server serves their kinds: those of definitions of
@@ -17,11 +19,11 @@ func (st *step) awaitDefinitions() {
 			continue
 		}
 		k := en.key()
-		sum, ok := st.c.Watch().Get(k)
+		sum, ok := st.c.Cache().Get(k)
 		if !ok {
 			sum, ok = st.known[k]
 		}
-		if !ok || sum.Status == Current {
+		if !ok || sum.Status == cluster.Current {
 			continue
 		}
 		for _, pl := range st.plans {
@@ -95,7 +97,7 @@ func (st *step) finishPart(ctx context.Context, pl *planned) error {
 
 // giveUp the objects that a part no longer has.
 func (st *step) giveUp(pl *planned) {
-	wanted := make(map[Key]bool, len(pl.objects))
+	wanted := make(map[cluster.ObjectRef]bool, len(pl.objects))
 	for i := range pl.objects {
 		wanted[pl.objects[i].key] = true
 	}
@@ -132,7 +134,7 @@ func (st *step) dropUnwanted(ctx context.Context) bool {
 	st.result.LeftBehind = append(st.result.LeftBehind, r.left...)
 	st.result.Pruned = append(st.result.Pruned, r.deleted(unwanted)...)
 	st.inv.drop(func(e *entry) bool { return e.Pruned && r.gone[e.key()] })
-	maps.DeleteFunc(st.mem.settled, func(k Key, _ string) bool { return r.gone[k] })
+	maps.DeleteFunc(st.mem.settled, func(k cluster.ObjectRef, _ string) bool { return r.gone[k] })
 	dropped := st.dropParts(ctx, st.left(gone, err == nil && waiting.Message == ""))
 	return changed || marked || len(r.gone) > 0 || dropped
 }

@@ -11,6 +11,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // Templates that charts of tests are made of.
@@ -180,7 +182,7 @@ func (b *bench) inventory(s *Set) *inventory {
 	return inv
 }
 
-func key(kind, namespace, name string) Key {
+func key(kind, namespace, name string) cluster.ObjectRef {
 	group := map[string]string{"Deployment": "apps", "ClusterRole": "rbac.authorization.k8s.io", "Widget": "example.org", "CustomResourceDefinition": "apiextensions.k8s.io"}[kind]
-	return Key{Group: group, Kind: kind, Namespace: namespace, Name: name}
+	return cluster.ObjectRef{Group: group, Kind: kind, Namespace: namespace, Name: name}
 }

@@ -10,6 +10,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -20,6 +21,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // Pass -update only together with a migration of what clusters hold already, and a test of it.
@@ -121,22 +124,20 @@ func (b *bench) stored() string {
 	b.t.Helper()
 	b.s.mu.Lock()
 	defer b.s.mu.Unlock()
-	keys := make([]Key, 0, len(b.s.objects))
+	keys := make([]cluster.ObjectRef, 0, len(b.s.objects))
 	uids := map[string]string{}
 	for k, o := range b.s.objects {
 		keys = append(keys, k)
 		uids[string(o.u().GetUID())] = "UID of " + k.String()
 	}
-	slices.SortFunc(keys, func(x, y Key) int { return strings.Compare(fmt.Sprint(x), fmt.Sprint(y)) })
+	slices.SortFunc(keys, func(x, y cluster.ObjectRef) int { return strings.Compare(fmt.Sprint(x), fmt.Sprint(y)) })
 	var out strings.Builder
 	for _, k := range keys {
 		o := b.s.objects[k]
 		u := (&unstructured.Unstructured{Object: o.content}).DeepCopy()
 		unstructured.RemoveNestedField(u.Object, "metadata", "resourceVersion")
 		unstructured.RemoveNestedField(u.Object, "status")
-		for name, in := range b.unpacked(u) {
-			u.Object[name] = in
-		}
+		maps.Copy(u.Object, b.unpacked(u))
 		managers := make([]any, 0, len(o.owners))
 		for m := range o.owners {
 			managers = append(managers, m)

@@ -14,6 +14,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 const (
@@ -43,7 +45,7 @@ func (h *hookRunner) lastWords(ctx context.Context, hk *hook) string {
 
 // podsOf a hook, the last one first.
 func (h *hookRunner) podsOf(ctx context.Context, hk *hook) []corev1.Pod {
-	m := Mapping{Resource: "pods", Namespaced: true}
+	m := cluster.Mapping{Resource: "pods", Namespaced: true}
 	switch hk.key.GroupKind() {
 	case podGroupKind:
 		b, err := h.read(ctx, podKind, hk.key, acceptJSON)
@@ -97,7 +99,7 @@ func (h *hookRunner) wordsOf(ctx context.Context, p *corev1.Pod) string {
 
 // lastLine of the log of a container.
 func (h *hookRunner) lastLine(ctx context.Context, p *corev1.Pod, container string) string {
-	m := Mapping{Resource: "pods", Namespaced: true}
+	m := cluster.Mapping{Resource: "pods", Namespaced: true}
 	b, err := h.raw(h.c.REST().Get().AbsPath(pathOf(podKind.GroupVersion(), m, p.Namespace, p.Name)+"/log").
 		Param("container", container).Param("tailLines", "1").Param("limitBytes", strconv.Itoa(4*maxWords)).Do(ctx))
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // A leaving is what a removal needs to run the hooks of the installs that it takes away.
@@ -145,7 +146,7 @@ func (r *remover) hooksToDelete(ctx context.Context, name string, h home, run *h
 
 func (r *remover) runDeletion(ctx context.Context, name string, rec *partRecord, run *hookRun, hooks []hook) (string, error) {
 	hr := &hookRunner{
-		work: r.work, hooks: hooks, timeout: rec.hookTimeout(), run: run, taken: func(Key) {},
+		work: r.work, hooks: hooks, timeout: rec.hookTimeout(), run: run, taken: func(cluster.ObjectRef) {},
 		save: func(ctx context.Context) error {
 			rec, copied := r.leaving.inv.Parts[name], *run
 			// Should it be wanted again before it is gone, it is another revision.

@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // A hookRun is how far the hooks of one event have come. It is part of the inventory, and written before a hook is
@@ -68,7 +70,7 @@ type hookRunner struct {
 	// save the run.
 	save func(ctx context.Context) error
 	// taken is called with each object that became a hook, and is no longer a member of the set.
-	taken func(k Key)
+	taken func(k cluster.ObjectRef)
 }
 
 // advance the run. It returns what it waits for; empty once the event is over, which may be because a hook failed.
@@ -123,16 +125,16 @@ func (h *hookRunner) runOne(ctx context.Context) (string, error) {
 		return "", err
 	}
 	switch outcome {
-	case Current:
+	case cluster.Current:
 		h.run.Index++
 		h.run.Done++
 		h.run.UID, h.run.Started = "", 0
 		return "", nil
-	case Failed:
+	case cluster.Failed:
 		// Written down before its object may be deleted: one that is gone would count as done.
 		h.fail(hk, message, h.lastWords(ctx, hk))
 		return "", h.flush(ctx)
-	case InProgress, Terminating:
+	case cluster.InProgress, cluster.Terminating:
 	}
 	return h.patience(ctx, hk, message)
 }
@@ -210,17 +212,17 @@ func (h *hookRunner) makeRoom(ctx context.Context, hk *hook, m *metav1.PartialOb
 		return "", err
 	}
 	if left != nil {
-		h.c.Watch().Put(hk.key, SummarizeMetadata(left))
+		h.c.Cache().Put(hk.key, SummarizeMetadata(left))
 		return "waits until the one before is deleted", nil
 	}
 	return "", nil
 }
 
 // outcome of a hook: Current once it is done, Failed and why, or InProgress and what it does.
-func (h *hookRunner) outcome(ctx context.Context, hk *hook) (Status, string, error) {
+func (h *hookRunner) outcome(ctx context.Context, hk *hook) (cluster.Status, string, error) {
 	gk := hk.key.GroupKind()
 	if gk != jobGroupKind && gk != podGroupKind && gk != crdGroupKind {
-		return Current, "", nil
+		return cluster.Current, "", nil
 	}
 	sum, exists, err := h.running(ctx, hk)
 	switch {
@@ -228,22 +230,22 @@ func (h *hookRunner) outcome(ctx context.Context, hk *hook) (Status, string, err
 		return "", "", err
 	case !exists || sum.UID != h.run.UID:
 		// As in Helm: somebody deleted it, who may well be the controller of Jobs, once it had finished.
-		return Current, "", nil
-	case gk == crdGroupKind && sum.Status != Current:
+		return cluster.Current, "", nil
+	case gk == crdGroupKind && sum.Status != cluster.Current:
 		// Helm does not wait, and fails now and then where the next hook is of that kind.
-		return InProgress, "is not established", nil
+		return cluster.InProgress, "is not established", nil
 	case gk == crdGroupKind, sum.Content == outcomeSucceeded:
-		return Current, "", nil
+		return cluster.Current, "", nil
 	case sum.Content != "":
-		return Failed, sum.Content, nil
+		return cluster.Failed, sum.Content, nil
 	}
-	return InProgress, "is running", nil
+	return cluster.InProgress, "is running", nil
 }
 
 // seen is what is known of the object of a hook. That there is none is confirmed by a request.
-func (h *hookRunner) seen(ctx context.Context, hk *hook) (Summary, bool, error) {
+func (h *hookRunner) seen(ctx context.Context, hk *hook) (cluster.ObjectState, bool, error) {
 	if unsynced := h.track(ctx, []schema.GroupVersionKind{hk.gvk()}); len(unsynced) == 0 {
-		if sum, ok := h.c.Watch().Get(hk.key); ok {
+		if sum, ok := h.c.Cache().Get(hk.key); ok {
 			return sum, true, nil
 		}
 	}
@@ -251,7 +253,7 @@ func (h *hookRunner) seen(ctx context.Context, hk *hook) (Summary, bool, error) 
 }
 
 // running is seen for the hook whose turn it is: the watch may be behind, and show the one before.
-func (h *hookRunner) running(ctx context.Context, hk *hook) (Summary, bool, error) {
+func (h *hookRunner) running(ctx context.Context, hk *hook) (cluster.ObjectState, bool, error) {
 	sum, exists, err := h.seen(ctx, hk)
 	if err != nil || !exists || sum.UID == h.run.UID {
 		return sum, exists, err
@@ -260,8 +262,8 @@ func (h *hookRunner) running(ctx context.Context, hk *hook) (Summary, bool, erro
 }
 
 // asked of the API server, what the object of a hook is like.
-func (h *hookRunner) asked(ctx context.Context, hk *hook) (Summary, bool, error) {
-	found := map[Key]Summary{}
+func (h *hookRunner) asked(ctx context.Context, hk *hook) (cluster.ObjectState, bool, error) {
+	found := map[cluster.ObjectRef]cluster.ObjectState{}
 	en := entryOf(&hk.object)
 	err := h.lookOne(ctx, &en, found)
 	sum, ok := found[hk.key]
@@ -323,7 +325,7 @@ func (h *hookRunner) discard(ctx context.Context, hk *hook) (string, error) {
 	if err != nil || !exists || sum.Set != h.id {
 		return "", err
 	}
-	if sum.Status == Terminating {
+	if sum.Status == cluster.Terminating {
 		return or(strings.TrimSpace(sum.Message), "is being deleted"), nil
 	}
 	left, err := h.delete(ctx, hk.gvk(), hk.key, sum.UID)
@@ -334,10 +336,10 @@ func (h *hookRunner) discard(ctx context.Context, hk *hook) (string, error) {
 		return "", err
 	}
 	if left == nil {
-		h.c.Watch().Forget(hk.key)
+		h.c.Cache().Forget(hk.key)
 		return "", nil
 	}
 	s := SummarizeMetadata(left)
-	h.c.Watch().Put(hk.key, s)
+	h.c.Cache().Put(hk.key, s)
 	return s.Message, nil
 }

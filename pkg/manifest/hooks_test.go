@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // hookJob is a template of a Job that is a hook; more are lines of its annotations.
@@ -26,7 +27,9 @@ func hookOf(apiVersion, kind, name, events string, more ...string) string {
 func weight(n int) string           { return fmt.Sprintf("helm.sh/hook-weight: \"%d\"", n) }
 func policies(all ...string) string { return "helm.sh/hook-delete-policy: " + strings.Join(all, ",") }
 
-func jobKey(name string) Key { return Key{Group: "batch", Kind: "Job", Namespace: "apps", Name: name} }
+func jobKey(name string) cluster.ObjectRef {
+	return cluster.ObjectRef{Group: "batch", Kind: "Job", Namespace: "apps", Name: name}
+}
 
 // writes of a log that are about hooks and objects: no reads, no records, no inventory, no namespaces.
 func hookWrites(log []string) []string {

@@ -10,6 +10,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // hookEvents of an install that is being applied.
@@ -238,8 +239,10 @@ func (st *step) runHooks(ctx context.Context, pl *planned, event string) (string
 	}
 	h := &hookRunner{
 		work: st.work, hooks: hooks, timeout: rec.hookTimeout(), run: pl.run, saved: *pl.run,
-		save:  func(ctx context.Context) error { return st.saveRun(ctx, pl) },
-		taken: func(k Key) { st.inv.drop(func(e *entry) bool { return e.key() == k && !st.wantsObject(k) }) },
+		save: func(ctx context.Context) error { return st.saveRun(ctx, pl) },
+		taken: func(k cluster.ObjectRef) {
+			st.inv.drop(func(e *entry) bool { return e.key() == k && !st.wantsObject(k) })
+		},
 	}
 	over := pl.run.Over
 	waiting, err := h.advance(ctx)
@@ -285,7 +288,7 @@ func (w *work) seeStuck(name string, run *hookRun) {
 }
 
 // wantsObject says whether an object is planned.
-func (st *step) wantsObject(k Key) bool {
+func (st *step) wantsObject(k cluster.ObjectRef) bool {
 	for _, pl := range st.plans {
 		for i := range pl.objects {
 			if pl.objects[i].key == k {

@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // inventoryKey is the key of the parent Secret's data, inventoryLimit what it may hold unpacked.
@@ -93,8 +95,8 @@ type entry struct {
 	Yields []yield `json:"y,omitempty"`
 }
 
-func (e *entry) key() Key {
-	return Key{Group: e.Group, Kind: e.Kind, Namespace: e.Namespace, Name: e.Name}
+func (e *entry) key() cluster.ObjectRef {
+	return cluster.ObjectRef{Group: e.Group, Kind: e.Kind, Namespace: e.Namespace, Name: e.Name}
 }
 
 func (e *entry) gvk() schema.GroupVersionKind {
@@ -117,7 +119,7 @@ func (i *inventory) clone() *inventory {
 }
 
 // find the entry of an object.
-func (i *inventory) find(k Key) *entry {
+func (i *inventory) find(k cluster.ObjectRef) *entry {
 	for n := range i.Objects {
 		if i.Objects[n].key() == k {
 			return &i.Objects[n]
@@ -127,8 +129,8 @@ func (i *inventory) find(k Key) *entry {
 }
 
 // index of the entries by key.
-func (i *inventory) index() map[Key]*entry {
-	m := make(map[Key]*entry, len(i.Objects))
+func (i *inventory) index() map[cluster.ObjectRef]*entry {
+	m := make(map[cluster.ObjectRef]*entry, len(i.Objects))
 	for n := range i.Objects {
 		m[i.Objects[n].key()] = &i.Objects[n]
 	}

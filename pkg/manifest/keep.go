@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // Annotation and value by which Helm knows what it must not delete.
@@ -36,7 +38,7 @@ func keeps(annotations map[string]string) bool {
 // between deletes none of it later.
 func (r *remover) keepAll(ctx context.Context, unwanted []*entry) error {
 	var keep, shelters []*entry
-	needed := map[Key]bool{}
+	needed := map[cluster.ObjectRef]bool{}
 	for _, e := range unwanted {
 		if kept, err := r.keeps(ctx, e); err != nil || !kept {
 			if err != nil {
@@ -45,9 +47,9 @@ func (r *remover) keepAll(ctx context.Context, unwanted []*entry) error {
 			continue
 		}
 		keep = append(keep, e)
-		needed[Key{Kind: "Namespace", Name: e.Namespace}] = true
+		needed[cluster.ObjectRef{Kind: "Namespace", Name: e.Namespace}] = true
 		if m, err := r.c.Mapping(ctx, e.gvk()); err == nil {
-			needed[Key{Group: crdGroupKind.Group, Kind: crdGroupKind.Kind, Name: m.Resource + "." + e.Group}] = true
+			needed[cluster.ObjectRef{Group: crdGroupKind.Group, Kind: crdGroupKind.Kind, Name: m.Resource + "." + e.Group}] = true
 		}
 	}
 	for _, e := range unwanted {
@@ -107,7 +109,7 @@ func (r *remover) letGo(ctx context.Context, e *entry) error {
 		}
 	}
 	delete(r.known, k)
-	r.c.Watch().Forget(k)
+	r.c.Cache().Forget(k)
 	r.settled(e)
 	r.gone[k] = true
 	if there {
@@ -117,8 +119,8 @@ func (r *remover) letGo(ctx context.Context, e *entry) error {
 }
 
 // deleted are the objects of a group that are gone, and were neither kept nor left behind.
-func (r *remover) deleted(group []*entry) []Key {
-	var out []Key
+func (r *remover) deleted(group []*entry) []cluster.ObjectRef {
+	var out []cluster.ObjectRef
 	for _, e := range group {
 		if k := e.key(); r.gone[k] && !slices.Contains(r.kept, k) && !slices.Contains(r.left, k) {
 			out = append(out, k)

@@ -17,20 +17,21 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/unions"
 )
 
 // applyChange applies an object that exists. Only where the API server refuses it as invalid, it is read, and applied again
 // once leftovers of unions are ours, which server-side apply then removes.
-func (st *step) applyChange(ctx context.Context, o *object, en *entry) (Summary, *metav1.FieldsV1, error) {
+func (st *step) applyChange(ctx context.Context, o *object, en *entry) (cluster.ObjectState, *metav1.FieldsV1, error) {
 	now, fields, err := st.apply(ctx, o, false)
 	if !kerrors.IsInvalid(err) || !unions.Known(o.key.GroupKind()) {
 		return now, fields, err
 	}
 	found, failed := st.ownLeftovers(ctx, o, en)
 	if failed != nil {
-		return Summary{}, nil, failed
+		return cluster.ObjectState{}, nil, failed
 	}
 	if len(found) == 0 {
 		return now, fields, err
@@ -41,7 +42,7 @@ func (st *step) applyChange(ctx context.Context, o *object, en *entry) (Summary,
 		paths.Insert(found[i].Path)
 	}
 	if o, err = o.cut(paths); err != nil {
-		return Summary{}, nil, err
+		return cluster.ObjectState{}, nil, err
 	}
 	return st.apply(ctx, o, false)
 }
@@ -80,7 +81,7 @@ func (st *step) ownMore(en *entry, live *unstructured.Unstructured, before strin
 	live.SetManagedFields(now.ManagedFields)
 	live.SetResourceVersion(now.ResourceVersion)
 	sum := Summarize(live)
-	st.c.Watch().Put(en.key(), sum)
+	st.c.Cache().Put(en.key(), sum)
 	if en.Owned != before {
 		return
 	}

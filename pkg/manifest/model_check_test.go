@@ -14,6 +14,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 )
 
@@ -105,7 +106,7 @@ func (m *model) help() {
 
 // heal all that is broken.
 func (m *model) heal() {
-	m.fault, m.ambush, m.recreate, m.drift = nil, Key{}, true, DriftRepair
+	m.fault, m.ambush, m.recreate, m.drift = nil, cluster.ObjectRef{}, true, DriftRepair
 	m.retry++
 	clear(m.b.c.blind)
 	m.clock = m.clock.Add(2 * time.Hour)
@@ -173,7 +174,7 @@ func (m *model) check(seen Observation) error {
 }
 
 // checkObjects: each is as it is wanted, and is the one that it was.
-func (m *model) checkObjects(wanted map[Key]modelObject, inv *inventory) error {
+func (m *model) checkObjects(wanted map[cluster.ObjectRef]modelObject, inv *inventory) error {
 	for k, uid := range m.uids {
 		if got := m.b.s.uidOf(k); got != uid && !m.fixed(k) {
 			return errors.Errorf("%s was made anew, or lost: want %q, got %q", k, uid, got)
@@ -241,7 +242,7 @@ func (m *model) checkResource(inv *inventory) error {
 }
 
 // checkInventory: it has exactly the objects that are wanted, and knows them.
-func (m *model) checkInventory(wanted map[Key]modelObject, inv *inventory) error {
+func (m *model) checkInventory(wanted map[cluster.ObjectRef]modelObject, inv *inventory) error {
 	for i := range inv.Objects {
 		en := &inv.Objects[i]
 		k := en.key()
@@ -275,7 +276,7 @@ func (m *model) checkInventory(wanted map[Key]modelObject, inv *inventory) error
 }
 
 // checkLeftovers: nothing of ours is left that is not wanted.
-func (m *model) checkLeftovers(wanted map[Key]modelObject, inv *inventory) error {
+func (m *model) checkLeftovers(wanted map[cluster.ObjectRef]modelObject, inv *inventory) error {
 	id := m.b.ID(m.set())
 	for k, o := range m.b.s.objects {
 		labels := o.u().GetLabels()

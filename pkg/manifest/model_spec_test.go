@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // A modelSpec is what somebody wants in the cluster.
@@ -152,9 +154,9 @@ func (s *modelSpec) definition() string {
 type modelObject map[string]*unstructured.Unstructured
 
 // wanted objects, other than the custom resource. The revisions are those of the inventory.
-func (s *modelSpec) wanted(t testing.TB, id string, inv *inventory) map[Key]modelObject {
+func (s *modelSpec) wanted(t testing.TB, id string, inv *inventory) map[cluster.ObjectRef]modelObject {
 	t.Helper()
-	out := map[Key]modelObject{}
+	out := map[cluster.ObjectRef]modelObject{}
 	add := func(text, part, namespace string, in *modelSlot) {
 		u := manifestOf(t, text)
 		gk := u.GroupVersionKind().GroupKind()

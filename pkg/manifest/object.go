@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // A stage is a group of objects that is applied after the groups before it, and removed before them.
@@ -69,7 +71,7 @@ func stageOf(gk schema.GroupKind) stage {
 
 // An object is ready to be sent.
 type object struct {
-	key     Key
+	key     cluster.ObjectRef
 	version string
 	part    string
 	stage   stage
@@ -96,7 +98,7 @@ func (o *object) gvk() schema.GroupVersionKind {
 func newObject(u *unstructured.Unstructured, partName string, s stage) (object, error) {
 	gvk := u.GroupVersionKind()
 	o := object{
-		key:     Key{Group: gvk.Group, Kind: gvk.Kind, Namespace: u.GetNamespace(), Name: u.GetName()},
+		key:     cluster.ObjectRef{Group: gvk.Group, Kind: gvk.Kind, Namespace: u.GetNamespace(), Name: u.GetName()},
 		version: gvk.Version,
 		part:    partName,
 		stage:   s,

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // settle which part each object belongs to. An object of two parts is an error of the later one, except for definitions,
@@ -15,7 +17,7 @@ func (st *step) settle() {
 	for _, pl := range st.plans {
 		busy[pl.name] = true
 	}
-	owner := map[Key]string{}
+	owner := map[cluster.ObjectRef]string{}
 	for i := range st.inv.Objects {
 		// A part that is planned may have given an object away, and one that is no longer wanted has.
 		if en := &st.inv.Objects[i]; !en.Pruned && !busy[en.Part] && st.wants(en.Part) {
@@ -33,7 +35,7 @@ func (st *step) settle() {
 }
 
 // settle one part.
-func (pl *planned) settle(owner map[Key]string) error {
+func (pl *planned) settle(owner map[cluster.ObjectRef]string) error {
 	for i := range pl.objects {
 		o := &pl.objects[i]
 		if other := owner[o.key]; other != "" && other != pl.name && o.stage != stageDefinitions {

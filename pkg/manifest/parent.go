@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 var secretKind = schema.GroupVersionKind{Version: "v1", Kind: "Secret"} //nolint:gochecknoglobals // Constant.
@@ -24,8 +26,8 @@ var secretKind = schema.GroupVersionKind{Version: "v1", Kind: "Secret"} //nolint
 const annotationOwner = "kyma.m.crossplane.io/owner"
 
 // parentKey is the key of the Secret that holds the inventory.
-func (w *work) parentKey() Key {
-	return Key{Kind: "Secret", Namespace: w.e.namespace, Name: w.s.Name}
+func (w *work) parentKey() cluster.ObjectRef {
+	return cluster.ObjectRef{Kind: "Secret", Namespace: w.e.namespace, Name: w.s.Name}
 }
 
 // errInventoryExists is returned by create where there is an inventory that the watch does not show.
@@ -36,7 +38,7 @@ var errInventoryExists = errors.New("the inventory exists")
 func (w *work) load(ctx context.Context, confirm bool) (*inventory, error) {
 	k := w.parentKey()
 	if unsynced := w.track(ctx, []schema.GroupVersionKind{secretKind}); len(unsynced) == 0 {
-		sum, ok := w.c.Watch().Get(k)
+		sum, ok := w.c.Cache().Get(k)
 		if !ok && !confirm {
 			w.mem.inv = nil
 			return nil, nil //nolint:nilnil // There is none, as said above.
@@ -80,14 +82,14 @@ func (w *work) decode(u *unstructured.Unstructured) (*inventory, error) {
 	inv.Good = s.Data[goodKey]
 	w.mem.inv, w.mem.version, w.mem.size = inv, u.GetResourceVersion(), len(s.Data[inventoryKey])
 	w.mem.owner = s.Annotations[annotationOwner]
-	w.c.Watch().Put(w.parentKey(), Summarize(u))
+	w.c.Cache().Put(w.parentKey(), Summarize(u))
 	return w.granted()
 }
 
 // An OwnedError says that an inventory belongs to another owner than the set that has its name.
 type OwnedError struct {
 	// Inventory is the Secret, and Owner is the Set.Owner that it names.
-	Inventory Key
+	Inventory cluster.ObjectRef
 	Owner     string
 }
 

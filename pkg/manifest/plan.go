@@ -13,6 +13,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // A planned part has been rendered.
@@ -275,20 +276,20 @@ func (w *work) learn(objects []*unstructured.Unstructured) {
 }
 
 // kindsOf a custom resource definition.
-func kindsOf(crd *unstructured.Unstructured) map[schema.GroupVersionKind]Mapping {
+func kindsOf(crd *unstructured.Unstructured) map[schema.GroupVersionKind]cluster.Mapping {
 	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
 	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
 	plural, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "plural")
 	scope, _, _ := unstructured.NestedString(crd.Object, "spec", "scope")
 	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
-	out := map[schema.GroupVersionKind]Mapping{}
+	out := map[schema.GroupVersionKind]cluster.Mapping{}
 	for _, v := range versions {
 		m, ok := v.(map[string]any)
 		if !ok || m["served"] != true {
 			continue
 		}
 		if name, ok := m["name"].(string); ok && kind != "" && plural != "" {
-			out[schema.GroupVersionKind{Group: group, Version: name, Kind: kind}] = Mapping{Resource: plural, Namespaced: scope == "Namespaced"}
+			out[schema.GroupVersionKind{Group: group, Version: name, Kind: kind}] = cluster.Mapping{Resource: plural, Namespaced: scope == "Namespaced"}
 		}
 	}
 	return out
@@ -297,7 +298,7 @@ func kindsOf(crd *unstructured.Unstructured) map[schema.GroupVersionKind]Mapping
 // build what is sent of what was rendered.
 func (w *work) build(ctx context.Context, out *planned, objects []*unstructured.Unstructured) error {
 	labels := w.labels()
-	seen := make(map[Key]bool, len(objects))
+	seen := make(map[cluster.ObjectRef]bool, len(objects))
 	for _, u := range objects {
 		m, err := w.place(ctx, out.in, u)
 		if err != nil {
@@ -340,10 +341,10 @@ func (w *work) holdsInventories(u *unstructured.Unstructured) bool {
 }
 
 // place an object in its namespace.
-func (w *work) place(ctx context.Context, in *installation, u *unstructured.Unstructured) (Mapping, error) {
+func (w *work) place(ctx context.Context, in *installation, u *unstructured.Unstructured) (cluster.Mapping, error) {
 	m, err := w.c.Mapping(ctx, u.GroupVersionKind())
 	if err != nil {
-		return Mapping{}, errors.Wrapf(err, "%s %s", u.GetKind(), strings.TrimPrefix(u.GetNamespace()+"/"+u.GetName(), "/"))
+		return cluster.Mapping{}, errors.Wrapf(err, "%s %s", u.GetKind(), strings.TrimPrefix(u.GetNamespace()+"/"+u.GetName(), "/"))
 	}
 	switch {
 	case !m.Namespaced:

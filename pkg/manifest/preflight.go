@@ -19,6 +19,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/crdcheck"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // preflight looks at each definition that is there and is about to change, before anything of the set is applied. Where
@@ -60,14 +61,14 @@ func (st *step) redefines(o *object, en *entry) bool {
 	// It may be there from a step that was cut off, from a set whose inventory was lost, or from somebody else.
 	_, known := st.known[o.key]
 	if !known {
-		_, known = st.c.Watch().Get(o.key)
+		_, known = st.c.Cache().Get(o.key)
 	}
 	return known || st.s.Adopt
 }
 
 // A spared definition is one that somebody changed, and why it cannot be put back now. All else of its part is.
 type spared struct {
-	key  Key
+	key  cluster.ObjectRef
 	part string
 	err  error
 }
@@ -76,7 +77,7 @@ func (st *step) spare(o *object, err error) {
 	st.spared = append(st.spared, spared{key: o.key, part: o.part, err: errors.Wrapf(err, "%s: was changed, and is not put back", o.key)})
 }
 
-func (st *step) spares(k Key) bool {
+func (st *step) spares(k cluster.ObjectRef) bool {
 	return slices.ContainsFunc(st.spared, func(s spared) bool { return s.key == k })
 }
 
@@ -184,7 +185,7 @@ func (f *finding) take(ctx context.Context, gvk schema.GroupVersionKind, items [
 		}
 		f.bad++
 		if len(f.named) < mostNamed {
-			k := Key{Kind: gvk.Kind, Namespace: u.GetNamespace(), Name: u.GetName()}
+			k := cluster.ObjectRef{Kind: gvk.Kind, Namespace: u.GetNamespace(), Name: u.GetName()}
 			f.named = append(f.named, fmt.Sprintf("%s (%s)", k, strings.Join(problems, "; ")))
 		}
 	}
@@ -242,7 +243,7 @@ type pageOf struct {
 }
 
 // page of the objects of a kind. Kind and path are those of a definition, as no discovery may know this version.
-func (w *work) page(ctx context.Context, gvk schema.GroupVersionKind, m Mapping, token string) (*pageOf, error) {
+func (w *work) page(ctx context.Context, gvk schema.GroupVersionKind, m cluster.Mapping, token string) (*pageOf, error) {
 	r := w.c.REST().Get().AbsPath(pathOf(gvk.GroupVersion(), m, "", "")).SetHeader("Accept", acceptJSON).
 		Param("limit", strconv.Itoa(pageSize))
 	if token != "" {
@@ -257,11 +258,11 @@ func (w *work) page(ctx context.Context, gvk schema.GroupVersionKind, m Mapping,
 }
 
 // kindIn one version of a definition; false if it is not served.
-func kindIn(crd *unstructured.Unstructured, version string) (schema.GroupVersionKind, Mapping, bool) {
+func kindIn(crd *unstructured.Unstructured, version string) (schema.GroupVersionKind, cluster.Mapping, bool) {
 	for gvk, m := range kindsOf(crd) {
 		if gvk.Version == version {
 			return gvk, m, true
 		}
 	}
-	return schema.GroupVersionKind{}, Mapping{}, false
+	return schema.GroupVersionKind{}, cluster.Mapping{}, false
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fixed"
 )
@@ -121,7 +122,7 @@ func (w *work) wouldBeCreated(ctx context.Context, o *object) (*unstructured.Uns
 
 // comesBack says what an object waits for that is on its way out, and is created anew once it is gone. One that the
 // inventory knows was deleted by somebody else.
-func comesBack(en *entry, sum Summary) string {
+func comesBack(en *entry, sum cluster.ObjectState) string {
 	text := or(sum.Message, "is being deleted")
 	if en.UID != "" {
 		return text
@@ -169,9 +170,9 @@ func (st *step) recreate(ctx context.Context, o *object, en *entry) error {
 			return err
 		}
 		st.result.Recreated = append(st.result.Recreated, o.key)
-		st.c.Watch().Forget(o.key)
+		st.c.Cache().Forget(o.key)
 		if m = left; left != nil {
-			st.c.Watch().Put(o.key, SummarizeMetadata(left))
+			st.c.Cache().Put(o.key, SummarizeMetadata(left))
 		}
 	}
 	if m != nil {

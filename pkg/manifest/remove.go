@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // A Removal says how far the removal of a set has come.
@@ -23,13 +25,13 @@ type Removal struct {
 	Message string
 	// Kept are the objects that this call let go instead of deleting them, as their annotation helm.sh/resource-policy asks
 	// for, and those that they cannot be without.
-	Kept []Key
+	Kept []cluster.ObjectRef
 	// LeftBehind are the objects that this call found not to be those that were applied, and left as they are.
-	LeftBehind []Key
+	LeftBehind []cluster.ObjectRef
 	// HookFailed says why a hook of a chart failed after the objects were gone. It blocks nothing, and is said with Gone.
 	HookFailed string
 	// Forced are the objects of others that this call deleted, as Set.ForceRemoval asks for.
-	Forced []Key
+	Forced []cluster.ObjectRef
 }
 
 // Remove does the next step towards a cluster without the set. The custom resource goes first; then all custom
@@ -37,7 +39,7 @@ type Removal struct {
 // definitions and namespaces last. Each object is waited for before what came before it goes. Of the set only the names
 // are used, so that it can be removed when its sources cannot be resolved any more. What another owner has is not removed,
 // whether the set adopts or not: the error is an *OwnedError then.
-func (e *Engine) Remove(ctx context.Context, c Cluster, s *Set) (Removal, error) {
+func (e *Engine) Remove(ctx context.Context, c cluster.Cluster, s *Set) (Removal, error) {
 	w, err := e.outline(ctx, c, s)
 	if err != nil {
 		return Removal{}, err
@@ -72,7 +74,7 @@ func (e *Engine) Remove(ctx context.Context, c Cluster, s *Set) (Removal, error)
 	if _, err := w.delete(ctx, secretKind, w.parentKey(), ""); err != nil {
 		return left, errors.Wrap(err, "cannot delete the inventory")
 	}
-	w.c.Watch().Forget(w.parentKey())
+	w.c.Cache().Forget(w.parentKey())
 	e.Forget(c, s)
 	left.Gone, left.HookFailed = true, r.leaving.failed
 	return left, nil
@@ -82,19 +84,19 @@ func (e *Engine) Remove(ctx context.Context, c Cluster, s *Set) (Removal, error)
 type remover struct {
 	*work
 
-	known map[Key]Summary
+	known map[cluster.ObjectRef]cluster.ObjectState
 	// whole says that nothing of the set stays.
 	whole bool
-	gone  map[Key]bool
+	gone  map[cluster.ObjectRef]bool
 	// kept are those that were let go, and left those that are not ours.
-	kept, left []Key
+	kept, left []cluster.ObjectRef
 	// leaving are the installs whose hooks run; nil for none.
 	leaving *leaving
 }
 
 // remove objects as far as possible. The message says what is waited for; it is empty once all are gone.
 func (r *remover) remove(ctx context.Context, unwanted []*entry) (Removal, error) {
-	r.gone = make(map[Key]bool, len(unwanted))
+	r.gone = make(map[cluster.ObjectRef]bool, len(unwanted))
 	if err := r.confirm(ctx, unwanted); err != nil {
 		return Removal{}, err
 	}
@@ -199,7 +201,7 @@ func (r *remover) removeOne(ctx context.Context, e *entry) (string, error) {
 	if err != nil || !exists || sum.Set != r.id || r.gone[k] {
 		return "", err
 	}
-	if sum.Status == Terminating {
+	if sum.Status == cluster.Terminating {
 		return or(sum.Message, "is being deleted"), nil
 	}
 	left, err := r.delete(ctx, e.gvk(), k, sum.UID)
@@ -211,11 +213,11 @@ func (r *remover) removeOne(ctx context.Context, e *entry) (string, error) {
 	}
 	if left != nil {
 		s := SummarizeMetadata(left)
-		r.c.Watch().Put(k, s)
+		r.c.Cache().Put(k, s)
 		return s.Message, nil
 	}
 	delete(r.known, k)
-	r.c.Watch().Forget(k)
+	r.c.Cache().Forget(k)
 	r.settled(e)
 	return "", nil
 }
@@ -227,19 +229,19 @@ func (r *remover) replaced(ctx context.Context, e *entry) (string, error) {
 	if err != nil || m == nil {
 		return "", err
 	}
-	r.c.Watch().Put(k, SummarizeMetadata(m))
+	r.c.Cache().Put(k, SummarizeMetadata(m))
 	return "was replaced by another one", nil
 }
 
 // last that is known of an object.
-func (r *remover) last(ctx context.Context, e *entry) (Summary, bool, error) {
+func (r *remover) last(ctx context.Context, e *entry) (cluster.ObjectState, bool, error) {
 	k := e.key()
 	if err := r.denied[k]; err != nil {
 		if e.UID == "" {
 			// Whoever may not read it has not created it either.
 			err = nil
 		}
-		return Summary{}, false, err
+		return cluster.ObjectState{}, false, err
 	}
 	if s, ok := r.seen(k); ok || e.UID != "" || r.gone[k] {
 		return s, ok, nil

@@ -13,6 +13,8 @@ import (
 	"k8s.io/utils/lru"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // Bounds of rules.
@@ -105,7 +107,7 @@ func (w *work) ruleFor(en *entry) *Rule {
 }
 
 // judged by a rule. The verdict holds as long as the object and the rule are the same.
-func (w *work) judged(ctx context.Context, en *entry, sum Summary, rule *Rule) (State, string, error) {
+func (w *work) judged(ctx context.Context, en *entry, sum cluster.ObjectState, rule *Rule) (State, string, error) {
 	k := en.key()
 	if v, ok := w.mem.judged[k]; ok && v.resourceVersion == sum.ResourceVersion && v.rule == rule.id() {
 		return v.state, v.message, nil
@@ -133,13 +135,13 @@ func (w *work) judged(ctx context.Context, en *entry, sum Summary, rule *Rule) (
 	return v.state, v.message, nil
 }
 
-func byStatus(sum Summary) (State, string) {
+func byStatus(sum cluster.ObjectState) (State, string) {
 	switch sum.Status {
-	case Current:
+	case cluster.Current:
 		return Ready, ""
-	case Failed:
+	case cluster.Failed:
 		return Error, or(sum.Message, "has failed")
-	case InProgress, Terminating:
+	case cluster.InProgress, cluster.Terminating:
 	}
 	return Processing, or(sum.Message, "is not ready")
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 func TestEval(t *testing.T) {
@@ -47,7 +49,7 @@ func TestStateOf(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		status string
-		sum    Summary
+		sum    cluster.ObjectState
 		state  State
 		text   string
 	}{
@@ -57,9 +59,9 @@ func TestStateOf(t *testing.T) {
 		"Error":      {reason: "Without conditions there is the state.", status: "{state: Error}", state: Error, text: "status.state is Error"},
 		"Deleting":   {reason: "Its controller takes it down.", status: "{state: Deleting}", state: Deleting, text: "status.state is Deleting"},
 		"Unknown":    {reason: "A state that is not Kyma's is not ready.", status: "{state: Booting}", state: Processing, text: `status.state is "Booting"`},
-		"Current":    {reason: "Without a state kstatus decides.", status: "{phase: x}", sum: Summary{Status: Current}, state: Ready},
-		"Failed":     {reason: "Without a state kstatus decides.", status: "{state: 7}", sum: Summary{Status: Failed, Message: "m"}, state: Error, text: "m"},
-		"InProgress": {reason: "Without a state kstatus decides.", status: "{phase: x}", sum: Summary{Status: InProgress}, state: Processing, text: "is not ready"},
+		"Current":    {reason: "Without a state kstatus decides.", status: "{phase: x}", sum: cluster.ObjectState{Status: cluster.Current}, state: Ready},
+		"Failed":     {reason: "Without a state kstatus decides.", status: "{state: 7}", sum: cluster.ObjectState{Status: cluster.Failed, Message: "m"}, state: Error, text: "m"},
+		"InProgress": {reason: "Without a state kstatus decides.", status: "{phase: x}", sum: cluster.ObjectState{Status: cluster.InProgress}, state: Processing, text: "is not ready"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // A State is the short form of what an Observation says.
@@ -76,7 +78,7 @@ type TestState struct {
 
 // A Drift is one object that somebody else changed or deleted.
 type Drift struct {
-	Key Key
+	Key cluster.ObjectRef
 	// Deleted says that the object is missing, Replaced that there is another one in its place, and Foreign that it does
 	// not belong to the set.
 	Deleted, Replaced, Foreign bool
@@ -102,7 +104,7 @@ func (d Drift) String() string {
 
 // A Yield is a field that is left to somebody else.
 type Yield struct {
-	Key Key
+	Key cluster.ObjectRef
 	// Field as a path.
 	Field string
 	// Manager that sets it, as it is named in managedFields; empty if nobody knows.

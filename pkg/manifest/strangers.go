@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // atOnce bounds how many objects of others one call of Remove deletes of each kind.
@@ -78,7 +80,7 @@ func (r *remover) strangersOf(ctx context.Context, gvk schema.GroupVersionKind, 
 		return nil, 0, nil
 	}
 	if err != nil {
-		gone, err := r.absent(ctx, gvk, Mapping{}, "", err)
+		gone, err := r.absent(ctx, gvk, cluster.Mapping{}, "", err)
 		if gone {
 			return nil, 0, nil
 		}
@@ -91,8 +93,8 @@ func (r *remover) strangersOf(ctx context.Context, gvk schema.GroupVersionKind, 
 	return l.Items, n, nil
 }
 
-func strangerKey(gvk schema.GroupVersionKind, m *metav1.PartialObjectMetadata) Key {
-	return Key{Group: gvk.Group, Kind: gvk.Kind, Namespace: m.Namespace, Name: m.Name}
+func strangerKey(gvk schema.GroupVersionKind, m *metav1.PartialObjectMetadata) cluster.ObjectRef {
+	return cluster.ObjectRef{Group: gvk.Group, Kind: gvk.Kind, Namespace: m.Namespace, Name: m.Name}
 }
 
 // stranger in words. What it waits for is said only where it was deleted before.
@@ -105,7 +107,7 @@ func stranger(gvk schema.GroupVersionKind, m *metav1.PartialObjectMetadata) stri
 }
 
 // deleteStrangers of one kind that are not on their way out, and return which those were.
-func (r *remover) deleteStrangers(ctx context.Context, gvk schema.GroupVersionKind, items []metav1.PartialObjectMetadata) ([]Key, error) {
+func (r *remover) deleteStrangers(ctx context.Context, gvk schema.GroupVersionKind, items []metav1.PartialObjectMetadata) ([]cluster.ObjectRef, error) {
 	done := make([]bool, len(items))
 	g := errgroup.Group{}
 	g.SetLimit(r.e.concurrency)
@@ -125,7 +127,7 @@ func (r *remover) deleteStrangers(ctx context.Context, gvk schema.GroupVersionKi
 		})
 	}
 	err := g.Wait()
-	var out []Key
+	var out []cluster.ObjectRef
 	for i := range items {
 		if done[i] {
 			out = append(out, strangerKey(gvk, &items[i]))

@@ -13,43 +13,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
-
-// A Status is the state of one object, in the terms of kstatus.
-type Status string
-
-// The states of an object.
-const (
-	Current     Status = "Current"
-	InProgress  Status = "InProgress"
-	Failed      Status = "Failed"
-	Terminating Status = "Terminating"
-)
-
-// A Summary is all that is kept of an object in memory. It is comparable.
-type Summary struct {
-	// UID and ResourceVersion of the object.
-	UID, ResourceVersion string
-	// Set is the ID of the ApplySet that the object is part of; that of the parent itself is its own.
-	Set string
-	// Owned is a hash of the fields that we own. It changes if somebody else took or removed one of them.
-	Owned string
-	// Keep says that an annotation asks that the object is not deleted.
-	Keep bool
-	// Status of the object, and for a status other than Current why.
-	Status  Status
-	Message string
-	// Content is what else counts: of a custom resource a hash of all but the metadata, as rules, and the state of a
-	// module, may be any field of it; of a Job or a Pod that has ended Succeeded, or how it failed. It is empty for all
-	// others. These are one field, as a Summary of more than 128 bytes would be an allocation of its own in a map.
-	Content string
-}
-
-// Same says whether two summaries differ in nothing but the resource version.
-func (s Summary) Same(o Summary) bool {
-	s.ResourceVersion, o.ResourceVersion = "", ""
-	return s == o
-}
 
 // statusless are the kinds whose objects are ready as soon as they exist, so that their metadata is enough to know.
 var statusless = map[schema.GroupKind]bool{ //nolint:gochecknoglobals // A constant table.
@@ -88,7 +54,7 @@ func HasStatus(gk schema.GroupKind) bool {
 }
 
 // Summarize an object.
-func Summarize(u *unstructured.Unstructured) Summary {
+func Summarize(u *unstructured.Unstructured) cluster.ObjectState {
 	s := summarize(u, u.GetManagedFields())
 	s.Status, s.Message = statusOf(u)
 	s.Content = outcomeOf(u)
@@ -120,24 +86,24 @@ func content(u *unstructured.Unstructured) string {
 }
 
 // SummarizeMetadata of an object whose kind has no status.
-func SummarizeMetadata(m *metav1.PartialObjectMetadata) Summary {
+func SummarizeMetadata(m *metav1.PartialObjectMetadata) cluster.ObjectState {
 	return summarize(m, m.ManagedFields)
 }
 
-func summarize(o metav1.Object, managed []metav1.ManagedFieldsEntry) Summary {
-	s := Summary{
+func summarize(o metav1.Object, managed []metav1.ManagedFieldsEntry) cluster.ObjectState {
+	s := cluster.ObjectState{
 		UID:             string(o.GetUID()),
 		ResourceVersion: o.GetResourceVersion(),
 		Set:             o.GetLabels()[LabelPartOf],
 		Owned:           owned(managed),
 		Keep:            keeps(o.GetAnnotations()),
-		Status:          Current,
+		Status:          cluster.Current,
 	}
 	if s.Set == "" {
 		s.Set = o.GetLabels()[LabelApplySetID]
 	}
 	if o.GetDeletionTimestamp() != nil {
-		s.Status, s.Message = Terminating, terminating(o)
+		s.Status, s.Message = cluster.Terminating, terminating(o)
 	}
 	return s
 }
@@ -181,28 +147,28 @@ func owned(managed []metav1.ManagedFieldsEntry) string {
 }
 
 // statusOf an object in the terms of kstatus. Messages carry no times, so that equal states compare equal.
-func statusOf(u *unstructured.Unstructured) (Status, string) {
+func statusOf(u *unstructured.Unstructured) (cluster.Status, string) {
 	if u.GetDeletionTimestamp() != nil {
-		return Terminating, terminating(u)
+		return cluster.Terminating, terminating(u)
 	}
 	if !HasStatus(u.GroupVersionKind().GroupKind()) {
-		return Current, ""
+		return cluster.Current, ""
 	}
 	r, err := status.Compute(u)
 	if err != nil {
-		return InProgress, "status cannot be read: " + oneLine(err.Error())
+		return cluster.InProgress, "status cannot be read: " + oneLine(err.Error())
 	}
 	switch r.Status {
 	case status.CurrentStatus, status.UnknownStatus, status.NotFoundStatus:
-		return Current, ""
+		return cluster.Current, ""
 	case status.FailedStatus:
-		return Failed, message(u, r.Message)
+		return cluster.Failed, message(u, r.Message)
 	case status.TerminatingStatus:
-		return Terminating, terminating(u)
+		return cluster.Terminating, terminating(u)
 	case status.InProgressStatus:
-		return InProgress, message(u, r.Message)
+		return cluster.InProgress, message(u, r.Message)
 	}
-	return InProgress, message(u, r.Message)
+	return cluster.InProgress, message(u, r.Message)
 }
 
 // message of an object that is not ready; for workloads in the words of kubectl.

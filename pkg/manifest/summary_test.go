@@ -8,6 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 func TestSummarizeStatus(t *testing.T) {
@@ -15,72 +17,72 @@ func TestSummarizeStatus(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		object string
-		status Status
+		status cluster.Status
 		text   string
 	}{
 		"Available": {
 			reason: "All replicas are there.",
 			object: deploy + "{observedGeneration: 1, replicas: 2, updatedReplicas: 2, readyReplicas: 2, availableReplicas: 2, conditions: [{type: Available, status: 'True'}, {type: Progressing, status: 'True', reason: NewReplicaSetAvailable}]}",
-			status: Current,
+			status: cluster.Current,
 		},
 		"NotAvailable": {
 			reason: "How many are missing is said as kubectl says it.",
 			object: deploy + "{observedGeneration: 1, replicas: 2, updatedReplicas: 2, availableReplicas: 1, conditions: [{type: Progressing, status: 'True', reason: ReplicaSetUpdated}]}",
-			status: InProgress, text: "1 of 2 replicas available",
+			status: cluster.InProgress, text: "1 of 2 replicas available",
 		},
-		"New": {reason: "No controller has seen it.", object: deploy + "{}", status: InProgress, text: "0 of 2 replicas available"},
+		"New": {reason: "No controller has seen it.", object: deploy + "{}", status: cluster.InProgress, text: "0 of 2 replicas available"},
 		"Quota": {
 			reason: "Why there are no pods must be said.",
 			object: deploy + "{observedGeneration: 1, conditions: [{type: ReplicaFailure, status: 'True', message: \"pods is forbidden:\\n quota\"}]}",
-			status: InProgress, text: "0 of 2 replicas available: pods is forbidden: quota",
+			status: cluster.InProgress, text: "0 of 2 replicas available: pods is forbidden: quota",
 		},
 		"Stuck": {
 			reason: "A deadline that is over is a failure.",
 			object: deploy + "{observedGeneration: 1, replicas: 2, updatedReplicas: 1, conditions: [{type: Progressing, status: 'False', reason: ProgressDeadlineExceeded, message: it has timed out}]}",
-			status: Failed, text: "0 of 2 replicas available: it has timed out",
+			status: cluster.Failed, text: "0 of 2 replicas available: it has timed out",
 		},
 		"StatefulSet": {
 			reason: "Its replicas are counted by readiness.",
 			object: "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: a, generation: 1}\nspec: {replicas: 3}\nstatus: {observedGeneration: 1, replicas: 3, readyReplicas: 1, currentReplicas: 3}",
-			status: InProgress, text: "1 of 3 replicas available",
+			status: cluster.InProgress, text: "1 of 3 replicas available",
 		},
 		"Job": {
 			reason: "A Job may fail for good.",
 			object: "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec: {}\nstatus: {failed: 1, startTime: x, conditions: [{type: Failed, status: 'True', message: BackoffLimitExceeded}]}",
-			status: Failed, text: "Job Failed. failed: 1/1",
+			status: cluster.Failed, text: "Job Failed. failed: 1/1",
 		},
 		"Definition": {
 			reason: "A definition is not ready until it is established.",
-			object: tmplCRD, status: InProgress, text: "Install in progress",
+			object: tmplCRD, status: cluster.InProgress, text: "Install in progress",
 		},
 		"LoadBalancer": {
 			reason: "For kstatus a Service needs an address in the cluster, and none outside of it.",
 			object: "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {type: LoadBalancer}",
-			status: InProgress, text: "ClusterIP not set. Service type: LoadBalancer",
+			status: cluster.InProgress, text: "ClusterIP not set. Service type: LoadBalancer",
 		},
 		"Claim": {
 			reason: "A claim needs a volume.",
 			object: "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: a}\nstatus: {phase: Pending}",
-			status: InProgress, text: "PVC is not Bound. phase: Pending",
+			status: cluster.InProgress, text: "PVC is not Bound. phase: Pending",
 		},
 		"Terminating": {
 			reason: "What is being deleted says what it waits for.",
 			object: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: [a/b, c/d]}",
-			status: Terminating, text: "is being deleted and waits for finalizer a/b, c/d",
+			status: cluster.Terminating, text: "is being deleted and waits for finalizer a/b, c/d",
 		},
 		"Statusless": {
 			reason: "A kind without status is ready, whatever its objects hold.",
 			object: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nstatus: {conditions: [{type: Ready, status: 'False'}]}",
-			status: Current,
+			status: cluster.Current,
 		},
 		"Custom": {
 			reason: "A condition Ready is understood in any kind.",
 			object: "apiVersion: example.org/v1\nkind: Widget\nmetadata: {name: a}\nstatus: {conditions: [{type: Ready, status: 'False', message: not yet}]}",
-			status: InProgress, text: "not yet",
+			status: cluster.InProgress, text: "not yet",
 		},
 		"Unreadable": {
 			reason: "A status of another form is no panic.",
-			object: deploy + "{conditions: 7}", status: InProgress, text: "status cannot be read",
+			object: deploy + "{conditions: 7}", status: cluster.InProgress, text: "status cannot be read",
 		},
 	}
 	for name, tc := range cases {
@@ -100,18 +102,18 @@ func TestSummarizeMetadata(t *testing.T) {
 	m := &metav1.PartialObjectMetadata{}
 	m.UID, m.ResourceVersion, m.Labels = "u", "7", map[string]string{LabelPartOf: "set"}
 	now := metav1.Now()
-	want := Summary{UID: "u", ResourceVersion: "7", Set: "set", Status: Current}
+	want := cluster.ObjectState{UID: "u", ResourceVersion: "7", Set: "set", Status: cluster.Current}
 	if diff := cmp.Diff(want, SummarizeMetadata(m)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 	m.Labels, m.DeletionTimestamp = map[string]string{LabelApplySetID: "parent"}, &now
-	want.Set, want.Status, want.Message = "parent", Terminating, "is being deleted"
+	want.Set, want.Status, want.Message = "parent", cluster.Terminating, "is being deleted"
 	if diff := cmp.Diff(want, SummarizeMetadata(m)); diff != "" {
 		t.Errorf("of a parent: -want, +got:\n%s", diff)
 	}
 	other := want
 	other.ResourceVersion = "8"
-	if !want.Same(other) || want.Same(Summary{}) {
+	if !want.Same(other) || want.Same(cluster.ObjectState{}) {
 		t.Error("only the resource version may differ")
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // validateFuncs of who uses the package: without a digest nobody knows whether a transform changed.
@@ -58,9 +60,9 @@ func (w *work) transform(ctx context.Context, objects ...*unstructured.Unstructu
 	return nil
 }
 
-func keyOf(u *unstructured.Unstructured) Key {
+func keyOf(u *unstructured.Unstructured) cluster.ObjectRef {
 	gk := u.GroupVersionKind().GroupKind()
-	return Key{Group: gk.Group, Kind: gk.Kind, Namespace: u.GetNamespace(), Name: u.GetName()}
+	return cluster.ObjectRef{Group: gk.Group, Kind: gk.Kind, Namespace: u.GetNamespace(), Name: u.GetName()}
 }
 
 func (t *Transform) call(ctx context.Context, u *unstructured.Unstructured) (err error) {

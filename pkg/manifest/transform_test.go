@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // labelled sets a label, so that the order of transforms shows.
@@ -29,7 +31,7 @@ func TestTransform(t *testing.T) {
 	s.CRDs, s.Resource = &crds, manifestOf(t, fmt.Sprintf(tmplWidget, "main"))
 	s.Transforms = []Transform{labelled("a", "x"), labelled("b", "y")}
 	b.settle(s)
-	for _, k := range []Key{key("Deployment", "apps", "web"), key("CustomResourceDefinition", "", "widgets.example.org"), key("Widget", "default", "main")} {
+	for _, k := range []cluster.ObjectRef{key("Deployment", "apps", "web"), key("CustomResourceDefinition", "", "widgets.example.org"), key("Widget", "default", "main")} {
 		o := b.s.objects[k]
 		if o == nil || o.u().GetLabels()["by"] != "xy" {
 			t.Errorf("transforms must change %s, each after the one before", k)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 )
 
@@ -137,7 +138,7 @@ func TestStages(t *testing.T) {
 func TestKindsOf(t *testing.T) {
 	crd := manifestOf(t, `{kind: CustomResourceDefinition, spec: {group: g, scope: Cluster, names: {kind: K, plural: ks}, versions: [
 		{name: v1, served: true}, {name: v2, served: false}, {name: v3}, 7]}}`)
-	want := map[schema.GroupVersionKind]Mapping{{Group: "g", Version: "v1", Kind: "K"}: {Resource: "ks"}}
+	want := map[schema.GroupVersionKind]cluster.Mapping{{Group: "g", Version: "v1", Kind: "K"}: {Resource: "ks"}}
 	if diff := cmp.Diff(want, kindsOf(crd)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
@@ -309,7 +310,7 @@ func TestDecorateRelease(t *testing.T) {
 
 // A Summary is kept of each object of each cluster, and a map allocates for each value that is larger than this.
 func TestSummaryIsSmall(t *testing.T) {
-	if size := reflect.TypeFor[Summary]().Size(); size > 128 {
+	if size := reflect.TypeFor[cluster.ObjectState]().Size(); size > 128 {
 		t.Errorf("a Summary has %d bytes, want at most 128", size)
 	}
 }

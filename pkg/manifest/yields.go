@@ -19,6 +19,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 )
 
@@ -153,7 +154,7 @@ const autoscalerManager = "kube-controller-manager"
 // autoscalers of namespaces, as far as they were asked for in one call.
 type autoscalers struct {
 	mu sync.Mutex
-	by map[string]map[Key]bool
+	by map[string]map[cluster.ObjectRef]bool
 }
 
 // autoscaled says whether a HorizontalPodAutoscaler is for an object. Where that may not be asked, its field manager tells.
@@ -170,7 +171,7 @@ func (w *work) autoscaled(ctx context.Context, o *object, m *metav1.ManagedField
 			return m.Subresource == scale && m.Manager == autoscalerManager, nil
 		}
 		if w.hpas.by == nil {
-			w.hpas.by = map[string]map[Key]bool{}
+			w.hpas.by = map[string]map[cluster.ObjectRef]bool{}
 		}
 		w.hpas.by[o.key.Namespace] = targets
 	}
@@ -178,7 +179,7 @@ func (w *work) autoscaled(ctx context.Context, o *object, m *metav1.ManagedField
 }
 
 // targets of the autoscalers of a namespace.
-func (w *work) targets(ctx context.Context, namespace string) (map[Key]bool, error) {
+func (w *work) targets(ctx context.Context, namespace string) (map[cluster.ObjectRef]bool, error) {
 	m, err := w.c.Mapping(ctx, hpaKind)
 	if err != nil {
 		return nil, err
@@ -201,14 +202,14 @@ func (w *work) targets(ctx context.Context, namespace string) (map[Key]bool, err
 	if err := json.Unmarshal(b, &l); err != nil {
 		return nil, errors.Wrap(err, "cannot read the list")
 	}
-	out := make(map[Key]bool, len(l.Items))
+	out := make(map[cluster.ObjectRef]bool, len(l.Items))
 	for i := range l.Items {
 		ref := &l.Items[i].Spec.ScaleTargetRef
 		group, _, found := strings.Cut(ref.APIVersion, "/")
 		if !found {
 			group = ""
 		}
-		out[Key{Group: group, Kind: ref.Kind, Namespace: namespace, Name: ref.Name}] = true
+		out[cluster.ObjectRef{Group: group, Kind: ref.Kind, Namespace: namespace, Name: ref.Name}] = true
 	}
 	return out, nil
 }

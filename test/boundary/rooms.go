@@ -23,6 +23,8 @@ func rooms() []room {
 		{path: "internal/notfound", floor: 0},
 		{path: "internal/yamlsize", floor: 0},
 		{path: "package/crds", floor: 0},
+		// What the engine and a connection to a cluster have in common.
+		{path: "pkg/cluster", floor: 0},
 		{path: "apis", floor: 1},
 		{path: "internal/oci", floor: 2, unaware: []string{"apis"}},
 		{path: "internal/ocm", floor: 2, unaware: []string{"apis"}},
@@ -35,7 +37,7 @@ func rooms() []room {
 		{path: "pkg/manifest", floor: 4, unaware: []string{"apis"}},
 		{path: "internal/target", floor: 5},
 		{path: "internal/module", floor: 5},
-		{path: "pkg/cluster", floor: 6, unaware: []string{"apis"}},
+		{path: "pkg/cluster/connect", floor: 6, unaware: []string{"apis"}},
 		{path: "internal/controller", floor: 6},
 		{path: "internal/cli", floor: 6},
 		{path: "cmd", floor: 7},

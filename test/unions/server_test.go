@@ -23,6 +23,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster/connect"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
@@ -51,7 +52,7 @@ func run(m *testing.M) (int, error) {
 
 // A connected engine notes the requests that it sends.
 type connected struct {
-	manifest.Cluster
+	cluster.Cluster
 
 	engine *manifest.Engine
 
@@ -59,7 +60,7 @@ type connected struct {
 	requests []string
 }
 
-func connect(t *testing.T) *connected {
+func connectTo(t *testing.T) *connected {
 	t.Helper()
 	c := &connected{engine: manifest.New()}
 	config := rest.CopyConfig(server.Config())

@@ -24,7 +24,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/target/hub"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/mapper"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // How long answers about the whole cluster are believed.
@@ -48,7 +48,7 @@ type Cluster struct {
 	versions *remembered[[]string]
 }
 
-var _ manifest.Cluster = &Cluster{}
+var _ cluster.Cluster = &Cluster{}
 
 // Options of a connection. The zero value is right.
 type Options struct {
@@ -135,16 +135,16 @@ func (c *Cluster) REST() rest.Interface { return c.rest }
 // Config for other clients. It shares the connection and holds no credentials.
 func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.config) }
 
-// Watch tells what is known without a request.
-func (c *Cluster) Watch() manifest.Watch { return c.hub }
+// Cache returns what the watches of the connection know.
+func (c *Cluster) Cache() cluster.Cache { return c.hub }
 
 // Mapping of a kind.
-func (c *Cluster) Mapping(ctx context.Context, gvk schema.GroupVersionKind) (manifest.Mapping, error) {
+func (c *Cluster) Mapping(ctx context.Context, gvk schema.GroupVersionKind) (cluster.Mapping, error) {
 	return c.mapper.Mapping(ctx, gvk)
 }
 
 // Learn the mapping of a kind.
-func (c *Cluster) Learn(gvk schema.GroupVersionKind, m manifest.Mapping) { c.mapper.Learn(gvk, m) }
+func (c *Cluster) Learn(gvk schema.GroupVersionKind, m cluster.Mapping) { c.mapper.Learn(gvk, m) }
 
 // Version of the cluster, asked for once an hour at most.
 func (c *Cluster) Version(ctx context.Context) (string, error) {

@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 var (
@@ -30,18 +30,18 @@ var (
 	errPage = apierrors.NewGenericServerResponse(http.StatusNotFound, "GET", schema.GroupResource{Resource: "secrets"}, "", "<html>", 0, true)
 )
 
-func mapping(_ context.Context, gvk schema.GroupVersionKind) (manifest.Mapping, error) {
+func mapping(_ context.Context, gvk schema.GroupVersionKind) (cluster.Mapping, error) {
 	switch gvk.Kind {
 	case "Secret":
-		return manifest.Mapping{Resource: "secrets", Namespaced: true}, nil
+		return cluster.Mapping{Resource: "secrets", Namespaced: true}, nil
 	case "Widget":
-		return manifest.Mapping{Resource: "widgets", Namespaced: true}, nil
+		return cluster.Mapping{Resource: "widgets", Namespaced: true}, nil
 	}
-	return manifest.Mapping{}, &manifest.NoKindError{GVK: gvk}
+	return cluster.Mapping{}, &cluster.NoKindError{GVK: gvk}
 }
 
-func key(name string) manifest.Key {
-	return manifest.Key{Kind: "Secret", Namespace: "ns", Name: name}
+func key(name string) cluster.ObjectRef {
+	return cluster.ObjectRef{Kind: "Secret", Namespace: "ns", Name: name}
 }
 
 // news collects what the hub tells.
@@ -50,7 +50,7 @@ type news struct {
 	lines []string
 }
 
-func (n *news) change(set string, k manifest.Key, old, now *manifest.Summary) {
+func (n *news) change(set string, k cluster.ObjectRef, old, now *cluster.ObjectState) {
 	verb := "changed"
 	if old == nil {
 		verb = "new"
@@ -357,11 +357,11 @@ func TestCloseWhileWaiting(t *testing.T) {
 func TestTrackGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		block := make(chan struct{})
-		h := New(newFake(), func(ctx context.Context, gvk schema.GroupVersionKind) (manifest.Mapping, error) {
+		h := New(newFake(), func(ctx context.Context, gvk schema.GroupVersionKind) (cluster.Mapping, error) {
 			select {
 			case <-block:
 			case <-ctx.Done():
-				return manifest.Mapping{}, ctx.Err()
+				return cluster.Mapping{}, ctx.Err()
 			}
 			return mapping(ctx, gvk)
 		})

@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 const (
@@ -145,7 +145,7 @@ func (k *kind) confirmed(ctx context.Context, err error) error {
 	case serr != nil:
 		return serr
 	case !served:
-		return &manifest.NoKindError{GVK: gvk}
+		return &cluster.NoKindError{GVK: gvk}
 	}
 	return notfound.Explain(err)
 }

@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster/connect"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
@@ -22,7 +23,7 @@ import (
 type manager struct {
 	*manifest.Engine
 
-	c *connect.Cluster
+	c *connect.Connection
 
 	mu       sync.Mutex
 	requests []string
@@ -46,7 +47,7 @@ func newManager(t *testing.T, o ...manifest.Option) *manager {
 		})
 	})
 	var err error
-	m.c, err = connect.New(rc, connect.WithOnChange(func(set string, k manifest.Key, _, now *manifest.Summary) {
+	m.c, err = connect.New(rc, connect.WithOnChange(func(set string, k cluster.ObjectRef, _, now *cluster.ObjectState) {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		m.news = append(m.news, fmt.Sprint(set, " ", k, " gone: ", now == nil))

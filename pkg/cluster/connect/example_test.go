@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster/connect"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
@@ -17,7 +18,7 @@ func ExampleNew() {
 	defer cancel()
 
 	changes := make(chan string, 1)
-	c, err := connect.New(restConfig(), connect.WithOnChange(func(set string, _ manifest.Key, _, _ *manifest.Summary) {
+	c, err := connect.New(restConfig(), connect.WithOnChange(func(set string, _ cluster.ObjectRef, _, _ *cluster.ObjectState) {
 		select {
 		case changes <- set:
 		default: // It is in the queue already.
