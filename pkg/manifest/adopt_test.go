@@ -16,6 +16,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // setOwners is a JSON patch that replaces the managedFields of an object that is as it was.
@@ -150,7 +151,7 @@ func TestMigrated(t *testing.T) {
 		want   []metav1.ManagedFieldsEntry
 	}{
 		"Nobody": {reason: "Without a deployer there is nothing to do.", in: []metav1.ManagedFieldsEntry{entry("tuner", "Update", "v1", "", `{"f:data":{}}`)}},
-		"Ours":   {reason: "Nor where all is ours.", in: []metav1.ManagedFieldsEntry{entry(FieldManager, "Apply", "v1", "", `{"f:data":{}}`)}},
+		"Ours":   {reason: "Nor where all is ours.", in: []metav1.ManagedFieldsEntry{entry(object.FieldManager, "Apply", "v1", "", `{"f:data":{}}`)}},
 		"Union": {
 			reason: "All deployers become one entry, without status, finalizers and owners; subresources and other versions stay.",
 			in: []metav1.ManagedFieldsEntry{
@@ -159,7 +160,7 @@ func TestMigrated(t *testing.T) {
 				entry("kubectl", "Apply", "v1", "", `{"f:data":{"f:b":{}}}`),
 			},
 			want: []metav1.ManagedFieldsEntry{
-				entry(FieldManager, "Apply", "v1", "", `{"f:data":{"f:a":{},"f:b":{}},"f:metadata":{"f:labels":{"f:l":{}}}}`), scale, other,
+				entry(object.FieldManager, "Apply", "v1", "", `{"f:data":{"f:a":{},"f:b":{}},"f:metadata":{"f:labels":{"f:l":{}}}}`), scale, other,
 			},
 		},
 	}

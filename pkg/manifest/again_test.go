@@ -13,6 +13,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 )
 
 func TestHooksOfReinstall(t *testing.T) {
@@ -199,7 +200,7 @@ func TestHookBehindTheWatch(t *testing.T) {
 	b.s.unready = true
 	s := setOf(install("web", tmplConfig, hookJob("first", "pre-install")))
 	b.apply(s)
-	c := &behind{fakeCluster: b.c, k: jobKey("first"), old: cluster.ObjectState{UID: "before", Status: cluster.Current, Content: outcomeSucceeded, Set: b.ID(s)}}
+	c := &behind{fakeCluster: b.c, k: jobKey("first"), old: cluster.ObjectState{UID: "before", Status: cluster.Current, Content: health.Succeeded, Set: b.ID(s)}}
 	if _, err := b.Apply(t.Context(), c, s); err != nil {
 		t.Fatal(err)
 	}

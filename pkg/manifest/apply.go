@@ -15,6 +15,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
 // A Result says what Apply did.
@@ -205,13 +207,13 @@ func (st *step) run(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, s := range stages {
+	for _, s := range object.Stages {
 		st.applyStage(ctx, s)
 		switch s {
-		case stageDefinitions:
+		case object.StageCRDs:
 			st.awaitDefinitions()
 			st.applyHeld(ctx)
-		case stageHooks:
+		case object.StageWebhooks:
 			st.postHooks(ctx)
 			st.awaitInstalls()
 		default:
@@ -244,12 +246,12 @@ func (st *step) intend() bool {
 	for _, pl := range st.plans {
 		for i := range pl.objects {
 			o := &pl.objects[i]
-			en := idx[o.key]
+			en := idx[o.Ref]
 			if en == nil {
 				added = append(added, entryOf(o))
 				continue
 			}
-			en.Part, en.Stage, en.Version, en.Pruned, en.Keep = o.part, o.stage, o.version, false, o.keep
+			en.Part, en.Stage, en.Version, en.Pruned, en.Keep = o.Part, o.Stage, o.Version, false, o.Keep
 			if !pl.repair {
 				st.startAnew(en)
 			}
@@ -260,15 +262,15 @@ func (st *step) intend() bool {
 }
 
 // applyStage applies the objects of one stage, those of one part after those of the part before.
-func (st *step) applyStage(ctx context.Context, s stage) {
+func (st *step) applyStage(ctx context.Context, s object.Stage) {
 	idx := st.inv.index()
 	for _, pl := range st.plans {
 		if st.stopped(pl.name) {
 			continue
 		}
-		var todo []*object
+		var todo []*object.Desired
 		for i := range pl.objects {
-			if o := &pl.objects[i]; o.stage == s && !pl.holds(o) && st.needed(o, idx[o.key]) {
+			if o := &pl.objects[i]; o.Stage == s && !pl.holds(o) && st.needed(o, idx[o.Ref]) {
 				todo = append(todo, o)
 			}
 		}
@@ -277,7 +279,7 @@ func (st *step) applyStage(ctx context.Context, s stage) {
 		g.SetLimit(st.e.concurrency)
 		for i, o := range todo {
 			g.Go(func() error {
-				errs[i] = st.applyOne(ctx, o, idx[o.key])
+				errs[i] = st.applyOne(ctx, o, idx[o.Ref])
 				return nil
 			})
 		}
@@ -292,15 +294,15 @@ func (st *step) applyStage(ctx context.Context, s stage) {
 }
 
 // needed says whether an object must be sent.
-func (st *step) needed(o *object, en *entry) bool {
-	if sum, ok := st.known[o.key]; ok && sum.Status == cluster.Terminating {
+func (st *step) needed(o *object.Desired, en *entry) bool {
+	if sum, ok := st.known[o.Ref]; ok && sum.Status == cluster.Terminating {
 		// The API server would change an object that is on its way out. It is created anew once it is gone.
 		return false
 	}
-	if st.spares(o.key) {
+	if st.spares(o.Ref) {
 		return false
 	}
-	return en.UID == "" || en.Intent != o.intent || st.repairs(o.key)
+	return en.UID == "" || en.Intent != o.Hash || st.repairs(o.Ref)
 }
 
 // conclude the step: what failed is kept for Observe, and returned in one line.
@@ -315,7 +317,7 @@ func (st *step) conclude() error {
 	sort.Strings(names)
 	lines := make([]string, 0, len(names))
 	for _, n := range names {
-		lines = append(lines, title(n)+": "+oneLine(st.errs[n].Error()))
+		lines = append(lines, title(n)+": "+text.OneLine(st.errs[n].Error()))
 	}
 	const most = 3
 	if len(lines) > most {
@@ -336,7 +338,7 @@ func (st *step) remember() {
 	st.noteHeld()
 	st.mem.waiting = st.result.Waiting
 	if err := st.errs[pruning]; err != nil {
-		st.mem.waiting = oneLine(err.Error())
+		st.mem.waiting = text.OneLine(err.Error())
 	}
 	st.mem.forgetGone(st.inv)
 	st.mem.plan = nil // It tells of what was before.

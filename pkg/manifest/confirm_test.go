@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 var webDeployment = key("Deployment", "apps", "web")
@@ -30,8 +31,8 @@ func stripped(labels ...string) func(u *unstructured.Unstructured) {
 // not ours stays, and is told.
 func TestStripped(t *testing.T) {
 	keptAnnotation := func(u *unstructured.Unstructured) {
-		stripped(LabelManagedBy)(u)
-		u.SetAnnotations(map[string]string{annotationPolicy: policyKeep})
+		stripped(object.LabelManagedBy)(u)
+		u.SetAnnotations(map[string]string{object.AnnotationResourcePolicy: object.PolicyKeep})
 	}
 	cases := map[string]struct {
 		reason string
@@ -40,9 +41,9 @@ func TestStripped(t *testing.T) {
 		left   []cluster.ObjectRef
 		kept   []cluster.ObjectRef
 	}{
-		"Watched":   {reason: "It is ours by its other label.", harm: func(b *bench) { b.s.edit(webDeployment, stripped(LabelManagedBy)) }},
-		"Both":      {reason: "It is the very object that was applied.", harm: func(b *bench) { b.s.edit(webDeployment, stripped(LabelManagedBy, LabelPartOf)) }},
-		"PartOf":    {reason: "It is the very object that was applied.", harm: func(b *bench) { b.s.edit(webDeployment, stripped(LabelPartOf)) }},
+		"Watched":   {reason: "It is ours by its other label.", harm: func(b *bench) { b.s.edit(webDeployment, stripped(object.LabelManagedBy)) }},
+		"Both":      {reason: "It is the very object that was applied.", harm: func(b *bench) { b.s.edit(webDeployment, stripped(object.LabelManagedBy, object.LabelPartOf)) }},
+		"PartOf":    {reason: "It is the very object that was applied.", harm: func(b *bench) { b.s.edit(webDeployment, stripped(object.LabelPartOf)) }},
 		"AllLabels": {reason: "It is the very object that was applied.", harm: func(b *bench) { b.s.edit(webDeployment, func(u *unstructured.Unstructured) { u.SetLabels(nil) }) }},
 		"Gone":      {reason: "It is gone, and that is the end of it.", harm: func(b *bench) { b.s.remove(webDeployment) }},
 		"Replaced": {
@@ -56,7 +57,7 @@ func TestStripped(t *testing.T) {
 			reason: "Another set has taken it over.", stays: true, left: []cluster.ObjectRef{webDeployment},
 			harm: func(b *bench) {
 				b.s.edit(webDeployment, func(u *unstructured.Unstructured) {
-					u.SetLabels(map[string]string{LabelPartOf: "other", LabelManagedBy: ManagedBy})
+					u.SetLabels(map[string]string{object.LabelPartOf: "other", object.LabelManagedBy: object.ManagedBy})
 				})
 			},
 		},
@@ -113,7 +114,7 @@ func TestPruneStripped(t *testing.T) {
 		s := setOf(install("web", webTemplates...))
 		s.Drift = policy
 		b.settle(s)
-		b.s.edit(webDeployment, stripped(LabelManagedBy))
+		b.s.edit(webDeployment, stripped(object.LabelManagedBy))
 		service := key("Service", "apps", "web")
 		b.s.remove(service)
 		b.s.put(manifestOf(t, "{apiVersion: v1, kind: Service, metadata: {name: web, namespace: apps}}").Object)

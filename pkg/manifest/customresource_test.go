@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 )
 
 func TestStateOfResource(t *testing.T) {
@@ -48,7 +49,7 @@ func TestStateOfResource(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			u := manifestOf(t, "{apiVersion: example.org/v1, kind: Widget, metadata: {name: x, generation: 2}, status: "+tc.status+"}")
-			s, m := stateOf(u, Summarize(u))
+			s, m := health.OfCustomResource(u, health.StateOf(u))
 			if s != tc.state || m != tc.message {
 				t.Errorf("\n%s\ngot %s %q, want %s %q", tc.reason, s, m, tc.state, tc.message)
 			}

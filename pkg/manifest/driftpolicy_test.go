@@ -11,6 +11,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 func TestDriftPolicies(t *testing.T) {
@@ -56,10 +57,10 @@ func TestDriftPolicies(t *testing.T) {
 		"ReportUnlabelled": {
 			reason: "What lost the label of the watch is not gone, though nobody knows whether it works.",
 			policy: DriftReport,
-			harm:   func(b *bench) { b.s.edit(config, set("other", "metadata", "labels", LabelManagedBy)) },
+			harm:   func(b *bench) { b.s.edit(config, set("other", "metadata", "labels", object.LabelManagedBy)) },
 			want: want{
-				Drift: []Drift{{Key: config, Fields: []string{"metadata.labels." + LabelManagedBy}}},
-				State: Warning, Message: "web: ConfigMap apps/web was changed at metadata.labels." + LabelManagedBy, Ready: 4,
+				Drift: []Drift{{Key: config, Fields: []string{"metadata.labels." + object.LabelManagedBy}}},
+				State: Warning, Message: "web: ConfigMap apps/web was changed at metadata.labels." + object.LabelManagedBy, Ready: 4,
 			},
 		},
 		"ReportForeign": {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 func (b *bench) plan(s *Set) Plan {
@@ -203,7 +204,7 @@ func TestPlan(t *testing.T) {
 		"RecreateOne": {
 			reason: "An object may say so itself.",
 			before: changed(tmplDeploy),
-			set:    changed(strings.Replace(replicas, "{name: web}", "{name: web, annotations: {"+AnnotationRecreate+": 'true'}}", 1)),
+			set:    changed(strings.Replace(replicas, "{name: web}", "{name: web, annotations: {"+object.AnnotationRecreate+": 'true'}}", 1)),
 			world:  func(b *bench) { b.s.fault = refusing("web", immutable("spec.selector")) },
 			want:   []string{"Recreate Deployment apps/web spec.selector"},
 		},

@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fixed"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // untried says whether a dry run failed because something on the way has no dry runs: an admission webhook with side
@@ -54,22 +54,6 @@ func (st *step) fingerprint(was *inventory) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// annotations of an object that is to be sent.
-func (o *object) annotations() map[string]string {
-	m := struct {
-		Annotations map[string]string `json:"annotations"`
-	}{}
-	if json.Unmarshal(o.meta, &m) != nil {
-		return nil
-	}
-	return m.Annotations
-}
-
-// annotated says whether an object that is to be sent has an annotation with the value "true".
-func (o *object) annotated(name string) bool {
-	return o.annotations()[name] == "true"
-}
-
 // fieldNames are the names of fields that cannot be changed, as the API server names them.
 func fieldNames(fields []fixed.Field) []string {
 	out := make([]string, 0, len(fields))
@@ -98,7 +82,7 @@ func (d *dryRunner) pruneFormers(ctx context.Context) error {
 		before, err := d.superseded(ctx, pl)
 		if err == nil {
 			err = d.formerMembers(ctx, pl, before, func(u *unstructured.Unstructured, _ *metav1.PartialObjectMetadata) error {
-				d.out.Changes = append(d.out.Changes, PlannedChange{Key: keyOf(u), Action: ActionPrune})
+				d.out.Changes = append(d.out.Changes, PlannedChange{Key: object.RefOf(u), Action: ActionPrune})
 				return nil
 			})
 		}

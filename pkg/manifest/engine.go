@@ -12,6 +12,8 @@ import (
 	"k8s.io/utils/lru"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // Defaults of an Engine.
@@ -37,7 +39,7 @@ type Engine struct {
 	charts      *lru.Cache // Digest of a content to *render.Chart.
 	builds      *lru.Cache // Digest of a content and folder to the text of a kustomization that was built.
 	loading     singleflight.Group
-	rules       *rules
+	rules       *health.Rules
 
 	// turns at sets.
 	turns turns
@@ -74,7 +76,7 @@ func New(o ...Option) *Engine {
 		charts:      lru.New(cachedCharts),
 		builds:      lru.New(cachedBuilds),
 		sets:        lru.New(cachedSets),
-		rules:       newRules(),
+		rules:       health.NewRules(),
 	}
 	for _, fn := range o {
 		fn(e)
@@ -148,7 +150,7 @@ func (e *Engine) ID(s *Set) string {
 func (w *work) labels() map[string]string {
 	l := make(map[string]string, len(w.s.Labels)+2)
 	maps.Copy(l, w.s.Labels)
-	l[LabelPartOf] = w.id
-	l[LabelManagedBy] = ManagedBy
+	l[object.LabelPartOf] = w.id
+	l[object.LabelManagedBy] = object.ManagedBy
 	return l
 }

@@ -17,6 +17,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 var errCut = errors.New("the connection was cut")
@@ -127,8 +129,8 @@ func (c *fakeCluster) Get(k cluster.ObjectRef) (cluster.ObjectState, bool) {
 	c.server.mu.Lock()
 	defer c.server.mu.Unlock()
 	o := c.server.objects[k]
-	if o == nil || c.blind[k.Kind] || c.late[k] || o.u().GetLabels()[LabelManagedBy] != ManagedBy {
+	if o == nil || c.blind[k.Kind] || c.late[k] || o.u().GetLabels()[object.LabelManagedBy] != object.ManagedBy {
 		return cluster.ObjectState{}, false
 	}
-	return Summarize(&unstructured.Unstructured{Object: o.full()}), true
+	return health.StateOf(&unstructured.Unstructured{Object: o.full()}), true
 }

@@ -21,6 +21,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // A fakeServer speaks as much of the Kubernetes API as the engine uses. Its answers are those that a real API server
@@ -89,7 +91,7 @@ func newFakeServer() *fakeServer {
 func (s *fakeServer) kinds() []fakeKind {
 	out := slices.Clone(fakeKinds)
 	for k, o := range s.objects {
-		if k.GroupKind() == crdGroupKind && Summarize(o.u()).Status == cluster.Current {
+		if k.GroupKind() == object.CRDKind && health.StateOf(o.u()).Status == cluster.Current {
 			for gvk, m := range kindsOf(o.u()) {
 				out = append(out, fakeKind{gvk, m})
 			}
@@ -149,7 +151,7 @@ func (s *fakeServer) drop(k cluster.ObjectRef) {
 	s.rv++
 	for other := range s.objects {
 		inside := k.Kind == "Namespace" && other.Namespace == k.Name
-		if k.GroupKind() == crdGroupKind {
+		if k.GroupKind() == object.CRDKind {
 			for gvk := range kindsOf(o.u()) {
 				inside = inside || gvk.GroupKind() == other.GroupKind()
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // forbid to apply a kind.
@@ -177,7 +178,7 @@ func TestParentLostItsLabel(t *testing.T) {
 	k := key("Secret", DefaultNamespace, "team-a-web")
 	unlabel := func() {
 		b.s.edit(k, func(u *unstructured.Unstructured) {
-			unstructured.RemoveNestedField(u.Object, "metadata", "labels", LabelManagedBy)
+			unstructured.RemoveNestedField(u.Object, "metadata", "labels", object.LabelManagedBy)
 		})
 	}
 	unlabel()

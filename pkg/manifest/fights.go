@@ -12,6 +12,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 const (
@@ -74,7 +75,7 @@ func (f *fights) paused(k cluster.ObjectRef, now time.Time) bool {
 
 // isIdentity says whether a field is one by which an object is known to be ours. It cannot be left to others.
 func isIdentity(p fieldpath.Path) bool {
-	return len(p) == 3 && (fieldset.Below(p, "metadata", "labels", LabelPartOf) || fieldset.Below(p, "metadata", "labels", LabelManagedBy))
+	return len(p) == 3 && (fieldset.Below(p, "metadata", "labels", object.LabelPartOf) || fieldset.Below(p, "metadata", "labels", object.LabelManagedBy))
 }
 
 func (f *fights) add(k cluster.ObjectRef, path, manager string, now time.Time) {

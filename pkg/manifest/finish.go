@@ -3,11 +3,13 @@
 package manifest
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // awaitDefinitions finds the parts that have to wait until the API server serves their kinds: those of definitions of
@@ -15,7 +17,7 @@ import (
 func (st *step) awaitDefinitions() {
 	for i := range st.inv.Objects {
 		en := &st.inv.Objects[i]
-		if en.Stage != stageDefinitions || en.UID == "" || en.Pruned {
+		if en.Stage != object.StageCRDs || en.UID == "" || en.Pruned {
 			continue
 		}
 		k := en.key()
@@ -28,7 +30,7 @@ func (st *step) awaitDefinitions() {
 		}
 		for _, pl := range st.plans {
 			if !st.stopped(pl.name) && pl.needs(en) {
-				st.wait(pl.name, k.String()+": "+or(sum.Message, "is not established"))
+				st.wait(pl.name, k.String()+": "+cmp.Or(sum.Message, "is not established"))
 			}
 		}
 	}
@@ -39,7 +41,7 @@ func (pl *planned) needs(definition *entry) bool {
 	if definition.Part == partCRDs || definition.Part == pl.name {
 		return true
 	}
-	return slices.ContainsFunc(pl.objects, func(o object) bool { return o.definition == definition.Name })
+	return slices.ContainsFunc(pl.objects, func(o object.Desired) bool { return o.CRD == definition.Name })
 }
 
 // wait with a part. The first wait is what the step waits for.
@@ -70,8 +72,8 @@ func (st *step) complete(pl *planned) bool {
 	idx := st.inv.index()
 	for i := range pl.objects {
 		o := &pl.objects[i]
-		if en := idx[o.key]; en.UID == "" || en.Intent != o.intent {
-			st.wait(pl.name, o.key.String()+": "+comesBack(en, st.known[o.key]))
+		if en := idx[o.Ref]; en.UID == "" || en.Intent != o.Hash {
+			st.wait(pl.name, o.Ref.String()+": "+comesBack(en, st.known[o.Ref]))
 			return false
 		}
 	}
@@ -99,7 +101,7 @@ func (st *step) finishPart(ctx context.Context, pl *planned) error {
 func (st *step) giveUp(pl *planned) {
 	wanted := make(map[cluster.ObjectRef]bool, len(pl.objects))
 	for i := range pl.objects {
-		wanted[pl.objects[i].key] = true
+		wanted[pl.objects[i].Ref] = true
 	}
 	for i := range st.inv.Objects {
 		en := &st.inv.Objects[i]

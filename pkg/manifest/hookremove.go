@@ -3,6 +3,7 @@
 package manifest
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
 // A leaving is what a removal needs to run the hooks of the installs that it takes away.
@@ -70,7 +72,7 @@ func (r *remover) deleteHooks(ctx context.Context, event string) (Removal, error
 			err = errors.Wrap(err, title(name))
 		}
 		if err != nil && r.s.ForceRemoval && answered(err) {
-			r.leaving.failed = oneLine(err.Error())
+			r.leaving.failed = text.OneLine(err.Error())
 			continue
 		}
 		if err != nil {
@@ -180,5 +182,5 @@ func (w *work) leavingState(name string, run *hookRun) (State, string) {
 	if run != nil && run.Event == eventPreDelete && run.Over && run.Failed != "" {
 		return Error, title(name) + ": " + run.Failed
 	}
-	return Processing, title(name) + ": " + or(w.mem.waiting, "is being removed")
+	return Processing, title(name) + ": " + cmp.Or(w.mem.waiting, "is being removed")
 }

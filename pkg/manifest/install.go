@@ -9,6 +9,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
 // How often a call that waits looks again. After an error it takes longer each time, up to the second one.
@@ -88,7 +89,7 @@ func retry(ctx context.Context, o []CallOption, try func() (done bool, waiting s
 		if pause = min(2*pause, lookRarely); err == nil {
 			pause = lookEvery
 		} else {
-			waiting = oneLine(err.Error())
+			waiting = text.OneLine(err.Error())
 		}
 		// A try that was cut off knows less than the one before.
 		if ctx.Err() == nil {

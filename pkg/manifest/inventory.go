@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // inventoryKey is the key of the parent Secret's data, inventoryLimit what it may hold unpacked.
@@ -81,8 +82,8 @@ type entry struct {
 	Namespace string `json:"ns,omitempty"`
 	Name      string `json:"n"`
 	// Part that the object belongs to, and its stage.
-	Part  string `json:"p"`
-	Stage stage  `json:"s"`
+	Part  string       `json:"p"`
+	Stage object.Stage `json:"s"`
 	// Pruned says that the object is no longer wanted, and was asked to go.
 	Pruned bool `json:"d,omitempty"`
 	// UID, Intent and Owned as of the last time it was applied; empty until then.
@@ -103,10 +104,10 @@ func (e *entry) gvk() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: e.Group, Version: e.Version, Kind: e.Kind}
 }
 
-func entryOf(o *object) entry {
+func entryOf(o *object.Desired) entry {
 	return entry{
-		Group: o.key.Group, Version: o.version, Kind: o.key.Kind, Namespace: o.key.Namespace, Name: o.key.Name,
-		Part: o.part, Stage: o.stage, Keep: o.keep,
+		Group: o.Ref.Group, Version: o.Version, Kind: o.Ref.Kind, Namespace: o.Ref.Namespace, Name: o.Ref.Name,
+		Part: o.Part, Stage: o.Stage, Keep: o.Keep,
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // kept is a template of an object with the policy of Helm. It is read as Helm reads it.
@@ -58,7 +59,7 @@ func TestKeep(t *testing.T) {
 			change: func(b *bench) {
 				b.s.edit(one, func(u *unstructured.Unstructured) {
 					a := u.GetAnnotations()
-					a[annotationPolicy] = policyKeep
+					a[object.AnnotationResourcePolicy] = object.PolicyKeep
 					u.SetAnnotations(a)
 				})
 			},
@@ -109,7 +110,7 @@ func TestKeep(t *testing.T) {
 			}
 			for _, k := range tc.want {
 				for l := range b.s.objects[k].u().GetLabels() {
-					if l == LabelPartOf || l == LabelManagedBy || l == "team" {
+					if l == object.LabelPartOf || l == object.LabelManagedBy || l == "team" {
 						t.Errorf("\n%s\n%s has label %s", tc.reason, k, l)
 					}
 				}

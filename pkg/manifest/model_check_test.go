@@ -16,6 +16,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // invariants hold at any time: what is of others is as they left it, and what is ours is in the inventory.
@@ -34,7 +35,7 @@ func (m *model) invariants() error {
 	}
 	id := m.b.ID(m.set())
 	for k, o := range m.b.s.objects {
-		if o.u().GetLabels()[LabelPartOf] != id || k.Kind == "Job" || k == widgetMain || m.copied[k] {
+		if o.u().GetLabels()[object.LabelPartOf] != id || k.Kind == "Job" || k == widgetMain || m.copied[k] {
 			continue
 		}
 		if inv == nil || inv.find(k) == nil {
@@ -86,7 +87,7 @@ func (m *model) help() {
 	id := m.b.ID(m.set())
 	for k := range wanted {
 		o := m.b.s.objects[k]
-		foreign := o != nil && o.u().GetLabels()[LabelPartOf] != id && (m.strangers[k] != "" || m.loose[k])
+		foreign := o != nil && o.u().GetLabels()[object.LabelPartOf] != id && (m.strangers[k] != "" || m.loose[k])
 		if foreign && (!m.adopt || m.fixed(k)) {
 			m.sayf("  its owner removes %s", k)
 			m.kill(k)
@@ -197,7 +198,7 @@ func (m *model) checkObjects(wanted map[cluster.ObjectRef]modelObject, inv *inve
 			return errors.Errorf("%s is being deleted", k)
 		}
 		fields := fieldsOf(want.Object)
-		ours := o.owners[FieldManager+"/Apply"]
+		ours := o.owners[object.FieldManager+"/Apply"]
 		if ours == nil || !ours.Equals(fields) {
 			return errors.Errorf("%s: want fields %s, got %s", k, fields, ours)
 		}
@@ -280,7 +281,7 @@ func (m *model) checkLeftovers(wanted map[cluster.ObjectRef]modelObject, inv *in
 	id := m.b.ID(m.set())
 	for k, o := range m.b.s.objects {
 		labels := o.u().GetLabels()
-		ours := labels[LabelPartOf] == id || labels[LabelManagedBy] == ManagedBy
+		ours := labels[object.LabelPartOf] == id || labels[object.LabelManagedBy] == object.ManagedBy
 		switch {
 		case wanted[k] != nil, m.strangers[k] != "", k == widgetMain, k.Kind == "Namespace" && !strings.HasPrefix(k.Name, "own"):
 		case k.Kind == "Job" && slices.ContainsFunc(modelNames[:], func(n string) bool { return strings.HasPrefix(k.Name, n+"-") }):

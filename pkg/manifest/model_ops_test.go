@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // A modelOp is something that happens.
@@ -170,7 +171,7 @@ func otherOps() []modelOp {
 			} {
 				u := manifestOf(m.t, text)
 				served := slices.ContainsFunc(m.b.s.kinds(), func(f fakeKind) bool { return f.GroupVersionKind == u.GroupVersionKind() })
-				if served && m.b.s.objects[keyOf(u)] == nil {
+				if served && m.b.s.objects[object.RefOf(u)] == nil {
 					m.stranger(u)
 				}
 			}

@@ -3,6 +3,7 @@
 package manifest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -13,6 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
 // syncTimeout bounds how long a call waits until a kind has been listed for the first time. After it objects are read
@@ -108,7 +112,7 @@ func (w *work) partStates(inv *inventory, o *Observation) map[string]*PartState 
 			st.see(Error, f)
 			continue
 		}
-		st.see(Processing, or(w.mem.held[p.name], or(w.mem.waiting, BeingApplied)))
+		st.see(Processing, cmp.Or(w.mem.held[p.name], cmp.Or(w.mem.waiting, BeingApplied)))
 	}
 	for _, name := range slices.Sorted(maps.Keys(inv.Parts)) {
 		if states[name] == nil && o.State == Ready {
@@ -122,16 +126,9 @@ func (w *work) partStates(inv *inventory, o *Observation) map[string]*PartState 
 // failure of the last step to apply these inputs of a part; empty for none.
 func (w *work) failure(partName, digest string) string {
 	if f, ok := w.mem.failed[partName]; ok && f.digest == digest {
-		return oneLine(f.err.Error())
+		return text.OneLine(f.err.Error())
 	}
 	return ""
-}
-
-func or(s, fallback string) string {
-	if s != "" {
-		return s
-	}
-	return fallback
 }
 
 // judge one object: is it there, as it was applied, and ready?
@@ -166,14 +163,14 @@ func (w *work) expected(en *entry, sum cluster.ObjectState, exists bool, p *Part
 	k := en.key()
 	if err := w.denied[k]; err != nil && en.UID != "" {
 		o.Total++
-		p.see(Error, "cannot be read: "+oneLine(err.Error()))
+		p.see(Error, "cannot be read: "+text.OneLine(err.Error()))
 		return false
 	}
 	switch {
 	case en.Pruned:
 		o.UpToDate = false
 		if exists {
-			p.see(Processing, or(w.mem.waiting, k.String()+": "+or(sum.Message, "is being deleted")))
+			p.see(Processing, cmp.Or(w.mem.waiting, k.String()+": "+cmp.Or(sum.Message, "is being deleted")))
 		}
 		return false
 	case en.UID == "":
@@ -183,7 +180,7 @@ func (w *work) expected(en *entry, sum cluster.ObjectState, exists bool, p *Part
 		return false
 	}
 	// The custom resource is created once; that it was deleted is its users' decision.
-	return en.Stage != stageResource || exists
+	return en.Stage != object.StageResource || exists
 }
 
 // inputsOf a part as a digest.
@@ -199,7 +196,7 @@ func (w *work) inputsOf(partName string) string {
 // drifted says whether an object differs from what was applied.
 func (w *work) drifted(en *entry, sum cluster.ObjectState, exists bool) (Drift, bool) {
 	switch {
-	case en.Stage == stageResource:
+	case en.Stage == object.StageResource:
 		return Drift{}, false
 	case !exists:
 		return Drift{Key: en.key(), Deleted: true}, true
@@ -226,10 +223,10 @@ func (w *work) ready(ctx context.Context, en *entry, sum cluster.ObjectState) (S
 	case cluster.Current:
 		return Ready, "", nil
 	case cluster.Failed:
-		return Error, or(sum.Message, "has failed"), nil
+		return Error, cmp.Or(sum.Message, "has failed"), nil
 	case cluster.InProgress, cluster.Terminating:
 	}
-	return Processing, or(sum.Message, "is not ready"), nil
+	return Processing, cmp.Or(sum.Message, "is not ready"), nil
 }
 
 // look at all objects of the inventory: in the watch, or one by one where a kind cannot be watched. What may not be read
@@ -263,7 +260,7 @@ func (w *work) look(ctx context.Context, inv *inventory) (map[cluster.ObjectRef]
 
 func (w *work) lookOne(ctx context.Context, en *entry, seen map[cluster.ObjectRef]cluster.ObjectState) error {
 	accept := acceptMetadata
-	if HasStatus(en.key().GroupKind()) {
+	if health.NeedsStatus(en.key().GroupKind()) {
 		accept = acceptJSON
 	}
 	b, err := w.read(ctx, en.gvk(), en.key(), accept)

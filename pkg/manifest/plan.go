@@ -14,6 +14,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // A planned part has been rendered.
@@ -22,7 +23,7 @@ type planned struct {
 
 	// in is the install as the config of the set says it is; nil for other parts.
 	in      *installation
-	objects []object
+	objects []object.Desired
 	// rec is what the inventory will say of the part while it is applied.
 	rec partRecord
 	// repair says that these inputs were applied before, and that the very objects of then are wanted.
@@ -95,7 +96,7 @@ func (w *work) plan(ctx context.Context, p *part, rec partRecord) (*planned, err
 // definitions are the custom resource definitions of a layer.
 func definitions(ctx context.Context, l *Layer) ([]*unstructured.Unstructured, error) {
 	out, err := objectsOf(ctx, l, func(u *unstructured.Unstructured) error {
-		if u.GroupVersionKind().GroupKind() != crdGroupKind {
+		if u.GroupVersionKind().GroupKind() != object.CRDKind {
 			return errors.Errorf("%s %s is no CustomResourceDefinition", u.GetKind(), u.GetName())
 		}
 		return nil
@@ -266,7 +267,7 @@ func (w *work) resumed(ctx context.Context, out *planned, r *render.Rendered) ([
 // learn the kinds that definitions among the objects are about to add to the cluster.
 func (w *work) learn(objects []*unstructured.Unstructured) {
 	for _, u := range objects {
-		if u.GroupVersionKind().GroupKind() != crdGroupKind {
+		if u.GroupVersionKind().GroupKind() != object.CRDKind {
 			continue
 		}
 		for gvk, m := range kindsOf(u) {
@@ -308,27 +309,27 @@ func (w *work) build(ctx context.Context, out *planned, objects []*unstructured.
 			continue
 		}
 		if out.in != nil && !out.in.home.none() {
-			decorateRelease(u, out.in.home)
+			object.AddRelease(u, out.in.home.name, out.in.home.namespace)
 		}
-		decorate(u, labels)
-		s := stageOf(u.GroupVersionKind().GroupKind())
+		object.AddLabels(u, labels)
+		s := object.StageOf(u.GroupVersionKind().GroupKind())
 		if out.resource != nil {
-			s = stageResource
+			s = object.StageResource
 		}
-		o, err := newObject(u, out.name, s)
+		o, err := object.New(u, out.name, s)
 		if err != nil {
 			return err
 		}
-		if seen[o.key] {
-			return errors.Errorf("%s is there twice", o.key)
+		if seen[o.Ref] {
+			return errors.Errorf("%s is there twice", o.Ref)
 		}
-		if o.key == w.parentKey() {
-			return errors.Errorf("%s has the name of the inventory of this set", o.key)
+		if o.Ref == w.parentKey() {
+			return errors.Errorf("%s has the name of the inventory of this set", o.Ref)
 		}
-		seen[o.key] = true
-		o.keepNamespaces = out.in != nil && out.in.keepNamespaces
-		o.force = out.in != nil && out.in.config.Force
-		o.definition = m.Resource + "." + o.key.Group
+		seen[o.Ref] = true
+		o.KeepNamespaces = out.in != nil && out.in.keepNamespaces
+		o.Recreate = out.in != nil && out.in.config.Force
+		o.CRD = m.Resource + "." + o.Ref.Group
 		out.objects = append(out.objects, o)
 	}
 	return nil

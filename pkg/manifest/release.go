@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // releasePrefix begins the name of each Secret that records a Helm release, and labelRevision is Helm's label of its
@@ -204,7 +205,7 @@ func (w *work) sendSecret(ctx context.Context, verb string, s *corev1.Secret) er
 		name = ""
 	}
 	_, err = w.raw(w.c.REST().Verb(verb).AbsPath(pathOf(secretKind.GroupVersion(), cluster.Mapping{Resource: "secrets", Namespaced: true}, s.Namespace, name)).
-		Param("fieldManager", FieldManager).SetHeader("Content-Type", acceptJSON).SetHeader("Accept", acceptMetadata).
+		Param("fieldManager", object.FieldManager).SetHeader("Content-Type", acceptJSON).SetHeader("Accept", acceptMetadata).
 		Body(b).Do(ctx))
 	return err
 }

@@ -3,6 +3,7 @@
 package manifest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -14,6 +15,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // A Removal says how far the removal of a set has come.
@@ -112,15 +115,15 @@ func (r *remover) remove(ctx context.Context, unwanted []*entry) (Removal, error
 	steps := []func() (Removal, error){func() (Removal, error) {
 		return r.removeAll(ctx, filter(unwanted, func(e *entry) bool {
 			_, own := defined[e.key().GroupKind()]
-			return e.Stage == stageResource || own
+			return e.Stage == object.StageResource || own
 		}))
 	}}
 	if r.whole {
 		steps = append(steps, strangers)
 	}
 	steps = append(steps, func() (Removal, error) { return r.deleteHooks(ctx, eventPreDelete) })
-	for _, s := range slices.Backward(stages) {
-		if s == stageDefinitions {
+	for _, s := range slices.Backward(object.Stages) {
+		if s == object.StageCRDs {
 			// Hooks may need the definitions, and the namespace that they are in.
 			steps = append(steps, func() (Removal, error) { return r.deleteHooks(ctx, eventPostDelete) }, strangers)
 		}
@@ -135,7 +138,7 @@ func (r *remover) remove(ctx context.Context, unwanted []*entry) (Removal, error
 }
 
 // removeStage takes away the objects of one stage, part by part in reverse order.
-func (r *remover) removeStage(ctx context.Context, s stage, unwanted []*entry) (Removal, error) {
+func (r *remover) removeStage(ctx context.Context, s object.Stage, unwanted []*entry) (Removal, error) {
 	group := filter(unwanted, func(e *entry) bool { return e.Stage == s })
 	for _, part := range slices.Backward(r.partOrder(group)) {
 		left, err := r.removeAll(ctx, filter(group, func(e *entry) bool { return e.Part == part }))
@@ -202,7 +205,7 @@ func (r *remover) removeOne(ctx context.Context, e *entry) (string, error) {
 		return "", err
 	}
 	if sum.Status == cluster.Terminating {
-		return or(sum.Message, "is being deleted"), nil
+		return cmp.Or(sum.Message, "is being deleted"), nil
 	}
 	left, err := r.delete(ctx, e.gvk(), k, sum.UID)
 	if kerrors.IsConflict(err) {
@@ -212,7 +215,7 @@ func (r *remover) removeOne(ctx context.Context, e *entry) (string, error) {
 		return "", err
 	}
 	if left != nil {
-		s := SummarizeMetadata(left)
+		s := health.MetadataStateOf(left)
 		r.c.Cache().Put(k, s)
 		return s.Message, nil
 	}
@@ -229,7 +232,7 @@ func (r *remover) replaced(ctx context.Context, e *entry) (string, error) {
 	if err != nil || m == nil {
 		return "", err
 	}
-	r.c.Cache().Put(k, SummarizeMetadata(m))
+	r.c.Cache().Put(k, health.MetadataStateOf(m))
 	return "was replaced by another one", nil
 }
 
@@ -257,7 +260,7 @@ func (r *remover) last(ctx context.Context, e *entry) (cluster.ObjectState, bool
 func (r *remover) defined(ctx context.Context, unwanted []*entry) (map[schema.GroupKind]schema.GroupVersionKind, error) {
 	out := map[schema.GroupKind]schema.GroupVersionKind{}
 	for _, e := range unwanted {
-		if e.Stage != stageDefinitions || r.known[e.key()].Set != r.id {
+		if e.Stage != object.StageCRDs || r.known[e.key()].Set != r.id {
 			continue
 		}
 		crd, err := r.get(ctx, e.gvk(), e.key())

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 func TestRemoveInReverseOrder(t *testing.T) {
@@ -120,7 +121,7 @@ func TestRemoveLeavesOthersAlone(t *testing.T) {
 			reason: "An object that another set took over is its own.",
 			change: func(_ *testing.T, b *bench) {
 				b.s.edit(config, func(u *unstructured.Unstructured) {
-					u.SetLabels(map[string]string{LabelManagedBy: ManagedBy, LabelPartOf: "applyset-other-v1"})
+					u.SetLabels(map[string]string{object.LabelManagedBy: object.ManagedBy, object.LabelPartOf: "applyset-other-v1"})
 				})
 			},
 			stays: true,

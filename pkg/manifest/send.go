@@ -21,6 +21,10 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
 const (
@@ -92,25 +96,25 @@ func (w *work) absent(ctx context.Context, gvk schema.GroupVersionKind, m cluste
 
 // apply an object. With create it must not exist, and a conflict is returned where it does. The answer tells what is
 // there now, and which fields are ours.
-func (w *work) apply(ctx context.Context, o *object, create bool) (cluster.ObjectState, *metav1.FieldsV1, error) {
-	m, err := w.c.Mapping(ctx, o.gvk())
+func (w *work) apply(ctx context.Context, o *object.Desired, create bool) (cluster.ObjectState, *metav1.FieldsV1, error) {
+	m, err := w.c.Mapping(ctx, o.GVK())
 	if err != nil {
 		return cluster.ObjectState{}, nil, err
 	}
 	accept := acceptMetadata
-	if HasStatus(o.key.GroupKind()) {
+	if health.NeedsStatus(o.Ref.GroupKind()) {
 		accept = acceptJSON
 	}
 	send := func() ([]byte, error) {
 		return w.raw(w.c.REST().Verb(http.MethodPatch).
-			AbsPath(pathOf(o.gvk().GroupVersion(), m, o.key.Namespace, o.key.Name)).
-			Param("fieldManager", FieldManager).Param("force", strconv.FormatBool(!o.polite)).
+			AbsPath(pathOf(o.GVK().GroupVersion(), m, o.Ref.Namespace, o.Ref.Name)).
+			Param("fieldManager", object.FieldManager).Param("force", strconv.FormatBool(!o.NoForce)).
 			SetHeader("Accept", accept).SetHeader("Content-Type", applyPatch).
-			Body(o.body(create)).Do(ctx))
+			Body(o.Body(create)).Do(ctx))
 	}
 	b, err := send()
-	if namespaceMissing(err, o.key.Namespace) {
-		if err := w.provideNamespace(ctx, o.key.Namespace, !o.keepNamespaces); err != nil {
+	if namespaceMissing(err, o.Ref.Namespace) {
+		if err := w.provideNamespace(ctx, o.Ref.Namespace, !o.KeepNamespaces); err != nil {
 			return cluster.ObjectState{}, nil, err
 		}
 		b, err = send()
@@ -118,27 +122,27 @@ func (w *work) apply(ctx context.Context, o *object, create bool) (cluster.Objec
 	if err != nil {
 		return cluster.ObjectState{}, nil, err
 	}
-	sum, fields, err := decodeSummary(o.gvk(), b)
+	sum, fields, err := decodeSummary(o.GVK(), b)
 	if err != nil {
 		return cluster.ObjectState{}, nil, errors.Wrap(err, "cannot read the answer")
 	}
-	w.c.Cache().Put(o.key, sum)
+	w.c.Cache().Put(o.Ref, sum)
 	return sum, fields, nil
 }
 
 func decodeSummary(gvk schema.GroupVersionKind, b []byte) (cluster.ObjectState, *metav1.FieldsV1, error) {
-	if !HasStatus(gvk.GroupKind()) {
+	if !health.NeedsStatus(gvk.GroupKind()) {
 		m := &metav1.PartialObjectMetadata{}
 		if err := json.Unmarshal(b, m); err != nil {
 			return cluster.ObjectState{}, nil, err
 		}
-		return SummarizeMetadata(m), ownedFields(m.ManagedFields), nil
+		return health.MetadataStateOf(m), fieldset.AppliedBy(object.FieldManager, m.ManagedFields), nil
 	}
 	u := &unstructured.Unstructured{}
 	if err := u.UnmarshalJSON(b); err != nil {
 		return cluster.ObjectState{}, nil, err
 	}
-	return Summarize(u), ownedFields(u.GetManagedFields()), nil
+	return health.StateOf(u), fieldset.AppliedBy(object.FieldManager, u.GetManagedFields()), nil
 }
 
 // get an object. A missing object or kind is nil.
@@ -262,7 +266,7 @@ func (w *work) createNamespace(ctx context.Context, name string) error {
 	if err != nil {
 		return errors.Wrap(err, "cannot encode namespace")
 	}
-	_, err = w.raw(w.c.REST().Post().AbsPath("/api/v1/namespaces").Param("fieldManager", FieldManager).
+	_, err = w.raw(w.c.REST().Post().AbsPath("/api/v1/namespaces").Param("fieldManager", object.FieldManager).
 		SetHeader("Content-Type", acceptJSON).SetHeader("Accept", acceptMetadata).Body(body).Do(ctx))
 	if err != nil && !kerrors.IsAlreadyExists(err) {
 		return errors.Wrapf(explain(err), "cannot create namespace %s", name)
@@ -299,7 +303,7 @@ func explain(err error) error {
 	if tooLarge(err) {
 		err = errors.Wrap(err, "it is larger than the cluster can store, about 1.5 MiB of JSON with all that the cluster adds; make it smaller")
 	}
-	if line := oneLine(gotValue.ReplaceAllString(err.Error(), "")); line != err.Error() {
+	if line := text.OneLine(gotValue.ReplaceAllString(err.Error(), "")); line != err.Error() {
 		return &lineError{line: line, err: err}
 	}
 	return err

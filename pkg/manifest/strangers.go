@@ -15,6 +15,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
 // atOnce bounds how many objects of others one call of Remove deletes of each kind.
@@ -52,7 +54,7 @@ func (r *remover) strangers(ctx context.Context, defined map[schema.GroupKind]sc
 	if total == 0 {
 		return out, nil
 	}
-	out.State, out.Message = Warning, fmt.Sprintf("%d objects of this module's own kinds are left: %s", total, list(named, total))
+	out.State, out.Message = Warning, fmt.Sprintf("%d objects of this module's own kinds are left: %s", total, text.Some(named, total))
 	if total == 1 {
 		out.Message = "1 object of this module's own kinds is left: " + named[0]
 	}
@@ -103,7 +105,7 @@ func stranger(gvk schema.GroupVersionKind, m *metav1.PartialObjectMetadata) stri
 	if m.DeletionTimestamp == nil {
 		return k
 	}
-	return k + " (" + terminating(m) + ")"
+	return k + " (" + health.Terminating(m) + ")"
 }
 
 // deleteStrangers of one kind that are not on their way out, and return which those were.

@@ -164,7 +164,7 @@ func (st *step) testPart(ctx context.Context, t *testRecord, name string, rec *p
 func (t *testRecord) see(name string, hooks []hook) {
 	t.Tests = slices.DeleteFunc(slices.Clone(t.Tests), func(s testState) bool { return s.Part == name })
 	for i := range hooks {
-		s := testState{Part: name, Name: hooks[i].key.String(), State: Processing}
+		s := testState{Part: name, Name: hooks[i].Ref.String(), State: Processing}
 		switch {
 		case i < t.Run.Index:
 			s.State = Ready

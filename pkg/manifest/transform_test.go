@@ -193,7 +193,9 @@ func TestRuleFuncVerdicts(t *testing.T) {
 }
 
 func TestRuleKinds(t *testing.T) {
-	fn := func(context.Context, *unstructured.Unstructured) (State, string, error) { return Ready, "", nil }
+	fn := func(context.Context, *unstructured.Unstructured) (State, string, error) {
+		return Ready, "", nil
+	}
 	cases := map[string]struct {
 		reason string
 		rule   Rule

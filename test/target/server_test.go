@@ -87,7 +87,7 @@ func connect(t *testing.T, as *rest.Config) *connected {
 		t.Fatal(err)
 	}
 	c := &connected{}
-	pool := target.NewPool(target.WithOnRequest(c.request), target.WithOnChange(c.change))
+	pool := target.NewPool(manifest.Interpreter(), target.WithOnRequest(c.request), target.WithOnChange(c.change))
 	t.Cleanup(pool.Close)
 	if c.Cluster, err = pool.Get(t.Context(), "ns/test", creds); err != nil {
 		t.Fatal(err)

@@ -124,7 +124,7 @@ func TestWatch(t *testing.T) {
 	key := func(name string) cluster.ObjectRef {
 		return cluster.ObjectRef{Kind: "ConfigMap", Namespace: "default", Name: name}
 	}
-	there := manifest.Summarize(apply(t, manifest.FieldManager, "set", "configmaps", configMap("there", "x")))
+	there := manifest.Interpreter().State(apply(t, manifest.FieldManager, "set", "configmaps", configMap("there", "x")))
 	apply(t, "somebody", "", "configmaps", configMap("foreign", "x"))
 	if err := c.track(t, configMapKind); err != nil {
 		t.Fatal(err)
@@ -144,7 +144,7 @@ func TestWatch(t *testing.T) {
 
 	// Our own writes, put in before or after their events, are no news; the fence behind them is.
 	for _, value := range []string{"1", "2", "3"} {
-		s := manifest.Summarize(apply(t, manifest.FieldManager, "set", "configmaps", configMap("there", value)))
+		s := manifest.Interpreter().State(apply(t, manifest.FieldManager, "set", "configmaps", configMap("there", value)))
 		c.Cache().Put(key("there"), s)
 	}
 	apply(t, manifest.FieldManager, "fence", "configmaps", configMap("fence", "x"))

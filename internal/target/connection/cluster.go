@@ -63,8 +63,9 @@ type Options struct {
 	Done func()
 }
 
-// New connection to a cluster. Nothing is sent. Errors name what is wrong with the config.
-func New(rc *rest.Config, o Options) (*Cluster, error) {
+// New returns a connection to a cluster. The interpreter decides what its cache watches and keeps. New sends nothing. Errors
+// name what is wrong with the config.
+func New(rc *rest.Config, i cluster.Interpreter, o Options) (*Cluster, error) {
 	t, err := transport.New(rc, o.Transport)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot connect with these credentials")
@@ -92,7 +93,7 @@ func New(rc *rest.Config, o Options) (*Cluster, error) {
 	if o.Change != nil {
 		options = append(options, hub.WithChange(o.Change))
 	}
-	c.hub = hub.New(watcher, c.mapper.Mapping, options...)
+	c.hub = hub.New(watcher, c.mapper.Mapping, i, options...)
 	return c, nil
 }
 

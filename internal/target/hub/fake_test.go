@@ -131,7 +131,7 @@ func (f *fake) set(name, set, uid string) cluster.ObjectState {
 	for _, w := range f.watchers {
 		w.Action(event, u.DeepCopy())
 	}
-	return manifest.Summarize(u)
+	return manifest.Interpreter().State(u)
 }
 
 func (f *fake) remove(name string) {

@@ -15,11 +15,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
-
-// Selector of our objects.
-const Selector = manifest.LabelManagedBy + "=" + manifest.ManagedBy
 
 const (
 	// idleAfter is how long a watch without objects is kept when nobody asks for it.
@@ -57,8 +53,10 @@ type ChangeFunc func(set string, key cluster.ObjectRef, old, now *cluster.Object
 type Hub struct {
 	client  Client
 	mapping MapFunc
-	change  ChangeFunc
-	log     logging.Logger
+	// interpreter says what to watch, and what to keep of it.
+	interpreter cluster.Interpreter
+	change      ChangeFunc
+	log         logging.Logger
 
 	// root ends with Close, and with it all watches, which running counts.
 	root    context.Context //nolint:containedctx // It is the lifetime of the hub.
@@ -87,14 +85,15 @@ func WithLogger(l logging.Logger) Option {
 }
 
 // New hub, which watches nothing yet.
-func New(c Client, m MapFunc, o ...Option) *Hub {
+func New(c Client, m MapFunc, i cluster.Interpreter, o ...Option) *Hub {
 	h := &Hub{
-		client:  c,
-		mapping: m,
-		change:  func(string, cluster.ObjectRef, *cluster.ObjectState, *cluster.ObjectState) {},
-		log:     logging.NewNopLogger(),
-		kinds:   map[schema.GroupKind]*kind{},
-		swept:   time.Now(),
+		client:      c,
+		mapping:     m,
+		interpreter: i,
+		change:      func(string, cluster.ObjectRef, *cluster.ObjectState, *cluster.ObjectState) {},
+		log:         logging.NewNopLogger(),
+		kinds:       map[schema.GroupKind]*kind{},
+		swept:       time.Now(),
 	}
 	h.root, h.stop = context.WithCancel(context.Background())
 	for _, f := range o {
@@ -181,7 +180,7 @@ func (h *Hub) start(ctx context.Context, gvk schema.GroupVersionKind) (*kind, er
 	}
 	r := Resource{
 		GroupVersionResource: gvk.GroupVersion().WithResource(m.Resource),
-		MetadataOnly:         !manifest.HasStatus(gvk.GroupKind()),
+		MetadataOnly:         !h.interpreter.NeedsStatus(gvk.GroupKind()),
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -19,6 +19,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
 var (
@@ -77,7 +78,7 @@ func inBubble(t *testing.T, f func(t *testing.T, h *Hub, server *fake, n *news))
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		server, n := newFake(), &news{}
-		h := New(server, mapping, WithChange(n.change))
+		h := New(server, mapping, manifest.Interpreter(), WithChange(n.change))
 		defer h.Close()
 		f(t, h, server, n)
 	})
@@ -110,7 +111,7 @@ func TestFollow(t *testing.T) {
 		got, _ := h.Get(key("a"))
 		expect(t, "what was listed", a, got)
 		expect(t, "requests", []string{
-			"list v1/secrets metadata=true " + Selector, "watch v1/secrets metadata=true " + Selector,
+			"list v1/secrets metadata=true " + manifest.Interpreter().Selector(), "watch v1/secrets metadata=true " + manifest.Interpreter().Selector(),
 		}, server.asked())
 
 		b := server.set("b", "one", "2")
@@ -289,7 +290,7 @@ func TestOtherVersion(t *testing.T) {
 			}
 		}
 		expect(t, "one version is enough", []string{
-			"list v1/widgets metadata=false " + Selector, "watch v1/widgets metadata=false " + Selector,
+			"list v1/widgets metadata=false " + manifest.Interpreter().Selector(), "watch v1/widgets metadata=false " + manifest.Interpreter().Selector(),
 		}, server.asked())
 		server.serve(false)
 		time.Sleep(time.Minute)
@@ -299,7 +300,7 @@ func TestOtherVersion(t *testing.T) {
 			t.Fatal(err)
 		}
 		expect(t, "if the version is no longer served, another one is watched", []string{
-			"list v2/widgets metadata=false " + Selector, "watch v2/widgets metadata=false " + Selector,
+			"list v2/widgets metadata=false " + manifest.Interpreter().Selector(), "watch v2/widgets metadata=false " + manifest.Interpreter().Selector(),
 		}, server.asked())
 	})
 }
@@ -364,7 +365,7 @@ func TestTrackGivesUp(t *testing.T) {
 				return cluster.Mapping{}, ctx.Err()
 			}
 			return mapping(ctx, gvk)
-		})
+		}, manifest.Interpreter())
 		defer h.Close()
 		if err := track(t, h, secrets); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("want the error of the context, got %v", err)

@@ -198,11 +198,11 @@ func (k *kind) forget(n name) {
 var _ cache.TransformingStore = &kind{}
 
 // Transformer of objects that the reflector collects before it replaces ours.
-func (k *kind) Transformer() cache.TransformFunc { return shrink }
+func (k *kind) Transformer() cache.TransformFunc { return shrink(k.hub.interpreter) }
 
 // Add an object that the watch brings.
 func (k *kind) Add(obj any) error {
-	n, s, err := summarize(obj)
+	n, s, err := summarize(k.hub.interpreter, obj)
 	if err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ func (k *kind) Update(obj any) error { return k.Add(obj) }
 
 // Delete an object that the watch says is gone.
 func (k *kind) Delete(obj any) error {
-	n, s, err := summarize(obj)
+	n, s, err := summarize(k.hub.interpreter, obj)
 	if err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func (k *kind) Delete(obj any) error {
 func (k *kind) Replace(items []any, resourceVersion string) error {
 	list := make(map[name]cluster.ObjectState, len(items))
 	for _, item := range items {
-		n, s, err := summarize(item)
+		n, s, err := summarize(k.hub.interpreter, item)
 		if err != nil {
 			return err
 		}

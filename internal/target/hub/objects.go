@@ -12,7 +12,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
 // A name of an object among those of its kind.
@@ -135,23 +134,25 @@ type summary struct {
 }
 
 // summarize what a list or a watch brings.
-func summarize(obj any) (name, cluster.ObjectState, error) {
+func summarize(i cluster.Interpreter, obj any) (name, cluster.ObjectState, error) {
 	switch o := obj.(type) {
 	case *summary:
 		return name{o.Namespace, o.Name}, o.ObjectState, nil
 	case *unstructured.Unstructured:
-		return name{o.GetNamespace(), o.GetName()}, manifest.Summarize(o), nil
+		return name{o.GetNamespace(), o.GetName()}, i.State(o), nil
 	case *metav1.PartialObjectMetadata:
-		return name{o.Namespace, o.Name}, manifest.SummarizeMetadata(o), nil
+		return name{o.Namespace, o.Name}, i.MetadataState(o), nil
 	}
 	return name{}, cluster.ObjectState{}, errors.Errorf("cannot read an object of type %T", obj)
 }
 
-// shrink is given to the reflector, so that its own store does not hold whole objects while a listing streams in.
-func shrink(obj any) (any, error) {
-	n, s, err := summarize(obj)
-	if err != nil {
-		return nil, err
+// shrink returns a function for the reflector, so that its own store does not hold whole objects while it lists.
+func shrink(i cluster.Interpreter) func(obj any) (any, error) {
+	return func(obj any) (any, error) {
+		n, s, err := summarize(i, obj)
+		if err != nil {
+			return nil, err
+		}
+		return &summary{ObjectMeta: metav1.ObjectMeta{Namespace: n.namespace, Name: n.name}, ObjectState: s}, nil
 	}
-	return &summary{ObjectMeta: metav1.ObjectMeta{Namespace: n.namespace, Name: n.name}, ObjectState: s}, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/target/hub"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/mapper"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
 // A Connection is a connection to one cluster. It is safe for concurrent use by any number of engines and sets.
@@ -49,7 +50,7 @@ func New(rc *rest.Config, o ...Option) (*Connection, error) {
 	for _, f := range o {
 		f(&opts)
 	}
-	c, err := connection.New(rc, opts.Options)
+	c, err := connection.New(rc, manifest.Interpreter(), opts.Options)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package manifest
+package health
 
 import (
 	"crypto/sha256"
@@ -15,9 +15,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
-// statusless are the kinds whose objects are ready as soon as they exist, so that their metadata is enough to know.
+// statusless are the kinds whose objects are ready as soon as they exist, so that their metadata is enough.
 var statusless = map[schema.GroupKind]bool{ //nolint:gochecknoglobals // A constant table.
 	{Kind: "ConfigMap"}:      true,
 	{Kind: "Secret"}:         true,
@@ -48,28 +51,29 @@ var statusless = map[schema.GroupKind]bool{ //nolint:gochecknoglobals // A const
 	{Group: "admissionregistration.k8s.io", Kind: "MutatingAdmissionPolicyBinding"}:   true,
 }
 
-// HasStatus says whether more than the metadata of an object is needed to tell whether it is ready.
-func HasStatus(gk schema.GroupKind) bool {
+// NeedsStatus reports whether the readiness of an object of a kind depends on more than its metadata.
+func NeedsStatus(gk schema.GroupKind) bool {
 	return !statusless[gk]
 }
 
-// Summarize an object.
-func Summarize(u *unstructured.Unstructured) cluster.ObjectState {
-	s := summarize(u, u.GetManagedFields())
+// StateOf returns the state of an object.
+func StateOf(u *unstructured.Unstructured) cluster.ObjectState {
+	s := metadataState(u, u.GetManagedFields())
 	s.Status, s.Message = statusOf(u)
-	s.Content = outcomeOf(u)
-	if custom(u.GroupVersionKind().Group) {
+	s.Content = Outcome(u)
+	if isCustom(u.GroupVersionKind().Group) {
 		s.Content = content(u)
 	}
 	return s
 }
 
-// custom says whether the kinds of a group are custom resources. Those of Kubernetes are in groups without a dot, or
-// below k8s.io.
-func custom(group string) bool {
+// isCustom reports whether the kinds of a group are custom resources: the groups of Kubernetes have no dot, or are below
+// k8s.io.
+func isCustom(group string) bool {
 	return strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io")
 }
 
+// content returns a hash of everything but the metadata of an object.
 func content(u *unstructured.Unstructured) string {
 	rest := make(map[string]any, len(u.Object))
 	for k, v := range u.Object {
@@ -85,78 +89,48 @@ func content(u *unstructured.Unstructured) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// SummarizeMetadata of an object whose kind has no status.
-func SummarizeMetadata(m *metav1.PartialObjectMetadata) cluster.ObjectState {
-	return summarize(m, m.ManagedFields)
+// MetadataStateOf returns the state of an object of a kind for which NeedsStatus is false.
+func MetadataStateOf(m *metav1.PartialObjectMetadata) cluster.ObjectState {
+	return metadataState(m, m.ManagedFields)
 }
 
-func summarize(o metav1.Object, managed []metav1.ManagedFieldsEntry) cluster.ObjectState {
+func metadataState(o metav1.Object, managed []metav1.ManagedFieldsEntry) cluster.ObjectState {
 	s := cluster.ObjectState{
 		UID:             string(o.GetUID()),
 		ResourceVersion: o.GetResourceVersion(),
-		Set:             o.GetLabels()[LabelPartOf],
-		Owned:           owned(managed),
-		Keep:            keeps(o.GetAnnotations()),
+		Set:             o.GetLabels()[object.LabelPartOf],
+		Owned:           fieldset.Hash(fieldset.AppliedBy(object.FieldManager, managed)),
+		Keep:            object.Keeps(o.GetAnnotations()),
 		Status:          cluster.Current,
 	}
 	if s.Set == "" {
-		s.Set = o.GetLabels()[LabelApplySetID]
+		s.Set = o.GetLabels()[object.LabelApplySetID]
 	}
 	if o.GetDeletionTimestamp() != nil {
-		s.Status, s.Message = cluster.Terminating, terminating(o)
+		s.Status, s.Message = cluster.Terminating, Terminating(o)
 	}
 	return s
 }
 
-// terminating says what an object that is being deleted waits for.
-func terminating(o metav1.Object) string {
+// Terminating returns the message of an object that is being deleted: the finalizers that it waits for.
+func Terminating(o metav1.Object) string {
 	if f := o.GetFinalizers(); len(f) > 0 {
 		return "is being deleted and waits for finalizer " + strings.Join(f, ", ")
 	}
 	return "is being deleted"
 }
 
-// ownedFields are the fields that were applied by us, nil for none.
-func ownedFields(managed []metav1.ManagedFieldsEntry) *metav1.FieldsV1 {
-	for i := range managed {
-		e := &managed[i]
-		if e.Manager == FieldManager && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == "" {
-			return e.FieldsV1
-		}
-	}
-	return nil
-}
-
-// owned hashes our entry of managedFields. The entry is brought into one order first, as servers and decoders write it
-// in different ones.
-func owned(managed []metav1.ManagedFieldsEntry) string {
-	f := ownedFields(managed)
-	if f == nil {
-		return ""
-	}
-	var fields any
-	if err := json.Unmarshal(f.GetRawBytes(), &fields); err != nil {
-		return ""
-	}
-	b, err := json.Marshal(fields)
-	if err != nil {
-		return ""
-	}
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:8])
-}
-
-// statusOf an object in the terms of kstatus. Messages carry no times, so that equal states compare equal.
+// statusOf returns the status of an object in the terms of kstatus. Messages contain no times, so that equal states are equal.
 func statusOf(u *unstructured.Unstructured) (cluster.Status, string) {
 	if u.GetDeletionTimestamp() != nil {
-		return cluster.Terminating, terminating(u)
+		return cluster.Terminating, Terminating(u)
 	}
-	if !HasStatus(u.GroupVersionKind().GroupKind()) {
+	if !NeedsStatus(u.GroupVersionKind().GroupKind()) {
 		return cluster.Current, ""
 	}
 	r, err := status.Compute(u)
 	if err != nil {
-		return cluster.InProgress, "status cannot be read: " + oneLine(err.Error())
+		return cluster.InProgress, "status cannot be read: " + text.OneLine(err.Error())
 	}
 	switch r.Status {
 	case status.CurrentStatus, status.UnknownStatus, status.NotFoundStatus:
@@ -164,18 +138,18 @@ func statusOf(u *unstructured.Unstructured) (cluster.Status, string) {
 	case status.FailedStatus:
 		return cluster.Failed, message(u, r.Message)
 	case status.TerminatingStatus:
-		return cluster.Terminating, terminating(u)
+		return cluster.Terminating, Terminating(u)
 	case status.InProgressStatus:
 		return cluster.InProgress, message(u, r.Message)
 	}
 	return cluster.InProgress, message(u, r.Message)
 }
 
-// message of an object that is not ready; for workloads in the words of kubectl.
+// message returns why an object is not ready, for workloads in the words of kubectl.
 func message(u *unstructured.Unstructured, fallback string) string {
 	gk := u.GroupVersionKind().GroupKind()
 	if gk.Group != "apps" || (gk.Kind != "Deployment" && gk.Kind != "StatefulSet") {
-		return oneLine(fallback)
+		return text.OneLine(fallback)
 	}
 	want := int64(1)
 	if n, ok, err := unstructured.NestedInt64(u.Object, "spec", "replicas"); ok && err == nil {
@@ -184,7 +158,7 @@ func message(u *unstructured.Unstructured, fallback string) string {
 	field := map[string]string{"Deployment": "availableReplicas", "StatefulSet": "readyReplicas"}[gk.Kind]
 	have, _, err := unstructured.NestedInt64(u.Object, "status", field)
 	if err != nil || have >= want {
-		return oneLine(fallback)
+		return text.OneLine(fallback)
 	}
 	m := fmt.Sprintf("%d of %d replicas available", have, want)
 	if c := failedCondition(u); c != "" {
@@ -193,7 +167,7 @@ func message(u *unstructured.Unstructured, fallback string) string {
 	return m
 }
 
-// failedCondition is the message of the condition that says why a workload does not get its pods.
+// failedCondition returns the message of the condition that says why a workload does not get its pods; empty for none.
 func failedCondition(u *unstructured.Unstructured) string {
 	conditions, _, err := unstructured.NestedSlice(u.Object, "status", "conditions")
 	if err != nil {
@@ -206,14 +180,9 @@ func failedCondition(u *unstructured.Unstructured) string {
 		}
 		failing := m["type"] == "ReplicaFailure" && m["status"] == "True"
 		stuck := m["type"] == "Progressing" && m["status"] == "False"
-		if text, ok := m["message"].(string); ok && (failing || stuck) {
-			return oneLine(text)
+		if why, ok := m["message"].(string); ok && (failing || stuck) {
+			return text.OneLine(why)
 		}
 	}
 	return ""
-}
-
-// oneLine makes a text fit for a condition.
-func oneLine(s string) string {
-	return strings.Join(strings.Fields(s), " ")
 }

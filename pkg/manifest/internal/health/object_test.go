@@ -1,18 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package manifest
+package health
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-func TestSummarizeStatus(t *testing.T) {
+const definition = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.org}
+spec:
+  group: example.org
+  names: {kind: Widget, plural: widgets}
+  scope: Namespaced
+  versions: [{name: v1, served: true, storage: true}]
+`
+
+// fromYAML returns an object as an API server would decode it.
+func fromYAML(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	b, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := &unstructured.Unstructured{}
+	if err := json.Unmarshal(b, &u.Object); err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func TestStateOf(t *testing.T) {
 	const deploy = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a, generation: 1}\nspec: {replicas: 2}\nstatus: "
 	cases := map[string]struct {
 		reason string
@@ -53,7 +81,7 @@ func TestSummarizeStatus(t *testing.T) {
 		},
 		"Definition": {
 			reason: "A definition is not ready until it is established.",
-			object: tmplCRD, status: cluster.InProgress, text: "Install in progress",
+			object: definition, status: cluster.InProgress, text: "Install in progress",
 		},
 		"LoadBalancer": {
 			reason: "For kstatus a Service needs an address in the cluster, and none outside of it.",
@@ -87,7 +115,7 @@ func TestSummarizeStatus(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := Summarize(manifestOf(t, tc.object))
+			got := StateOf(fromYAML(t, tc.object))
 			if got.Status != tc.status {
 				t.Errorf("\n%s\nstatus: want %s, got %s", tc.reason, tc.status, got.Status)
 			}
@@ -98,17 +126,17 @@ func TestSummarizeStatus(t *testing.T) {
 	}
 }
 
-func TestSummarizeMetadata(t *testing.T) {
+func TestMetadataStateOf(t *testing.T) {
 	m := &metav1.PartialObjectMetadata{}
-	m.UID, m.ResourceVersion, m.Labels = "u", "7", map[string]string{LabelPartOf: "set"}
+	m.UID, m.ResourceVersion, m.Labels = "u", "7", map[string]string{object.LabelPartOf: "set"}
 	now := metav1.Now()
 	want := cluster.ObjectState{UID: "u", ResourceVersion: "7", Set: "set", Status: cluster.Current}
-	if diff := cmp.Diff(want, SummarizeMetadata(m)); diff != "" {
+	if diff := cmp.Diff(want, MetadataStateOf(m)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
-	m.Labels, m.DeletionTimestamp = map[string]string{LabelApplySetID: "parent"}, &now
+	m.Labels, m.DeletionTimestamp = map[string]string{object.LabelApplySetID: "parent"}, &now
 	want.Set, want.Status, want.Message = "parent", cluster.Terminating, "is being deleted"
-	if diff := cmp.Diff(want, SummarizeMetadata(m)); diff != "" {
+	if diff := cmp.Diff(want, MetadataStateOf(m)); diff != "" {
 		t.Errorf("of a parent: -want, +got:\n%s", diff)
 	}
 	other := want
@@ -118,41 +146,12 @@ func TestSummarizeMetadata(t *testing.T) {
 	}
 }
 
-func TestHasStatus(t *testing.T) {
+func TestNeedsStatus(t *testing.T) {
 	for gk, want := range map[schema.GroupKind]bool{
 		{Kind: "Secret"}: false, {Kind: "Pod"}: true, {Group: "apps", Kind: "Deployment"}: true, {Group: "example.org", Kind: "Secret"}: true,
 	} {
-		if got := HasStatus(gk); got != want {
+		if got := NeedsStatus(gk); got != want {
 			t.Errorf("%s: want %v, got %v", gk, want, got)
 		}
-	}
-}
-
-func TestOwned(t *testing.T) {
-	entry := func(manager, op, sub, fields string) metav1.ManagedFieldsEntry {
-		return metav1.ManagedFieldsEntry{
-			Manager: manager, Operation: metav1.ManagedFieldsOperationType(op), Subresource: sub, FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)},
-		}
-	}
-	ours := entry(FieldManager, "Apply", "", `{"f:a":{},"f:b":{"f:c":{}}}`)
-	base := owned([]metav1.ManagedFieldsEntry{ours})
-	cases := map[string]struct {
-		reason  string
-		managed []metav1.ManagedFieldsEntry
-		same    bool
-	}{
-		"Order":    {reason: "The order of keys is not told apart.", managed: []metav1.ManagedFieldsEntry{entry(FieldManager, "Apply", "", `{"f:b":{ "f:c":{} },"f:a":{}}`)}, same: true},
-		"Others":   {reason: "What others own is theirs.", managed: []metav1.ManagedFieldsEntry{entry("x", "Update", "", `{"f:d":{}}`), ours, entry(FieldManager, "Update", "", `{"f:e":{}}`), entry(FieldManager, "Apply", "status", `{"f:e":{}}`)}, same: true},
-		"Lost":     {reason: "A field that was taken or removed is drift.", managed: []metav1.ManagedFieldsEntry{entry(FieldManager, "Apply", "", `{"f:a":{}}`)}},
-		"All":      {reason: "So is the loss of all.", managed: []metav1.ManagedFieldsEntry{entry("x", "Update", "", `{"f:a":{}}`)}},
-		"Damaged":  {reason: "What cannot be read is not the same.", managed: []metav1.ManagedFieldsEntry{entry(FieldManager, "Apply", "", `{`)}},
-		"NoFields": {reason: "An entry without fields owns nothing.", managed: []metav1.ManagedFieldsEntry{{Manager: FieldManager, Operation: "Apply"}}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if got := owned(tc.managed) == base; got != tc.same || base == "" {
-				t.Errorf("\n%s\nsame: want %v, got %v", tc.reason, tc.same, got)
-			}
-		})
 	}
 }
