@@ -8,7 +8,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 	"github.com/crossplane-contrib/provider-kyma/internal/target"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // clusters are the target clusters as the controllers see them.
@@ -18,7 +18,7 @@ type clusters struct {
 }
 
 // Get the cluster of a config.
-func (c *clusters) Get(ctx context.Context, user string, cfg *config.Config) (manifest.Cluster, error) {
+func (c *clusters) Get(ctx context.Context, user string, cfg *config.Config) (cluster.Cluster, error) {
 	creds, err := c.resolver.Resolve(ctx, cfg.Namespace, cfg.Spec)
 	if err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func (c *clusters) Get(ctx context.Context, user string, cfg *config.Config) (ma
 }
 
 // Last is the cluster that a user got last.
-func (c *clusters) Last(user string) (manifest.Cluster, bool) {
+func (c *clusters) Last(user string) (cluster.Cluster, bool) {
 	cluster, ok := c.pool.Last(user)
 	if !ok {
 		return nil, false
@@ -43,7 +43,7 @@ type changes struct {
 	to atomic.Pointer[func(id string)]
 }
 
-func (c *changes) tell(id string, _ manifest.Key, _, _ *manifest.Summary) {
+func (c *changes) tell(id string, _ cluster.ObjectRef, _, _ *cluster.ObjectState) {
 	if f := c.to.Load(); f != nil {
 		(*f)(id)
 	}

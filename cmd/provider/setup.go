@@ -46,7 +46,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, local *rest.Config, f *flags, 
 	}
 	targets, notify := target.NewMetrics(), &changes{}
 	metrics.Registry.MustRegister(targets)
-	pool := target.NewPool(target.WithLocal(local), target.WithUserAgent(agent), target.WithMetrics(targets),
+	pool := target.NewPool(manifest.Interpreter(), target.WithLocal(local), target.WithUserAgent(agent), target.WithMetrics(targets),
 		target.WithLogger(log), target.WithOnChange(notify.tell))
 	reader := secrets.NewReader(mgr.GetClient(), mgr.GetAPIReader())
 	c := &controllers{mgr: mgr, flags: f, notify: notify, manifests: manifestcontroller.Options{

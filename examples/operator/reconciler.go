@@ -21,6 +21,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster/connect"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 	manifestsource "github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
@@ -39,21 +40,21 @@ var siteKind = schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind
 type reconciler struct {
 	client  client.Client
 	engine  *manifest.Engine
-	cluster *cluster.Cluster
+	cluster *connect.Connection
 	chart   manifestsource.Layer
 	// sites by the ID of their set, which is what changes are told with.
 	sites sync.Map
 }
 
 // setup the controller of sites. Close the connection after the manager has ended.
-func setup(mgr ctrl.Manager, rc *rest.Config) (*cluster.Cluster, error) {
+func setup(mgr ctrl.Manager, rc *rest.Config) (*connect.Connection, error) {
 	r := &reconciler{client: mgr.GetClient(), engine: manifest.New(manifest.WithNamespace("site-operator"))}
 	var err error
 	if r.chart, err = chart(); err != nil {
 		return nil, errors.Wrap(err, "chart")
 	}
 	changes := make(chan event.GenericEvent, backlog)
-	r.cluster, err = cluster.New(rc, cluster.WithOnChange(func(set string, _ manifest.Key, _, _ *manifest.Summary) {
+	r.cluster, err = connect.New(rc, connect.WithOnChange(func(set string, _ cluster.ObjectRef, _, _ *cluster.ObjectState) {
 		if site, ok := r.sites.Load(set); ok {
 			changes <- event.GenericEvent{Object: site.(client.Object)} //nolint:forcetypeassert // Only sites are stored.
 		}

@@ -36,7 +36,7 @@ func TestPages(t *testing.T) {
 				w.WriteHeader(http.StatusNotFound)
 				_, _ = io.WriteString(w, tc.body)
 			}
-			p := NewPool()
+			p := NewPool(manifest.Interpreter())
 			defer p.Close()
 			c := must[*Cluster](t)(p.Get(t.Context(), "x", s.credentials("t", "")))
 			set, engine := &manifest.Set{Name: "web"}, manifest.New()

@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/target/kubeconfig"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/mapper"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // A Cluster is the connection to one target cluster. It is closed by the pool that it is from.
@@ -23,14 +24,15 @@ type Cluster = connection.Cluster
 
 // A Pool holds a connection for each set of credentials that is in use. It is safe for concurrent use.
 type Pool struct {
-	local     *rest.Config
-	userAgent string
-	change    hub.ChangeFunc
-	request   transport.CountFunc
-	limits    transport.Limits
-	metrics   *Metrics
-	log       logging.Logger
-	builtin   mapper.Table
+	local       *rest.Config
+	userAgent   string
+	change      hub.ChangeFunc
+	request     transport.CountFunc
+	limits      transport.Limits
+	metrics     *Metrics
+	log         logging.Logger
+	builtin     mapper.Table
+	interpreter cluster.Interpreter
 
 	// closing counts the clusters that are being closed.
 	closing sync.WaitGroup
@@ -86,14 +88,15 @@ func WithLogger(l logging.Logger) Option {
 	return func(p *Pool) { p.log = l }
 }
 
-// NewPool returns a pool without connections.
-func NewPool(o ...Option) *Pool {
+// NewPool returns a pool without connections. The interpreter decides what the caches of connections watch and keep.
+func NewPool(i cluster.Interpreter, o ...Option) *Pool {
 	p := &Pool{
-		metrics:  NewMetrics(),
-		log:      logging.NewNopLogger(),
-		builtin:  mapper.Builtin(),
-		clusters: map[string]*entry{},
-		users:    map[string]string{},
+		interpreter: i,
+		metrics:     NewMetrics(),
+		log:         logging.NewNopLogger(),
+		builtin:     mapper.Builtin(),
+		clusters:    map[string]*entry{},
+		users:       map[string]string{},
 	}
 	for _, f := range o {
 		f(p)
@@ -210,7 +213,7 @@ func (p *Pool) connect(c Credentials) (*Cluster, error) {
 			return nil, err
 		}
 	}
-	cluster, err := connection.New(rc, connection.Options{
+	cluster, err := connection.New(rc, p.interpreter, connection.Options{
 		Transport: transport.Options{Limits: p.limits, Count: p.count},
 		Builtin:   p.builtin,
 		Change:    p.change,

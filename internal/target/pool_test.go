@@ -31,6 +31,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
@@ -152,7 +153,7 @@ func must[T any](t *testing.T) func(v T, err error) T {
 func TestPoolShares(t *testing.T) {
 	s := newAPIServer(t)
 	m := NewMetrics()
-	p := NewPool(WithMetrics(m))
+	p := NewPool(manifest.Interpreter(), WithMetrics(m))
 	defer p.Close()
 	get := must[*Cluster](t)
 
@@ -186,14 +187,14 @@ func TestPoolShares(t *testing.T) {
 
 func TestPoolRotation(t *testing.T) {
 	s := newAPIServer(t)
-	p := NewPool()
+	p := NewPool(manifest.Interpreter())
 	defer p.Close()
 	get, version := must[*Cluster](t), must[string](t)
 
 	old := get(p.Get(t.Context(), "ns/a", s.credentials("old", "")))
 	get(p.Get(t.Context(), "ns/b", s.credentials("old", "")))
 	version(old.Version(t.Context()))
-	if failed := old.Watch().Track(t.Context(), []schema.GroupVersionKind{{Version: "v1", Kind: "Secret"}}); len(failed) > 0 {
+	if failed := old.Cache().Track(t.Context(), []schema.GroupVersionKind{{Version: "v1", Kind: "Secret"}}); len(failed) > 0 {
 		t.Fatal(failed)
 	}
 	rotated := get(p.Get(t.Context(), "ns/a", s.credentials("new", "")))
@@ -219,10 +220,10 @@ func TestPoolRotation(t *testing.T) {
 func TestPoolClose(t *testing.T) {
 	before := runtime.NumGoroutine()
 	s := newAPIServer(t)
-	p := NewPool()
+	p := NewPool(manifest.Interpreter())
 	for i := range 5 {
 		c := must[*Cluster](t)(p.Get(t.Context(), strconv.Itoa(i), s.credentials(fmt.Sprintf("t%d", i), "")))
-		if failed := c.Watch().Track(t.Context(), []schema.GroupVersionKind{{Version: "v1", Kind: "Secret"}}); len(failed) > 0 {
+		if failed := c.Cache().Track(t.Context(), []schema.GroupVersionKind{{Version: "v1", Kind: "Secret"}}); len(failed) > 0 {
 			t.Fatal(failed)
 		}
 	}
@@ -238,7 +239,7 @@ func TestPoolClose(t *testing.T) {
 func TestPoolRace(t *testing.T) {
 	s := newAPIServer(t)
 	m := NewMetrics()
-	p := NewPool(WithMetrics(m))
+	p := NewPool(manifest.Interpreter(), WithMetrics(m))
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
@@ -270,7 +271,7 @@ func TestPoolErrors(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			p := NewPool()
+			p := NewPool(manifest.Interpreter())
 			defer p.Close()
 			_, err := p.Get(t.Context(), "x", tc.c)
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
@@ -283,7 +284,7 @@ func TestPoolErrors(t *testing.T) {
 func TestInjectedIdentity(t *testing.T) {
 	s := newAPIServer(t)
 	local := &rest.Config{Host: s.URL, BearerToken: "local", TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
-	p := NewPool(WithLocal(local), WithUserAgent("test"))
+	p := NewPool(manifest.Interpreter(), WithLocal(local), WithUserAgent("test"))
 	defer p.Close()
 	c := must[*Cluster](t)(p.Get(t.Context(), "x", Credentials{Digest: "d", injected: true}))
 	must[string](t)(c.Version(t.Context()))
@@ -303,7 +304,7 @@ func TestIdentity(t *testing.T) {
 		"{exec: {apiVersion: client.authentication.k8s.io/v1, command: /must/not/run, interactiveMode: Never}}", 1))
 	c.identity = &identity{kind: v1alpha1.IdentityTypeGoogleApplicationCredentials, data: []byte("access-token")}
 	c.Digest = digest(c)
-	p := NewPool()
+	p := NewPool(manifest.Interpreter())
 	defer p.Close()
 	cluster := must[*Cluster](t)(p.Get(t.Context(), "x", c))
 	must[string](t)(cluster.Version(t.Context()))
@@ -314,7 +315,7 @@ func TestIdentity(t *testing.T) {
 
 func TestLast(t *testing.T) {
 	s := newAPIServer(t)
-	p := NewPool()
+	p := NewPool(manifest.Interpreter())
 	defer p.Close()
 	if _, ok := p.Last("x"); ok {
 		t.Error("want no connection of a user that never came")
@@ -332,7 +333,7 @@ func TestLast(t *testing.T) {
 func TestCluster(t *testing.T) {
 	s := newAPIServer(t)
 	var counted int
-	p := NewPool(WithOnRequest(func(string, int, bool) { counted++ }))
+	p := NewPool(manifest.Interpreter(), WithOnRequest(func(string, int, bool) { counted++ }))
 	defer p.Close()
 	get := must[*Cluster](t)
 
@@ -356,11 +357,11 @@ func TestCluster(t *testing.T) {
 	}
 	gvk := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Thing"}
 	_, err = c.Mapping(t.Context(), gvk)
-	if e := (*manifest.NoKindError)(nil); !errors.As(err, &e) {
+	if e := (*cluster.NoKindError)(nil); !errors.As(err, &e) {
 		t.Errorf("want NoKindError, got %v", err)
 	}
-	c.Learn(gvk, manifest.Mapping{Resource: "things"})
-	if m := must[manifest.Mapping](t)(c.Mapping(t.Context(), gvk)); m.Resource != "things" {
+	c.Learn(gvk, cluster.Mapping{Resource: "things"})
+	if m := must[cluster.Mapping](t)(c.Mapping(t.Context(), gvk)); m.Resource != "things" {
 		t.Errorf("want what was learned, got %v", m)
 	}
 

@@ -3,62 +3,71 @@
 package cluster
 
 import (
-	"github.com/go-logr/logr"
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
-
-	"github.com/crossplane-contrib/provider-kyma/internal/target/connection"
-	"github.com/crossplane-contrib/provider-kyma/internal/target/hub"
-	"github.com/crossplane-contrib/provider-kyma/internal/target/mapper"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// A Cluster is a connection to one cluster. It is safe for concurrent use by any number of engines and sets.
-type Cluster struct {
-	manifest.Cluster
+// A Cluster is what the engine needs of a cluster.
+//
+//nolint:interfacebloat // The one interface to a cluster: each method is used in one place.
+type Cluster interface {
+	// REST returns a client for requests to absolute paths, without a rate limit. Where the API server answered, errors are
+	// those of k8s.io/apimachinery/pkg/api/errors.
+	REST() rest.Interface
 
-	connection *connection.Cluster
+	// Mapping returns how objects of a kind are addressed. Built-in and learned kinds need no request. The error is a
+	// *NoKindError where the cluster does not serve the kind.
+	Mapping(ctx context.Context, gvk schema.GroupVersionKind) (Mapping, error)
+
+	// Learn the mapping of a kind whose CRD is being installed.
+	Learn(gvk schema.GroupVersionKind, m Mapping)
+
+	// Cache returns the cache of the objects of all sets.
+	Cache() Cache
+
+	// Version returns the version of the cluster, for example v1.36.3.
+	Version(ctx context.Context) (string, error)
+
+	// APIVersions returns what the cluster serves, as group/version and group/version/Kind.
+	APIVersions(ctx context.Context) ([]string, error)
+
+	// Config returns the configuration to connect with, for charts that look up objects in the cluster.
+	Config() *rest.Config
 }
 
-// A ChangeFunc is told that somebody else changed an object of a set: old is nil if it is new, and now is nil if it is
-// gone. The set is named by its ID, as Engine.ID returns it. What the engine itself does is not told. The function is
-// called by the goroutine of a watch, and should return soon.
-type ChangeFunc func(set string, key manifest.Key, old, now *manifest.Summary)
-
-// An Option of a connection.
-type Option func(*options)
-
-type options struct{ connection.Options }
-
-// WithOnChange has a function called when others change objects of sets, which is the time to reconcile them.
-func WithOnChange(f ChangeFunc) Option {
-	return func(o *options) { o.Change = hub.ChangeFunc(f) }
+// A Mapping says how objects of a kind are addressed.
+type Mapping struct {
+	// Resource is the plural name in the path.
+	Resource string
+	// Namespaced is false for kinds of the whole cluster.
+	Namespaced bool
 }
 
-// WithLogger logs failing watches at level 1. By default nothing is logged.
-func WithLogger(l logr.Logger) Option {
-	return func(o *options) { o.Log = logging.NewLogrLogger(l) }
+// A NoKindError is returned for a kind that the cluster does not serve.
+type NoKindError struct {
+	GVK schema.GroupVersionKind
 }
 
-// New connection with a REST config, whose authentication, TLS, proxy, impersonation, user agent, Transport and
-// WrapTransport are used. Its rate limits and its timeout are not: the API server limits by itself, and a timeout would
-// end watches. Nothing is sent before the connection is used. Errors name what is wrong with the config.
-func New(rc *rest.Config, o ...Option) (*Cluster, error) {
-	opts := options{connection.Options{Builtin: mapper.Builtin()}}
-	for _, f := range o {
-		f(&opts)
-	}
-	c, err := connection.New(rc, opts.Options)
-	if err != nil {
-		return nil, err
-	}
-	return &Cluster{Cluster: c, connection: c}, nil
+// Error returns a message that names the kind and its version.
+func (e *NoKindError) Error() string {
+	return fmt.Sprintf("the cluster has no kind %s in %s", e.GVK.Kind, e.GVK.GroupVersion())
 }
 
-// Identity of the cluster, as far as the connection proves it: two connections of one identity lead to the same cluster. One
-// that does not verify its server, or has a Transport of its own, has an identity that no other connection has.
-func (c *Cluster) Identity() string { return c.connection.Identity() }
+// A Cache holds the state of the objects that the engine has labelled, from one watch for each kind.
+type Cache interface {
+	// Track starts to watch the kinds, and waits until each has been listed once or the context ends. It returns the kinds
+	// that are not in sync, with the reason.
+	Track(ctx context.Context, gvks []schema.GroupVersionKind) map[schema.GroupVersionKind]error
 
-// Close the connection: watches end, and requests fail from now on.
-func (c *Cluster) Close() { c.connection.Close() }
+	// Get returns the state of an object. False means that the object does not exist, provided that its kind is in sync.
+	Get(r ObjectRef) (ObjectState, bool)
+
+	// Put stores a state that the API server returned for a request. The newest resource version wins.
+	Put(r ObjectRef, s ObjectState)
+
+	// Forget removes an object that the API server says is gone.
+	Forget(r ObjectRef)
+}

@@ -16,7 +16,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // deployers are field managers that apply whole objects, as we do. What they set is ours with an adoption, so that it
@@ -30,7 +32,7 @@ var deployers = []string{ //nolint:gochecknoglobals // Constant.
 }
 
 // Annotations that tell a deployer whatever its name: what sets one of them sets whole objects.
-var deployed = []string{helmReleaseName, "kubectl.kubernetes.io/last-applied-configuration"} //nolint:gochecknoglobals // Constant.
+var deployed = []string{object.AnnotationReleaseName, "kubectl.kubernetes.io/last-applied-configuration"} //nolint:gochecknoglobals // Constant.
 
 // migrations is how often the fields of an object are moved that somebody changes at the same time.
 const migrations = 3
@@ -38,11 +40,11 @@ const migrations = 3
 // takeOver the fields of an object that is adopted from those who deployed it. It is done once, before the object is
 // applied for the first time: server-side apply alone would leave each field with two owners, and none of them would go
 // as long as the other one has it. Nothing but managedFields changes, so that nothing is rolled out.
-func (st *step) takeOver(ctx context.Context, o *object, m *metav1.PartialObjectMetadata) (*metav1.PartialObjectMetadata, error) {
+func (st *step) takeOver(ctx context.Context, o *object.Desired, m *metav1.PartialObjectMetadata) (*metav1.PartialObjectMetadata, error) {
 	for try := 1; st.foreign(o, m); try++ {
 		fields, err := migrated(m.ManagedFields)
 		if err != nil {
-			return nil, errors.Wrapf(err, "%s: cannot take over its fields", o.key)
+			return nil, errors.Wrapf(err, "%s: cannot take over its fields", o.Ref)
 		}
 		if fields == nil {
 			return m, nil
@@ -52,9 +54,9 @@ func (st *step) takeOver(ctx context.Context, o *object, m *metav1.PartialObject
 			return now, nil
 		}
 		if !kerrors.IsConflict(err) || try == migrations {
-			return nil, errors.Wrapf(explain(err), "%s: cannot take over its fields", o.key)
+			return nil, errors.Wrapf(explain(err), "%s: cannot take over its fields", o.Ref)
 		}
-		if m, err = st.metadata(ctx, o.gvk(), o.key); err != nil {
+		if m, err = st.metadata(ctx, o.GVK(), o.Ref); err != nil {
 			return nil, err
 		}
 	}
@@ -63,14 +65,14 @@ func (st *step) takeOver(ctx context.Context, o *object, m *metav1.PartialObject
 
 // foreign says whether an object is being adopted. A custom resource is not: its fields are its users', who may have set
 // them with any tool.
-func (st *step) foreign(o *object, m *metav1.PartialObjectMetadata) bool {
-	return m != nil && m.DeletionTimestamp == nil && o.stage != stageResource && m.Labels[LabelPartOf] != st.id &&
-		st.adoptsFrom(o.part, m.Labels[LabelPartOf])
+func (st *step) foreign(o *object.Desired, m *metav1.PartialObjectMetadata) bool {
+	return m != nil && m.DeletionTimestamp == nil && o.Stage != object.StageResource && m.Labels[object.LabelPartOf] != st.id &&
+		st.adoptsFrom(o.Part, m.Labels[object.LabelPartOf])
 }
 
 // migrated managedFields, in which all that deployers set is ours; nil where there is nothing to do.
 func migrated(in []metav1.ManagedFieldsEntry) ([]metav1.ManagedFieldsEntry, error) {
-	ours := metav1.ManagedFieldsEntry{Manager: FieldManager, Operation: metav1.ManagedFieldsOperationApply, FieldsType: "FieldsV1"}
+	ours := metav1.ManagedFieldsEntry{Manager: object.FieldManager, Operation: metav1.ManagedFieldsOperationApply, FieldsType: "FieldsV1"}
 	var rest []metav1.ManagedFieldsEntry
 	union, found := &fieldpath.Set{}, false
 	for i := range in {
@@ -121,8 +123,10 @@ func withoutBonds(fields *fieldpath.Set) *fieldpath.Set {
 }
 
 // setOwners of the fields of an object that is as it was.
-func (w *work) setOwners(ctx context.Context, o *object, resourceVersion string, fields []metav1.ManagedFieldsEntry) (*metav1.PartialObjectMetadata, error) {
-	m, err := w.c.Mapping(ctx, o.gvk())
+func (w *work) setOwners(
+	ctx context.Context, o *object.Desired, resourceVersion string, fields []metav1.ManagedFieldsEntry,
+) (*metav1.PartialObjectMetadata, error) {
+	m, err := w.c.Mapping(ctx, o.GVK())
 	if err != nil {
 		return nil, err
 	}
@@ -134,8 +138,8 @@ func (w *work) setOwners(ctx context.Context, o *object, resourceVersion string,
 		return nil, err
 	}
 	b, err := w.raw(w.c.REST().Verb(http.MethodPatch).
-		AbsPath(pathOf(o.gvk().GroupVersion(), m, o.key.Namespace, o.key.Name)).
-		Param("fieldManager", FieldManager).SetHeader("Accept", acceptMetadata).SetHeader("Content-Type", jsonPatch).
+		AbsPath(pathOf(o.GVK().GroupVersion(), m, o.Ref.Namespace, o.Ref.Name)).
+		Param("fieldManager", object.FieldManager).SetHeader("Accept", acceptMetadata).SetHeader("Content-Type", jsonPatch).
 		Body(body).Do(ctx))
 	if err != nil {
 		return nil, err
@@ -149,10 +153,10 @@ func (w *work) setOwners(ctx context.Context, o *object, resourceVersion string,
 // record is written, so that it is done again where it was cut off.
 func (st *step) pruneFormer(ctx context.Context, pl *planned, before *render.RecordInfo) error {
 	return st.formerMembers(ctx, pl, before, func(u *unstructured.Unstructured, m *metav1.PartialObjectMetadata) error {
-		if _, err := st.delete(ctx, u.GroupVersionKind(), keyOf(u), string(m.UID)); err != nil && !kerrors.IsConflict(err) {
+		if _, err := st.delete(ctx, u.GroupVersionKind(), object.RefOf(u), string(m.UID)); err != nil && !kerrors.IsConflict(err) {
 			return err
 		}
-		st.result.Pruned = append(st.result.Pruned, keyOf(u))
+		st.result.Pruned = append(st.result.Pruned, object.RefOf(u))
 		return nil
 	})
 }
@@ -166,13 +170,13 @@ func (st *step) formerMembers(ctx context.Context, pl *planned, before *render.R
 	if err != nil {
 		return err
 	}
-	has := make(map[Key]bool, len(pl.objects))
+	has := make(map[cluster.ObjectRef]bool, len(pl.objects))
 	for i := range pl.objects {
-		has[pl.objects[i].key] = true
+		has[pl.objects[i].Ref] = true
 	}
 	for _, u := range slices.Backward(objects) {
 		_, err := st.place(ctx, pl.in, u)
-		k := keyOf(u)
+		k := object.RefOf(u)
 		if isNoKind(err) || has[k] || st.inv.find(k) != nil {
 			continue
 		}
@@ -202,11 +206,11 @@ func (st *step) formerObjects(pl *planned, before *render.RecordInfo) ([]*unstru
 	if err != nil {
 		return nil, errors.Wrapf(err, "record of release %s revision %d", pl.in.home.name, pl.before)
 	}
-	return slices.DeleteFunc(objects, func(u *unstructured.Unstructured) bool { return keeps(u.GetAnnotations()) }), nil
+	return slices.DeleteFunc(objects, func(u *unstructured.Unstructured) bool { return object.Keeps(u.GetAnnotations()) }), nil
 }
 
 // mayPrune says whether an object is still part of a release of somebody else, and is not to be kept.
 func (h home) mayPrune(m *metav1.PartialObjectMetadata) bool {
-	part := m.Annotations[helmReleaseName] == h.name && m.Annotations[helmReleaseNamespace] == h.namespace
-	return part && m.Labels[LabelPartOf] == "" && !keeps(m.Annotations)
+	part := m.Annotations[object.AnnotationReleaseName] == h.name && m.Annotations[object.AnnotationReleaseNamespace] == h.namespace
+	return part && m.Labels[object.LabelPartOf] == "" && !object.Keeps(m.Annotations)
 }

@@ -14,12 +14,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
 // setOwners is a JSON patch that replaces the managedFields of an object that is as it was.
-func (s *fakeServer) setOwners(kind fakeKind, k Key, body []byte) (int, any) {
+func (s *fakeServer) setOwners(kind fakeKind, k cluster.ObjectRef, body []byte) (int, any) {
 	var ops []struct {
 		Path  string          `json:"path"`
 		Value json.RawMessage `json:"value"`
@@ -45,7 +47,7 @@ func (s *fakeServer) setOwners(kind fakeKind, k Key, body []byte) (int, any) {
 }
 
 // deploy an object as somebody else does.
-func (s *fakeServer) deploy(u *unstructured.Unstructured, manager string) Key {
+func (s *fakeServer) deploy(u *unstructured.Unstructured, manager string) cluster.ObjectRef {
 	k := s.put(u.Object)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,7 +122,7 @@ func TestAdoptConflict(t *testing.T) {
 	b.s.put(manifestOf(t, namespaceOf("apps")).Object)
 	k := b.s.deploy(manifestOf(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {namespace: apps, name: a}\ndata: {k: old, dropped: x}\n"), "helm/Update")
 	patches := 0
-	b.s.fault = func(verb string, on Key) *metav1.Status {
+	b.s.fault = func(verb string, on cluster.ObjectRef) *metav1.Status {
 		if verb == "patch" && on == k {
 			if patches++; patches == 2 {
 				b.s.touch(b.s.objects[k])
@@ -150,7 +152,7 @@ func TestMigrated(t *testing.T) {
 		want   []metav1.ManagedFieldsEntry
 	}{
 		"Nobody": {reason: "Without a deployer there is nothing to do.", in: []metav1.ManagedFieldsEntry{entry("tuner", "Update", "v1", "", `{"f:data":{}}`)}},
-		"Ours":   {reason: "Nor where all is ours.", in: []metav1.ManagedFieldsEntry{entry(FieldManager, "Apply", "v1", "", `{"f:data":{}}`)}},
+		"Ours":   {reason: "Nor where all is ours.", in: []metav1.ManagedFieldsEntry{entry(object.FieldManager, "Apply", "v1", "", `{"f:data":{}}`)}},
 		"Union": {
 			reason: "All deployers become one entry, without status, finalizers and owners; subresources and other versions stay.",
 			in: []metav1.ManagedFieldsEntry{
@@ -159,7 +161,7 @@ func TestMigrated(t *testing.T) {
 				entry("kubectl", "Apply", "v1", "", `{"f:data":{"f:b":{}}}`),
 			},
 			want: []metav1.ManagedFieldsEntry{
-				entry(FieldManager, "Apply", "v1", "", `{"f:data":{"f:a":{},"f:b":{}},"f:metadata":{"f:labels":{"f:l":{}}}}`), scale, other,
+				entry(object.FieldManager, "Apply", "v1", "", `{"f:data":{"f:a":{},"f:b":{}},"f:metadata":{"f:labels":{"f:l":{}}}}`), scale, other,
 			},
 		},
 	}

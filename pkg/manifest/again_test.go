@@ -11,7 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 )
 
 func TestHooksOfReinstall(t *testing.T) {
@@ -41,7 +43,7 @@ func TestHooksOfLostInventory(t *testing.T) {
 	b.settle(hookedWeb("one"))
 	s := hookedWeb("two")
 	b.settle(s)
-	b.s.remove(Key{Kind: "Secret", Namespace: DefaultNamespace, Name: s.Name})
+	b.s.remove(cluster.ObjectRef{Kind: "Secret", Namespace: DefaultNamespace, Name: s.Name})
 	made := b.s.made[jobKey("last")]
 	b.restart()
 	b.settle(s)
@@ -75,7 +77,7 @@ func TestForcedRemovalOfHook(t *testing.T) {
 	b := newBench(t)
 	s := hookedWeb("one")
 	b.settle(s)
-	b.s.fault = func(verb string, k Key) *metav1.Status {
+	b.s.fault = func(verb string, k cluster.ObjectRef) *metav1.Status {
 		if verb == "patch" && k.Kind == "Job" {
 			return refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "no more Jobs")
 		}
@@ -140,7 +142,7 @@ func TestMemoryOfGoneObjects(t *testing.T) {
 	names := []string{"a", "b", "c", "d"}
 	for _, n := range names {
 		s := setOf(plainOf("raw", configMap(n)))
-		s.Readiness = []Rule{{CEL: "true", For: Key{Kind: "ConfigMap"}.GroupKind()}}
+		s.Readiness = []Rule{{CEL: "true", For: cluster.ObjectRef{Kind: "ConfigMap"}.GroupKind()}}
 		b.settle(s)
 		b.observe(s)
 		b.s.remove(key("ConfigMap", "default", n))
@@ -180,13 +182,13 @@ func TestIsIdentity(t *testing.T) {
 type behind struct {
 	*fakeCluster
 
-	k   Key
-	old Summary
+	k   cluster.ObjectRef
+	old cluster.ObjectState
 }
 
-func (b *behind) Watch() Watch { return b }
+func (b *behind) Cache() cluster.Cache { return b }
 
-func (b *behind) Get(k Key) (Summary, bool) {
+func (b *behind) Get(k cluster.ObjectRef) (cluster.ObjectState, bool) {
 	if k == b.k {
 		return b.old, true
 	}
@@ -198,7 +200,7 @@ func TestHookBehindTheWatch(t *testing.T) {
 	b.s.unready = true
 	s := setOf(install("web", tmplConfig, hookJob("first", "pre-install")))
 	b.apply(s)
-	c := &behind{fakeCluster: b.c, k: jobKey("first"), old: Summary{UID: "before", Status: Current, Content: outcomeSucceeded, Set: b.ID(s)}}
+	c := &behind{fakeCluster: b.c, k: jobKey("first"), old: cluster.ObjectState{UID: "before", Status: cluster.Current, Content: health.Succeeded, Set: b.ID(s)}}
 	if _, err := b.Apply(t.Context(), c, s); err != nil {
 		t.Fatal(err)
 	}

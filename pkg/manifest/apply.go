@@ -13,6 +13,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
 // A Result says what Apply did.
@@ -20,14 +24,14 @@ type Result struct {
 	// Created and Changed count objects.
 	Created, Changed int
 	// Pruned are the objects that are gone because the set no longer has them.
-	Pruned []Key
+	Pruned []cluster.ObjectRef
 	// Kept are the objects that the set no longer has and that were let go instead of deleted, as their annotation
 	// helm.sh/resource-policy asks for, and those that they cannot be without.
-	Kept []Key
+	Kept []cluster.ObjectRef
 	// LeftBehind are the objects that the set no longer has, and that are not those that were applied. They stay as they are.
-	LeftBehind []Key
+	LeftBehind []cluster.ObjectRef
 	// Recreated are the objects that were deleted to be created anew, as a field of them cannot be changed.
-	Recreated []Key
+	Recreated []cluster.ObjectRef
 	// Repaired is the drift that was put right, with its fields.
 	Repaired []Drift
 	// Yielded are fields that from now on are left to others, which set them.
@@ -45,7 +49,7 @@ type Result struct {
 
 // Apply does the next step towards the set: all that can be done without waiting. A part that fails leaves the others
 // alone; its error is returned, and is part of what Observe says from then on.
-func (e *Engine) Apply(ctx context.Context, c Cluster, s *Set) (Result, error) {
+func (e *Engine) Apply(ctx context.Context, c cluster.Cluster, s *Set) (Result, error) {
 	w, err := e.work(ctx, c, s)
 	if err != nil {
 		return Result{}, err
@@ -92,7 +96,7 @@ func (w *work) step(ctx context.Context, was *inventory, write bool) (Result, er
 func (w *work) begin(ctx context.Context, was *inventory) (*step, error) {
 	st := &step{
 		work: w, inv: &inventory{Parts: map[string]partRecord{}}, create: was == nil,
-		known: map[Key]Summary{}, drift: map[Key]bool{}, errs: map[string]error{}, waits: map[string]string{},
+		known: map[cluster.ObjectRef]cluster.ObjectState{}, drift: map[cluster.ObjectRef]bool{}, errs: map[string]error{}, waits: map[string]string{},
 	}
 	if was != nil {
 		st.inv = was.clone()
@@ -113,7 +117,7 @@ type step struct {
 	inv *inventory
 	// write the inventory before anything else, and create says that there is none.
 	write, create bool
-	drift         map[Key]bool
+	drift         map[cluster.ObjectRef]bool
 	plans         []*planned
 	// unplanned says that a part could not be planned, so that nobody knows which objects it wants.
 	unplanned bool
@@ -133,7 +137,7 @@ type step struct {
 	recreations []recreation
 
 	mu     sync.Mutex // Guards known, recreations, ownsMore and result while objects are applied. Entries of inv are changed by one goroutine each.
-	known  map[Key]Summary
+	known  map[cluster.ObjectRef]cluster.ObjectState
 	result Result
 }
 
@@ -203,13 +207,13 @@ func (st *step) run(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, s := range stages {
+	for _, s := range object.Stages {
 		st.applyStage(ctx, s)
 		switch s {
-		case stageDefinitions:
+		case object.StageCRDs:
 			st.awaitDefinitions()
 			st.applyHeld(ctx)
-		case stageHooks:
+		case object.StageWebhooks:
 			st.postHooks(ctx)
 			st.awaitInstalls()
 		default:
@@ -242,12 +246,12 @@ func (st *step) intend() bool {
 	for _, pl := range st.plans {
 		for i := range pl.objects {
 			o := &pl.objects[i]
-			en := idx[o.key]
+			en := idx[o.Ref]
 			if en == nil {
 				added = append(added, entryOf(o))
 				continue
 			}
-			en.Part, en.Stage, en.Version, en.Pruned, en.Keep = o.part, o.stage, o.version, false, o.keep
+			en.Part, en.Stage, en.Version, en.Pruned, en.Keep = o.Part, o.Stage, o.Version, false, o.Keep
 			if !pl.repair {
 				st.startAnew(en)
 			}
@@ -258,15 +262,15 @@ func (st *step) intend() bool {
 }
 
 // applyStage applies the objects of one stage, those of one part after those of the part before.
-func (st *step) applyStage(ctx context.Context, s stage) {
+func (st *step) applyStage(ctx context.Context, s object.Stage) {
 	idx := st.inv.index()
 	for _, pl := range st.plans {
 		if st.stopped(pl.name) {
 			continue
 		}
-		var todo []*object
+		var todo []*object.Desired
 		for i := range pl.objects {
-			if o := &pl.objects[i]; o.stage == s && !pl.holds(o) && st.needed(o, idx[o.key]) {
+			if o := &pl.objects[i]; o.Stage == s && !pl.holds(o) && st.needed(o, idx[o.Ref]) {
 				todo = append(todo, o)
 			}
 		}
@@ -275,7 +279,7 @@ func (st *step) applyStage(ctx context.Context, s stage) {
 		g.SetLimit(st.e.concurrency)
 		for i, o := range todo {
 			g.Go(func() error {
-				errs[i] = st.applyOne(ctx, o, idx[o.key])
+				errs[i] = st.applyOne(ctx, o, idx[o.Ref])
 				return nil
 			})
 		}
@@ -290,15 +294,15 @@ func (st *step) applyStage(ctx context.Context, s stage) {
 }
 
 // needed says whether an object must be sent.
-func (st *step) needed(o *object, en *entry) bool {
-	if sum, ok := st.known[o.key]; ok && sum.Status == Terminating {
+func (st *step) needed(o *object.Desired, en *entry) bool {
+	if sum, ok := st.known[o.Ref]; ok && sum.Status == cluster.Terminating {
 		// The API server would change an object that is on its way out. It is created anew once it is gone.
 		return false
 	}
-	if st.spares(o.key) {
+	if st.spares(o.Ref) {
 		return false
 	}
-	return en.UID == "" || en.Intent != o.intent || st.repairs(o.key)
+	return en.UID == "" || en.Intent != o.Hash || st.repairs(o.Ref)
 }
 
 // conclude the step: what failed is kept for Observe, and returned in one line.
@@ -313,7 +317,7 @@ func (st *step) conclude() error {
 	sort.Strings(names)
 	lines := make([]string, 0, len(names))
 	for _, n := range names {
-		lines = append(lines, title(n)+": "+oneLine(st.errs[n].Error()))
+		lines = append(lines, title(n)+": "+text.OneLine(st.errs[n].Error()))
 	}
 	const most = 3
 	if len(lines) > most {
@@ -334,7 +338,7 @@ func (st *step) remember() {
 	st.noteHeld()
 	st.mem.waiting = st.result.Waiting
 	if err := st.errs[pruning]; err != nil {
-		st.mem.waiting = oneLine(err.Error())
+		st.mem.waiting = text.OneLine(err.Error())
 	}
 	st.mem.forgetGone(st.inv)
 	st.mem.plan = nil // It tells of what was before.

@@ -5,6 +5,8 @@ package manifest
 import (
 	"fmt"
 	"testing"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 func twenty() *Set {
@@ -20,9 +22,9 @@ func BenchmarkObserveAtRest(b *testing.B) {
 	x := newBench(b)
 	s := twenty()
 	x.settle(s)
-	known := map[Key]Summary{}
+	known := map[cluster.ObjectRef]cluster.ObjectState{}
 	inv := x.inventory(s)
-	for _, k := range append([]Key{key("Secret", DefaultNamespace, s.Name)}, keysOf(inv)...) {
+	for _, k := range append([]cluster.ObjectRef{key("Secret", DefaultNamespace, s.Name)}, keysOf(inv)...) {
 		known[k], _ = x.c.Get(k)
 	}
 	c := &still{fakeCluster: x.c, known: known}
@@ -34,8 +36,8 @@ func BenchmarkObserveAtRest(b *testing.B) {
 	}
 }
 
-func keysOf(inv *inventory) []Key {
-	out := make([]Key, 0, len(inv.Objects))
+func keysOf(inv *inventory) []cluster.ObjectRef {
+	out := make([]cluster.ObjectRef, 0, len(inv.Objects))
 	for i := range inv.Objects {
 		out = append(out, inv.Objects[i].key())
 	}
@@ -46,12 +48,12 @@ func keysOf(inv *inventory) []Key {
 type still struct {
 	*fakeCluster
 
-	known map[Key]Summary
+	known map[cluster.ObjectRef]cluster.ObjectState
 }
 
-func (s *still) Watch() Watch { return s }
+func (s *still) Cache() cluster.Cache { return s }
 
-func (s *still) Get(k Key) (Summary, bool) {
+func (s *still) Get(k cluster.ObjectRef) (cluster.ObjectState, bool) {
 	sum, ok := s.known[k]
 	return sum, ok
 }

@@ -12,15 +12,17 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
 // claim an object that exists. It may be ours from a step that was cut off, or ours without its label; any other object
 // is taken over only if that was asked for.
-func (w *work) claim(ctx context.Context, o *object, en *entry, m *metav1.PartialObjectMetadata) error {
-	if m == nil || w.adoptsFrom(o.part, m.Labels[LabelPartOf]) {
+func (w *work) claim(ctx context.Context, o *object.Desired, en *entry, m *metav1.PartialObjectMetadata) error {
+	if m == nil || w.adoptsFrom(o.Part, m.Labels[object.LabelPartOf]) {
 		return nil
 	}
-	owner := m.Labels[LabelPartOf]
+	owner := m.Labels[object.LabelPartOf]
 	switch {
 	case owner == w.id:
 		return nil
@@ -29,10 +31,10 @@ func (w *work) claim(ctx context.Context, o *object, en *entry, m *metav1.Partia
 			return errors.Errorf("exists and belongs to %s; remove it there, or set adopt to take it over", name)
 		}
 		return errors.Errorf("exists and belongs to another set of objects (label %s: %s); "+
-			"remove it there, or set adopt to take it over", LabelPartOf, owner)
+			"remove it there, or set adopt to take it over", object.LabelPartOf, owner)
 	case en.UID != "" && en.UID == string(m.UID):
 		return nil
-	case o.stage == stageResource:
+	case o.Stage == object.StageResource:
 		return errors.New("exists and does not belong to this module; set adopt to take it over, or customResourcePolicy to Ignore")
 	}
 	return errors.New("exists and does not belong to this module; remove it, or set adopt to take it over")
@@ -47,8 +49,8 @@ func (w *work) ownerOf(ctx context.Context, id string) string {
 		return name
 	}
 	name := ""
-	if l, err := w.list(ctx, secretKind, w.e.namespace, LabelApplySetID+"="+id, 1); err == nil && len(l.Items) > 0 {
-		name = oneLine(l.Items[0].Annotations[annotationOwner])
+	if l, err := w.list(ctx, secretKind, w.e.namespace, object.LabelApplySetID+"="+id, 1); err == nil && len(l.Items) > 0 {
+		name = text.OneLine(l.Items[0].Annotations[annotationOwner])
 	}
 	if w.owners.by == nil {
 		w.owners.by = map[string]string{}

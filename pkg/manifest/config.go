@@ -3,6 +3,7 @@
 package manifest
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -68,10 +69,10 @@ func (w *work) configure(ctx context.Context, in *Install) (*installation, error
 }
 
 func installationOf(in *Install, c render.Config) *installation {
-	out := &installation{Install: in, namespace: or(c.Namespace, in.Namespace), config: c}
+	out := &installation{Install: in, namespace: cmp.Or(c.Namespace, in.Namespace), config: c}
 	out.keepNamespaces = c.CreateNamespace != nil && !*c.CreateNamespace
 	if in.Form == FormChart {
-		out.home = home{namespace: out.namespace, name: or(c.ReleaseName, in.Name)}
+		out.home = home{namespace: out.namespace, name: cmp.Or(c.ReleaseName, in.Name)}
 	}
 	return out
 }
@@ -155,7 +156,7 @@ func (r *partRecord) home(part string) home {
 	if r.Namespace == "" {
 		return home{}
 	}
-	return home{namespace: r.Namespace, name: or(r.Release, part)}
+	return home{namespace: r.Namespace, name: cmp.Or(r.Release, part)}
 }
 
 // former home of the release, as long as there may be records in it.
@@ -163,7 +164,7 @@ func (r *partRecord) former(part string) home {
 	if r.Former == "" {
 		return home{}
 	}
-	return home{namespace: r.Former, name: or(r.FormerRelease, part)}
+	return home{namespace: r.Former, name: cmp.Or(r.FormerRelease, part)}
 }
 
 // move the release of a part to a home, from a former one.

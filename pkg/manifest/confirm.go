@@ -7,6 +7,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // confirm what became of the objects that are to go and that the watch does not show as ours. It selects by a label, which
@@ -54,8 +58,8 @@ func (r *remover) doubtful(e *entry) bool {
 // settle what an object that was asked for is: ours, or nothing of ours.
 func (r *remover) settle(e *entry, m *metav1.PartialObjectMetadata) {
 	k := e.key()
-	if m != nil && (m.Labels[LabelPartOf] == r.id || r.applied(e, m)) {
-		sum := SummarizeMetadata(m)
+	if m != nil && (m.Labels[object.LabelPartOf] == r.id || r.applied(e, m)) {
+		sum := health.MetadataStateOf(m)
 		sum.Set = r.id
 		r.known[k] = sum
 		r.found(k)
@@ -63,7 +67,7 @@ func (r *remover) settle(e *entry, m *metav1.PartialObjectMetadata) {
 	}
 	// It is not asked for, and not told of, in the next step.
 	r.settled(e)
-	if m != nil && m.Annotations[annotationKeptBy] != r.id {
+	if m != nil && m.Annotations[object.AnnotationKeptBy] != r.id {
 		r.left = append(r.left, k)
 	}
 }
@@ -71,28 +75,28 @@ func (r *remover) settle(e *entry, m *metav1.PartialObjectMetadata) {
 // settled needs no more request: it is gone, or nothing of ours.
 func (r *remover) settled(e *entry) {
 	if r.mem.settled == nil {
-		r.mem.settled = map[Key]string{}
+		r.mem.settled = map[cluster.ObjectRef]string{}
 	}
 	r.mem.settled[e.key()] = e.UID
 }
 
 // applied says whether an object is the very one that was applied, and only lost its label.
 func (r *remover) applied(e *entry, m *metav1.PartialObjectMetadata) bool {
-	return string(m.UID) == e.UID && m.Labels[LabelPartOf] == "" && m.Annotations[annotationKeptBy] == ""
+	return string(m.UID) == e.UID && m.Labels[object.LabelPartOf] == "" && m.Annotations[object.AnnotationKeptBy] == ""
 }
 
 // found an object by a request, which knows more than the watch.
-func (r *remover) found(k Key) {
+func (r *remover) found(k cluster.ObjectRef) {
 	if r.asked == nil {
-		r.asked = map[Key]bool{}
+		r.asked = map[cluster.ObjectRef]bool{}
 	}
 	r.asked[k] = true
 }
 
 // seen says what is known of an object: by the watch, or by a request of this step where the watch is blind for it.
-func (r *remover) seen(k Key) (Summary, bool) {
+func (r *remover) seen(k cluster.ObjectRef) (cluster.ObjectState, bool) {
 	if !r.asked[k] {
-		if s, ok := r.c.Watch().Get(k); ok {
+		if s, ok := r.c.Cache().Get(k); ok {
 			return s, true
 		}
 	}

@@ -9,6 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 var webDeployment = key("Deployment", "apps", "web")
@@ -28,37 +31,37 @@ func stripped(labels ...string) func(u *unstructured.Unstructured) {
 // not ours stays, and is told.
 func TestStripped(t *testing.T) {
 	keptAnnotation := func(u *unstructured.Unstructured) {
-		stripped(LabelManagedBy)(u)
-		u.SetAnnotations(map[string]string{annotationPolicy: policyKeep})
+		stripped(object.LabelManagedBy)(u)
+		u.SetAnnotations(map[string]string{object.AnnotationResourcePolicy: object.PolicyKeep})
 	}
 	cases := map[string]struct {
 		reason string
 		harm   func(b *bench)
 		stays  bool
-		left   []Key
-		kept   []Key
+		left   []cluster.ObjectRef
+		kept   []cluster.ObjectRef
 	}{
-		"Watched":   {reason: "It is ours by its other label.", harm: func(b *bench) { b.s.edit(webDeployment, stripped(LabelManagedBy)) }},
-		"Both":      {reason: "It is the very object that was applied.", harm: func(b *bench) { b.s.edit(webDeployment, stripped(LabelManagedBy, LabelPartOf)) }},
-		"PartOf":    {reason: "It is the very object that was applied.", harm: func(b *bench) { b.s.edit(webDeployment, stripped(LabelPartOf)) }},
+		"Watched":   {reason: "It is ours by its other label.", harm: func(b *bench) { b.s.edit(webDeployment, stripped(object.LabelManagedBy)) }},
+		"Both":      {reason: "It is the very object that was applied.", harm: func(b *bench) { b.s.edit(webDeployment, stripped(object.LabelManagedBy, object.LabelPartOf)) }},
+		"PartOf":    {reason: "It is the very object that was applied.", harm: func(b *bench) { b.s.edit(webDeployment, stripped(object.LabelPartOf)) }},
 		"AllLabels": {reason: "It is the very object that was applied.", harm: func(b *bench) { b.s.edit(webDeployment, func(u *unstructured.Unstructured) { u.SetLabels(nil) }) }},
 		"Gone":      {reason: "It is gone, and that is the end of it.", harm: func(b *bench) { b.s.remove(webDeployment) }},
 		"Replaced": {
-			reason: "Somebody put another one in its place.", stays: true, left: []Key{webDeployment},
+			reason: "Somebody put another one in its place.", stays: true, left: []cluster.ObjectRef{webDeployment},
 			harm: func(b *bench) {
 				b.s.remove(webDeployment)
 				b.s.put(manifestOf(b.t, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: apps}, spec: {replicas: 1}}").Object)
 			},
 		},
 		"Adopted": {
-			reason: "Another set has taken it over.", stays: true, left: []Key{webDeployment},
+			reason: "Another set has taken it over.", stays: true, left: []cluster.ObjectRef{webDeployment},
 			harm: func(b *bench) {
 				b.s.edit(webDeployment, func(u *unstructured.Unstructured) {
-					u.SetLabels(map[string]string{LabelPartOf: "other", LabelManagedBy: ManagedBy})
+					u.SetLabels(map[string]string{object.LabelPartOf: "other", object.LabelManagedBy: object.ManagedBy})
 				})
 			},
 		},
-		"Keep": {reason: "It says that it must be kept.", stays: true, kept: []Key{webDeployment}, harm: func(b *bench) { b.s.edit(webDeployment, keptAnnotation) }},
+		"Keep": {reason: "It says that it must be kept.", stays: true, kept: []cluster.ObjectRef{webDeployment}, harm: func(b *bench) { b.s.edit(webDeployment, keptAnnotation) }},
 	}
 	for name, tc := range cases {
 		for _, policy := range []DriftPolicy{DriftRepair, DriftReport, DriftIgnore} {
@@ -71,7 +74,7 @@ func TestStripped(t *testing.T) {
 					tc.harm(b)
 					b.c.blind["Deployment"] = blind
 					b.s.took()
-					var left, kept []Key
+					var left, kept []cluster.ObjectRef
 					last := Removal{}
 					for range 10 {
 						last = b.take(s)
@@ -111,12 +114,12 @@ func TestPruneStripped(t *testing.T) {
 		s := setOf(install("web", webTemplates...))
 		s.Drift = policy
 		b.settle(s)
-		b.s.edit(webDeployment, stripped(LabelManagedBy))
+		b.s.edit(webDeployment, stripped(object.LabelManagedBy))
 		service := key("Service", "apps", "web")
 		b.s.remove(service)
 		b.s.put(manifestOf(t, "{apiVersion: v1, kind: Service, metadata: {name: web, namespace: apps}}").Object)
 		s.Installs = []Install{install("web", tmplConfig)}
-		var pruned, left []Key
+		var pruned, left []cluster.ObjectRef
 		for range 4 {
 			r := b.apply(s)
 			pruned, left = append(pruned, r.Pruned...), append(left, r.LeftBehind...)
@@ -124,7 +127,7 @@ func TestPruneStripped(t *testing.T) {
 		if !slices.Contains(pruned, webDeployment) || slices.Contains(pruned, service) {
 			t.Errorf("policy %q: pruned: %v", policy, pruned)
 		}
-		if diff := cmp.Diff([]Key{service}, left); diff != "" {
+		if diff := cmp.Diff([]cluster.ObjectRef{service}, left); diff != "" {
 			t.Errorf("policy %q: left behind: -want, +got:\n%s", policy, diff)
 		}
 		if got := strings.Join(b.s.keys(), " "); strings.Contains(got, "Deployment") || !strings.Contains(got, "Service apps/web") {

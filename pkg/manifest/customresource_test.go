@@ -10,6 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 )
 
 func TestStateOfResource(t *testing.T) {
@@ -46,7 +49,7 @@ func TestStateOfResource(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			u := manifestOf(t, "{apiVersion: example.org/v1, kind: Widget, metadata: {name: x, generation: 2}, status: "+tc.status+"}")
-			s, m := stateOf(u, Summarize(u))
+			s, m := health.OfCustomResource(u, health.StateOf(u))
 			if s != tc.state || m != tc.message {
 				t.Errorf("\n%s\ngot %s %q, want %s %q", tc.reason, s, m, tc.state, tc.message)
 			}
@@ -59,7 +62,7 @@ func TestResourceAwaitsInstalls(t *testing.T) {
 	b := newBench(t)
 	s := setOf(install("web", "crds/"+tmplCRD, configMap("one")), install("extra", configMap("two")))
 	s.Resource = manifestOf(t, fmt.Sprintf(tmplWidget, "main"))
-	b.s.fault = func(verb string, k Key) *metav1.Status {
+	b.s.fault = func(verb string, k cluster.ObjectRef) *metav1.Status {
 		if verb == "patch" && k == key("ConfigMap", "apps", "two") {
 			return refusal(500, metav1.StatusReasonInternalError, "not now")
 		}
@@ -93,10 +96,10 @@ spec:
 `
 
 // strangersIn a cluster: custom resources of two kinds that others made.
-func strangersIn(b *bench) (*Set, []Key) {
+func strangersIn(b *bench) (*Set, []cluster.ObjectRef) {
 	s := setOf(install("web", "crds/"+tmplCRD, "crds/"+gadgets, configMap("one")))
 	b.settle(s)
-	var out []Key
+	var out []cluster.ObjectRef
 	for i := range 6 {
 		out = append(out, b.s.put(widgetNamed(b.t, fmt.Sprintf("w%d", i))))
 	}

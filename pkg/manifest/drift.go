@@ -11,7 +11,9 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // mostFields are named of one drifted object.
@@ -48,7 +50,7 @@ func fieldTexts(s *fieldpath.Set) []string {
 }
 
 // repairs says whether an object differs from what was applied and is to be put back.
-func (st *step) repairs(k Key) bool {
+func (st *step) repairs(k cluster.ObjectRef) bool {
 	return st.drift[k] && st.s.Drift == DriftRepair && !st.mem.fights.paused(k, st.e.now())
 }
 
@@ -63,29 +65,29 @@ func (st *step) startAnew(en *entry) {
 }
 
 // changed is the result of an object that existed, and of which it is known whose its fields were.
-func (st *step) changed(o *object, en *entry, now Summary, before *metav1.PartialObjectMetadata, fields *metav1.FieldsV1, ys []yield) {
+func (st *step) changed(o *object.Desired, en *entry, now cluster.ObjectState, before *metav1.PartialObjectMetadata, fields *metav1.FieldsV1, ys []yield) {
 	replaced := en.UID != "" && en.UID != string(before.UID)
-	lost := lostSet(ownedFields(before.ManagedFields), fields)
-	fresh := freshYields(o.key, en.Yields, ys)
-	en.UID, en.Intent, en.Owned, en.Yields = now.UID, o.intent, now.Owned, ys
+	lost := lostSet(fieldset.AppliedBy(object.FieldManager, before.ManagedFields), fields)
+	fresh := freshYields(o.Ref, en.Yields, ys)
+	en.UID, en.Intent, en.Owned, en.Yields = now.UID, o.Hash, now.Owned, ys
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	st.known[o.key] = now
+	st.known[o.Ref] = now
 	st.result.Yielded = append(st.result.Yielded, fresh...)
 	switch {
-	case !st.drift[o.key]:
+	case !st.drift[o.Ref]:
 		st.result.Changed++
 	case replaced:
-		st.mem.fights.putBack(o.key, st.e.now())
-		st.result.Repaired = append(st.result.Repaired, Drift{Key: o.key, Replaced: true})
+		st.mem.fights.putBack(o.Ref, st.e.now())
+		st.result.Repaired = append(st.result.Repaired, Drift{Key: o.Ref, Replaced: true})
 	case !lost.Empty() || len(fresh) == 0:
-		st.result.Repaired = append(st.result.Repaired, Drift{Key: o.key, Fields: fieldTexts(lost)})
-		st.mem.fights.repaired(o.key, before.ManagedFields, lost, st.e.now())
+		st.result.Repaired = append(st.result.Repaired, Drift{Key: o.Ref, Fields: fieldTexts(lost)})
+		st.mem.fights.repaired(o.Ref, before.ManagedFields, lost, st.e.now())
 	}
 }
 
 // freshYields are those that were not there before.
-func freshYields(k Key, before, now []yield) []Yield {
+func freshYields(k cluster.ObjectRef, before, now []yield) []Yield {
 	var out []Yield
 	for i := range now {
 		y := &now[i]

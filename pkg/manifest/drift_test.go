@@ -8,6 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 func TestDriftIsRepaired(t *testing.T) {
@@ -58,8 +60,8 @@ func TestDriftIsRepaired(t *testing.T) {
 			seen:    []Drift{{Key: config, Deleted: true}},
 			message: "web: ConfigMap apps/web was deleted",
 			want: []Drift{{Key: config, Fields: []string{
-				"metadata.labels.app", `metadata.labels.app.kubernetes.io/managed-by`, "metadata.labels." + LabelPartOf,
-				"metadata.labels." + LabelManagedBy, "metadata.labels.team",
+				"metadata.labels.app", `metadata.labels.app.kubernetes.io/managed-by`, "metadata.labels." + object.LabelPartOf,
+				"metadata.labels." + object.LabelManagedBy, "metadata.labels.team",
 			}}},
 		},
 	}
@@ -230,7 +232,7 @@ func TestTerminatingUnseen(t *testing.T) {
 	b.settle(s)
 	k := key("ConfigMap", "apps", "x")
 	b.s.edit(k, func(u *unstructured.Unstructured) {
-		u.SetLabels(map[string]string{LabelPartOf: b.ID(s)})
+		u.SetLabels(map[string]string{object.LabelPartOf: b.ID(s)})
 		u.SetFinalizers([]string{"x/y"})
 	})
 	b.s.terminate(b.s.objects[k])

@@ -11,6 +11,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // A note is said of a part in which all works.
@@ -28,7 +32,7 @@ func (w *work) note(partName string, n note) {
 	}
 	old, ok := w.notes[partName]
 	broken := n.broken || old.broken
-	if ok && urgency[n.state] <= urgency[old.state] {
+	if ok && !n.state.MoreUrgentThan(old.state) {
 		n = old
 	}
 	n.broken = broken
@@ -45,7 +49,7 @@ func (w *work) addNotes(states map[string]*PartState, o *Observation) {
 		n, noted := w.notes[name]
 		works = works && p.State == Ready && !n.broken
 		warned = warned || n.state == Warning
-		if noted && (urgency[n.state] > urgency[p.State] || p.State == Ready) {
+		if noted && (n.state.MoreUrgentThan(p.State) || p.State == Ready) {
 			p.State, p.Message = n.state, n.message
 		}
 	}
@@ -54,7 +58,7 @@ func (w *work) addNotes(states map[string]*PartState, o *Observation) {
 
 // judgeDrift of an object: what is to be repaired is on its way, and what is left is noted. It says whether the object
 // counts as it is.
-func (w *work) judgeDrift(ctx context.Context, en *entry, d Drift, sum Summary, p *PartState, o *Observation) (bool, error) {
+func (w *work) judgeDrift(ctx context.Context, en *entry, d Drift, sum cluster.ObjectState, p *PartState, o *Observation) (bool, error) {
 	switch w.s.Drift {
 	case DriftIgnore:
 		if d.Deleted {
@@ -113,13 +117,13 @@ type reportedDrift struct {
 }
 
 // holds says whether the object is still as it was when this was found.
-func (r *reportedDrift) holds(en *entry, sum Summary, now time.Time) bool {
+func (r *reportedDrift) holds(en *entry, sum cluster.ObjectState, now time.Time) bool {
 	return r.uid == sum.UID && r.owned == sum.Owned && r.intent == en.Intent && (r.until.IsZero() || now.Before(r.until))
 }
 
 // reportedDrift is what differs of an object, with its fields, or that nothing does: what others took is theirs. The API
 // server is asked by a dry run, once for each drift.
-func (w *work) reportedDrift(ctx context.Context, en *entry, d Drift, sum Summary) (Drift, bool, error) {
+func (w *work) reportedDrift(ctx context.Context, en *entry, d Drift, sum cluster.ObjectState) (Drift, bool, error) {
 	k := en.key()
 	if r, ok := w.mem.reported[k]; ok && r.holds(en, sum, w.e.now()) {
 		return r.drift, r.differs, nil
@@ -134,7 +138,7 @@ func (w *work) reportedDrift(ctx context.Context, en *entry, d Drift, sum Summar
 	case m == nil:
 		r.drift, r.differs = Drift{Key: k, Deleted: true}, true
 	case string(m.UID) != en.UID:
-		r.drift, r.differs = Drift{Key: k, Replaced: true, Foreign: m.Labels[LabelPartOf] != w.id}, true
+		r.drift, r.differs = Drift{Key: k, Replaced: true, Foreign: m.Labels[object.LabelPartOf] != w.id}, true
 	default:
 		r.drift, r.differs, known = w.driftOf(ctx, en, m)
 	}
@@ -142,7 +146,7 @@ func (w *work) reportedDrift(ctx context.Context, en *entry, d Drift, sum Summar
 		r.until = w.e.now().Add(reportFor)
 	}
 	if w.mem.reported == nil {
-		w.mem.reported = map[Key]reportedDrift{}
+		w.mem.reported = map[cluster.ObjectRef]reportedDrift{}
 	}
 	w.mem.reported[k] = r
 	return r.drift, r.differs, nil
@@ -164,12 +168,12 @@ func (w *work) driftOf(ctx context.Context, en *entry, m *metav1.PartialObjectMe
 	if err != nil {
 		return d, true, false
 	}
-	d.Fields = lostFields(ownedFields(m.ManagedFields), after)
+	d.Fields = lostFields(fieldset.AppliedBy(object.FieldManager, m.ManagedFields), after)
 	return d, len(d.Fields) > 0 || len(ys) == 0, true
 }
 
 // wanted is the object of an entry as it was applied; nil where it is not wanted so any more.
-func (w *work) wanted(ctx context.Context, en *entry) (*object, error) {
+func (w *work) wanted(ctx context.Context, en *entry) (*object.Desired, error) {
 	for i := range w.parts {
 		p := &w.parts[i]
 		rec := w.mem.inv.Parts[p.name]
@@ -188,7 +192,7 @@ func (w *work) wanted(ctx context.Context, en *entry) (*object, error) {
 			w.rendered[p.name] = pl
 		}
 		for n := range pl.objects {
-			if o := &pl.objects[n]; o.key == en.key() && o.intent == en.Intent {
+			if o := &pl.objects[n]; o.Ref == en.key() && o.Hash == en.Intent {
 				return o, nil
 			}
 		}
@@ -197,27 +201,27 @@ func (w *work) wanted(ctx context.Context, en *entry) (*object, error) {
 }
 
 // ownedAfter are the fields of an object that would be ours if it was applied, by a dry run.
-func (w *work) ownedAfter(ctx context.Context, o *object) (*metav1.FieldsV1, error) {
+func (w *work) ownedAfter(ctx context.Context, o *object.Desired) (*metav1.FieldsV1, error) {
 	b, err := w.sendDryRun(ctx, o, false, acceptMetadata)
 	if err != nil {
 		return nil, err
 	}
 	m := &metav1.PartialObjectMetadata{}
 	if err := json.Unmarshal(b, m); err != nil {
-		return nil, errors.Wrapf(err, "%s: cannot read the answer", o.key)
+		return nil, errors.Wrapf(err, "%s: cannot read the answer", o.Ref)
 	}
-	return ownedFields(m.ManagedFields), nil
+	return fieldset.AppliedBy(object.FieldManager, m.ManagedFields), nil
 }
 
 // sendDryRun of an application by force.
-func (w *work) sendDryRun(ctx context.Context, o *object, create bool, accept string) ([]byte, error) {
-	m, err := w.c.Mapping(ctx, o.gvk())
+func (w *work) sendDryRun(ctx context.Context, o *object.Desired, create bool, accept string) ([]byte, error) {
+	m, err := w.c.Mapping(ctx, o.GVK())
 	if err != nil {
 		return nil, err
 	}
 	return w.raw(w.c.REST().Verb(http.MethodPatch).
-		AbsPath(pathOf(o.gvk().GroupVersion(), m, o.key.Namespace, o.key.Name)).
-		Param("fieldManager", FieldManager).Param("force", "true").Param("dryRun", "All").
+		AbsPath(pathOf(o.GVK().GroupVersion(), m, o.Ref.Namespace, o.Ref.Name)).
+		Param("fieldManager", object.FieldManager).Param("force", "true").Param("dryRun", "All").
 		SetHeader("Accept", accept).SetHeader("Content-Type", applyPatch).
-		Body(o.body(create)).Do(ctx))
+		Body(o.Body(create)).Do(ctx))
 }

@@ -9,7 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 func TestDriftPolicies(t *testing.T) {
@@ -55,10 +57,10 @@ func TestDriftPolicies(t *testing.T) {
 		"ReportUnlabelled": {
 			reason: "What lost the label of the watch is not gone, though nobody knows whether it works.",
 			policy: DriftReport,
-			harm:   func(b *bench) { b.s.edit(config, set("other", "metadata", "labels", LabelManagedBy)) },
+			harm:   func(b *bench) { b.s.edit(config, set("other", "metadata", "labels", object.LabelManagedBy)) },
 			want: want{
-				Drift: []Drift{{Key: config, Fields: []string{"metadata.labels." + LabelManagedBy}}},
-				State: Warning, Message: "web: ConfigMap apps/web was changed at metadata.labels." + LabelManagedBy, Ready: 4,
+				Drift: []Drift{{Key: config, Fields: []string{"metadata.labels." + object.LabelManagedBy}}},
+				State: Warning, Message: "web: ConfigMap apps/web was changed at metadata.labels." + object.LabelManagedBy, Ready: 4,
 			},
 		},
 		"ReportForeign": {
@@ -80,7 +82,7 @@ func TestDriftPolicies(t *testing.T) {
 						o.u().SetNamespace("apps")
 					}
 				}
-				b.s.objects[Key{Group: hpaKind.Group, Kind: hpaKind.Kind, Namespace: "apps", Name: "web"}] = b.s.objects[Key{Group: hpaKind.Group, Kind: hpaKind.Kind, Name: "web"}]
+				b.s.objects[cluster.ObjectRef{Group: hpaKind.Group, Kind: hpaKind.Kind, Namespace: "apps", Name: "web"}] = b.s.objects[cluster.ObjectRef{Group: hpaKind.Group, Kind: hpaKind.Kind, Name: "web"}]
 				b.s.scale(deploy, 3, kcm)
 			},
 			want: want{State: Ready, Ready: 5},

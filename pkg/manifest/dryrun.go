@@ -9,15 +9,17 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fixed"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
 // An Action is what would be done to one object.
@@ -33,7 +35,7 @@ const (
 
 // A PlannedChange is what would be done to one object.
 type PlannedChange struct {
-	Key    Key
+	Key    cluster.ObjectRef
 	Action Action
 	// Fields that would change, as paths. Values are never part of it.
 	Fields []string
@@ -60,7 +62,7 @@ func (p *Plan) Empty() bool {
 //
 // With WithPlanAge a plan is kept that long while inputs, inventory and what watches tell stay the same. The error is that
 // the cluster cannot be asked, or that the set is wrong as a whole.
-func (e *Engine) Plan(ctx context.Context, c Cluster, s *Set) (Plan, error) {
+func (e *Engine) Plan(ctx context.Context, c cluster.Cluster, s *Set) (Plan, error) {
 	w, err := e.work(ctx, c, s)
 	if err != nil {
 		return Plan{}, err
@@ -123,7 +125,7 @@ func (d *dryRunner) plan(ctx context.Context) (Plan, error) {
 	d.settle()
 	d.preflight(ctx)
 	d.intend()
-	for _, s := range stages {
+	for _, s := range object.Stages {
 		if err := d.tryStage(ctx, s); err != nil {
 			return Plan{}, err
 		}
@@ -150,7 +152,7 @@ func (d *dryRunner) plan(ctx context.Context) (Plan, error) {
 }
 
 func (d *dryRunner) problem(partName string, err error) {
-	d.out.Problems = append(d.out.Problems, title(partName)+": "+oneLine(err.Error()))
+	d.out.Problems = append(d.out.Problems, title(partName)+": "+text.OneLine(err.Error()))
 }
 
 // A trial is what became of the dry run of one object.
@@ -162,12 +164,12 @@ type trial struct {
 }
 
 // tryStage tries the objects of one stage that would be sent.
-func (d *dryRunner) tryStage(ctx context.Context, s stage) error {
+func (d *dryRunner) tryStage(ctx context.Context, s object.Stage) error {
 	idx := d.inv.index()
 	for _, pl := range d.plans {
-		var todo []*object
+		var todo []*object.Desired
 		for i := range pl.objects {
-			if o := &pl.objects[i]; o.stage == s && d.needed(o, idx[o.key]) {
+			if o := &pl.objects[i]; o.Stage == s && d.needed(o, idx[o.Ref]) {
 				todo = append(todo, o)
 			}
 		}
@@ -176,7 +178,7 @@ func (d *dryRunner) tryStage(ctx context.Context, s stage) error {
 		g.SetLimit(d.e.concurrency)
 		for i, o := range todo {
 			g.Go(func() error {
-				trials[i] = d.try(ctx, o, idx[o.key])
+				trials[i] = d.try(ctx, o, idx[o.Ref])
 				return nil
 			})
 		}
@@ -191,7 +193,7 @@ func (d *dryRunner) tryStage(ctx context.Context, s stage) error {
 }
 
 // took the result of one object. An error is returned where the cluster cannot be asked at all.
-func (d *dryRunner) took(pl *planned, o *object, t trial) error {
+func (d *dryRunner) took(pl *planned, o *object.Desired, t trial) error {
 	if t.err != nil {
 		if !answered(t.err) {
 			return t.err
@@ -206,15 +208,15 @@ func (d *dryRunner) took(pl *planned, o *object, t trial) error {
 		d.out.Notes = append(d.out.Notes, t.note)
 	}
 	if t.action == ActionCreate {
-		switch o.stage {
-		case stageDefinitions:
-			d.definitions[o.key.Name] = true
-		case stageNamespaces:
-			d.absent[o.key.Name] = true
+		switch o.Stage {
+		case object.StageCRDs:
+			d.definitions[o.Ref.Name] = true
+		case object.StageNamespaces:
+			d.absent[o.Ref.Name] = true
 		default:
 		}
 	}
-	d.out.Changes = append(d.out.Changes, PlannedChange{Key: o.key, Action: t.action, Fields: t.fields})
+	d.out.Changes = append(d.out.Changes, PlannedChange{Key: o.Ref, Action: t.action, Fields: t.fields})
 	return nil
 }
 
@@ -237,13 +239,13 @@ func answered(err error) bool {
 }
 
 // try one object, as applyOne would apply it.
-func (d *dryRunner) try(ctx context.Context, o *object, en *entry) trial {
-	_, exists := d.see(o.key)
+func (d *dryRunner) try(ctx context.Context, o *object.Desired, en *entry) trial {
+	_, exists := d.see(o.Ref)
 	switch {
-	case o.stage == stageResource && en.UID != "" && !exists:
+	case o.Stage == object.StageResource && en.UID != "" && !exists:
 		// Its users deleted it, and do not want it back.
 		return trial{}
-	case d.definitions[o.definition] || d.isAbsent(o.key.Namespace):
+	case d.definitions[o.CRD] || d.isAbsent(o.Ref.Namespace):
 		return trial{action: ActionCreate}
 	case exists:
 		return d.tryChange(ctx, o, en)
@@ -254,7 +256,7 @@ func (d *dryRunner) try(ctx context.Context, o *object, en *entry) trial {
 		return trial{action: ActionCreate}
 	case kerrors.IsConflict(err):
 		return d.tryChange(ctx, o, en)
-	case namespaceMissing(err, o.key.Namespace):
+	case namespaceMissing(err, o.Ref.Namespace):
 		return d.tryWithout(o)
 	}
 	return d.refused(ctx, o, ActionCreate, err)
@@ -267,10 +269,10 @@ func (d *dryRunner) isAbsent(namespace string) bool {
 }
 
 // tryWithout a namespace, which would be created with the first object in it.
-func (d *dryRunner) tryWithout(o *object) trial {
-	ns := o.key.Namespace
-	if o.keepNamespaces {
-		return trial{err: &refusedError{errors.Errorf("%s: namespace %s does not exist, and config says CreateNamespace=false; create it", o.key, ns)}}
+func (d *dryRunner) tryWithout(o *object.Desired) trial {
+	ns := o.Ref.Namespace
+	if o.KeepNamespaces {
+		return trial{err: &refusedError{errors.Errorf("%s: namespace %s does not exist, and config says CreateNamespace=false; create it", o.Ref, ns)}}
 	}
 	d.missing.Lock()
 	defer d.missing.Unlock()
@@ -283,8 +285,8 @@ func (d *dryRunner) tryWithout(o *object) trial {
 }
 
 // tryChange of an object that exists.
-func (d *dryRunner) tryChange(ctx context.Context, o *object, en *entry) trial {
-	live, err := d.get(ctx, o.gvk(), o.key)
+func (d *dryRunner) tryChange(ctx context.Context, o *object.Desired, en *entry) trial {
+	live, err := d.get(ctx, o.GVK(), o.Ref)
 	if err != nil {
 		return trial{err: err}
 	}
@@ -292,7 +294,7 @@ func (d *dryRunner) tryChange(ctx context.Context, o *object, en *entry) trial {
 		return trial{action: ActionCreate}
 	}
 	if err := d.mayChange(ctx, o, en, metadataOf(live)); err != nil {
-		return trial{err: &refusedError{errors.Wrap(err, o.key.String())}}
+		return trial{err: &refusedError{errors.Wrap(err, o.Ref.String())}}
 	}
 	out, yields, err := d.yielding(ctx, o, en, live.GetManagedFields())
 	if err != nil {
@@ -305,7 +307,7 @@ func (d *dryRunner) tryChange(ctx context.Context, o *object, en *entry) trial {
 	if err != nil {
 		return d.refused(ctx, o, ActionChange, err)
 	}
-	if len(fields) == 0 && (!d.drift[o.key] || len(yields) > 0) {
+	if len(fields) == 0 && (!d.drift[o.Ref] || len(yields) > 0) {
 		// Written differently, it means the same.
 		return trial{}
 	}
@@ -320,7 +322,7 @@ func metadataOf(u *unstructured.Unstructured) *metav1.PartialObjectMetadata {
 }
 
 // refused says what a refusal of a dry run means for the action that was tried.
-func (d *dryRunner) refused(ctx context.Context, o *object, a Action, err error) trial {
+func (d *dryRunner) refused(ctx context.Context, o *object.Desired, a Action, err error) trial {
 	fields := fixed.Fields(err)
 	switch {
 	case a == ActionChange && len(fields) > 0 && d.mayRecreate(o):
@@ -328,18 +330,18 @@ func (d *dryRunner) refused(ctx context.Context, o *object, a Action, err error)
 	case a == ActionChange && len(fields) > 0:
 		return trial{err: &refusedError{d.unchangeable(ctx, o, fields)}}
 	case untried(err):
-		return trial{action: a, note: o.key.String() + " cannot be tried: " + oneLine(explain(err).Error())}
+		return trial{action: a, note: o.Ref.String() + " cannot be tried: " + text.OneLine(explain(err).Error())}
 	case isNotServed(err) && d.defines(o):
-		return trial{action: a, note: o.key.String() + " cannot be tried: its kind is not served in this version yet"}
+		return trial{action: a, note: o.Ref.String() + " cannot be tried: its kind is not served in this version yet"}
 	}
-	return trial{err: errors.Wrap(explain(err), o.key.String())}
+	return trial{err: errors.Wrap(explain(err), o.Ref.String())}
 }
 
 // defines says whether the definition of an object's kind is part of the plan.
-func (d *dryRunner) defines(o *object) bool {
+func (d *dryRunner) defines(o *object.Desired) bool {
 	return slices.ContainsFunc(d.plans, func(pl *planned) bool {
-		return slices.ContainsFunc(pl.objects, func(p object) bool {
-			return p.stage == stageDefinitions && p.key.Name == o.definition
+		return slices.ContainsFunc(pl.objects, func(p object.Desired) bool {
+			return p.Stage == object.StageCRDs && p.Ref.Name == o.CRD
 		})
 	})
 }
@@ -354,7 +356,7 @@ func (d *dryRunner) prune() {
 		d.giveUp(pl)
 	}
 	unwanted, _ := d.unwanted()
-	for _, s := range slices.Backward(stages) {
+	for _, s := range slices.Backward(object.Stages) {
 		for _, en := range unwanted {
 			if en.Stage == s && d.prunes(en) {
 				d.out.Changes = append(d.out.Changes, PlannedChange{Key: en.key(), Action: ActionPrune})
@@ -366,7 +368,7 @@ func (d *dryRunner) prune() {
 // prunes says whether an object that is not wanted exists, is ours, and would be deleted.
 func (d *dryRunner) prunes(en *entry) bool {
 	sum, exists := d.known[en.key()]
-	return exists && !en.Keep && !sum.Keep && sum.Set == d.id && sum.Status != Terminating
+	return exists && !en.Keep && !sum.Keep && sum.Set == d.id && sum.Status != cluster.Terminating
 }
 
 // note what is no object of the set.

@@ -14,6 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 func (b *bench) plan(s *Set) Plan {
@@ -57,8 +60,8 @@ func (s *fakeServer) state(t testing.TB) string {
 	return strings.Join(all, "\n")
 }
 
-func refusing(name string, st *metav1.Status) func(string, Key) *metav1.Status {
-	return func(verb string, k Key) *metav1.Status {
+func refusing(name string, st *metav1.Status) func(string, cluster.ObjectRef) *metav1.Status {
+	return func(verb string, k cluster.ObjectRef) *metav1.Status {
 		if verb == "patch" && k.Name == name {
 			return st
 		}
@@ -201,7 +204,7 @@ func TestPlan(t *testing.T) {
 		"RecreateOne": {
 			reason: "An object may say so itself.",
 			before: changed(tmplDeploy),
-			set:    changed(strings.Replace(replicas, "{name: web}", "{name: web, annotations: {"+AnnotationRecreate+": 'true'}}", 1)),
+			set:    changed(strings.Replace(replicas, "{name: web}", "{name: web, annotations: {"+object.AnnotationRecreate+": 'true'}}", 1)),
 			world:  func(b *bench) { b.s.fault = refusing("web", immutable("spec.selector")) },
 			want:   []string{"Recreate Deployment apps/web spec.selector"},
 		},

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // disown all that is installed: it is of Helm alone then.
@@ -20,7 +22,7 @@ func (b *bench) disown() {
 			continue
 		}
 		labels := o.u().GetLabels()
-		for _, l := range []string{LabelPartOf, LabelManagedBy, labelReleaseOf, labelInputs} {
+		for _, l := range []string{object.LabelPartOf, object.LabelManagedBy, labelReleaseOf, labelInputs} {
 			delete(labels, l)
 		}
 		o.u().SetLabels(labels)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 func TestDryRun(t *testing.T) {
@@ -16,7 +18,7 @@ func TestDryRun(t *testing.T) {
 	k := key("Deployment", "apps", "web")
 	b.s.edit(k, func(u *unstructured.Unstructured) {
 		a := u.GetAnnotations()
-		a["mine"], a[helmReleaseName] = "x", "other"
+		a["mine"], a[object.AnnotationReleaseName] = "x", "other"
 		u.SetAnnotations(a)
 		if err := unstructured.SetNestedField(u.Object, int64(3), "spec", "replicas"); err != nil {
 			t.Fatal(err)
@@ -27,13 +29,13 @@ func TestDryRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var o *object
+	var o *object.Desired
 	for i := range pl.objects {
-		if pl.objects[i].key == k {
+		if pl.objects[i].Ref == k {
 			o = &pl.objects[i]
 		}
 	}
-	live, err := w.get(t.Context(), o.gvk(), k)
+	live, err := w.get(t.Context(), o.GVK(), k)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,7 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fixed"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // untried says whether a dry run failed because something on the way has no dry runs: an admission webhook with side
@@ -48,25 +49,9 @@ func (st *step) fingerprint(was *inventory) string {
 	// Whether an object is there, and whose it is, decides how it is tried.
 	for i := range st.inv.Objects {
 		sum, exists := st.known[st.inv.Objects[i].key()]
-		line(exists, sum.UID, sum.Set, sum.Status == Terminating)
+		line(exists, sum.UID, sum.Set, sum.Status == cluster.Terminating)
 	}
 	return hex.EncodeToString(h.Sum(nil))
-}
-
-// annotations of an object that is to be sent.
-func (o *object) annotations() map[string]string {
-	m := struct {
-		Annotations map[string]string `json:"annotations"`
-	}{}
-	if json.Unmarshal(o.meta, &m) != nil {
-		return nil
-	}
-	return m.Annotations
-}
-
-// annotated says whether an object that is to be sent has an annotation with the value "true".
-func (o *object) annotated(name string) bool {
-	return o.annotations()[name] == "true"
 }
 
 // fieldNames are the names of fields that cannot be changed, as the API server names them.
@@ -97,7 +82,7 @@ func (d *dryRunner) pruneFormers(ctx context.Context) error {
 		before, err := d.superseded(ctx, pl)
 		if err == nil {
 			err = d.formerMembers(ctx, pl, before, func(u *unstructured.Unstructured, _ *metav1.PartialObjectMetadata) error {
-				d.out.Changes = append(d.out.Changes, PlannedChange{Key: keyOf(u), Action: ActionPrune})
+				d.out.Changes = append(d.out.Changes, PlannedChange{Key: object.RefOf(u), Action: ActionPrune})
 				return nil
 			})
 		}

@@ -10,6 +10,10 @@ import (
 
 	"golang.org/x/sync/singleflight"
 	"k8s.io/utils/lru"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // Defaults of an Engine.
@@ -35,7 +39,7 @@ type Engine struct {
 	charts      *lru.Cache // Digest of a content to *render.Chart.
 	builds      *lru.Cache // Digest of a content and folder to the text of a kustomization that was built.
 	loading     singleflight.Group
-	rules       *rules
+	rules       *health.Rules
 
 	// turns at sets.
 	turns turns
@@ -72,7 +76,7 @@ func New(o ...Option) *Engine {
 		charts:      lru.New(cachedCharts),
 		builds:      lru.New(cachedBuilds),
 		sets:        lru.New(cachedSets),
-		rules:       newRules(),
+		rules:       health.NewRules(),
 	}
 	for _, fn := range o {
 		fn(e)
@@ -83,7 +87,7 @@ func New(o ...Option) *Engine {
 // A work is one call on one set.
 type work struct {
 	e     *Engine
-	c     Cluster
+	c     cluster.Cluster
 	s     *Set
 	id    string
 	parts []part
@@ -91,9 +95,9 @@ type work struct {
 	// stuck are the parts of which a hook failed; true for those of which nothing was applied, so that nothing is done.
 	stuck map[string]bool
 	// denied are the objects that the credentials may not read.
-	denied map[Key]error
+	denied map[cluster.ObjectRef]error
 	// asked are the objects that were asked for in this step, as the watch does not show them.
-	asked map[Key]bool
+	asked map[cluster.ObjectRef]bool
 	// hpas are the autoscalers that were asked for.
 	hpas autoscalers
 	// rendered are parts that were rendered to tell what differs.
@@ -113,7 +117,7 @@ type work struct {
 }
 
 // work on a set, once no other call does. The work is to be ended, unless there is an error.
-func (e *Engine) work(ctx context.Context, c Cluster, s *Set) (*work, error) {
+func (e *Engine) work(ctx context.Context, c cluster.Cluster, s *Set) (*work, error) {
 	parts, err := s.parts()
 	if err != nil {
 		return nil, err
@@ -127,13 +131,13 @@ func (e *Engine) work(ctx context.Context, c Cluster, s *Set) (*work, error) {
 }
 
 // outline is work that needs no more than the names of the parts.
-func (e *Engine) outline(ctx context.Context, c Cluster, s *Set) (*work, error) {
+func (e *Engine) outline(ctx context.Context, c cluster.Cluster, s *Set) (*work, error) {
 	end, err := e.turns.take(ctx, keyOfSet(c, s))
 	if err != nil {
 		return nil, err
 	}
 	return &work{
-		e: e, c: c, s: s, id: s.id(e.namespace), parts: s.outline(), mem: e.memoryOf(c, s), denied: map[Key]error{}, end: end,
+		e: e, c: c, s: s, id: s.id(e.namespace), parts: s.outline(), mem: e.memoryOf(c, s), denied: map[cluster.ObjectRef]error{}, end: end,
 	}, nil
 }
 
@@ -146,7 +150,7 @@ func (e *Engine) ID(s *Set) string {
 func (w *work) labels() map[string]string {
 	l := make(map[string]string, len(w.s.Labels)+2)
 	maps.Copy(l, w.s.Labels)
-	l[LabelPartOf] = w.id
-	l[LabelManagedBy] = ManagedBy
+	l[object.LabelPartOf] = w.id
+	l[object.LabelManagedBy] = object.ManagedBy
 	return l
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster/connect"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
@@ -56,8 +57,8 @@ func restConfig() *rest.Config {
 	return servers.cluster.Config()
 }
 
-func connect() *cluster.Cluster {
-	c, err := cluster.New(restConfig())
+func connected() *connect.Connection {
+	c, err := connect.New(restConfig())
 	if err != nil {
 		panic(err)
 	}
@@ -90,7 +91,7 @@ func path(namespace, name string) string {
 }
 
 // get a ConfigMap; nil for none.
-func get(ctx context.Context, c manifest.Cluster, namespace, name string) *unstructured.Unstructured {
+func get(ctx context.Context, c cluster.Cluster, namespace, name string) *unstructured.Unstructured {
 	b, err := c.REST().Get().AbsPath(path(namespace, name)).Do(ctx).Raw()
 	if kerrors.IsNotFound(err) {
 		return nil
@@ -105,13 +106,13 @@ func get(ctx context.Context, c manifest.Cluster, namespace, name string) *unstr
 	return u
 }
 
-func greeting(ctx context.Context, c manifest.Cluster, namespace, name string) string {
+func greeting(ctx context.Context, c cluster.Cluster, namespace, name string) string {
 	text, _, _ := unstructured.NestedString(get(ctx, c, namespace, name).Object, "data", "greeting")
 	return text
 }
 
 // remove a ConfigMap as somebody else, and wait until the watch has told it.
-func remove(ctx context.Context, c manifest.Cluster, e *manifest.Engine, s *manifest.Set, name string) {
+func remove(ctx context.Context, c cluster.Cluster, e *manifest.Engine, s *manifest.Set, name string) {
 	if err := c.REST().Delete().AbsPath(path(s.Name, name)).Do(ctx).Error(); err != nil {
 		panic(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster/connect"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
@@ -20,7 +20,7 @@ func Example() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 
-	c, err := cluster.New(restConfig())
+	c, err := connect.New(restConfig())
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -55,7 +55,7 @@ func Example() {
 func Example_transform() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	c := connect()
+	c := connected()
 	defer c.Close()
 
 	set := &manifest.Set{
@@ -91,7 +91,7 @@ data: {greeting: hello}
 func ExampleRule() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	c := connect()
+	c := connected()
 	defer c.Close()
 
 	set := settings("example-rule", "preparing")
@@ -121,7 +121,7 @@ func ExampleRule() {
 func ExampleEngine_Install_upgrade() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	c := connect()
+	c := connected()
 	defer c.Close()
 
 	chart, err := source.Path("testdata/greeter")
@@ -150,7 +150,7 @@ func ExampleEngine_Install_upgrade() {
 func ExampleEngine_Check() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	c := connect()
+	c := connected()
 	defer c.Close()
 
 	set, engine := settings("example-check", "hello"), manifest.New()
@@ -177,7 +177,7 @@ func ExampleEngine_Check() {
 func ExampleEngine_Uninstall() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	c := connect()
+	c := connected()
 	defer c.Close()
 
 	engine := manifest.New()
@@ -197,7 +197,7 @@ func ExampleEngine_Uninstall() {
 func ExampleOCI() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	c := connect()
+	c := connected()
 	defer c.Close()
 
 	chart, err := source.OCI("oci://"+registry(ctx)+"/charts/greeter:1.0.0", source.WithBasicAuth("robot", "secret"))

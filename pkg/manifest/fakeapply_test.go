@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 )
 
@@ -80,7 +81,7 @@ func merge(into, from map[string]any) {
 }
 
 // apply is a server-side apply.
-func (s *fakeServer) apply(kind fakeKind, k Key, body []byte, manager string, force bool) (int, any) {
+func (s *fakeServer) apply(kind fakeKind, k cluster.ObjectRef, body []byte, manager string, force bool) (int, any) {
 	u := &unstructured.Unstructured{}
 	if err := u.UnmarshalJSON(body); err != nil {
 		return 0, refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, "%s", err)
@@ -130,7 +131,7 @@ func (s *fakeServer) apply(kind fakeKind, k Key, body []byte, manager string, fo
 }
 
 // mergePatch of an object, whose UID may be a precondition.
-func (s *fakeServer) mergePatch(kind fakeKind, k Key, body []byte) (int, any) {
+func (s *fakeServer) mergePatch(kind fakeKind, k cluster.ObjectRef, body []byte) (int, any) {
 	o := s.objects[k]
 	if o == nil {
 		return 0, notFound(kind.Resource, k.Name)
@@ -164,7 +165,7 @@ func patchInto(into, patch map[string]any) {
 }
 
 // dryRun a write: afterwards all is as before.
-func (s *fakeServer) dryRun(k Key, write func() (int, any)) (int, any) {
+func (s *fakeServer) dryRun(k cluster.ObjectRef, write func() (int, any)) (int, any) {
 	rv, uid, o := s.rv, s.uid, s.objects[k]
 	var old *fakeObject
 	if o != nil {
@@ -179,7 +180,7 @@ func (s *fakeServer) dryRun(k Key, write func() (int, any)) (int, any) {
 	return code, answer
 }
 
-func (s *fakeServer) delete(kind fakeKind, k Key, body []byte) (int, any) {
+func (s *fakeServer) delete(kind fakeKind, k cluster.ObjectRef, body []byte) (int, any) {
 	o := s.objects[k]
 	if o == nil {
 		return 0, notFound(kind.Resource, k.Name)
@@ -212,12 +213,12 @@ func (s *fakeServer) terminate(o *fakeObject) {
 // What others do in the cluster, beside the engine.
 
 // edit an object as kubectl does: the fields that change belong to the editor.
-func (s *fakeServer) edit(k Key, change func(u *unstructured.Unstructured)) {
+func (s *fakeServer) edit(k cluster.ObjectRef, change func(u *unstructured.Unstructured)) {
 	s.editAs("kubectl-edit/Update", k, change)
 }
 
 // editAs somebody: name/operation or name/operation/subresource.
-func (s *fakeServer) editAs(editor string, k Key, change func(u *unstructured.Unstructured)) {
+func (s *fakeServer) editAs(editor string, k cluster.ObjectRef, change func(u *unstructured.Unstructured)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := s.objects[k]
@@ -256,7 +257,7 @@ func at(v any, p fieldpath.Path) string {
 }
 
 // status of an object is set, as its controller does.
-func (s *fakeServer) status(k Key, status map[string]any) {
+func (s *fakeServer) status(k cluster.ObjectRef, status map[string]any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := s.objects[k]
@@ -265,24 +266,24 @@ func (s *fakeServer) status(k Key, status map[string]any) {
 }
 
 // remove an object, whatever its finalizers.
-func (s *fakeServer) remove(k Key) {
+func (s *fakeServer) remove(k cluster.ObjectRef) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.drop(k)
 }
 
 // put an object that somebody else created.
-func (s *fakeServer) put(content map[string]any) Key {
+func (s *fakeServer) put(content map[string]any) cluster.ObjectRef {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	u := &unstructured.Unstructured{Object: content}
 	gvk := u.GroupVersionKind()
-	k := Key{Group: gvk.Group, Kind: gvk.Kind, Namespace: u.GetNamespace(), Name: u.GetName()}
+	k := cluster.ObjectRef{Group: gvk.Group, Kind: gvk.Kind, Namespace: u.GetNamespace(), Name: u.GetName()}
 	s.store(k, content)
 	return k
 }
 
-func (s *fakeServer) uidOf(k Key) types.UID {
+func (s *fakeServer) uidOf(k cluster.ObjectRef) types.UID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if o := s.objects[k]; o != nil {

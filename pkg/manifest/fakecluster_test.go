@@ -15,6 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 var errCut = errors.New("the connection was cut")
@@ -26,11 +30,11 @@ type fakeCluster struct {
 	config *rest.Config
 
 	mu      sync.Mutex
-	learned map[schema.GroupVersionKind]Mapping
+	learned map[schema.GroupVersionKind]cluster.Mapping
 	// blind are kinds that cannot be watched.
 	blind map[string]bool
 	// late are objects that the watch does not show yet.
-	late map[Key]bool
+	late map[cluster.ObjectRef]bool
 	// writes left until the connection is cut; negative for never. With lost the last write reaches the server, and only
 	// its answer is lost.
 	left int
@@ -39,7 +43,7 @@ type fakeCluster struct {
 
 func newFakeCluster(t testing.TB, s *fakeServer) *fakeCluster {
 	t.Helper()
-	c := &fakeCluster{server: s, learned: map[schema.GroupVersionKind]Mapping{}, blind: map[string]bool{}, left: -1}
+	c := &fakeCluster{server: s, learned: map[schema.GroupVersionKind]cluster.Mapping{}, blind: map[string]bool{}, left: -1}
 	c.config = &rest.Config{Host: "http://fake", QPS: -1, ContentConfig: rest.ContentConfig{
 		GroupVersion: &schema.GroupVersion{Version: "v1"}, NegotiatedSerializer: scheme.Codecs.WithoutConversion(),
 	}}
@@ -78,21 +82,21 @@ func (c *fakeCluster) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func (c *fakeCluster) REST() rest.Interface                    { return c.client }
-func (c *fakeCluster) Watch() Watch                            { return c }
+func (c *fakeCluster) Cache() cluster.Cache                    { return c }
 func (c *fakeCluster) Config() *rest.Config                    { return c.config }
 func (c *fakeCluster) Version(context.Context) (string, error) { return "v1.36.3", nil }
 func (c *fakeCluster) APIVersions(context.Context) ([]string, error) {
 	return []string{"v1", "apps/v1"}, nil
 }
-func (c *fakeCluster) Put(Key, Summary) {}
-func (c *fakeCluster) Forget(Key)       {}
-func (c *fakeCluster) Learn(gvk schema.GroupVersionKind, m Mapping) {
+func (c *fakeCluster) Put(cluster.ObjectRef, cluster.ObjectState) {}
+func (c *fakeCluster) Forget(cluster.ObjectRef)                   {}
+func (c *fakeCluster) Learn(gvk schema.GroupVersionKind, m cluster.Mapping) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.learned[gvk] = m
 }
 
-func (c *fakeCluster) Mapping(_ context.Context, gvk schema.GroupVersionKind) (Mapping, error) {
+func (c *fakeCluster) Mapping(_ context.Context, gvk schema.GroupVersionKind) (cluster.Mapping, error) {
 	c.server.mu.Lock()
 	defer c.server.mu.Unlock()
 	for _, k := range c.server.kinds() {
@@ -105,7 +109,7 @@ func (c *fakeCluster) Mapping(_ context.Context, gvk schema.GroupVersionKind) (M
 	if m, ok := c.learned[gvk]; ok {
 		return m, nil
 	}
-	return Mapping{}, &NoKindError{GVK: gvk}
+	return cluster.Mapping{}, &cluster.NoKindError{GVK: gvk}
 }
 
 func (c *fakeCluster) Track(_ context.Context, gvks []schema.GroupVersionKind) map[schema.GroupVersionKind]error {
@@ -121,12 +125,12 @@ func (c *fakeCluster) Track(_ context.Context, gvks []schema.GroupVersionKind) m
 	return out
 }
 
-func (c *fakeCluster) Get(k Key) (Summary, bool) {
+func (c *fakeCluster) Get(k cluster.ObjectRef) (cluster.ObjectState, bool) {
 	c.server.mu.Lock()
 	defer c.server.mu.Unlock()
 	o := c.server.objects[k]
-	if o == nil || c.blind[k.Kind] || c.late[k] || o.u().GetLabels()[LabelManagedBy] != ManagedBy {
-		return Summary{}, false
+	if o == nil || c.blind[k.Kind] || c.late[k] || o.u().GetLabels()[object.LabelManagedBy] != object.ManagedBy {
+		return cluster.ObjectState{}, false
 	}
-	return Summarize(&unstructured.Unstructured{Object: o.full()}), true
+	return health.StateOf(&unstructured.Unstructured{Object: o.full()}), true
 }

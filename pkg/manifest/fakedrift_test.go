@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 )
 
@@ -37,7 +38,7 @@ func set(v any, fields ...string) func(u *unstructured.Unstructured) {
 }
 
 // scale an object, as an autoscaler does.
-func (s *fakeServer) scale(k Key, replicas int64, manager string) {
+func (s *fakeServer) scale(k cluster.ObjectRef, replicas int64, manager string) {
 	s.editAs(manager+"/Update/scale", k, set(replicas, "spec", "replicas"))
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +48,7 @@ func (s *fakeServer) scale(k Key, replicas int64, manager string) {
 	}
 }
 
-func (s *fakeServer) versionOf(k Key) string {
+func (s *fakeServer) versionOf(k cluster.ObjectRef) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.objects[k].u().GetResourceVersion()

@@ -19,23 +19,27 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // A fakeServer speaks as much of the Kubernetes API as the engine uses. Its answers are those that a real API server
 // gave to the same requests.
 type fakeServer struct {
 	mu      sync.Mutex
-	objects map[Key]*fakeObject
+	objects map[cluster.ObjectRef]*fakeObject
 	rv, uid int
 	log     []string
 	// fault answers a request instead of the server, if it is not nil and returns a status.
-	fault func(verb string, k Key) *metav1.Status
+	fault func(verb string, k cluster.ObjectRef) *metav1.Status
 	// page answers a request instead of the server, if it is not nil and says so. Nothing of it is an API server's.
 	page func(w http.ResponseWriter, r *http.Request) bool
 	// logs of pods, by name.
 	logs map[string]string
 	// made counts how often each object was created.
-	made map[Key]int
+	made map[cluster.ObjectRef]int
 	// unready leaves objects of kinds that have a status without one.
 	unready bool
 }
@@ -52,12 +56,12 @@ func (o *fakeObject) u() *unstructured.Unstructured {
 
 type fakeKind struct {
 	schema.GroupVersionKind
-	Mapping
+	cluster.Mapping
 }
 
 var fakeKinds = func() []fakeKind {
 	add := func(group, version, kind, resource string, namespaced bool) fakeKind {
-		return fakeKind{schema.GroupVersionKind{Group: group, Version: version, Kind: kind}, Mapping{Resource: resource, Namespaced: namespaced}}
+		return fakeKind{schema.GroupVersionKind{Group: group, Version: version, Kind: kind}, cluster.Mapping{Resource: resource, Namespaced: namespaced}}
 	}
 	return []fakeKind{
 		add("", "v1", "Namespace", "namespaces", false),
@@ -76,9 +80,9 @@ var fakeKinds = func() []fakeKind {
 }()
 
 func newFakeServer() *fakeServer {
-	s := &fakeServer{objects: map[Key]*fakeObject{}, made: map[Key]int{}, rv: 100}
+	s := &fakeServer{objects: map[cluster.ObjectRef]*fakeObject{}, made: map[cluster.ObjectRef]int{}, rv: 100}
 	for _, n := range []string{"default", "kube-system"} {
-		s.store(Key{Kind: "Namespace", Name: n}, map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": n}})
+		s.store(cluster.ObjectRef{Kind: "Namespace", Name: n}, map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": n}})
 	}
 	return s
 }
@@ -87,7 +91,7 @@ func newFakeServer() *fakeServer {
 func (s *fakeServer) kinds() []fakeKind {
 	out := slices.Clone(fakeKinds)
 	for k, o := range s.objects {
-		if k.GroupKind() == crdGroupKind && Summarize(o.u()).Status == Current {
+		if k.GroupKind() == object.CRDKind && health.StateOf(o.u()).Status == cluster.Current {
 			for gvk, m := range kindsOf(o.u()) {
 				out = append(out, fakeKind{gvk, m})
 			}
@@ -97,7 +101,7 @@ func (s *fakeServer) kinds() []fakeKind {
 }
 
 // store a new object.
-func (s *fakeServer) store(k Key, content map[string]any) *fakeObject {
+func (s *fakeServer) store(k cluster.ObjectRef, content map[string]any) *fakeObject {
 	o := &fakeObject{content: content, owners: map[string]*fieldpath.Set{}}
 	s.uid++
 	s.made[k]++
@@ -141,13 +145,13 @@ func settled(u *unstructured.Unstructured) {
 }
 
 // drop an object and all that cannot be without it.
-func (s *fakeServer) drop(k Key) {
+func (s *fakeServer) drop(k cluster.ObjectRef) {
 	o := s.objects[k]
 	delete(s.objects, k)
 	s.rv++
 	for other := range s.objects {
 		inside := k.Kind == "Namespace" && other.Namespace == k.Name
-		if k.GroupKind() == crdGroupKind {
+		if k.GroupKind() == object.CRDKind {
 			for gvk := range kindsOf(o.u()) {
 				inside = inside || gvk.GroupKind() == other.GroupKind()
 			}
@@ -241,7 +245,7 @@ func refusal(code int32, reason metav1.StatusReason, format string, a ...any) *m
 }
 
 // route of a path: /api/v1/namespaces/NS/RESOURCE/NAME and its kin.
-func (s *fakeServer) route(path string) (fakeKind, Key, bool) {
+func (s *fakeServer) route(path string) (fakeKind, cluster.ObjectRef, bool) {
 	p := strings.Split(strings.Trim(path, "/"), "/")
 	gv := schema.GroupVersion{Version: p[1]}
 	p, group := p[2:], p[0] == "apis"
@@ -249,7 +253,7 @@ func (s *fakeServer) route(path string) (fakeKind, Key, bool) {
 		gv = schema.GroupVersion{Group: gv.Version, Version: p[0]}
 		p = p[1:]
 	}
-	k := Key{Group: gv.Group}
+	k := cluster.ObjectRef{Group: gv.Group}
 	if p[0] == "namespaces" && len(p) > 2 {
 		k.Namespace = p[1]
 		p = p[2:]
@@ -267,7 +271,7 @@ func (s *fakeServer) route(path string) (fakeKind, Key, bool) {
 	return fakeKind{}, k, false
 }
 
-func (s *fakeServer) do(verb string, r *http.Request, kind fakeKind, k Key, body []byte) (int, any) {
+func (s *fakeServer) do(verb string, r *http.Request, kind fakeKind, k cluster.ObjectRef, body []byte) (int, any) {
 	q := r.URL.Query()
 	switch verb {
 	case "get":
@@ -324,11 +328,11 @@ func notFound(resource, name string) *metav1.Status {
 }
 
 // admit a write: the namespace must exist, and for a new object not be on its way out.
-func (s *fakeServer) admit(k Key) *metav1.Status {
+func (s *fakeServer) admit(k cluster.ObjectRef) *metav1.Status {
 	if k.Namespace == "" {
 		return nil
 	}
-	ns := s.objects[Key{Kind: "Namespace", Name: k.Namespace}]
+	ns := s.objects[cluster.ObjectRef{Kind: "Namespace", Name: k.Namespace}]
 	if ns == nil {
 		return notFound("namespaces", k.Namespace)
 	}
@@ -345,13 +349,13 @@ func (s *fakeServer) list(kind fakeKind, namespace, selector string, from, limit
 	if err != nil {
 		return 0, refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, "%s", err)
 	}
-	var keys []Key
+	var keys []cluster.ObjectRef
 	for k, o := range s.objects {
 		if k.GroupKind() == kind.GroupKind() && (namespace == "" || k.Namespace == namespace) && sel.Matches(labels.Set(o.u().GetLabels())) {
 			keys = append(keys, k)
 		}
 	}
-	slices.SortFunc(keys, func(a, b Key) int { return strings.Compare(a.String(), b.String()) })
+	slices.SortFunc(keys, func(a, b cluster.ObjectRef) int { return strings.Compare(a.String(), b.String()) })
 	items, meta := []any{}, map[string]any{"resourceVersion": strconv.Itoa(s.rv)}
 	for i, k := range keys[min(from, len(keys)):] {
 		if limit > 0 && i == limit {

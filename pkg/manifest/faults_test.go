@@ -15,16 +15,18 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
 // forbid to apply a kind.
-func forbid(kind string) func(verb string, k Key) *metav1.Status {
+func forbid(kind string) func(verb string, k cluster.ObjectRef) *metav1.Status {
 	return refuse(kind, refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "%s is forbidden: exceeded quota: small", kind))
 }
 
-func refuse(kind string, st *metav1.Status) func(verb string, k Key) *metav1.Status {
-	return func(verb string, k Key) *metav1.Status {
+func refuse(kind string, st *metav1.Status) func(verb string, k cluster.ObjectRef) *metav1.Status {
+	return func(verb string, k cluster.ObjectRef) *metav1.Status {
 		if verb == "patch" && k.Kind == kind {
 			return st
 		}
@@ -35,7 +37,7 @@ func refuse(kind string, st *metav1.Status) func(verb string, k Key) *metav1.Sta
 func TestFaults(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		fault  func(verb string, k Key) *metav1.Status
+		fault  func(verb string, k cluster.ObjectRef) *metav1.Status
 		setup  func(b *bench)
 		want   string
 	}{
@@ -177,7 +179,7 @@ func TestParentLostItsLabel(t *testing.T) {
 	k := key("Secret", DefaultNamespace, "team-a-web")
 	unlabel := func() {
 		b.s.edit(k, func(u *unstructured.Unstructured) {
-			unstructured.RemoveNestedField(u.Object, "metadata", "labels", LabelManagedBy)
+			unstructured.RemoveNestedField(u.Object, "metadata", "labels", object.LabelManagedBy)
 		})
 	}
 	unlabel()

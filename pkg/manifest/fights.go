@@ -10,7 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 const (
@@ -26,7 +28,7 @@ const (
 // fights about fields, as they are counted between two calls. What is forgotten is counted anew.
 type fights struct {
 	mu sync.Mutex
-	by map[Key][]bout
+	by map[cluster.ObjectRef][]bout
 }
 
 // A bout is about one field, with one manager. With an empty path it is about the object itself, with whomever.
@@ -38,7 +40,7 @@ type bout struct {
 }
 
 // repaired fields of an object, which others had taken before.
-func (f *fights) repaired(k Key, before []metav1.ManagedFieldsEntry, lost *fieldpath.Set, now time.Time) {
+func (f *fights) repaired(k cluster.ObjectRef, before []metav1.ManagedFieldsEntry, lost *fieldpath.Set, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	holders := holdersOf(before)
@@ -53,14 +55,14 @@ func (f *fights) repaired(k Key, before []metav1.ManagedFieldsEntry, lost *field
 }
 
 // putBack an object that was gone.
-func (f *fights) putBack(k Key, now time.Time) {
+func (f *fights) putBack(k cluster.ObjectRef, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.add(k, "", "", now)
 }
 
 // paused says whether an object was put back often enough for now.
-func (f *fights) paused(k Key, now time.Time) bool {
+func (f *fights) paused(k cluster.ObjectRef, now time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, b := range f.by[k] {
@@ -73,12 +75,12 @@ func (f *fights) paused(k Key, now time.Time) bool {
 
 // isIdentity says whether a field is one by which an object is known to be ours. It cannot be left to others.
 func isIdentity(p fieldpath.Path) bool {
-	return len(p) == 3 && (fieldset.Below(p, "metadata", "labels", LabelPartOf) || fieldset.Below(p, "metadata", "labels", LabelManagedBy))
+	return len(p) == 3 && (fieldset.Below(p, "metadata", "labels", object.LabelPartOf) || fieldset.Below(p, "metadata", "labels", object.LabelManagedBy))
 }
 
-func (f *fights) add(k Key, path, manager string, now time.Time) {
+func (f *fights) add(k cluster.ObjectRef, path, manager string, now time.Time) {
 	if f.by == nil {
-		f.by = map[Key][]bout{}
+		f.by = map[cluster.ObjectRef][]bout{}
 	}
 	f.by[k] = count(f.by[k], path, manager, now)
 }
@@ -103,7 +105,7 @@ func count(bouts []bout, path, manager string, now time.Time) []bout {
 }
 
 // lost are the fights about fields of an object that were repaired often enough.
-func (f *fights) lost(k Key, now time.Time) []yield {
+func (f *fights) lost(k cluster.ObjectRef, now time.Time) []yield {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var out []yield
@@ -116,17 +118,17 @@ func (f *fights) lost(k Key, now time.Time) []yield {
 }
 
 // forget the fights about an object.
-func (f *fights) forget(k Key) {
+func (f *fights) forget(k cluster.ObjectRef) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.by, k)
 }
 
 // forgetIf a function says that an object is gone.
-func (f *fights) forgetIf(gone func(k Key) bool) {
+func (f *fights) forgetIf(gone func(k cluster.ObjectRef) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	maps.DeleteFunc(f.by, func(k Key, _ []bout) bool { return gone(k) })
+	maps.DeleteFunc(f.by, func(k cluster.ObjectRef, _ []bout) bool { return gone(k) })
 }
 
 // objects that there were fights about.

@@ -3,9 +3,13 @@
 package manifest
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // awaitDefinitions finds the parts that have to wait until the API server serves their kinds: those of definitions of
@@ -13,20 +17,20 @@ import (
 func (st *step) awaitDefinitions() {
 	for i := range st.inv.Objects {
 		en := &st.inv.Objects[i]
-		if en.Stage != stageDefinitions || en.UID == "" || en.Pruned {
+		if en.Stage != object.StageCRDs || en.UID == "" || en.Pruned {
 			continue
 		}
 		k := en.key()
-		sum, ok := st.c.Watch().Get(k)
+		sum, ok := st.c.Cache().Get(k)
 		if !ok {
 			sum, ok = st.known[k]
 		}
-		if !ok || sum.Status == Current {
+		if !ok || sum.Status == cluster.Current {
 			continue
 		}
 		for _, pl := range st.plans {
 			if !st.stopped(pl.name) && pl.needs(en) {
-				st.wait(pl.name, k.String()+": "+or(sum.Message, "is not established"))
+				st.wait(pl.name, k.String()+": "+cmp.Or(sum.Message, "is not established"))
 			}
 		}
 	}
@@ -37,7 +41,7 @@ func (pl *planned) needs(definition *entry) bool {
 	if definition.Part == partCRDs || definition.Part == pl.name {
 		return true
 	}
-	return slices.ContainsFunc(pl.objects, func(o object) bool { return o.definition == definition.Name })
+	return slices.ContainsFunc(pl.objects, func(o object.Desired) bool { return o.CRD == definition.Name })
 }
 
 // wait with a part. The first wait is what the step waits for.
@@ -68,8 +72,8 @@ func (st *step) complete(pl *planned) bool {
 	idx := st.inv.index()
 	for i := range pl.objects {
 		o := &pl.objects[i]
-		if en := idx[o.key]; en.UID == "" || en.Intent != o.intent {
-			st.wait(pl.name, o.key.String()+": "+comesBack(en, st.known[o.key]))
+		if en := idx[o.Ref]; en.UID == "" || en.Intent != o.Hash {
+			st.wait(pl.name, o.Ref.String()+": "+comesBack(en, st.known[o.Ref]))
 			return false
 		}
 	}
@@ -95,9 +99,9 @@ func (st *step) finishPart(ctx context.Context, pl *planned) error {
 
 // giveUp the objects that a part no longer has.
 func (st *step) giveUp(pl *planned) {
-	wanted := make(map[Key]bool, len(pl.objects))
+	wanted := make(map[cluster.ObjectRef]bool, len(pl.objects))
 	for i := range pl.objects {
-		wanted[pl.objects[i].key] = true
+		wanted[pl.objects[i].Ref] = true
 	}
 	for i := range st.inv.Objects {
 		en := &st.inv.Objects[i]
@@ -132,7 +136,7 @@ func (st *step) dropUnwanted(ctx context.Context) bool {
 	st.result.LeftBehind = append(st.result.LeftBehind, r.left...)
 	st.result.Pruned = append(st.result.Pruned, r.deleted(unwanted)...)
 	st.inv.drop(func(e *entry) bool { return e.Pruned && r.gone[e.key()] })
-	maps.DeleteFunc(st.mem.settled, func(k Key, _ string) bool { return r.gone[k] })
+	maps.DeleteFunc(st.mem.settled, func(k cluster.ObjectRef, _ string) bool { return r.gone[k] })
 	dropped := st.dropParts(ctx, st.left(gone, err == nil && waiting.Message == ""))
 	return changed || marked || len(r.gone) > 0 || dropped
 }

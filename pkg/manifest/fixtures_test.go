@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
@@ -182,7 +183,7 @@ func (b *bench) inventory(s *Set) *inventory {
 	return inv
 }
 
-func key(kind, namespace, name string) Key {
+func key(kind, namespace, name string) cluster.ObjectRef {
 	group := map[string]string{"Deployment": "apps", "ClusterRole": "rbac.authorization.k8s.io", "Widget": "example.org", "CustomResourceDefinition": "apiextensions.k8s.io"}[kind]
-	return Key{Group: group, Kind: kind, Namespace: namespace, Name: name}
+	return cluster.ObjectRef{Group: group, Kind: kind, Namespace: namespace, Name: name}
 }

@@ -10,16 +10,19 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
 const (
 	// wordsTimeout and maxWords bound what is asked of a cluster about a hook that failed, and what is taken of it.
 	wordsTimeout = 5 * time.Second
-	maxWords     = 256
+
 	// maxPods of a Job are looked at.
 	maxPods = 20
 
@@ -43,18 +46,18 @@ func (h *hookRunner) lastWords(ctx context.Context, hk *hook) string {
 
 // podsOf a hook, the last one first.
 func (h *hookRunner) podsOf(ctx context.Context, hk *hook) []corev1.Pod {
-	m := Mapping{Resource: "pods", Namespaced: true}
-	switch hk.key.GroupKind() {
-	case podGroupKind:
-		b, err := h.read(ctx, podKind, hk.key, acceptJSON)
+	m := cluster.Mapping{Resource: "pods", Namespaced: true}
+	switch hk.Ref.GroupKind() {
+	case health.PodKind:
+		b, err := h.read(ctx, podKind, hk.Ref, acceptJSON)
 		p := corev1.Pod{}
 		if err != nil || json.Unmarshal(b, &p) != nil {
 			return nil
 		}
 		return []corev1.Pod{p}
-	case jobGroupKind:
-		b, err := h.raw(h.c.REST().Get().AbsPath(pathOf(podKind.GroupVersion(), m, hk.key.Namespace, "")).
-			Param("labelSelector", labelJobName+"="+hk.key.Name).Param("limit", strconv.Itoa(maxPods)).
+	case health.JobKind:
+		b, err := h.raw(h.c.REST().Get().AbsPath(pathOf(podKind.GroupVersion(), m, hk.Ref.Namespace, "")).
+			Param("labelSelector", labelJobName+"="+hk.Ref.Name).Param("limit", strconv.Itoa(maxPods)).
 			SetHeader("Accept", acceptJSON).Do(ctx))
 		l := corev1.PodList{}
 		if err != nil || json.Unmarshal(b, &l) != nil {
@@ -85,7 +88,7 @@ func (h *hookRunner) wordsOf(ctx context.Context, p *corev1.Pod) string {
 		if words := h.lastLine(ctx, p, all[i].Name); words != "" {
 			return words
 		}
-		return firstWords(t.Reason + " with exit code " + strconv.Itoa(int(t.ExitCode)))
+		return text.Excerpt(t.Reason + " with exit code " + strconv.Itoa(int(t.ExitCode)))
 	}
 	for i := range all {
 		if w := all[i].State.Waiting; w != nil && w.Reason != "" {
@@ -97,9 +100,9 @@ func (h *hookRunner) wordsOf(ctx context.Context, p *corev1.Pod) string {
 
 // lastLine of the log of a container.
 func (h *hookRunner) lastLine(ctx context.Context, p *corev1.Pod, container string) string {
-	m := Mapping{Resource: "pods", Namespaced: true}
+	m := cluster.Mapping{Resource: "pods", Namespaced: true}
 	b, err := h.raw(h.c.REST().Get().AbsPath(pathOf(podKind.GroupVersion(), m, p.Namespace, p.Name)+"/log").
-		Param("container", container).Param("tailLines", "1").Param("limitBytes", strconv.Itoa(4*maxWords)).Do(ctx))
+		Param("container", container).Param("tailLines", "1").Param("limitBytes", strconv.Itoa(4*text.MaxExcerpt)).Do(ctx))
 	if err != nil {
 		return ""
 	}
@@ -107,23 +110,9 @@ func (h *hookRunner) lastLine(ctx context.Context, p *corev1.Pod, container stri
 }
 
 // shown is the beginning of a text of a hook, less what must not be seen. That is taken out before anything is cut off.
-func (h *hookRunner) shown(text string) string {
+func (h *hookRunner) shown(s string) string {
 	if h.s.Hide != nil {
-		text = h.s.Hide(text)
+		s = h.s.Hide(s)
 	}
-	return firstWords(text)
-}
-
-// firstWords of a text, as one line that can be shown.
-func firstWords(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == utf8.RuneError || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, s[:min(len(s), 4*maxWords)])
-	if s = oneLine(s); len(s) > maxWords {
-		s = strings.ToValidUTF8(s[:maxWords-len("…")], "") + "…"
-	}
-	return s
+	return text.Excerpt(s)
 }

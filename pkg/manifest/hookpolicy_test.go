@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // until applies until something holds of the set.
@@ -111,7 +113,7 @@ func TestHookRefused(t *testing.T) {
 	b := newBench(t)
 	s := setOf(install("web", tmplConfig, hookJob("first", "pre-install")))
 	refused := true
-	b.s.fault = func(verb string, k Key) *metav1.Status {
+	b.s.fault = func(verb string, k cluster.ObjectRef) *metav1.Status {
 		if verb == "patch" && k == jobKey("first") && refused {
 			return refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "exceeded quota")
 		}

@@ -5,11 +5,6 @@ package manifest
 import (
 	"context"
 	"net/http"
-	"strings"
-
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -65,44 +60,4 @@ func (w *work) describe(ctx context.Context, h home, revision int, status, text 
 		return false, nil
 	}
 	return true, errors.Wrapf(explain(err), "cannot record that revision %d of release %s is %s", revision, h.name, status)
-}
-
-// outcomeSucceeded is the outcome of a Job or a Pod that ended well.
-const outcomeSucceeded = "Succeeded"
-
-// outcomeOf a Job or a Pod, in the terms of Summary.Content.
-func outcomeOf(u *unstructured.Unstructured) string {
-	switch u.GroupVersionKind().GroupKind() {
-	case jobGroupKind:
-		return outcomeOfJob(u)
-	case podGroupKind:
-		phase, _, _ := unstructured.NestedString(u.Object, "status", "phase")
-		switch corev1.PodPhase(phase) {
-		case corev1.PodSucceeded:
-			return outcomeSucceeded
-		case corev1.PodFailed:
-			return "failed"
-		case corev1.PodPending, corev1.PodRunning, corev1.PodUnknown:
-		}
-	}
-	return ""
-}
-
-func outcomeOfJob(u *unstructured.Unstructured) string {
-	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
-	for _, c := range conditions {
-		m, ok := c.(map[string]any)
-		if !ok || m["status"] != "True" {
-			continue
-		}
-		switch m["type"] {
-		case string(batchv1.JobComplete):
-			return outcomeSucceeded
-		case string(batchv1.JobFailed):
-			reason, _ := m["reason"].(string)
-			message, _ := m["message"].(string)
-			return strings.TrimSuffix(firstWords("failed: "+strings.TrimSuffix(reason+": "+message, ": ")), ":")
-		}
-	}
-	return ""
 }

@@ -3,6 +3,7 @@
 package manifest
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -10,6 +11,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
 // A leaving is what a removal needs to run the hooks of the installs that it takes away.
@@ -69,7 +72,7 @@ func (r *remover) deleteHooks(ctx context.Context, event string) (Removal, error
 			err = errors.Wrap(err, title(name))
 		}
 		if err != nil && r.s.ForceRemoval && answered(err) {
-			r.leaving.failed = oneLine(err.Error())
+			r.leaving.failed = text.OneLine(err.Error())
 			continue
 		}
 		if err != nil {
@@ -145,7 +148,7 @@ func (r *remover) hooksToDelete(ctx context.Context, name string, h home, run *h
 
 func (r *remover) runDeletion(ctx context.Context, name string, rec *partRecord, run *hookRun, hooks []hook) (string, error) {
 	hr := &hookRunner{
-		work: r.work, hooks: hooks, timeout: rec.hookTimeout(), run: run, taken: func(Key) {},
+		work: r.work, hooks: hooks, timeout: rec.hookTimeout(), run: run, taken: func(cluster.ObjectRef) {},
 		save: func(ctx context.Context) error {
 			rec, copied := r.leaving.inv.Parts[name], *run
 			// Should it be wanted again before it is gone, it is another revision.
@@ -179,5 +182,5 @@ func (w *work) leavingState(name string, run *hookRun) (State, string) {
 	if run != nil && run.Event == eventPreDelete && run.Over && run.Failed != "" {
 		return Error, title(name) + ": " + run.Failed
 	}
-	return Processing, title(name) + ": " + or(w.mem.waiting, "is being removed")
+	return Processing, title(name) + ": " + cmp.Or(w.mem.waiting, "is being removed")
 }

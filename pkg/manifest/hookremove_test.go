@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 func TestRandomHooks(t *testing.T) {
@@ -85,7 +87,9 @@ func TestDeleteHooksOfOneInstall(t *testing.T) {
 }
 
 func TestTests(t *testing.T) {
-	pod := func(name string) Key { return Key{Kind: "Pod", Namespace: "apps", Name: name} }
+	pod := func(name string) cluster.ObjectRef {
+		return cluster.ObjectRef{Kind: "Pod", Namespace: "apps", Name: name}
+	}
 	b := newBench(t)
 	s := hookedWeb("one")
 	b.settle(s)

@@ -3,6 +3,7 @@
 package manifest
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -15,6 +16,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // A hookRun is how far the hooks of one event have come. It is part of the inventory, and written before a hook is
@@ -68,7 +73,7 @@ type hookRunner struct {
 	// save the run.
 	save func(ctx context.Context) error
 	// taken is called with each object that became a hook, and is no longer a member of the set.
-	taken func(k Key)
+	taken func(k cluster.ObjectRef)
 }
 
 // advance the run. It returns what it waits for; empty once the event is over, which may be because a hook failed.
@@ -123,23 +128,23 @@ func (h *hookRunner) runOne(ctx context.Context) (string, error) {
 		return "", err
 	}
 	switch outcome {
-	case Current:
+	case cluster.Current:
 		h.run.Index++
 		h.run.Done++
 		h.run.UID, h.run.Started = "", 0
 		return "", nil
-	case Failed:
+	case cluster.Failed:
 		// Written down before its object may be deleted: one that is gone would count as done.
 		h.fail(hk, message, h.lastWords(ctx, hk))
 		return "", h.flush(ctx)
-	case InProgress, Terminating:
+	case cluster.InProgress, cluster.Terminating:
 	}
 	return h.patience(ctx, hk, message)
 }
 
 // fail the run because of one hook.
 func (h *hookRunner) fail(hk *hook, why, words string) {
-	h.run.Failed = fmt.Sprintf("hook %s %s %s", h.run.Event, hk.key, why)
+	h.run.Failed = fmt.Sprintf("hook %s %s %s", h.run.Event, hk.Ref, why)
 	if words != "" {
 		h.run.Failed += ": " + words
 	}
@@ -148,7 +153,7 @@ func (h *hookRunner) fail(hk *hook, why, words string) {
 // patience ends after the timeout.
 func (h *hookRunner) patience(ctx context.Context, hk *hook, waiting string) (string, error) {
 	if h.e.now().Before(time.Unix(h.run.Started, 0).Add(h.timeout)) {
-		return fmt.Sprintf("hook %s %s %s", h.run.Event, hk.key, waiting), nil
+		return fmt.Sprintf("hook %s %s %s", h.run.Event, hk.Ref, waiting), nil
 	}
 	h.fail(hk, fmt.Sprintf("was not done within %s: it %s", h.timeout, waiting), h.lastWords(ctx, hk))
 	return "", h.flush(ctx)
@@ -157,16 +162,16 @@ func (h *hookRunner) patience(ctx context.Context, hk *hook, waiting string) (st
 // create the object of a hook, after what is in its place was deleted. It returns what it waits for.
 func (h *hookRunner) create(ctx context.Context, hk *hook) (string, error) {
 	for range 2 {
-		sum, _, err := h.apply(ctx, &hk.object, true)
+		sum, _, err := h.apply(ctx, &hk.Desired, true)
 		if err == nil {
 			h.run.UID = sum.UID
-			h.taken(hk.key)
+			h.taken(hk.Ref)
 			return "", nil
 		}
 		if !kerrors.IsConflict(err) {
-			return "", errors.Wrap(explain(err), hk.key.String())
+			return "", errors.Wrap(explain(err), hk.Ref.String())
 		}
-		m, err := h.metadata(ctx, hk.gvk(), hk.key)
+		m, err := h.metadata(ctx, hk.GVK(), hk.Ref)
 		if err != nil {
 			return "", err
 		}
@@ -176,7 +181,7 @@ func (h *hookRunner) create(ctx context.Context, hk *hook) (string, error) {
 		if m.Annotations[annotationHookRun] == hk.identity {
 			// It was created by a step that was cut off.
 			h.run.UID = string(m.UID)
-			h.taken(hk.key)
+			h.taken(hk.Ref)
 			return "", nil
 		}
 		waiting, err := h.makeRoom(ctx, hk, m)
@@ -189,38 +194,38 @@ func (h *hookRunner) create(ctx context.Context, hk *hook) (string, error) {
 
 // makeRoom for a hook: what is left of the last run is deleted, where its policy says so.
 func (h *hookRunner) makeRoom(ctx context.Context, hk *hook, m *metav1.PartialObjectMetadata) (string, error) {
-	foreign := m.Labels[LabelPartOf] != h.id
+	foreign := m.Labels[object.LabelPartOf] != h.id
 	switch {
-	case foreign && irreplaceable[hk.key.GroupKind()]:
+	case foreign && !object.IsReplaceable(hk.Ref.GroupKind()):
 		return "", &refusedError{errors.Errorf("%s exists and does not belong to this module; it is not replaced, as what it holds "+
-			"would be lost: take the hook out, or delete it yourself", hk.key)}
+			"would be lost: take the hook out, or delete it yourself", hk.Ref)}
 	case foreign && !h.s.Adopt:
-		return "", &refusedError{errors.Errorf("%s exists and does not belong to this module; remove it, or set adopt to take it over", hk.key)}
+		return "", &refusedError{errors.Errorf("%s exists and does not belong to this module; remove it, or set adopt to take it over", hk.Ref)}
 	case m.DeletionTimestamp != nil:
 		return "waits until the one before is deleted", nil
-	case hk.key.GroupKind() == crdGroupKind:
+	case hk.Ref.GroupKind() == object.CRDKind:
 		h.fail(hk, "exists already, and a definition is never deleted to be made anew; take it out of the hooks", "")
 		return "", h.flush(ctx)
 	case !hk.deletedBy(policyBefore):
 		h.fail(hk, "exists already, and its delete policy leaves it; add "+policyBefore+", or delete it", "")
 		return "", h.flush(ctx)
 	}
-	left, err := h.delete(ctx, hk.gvk(), hk.key, string(m.UID))
+	left, err := h.delete(ctx, hk.GVK(), hk.Ref, string(m.UID))
 	if err != nil && !kerrors.IsConflict(err) {
 		return "", err
 	}
 	if left != nil {
-		h.c.Watch().Put(hk.key, SummarizeMetadata(left))
+		h.c.Cache().Put(hk.Ref, health.MetadataStateOf(left))
 		return "waits until the one before is deleted", nil
 	}
 	return "", nil
 }
 
 // outcome of a hook: Current once it is done, Failed and why, or InProgress and what it does.
-func (h *hookRunner) outcome(ctx context.Context, hk *hook) (Status, string, error) {
-	gk := hk.key.GroupKind()
-	if gk != jobGroupKind && gk != podGroupKind && gk != crdGroupKind {
-		return Current, "", nil
+func (h *hookRunner) outcome(ctx context.Context, hk *hook) (cluster.Status, string, error) {
+	gk := hk.Ref.GroupKind()
+	if gk != health.JobKind && gk != health.PodKind && gk != object.CRDKind {
+		return cluster.Current, "", nil
 	}
 	sum, exists, err := h.running(ctx, hk)
 	switch {
@@ -228,22 +233,22 @@ func (h *hookRunner) outcome(ctx context.Context, hk *hook) (Status, string, err
 		return "", "", err
 	case !exists || sum.UID != h.run.UID:
 		// As in Helm: somebody deleted it, who may well be the controller of Jobs, once it had finished.
-		return Current, "", nil
-	case gk == crdGroupKind && sum.Status != Current:
+		return cluster.Current, "", nil
+	case gk == object.CRDKind && sum.Status != cluster.Current:
 		// Helm does not wait, and fails now and then where the next hook is of that kind.
-		return InProgress, "is not established", nil
-	case gk == crdGroupKind, sum.Content == outcomeSucceeded:
-		return Current, "", nil
+		return cluster.InProgress, "is not established", nil
+	case gk == object.CRDKind, sum.Content == health.Succeeded:
+		return cluster.Current, "", nil
 	case sum.Content != "":
-		return Failed, sum.Content, nil
+		return cluster.Failed, sum.Content, nil
 	}
-	return InProgress, "is running", nil
+	return cluster.InProgress, "is running", nil
 }
 
 // seen is what is known of the object of a hook. That there is none is confirmed by a request.
-func (h *hookRunner) seen(ctx context.Context, hk *hook) (Summary, bool, error) {
-	if unsynced := h.track(ctx, []schema.GroupVersionKind{hk.gvk()}); len(unsynced) == 0 {
-		if sum, ok := h.c.Watch().Get(hk.key); ok {
+func (h *hookRunner) seen(ctx context.Context, hk *hook) (cluster.ObjectState, bool, error) {
+	if unsynced := h.track(ctx, []schema.GroupVersionKind{hk.GVK()}); len(unsynced) == 0 {
+		if sum, ok := h.c.Cache().Get(hk.Ref); ok {
 			return sum, true, nil
 		}
 	}
@@ -251,7 +256,7 @@ func (h *hookRunner) seen(ctx context.Context, hk *hook) (Summary, bool, error) 
 }
 
 // running is seen for the hook whose turn it is: the watch may be behind, and show the one before.
-func (h *hookRunner) running(ctx context.Context, hk *hook) (Summary, bool, error) {
+func (h *hookRunner) running(ctx context.Context, hk *hook) (cluster.ObjectState, bool, error) {
 	sum, exists, err := h.seen(ctx, hk)
 	if err != nil || !exists || sum.UID == h.run.UID {
 		return sum, exists, err
@@ -260,11 +265,11 @@ func (h *hookRunner) running(ctx context.Context, hk *hook) (Summary, bool, erro
 }
 
 // asked of the API server, what the object of a hook is like.
-func (h *hookRunner) asked(ctx context.Context, hk *hook) (Summary, bool, error) {
-	found := map[Key]Summary{}
-	en := entryOf(&hk.object)
+func (h *hookRunner) asked(ctx context.Context, hk *hook) (cluster.ObjectState, bool, error) {
+	found := map[cluster.ObjectRef]cluster.ObjectState{}
+	en := entryOf(&hk.Desired)
 	err := h.lookOne(ctx, &en, found)
-	sum, ok := found[hk.key]
+	sum, ok := found[hk.Ref]
 	return sum, ok, err
 }
 
@@ -323,10 +328,10 @@ func (h *hookRunner) discard(ctx context.Context, hk *hook) (string, error) {
 	if err != nil || !exists || sum.Set != h.id {
 		return "", err
 	}
-	if sum.Status == Terminating {
-		return or(strings.TrimSpace(sum.Message), "is being deleted"), nil
+	if sum.Status == cluster.Terminating {
+		return cmp.Or(strings.TrimSpace(sum.Message), "is being deleted"), nil
 	}
-	left, err := h.delete(ctx, hk.gvk(), hk.key, sum.UID)
+	left, err := h.delete(ctx, hk.GVK(), hk.Ref, sum.UID)
 	if kerrors.IsConflict(err) {
 		return "", nil
 	}
@@ -334,10 +339,10 @@ func (h *hookRunner) discard(ctx context.Context, hk *hook) (string, error) {
 		return "", err
 	}
 	if left == nil {
-		h.c.Watch().Forget(hk.key)
+		h.c.Cache().Forget(hk.Ref)
 		return "", nil
 	}
-	s := SummarizeMetadata(left)
-	h.c.Watch().Put(hk.key, s)
+	s := health.MetadataStateOf(left)
+	h.c.Cache().Put(hk.Ref, s)
 	return s.Message, nil
 }

@@ -11,11 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // Events at which Helm runs hooks.
@@ -45,15 +44,9 @@ const defaultHookTimeout = 5 * time.Minute
 // again whose creation nobody could write down any more.
 const annotationHookRun = "kyma.m.crossplane.io/hook-run"
 
-// The kinds that hooks wait for; a hook of any other kind is done as soon as it exists.
-var (
-	jobGroupKind = schema.GroupKind{Group: "batch", Kind: "Job"} //nolint:gochecknoglobals // Constant.
-	podGroupKind = schema.GroupKind{Kind: "Pod"}                 //nolint:gochecknoglobals // Constant.
-)
-
 // A hook of an event is ready to be sent.
 type hook struct {
-	object
+	object.Desired
 
 	policies []string
 	// identity of the hook in its run.
@@ -62,7 +55,7 @@ type hook struct {
 
 // deletedBy says whether a policy deletes the hook. Helm never deletes a definition, as all its objects would go too.
 func (h *hook) deletedBy(policy string) bool {
-	if h.key.Kind == crdGroupKind.Kind {
+	if h.Ref.Kind == object.CRDKind.Kind {
 		return false
 	}
 	if len(h.policies) == 0 {
@@ -130,15 +123,15 @@ func (w *work) hookOf(ctx context.Context, h *render.Hook, partName, namespace, 
 	if _, err := w.place(ctx, &installation{namespace: namespace}, u); err != nil {
 		return hook{}, err
 	}
-	decorate(u, w.labels())
+	object.AddLabels(u, w.labels())
 	a := u.GetAnnotations()
 	if a == nil {
 		a = map[string]string{}
 	}
 	a[annotationHookRun] = identity
 	u.SetAnnotations(a)
-	o, err := newObject(u, partName, stageOf(u.GroupVersionKind().GroupKind()))
-	return hook{object: o, policies: h.DeletePolicies, identity: identity}, err
+	o, err := object.New(u, partName, object.StageOf(u.GroupVersionKind().GroupKind()))
+	return hook{Desired: o, policies: h.DeletePolicies, identity: identity}, err
 }
 
 // identity of a hook of the run.

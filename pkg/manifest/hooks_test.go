@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // hookJob is a template of a Job that is a hook; more are lines of its annotations.
@@ -26,7 +28,9 @@ func hookOf(apiVersion, kind, name, events string, more ...string) string {
 func weight(n int) string           { return fmt.Sprintf("helm.sh/hook-weight: \"%d\"", n) }
 func policies(all ...string) string { return "helm.sh/hook-delete-policy: " + strings.Join(all, ",") }
 
-func jobKey(name string) Key { return Key{Group: "batch", Kind: "Job", Namespace: "apps", Name: name} }
+func jobKey(name string) cluster.ObjectRef {
+	return cluster.ObjectRef{Group: "batch", Kind: "Job", Namespace: "apps", Name: name}
+}
 
 // writes of a log that are about hooks and objects: no reads, no records, no inventory, no namespaces.
 func hookWrites(log []string) []string {
@@ -189,7 +193,7 @@ func TestPlaceOfHook(t *testing.T) {
 	foreign := func(labels map[string]any) map[string]any {
 		return map[string]any{"apiVersion": "batch/v1", "kind": "Job", "metadata": map[string]any{"name": "first", "namespace": "apps", "labels": labels}}
 	}
-	ours := map[string]any{LabelPartOf: setOf().id(DefaultNamespace), LabelManagedBy: ManagedBy}
+	ours := map[string]any{object.LabelPartOf: setOf().id(DefaultNamespace), object.LabelManagedBy: object.ManagedBy}
 	cases := map[string]struct {
 		reason   string
 		template string
@@ -252,31 +256,5 @@ func TestOrderOfInstalls(t *testing.T) {
 	b.apply(s)
 	if b.s.objects[key("ConfigMap", "apps", "one")] == nil {
 		t.Error("what drifted was not repaired while another install waited")
-	}
-}
-
-func TestOutcome(t *testing.T) {
-	job := func(conditions ...string) string {
-		return "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nstatus: {conditions: [" + strings.Join(conditions, ",") + "]}"
-	}
-	pod := func(phase string) string {
-		return "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nstatus: {phase: " + phase + "}"
-	}
-	cases := map[string]struct{ reason, object, want string }{
-		"JobRuns":     {reason: "A Job that started is not done, whatever kstatus says.", object: job()},
-		"JobComplete": {reason: "A Job is done once it is complete.", object: job(`{type: Complete, status: "True"}`), want: "Succeeded"},
-		"JobFailed":   {reason: "The reason says why.", object: job(`{type: Failed, status: "True", reason: DeadlineExceeded}`), want: "failed: DeadlineExceeded"},
-		"JobFalse":    {reason: "A condition may be false.", object: job(`{type: Failed, status: "False"}`)},
-		"PodRuns":     {reason: "A pod that runs is not done.", object: pod("Running")},
-		"PodDone":     {reason: "A pod is done once it succeeded.", object: pod("Succeeded"), want: "Succeeded"},
-		"PodFailed":   {reason: "Or failed.", object: pod("Failed"), want: "failed"},
-		"Other":       {reason: "Others have none.", object: configMap("a")},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if got := Summarize(manifestOf(t, tc.object)).Content; got != tc.want {
-				t.Errorf("\n%s\nwant %q, got %q", tc.reason, tc.want, got)
-			}
-		})
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // hookEvents of an install that is being applied.
@@ -159,16 +161,16 @@ func (st *step) postHooksOf(ctx context.Context, pl *planned) (string, error) {
 
 // holds an object of an install back whose first hooks have not run. Definitions in crds/ come before all hooks, as in
 // Helm, and so does the namespace that the hooks are in.
-func (pl *planned) holds(o *object) bool {
+func (pl *planned) holds(o *object.Desired) bool {
 	if pl.hooks == nil || (pl.run != nil && pl.run.isPost()) {
 		return false
 	}
-	if o.stage == stageNamespaces {
-		return o.key.Name != pl.in.namespace
+	if o.Stage == object.StageNamespaces {
+		return o.Ref.Name != pl.in.namespace
 	}
-	if o.stage == stageDefinitions {
+	if o.Stage == object.StageCRDs {
 		for _, crd := range pl.rendered.CRDs {
-			if crd.GetName() == o.key.Name {
+			if crd.GetName() == o.Ref.Name {
 				return false
 			}
 		}
@@ -234,12 +236,14 @@ func (st *step) runHooks(ctx context.Context, pl *planned, event string) (string
 		return "", err
 	}
 	for i := range hooks {
-		hooks[i].keepNamespaces = pl.in.keepNamespaces
+		hooks[i].KeepNamespaces = pl.in.keepNamespaces
 	}
 	h := &hookRunner{
 		work: st.work, hooks: hooks, timeout: rec.hookTimeout(), run: pl.run, saved: *pl.run,
-		save:  func(ctx context.Context) error { return st.saveRun(ctx, pl) },
-		taken: func(k Key) { st.inv.drop(func(e *entry) bool { return e.key() == k && !st.wantsObject(k) }) },
+		save: func(ctx context.Context) error { return st.saveRun(ctx, pl) },
+		taken: func(k cluster.ObjectRef) {
+			st.inv.drop(func(e *entry) bool { return e.key() == k && !st.wantsObject(k) })
+		},
 	}
 	over := pl.run.Over
 	waiting, err := h.advance(ctx)
@@ -271,8 +275,8 @@ func (st *step) applyHeld(ctx context.Context) {
 	if !st.preHooks(ctx) {
 		return
 	}
-	st.applyStage(ctx, stageNamespaces)
-	st.applyStage(ctx, stageDefinitions)
+	st.applyStage(ctx, object.StageNamespaces)
+	st.applyStage(ctx, object.StageCRDs)
 	st.awaitDefinitions()
 }
 
@@ -285,10 +289,10 @@ func (w *work) seeStuck(name string, run *hookRun) {
 }
 
 // wantsObject says whether an object is planned.
-func (st *step) wantsObject(k Key) bool {
+func (st *step) wantsObject(k cluster.ObjectRef) bool {
 	for _, pl := range st.plans {
 		for i := range pl.objects {
-			if pl.objects[i].key == k {
+			if pl.objects[i].Ref == k {
 				return true
 			}
 		}

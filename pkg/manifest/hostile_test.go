@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
 // Who may write Secrets in the cluster may have changed the inventory. It must not end a process.
@@ -48,7 +51,7 @@ func TestNotKeptByHelm(t *testing.T) {
 	k := b.s.put(manifestOf(t, `{apiVersion: v1, kind: ConfigMap, metadata: {namespace: apps, name: one, labels: {app.kubernetes.io/managed-by: Helm},
 		annotations: {meta.helm.sh/release-name: web, meta.helm.sh/release-namespace: apps}}}`).Object)
 	_, err := b.Apply(t.Context(), b.c, setOf(install("web", configMap("one"))))
-	if err == nil || !strings.Contains(err.Error(), "exists and does not belong to this module") || b.s.objects[k].u().GetLabels()[LabelPartOf] != "" {
+	if err == nil || !strings.Contains(err.Error(), "exists and does not belong to this module") || b.s.objects[k].u().GetLabels()[object.LabelPartOf] != "" {
 		t.Errorf("want a refusal, got %v", err)
 	}
 }
@@ -76,7 +79,7 @@ func TestHideLastWords(t *testing.T) {
 	b.apply(s)
 	b.s.put(manifestOf(t, "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: apps, labels: {batch.kubernetes.io/job-name: first}}\n"+
 		"status: {phase: Failed, containerStatuses: [{name: c, state: {terminated: {exitCode: 1, reason: Error}}}]}\n").Object)
-	b.s.logs = map[string]string{"p": strings.Repeat("x", maxWords-4) + "hunter2\n"}
+	b.s.logs = map[string]string{"p": strings.Repeat("x", text.MaxExcerpt-4) + "hunter2\n"}
 	failJob(b, "first")
 	if got := b.fails(s); strings.Contains(got, "hunt") || !strings.Contains(got, "xxx") {
 		t.Errorf("the error is %q", got)

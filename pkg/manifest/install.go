@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
 // How often a call that waits looks again. After an error it takes longer each time, up to the second one.
@@ -30,7 +33,7 @@ func Wait() CallOption {
 // wait for anything, so that a controller calls it at each reconciliation until the observation is Ready and UpToDate,
 // and after that whenever something changed; at rest it sends no request. An error of one part is in the observation
 // too, and leaves the other parts alone.
-func (e *Engine) Install(ctx context.Context, c Cluster, s *Set, o ...CallOption) (Observation, error) {
+func (e *Engine) Install(ctx context.Context, c cluster.Cluster, s *Set, o ...CallOption) (Observation, error) {
 	return e.until(ctx, s, o, func() (Observation, error) {
 		seen, err := e.Observe(ctx, c, s)
 		if err != nil || (seen.Exists && seen.UpToDate) {
@@ -43,13 +46,13 @@ func (e *Engine) Install(ctx context.Context, c Cluster, s *Set, o ...CallOption
 }
 
 // Check a set: is it installed as it is wanted, and does it work? Nothing is changed. It is Observe, with options.
-func (e *Engine) Check(ctx context.Context, c Cluster, s *Set, o ...CallOption) (Observation, error) {
+func (e *Engine) Check(ctx context.Context, c cluster.Cluster, s *Set, o ...CallOption) (Observation, error) {
 	return e.until(ctx, s, o, func() (Observation, error) { return e.Observe(ctx, c, s) })
 }
 
 // Uninstall a set: the next step towards a cluster without it. Without Wait it does not wait for anything. It is Remove,
 // with options.
-func (e *Engine) Uninstall(ctx context.Context, c Cluster, s *Set, o ...CallOption) (Removal, error) {
+func (e *Engine) Uninstall(ctx context.Context, c cluster.Cluster, s *Set, o ...CallOption) (Removal, error) {
 	var left Removal
 	err := retry(ctx, o, func() (done bool, waiting string, err error) {
 		left, err = e.Remove(ctx, c, s)
@@ -86,7 +89,7 @@ func retry(ctx context.Context, o []CallOption, try func() (done bool, waiting s
 		if pause = min(2*pause, lookRarely); err == nil {
 			pause = lookEvery
 		} else {
-			waiting = oneLine(err.Error())
+			waiting = text.OneLine(err.Error())
 		}
 		// A try that was cut off knows less than the one before.
 		if ctx.Err() == nil {

@@ -15,6 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // inventoryKey is the key of the parent Secret's data, inventoryLimit what it may hold unpacked.
@@ -79,8 +82,8 @@ type entry struct {
 	Namespace string `json:"ns,omitempty"`
 	Name      string `json:"n"`
 	// Part that the object belongs to, and its stage.
-	Part  string `json:"p"`
-	Stage stage  `json:"s"`
+	Part  string       `json:"p"`
+	Stage object.Stage `json:"s"`
 	// Pruned says that the object is no longer wanted, and was asked to go.
 	Pruned bool `json:"d,omitempty"`
 	// UID, Intent and Owned as of the last time it was applied; empty until then.
@@ -93,18 +96,18 @@ type entry struct {
 	Yields []yield `json:"y,omitempty"`
 }
 
-func (e *entry) key() Key {
-	return Key{Group: e.Group, Kind: e.Kind, Namespace: e.Namespace, Name: e.Name}
+func (e *entry) key() cluster.ObjectRef {
+	return cluster.ObjectRef{Group: e.Group, Kind: e.Kind, Namespace: e.Namespace, Name: e.Name}
 }
 
 func (e *entry) gvk() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: e.Group, Version: e.Version, Kind: e.Kind}
 }
 
-func entryOf(o *object) entry {
+func entryOf(o *object.Desired) entry {
 	return entry{
-		Group: o.key.Group, Version: o.version, Kind: o.key.Kind, Namespace: o.key.Namespace, Name: o.key.Name,
-		Part: o.part, Stage: o.stage, Keep: o.keep,
+		Group: o.Ref.Group, Version: o.Version, Kind: o.Ref.Kind, Namespace: o.Ref.Namespace, Name: o.Ref.Name,
+		Part: o.Part, Stage: o.Stage, Keep: o.Keep,
 	}
 }
 
@@ -117,7 +120,7 @@ func (i *inventory) clone() *inventory {
 }
 
 // find the entry of an object.
-func (i *inventory) find(k Key) *entry {
+func (i *inventory) find(k cluster.ObjectRef) *entry {
 	for n := range i.Objects {
 		if i.Objects[n].key() == k {
 			return &i.Objects[n]
@@ -127,8 +130,8 @@ func (i *inventory) find(k Key) *entry {
 }
 
 // index of the entries by key.
-func (i *inventory) index() map[Key]*entry {
-	m := make(map[Key]*entry, len(i.Objects))
+func (i *inventory) index() map[cluster.ObjectRef]*entry {
+	m := make(map[cluster.ObjectRef]*entry, len(i.Objects))
 	for n := range i.Objects {
 		m[i.Objects[n].key()] = &i.Objects[n]
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 func sample() *inventory {
@@ -18,8 +20,8 @@ func sample() *inventory {
 			partResource: {},
 		},
 		Objects: []entry{
-			{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "apps", Name: "b", Part: "web", Stage: stageWorkloads, UID: "1", Intent: "2", Owned: "3"},
-			{Version: "v1", Kind: "ConfigMap", Namespace: "kyma-system", Name: "a", Part: "web", Stage: stageConfiguration, Pruned: true},
+			{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "apps", Name: "b", Part: "web", Stage: object.StageWorkloads, UID: "1", Intent: "2", Owned: "3"},
+			{Version: "v1", Kind: "ConfigMap", Namespace: "kyma-system", Name: "a", Part: "web", Stage: object.StageConfiguration, Pruned: true},
 			{Version: "v1", Kind: "Namespace", Name: "z", Part: "web"},
 		},
 	}

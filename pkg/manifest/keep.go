@@ -7,28 +7,16 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-)
 
-// Annotation and value by which Helm knows what it must not delete.
-const (
-	annotationPolicy = "helm.sh/resource-policy"
-	policyKeep       = "keep"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
-
-// annotationKeptBy is on an object that was kept, with the ID of the set that left it behind, which may come back for it.
-const annotationKeptBy = "kyma.m.crossplane.io/kept-by"
 
 const mergePatch = "application/merge-patch+json"
-
-// keeps says whether annotations ask that an object is not deleted, read as Helm reads them.
-func keeps(annotations map[string]string) bool {
-	return strings.ToLower(strings.TrimSpace(annotations[annotationPolicy])) == policyKeep
-}
 
 // keepAll objects that nobody wants any more and that must not be deleted: those that were applied with such a policy, or
 // have got one since. What they cannot be without is kept with them: their namespaces, and the definitions of their kinds.
@@ -36,7 +24,7 @@ func keeps(annotations map[string]string) bool {
 // between deletes none of it later.
 func (r *remover) keepAll(ctx context.Context, unwanted []*entry) error {
 	var keep, shelters []*entry
-	needed := map[Key]bool{}
+	needed := map[cluster.ObjectRef]bool{}
 	for _, e := range unwanted {
 		if kept, err := r.keeps(ctx, e); err != nil || !kept {
 			if err != nil {
@@ -45,9 +33,9 @@ func (r *remover) keepAll(ctx context.Context, unwanted []*entry) error {
 			continue
 		}
 		keep = append(keep, e)
-		needed[Key{Kind: "Namespace", Name: e.Namespace}] = true
+		needed[cluster.ObjectRef{Kind: "Namespace", Name: e.Namespace}] = true
 		if m, err := r.c.Mapping(ctx, e.gvk()); err == nil {
-			needed[Key{Group: crdGroupKind.Group, Kind: crdGroupKind.Kind, Name: m.Resource + "." + e.Group}] = true
+			needed[cluster.ObjectRef{Group: object.CRDKind.Group, Kind: object.CRDKind.Kind, Name: m.Resource + "." + e.Group}] = true
 		}
 	}
 	for _, e := range unwanted {
@@ -88,7 +76,7 @@ func (r *remover) letGo(ctx context.Context, e *entry) error {
 	}
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		// An object that somebody put in its place is another one.
-		"uid": sum.UID, "labels": gone, "annotations": map[string]any{annotationKeptBy: r.id},
+		"uid": sum.UID, "labels": gone, "annotations": map[string]any{object.AnnotationKeptBy: r.id},
 	}})
 	if err != nil {
 		return errors.Wrapf(err, "%s: cannot encode", k)
@@ -98,7 +86,7 @@ func (r *remover) letGo(ctx context.Context, e *entry) error {
 		return errors.Wrap(err, k.String())
 	}
 	_, err = r.raw(r.c.REST().Verb(http.MethodPatch).AbsPath(pathOf(e.gvk().GroupVersion(), m, k.Namespace, k.Name)).
-		Param("fieldManager", FieldManager).SetHeader("Accept", acceptMetadata).SetHeader("Content-Type", mergePatch).
+		Param("fieldManager", object.FieldManager).SetHeader("Accept", acceptMetadata).SetHeader("Content-Type", mergePatch).
 		Body(body).Do(ctx))
 	there := err == nil
 	if !there {
@@ -107,7 +95,7 @@ func (r *remover) letGo(ctx context.Context, e *entry) error {
 		}
 	}
 	delete(r.known, k)
-	r.c.Watch().Forget(k)
+	r.c.Cache().Forget(k)
 	r.settled(e)
 	r.gone[k] = true
 	if there {
@@ -117,8 +105,8 @@ func (r *remover) letGo(ctx context.Context, e *entry) error {
 }
 
 // deleted are the objects of a group that are gone, and were neither kept nor left behind.
-func (r *remover) deleted(group []*entry) []Key {
-	var out []Key
+func (r *remover) deleted(group []*entry) []cluster.ObjectRef {
+	var out []cluster.ObjectRef
 	for _, e := range group {
 		if k := e.key(); r.gone[k] && !slices.Contains(r.kept, k) && !slices.Contains(r.left, k) {
 			out = append(out, k)
@@ -129,19 +117,20 @@ func (r *remover) deleted(group []*entry) []Key {
 
 // leftBehind says whether an object that is nobody's may be taken over without being asked to: this set left it behind,
 // or Helm did with a release that is gone and that the install continues.
-func (w *work) leftBehind(ctx context.Context, o *object, m *metav1.PartialObjectMetadata) (bool, error) {
-	if m == nil || m.Labels[LabelPartOf] != "" {
+func (w *work) leftBehind(ctx context.Context, o *object.Desired, m *metav1.PartialObjectMetadata) (bool, error) {
+	if m == nil || m.Labels[object.LabelPartOf] != "" {
 		return false, nil
 	}
-	if by := m.Annotations[annotationKeptBy]; by != "" {
+	if by := m.Annotations[object.AnnotationKeptBy]; by != "" {
 		return by == w.id, nil
 	}
-	want := o.annotations()
-	name, namespace := want[helmReleaseName], want[helmReleaseNamespace]
-	if name == "" || !keeps(m.Annotations) {
+	want := o.Annotations()
+	name, namespace := want[object.AnnotationReleaseName], want[object.AnnotationReleaseNamespace]
+	if name == "" || !object.Keeps(m.Annotations) {
 		return false, nil
 	}
-	if m.Labels[helmManagedBy] != "Helm" || m.Annotations[helmReleaseName] != name || m.Annotations[helmReleaseNamespace] != namespace {
+	have := m.Annotations
+	if m.Labels[object.LabelHelmManagedBy] != "Helm" || have[object.AnnotationReleaseName] != name || have[object.AnnotationReleaseNamespace] != namespace {
 		return false, nil
 	}
 	l, err := w.list(ctx, secretKind, namespace, "owner=helm,name="+name, 0)
@@ -152,7 +141,7 @@ func (w *work) leftBehind(ctx context.Context, o *object, m *metav1.PartialObjec
 }
 
 // mayChange says in an error why an object that exists may not be changed.
-func (w *work) mayChange(ctx context.Context, o *object, en *entry, m *metav1.PartialObjectMetadata) error {
+func (w *work) mayChange(ctx context.Context, o *object.Desired, en *entry, m *metav1.PartialObjectMetadata) error {
 	err := w.claim(ctx, o, en, m)
 	if err == nil {
 		return nil

@@ -11,6 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // kept is a template of an object with the policy of Helm. It is read as Helm reads it.
@@ -25,30 +28,30 @@ func TestKeep(t *testing.T) {
 		reason string
 		before *Set
 		change func(b *bench)
-		act    func(b *bench) []Key // It returns what was kept.
-		want   []Key
+		act    func(b *bench) []cluster.ObjectRef // It returns what was kept.
+		want   []cluster.ObjectRef
 		left   []string
 	}{
 		"Pruned": {
 			reason: "A new version does not have it.",
 			before: setOf(install("web", kept(configMap("one")), configMap("two"))),
-			act:    func(b *bench) []Key { return b.apply(two).Kept }, want: []Key{one}, left: []string{"ConfigMap apps/one", "ConfigMap apps/two"},
+			act:    func(b *bench) []cluster.ObjectRef { return b.apply(two).Kept }, want: []cluster.ObjectRef{one}, left: []string{"ConfigMap apps/one", "ConfigMap apps/two"},
 		},
 		"Plain": {
 			reason: "The policy counts for plain objects too.",
 			before: setOf(plainOf("web", kept(configMap("one")), configMap("two"))),
-			act:    func(b *bench) []Key { return b.apply(setOf(plainOf("web", configMap("two")))).Kept }, want: []Key{one},
+			act:    func(b *bench) []cluster.ObjectRef { return b.apply(setOf(plainOf("web", configMap("two")))).Kept }, want: []cluster.ObjectRef{one},
 			left: []string{"ConfigMap apps/one", "ConfigMap apps/two"},
 		},
 		"Install": {
 			reason: "Its install is gone.",
 			before: setOf(install("web", configMap("two")), install("extra", kept(configMap("one")))),
-			act:    func(b *bench) []Key { return b.apply(two).Kept }, want: []Key{one}, left: []string{"ConfigMap apps/one", "ConfigMap apps/two"},
+			act:    func(b *bench) []cluster.ObjectRef { return b.apply(two).Kept }, want: []cluster.ObjectRef{one}, left: []string{"ConfigMap apps/one", "ConfigMap apps/two"},
 		},
 		"Set": {
 			reason: "The set is gone.",
 			before: setOf(install("web", kept(configMap("one")), configMap("two"))),
-			act:    func(b *bench) []Key { return b.take(two).Kept }, want: []Key{one}, left: []string{"ConfigMap apps/one"},
+			act:    func(b *bench) []cluster.ObjectRef { return b.take(two).Kept }, want: []cluster.ObjectRef{one}, left: []string{"ConfigMap apps/one"},
 		},
 		"Live": {
 			reason: "Somebody wants to keep it, as helm upgrade heeds.",
@@ -56,38 +59,38 @@ func TestKeep(t *testing.T) {
 			change: func(b *bench) {
 				b.s.edit(one, func(u *unstructured.Unstructured) {
 					a := u.GetAnnotations()
-					a[annotationPolicy] = policyKeep
+					a[object.AnnotationResourcePolicy] = object.PolicyKeep
 					u.SetAnnotations(a)
 				})
 			},
-			act: func(b *bench) []Key { return b.take(two).Kept }, want: []Key{one}, left: []string{"ConfigMap apps/one"},
+			act: func(b *bench) []cluster.ObjectRef { return b.take(two).Kept }, want: []cluster.ObjectRef{one}, left: []string{"ConfigMap apps/one"},
 		},
 		"Namespace": {
 			reason: "It cannot be without its namespace.",
 			before: setOf(plainOf("web", namespaceOf("own"), kept(strings.Replace(configMap("one"), "name:", "namespace: own, name:", 1)))),
-			act:    func(b *bench) []Key { return b.take(two).Kept },
-			want:   []Key{key("Namespace", "", "own"), key("ConfigMap", "own", "one")}, left: []string{"ConfigMap own/one", "Namespace own"},
+			act:    func(b *bench) []cluster.ObjectRef { return b.take(two).Kept },
+			want:   []cluster.ObjectRef{key("Namespace", "", "own"), key("ConfigMap", "own", "one")}, left: []string{"ConfigMap own/one", "Namespace own"},
 		},
 		"Definition": {
 			reason: "A custom resource cannot be without its definition.",
 			before: setOf(install("web", "crds/"+tmplCRD, kept(fmt.Sprintf(tmplWidget, "main")))),
-			act:    func(b *bench) []Key { return b.take(two).Kept },
-			want:   []Key{key("CustomResourceDefinition", "", "widgets.example.org"), key("Widget", "apps", "main")},
+			act:    func(b *bench) []cluster.ObjectRef { return b.take(two).Kept },
+			want:   []cluster.ObjectRef{key("CustomResourceDefinition", "", "widgets.example.org"), key("Widget", "apps", "main")},
 			left:   []string{"CustomResourceDefinition widgets.example.org", "Widget apps/main"},
 		},
 		"KeptDefinition": {
 			reason: "Objects of a definition that stays are in nobody's way.",
 			before: setOf(install("web", "crds/"+kept(tmplCRD), configMap("two"))),
 			change: func(b *bench) { b.s.put(widgetNamed(b.t, "mine")) },
-			act:    func(b *bench) []Key { return b.take(two).Kept },
-			want:   []Key{key("CustomResourceDefinition", "", "widgets.example.org")},
+			act:    func(b *bench) []cluster.ObjectRef { return b.take(two).Kept },
+			want:   []cluster.ObjectRef{key("CustomResourceDefinition", "", "widgets.example.org")},
 			left:   []string{"CustomResourceDefinition widgets.example.org", "Widget default/mine"},
 		},
 		"NoLonger": {
 			reason: "A version that takes the policy away has its objects deleted.",
 			before: setOf(install("web", kept(configMap("one")))),
 			change: func(b *bench) { b.settle(setOf(install("web", configMap("one")))) },
-			act:    func(b *bench) []Key { return b.take(two).Kept },
+			act:    func(b *bench) []cluster.ObjectRef { return b.take(two).Kept },
 		},
 	}
 	for name, tc := range cases {
@@ -107,7 +110,7 @@ func TestKeep(t *testing.T) {
 			}
 			for _, k := range tc.want {
 				for l := range b.s.objects[k].u().GetLabels() {
-					if l == LabelPartOf || l == LabelManagedBy || l == "team" {
+					if l == object.LabelPartOf || l == object.LabelManagedBy || l == "team" {
 						t.Errorf("\n%s\n%s has label %s", tc.reason, k, l)
 					}
 				}

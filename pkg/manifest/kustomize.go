@@ -3,6 +3,7 @@
 package manifest
 
 import (
+	"cmp"
 	"context"
 	"path"
 	"slices"
@@ -29,7 +30,7 @@ func (f Form) title() string {
 
 // folder of the kustomization of an install, relative to the content.
 func (i *Install) folder() string {
-	return path.Clean(or(i.Path, "."))
+	return path.Clean(cmp.Or(i.Path, "."))
 }
 
 // asIs are the objects of an install that is no chart.

@@ -2,34 +2,36 @@
 
 package manifest
 
-// FieldManager is the name under which every field is applied.
-const FieldManager = "provider-kyma"
+import "github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+
+// FieldManager is the field manager of everything that the engine applies.
+const FieldManager = object.FieldManager
 
 // Labels and annotations of the ApplySet specification, KEP-3659.
 const (
-	LabelApplySetID                = "applyset.kubernetes.io/id"
-	LabelPartOf                    = "applyset.kubernetes.io/part-of"
-	AnnotationTooling              = "applyset.kubernetes.io/tooling"
-	AnnotationContainsGroupKinds   = "applyset.kubernetes.io/contains-group-kinds"
-	AnnotationAdditionalNamespaces = "applyset.kubernetes.io/additional-namespaces"
+	LabelApplySetID                = object.LabelApplySetID
+	LabelPartOf                    = object.LabelPartOf
+	AnnotationTooling              = object.AnnotationTooling
+	AnnotationContainsGroupKinds   = object.AnnotationContainsGroupKinds
+	AnnotationAdditionalNamespaces = object.AnnotationAdditionalNamespaces
 
-	// Tooling is the value of AnnotationTooling: a name and a version of the form of the inventory.
-	Tooling = "provider-kyma/v1"
+	// Tooling is the value of AnnotationTooling: a name, and the version of the format of the inventory.
+	Tooling = object.Tooling
 )
 
-// LabelManagedBy is on each object that is installed, and on the inventory. Watches select by it.
+// LabelManagedBy is on the inventory and on each object that the engine installs. Watches select by it.
 const (
-	LabelManagedBy = "operator.kyma-project.io/managed-by"
-	ManagedBy      = "provider-kyma"
+	LabelManagedBy = object.LabelManagedBy
+	ManagedBy      = object.ManagedBy
 )
 
 // DefaultNamespace holds the inventories of a cluster.
 const DefaultNamespace = "kyma-system"
 
-// AnnotationRecreate with the value "true" on an object that is installed lets it be deleted and created anew where a
-// field that cannot be changed would have to change.
-const AnnotationRecreate = "kyma.m.crossplane.io/recreate"
+// AnnotationRecreate with the value "true" on an installed object allows the engine to delete the object and create it again
+// where an immutable field would have to change.
+const AnnotationRecreate = object.AnnotationRecreate
 
-// AnnotationForceRemoval is named where objects of others block a removal. The engine does not read it: see
-// Set.ForceRemoval.
+// AnnotationForceRemoval is the annotation that messages advise where objects of other owners block a removal. The engine
+// does not read it: see Set.ForceRemoval.
 const AnnotationForceRemoval = "kyma.m.crossplane.io/force-removal"

@@ -17,20 +17,23 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/unions"
 )
 
 // applyChange applies an object that exists. Only where the API server refuses it as invalid, it is read, and applied again
 // once leftovers of unions are ours, which server-side apply then removes.
-func (st *step) applyChange(ctx context.Context, o *object, en *entry) (Summary, *metav1.FieldsV1, error) {
+func (st *step) applyChange(ctx context.Context, o *object.Desired, en *entry) (cluster.ObjectState, *metav1.FieldsV1, error) {
 	now, fields, err := st.apply(ctx, o, false)
-	if !kerrors.IsInvalid(err) || !unions.Known(o.key.GroupKind()) {
+	if !kerrors.IsInvalid(err) || !unions.Known(o.Ref.GroupKind()) {
 		return now, fields, err
 	}
 	found, failed := st.ownLeftovers(ctx, o, en)
 	if failed != nil {
-		return Summary{}, nil, failed
+		return cluster.ObjectState{}, nil, failed
 	}
 	if len(found) == 0 {
 		return now, fields, err
@@ -40,8 +43,8 @@ func (st *step) applyChange(ctx context.Context, o *object, en *entry) (Summary,
 	for i := range found {
 		paths.Insert(found[i].Path)
 	}
-	if o, err = o.cut(paths); err != nil {
-		return Summary{}, nil, err
+	if o, err = o.Without(paths); err != nil {
+		return cluster.ObjectState{}, nil, err
 	}
 	return st.apply(ctx, o, false)
 }
@@ -49,9 +52,9 @@ func (st *step) applyChange(ctx context.Context, o *object, en *entry) (Summary,
 // ownLeftovers makes what the API server filled into unions ours, if it may not stand beside what is wanted of them, and
 // returns it. Nothing but managedFields changes, so that nothing is rolled out. If the object is not applied after that, it
 // is put right by the next one that is.
-func (st *step) ownLeftovers(ctx context.Context, o *object, en *entry) ([]unions.Leftover, error) {
+func (st *step) ownLeftovers(ctx context.Context, o *object.Desired, en *entry) ([]unions.Leftover, error) {
 	for try := 1; ; try++ {
-		live, err := st.get(ctx, o.gvk(), o.key)
+		live, err := st.get(ctx, o.GVK(), o.Ref)
 		if err != nil || live == nil {
 			return nil, err
 		}
@@ -66,7 +69,7 @@ func (st *step) ownLeftovers(ctx context.Context, o *object, en *entry) ([]union
 		}
 		now, err := st.setOwners(ctx, o, live.GetResourceVersion(), fields)
 		if err == nil {
-			st.ownMore(en, live, owned(before), now)
+			st.ownMore(en, live, fieldset.Hash(fieldset.AppliedBy(object.FieldManager, before)), now)
 			return found, nil
 		}
 		if !kerrors.IsConflict(err) || try == migrations {
@@ -79,8 +82,8 @@ func (st *step) ownLeftovers(ctx context.Context, o *object, en *entry) ([]union
 func (st *step) ownMore(en *entry, live *unstructured.Unstructured, before string, now *metav1.PartialObjectMetadata) {
 	live.SetManagedFields(now.ManagedFields)
 	live.SetResourceVersion(now.ResourceVersion)
-	sum := Summarize(live)
-	st.c.Watch().Put(en.key(), sum)
+	sum := health.StateOf(live)
+	st.c.Cache().Put(en.key(), sum)
 	if en.Owned != before {
 		return
 	}
@@ -92,8 +95,8 @@ func (st *step) ownMore(en *entry, live *unstructured.Unstructured, before strin
 
 // leftovers of unions in a live object. An error is returned where another manager owns one, which is not
 // cleared.
-func leftovers(o *object, live *unstructured.Unstructured) ([]unions.Leftover, error) {
-	found := unions.Find(o.key.GroupKind(), o.content(), live.Object, live.GetManagedFields(), isOurs)
+func leftovers(o *object.Desired, live *unstructured.Unstructured) ([]unions.Leftover, error) {
+	found := unions.Find(o.Ref.GroupKind(), o.Content(), live.Object, live.GetManagedFields(), isOurs)
 	for i := range found {
 		if l := &found[i]; len(l.Managers) > 0 {
 			return nil, errors.Errorf("%s belongs to field manager %s and may not stand beside %s; remove it there, or take %s out of the module",
@@ -104,15 +107,15 @@ func leftovers(o *object, live *unstructured.Unstructured) ([]unions.Leftover, e
 }
 
 // withLeftovers are managedFields in which leftovers are ours.
-func withLeftovers(in []metav1.ManagedFieldsEntry, found []unions.Leftover, o *object) ([]metav1.ManagedFieldsEntry, error) {
-	version := o.gvk().GroupVersion().String()
+func withLeftovers(in []metav1.ManagedFieldsEntry, found []unions.Leftover, o *object.Desired) ([]metav1.ManagedFieldsEntry, error) {
+	version := o.GVK().GroupVersion().String()
 	out := slices.Clone(in)
 	i := slices.IndexFunc(out, func(e metav1.ManagedFieldsEntry) bool { return isOurs(&e) && e.APIVersion == version })
 	if i < 0 {
 		now := metav1.Now()
 		i = len(out)
 		out = append(out, metav1.ManagedFieldsEntry{
-			Manager: FieldManager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: version, Time: &now, FieldsType: "FieldsV1",
+			Manager: object.FieldManager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: version, Time: &now, FieldsType: "FieldsV1",
 		})
 	}
 	set := &fieldpath.Set{}
@@ -142,7 +145,7 @@ func texts(found []unions.Leftover) string {
 // dryRunCleared is dryRun for an object that was refused as invalid, if there are leftovers of unions; others get the
 // refusal back. A dry run cannot make leftovers ours first. So one shows what becomes of the object while its unions stay as
 // they are, and another one that of the same with the unions as they are wanted.
-func (w *work) dryRunCleared(ctx context.Context, o *object, live *unstructured.Unstructured, refusal error) ([]string, error) {
+func (w *work) dryRunCleared(ctx context.Context, o *object.Desired, live *unstructured.Unstructured, refusal error) ([]string, error) {
 	found, err := leftovers(o, live)
 	if err != nil {
 		return nil, &refusedError{err}
@@ -151,7 +154,7 @@ func (w *work) dryRunCleared(ctx context.Context, o *object, live *unstructured.
 		return nil, refusal
 	}
 	held := *o
-	if held.rest, err = encode(without(unions.Keep(o.content(), live.Object, found), "metadata")); err != nil {
+	if held.Rest, err = object.Encode(without(unions.Keep(o.Content(), live.Object, found), "metadata")); err != nil {
 		return nil, err
 	}
 	after, err := w.wouldBe(ctx, &held, false)
@@ -159,7 +162,7 @@ func (w *work) dryRunCleared(ctx context.Context, o *object, live *unstructured.
 		return nil, err
 	}
 	metadata := after.Object["metadata"]
-	if after, err = w.wouldBeChanged(ctx, o, unions.Keep(after.Object, o.content(), found)); err != nil {
+	if after, err = w.wouldBeChanged(ctx, o, unions.Keep(after.Object, o.Content(), found)); err != nil {
 		return nil, err
 	}
 	after.Object["metadata"] = metadata
@@ -167,8 +170,8 @@ func (w *work) dryRunCleared(ctx context.Context, o *object, live *unstructured.
 }
 
 // wouldBeChanged is what an object would be if its content was replaced with another one, by a dry run.
-func (w *work) wouldBeChanged(ctx context.Context, o *object, content map[string]any) (*unstructured.Unstructured, error) {
-	m, err := w.c.Mapping(ctx, o.gvk())
+func (w *work) wouldBeChanged(ctx context.Context, o *object.Desired, content map[string]any) (*unstructured.Unstructured, error) {
+	m, err := w.c.Mapping(ctx, o.GVK())
 	if err != nil {
 		return nil, err
 	}
@@ -182,14 +185,14 @@ func (w *work) wouldBeChanged(ctx context.Context, o *object, content map[string
 		return nil, err
 	}
 	b, err := w.raw(w.c.REST().Verb(http.MethodPatch).
-		AbsPath(pathOf(o.gvk().GroupVersion(), m, o.key.Namespace, o.key.Name)).
-		Param("fieldManager", FieldManager).Param("dryRun", "All").
+		AbsPath(pathOf(o.GVK().GroupVersion(), m, o.Ref.Namespace, o.Ref.Name)).
+		Param("fieldManager", object.FieldManager).Param("dryRun", "All").
 		SetHeader("Accept", acceptJSON).SetHeader("Content-Type", jsonPatch).Body(body).Do(ctx))
 	if err != nil {
 		return nil, err
 	}
 	out := &unstructured.Unstructured{}
-	return out, errors.Wrapf(out.UnmarshalJSON(b), "%s: cannot read the answer", o.key)
+	return out, errors.Wrapf(out.UnmarshalJSON(b), "%s: cannot read the answer", o.Ref)
 }
 
 // without some fields, what an object has.

@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // setKey identifies a set among all clusters. Its owner is part of it, so that two owners of one name share nothing, and
@@ -16,7 +18,7 @@ type setKey struct {
 	cluster, name, owner string
 }
 
-func keyOfSet(c Cluster, s *Set) setKey {
+func keyOfSet(c cluster.Cluster, s *Set) setKey {
 	k := setKey{cluster: c.Config().Host, name: s.Name, owner: s.Owner}
 	if i, ok := c.(interface{ Identity() string }); ok {
 		k.cluster = i.Identity()
@@ -40,13 +42,13 @@ type memory struct {
 	// held are the parts that wait for an install before them, and why.
 	held map[string]string
 	// judged are verdicts on objects that rules are for.
-	judged map[Key]verdict
+	judged map[cluster.ObjectRef]verdict
 	// fights about fields that others take again and again.
 	fights fights
 	// reported is what was found of objects that differ and are left as they are.
-	reported map[Key]reportedDrift
+	reported map[cluster.ObjectRef]reportedDrift
 	// settled are objects that are to go and that a request did not find, or found to be nothing of the set, by their UID.
-	settled map[Key]string
+	settled map[cluster.ObjectRef]string
 	// plan is the last one; nil for none.
 	plan *keptPlan
 }
@@ -72,27 +74,27 @@ func (m *memory) forgetGone(inv *inventory) {
 		return
 	}
 	idx := inv.index()
-	gone := func(k Key) bool { return idx[k] == nil }
-	maps.DeleteFunc(m.judged, func(k Key, _ verdict) bool { return gone(k) })
-	maps.DeleteFunc(m.settled, func(k Key, _ string) bool { return gone(k) })
-	maps.DeleteFunc(m.reported, func(k Key, _ reportedDrift) bool { return gone(k) })
+	gone := func(k cluster.ObjectRef) bool { return idx[k] == nil }
+	maps.DeleteFunc(m.judged, func(k cluster.ObjectRef, _ verdict) bool { return gone(k) })
+	maps.DeleteFunc(m.settled, func(k cluster.ObjectRef, _ string) bool { return gone(k) })
+	maps.DeleteFunc(m.reported, func(k cluster.ObjectRef, _ reportedDrift) bool { return gone(k) })
 	m.fights.forgetIf(gone)
 }
 
-func (e *Engine) memoryOf(c Cluster, s *Set) *memory {
+func (e *Engine) memoryOf(c cluster.Cluster, s *Set) *memory {
 	k := keyOfSet(c, s)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if m, ok := e.sets.Get(k); ok {
 		return m.(*memory) //nolint:forcetypeassert // Only memories are put in.
 	}
-	m := &memory{failed: map[string]failure{}, judged: map[Key]verdict{}}
+	m := &memory{failed: map[string]failure{}, judged: map[cluster.ObjectRef]verdict{}}
 	e.sets.Add(k, m)
 	return m
 }
 
 // Forget what is known of a set.
-func (e *Engine) Forget(c Cluster, s *Set) {
+func (e *Engine) Forget(c cluster.Cluster, s *Set) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.sets.Remove(keyOfSet(c, s))

@@ -14,7 +14,9 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // invariants hold at any time: what is of others is as they left it, and what is ours is in the inventory.
@@ -33,7 +35,7 @@ func (m *model) invariants() error {
 	}
 	id := m.b.ID(m.set())
 	for k, o := range m.b.s.objects {
-		if o.u().GetLabels()[LabelPartOf] != id || k.Kind == "Job" || k == widgetMain || m.copied[k] {
+		if o.u().GetLabels()[object.LabelPartOf] != id || k.Kind == "Job" || k == widgetMain || m.copied[k] {
 			continue
 		}
 		if inv == nil || inv.find(k) == nil {
@@ -85,7 +87,7 @@ func (m *model) help() {
 	id := m.b.ID(m.set())
 	for k := range wanted {
 		o := m.b.s.objects[k]
-		foreign := o != nil && o.u().GetLabels()[LabelPartOf] != id && (m.strangers[k] != "" || m.loose[k])
+		foreign := o != nil && o.u().GetLabels()[object.LabelPartOf] != id && (m.strangers[k] != "" || m.loose[k])
 		if foreign && (!m.adopt || m.fixed(k)) {
 			m.sayf("  its owner removes %s", k)
 			m.kill(k)
@@ -105,7 +107,7 @@ func (m *model) help() {
 
 // heal all that is broken.
 func (m *model) heal() {
-	m.fault, m.ambush, m.recreate, m.drift = nil, Key{}, true, DriftRepair
+	m.fault, m.ambush, m.recreate, m.drift = nil, cluster.ObjectRef{}, true, DriftRepair
 	m.retry++
 	clear(m.b.c.blind)
 	m.clock = m.clock.Add(2 * time.Hour)
@@ -173,7 +175,7 @@ func (m *model) check(seen Observation) error {
 }
 
 // checkObjects: each is as it is wanted, and is the one that it was.
-func (m *model) checkObjects(wanted map[Key]modelObject, inv *inventory) error {
+func (m *model) checkObjects(wanted map[cluster.ObjectRef]modelObject, inv *inventory) error {
 	for k, uid := range m.uids {
 		if got := m.b.s.uidOf(k); got != uid && !m.fixed(k) {
 			return errors.Errorf("%s was made anew, or lost: want %q, got %q", k, uid, got)
@@ -196,7 +198,7 @@ func (m *model) checkObjects(wanted map[Key]modelObject, inv *inventory) error {
 			return errors.Errorf("%s is being deleted", k)
 		}
 		fields := fieldsOf(want.Object)
-		ours := o.owners[FieldManager+"/Apply"]
+		ours := o.owners[object.FieldManager+"/Apply"]
 		if ours == nil || !ours.Equals(fields) {
 			return errors.Errorf("%s: want fields %s, got %s", k, fields, ours)
 		}
@@ -241,7 +243,7 @@ func (m *model) checkResource(inv *inventory) error {
 }
 
 // checkInventory: it has exactly the objects that are wanted, and knows them.
-func (m *model) checkInventory(wanted map[Key]modelObject, inv *inventory) error {
+func (m *model) checkInventory(wanted map[cluster.ObjectRef]modelObject, inv *inventory) error {
 	for i := range inv.Objects {
 		en := &inv.Objects[i]
 		k := en.key()
@@ -275,11 +277,11 @@ func (m *model) checkInventory(wanted map[Key]modelObject, inv *inventory) error
 }
 
 // checkLeftovers: nothing of ours is left that is not wanted.
-func (m *model) checkLeftovers(wanted map[Key]modelObject, inv *inventory) error {
+func (m *model) checkLeftovers(wanted map[cluster.ObjectRef]modelObject, inv *inventory) error {
 	id := m.b.ID(m.set())
 	for k, o := range m.b.s.objects {
 		labels := o.u().GetLabels()
-		ours := labels[LabelPartOf] == id || labels[LabelManagedBy] == ManagedBy
+		ours := labels[object.LabelPartOf] == id || labels[object.LabelManagedBy] == object.ManagedBy
 		switch {
 		case wanted[k] != nil, m.strangers[k] != "", k == widgetMain, k.Kind == "Namespace" && !strings.HasPrefix(k.Name, "own"):
 		case k.Kind == "Job" && slices.ContainsFunc(modelNames[:], func(n string) bool { return strings.HasPrefix(k.Name, n+"-") }):

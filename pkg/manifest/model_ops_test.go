@@ -13,6 +13,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // A modelOp is something that happens.
@@ -74,16 +77,16 @@ func specOps() []modelOp {
 }
 
 // pick one of the objects that are wanted and there, and not a stranger's.
-func (m *model) pick(a int) (Key, bool) {
-	var all []Key
+func (m *model) pick(a int) (cluster.ObjectRef, bool) {
+	var all []cluster.ObjectRef
 	for k := range m.wanted() {
 		if m.b.s.objects[k] != nil && m.strangers[k] == "" {
 			all = append(all, k)
 		}
 	}
-	slices.SortFunc(all, func(x, y Key) int { return strings.Compare(x.String(), y.String()) })
+	slices.SortFunc(all, func(x, y cluster.ObjectRef) int { return strings.Compare(x.String(), y.String()) })
 	if len(all) == 0 {
-		return Key{}, false
+		return cluster.ObjectRef{}, false
 	}
 	return all[a%len(all)], true
 }
@@ -91,7 +94,7 @@ func (m *model) pick(a int) (Key, bool) {
 // harm that others do to objects.
 func harmOps() []modelOp {
 	var out []modelOp
-	harm := func(name string, do func(m *model, k Key)) {
+	harm := func(name string, do func(m *model, k cluster.ObjectRef)) {
 		out = append(out, modelOp{name, func(m *model, a, _ int) error {
 			if k, ok := m.pick(a); ok {
 				m.sayf("  %s", k)
@@ -100,7 +103,7 @@ func harmOps() []modelOp {
 			return nil
 		}})
 	}
-	edit := func(m *model, k Key) {
+	edit := func(m *model, k cluster.ObjectRef) {
 		m.count++
 		path := map[string][]string{"ConfigMap": {"data", "k"}, "Deployment": {"spec", "template", "spec", "image"}}[k.Kind]
 		if path == nil {
@@ -110,15 +113,15 @@ func harmOps() []modelOp {
 	}
 	harm("edit", edit)
 	harm("edit too", edit)
-	harm("edit more", func(m *model, k Key) { m.b.s.edit(k, set("x", "metadata", "annotations", "more")) })
-	harm("delete", func(m *model, k Key) { m.kill(k) })
-	harm("replace", func(m *model, k Key) {
+	harm("edit more", func(m *model, k cluster.ObjectRef) { m.b.s.edit(k, set("x", "metadata", "annotations", "more")) })
+	harm("delete", func(m *model, k cluster.ObjectRef) { m.kill(k) })
+	harm("replace", func(m *model, k cluster.ObjectRef) {
 		if k.Kind != "CustomResourceDefinition" {
 			m.kill(k)
 			m.occupy(k)
 		}
 	})
-	harm("make again", func(m *model, k Key) {
+	harm("make again", func(m *model, k cluster.ObjectRef) {
 		if k.Kind == "CustomResourceDefinition" {
 			return
 		}
@@ -127,15 +130,15 @@ func harmOps() []modelOp {
 		u.SetDeletionTimestamp(nil)
 		m.kill(k)
 		m.copied[k] = true
-		if m.b.s.objects[k] == nil && (k.Namespace == "" || m.b.s.objects[Key{Kind: "Namespace", Name: k.Namespace}] != nil) {
+		if m.b.s.objects[k] == nil && (k.Namespace == "" || m.b.s.objects[cluster.ObjectRef{Kind: "Namespace", Name: k.Namespace}] != nil) {
 			m.b.s.put(u.Object)
 		}
 	})
-	harm("take labels away", func(m *model, k Key) {
+	harm("take labels away", func(m *model, k cluster.ObjectRef) {
 		m.loose[k] = true
 		m.b.s.edit(k, func(u *unstructured.Unstructured) { u.SetLabels(nil) })
 	})
-	harm("finalizer", func(m *model, k Key) {
+	harm("finalizer", func(m *model, k cluster.ObjectRef) {
 		if k.Kind != "CustomResourceDefinition" && k.Kind != "Namespace" {
 			m.b.s.edit(k, func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"x/y"}) })
 		}
@@ -148,7 +151,7 @@ func otherOps() []modelOp {
 	return []modelOp{
 		{"release finalizers", func(m *model, _, _ int) error { m.finalizers(); return nil }},
 		{"be first", func(m *model, a, _ int) error {
-			keys := slices.SortedFunc(maps.Keys(m.anyKeys()), func(x, y Key) int { return strings.Compare(x.String(), y.String()) })
+			keys := slices.SortedFunc(maps.Keys(m.anyKeys()), func(x, y cluster.ObjectRef) int { return strings.Compare(x.String(), y.String()) })
 			m.occupy(keys[a%len(keys)])
 			return nil
 		}},
@@ -168,14 +171,14 @@ func otherOps() []modelOp {
 			} {
 				u := manifestOf(m.t, text)
 				served := slices.ContainsFunc(m.b.s.kinds(), func(f fakeKind) bool { return f.GroupVersionKind == u.GroupVersionKind() })
-				if served && m.b.s.objects[keyOf(u)] == nil {
+				if served && m.b.s.objects[object.RefOf(u)] == nil {
 					m.stranger(u)
 				}
 			}
 			return nil
 		}},
 		{"delete namespace", func(m *model, a, _ int) error {
-			k := Key{Kind: "Namespace", Name: []string{"apps", "other"}[a%2]}
+			k := cluster.ObjectRef{Kind: "Namespace", Name: []string{"apps", "other"}[a%2]}
 			if m.b.s.objects[k] != nil {
 				m.recordless[k.Name] = true
 				m.kill(k)
@@ -215,7 +218,7 @@ func (m *model) deleteResource(_, _ int) error {
 var widgetMain = key("Widget", "default", "main")
 
 // anyKeys that an object of the set could have.
-func (m *model) anyKeys() map[Key]modelObject {
+func (m *model) anyKeys() map[cluster.ObjectRef]modelObject {
 	all := m.spec
 	for i := range all.Slots {
 		all.Slots[i].Present, all.Slots[i].Gadget = true, false
@@ -228,8 +231,8 @@ func (m *model) anyKeys() map[Key]modelObject {
 }
 
 // occupy the place of an object.
-func (m *model) occupy(k Key) {
-	if m.b.s.objects[k] != nil || (k.Namespace != "" && m.b.s.objects[Key{Kind: "Namespace", Name: k.Namespace}] == nil) {
+func (m *model) occupy(k cluster.ObjectRef) {
+	if m.b.s.objects[k] != nil || (k.Namespace != "" && m.b.s.objects[cluster.ObjectRef{Kind: "Namespace", Name: k.Namespace}] == nil) {
 		return
 	}
 	m.sayf("  a foreign %s", k)
@@ -237,7 +240,7 @@ func (m *model) occupy(k Key) {
 }
 
 // kill an object, and all that cannot be without it, as far as its finalizers let it.
-func (m *model) kill(k Key) {
+func (m *model) kill(k cluster.ObjectRef) {
 	o := m.b.s.objects[k]
 	if len(o.u().GetFinalizers()) > 0 {
 		m.b.s.terminate(o)
@@ -323,7 +326,7 @@ func (m *model) breakServer(a, b int) error {
 	}[b%5]
 	left := []int{1, 2, 5, 1000}[b/5%4]
 	m.sayf("  %s %v: %s, %d times", kind, verbs, st.Message, left)
-	m.fault = func(verb string, k Key) *metav1.Status {
+	m.fault = func(verb string, k cluster.ObjectRef) *metav1.Status {
 		if k.Kind != kind || !slices.Contains(verbs, verb) || left == 0 {
 			return nil
 		}
@@ -355,13 +358,13 @@ func (m *model) pages(a, b int) error {
 
 // failSome of what works on something.
 func (m *model) failSome(a, _ int) error {
-	var all []Key
+	var all []cluster.ObjectRef
 	for k := range m.b.s.objects {
 		if (k.Kind == "Job" || k.Kind == "Deployment") && m.strangers[k] == "" {
 			all = append(all, k)
 		}
 	}
-	slices.SortFunc(all, func(x, y Key) int { return strings.Compare(x.String(), y.String()) })
+	slices.SortFunc(all, func(x, y cluster.ObjectRef) int { return strings.Compare(x.String(), y.String()) })
 	if len(all) == 0 {
 		return nil
 	}

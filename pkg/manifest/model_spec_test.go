@@ -11,6 +11,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
@@ -154,23 +156,23 @@ func (s *modelSpec) definition() string {
 type modelObject map[string]*unstructured.Unstructured
 
 // wanted objects, other than the custom resource. The revisions are those of the inventory.
-func (s *modelSpec) wanted(t testing.TB, id string, inv *inventory) map[Key]modelObject {
+func (s *modelSpec) wanted(t testing.TB, id string, inv *inventory) map[cluster.ObjectRef]modelObject {
 	t.Helper()
-	out := map[Key]modelObject{}
+	out := map[cluster.ObjectRef]modelObject{}
 	add := func(text, part, namespace string, in *modelSlot) {
 		u := manifestOf(t, text)
 		gk := u.GroupVersionKind().GroupKind()
-		if u.GetNamespace() == "" && gk.Kind != "Namespace" && gk.Kind != "ClusterRole" && gk != crdGroupKind {
+		if u.GetNamespace() == "" && gk.Kind != "Namespace" && gk.Kind != "ClusterRole" && gk != object.CRDKind {
 			u.SetNamespace(namespace)
 		}
 		if in != nil && !in.Plain {
-			decorateRelease(u, home{namespace: namespace, name: part})
+			object.AddRelease(u, part, namespace)
 		}
-		decorate(u, map[string]string{"team": fmt.Sprintf("t%d", s.Labels), LabelPartOf: id, LabelManagedBy: ManagedBy})
-		if out[keyOf(u)] == nil {
-			out[keyOf(u)] = modelObject{}
+		object.AddLabels(u, map[string]string{"team": fmt.Sprintf("t%d", s.Labels), object.LabelPartOf: id, object.LabelManagedBy: object.ManagedBy})
+		if out[object.RefOf(u)] == nil {
+			out[object.RefOf(u)] = modelObject{}
 		}
-		out[keyOf(u)][part] = u
+		out[object.RefOf(u)][part] = u
 	}
 	if s.CRDs {
 		add(s.definition(), partCRDs, "", nil)

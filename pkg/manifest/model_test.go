@@ -20,6 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 var (
@@ -40,14 +42,14 @@ type model struct {
 	retry                  int
 	clock                  time.Time
 	// fault of the server, and an object that somebody replaces right before it is written.
-	fault  func(verb string, k Key) *metav1.Status
-	ambush Key
+	fault  func(verb string, k cluster.ObjectRef) *metav1.Status
+	ambush cluster.ObjectRef
 	// strangers are the objects of others, with the version that they must keep.
-	strangers map[Key]string
+	strangers map[cluster.ObjectRef]string
 	// loose objects may be left without our labels, and copied ones were labelled by somebody else.
-	loose, copied map[Key]bool
+	loose, copied map[cluster.ObjectRef]bool
 	// uids are those of the last check, as long as there is no reason for a new one. Those that were pruned have none.
-	uids map[Key]types.UID
+	uids map[cluster.ObjectRef]types.UID
 	// sizes are what users set in the custom resource, by its UID. Away says that it was deleted by them, and unsure that
 	// it may have been.
 	sizes        map[types.UID]int64
@@ -63,8 +65,8 @@ type model struct {
 func newModel(t testing.TB) *model {
 	t.Helper()
 	m := &model{
-		t: t, b: newBench(t), clock: time.Unix(1_700_000_000, 0), strangers: map[Key]string{}, loose: map[Key]bool{},
-		copied: map[Key]bool{}, uids: map[Key]types.UID{}, sizes: map[types.UID]int64{}, recordless: map[string]bool{},
+		t: t, b: newBench(t), clock: time.Unix(1_700_000_000, 0), strangers: map[cluster.ObjectRef]string{}, loose: map[cluster.ObjectRef]bool{},
+		copied: map[cluster.ObjectRef]bool{}, uids: map[cluster.ObjectRef]types.UID{}, sizes: map[types.UID]int64{}, recordless: map[string]bool{},
 	}
 	for i := range m.spec.Places {
 		m.spec.Places[i].Slot = i%4 - 1
@@ -82,8 +84,8 @@ func newModel(t testing.TB) *model {
 	} {
 		m.stranger(manifestOf(t, text))
 	}
-	delete(m.strangers, Key{Kind: "Namespace", Name: "apps"})
-	delete(m.strangers, Key{Kind: "Namespace", Name: "other"})
+	delete(m.strangers, cluster.ObjectRef{Kind: "Namespace", Name: "apps"})
+	delete(m.strangers, cluster.ObjectRef{Kind: "Namespace", Name: "other"})
 	return m
 }
 
@@ -107,7 +109,7 @@ func (m *model) set() *Set {
 }
 
 // wanted objects, other than the custom resource.
-func (m *model) wanted() map[Key]modelObject {
+func (m *model) wanted() map[cluster.ObjectRef]modelObject {
 	s := m.spec.set(m.t)
 	inv, err := m.inventory()
 	if err != nil {
@@ -185,13 +187,17 @@ func (m *model) unwant() {
 }
 
 // keeps says whether an object is never deleted.
-func (m *model) keeps(k Key) bool { return k.Kind == "ConfigMap" && strings.HasPrefix(k.Name, "kept") }
+func (m *model) keeps(k cluster.ObjectRef) bool {
+	return k.Kind == "ConfigMap" && strings.HasPrefix(k.Name, "kept")
+}
 
 // fixed says whether the server lets nobody change an object.
-func (m *model) fixed(k Key) bool { return k.Kind == "ConfigMap" && strings.HasPrefix(k.Name, "fixed") }
+func (m *model) fixed(k cluster.ObjectRef) bool {
+	return k.Kind == "ConfigMap" && strings.HasPrefix(k.Name, "fixed")
+}
 
 // answer of the server where something is wrong with it.
-func (m *model) answer(verb string, k Key) *metav1.Status {
+func (m *model) answer(verb string, k cluster.ObjectRef) *metav1.Status {
 	if k == m.ambush && k.Name != "" {
 		m.strike(verb, k)
 	}
@@ -207,12 +213,12 @@ func (m *model) answer(verb string, k Key) *metav1.Status {
 }
 
 // strike from the ambush: another object is there when one is about to be deleted or created.
-func (m *model) strike(verb string, k Key) {
+func (m *model) strike(verb string, k cluster.ObjectRef) {
 	o := m.b.s.objects[k]
 	if (verb != "delete" || o == nil) && (verb != "patch" || o != nil) {
 		return
 	}
-	m.ambush = Key{}
+	m.ambush = cluster.ObjectRef{}
 	delete(m.b.s.objects, k)
 	m.b.s.store(k, m.foreign(k).Object)
 	m.strangers[k] = m.versionOf(k)
@@ -221,7 +227,7 @@ func (m *model) strike(verb string, k Key) {
 }
 
 // foreign object at a key.
-func (m *model) foreign(k Key) *unstructured.Unstructured {
+func (m *model) foreign(k cluster.ObjectRef) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: map[string]any{}}
 	for _, kind := range m.b.s.kinds() {
 		if kind.GroupKind() == k.GroupKind() {
@@ -233,7 +239,7 @@ func (m *model) foreign(k Key) *unstructured.Unstructured {
 	return u
 }
 
-func (m *model) stranger(u *unstructured.Unstructured) Key {
+func (m *model) stranger(u *unstructured.Unstructured) cluster.ObjectRef {
 	k := m.b.s.put(u.Object)
 	m.strangers[k] = m.versionOf(k)
 	delete(m.uids, k)
@@ -241,7 +247,7 @@ func (m *model) stranger(u *unstructured.Unstructured) Key {
 }
 
 // versionOf an object: its UID and resource version; empty where it is not there.
-func (m *model) versionOf(k Key) string {
+func (m *model) versionOf(k cluster.ObjectRef) string {
 	o := m.b.s.objects[k]
 	if o == nil {
 		return ""

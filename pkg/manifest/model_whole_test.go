@@ -10,13 +10,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // takeAway the set: nothing of it is left in the end, but what is to be kept.
 func (m *model) takeAway() error {
 	m.heal()
 	m.removing = true
-	kept := map[Key]types.UID{}
+	kept := map[cluster.ObjectRef]types.UID{}
 	for k, uid := range m.uids {
 		if m.keeps(k) {
 			kept[k] = uid
@@ -41,7 +43,7 @@ func (m *model) takeAway() error {
 	return errors.Errorf("is not gone: %+v, %v", left, err)
 }
 
-func (m *model) checkGone(kept map[Key]types.UID) error {
+func (m *model) checkGone(kept map[cluster.ObjectRef]types.UID) error {
 	inv, err := m.inventory()
 	if err != nil || inv != nil {
 		return errors.Errorf("the inventory is left: %+v, %v", inv, err)

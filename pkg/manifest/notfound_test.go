@@ -12,6 +12,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // TestPages holds that a 404 which is not that of an API server never counts as "gone": nothing is said to be absent, and
@@ -86,7 +88,7 @@ func TestKindGone(t *testing.T) {
 	b := newBench(t)
 	s := setOf(install("web", tmplCRD, strings.ReplaceAll(tmplWidget, "%s", "main")))
 	b.settle(s)
-	b.s.remove(Key{Group: crdGroupKind.Group, Kind: crdGroupKind.Kind, Name: "widgets.example.org"})
+	b.s.remove(cluster.ObjectRef{Group: object.CRDKind.Group, Kind: object.CRDKind.Kind, Name: "widgets.example.org"})
 	b.c.blind["Widget"] = true
 	b.takeAll(s)
 	if left := b.s.keys(); len(left) > 1 {

@@ -3,6 +3,7 @@
 package manifest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -11,6 +12,11 @@ import (
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
 // syncTimeout bounds how long a call waits until a kind has been listed for the first time. After it objects are read
@@ -18,7 +24,7 @@ import (
 const syncTimeout = 5 * time.Second
 
 // Observe a set. It writes nothing, and asks the cluster for nothing that a watch tells.
-func (e *Engine) Observe(ctx context.Context, c Cluster, s *Set) (Observation, error) {
+func (e *Engine) Observe(ctx context.Context, c cluster.Cluster, s *Set) (Observation, error) {
 	w, err := e.work(ctx, c, s)
 	if err != nil {
 		return Observation{}, err
@@ -47,7 +53,7 @@ func (e *Engine) Observe(ctx context.Context, c Cluster, s *Set) (Observation, e
 }
 
 // judgeAll objects of an inventory.
-func (w *work) judgeAll(ctx context.Context, inv *inventory, seen map[Key]Summary) (Observation, error) {
+func (w *work) judgeAll(ctx context.Context, inv *inventory, seen map[cluster.ObjectRef]cluster.ObjectState) (Observation, error) {
 	o := Observation{Exists: true, UpToDate: true, State: Ready}
 	states := w.partStates(inv, &o)
 	for i := range inv.Objects {
@@ -72,7 +78,7 @@ func (w *work) judgeAll(ctx context.Context, inv *inventory, seen map[Key]Summar
 // Exists says whether the cluster holds an inventory of the set. Of the set only the name and the owner are used. No is
 // confirmed by a request, so that it can be trusted where a set is removed. The inventory of another owner is not that of
 // the set; the error is an *OwnedError then, whether the set adopts or not.
-func (e *Engine) Exists(ctx context.Context, c Cluster, s *Set) (bool, error) {
+func (e *Engine) Exists(ctx context.Context, c cluster.Cluster, s *Set) (bool, error) {
 	w, err := e.outline(ctx, c, s)
 	if err != nil {
 		return false, err
@@ -106,7 +112,7 @@ func (w *work) partStates(inv *inventory, o *Observation) map[string]*PartState 
 			st.see(Error, f)
 			continue
 		}
-		st.see(Processing, or(w.mem.held[p.name], or(w.mem.waiting, BeingApplied)))
+		st.see(Processing, cmp.Or(w.mem.held[p.name], cmp.Or(w.mem.waiting, BeingApplied)))
 	}
 	for _, name := range slices.Sorted(maps.Keys(inv.Parts)) {
 		if states[name] == nil && o.State == Ready {
@@ -120,20 +126,13 @@ func (w *work) partStates(inv *inventory, o *Observation) map[string]*PartState 
 // failure of the last step to apply these inputs of a part; empty for none.
 func (w *work) failure(partName, digest string) string {
 	if f, ok := w.mem.failed[partName]; ok && f.digest == digest {
-		return oneLine(f.err.Error())
+		return text.OneLine(f.err.Error())
 	}
 	return ""
 }
 
-func or(s, fallback string) string {
-	if s != "" {
-		return s
-	}
-	return fallback
-}
-
 // judge one object: is it there, as it was applied, and ready?
-func (w *work) judge(ctx context.Context, en *entry, seen map[Key]Summary, p *PartState, o *Observation) error {
+func (w *work) judge(ctx context.Context, en *entry, seen map[cluster.ObjectRef]cluster.ObjectState, p *PartState, o *Observation) error {
 	k := en.key()
 	sum, exists := seen[k]
 	if !w.expected(en, sum, exists, p, o) {
@@ -160,18 +159,18 @@ func (w *work) judge(ctx context.Context, en *entry, seen map[Key]Summary, p *Pa
 
 // expected says whether an object should be there and can be seen. What is to say of one that should not or cannot is
 // said.
-func (w *work) expected(en *entry, sum Summary, exists bool, p *PartState, o *Observation) bool {
+func (w *work) expected(en *entry, sum cluster.ObjectState, exists bool, p *PartState, o *Observation) bool {
 	k := en.key()
 	if err := w.denied[k]; err != nil && en.UID != "" {
 		o.Total++
-		p.see(Error, "cannot be read: "+oneLine(err.Error()))
+		p.see(Error, "cannot be read: "+text.OneLine(err.Error()))
 		return false
 	}
 	switch {
 	case en.Pruned:
 		o.UpToDate = false
 		if exists {
-			p.see(Processing, or(w.mem.waiting, k.String()+": "+or(sum.Message, "is being deleted")))
+			p.see(Processing, cmp.Or(w.mem.waiting, k.String()+": "+cmp.Or(sum.Message, "is being deleted")))
 		}
 		return false
 	case en.UID == "":
@@ -181,7 +180,7 @@ func (w *work) expected(en *entry, sum Summary, exists bool, p *PartState, o *Ob
 		return false
 	}
 	// The custom resource is created once; that it was deleted is its users' decision.
-	return en.Stage != stageResource || exists
+	return en.Stage != object.StageResource || exists
 }
 
 // inputsOf a part as a digest.
@@ -195,13 +194,13 @@ func (w *work) inputsOf(partName string) string {
 }
 
 // drifted says whether an object differs from what was applied.
-func (w *work) drifted(en *entry, sum Summary, exists bool) (Drift, bool) {
+func (w *work) drifted(en *entry, sum cluster.ObjectState, exists bool) (Drift, bool) {
 	switch {
-	case en.Stage == stageResource:
+	case en.Stage == object.StageResource:
 		return Drift{}, false
 	case !exists:
 		return Drift{Key: en.key(), Deleted: true}, true
-	case sum.Status == Terminating:
+	case sum.Status == cluster.Terminating:
 		// It comes back once it is gone.
 		return Drift{}, false
 	case sum.UID != en.UID:
@@ -213,34 +212,34 @@ func (w *work) drifted(en *entry, sum Summary, exists bool) (Drift, bool) {
 }
 
 // ready says whether an object that is as it was applied works.
-func (w *work) ready(ctx context.Context, en *entry, sum Summary) (State, string, error) {
-	if sum.Status == Terminating {
+func (w *work) ready(ctx context.Context, en *entry, sum cluster.ObjectState) (State, string, error) {
+	if sum.Status == cluster.Terminating {
 		return Processing, sum.Message, nil
 	}
 	if rule := w.ruleFor(en); rule != nil {
 		return w.judged(ctx, en, sum, rule)
 	}
 	switch sum.Status {
-	case Current:
+	case cluster.Current:
 		return Ready, "", nil
-	case Failed:
-		return Error, or(sum.Message, "has failed"), nil
-	case InProgress, Terminating:
+	case cluster.Failed:
+		return Error, cmp.Or(sum.Message, "has failed"), nil
+	case cluster.InProgress, cluster.Terminating:
 	}
-	return Processing, or(sum.Message, "is not ready"), nil
+	return Processing, cmp.Or(sum.Message, "is not ready"), nil
 }
 
 // look at all objects of the inventory: in the watch, or one by one where a kind cannot be watched. What may not be read
 // is noted as denied.
-func (w *work) look(ctx context.Context, inv *inventory) (map[Key]Summary, error) {
+func (w *work) look(ctx context.Context, inv *inventory) (map[cluster.ObjectRef]cluster.ObjectState, error) {
 	unsynced := w.track(ctx, inv.kinds())
-	seen := make(map[Key]Summary, len(inv.Objects))
+	seen := make(map[cluster.ObjectRef]cluster.ObjectState, len(inv.Objects))
 	for i := range inv.Objects {
 		en := &inv.Objects[i]
 		if _, blind := unsynced[en.gvk()]; blind {
 			err := w.lookOne(ctx, en, seen)
 			if w.asked == nil {
-				w.asked = map[Key]bool{}
+				w.asked = map[cluster.ObjectRef]bool{}
 			}
 			w.asked[en.key()] = true
 			if kerrors.IsForbidden(err) {
@@ -252,16 +251,16 @@ func (w *work) look(ctx context.Context, inv *inventory) (map[Key]Summary, error
 			}
 			continue
 		}
-		if sum, ok := w.c.Watch().Get(en.key()); ok {
+		if sum, ok := w.c.Cache().Get(en.key()); ok {
 			seen[en.key()] = sum
 		}
 	}
 	return seen, nil
 }
 
-func (w *work) lookOne(ctx context.Context, en *entry, seen map[Key]Summary) error {
+func (w *work) lookOne(ctx context.Context, en *entry, seen map[cluster.ObjectRef]cluster.ObjectState) error {
 	accept := acceptMetadata
-	if HasStatus(en.key().GroupKind()) {
+	if health.NeedsStatus(en.key().GroupKind()) {
 		accept = acceptJSON
 	}
 	b, err := w.read(ctx, en.gvk(), en.key(), accept)
@@ -280,5 +279,5 @@ func (w *work) lookOne(ctx context.Context, en *entry, seen map[Key]Summary) err
 func (w *work) track(ctx context.Context, gvks []schema.GroupVersionKind) map[schema.GroupVersionKind]error {
 	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
 	defer cancel()
-	return w.c.Watch().Track(ctx, gvks)
+	return w.c.Cache().Track(ctx, gvks)
 }

@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // copyOf a set by another owner, as of a Manifest that was copied with its annotations.
@@ -22,7 +24,7 @@ func copyOf(s *Set) *Set {
 	return &out
 }
 
-var parentSecret = Key{Kind: "Secret", Namespace: DefaultNamespace, Name: "team-a-web"}
+var parentSecret = cluster.ObjectRef{Kind: "Secret", Namespace: DefaultNamespace, Name: "team-a-web"}
 
 func (b *bench) owner() string {
 	b.s.mu.Lock()
@@ -231,7 +233,7 @@ func TestMemoryIsNotShared(t *testing.T) {
 	first := &identified{a.c, "one"}
 	cases := map[string]struct {
 		reason string
-		c      Cluster
+		c      cluster.Cluster
 		s      *Set
 		want   bool
 	}{

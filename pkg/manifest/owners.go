@@ -6,6 +6,9 @@ import (
 	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // settle which part each object belongs to. An object of two parts is an error of the later one, except for definitions,
@@ -15,7 +18,7 @@ func (st *step) settle() {
 	for _, pl := range st.plans {
 		busy[pl.name] = true
 	}
-	owner := map[Key]string{}
+	owner := map[cluster.ObjectRef]string{}
 	for i := range st.inv.Objects {
 		// A part that is planned may have given an object away, and one that is no longer wanted has.
 		if en := &st.inv.Objects[i]; !en.Pruned && !busy[en.Part] && st.wants(en.Part) {
@@ -33,20 +36,20 @@ func (st *step) settle() {
 }
 
 // settle one part.
-func (pl *planned) settle(owner map[Key]string) error {
+func (pl *planned) settle(owner map[cluster.ObjectRef]string) error {
 	for i := range pl.objects {
 		o := &pl.objects[i]
-		if other := owner[o.key]; other != "" && other != pl.name && o.stage != stageDefinitions {
-			return errors.Errorf("%s is part of %s too", o.key, title(other))
+		if other := owner[o.Ref]; other != "" && other != pl.name && o.Stage != object.StageCRDs {
+			return errors.Errorf("%s is part of %s too", o.Ref, title(other))
 		}
 	}
 	var shared []string
-	pl.objects = slices.DeleteFunc(pl.objects, func(o object) bool {
-		if other := owner[o.key]; other != "" && other != pl.name {
-			shared = append(shared, o.key.Name)
+	pl.objects = slices.DeleteFunc(pl.objects, func(o object.Desired) bool {
+		if other := owner[o.Ref]; other != "" && other != pl.name {
+			shared = append(shared, o.Ref.Name)
 			return true
 		}
-		owner[o.key] = pl.name
+		owner[o.Ref] = pl.name
 		return false
 	})
 	slices.Sort(shared)
@@ -57,7 +60,7 @@ func (pl *planned) settle(owner map[Key]string) error {
 // handOver a definition that its part no longer has to another part that has it too. That part is applied anew. It says
 // whether there is one.
 func (st *step) handOver(en *entry) bool {
-	if en.Stage != stageDefinitions {
+	if en.Stage != object.StageCRDs {
 		return false
 	}
 	for i := range st.parts {

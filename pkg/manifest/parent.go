@@ -16,6 +16,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
 var secretKind = schema.GroupVersionKind{Version: "v1", Kind: "Secret"} //nolint:gochecknoglobals // Constant.
@@ -24,8 +29,8 @@ var secretKind = schema.GroupVersionKind{Version: "v1", Kind: "Secret"} //nolint
 const annotationOwner = "kyma.m.crossplane.io/owner"
 
 // parentKey is the key of the Secret that holds the inventory.
-func (w *work) parentKey() Key {
-	return Key{Kind: "Secret", Namespace: w.e.namespace, Name: w.s.Name}
+func (w *work) parentKey() cluster.ObjectRef {
+	return cluster.ObjectRef{Kind: "Secret", Namespace: w.e.namespace, Name: w.s.Name}
 }
 
 // errInventoryExists is returned by create where there is an inventory that the watch does not show.
@@ -36,7 +41,7 @@ var errInventoryExists = errors.New("the inventory exists")
 func (w *work) load(ctx context.Context, confirm bool) (*inventory, error) {
 	k := w.parentKey()
 	if unsynced := w.track(ctx, []schema.GroupVersionKind{secretKind}); len(unsynced) == 0 {
-		sum, ok := w.c.Watch().Get(k)
+		sum, ok := w.c.Cache().Get(k)
 		if !ok && !confirm {
 			w.mem.inv = nil
 			return nil, nil //nolint:nilnil // There is none, as said above.
@@ -58,7 +63,7 @@ func (w *work) load(ctx context.Context, confirm bool) (*inventory, error) {
 
 // decode the inventory of a parent.
 func (w *work) decode(u *unstructured.Unstructured) (*inventory, error) {
-	if u.GetLabels()[LabelApplySetID] != w.id {
+	if u.GetLabels()[object.LabelApplySetID] != w.id {
 		return nil, w.foreignParent(u)
 	}
 	if w.mem.inv != nil && w.mem.version == u.GetResourceVersion() {
@@ -80,20 +85,20 @@ func (w *work) decode(u *unstructured.Unstructured) (*inventory, error) {
 	inv.Good = s.Data[goodKey]
 	w.mem.inv, w.mem.version, w.mem.size = inv, u.GetResourceVersion(), len(s.Data[inventoryKey])
 	w.mem.owner = s.Annotations[annotationOwner]
-	w.c.Watch().Put(w.parentKey(), Summarize(u))
+	w.c.Cache().Put(w.parentKey(), health.StateOf(u))
 	return w.granted()
 }
 
 // An OwnedError says that an inventory belongs to another owner than the set that has its name.
 type OwnedError struct {
 	// Inventory is the Secret, and Owner is the Set.Owner that it names.
-	Inventory Key
+	Inventory cluster.ObjectRef
 	Owner     string
 }
 
 // Error names both, and what to do.
 func (e *OwnedError) Error() string {
-	return fmt.Sprintf("%s is the inventory of %s; choose another external name, or set adopt to take over all that it lists", e.Inventory, oneLine(e.Owner))
+	return fmt.Sprintf("%s is the inventory of %s; choose another external name, or set adopt to take over all that it lists", e.Inventory, text.OneLine(e.Owner))
 }
 
 // owns says whether the inventory that was read last is that of the owner of the set. One that names no owner is that of
@@ -153,7 +158,7 @@ func (w *work) save(ctx context.Context, inv *inventory, create bool) error {
 		if err != nil {
 			return err
 		}
-		if u != nil && u.GetLabels()[LabelApplySetID] != w.id {
+		if u != nil && u.GetLabels()[object.LabelApplySetID] != w.id {
 			return w.foreignParent(u)
 		}
 		return errInventoryExists
@@ -169,11 +174,11 @@ func (w *work) save(ctx context.Context, inv *inventory, create bool) error {
 
 func (w *work) foreignParent(u *unstructured.Unstructured) error {
 	return errors.Errorf("%s is no inventory of this set: its label %s is %q; remove it, or choose another external name",
-		w.parentKey(), LabelApplySetID, u.GetLabels()[LabelApplySetID])
+		w.parentKey(), object.LabelApplySetID, u.GetLabels()[object.LabelApplySetID])
 }
 
 // parent is the Secret that holds an inventory.
-func (w *work) parent(inv *inventory) (*object, error) {
+func (w *work) parent(inv *inventory) (*object.Desired, error) {
 	data, err := inv.marshal()
 	if err != nil {
 		return nil, err
@@ -186,11 +191,11 @@ func (w *work) parent(inv *inventory) (*object, error) {
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
 		ObjectMeta: metav1.ObjectMeta{
 			Name: w.s.Name, Namespace: w.e.namespace,
-			Labels: map[string]string{LabelApplySetID: w.id, LabelManagedBy: ManagedBy},
+			Labels: map[string]string{object.LabelApplySetID: w.id, object.LabelManagedBy: object.ManagedBy},
 			Annotations: map[string]string{
-				AnnotationTooling:            Tooling,
-				AnnotationContainsGroupKinds: groupKinds(inv),
-				annotationOwner:              w.owner(),
+				object.AnnotationTooling:            object.Tooling,
+				object.AnnotationContainsGroupKinds: groupKinds(inv),
+				annotationOwner:                     w.owner(),
 			},
 		},
 		Data: map[string][]byte{inventoryKey: data},
@@ -202,7 +207,7 @@ func (w *work) parent(inv *inventory) (*object, error) {
 		s.Data[goodKey] = inv.Good
 	}
 	if n := namespaces(inv, w.e.namespace); n != "" {
-		s.Annotations[AnnotationAdditionalNamespaces] = n
+		s.Annotations[object.AnnotationAdditionalNamespaces] = n
 	}
 	b, err := json.Marshal(s)
 	if err != nil {
@@ -212,7 +217,7 @@ func (w *work) parent(inv *inventory) (*object, error) {
 	if err := u.UnmarshalJSON(b); err != nil {
 		return nil, errors.Wrap(err, "cannot encode inventory")
 	}
-	o, err := newObject(u, "", stageNamespaces)
+	o, err := object.New(u, "", object.StageNamespaces)
 	return &o, err
 }
 

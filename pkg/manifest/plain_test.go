@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
@@ -76,7 +77,7 @@ func TestPlainCountsRequests(t *testing.T) {
 	if diff := cmp.Diff(keys, b.s.keys()); diff != "" {
 		t.Errorf("there must be no Helm release: -want, +got:\n%s", diff)
 	}
-	if l := b.s.objects[key("ConfigMap", "apps", "one")].u(); l.GetLabels()[helmManagedBy] != "" || l.GetAnnotations()[helmReleaseName] != "" {
+	if l := b.s.objects[key("ConfigMap", "apps", "one")].u(); l.GetLabels()[object.LabelHelmManagedBy] != "" || l.GetAnnotations()[object.AnnotationReleaseName] != "" {
 		t.Errorf("no object must look like one of Helm: %v", l.Object["metadata"])
 	}
 	b.apply(s)
@@ -179,7 +180,7 @@ func TestForm(t *testing.T) {
 			if diff := cmp.Diff(tc.parts, rec); diff != "" {
 				t.Errorf("\n%s\nrecord: -want, +got:\n%s", tc.reason, diff)
 			}
-			if name := b.s.objects[key("ConfigMap", "apps", "both")].u().GetAnnotations()[helmReleaseName]; (name == "web") != (tc.parts.Revision > 0) {
+			if name := b.s.objects[key("ConfigMap", "apps", "both")].u().GetAnnotations()[object.AnnotationReleaseName]; (name == "web") != (tc.parts.Revision > 0) {
 				t.Errorf("\n%s\nannotation of the release: %q", tc.reason, name)
 			}
 			b.restart()

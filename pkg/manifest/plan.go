@@ -13,6 +13,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
@@ -22,7 +24,7 @@ type planned struct {
 
 	// in is the install as the config of the set says it is; nil for other parts.
 	in      *installation
-	objects []object
+	objects []object.Desired
 	// rec is what the inventory will say of the part while it is applied.
 	rec partRecord
 	// repair says that these inputs were applied before, and that the very objects of then are wanted.
@@ -95,7 +97,7 @@ func (w *work) plan(ctx context.Context, p *part, rec partRecord) (*planned, err
 // definitions are the custom resource definitions of a layer.
 func definitions(ctx context.Context, l *source.Layer) ([]*unstructured.Unstructured, error) {
 	out, err := objectsOf(ctx, l, func(u *unstructured.Unstructured) error {
-		if u.GroupVersionKind().GroupKind() != crdGroupKind {
+		if u.GroupVersionKind().GroupKind() != object.CRDKind {
 			return errors.Errorf("%s %s is no CustomResourceDefinition", u.GetKind(), u.GetName())
 		}
 		return nil
@@ -266,7 +268,7 @@ func (w *work) resumed(ctx context.Context, out *planned, r *render.Rendered) ([
 // learn the kinds that definitions among the objects are about to add to the cluster.
 func (w *work) learn(objects []*unstructured.Unstructured) {
 	for _, u := range objects {
-		if u.GroupVersionKind().GroupKind() != crdGroupKind {
+		if u.GroupVersionKind().GroupKind() != object.CRDKind {
 			continue
 		}
 		for gvk, m := range kindsOf(u) {
@@ -276,20 +278,20 @@ func (w *work) learn(objects []*unstructured.Unstructured) {
 }
 
 // kindsOf a custom resource definition.
-func kindsOf(crd *unstructured.Unstructured) map[schema.GroupVersionKind]Mapping {
+func kindsOf(crd *unstructured.Unstructured) map[schema.GroupVersionKind]cluster.Mapping {
 	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
 	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
 	plural, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "plural")
 	scope, _, _ := unstructured.NestedString(crd.Object, "spec", "scope")
 	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
-	out := map[schema.GroupVersionKind]Mapping{}
+	out := map[schema.GroupVersionKind]cluster.Mapping{}
 	for _, v := range versions {
 		m, ok := v.(map[string]any)
 		if !ok || m["served"] != true {
 			continue
 		}
 		if name, ok := m["name"].(string); ok && kind != "" && plural != "" {
-			out[schema.GroupVersionKind{Group: group, Version: name, Kind: kind}] = Mapping{Resource: plural, Namespaced: scope == "Namespaced"}
+			out[schema.GroupVersionKind{Group: group, Version: name, Kind: kind}] = cluster.Mapping{Resource: plural, Namespaced: scope == "Namespaced"}
 		}
 	}
 	return out
@@ -298,7 +300,7 @@ func kindsOf(crd *unstructured.Unstructured) map[schema.GroupVersionKind]Mapping
 // build what is sent of what was rendered.
 func (w *work) build(ctx context.Context, out *planned, objects []*unstructured.Unstructured) error {
 	labels := w.labels()
-	seen := make(map[Key]bool, len(objects))
+	seen := make(map[cluster.ObjectRef]bool, len(objects))
 	for _, u := range objects {
 		m, err := w.place(ctx, out.in, u)
 		if err != nil {
@@ -308,27 +310,27 @@ func (w *work) build(ctx context.Context, out *planned, objects []*unstructured.
 			continue
 		}
 		if out.in != nil && !out.in.home.none() {
-			decorateRelease(u, out.in.home)
+			object.AddRelease(u, out.in.home.name, out.in.home.namespace)
 		}
-		decorate(u, labels)
-		s := stageOf(u.GroupVersionKind().GroupKind())
+		object.AddLabels(u, labels)
+		s := object.StageOf(u.GroupVersionKind().GroupKind())
 		if out.resource != nil {
-			s = stageResource
+			s = object.StageResource
 		}
-		o, err := newObject(u, out.name, s)
+		o, err := object.New(u, out.name, s)
 		if err != nil {
 			return err
 		}
-		if seen[o.key] {
-			return errors.Errorf("%s is there twice", o.key)
+		if seen[o.Ref] {
+			return errors.Errorf("%s is there twice", o.Ref)
 		}
-		if o.key == w.parentKey() {
-			return errors.Errorf("%s has the name of the inventory of this set", o.key)
+		if o.Ref == w.parentKey() {
+			return errors.Errorf("%s has the name of the inventory of this set", o.Ref)
 		}
-		seen[o.key] = true
-		o.keepNamespaces = out.in != nil && out.in.keepNamespaces
-		o.force = out.in != nil && out.in.config.Force
-		o.definition = m.Resource + "." + o.key.Group
+		seen[o.Ref] = true
+		o.KeepNamespaces = out.in != nil && out.in.keepNamespaces
+		o.Recreate = out.in != nil && out.in.config.Force
+		o.CRD = m.Resource + "." + o.Ref.Group
 		out.objects = append(out.objects, o)
 	}
 	return nil
@@ -341,10 +343,10 @@ func (w *work) holdsInventories(u *unstructured.Unstructured) bool {
 }
 
 // place an object in its namespace.
-func (w *work) place(ctx context.Context, in *installation, u *unstructured.Unstructured) (Mapping, error) {
+func (w *work) place(ctx context.Context, in *installation, u *unstructured.Unstructured) (cluster.Mapping, error) {
 	m, err := w.c.Mapping(ctx, u.GroupVersionKind())
 	if err != nil {
-		return Mapping{}, errors.Wrapf(err, "%s %s", u.GetKind(), strings.TrimPrefix(u.GetNamespace()+"/"+u.GetName(), "/"))
+		return cluster.Mapping{}, errors.Wrapf(err, "%s %s", u.GetKind(), strings.TrimPrefix(u.GetNamespace()+"/"+u.GetName(), "/"))
 	}
 	switch {
 	case !m.Namespaced:

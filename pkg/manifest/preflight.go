@@ -3,6 +3,7 @@
 package manifest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -19,6 +20,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/crdcheck"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
 // preflight looks at each definition that is there and is about to change, before anything of the set is applied. Where
@@ -30,17 +34,17 @@ func (st *step) preflight(ctx context.Context) {
 	for _, pl := range st.plans {
 		for i := range pl.objects {
 			o := &pl.objects[i]
-			if o.stage != stageDefinitions || !st.redefines(o, idx[o.key]) {
+			if o.Stage != object.StageCRDs || !st.redefines(o, idx[o.Ref]) {
 				continue
 			}
-			err := st.redefine(ctx, o, idx[o.key])
+			err := st.redefine(ctx, o, idx[o.Ref])
 			switch {
 			case err == nil:
 			case pl.repair:
 				st.spare(o, err)
 			default:
-				st.fail(pl.name, errors.Wrap(err, o.key.String()))
-				refused = or(refused, fmt.Sprintf("%s of %s", o.key, pl.title()))
+				st.fail(pl.name, errors.Wrap(err, o.Ref.String()))
+				refused = cmp.Or(refused, fmt.Sprintf("%s of %s", o.Ref, pl.title()))
 			}
 		}
 	}
@@ -53,30 +57,30 @@ func (st *step) preflight(ctx context.Context) {
 }
 
 // redefines says whether a definition is there, and is about to be another one.
-func (st *step) redefines(o *object, en *entry) bool {
+func (st *step) redefines(o *object.Desired, en *entry) bool {
 	if en != nil && en.UID != "" {
-		return en.Intent != o.intent || st.repairs(o.key)
+		return en.Intent != o.Hash || st.repairs(o.Ref)
 	}
 	// It may be there from a step that was cut off, from a set whose inventory was lost, or from somebody else.
-	_, known := st.known[o.key]
+	_, known := st.known[o.Ref]
 	if !known {
-		_, known = st.c.Watch().Get(o.key)
+		_, known = st.c.Cache().Get(o.Ref)
 	}
 	return known || st.s.Adopt
 }
 
 // A spared definition is one that somebody changed, and why it cannot be put back now. All else of its part is.
 type spared struct {
-	key  Key
+	key  cluster.ObjectRef
 	part string
 	err  error
 }
 
-func (st *step) spare(o *object, err error) {
-	st.spared = append(st.spared, spared{key: o.key, part: o.part, err: errors.Wrapf(err, "%s: was changed, and is not put back", o.key)})
+func (st *step) spare(o *object.Desired, err error) {
+	st.spared = append(st.spared, spared{key: o.Ref, part: o.Part, err: errors.Wrapf(err, "%s: was changed, and is not put back", o.Ref)})
 }
 
-func (st *step) spares(k Key) bool {
+func (st *step) spares(k cluster.ObjectRef) bool {
 	return slices.ContainsFunc(st.spared, func(s spared) bool { return s.key == k })
 }
 
@@ -104,8 +108,8 @@ func (st *step) heldBack(pl *planned, refused string) bool {
 }
 
 // redefine says in an error why a definition that is there cannot become another one, or must not.
-func (w *work) redefine(ctx context.Context, o *object, en *entry) error {
-	live, err := w.get(ctx, o.gvk(), o.key)
+func (w *work) redefine(ctx context.Context, o *object.Desired, en *entry) error {
+	live, err := w.get(ctx, o.GVK(), o.Ref)
 	if err != nil || live == nil || live.GetDeletionTimestamp() != nil {
 		return err
 	}
@@ -116,7 +120,7 @@ func (w *work) redefine(ctx context.Context, o *object, en *entry) error {
 		// It is not ours. Who applies it says so.
 		return nil //nolint:nilerr // See above.
 	}
-	next := &unstructured.Unstructured{Object: o.content()}
+	next := &unstructured.Unstructured{Object: o.Content()}
 	if err := crdcheck.Replaceable(live, next); err != nil {
 		return err
 	}
@@ -133,11 +137,11 @@ func (w *work) redefine(ctx context.Context, o *object, en *entry) error {
 
 // found says in an error why a definition must not be changed that nobody knew of before it was to be created: one that
 // was kept, in most cases. With adoption it was looked at before.
-func (st *step) found(ctx context.Context, o *object, en *entry) error {
-	if o.stage != stageDefinitions || st.s.Adopt {
+func (st *step) found(ctx context.Context, o *object.Desired, en *entry) error {
+	if o.Stage != object.StageCRDs || st.s.Adopt {
 		return nil
 	}
-	return errors.Wrap(st.redefine(ctx, o, en), o.key.String())
+	return errors.Wrap(st.redefine(ctx, o, en), o.Ref.String())
 }
 
 // examineAll objects of a definition for which a new one makes a difference.
@@ -184,7 +188,7 @@ func (f *finding) take(ctx context.Context, gvk schema.GroupVersionKind, items [
 		}
 		f.bad++
 		if len(f.named) < mostNamed {
-			k := Key{Kind: gvk.Kind, Namespace: u.GetNamespace(), Name: u.GetName()}
+			k := cluster.ObjectRef{Kind: gvk.Kind, Namespace: u.GetNamespace(), Name: u.GetName()}
 			f.named = append(f.named, fmt.Sprintf("%s (%s)", k, strings.Join(problems, "; ")))
 		}
 	}
@@ -223,16 +227,7 @@ func (w *work) examine(ctx context.Context, crd *unstructured.Unstructured, c *c
 		return nil
 	}
 	return errors.Errorf("%d of %d objects would be invalid with the new definition in version %s: %s; change them first",
-		f.bad, f.all, c.Version, list(f.named, int64(f.bad)))
-}
-
-// list the first names of all.
-func list(named []string, all int64) string {
-	text := strings.Join(named, ", ")
-	if more := all - int64(len(named)); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
+		f.bad, f.all, c.Version, text.Some(f.named, int64(f.bad)))
 }
 
 // A pageOf objects, which are not read yet.
@@ -242,7 +237,7 @@ type pageOf struct {
 }
 
 // page of the objects of a kind. Kind and path are those of a definition, as no discovery may know this version.
-func (w *work) page(ctx context.Context, gvk schema.GroupVersionKind, m Mapping, token string) (*pageOf, error) {
+func (w *work) page(ctx context.Context, gvk schema.GroupVersionKind, m cluster.Mapping, token string) (*pageOf, error) {
 	r := w.c.REST().Get().AbsPath(pathOf(gvk.GroupVersion(), m, "", "")).SetHeader("Accept", acceptJSON).
 		Param("limit", strconv.Itoa(pageSize))
 	if token != "" {
@@ -257,11 +252,11 @@ func (w *work) page(ctx context.Context, gvk schema.GroupVersionKind, m Mapping,
 }
 
 // kindIn one version of a definition; false if it is not served.
-func kindIn(crd *unstructured.Unstructured, version string) (schema.GroupVersionKind, Mapping, bool) {
+func kindIn(crd *unstructured.Unstructured, version string) (schema.GroupVersionKind, cluster.Mapping, bool) {
 	for gvk, m := range kindsOf(crd) {
 		if gvk.Version == version {
 			return gvk, m, true
 		}
 	}
-	return schema.GroupVersionKind{}, Mapping{}, false
+	return schema.GroupVersionKind{}, cluster.Mapping{}, false
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // A Preview is what one part of a set would apply, as far as that can be told without a cluster.
@@ -100,7 +101,7 @@ type scopes map[schema.GroupKind]bool
 
 func (s scopes) learn(objects []*unstructured.Unstructured) {
 	for _, u := range objects {
-		if u.GroupVersionKind().GroupKind() != crdGroupKind {
+		if u.GroupVersionKind().GroupKind() != object.CRDKind {
 			continue
 		}
 		for gvk, m := range kindsOf(u) {

@@ -3,6 +3,7 @@
 package manifest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,36 +12,38 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fixed"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // mayRecreate says whether an object is deleted and created anew where it cannot be changed: who wants the set asks for
 // it, or whoever made the object does.
-func (w *work) mayRecreate(o *object) bool {
-	return o.replaceable() && (w.s.Recreate || o.force || o.annotated(AnnotationRecreate))
+func (w *work) mayRecreate(o *object.Desired) bool {
+	return o.Replaceable() && (w.s.Recreate || o.Recreate || o.IsAnnotated(object.AnnotationRecreate))
 }
 
 // A recreation is an object that is to be deleted and created anew.
 type recreation struct {
-	o  *object
+	o  *object.Desired
 	en *entry
 }
 
 // refused says what becomes of an object that the API server did not let change: it is created anew once all others of
 // its stage are applied, or the error says which fields are to blame and what can be done.
-func (st *step) refused(ctx context.Context, o *object, en *entry, before *metav1.PartialObjectMetadata, err error) error {
+func (st *step) refused(ctx context.Context, o *object.Desired, en *entry, before *metav1.PartialObjectMetadata, err error) error {
 	fields := fixed.Fields(err)
 	if len(fields) == 0 {
-		return errors.Wrap(explain(err), o.key.String())
+		return errors.Wrap(explain(err), o.Ref.String())
 	}
-	sum, _ := st.see(o.key)
-	ours := sum.Set == st.id || (before != nil && before.Labels[LabelPartOf] == st.id)
+	sum, _ := st.see(o.Ref)
+	ours := sum.Set == st.id || (before != nil && before.Labels[object.LabelPartOf] == st.id)
 	if st.mayRecreate(o) && ours {
 		st.mu.Lock()
 		defer st.mu.Unlock()
@@ -51,22 +54,22 @@ func (st *step) refused(ctx context.Context, o *object, en *entry, before *metav
 }
 
 // unchangeable says in an error which fields of an object cannot be changed, why, and what can be done.
-func (w *work) unchangeable(ctx context.Context, o *object, fields []fixed.Field) error {
-	what := errors.Errorf("%s: %s", o.key, w.blame(ctx, o, fields))
+func (w *work) unchangeable(ctx context.Context, o *object.Desired, fields []fixed.Field) error {
+	what := errors.Errorf("%s: %s", o.Ref, w.blame(ctx, o, fields))
 	if w.mayRecreate(o) {
 		return errors.Errorf("%w; it is not deleted and created anew, as it does not belong to this module yet: delete it yourself", what)
 	}
-	if !o.replaceable() {
+	if !o.Replaceable() {
 		return errors.Errorf("%w; it is not deleted and created anew, as what it holds would be lost: put the field back, or delete it yourself", what)
 	}
 	return errors.Errorf("%w; set annotation %s: \"true\" on the Manifest, or on the object in the chart, to have it deleted and created anew",
-		what, AnnotationRecreate)
+		what, object.AnnotationRecreate)
 }
 
 // blame fields that cannot be changed, with the reasons.
-func (w *work) blame(ctx context.Context, o *object, fields []fixed.Field) string {
-	live, err := w.get(ctx, o.gvk(), o.key)
-	want := o.content()
+func (w *work) blame(ctx context.Context, o *object.Desired, fields []fixed.Field) string {
+	live, err := w.get(ctx, o.GVK(), o.Ref)
+	want := o.Content()
 	var names, reasons []string
 	for _, f := range fields {
 		if err == nil && live != nil {
@@ -82,7 +85,7 @@ func (w *work) blame(ctx context.Context, o *object, fields []fixed.Field) strin
 
 // precise names the fields that differ, where the API server names no more than the spec. It is asked what the object would
 // be if it was created, because it replaces values with defaults; where it does not say, values are compared as they are.
-func (w *work) precise(ctx context.Context, o *object, f fixed.Field, want map[string]any, live *unstructured.Unstructured) fixed.Field {
+func (w *work) precise(ctx context.Context, o *object.Desired, f fixed.Field, want map[string]any, live *unstructured.Unstructured) fixed.Field {
 	if f.Name != "spec" {
 		return f
 	}
@@ -90,27 +93,27 @@ func (w *work) precise(ctx context.Context, o *object, f fixed.Field, want map[s
 	if err != nil {
 		return f.Precise(want, live.Object)
 	}
-	owned := fieldset.Of(ownedFields(live.GetManagedFields()))
+	owned := fieldset.Of(fieldset.AppliedBy(object.FieldManager, live.GetManagedFields()))
 	return f.Compared(want, created.Object, live.Object, func(field string) bool {
 		return owned != nil && fieldset.Touches(owned, fieldpath.MakePathOrDie(f.Name, field))
 	})
 }
 
 // wouldBeCreated is what an object would be if it was created under a name that is free, by a dry run.
-func (w *work) wouldBeCreated(ctx context.Context, o *object) (*unstructured.Unstructured, error) {
-	m, err := w.c.Mapping(ctx, o.gvk())
+func (w *work) wouldBeCreated(ctx context.Context, o *object.Desired) (*unstructured.Unstructured, error) {
+	m, err := w.c.Mapping(ctx, o.GVK())
 	if err != nil {
 		return nil, err
 	}
-	u := &unstructured.Unstructured{Object: o.content()}
-	u.SetGenerateName(o.key.Name[:min(len(o.key.Name), 40)] + "-")
+	u := &unstructured.Unstructured{Object: o.Content()}
+	u.SetGenerateName(o.Ref.Name[:min(len(o.Ref.Name), 40)] + "-")
 	u.SetName("")
 	body, err := u.MarshalJSON()
 	if err != nil {
 		return nil, err
 	}
-	b, err := w.raw(w.c.REST().Post().AbsPath(pathOf(o.gvk().GroupVersion(), m, o.key.Namespace, "")).
-		Param("fieldManager", FieldManager).Param("dryRun", "All").
+	b, err := w.raw(w.c.REST().Post().AbsPath(pathOf(o.GVK().GroupVersion(), m, o.Ref.Namespace, "")).
+		Param("fieldManager", object.FieldManager).Param("dryRun", "All").
 		SetHeader("Accept", acceptJSON).SetHeader("Content-Type", acceptJSON).Body(body).Do(ctx))
 	if err != nil {
 		return nil, err
@@ -121,8 +124,8 @@ func (w *work) wouldBeCreated(ctx context.Context, o *object) (*unstructured.Uns
 
 // comesBack says what an object waits for that is on its way out, and is created anew once it is gone. One that the
 // inventory knows was deleted by somebody else.
-func comesBack(en *entry, sum Summary) string {
-	text := or(sum.Message, "is being deleted")
+func comesBack(en *entry, sum cluster.ObjectState) string {
+	text := cmp.Or(sum.Message, "is being deleted")
 	if en.UID != "" {
 		return text
 	}
@@ -146,72 +149,49 @@ func (st *step) recreateAll(ctx context.Context, partName string) {
 	}
 	for _, r := range todo {
 		if err := st.recreate(ctx, r.o, r.en); err != nil {
-			st.fail(partName, errors.Wrap(err, r.o.key.String()))
+			st.fail(partName, errors.Wrap(err, r.o.Ref.String()))
 		}
 	}
 }
 
 // recreate one object: delete the one that is ours, and no other, and create it anew, now or once it is gone.
-func (st *step) recreate(ctx context.Context, o *object, en *entry) error {
-	m, err := st.metadata(ctx, o.gvk(), o.key)
+func (st *step) recreate(ctx context.Context, o *object.Desired, en *entry) error {
+	m, err := st.metadata(ctx, o.GVK(), o.Ref)
 	if err != nil {
 		return err
 	}
-	if m != nil && m.Labels[LabelPartOf] != st.id {
+	if m != nil && m.Labels[object.LabelPartOf] != st.id {
 		return errors.New("was taken by somebody else while it was to be created anew")
 	}
 	if m != nil && m.DeletionTimestamp == nil {
-		left, err := st.delete(ctx, o.gvk(), o.key, string(m.UID))
+		left, err := st.delete(ctx, o.GVK(), o.Ref, string(m.UID))
 		if kerrors.IsConflict(err) {
 			return errors.New("was replaced by another one while it was to be created anew")
 		}
 		if err != nil {
 			return err
 		}
-		st.result.Recreated = append(st.result.Recreated, o.key)
-		st.c.Watch().Forget(o.key)
+		st.result.Recreated = append(st.result.Recreated, o.Ref)
+		st.c.Cache().Forget(o.Ref)
 		if m = left; left != nil {
-			st.c.Watch().Put(o.key, SummarizeMetadata(left))
+			st.c.Cache().Put(o.Ref, health.MetadataStateOf(left))
 		}
 	}
 	if m != nil {
-		st.leave(o.key, m)
+		st.leave(o.Ref, m)
 		return nil
 	}
 	now, _, err := st.apply(ctx, o, true)
 	if kerrors.IsConflict(err) {
 		// Somebody was faster, or it is not gone yet. The next step sees which.
-		m, err := st.metadata(ctx, o.gvk(), o.key)
-		st.leave(o.key, m)
+		m, err := st.metadata(ctx, o.GVK(), o.Ref)
+		st.leave(o.Ref, m)
 		return err
 	}
 	if err != nil {
 		return explain(err)
 	}
-	en.UID, en.Intent, en.Owned, en.Yields = now.UID, o.intent, now.Owned, nil
+	en.UID, en.Intent, en.Owned, en.Yields = now.UID, o.Hash, now.Owned, nil
 	st.applied(o, now, false)
 	return nil
-}
-
-// content of the object as it is sent.
-func (o *object) content() map[string]any {
-	u := &unstructured.Unstructured{}
-	if err := u.UnmarshalJSON(o.body(false)); err != nil {
-		return nil
-	}
-	return u.Object
-}
-
-// irreplaceable are kinds whose objects hold data, or other objects, that would be lost with them.
-var irreplaceable = map[schema.GroupKind]bool{ //nolint:gochecknoglobals // A constant table.
-	{Kind: "Namespace"}:             true,
-	{Kind: "PersistentVolume"}:      true,
-	{Kind: "PersistentVolumeClaim"}: true,
-	crdGroupKind:                    true,
-}
-
-// replaceable says whether an object may be deleted and created anew at all. The custom resource of a set is its users',
-// and what it stands for would be lost with it.
-func (o *object) replaceable() bool {
-	return o.stage != stageResource && !irreplaceable[o.key.GroupKind()]
 }

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
@@ -29,7 +30,7 @@ func invalid(causes ...metav1.StatusCause) *metav1.Status {
 // fixedSet is a set whose ConfigMap fixed the server of the bench does not let change.
 func fixedSet(b *bench, size string) *Set {
 	k := key("ConfigMap", "apps", "fixed")
-	b.s.fault = func(verb string, of Key) *metav1.Status {
+	b.s.fault = func(verb string, of cluster.ObjectRef) *metav1.Status {
 		o := b.s.objects[of]
 		if verb != "patch" || of != k || o == nil || o.u().GetDeletionTimestamp() != nil {
 			return nil
@@ -93,7 +94,7 @@ func TestRecreate(t *testing.T) {
 			s := fixedSet(b, "large")
 			tc.ask(s)
 			r := b.apply(s)
-			if !slices.Equal(r.Recreated, []Key{fixed}) {
+			if !slices.Equal(r.Recreated, []cluster.ObjectRef{fixed}) {
 				t.Errorf("\n%s\nrecreated: %v", tc.reason, r.Recreated)
 			}
 			for range 2 {
@@ -160,7 +161,7 @@ func TestNeverRecreated(t *testing.T) {
 		return s
 	}
 	b.settle(of("one"))
-	b.s.fault = func(verb string, of Key) *metav1.Status {
+	b.s.fault = func(verb string, of cluster.ObjectRef) *metav1.Status {
 		if verb == "patch" && of == ns {
 			return invalid(metav1.StatusCause{Field: "spec", Message: "Forbidden: field is immutable"})
 		}

@@ -15,6 +15,8 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // releasePrefix begins the name of each Secret that records a Helm release, and labelRevision is Helm's label of its
@@ -138,7 +140,7 @@ func (st *step) retire(ctx context.Context, pl *planned, superseded *render.Reco
 		if old == pl.before {
 			continue
 		}
-		k := Key{Kind: "Secret", Namespace: h.namespace, Name: render.RecordName(h.name, old)}
+		k := cluster.ObjectRef{Kind: "Secret", Namespace: h.namespace, Name: render.RecordName(h.name, old)}
 		if _, err := st.delete(ctx, secretKind, k, ""); err != nil {
 			return err
 		}
@@ -148,7 +150,7 @@ func (st *step) retire(ctx context.Context, pl *planned, superseded *render.Reco
 
 // release is one recorded revision; nil where there is none.
 func (w *work) release(ctx context.Context, h home, revision int) (*render.RecordInfo, error) {
-	b, err := w.read(ctx, secretKind, Key{Kind: "Secret", Namespace: h.namespace, Name: render.RecordName(h.name, revision)}, acceptJSON)
+	b, err := w.read(ctx, secretKind, cluster.ObjectRef{Kind: "Secret", Namespace: h.namespace, Name: render.RecordName(h.name, revision)}, acceptJSON)
 	if err != nil || b == nil {
 		return nil, err
 	}
@@ -202,8 +204,8 @@ func (w *work) sendSecret(ctx context.Context, verb string, s *corev1.Secret) er
 	if verb == http.MethodPost {
 		name = ""
 	}
-	_, err = w.raw(w.c.REST().Verb(verb).AbsPath(pathOf(secretKind.GroupVersion(), Mapping{Resource: "secrets", Namespaced: true}, s.Namespace, name)).
-		Param("fieldManager", FieldManager).SetHeader("Content-Type", acceptJSON).SetHeader("Accept", acceptMetadata).
+	_, err = w.raw(w.c.REST().Verb(verb).AbsPath(pathOf(secretKind.GroupVersion(), cluster.Mapping{Resource: "secrets", Namespaced: true}, s.Namespace, name)).
+		Param("fieldManager", object.FieldManager).SetHeader("Content-Type", acceptJSON).SetHeader("Accept", acceptMetadata).
 		Body(b).Do(ctx))
 	return err
 }
@@ -243,7 +245,7 @@ func (w *work) deleteRecords(ctx context.Context, h home, all bool) error {
 	if !all {
 		selector += "," + labelReleaseOf + "=" + w.id
 	}
-	_, err := w.raw(w.c.REST().Delete().AbsPath(pathOf(secretKind.GroupVersion(), Mapping{Resource: "secrets", Namespaced: true}, h.namespace, "")).
+	_, err := w.raw(w.c.REST().Delete().AbsPath(pathOf(secretKind.GroupVersion(), cluster.Mapping{Resource: "secrets", Namespaced: true}, h.namespace, "")).
 		Param("labelSelector", selector).SetHeader("Accept", acceptMetadataList).Do(ctx))
 	if notfound.Is(err) {
 		return nil

@@ -3,6 +3,7 @@
 package manifest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -12,6 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // A Removal says how far the removal of a set has come.
@@ -23,13 +28,13 @@ type Removal struct {
 	Message string
 	// Kept are the objects that this call let go instead of deleting them, as their annotation helm.sh/resource-policy asks
 	// for, and those that they cannot be without.
-	Kept []Key
+	Kept []cluster.ObjectRef
 	// LeftBehind are the objects that this call found not to be those that were applied, and left as they are.
-	LeftBehind []Key
+	LeftBehind []cluster.ObjectRef
 	// HookFailed says why a hook of a chart failed after the objects were gone. It blocks nothing, and is said with Gone.
 	HookFailed string
 	// Forced are the objects of others that this call deleted, as Set.ForceRemoval asks for.
-	Forced []Key
+	Forced []cluster.ObjectRef
 }
 
 // Remove does the next step towards a cluster without the set. The custom resource goes first; then all custom
@@ -37,7 +42,7 @@ type Removal struct {
 // definitions and namespaces last. Each object is waited for before what came before it goes. Of the set only the names
 // are used, so that it can be removed when its sources cannot be resolved any more. What another owner has is not removed,
 // whether the set adopts or not: the error is an *OwnedError then.
-func (e *Engine) Remove(ctx context.Context, c Cluster, s *Set) (Removal, error) {
+func (e *Engine) Remove(ctx context.Context, c cluster.Cluster, s *Set) (Removal, error) {
 	w, err := e.outline(ctx, c, s)
 	if err != nil {
 		return Removal{}, err
@@ -72,7 +77,7 @@ func (e *Engine) Remove(ctx context.Context, c Cluster, s *Set) (Removal, error)
 	if _, err := w.delete(ctx, secretKind, w.parentKey(), ""); err != nil {
 		return left, errors.Wrap(err, "cannot delete the inventory")
 	}
-	w.c.Watch().Forget(w.parentKey())
+	w.c.Cache().Forget(w.parentKey())
 	e.Forget(c, s)
 	left.Gone, left.HookFailed = true, r.leaving.failed
 	return left, nil
@@ -82,19 +87,19 @@ func (e *Engine) Remove(ctx context.Context, c Cluster, s *Set) (Removal, error)
 type remover struct {
 	*work
 
-	known map[Key]Summary
+	known map[cluster.ObjectRef]cluster.ObjectState
 	// whole says that nothing of the set stays.
 	whole bool
-	gone  map[Key]bool
+	gone  map[cluster.ObjectRef]bool
 	// kept are those that were let go, and left those that are not ours.
-	kept, left []Key
+	kept, left []cluster.ObjectRef
 	// leaving are the installs whose hooks run; nil for none.
 	leaving *leaving
 }
 
 // remove objects as far as possible. The message says what is waited for; it is empty once all are gone.
 func (r *remover) remove(ctx context.Context, unwanted []*entry) (Removal, error) {
-	r.gone = make(map[Key]bool, len(unwanted))
+	r.gone = make(map[cluster.ObjectRef]bool, len(unwanted))
 	if err := r.confirm(ctx, unwanted); err != nil {
 		return Removal{}, err
 	}
@@ -110,15 +115,15 @@ func (r *remover) remove(ctx context.Context, unwanted []*entry) (Removal, error
 	steps := []func() (Removal, error){func() (Removal, error) {
 		return r.removeAll(ctx, filter(unwanted, func(e *entry) bool {
 			_, own := defined[e.key().GroupKind()]
-			return e.Stage == stageResource || own
+			return e.Stage == object.StageResource || own
 		}))
 	}}
 	if r.whole {
 		steps = append(steps, strangers)
 	}
 	steps = append(steps, func() (Removal, error) { return r.deleteHooks(ctx, eventPreDelete) })
-	for _, s := range slices.Backward(stages) {
-		if s == stageDefinitions {
+	for _, s := range slices.Backward(object.Stages) {
+		if s == object.StageCRDs {
 			// Hooks may need the definitions, and the namespace that they are in.
 			steps = append(steps, func() (Removal, error) { return r.deleteHooks(ctx, eventPostDelete) }, strangers)
 		}
@@ -133,7 +138,7 @@ func (r *remover) remove(ctx context.Context, unwanted []*entry) (Removal, error
 }
 
 // removeStage takes away the objects of one stage, part by part in reverse order.
-func (r *remover) removeStage(ctx context.Context, s stage, unwanted []*entry) (Removal, error) {
+func (r *remover) removeStage(ctx context.Context, s object.Stage, unwanted []*entry) (Removal, error) {
 	group := filter(unwanted, func(e *entry) bool { return e.Stage == s })
 	for _, part := range slices.Backward(r.partOrder(group)) {
 		left, err := r.removeAll(ctx, filter(group, func(e *entry) bool { return e.Part == part }))
@@ -199,8 +204,8 @@ func (r *remover) removeOne(ctx context.Context, e *entry) (string, error) {
 	if err != nil || !exists || sum.Set != r.id || r.gone[k] {
 		return "", err
 	}
-	if sum.Status == Terminating {
-		return or(sum.Message, "is being deleted"), nil
+	if sum.Status == cluster.Terminating {
+		return cmp.Or(sum.Message, "is being deleted"), nil
 	}
 	left, err := r.delete(ctx, e.gvk(), k, sum.UID)
 	if kerrors.IsConflict(err) {
@@ -210,12 +215,12 @@ func (r *remover) removeOne(ctx context.Context, e *entry) (string, error) {
 		return "", err
 	}
 	if left != nil {
-		s := SummarizeMetadata(left)
-		r.c.Watch().Put(k, s)
+		s := health.MetadataStateOf(left)
+		r.c.Cache().Put(k, s)
 		return s.Message, nil
 	}
 	delete(r.known, k)
-	r.c.Watch().Forget(k)
+	r.c.Cache().Forget(k)
 	r.settled(e)
 	return "", nil
 }
@@ -227,19 +232,19 @@ func (r *remover) replaced(ctx context.Context, e *entry) (string, error) {
 	if err != nil || m == nil {
 		return "", err
 	}
-	r.c.Watch().Put(k, SummarizeMetadata(m))
+	r.c.Cache().Put(k, health.MetadataStateOf(m))
 	return "was replaced by another one", nil
 }
 
 // last that is known of an object.
-func (r *remover) last(ctx context.Context, e *entry) (Summary, bool, error) {
+func (r *remover) last(ctx context.Context, e *entry) (cluster.ObjectState, bool, error) {
 	k := e.key()
 	if err := r.denied[k]; err != nil {
 		if e.UID == "" {
 			// Whoever may not read it has not created it either.
 			err = nil
 		}
-		return Summary{}, false, err
+		return cluster.ObjectState{}, false, err
 	}
 	if s, ok := r.seen(k); ok || e.UID != "" || r.gone[k] {
 		return s, ok, nil
@@ -255,7 +260,7 @@ func (r *remover) last(ctx context.Context, e *entry) (Summary, bool, error) {
 func (r *remover) defined(ctx context.Context, unwanted []*entry) (map[schema.GroupKind]schema.GroupVersionKind, error) {
 	out := map[schema.GroupKind]schema.GroupVersionKind{}
 	for _, e := range unwanted {
-		if e.Stage != stageDefinitions || r.known[e.key()].Set != r.id {
+		if e.Stage != object.StageCRDs || r.known[e.key()].Set != r.id {
 			continue
 		}
 		crd, err := r.get(ctx, e.gvk(), e.key())

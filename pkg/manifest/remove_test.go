@@ -12,6 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 func TestRemoveInReverseOrder(t *testing.T) {
@@ -47,7 +50,7 @@ func TestRemoveWaits(t *testing.T) {
 		reason string
 		block  func(b *bench)
 		want   Removal
-		stays  Key
+		stays  cluster.ObjectRef
 		free   func(b *bench)
 	}{
 		"Finalizer": {
@@ -118,7 +121,7 @@ func TestRemoveLeavesOthersAlone(t *testing.T) {
 			reason: "An object that another set took over is its own.",
 			change: func(_ *testing.T, b *bench) {
 				b.s.edit(config, func(u *unstructured.Unstructured) {
-					u.SetLabels(map[string]string{LabelManagedBy: ManagedBy, LabelPartOf: "applyset-other-v1"})
+					u.SetLabels(map[string]string{object.LabelManagedBy: object.ManagedBy, object.LabelPartOf: "applyset-other-v1"})
 				})
 			},
 			stays: true,
@@ -168,7 +171,7 @@ func TestRemoveMeetsAnotherUID(t *testing.T) {
 	s := setOf(install("web", configMap("x")))
 	b.settle(s)
 	k := key("ConfigMap", "apps", "x")
-	b.s.fault = func(verb string, of Key) *metav1.Status {
+	b.s.fault = func(verb string, of cluster.ObjectRef) *metav1.Status {
 		if verb == "delete" && of == k {
 			b.s.fault = nil
 			b.s.objects[k].u().SetUID("another")
@@ -195,7 +198,7 @@ func TestRemoveWhatTheWatchDoesNotShowYet(t *testing.T) {
 		t.Fatal("the install must be cut off")
 	}
 	k := key("ConfigMap", "apps", "x")
-	b.c.left, b.c.late = -1, map[Key]bool{k: true}
+	b.c.left, b.c.late = -1, map[cluster.ObjectRef]bool{k: true}
 	if b.s.uidOf(k) == "" {
 		t.Fatal("the object must be there")
 	}
@@ -259,7 +262,7 @@ func TestPruneWaits(t *testing.T) {
 		}
 	}
 	b.s.remove(k)
-	if r := b.apply(s); !slices.Equal(r.Pruned, []Key{k}) {
+	if r := b.apply(s); !slices.Equal(r.Pruned, []cluster.ObjectRef{k}) {
 		t.Errorf("pruned: %v", r.Pruned)
 	}
 	b.settle(s)

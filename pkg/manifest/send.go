@@ -20,6 +20,11 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
 const (
@@ -32,7 +37,7 @@ const (
 )
 
 // pathOf an object, or with an empty name of the collection.
-func pathOf(gv schema.GroupVersion, m Mapping, namespace, name string) string {
+func pathOf(gv schema.GroupVersion, m cluster.Mapping, namespace, name string) string {
 	p := "/apis/" + gv.Group + "/" + gv.Version
 	if gv.Group == "" {
 		p = "/api/" + gv.Version
@@ -72,7 +77,7 @@ func (w *work) document(ctx context.Context, path string) ([]byte, error) {
 // absent says whether a request for an object, or for a kind if the name is empty, failed because that does not exist. The
 // kind may have gone with its definition: then the API server knows the path no more, and answers as any web server does,
 // so that the discovery documents have to say it. Errors that say something else are returned.
-func (w *work) absent(ctx context.Context, gvk schema.GroupVersionKind, m Mapping, name string, err error) (bool, error) {
+func (w *work) absent(ctx context.Context, gvk schema.GroupVersionKind, m cluster.Mapping, name string, err error) (bool, error) {
 	switch {
 	case name != "" && notfound.IsObject(err, m.Resource, name):
 		return true, nil
@@ -91,57 +96,57 @@ func (w *work) absent(ctx context.Context, gvk schema.GroupVersionKind, m Mappin
 
 // apply an object. With create it must not exist, and a conflict is returned where it does. The answer tells what is
 // there now, and which fields are ours.
-func (w *work) apply(ctx context.Context, o *object, create bool) (Summary, *metav1.FieldsV1, error) {
-	m, err := w.c.Mapping(ctx, o.gvk())
+func (w *work) apply(ctx context.Context, o *object.Desired, create bool) (cluster.ObjectState, *metav1.FieldsV1, error) {
+	m, err := w.c.Mapping(ctx, o.GVK())
 	if err != nil {
-		return Summary{}, nil, err
+		return cluster.ObjectState{}, nil, err
 	}
 	accept := acceptMetadata
-	if HasStatus(o.key.GroupKind()) {
+	if health.NeedsStatus(o.Ref.GroupKind()) {
 		accept = acceptJSON
 	}
 	send := func() ([]byte, error) {
 		return w.raw(w.c.REST().Verb(http.MethodPatch).
-			AbsPath(pathOf(o.gvk().GroupVersion(), m, o.key.Namespace, o.key.Name)).
-			Param("fieldManager", FieldManager).Param("force", strconv.FormatBool(!o.polite)).
+			AbsPath(pathOf(o.GVK().GroupVersion(), m, o.Ref.Namespace, o.Ref.Name)).
+			Param("fieldManager", object.FieldManager).Param("force", strconv.FormatBool(!o.NoForce)).
 			SetHeader("Accept", accept).SetHeader("Content-Type", applyPatch).
-			Body(o.body(create)).Do(ctx))
+			Body(o.Body(create)).Do(ctx))
 	}
 	b, err := send()
-	if namespaceMissing(err, o.key.Namespace) {
-		if err := w.provideNamespace(ctx, o.key.Namespace, !o.keepNamespaces); err != nil {
-			return Summary{}, nil, err
+	if namespaceMissing(err, o.Ref.Namespace) {
+		if err := w.provideNamespace(ctx, o.Ref.Namespace, !o.KeepNamespaces); err != nil {
+			return cluster.ObjectState{}, nil, err
 		}
 		b, err = send()
 	}
 	if err != nil {
-		return Summary{}, nil, err
+		return cluster.ObjectState{}, nil, err
 	}
-	sum, fields, err := decodeSummary(o.gvk(), b)
+	sum, fields, err := decodeSummary(o.GVK(), b)
 	if err != nil {
-		return Summary{}, nil, errors.Wrap(err, "cannot read the answer")
+		return cluster.ObjectState{}, nil, errors.Wrap(err, "cannot read the answer")
 	}
-	w.c.Watch().Put(o.key, sum)
+	w.c.Cache().Put(o.Ref, sum)
 	return sum, fields, nil
 }
 
-func decodeSummary(gvk schema.GroupVersionKind, b []byte) (Summary, *metav1.FieldsV1, error) {
-	if !HasStatus(gvk.GroupKind()) {
+func decodeSummary(gvk schema.GroupVersionKind, b []byte) (cluster.ObjectState, *metav1.FieldsV1, error) {
+	if !health.NeedsStatus(gvk.GroupKind()) {
 		m := &metav1.PartialObjectMetadata{}
 		if err := json.Unmarshal(b, m); err != nil {
-			return Summary{}, nil, err
+			return cluster.ObjectState{}, nil, err
 		}
-		return SummarizeMetadata(m), ownedFields(m.ManagedFields), nil
+		return health.MetadataStateOf(m), fieldset.AppliedBy(object.FieldManager, m.ManagedFields), nil
 	}
 	u := &unstructured.Unstructured{}
 	if err := u.UnmarshalJSON(b); err != nil {
-		return Summary{}, nil, err
+		return cluster.ObjectState{}, nil, err
 	}
-	return Summarize(u), ownedFields(u.GetManagedFields()), nil
+	return health.StateOf(u), fieldset.AppliedBy(object.FieldManager, u.GetManagedFields()), nil
 }
 
 // get an object. A missing object or kind is nil.
-func (w *work) get(ctx context.Context, gvk schema.GroupVersionKind, k Key) (*unstructured.Unstructured, error) {
+func (w *work) get(ctx context.Context, gvk schema.GroupVersionKind, k cluster.ObjectRef) (*unstructured.Unstructured, error) {
 	b, err := w.read(ctx, gvk, k, acceptJSON)
 	if err != nil || b == nil {
 		return nil, err
@@ -150,7 +155,7 @@ func (w *work) get(ctx context.Context, gvk schema.GroupVersionKind, k Key) (*un
 	return u, errors.Wrapf(u.UnmarshalJSON(b), "%s: cannot read", k)
 }
 
-func (w *work) read(ctx context.Context, gvk schema.GroupVersionKind, k Key, accept string) ([]byte, error) {
+func (w *work) read(ctx context.Context, gvk schema.GroupVersionKind, k cluster.ObjectRef, accept string) ([]byte, error) {
 	m, err := w.c.Mapping(ctx, gvk)
 	if isNoKind(err) {
 		return nil, nil
@@ -171,7 +176,7 @@ func (w *work) read(ctx context.Context, gvk schema.GroupVersionKind, k Key, acc
 }
 
 // metadata of an object. A missing object or kind is nil.
-func (w *work) metadata(ctx context.Context, gvk schema.GroupVersionKind, k Key) (*metav1.PartialObjectMetadata, error) {
+func (w *work) metadata(ctx context.Context, gvk schema.GroupVersionKind, k cluster.ObjectRef) (*metav1.PartialObjectMetadata, error) {
 	b, err := w.read(ctx, gvk, k, acceptMetadata)
 	if err != nil || b == nil {
 		return nil, err
@@ -204,7 +209,7 @@ func (w *work) list(ctx context.Context, gvk schema.GroupVersionKind, namespace,
 
 // delete an object that has this UID; with an empty one, whichever there is. Where there is one with another UID, the
 // error is a conflict. It returns what is left: nil, or the object that waits for its finalizers.
-func (w *work) delete(ctx context.Context, gvk schema.GroupVersionKind, k Key, uid string) (*metav1.PartialObjectMetadata, error) {
+func (w *work) delete(ctx context.Context, gvk schema.GroupVersionKind, k cluster.ObjectRef, uid string) (*metav1.PartialObjectMetadata, error) {
 	m, err := w.c.Mapping(ctx, gvk)
 	if isNoKind(err) {
 		return nil, nil //nolint:nilnil // Nothing is left, as said above.
@@ -261,7 +266,7 @@ func (w *work) createNamespace(ctx context.Context, name string) error {
 	if err != nil {
 		return errors.Wrap(err, "cannot encode namespace")
 	}
-	_, err = w.raw(w.c.REST().Post().AbsPath("/api/v1/namespaces").Param("fieldManager", FieldManager).
+	_, err = w.raw(w.c.REST().Post().AbsPath("/api/v1/namespaces").Param("fieldManager", object.FieldManager).
 		SetHeader("Content-Type", acceptJSON).SetHeader("Accept", acceptMetadata).Body(body).Do(ctx))
 	if err != nil && !kerrors.IsAlreadyExists(err) {
 		return errors.Wrapf(explain(err), "cannot create namespace %s", name)
@@ -275,7 +280,7 @@ func namespaceMissing(err error, namespace string) bool {
 }
 
 func isNoKind(err error) bool {
-	e := &NoKindError{}
+	e := &cluster.NoKindError{}
 	return errors.As(err, &e)
 }
 
@@ -298,7 +303,7 @@ func explain(err error) error {
 	if tooLarge(err) {
 		err = errors.Wrap(err, "it is larger than the cluster can store, about 1.5 MiB of JSON with all that the cluster adds; make it smaller")
 	}
-	if line := oneLine(gotValue.ReplaceAllString(err.Error(), "")); line != err.Error() {
+	if line := text.OneLine(gotValue.ReplaceAllString(err.Error(), "")); line != err.Error() {
 		return &lineError{line: line, err: err}
 	}
 	return err

@@ -3,24 +3,13 @@
 package manifest
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
-
-// A State is the short form of what an Observation says.
-type State string
-
-// The states, the most urgent last.
-const (
-	Ready      State = "Ready"
-	Processing State = "Processing"
-	Warning    State = "Warning"
-	Error      State = "Error"
-	Deleting   State = "Deleting"
-)
-
-var urgency = map[State]int{Ready: 0, Processing: 1, Warning: 2, Error: 3, Deleting: 4} //nolint:gochecknoglobals // A constant table.
 
 // BeingApplied is the message of a part whose inputs are not what is in the cluster yet, where there is no better one.
 const BeingApplied = "is being applied"
@@ -76,7 +65,7 @@ type TestState struct {
 
 // A Drift is one object that somebody else changed or deleted.
 type Drift struct {
-	Key Key
+	Key cluster.ObjectRef
 	// Deleted says that the object is missing, Replaced that there is another one in its place, and Foreign that it does
 	// not belong to the set.
 	Deleted, Replaced, Foreign bool
@@ -102,7 +91,7 @@ func (d Drift) String() string {
 
 // A Yield is a field that is left to somebody else.
 type Yield struct {
-	Key Key
+	Key cluster.ObjectRef
 	// Field as a path.
 	Field string
 	// Manager that sets it, as it is named in managedFields; empty if nobody knows.
@@ -114,14 +103,14 @@ type Yield struct {
 // String names object, field and manager.
 func (y Yield) String() string {
 	if y.Fought {
-		return fmt.Sprintf("%s: %s was set again and again by %s, and is left to it", y.Key, y.Field, or(y.Manager, "somebody else"))
+		return fmt.Sprintf("%s: %s was set again and again by %s, and is left to it", y.Key, y.Field, cmp.Or(y.Manager, "somebody else"))
 	}
 	return fmt.Sprintf("%s: %s is left to %s", y.Key, y.Field, y.Manager)
 }
 
 // see takes a state of a part, and keeps the message of the most urgent.
 func (p *PartState) see(s State, message string) {
-	if urgency[s] > urgency[p.State] {
+	if s.MoreUrgentThan(p.State) {
 		p.State, p.Message = s, message
 	}
 }
@@ -130,7 +119,7 @@ func (p *PartState) see(s State, message string) {
 func (o *Observation) conclude() {
 	for i := range o.Parts {
 		p := &o.Parts[i]
-		if urgency[p.State] > urgency[o.State] || (o.State == Ready && o.Message == "" && p.Message != "") {
+		if p.State.MoreUrgentThan(o.State) || (o.State == Ready && o.Message == "" && p.Message != "") {
 			o.State = p.State
 			o.Message = p.Name + ": " + p.Message
 		}

@@ -13,6 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
 // atOnce bounds how many objects of others one call of Remove deletes of each kind.
@@ -50,7 +54,7 @@ func (r *remover) strangers(ctx context.Context, defined map[schema.GroupKind]sc
 	if total == 0 {
 		return out, nil
 	}
-	out.State, out.Message = Warning, fmt.Sprintf("%d objects of this module's own kinds are left: %s", total, list(named, total))
+	out.State, out.Message = Warning, fmt.Sprintf("%d objects of this module's own kinds are left: %s", total, text.Some(named, total))
 	if total == 1 {
 		out.Message = "1 object of this module's own kinds is left: " + named[0]
 	}
@@ -78,7 +82,7 @@ func (r *remover) strangersOf(ctx context.Context, gvk schema.GroupVersionKind, 
 		return nil, 0, nil
 	}
 	if err != nil {
-		gone, err := r.absent(ctx, gvk, Mapping{}, "", err)
+		gone, err := r.absent(ctx, gvk, cluster.Mapping{}, "", err)
 		if gone {
 			return nil, 0, nil
 		}
@@ -91,8 +95,8 @@ func (r *remover) strangersOf(ctx context.Context, gvk schema.GroupVersionKind, 
 	return l.Items, n, nil
 }
 
-func strangerKey(gvk schema.GroupVersionKind, m *metav1.PartialObjectMetadata) Key {
-	return Key{Group: gvk.Group, Kind: gvk.Kind, Namespace: m.Namespace, Name: m.Name}
+func strangerKey(gvk schema.GroupVersionKind, m *metav1.PartialObjectMetadata) cluster.ObjectRef {
+	return cluster.ObjectRef{Group: gvk.Group, Kind: gvk.Kind, Namespace: m.Namespace, Name: m.Name}
 }
 
 // stranger in words. What it waits for is said only where it was deleted before.
@@ -101,11 +105,11 @@ func stranger(gvk schema.GroupVersionKind, m *metav1.PartialObjectMetadata) stri
 	if m.DeletionTimestamp == nil {
 		return k
 	}
-	return k + " (" + terminating(m) + ")"
+	return k + " (" + health.Terminating(m) + ")"
 }
 
 // deleteStrangers of one kind that are not on their way out, and return which those were.
-func (r *remover) deleteStrangers(ctx context.Context, gvk schema.GroupVersionKind, items []metav1.PartialObjectMetadata) ([]Key, error) {
+func (r *remover) deleteStrangers(ctx context.Context, gvk schema.GroupVersionKind, items []metav1.PartialObjectMetadata) ([]cluster.ObjectRef, error) {
 	done := make([]bool, len(items))
 	g := errgroup.Group{}
 	g.SetLimit(r.e.concurrency)
@@ -125,7 +129,7 @@ func (r *remover) deleteStrangers(ctx context.Context, gvk schema.GroupVersionKi
 		})
 	}
 	err := g.Wait()
-	var out []Key
+	var out []cluster.ObjectRef
 	for i := range items {
 		if done[i] {
 			out = append(out, strangerKey(gvk, &items[i]))

@@ -9,6 +9,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // A testRecord is how far the tests that were asked for with a token have come.
@@ -135,7 +136,7 @@ func (st *step) testPart(ctx context.Context, t *testRecord, name string, rec *p
 		return "", err
 	}
 	hr := &hookRunner{
-		work: st.work, hooks: hooks, timeout: rec.hookTimeout(), run: t.Run, taken: func(Key) {},
+		work: st.work, hooks: hooks, timeout: rec.hookTimeout(), run: t.Run, taken: func(cluster.ObjectRef) {},
 		save: func(ctx context.Context) error {
 			t.see(name, hooks)
 			st.keepTests(t)
@@ -163,7 +164,7 @@ func (st *step) testPart(ctx context.Context, t *testRecord, name string, rec *p
 func (t *testRecord) see(name string, hooks []hook) {
 	t.Tests = slices.DeleteFunc(slices.Clone(t.Tests), func(s testState) bool { return s.Part == name })
 	for i := range hooks {
-		s := testState{Part: name, Name: hooks[i].key.String(), State: Processing}
+		s := testState{Part: name, Name: hooks[i].Ref.String(), State: Processing}
 		switch {
 		case i < t.Run.Index:
 			s.State = Ready

@@ -3,12 +3,16 @@
 package manifest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
 // validateFuncs of who uses the package: without a digest nobody knows whether a transform changed.
@@ -42,7 +46,7 @@ func (w *work) transform(ctx context.Context, objects ...*unstructured.Unstructu
 	for i := range w.s.Transforms {
 		t := &w.s.Transforms[i]
 		for _, u := range objects {
-			gk, k := u.GroupVersionKind().GroupKind(), keyOf(u)
+			gk, k := u.GroupVersionKind().GroupKind(), object.RefOf(u)
 			err := t.call(ctx, u)
 			if now := u.GroupVersionKind().GroupKind(); err == nil && now != gk {
 				err = errors.Errorf("it makes a %s of it, and must leave the kind as it is", now)
@@ -58,11 +62,6 @@ func (w *work) transform(ctx context.Context, objects ...*unstructured.Unstructu
 	return nil
 }
 
-func keyOf(u *unstructured.Unstructured) Key {
-	gk := u.GroupVersionKind().GroupKind()
-	return Key{Group: gk.Group, Kind: gk.Kind, Namespace: u.GetNamespace(), Name: u.GetName()}
-}
-
 func (t *Transform) call(ctx context.Context, u *unstructured.Unstructured) (err error) {
 	defer caught(&err)
 	return t.Func(ctx, u)
@@ -74,11 +73,11 @@ func (r Rule) call(ctx context.Context, u *unstructured.Unstructured) (s State, 
 	if s, message, err = r.Func(ctx, u); err != nil {
 		return Error, "", err
 	}
-	if _, ok := urgency[s]; !ok {
+	if !s.Valid() {
 		return Error, "", errors.Errorf("the readiness function gives the state %q, which is none", s)
 	}
 	if s != Ready {
-		message = or(oneLine(message), "the readiness function says "+string(s))
+		message = cmp.Or(text.OneLine(message), "the readiness function says "+string(s))
 	}
 	return s, message, nil
 }
@@ -86,7 +85,7 @@ func (r Rule) call(ctx context.Context, u *unstructured.Unstructured) (s State, 
 // caught turns a panic of somebody else's function into an error: it must not end a process that works on other sets too.
 func caught(err *error) {
 	if r := recover(); r != nil {
-		*err = errors.New(oneLine(fmt.Sprintf("panic: %v", r)))
+		*err = errors.New(text.OneLine(fmt.Sprintf("panic: %v", r)))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
@@ -31,7 +32,7 @@ func TestTransform(t *testing.T) {
 	s.CRDs, s.Resource = &crds, manifestOf(t, fmt.Sprintf(tmplWidget, "main"))
 	s.Transforms = []Transform{labelled("a", "x"), labelled("b", "y")}
 	b.settle(s)
-	for _, k := range []Key{key("Deployment", "apps", "web"), key("CustomResourceDefinition", "", "widgets.example.org"), key("Widget", "default", "main")} {
+	for _, k := range []cluster.ObjectRef{key("Deployment", "apps", "web"), key("CustomResourceDefinition", "", "widgets.example.org"), key("Widget", "default", "main")} {
 		o := b.s.objects[k]
 		if o == nil || o.u().GetLabels()["by"] != "xy" {
 			t.Errorf("transforms must change %s, each after the one before", k)
@@ -193,7 +194,9 @@ func TestRuleFuncVerdicts(t *testing.T) {
 }
 
 func TestRuleKinds(t *testing.T) {
-	fn := func(context.Context, *unstructured.Unstructured) (State, string, error) { return Ready, "", nil }
+	fn := func(context.Context, *unstructured.Unstructured) (State, string, error) {
+		return Ready, "", nil
+	}
 	cases := map[string]struct {
 		reason string
 		rule   Rule

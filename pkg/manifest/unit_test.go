@@ -4,22 +4,21 @@ package manifest
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
-	"reflect"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
@@ -97,48 +96,10 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-func TestObjectBody(t *testing.T) {
-	u := manifestOf(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, uid: x, resourceVersion: "7", generation: 2, creationTimestamp: null,
-		managedFields: [], labels: {a: <b>}}, data: {k: "&"}, status: {x: y}}`)
-	o, err := newObject(u, "web", stageConfiguration)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for create, version := range map[bool]string{true: `"resourceVersion":"1",`, false: ""} {
-		want := `{"metadata":{` + version + `"labels":{"a":"<b>"},"name":"a"},"apiVersion":"v1","data":{"k":"&"},"kind":"ConfigMap"}`
-		got := string(o.body(create))
-		if diff := cmp.Diff(want, got); diff != "" || !json.Valid([]byte(got)) {
-			t.Errorf("create %v: -want, +got:\n%s", create, diff)
-		}
-	}
-	other, err := newObject(manifestOf(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {a: <b>}}, data: {k: "&"}}`), "web", stageConfiguration)
-	if err != nil || other.intent != o.intent {
-		t.Errorf("what the server sets is not part of the intent: %s, %s, %v", o.intent, other.intent, err)
-	}
-}
-
-func TestStages(t *testing.T) {
-	cases := map[schema.GroupKind]stage{
-		{Kind: "Namespace"}: stageNamespaces,
-		crdGroupKind:        stageDefinitions,
-		{Kind: "Secret"}:    stageConfiguration,
-		{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}:                       stageConfiguration,
-		{Group: "apps", Kind: "Deployment"}:                                             stageWorkloads,
-		{Group: "example.org", Kind: "Widget"}:                                          stageWorkloads,
-		{Group: "example.org", Kind: "Secret"}:                                          stageWorkloads,
-		{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration"}: stageHooks,
-	}
-	for gk, want := range cases {
-		if got := stageOf(gk); got != want {
-			t.Errorf("%s: want stage %d, got %d", gk, want, got)
-		}
-	}
-}
-
 func TestKindsOf(t *testing.T) {
 	crd := manifestOf(t, `{kind: CustomResourceDefinition, spec: {group: g, scope: Cluster, names: {kind: K, plural: ks}, versions: [
 		{name: v1, served: true}, {name: v2, served: false}, {name: v3}, 7]}}`)
-	want := map[schema.GroupVersionKind]Mapping{{Group: "g", Version: "v1", Kind: "K"}: {Resource: "ks"}}
+	want := map[schema.GroupVersionKind]cluster.Mapping{{Group: "g", Version: "v1", Kind: "K"}: {Resource: "ks"}}
 	if diff := cmp.Diff(want, kindsOf(crd)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
@@ -152,14 +113,14 @@ func TestClaim(t *testing.T) {
 		m := &metav1.PartialObjectMetadata{}
 		m.UID = "1"
 		if owner != "" {
-			m.Labels = map[string]string{LabelPartOf: owner}
+			m.Labels = map[string]string{object.LabelPartOf: owner}
 		}
 		return m
 	}
 	cases := map[string]struct {
 		reason string
 		adopt  bool
-		stage  stage
+		stage  object.Stage
 		uid    string
 		meta   *metav1.PartialObjectMetadata
 		want   string
@@ -173,7 +134,7 @@ func TestClaim(t *testing.T) {
 			want: "exists and belongs to another set of objects (label applyset.kubernetes.io/part-of: you); remove it there, or set adopt to take it over",
 		},
 		"Resource": {
-			reason: "For a custom resource there is a policy.", stage: stageResource, meta: meta(""),
+			reason: "For a custom resource there is a policy.", stage: object.StageResource, meta: meta(""),
 			want: "exists and does not belong to this module; set adopt to take it over, or customResourcePolicy to Ignore",
 		},
 		"Adopt": {reason: "It was asked for.", adopt: true, meta: meta("you")},
@@ -183,7 +144,7 @@ func TestClaim(t *testing.T) {
 			w := newBench(t).begun(&Set{Name: "me", Adopt: tc.adopt})
 			w.id = "me"
 			got := ""
-			if err := w.claim(t.Context(), &object{stage: tc.stage}, &entry{UID: tc.uid}, tc.meta); err != nil {
+			if err := w.claim(t.Context(), &object.Desired{Stage: tc.stage}, &entry{UID: tc.uid}, tc.meta); err != nil {
 				got = err.Error()
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -208,7 +169,7 @@ func TestWithoutForeign(t *testing.T) {
 		"Field":  {reason: "A field that a user set is left out.", managed: []metav1.ManagedFieldsEntry{managed("u", "Update", "", `{"f:spec":{"f:a":{}}}`)}, want: `{"l":[{"name":"x","v":1},{"name":"z","v":2}],"s":["p","q"]}`},
 		"Shared": {
 			reason:  "A field that is ours as well is applied.",
-			managed: []metav1.ManagedFieldsEntry{managed("u", "Apply", "", `{"f:spec":{"f:a":{}}}`), managed(FieldManager, "Apply", "", `{"f:spec":{"f:a":{}}}`)},
+			managed: []metav1.ManagedFieldsEntry{managed("u", "Apply", "", `{"f:spec":{"f:a":{}}}`), managed(object.FieldManager, "Apply", "", `{"f:spec":{"f:a":{}}}`)},
 			want:    `{"a":1,"l":[{"name":"x","v":1},{"name":"z","v":2}],"s":["p","q"]}`,
 		},
 		"Status": {reason: "A status is no field of ours.", managed: []metav1.ManagedFieldsEntry{managed("u", "Update", "status", `{"f:spec":{"f:a":{}}}`)}, want: `{"a":1,"l":[{"name":"x","v":1},{"name":"z","v":2}],"s":["p","q"]}`},
@@ -219,7 +180,7 @@ func TestWithoutForeign(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			u := manifestOf(t, `{apiVersion: g/v1, kind: K, metadata: {name: a}, spec: {a: 1, l: [{name: x, v: 1}, {name: z, v: 2}], s: [p, q]}}`)
-			o, err := newObject(u, partResource, stageResource)
+			o, err := object.New(u, partResource, object.StageResource)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -228,11 +189,11 @@ func TestWithoutForeign(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := `{"apiVersion":"g/v1","kind":"K","spec":` + tc.want + `}`
-			if diff := cmp.Diff(want, string(got.rest)); diff != "" {
+			if diff := cmp.Diff(want, string(got.Rest)); diff != "" {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}
-			if got.intent != o.intent || string(got.meta) != `{"name":"a"}` {
-				t.Errorf("\n%s\nintent %s, metadata %s", tc.reason, got.intent, got.meta)
+			if got.Hash != o.Hash || string(got.Metadata) != `{"name":"a"}` {
+				t.Errorf("\n%s\nintent %s, metadata %s", tc.reason, got.Hash, got.Metadata)
 			}
 		})
 	}
@@ -293,24 +254,5 @@ func TestConclude(t *testing.T) {
 	}
 	if p.State != Deleting || p.Message != "Deleting" {
 		t.Errorf("the most urgent counts: %+v", p)
-	}
-}
-
-func TestDecorateRelease(t *testing.T) {
-	u := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "a"}}}
-	decorateRelease(u, home{namespace: "apps", name: "web"})
-	want := map[string]any{"metadata": map[string]any{
-		"name": "a", "labels": map[string]any{helmManagedBy: "Helm"},
-		"annotations": map[string]any{helmReleaseName: "web", helmReleaseNamespace: "apps"},
-	}}
-	if diff := cmp.Diff(want, u.Object); diff != "" {
-		t.Errorf("-want, +got:\n%s", diff)
-	}
-}
-
-// A Summary is kept of each object of each cluster, and a map allocates for each value that is larger than this.
-func TestSummaryIsSmall(t *testing.T) {
-	if size := reflect.TypeFor[Summary]().Size(); size > 128 {
-		t.Errorf("a Summary has %d bytes, want at most 128", size)
 	}
 }

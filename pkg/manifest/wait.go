@@ -3,10 +3,12 @@
 package manifest
 
 import (
+	"cmp"
 	"context"
 	"time"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
 // holdBack the parts that come after an install whose config says Wait, as long as that one is not ready. What was applied
@@ -73,7 +75,7 @@ func (st *step) awaits(p *part) bool {
 func (st *step) notReady(ctx context.Context, p *part) (string, error) {
 	waits := "waits until install " + p.name + " is ready, as config asks for with Wait: "
 	if err := st.errs[p.name]; err != nil {
-		return waits + oneLine(err.Error()), nil
+		return waits + text.OneLine(err.Error()), nil
 	}
 	if st.inv.Parts[p.name].Digest != p.digest {
 		return waits + "it is being applied", nil
@@ -109,7 +111,7 @@ func (st *step) unready(ctx context.Context, partName string) (string, error) {
 
 // asked is what the config of an install wants in the record of its release.
 func (i *installation) asked(o *render.RecordOptions) {
-	o.Description = or(i.config.Description, o.Description)
+	o.Description = cmp.Or(i.config.Description, o.Description)
 	for k, v := range i.config.Labels {
 		if _, ours := o.Labels[k]; !ours {
 			o.Labels[k] = v

@@ -19,7 +19,9 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // A yield is a field that is left to somebody else. It is left out of what is applied, but only where it is not ours
@@ -45,8 +47,8 @@ func (y *yield) fought() bool {
 
 // yields are the fields of an object as it is that are to be left to others. Of the entry, nil for none, fights are known
 // that were given up.
-func (w *work) yields(ctx context.Context, o *object, en *entry, managed []metav1.ManagedFieldsEntry) ([]yield, error) {
-	ours := fieldset.Of(ownedFields(managed))
+func (w *work) yields(ctx context.Context, o *object.Desired, en *entry, managed []metav1.ManagedFieldsEntry) ([]yield, error) {
+	ours := fieldset.Of(fieldset.AppliedBy(object.FieldManager, managed))
 	if ours == nil {
 		ours = &fieldpath.Set{}
 	}
@@ -65,7 +67,7 @@ func (w *work) yields(ctx context.Context, o *object, en *entry, managed []metav
 }
 
 // legitimate are the fields that others took, and that are theirs by the way Kubernetes works.
-func (w *work) legitimate(ctx context.Context, o *object, ours *fieldpath.Set, managed []metav1.ManagedFieldsEntry) ([]yield, error) {
+func (w *work) legitimate(ctx context.Context, o *object.Desired, ours *fieldpath.Set, managed []metav1.ManagedFieldsEntry) ([]yield, error) {
 	var out []yield
 	var want map[string]any
 	for i := range managed {
@@ -82,7 +84,7 @@ func (w *work) legitimate(ctx context.Context, o *object, ours *fieldpath.Set, m
 				continue
 			}
 			if want == nil {
-				want = o.content()
+				want = o.Content()
 			}
 			v, wanted := fieldset.At(want, p)
 			if !wanted {
@@ -101,15 +103,15 @@ func (w *work) legitimate(ctx context.Context, o *object, ours *fieldpath.Set, m
 }
 
 func isOurs(m *metav1.ManagedFieldsEntry) bool {
-	return m.Manager == FieldManager && m.Operation == metav1.ManagedFieldsOperationApply && m.Subresource == ""
+	return m.Manager == object.FieldManager && m.Operation == metav1.ManagedFieldsOperationApply && m.Subresource == ""
 }
 
 // scale is the subresource through which autoscalers write.
 const scale = "scale"
 
 // mayYield says whether it has to be asked for whose a field is.
-func mayYield(o *object, m *metav1.ManagedFieldsEntry, p fieldpath.Path) bool {
-	return m.Subresource == scale || isReplicas(p) || (isCABundle(p) && injected[o.key.GroupKind()])
+func mayYield(o *object.Desired, m *metav1.ManagedFieldsEntry, p fieldpath.Path) bool {
+	return m.Subresource == scale || isReplicas(p) || (isCABundle(p) && injected[o.Ref.GroupKind()])
 }
 
 func isReplicas(p fieldpath.Path) bool {
@@ -126,12 +128,12 @@ var injected = map[schema.GroupKind]bool{ //nolint:gochecknoglobals // A constan
 	{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration"}: true,
 	{Group: "admissionregistration.k8s.io", Kind: "MutatingWebhookConfiguration"}:   true,
 	{Group: "apiregistration.k8s.io", Kind: "APIService"}:                           true,
-	crdGroupKind: true,
+	object.CRDKind: true,
 }
 
 // belongs says whether a field that somebody took is his: the number of replicas where an autoscaler is for the object, and
 // the certificate of an authority where what is wanted is none.
-func (w *work) belongs(ctx context.Context, o *object, m *metav1.ManagedFieldsEntry, p fieldpath.Path, want any) (bool, error) {
+func (w *work) belongs(ctx context.Context, o *object.Desired, m *metav1.ManagedFieldsEntry, p fieldpath.Path, want any) (bool, error) {
 	if isCABundle(p) {
 		s, ok := want.(string)
 		return !ok || placeholder(s), nil
@@ -153,32 +155,32 @@ const autoscalerManager = "kube-controller-manager"
 // autoscalers of namespaces, as far as they were asked for in one call.
 type autoscalers struct {
 	mu sync.Mutex
-	by map[string]map[Key]bool
+	by map[string]map[cluster.ObjectRef]bool
 }
 
 // autoscaled says whether a HorizontalPodAutoscaler is for an object. Where that may not be asked, its field manager tells.
-func (w *work) autoscaled(ctx context.Context, o *object, m *metav1.ManagedFieldsEntry) (bool, error) {
+func (w *work) autoscaled(ctx context.Context, o *object.Desired, m *metav1.ManagedFieldsEntry) (bool, error) {
 	w.hpas.mu.Lock()
 	defer w.hpas.mu.Unlock()
-	targets, ok := w.hpas.by[o.key.Namespace]
+	targets, ok := w.hpas.by[o.Ref.Namespace]
 	if !ok {
 		var err error
-		if targets, err = w.targets(ctx, o.key.Namespace); err != nil {
+		if targets, err = w.targets(ctx, o.Ref.Namespace); err != nil {
 			if !kerrors.IsForbidden(err) && !isNotServed(err) {
-				return false, errors.Wrapf(err, "cannot look for HorizontalPodAutoscalers in namespace %s", o.key.Namespace)
+				return false, errors.Wrapf(err, "cannot look for HorizontalPodAutoscalers in namespace %s", o.Ref.Namespace)
 			}
 			return m.Subresource == scale && m.Manager == autoscalerManager, nil
 		}
 		if w.hpas.by == nil {
-			w.hpas.by = map[string]map[Key]bool{}
+			w.hpas.by = map[string]map[cluster.ObjectRef]bool{}
 		}
-		w.hpas.by[o.key.Namespace] = targets
+		w.hpas.by[o.Ref.Namespace] = targets
 	}
-	return targets[o.key], nil
+	return targets[o.Ref], nil
 }
 
 // targets of the autoscalers of a namespace.
-func (w *work) targets(ctx context.Context, namespace string) (map[Key]bool, error) {
+func (w *work) targets(ctx context.Context, namespace string) (map[cluster.ObjectRef]bool, error) {
 	m, err := w.c.Mapping(ctx, hpaKind)
 	if err != nil {
 		return nil, err
@@ -201,43 +203,43 @@ func (w *work) targets(ctx context.Context, namespace string) (map[Key]bool, err
 	if err := json.Unmarshal(b, &l); err != nil {
 		return nil, errors.Wrap(err, "cannot read the list")
 	}
-	out := make(map[Key]bool, len(l.Items))
+	out := make(map[cluster.ObjectRef]bool, len(l.Items))
 	for i := range l.Items {
 		ref := &l.Items[i].Spec.ScaleTargetRef
 		group, _, found := strings.Cut(ref.APIVersion, "/")
 		if !found {
 			group = ""
 		}
-		out[Key{Group: group, Kind: ref.Kind, Namespace: namespace, Name: ref.Name}] = true
+		out[cluster.ObjectRef{Group: group, Kind: ref.Kind, Namespace: namespace, Name: ref.Name}] = true
 	}
 	return out, nil
 }
 
 // yielding is an object without the fields that are left to others.
-func (w *work) yielding(ctx context.Context, o *object, en *entry, managed []metav1.ManagedFieldsEntry) (*object, []yield, error) {
-	if o.stage == stageResource {
+func (w *work) yielding(ctx context.Context, o *object.Desired, en *entry, managed []metav1.ManagedFieldsEntry) (*object.Desired, []yield, error) {
+	if o.Stage == object.StageResource {
 		// Its users have all that they set.
 		out, err := withoutForeign(o, managed)
-		return out, nil, errors.Wrap(err, o.key.String())
+		return out, nil, errors.Wrap(err, o.Ref.String())
 	}
 	ys, err := w.yields(ctx, o, en, managed)
 	if err != nil || len(ys) == 0 {
-		return o, nil, errors.Wrap(err, o.key.String())
+		return o, nil, errors.Wrap(err, o.Ref.String())
 	}
 	cut := &fieldpath.Set{}
 	for i := range ys {
 		cut.Insert(fieldset.Parse(ys[i].Path))
 	}
-	out, err := o.cut(cut)
-	return out, ys, errors.Wrap(err, o.key.String())
+	out, err := o.Without(cut)
+	return out, ys, errors.Wrap(err, o.Ref.String())
 }
 
 // given up fights hold for a while. Then it is tried whether the other one gave up too.
 const givenUpFor = time.Hour
 
 // givenUp are the fights about fields of an object that are given up: those of before, and those of which it is enough.
-func (w *work) givenUp(o *object, en *entry) []yield {
-	if en == nil || (en.Intent != "" && en.Intent != o.intent) {
+func (w *work) givenUp(o *object.Desired, en *entry) []yield {
+	if en == nil || (en.Intent != "" && en.Intent != o.Hash) {
 		// What is wanted is another thing now.
 		return nil
 	}
@@ -247,7 +249,7 @@ func (w *work) givenUp(o *object, en *entry) []yield {
 			out = append(out, y)
 		}
 	}
-	return append(out, w.mem.fights.lost(o.key, w.e.now())...)
+	return append(out, w.mem.fights.lost(o.Ref, w.e.now())...)
 }
 
 // due says whether a fight that was given up is to be tried again.

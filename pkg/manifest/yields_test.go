@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 const tmplHPA = `apiVersion: autoscaling/v2
@@ -140,7 +142,7 @@ func TestReplicasWithoutAnAutoscaler(t *testing.T) {
 			b.settle(s)
 			b.s.scale(k, 3, tc.manager)
 			if tc.forbid {
-				b.s.fault = func(verb string, k Key) *metav1.Status {
+				b.s.fault = func(verb string, k cluster.ObjectRef) *metav1.Status {
 					if verb == "getcollection" && k.Kind == hpaKind.Kind {
 						return refusal(403, metav1.StatusReasonForbidden, "no")
 					}

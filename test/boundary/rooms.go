@@ -23,6 +23,8 @@ func rooms() []room {
 		{path: "internal/notfound", floor: 0},
 		{path: "internal/yamlsize", floor: 0},
 		{path: "package/crds", floor: 0},
+		// What the engine and a connection to a cluster have in common.
+		{path: "pkg/cluster", floor: 0},
 		{path: "apis", floor: 1},
 		{path: "internal/oci", floor: 2, unaware: []string{"apis"}},
 		{path: "internal/ocm", floor: 2, unaware: []string{"apis"}},
@@ -38,7 +40,7 @@ func rooms() []room {
 		{path: "internal/target", floor: 5},
 		{path: "internal/source", floor: 5},
 		{path: "internal/module", floor: 6},
-		{path: "pkg/cluster", floor: 6, unaware: []string{"apis"}},
+		{path: "pkg/cluster/connect", floor: 6, unaware: []string{"apis"}},
 		{path: "internal/controller", floor: 7},
 		{path: "internal/cli", floor: 7},
 		{path: "cmd", floor: 8},
@@ -117,18 +119,18 @@ func fault(from, to string, test bool) string {
 	switch {
 	case !ok:
 		return "the importing package is in no room: see rooms.go"
+	case test && forTests(to, target.path):
+		return ""
 	case belowAny(to, own.unaware):
 		return own.path + " must not know " + target.path
 	case own.path == target.path, target.floor < own.floor:
-		return ""
-	case test && forTests(from, to, target.path):
 		return ""
 	}
 	return own.path + " is a lower room than " + target.path + ", or beside it"
 }
 
-// forTests says whether a test may import what is in a higher room: the servers that it starts, the tools that build
-// them, and in an example the public packages together.
-func forTests(from, to, room string) bool {
-	return room == "test/controlplane" || room == "cluster/tools" || below(from, "pkg") && below(to, "pkg")
+// forTests reports whether a test may import a package of a higher room: the servers that it starts, the tools that build
+// them, and the public packages, which examples show together and which make what a connection is tested with.
+func forTests(to, room string) bool {
+	return room == "test/controlplane" || room == "cluster/tools" || below(to, "pkg")
 }

@@ -22,6 +22,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/target"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
@@ -86,7 +87,7 @@ func connect(t *testing.T, as *rest.Config) *connected {
 		t.Fatal(err)
 	}
 	c := &connected{}
-	pool := target.NewPool(target.WithOnRequest(c.request), target.WithOnChange(c.change))
+	pool := target.NewPool(manifest.Interpreter(), target.WithOnRequest(c.request), target.WithOnChange(c.change))
 	t.Cleanup(pool.Close)
 	if c.Cluster, err = pool.Get(t.Context(), "ns/test", creds); err != nil {
 		t.Fatal(err)
@@ -100,7 +101,7 @@ func (c *connected) request(verb string, code int, _ bool) {
 	c.requests = append(c.requests, fmt.Sprint(verb, " ", code))
 }
 
-func (c *connected) change(set string, key manifest.Key, old, now *manifest.Summary) {
+func (c *connected) change(set string, key cluster.ObjectRef, old, now *cluster.ObjectState) {
 	verb := "changed"
 	if old == nil {
 		verb = "new"
@@ -154,7 +155,7 @@ func (c *connected) track(t *testing.T, gvk schema.GroupVersionKind) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	return c.Watch().Track(ctx, []schema.GroupVersionKind{gvk})[gvk]
+	return c.Cache().Track(ctx, []schema.GroupVersionKind{gvk})[gvk]
 }
 
 func eventually(t *testing.T, what string, f func() bool) {

@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/target/mapper"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
@@ -38,7 +39,7 @@ func TestBuiltinKinds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	served := map[schema.GroupVersionKind]manifest.Mapping{}
+	served := map[schema.GroupVersionKind]cluster.Mapping{}
 	for _, l := range lists {
 		gv, err := schema.ParseGroupVersion(l.GroupVersion)
 		if err != nil {
@@ -46,11 +47,11 @@ func TestBuiltinKinds(t *testing.T) {
 		}
 		for _, r := range l.APIResources {
 			if !strings.Contains(r.Name, "/") {
-				served[gv.WithKind(r.Kind)] = manifest.Mapping{Resource: r.Name, Namespaced: r.Namespaced}
+				served[gv.WithKind(r.Kind)] = cluster.Mapping{Resource: r.Name, Namespaced: r.Namespaced}
 			}
 		}
 	}
-	got := map[schema.GroupVersionKind]manifest.Mapping{}
+	got := map[schema.GroupVersionKind]cluster.Mapping{}
 	table := mapper.Builtin()
 	for gvk := range table {
 		got[gvk] = served[gvk]
@@ -66,14 +67,14 @@ func TestDiscovery(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(manifest.Mapping{Resource: "flowschemas"}, m); diff != "" {
+	if diff := cmp.Diff(cluster.Mapping{Resource: "flowschemas"}, m); diff != "" {
 		t.Errorf("Mapping(...): -want, +got:\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"GET 200"}, c.asked()); diff != "" {
 		t.Errorf("requests: -want, +got:\n%s", diff)
 	}
 	_, err = c.Mapping(t.Context(), schema.GroupVersionKind{Group: "none.example.org", Version: "v1", Kind: "X"})
-	if e := (*manifest.NoKindError)(nil); !errors.As(err, &e) {
+	if e := (*cluster.NoKindError)(nil); !errors.As(err, &e) {
 		t.Errorf("want NoKindError, got %v", err)
 	}
 	c.asked()
@@ -120,10 +121,10 @@ func TestRefused(t *testing.T) {
 
 func TestWatch(t *testing.T) {
 	c := connect(t, server.Config())
-	key := func(name string) manifest.Key {
-		return manifest.Key{Kind: "ConfigMap", Namespace: "default", Name: name}
+	key := func(name string) cluster.ObjectRef {
+		return cluster.ObjectRef{Kind: "ConfigMap", Namespace: "default", Name: name}
 	}
-	there := manifest.Summarize(apply(t, manifest.FieldManager, "set", "configmaps", configMap("there", "x")))
+	there := manifest.Interpreter().State(apply(t, manifest.FieldManager, "set", "configmaps", configMap("there", "x")))
 	apply(t, "somebody", "", "configmaps", configMap("foreign", "x"))
 	if err := c.track(t, configMapKind); err != nil {
 		t.Fatal(err)
@@ -132,19 +133,19 @@ func TestWatch(t *testing.T) {
 		t.Errorf("requests: -want, +got:\n%s", diff)
 	}
 	// Metadata as protobuf and the whole object as JSON have to be summarized alike.
-	got, _ := c.Watch().Get(key("there"))
+	got, _ := c.Cache().Get(key("there"))
 	if diff := cmp.Diff(there, got); diff != "" {
 		t.Errorf("what was listed: -want, +got:\n%s", diff)
 	}
-	if _, ok := c.Watch().Get(key("foreign")); ok {
+	if _, ok := c.Cache().Get(key("foreign")); ok {
 		t.Error("want objects without our label left alone")
 	}
 	c.silent(t, "a first listing is no news")
 
 	// Our own writes, put in before or after their events, are no news; the fence behind them is.
 	for _, value := range []string{"1", "2", "3"} {
-		s := manifest.Summarize(apply(t, manifest.FieldManager, "set", "configmaps", configMap("there", value)))
-		c.Watch().Put(key("there"), s)
+		s := manifest.Interpreter().State(apply(t, manifest.FieldManager, "set", "configmaps", configMap("there", value)))
+		c.Cache().Put(key("there"), s)
 	}
 	apply(t, manifest.FieldManager, "fence", "configmaps", configMap("fence", "x"))
 	c.heard(t, "fence: new ConfigMap default/fence")
@@ -184,8 +185,8 @@ func TestWatchStatus(t *testing.T) {
 		},
 	})
 	c.heard(t, "set: new Deployment default/web")
-	got, _ := c.Watch().Get(manifest.Key{Group: "apps", Kind: "Deployment", Namespace: "default", Name: "web"})
-	if got.Status != manifest.InProgress {
+	got, _ := c.Cache().Get(cluster.ObjectRef{Group: "apps", Kind: "Deployment", Namespace: "default", Name: "web"})
+	if got.Status != cluster.InProgress {
 		t.Errorf("want the status computed from the whole object, got %+v", got)
 	}
 	remove(t, deployments, "default", "web")
@@ -195,11 +196,11 @@ func TestWatchStatus(t *testing.T) {
 func TestWatchOfKindThatComesAndGoes(t *testing.T) {
 	c := connect(t, server.Config())
 	isNoKind := func(err error) bool {
-		e := (*manifest.NoKindError)(nil)
+		e := (*cluster.NoKindError)(nil)
 		return errors.As(err, &e)
 	}
 	// A mapping that was learned early must not keep the watch from starting later.
-	c.Learn(thingKind, manifest.Mapping{Resource: "things"})
+	c.Learn(thingKind, cluster.Mapping{Resource: "things"})
 	if err := c.track(t, thingKind); !isNoKind(err) {
 		t.Fatalf("want NoKindError, got %v", err)
 	}

@@ -30,7 +30,7 @@ func TestBlame(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := connect(t)
+			c := connectTo(t)
 			ns := c.namespace(t, "blame-"+strings.ToLower(name))
 			if err := c.apply(t, setOf(ns, named(statefulSet(tc.from), "db"))); err != nil {
 				t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
@@ -18,7 +19,7 @@ func strategyOf(t *testing.T, c *connected, namespace, text string) any {
 
 // TestRecreate is the change that a chart makes most often, with what it costs and what is left of it.
 func TestRecreate(t *testing.T) {
-	c := connect(t)
+	c := connectTo(t)
 	ns := c.namespace(t, "recreate")
 	first, second, third := named(deployment("replicas: 1"), "web"), named(deployment("replicas: 1\nminReadySeconds: 1"), "web"),
 		named(deployment("replicas: 2\nstrategy: {type: Recreate}"), "web")
@@ -44,7 +45,7 @@ func TestRecreate(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []manifest.PlannedChange{{
-		Key: manifest.Key{Group: "apps", Kind: "Deployment", Namespace: ns, Name: "web"}, Action: manifest.ActionChange,
+		Key: cluster.ObjectRef{Group: "apps", Kind: "Deployment", Namespace: ns, Name: "web"}, Action: manifest.ActionChange,
 		Fields: []string{"spec.minReadySeconds", "spec.replicas", "spec.strategy.rollingUpdate", "spec.strategy.type"},
 	}}
 	if diff := cmp.Diff(want, plan.Changes); diff != "" || len(plan.Problems) > 0 {
@@ -71,7 +72,7 @@ func TestRecreate(t *testing.T) {
 
 // TestAnother holds that what another manager set is not cleared, and that the message says whose it is.
 func TestAnother(t *testing.T) {
-	c := connect(t)
+	c := connectTo(t)
 	ns := c.namespace(t, "another")
 	first, second := named(deployment("replicas: 1"), "web"), named(deployment("strategy: {type: Recreate}"), "web")
 	if err := c.apply(t, setOf(ns, first)); err != nil {
@@ -100,7 +101,7 @@ func TestAnother(t *testing.T) {
 
 // TestDrift holds that a repair clears as well what the API server filled in after another manager chose another member.
 func TestDrift(t *testing.T) {
-	c := connect(t)
+	c := connectTo(t)
 	ns := c.namespace(t, "drift")
 	text := named(deployment("strategy: {type: Recreate}"), "web")
 	if err := c.apply(t, setOf(ns, text)); err != nil {
@@ -127,7 +128,7 @@ func TestDrift(t *testing.T) {
 // TestRefusedAfterwards holds that an object that is refused for another reason too is as it was, and that its old version is
 // no drift.
 func TestRefusedAfterwards(t *testing.T) {
-	c := connect(t)
+	c := connectTo(t)
 	ns := c.namespace(t, "refused")
 	first, wrong := named(deployment("replicas: 1"), "web"), named(deployment("replicas: -1\nstrategy: {type: Recreate}"), "web")
 	if err := c.apply(t, setOf(ns, first)); err != nil {

@@ -24,6 +24,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster/connect"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
@@ -52,7 +53,7 @@ func run(m *testing.M) (int, error) {
 
 // A connected engine notes the requests that it sends.
 type connected struct {
-	manifest.Cluster
+	cluster.Cluster
 
 	engine *manifest.Engine
 
@@ -60,12 +61,12 @@ type connected struct {
 	requests []string
 }
 
-func connect(t *testing.T) *connected {
+func connectTo(t *testing.T) *connected {
 	t.Helper()
 	c := &connected{engine: manifest.New()}
 	config := rest.CopyConfig(server.Config())
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &noted{next: next, connected: c} })
-	to, err := cluster.New(config)
+	to, err := connect.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}

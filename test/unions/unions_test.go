@@ -45,7 +45,7 @@ type releases struct {
 // install an object that is to be changed to another one.
 func install(t *testing.T, id, text, next string) *releases {
 	t.Helper()
-	r := &releases{connected: connect(t), created: map[string]map[string]any{}}
+	r := &releases{connected: connectTo(t), created: map[string]map[string]any{}}
 	r.ours, r.helms = r.namespace(t, "ours-"+id), r.namespace(t, "helm-"+id)
 	for _, text := range []string{text, next} {
 		r.created[text] = content(t, r.connected.created(t, r.ours, named(text, r.ours)), r.ours)

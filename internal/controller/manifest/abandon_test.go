@@ -26,6 +26,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
@@ -184,8 +185,8 @@ func TestAbandonWithoutConfig(t *testing.T) {
 				client: fake.NewClientBuilder().WithScheme(schemeOf(t)).WithObjects(
 					&v1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "there"}}).Build(),
 				clusters: &mockClusters{
-					get:  func() (engine.Cluster, error) { return nil, tc.get },
-					last: func() (engine.Cluster, bool) { return nil, false },
+					get:  func() (cluster.Cluster, error) { return nil, tc.get },
+					last: func() (cluster.Cluster, bool) { return nil, false },
 				},
 				engine: &mockEngine{}, record: r, routes: newRoutes(),
 			}

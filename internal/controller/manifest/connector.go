@@ -20,15 +20,16 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
 // Clusters gives access to target clusters.
 type Clusters interface {
 	// Get the cluster of a config, for a user that is known by name. It sends no request.
-	Get(ctx context.Context, user string, c *config.Config) (engine.Cluster, error)
+	Get(ctx context.Context, user string, c *config.Config) (cluster.Cluster, error)
 	// Last is the cluster that a user got last.
-	Last(user string) (engine.Cluster, bool)
+	Last(user string) (cluster.Cluster, bool)
 	// Forget a user.
 	Forget(user string)
 }

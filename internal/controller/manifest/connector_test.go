@@ -16,27 +16,27 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
-	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // aCluster is told apart from others by its name.
 type aCluster struct {
-	engine.Cluster
+	cluster.Cluster
 
 	name string
 }
 
 // mockClusters answers with what it is given.
 type mockClusters struct {
-	get  func() (engine.Cluster, error)
-	last func() (engine.Cluster, bool)
+	get  func() (cluster.Cluster, error)
+	last func() (cluster.Cluster, bool)
 }
 
-func (m *mockClusters) Get(context.Context, string, *config.Config) (engine.Cluster, error) {
+func (m *mockClusters) Get(context.Context, string, *config.Config) (cluster.Cluster, error) {
 	return m.get()
 }
-func (m *mockClusters) Last(string) (engine.Cluster, bool) { return m.last() }
-func (m *mockClusters) Forget(string)                      {}
+func (m *mockClusters) Last(string) (cluster.Cluster, bool) { return m.last() }
+func (m *mockClusters) Forget(string)                       {}
 
 func TestConnect(t *testing.T) {
 	pc := &v1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "there"}}
@@ -92,8 +92,8 @@ func TestConnect(t *testing.T) {
 					return nil
 				}),
 				clusters: &mockClusters{
-					get:  func() (engine.Cluster, error) { return fresh, tc.get },
-					last: func() (engine.Cluster, bool) { return last, tc.last },
+					get:  func() (cluster.Cluster, error) { return fresh, tc.get },
+					last: func() (cluster.Cluster, bool) { return last, tc.last },
 				},
 				engine: &mockEngine{}, record: &recorded{}, routes: newRoutes(),
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
@@ -29,17 +30,17 @@ const (
 // An Engine works on sets.
 type Engine interface {
 	ID(s *engine.Set) string
-	Observe(ctx context.Context, c engine.Cluster, s *engine.Set) (engine.Observation, error)
-	Exists(ctx context.Context, c engine.Cluster, s *engine.Set) (bool, error)
-	Apply(ctx context.Context, c engine.Cluster, s *engine.Set) (engine.Result, error)
-	Plan(ctx context.Context, c engine.Cluster, s *engine.Set) (engine.Plan, error)
-	Remove(ctx context.Context, c engine.Cluster, s *engine.Set) (engine.Removal, error)
+	Observe(ctx context.Context, c cluster.Cluster, s *engine.Set) (engine.Observation, error)
+	Exists(ctx context.Context, c cluster.Cluster, s *engine.Set) (bool, error)
+	Apply(ctx context.Context, c cluster.Cluster, s *engine.Set) (engine.Result, error)
+	Plan(ctx context.Context, c cluster.Cluster, s *engine.Set) (engine.Plan, error)
+	Remove(ctx context.Context, c cluster.Cluster, s *engine.Set) (engine.Removal, error)
 }
 
 // external is what one pass of the reconciler works with.
 type external struct {
 	engine  Engine
-	cluster engine.Cluster
+	cluster cluster.Cluster
 	set     *engine.Set
 	record  event.Recorder
 	again   func()
@@ -172,7 +173,7 @@ func drifts(in []engine.Drift) string {
 	return list(lines)
 }
 
-func names(in []engine.Key) string {
+func names(in []cluster.ObjectRef) string {
 	lines := make([]string, 0, len(in))
 	for _, k := range in {
 		lines = append(lines, k.String())

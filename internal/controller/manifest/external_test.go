@@ -20,6 +20,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
@@ -33,24 +34,24 @@ type mockEngine struct {
 
 func (m *mockEngine) ID(s *engine.Set) string { return "id-" + s.Name }
 
-func (m *mockEngine) Observe(context.Context, engine.Cluster, *engine.Set) (engine.Observation, error) {
+func (m *mockEngine) Observe(context.Context, cluster.Cluster, *engine.Set) (engine.Observation, error) {
 	return m.observe()
 }
 
-func (m *mockEngine) Exists(context.Context, engine.Cluster, *engine.Set) (bool, error) {
+func (m *mockEngine) Exists(context.Context, cluster.Cluster, *engine.Set) (bool, error) {
 	o, err := m.observe()
 	return o.Exists, err
 }
 
-func (m *mockEngine) Apply(context.Context, engine.Cluster, *engine.Set) (engine.Result, error) {
+func (m *mockEngine) Apply(context.Context, cluster.Cluster, *engine.Set) (engine.Result, error) {
 	return m.apply()
 }
 
-func (m *mockEngine) Plan(context.Context, engine.Cluster, *engine.Set) (engine.Plan, error) {
+func (m *mockEngine) Plan(context.Context, cluster.Cluster, *engine.Set) (engine.Plan, error) {
 	return m.plan()
 }
 
-func (m *mockEngine) Remove(context.Context, engine.Cluster, *engine.Set) (engine.Removal, error) {
+func (m *mockEngine) Remove(context.Context, cluster.Cluster, *engine.Set) (engine.Removal, error) {
 	return m.remove()
 }
 
@@ -93,7 +94,7 @@ func TestObserve(t *testing.T) {
 		"Drifted": {
 			reason: "Drift is told as the difference.",
 			mr:     named("n", "m"),
-			o:      engine.Observation{Exists: true, State: engine.Processing, Drift: []engine.Drift{{Key: engine.Key{Kind: "ConfigMap", Name: "a"}, Deleted: true}}},
+			o:      engine.Observation{Exists: true, State: engine.Processing, Drift: []engine.Drift{{Key: cluster.ObjectRef{Kind: "ConfigMap", Name: "a"}, Deleted: true}}},
 			want: want{
 				o:     managed.ExternalObservation{ResourceExists: true, Diff: "ConfigMap a was deleted"},
 				state: v1alpha1.StateProcessing,
@@ -156,8 +157,8 @@ func TestUpdate(t *testing.T) {
 		engine: &mockEngine{
 			apply: func() (engine.Result, error) {
 				return engine.Result{
-					Repaired: []engine.Drift{{Key: engine.Key{Kind: "ConfigMap", Namespace: "x", Name: "a"}, Fields: []string{"data.k"}}},
-					Pruned:   []engine.Key{{Kind: "Secret", Namespace: "x", Name: "s"}},
+					Repaired: []engine.Drift{{Key: cluster.ObjectRef{Kind: "ConfigMap", Namespace: "x", Name: "a"}, Fields: []string{"data.k"}}},
+					Pruned:   []cluster.ObjectRef{{Kind: "Secret", Namespace: "x", Name: "s"}},
 				}, boom
 			},
 			observe: func() (engine.Observation, error) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
@@ -31,7 +32,7 @@ func hide(e Engine, values []any) Engine {
 }
 
 // Observe as the engine does.
-func (h *hider) Observe(ctx context.Context, c engine.Cluster, s *engine.Set) (engine.Observation, error) {
+func (h *hider) Observe(ctx context.Context, c cluster.Cluster, s *engine.Set) (engine.Observation, error) {
 	s.Hide = h.secrets.text
 	o, err := h.Engine.Observe(ctx, c, s)
 	o.Message = h.secrets.text(o.Message)
@@ -42,7 +43,7 @@ func (h *hider) Observe(ctx context.Context, c engine.Cluster, s *engine.Set) (e
 }
 
 // Apply as the engine does.
-func (h *hider) Apply(ctx context.Context, c engine.Cluster, s *engine.Set) (engine.Result, error) {
+func (h *hider) Apply(ctx context.Context, c cluster.Cluster, s *engine.Set) (engine.Result, error) {
 	s.Hide = h.secrets.text
 	r, err := h.Engine.Apply(ctx, c, s)
 	r.Waiting = h.secrets.text(r.Waiting)
@@ -53,7 +54,7 @@ func (h *hider) Apply(ctx context.Context, c engine.Cluster, s *engine.Set) (eng
 }
 
 // Plan as the engine does.
-func (h *hider) Plan(ctx context.Context, c engine.Cluster, s *engine.Set) (engine.Plan, error) {
+func (h *hider) Plan(ctx context.Context, c cluster.Cluster, s *engine.Set) (engine.Plan, error) {
 	p, err := h.Engine.Plan(ctx, c, s)
 	p.Problems, p.Notes = h.lines(p.Problems), h.lines(p.Notes)
 	p.Changes = concealedLists(h.secrets, p.Changes, func(c *engine.PlannedChange) *[]string { return &c.Fields })
@@ -61,7 +62,7 @@ func (h *hider) Plan(ctx context.Context, c engine.Cluster, s *engine.Set) (engi
 }
 
 // Remove as the engine does.
-func (h *hider) Remove(ctx context.Context, c engine.Cluster, s *engine.Set) (engine.Removal, error) {
+func (h *hider) Remove(ctx context.Context, c cluster.Cluster, s *engine.Set) (engine.Removal, error) {
 	s.Hide = h.secrets.text
 	r, err := h.Engine.Remove(ctx, c, s)
 	r.Message, r.HookFailed = h.secrets.text(r.Message), h.secrets.text(r.HookFailed)

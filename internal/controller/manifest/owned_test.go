@@ -11,13 +11,14 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
 // TestInventoryOfOther holds that a Manifest which names the inventory of another one goes without it, and says so; and that
 // it is an error of one that stays.
 func TestInventoryOfOther(t *testing.T) {
-	owned := errors.Wrap(&engine.OwnedError{Inventory: engine.Key{Kind: "Secret", Namespace: "kyma-system", Name: "n.m"}, Owner: "Manifest n/m"}, "wrapped")
+	owned := errors.Wrap(&engine.OwnedError{Inventory: cluster.ObjectRef{Kind: "Secret", Namespace: "kyma-system", Name: "n.m"}, Owner: "Manifest n/m"}, "wrapped")
 	others := func(mr *v1alpha1.Manifest) { mr.Finalizers = []string{"ours", "theirs"} }
 	cases := map[string]struct {
 		reason string

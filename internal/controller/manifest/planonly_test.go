@@ -14,6 +14,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
@@ -54,16 +55,16 @@ func TestPlanOnly(t *testing.T) {
 func planOf(n int, problems ...string) engine.Plan {
 	p := engine.Plan{Problems: problems}
 	for i := range n {
-		p.Changes = append(p.Changes, engine.PlannedChange{Key: engine.Key{Kind: "ConfigMap", Name: fmt.Sprintf("c%d", i)}, Action: engine.ActionCreate})
+		p.Changes = append(p.Changes, engine.PlannedChange{Key: cluster.ObjectRef{Kind: "ConfigMap", Name: fmt.Sprintf("c%d", i)}, Action: engine.ActionCreate})
 	}
 	return p
 }
 
 func TestObservePlan(t *testing.T) {
 	change := engine.Plan{Changes: []engine.PlannedChange{
-		{Key: engine.Key{Kind: "ConfigMap", Name: "a"}, Action: engine.ActionChange, Fields: []string{"data.k"}},
-		{Key: engine.Key{Kind: "Job", Name: "j"}, Action: engine.ActionRecreate},
-		{Key: engine.Key{Kind: "Secret", Name: "s"}, Action: engine.ActionPrune},
+		{Key: cluster.ObjectRef{Kind: "ConfigMap", Name: "a"}, Action: engine.ActionChange, Fields: []string{"data.k"}},
+		{Key: cluster.ObjectRef{Kind: "Job", Name: "j"}, Action: engine.ActionRecreate},
+		{Key: cluster.ObjectRef{Kind: "Secret", Name: "s"}, Action: engine.ActionPrune},
 	}, Notes: []string{"web: the chart has 2 hooks"}}
 	installed := engine.Observation{
 		Exists: true, State: engine.Processing, Message: "web: " + engine.BeingApplied, Total: 3, Ready: 3,

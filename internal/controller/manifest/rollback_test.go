@@ -18,6 +18,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
@@ -164,7 +165,7 @@ func versionIn(s *engine.Set) string {
 	return v
 }
 
-func (v *versions) Observe(_ context.Context, _ engine.Cluster, s *engine.Set) (engine.Observation, error) {
+func (v *versions) Observe(_ context.Context, _ cluster.Cluster, s *engine.Set) (engine.Observation, error) {
 	o := engine.Observation{Exists: true, Good: v.good, State: engine.Processing, Message: "is being applied"}
 	switch want := versionIn(s); {
 	case v.applied != want:
@@ -176,7 +177,7 @@ func (v *versions) Observe(_ context.Context, _ engine.Cluster, s *engine.Set) (
 	return o, nil
 }
 
-func (v *versions) Apply(_ context.Context, _ engine.Cluster, s *engine.Set) (engine.Result, error) {
+func (v *versions) Apply(_ context.Context, _ cluster.Cluster, s *engine.Set) (engine.Result, error) {
 	want := versionIn(s)
 	if v.applied == want && !v.fails[want] {
 		v.good = s.Good

@@ -7,6 +7,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
@@ -37,13 +38,13 @@ func (e *external) tellRemoved(mr *v1alpha1.Manifest, r engine.Removal) {
 }
 
 // tellLeft tells what is no longer part of the module, and stays, as it is not what was installed.
-func (e *external) tellLeft(mr *v1alpha1.Manifest, left []engine.Key) {
+func (e *external) tellLeft(mr *v1alpha1.Manifest, left []cluster.ObjectRef) {
 	if len(left) > 0 {
 		e.record.Event(mr, event.Warning(reasonLeft, errors.New("Left behind, as it was replaced or belongs to others: "+names(left))))
 	}
 }
 
-func (e *external) tellKept(mr *v1alpha1.Manifest, kept []engine.Key) {
+func (e *external) tellKept(mr *v1alpha1.Manifest, kept []cluster.ObjectRef) {
 	if len(kept) > 0 {
 		e.record.Event(mr, event.Normal(reasonKept, "Kept, as helm.sh/resource-policy asks for, and no longer part of the module: "+names(kept)))
 	}

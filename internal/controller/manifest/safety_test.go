@@ -9,11 +9,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
 func TestSafetyEvents(t *testing.T) {
-	one := []engine.Key{{Kind: "Job", Namespace: "a", Name: "one"}}
+	one := []cluster.ObjectRef{{Kind: "Job", Namespace: "a", Name: "one"}}
 	cases := map[string]struct {
 		reason string
 		tell   func(e *external, mr *v1alpha1.Manifest)

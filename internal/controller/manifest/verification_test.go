@@ -24,7 +24,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
-	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // verifierFn is a Verifier.
@@ -199,7 +199,7 @@ func TestConnectEnforced(t *testing.T) {
 		client: fake.NewClientBuilder().WithScheme(schemeOf(t)).WithObjects(pc).Build(),
 		usage:  tracker(func() error { return nil }),
 		clusters: &mockClusters{
-			get: func() (engine.Cluster, error) { connected++; return &aCluster{}, nil },
+			get: func() (cluster.Cluster, error) { connected++; return &aCluster{}, nil },
 		},
 		verifier: verifierFn(func() error { asked++; return &ocm.VerificationError{Reason: "no signature"} }),
 		engine:   &mockEngine{}, record: &recorded{}, routes: newRoutes(),

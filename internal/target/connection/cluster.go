@@ -24,7 +24,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/target/hub"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/mapper"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // How long answers about the whole cluster are believed.
@@ -48,7 +48,7 @@ type Cluster struct {
 	versions *remembered[[]string]
 }
 
-var _ manifest.Cluster = &Cluster{}
+var _ cluster.Cluster = &Cluster{}
 
 // Options of a connection. The zero value is right.
 type Options struct {
@@ -63,8 +63,9 @@ type Options struct {
 	Done func()
 }
 
-// New connection to a cluster. Nothing is sent. Errors name what is wrong with the config.
-func New(rc *rest.Config, o Options) (*Cluster, error) {
+// New returns a connection to a cluster. The interpreter decides what its cache watches and keeps. New sends nothing. Errors
+// name what is wrong with the config.
+func New(rc *rest.Config, i cluster.Interpreter, o Options) (*Cluster, error) {
 	t, err := transport.New(rc, o.Transport)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot connect with these credentials")
@@ -92,7 +93,7 @@ func New(rc *rest.Config, o Options) (*Cluster, error) {
 	if o.Change != nil {
 		options = append(options, hub.WithChange(o.Change))
 	}
-	c.hub = hub.New(watcher, c.mapper.Mapping, options...)
+	c.hub = hub.New(watcher, c.mapper.Mapping, i, options...)
 	return c, nil
 }
 
@@ -135,16 +136,16 @@ func (c *Cluster) REST() rest.Interface { return c.rest }
 // Config for other clients. It shares the connection and holds no credentials.
 func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.config) }
 
-// Watch tells what is known without a request.
-func (c *Cluster) Watch() manifest.Watch { return c.hub }
+// Cache returns what the watches of the connection know.
+func (c *Cluster) Cache() cluster.Cache { return c.hub }
 
 // Mapping of a kind.
-func (c *Cluster) Mapping(ctx context.Context, gvk schema.GroupVersionKind) (manifest.Mapping, error) {
+func (c *Cluster) Mapping(ctx context.Context, gvk schema.GroupVersionKind) (cluster.Mapping, error) {
 	return c.mapper.Mapping(ctx, gvk)
 }
 
 // Learn the mapping of a kind.
-func (c *Cluster) Learn(gvk schema.GroupVersionKind, m manifest.Mapping) { c.mapper.Learn(gvk, m) }
+func (c *Cluster) Learn(gvk schema.GroupVersionKind, m cluster.Mapping) { c.mapper.Learn(gvk, m) }
 
 // Version of the cluster, asked for once an hour at most.
 func (c *Cluster) Version(ctx context.Context) (string, error) {

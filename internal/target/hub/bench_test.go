@@ -33,7 +33,7 @@ func metadata(i, version int) *metav1.PartialObjectMetadata {
 
 // BenchmarkEvent is what an event of an object that did not change costs.
 func BenchmarkEvent(b *testing.B) {
-	h := New(newFake(), mapping)
+	h := New(newFake(), mapping, manifest.Interpreter())
 	defer h.Close()
 	k := h.kind(secrets.GroupKind())
 	b.ReportAllocs()
@@ -53,7 +53,7 @@ func BenchmarkMemory(b *testing.B) {
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		h := New(newFake(), mapping)
+		h := New(newFake(), mapping, manifest.Interpreter())
 		k := h.kind(secrets.GroupKind())
 		for i := range n {
 			if err := k.Add(metadata(i, i)); err != nil {

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
@@ -110,7 +111,7 @@ func (f *fake) asked() []string {
 }
 
 // set an object, and return its summary.
-func (f *fake) set(name, set, uid string) manifest.Summary {
+func (f *fake) set(name, set, uid string) cluster.ObjectState {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.version++
@@ -130,7 +131,7 @@ func (f *fake) set(name, set, uid string) manifest.Summary {
 	for _, w := range f.watchers {
 		w.Action(event, u.DeepCopy())
 	}
-	return manifest.Summarize(u)
+	return manifest.Interpreter().State(u)
 }
 
 func (f *fake) remove(name string) {

@@ -14,11 +14,8 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
-
-// Selector of our objects.
-const Selector = manifest.LabelManagedBy + "=" + manifest.ManagedBy
 
 const (
 	// idleAfter is how long a watch without objects is kept when nobody asks for it.
@@ -44,20 +41,22 @@ type Client interface {
 	Served(ctx context.Context, gvk schema.GroupVersionKind) (bool, error)
 }
 
-// A MapFunc maps a kind. The error of a kind that does not exist is a *manifest.NoKindError.
-type MapFunc func(ctx context.Context, gvk schema.GroupVersionKind) (manifest.Mapping, error)
+// A MapFunc maps a kind. The error of a kind that does not exist is a *cluster.NoKindError.
+type MapFunc func(ctx context.Context, gvk schema.GroupVersionKind) (cluster.Mapping, error)
 
 // A ChangeFunc is told that somebody else changed an object of a set: old is nil if it is new, and now is nil if it is
 // gone. An object that moved from one set to another is reported to both. It is called by the goroutine of the watch,
 // without locks, and should return soon; it must not close the hub.
-type ChangeFunc func(set string, key manifest.Key, old, now *manifest.Summary)
+type ChangeFunc func(set string, key cluster.ObjectRef, old, now *cluster.ObjectState)
 
 // A Hub watches one cluster. It is safe for concurrent use.
 type Hub struct {
 	client  Client
 	mapping MapFunc
-	change  ChangeFunc
-	log     logging.Logger
+	// interpreter says what to watch, and what to keep of it.
+	interpreter cluster.Interpreter
+	change      ChangeFunc
+	log         logging.Logger
 
 	// root ends with Close, and with it all watches, which running counts.
 	root    context.Context //nolint:containedctx // It is the lifetime of the hub.
@@ -70,7 +69,7 @@ type Hub struct {
 	swept time.Time
 }
 
-var _ manifest.Watch = &Hub{}
+var _ cluster.Cache = &Hub{}
 
 // An Option of a hub.
 type Option func(*Hub)
@@ -86,14 +85,15 @@ func WithLogger(l logging.Logger) Option {
 }
 
 // New hub, which watches nothing yet.
-func New(c Client, m MapFunc, o ...Option) *Hub {
+func New(c Client, m MapFunc, i cluster.Interpreter, o ...Option) *Hub {
 	h := &Hub{
-		client:  c,
-		mapping: m,
-		change:  func(string, manifest.Key, *manifest.Summary, *manifest.Summary) {},
-		log:     logging.NewNopLogger(),
-		kinds:   map[schema.GroupKind]*kind{},
-		swept:   time.Now(),
+		client:      c,
+		mapping:     m,
+		interpreter: i,
+		change:      func(string, cluster.ObjectRef, *cluster.ObjectState, *cluster.ObjectState) {},
+		log:         logging.NewNopLogger(),
+		kinds:       map[schema.GroupKind]*kind{},
+		swept:       time.Now(),
 	}
 	h.root, h.stop = context.WithCancel(context.Background())
 	for _, f := range o {
@@ -103,7 +103,7 @@ func New(c Client, m MapFunc, o ...Option) *Hub {
 }
 
 // Track watches kinds and waits for their first listing. The reason of a kind that the cluster does not serve is a
-// *manifest.NoKindError, that of one that may not be watched is from the API server, and that of one that was not listed
+// *cluster.NoKindError, that of one that may not be watched is from the API server, and that of one that was not listed
 // in time is the error of the context. A watch that fails is tried again when it is tracked, though not in each second.
 func (h *Hub) Track(ctx context.Context, gvks []schema.GroupVersionKind) map[schema.GroupVersionKind]error {
 	h.sweep()
@@ -127,23 +127,23 @@ func (h *Hub) Track(ctx context.Context, gvks []schema.GroupVersionKind) map[sch
 }
 
 // Get what is known of an object.
-func (h *Hub) Get(key manifest.Key) (manifest.Summary, bool) {
+func (h *Hub) Get(key cluster.ObjectRef) (cluster.ObjectState, bool) {
 	h.mu.RLock()
 	k := h.kinds[key.GroupKind()]
 	h.mu.RUnlock()
 	if k == nil {
-		return manifest.Summary{}, false
+		return cluster.ObjectState{}, false
 	}
 	return k.get(nameOf(key))
 }
 
 // Put what the answer to a write of ours says of an object.
-func (h *Hub) Put(key manifest.Key, s manifest.Summary) {
+func (h *Hub) Put(key cluster.ObjectRef, s cluster.ObjectState) {
 	h.kind(key.GroupKind()).put(nameOf(key), s)
 }
 
 // Forget an object that is gone.
-func (h *Hub) Forget(key manifest.Key) {
+func (h *Hub) Forget(key cluster.ObjectRef) {
 	h.kind(key.GroupKind()).forget(nameOf(key))
 }
 
@@ -180,7 +180,7 @@ func (h *Hub) start(ctx context.Context, gvk schema.GroupVersionKind) (*kind, er
 	}
 	r := Resource{
 		GroupVersionResource: gvk.GroupVersion().WithResource(m.Resource),
-		MetadataOnly:         !manifest.HasStatus(gvk.GroupKind()),
+		MetadataOnly:         !h.interpreter.NeedsStatus(gvk.GroupKind()),
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

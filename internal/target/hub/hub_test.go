@@ -18,6 +18,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
@@ -30,18 +31,18 @@ var (
 	errPage = apierrors.NewGenericServerResponse(http.StatusNotFound, "GET", schema.GroupResource{Resource: "secrets"}, "", "<html>", 0, true)
 )
 
-func mapping(_ context.Context, gvk schema.GroupVersionKind) (manifest.Mapping, error) {
+func mapping(_ context.Context, gvk schema.GroupVersionKind) (cluster.Mapping, error) {
 	switch gvk.Kind {
 	case "Secret":
-		return manifest.Mapping{Resource: "secrets", Namespaced: true}, nil
+		return cluster.Mapping{Resource: "secrets", Namespaced: true}, nil
 	case "Widget":
-		return manifest.Mapping{Resource: "widgets", Namespaced: true}, nil
+		return cluster.Mapping{Resource: "widgets", Namespaced: true}, nil
 	}
-	return manifest.Mapping{}, &manifest.NoKindError{GVK: gvk}
+	return cluster.Mapping{}, &cluster.NoKindError{GVK: gvk}
 }
 
-func key(name string) manifest.Key {
-	return manifest.Key{Kind: "Secret", Namespace: "ns", Name: name}
+func key(name string) cluster.ObjectRef {
+	return cluster.ObjectRef{Kind: "Secret", Namespace: "ns", Name: name}
 }
 
 // news collects what the hub tells.
@@ -50,7 +51,7 @@ type news struct {
 	lines []string
 }
 
-func (n *news) change(set string, k manifest.Key, old, now *manifest.Summary) {
+func (n *news) change(set string, k cluster.ObjectRef, old, now *cluster.ObjectState) {
 	verb := "changed"
 	if old == nil {
 		verb = "new"
@@ -77,7 +78,7 @@ func inBubble(t *testing.T, f func(t *testing.T, h *Hub, server *fake, n *news))
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		server, n := newFake(), &news{}
-		h := New(server, mapping, WithChange(n.change))
+		h := New(server, mapping, manifest.Interpreter(), WithChange(n.change))
 		defer h.Close()
 		f(t, h, server, n)
 	})
@@ -110,7 +111,7 @@ func TestFollow(t *testing.T) {
 		got, _ := h.Get(key("a"))
 		expect(t, "what was listed", a, got)
 		expect(t, "requests", []string{
-			"list v1/secrets metadata=true " + Selector, "watch v1/secrets metadata=true " + Selector,
+			"list v1/secrets metadata=true " + manifest.Interpreter().Selector(), "watch v1/secrets metadata=true " + manifest.Interpreter().Selector(),
 		}, server.asked())
 
 		b := server.set("b", "one", "2")
@@ -289,7 +290,7 @@ func TestOtherVersion(t *testing.T) {
 			}
 		}
 		expect(t, "one version is enough", []string{
-			"list v1/widgets metadata=false " + Selector, "watch v1/widgets metadata=false " + Selector,
+			"list v1/widgets metadata=false " + manifest.Interpreter().Selector(), "watch v1/widgets metadata=false " + manifest.Interpreter().Selector(),
 		}, server.asked())
 		server.serve(false)
 		time.Sleep(time.Minute)
@@ -299,7 +300,7 @@ func TestOtherVersion(t *testing.T) {
 			t.Fatal(err)
 		}
 		expect(t, "if the version is no longer served, another one is watched", []string{
-			"list v2/widgets metadata=false " + Selector, "watch v2/widgets metadata=false " + Selector,
+			"list v2/widgets metadata=false " + manifest.Interpreter().Selector(), "watch v2/widgets metadata=false " + manifest.Interpreter().Selector(),
 		}, server.asked())
 	})
 }
@@ -357,14 +358,14 @@ func TestCloseWhileWaiting(t *testing.T) {
 func TestTrackGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		block := make(chan struct{})
-		h := New(newFake(), func(ctx context.Context, gvk schema.GroupVersionKind) (manifest.Mapping, error) {
+		h := New(newFake(), func(ctx context.Context, gvk schema.GroupVersionKind) (cluster.Mapping, error) {
 			select {
 			case <-block:
 			case <-ctx.Done():
-				return manifest.Mapping{}, ctx.Err()
+				return cluster.Mapping{}, ctx.Err()
 			}
 			return mapping(ctx, gvk)
-		})
+		}, manifest.Interpreter())
 		defer h.Close()
 		if err := track(t, h, secrets); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("want the error of the context, got %v", err)

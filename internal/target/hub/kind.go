@@ -15,7 +15,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // How long to wait at least before a failing watch is tried again because somebody asks for it.
@@ -176,14 +176,14 @@ func (k *kind) broadcast() {
 	k.changed = make(chan struct{})
 }
 
-func (k *kind) get(n name) (manifest.Summary, bool) {
+func (k *kind) get(n name) (cluster.ObjectState, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	s, ok := k.objects.known[n]
 	return s, ok
 }
 
-func (k *kind) put(n name, s manifest.Summary) {
+func (k *kind) put(n name, s cluster.ObjectState) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.objects.put(n, s)
@@ -198,11 +198,11 @@ func (k *kind) forget(n name) {
 var _ cache.TransformingStore = &kind{}
 
 // Transformer of objects that the reflector collects before it replaces ours.
-func (k *kind) Transformer() cache.TransformFunc { return shrink }
+func (k *kind) Transformer() cache.TransformFunc { return shrink(k.hub.interpreter) }
 
 // Add an object that the watch brings.
 func (k *kind) Add(obj any) error {
-	n, s, err := summarize(obj)
+	n, s, err := summarize(k.hub.interpreter, obj)
 	if err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ func (k *kind) Update(obj any) error { return k.Add(obj) }
 
 // Delete an object that the watch says is gone.
 func (k *kind) Delete(obj any) error {
-	n, s, err := summarize(obj)
+	n, s, err := summarize(k.hub.interpreter, obj)
 	if err != nil {
 		return err
 	}
@@ -235,9 +235,9 @@ func (k *kind) Delete(obj any) error {
 
 // Replace all objects by those of a listing.
 func (k *kind) Replace(items []any, resourceVersion string) error {
-	list := make(map[name]manifest.Summary, len(items))
+	list := make(map[name]cluster.ObjectState, len(items))
 	for _, item := range items {
-		n, s, err := summarize(item)
+		n, s, err := summarize(k.hub.interpreter, item)
 		if err != nil {
 			return err
 		}
@@ -268,7 +268,7 @@ func (k *kind) notify(changes []change) {
 		return strings.Compare(a.name.name, b.name.name)
 	})
 	for _, c := range changes {
-		key := manifest.Key{Group: k.gk.Group, Kind: k.gk.Kind, Namespace: c.name.namespace, Name: c.name.name}
+		key := cluster.ObjectRef{Group: k.gk.Group, Kind: k.gk.Kind, Namespace: c.name.namespace, Name: c.name.name}
 		if c.old != nil {
 			k.hub.change(c.old.Set, key, c.old, c.now)
 		}
@@ -279,6 +279,6 @@ func (k *kind) notify(changes []change) {
 }
 
 func isNoKind(err error) bool {
-	e := (*manifest.NoKindError)(nil)
+	e := (*cluster.NoKindError)(nil)
 	return errors.As(err, &e)
 }

@@ -11,36 +11,36 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // A name of an object among those of its kind.
 type name struct{ namespace, name string }
 
-func nameOf(k manifest.Key) name {
+func nameOf(k cluster.ObjectRef) name {
 	return name{namespace: k.Namespace, name: k.Name}
 }
 
 // A change that others made.
 type change struct {
 	name     name
-	old, now *manifest.Summary
+	old, now *cluster.ObjectState
 }
 
 // objects of one kind. The caller holds a lock.
 type objects struct {
-	known map[name]manifest.Summary
+	known map[name]cluster.ObjectState
 	// gone are the UIDs of objects that were forgotten and whose deletion the watch has yet to bring. Events that were
 	// on their way would bring them back.
 	gone map[name]string
 }
 
 func newObjects() objects {
-	return objects{known: map[name]manifest.Summary{}, gone: map[name]string{}}
+	return objects{known: map[name]cluster.ObjectState{}, gone: map[name]string{}}
 }
 
 // put what we learned ourselves.
-func (o *objects) put(n name, s manifest.Summary) {
+func (o *objects) put(n name, s cluster.ObjectState) {
 	if have, ok := o.known[n]; ok && older(s.ResourceVersion, have.ResourceVersion) {
 		return
 	}
@@ -57,7 +57,7 @@ func (o *objects) forget(n name) {
 }
 
 // seen by a watch or a listing.
-func (o *objects) seen(n name, s manifest.Summary) (change, bool) {
+func (o *objects) seen(n name, s cluster.ObjectState) (change, bool) {
 	have, ok := o.known[n]
 	if ok && (have.ResourceVersion == s.ResourceVersion || older(s.ResourceVersion, have.ResourceVersion)) {
 		return change{}, false
@@ -77,7 +77,7 @@ func (o *objects) seen(n name, s manifest.Summary) (change, bool) {
 
 // deleted by an event, which carries the resource version of the deletion. An object that only lost our label is also
 // reported as deleted.
-func (o *objects) deleted(n name, s manifest.Summary) (change, bool) {
+func (o *objects) deleted(n name, s cluster.ObjectState) (change, bool) {
 	have, ok := o.known[n]
 	if ok && older(s.ResourceVersion, have.ResourceVersion) {
 		return change{}, false
@@ -89,7 +89,7 @@ func (o *objects) deleted(n name, s manifest.Summary) (change, bool) {
 
 // replaced by a listing of a resource version. What is not in it is gone, unless we know it to be newer than the
 // listing.
-func (o *objects) replaced(list map[name]manifest.Summary, resourceVersion string) []change {
+func (o *objects) replaced(list map[name]cluster.ObjectState, resourceVersion string) []change {
 	var changes []change
 	for n := range o.gone {
 		if _, ok := list[n]; !ok {
@@ -119,7 +119,7 @@ func older(a, b string) bool {
 }
 
 // compact shares the texts that many summaries have in common.
-func compact(s manifest.Summary) manifest.Summary {
+func compact(s cluster.ObjectState) cluster.ObjectState {
 	s.Set = unique.Make(s.Set).Value()
 	s.Owned = unique.Make(s.Owned).Value()
 	return s
@@ -130,27 +130,29 @@ func compact(s manifest.Summary) manifest.Summary {
 type summary struct {
 	metav1.ObjectMeta
 
-	manifest.Summary
+	cluster.ObjectState
 }
 
 // summarize what a list or a watch brings.
-func summarize(obj any) (name, manifest.Summary, error) {
+func summarize(i cluster.Interpreter, obj any) (name, cluster.ObjectState, error) {
 	switch o := obj.(type) {
 	case *summary:
-		return name{o.Namespace, o.Name}, o.Summary, nil
+		return name{o.Namespace, o.Name}, o.ObjectState, nil
 	case *unstructured.Unstructured:
-		return name{o.GetNamespace(), o.GetName()}, manifest.Summarize(o), nil
+		return name{o.GetNamespace(), o.GetName()}, i.State(o), nil
 	case *metav1.PartialObjectMetadata:
-		return name{o.Namespace, o.Name}, manifest.SummarizeMetadata(o), nil
+		return name{o.Namespace, o.Name}, i.MetadataState(o), nil
 	}
-	return name{}, manifest.Summary{}, errors.Errorf("cannot read an object of type %T", obj)
+	return name{}, cluster.ObjectState{}, errors.Errorf("cannot read an object of type %T", obj)
 }
 
-// shrink is given to the reflector, so that its own store does not hold whole objects while a listing streams in.
-func shrink(obj any) (any, error) {
-	n, s, err := summarize(obj)
-	if err != nil {
-		return nil, err
+// shrink returns a function for the reflector, so that its own store does not hold whole objects while it lists.
+func shrink(i cluster.Interpreter) func(obj any) (any, error) {
+	return func(obj any) (any, error) {
+		n, s, err := summarize(i, obj)
+		if err != nil {
+			return nil, err
+		}
+		return &summary{ObjectMeta: metav1.ObjectMeta{Namespace: n.namespace, Name: n.name}, ObjectState: s}, nil
 	}
-	return &summary{ObjectMeta: metav1.ObjectMeta{Namespace: n.namespace, Name: n.name}, Summary: s}, nil
 }

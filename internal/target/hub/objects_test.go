@@ -9,18 +9,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // s is the summary of an object.
-func s(uid, rv, owned string) manifest.Summary {
-	return manifest.Summary{UID: uid, ResourceVersion: rv, Set: "set", Owned: owned, Status: manifest.Current}
+func s(uid, rv, owned string) cluster.ObjectState {
+	return cluster.ObjectState{UID: uid, ResourceVersion: rv, Set: "set", Owned: owned, Status: cluster.Current}
 }
 
 func TestObjects(t *testing.T) {
 	x := name{"ns", "x"}
 	type step func(o *objects) []change
-	put := func(v manifest.Summary) step { return func(o *objects) []change { o.put(x, v); return nil } }
+	put := func(v cluster.ObjectState) step { return func(o *objects) []change { o.put(x, v); return nil } }
 	forget := func(o *objects) []change { o.forget(x); return nil }
 	one := func(c change, ok bool) []change {
 		if !ok {
@@ -28,11 +28,11 @@ func TestObjects(t *testing.T) {
 		}
 		return []change{c}
 	}
-	seen := func(v manifest.Summary) step { return func(o *objects) []change { return one(o.seen(x, v)) } }
-	deleted := func(v manifest.Summary) step { return func(o *objects) []change { return one(o.deleted(x, v)) } }
-	listed := func(rv string, vs ...manifest.Summary) step {
+	seen := func(v cluster.ObjectState) step { return func(o *objects) []change { return one(o.seen(x, v)) } }
+	deleted := func(v cluster.ObjectState) step { return func(o *objects) []change { return one(o.deleted(x, v)) } }
+	listed := func(rv string, vs ...cluster.ObjectState) step {
 		return func(o *objects) []change {
-			list := map[name]manifest.Summary{}
+			list := map[name]cluster.ObjectState{}
 			for _, v := range vs {
 				list[x] = v
 			}

@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 const (
@@ -93,13 +93,13 @@ func (k *kind) lastError() error {
 }
 
 func (k *kind) list(ctx context.Context, r Resource, o metav1.ListOptions) (runtime.Object, error) {
-	o.LabelSelector = Selector
+	o.LabelSelector = k.hub.interpreter.Selector()
 	list, err := k.hub.client.List(ctx, r, o)
 	return list, k.answered(ctx, err)
 }
 
 func (k *kind) watch(ctx context.Context, r Resource, o metav1.ListOptions) (watch.Interface, error) {
-	o.LabelSelector = Selector
+	o.LabelSelector = k.hub.interpreter.Selector()
 	w, err := k.hub.client.Watch(ctx, r, o)
 	// An API server that does not know how to list by watching says that the options are not valid. The reflector then
 	// lists in the old way.
@@ -145,7 +145,7 @@ func (k *kind) confirmed(ctx context.Context, err error) error {
 	case serr != nil:
 		return serr
 	case !served:
-		return &manifest.NoKindError{GVK: gvk}
+		return &cluster.NoKindError{GVK: gvk}
 	}
 	return notfound.Explain(err)
 }

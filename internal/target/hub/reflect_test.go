@@ -10,7 +10,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 func TestNextPause(t *testing.T) {
@@ -39,7 +39,7 @@ func TestNextPause(t *testing.T) {
 		},
 		"NotServed": {
 			reason: "A kind that is not served is not asked for until a caller wants it.",
-			args:   args{err: errors.Wrap(&manifest.NoKindError{GVK: widgets}, "cannot list")},
+			args:   args{err: errors.Wrap(&cluster.NoKindError{GVK: widgets}, "cannot list")},
 			want:   deniedPause,
 		},
 		"FirstForbidden": {

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // builtin are the kinds that Kubernetes has served in these versions since 1.25. What came later, or may be switched
@@ -68,7 +68,7 @@ func Builtin() Table {
 		for kind := range strings.FieldsSeq(kinds) {
 			gvk := gv.WithKind(kind)
 			plural, _ := meta.UnsafeGuessKindToResource(gvk)
-			all[gvk] = manifest.Mapping{Resource: plural.Resource, Namespaced: namespaced}
+			all[gvk] = cluster.Mapping{Resource: plural.Resource, Namespaced: namespaced}
 		}
 	}
 	for _, b := range builtin {

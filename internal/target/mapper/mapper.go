@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 // How long answers of the cluster are believed.
@@ -23,7 +23,7 @@ const (
 )
 
 // A Table is the part of the mapping that all clusters share.
-type Table map[schema.GroupVersionKind]manifest.Mapping
+type Table map[schema.GroupVersionKind]cluster.Mapping
 
 // A Mapper maps the kinds of one cluster. It is safe for concurrent use.
 type Mapper struct {
@@ -41,7 +41,7 @@ type version struct {
 	// asking is held while the cluster is asked, so that it is asked once.
 	asking chan struct{}
 	// kinds, and when they were asked for, are guarded by the mutex of the mapper.
-	kinds map[string]manifest.Mapping
+	kinds map[string]cluster.Mapping
 	asked time.Time
 }
 
@@ -58,14 +58,14 @@ func New(get notfound.GetFunc, builtin Table) *Mapper {
 
 // A lesson is a mapping that was learned.
 type lesson struct {
-	manifest.Mapping
+	cluster.Mapping
 
 	at time.Time
 }
 
 // Learn a mapping, for example of a definition that is being installed. It is believed for some time. Another mapping of
 // a kind that is known is not: a definition that claims the kind of another one is never established.
-func (m *Mapper) Learn(gvk schema.GroupVersionKind, mapping manifest.Mapping) {
+func (m *Mapper) Learn(gvk schema.GroupVersionKind, mapping cluster.Mapping) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.now()
@@ -81,8 +81,8 @@ func (m *Mapper) Learn(gvk schema.GroupVersionKind, mapping manifest.Mapping) {
 }
 
 // Mapping of a kind. It sends one request if the kind is neither built in nor learned, nor its group version was asked
-// for lately, and a second one if that is not found. A kind that the cluster does not serve is a *manifest.NoKindError.
-func (m *Mapper) Mapping(ctx context.Context, gvk schema.GroupVersionKind) (manifest.Mapping, error) {
+// for lately, and a second one if that is not found. A kind that the cluster does not serve is a *cluster.NoKindError.
+func (m *Mapper) Mapping(ctx context.Context, gvk schema.GroupVersionKind) (cluster.Mapping, error) {
 	if found, ok := m.builtin[gvk]; ok {
 		return found, nil
 	}
@@ -94,14 +94,14 @@ func (m *Mapper) Mapping(ctx context.Context, gvk schema.GroupVersionKind) (mani
 	case v.asking <- struct{}{}:
 		defer func() { <-v.asking }()
 	case <-ctx.Done():
-		return manifest.Mapping{}, errors.Wrapf(context.Cause(ctx), "waiting for the kinds of %s", gvk.GroupVersion())
+		return cluster.Mapping{}, errors.Wrapf(context.Cause(ctx), "waiting for the kinds of %s", gvk.GroupVersion())
 	}
 	if found, err := m.known(gvk, v); err == nil || isNoKind(err) {
 		return found, err
 	}
 	kinds, err := m.discover(ctx, gvk.GroupVersion())
 	if err != nil {
-		return manifest.Mapping{}, errors.Wrapf(err, "cannot ask the cluster for the kinds of %s", gvk.GroupVersion())
+		return cluster.Mapping{}, errors.Wrapf(err, "cannot ask the cluster for the kinds of %s", gvk.GroupVersion())
 	}
 	m.mu.Lock()
 	v.kinds, v.asked = kinds, m.now()
@@ -136,7 +136,7 @@ func (m *Mapper) tidy() {
 var errUnknown = errors.New("not known yet")
 
 // known answers without asking, or fails with errUnknown.
-func (m *Mapper) known(gvk schema.GroupVersionKind, v *version) (manifest.Mapping, error) {
+func (m *Mapper) known(gvk schema.GroupVersionKind, v *version) (cluster.Mapping, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if l, ok := m.learned[gvk]; ok && m.now().Sub(l.at) < foundFor {
@@ -148,27 +148,27 @@ func (m *Mapper) known(gvk schema.GroupVersionKind, v *version) (manifest.Mappin
 		return found, nil
 	}
 	if !ok && age < missingFor {
-		return manifest.Mapping{}, &manifest.NoKindError{GVK: gvk}
+		return cluster.Mapping{}, &cluster.NoKindError{GVK: gvk}
 	}
-	return manifest.Mapping{}, errUnknown
+	return cluster.Mapping{}, errUnknown
 }
 
 func isNoKind(err error) bool {
-	e := (*manifest.NoKindError)(nil)
+	e := (*cluster.NoKindError)(nil)
 	return errors.As(err, &e)
 }
 
-func (m *Mapper) discover(ctx context.Context, gv schema.GroupVersion) (map[string]manifest.Mapping, error) {
+func (m *Mapper) discover(ctx context.Context, gv schema.GroupVersion) (map[string]cluster.Mapping, error) {
 	resources, err := notfound.Resources(ctx, m.get, gv)
 	if err != nil {
 		return nil, err
 	}
-	kinds := map[string]manifest.Mapping{}
+	kinds := map[string]cluster.Mapping{}
 	for _, r := range resources {
 		if strings.Contains(r.Name, "/") || r.Name == "" {
 			continue
 		}
-		kinds[r.Kind] = manifest.Mapping{Resource: r.Name, Namespaced: r.Namespaced}
+		kinds[r.Kind] = cluster.Mapping{Resource: r.Name, Namespaced: r.Namespaced}
 	}
 	return kinds, nil
 }

@@ -16,7 +16,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
 func TestBuiltin(t *testing.T) {
@@ -27,7 +27,7 @@ func TestBuiltin(t *testing.T) {
 			t.Errorf("%s is no kind of Kubernetes", gvk)
 		}
 	}
-	want := map[schema.GroupVersionKind]manifest.Mapping{
+	want := map[schema.GroupVersionKind]cluster.Mapping{
 		{Version: "v1", Kind: "Endpoints"}:                                     {Resource: "endpoints", Namespaced: true},
 		{Version: "v1", Kind: "Namespace"}:                                     {Resource: "namespaces"},
 		{Group: "networking.k8s.io", Version: "v1", Kind: "IngressClass"}:      {Resource: "ingressclasses"},
@@ -36,7 +36,7 @@ func TestBuiltin(t *testing.T) {
 		{Group: "storage.k8s.io", Version: "v1", Kind: "CSIStorageCapacity"}:   {Resource: "csistoragecapacities", Namespaced: true},
 		{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"}: {Resource: "horizontalpodautoscalers", Namespaced: true},
 	}
-	got := map[schema.GroupVersionKind]manifest.Mapping{}
+	got := map[schema.GroupVersionKind]cluster.Mapping{}
 	for gvk := range want {
 		got[gvk] = all[gvk]
 	}
@@ -93,7 +93,7 @@ func TestMapping(t *testing.T) {
 		gvk      schema.GroupVersionKind
 		later    time.Duration
 		change   func(m *Mapper, s *server)
-		want     manifest.Mapping
+		want     cluster.Mapping
 		noKind   bool
 		err      string
 		requests []string
@@ -104,7 +104,7 @@ func TestMapping(t *testing.T) {
 	}{
 		"Builtin": {
 			reason: "Built-in kinds need no request.",
-			steps:  []step{{gvk: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, want: manifest.Mapping{Resource: "secrets", Namespaced: true}}},
+			steps:  []step{{gvk: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, want: cluster.Mapping{Resource: "secrets", Namespaced: true}}},
 		},
 		"Core": {
 			reason: "The core group has a path of its own.",
@@ -113,16 +113,16 @@ func TestMapping(t *testing.T) {
 		"OneRequestForAVersion": {
 			reason: "One request answers for all kinds of a version, and lasts.",
 			steps: []step{
-				{gvk: widget, want: manifest.Mapping{Resource: "widgets", Namespaced: true}, requests: []string{"/apis/example.org/v1"}},
-				{gvk: planet, want: manifest.Mapping{Resource: "planets"}},
-				{gvk: widget, later: foundFor - time.Second, want: manifest.Mapping{Resource: "widgets", Namespaced: true}},
-				{gvk: widget, later: foundFor, want: manifest.Mapping{Resource: "widgets", Namespaced: true}, requests: []string{"/apis/example.org/v1"}},
+				{gvk: widget, want: cluster.Mapping{Resource: "widgets", Namespaced: true}, requests: []string{"/apis/example.org/v1"}},
+				{gvk: planet, want: cluster.Mapping{Resource: "planets"}},
+				{gvk: widget, later: foundFor - time.Second, want: cluster.Mapping{Resource: "widgets", Namespaced: true}},
+				{gvk: widget, later: foundFor, want: cluster.Mapping{Resource: "widgets", Namespaced: true}, requests: []string{"/apis/example.org/v1"}},
 			},
 		},
 		"MissingKind": {
 			reason: "A missing kind is looked for again soon, though another one of its version was found.",
 			steps: []step{
-				{gvk: widget, want: manifest.Mapping{Resource: "widgets", Namespaced: true}, requests: []string{"/apis/example.org/v1"}},
+				{gvk: widget, want: cluster.Mapping{Resource: "widgets", Namespaced: true}, requests: []string{"/apis/example.org/v1"}},
 				{gvk: unknown, noKind: true},
 				{gvk: unknown, later: missingFor, noKind: true, requests: []string{"/apis/example.org/v1"}},
 			},
@@ -139,8 +139,8 @@ func TestMapping(t *testing.T) {
 			steps: []step{
 				{gvk: elsewhere, noKind: true, requests: []string{"/apis/none.example.org/v1", "/apis"}},
 				{
-					gvk: elsewhere, want: manifest.Mapping{Resource: "xs"},
-					change: func(m *Mapper, _ *server) { m.Learn(elsewhere, manifest.Mapping{Resource: "xs"}) },
+					gvk: elsewhere, want: cluster.Mapping{Resource: "xs"},
+					change: func(m *Mapper, _ *server) { m.Learn(elsewhere, cluster.Mapping{Resource: "xs"}) },
 				},
 			},
 		},
@@ -152,7 +152,7 @@ func TestMapping(t *testing.T) {
 					change: func(_ *Mapper, s *server) { s.err = errors.New("boom") },
 				},
 				{
-					gvk: widget, want: manifest.Mapping{Resource: "widgets", Namespaced: true}, requests: []string{"/apis/example.org/v1"},
+					gvk: widget, want: cluster.Mapping{Resource: "widgets", Namespaced: true}, requests: []string{"/apis/example.org/v1"},
 					change: func(_ *Mapper, s *server) { s.err = nil },
 				},
 			},
@@ -248,7 +248,7 @@ func TestMappingTogether(t *testing.T) {
 		t.Errorf("want the error of the context, got %v", err)
 	}
 	planet := widget.GroupVersion().WithKind("Planet")
-	m.Learn(planet, manifest.Mapping{Resource: "planets"})
+	m.Learn(planet, cluster.Mapping{Resource: "planets"})
 	if _, err := m.Mapping(t.Context(), planet); err != nil {
 		t.Error(err)
 	}
@@ -282,7 +282,7 @@ func TestLearnRival(t *testing.T) {
 	now := time.Unix(0, 0)
 	m.now = func() time.Time { return now }
 	gvk := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Widget"}
-	first, rival := manifest.Mapping{Resource: "widgets"}, manifest.Mapping{Resource: "wodgets"}
+	first, rival := cluster.Mapping{Resource: "widgets"}, cluster.Mapping{Resource: "wodgets"}
 	m.Learn(gvk, first)
 	m.Learn(gvk, rival)
 	if got, err := m.Mapping(t.Context(), gvk); err != nil || got != first {

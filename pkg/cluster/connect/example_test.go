@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster_test
+package connect_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster/connect"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
@@ -17,7 +18,7 @@ func ExampleNew() {
 	defer cancel()
 
 	changes := make(chan string, 1)
-	c, err := cluster.New(restConfig(), cluster.WithOnChange(func(set string, _ manifest.Key, _, _ *manifest.Summary) {
+	c, err := connect.New(restConfig(), connect.WithOnChange(func(set string, _ cluster.ObjectRef, _, _ *cluster.ObjectState) {
 		select {
 		case changes <- set:
 		default: // It is in the queue already.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cluster_test
+package connect_test
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster/connect"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
@@ -22,7 +23,7 @@ import (
 type manager struct {
 	*manifest.Engine
 
-	c *cluster.Cluster
+	c *connect.Connection
 
 	mu       sync.Mutex
 	requests []string
@@ -46,7 +47,7 @@ func newManager(t *testing.T, o ...manifest.Option) *manager {
 		})
 	})
 	var err error
-	m.c, err = cluster.New(rc, cluster.WithOnChange(func(set string, k manifest.Key, _, now *manifest.Summary) {
+	m.c, err = connect.New(rc, connect.WithOnChange(func(set string, k cluster.ObjectRef, _, now *cluster.ObjectState) {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		m.news = append(m.news, fmt.Sprint(set, " ", k, " gone: ", now == nil))
@@ -151,7 +152,7 @@ func TestTransport(t *testing.T) {
 	base := &http.Transport{TLSClientConfig: tlsConfig}
 	t.Cleanup(base.CloseIdleConnections)
 	own := 0
-	c, err := cluster.New(&rest.Config{Host: rc.Host, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+	c, err := connect.New(&rest.Config{Host: rc.Host, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
 		own++
 		return base.RoundTrip(r)
 	})})
@@ -175,7 +176,7 @@ func TestNewFails(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			c, err := cluster.New(tc.config)
+			c, err := connect.New(tc.config)
 			if c != nil || err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("\n%s\nwant an error with %q, got %v", tc.reason, tc.want, err)
 			}

@@ -1,91 +1,121 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package manifest
+package health
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-func TestSummarizeStatus(t *testing.T) {
+const definition = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.org}
+spec:
+  group: example.org
+  names: {kind: Widget, plural: widgets}
+  scope: Namespaced
+  versions: [{name: v1, served: true, storage: true}]
+`
+
+// fromYAML returns an object as an API server would decode it.
+func fromYAML(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	b, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := &unstructured.Unstructured{}
+	if err := json.Unmarshal(b, &u.Object); err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func TestStateOf(t *testing.T) {
 	const deploy = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a, generation: 1}\nspec: {replicas: 2}\nstatus: "
 	cases := map[string]struct {
 		reason string
 		object string
-		status Status
+		status cluster.Status
 		text   string
 	}{
 		"Available": {
 			reason: "All replicas are there.",
 			object: deploy + "{observedGeneration: 1, replicas: 2, updatedReplicas: 2, readyReplicas: 2, availableReplicas: 2, conditions: [{type: Available, status: 'True'}, {type: Progressing, status: 'True', reason: NewReplicaSetAvailable}]}",
-			status: Current,
+			status: cluster.Current,
 		},
 		"NotAvailable": {
 			reason: "How many are missing is said as kubectl says it.",
 			object: deploy + "{observedGeneration: 1, replicas: 2, updatedReplicas: 2, availableReplicas: 1, conditions: [{type: Progressing, status: 'True', reason: ReplicaSetUpdated}]}",
-			status: InProgress, text: "1 of 2 replicas available",
+			status: cluster.InProgress, text: "1 of 2 replicas available",
 		},
-		"New": {reason: "No controller has seen it.", object: deploy + "{}", status: InProgress, text: "0 of 2 replicas available"},
+		"New": {reason: "No controller has seen it.", object: deploy + "{}", status: cluster.InProgress, text: "0 of 2 replicas available"},
 		"Quota": {
 			reason: "Why there are no pods must be said.",
 			object: deploy + "{observedGeneration: 1, conditions: [{type: ReplicaFailure, status: 'True', message: \"pods is forbidden:\\n quota\"}]}",
-			status: InProgress, text: "0 of 2 replicas available: pods is forbidden: quota",
+			status: cluster.InProgress, text: "0 of 2 replicas available: pods is forbidden: quota",
 		},
 		"Stuck": {
 			reason: "A deadline that is over is a failure.",
 			object: deploy + "{observedGeneration: 1, replicas: 2, updatedReplicas: 1, conditions: [{type: Progressing, status: 'False', reason: ProgressDeadlineExceeded, message: it has timed out}]}",
-			status: Failed, text: "0 of 2 replicas available: it has timed out",
+			status: cluster.Failed, text: "0 of 2 replicas available: it has timed out",
 		},
 		"StatefulSet": {
 			reason: "Its replicas are counted by readiness.",
 			object: "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: a, generation: 1}\nspec: {replicas: 3}\nstatus: {observedGeneration: 1, replicas: 3, readyReplicas: 1, currentReplicas: 3}",
-			status: InProgress, text: "1 of 3 replicas available",
+			status: cluster.InProgress, text: "1 of 3 replicas available",
 		},
 		"Job": {
 			reason: "A Job may fail for good.",
 			object: "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec: {}\nstatus: {failed: 1, startTime: x, conditions: [{type: Failed, status: 'True', message: BackoffLimitExceeded}]}",
-			status: Failed, text: "Job Failed. failed: 1/1",
+			status: cluster.Failed, text: "Job Failed. failed: 1/1",
 		},
 		"Definition": {
 			reason: "A definition is not ready until it is established.",
-			object: tmplCRD, status: InProgress, text: "Install in progress",
+			object: definition, status: cluster.InProgress, text: "Install in progress",
 		},
 		"LoadBalancer": {
 			reason: "For kstatus a Service needs an address in the cluster, and none outside of it.",
 			object: "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {type: LoadBalancer}",
-			status: InProgress, text: "ClusterIP not set. Service type: LoadBalancer",
+			status: cluster.InProgress, text: "ClusterIP not set. Service type: LoadBalancer",
 		},
 		"Claim": {
 			reason: "A claim needs a volume.",
 			object: "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: a}\nstatus: {phase: Pending}",
-			status: InProgress, text: "PVC is not Bound. phase: Pending",
+			status: cluster.InProgress, text: "PVC is not Bound. phase: Pending",
 		},
 		"Terminating": {
 			reason: "What is being deleted says what it waits for.",
 			object: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: [a/b, c/d]}",
-			status: Terminating, text: "is being deleted and waits for finalizer a/b, c/d",
+			status: cluster.Terminating, text: "is being deleted and waits for finalizer a/b, c/d",
 		},
 		"Statusless": {
 			reason: "A kind without status is ready, whatever its objects hold.",
 			object: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nstatus: {conditions: [{type: Ready, status: 'False'}]}",
-			status: Current,
+			status: cluster.Current,
 		},
 		"Custom": {
 			reason: "A condition Ready is understood in any kind.",
 			object: "apiVersion: example.org/v1\nkind: Widget\nmetadata: {name: a}\nstatus: {conditions: [{type: Ready, status: 'False', message: not yet}]}",
-			status: InProgress, text: "not yet",
+			status: cluster.InProgress, text: "not yet",
 		},
 		"Unreadable": {
 			reason: "A status of another form is no panic.",
-			object: deploy + "{conditions: 7}", status: InProgress, text: "status cannot be read",
+			object: deploy + "{conditions: 7}", status: cluster.InProgress, text: "status cannot be read",
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := Summarize(manifestOf(t, tc.object))
+			got := StateOf(fromYAML(t, tc.object))
 			if got.Status != tc.status {
 				t.Errorf("\n%s\nstatus: want %s, got %s", tc.reason, tc.status, got.Status)
 			}
@@ -96,61 +126,32 @@ func TestSummarizeStatus(t *testing.T) {
 	}
 }
 
-func TestSummarizeMetadata(t *testing.T) {
+func TestMetadataStateOf(t *testing.T) {
 	m := &metav1.PartialObjectMetadata{}
-	m.UID, m.ResourceVersion, m.Labels = "u", "7", map[string]string{LabelPartOf: "set"}
+	m.UID, m.ResourceVersion, m.Labels = "u", "7", map[string]string{object.LabelPartOf: "set"}
 	now := metav1.Now()
-	want := Summary{UID: "u", ResourceVersion: "7", Set: "set", Status: Current}
-	if diff := cmp.Diff(want, SummarizeMetadata(m)); diff != "" {
+	want := cluster.ObjectState{UID: "u", ResourceVersion: "7", Set: "set", Status: cluster.Current}
+	if diff := cmp.Diff(want, MetadataStateOf(m)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
-	m.Labels, m.DeletionTimestamp = map[string]string{LabelApplySetID: "parent"}, &now
-	want.Set, want.Status, want.Message = "parent", Terminating, "is being deleted"
-	if diff := cmp.Diff(want, SummarizeMetadata(m)); diff != "" {
+	m.Labels, m.DeletionTimestamp = map[string]string{object.LabelApplySetID: "parent"}, &now
+	want.Set, want.Status, want.Message = "parent", cluster.Terminating, "is being deleted"
+	if diff := cmp.Diff(want, MetadataStateOf(m)); diff != "" {
 		t.Errorf("of a parent: -want, +got:\n%s", diff)
 	}
 	other := want
 	other.ResourceVersion = "8"
-	if !want.Same(other) || want.Same(Summary{}) {
+	if !want.Same(other) || want.Same(cluster.ObjectState{}) {
 		t.Error("only the resource version may differ")
 	}
 }
 
-func TestHasStatus(t *testing.T) {
+func TestNeedsStatus(t *testing.T) {
 	for gk, want := range map[schema.GroupKind]bool{
 		{Kind: "Secret"}: false, {Kind: "Pod"}: true, {Group: "apps", Kind: "Deployment"}: true, {Group: "example.org", Kind: "Secret"}: true,
 	} {
-		if got := HasStatus(gk); got != want {
+		if got := NeedsStatus(gk); got != want {
 			t.Errorf("%s: want %v, got %v", gk, want, got)
 		}
-	}
-}
-
-func TestOwned(t *testing.T) {
-	entry := func(manager, op, sub, fields string) metav1.ManagedFieldsEntry {
-		return metav1.ManagedFieldsEntry{
-			Manager: manager, Operation: metav1.ManagedFieldsOperationType(op), Subresource: sub, FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)},
-		}
-	}
-	ours := entry(FieldManager, "Apply", "", `{"f:a":{},"f:b":{"f:c":{}}}`)
-	base := owned([]metav1.ManagedFieldsEntry{ours})
-	cases := map[string]struct {
-		reason  string
-		managed []metav1.ManagedFieldsEntry
-		same    bool
-	}{
-		"Order":    {reason: "The order of keys is not told apart.", managed: []metav1.ManagedFieldsEntry{entry(FieldManager, "Apply", "", `{"f:b":{ "f:c":{} },"f:a":{}}`)}, same: true},
-		"Others":   {reason: "What others own is theirs.", managed: []metav1.ManagedFieldsEntry{entry("x", "Update", "", `{"f:d":{}}`), ours, entry(FieldManager, "Update", "", `{"f:e":{}}`), entry(FieldManager, "Apply", "status", `{"f:e":{}}`)}, same: true},
-		"Lost":     {reason: "A field that was taken or removed is drift.", managed: []metav1.ManagedFieldsEntry{entry(FieldManager, "Apply", "", `{"f:a":{}}`)}},
-		"All":      {reason: "So is the loss of all.", managed: []metav1.ManagedFieldsEntry{entry("x", "Update", "", `{"f:a":{}}`)}},
-		"Damaged":  {reason: "What cannot be read is not the same.", managed: []metav1.ManagedFieldsEntry{entry(FieldManager, "Apply", "", `{`)}},
-		"NoFields": {reason: "An entry without fields owns nothing.", managed: []metav1.ManagedFieldsEntry{{Manager: FieldManager, Operation: "Apply"}}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if got := owned(tc.managed) == base; got != tc.same || base == "" {
-				t.Errorf("\n%s\nsame: want %v, got %v", tc.reason, tc.same, got)
-			}
-		})
 	}
 }

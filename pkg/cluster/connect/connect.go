@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package connect
+
+import (
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/rest"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/target/connection"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/hub"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/mapper"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+)
+
+// A Connection is a connection to one cluster. It is safe for concurrent use by any number of engines and sets.
+type Connection struct {
+	cluster.Cluster
+
+	connection *connection.Cluster
+}
+
+// A ChangeFunc is told that somebody else changed an object of a set: old is nil if it is new, and now is nil if it is
+// gone. The set is named by its ID, as Engine.ID returns it. What the engine itself does is not told. The function is
+// called by the goroutine of a watch, and should return soon.
+type ChangeFunc func(set string, key cluster.ObjectRef, old, now *cluster.ObjectState)
+
+// An Option of a connection.
+type Option func(*options)
+
+type options struct{ connection.Options }
+
+// WithOnChange has a function called when others change objects of sets, which is the time to reconcile them.
+func WithOnChange(f ChangeFunc) Option {
+	return func(o *options) { o.Change = hub.ChangeFunc(f) }
+}
+
+// WithLogger logs failing watches at level 1. By default nothing is logged.
+func WithLogger(l logr.Logger) Option {
+	return func(o *options) { o.Log = logging.NewLogrLogger(l) }
+}
+
+// New connection with a REST config, whose authentication, TLS, proxy, impersonation, user agent, Transport and
+// WrapTransport are used. Its rate limits and its timeout are not: the API server limits by itself, and a timeout would
+// end watches. Nothing is sent before the connection is used. Errors name what is wrong with the config.
+func New(rc *rest.Config, o ...Option) (*Connection, error) {
+	opts := options{connection.Options{Builtin: mapper.Builtin()}}
+	for _, f := range o {
+		f(&opts)
+	}
+	c, err := connection.New(rc, manifest.Interpreter(), opts.Options)
+	if err != nil {
+		return nil, err
+	}
+	return &Connection{Cluster: c, connection: c}, nil
+}
+
+// Identity of the cluster, as far as the connection proves it: two connections of one identity lead to the same cluster. One
+// that does not verify its server, or has a Transport of its own, has an identity that no other connection has.
+func (c *Connection) Identity() string { return c.connection.Identity() }
+
+// Close the connection: watches end, and requests fail from now on.
+func (c *Connection) Close() { c.connection.Close() }

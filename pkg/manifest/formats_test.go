@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
+)
+
+// Pass -update only together with a migration of what clusters hold already, and a test of it.
+var updateFormats = flag.Bool("update", false, "write the golden files of what the engine stores in clusters")
+
+// TestFormats holds what the engine stores in a cluster: inventories, Helm releases, and the labels, annotations and field
+// managers of what it installs. Clusters hold it for as long as a module is installed, so that a later version has to read it.
+func TestFormats(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		run    func(t *testing.T, b *bench)
+	}{
+		"install": {
+			reason: "A first install of each form, with definitions, a config layer, a custom resource, hooks and a checkpoint.",
+			run:    func(t *testing.T, b *bench) { t.Helper(); b.settle(formatsSet(t)) },
+		},
+		"upgrade": {
+			reason: "An upgrade that prunes, with a ceded field, a kept object, tests, and a second revision.",
+			run: func(t *testing.T, b *bench) {
+				t.Helper()
+				b.settle(formatsSet(t))
+				s := formatsSet(t)
+				s.Installs[0] = install("web", tmplConfig, deployOf(1, "b"), tmplHPA, hookJob("check", "test"))
+				s.Installs[0].Values = map[string]any{"greeting": "hi"}
+				s.Good, s.Test = []byte(`{"version":"2"}`), "run-1"
+				b.settle(s)
+				b.s.scale(key("Deployment", "apps", "web"), 4, kcm)
+				b.settle(s)
+			},
+		},
+		"moved": {
+			reason: "A release that moves to another namespace.",
+			run: func(t *testing.T, b *bench) {
+				t.Helper()
+				s := setOf(install("web", tmplConfig))
+				b.settle(s)
+				s.Installs[0].Namespace = "others"
+				b.settle(s)
+			},
+		},
+		"failed": {
+			reason: "A hook that failed, with the revision that records it.",
+			run: func(t *testing.T, b *bench) {
+				t.Helper()
+				b.s.unready = true
+				s := setOf(install("web", tmplConfig, hookJob("prepare", "pre-install")))
+				_, _ = b.Apply(t.Context(), b.c, s)
+				failJob(b, "prepare")
+				_, _ = b.Apply(t.Context(), b.c, s)
+				_, _ = b.Apply(t.Context(), b.c, s)
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			tc.run(t, b)
+			got := b.stored()
+			file := filepath.Join("testdata", "formats", name+".yaml")
+			if *updateFormats {
+				if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("\n%s\nClusters hold %s in this form. -want, +got:\n%s", tc.reason, file, diff)
+			}
+		})
+	}
+}
+
+// formatsSet has all that a set can have.
+func formatsSet(t *testing.T) *Set {
+	t.Helper()
+	kept := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: kept, annotations: {helm.sh/resource-policy: keep}}\n"
+	s := setOf(
+		install("web", tmplConfig, tmplRole, kept, deployOf(1, "a"), tmplHPA,
+			hookJob("prepare", "pre-install", weight(-1)), hookJob("clean", "pre-delete"), hookJob("check", "test")),
+		Install{
+			Layer: layerOf([]source.File{{Name: "all.yaml", Data: []byte(configMap("plain"))}}), Name: "plain", Form: FormPlain, Namespace: "apps",
+		},
+	)
+	definitions := layerOf([]source.File{{Name: "crds.yaml", Data: []byte(tmplCRD)}})
+	config := layerOf([]source.File{{Name: "config.yaml", Data: []byte("configs:\n- name: web\n  clientConfig: Timeout=90s\n  overrides: greeting=configured\n")}})
+	s.CRDs, s.Config = &definitions, &config
+	s.Resource = manifestOf(t, fmt.Sprintf(tmplWidget, "main"))
+	s.Resource.SetNamespace("default")
+	s.Good = []byte(`{"version":"1"}`)
+	return s
+}
+
+// stored is all that the server has, as YAML in the order of keys. What is packed is unpacked. UIDs are those of objects by
+// their keys, since they are given in the order of requests that run at the same time; resource versions are left out.
+func (b *bench) stored() string {
+	b.t.Helper()
+	b.s.mu.Lock()
+	defer b.s.mu.Unlock()
+	keys := make([]cluster.ObjectRef, 0, len(b.s.objects))
+	uids := map[string]string{}
+	for k, o := range b.s.objects {
+		keys = append(keys, k)
+		uids[string(o.u().GetUID())] = "UID of " + k.String()
+	}
+	slices.SortFunc(keys, func(x, y cluster.ObjectRef) int { return strings.Compare(fmt.Sprint(x), fmt.Sprint(y)) })
+	var out strings.Builder
+	for _, k := range keys {
+		o := b.s.objects[k]
+		u := (&unstructured.Unstructured{Object: o.content}).DeepCopy()
+		unstructured.RemoveNestedField(u.Object, "metadata", "resourceVersion")
+		unstructured.RemoveNestedField(u.Object, "status")
+		maps.Copy(u.Object, b.unpacked(u))
+		managers := make([]any, 0, len(o.owners))
+		for m := range o.owners {
+			managers = append(managers, m)
+		}
+		slices.SortFunc(managers, func(x, y any) int { return strings.Compare(fmt.Sprint(x), fmt.Sprint(y)) })
+		u.Object["field managers"] = managers
+		text, err := yaml.Marshal(u.Object)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		out.WriteString("---\n")
+		out.Write(text)
+	}
+	// The names of hook runs are random.
+	text := regexp.MustCompile(`(hook-run: |id: )([0-9a-f]{32}|[A-Z2-7]{26})\b`).ReplaceAllString(out.String(), "${1}RANDOM")
+	return regexp.MustCompile(`uid-\d+`).ReplaceAllStringFunc(text, func(uid string) string {
+		if name, ok := uids[uid]; ok {
+			return name
+		}
+		return "UID of an object that is gone"
+	})
+}
+
+// unpacked data of an inventory or a Helm release, instead of the packed ones, which are taken out of the object.
+func (b *bench) unpacked(u *unstructured.Unstructured) map[string]any {
+	b.t.Helper()
+	out := map[string]any{}
+	data, _, _ := unstructured.NestedStringMap(u.Object, "data")
+	for name, text := range data {
+		if u.GetKind() != "Secret" {
+			continue
+		}
+		raw, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		if name == "release" { // Helm packs in base64 what the API server packs once more.
+			if raw, err = base64.StdEncoding.DecodeString(string(raw)); err != nil {
+				b.t.Fatal(err)
+			}
+		}
+		var in any = string(raw)
+		if z, err := gzip.NewReader(bytes.NewReader(raw)); err == nil {
+			if raw, err = io.ReadAll(z); err != nil {
+				b.t.Fatal(err)
+			}
+			if err := json.Unmarshal(raw, &in); err != nil {
+				b.t.Fatal(err)
+			}
+		}
+		unstructured.RemoveNestedField(u.Object, "data", name)
+		out["unpacked "+name] = in
+	}
+	return out
+}

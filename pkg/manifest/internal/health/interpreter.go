@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package health
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+)
+
+// Interpreter is the cluster.Interpreter of the engine. It has no state.
+type Interpreter struct{}
+
+var _ cluster.Interpreter = Interpreter{}
+
+// Selector returns the label selector of the objects that the engine installs.
+func (Interpreter) Selector() string { return object.LabelManagedBy + "=" + object.ManagedBy }
+
+// NeedsStatus is NeedsStatus of the package.
+func (Interpreter) NeedsStatus(gk schema.GroupKind) bool { return NeedsStatus(gk) }
+
+// State is StateOf.
+func (Interpreter) State(u *unstructured.Unstructured) cluster.ObjectState { return StateOf(u) }
+
+// MetadataState is MetadataStateOf.
+func (Interpreter) MetadataState(m *metav1.PartialObjectMetadata) cluster.ObjectState {
+	return MetadataStateOf(m)
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package health
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
+)
+
+// statusless are the kinds whose objects are ready as soon as they exist, so that their metadata is enough.
+var statusless = map[schema.GroupKind]bool{ //nolint:gochecknoglobals // A constant table.
+	{Kind: "ConfigMap"}:      true,
+	{Kind: "Secret"}:         true,
+	{Kind: "ServiceAccount"}: true,
+	{Kind: "LimitRange"}:     true,
+	{Kind: "ResourceQuota"}:  true,
+	{Kind: "Endpoints"}:      true,
+	{Kind: "PodTemplate"}:    true,
+
+	{Group: "rbac.authorization.k8s.io", Kind: "Role"}:               true,
+	{Group: "rbac.authorization.k8s.io", Kind: "RoleBinding"}:        true,
+	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}:        true,
+	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding"}: true,
+
+	{Group: "networking.k8s.io", Kind: "NetworkPolicy"}: true,
+	{Group: "networking.k8s.io", Kind: "IngressClass"}:  true,
+	{Group: "scheduling.k8s.io", Kind: "PriorityClass"}: true,
+	{Group: "storage.k8s.io", Kind: "StorageClass"}:     true,
+	{Group: "storage.k8s.io", Kind: "CSIDriver"}:        true,
+	{Group: "node.k8s.io", Kind: "RuntimeClass"}:        true,
+	{Group: "discovery.k8s.io", Kind: "EndpointSlice"}:  true,
+	{Group: "coordination.k8s.io", Kind: "Lease"}:       true,
+
+	{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration"}:   true,
+	{Group: "admissionregistration.k8s.io", Kind: "MutatingWebhookConfiguration"}:     true,
+	{Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicyBinding"}: true,
+	{Group: "admissionregistration.k8s.io", Kind: "MutatingAdmissionPolicy"}:          true,
+	{Group: "admissionregistration.k8s.io", Kind: "MutatingAdmissionPolicyBinding"}:   true,
+}
+
+// NeedsStatus reports whether the readiness of an object of a kind depends on more than its metadata.
+func NeedsStatus(gk schema.GroupKind) bool {
+	return !statusless[gk]
+}
+
+// StateOf returns the state of an object.
+func StateOf(u *unstructured.Unstructured) cluster.ObjectState {
+	s := metadataState(u, u.GetManagedFields())
+	s.Status, s.Message = statusOf(u)
+	s.Content = Outcome(u)
+	if isCustom(u.GroupVersionKind().Group) {
+		s.Content = content(u)
+	}
+	return s
+}
+
+// isCustom reports whether the kinds of a group are custom resources: the groups of Kubernetes have no dot, or are below
+// k8s.io.
+func isCustom(group string) bool {
+	return strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io")
+}
+
+// content returns a hash of everything but the metadata of an object.
+func content(u *unstructured.Unstructured) string {
+	rest := make(map[string]any, len(u.Object))
+	for k, v := range u.Object {
+		if k != "metadata" {
+			rest[k] = v
+		}
+	}
+	b, err := json.Marshal(rest)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:8])
+}
+
+// MetadataStateOf returns the state of an object of a kind for which NeedsStatus is false.
+func MetadataStateOf(m *metav1.PartialObjectMetadata) cluster.ObjectState {
+	return metadataState(m, m.ManagedFields)
+}
+
+func metadataState(o metav1.Object, managed []metav1.ManagedFieldsEntry) cluster.ObjectState {
+	s := cluster.ObjectState{
+		UID:             string(o.GetUID()),
+		ResourceVersion: o.GetResourceVersion(),
+		Set:             o.GetLabels()[object.LabelPartOf],
+		Owned:           fieldset.Hash(fieldset.AppliedBy(object.FieldManager, managed)),
+		Keep:            object.Keeps(o.GetAnnotations()),
+		Status:          cluster.Current,
+	}
+	if s.Set == "" {
+		s.Set = o.GetLabels()[object.LabelApplySetID]
+	}
+	if o.GetDeletionTimestamp() != nil {
+		s.Status, s.Message = cluster.Terminating, Terminating(o)
+	}
+	return s
+}
+
+// Terminating returns the message of an object that is being deleted: the finalizers that it waits for.
+func Terminating(o metav1.Object) string {
+	if f := o.GetFinalizers(); len(f) > 0 {
+		return "is being deleted and waits for finalizer " + strings.Join(f, ", ")
+	}
+	return "is being deleted"
+}
+
+// statusOf returns the status of an object in the terms of kstatus. Messages contain no times, so that equal states are equal.
+func statusOf(u *unstructured.Unstructured) (cluster.Status, string) {
+	if u.GetDeletionTimestamp() != nil {
+		return cluster.Terminating, Terminating(u)
+	}
+	if !NeedsStatus(u.GroupVersionKind().GroupKind()) {
+		return cluster.Current, ""
+	}
+	r, err := status.Compute(u)
+	if err != nil {
+		return cluster.InProgress, "status cannot be read: " + text.OneLine(err.Error())
+	}
+	switch r.Status {
+	case status.CurrentStatus, status.UnknownStatus, status.NotFoundStatus:
+		return cluster.Current, ""
+	case status.FailedStatus:
+		return cluster.Failed, message(u, r.Message)
+	case status.TerminatingStatus:
+		return cluster.Terminating, Terminating(u)
+	case status.InProgressStatus:
+		return cluster.InProgress, message(u, r.Message)
+	}
+	return cluster.InProgress, message(u, r.Message)
+}
+
+// message returns why an object is not ready, for workloads in the words of kubectl.
+func message(u *unstructured.Unstructured, fallback string) string {
+	gk := u.GroupVersionKind().GroupKind()
+	if gk.Group != "apps" || (gk.Kind != "Deployment" && gk.Kind != "StatefulSet") {
+		return text.OneLine(fallback)
+	}
+	want := int64(1)
+	if n, ok, err := unstructured.NestedInt64(u.Object, "spec", "replicas"); ok && err == nil {
+		want = n
+	}
+	field := map[string]string{"Deployment": "availableReplicas", "StatefulSet": "readyReplicas"}[gk.Kind]
+	have, _, err := unstructured.NestedInt64(u.Object, "status", field)
+	if err != nil || have >= want {
+		return text.OneLine(fallback)
+	}
+	m := fmt.Sprintf("%d of %d replicas available", have, want)
+	if c := failedCondition(u); c != "" {
+		m += ": " + c
+	}
+	return m
+}
+
+// failedCondition returns the message of the condition that says why a workload does not get its pods; empty for none.
+func failedCondition(u *unstructured.Unstructured) string {
+	conditions, _, err := unstructured.NestedSlice(u.Object, "status", "conditions")
+	if err != nil {
+		return ""
+	}
+	for _, c := range conditions {
+		m, ok := c.(map[string]any)
+		if !ok {
+			continue
+		}
+		failing := m["type"] == "ReplicaFailure" && m["status"] == "True"
+		stuck := m["type"] == "Progressing" && m["status"] == "False"
+		if why, ok := m["message"].(string); ok && (failing || stuck) {
+			return text.OneLine(why)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package health
+
+import (
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
+)
+
+// Succeeded is the outcome of a Job or a Pod that succeeded.
+const Succeeded = "Succeeded"
+
+// Outcome returns how a Job or a Pod ended: Succeeded, the reason of a failure, or empty while it runs and for other kinds.
+func Outcome(u *unstructured.Unstructured) string {
+	switch u.GroupVersionKind().GroupKind() {
+	case JobKind:
+		return outcomeOfJob(u)
+	case PodKind:
+		phase, _, _ := unstructured.NestedString(u.Object, "status", "phase")
+		switch corev1.PodPhase(phase) {
+		case corev1.PodSucceeded:
+			return Succeeded
+		case corev1.PodFailed:
+			return "failed"
+		case corev1.PodPending, corev1.PodRunning, corev1.PodUnknown:
+		}
+	}
+	return ""
+}
+
+func outcomeOfJob(u *unstructured.Unstructured) string {
+	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	for _, c := range conditions {
+		m, ok := c.(map[string]any)
+		if !ok || m["status"] != "True" {
+			continue
+		}
+		switch m["type"] {
+		case string(batchv1.JobComplete):
+			return Succeeded
+		case string(batchv1.JobFailed):
+			reason, _ := m["reason"].(string)
+			message, _ := m["message"].(string)
+			return strings.TrimSuffix(text.Excerpt("failed: "+strings.TrimSuffix(reason+": "+message, ": ")), ":")
+		}
+	}
+	return ""
+}
+
+// The kinds that hooks wait for. A hook of any other kind is done as soon as it exists.
+var (
+	JobKind = schema.GroupKind{Group: "batch", Kind: "Job"} //nolint:gochecknoglobals // Constant.
+	PodKind = schema.GroupKind{Kind: "Pod"}                 //nolint:gochecknoglobals // Constant.
+)

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package health
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestOutcome(t *testing.T) {
+	job := func(conditions ...string) string {
+		return "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nstatus: {conditions: [" + strings.Join(conditions, ",") + "]}"
+	}
+	pod := func(phase string) string {
+		return "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nstatus: {phase: " + phase + "}"
+	}
+	cases := map[string]struct{ reason, object, want string }{
+		"JobRuns":     {reason: "A Job that started is not done, whatever kstatus says.", object: job()},
+		"JobComplete": {reason: "A Job is done once it is complete.", object: job(`{type: Complete, status: "True"}`), want: "Succeeded"},
+		"JobFailed":   {reason: "The reason says why.", object: job(`{type: Failed, status: "True", reason: DeadlineExceeded}`), want: "failed: DeadlineExceeded"},
+		"JobFalse":    {reason: "A condition may be false.", object: job(`{type: Failed, status: "False"}`)},
+		"PodRuns":     {reason: "A pod that runs is not done.", object: pod("Running")},
+		"PodDone":     {reason: "A pod is done once it succeeded.", object: pod("Succeeded"), want: "Succeeded"},
+		"PodFailed":   {reason: "Or failed.", object: pod("Failed"), want: "failed"},
+		"Other":       {reason: "Others have none.", object: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := StateOf(fromYAML(t, tc.object)).Content; got != tc.want {
+				t.Errorf("\n%s\nwant %q, got %q", tc.reason, tc.want, got)
+			}
+		})
+	}
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package health
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/google/cel-go/cel"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/lru"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
+)
+
+// Limits of rules.
+const (
+	cachedRules = 256
+	ruleCost    = 100_000
+)
+
+// Rules evaluates readiness rules, which are CEL expressions on an object, and caches the compiled ones. It is safe for
+// concurrent use.
+type Rules struct {
+	env      func() (*cel.Env, error)
+	programs *lru.Cache // Expression to cel.Program.
+}
+
+// NewRules returns an empty cache.
+func NewRules() *Rules {
+	return &Rules{
+		env:      sync.OnceValues(func() (*cel.Env, error) { return cel.NewEnv(cel.Variable("object", cel.DynType)) }),
+		programs: lru.New(cachedRules),
+	}
+}
+
+// Program returns a compiled expression. Errors say what is wrong with it.
+func (r *Rules) Program(expr string) (cel.Program, error) {
+	if p, ok := r.programs.Get(expr); ok {
+		return p.(cel.Program), nil //nolint:forcetypeassert // Only programs are put in.
+	}
+	env, err := r.env()
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot make a CEL environment")
+	}
+	ast, issues := env.Compile(expr)
+	if issues.Err() != nil {
+		return nil, errors.Errorf("readiness rule %q: %s", expr, text.OneLine(issues.Err().Error()))
+	}
+	if t := ast.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
+		return nil, errors.Errorf("readiness rule %q is of type %s and must be of type bool", expr, t)
+	}
+	p, err := env.Program(ast, cel.CostLimit(ruleCost))
+	if err != nil {
+		return nil, errors.Errorf("readiness rule %q: %s", expr, text.OneLine(err.Error()))
+	}
+	r.programs.Add(expr, p)
+	return p, nil
+}
+
+// Evaluate a rule. A field that is missing makes the object not ready.
+func (r *Rules) Evaluate(ctx context.Context, expr string, u *unstructured.Unstructured) (State, string) {
+	p, err := r.Program(expr)
+	if err != nil {
+		return Error, err.Error()
+	}
+	v, _, err := p.ContextEval(ctx, map[string]any{"object": u.Object})
+	switch {
+	case err != nil && strings.Contains(err.Error(), "no such key"):
+		return Processing, fmt.Sprintf("readiness rule %q: %s", expr, text.OneLine(err.Error()))
+	case err != nil:
+		return Error, fmt.Sprintf("readiness rule %q: %s", expr, text.OneLine(err.Error()))
+	case v.Value() == true:
+		return Ready, ""
+	case v.Value() != false:
+		return Error, fmt.Sprintf("readiness rule %q gives a value of type %s and must give a bool", expr, v.Type().TypeName())
+	}
+	return Processing, fmt.Sprintf("readiness rule %q is not met", expr)
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package health
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestEval(t *testing.T) {
+	u := fromYAML(t, `{apiVersion: g/v1, kind: K, metadata: {name: a}, spec: {size: 3, list: [1, 2, 3]}, status: {state: Ready, size: 3}}`)
+	cases := map[string]struct {
+		reason string
+		expr   string
+		state  State
+		text   string // The message must have it.
+	}{
+		"True":    {reason: "A rule that is met.", expr: `object.status.state == "Ready" && object.status.size >= object.spec.size`, state: Ready},
+		"False":   {reason: "A rule that is not met yet.", expr: `object.status.state == "Done"`, state: Processing, text: "is not met"},
+		"Missing": {reason: "A field that is missing may come.", expr: `object.status.phase == "Up"`, state: Processing, text: "no such key: phase"},
+		"Has":     {reason: "Macros are known.", expr: `has(object.status.phase) || object.spec.list.exists(x, x == 2)`, state: Ready},
+		"Type":    {reason: "Types that do not fit are an error of the rule.", expr: `object.status.state > 3`, state: Error, text: "no such overload"},
+		"Dyn":     {reason: "A value that is no bool is an error of the rule.", expr: `object.status.state`, state: Error, text: "must give a bool"},
+		"NoBool":  {reason: "So is an expression that can never be one.", expr: `"Ready"`, state: Error, text: "of type string and must be of type bool"},
+		"Syntax":  {reason: "What does not compile is named in one line.", expr: `object.status ==`, state: Error, text: "Syntax error"},
+		"Unknown": {reason: "There is no variable but object.", expr: `self.status`, state: Error, text: "undeclared reference"},
+		"Cost":    {reason: "A rule may not run for long.", expr: `[1,2,3,4,5,6,7,8].all(a, [1,2,3,4,5,6,7,8].all(b, [1,2,3,4,5,6,7,8].all(c, [1,2,3,4,5,6,7,8].all(d, [1,2,3,4,5,6,7,8].all(e, a+b+c+d+e > 0)))))`, state: Error, text: "cost limit"},
+	}
+	r := NewRules()
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			for range 2 { // The second time it is compiled already.
+				state, text := r.Evaluate(t.Context(), tc.expr, u)
+				if state != tc.state || !strings.Contains(text, tc.text) || strings.Contains(text, "\n") || (state == Ready) != (text == "") {
+					t.Errorf("\n%s\ngot %s %q", tc.reason, state, text)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package object
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+)
+
+// A Desired is an object that is ready to be applied.
+type Desired struct {
+	Ref cluster.ObjectRef
+	// Version of the kind that the object is applied in.
+	Version string
+	// Part of the set that the object belongs to.
+	Part  string
+	Stage Stage
+	// KeepNamespaces is true where a missing namespace of the object must not be created.
+	KeepNamespaces bool
+	// NoForce applies the object without force: the API server answers with a conflict where another manager owns a field
+	// with another value.
+	NoForce bool
+	// Keep leaves the object in the cluster when it is no longer part of the set. Recreate allows the engine to delete it and
+	// create it again where an immutable field would have to change.
+	Keep, Recreate bool
+	// CRD is the name of the CRD of its kind; empty for built-in kinds.
+	CRD string
+	// Metadata is the JSON of the metadata, and Rest of all other fields. They are separate so that Body can prepend a resource
+	// version without encoding the object again.
+	Metadata, Rest []byte
+	// Hash of Metadata and Rest as they were rendered. Without leaves it as it is.
+	Hash string
+}
+
+// GVK returns the group, version and kind of the object.
+func (o *Desired) GVK() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: o.Ref.Group, Version: o.Version, Kind: o.Ref.Kind}
+}
+
+// New returns the object of a part as it is applied: without its status, and without the metadata that only an API server sets.
+// It takes ownership of u.
+func New(u *unstructured.Unstructured, partName string, s Stage) (Desired, error) {
+	gvk := u.GroupVersionKind()
+	o := Desired{
+		Ref:     cluster.ObjectRef{Group: gvk.Group, Kind: gvk.Kind, Namespace: u.GetNamespace(), Name: u.GetName()},
+		Version: gvk.Version,
+		Part:    partName,
+		Stage:   s,
+		Keep:    Keeps(u.GetAnnotations()),
+	}
+	m, _ := u.Object["metadata"].(map[string]any)
+	// An API server refuses or ignores these in an apply patch.
+	for _, field := range []string{"managedFields", "resourceVersion", "uid", "creationTimestamp", "generation", "selfLink"} {
+		delete(m, field)
+	}
+	rest := make(map[string]any, len(u.Object))
+	for k, v := range u.Object {
+		if k != "metadata" && k != "status" {
+			rest[k] = v
+		}
+	}
+	var err error
+	if o.Metadata, err = Encode(m); err != nil {
+		return Desired{}, errors.Wrapf(err, "%s: cannot encode metadata", o.Ref)
+	}
+	if o.Rest, err = Encode(rest); err != nil {
+		return Desired{}, errors.Wrapf(err, "%s: cannot encode", o.Ref)
+	}
+	h := sha256.New()
+	h.Write(o.Metadata)
+	h.Write(o.Rest)
+	o.Hash = hex.EncodeToString(h.Sum(nil)[:8])
+	return o, nil
+}
+
+// Encode returns v as JSON on one line, without escaping HTML.
+func Encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimRight(b.Bytes(), "\n"), nil
+}
+
+// noResourceVersion is a resource version that no stored object has: etcd counts the revisions of the whole store, and the
+// API server uses up the first ones before any user can create an object.
+const noResourceVersion = `"resourceVersion":"1",`
+
+// Body returns the apply patch of the object. With create the patch has a resource version that no object has, so that the
+// API server creates the object, or answers with a conflict where it exists.
+func (o *Desired) Body(create bool) []byte {
+	b := make([]byte, 0, len(o.Metadata)+len(o.Rest)+64)
+	b = append(b, `{"metadata":{`...)
+	if create {
+		b = append(b, noResourceVersion...)
+	}
+	b = append(b, o.Metadata[1:]...)
+	b = append(b, ',')
+	return append(b, o.Rest[1:]...)
+}
+
+// Annotations returns the annotations of the object; nil for none.
+func (o *Desired) Annotations() map[string]string {
+	m := struct {
+		Annotations map[string]string `json:"annotations"`
+	}{}
+	if json.Unmarshal(o.Metadata, &m) != nil {
+		return nil
+	}
+	return m.Annotations
+}
+
+// IsAnnotated reports whether the object has an annotation with the value "true".
+func (o *Desired) IsAnnotated(name string) bool {
+	return o.Annotations()[name] == "true"
+}
+
+// Content returns the fields of the object as Body sends them.
+func (o *Desired) Content() map[string]any {
+	u := &unstructured.Unstructured{}
+	if err := u.UnmarshalJSON(o.Body(false)); err != nil {
+		return nil
+	}
+	return u.Object
+}
+
+// irreplaceable are the kinds whose objects hold data or other objects, which would be deleted with them.
+var irreplaceable = map[schema.GroupKind]bool{ //nolint:gochecknoglobals // A constant table.
+	{Kind: "Namespace"}:             true,
+	{Kind: "PersistentVolume"}:      true,
+	{Kind: "PersistentVolumeClaim"}: true,
+	CRDKind:                         true,
+}
+
+// IsReplaceable reports whether objects of a kind may be deleted and created again.
+func IsReplaceable(gk schema.GroupKind) bool { return !irreplaceable[gk] }
+
+// Replaceable reports whether the object may ever be deleted and created again. The custom resource of a set may not: it
+// belongs to the users of the module, and what it stands for would be deleted with it.
+func (o *Desired) Replaceable() bool {
+	return o.Stage != StageResource && IsReplaceable(o.Ref.GroupKind())
+}
+
+// Without returns the object without some fields. The hash stays that of the whole object.
+func (o *Desired) Without(fields *fieldpath.Set) (*Desired, error) {
+	if fields.Empty() {
+		return o, nil
+	}
+	out := *o
+	for _, part := range []struct {
+		name string
+		json *[]byte
+	}{{name: "metadata", json: &out.Metadata}, {json: &out.Rest}} {
+		s := fields
+		if part.name != "" {
+			s = fields.WithPrefix(fieldpath.PathElement{FieldName: &part.name})
+		}
+		var v any
+		// Unlike encoding/json this decodes whole numbers as int64.
+		if err := utiljson.Unmarshal(*part.json, &v); err != nil {
+			return nil, errors.Wrap(err, "cannot read")
+		}
+		b, err := Encode(fieldset.Without(v, s))
+		if err != nil {
+			return nil, errors.Wrap(err, "cannot encode")
+		}
+		*part.json = b
+	}
+	return &out, nil
+}
+
+// RefOf returns the reference to an object.
+func RefOf(u *unstructured.Unstructured) cluster.ObjectRef {
+	gk := u.GroupVersionKind().GroupKind()
+	return cluster.ObjectRef{Group: gk.Group, Kind: gk.Kind, Namespace: u.GetNamespace(), Name: u.GetName()}
+}

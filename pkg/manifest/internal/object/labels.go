@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package object
+
+import (
+	"maps"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// AnnotationResourcePolicy with the value PolicyKeep is how a chart asks Helm not to delete an object.
+const (
+	AnnotationResourcePolicy = "helm.sh/resource-policy"
+	PolicyKeep               = "keep"
+)
+
+// AnnotationKeptBy is on an object that was kept when its set no longer wanted it. Its value is the ID of that set, which may
+// take the object over again.
+const AnnotationKeptBy = "kyma.m.crossplane.io/kept-by"
+
+// Keeps reports whether annotations ask to keep an object. They are read as Helm reads them.
+func Keeps(annotations map[string]string) bool {
+	return strings.ToLower(strings.TrimSpace(annotations[AnnotationResourcePolicy])) == PolicyKeep
+}
+
+// FieldManager is the field manager of everything that the engine applies.
+const FieldManager = "provider-kyma"
+
+// Labels and annotations of the ApplySet specification, KEP-3659.
+const (
+	LabelApplySetID                = "applyset.kubernetes.io/id"
+	LabelPartOf                    = "applyset.kubernetes.io/part-of"
+	AnnotationTooling              = "applyset.kubernetes.io/tooling"
+	AnnotationContainsGroupKinds   = "applyset.kubernetes.io/contains-group-kinds"
+	AnnotationAdditionalNamespaces = "applyset.kubernetes.io/additional-namespaces"
+
+	// Tooling is the value of AnnotationTooling: a name, and the version of the format of the inventory.
+	Tooling = "provider-kyma/v1"
+)
+
+// LabelManagedBy is on the inventory and on each object that the engine installs. Watches select by it.
+const (
+	LabelManagedBy = "operator.kyma-project.io/managed-by"
+	ManagedBy      = "provider-kyma"
+)
+
+// AnnotationRecreate with the value "true" on an installed object allows the engine to delete the object and create it again
+// where an immutable field would have to change.
+const AnnotationRecreate = "kyma.m.crossplane.io/recreate"
+
+// AddLabels adds labels to an object.
+func AddLabels(u *unstructured.Unstructured, labels map[string]string) {
+	l := u.GetLabels()
+	if l == nil {
+		l = make(map[string]string, len(labels))
+	}
+	maps.Copy(l, labels)
+	u.SetLabels(l)
+}
+
+// Annotations and the label by which Helm recognises the objects of a release.
+const (
+	AnnotationReleaseName      = "meta.helm.sh/release-name"
+	AnnotationReleaseNamespace = "meta.helm.sh/release-namespace"
+	LabelHelmManagedBy         = "app.kubernetes.io/managed-by"
+)
+
+// AddRelease marks an object as part of a Helm release, as `helm install` does.
+func AddRelease(u *unstructured.Unstructured, name, namespace string) {
+	a := u.GetAnnotations()
+	if a == nil {
+		a = make(map[string]string, 2)
+	}
+	a[AnnotationReleaseName], a[AnnotationReleaseNamespace] = name, namespace
+	u.SetAnnotations(a)
+	AddLabels(u, map[string]string{LabelHelmManagedBy: "Helm"})
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package text
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// MaxExcerpt is the longest excerpt in bytes.
+const MaxExcerpt = 256
+
+// Excerpt returns the beginning of a text as one printable line.
+func Excerpt(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == utf8.RuneError || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, s[:min(len(s), 4*MaxExcerpt)])
+	if s = OneLine(s); len(s) > MaxExcerpt {
+		s = strings.ToValidUTF8(s[:MaxExcerpt-len("…")], "") + "…"
+	}
+	return s
+}
+
+// Some returns the names, and how many more there are where all is larger than their number.
+func Some(named []string, all int64) string {
+	text := strings.Join(named, ", ")
+	if more := all - int64(len(named)); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// OneLine returns a text with each run of white space replaced by one space, as conditions and errors need it.
+func OneLine(s string) string {
+	return strings.Join(strings.Fields(s), " ")
+}
