@@ -21,7 +21,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
@@ -59,6 +61,15 @@ func (s *server) client() *test.MockClient {
 			s.writes = append(s.writes, "create "+o.GetName())
 			return s.fails
 		},
+		MockApply: func(_ context.Context, o runtime.ApplyConfiguration, _ ...client.ApplyOption) error {
+			m := decodeManifest(o)
+			verb := "apply "
+			if m.ResourceVersion == createOnly {
+				verb = "create "
+			}
+			s.writes, s.patched = append(s.writes, verb+m.Name), append(s.patched, m)
+			return s.fails
+		},
 		MockPatch: func(_ context.Context, o client.Object, _ client.Patch, _ ...client.PatchOption) error {
 			m, _ := o.(*v1alpha1.Manifest)
 			s.writes, s.patched = append(s.writes, "patch "+o.GetName()), append(s.patched, m)
@@ -89,15 +100,62 @@ func (s *server) client() *test.MockClient {
 	}
 }
 
-func newExternal(s *server, r recorder, steps []step, children ...*v1alpha1.Manifest) *external {
+// decodeManifest of an apply configuration.
+func decodeManifest(o runtime.ApplyConfiguration) *v1alpha1.Manifest {
+	b, err := json.Marshal(o)
+	if err != nil {
+		panic(err)
+	}
+	m := &v1alpha1.Manifest{}
+	if err := json.Unmarshal(b, m); err != nil {
+		panic(err)
+	}
+	return m
+}
+
+// newConnector between a server, ModuleTemplates and Manifests.
+func newConnector(s *server, r recorder, templates []v1alpha1.ModuleTemplate, manifests ...*v1alpha1.Manifest) *connector {
 	c := s.client()
-	return &external{client: c, family: &family{cache: c, server: c}, remover: newRemover(c), record: r, steps: steps, children: children, before: &v1alpha1.KymaStatus{}}
+	cache := s.client()
+	cache.MockGet = test.NewMockGetFn(kerrors.NewNotFound(schema.GroupResource{Resource: "manifests"}, "x"))
+	cache.MockList = func(_ context.Context, l client.ObjectList, o ...client.ListOption) error {
+		options := (&client.ListOptions{}).ApplyOptions(o)
+		switch l := l.(type) {
+		case *v1alpha1.ManifestList:
+			for _, m := range manifests {
+				l.Items = append(l.Items, *m)
+			}
+		case *v1alpha1.ModuleTemplateList:
+			for _, t := range templates {
+				if name, ok := options.FieldSelector.RequiresExactMatch(indexModule); ok && name == t.Spec.ModuleName {
+					l.Items = append(l.Items, t)
+				}
+			}
+		}
+		return nil
+	}
+	return &connector{
+		client: cache, lister: &lister{cache: cache, server: c}, applier: &applier{client: c, server: c}, remover: newRemover(c),
+		record: r, controlPlane: "control-plane", policies: true,
+		usage: resource.ModernTrackerFn(func(context.Context, resource.ModernManaged) error { return nil }),
+	}
+}
+
+// newExternal with steps, or that plans them of ModuleTemplates and Manifests.
+func newExternal(s *server, r recorder, steps []step, templates []v1alpha1.ModuleTemplate, manifests ...*v1alpha1.Manifest) *external {
+	e := &external{connector: newConnector(s, r, templates, manifests...), steps: steps}
+	c := s.client()
+	c.MockGet = test.NewMockGetFn(kerrors.NewNotFound(schema.GroupResource{Resource: "manifests"}, "x"))
+	e.client = c
+	return e
 }
 
 func TestUpdate(t *testing.T) {
 	k := newKyma(v1alpha1.Module{Name: "a"}, v1alpha1.Module{Name: "b"})
 	a, b, c := newTemplate("a", "regular", "1.0.0"), newTemplate("b", "regular", "2.0.0"), newTemplate("c", "regular", "1.0.0")
 	boom := errors.New("boom")
+	recreated := installed(k, a)
+	recreated.UID = "another"
 	type want struct {
 		writes  []string
 		reasons []event.Reason
@@ -122,7 +180,7 @@ func TestUpdate(t *testing.T) {
 			children: []*v1alpha1.Manifest{installed(k, newTemplate("a", "regular", "0.1.0")), installed(k, b), installed(k, c)},
 			server:   server{allowed: true},
 			want: want{
-				writes: []string{"patch k-a", "ask", "delete k-c"}, reasons: []event.Reason{reasonUpgraded, reasonRemoved},
+				writes: []string{"apply k-a", "ask", "delete k-c"}, reasons: []event.Reason{reasonUpgraded, reasonRemoved},
 				states: []v1alpha1.State{"Processing", "Ready", "Deleting"},
 			},
 		},
@@ -144,12 +202,12 @@ func TestUpdate(t *testing.T) {
 		},
 		"CacheBehind": {
 			reason: "A Manifest that is there already will be seen soon.",
-			server: server{fails: kerrors.NewAlreadyExists(schema.GroupResource{}, "k-a")},
+			server: server{fails: kerrors.NewInvalid(v1alpha1.ManifestGroupVersionKind.GroupKind(), "k-a", nil)},
 			want:   want{writes: []string{"create k-a", "create k-b"}, states: []v1alpha1.State{"Processing", "Processing"}},
 		},
 		"Taken": {
 			reason: "One of somebody else that the cache does not show yet is a collision.",
-			server: server{fails: kerrors.NewAlreadyExists(schema.GroupResource{}, "k-a"), taken: installed(&v1alpha1.Kyma{ObjectMeta: metaOf("other")}, a)},
+			server: server{fails: kerrors.NewInvalid(v1alpha1.ManifestGroupVersionKind.GroupKind(), "k-a", nil), taken: installed(&v1alpha1.Kyma{ObjectMeta: metaOf("other")}, a)},
 			want: want{
 				writes: []string{"create k-a", "create k-b"}, failed: true, reasons: []event.Reason{reasonFailed, reasonFailed},
 				states: []v1alpha1.State{"Error", "Error"},
@@ -158,8 +216,8 @@ func TestUpdate(t *testing.T) {
 		"GoneMeanwhile": {
 			reason:   "One that somebody deletes at this moment is made again later.",
 			children: []*v1alpha1.Manifest{installed(k, newTemplate("a", "regular", "0.1.0")), installed(k, b)},
-			server:   server{fails: kerrors.NewNotFound(schema.GroupResource{}, "k-a")},
-			want:     want{writes: []string{"patch k-a"}, reasons: []event.Reason{reasonUpgraded}, states: []v1alpha1.State{"Processing", "Ready"}},
+			server:   server{fails: kerrors.NewConflict(schema.GroupResource{}, "k-a", boom), taken: recreated},
+			want:     want{writes: []string{"apply k-a"}, reasons: []event.Reason{reasonUpgraded}, states: []v1alpha1.State{"Processing", "Ready"}},
 		},
 	}
 	for name, tc := range cases {
@@ -168,7 +226,7 @@ func TestUpdate(t *testing.T) {
 			steps := newPlanner(k, []v1alpha1.ModuleTemplate{a, b, c}, tc.children...).plan()
 			// What refers to the Manifests is another test.
 			k.Spec.ResourceRefs = references(steps)
-			_, err := newExternal(s, r, steps, tc.children...).Update(t.Context(), k)
+			_, err := newExternal(s, r, steps, nil, tc.children...).Update(t.Context(), k)
 			got := want{writes: s.writes, reasons: *r.reasons, failed: err != nil}
 			for _, m := range k.Status.AtProvider.Modules {
 				got.states = append(got.states, m.State)
@@ -191,7 +249,7 @@ func TestRelease(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := s.patched[0]
-	if kymaOf(out) != k.UID {
+	if ownerUID(out) != k.UID {
 		t.Errorf("remove(...): a Manifest that was released must still be found as one of the Kyma")
 	}
 	if len(out.OwnerReferences) != 1 || out.OwnerReferences[0].UID == k.UID || out.OwnerReferences[0].Kind != v1alpha1.KymaKind {
@@ -214,7 +272,7 @@ func TestMayDelete(t *testing.T) {
 	if want := []string{"ask", "ask"}; !slices.Equal(s.writes, want) {
 		t.Errorf("mayDelete(...): want one question for each namespace, got %v", s.writes)
 	}
-	now = now.Add(remembered)
+	now = now.Add(rightsTTL)
 	s.allowed = false
 	if ok, _ := r.mayDelete(t.Context(), "a"); ok || len(r.rights) != 1 {
 		t.Errorf("mayDelete(...): an old answer must be forgotten: %v, %v", ok, r.rights)
@@ -242,7 +300,7 @@ func TestObserveDeletion(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			k := k.DeepCopy()
-			o, err := newExternal(&tc.server, newRecorder(), nil, tc.children...).Observe(t.Context(), k)
+			o, err := newExternal(&tc.server, newRecorder(), nil, nil, tc.children...).Observe(t.Context(), k)
 			if o.ResourceExists != tc.exists || (err != nil) != tc.failed {
 				t.Errorf("\n%s\nObserve(...): want exists %t, failed %t; got %t, %v", tc.reason, tc.exists, tc.failed, o.ResourceExists, err)
 			}
@@ -250,13 +308,12 @@ func TestObserveDeletion(t *testing.T) {
 	}
 }
 
-func TestTell(t *testing.T) {
+func TestRecordEvents(t *testing.T) {
 	k := newKyma(v1alpha1.Module{Name: "a"})
 	meta.SetExternalName(k, "k")
 	r := newRecorder()
 	for range 3 {
-		steps := newPlanner(k, nil).plan()
-		if _, err := newExternal(&server{}, r, steps).Observe(t.Context(), k); err != nil {
+		if _, err := newExternal(&server{}, r, nil, nil).Observe(t.Context(), k); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -265,8 +322,8 @@ func TestTell(t *testing.T) {
 	}
 }
 
-// TestTellBeside proves that what is said of one module is not lost where another one is changed in the same pass.
-func TestTellBeside(t *testing.T) {
+// TestRecordEventsInUpdate holds that the event about one module is not lost where another one changes in the same reconcile.
+func TestRecordEventsInUpdate(t *testing.T) {
 	k := newKyma(v1alpha1.Module{Name: "a"}, v1alpha1.Module{Name: "b"})
 	meta.SetExternalName(k, "k")
 	old, fast := newTemplate("a", "regular", "1.0.0"), newTemplate("b", "fast", "2.0.0")
@@ -274,7 +331,7 @@ func TestTellBeside(t *testing.T) {
 	templates := []v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.1.0"), newTemplate("b", "regular", "1.0.0")}
 	report(k, newPlanner(k, []v1alpha1.ModuleTemplate{old, fast}, children...).plan())
 	r := newRecorder()
-	e := newExternal(&server{}, r, newPlanner(k, templates, children...).plan(), children...)
+	e := newExternal(&server{}, r, nil, templates, children...)
 	if o, err := e.Observe(t.Context(), k); err != nil || o.ResourceUpToDate {
 		t.Fatalf("Observe(...): %v, %v", o, err)
 	}
@@ -286,13 +343,51 @@ func TestTellBeside(t *testing.T) {
 	}
 }
 
-// TestFailsAgain proves that a pass that ends as the one before changes nothing in the status.
+// TestReportedOnce holds which method reports: Update where the managed reconciler calls it, and otherwise Observe.
+func TestReportedOnce(t *testing.T) {
+	tpl := newTemplate("a", "regular", "1.0.0")
+	observe := xpv2.ManagementPolicies{xpv2.ManagementActionObserve}
+	cases := map[string]struct {
+		reason   string
+		policies xpv2.ManagementPolicies
+		created  bool
+		children []*v1alpha1.Manifest
+		want     bool
+	}{
+		"UpToDate":  {reason: "Nothing is to be done.", created: true, children: []*v1alpha1.Manifest{installed(newKyma(), tpl)}, want: true},
+		"Update":    {reason: "Update reports.", created: true},
+		"Forbidden": {reason: "Nothing is done.", created: true, policies: observe, want: true},
+		"Missing":   {reason: "Nothing is created.", policies: observe, want: true},
+		"Create":    {reason: "Create does not report.", want: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			k := newKyma(v1alpha1.Module{Name: "a"})
+			if tc.policies != nil {
+				k.Spec.ManagementPolicies = tc.policies
+			}
+			if tc.created {
+				meta.SetExternalName(k, "k")
+				k.Spec.ResourceRefs = []v1alpha1.ManifestReference{{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: v1alpha1.ManifestKind, Name: "k-a"}}
+			}
+			e := newExternal(&server{}, newRecorder(), nil, []v1alpha1.ModuleTemplate{tpl}, tc.children...)
+			if _, err := e.Observe(t.Context(), k); err != nil {
+				t.Fatal(err)
+			}
+			if got := k.Status.AtProvider.State != ""; got != tc.want {
+				t.Errorf("\n%s\nObserve(...): want a report %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+// TestFailsAgain holds that a reconcile that ends as the one before changes nothing in the status.
 func TestFailsAgain(t *testing.T) {
 	k := newKyma(v1alpha1.Module{Name: "a"})
 	meta.SetExternalName(k, "k")
 	var first *v1alpha1.KymaStatus
 	for range 2 {
-		e := newExternal(&server{fails: errors.New("boom")}, newRecorder(), newPlanner(k, []v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0")}).plan())
+		e := newExternal(&server{fails: errors.New("boom")}, newRecorder(), nil, []v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0")})
 		if _, err := e.Observe(t.Context(), k); err != nil {
 			t.Fatal(err)
 		}
@@ -310,26 +405,20 @@ func TestFailsAgain(t *testing.T) {
 	}
 }
 
-// TestShared proves that what the API server answers does not reach the templates, which are those of the cache.
+// TestShared holds that the answer of the API server does not change the templates, which the cache shares.
 func TestShared(t *testing.T) {
 	raw := `{"apiVersion":"v1","kind":"Sample","metadata":{"name":"s"}}`
 	tpl := newTemplate("a", "regular", "1.0.0", func(t *v1alpha1.ModuleTemplate) {
 		t.Spec.Data = &runtime.RawExtension{Raw: []byte(raw)}
 		t.Spec.Readiness = []v1alpha1.ReadinessRule{{CEL: "true", For: &v1alpha1.TypeSelector{APIVersion: "v1", Kind: "Sample"}}}
 	})
-	answer := func(o client.Object) error {
-		return json.Unmarshal([]byte(`{"spec":{"forProvider":{"resource":{"kind":"Other"},"readiness":[{"cel":"false","for":{"kind":"Other"}}]}}}`), o)
-	}
-	c := &test.MockClient{
-		MockCreate: func(_ context.Context, o client.Object, _ ...client.CreateOption) error { return answer(o) },
-		MockPatch: func(_ context.Context, o client.Object, _ client.Patch, _ ...client.PatchOption) error {
-			return answer(o)
-		},
-	}
+	c := &test.MockClient{MockApply: func(_ context.Context, o runtime.ApplyConfiguration, _ ...client.ApplyOption) error {
+		return json.Unmarshal([]byte(`{"apiVersion":"x/v1","kind":"X","spec":{"forProvider":{"resource":{"kind":"Other"},"readiness":[{"cel":"false","for":{"kind":"Other"}}]}}}`), o)
+	}}
 	k, want := newKyma(v1alpha1.Module{Name: "a"}), tpl.DeepCopy()
 	for _, children := range [][]*v1alpha1.Manifest{nil, {installed(k, newTemplate("a", "regular", "0.1.0"))}} {
-		e := newExternal(&server{}, newRecorder(), newPlanner(k, []v1alpha1.ModuleTemplate{tpl}, children...).plan(), children...)
-		e.client = c
+		e := newExternal(&server{}, newRecorder(), newPlanner(k, []v1alpha1.ModuleTemplate{tpl}, children...).plan(), nil, children...)
+		e.applier.client = c
 		if _, err := e.Update(t.Context(), k); err != nil {
 			t.Fatal(err)
 		}
@@ -341,7 +430,7 @@ func TestShared(t *testing.T) {
 
 func TestCreate(t *testing.T) {
 	k, s := newKyma(v1alpha1.Module{Name: "a"}), &server{}
-	e := newExternal(s, newRecorder(), newPlanner(k, []v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0")}).plan())
+	e := newExternal(s, newRecorder(), newPlanner(k, []v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0")}).plan(), nil)
 	if _, err := e.Create(t.Context(), k); err != nil || meta.GetExternalName(k) != "k" || !slices.Equal(s.writes, []string{"create k-a"}) {
 		t.Errorf("Create(...): %v, external name %q, %v", err, meta.GetExternalName(k), s.writes)
 	}
@@ -352,7 +441,7 @@ func TestDelete(t *testing.T) {
 	now := metav1.Now()
 	k.DeletionTimestamp = &now
 	a, b := installed(k, newTemplate("a", "regular", "1.0.0")), installed(k, newTemplate("b", "regular", "1.0.0"), deleted)
-	e := newExternal(s, newRecorder(), nil, a, b)
+	e := newExternal(s, newRecorder(), nil, nil, a, b)
 	if o, err := e.Observe(t.Context(), k); err != nil || !o.ResourceExists {
 		t.Fatalf("Observe(...): %v, %v", o, err)
 	}
@@ -361,7 +450,22 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// TestForbidden proves that a right that was taken away keeps nothing.
+// TestDeletePaused holds that a Manifest that its Kyma paused goes on before it is deleted: it would stay otherwise.
+func TestDeletePaused(t *testing.T) {
+	k, s := newKyma(), &server{allowed: true}
+	a := installed(k, newTemplate("a", "regular", "1.0.0"), func(m *v1alpha1.Manifest) {
+		meta.AddAnnotations(m, map[string]string{meta.AnnotationKeyReconciliationPaused: "true", v1alpha1.AnnotationPausedBy: "k"})
+	})
+	e := newExternal(s, newRecorder(), newPlanner(k, nil, a).plan(), nil, a)
+	if err := e.execute(t.Context(), k); err != nil || !slices.Equal(s.writes, []string{"apply k-a", "ask", "delete k-a"}) {
+		t.Errorf("execute(...): %v, %v", err, s.writes)
+	}
+	if got := s.patched[0].Annotations; len(got) != 0 {
+		t.Errorf("execute(...): want no annotations, got %v", got)
+	}
+}
+
+// TestForbidden holds that a right that was taken away blocks nothing.
 func TestForbidden(t *testing.T) {
 	k, s := newKyma(), &server{allowed: true}
 	c := s.client()

@@ -44,7 +44,7 @@ func TestMatters(t *testing.T) {
 			m.SetConditions(xpv2.ReconcileError(errors.New("no")).WithObservedGeneration(1))
 		}, true},
 		"Verified": {"So do signatures.", func(m *v1alpha1.Manifest) {
-			m.SetConditions(condition(corev1.ConditionFalse, v1alpha1.ReasonNotVerified, "x"))
+			m.SetConditions(verifiedCondition(corev1.ConditionFalse, v1alpha1.ReasonNotVerified, "x"))
 		}, true},
 		"Label": {"So do labels, which are put back.", func(m *v1alpha1.Manifest) { delete(m.Labels, v1alpha1.LabelChannel) }, true},
 		"Plan":  {"So does that it is only planned.", func(m *v1alpha1.Manifest) { m.Annotations = map[string]string{v1alpha1.AnnotationPlan: "true"} }, true},
@@ -55,8 +55,8 @@ func TestMatters(t *testing.T) {
 			was := installed(newKyma(), newTemplate("a", "regular", "1.0.0"))
 			is := was.DeepCopy()
 			tc.change(is)
-			if got := matters(was, is); got != tc.want {
-				t.Errorf("\n%s\nmatters(...): want %t, got %t", tc.reason, tc.want, got)
+			if got := affectsKyma(was, is); got != tc.want {
+				t.Errorf("\n%s\naffectsKyma(...): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})
 	}
@@ -85,8 +85,8 @@ func TestChanged(t *testing.T) {
 			was := newTemplate("a", "regular", "1.0.0")
 			is := was.DeepCopy()
 			tc.change(is)
-			if got := changed(&was, is); got != tc.want {
-				t.Errorf("\n%s\nchanged(...): want %t, got %t", tc.reason, tc.want, got)
+			if got := templateChanged(&was, is); got != tc.want {
+				t.Errorf("\n%s\ntemplateChanged(...): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})
 	}
@@ -107,8 +107,8 @@ func TestConcerns(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := concerns(k, tc.module, tc.channel); got != tc.want {
-				t.Errorf("\n%s\nconcerns(...): want %t, got %t", tc.reason, tc.want, got)
+			if got := hasModule(k, tc.module, tc.channel); got != tc.want {
+				t.Errorf("\n%s\nhasModule(...): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})
 	}
@@ -116,12 +116,12 @@ func TestConcerns(t *testing.T) {
 
 func TestNameOfKyma(t *testing.T) {
 	m := installed(newKyma(), newTemplate("a", "regular", "1.0.0"))
-	if got := nameOfKyma(m); got != "k" {
-		t.Errorf("nameOfKyma(...): %q", got)
+	if got := ownerName(m); got != "k" {
+		t.Errorf("ownerName(...): %q", got)
 	}
 	m.OwnerReferences = []metav1.OwnerReference{{Kind: "Other", Name: "o"}}
-	if got := nameOfKyma(m); got != "" {
-		t.Errorf("nameOfKyma(...): of somebody else: %q", got)
+	if got := ownerName(m); got != "" {
+		t.Errorf("ownerName(...): of somebody else: %q", got)
 	}
 }
 
@@ -237,12 +237,12 @@ func TestLetGo(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := letGo().Update(ctrlevent.UpdateEvent{ObjectOld: tc.was, ObjectNew: tc.is}); got != tc.want {
+			if got := finalizerRemoved().Update(ctrlevent.UpdateEvent{ObjectOld: tc.was, ObjectNew: tc.is}); got != tc.want {
 				t.Errorf("\n%s\nUpdate(...): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})
 	}
-	if p := letGo(); p.Create(ctrlevent.CreateEvent{}) || p.Delete(ctrlevent.DeleteEvent{}) || p.Generic(ctrlevent.GenericEvent{}) {
-		t.Error("letGo(): other events are for others")
+	if p := finalizerRemoved(); p.Create(ctrlevent.CreateEvent{}) || p.Delete(ctrlevent.DeleteEvent{}) || p.Generic(ctrlevent.GenericEvent{}) {
+		t.Error("finalizerRemoved(): other events are for others")
 	}
 }

@@ -183,7 +183,7 @@ func TestReportGeneration(t *testing.T) {
 			k := newKyma()
 			// An older provider wrote no generation.
 			m := &v1alpha1.Manifest{}
-			m.SetConditions(condition(corev1.ConditionTrue, v1alpha1.ReasonVerified, ""))
+			m.SetConditions(verifiedCondition(corev1.ConditionTrue, v1alpha1.ReasonVerified, ""))
 			steps := []step{{live: m, enabled: true, status: v1alpha1.ModuleStatus{Name: "a", State: tc.state}}}
 			report(k, steps)
 			before := k.GetCondition(xpv2.TypeReady)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package quiet
+package noopupdate
 
 import (
 	"context"
@@ -138,7 +138,7 @@ func TestGet(t *testing.T) {
 		"Shown":   {reason: "The cache shows what we wrote.", cached: []string{"8"}, written: "8", want: "8", looks: 1},
 		"Newer":   {reason: "Somebody else wrote later.", cached: []string{"10"}, written: "9", want: "10", looks: 1},
 		"Behind":  {reason: "The cache is waited for.", cached: []string{"9", "9", "10"}, written: "10", want: "10", looks: 3},
-		"Stuck":   {reason: "There is an end to that.", cached: []string{"9"}, written: "10", want: "9", looks: looks + 1},
+		"Stuck":   {reason: "There is an end to that.", cached: []string{"9"}, written: "10", want: "9", looks: attempts + 1},
 		"Stopped": {reason: "Nor where there is no time.", cached: []string{"9"}, written: "10", stopped: true, want: "9", looks: 1},
 		"Words":   {reason: "What is no number says nothing.", cached: []string{"a"}, written: "b", want: "a", looks: 1},
 		"Word":    {reason: "Nor on one side.", cached: []string{"a"}, written: "1", want: "a", looks: 1},
