@@ -96,23 +96,10 @@ func (a *applier) send(ctx context.Context, desired *v1alpha1.Manifest) (*unstru
 	return u, err
 }
 
-// explain why the API server refused a desired Manifest. It returns nil where the cache did not show the Manifest as it is.
+// explain why the API server refused a desired Manifest. It returns nil where the cache did not have the Manifest as it is.
 func (a *applier) explain(ctx context.Context, k *v1alpha1.Kyma, desired *v1alpha1.Manifest, err error) error {
-	create := desired.UID == ""
-	if create && kerrors.IsInvalid(err) {
-		live, failed := getManifest(ctx, a.server, desired.Namespace, desired.Name)
-		switch {
-		case failed != nil:
-			return failed
-		case live == nil:
-		case ownerUID(live) == k.UID:
-			return nil
-		default:
-			return errors.New(collision(live))
-		}
-	}
-	if create {
-		return errors.Wrapf(notfound.Explain(err), "cannot create Manifest %s", desired.Name)
+	if desired.UID == "" {
+		return a.explainCreate(ctx, k, desired, err)
 	}
 	locked := desired.ResourceVersion != ""
 	if kerrors.IsInvalid(err) || kerrors.IsConflict(err) && !locked {
@@ -125,4 +112,21 @@ func (a *applier) explain(ctx context.Context, k *v1alpha1.Kyma, desired *v1alph
 		}
 	}
 	return errors.Wrapf(notfound.Ignore(err), "cannot change Manifest %s", desired.Name)
+}
+
+// explainCreate explains why the API server did not create a Manifest. Invalid means that one of this name exists, or that
+// the API server does not accept the desired one.
+func (a *applier) explainCreate(ctx context.Context, k *v1alpha1.Kyma, desired *v1alpha1.Manifest, err error) error {
+	if kerrors.IsInvalid(err) {
+		live, failed := getManifest(ctx, a.server, desired.Namespace, desired.Name)
+		switch {
+		case failed != nil:
+			return failed
+		case live != nil && ownerUID(live) == k.UID:
+			return nil
+		case live != nil:
+			return errors.New(collision(live))
+		}
+	}
+	return errors.Wrapf(notfound.Explain(err), "cannot create Manifest %s", desired.Name)
 }

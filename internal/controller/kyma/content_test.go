@@ -25,7 +25,7 @@ func TestContentOf(t *testing.T) {
 		config   string
 	}{
 		"NotAsked": {
-			reason:   "Where nobody asks for signatures, the Manifest stays small.",
+			reason:   "Without a request for signatures, the Manifest stays small.",
 			template: newTemplate("a", "regular", "1.0.0", inline), config: "ProviderConfig cluster",
 		},
 		"Inline": {

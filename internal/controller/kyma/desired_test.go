@@ -180,9 +180,13 @@ func TestNeedsUpdate(t *testing.T) {
 		change func(m *v1alpha1.Manifest)
 		want   bool
 	}{
-		"Nothing":  {"It came back as it was.", func(*v1alpha1.Manifest) {}, false},
-		"Encoding": {"The API server encodes in its own way.", func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Installs[0].Values.Raw = []byte(`{"a":{"x":null},"b":1}`) }, false},
-		"Value":    {"A user has changed a value.", func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Installs[0].Values.Raw = []byte(`{"a":{"x":null},"b":2}`) }, true},
+		"Nothing": {"It came back as it was.", func(*v1alpha1.Manifest) {}, false},
+		"Encoding": {"The API server encodes in its own way.", func(m *v1alpha1.Manifest) {
+			m.Spec.ForProvider.Installs[0].Values.Raw = []byte(`{"a":{"x":null},"b":1}`)
+		}, false},
+		"Value": {"A user has changed a value.", func(m *v1alpha1.Manifest) {
+			m.Spec.ForProvider.Installs[0].Values.Raw = []byte(`{"a":{"x":null},"b":2}`)
+		}, true},
 		"Rollback": {"A user has removed the rollback.", func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Rollback = nil }, true},
 		"Label":    {"A user has removed a label.", func(m *v1alpha1.Manifest) { delete(m.Labels, v1alpha1.LabelChannel) }, true},
 		"Surplus":  {"The template has no controller name.", func(m *v1alpha1.Manifest) { m.Labels[v1alpha1.LabelControllerName] = "x" }, true},

@@ -51,15 +51,19 @@ func (e *external) Observe(ctx context.Context, k *v1alpha1.Kyma) (managed.Exter
 		upToDate = false
 	}
 	e.settleLanes()
+	e.reportWithoutUpdate(k, exists, upToDate)
+	return managed.ExternalObservation{ResourceExists: exists, ResourceUpToDate: upToDate, Diff: describe(e.steps)}, nil
+}
+
+// reportWithoutUpdate reports where the managed reconciler will not call Update, which reports otherwise.
+func (e *external) reportWithoutUpdate(k *v1alpha1.Kyma, exists, upToDate bool) {
 	policy := e.policyOf(k)
 	switch {
 	case exists && upToDate:
 		e.report(k)
 	case upToDate || !policy.ShouldUpdate() || !exists && policy.ShouldCreate():
-		// Update does not follow.
 		report(k, e.steps)
 	}
-	return managed.ExternalObservation{ResourceExists: exists, ResourceUpToDate: upToDate, Diff: describe(e.steps)}, nil
 }
 
 // observeDeletion reports whether Manifests are left. As the finalizer depends on the answer, it asks the API server itself:

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,134 +20,11 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
-
-// A recorder keeps the reasons of events.
-type recorder struct{ reasons *[]event.Reason }
-
-func newRecorder() recorder { return recorder{reasons: &[]event.Reason{}} }
-
-func (r recorder) Event(_ runtime.Object, e event.Event)      { *r.reasons = append(*r.reasons, e.Reason) }
-func (r recorder) WithAnnotations(_ ...string) event.Recorder { return r }
-
-// A server stands for the control plane: it notes the writes.
-type server struct {
-	writes  []string
-	patched []*v1alpha1.Manifest
-	// allowed is the answer to the question for the right to delete; fails the error of each write.
-	allowed bool
-	fails   error
-	// listed are the Manifests that a list shows.
-	listed []metav1.PartialObjectMetadata
-	lists  error
-	// taken is the Manifest that is there by any name; without one, a Kyma's own.
-	taken *v1alpha1.Manifest
-}
-
-func (s *server) client() *test.MockClient {
-	return &test.MockClient{
-		MockCreate: func(_ context.Context, o client.Object, _ ...client.CreateOption) error {
-			if r, ok := o.(*authorizationv1.SelfSubjectAccessReview); ok {
-				s.writes = append(s.writes, "ask")
-				r.Status.Allowed = s.allowed
-				return nil
-			}
-			s.writes = append(s.writes, "create "+o.GetName())
-			return s.fails
-		},
-		MockApply: func(_ context.Context, o runtime.ApplyConfiguration, _ ...client.ApplyOption) error {
-			m := decodeManifest(o)
-			verb := "apply "
-			if m.ResourceVersion == createOnly {
-				verb = "create "
-			}
-			s.writes, s.patched = append(s.writes, verb+m.Name), append(s.patched, m)
-			return s.fails
-		},
-		MockPatch: func(_ context.Context, o client.Object, _ client.Patch, _ ...client.PatchOption) error {
-			m, _ := o.(*v1alpha1.Manifest)
-			s.writes, s.patched = append(s.writes, "patch "+o.GetName()), append(s.patched, m)
-			return s.fails
-		},
-		MockDelete: func(_ context.Context, o client.Object, _ ...client.DeleteOption) error {
-			s.writes = append(s.writes, "delete "+o.GetName())
-			return s.fails
-		},
-		MockGet: func(_ context.Context, _ client.ObjectKey, o client.Object) error {
-			m, ok := o.(*v1alpha1.Manifest)
-			if !ok {
-				return kerrors.NewNotFound(schema.GroupResource{}, "x")
-			}
-			if s.taken == nil {
-				m.OwnerReferences = installed(newKyma(), newTemplate("a", "regular", "1.0.0")).OwnerReferences
-				return nil
-			}
-			s.taken.DeepCopyInto(m)
-			return nil
-		},
-		MockList: func(_ context.Context, l client.ObjectList, _ ...client.ListOption) error {
-			if p, ok := l.(*metav1.PartialObjectMetadataList); ok {
-				p.Items = s.listed
-			}
-			return s.lists
-		},
-	}
-}
-
-// decodeManifest of an apply configuration.
-func decodeManifest(o runtime.ApplyConfiguration) *v1alpha1.Manifest {
-	b, err := json.Marshal(o)
-	if err != nil {
-		panic(err)
-	}
-	m := &v1alpha1.Manifest{}
-	if err := json.Unmarshal(b, m); err != nil {
-		panic(err)
-	}
-	return m
-}
-
-// newConnector between a server, ModuleTemplates and Manifests.
-func newConnector(s *server, r recorder, templates []v1alpha1.ModuleTemplate, manifests ...*v1alpha1.Manifest) *connector {
-	c := s.client()
-	cache := s.client()
-	cache.MockGet = test.NewMockGetFn(kerrors.NewNotFound(schema.GroupResource{Resource: "manifests"}, "x"))
-	cache.MockList = func(_ context.Context, l client.ObjectList, o ...client.ListOption) error {
-		options := (&client.ListOptions{}).ApplyOptions(o)
-		switch l := l.(type) {
-		case *v1alpha1.ManifestList:
-			for _, m := range manifests {
-				l.Items = append(l.Items, *m)
-			}
-		case *v1alpha1.ModuleTemplateList:
-			for _, t := range templates {
-				if name, ok := options.FieldSelector.RequiresExactMatch(indexModule); ok && name == t.Spec.ModuleName {
-					l.Items = append(l.Items, t)
-				}
-			}
-		}
-		return nil
-	}
-	return &connector{
-		client: cache, lister: &lister{cache: cache, server: c}, applier: &applier{client: c, server: c}, remover: newRemover(c),
-		record: r, controlPlane: "control-plane", policies: true,
-		usage: resource.ModernTrackerFn(func(context.Context, resource.ModernManaged) error { return nil }),
-	}
-}
-
-// newExternal with steps, or that plans them of ModuleTemplates and Manifests.
-func newExternal(s *server, r recorder, steps []step, templates []v1alpha1.ModuleTemplate, manifests ...*v1alpha1.Manifest) *external {
-	e := &external{connector: newConnector(s, r, templates, manifests...), steps: steps}
-	c := s.client()
-	c.MockGet = test.NewMockGetFn(kerrors.NewNotFound(schema.GroupResource{Resource: "manifests"}, "x"))
-	e.client = c
-	return e
-}
 
 func TestUpdate(t *testing.T) {
 	k := newKyma(v1alpha1.Module{Name: "a"}, v1alpha1.Module{Name: "b"})
@@ -206,7 +82,7 @@ func TestUpdate(t *testing.T) {
 			want:   want{writes: []string{"create k-a", "create k-b"}, states: []v1alpha1.State{"Processing", "Processing"}},
 		},
 		"Taken": {
-			reason: "One of somebody else that the cache does not show yet is a collision.",
+			reason: "A Manifest of another owner that the cache does not have yet is a collision.",
 			server: server{fails: kerrors.NewInvalid(v1alpha1.ManifestGroupVersionKind.GroupKind(), "k-a", nil), taken: installed(&v1alpha1.Kyma{ObjectMeta: metaOf("other")}, a)},
 			want: want{
 				writes: []string{"create k-a", "create k-b"}, failed: true, reasons: []event.Reason{reasonFailed, reasonFailed},
@@ -214,7 +90,7 @@ func TestUpdate(t *testing.T) {
 			},
 		},
 		"GoneMeanwhile": {
-			reason:   "One that somebody deletes at this moment is made again later.",
+			reason:   "A Manifest that is deleted at this moment is created again later.",
 			children: []*v1alpha1.Manifest{installed(k, newTemplate("a", "regular", "0.1.0")), installed(k, b)},
 			server:   server{fails: kerrors.NewConflict(schema.GroupResource{}, "k-a", boom), taken: recreated},
 			want:     want{writes: []string{"apply k-a"}, reasons: []event.Reason{reasonUpgraded}, states: []v1alpha1.State{"Processing", "Ready"}},
@@ -241,44 +117,6 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-func TestRelease(t *testing.T) {
-	k, s := newKyma(), &server{}
-	m := installed(k, newTemplate("a", "regular", "1.0.0"))
-	r := newRemover(s.client())
-	if err := r.remove(t.Context(), k, m); err != nil {
-		t.Fatal(err)
-	}
-	out := s.patched[0]
-	if ownerUID(out) != k.UID {
-		t.Errorf("remove(...): a Manifest that was released must still be found as one of the Kyma")
-	}
-	if len(out.OwnerReferences) != 1 || out.OwnerReferences[0].UID == k.UID || out.OwnerReferences[0].Kind != v1alpha1.KymaKind {
-		t.Errorf("remove(...): want one owner that does not exist, got %v", out.OwnerReferences)
-	}
-	if err := r.remove(t.Context(), k, out); err != nil || len(s.patched) != 1 {
-		t.Errorf("remove(...) again: want nothing to happen, got %v and %d patches", err, len(s.patched))
-	}
-}
-
-func TestMayDelete(t *testing.T) {
-	s, now := &server{allowed: true}, time.Now()
-	r := newRemover(s.client())
-	r.now = func() time.Time { return now }
-	for _, ns := range []string{"a", "a", "b", "a"} {
-		if ok, err := r.mayDelete(t.Context(), ns); !ok || err != nil {
-			t.Fatalf("mayDelete(...): %v, %v", ok, err)
-		}
-	}
-	if want := []string{"ask", "ask"}; !slices.Equal(s.writes, want) {
-		t.Errorf("mayDelete(...): want one question for each namespace, got %v", s.writes)
-	}
-	now = now.Add(rightsTTL)
-	s.allowed = false
-	if ok, _ := r.mayDelete(t.Context(), "a"); ok || len(r.rights) != 1 {
-		t.Errorf("mayDelete(...): an old answer must be forgotten: %v, %v", ok, r.rights)
-	}
-}
-
 func TestObserveDeletion(t *testing.T) {
 	k := newKyma(v1alpha1.Module{Name: "a"})
 	now := metav1.Now()
@@ -294,8 +132,8 @@ func TestObserveDeletion(t *testing.T) {
 		"Left":   {reason: "A Manifest is left.", children: []*v1alpha1.Manifest{child}, exists: true},
 		"Gone":   {reason: "No Manifest is left."},
 		"Unseen": {reason: "The cache does not show it yet.", server: server{listed: []metav1.PartialObjectMetadata{{ObjectMeta: child.ObjectMeta}}}, exists: true},
-		"Other":  {reason: "One of somebody else does not count.", server: server{listed: []metav1.PartialObjectMetadata{{ObjectMeta: metaOf("x")}}}},
-		"Error":  {reason: "An error is no answer.", server: server{lists: errors.New("boom")}, failed: true},
+		"Other":  {reason: "A Manifest of another owner does not count.", server: server{listed: []metav1.PartialObjectMetadata{{ObjectMeta: metaOf("x")}}}},
+		"Error":  {reason: "An error does not answer the question.", server: server{lists: errors.New("boom")}, failed: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -462,17 +300,5 @@ func TestDeletePaused(t *testing.T) {
 	}
 	if got := s.patched[0].Annotations; len(got) != 0 {
 		t.Errorf("execute(...): want no annotations, got %v", got)
-	}
-}
-
-// TestForbidden holds that a right that was taken away blocks nothing.
-func TestForbidden(t *testing.T) {
-	k, s := newKyma(), &server{allowed: true}
-	c := s.client()
-	c.MockDelete = func(context.Context, client.Object, ...client.DeleteOption) error {
-		return kerrors.NewForbidden(schema.GroupResource{}, "k-a", errors.New("no"))
-	}
-	if err := newRemover(c).remove(t.Context(), k, installed(k, newTemplate("a", "regular", "1.0.0"))); err != nil || len(s.patched) != 1 {
-		t.Errorf("remove(...): want the Manifest to be released, got %v, %v", err, s.writes)
 	}
 }

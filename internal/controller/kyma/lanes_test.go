@@ -62,7 +62,7 @@ func TestEditComesFirst(t *testing.T) {
 			}, change,
 		},
 		"Start": {
-			"After a start all are looked at.", func(w *watches, q queue) {
+			"After a start, all are reconciled.", func(w *watches, q queue) {
 				for i := range fleet {
 					w.kymas().Create(t.Context(), ctrlevent.CreateEvent{Object: &fleet[i], IsInInitialList: true}, q)
 				}
@@ -101,7 +101,7 @@ func TestEditComesFirst(t *testing.T) {
 			},
 		},
 		"Manifest": {
-			"What becomes of a Manifest that was edited is told as soon.", templateFlood(t, &tpl, newer), func(w *watches, q queue, k *v1alpha1.Kyma) {
+			"Changes of a Manifest that was edited come as soon.", templateFlood(t, &tpl, newer), func(w *watches, q queue, k *v1alpha1.Kyma) {
 				was := installed(k, tpl)
 				is := was.DeepCopy()
 				is.ResourceVersion, is.Status.AtProvider.Message = "new", "x"
@@ -154,7 +154,7 @@ func templateFlood(t *testing.T, was, is *v1alpha1.ModuleTemplate) func(w *watch
 	}
 }
 
-// TestOwnWrites holds that what the provider writes into a Kyma is no edit.
+// TestOwnWrites holds that a write of the provider to a Kyma does not count as an edit.
 func TestOwnWrites(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -222,7 +222,7 @@ func TestLaneOfManifest(t *testing.T) {
 	}
 }
 
-// TestCarriedOut holds when an edit is carried out.
+// TestCarriedOut holds which reconciles carry out an edit.
 func TestCarriedOut(t *testing.T) {
 	cases := map[string]struct {
 		reason string

@@ -180,9 +180,13 @@ func (p *planner) compare(s *step, t *v1alpha1.ModuleTemplate, m *v1alpha1.Modul
 		p.create(s)
 		return
 	}
-	if !needsUpdate(s.live, s.desired) {
-		return
+	if needsUpdate(s.live, s.desired) {
+		s.update()
 	}
+}
+
+// update the live Manifest.
+func (s *step) update() {
 	s.action = actionUpdate
 	executes := s.live.Annotations[v1alpha1.AnnotationPlannedBy] != "" && s.desired.Annotations[v1alpha1.AnnotationPlannedBy] == ""
 	s.rollsOut = executes || differsInContent(s.live, s.desired)

@@ -81,9 +81,9 @@ func TestPlan(t *testing.T) {
 			want{actionNone, status(v1alpha1.StateWarning, "1.0.0", "regular", "channel regular has version 0.9.0, which is lower than 1.0.0 that is installed, "+
 				"so that nothing is changed; to go back to it, annotate the Kyma with kyma.m.crossplane.io/allow-downgrade=a@0.9.0")},
 		},
-		"UnknownModule": {"A module that nobody knows is an error.", k, nil, nil, nil, want{actionNone, without(v1alpha1.StateError, "regular", `there is no ModuleTemplate of a module "a" in any channel; check the name in spec.forProvider.modules`)}},
+		"UnknownModule": {"A module without any ModuleTemplate is an error.", k, nil, nil, nil, want{actionNone, without(v1alpha1.StateError, "regular", `there is no ModuleTemplate of a module "a" in any channel; check the name in spec.forProvider.modules`)}},
 		"UnknownChannel": {
-			"There is no fallback to another channel, and the channels are listed.", newKyma(v1alpha1.Module{Name: "a", Channel: "beta"}), both, nil, nil,
+			"A module does not fall back to another channel, and the channels are listed.", newKyma(v1alpha1.Module{Name: "a", Channel: "beta"}), both, nil, nil,
 			want{actionNone, without(v1alpha1.StateError, "beta", `module "a" has no ModuleTemplate in channel "beta"; channels that have one: fast, regular`)},
 		},
 		"TemplateGone": {"A module that runs goes on when its template goes, and says so.", k, nil, installed(k, regular), nil, want{actionNone, status(v1alpha1.StateError, "1.0.0", "regular", `there is no ModuleTemplate of a module "a" in any channel; check the name in spec.forProvider.modules`)}},
@@ -105,14 +105,14 @@ func TestPlan(t *testing.T) {
 			want{actionNone, status(v1alpha1.StateReady, "1.0.0", "regular", "")},
 		},
 		"Paused": {
-			"Nobody looks at a Manifest that is paused, though it says of its present spec that it is.", k, both,
+			"A paused Manifest is not reconciled, although its status is that of its present spec.", k, both,
 			installed(k, regular, func(m *v1alpha1.Manifest) {
 				m.Annotations = map[string]string{meta.AnnotationKeyReconciliationPaused: "true"}
 				m.SetConditions(xpv2.ReconcilePaused().WithObservedGeneration(1))
 			}), nil, want{actionNone, status(v1alpha1.StateProcessing, "1.0.0", "regular", "Manifest k-a is paused")},
 		},
 		"Unpaused": {
-			"Nor has anybody looked since it is no longer.", k, both,
+			"It has not been reconciled since the end of the pause.", k, both,
 			installed(k, regular, func(m *v1alpha1.Manifest) { m.SetConditions(xpv2.ReconcilePaused().WithObservedGeneration(1)) }), nil,
 			want{actionNone, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")},
 		},
@@ -184,7 +184,7 @@ func TestPlan(t *testing.T) {
 			want{actionUpdate, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")},
 		},
 		"PlannedHigher": {
-			"To go back from what was planned only is no downgrade.", k, both, installed(k, fast, byPlan("1.0.0")), nil,
+			"Going back from a version that was only planned does not count as a downgrade.", k, both, installed(k, fast, byPlan("1.0.0")), nil,
 			want{actionUpdate, status(v1alpha1.StateProcessing, "2.0.0", "fast", "")},
 		},
 		"CarriedOutBlocked": {
@@ -205,7 +205,7 @@ func TestPlan(t *testing.T) {
 			installed(k, regular), nil, want{actionDelete, status(v1alpha1.StateDeleting, "1.0.0", "regular", "moves to another cluster")},
 		},
 		"Foreign": {
-			"A Manifest of somebody else is not touched.", k, both, nil, installed(&v1alpha1.Kyma{ObjectMeta: metaOf("other")}, regular),
+			"A Manifest of another owner stays as it is.", k, both, nil, installed(&v1alpha1.Kyma{ObjectMeta: metaOf("other")}, regular),
 			want{actionNone, v1alpha1.ModuleStatus{
 				Name: "a", Channel: "regular", State: v1alpha1.StateError,
 				Message: "Manifest k-a exists and does not belong to this Kyma, but to Kyma other; delete it, or rename one of the two",

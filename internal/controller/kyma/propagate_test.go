@@ -26,7 +26,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// An outcome is what became of a Kyma and its only Manifest.
+// An outcome is the result for a Kyma and its only Manifest.
 type outcome struct {
 	annotations map[string]string
 	policies    xpv2.ManagementPolicies
@@ -141,10 +141,10 @@ func TestPropagate(t *testing.T) {
 		status error
 		// conflict reports whether the managed reconciler tries again.
 		conflict bool
-		want   outcome
+		want     outcome
 	}{
 		"Nothing": {
-			reason: "Most of the time there is nothing to hand on.",
+			reason: "Most of the time, there is nothing to propagate.",
 			want:   outcome{policies: all, called: true},
 		},
 		"Paused": {
@@ -172,7 +172,7 @@ func TestPropagate(t *testing.T) {
 			want:   outcome{policies: all, called: true, writes: 1, annotations: paused},
 		},
 		"Unpaused": {
-			reason: "Update has a Manifest go on that the Kyma paused.",
+			reason: "Update ends the pause of a Manifest.",
 			child:  func(m *v1alpha1.Manifest) { m.Annotations = paused },
 			want:   outcome{policies: all, called: true, annotations: paused},
 		},
@@ -183,7 +183,7 @@ func TestPropagate(t *testing.T) {
 			want:   outcome{policies: observe, called: true, writes: 1},
 		},
 		"UnpausedWhileGoing": {
-			reason: "So does one that was deleted meanwhile, as it would stay for ever.",
+			reason: "A Manifest that was deleted in the meantime would stay for ever.",
 			kyma:   goes,
 			child:  func(m *v1alpha1.Manifest) { m.Annotations = paused; deleted(m) },
 			want:   outcome{policies: all, writes: 1, ready: "a: is being removed", result: ctrl.Result{RequeueAfter: time.Hour}},
@@ -194,16 +194,16 @@ func TestPropagate(t *testing.T) {
 			want:   outcome{policies: all, called: true, annotations: pause},
 		},
 		"Orphan": {
-			reason: "What stays when the Kyma goes must be known to the Manifests before it is gone.",
+			reason: "The Manifests must have the policies before the Kyma is gone.",
 			kyma:   func(k *v1alpha1.Kyma) { k.DeletionTimestamp, k.Spec.ManagementPolicies = &now, keep },
 			want:   outcome{policies: keep, called: true, writes: 1, finalized: true},
 		},
 		"OrphanUnseen": {
-			reason: "One that the cache does not show yet must know it too.",
-			kyma:   func(k *v1alpha1.Kyma) { k.DeletionTimestamp, k.Spec.ManagementPolicies = &now, keep },
-			listed: []metav1.PartialObjectMetadata{{ObjectMeta: installed(newKyma(), newTemplate("b", "regular", "1.0.0")).ObjectMeta}},
+			reason:   "So must a Manifest that the cache does not have yet.",
+			kyma:     func(k *v1alpha1.Kyma) { k.DeletionTimestamp, k.Spec.ManagementPolicies = &now, keep },
+			listed:   []metav1.PartialObjectMetadata{{ObjectMeta: installed(newKyma(), newTemplate("b", "regular", "1.0.0")).ObjectMeta}},
 			conflict: true,
-			want:   outcome{policies: keep, called: true, writes: 1},
+			want:     outcome{policies: keep, called: true, writes: 1},
 		},
 		"OrphanLater": {
 			reason: "Until it goes, the usual way is enough.",
@@ -216,20 +216,20 @@ func TestPropagate(t *testing.T) {
 			want:   outcome{policies: observe, called: true, writes: 1},
 		},
 		"Unsupported": {
-			reason: "Policies that nobody supports are not handed on; the managed reconciler says so.",
+			reason: "Unsupported policies are not propagated; the managed reconciler reports them.",
 			kyma: func(k *v1alpha1.Kyma) {
 				k.Spec.ManagementPolicies = xpv2.ManagementPolicies{xpv2.ManagementActionDelete}
 			},
 			want: outcome{policies: all, called: true},
 		},
 		"Fails": {
-			reason: "The Kyma is not let go before.",
+			reason: "The finalizer stays until then.",
 			kyma:   func(k *v1alpha1.Kyma) { k.DeletionTimestamp, k.Spec.ManagementPolicies = &now, keep },
 			fails:  boom,
 			want:   outcome{policies: keep, called: true, writes: 1},
 		},
 		"Abandon": {
-			reason: "What is given up is handed on whatever finalizers there are, and told of.",
+			reason: "Abandon is propagated, whatever finalizers there are, and causes an event.",
 			kyma:   func(k *v1alpha1.Kyma) { goes(k); k.Annotations = abandon },
 			child:  deleted,
 			want: outcome{
@@ -238,13 +238,13 @@ func TestPropagate(t *testing.T) {
 			},
 		},
 		"Abandoned": {
-			reason: "It is told of once.",
+			reason: "The event comes once.",
 			kyma:   func(k *v1alpha1.Kyma) { goes(k); k.Annotations = abandon },
 			child:  func(m *v1alpha1.Manifest) { m.Annotations = abandon; deleted(m) },
 			want:   outcome{policies: all, annotations: abandon, ready: "a: is being removed", result: ctrl.Result{RequeueAfter: time.Hour}},
 		},
 		"AbandonTooEarly": {
-			reason: "It means nothing before the Kyma is deleted.",
+			reason: "Abandon has no effect before the Kyma is deleted.",
 			kyma:   func(k *v1alpha1.Kyma) { k.Annotations = abandon },
 			want:   outcome{policies: all, called: true},
 		},
@@ -274,10 +274,10 @@ func TestPropagate(t *testing.T) {
 			reason: "A user may have paused it in the meantime: it is tried again.",
 			kyma:   func(k *v1alpha1.Kyma) { k.Annotations = pause },
 			fails:  kerrors.NewConflict(schema.GroupResource{}, "k-a", boom), conflict: true,
-			want:   outcome{policies: all, writes: 1, annotations: paused, result: ctrl.Result{RequeueAfter: soon}},
+			want: outcome{policies: all, writes: 1, annotations: paused, result: ctrl.Result{RequeueAfter: soon}},
 		},
 		"ForceRemoval": {
-			reason: "What may block a removal no more is handed on to those that are on their way out.",
+			reason: "Force-removal is propagated to Manifests that are being deleted.",
 			kyma:   func(k *v1alpha1.Kyma) { goes(k); k.Annotations = force },
 			child:  deleted,
 			want: outcome{
@@ -285,17 +285,17 @@ func TestPropagate(t *testing.T) {
 			},
 		},
 		"ForceRemovalTooEarly": {
-			reason: "That means nothing before the Kyma is deleted either.",
+			reason: "Force-removal has no effect before the Kyma is deleted.",
 			kyma:   func(k *v1alpha1.Kyma) { k.Annotations = force },
 			want:   outcome{policies: all, called: true},
 		},
 		"Delete": {
-			reason: "A Manifest that is not on its way out is to be deleted.",
+			reason: "A Manifest that is not being deleted yet has to be.",
 			kyma:   goes,
 			want:   outcome{policies: all, called: true},
 		},
 		"Wait": {
-			reason: "That one is waited for, and what it waits for is said.",
+			reason: "The Kyma waits for Manifests that are being deleted, and reports their message.",
 			kyma:   goes,
 			child:  func(m *v1alpha1.Manifest) { in(v1alpha1.StateWarning, "2 Samples are in the way")(m); deleted(m) },
 			want:   outcome{policies: all, ready: "a: 2 Samples are in the way", result: ctrl.Result{RequeueAfter: time.Hour}},

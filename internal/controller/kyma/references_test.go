@@ -50,7 +50,7 @@ func TestReferences(t *testing.T) {
 			want:     ref("k-a", "k-b"), writes: []string{"patch k"},
 		},
 		"Disabled": {
-			reason: "A module that goes is no longer referred to.", created: true,
+			reason: "A module that is being removed has no reference any more.", created: true,
 			have: ref("k-a", "k-b", "k-c"), children: []*v1alpha1.Manifest{installed(k, a), installed(k, b), installed(k, c, deleted)},
 			want: ref("k-a", "k-b"), writes: []string{"patch k"},
 		},

@@ -4,7 +4,7 @@ package kyma
 
 import (
 	"context"
-	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -117,7 +117,9 @@ func values(m *v1alpha1.Manifest) string {
 // TestServer holds what only a real API server can answer about server-side apply.
 func TestServer(t *testing.T) {
 	c := startServer(t)
-	named := func(t *v1alpha1.ModuleTemplate) { t.Labels = map[string]string{v1alpha1.LabelControllerName: "operator"} }
+	named := func(t *v1alpha1.ModuleTemplate) {
+		t.Labels = map[string]string{v1alpha1.LabelControllerName: "operator"}
+	}
 	plan := map[string]string{v1alpha1.AnnotationPlan: "true"}
 	pause := map[string]string{meta.AnnotationKeyReconciliationPaused: "true"}
 	cases := map[string]struct {
@@ -151,8 +153,9 @@ func TestServer(t *testing.T) {
 			s.create(`{"a":1}`)
 			live := s.edit(`{"spec":{"forProvider":{"drift":"Report","rollback":{"on":"Failed"},"readiness":[{"cel":"true"}]}}}`)
 			s.apply(s.desired(live, `{"a":1}`))
-			b, _ := json.Marshal(s.get().Spec.ForProvider.Installs)
-			live = s.edit(`{"spec":{"forProvider":{"installs":` + string(b[:len(b)-2]) + `,"values":{"a":1,"b":2}}]}}}`)
+			source := s.get().Spec.ForProvider.Installs[0].Source
+			live = s.edit(fmt.Sprintf(`{"spec":{"forProvider":{"installs":[{"name":"a","source":{"type":"oci-ref","repo":%q,"name":%q,"ref":%q},"values":{"a":1,"b":2}}]}}}`,
+				source.Repo, source.Name, source.Ref))
 			if got := values(s.apply(s.desired(live, `{"a":1}`))); got != `{"a":1}` {
 				s.Errorf("want the values of the Kyma, got %s", got)
 			}

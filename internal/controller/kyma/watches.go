@@ -243,7 +243,9 @@ func hasModule(k *v1alpha1.Kyma, name, channel string) bool {
 // its config asks for signatures.
 func (w *watches) configs() handler.EventHandler {
 	return handler.Funcs{
-		UpdateFunc: func(ctx context.Context, e ctrlevent.UpdateEvent, q queue) { w.enqueueUsersOfConfig(ctx, q, e.ObjectNew) },
+		UpdateFunc: func(ctx context.Context, e ctrlevent.UpdateEvent, q queue) {
+			w.enqueueUsersOfConfig(ctx, q, e.ObjectNew)
+		},
 		CreateFunc: func(ctx context.Context, e ctrlevent.CreateEvent, q queue) {
 			if !e.IsInInitialList {
 				w.enqueueUsersOfConfig(ctx, q, e.Object)
