@@ -26,7 +26,7 @@ import (
 
 // A propagator propagates the intent of a Kyma to its Manifests where the managed reconciler does not call Create or Update. It
 // is a reconciler around the managed one, for Kymas that are paused, that policies keep from being updated, or that are being
-// deleted; and it is a finalizer, for Kymas that are deleted without their Manifests.
+// deleted; and it is a finalizer, for Kymas that orphan their Manifests.
 //
 // Both reconcilers read the Kyma, and may read different versions of it. This is harmless. A newer version that the managed
 // reconciler reads has caused an event, which starts another reconcile of both, and until then a Manifest does what the Kyma
@@ -89,7 +89,7 @@ func isBypassed(k *v1alpha1.Kyma, policy managed.ManagementPoliciesChecker) bool
 	return isStopped(k, policy) || !policy.ShouldUpdate()
 }
 
-// RemoveFinalizer of a Kyma. The Manifests of a Kyma that leaves them must have its policies before it is gone.
+// RemoveFinalizer from a Kyma. Manifests that are orphaned must have the policies of the Kyma before it is gone.
 func (p *propagator) RemoveFinalizer(ctx context.Context, o resource.Object) error {
 	if k, ok := o.(*v1alpha1.Kyma); ok && !p.policyOf(k).ShouldDelete() {
 		manifests, err := p.lister.manifests(ctx, k)

@@ -85,7 +85,7 @@ func (c *propagation) client(got *outcome, seen *v1alpha1.Manifest) *test.MockCl
 	}
 }
 
-// reconcile the Kyma with a managed reconciler that removes the finalizer of a Kyma that leaves its Manifests.
+// reconcile the Kyma with a managed reconciler that removes the finalizer of a Kyma that orphans its Manifests.
 func (c *propagation) reconcile(ctx context.Context) (outcome, error) {
 	c.child.ResourceVersion = "7"
 	got, seen, r := outcome{}, c.child.DeepCopy(), newRecorder()
