@@ -243,6 +243,7 @@ type ManifestSpec struct {
 	xpv2.ManagedResourceSpec `json:",inline"`
 
 	// ForProvider says what is installed.
+	// +structType=atomic
 	ForProvider ManifestParameters `json:"forProvider"`
 }
 

@@ -33,7 +33,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/customresourcesgate"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/internal/controller/quiet"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/noopupdate"
 	"github.com/crossplane-contrib/provider-kyma/internal/version"
 )
 
@@ -107,7 +107,7 @@ func options(f *flags, cfg *rest.Config) ctrl.Options {
 	lease, renew, shutdown := 60*time.Second, 50*time.Second, shutdownTimeout
 	return ctrl.Options{
 		Scheme:    s,
-		NewClient: quiet.New,
+		NewClient: noopupdate.NewClient,
 		Cache: cache.Options{
 			SyncPeriod:       &f.sync,
 			DefaultTransform: cache.TransformStripManagedFields(),

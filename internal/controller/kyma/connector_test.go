@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-func TestConnect(t *testing.T) {
+func TestConnectAndObserve(t *testing.T) {
 	template := newTemplate("a", "regular", "1.0.0")
 	notFound := kerrors.NewNotFound(schema.GroupResource{}, "x")
 	config := func(mode v1alpha1.VerificationMode) test.MockGetFn {
@@ -37,7 +37,7 @@ func TestConnect(t *testing.T) {
 		err       string
 	}{
 		"Missing": {reason: "A config that does not exist yet keeps nothing: the Manifest says so.", get: test.NewMockGetFn(notFound)},
-		"Off":     {reason: "Nobody asks for signatures.", get: config(v1alpha1.VerificationOff)},
+		"Off":     {reason: "The config does not ask for signatures.", get: config(v1alpha1.VerificationOff)},
 		"Enforce": {reason: "The Manifest is to be verified.", get: config(v1alpha1.VerificationEnforce), component: true},
 		"Warn":    {reason: "So it is where that only warns.", get: config(v1alpha1.VerificationWarn), component: true},
 		"Error":   {reason: "An error is one.", get: test.NewMockGetFn(errors.New("boom")), err: "cannot get Manifest k-a: boom"},
@@ -51,22 +51,26 @@ func TestConnect(t *testing.T) {
 				return nil
 			}}
 			con := &connector{
-				client: c, family: &family{cache: c}, record: newRecorder(), controlPlane: "control-plane",
+				client: c, lister: &lister{cache: c}, record: newRecorder(), controlPlane: "control-plane",
 				usage: resource.ModernTrackerFn(func(context.Context, resource.ModernManaged) error { return nil }),
 			}
-			got, err := con.Connect(t.Context(), newKyma(v1alpha1.Module{Name: "a"}))
+			k := newKyma(v1alpha1.Module{Name: "a"})
+			got, err := con.Connect(t.Context(), k)
+			if err == nil {
+				_, err = got.Observe(t.Context(), k)
+			}
 			if tc.err != "" {
 				if err == nil || err.Error() != tc.err {
-					t.Errorf("\n%s\nConnect(...): want error %q, got %v", tc.reason, tc.err, err)
+					t.Errorf("\n%s\nObserve(...): want error %q, got %v", tc.reason, tc.err, err)
 				}
 				return
 			}
 			if err != nil {
-				t.Fatalf("\n%s\nConnect(...): %v", tc.reason, err)
+				t.Fatalf("\n%s\nObserve(...): %v", tc.reason, err)
 			}
 			steps := got.(*external).steps
-			if len(steps) != 1 || steps[0].action != create || (steps[0].wanted.Spec.ForProvider.Component != nil) != tc.component {
-				t.Errorf("\n%s\nConnect(...): %+v", tc.reason, steps)
+			if len(steps) != 1 || steps[0].action != actionCreate || (steps[0].desired.Spec.ForProvider.Component != nil) != tc.component {
+				t.Errorf("\n%s\nObserve(...): %+v", tc.reason, steps)
 			}
 		})
 	}

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kyma is the controller of Kymas. The external resource of a Kyma is its set of Manifests, one for each module:
-// what is wanted follows from the Kyma and from the ModuleTemplates, which are resolved already, so that a pass reads
-// from caches only, and writes only what differs.
+// Package kyma is the controller of Kymas. The external resource of a Kyma is its set of Manifests, one for each module.
+// The Kyma and the resolved ModuleTemplates determine the desired Manifests, so that a reconcile reads only from caches and
+// writes only what differs.
 //
-// Model, after fluxcd/helm-controller: plan (one step for each module), then act, then report.
+// The controller follows fluxcd/helm-controller: plan one step for each module, act, then report.
+//
+//   - desired.go returns the whole desired Manifest of one module.
+//   - apply.go applies it with server-side apply, as one field manager.
+//   - external.go has the hooks of the managed reconciler.
+//   - propagate.go covers the cases in which the managed reconciler does not call these hooks.
+//
+// See docs/decisions/0029-the-kyma-controller.md.
 package kyma

@@ -20,23 +20,23 @@ const (
 	reasonAbandoned  event.Reason = "Abandoned"
 )
 
-// tell of modules that got worse since the status before this pass, once.
-func (e *external) tell(k *v1alpha1.Kyma) {
-	was := make(map[string]v1alpha1.ModuleStatus, len(e.before.AtProvider.Modules))
-	for _, m := range e.before.AtProvider.Modules {
-		was[m.Name] = m
+// recordEvents records an event for each module that got worse since the status before this reconcile.
+func (e *external) recordEvents(k *v1alpha1.Kyma, before []v1alpha1.ModuleStatus) {
+	byName := make(map[string]v1alpha1.ModuleStatus, len(before))
+	for _, m := range before {
+		byName[m.Name] = m
 	}
 	for i := range e.steps {
 		s := &e.steps[i]
-		old := was[s.status.Name]
+		old := byName[s.status.Name]
 		if old.State == s.status.State && old.Message == s.status.Message {
 			continue
 		}
 		switch {
 		case s.status.State == v1alpha1.StateError:
-			e.record.Event(k, event.Warning(reasonFailed, errors.New(summary(s.status))))
+			e.record.Event(k, event.Warning(reasonFailed, errors.New(summarize(s.status))))
 		case s.blocked:
-			e.record.Event(k, event.Warning(reasonBlocked, errors.New(summary(s.status))))
+			e.record.Event(k, event.Warning(reasonBlocked, errors.New(summarize(s.status))))
 		}
 	}
 }

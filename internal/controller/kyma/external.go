@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -17,79 +16,89 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/internal/controller/lane"
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
-	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// external is what one pass of the reconciler works with.
+// An external is the external client of one reconcile: Observe plans, the other methods execute the plan. A reconcile reports
+// once: in Update where the managed reconciler calls it, and otherwise in Observe. Create does not report, because the managed
+// reconciler reads the Kyma again after it and loses its status.
 type external struct {
-	client   client.Client
-	family   *family
-	remover  *remover
-	record   event.Recorder
-	lanes    *lane.Lanes
-	children []*v1alpha1.Manifest
-	steps    []step
-	// before is the status that was there before this pass.
-	before *v1alpha1.KymaStatus
+	*connector
+
+	steps []step
 }
 
-// Observe the Manifests. A Kyma without modules exists as soon as it was seen once.
+// Observe plans what to do about the modules. A Kyma without modules exists once Create has set its external name.
 func (e *external) Observe(ctx context.Context, k *v1alpha1.Kyma) (managed.ExternalObservation, error) {
-	if meta.WasDeleted(k) {
-		return e.observeDeletion(ctx, k)
+	manifests, err := e.lister.manifests(ctx, k)
+	if err != nil {
+		return managed.ExternalObservation{}, err
 	}
-	done := !slices.ContainsFunc(e.steps, func(s step) bool { return s.action != leave })
-	exists := meta.GetExternalName(k) != "" || len(e.children) > 0
+	if meta.WasDeleted(k) {
+		return e.observeDeletion(ctx, k, manifests)
+	}
+	p, err := e.newPlanner(ctx, k, manifests)
+	if err != nil {
+		return managed.ExternalObservation{}, err
+	}
+	e.steps = p.plan()
+	upToDate := !slices.ContainsFunc(e.steps, func(s step) bool { return s.action != actionNone })
+	exists := meta.GetExternalName(k) != "" || len(manifests) > 0
 	if refs := references(e.steps); !exists {
-		// It is written along with what else is before Create.
+		// The managed reconciler writes them with other fields before it calls Create.
 		k.Spec.ResourceRefs = refs
 	} else if !slices.Equal(k.Spec.ResourceRefs, refs) {
-		done = false
+		upToDate = false
 	}
-	e.before = k.Status.DeepCopy()
-	report(k, e.steps)
-	if exists && done {
-		e.tell(k)
-	}
-	e.settle()
-	return managed.ExternalObservation{ResourceExists: exists, ResourceUpToDate: done, Diff: pending(e.steps)}, nil
+	e.settleLanes()
+	e.reportWithoutUpdate(k, exists, upToDate)
+	return managed.ExternalObservation{ResourceExists: exists, ResourceUpToDate: upToDate, Diff: describe(e.steps)}, nil
 }
 
-// observeDeletion says whether any Manifest is left. The finalizer hangs on the answer, so that the API server itself is
-// asked: the cache may lack a Manifest that was made a moment ago.
-func (e *external) observeDeletion(ctx context.Context, k *v1alpha1.Kyma) (managed.ExternalObservation, error) {
-	left := len(e.children) > 0
+// reportWithoutUpdate reports where the managed reconciler will not call Update, which reports otherwise.
+func (e *external) reportWithoutUpdate(k *v1alpha1.Kyma, exists, upToDate bool) {
+	policy := e.policyOf(k)
+	switch {
+	case exists && upToDate:
+		e.report(k)
+	case upToDate || !policy.ShouldUpdate() || !exists && policy.ShouldCreate():
+		report(k, e.steps)
+	}
+}
+
+// observeDeletion reports whether Manifests are left. As the finalizer depends on the answer, it asks the API server itself:
+// the cache may not have a Manifest yet.
+func (e *external) observeDeletion(ctx context.Context, k *v1alpha1.Kyma, manifests []*v1alpha1.Manifest) (managed.ExternalObservation, error) {
+	left := len(manifests) > 0
 	if !left {
 		var err error
-		if left, err = e.family.unseen(ctx, k, nil); err != nil {
+		if left, err = e.lister.hasUnknown(ctx, k, nil); err != nil {
 			return managed.ExternalObservation{}, err
 		}
 	}
-	e.steps = removal(k, e.children)
+	e.steps = planRemoval(k, intentOf(k, e.policyOf(k)), manifests)
 	report(k, e.steps)
 	return managed.ExternalObservation{ResourceExists: left, ResourceUpToDate: true}, nil
 }
 
-// removal of all Manifests.
-func removal(k *v1alpha1.Kyma, children []*v1alpha1.Manifest) []step {
-	return (&planner{kyma: &v1alpha1.Kyma{ObjectMeta: k.ObjectMeta}, children: children}).plan()
+// planRemoval plans the removal of all Manifests.
+func planRemoval(k *v1alpha1.Kyma, in intent, manifests []*v1alpha1.Manifest) []step {
+	return (&planner{kyma: &v1alpha1.Kyma{ObjectMeta: k.ObjectMeta}, intent: in, manifests: manifests}).plan()
 }
 
-// pending says what is to be done.
-func pending(steps []step) string {
+// describe what the steps will do.
+func describe(steps []step) string {
 	var lines []string
 	for i := range steps {
 		s := &steps[i]
 		switch s.action {
-		case create:
+		case actionCreate:
 			lines = append(lines, s.status.Name+" is to be installed")
-		case correct:
+		case actionUpdate:
 			lines = append(lines, s.status.Name+" is to be changed")
-		case remove:
+		case actionDelete:
 			lines = append(lines, s.status.Name+" is to be removed")
-		case leave:
+		case actionNone:
 		}
 	}
 	return strings.Join(lines, "; ")
@@ -98,25 +107,37 @@ func pending(steps []step) string {
 // Create the Manifests of all modules.
 func (e *external) Create(ctx context.Context, k *v1alpha1.Kyma) (managed.ExternalCreation, error) {
 	meta.SetExternalName(k, k.Name)
-	return managed.ExternalCreation{}, e.act(ctx, k)
+	return managed.ExternalCreation{}, e.execute(ctx, k)
 }
 
-// Update the Manifests, and say what the modules have become.
+// Update the Manifests, and report.
 func (e *external) Update(ctx context.Context, k *v1alpha1.Kyma) (managed.ExternalUpdate, error) {
-	err := errors.Join(e.act(ctx, k), e.refer(ctx, k))
-	// What Observe has said is taken back: where it ends as it was, nothing has changed, not even for a moment.
-	k.Status = *e.before.DeepCopy()
-	report(k, e.steps)
-	e.tell(k)
+	err := errors.Join(e.execute(ctx, k), e.updateReferences(ctx, k))
+	e.report(k)
 	return managed.ExternalUpdate{}, err
 }
 
-// act on all modules. One that fails does not keep the others.
-func (e *external) act(ctx context.Context, k *v1alpha1.Kyma) error {
+// report the modules in the status, and changes for the worse in events.
+func (e *external) report(k *v1alpha1.Kyma) {
+	before := k.Status.AtProvider.Modules
+	report(k, e.steps)
+	e.recordEvents(k, before)
+}
+
+// Delete the Manifests. The managed reconciler does not get here while all of them are being deleted.
+func (e *external) Delete(ctx context.Context, k *v1alpha1.Kyma) (managed.ExternalDelete, error) {
+	return managed.ExternalDelete{}, e.execute(ctx, k)
+}
+
+// Disconnect does nothing.
+func (e *external) Disconnect(context.Context) error { return nil }
+
+// execute all steps. A step that fails does not stop the others.
+func (e *external) execute(ctx context.Context, k *v1alpha1.Kyma) error {
 	var failed []error
 	for i := range e.steps {
 		s := &e.steps[i]
-		if err := e.take(ctx, k, s); err != nil {
+		if err := e.executeStep(ctx, k, s); err != nil {
 			err = errors.Wrapf(err, "module %s", s.status.Name)
 			s.fail(err.Error())
 			failed = append(failed, err)
@@ -125,90 +146,69 @@ func (e *external) act(ctx context.Context, k *v1alpha1.Kyma) error {
 	return errors.Join(failed...)
 }
 
-// settle the Manifests that have arrived.
-func (e *external) settle() {
+// executeStep executes one step.
+func (e *external) executeStep(ctx context.Context, k *v1alpha1.Kyma, s *step) error {
+	if s.action == actionNone {
+		return nil
+	}
+	applied := false
+	if s.desired != nil {
+		e.setLane(k, s.desired)
+		var err error
+		if applied, err = e.applier.apply(ctx, k, s.desired); err != nil {
+			return err
+		}
+	}
+	switch s.action {
+	case actionCreate:
+		if applied {
+			e.record.Event(k, event.Normal(reasonEnabled, fmt.Sprintf("Module %s is being installed: version %s of channel %s, Manifest %s",
+				s.status.Name, s.status.Version, s.status.Channel, s.desired.Name)))
+		}
+	case actionUpdate:
+		e.recordVersion(k, s)
+	case actionDelete:
+		if err := e.remover.remove(ctx, k, s.live); err != nil {
+			return err
+		}
+		e.record.Event(k, event.Normal(reasonRemoved, fmt.Sprintf("Module %s is being removed, Manifest %s", s.status.Name, s.live.Name)))
+	case actionNone:
+	}
+	return nil
+}
+
+// recordVersion records the version that a module gets, in its status, and in an event where it is another one.
+func (e *external) recordVersion(k *v1alpha1.Kyma, s *step) {
+	if !s.rollsOut {
+		return
+	}
+	before := installedVersion(s.live)
+	s.status.Version, s.status.Channel = s.desired.Spec.ForProvider.Version, s.desired.Labels[v1alpha1.LabelChannel]
+	if before == s.status.Version || isPlanned(k) {
+		return
+	}
+	reason := reasonUpgraded
+	if c, err := module.CompareVersions(s.status.Version, before); err == nil && c < 0 {
+		reason = reasonDowngraded
+	}
+	e.record.Event(k, event.Normal(reason, fmt.Sprintf("Module %s goes from version %s to %s of channel %s",
+		s.status.Name, before, s.status.Version, s.status.Channel)))
+}
+
+// settleLanes settles the lanes of the Manifests that are Ready as they are wanted.
+func (e *external) settleLanes() {
 	for i := range e.steps {
-		if s := &e.steps[i]; s.action == leave && s.live != nil && s.status.State == v1alpha1.StateReady {
+		if s := &e.steps[i]; s.action == actionNone && s.live != nil && s.status.State == v1alpha1.StateReady {
 			e.lanes.Settle(client.ObjectKeyFromObject(s.live))
 		}
 	}
 }
 
-// choose the lane of a Manifest that is about to be written: a user waits for it, or it is one of many.
-func (e *external) choose(k *v1alpha1.Kyma, s *step) {
-	switch {
-	case s.wanted == nil:
-	case e.lanes.Edited(client.ObjectKeyFromObject(k)) != 0:
-		e.lanes.Settle(client.ObjectKeyFromObject(s.wanted))
-	default:
-		e.lanes.Roll(client.ObjectKeyFromObject(s.wanted))
+// setLane of a Manifest before it is written: a user waits for it, or it is one of many.
+func (e *external) setLane(k *v1alpha1.Kyma, desired *v1alpha1.Manifest) {
+	if e.lanes.Edited(client.ObjectKeyFromObject(k)) != 0 {
+		e.lanes.Settle(client.ObjectKeyFromObject(desired))
+		return
 	}
+	e.lanes.Roll(client.ObjectKeyFromObject(desired))
 }
-
-// take one step.
-func (e *external) take(ctx context.Context, k *v1alpha1.Kyma, s *step) error {
-	e.choose(k, s)
-	switch s.action {
-	case create:
-		// What comes back is decoded into the object, and must not reach the templates and Kymas that it shares fields with.
-		err := e.client.Create(ctx, s.wanted.DeepCopy())
-		if kerrors.IsAlreadyExists(err) {
-			return e.taken(ctx, k, s.wanted.Name)
-		}
-		if err != nil {
-			return errors.Wrapf(err, "cannot create Manifest %s", s.wanted.Name)
-		}
-		e.record.Event(k, event.Normal(reasonEnabled, fmt.Sprintf("Module %s is being installed: version %s of channel %s, Manifest %s",
-			s.status.Name, s.status.Version, s.status.Channel, s.wanted.Name)))
-	case correct:
-		return e.correct(ctx, k, s)
-	case remove:
-		if err := e.remover.remove(ctx, k, s.live); err != nil {
-			return err
-		}
-		e.record.Event(k, event.Normal(reasonRemoved, fmt.Sprintf("Module %s is being removed, Manifest %s", s.status.Name, s.live.Name)))
-	case leave:
-	}
-	return nil
-}
-
-// taken says what is wrong with a name that is taken. Nothing is where the Manifest is ours, and the cache does not show
-// it yet.
-func (e *external) taken(ctx context.Context, k *v1alpha1.Kyma, name string) error {
-	other, err := stranger(ctx, e.family.server, k, name)
-	if err != nil || other == nil {
-		return err
-	}
-	return errors.New(collision(other))
-}
-
-// correct a Manifest. One that is gone by now is made again when the cache shows that.
-func (e *external) correct(ctx context.Context, k *v1alpha1.Kyma, s *step) error {
-	p, err := difference(s.live, s.wanted)
-	if err != nil {
-		return err
-	}
-	if err := e.client.Patch(ctx, s.wanted.DeepCopy(), p); notfound.Ignore(err) != nil {
-		return errors.Wrapf(notfound.Explain(err), "cannot change Manifest %s", s.live.Name)
-	}
-	was := installedVersion(s.live)
-	s.status.Version, s.status.Channel = s.wanted.Spec.ForProvider.Version, s.wanted.Labels[v1alpha1.LabelChannel]
-	if was == s.status.Version || planned(k) {
-		return nil
-	}
-	reason := reasonUpgraded
-	if c, err := module.CompareVersions(s.status.Version, was); err == nil && c < 0 {
-		reason = reasonDowngraded
-	}
-	e.record.Event(k, event.Normal(reason, fmt.Sprintf("Module %s goes from version %s to %s of channel %s",
-		s.status.Name, was, s.status.Version, s.status.Channel)))
-	return nil
-}
-
-// Delete the Manifests. While all are on their way out nobody calls it.
-func (e *external) Delete(ctx context.Context, k *v1alpha1.Kyma) (managed.ExternalDelete, error) {
-	return managed.ExternalDelete{}, e.act(ctx, k)
-}
-
-// Disconnect has nothing to do.
-func (e *external) Disconnect(context.Context) error { return nil }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,82 +21,17 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
-
-// A recorder keeps the reasons of events.
-type recorder struct{ reasons *[]event.Reason }
-
-func newRecorder() recorder { return recorder{reasons: &[]event.Reason{}} }
-
-func (r recorder) Event(_ runtime.Object, e event.Event)      { *r.reasons = append(*r.reasons, e.Reason) }
-func (r recorder) WithAnnotations(_ ...string) event.Recorder { return r }
-
-// A server stands for the control plane: it notes the writes.
-type server struct {
-	writes  []string
-	patched []*v1alpha1.Manifest
-	// allowed is the answer to the question for the right to delete; fails the error of each write.
-	allowed bool
-	fails   error
-	// listed are the Manifests that a list shows.
-	listed []metav1.PartialObjectMetadata
-	lists  error
-	// taken is the Manifest that is there by any name; without one, a Kyma's own.
-	taken *v1alpha1.Manifest
-}
-
-func (s *server) client() *test.MockClient {
-	return &test.MockClient{
-		MockCreate: func(_ context.Context, o client.Object, _ ...client.CreateOption) error {
-			if r, ok := o.(*authorizationv1.SelfSubjectAccessReview); ok {
-				s.writes = append(s.writes, "ask")
-				r.Status.Allowed = s.allowed
-				return nil
-			}
-			s.writes = append(s.writes, "create "+o.GetName())
-			return s.fails
-		},
-		MockPatch: func(_ context.Context, o client.Object, _ client.Patch, _ ...client.PatchOption) error {
-			m, _ := o.(*v1alpha1.Manifest)
-			s.writes, s.patched = append(s.writes, "patch "+o.GetName()), append(s.patched, m)
-			return s.fails
-		},
-		MockDelete: func(_ context.Context, o client.Object, _ ...client.DeleteOption) error {
-			s.writes = append(s.writes, "delete "+o.GetName())
-			return s.fails
-		},
-		MockGet: func(_ context.Context, _ client.ObjectKey, o client.Object) error {
-			m, ok := o.(*v1alpha1.Manifest)
-			if !ok {
-				return kerrors.NewNotFound(schema.GroupResource{}, "x")
-			}
-			if s.taken == nil {
-				m.OwnerReferences = installed(newKyma(), newTemplate("a", "regular", "1.0.0")).OwnerReferences
-				return nil
-			}
-			s.taken.DeepCopyInto(m)
-			return nil
-		},
-		MockList: func(_ context.Context, l client.ObjectList, _ ...client.ListOption) error {
-			if p, ok := l.(*metav1.PartialObjectMetadataList); ok {
-				p.Items = s.listed
-			}
-			return s.lists
-		},
-	}
-}
-
-func newExternal(s *server, r recorder, steps []step, children ...*v1alpha1.Manifest) *external {
-	c := s.client()
-	return &external{client: c, family: &family{cache: c, server: c}, remover: newRemover(c), record: r, steps: steps, children: children, before: &v1alpha1.KymaStatus{}}
-}
 
 func TestUpdate(t *testing.T) {
 	k := newKyma(v1alpha1.Module{Name: "a"}, v1alpha1.Module{Name: "b"})
 	a, b, c := newTemplate("a", "regular", "1.0.0"), newTemplate("b", "regular", "2.0.0"), newTemplate("c", "regular", "1.0.0")
 	boom := errors.New("boom")
+	recreated := installed(k, a)
+	recreated.UID = "another"
 	type want struct {
 		writes  []string
 		reasons []event.Reason
@@ -122,7 +56,7 @@ func TestUpdate(t *testing.T) {
 			children: []*v1alpha1.Manifest{installed(k, newTemplate("a", "regular", "0.1.0")), installed(k, b), installed(k, c)},
 			server:   server{allowed: true},
 			want: want{
-				writes: []string{"patch k-a", "ask", "delete k-c"}, reasons: []event.Reason{reasonUpgraded, reasonRemoved},
+				writes: []string{"apply k-a", "ask", "delete k-c"}, reasons: []event.Reason{reasonUpgraded, reasonRemoved},
 				states: []v1alpha1.State{"Processing", "Ready", "Deleting"},
 			},
 		},
@@ -144,22 +78,22 @@ func TestUpdate(t *testing.T) {
 		},
 		"CacheBehind": {
 			reason: "A Manifest that is there already will be seen soon.",
-			server: server{fails: kerrors.NewAlreadyExists(schema.GroupResource{}, "k-a")},
+			server: server{fails: kerrors.NewInvalid(v1alpha1.ManifestGroupVersionKind.GroupKind(), "k-a", nil)},
 			want:   want{writes: []string{"create k-a", "create k-b"}, states: []v1alpha1.State{"Processing", "Processing"}},
 		},
 		"Taken": {
-			reason: "One of somebody else that the cache does not show yet is a collision.",
-			server: server{fails: kerrors.NewAlreadyExists(schema.GroupResource{}, "k-a"), taken: installed(&v1alpha1.Kyma{ObjectMeta: metaOf("other")}, a)},
+			reason: "A Manifest of another owner that the cache does not have yet is a collision.",
+			server: server{fails: kerrors.NewInvalid(v1alpha1.ManifestGroupVersionKind.GroupKind(), "k-a", nil), taken: installed(&v1alpha1.Kyma{ObjectMeta: metaOf("other")}, a)},
 			want: want{
 				writes: []string{"create k-a", "create k-b"}, failed: true, reasons: []event.Reason{reasonFailed, reasonFailed},
 				states: []v1alpha1.State{"Error", "Error"},
 			},
 		},
 		"GoneMeanwhile": {
-			reason:   "One that somebody deletes at this moment is made again later.",
+			reason:   "A Manifest that is deleted at this moment is created again later.",
 			children: []*v1alpha1.Manifest{installed(k, newTemplate("a", "regular", "0.1.0")), installed(k, b)},
-			server:   server{fails: kerrors.NewNotFound(schema.GroupResource{}, "k-a")},
-			want:     want{writes: []string{"patch k-a"}, reasons: []event.Reason{reasonUpgraded}, states: []v1alpha1.State{"Processing", "Ready"}},
+			server:   server{fails: kerrors.NewConflict(schema.GroupResource{}, "k-a", boom), taken: recreated},
+			want:     want{writes: []string{"apply k-a"}, reasons: []event.Reason{reasonUpgraded}, states: []v1alpha1.State{"Processing", "Ready"}},
 		},
 	}
 	for name, tc := range cases {
@@ -168,7 +102,7 @@ func TestUpdate(t *testing.T) {
 			steps := newPlanner(k, []v1alpha1.ModuleTemplate{a, b, c}, tc.children...).plan()
 			// What refers to the Manifests is another test.
 			k.Spec.ResourceRefs = references(steps)
-			_, err := newExternal(s, r, steps, tc.children...).Update(t.Context(), k)
+			_, err := newExternal(s, r, steps, nil, tc.children...).Update(t.Context(), k)
 			got := want{writes: s.writes, reasons: *r.reasons, failed: err != nil}
 			for _, m := range k.Status.AtProvider.Modules {
 				got.states = append(got.states, m.State)
@@ -180,44 +114,6 @@ func TestUpdate(t *testing.T) {
 				t.Errorf("\n%s\nUpdate(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
-	}
-}
-
-func TestRelease(t *testing.T) {
-	k, s := newKyma(), &server{}
-	m := installed(k, newTemplate("a", "regular", "1.0.0"))
-	r := newRemover(s.client())
-	if err := r.remove(t.Context(), k, m); err != nil {
-		t.Fatal(err)
-	}
-	out := s.patched[0]
-	if kymaOf(out) != k.UID {
-		t.Errorf("remove(...): a Manifest that was released must still be found as one of the Kyma")
-	}
-	if len(out.OwnerReferences) != 1 || out.OwnerReferences[0].UID == k.UID || out.OwnerReferences[0].Kind != v1alpha1.KymaKind {
-		t.Errorf("remove(...): want one owner that does not exist, got %v", out.OwnerReferences)
-	}
-	if err := r.remove(t.Context(), k, out); err != nil || len(s.patched) != 1 {
-		t.Errorf("remove(...) again: want nothing to happen, got %v and %d patches", err, len(s.patched))
-	}
-}
-
-func TestMayDelete(t *testing.T) {
-	s, now := &server{allowed: true}, time.Now()
-	r := newRemover(s.client())
-	r.now = func() time.Time { return now }
-	for _, ns := range []string{"a", "a", "b", "a"} {
-		if ok, err := r.mayDelete(t.Context(), ns); !ok || err != nil {
-			t.Fatalf("mayDelete(...): %v, %v", ok, err)
-		}
-	}
-	if want := []string{"ask", "ask"}; !slices.Equal(s.writes, want) {
-		t.Errorf("mayDelete(...): want one question for each namespace, got %v", s.writes)
-	}
-	now = now.Add(remembered)
-	s.allowed = false
-	if ok, _ := r.mayDelete(t.Context(), "a"); ok || len(r.rights) != 1 {
-		t.Errorf("mayDelete(...): an old answer must be forgotten: %v, %v", ok, r.rights)
 	}
 }
 
@@ -236,13 +132,13 @@ func TestObserveDeletion(t *testing.T) {
 		"Left":   {reason: "A Manifest is left.", children: []*v1alpha1.Manifest{child}, exists: true},
 		"Gone":   {reason: "No Manifest is left."},
 		"Unseen": {reason: "The cache does not show it yet.", server: server{listed: []metav1.PartialObjectMetadata{{ObjectMeta: child.ObjectMeta}}}, exists: true},
-		"Other":  {reason: "One of somebody else does not count.", server: server{listed: []metav1.PartialObjectMetadata{{ObjectMeta: metaOf("x")}}}},
-		"Error":  {reason: "An error is no answer.", server: server{lists: errors.New("boom")}, failed: true},
+		"Other":  {reason: "A Manifest of another owner does not count.", server: server{listed: []metav1.PartialObjectMetadata{{ObjectMeta: metaOf("x")}}}},
+		"Error":  {reason: "An error does not answer the question.", server: server{lists: errors.New("boom")}, failed: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			k := k.DeepCopy()
-			o, err := newExternal(&tc.server, newRecorder(), nil, tc.children...).Observe(t.Context(), k)
+			o, err := newExternal(&tc.server, newRecorder(), nil, nil, tc.children...).Observe(t.Context(), k)
 			if o.ResourceExists != tc.exists || (err != nil) != tc.failed {
 				t.Errorf("\n%s\nObserve(...): want exists %t, failed %t; got %t, %v", tc.reason, tc.exists, tc.failed, o.ResourceExists, err)
 			}
@@ -250,13 +146,12 @@ func TestObserveDeletion(t *testing.T) {
 	}
 }
 
-func TestTell(t *testing.T) {
+func TestRecordEvents(t *testing.T) {
 	k := newKyma(v1alpha1.Module{Name: "a"})
 	meta.SetExternalName(k, "k")
 	r := newRecorder()
 	for range 3 {
-		steps := newPlanner(k, nil).plan()
-		if _, err := newExternal(&server{}, r, steps).Observe(t.Context(), k); err != nil {
+		if _, err := newExternal(&server{}, r, nil, nil).Observe(t.Context(), k); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -265,8 +160,8 @@ func TestTell(t *testing.T) {
 	}
 }
 
-// TestTellBeside proves that what is said of one module is not lost where another one is changed in the same pass.
-func TestTellBeside(t *testing.T) {
+// TestRecordEventsInUpdate holds that the event about one module is not lost where another one changes in the same reconcile.
+func TestRecordEventsInUpdate(t *testing.T) {
 	k := newKyma(v1alpha1.Module{Name: "a"}, v1alpha1.Module{Name: "b"})
 	meta.SetExternalName(k, "k")
 	old, fast := newTemplate("a", "regular", "1.0.0"), newTemplate("b", "fast", "2.0.0")
@@ -274,7 +169,7 @@ func TestTellBeside(t *testing.T) {
 	templates := []v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.1.0"), newTemplate("b", "regular", "1.0.0")}
 	report(k, newPlanner(k, []v1alpha1.ModuleTemplate{old, fast}, children...).plan())
 	r := newRecorder()
-	e := newExternal(&server{}, r, newPlanner(k, templates, children...).plan(), children...)
+	e := newExternal(&server{}, r, nil, templates, children...)
 	if o, err := e.Observe(t.Context(), k); err != nil || o.ResourceUpToDate {
 		t.Fatalf("Observe(...): %v, %v", o, err)
 	}
@@ -286,13 +181,51 @@ func TestTellBeside(t *testing.T) {
 	}
 }
 
-// TestFailsAgain proves that a pass that ends as the one before changes nothing in the status.
+// TestReportedOnce holds which method reports: Update where the managed reconciler calls it, and otherwise Observe.
+func TestReportedOnce(t *testing.T) {
+	tpl := newTemplate("a", "regular", "1.0.0")
+	observe := xpv2.ManagementPolicies{xpv2.ManagementActionObserve}
+	cases := map[string]struct {
+		reason   string
+		policies xpv2.ManagementPolicies
+		created  bool
+		children []*v1alpha1.Manifest
+		want     bool
+	}{
+		"UpToDate":  {reason: "Nothing is to be done.", created: true, children: []*v1alpha1.Manifest{installed(newKyma(), tpl)}, want: true},
+		"Update":    {reason: "Update reports.", created: true},
+		"Forbidden": {reason: "Nothing is done.", created: true, policies: observe, want: true},
+		"Missing":   {reason: "Nothing is created.", policies: observe, want: true},
+		"Create":    {reason: "Create does not report.", want: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			k := newKyma(v1alpha1.Module{Name: "a"})
+			if tc.policies != nil {
+				k.Spec.ManagementPolicies = tc.policies
+			}
+			if tc.created {
+				meta.SetExternalName(k, "k")
+				k.Spec.ResourceRefs = []v1alpha1.ManifestReference{{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: v1alpha1.ManifestKind, Name: "k-a"}}
+			}
+			e := newExternal(&server{}, newRecorder(), nil, []v1alpha1.ModuleTemplate{tpl}, tc.children...)
+			if _, err := e.Observe(t.Context(), k); err != nil {
+				t.Fatal(err)
+			}
+			if got := k.Status.AtProvider.State != ""; got != tc.want {
+				t.Errorf("\n%s\nObserve(...): want a report %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+// TestFailsAgain holds that a reconcile that ends as the one before changes nothing in the status.
 func TestFailsAgain(t *testing.T) {
 	k := newKyma(v1alpha1.Module{Name: "a"})
 	meta.SetExternalName(k, "k")
 	var first *v1alpha1.KymaStatus
 	for range 2 {
-		e := newExternal(&server{fails: errors.New("boom")}, newRecorder(), newPlanner(k, []v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0")}).plan())
+		e := newExternal(&server{fails: errors.New("boom")}, newRecorder(), nil, []v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0")})
 		if _, err := e.Observe(t.Context(), k); err != nil {
 			t.Fatal(err)
 		}
@@ -310,26 +243,20 @@ func TestFailsAgain(t *testing.T) {
 	}
 }
 
-// TestShared proves that what the API server answers does not reach the templates, which are those of the cache.
+// TestShared holds that the answer of the API server does not change the templates, which the cache shares.
 func TestShared(t *testing.T) {
 	raw := `{"apiVersion":"v1","kind":"Sample","metadata":{"name":"s"}}`
 	tpl := newTemplate("a", "regular", "1.0.0", func(t *v1alpha1.ModuleTemplate) {
 		t.Spec.Data = &runtime.RawExtension{Raw: []byte(raw)}
 		t.Spec.Readiness = []v1alpha1.ReadinessRule{{CEL: "true", For: &v1alpha1.TypeSelector{APIVersion: "v1", Kind: "Sample"}}}
 	})
-	answer := func(o client.Object) error {
-		return json.Unmarshal([]byte(`{"spec":{"forProvider":{"resource":{"kind":"Other"},"readiness":[{"cel":"false","for":{"kind":"Other"}}]}}}`), o)
-	}
-	c := &test.MockClient{
-		MockCreate: func(_ context.Context, o client.Object, _ ...client.CreateOption) error { return answer(o) },
-		MockPatch: func(_ context.Context, o client.Object, _ client.Patch, _ ...client.PatchOption) error {
-			return answer(o)
-		},
-	}
+	c := &test.MockClient{MockApply: func(_ context.Context, o runtime.ApplyConfiguration, _ ...client.ApplyOption) error {
+		return json.Unmarshal([]byte(`{"apiVersion":"x/v1","kind":"X","spec":{"forProvider":{"resource":{"kind":"Other"},"readiness":[{"cel":"false","for":{"kind":"Other"}}]}}}`), o)
+	}}
 	k, want := newKyma(v1alpha1.Module{Name: "a"}), tpl.DeepCopy()
 	for _, children := range [][]*v1alpha1.Manifest{nil, {installed(k, newTemplate("a", "regular", "0.1.0"))}} {
-		e := newExternal(&server{}, newRecorder(), newPlanner(k, []v1alpha1.ModuleTemplate{tpl}, children...).plan(), children...)
-		e.client = c
+		e := newExternal(&server{}, newRecorder(), newPlanner(k, []v1alpha1.ModuleTemplate{tpl}, children...).plan(), nil, children...)
+		e.applier.client = c
 		if _, err := e.Update(t.Context(), k); err != nil {
 			t.Fatal(err)
 		}
@@ -341,7 +268,7 @@ func TestShared(t *testing.T) {
 
 func TestCreate(t *testing.T) {
 	k, s := newKyma(v1alpha1.Module{Name: "a"}), &server{}
-	e := newExternal(s, newRecorder(), newPlanner(k, []v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0")}).plan())
+	e := newExternal(s, newRecorder(), newPlanner(k, []v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0")}).plan(), nil)
 	if _, err := e.Create(t.Context(), k); err != nil || meta.GetExternalName(k) != "k" || !slices.Equal(s.writes, []string{"create k-a"}) {
 		t.Errorf("Create(...): %v, external name %q, %v", err, meta.GetExternalName(k), s.writes)
 	}
@@ -352,7 +279,7 @@ func TestDelete(t *testing.T) {
 	now := metav1.Now()
 	k.DeletionTimestamp = &now
 	a, b := installed(k, newTemplate("a", "regular", "1.0.0")), installed(k, newTemplate("b", "regular", "1.0.0"), deleted)
-	e := newExternal(s, newRecorder(), nil, a, b)
+	e := newExternal(s, newRecorder(), nil, nil, a, b)
 	if o, err := e.Observe(t.Context(), k); err != nil || !o.ResourceExists {
 		t.Fatalf("Observe(...): %v, %v", o, err)
 	}
@@ -361,14 +288,17 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// TestForbidden proves that a right that was taken away keeps nothing.
-func TestForbidden(t *testing.T) {
+// TestDeletePaused holds that a Manifest that its Kyma paused goes on before it is deleted: it would stay otherwise.
+func TestDeletePaused(t *testing.T) {
 	k, s := newKyma(), &server{allowed: true}
-	c := s.client()
-	c.MockDelete = func(context.Context, client.Object, ...client.DeleteOption) error {
-		return kerrors.NewForbidden(schema.GroupResource{}, "k-a", errors.New("no"))
+	a := installed(k, newTemplate("a", "regular", "1.0.0"), func(m *v1alpha1.Manifest) {
+		meta.AddAnnotations(m, map[string]string{meta.AnnotationKeyReconciliationPaused: "true", v1alpha1.AnnotationPausedBy: "k"})
+	})
+	e := newExternal(s, newRecorder(), newPlanner(k, nil, a).plan(), nil, a)
+	if err := e.execute(t.Context(), k); err != nil || !slices.Equal(s.writes, []string{"apply k-a", "ask", "delete k-a"}) {
+		t.Errorf("execute(...): %v, %v", err, s.writes)
 	}
-	if err := newRemover(c).remove(t.Context(), k, installed(k, newTemplate("a", "regular", "1.0.0"))); err != nil || len(s.patched) != 1 {
-		t.Errorf("remove(...): want the Manifest to be released, got %v, %v", err, s.writes)
+	if got := s.patched[0].Annotations; len(got) != 0 {
+		t.Errorf("execute(...): want no annotations, got %v", got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
@@ -47,10 +48,15 @@ func newTemplate(name, channel, version string, change ...func(*v1alpha1.ModuleT
 	return t
 }
 
+// policyOf a Kyma, where policies count.
+func policyOf(k *v1alpha1.Kyma) managed.ManagementPoliciesChecker {
+	return managed.NewManagementPoliciesResolver(true, k.Spec.ManagementPolicies)
+}
+
 // newPlanner of a Kyma with templates and Manifests.
-func newPlanner(k *v1alpha1.Kyma, templates []v1alpha1.ModuleTemplate, children ...*v1alpha1.Manifest) *planner {
+func newPlanner(k *v1alpha1.Kyma, templates []v1alpha1.ModuleTemplate, manifests ...*v1alpha1.Manifest) *planner {
 	return &planner{
-		kyma: k, children: children, controlPlane: "control-plane",
+		kyma: k, manifests: manifests, controlPlane: "control-plane", intent: intentOf(k, policyOf(k)),
 		templates: func(module string) []v1alpha1.ModuleTemplate {
 			var out []v1alpha1.ModuleTemplate
 			for _, t := range templates {
@@ -66,10 +72,7 @@ func newPlanner(k *v1alpha1.Kyma, templates []v1alpha1.ModuleTemplate, children 
 
 // installed is the Manifest that a Kyma makes of a template, Ready.
 func installed(k *v1alpha1.Kyma, t v1alpha1.ModuleTemplate, change ...func(*v1alpha1.Manifest)) *v1alpha1.Manifest {
-	m, err := newPlanner(k, nil).manifestOf(&t, &v1alpha1.Module{Name: t.Spec.ModuleName})
-	if err != nil {
-		panic(err)
-	}
+	m := desiredOf(k, t, v1alpha1.Module{Name: t.Spec.ModuleName}, nil)
 	m.UID, m.Generation = types.UID("manifest-of-"+t.Spec.ModuleName), 1
 	m.Status.AtProvider.State = v1alpha1.StateReady
 	m.SetConditions(xpv2.Available(), xpv2.ReconcileSuccess().WithObservedGeneration(1))
@@ -77,6 +80,18 @@ func installed(k *v1alpha1.Kyma, t v1alpha1.ModuleTemplate, change ...func(*v1al
 		f(m)
 	}
 	return m
+}
+
+// desiredOf is the desired Manifest of a module.
+func desiredOf(k *v1alpha1.Kyma, t v1alpha1.ModuleTemplate, module v1alpha1.Module, live *v1alpha1.Manifest) *v1alpha1.Manifest {
+	p := newPlanner(k, nil)
+	c, err := p.contentOf(&t, &module)
+	if err != nil {
+		panic(err)
+	}
+	in := p.intent
+	in.execute = !in.plan
+	return desiredManifest(k, in, c, live)
 }
 
 // in a state, with a message.

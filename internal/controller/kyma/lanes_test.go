@@ -62,7 +62,7 @@ func TestEditComesFirst(t *testing.T) {
 			}, change,
 		},
 		"Start": {
-			"After a start all are looked at.", func(w *watches, q queue) {
+			"After a start, all are reconciled.", func(w *watches, q queue) {
 				for i := range fleet {
 					w.kymas().Create(t.Context(), ctrlevent.CreateEvent{Object: &fleet[i], IsInInitialList: true}, q)
 				}
@@ -101,7 +101,7 @@ func TestEditComesFirst(t *testing.T) {
 			},
 		},
 		"Manifest": {
-			"What becomes of a Manifest that was edited is told as soon.", templateFlood(t, &tpl, newer), func(w *watches, q queue, k *v1alpha1.Kyma) {
+			"Changes of a Manifest that was edited come as soon.", templateFlood(t, &tpl, newer), func(w *watches, q queue, k *v1alpha1.Kyma) {
 				was := installed(k, tpl)
 				is := was.DeepCopy()
 				is.ResourceVersion, is.Status.AtProvider.Message = "new", "x"
@@ -154,7 +154,7 @@ func templateFlood(t *testing.T, was, is *v1alpha1.ModuleTemplate) func(w *watch
 	}
 }
 
-// TestOwnWrites holds that what the provider writes into a Kyma is no edit.
+// TestOwnWrites holds that a write of the provider to a Kyma does not count as an edit.
 func TestOwnWrites(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -172,8 +172,8 @@ func TestOwnWrites(t *testing.T) {
 			was := newKyma(v1alpha1.Module{Name: "a"})
 			is := was.DeepCopy()
 			tc.change(is)
-			if got := edited(was, is); got != tc.want {
-				t.Errorf("\n%s\nedited(...): want %t, got %t", tc.reason, tc.want, got)
+			if got := isEdit(was, is); got != tc.want {
+				t.Errorf("\n%s\nisEdit(...): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})
 	}
@@ -200,7 +200,7 @@ func TestLaneOfManifest(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			key := client.ObjectKey{Namespace: k.Namespace, Name: "k-a"}
-			e := newExternal(&server{}, newRecorder(), newPlanner(k, []v1alpha1.ModuleTemplate{newer}, tc.children...).plan(), tc.children...)
+			e := newExternal(&server{}, newRecorder(), nil, []v1alpha1.ModuleTemplate{newer}, tc.children...)
 			e.lanes = lane.New()
 			if tc.edit {
 				e.lanes.Edit(client.ObjectKeyFromObject(k))
@@ -212,7 +212,7 @@ func TestLaneOfManifest(t *testing.T) {
 			if _, err := e.Observe(t.Context(), k); err != nil {
 				t.Fatal(err)
 			}
-			if err := e.act(t.Context(), k); err != nil {
+			if err := e.execute(t.Context(), k); err != nil {
 				t.Fatal(err)
 			}
 			if got := e.lanes.Rolling(key); got != tc.want {
@@ -222,7 +222,7 @@ func TestLaneOfManifest(t *testing.T) {
 	}
 }
 
-// TestCarriedOut holds when an edit is carried out.
+// TestCarriedOut holds which reconciles carry out an edit.
 func TestCarriedOut(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -246,13 +246,17 @@ func TestCarriedOut(t *testing.T) {
 				MockList: test.NewMockListFn(nil),
 			}
 			key := client.ObjectKeyFromObject(k)
-			h := &handOn{client: c, family: &family{cache: c, server: c}, record: newRecorder(), lanes: lane.New(), Reconciler: reconcile.Func(
-				func(context.Context, reconcile.Request) (reconcile.Result, error) { return tc.res, tc.err })}
-			h.lanes.Edit(key)
-			if _, err := h.Reconcile(t.Context(), reconcile.Request{NamespacedName: key}); !errors.Is(err, tc.err) {
+			p := &propagator{
+				connector: &connector{client: c, lister: &lister{cache: c, server: c}, record: newRecorder(), lanes: lane.New()},
+				managed: reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
+					return tc.res, tc.err
+				}),
+			}
+			p.lanes.Edit(key)
+			if _, err := p.Reconcile(t.Context(), reconcile.Request{NamespacedName: key}); !errors.Is(err, tc.err) {
 				t.Fatal(err)
 			}
-			if got := h.lanes.Edited(key) == 0; got != tc.want {
+			if got := p.lanes.Edited(key) == 0; got != tc.want {
 				t.Errorf("\n%s\nwant carried out %t, got %t", tc.reason, tc.want, got)
 			}
 		})

@@ -13,6 +13,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
 
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
@@ -23,25 +24,27 @@ func TestPage(t *testing.T) {
 	m := installed(k, newTemplate("a", "regular", "1.0.0"))
 	c := &test.MockClient{
 		MockGet: test.NewMockGetFn(page), MockPatch: test.NewMockPatchFn(page), MockDelete: test.NewMockDeleteFn(page),
-		MockCreate: test.NewMockCreateFn(nil),
+		MockCreate: test.NewMockCreateFn(nil), MockApply: test.NewMockApplyFn(page),
+	}
+	apply := func(desired *v1alpha1.Manifest) error {
+		_, err := (&applier{client: c, server: c}).apply(t.Context(), k, desired)
+		return err
 	}
 	cases := map[string]struct {
 		reason string
 		do     func() error
 	}{
-		"Stranger": {reason: "Whether a name is taken is not known.", do: func() error {
-			other, err := stranger(t.Context(), c, k, "k-a")
+		"Get": {reason: "It is unknown whether a name is taken.", do: func() error {
+			other, err := getManifest(t.Context(), c, namespace, "k-a")
 			if other != nil {
 				t.Errorf("want no Manifest, got %v", other)
 			}
 			return err
 		}},
 		"Release": {reason: "The Manifest was not released.", do: func() error { return newRemover(c).release(t.Context(), k, m) }},
-		"Correct": {reason: "The Manifest was not changed.", do: func() error {
-			e := &external{client: c, record: newRecorder()}
-			wanted := m.DeepCopy()
-			wanted.Labels["other"] = "label"
-			return e.correct(t.Context(), k, &step{live: m, wanted: wanted})
+		"Update":  {reason: "The Manifest was not changed.", do: func() error { return apply(desiredManifest(k, intent{}, nil, m)) }},
+		"Create": {reason: "The Manifest was not created.", do: func() error {
+			return apply(desiredOf(k, newTemplate("a", "regular", "1.0.0"), v1alpha1.Module{Name: "a"}, nil))
 		}},
 	}
 	for name, tc := range cases {

@@ -15,88 +15,111 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// An action is what is to be done about a module.
+// An action is what a step does about a module.
 type action int
 
 const (
-	// leave the Manifest as it is.
-	leave action = iota
-	// create a Manifest.
-	create
-	// correct a Manifest that differs from what is wanted.
-	correct
-	// remove a Manifest.
-	remove
+	// actionNone does nothing.
+	actionNone action = iota
+	// actionCreate creates the Manifest.
+	actionCreate
+	// actionUpdate updates the Manifest.
+	actionUpdate
+	// actionDelete deletes the Manifest, which uninstalls the module.
+	actionDelete
 )
 
-// A step is what is to be done about one module, and what there is to say of it now.
+// A step is what to do about one module, and its status.
 type step struct {
 	action action
-	// live is the Manifest that exists, if any; it is shared with the cache and must not be changed.
+	// live is the Manifest that exists, or nil. The cache shares it: do not change it.
 	live *v1alpha1.Manifest
-	// wanted is the Manifest to be created, or live as it should be.
-	wanted *v1alpha1.Manifest
-	// blocked says that a downgrade was asked for, and not done.
+	// desired is the Manifest to apply; with actionDelete it is nil unless the live one differs.
+	desired *v1alpha1.Manifest
+	// rollsOut reports whether the update changes what is installed.
+	rollsOut bool
+	// blocked reports whether the module stays as it is because its channel has a lower version.
 	blocked bool
-	// enabled modules are those that the Kyma wants.
+	// enabled reports whether the Kyma has the module.
 	enabled bool
 	status  v1alpha1.ModuleStatus
 }
 
-// A planner says what has to be done for a Kyma. It reads what it is given, and changes nothing.
+// A planner decides what to do for a Kyma. It changes nothing that it is given.
 type planner struct {
-	kyma *v1alpha1.Kyma
-	// children are the Manifests of the Kyma, those included that are on their way out.
-	children []*v1alpha1.Manifest
-	// strangers are Manifests of others with a name that a module of the Kyma would have.
-	strangers map[string]*v1alpha1.Manifest
-	// templates of a module, in any channel.
+	kyma   *v1alpha1.Kyma
+	intent intent
+	// manifests of the Kyma, including those that are being deleted.
+	manifests []*v1alpha1.Manifest
+	// foreign are Manifests of other owners, by name, where a module of the Kyma needs the name.
+	foreign map[string]*v1alpha1.Manifest
+	// templates returns the ModuleTemplates of a module, in all channels.
 	templates func(module string) []v1alpha1.ModuleTemplate
-	// verified says whether a config asks for signatures.
+	// verified reports whether a config asks for signatures.
 	verified func(ref *xpv2.ProviderConfigReference) bool
 	// controlPlane is the name of the ClusterProviderConfig for modules of the control plane.
 	controlPlane string
 }
 
-// plan one step for each module that is wanted or still there, sorted by name.
+// plan returns one step for each module that the Kyma has or that has a Manifest, sorted by name.
 func (p *planner) plan() []step {
-	byName := make(map[string]*v1alpha1.Manifest, len(p.children))
-	for _, c := range p.children {
-		byName[c.Name] = c
+	byName := make(map[string]*v1alpha1.Manifest, len(p.manifests))
+	for _, m := range p.manifests {
+		byName[m.Name] = m
 	}
 	modules := p.kyma.Spec.ForProvider.Modules
-	out := make([]step, 0, len(modules)+len(p.children))
+	out := make([]step, 0, len(modules)+len(p.manifests))
 	for i := range modules {
 		name := manifestName(p.kyma.Name, modules[i].Name)
-		s := p.enabled(&modules[i], byName[name])
-		p.carryOut(&s)
+		s := p.planEnabled(&modules[i], byName[name])
+		p.passIntent(&s)
 		out = append(out, s)
 		delete(byName, name)
 	}
-	for _, c := range byName {
-		out = append(out, p.disabled(c))
+	for _, m := range byName {
+		s := p.planDisabled(m)
+		p.passIntent(&s)
+		out = append(out, s)
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].status.Name < out[j].status.Name })
 	return out
 }
 
-// disabled modules are removed, whatever their templates say.
-func (p *planner) disabled(live *v1alpha1.Manifest) step {
+// passIntent of the Kyma to a Manifest whose content stays as it is.
+func (p *planner) passIntent(s *step) {
+	if s.live == nil || s.desired != nil {
+		return
+	}
+	in := p.intent
+	// Executing what is installed already changes nothing in the cluster.
+	in.execute = !in.plan && s.enabled && s.action == actionNone && s.live.Spec.ForProvider.Version == s.live.Status.AtProvider.Version
+	desired := desiredManifest(p.kyma, in, nil, s.live)
+	if !needsUpdate(s.live, desired) {
+		return
+	}
+	s.desired = desired
+	if s.action == actionNone {
+		s.action = actionUpdate
+	}
+}
+
+// planDisabled plans the removal of a module that the Kyma does not have, whatever its ModuleTemplates are.
+func (p *planner) planDisabled(live *v1alpha1.Manifest) step {
 	s := step{live: live, status: statusOf(live)}
 	s.status.Name = moduleOf(p.kyma, live)
 	switch {
 	case s.status.State == v1alpha1.StateDeleting:
-	case planned(p.kyma):
+	case p.intent.plan:
 		s.status.State, s.status.Message = v1alpha1.StateProcessing, "plan: it would be removed with all that it has installed; nothing is applied"
 	default:
-		s.action = remove
+		s.action = actionDelete
 		s.status.State, s.status.Message = v1alpha1.StateDeleting, ""
 	}
 	return s
 }
 
-// enabled modules are created, corrected, or left as they are.
-func (p *planner) enabled(m *v1alpha1.Module, live *v1alpha1.Manifest) step {
+// planEnabled plans what to do about a module that the Kyma has.
+func (p *planner) planEnabled(m *v1alpha1.Module, live *v1alpha1.Manifest) step {
 	s := step{live: live, enabled: true}
 	channel := channelOf(p.kyma, m)
 	s.status = v1alpha1.ModuleStatus{State: v1alpha1.StateProcessing}
@@ -108,21 +131,21 @@ func (p *planner) enabled(m *v1alpha1.Module, live *v1alpha1.Manifest) step {
 		s.status.Channel = channel
 	}
 	if s.status.State == v1alpha1.StateDeleting {
-		s.status.Message = "waits until what was installed before is removed" + colon(s.status.Message)
+		s.status.Message = "waits until what was installed before is removed" + withColon(s.status.Message)
 		return s
 	}
-	t, message := pick(p.templates(m.Name), m.Name, channel)
+	t, message := selectTemplate(p.templates(m.Name), m.Name, channel)
 	if t == nil {
 		s.fail(message)
 		return s
 	}
-	ok, message := resolved(t)
+	ok, message := isResolved(t)
 	switch {
 	case message != "":
 		s.fail(message)
 		return s
 	case !ok:
-		// What is Ready is not what the template asks for, as far as is known.
+		// It is unknown whether what is Ready is what the template asks for.
 		if live == nil || s.status.State == v1alpha1.StateReady {
 			s.status.State, s.status.Message = v1alpha1.StateProcessing, "waits for ModuleTemplate "+t.Name
 		}
@@ -132,78 +155,94 @@ func (p *planner) enabled(m *v1alpha1.Module, live *v1alpha1.Manifest) step {
 	return s
 }
 
-// compare what is wanted with what there is.
+// compare the desired Manifest of a module with the live one.
 func (p *planner) compare(s *step, t *v1alpha1.ModuleTemplate, m *v1alpha1.Module) {
-	if s.live != nil && lowers(t, s.live) && !allowsDowngrade(p.kyma, t, s.live, m.Name) {
+	if s.live != nil && isDowngrade(t, s.live) && !allowsDowngrade(p.kyma, t, s.live, m.Name) {
 		s.blocked = true
 		s.warn(fmt.Sprintf("channel %s has version %s, which is lower than %s that is installed, so that nothing is changed; "+
 			"to go back to it, annotate the Kyma with %s=%s@%s", t.Spec.Channel, t.Status.Version, installedVersion(s.live),
 			v1alpha1.AnnotationAllowDowngrade, m.Name, t.Status.Version))
 		return
 	}
-	wanted, err := p.manifestOf(t, m)
+	c, err := p.contentOf(t, m)
 	if err != nil {
 		s.fail(err.Error())
 		return
 	}
+	if s.live != nil && *s.live.Spec.ProviderConfigReference != *c.config {
+		p.move(s)
+		return
+	}
+	in := p.intent
+	in.execute = !in.plan
+	s.desired = desiredManifest(p.kyma, in, c, s.live)
 	if s.live == nil {
-		p.create(s, wanted)
+		p.create(s)
 		return
 	}
-	if *s.live.Spec.ProviderConfigReference != *wanted.Spec.ProviderConfigReference {
-		if planned(p.kyma) {
-			s.status.State, s.status.Message = v1alpha1.StateProcessing, "plan: it would move to another cluster; nothing is applied"
-			return
-		}
-		// A Manifest cannot move. It is made again once it is gone.
-		s.action = remove
-		s.status.State, s.status.Message = v1alpha1.StateDeleting, "moves to another cluster"
-		return
-	}
-	out, differs := corrected(s.live, wanted)
-	if differs {
-		s.action, s.wanted = correct, out
-		if s.status.State == v1alpha1.StateReady {
-			s.status.State, s.status.Message = v1alpha1.StateProcessing, ""
-		}
+	if needsUpdate(s.live, s.desired) {
+		s.update()
 	}
 }
 
-func (p *planner) create(s *step, wanted *v1alpha1.Manifest) {
-	if other := p.strangers[wanted.Name]; other != nil {
+// update the live Manifest.
+func (s *step) update() {
+	s.action = actionUpdate
+	executes := s.live.Annotations[v1alpha1.AnnotationPlannedBy] != "" && s.desired.Annotations[v1alpha1.AnnotationPlannedBy] == ""
+	s.rollsOut = executes || differsInContent(s.live, s.desired)
+	if s.rollsOut && s.status.State == v1alpha1.StateReady {
+		s.status.State, s.status.Message = v1alpha1.StateProcessing, ""
+	}
+}
+
+// move a module to another cluster. A Manifest cannot move: it is deleted, and created again once it is gone.
+func (p *planner) move(s *step) {
+	if p.intent.plan {
+		s.status.State, s.status.Message = v1alpha1.StateProcessing, "plan: it would move to another cluster; nothing is applied"
+		return
+	}
+	s.action = actionDelete
+	s.status.State, s.status.Message = v1alpha1.StateDeleting, "moves to another cluster"
+}
+
+// create the desired Manifest, unless its name is taken.
+func (p *planner) create(s *step) {
+	if other := p.foreign[s.desired.Name]; other != nil {
 		s.fail(collision(other))
 		return
 	}
-	s.action, s.wanted = create, wanted
-	s.status.Manifest = wanted.Name
-	s.status.Version, s.status.Channel = wanted.Spec.ForProvider.Version, wanted.Labels[v1alpha1.LabelChannel]
+	s.action = actionCreate
+	s.status.Manifest = s.desired.Name
+	s.status.Version, s.status.Channel = s.desired.Spec.ForProvider.Version, s.desired.Labels[v1alpha1.LabelChannel]
 }
 
-// collision with a Manifest of somebody else.
+// collision returns a message about a Manifest of another owner.
 func collision(other *v1alpha1.Manifest) string {
-	return fmt.Sprintf("Manifest %s exists and does not belong to this Kyma%s; delete it, or rename one of the two", other.Name, ownerOf(other))
+	return fmt.Sprintf("Manifest %s exists and does not belong to this Kyma%s; delete it, or rename one of the two", other.Name, describeOwner(other))
 }
 
-func ownerOf(m *v1alpha1.Manifest) string {
+// describeOwner names the controller of a Manifest, if it has one.
+func describeOwner(m *v1alpha1.Manifest) string {
 	if c := metav1.GetControllerOf(m); c != nil {
 		return fmt.Sprintf(", but to %s %s", c.Kind, c.Name)
 	}
 	return ""
 }
 
-// fail says that the module cannot be brought into the state that is wanted. What runs goes on running.
+// fail sets the state Error: the module cannot get into the desired state. What runs keeps running.
 func (s *step) fail(message string) {
-	s.status.State, s.status.Message = v1alpha1.StateError, cut(message)
+	s.status.State, s.status.Message = v1alpha1.StateError, truncate(message)
 }
 
-// warn unless something is worse.
+// warn sets the state Warning, unless the state is worse.
 func (s *step) warn(message string) {
-	if worse(v1alpha1.StateWarning, s.status.State) {
-		s.status.State, s.status.Message = v1alpha1.StateWarning, cut(message)
+	if isWorse(v1alpha1.StateWarning, s.status.State) {
+		s.status.State, s.status.Message = v1alpha1.StateWarning, truncate(message)
 	}
 }
 
-// moduleOf a Manifest. A label that somebody has changed does not count, so that no two have the same.
+// moduleOf returns the module of a Manifest. A label that a user has changed does not count, so that no two Manifests have the
+// same module.
 func moduleOf(k *v1alpha1.Kyma, m *v1alpha1.Manifest) string {
 	if n := m.Labels[v1alpha1.LabelModuleName]; n != "" && manifestName(k.Name, n) == m.Name {
 		return n
@@ -211,12 +250,21 @@ func moduleOf(k *v1alpha1.Kyma, m *v1alpha1.Manifest) string {
 	return strings.TrimPrefix(m.Name, k.Name+"-")
 }
 
-// onItsWayOut says that a Manifest is being deleted, or will be as soon as the garbage collector comes by.
-func onItsWayOut(m *v1alpha1.Manifest) bool {
+// isBeingDeleted reports whether a Manifest is being deleted, or will be when the garbage collector gets to it.
+func isBeingDeleted(m *v1alpha1.Manifest) bool {
 	return meta.WasDeleted(m) || m.Annotations[v1alpha1.AnnotationReleasedBy] != ""
 }
 
-func colon(message string) string {
+// installedVersion returns the version of a Manifest that is installed. What is only planned is not installed.
+func installedVersion(m *v1alpha1.Manifest) string {
+	if m.Annotations[v1alpha1.AnnotationPlan] == "true" {
+		return m.Status.AtProvider.Version
+	}
+	return m.Spec.ForProvider.Version
+}
+
+// withColon returns a message that continues another one.
+func withColon(message string) string {
 	if message == "" {
 		return ""
 	}

@@ -41,7 +41,7 @@ func TestPlan(t *testing.T) {
 	}
 	byPlan := func(version string) func(*v1alpha1.Manifest) {
 		return func(m *v1alpha1.Manifest) {
-			meta.AddAnnotations(m, plannedBy(newKyma()))
+			meta.AddAnnotations(m, map[string]string{v1alpha1.AnnotationPlan: "true", v1alpha1.AnnotationPlannedBy: "k"})
 			m.Status.AtProvider.Version = version
 		}
 	}
@@ -56,127 +56,157 @@ func TestPlan(t *testing.T) {
 		kyma      *v1alpha1.Kyma
 		templates []v1alpha1.ModuleTemplate
 		live      *v1alpha1.Manifest
-		stranger  *v1alpha1.Manifest
+		foreign   *v1alpha1.Manifest
 		want      want
 	}{
-		"New":          {"A module without a Manifest gets one.", k, both, nil, nil, want{create, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")}},
-		"OwnChannel":   {"The channel of the module comes before that of the Kyma.", onFast, both, nil, nil, want{create, status(v1alpha1.StateProcessing, "2.0.0", "fast", "")}},
-		"Ready":        {"A Manifest as it should be is left.", k, both, installed(k, regular), nil, want{leave, status(v1alpha1.StateReady, "1.0.0", "regular", "")}},
-		"Warning":      {"The state of the Manifest is that of the module.", k, both, installed(k, regular, in(v1alpha1.StateWarning, "hm")), nil, want{leave, status(v1alpha1.StateWarning, "1.0.0", "regular", "hm")}},
-		"Error":        {"So is an error.", k, both, installed(k, regular, in(v1alpha1.StateError, "no")), nil, want{leave, status(v1alpha1.StateError, "1.0.0", "regular", "no")}},
-		"Upgrade":      {"A switch to a higher version changes the Manifest.", onFast, both, installed(k, regular), nil, want{correct, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")}},
-		"SwitchBack":   {"A switch to a lower version changes nothing, and says how to force it.", k, both, installed(k, fast), nil, want{leave, status(v1alpha1.StateWarning, "2.0.0", "fast", blocked)}},
-		"Forced":       {"An annotation that names module and version forces it.", forced, both, installed(k, fast), nil, want{correct, status(v1alpha1.StateProcessing, "2.0.0", "fast", "")}},
-		"BlockedError": {"A worse state is shown instead.", k, both, installed(k, fast, in(v1alpha1.StateError, "no")), nil, want{leave, status(v1alpha1.StateError, "2.0.0", "fast", "no")}},
+		"New":          {"A module without a Manifest gets one.", k, both, nil, nil, want{actionCreate, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")}},
+		"OwnChannel":   {"The channel of the module comes before that of the Kyma.", onFast, both, nil, nil, want{actionCreate, status(v1alpha1.StateProcessing, "2.0.0", "fast", "")}},
+		"Ready":        {"A Manifest as it should be is left.", k, both, installed(k, regular), nil, want{actionNone, status(v1alpha1.StateReady, "1.0.0", "regular", "")}},
+		"Warning":      {"The state of the Manifest is that of the module.", k, both, installed(k, regular, in(v1alpha1.StateWarning, "hm")), nil, want{actionNone, status(v1alpha1.StateWarning, "1.0.0", "regular", "hm")}},
+		"Error":        {"So is an error.", k, both, installed(k, regular, in(v1alpha1.StateError, "no")), nil, want{actionNone, status(v1alpha1.StateError, "1.0.0", "regular", "no")}},
+		"Upgrade":      {"A switch to a higher version changes the Manifest.", onFast, both, installed(k, regular), nil, want{actionUpdate, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")}},
+		"SwitchBack":   {"A switch to a lower version changes nothing, and says how to force it.", k, both, installed(k, fast), nil, want{actionNone, status(v1alpha1.StateWarning, "2.0.0", "fast", blocked)}},
+		"Forced":       {"An annotation that names module and version forces it.", forced, both, installed(k, fast), nil, want{actionUpdate, status(v1alpha1.StateProcessing, "2.0.0", "fast", "")}},
+		"BlockedError": {"A worse state is shown instead.", k, both, installed(k, fast, in(v1alpha1.StateError, "no")), nil, want{actionNone, status(v1alpha1.StateError, "2.0.0", "fast", "no")}},
 		"TemplateLowered": {
 			"A template may go back within its channel where it says so.", k,
 			[]v1alpha1.ModuleTemplate{newTemplate("a", "regular", "0.9.0", func(t *v1alpha1.ModuleTemplate) {
 				t.Annotations = map[string]string{v1alpha1.AnnotationAllowDowngrade: "0.9.0"}
 			})},
-			installed(k, regular), nil, want{correct, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")},
+			installed(k, regular), nil, want{actionUpdate, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")},
 		},
 		"TemplateMadeAgain": {
 			"A template that was made again with a lower version does not lower the module.", k,
 			[]v1alpha1.ModuleTemplate{newTemplate("a", "regular", "0.9.0")}, installed(k, regular), nil,
-			want{leave, status(v1alpha1.StateWarning, "1.0.0", "regular", "channel regular has version 0.9.0, which is lower than 1.0.0 that is installed, "+
+			want{actionNone, status(v1alpha1.StateWarning, "1.0.0", "regular", "channel regular has version 0.9.0, which is lower than 1.0.0 that is installed, "+
 				"so that nothing is changed; to go back to it, annotate the Kyma with kyma.m.crossplane.io/allow-downgrade=a@0.9.0")},
 		},
-		"UnknownModule": {"A module that nobody knows is an error.", k, nil, nil, nil, want{leave, without(v1alpha1.StateError, "regular", `there is no ModuleTemplate of a module "a" in any channel; check the name in spec.forProvider.modules`)}},
+		"UnknownModule": {"A module without any ModuleTemplate is an error.", k, nil, nil, nil, want{actionNone, without(v1alpha1.StateError, "regular", `there is no ModuleTemplate of a module "a" in any channel; check the name in spec.forProvider.modules`)}},
 		"UnknownChannel": {
-			"There is no fallback to another channel, and the channels are listed.", newKyma(v1alpha1.Module{Name: "a", Channel: "beta"}), both, nil, nil,
-			want{leave, without(v1alpha1.StateError, "beta", `module "a" has no ModuleTemplate in channel "beta"; channels that have one: fast, regular`)},
+			"A module does not fall back to another channel, and the channels are listed.", newKyma(v1alpha1.Module{Name: "a", Channel: "beta"}), both, nil, nil,
+			want{actionNone, without(v1alpha1.StateError, "beta", `module "a" has no ModuleTemplate in channel "beta"; channels that have one: fast, regular`)},
 		},
-		"TemplateGone": {"A module that runs goes on when its template goes, and says so.", k, nil, installed(k, regular), nil, want{leave, status(v1alpha1.StateError, "1.0.0", "regular", `there is no ModuleTemplate of a module "a" in any channel; check the name in spec.forProvider.modules`)}},
+		"TemplateGone": {"A module that runs goes on when its template goes, and says so.", k, nil, installed(k, regular), nil, want{actionNone, status(v1alpha1.StateError, "1.0.0", "regular", `there is no ModuleTemplate of a module "a" in any channel; check the name in spec.forProvider.modules`)}},
 		"Ambiguous": {
 			"None of two is picked.", k, []v1alpha1.ModuleTemplate{regular, newTemplate("a", "regular", "1.1.0", func(t *v1alpha1.ModuleTemplate) { t.Name = "other" })}, nil, nil,
-			want{leave, without(v1alpha1.StateError, "regular", `ModuleTemplates a-regular and other are all of module "a" in channel "regular"; delete all but one`)},
+			want{actionNone, without(v1alpha1.StateError, "regular", `ModuleTemplates a-regular and other are all of module "a" in channel "regular"; delete all but one`)},
 		},
-		"NotYet": {"A template that is not resolved yet is waited for.", k, []v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0", func(t *v1alpha1.ModuleTemplate) { t.Status = v1alpha1.ModuleTemplateStatus{} })}, nil, nil, want{leave, without(v1alpha1.StateProcessing, "regular", "waits for ModuleTemplate a-regular")}},
+		"NotYet": {"A template that is not resolved yet is waited for.", k, []v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0", func(t *v1alpha1.ModuleTemplate) { t.Status = v1alpha1.ModuleTemplateStatus{} })}, nil, nil, want{actionNone, without(v1alpha1.StateProcessing, "regular", "waits for ModuleTemplate a-regular")}},
 		"Changing": {
 			"What is Ready is not what the template asks for now.", k,
 			[]v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0", func(t *v1alpha1.ModuleTemplate) { t.Generation++ })}, installed(k, regular), nil,
-			want{leave, status(v1alpha1.StateProcessing, "1.0.0", "regular", "waits for ModuleTemplate a-regular")},
+			want{actionNone, status(v1alpha1.StateProcessing, "1.0.0", "regular", "waits for ModuleTemplate a-regular")},
 		},
 		"TemplateGoing": {
 			"A template that is being deleted does not count.", k,
 			[]v1alpha1.ModuleTemplate{regular, newTemplate("a", "regular", "0.9.0", func(t *v1alpha1.ModuleTemplate) {
 				t.Name, t.DeletionTimestamp = "other", &metav1.Time{Time: time.Now()}
 			})}, installed(k, regular), nil,
-			want{leave, status(v1alpha1.StateReady, "1.0.0", "regular", "")},
+			want{actionNone, status(v1alpha1.StateReady, "1.0.0", "regular", "")},
 		},
 		"Paused": {
-			"Nobody looks at a Manifest that is paused, though it says of its present spec that it is.", k, both,
+			"A paused Manifest is not reconciled, although its status is that of its present spec.", k, both,
 			installed(k, regular, func(m *v1alpha1.Manifest) {
 				m.Annotations = map[string]string{meta.AnnotationKeyReconciliationPaused: "true"}
 				m.SetConditions(xpv2.ReconcilePaused().WithObservedGeneration(1))
-			}), nil, want{leave, status(v1alpha1.StateProcessing, "1.0.0", "regular", "Manifest k-a is paused")},
+			}), nil, want{actionNone, status(v1alpha1.StateProcessing, "1.0.0", "regular", "Manifest k-a is paused")},
 		},
 		"Unpaused": {
-			"Nor has anybody looked since it is no longer.", k, both,
+			"It has not been reconciled since the end of the pause.", k, both,
 			installed(k, regular, func(m *v1alpha1.Manifest) { m.SetConditions(xpv2.ReconcilePaused().WithObservedGeneration(1)) }), nil,
-			want{leave, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")},
+			want{actionNone, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")},
 		},
 		"CannotCheck": {
 			"What cannot be checked any more is not Ready.", k, both,
 			installed(k, regular, func(m *v1alpha1.Manifest) {
 				m.SetConditions(xpv2.ReconcileError(errors.New("no")).WithObservedGeneration(1))
 			}), nil,
-			want{leave, status(v1alpha1.StateError, "1.0.0", "regular", "no")},
+			want{actionNone, status(v1alpha1.StateError, "1.0.0", "regular", "no")},
 		},
 		"Unlabelled": {
 			"A label that the template has no more goes.", k, both,
 			installed(k, regular, func(m *v1alpha1.Manifest) { m.Labels[v1alpha1.LabelControllerName] = "old" }), nil,
-			want{correct, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")},
+			want{actionUpdate, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")},
 		},
 		"Relabelled": {
 			"A Manifest of a module that is not wanted is not taken for another one.", newKyma(), nil,
 			installed(k, regular, func(m *v1alpha1.Manifest) { m.Labels[v1alpha1.LabelModuleName] = "b" }), nil,
-			want{remove, status(v1alpha1.StateDeleting, "1.0.0", "regular", "")},
+			want{actionDelete, status(v1alpha1.StateDeleting, "1.0.0", "regular", "")},
 		},
-		"Invalid": {"What is wrong with the template is said.", k, []v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0", failed(v1alpha1.ReasonInvalid, 0))}, nil, nil, want{leave, without(v1alpha1.StateError, "regular", "ModuleTemplate a-regular: oh dear")}},
+		"Invalid": {"What is wrong with the template is said.", k, []v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0", failed(v1alpha1.ReasonInvalid, 0))}, nil, nil, want{actionNone, without(v1alpha1.StateError, "regular", "ModuleTemplate a-regular: oh dear")}},
 		"Registry": {"A registry that is down later does not matter.", k, []v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0", failed(v1alpha1.ReasonResolveFailed, 1))}, installed(k, regular), nil,
-			want{leave, status(v1alpha1.StateReady, "1.0.0", "regular", "")}},
-		"Removing": {"A module that is enabled again waits until what was is gone.", k, both, installed(k, regular, deleted), nil, want{leave, status(v1alpha1.StateDeleting, "1.0.0", "regular", "waits until what was installed before is removed")}},
+			want{actionNone, status(v1alpha1.StateReady, "1.0.0", "regular", "")}},
+		"Removing": {"A module that is enabled again waits until what was is gone.", k, both, installed(k, regular, deleted), nil, want{actionNone, status(v1alpha1.StateDeleting, "1.0.0", "regular", "waits until what was installed before is removed")}},
 		"Released": {
 			"So it does where the garbage collector has not come by yet.", k, both,
 			installed(k, regular, func(m *v1alpha1.Manifest) {
 				meta.AddAnnotations(m, map[string]string{v1alpha1.AnnotationReleasedBy: string(kymaUID)})
+				m.OwnerReferences[0].UID = "none"
 			}), nil,
-			want{leave, status(v1alpha1.StateDeleting, "1.0.0", "regular", "waits until what was installed before is removed")},
+			want{actionNone, status(v1alpha1.StateDeleting, "1.0.0", "regular", "waits until what was installed before is removed")},
 		},
-		"Disabled": {"A module that is not wanted is removed, whatever became of its template.", newKyma(), nil, installed(k, regular), nil, want{remove, status(v1alpha1.StateDeleting, "1.0.0", "regular", "")}},
+		"ReleasedAndOwned": {
+			"An owner that exists is taken away, as the garbage collector would not come by.", k, both,
+			installed(k, regular, func(m *v1alpha1.Manifest) {
+				meta.AddAnnotations(m, map[string]string{v1alpha1.AnnotationReleasedBy: string(kymaUID)})
+			}), nil,
+			want{actionUpdate, status(v1alpha1.StateDeleting, "1.0.0", "regular", "waits until what was installed before is removed")},
+		},
+		"Disabled": {"A module that is not wanted is removed, whatever became of its template.", newKyma(), nil, installed(k, regular), nil, want{actionDelete, status(v1alpha1.StateDeleting, "1.0.0", "regular", "")}},
 		"PlannedRemoval": {
-			"A Kyma that is only planned removes nothing.", only(newKyma()), nil, installed(k, regular), nil,
-			want{leave, status(v1alpha1.StateProcessing, "1.0.0", "regular", "plan: it would be removed with all that it has installed; nothing is applied")},
+			"A Kyma that is only planned removes nothing.", only(newKyma()), nil, installed(k, regular, byPlan("1.0.0")), nil,
+			want{actionNone, status(v1alpha1.StateProcessing, "1.0.0", "regular", "plan: it would be removed with all that it has installed; nothing is applied")},
+		},
+		"PlannedRemovalBegins": {
+			"Its Manifest is planned then, too.", only(newKyma()), nil, installed(k, regular), nil,
+			want{actionUpdate, status(v1alpha1.StateProcessing, "1.0.0", "regular", "plan: it would be removed with all that it has installed; nothing is applied")},
+		},
+		"Planned": {
+			"A plan changes the Manifest, and not what is Ready.", only(newKyma(v1alpha1.Module{Name: "a"})), both, installed(k, regular), nil,
+			want{actionUpdate, status(v1alpha1.StateReady, "1.0.0", "regular", "")},
+		},
+		"Resumed": {
+			"So does the end of a pause, also where the template is not known any more.", k, nil,
+			installed(k, regular, func(m *v1alpha1.Manifest) {
+				meta.AddAnnotations(m, map[string]string{meta.AnnotationKeyReconciliationPaused: "true", v1alpha1.AnnotationPausedBy: "k"})
+			}), nil,
+			want{actionUpdate, status(v1alpha1.StateError, "1.0.0", "regular", `there is no ModuleTemplate of a module "a" in any channel; check the name in spec.forProvider.modules`)},
+		},
+		"ResumedWhileDeleted": {
+			"A Manifest that is being deleted would stay without it.", k, both,
+			installed(k, regular, deleted, func(m *v1alpha1.Manifest) {
+				meta.AddAnnotations(m, map[string]string{meta.AnnotationKeyReconciliationPaused: "true", v1alpha1.AnnotationPausedBy: "k"})
+			}), nil,
+			want{actionUpdate, status(v1alpha1.StateDeleting, "1.0.0", "regular", "waits until what was installed before is removed")},
 		},
 		"CarriedOut": {
 			"What was planned only is carried out.", k, both, installed(k, regular, byPlan("1.0.0")), nil,
-			want{correct, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")},
+			want{actionUpdate, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")},
 		},
 		"PlannedHigher": {
-			"To go back from what was planned only is no downgrade.", k, both, installed(k, fast, byPlan("1.0.0")), nil,
-			want{correct, status(v1alpha1.StateProcessing, "2.0.0", "fast", "")},
+			"Going back from a version that was only planned does not count as a downgrade.", k, both, installed(k, fast, byPlan("1.0.0")), nil,
+			want{actionUpdate, status(v1alpha1.StateProcessing, "2.0.0", "fast", "")},
 		},
 		"CarriedOutBlocked": {
 			"What is installed is carried out, whatever is in the way of something else.", k, both, installed(k, fast, byPlan("2.0.0")), nil,
-			want{correct, status(v1alpha1.StateWarning, "2.0.0", "fast", blocked)},
+			want{actionUpdate, status(v1alpha1.StateWarning, "2.0.0", "fast", blocked)},
 		},
 		"NotCarriedOut": {
 			"What is not known to be installed stays planned.", k, nil, installed(k, fast, byPlan("1.0.0")), nil,
-			want{leave, status(v1alpha1.StateError, "2.0.0", "fast", `there is no ModuleTemplate of a module "a" in any channel; check the name in spec.forProvider.modules`)},
+			want{actionNone, status(v1alpha1.StateError, "2.0.0", "fast", `there is no ModuleTemplate of a module "a" in any channel; check the name in spec.forProvider.modules`)},
 		},
-		"BeingGone":   {"It is removed once.", newKyma(), nil, installed(k, regular, deleted, in(v1alpha1.StateWarning, "2 Samples are in the way")), nil, want{leave, status(v1alpha1.StateDeleting, "1.0.0", "regular", "2 Samples are in the way")}},
-		"StaleStatus": {"What is said of another spec does not count.", k, both, installed(k, regular, func(m *v1alpha1.Manifest) { m.Generation = 2 }), nil, want{leave, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")}},
-		"Edited":      {"A Manifest that was edited is put back.", k, both, installed(k, regular, func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Installs[0].Namespace = "mine" }), nil, want{correct, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")}},
-		"Adopting":    {"That a user has it adopt is left.", k, both, installed(k, regular, func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Adopt = true }), nil, want{leave, status(v1alpha1.StateReady, "1.0.0", "regular", "")}},
+		"BeingGone":   {"It is removed once.", newKyma(), nil, installed(k, regular, deleted, in(v1alpha1.StateWarning, "2 Samples are in the way")), nil, want{actionNone, status(v1alpha1.StateDeleting, "1.0.0", "regular", "2 Samples are in the way")}},
+		"StaleStatus": {"What is said of another spec does not count.", k, both, installed(k, regular, func(m *v1alpha1.Manifest) { m.Generation = 2 }), nil, want{actionNone, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")}},
+		"Edited":      {"A Manifest that was edited is put back.", k, both, installed(k, regular, func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Installs[0].Namespace = "mine" }), nil, want{actionUpdate, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")}},
+		"Adopting":    {"That a user has it adopt is left.", k, both, installed(k, regular, func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Adopt = true }), nil, want{actionNone, status(v1alpha1.StateReady, "1.0.0", "regular", "")}},
 		"Moves": {
 			"A module that moves is removed first.", k,
 			[]v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0", func(t *v1alpha1.ModuleTemplate) { t.Spec.Target = v1alpha1.ModuleTargetControlPlane })},
-			installed(k, regular), nil, want{remove, status(v1alpha1.StateDeleting, "1.0.0", "regular", "moves to another cluster")},
+			installed(k, regular), nil, want{actionDelete, status(v1alpha1.StateDeleting, "1.0.0", "regular", "moves to another cluster")},
 		},
-		"Stranger": {
-			"A Manifest of somebody else is not touched.", k, both, nil, installed(&v1alpha1.Kyma{ObjectMeta: metaOf("other")}, regular),
-			want{leave, v1alpha1.ModuleStatus{
+		"Foreign": {
+			"A Manifest of another owner stays as it is.", k, both, nil, installed(&v1alpha1.Kyma{ObjectMeta: metaOf("other")}, regular),
+			want{actionNone, v1alpha1.ModuleStatus{
 				Name: "a", Channel: "regular", State: v1alpha1.StateError,
 				Message: "Manifest k-a exists and does not belong to this Kyma, but to Kyma other; delete it, or rename one of the two",
 			}},
@@ -189,9 +219,9 @@ func TestPlan(t *testing.T) {
 				children = append(children, tc.live)
 			}
 			p := newPlanner(tc.kyma, tc.templates, children...)
-			if tc.stranger != nil {
-				tc.stranger.Name = "k-a"
-				p.strangers = map[string]*v1alpha1.Manifest{"k-a": tc.stranger}
+			if tc.foreign != nil {
+				tc.foreign.Name = "k-a"
+				p.foreign = map[string]*v1alpha1.Manifest{"k-a": tc.foreign}
 			}
 			steps := p.plan()
 			if len(steps) != 1 {

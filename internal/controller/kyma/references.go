@@ -14,14 +14,14 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// references to the Manifests of the modules that are wanted, for tools that show what belongs together.
+// references returns references to the Manifests of the modules that the Kyma has. Tools follow them to show a tree.
 func references(steps []step) []v1alpha1.ManifestReference {
 	var out []v1alpha1.ManifestReference
 	for i := range steps {
 		s := &steps[i]
 		m := s.live
-		if s.action == create {
-			m = s.wanted
+		if s.action == actionCreate {
+			m = s.desired
 		}
 		if s.enabled && m != nil {
 			out = append(out, v1alpha1.ManifestReference{
@@ -32,10 +32,10 @@ func references(steps []step) []v1alpha1.ManifestReference {
 	return out
 }
 
-// refer to the Manifests in the spec of the Kyma, unless it does already. What the Kyma has in memory stays, the version
-// and generation of what was written apart: these only where nothing else has changed. What is said in the status is of the
-// spec that was planned, and is not written where that is another one by now.
-func (e *external) refer(ctx context.Context, k *v1alpha1.Kyma) error {
+// updateReferences writes the references into the spec of a Kyma where they differ. The Kyma in memory stays as it was planned.
+// It gets the version and generation of the write only where nothing else in the spec has changed: otherwise its status would
+// count for a spec that was not planned. The update of the status then causes a conflict.
+func (e *external) updateReferences(ctx context.Context, k *v1alpha1.Kyma) error {
 	refs := references(e.steps)
 	if slices.Equal(k.Spec.ResourceRefs, refs) {
 		return nil

@@ -50,7 +50,7 @@ func TestReferences(t *testing.T) {
 			want:     ref("k-a", "k-b"), writes: []string{"patch k"},
 		},
 		"Disabled": {
-			reason: "A module that goes is no longer referred to.", created: true,
+			reason: "A module that is being removed has no reference any more.", created: true,
 			have: ref("k-a", "k-b", "k-c"), children: []*v1alpha1.Manifest{installed(k, a), installed(k, b), installed(k, c, deleted)},
 			want: ref("k-a", "k-b"), writes: []string{"patch k"},
 		},
@@ -62,8 +62,7 @@ func TestReferences(t *testing.T) {
 			if tc.created {
 				meta.SetExternalName(k, "k")
 			}
-			steps := newPlanner(k, []v1alpha1.ModuleTemplate{a, b, c}, tc.children...).plan()
-			e := newExternal(s, newRecorder(), steps, tc.children...)
+			e := newExternal(s, newRecorder(), nil, []v1alpha1.ModuleTemplate{a, b, c}, tc.children...)
 			o, err := e.Observe(t.Context(), k)
 			if err != nil || o.ResourceUpToDate != tc.upToDate {
 				t.Errorf("\n%s\nObserve(...): %v, up to date %t", tc.reason, err, o.ResourceUpToDate)
@@ -83,9 +82,9 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-// TestReferChanged holds that a Kyma which another client changed while its references were written is of the generation
+// TestUpdateReferences holds that a Kyma which another client changed while its references were written is of the generation
 // that was planned: what is said of it is not of the change.
-func TestReferChanged(t *testing.T) {
+func TestUpdateReferences(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		answer  func(k *v1alpha1.Kyma)
@@ -100,19 +99,19 @@ func TestReferChanged(t *testing.T) {
 			k := newKyma(v1alpha1.Module{Name: "a"})
 			k.Generation, k.ResourceVersion = 3, "old"
 			e := &external{
-				client: &test.MockClient{MockPatch: func(_ context.Context, o client.Object, _ client.Patch, _ ...client.PatchOption) error {
+				connector: &connector{client: &test.MockClient{MockPatch: func(_ context.Context, o client.Object, _ client.Patch, _ ...client.PatchOption) error {
 					out, _ := o.(*v1alpha1.Kyma)
 					out.Generation, out.ResourceVersion = 4, "new"
 					tc.answer(out)
 					return nil
-				}},
+				}}},
 				steps: newPlanner(k, []v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0")}).plan(),
 			}
-			if err := e.refer(t.Context(), k); err != nil {
+			if err := e.updateReferences(t.Context(), k); err != nil {
 				t.Fatal(err)
 			}
 			if k.Generation != tc.want || k.ResourceVersion != tc.version {
-				t.Errorf("\n%s\nrefer(...): generation %d, version %s", tc.reason, k.Generation, k.ResourceVersion)
+				t.Errorf("\n%s\nupdateReferences(...): generation %d, version %s", tc.reason, k.Generation, k.ResourceVersion)
 			}
 		})
 	}

@@ -20,11 +20,11 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// remembered is how long an answer of the API server about rights is good for.
-const remembered = 5 * time.Minute
+// rightsTTL is how long an answer of the API server about rights counts.
+const rightsTTL = 5 * time.Minute
 
-// remover removes Manifests, with or without the right to delete them. The RBAC manager of Crossplane grants providers
-// none, see docs/decisions/0011-kyma-over-manifests.md.
+// A remover removes Manifests, with or without the right to delete them. The RBAC manager of Crossplane does not grant it to
+// providers, see docs/decisions/0011-kyma-over-manifests.md.
 type remover struct {
 	client client.Client
 	now    func() time.Time
@@ -34,19 +34,20 @@ type remover struct {
 	rights map[string]right // By namespace.
 }
 
-// right to delete Manifests, as far as it is known.
+// A right is an answer of the API server about the right to delete Manifests.
 type right struct {
 	allowed bool
 	until   time.Time
 }
 
+// newRemover returns a remover.
 func newRemover(c client.Client) *remover {
 	return &remover{client: c, now: time.Now, rights: map[string]right{}}
 }
 
-// remove a Manifest, which uninstalls before it goes.
+// remove a Manifest. Its finalizer uninstalls the module.
 func (r *remover) remove(ctx context.Context, k *v1alpha1.Kyma, m *v1alpha1.Manifest) error {
-	if onItsWayOut(m) {
+	if isBeingDeleted(m) {
 		return nil
 	}
 	allowed, err := r.mayDelete(ctx, m.Namespace)
@@ -62,8 +63,9 @@ func (r *remover) remove(ctx context.Context, k *v1alpha1.Kyma, m *v1alpha1.Mani
 	return r.release(ctx, k, m)
 }
 
-// release a Manifest to the garbage collector of Kubernetes, which deletes what belongs to an owner that is no longer
-// there. It looks the owner up by name and compares the UID, so that a Kyma of this name may live on.
+// release a Manifest to the garbage collector of Kubernetes, which deletes objects whose owner does not exist. It gets the owner
+// by name and compares the UID, so that a Kyma of this name may exist. A merge patch replaces the owner, whichever field manager
+// set it; server-side apply would add a second one where an earlier version of the provider set the first.
 func (r *remover) release(ctx context.Context, k *v1alpha1.Kyma, m *v1alpha1.Manifest) error {
 	out := m.DeepCopy()
 	out.OwnerReferences = []metav1.OwnerReference{{
@@ -74,7 +76,7 @@ func (r *remover) release(ctx context.Context, k *v1alpha1.Kyma, m *v1alpha1.Man
 	return errors.Wrapf(notfound.Ignore(err), "cannot release Manifest %s to the garbage collector", m.Name)
 }
 
-// mayDelete asks whether we may delete Manifests of a namespace.
+// mayDelete reports whether the provider may delete Manifests of a namespace.
 func (r *remover) mayDelete(ctx context.Context, namespace string) (bool, error) {
 	r.mu.Lock()
 	known, ok := r.rights[namespace]
@@ -97,6 +99,6 @@ func (r *remover) mayDelete(ctx context.Context, namespace string) (bool, error)
 			delete(r.rights, ns)
 		}
 	}
-	r.rights[namespace] = right{allowed: review.Status.Allowed, until: r.now().Add(remembered)}
+	r.rights[namespace] = right{allowed: review.Status.Allowed, until: r.now().Add(rightsTTL)}
 	return review.Status.Allowed, nil
 }

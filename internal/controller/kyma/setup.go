@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
@@ -31,51 +30,53 @@ type Options struct {
 	ControlPlane string
 }
 
-// Setup adds the controller of Kymas. The one of Manifests must have been set up before, as its index is used.
+// Setup adds the controller of Kymas. Set up the controller of Manifests before, because this one reads its index.
 func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	name := managed.ControllerName(v1alpha1.KymaGroupKind)
-	record := settings.Recorder(mgr, name)
-	if err := index(ctx, mgr.GetFieldIndexer()); err != nil {
+	if err := addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
-	c := mgr.GetClient()
-	f := &family{cache: c, server: mgr.GetAPIReader()}
-	r := managed.NewReconciler(pinningManager{Manager: mgr}, resource.ManagedKind(v1alpha1.KymaGroupVersionKind), reconcilerOptions(o, &connector{
-		client:       c,
-		family:       f,
-		usage:        resource.NewProviderConfigUsageTracker(c, &v1alpha1.ProviderConfigUsage{}),
-		remover:      newRemover(c),
-		record:       record,
+	client, server := mgr.GetClient(), mgr.GetAPIReader()
+	c := &connector{
+		client:       client,
+		lister:       &lister{cache: client, server: server},
+		applier:      &applier{client: client, server: server},
+		usage:        resource.NewProviderConfigUsageTracker(client, &v1alpha1.ProviderConfigUsage{}),
+		remover:      newRemover(client),
+		record:       settings.Recorder(mgr, name),
 		lanes:        o.Lanes,
 		controlPlane: o.ControlPlane,
-	}, record, name)...)
-	w := &watches{client: c, lanes: o.Lanes}
+		policies:     o.Features.Enabled(feature.EnableBetaManagementPolicies),
+	}
+	p := &propagator{connector: c, Finalizer: resource.NewAPIFinalizer(client, managed.FinalizerName), poll: o.PollInterval}
+	p.managed = managed.NewReconciler(mgr, resource.ManagedKind(v1alpha1.KymaGroupVersionKind), reconcilerOptions(o, c, p, name)...)
+	w := &watches{client: client, lanes: o.Lanes}
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(ctrlcontroller.Options{
 			MaxConcurrentReconciles: o.MaxConcurrentReconciles,
 			RateLimiter:             ratelimiter.NewController(),
 		}).
-		Watches(&v1alpha1.Kyma{}, w.kymas(), builder.WithPredicates(predicate.Or(resource.DesiredStateChanged(), letGo()))).
+		Watches(&v1alpha1.Kyma{}, w.kymas(), builder.WithPredicates(predicate.Or(resource.DesiredStateChanged(), finalizerRemoved()))).
 		Watches(&v1alpha1.Manifest{}, w.manifests()).
 		Watches(&v1alpha1.ModuleTemplate{}, lane.Behind(w.templates())).
 		Watches(&v1alpha1.ProviderConfig{}, lane.Behind(w.configs()), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1alpha1.ClusterProviderConfig{}, lane.Behind(w.configs()), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Complete(lane.Polls(&handOn{
-			Reconciler: r, client: c, family: f, record: record, lanes: o.Lanes,
-			policies: o.Features.Enabled(feature.EnableBetaManagementPolicies), poll: o.PollInterval,
-		}, later))
+		Complete(lane.Polls(p, later))
 	return errors.Wrapf(err, "cannot set up controller %s", name)
 }
 
-func reconcilerOptions(o Options, c *connector, record event.Recorder, name string) []managed.ReconcilerOption {
-	return append(o.Reconciler(name, record),
+// reconcilerOptions returns the options of the managed reconciler.
+func reconcilerOptions(o Options, c *connector, f resource.Finalizer, name string) []managed.ReconcilerOption {
+	return append(o.Reconciler(name, c.record),
 		managed.WithTypedExternalConnector(settings.Limited[*v1alpha1.Kyma](c, o.Timeout)),
-		managed.WithPollIntervalHook(spread(o.PollJitter)))
+		managed.WithFinalizer(f),
+		managed.WithPollIntervalHook(spreadPolls(o.PollJitter)))
 }
 
-// spread the polls. Events tell of every change, so that a Kyma that is not ready needs no shorter interval.
-func spread(jitter float64) managed.PollIntervalHook {
+// spreadPolls returns a hook that spreads the polls. A Kyma that is not ready needs no shorter interval, because every change
+// causes an event.
+func spreadPolls(jitter float64) managed.PollIntervalHook {
 	return func(_ resource.Managed, poll time.Duration) time.Duration {
 		return settings.Spread(poll, jitter)
 	}

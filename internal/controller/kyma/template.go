@@ -15,10 +15,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 )
 
-// defaultChannel is that of a Kyma that names none.
+// defaultChannel is the channel of a Kyma that names none.
 const defaultChannel = "regular"
 
-// channelOf a module: its own, or that of the Kyma.
+// channelOf returns the channel of a module: its own, or that of the Kyma.
 func channelOf(k *v1alpha1.Kyma, m *v1alpha1.Module) string {
 	switch {
 	case m.Channel != "":
@@ -29,14 +29,14 @@ func channelOf(k *v1alpha1.Kyma, m *v1alpha1.Module) string {
 	return defaultChannel
 }
 
-// pick the template of a channel among those of a module. There is no fallback to another channel, and none is picked
-// where there are two. The message says why there is none.
-func pick(all []v1alpha1.ModuleTemplate, name, channel string) (*v1alpha1.ModuleTemplate, string) {
+// selectTemplate returns the ModuleTemplate of a channel. It does not fall back to another channel, and does not choose between
+// two templates of the same channel: it returns a message instead.
+func selectTemplate(all []v1alpha1.ModuleTemplate, name, channel string) (*v1alpha1.ModuleTemplate, string) {
 	var found []*v1alpha1.ModuleTemplate
 	var channels []string
 	for i := range all {
 		if meta.WasDeleted(&all[i]) {
-			continue // Nobody resolves it any more.
+			continue // Its controller does not resolve it any more.
 		}
 		channels = append(channels, all[i].Spec.Channel)
 		if all[i].Spec.Channel == channel {
@@ -63,9 +63,9 @@ func pick(all []v1alpha1.ModuleTemplate, name, channel string) (*v1alpha1.Module
 		strings.Join(names, " and "), name, channel)
 }
 
-// resolved says whether a template can be installed now. The message says why it never will be as it is; without a
-// message it will soon.
-func resolved(t *v1alpha1.ModuleTemplate) (ok bool, message string) {
+// isResolved reports whether a template can be installed. A message says why it cannot be installed as it is; without a
+// message its controller has yet to resolve it.
+func isResolved(t *v1alpha1.ModuleTemplate) (ok bool, message string) {
 	c := t.Status.GetCondition(v1alpha1.TypeResolved)
 	current := t.Status.ResolvedGeneration == t.Generation
 	switch {
@@ -77,7 +77,8 @@ func resolved(t *v1alpha1.ModuleTemplate) (ok bool, message string) {
 	return true, ""
 }
 
-// allowsDowngrade of a module to a version: the Kyma names both, or the template, within its channel, names the version.
+// allowsDowngrade reports whether a module may get a lower version: the Kyma names module and version, or the template names
+// the version and stays in its channel.
 func allowsDowngrade(k *v1alpha1.Kyma, t *v1alpha1.ModuleTemplate, live *v1alpha1.Manifest, name string) bool {
 	want := name + "@" + t.Status.Version
 	for s := range strings.SplitSeq(k.Annotations[v1alpha1.AnnotationAllowDowngrade], ",") {
@@ -89,9 +90,9 @@ func allowsDowngrade(k *v1alpha1.Kyma, t *v1alpha1.ModuleTemplate, live *v1alpha
 		strings.TrimSpace(t.Annotations[v1alpha1.AnnotationAllowDowngrade]) == t.Status.Version
 }
 
-// lowers says whether a template has a lower version than a Manifest that runs. A version that cannot be compared is not
-// lower.
-func lowers(t *v1alpha1.ModuleTemplate, live *v1alpha1.Manifest) bool {
+// isDowngrade reports whether a template has a lower version than a Manifest has installed. A version that cannot be compared
+// is not lower.
+func isDowngrade(t *v1alpha1.ModuleTemplate, live *v1alpha1.Manifest) bool {
 	c, err := module.CompareVersions(t.Status.Version, installedVersion(live))
 	return err == nil && c < 0
 }

@@ -25,8 +25,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 )
 
-// A change of a Manifest waits for others, so that several that come together cause one pass: not long where a module
-// has become Ready or has failed, longer where it is on its way.
+// Delays after a change of a Manifest, so that several changes cause one reconcile: short where a module has become Ready or
+// has failed, longer while it is in progress.
 const (
 	soon  = 50 * time.Millisecond
 	later = 400 * time.Millisecond
@@ -34,13 +34,13 @@ const (
 
 type queue = lane.Queue
 
-// watches lead from what a Kyma depends on to the Kyma.
+// watches map events about what a Kyma depends on to the Kyma.
 type watches struct {
 	client client.Reader
 	lanes  *lane.Lanes
 }
 
-// kymas lead to themselves. What a user does comes first; what the provider writes itself wakes it as late as a poll.
+// kymas handles events about Kymas. Edits of users come first; writes of the provider have the low priority of a poll.
 func (w *watches) kymas() handler.EventHandler {
 	add := func(o client.Object, q queue) {
 		key := client.ObjectKeyFromObject(o)
@@ -56,7 +56,7 @@ func (w *watches) kymas() handler.EventHandler {
 		UpdateFunc: func(_ context.Context, e ctrlevent.UpdateEvent, q queue) {
 			was, ok := e.ObjectOld.(*v1alpha1.Kyma)
 			is, isok := e.ObjectNew.(*v1alpha1.Kyma)
-			if ok && isok && edited(was, is) {
+			if ok && isok && isEdit(was, is) {
 				w.lanes.Edit(client.ObjectKeyFromObject(is))
 			}
 			add(e.ObjectNew, q)
@@ -67,17 +67,17 @@ func (w *watches) kymas() handler.EventHandler {
 	}
 }
 
-// edited says whether somebody else than the provider has changed a Kyma.
-func edited(was, is *v1alpha1.Kyma) bool {
+// isEdit reports whether a change of a Kyma is one that the provider does not make itself.
+func isEdit(was, is *v1alpha1.Kyma) bool {
 	a, b := was.Spec, is.Spec
 	a.ResourceRefs, b.ResourceRefs = nil, nil
 	return lane.Touched(was, is) || !maps.Equal(was.Labels, is.Labels) || !equality.Semantic.DeepEqual(a, b)
 }
 
-// manifests lead to their Kymas. Those that appear do not: Kymas make them, and know.
+// manifests handles events about Manifests for their Kymas. It ignores new Manifests, because Kymas create them.
 func (w *watches) manifests() handler.EventHandler {
 	add := func(o client.Object, q queue, after time.Duration) {
-		if name := nameOfKyma(o); name != "" {
+		if name := ownerName(o); name != "" {
 			q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: name}}, after)
 		}
 	}
@@ -85,27 +85,27 @@ func (w *watches) manifests() handler.EventHandler {
 		UpdateFunc: func(_ context.Context, e ctrlevent.UpdateEvent, q queue) {
 			was, ok := e.ObjectOld.(*v1alpha1.Manifest)
 			is, isok := e.ObjectNew.(*v1alpha1.Manifest)
-			if ok && isok && matters(was, is) {
+			if ok && isok && affectsKyma(was, is) {
 				after := later
-				if settles(was, is) {
+				if isSettled(was, is) {
 					after = soon
 				}
 				q := lane.For(q, w.lanes.Rolling(client.ObjectKeyFromObject(is)))
 				add(is, q, after)
-				if nameOfKyma(was) != nameOfKyma(is) {
+				if ownerName(was) != ownerName(is) {
 					add(was, q, after)
 				}
 			}
 		},
 		DeleteFunc: func(ctx context.Context, e ctrlevent.DeleteEvent, q queue) {
 			add(e.Object, q, soon)
-			w.claimants(ctx, q, e.Object)
+			w.enqueueByName(ctx, q, e.Object)
 		},
 	}
 }
 
-// claimants of a name that becomes free are Kymas that want it for a module, as far as their names can be read in it.
-func (w *watches) claimants(ctx context.Context, q queue, o client.Object) {
+// enqueueByName enqueues the Kymas that need the name of a deleted Manifest for one of their modules.
+func (w *watches) enqueueByName(ctx context.Context, q queue, o client.Object) {
 	for i, c := range o.GetName() {
 		key, k := types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()[:i]}, &v1alpha1.Kyma{}
 		if c != '-' || i == 0 || w.client.Get(ctx, key, k) != nil {
@@ -117,8 +117,9 @@ func (w *watches) claimants(ctx context.Context, q queue, o client.Object) {
 	}
 }
 
-// letGo lets updates pass by which others let go of a Kyma that is being deleted: the managed reconciler waits for that.
-func letGo() predicate.Predicate {
+// finalizerRemoved passes updates that remove a finalizer of a Kyma that is being deleted. The managed reconciler waits until
+// its own finalizer is the last one.
+func finalizerRemoved() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc:  func(ctrlevent.CreateEvent) bool { return false },
 		DeleteFunc:  func(ctrlevent.DeleteEvent) bool { return false },
@@ -129,14 +130,14 @@ func letGo() predicate.Predicate {
 	}
 }
 
-// settles says whether a Manifest has become Ready, or has ceased to be, or has failed, or goes.
-func settles(was, is *v1alpha1.Manifest) bool {
+// isSettled reports whether a Manifest became Ready or stopped being Ready, failed, or is being deleted.
+func isSettled(was, is *v1alpha1.Manifest) bool {
 	a, b := was.Status.AtProvider.State, is.Status.AtProvider.State
 	return a != b && (a == v1alpha1.StateReady || b != v1alpha1.StateProcessing) || meta.WasDeleted(was) != meta.WasDeleted(is)
 }
 
-// nameOfKyma that a Manifest is controlled by.
-func nameOfKyma(o client.Object) string {
+// ownerName returns the name of the Kyma that owns a Manifest.
+func ownerName(o client.Object) string {
 	for _, r := range o.GetOwnerReferences() {
 		if r.Kind == v1alpha1.KymaKind {
 			return r.Name
@@ -145,51 +146,51 @@ func nameOfKyma(o client.Object) string {
 	return ""
 }
 
-// matters says whether a change of a Manifest can change anything of its Kyma.
-func matters(was, is *v1alpha1.Manifest) bool {
+// affectsKyma reports whether a change of a Manifest can affect its Kyma.
+func affectsKyma(was, is *v1alpha1.Manifest) bool {
 	a, b := &was.Status.AtProvider, &is.Status.AtProvider
 	return was.Generation != is.Generation ||
 		meta.WasDeleted(was) != meta.WasDeleted(is) ||
 		a.State != b.State || a.Message != b.Message ||
-		differs(was, is, xpv2.TypeReady) || differs(was, is, xpv2.TypeSynced) ||
+		conditionChanged(was, is, xpv2.TypeReady) || conditionChanged(was, is, xpv2.TypeSynced) ||
 		!was.GetCondition(v1alpha1.TypeVerified).Equal(is.GetCondition(v1alpha1.TypeVerified)) ||
 		!slices.EqualFunc(was.OwnerReferences, is.OwnerReferences, func(x, y metav1.OwnerReference) bool { return x.UID == y.UID }) ||
-		holdsStill(was) != holdsStill(is) ||
+		suspension(was) != suspension(is) ||
 		!contains(was.Labels, is.Labels) || !contains(is.Labels, was.Labels)
 }
 
-// differs says whether a condition has another status now, or is of another generation.
-func differs(was, is *v1alpha1.Manifest, t xpv2.ConditionType) bool {
+// conditionChanged reports whether a condition has another status, or belongs to another generation.
+func conditionChanged(was, is *v1alpha1.Manifest, t xpv2.ConditionType) bool {
 	a, b := was.GetCondition(t), is.GetCondition(t)
 	return a.Status != b.Status || a.ObservedGeneration != b.ObservedGeneration
 }
 
-// holdsStill says in which ways nothing of a Manifest is applied.
-func holdsStill(m *v1alpha1.Manifest) [2]bool {
+// suspension returns whether a Manifest is paused, and whether it is only planned.
+func suspension(m *v1alpha1.Manifest) [2]bool {
 	return [2]bool{meta.IsPaused(m), m.Annotations[v1alpha1.AnnotationPlan] == "true"}
 }
 
-// templates lead to the Kymas that ask for their modules.
+// templates handles events about ModuleTemplates for the Kymas that have their modules.
 func (w *watches) templates() handler.EventHandler {
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e ctrlevent.CreateEvent, q queue) {
-			if !e.IsInInitialList { // All Kymas are looked at then.
-				w.using(ctx, q, e.Object)
+			if !e.IsInInitialList { // All Kymas are reconciled then.
+				w.enqueueUsers(ctx, q, e.Object)
 			}
 		},
-		DeleteFunc: func(ctx context.Context, e ctrlevent.DeleteEvent, q queue) { w.using(ctx, q, e.Object) },
+		DeleteFunc: func(ctx context.Context, e ctrlevent.DeleteEvent, q queue) { w.enqueueUsers(ctx, q, e.Object) },
 		UpdateFunc: func(ctx context.Context, e ctrlevent.UpdateEvent, q queue) {
 			was, ok := e.ObjectOld.(*v1alpha1.ModuleTemplate)
 			is, isok := e.ObjectNew.(*v1alpha1.ModuleTemplate)
-			if ok && isok && changed(was, is) {
-				w.using(ctx, q, was, is)
+			if ok && isok && templateChanged(was, is) {
+				w.enqueueUsers(ctx, q, was, is)
 			}
 		},
 	}
 }
 
-// changed says whether a change of a template can change anything of a Kyma.
-func changed(was, is *v1alpha1.ModuleTemplate) bool {
+// templateChanged reports whether a change of a template can affect a Kyma.
+func templateChanged(was, is *v1alpha1.ModuleTemplate) bool {
 	return was.Generation != is.Generation ||
 		was.Status.ResolvedGeneration != is.Status.ResolvedGeneration ||
 		was.Status.Digest != is.Status.Digest || was.Status.Version != is.Status.Version ||
@@ -200,8 +201,8 @@ func changed(was, is *v1alpha1.ModuleTemplate) bool {
 		!equality.Semantic.DeepEqual(was.Status.Resources, is.Status.Resources) || !equality.Semantic.DeepEqual(was.Status.Data, is.Status.Data)
 }
 
-// using are the Kymas with the module and channel of a template, and those with the module that found no channel.
-func (w *watches) using(ctx context.Context, q queue, objects ...client.Object) {
+// enqueueUsers enqueues the Kymas that have a module in the channel of a template, or whose module failed.
+func (w *watches) enqueueUsers(ctx context.Context, q queue, objects ...client.Object) {
 	for _, o := range objects {
 		t, ok := o.(*v1alpha1.ModuleTemplate)
 		if !ok {
@@ -213,15 +214,15 @@ func (w *watches) using(ctx context.Context, q queue, objects ...client.Object) 
 			continue
 		}
 		for i := range l.Items {
-			if concerns(&l.Items[i], name, t.Spec.Channel) {
+			if hasModule(&l.Items[i], name, t.Spec.Channel) {
 				q.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&l.Items[i])})
 			}
 		}
 	}
 }
 
-// concerns a Kyma: a module in a channel.
-func concerns(k *v1alpha1.Kyma, name, channel string) bool {
+// hasModule reports whether a Kyma depends on the templates of a module in a channel.
+func hasModule(k *v1alpha1.Kyma, name, channel string) bool {
 	for i := range k.Spec.ForProvider.Modules {
 		m := &k.Spec.ForProvider.Modules[i]
 		if m.Name == name && channelOf(k, m) == channel {
@@ -230,7 +231,7 @@ func concerns(k *v1alpha1.Kyma, name, channel string) bool {
 	}
 	for i := range k.Status.AtProvider.Modules {
 		m := &k.Status.AtProvider.Modules[i]
-		// Its message may list the channels that there are.
+		// Its message may list the channels of the module.
 		if m.Name == name && m.State == v1alpha1.StateError {
 			return true
 		}
@@ -238,19 +239,23 @@ func concerns(k *v1alpha1.Kyma, name, channel string) bool {
 	return false
 }
 
-// configs lead to the Kymas whose Manifests use them: whether signatures are asked for decides what a Manifest holds.
+// configs handles events about configs for the Kymas whose Manifests use them: a Manifest has a component descriptor only where
+// its config asks for signatures.
 func (w *watches) configs() handler.EventHandler {
 	return handler.Funcs{
-		UpdateFunc: func(ctx context.Context, e ctrlevent.UpdateEvent, q queue) { w.ofConfig(ctx, q, e.ObjectNew) },
+		UpdateFunc: func(ctx context.Context, e ctrlevent.UpdateEvent, q queue) {
+			w.enqueueUsersOfConfig(ctx, q, e.ObjectNew)
+		},
 		CreateFunc: func(ctx context.Context, e ctrlevent.CreateEvent, q queue) {
 			if !e.IsInInitialList {
-				w.ofConfig(ctx, q, e.Object)
+				w.enqueueUsersOfConfig(ctx, q, e.Object)
 			}
 		},
 	}
 }
 
-func (w *watches) ofConfig(ctx context.Context, q queue, o client.Object) {
+// enqueueUsersOfConfig enqueues the Kymas whose Manifests use a config.
+func (w *watches) enqueueUsersOfConfig(ctx context.Context, q queue, o client.Object) {
 	key := v1alpha1.ProviderConfigKind + "/" + o.GetNamespace() + "/" + o.GetName()
 	if o.GetNamespace() == "" {
 		key = v1alpha1.ClusterProviderConfigKind + "//" + o.GetName()
@@ -260,7 +265,7 @@ func (w *watches) ofConfig(ctx context.Context, q queue, o client.Object) {
 		return
 	}
 	for i := range l.Items {
-		if name := nameOfKyma(&l.Items[i]); name != "" {
+		if name := ownerName(&l.Items[i]); name != "" {
 			q.Add(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: l.Items[i].Namespace, Name: name}})
 		}
 	}

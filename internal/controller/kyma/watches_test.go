@@ -30,7 +30,7 @@ func TestMatters(t *testing.T) {
 		change func(m *v1alpha1.Manifest)
 		want   bool
 	}{
-		"Nothing":    {"A resync is no change.", func(*v1alpha1.Manifest) {}, false},
+		"Nothing":    {"A resync changes nothing.", func(*v1alpha1.Manifest) {}, false},
 		"Annotation": {"Annotations of others do not matter.", func(m *v1alpha1.Manifest) { m.Annotations = map[string]string{"a": "b"} }, false},
 		"Finalizer":  {"Nor do finalizers.", func(m *v1alpha1.Manifest) { m.Finalizers = []string{"x"} }, false},
 		"Counts":     {"Nor does what the Kyma does not show.", func(m *v1alpha1.Manifest) { m.Status.AtProvider.Resources = &v1alpha1.ResourceCounts{Total: 3} }, false},
@@ -40,11 +40,11 @@ func TestMatters(t *testing.T) {
 		"Deletion":   {"Deletion does.", deleted, true},
 		"Seen":       {"So does that the spec was seen.", func(m *v1alpha1.Manifest) { m.SetConditions(xpv2.ReconcileSuccess().WithObservedGeneration(2)) }, true},
 		"Generation": {"So does that Ready is of another generation.", func(m *v1alpha1.Manifest) { m.Status.Conditions[0].ObservedGeneration = 2 }, true},
-		"Synced": {"So does that it cannot be looked at.", func(m *v1alpha1.Manifest) {
+		"Synced": {"So does a failed observation.", func(m *v1alpha1.Manifest) {
 			m.SetConditions(xpv2.ReconcileError(errors.New("no")).WithObservedGeneration(1))
 		}, true},
 		"Verified": {"So do signatures.", func(m *v1alpha1.Manifest) {
-			m.SetConditions(condition(corev1.ConditionFalse, v1alpha1.ReasonNotVerified, "x"))
+			m.SetConditions(verifiedCondition(corev1.ConditionFalse, v1alpha1.ReasonNotVerified, "x"))
 		}, true},
 		"Label": {"So do labels, which are put back.", func(m *v1alpha1.Manifest) { delete(m.Labels, v1alpha1.LabelChannel) }, true},
 		"Plan":  {"So does that it is only planned.", func(m *v1alpha1.Manifest) { m.Annotations = map[string]string{v1alpha1.AnnotationPlan: "true"} }, true},
@@ -55,8 +55,8 @@ func TestMatters(t *testing.T) {
 			was := installed(newKyma(), newTemplate("a", "regular", "1.0.0"))
 			is := was.DeepCopy()
 			tc.change(is)
-			if got := matters(was, is); got != tc.want {
-				t.Errorf("\n%s\nmatters(...): want %t, got %t", tc.reason, tc.want, got)
+			if got := affectsKyma(was, is); got != tc.want {
+				t.Errorf("\n%s\naffectsKyma(...): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})
 	}
@@ -68,7 +68,7 @@ func TestChanged(t *testing.T) {
 		change func(t *v1alpha1.ModuleTemplate)
 		want   bool
 	}{
-		"Nothing":   {"A resync is no change.", func(*v1alpha1.ModuleTemplate) {}, false},
+		"Nothing":   {"A resync changes nothing.", func(*v1alpha1.ModuleTemplate) {}, false},
 		"Label":     {"Labels of others do not matter.", func(t *v1alpha1.ModuleTemplate) { t.Labels = map[string]string{"a": "b"} }, false},
 		"Handled":   {"Nor does that a request was handled.", func(t *v1alpha1.ModuleTemplate) { t.Status.LastHandledReconcileAt = "x" }, false},
 		"Module":    {"The label with the name of the module does.", func(t *v1alpha1.ModuleTemplate) { t.Labels = map[string]string{v1alpha1.LabelModuleName: "b"} }, true},
@@ -85,8 +85,8 @@ func TestChanged(t *testing.T) {
 			was := newTemplate("a", "regular", "1.0.0")
 			is := was.DeepCopy()
 			tc.change(is)
-			if got := changed(&was, is); got != tc.want {
-				t.Errorf("\n%s\nchanged(...): want %t, got %t", tc.reason, tc.want, got)
+			if got := templateChanged(&was, is); got != tc.want {
+				t.Errorf("\n%s\ntemplateChanged(...): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})
 	}
@@ -107,8 +107,8 @@ func TestConcerns(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := concerns(k, tc.module, tc.channel); got != tc.want {
-				t.Errorf("\n%s\nconcerns(...): want %t, got %t", tc.reason, tc.want, got)
+			if got := hasModule(k, tc.module, tc.channel); got != tc.want {
+				t.Errorf("\n%s\nhasModule(...): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})
 	}
@@ -116,12 +116,12 @@ func TestConcerns(t *testing.T) {
 
 func TestNameOfKyma(t *testing.T) {
 	m := installed(newKyma(), newTemplate("a", "regular", "1.0.0"))
-	if got := nameOfKyma(m); got != "k" {
-		t.Errorf("nameOfKyma(...): %q", got)
+	if got := ownerName(m); got != "k" {
+		t.Errorf("ownerName(...): %q", got)
 	}
 	m.OwnerReferences = []metav1.OwnerReference{{Kind: "Other", Name: "o"}}
-	if got := nameOfKyma(m); got != "" {
-		t.Errorf("nameOfKyma(...): of somebody else: %q", got)
+	if got := ownerName(m); got != "" {
+		t.Errorf("ownerName(...): of another owner: %q", got)
 	}
 }
 
@@ -183,13 +183,13 @@ func TestWatches(t *testing.T) {
 		"ManifestGoes":    {"One that goes is shown.", w.manifests(), ctrlevent.UpdateEvent{ObjectOld: own, ObjectNew: going}, []string{"k"}},
 		"ManifestMoves":   {"One that is taken away is missed.", w.manifests(), ctrlevent.UpdateEvent{ObjectOld: own, ObjectNew: moved}, []string{"k"}},
 		"ManifestResync":  {"A resync is nothing.", w.manifests(), ctrlevent.UpdateEvent{ObjectOld: own, ObjectNew: own}, nil},
-		"NameFree":        {"A name that somebody else had is free.", w.manifests(), ctrlevent.DeleteEvent{Object: named("k-b-c")}, []string{"k"}},
-		"NameOfNobody":    {"Nobody wants this one.", w.manifests(), ctrlevent.DeleteEvent{Object: named("k-x")}, nil},
+		"NameFree":        {"A name that another owner had is free.", w.manifests(), ctrlevent.DeleteEvent{Object: named("k-b-c")}, []string{"k"}},
+		"NameOfNobody":    {"No Kyma needs this name.", w.manifests(), ctrlevent.DeleteEvent{Object: named("k-x")}, nil},
 		"TemplateMade":    {"A template appears.", w.templates(), ctrlevent.CreateEvent{Object: &regular}, []string{"k"}},
 		"TemplateThere":   {"It was there all the time.", w.templates(), ctrlevent.CreateEvent{Object: &regular, IsInInitialList: true}, nil},
 		"TemplateGone":    {"A template goes.", w.templates(), ctrlevent.DeleteEvent{Object: &regular}, []string{"k"}},
 		"TemplateMoves":   {"A template leaves a channel.", w.templates(), ctrlevent.UpdateEvent{ObjectOld: &regular, ObjectNew: changedTo(fast)}, []string{"k"}},
-		"TemplateOther":   {"It is in a channel that nobody asks for.", w.templates(), ctrlevent.CreateEvent{Object: &fast}, nil},
+		"TemplateOther":   {"No Kyma uses its channel.", w.templates(), ctrlevent.CreateEvent{Object: &fast}, nil},
 		"ConfigMade":      {"A config appears.", w.configs(), ctrlevent.CreateEvent{Object: config}, []string{"k"}},
 		"ConfigThere":     {"It was there all the time.", w.configs(), ctrlevent.CreateEvent{Object: config, IsInInitialList: true}, nil},
 		"ConfigChanged":   {"A config changes.", w.configs(), ctrlevent.UpdateEvent{ObjectOld: config, ObjectNew: config}, []string{"k"}},
@@ -233,16 +233,16 @@ func TestLetGo(t *testing.T) {
 	}{
 		"LetGo": {"The garbage collector is done with what is in the foreground.", kyma("a", "b"), kyma("a"), true},
 		"Same":  {"A status is nothing.", kyma("a"), kyma("a"), false},
-		"Alive": {"Nobody waits for it.", kyma("a"), alive, false},
+		"Alive": {"The Kyma is not being deleted.", kyma("a"), alive, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := letGo().Update(ctrlevent.UpdateEvent{ObjectOld: tc.was, ObjectNew: tc.is}); got != tc.want {
+			if got := finalizerRemoved().Update(ctrlevent.UpdateEvent{ObjectOld: tc.was, ObjectNew: tc.is}); got != tc.want {
 				t.Errorf("\n%s\nUpdate(...): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})
 	}
-	if p := letGo(); p.Create(ctrlevent.CreateEvent{}) || p.Delete(ctrlevent.DeleteEvent{}) || p.Generic(ctrlevent.GenericEvent{}) {
-		t.Error("letGo(): other events are for others")
+	if p := finalizerRemoved(); p.Create(ctrlevent.CreateEvent{}) || p.Delete(ctrlevent.DeleteEvent{}) || p.Generic(ctrlevent.GenericEvent{}) {
+		t.Error("finalizerRemoved(): other events are for others")
 	}
 }

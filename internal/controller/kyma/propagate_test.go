@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,61 +19,96 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// An outcome is what became of a Kyma and its only Manifest.
+// An outcome is the result for a Kyma and its only Manifest.
 type outcome struct {
 	annotations map[string]string
 	policies    xpv2.ManagementPolicies
 	writes      int
-	called      bool
-	reasons     []event.Reason
-	result      ctrl.Result
+	// called reports whether the managed reconciler was called, and finalized whether it could remove the finalizer.
+	called, finalized bool
+	reasons           []event.Reason
+	result            ctrl.Result
 	// ready is the message of the Kyma where its status was written.
 	ready string
 }
 
-// handOnTo lets a Kyma hand on to a Manifest.
-func handOnTo(ctx context.Context, k *v1alpha1.Kyma, child *v1alpha1.Manifest, listed []metav1.PartialObjectMetadata, fails, status error) (outcome, error) {
-	got, seen, r := outcome{}, child.DeepCopy(), newRecorder()
-	c := &test.MockClient{
+// A propagation is a Kyma that propagates to its only Manifest.
+type propagation struct {
+	kyma  *v1alpha1.Kyma
+	child *v1alpha1.Manifest
+	// listed are more Manifests that the API server has.
+	listed []metav1.PartialObjectMetadata
+	// fails is the error of each apply, and status that of an update of the status.
+	fails, status error
+}
+
+func (c *propagation) client(got *outcome, seen *v1alpha1.Manifest) *test.MockClient {
+	return &test.MockClient{
 		MockGet: func(_ context.Context, _ client.ObjectKey, o client.Object) error {
-			k.DeepCopyInto(o.(*v1alpha1.Kyma))
+			c.kyma.DeepCopyInto(o.(*v1alpha1.Kyma))
 			return nil
 		},
 		MockList: func(_ context.Context, l client.ObjectList, _ ...client.ListOption) error {
 			switch l := l.(type) {
 			case *v1alpha1.ManifestList:
-				l.Items = []v1alpha1.Manifest{*child}
+				l.Items = []v1alpha1.Manifest{*c.child}
 			case *metav1.PartialObjectMetadataList:
-				l.Items = append(l.Items, metav1.PartialObjectMetadata{ObjectMeta: child.ObjectMeta})
-				l.Items = append(l.Items, listed...)
+				l.Items = append(l.Items, metav1.PartialObjectMetadata{ObjectMeta: c.child.ObjectMeta})
+				l.Items = append(l.Items, c.listed...)
 			}
 			return nil
 		},
-		MockPatch: func(_ context.Context, o client.Object, _ client.Patch, _ ...client.PatchOption) error {
-			o.(*v1alpha1.Manifest).DeepCopyInto(seen)
+		MockApply: func(_ context.Context, o runtime.ApplyConfiguration, _ ...client.ApplyOption) error {
 			got.writes++
-			return fails
+			m := decodeManifest(o)
+			if m.ResourceVersion != c.child.ResourceVersion || m.UID != c.child.UID {
+				return errors.New("the Manifest is not the one that was read")
+			}
+			for _, key := range surplus(seen, m) {
+				meta.RemoveAnnotations(seen, key)
+			}
+			meta.AddAnnotations(seen, m.Annotations)
+			seen.Spec.ManagementPolicies = m.Spec.ManagementPolicies
+			return c.fails
 		},
 		MockStatusUpdate: func(_ context.Context, o client.Object, _ ...client.SubResourceUpdateOption) error {
 			got.ready = o.(*v1alpha1.Kyma).GetCondition(xpv2.TypeReady).Message
-			return status
+			return c.status
 		},
 	}
-	h := &handOn{
-		client: c, family: &family{cache: c, server: c}, record: r, policies: true, poll: time.Hour,
-		Reconciler: reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) {
-			got.called = true
-			return ctrl.Result{}, nil
-		}),
+}
+
+// reconcile the Kyma with a managed reconciler that removes the finalizer of a Kyma that orphans its Manifests.
+func (c *propagation) reconcile(ctx context.Context) (outcome, error) {
+	c.child.ResourceVersion = "7"
+	got, seen, r := outcome{}, c.child.DeepCopy(), newRecorder()
+	mock := c.client(&got, seen)
+	p := &propagator{
+		connector: &connector{
+			client: mock, lister: &lister{cache: mock, server: mock}, applier: &applier{client: mock, server: mock}, record: r, policies: true,
+		},
+		Finalizer: resource.FinalizerFns{RemoveFinalizerFn: func(context.Context, resource.Object) error {
+			got.finalized = true
+			return nil
+		}},
+		poll: time.Hour,
 	}
+	p.managed = reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+		got.called = true
+		if policy := p.policyOf(c.kyma); meta.WasDeleted(c.kyma) && !policy.ShouldDelete() {
+			return ctrl.Result{}, p.RemoveFinalizer(ctx, c.kyma)
+		}
+		return ctrl.Result{}, nil
+	})
 	var err error
-	got.result, err = h.Reconcile(ctx, ctrl.Request{})
+	got.result, err = p.Reconcile(ctx, ctrl.Request{})
 	got.annotations, got.policies, got.reasons = seen.Annotations, seen.Spec.ManagementPolicies, *r.reasons
 	if len(got.annotations) == 0 {
 		got.annotations = nil
@@ -83,7 +119,7 @@ func handOnTo(ctx context.Context, k *v1alpha1.Kyma, child *v1alpha1.Manifest, l
 	return got, err
 }
 
-func TestHandOn(t *testing.T) {
+func TestPropagate(t *testing.T) {
 	now := metav1.Now()
 	pause := map[string]string{meta.AnnotationKeyReconciliationPaused: "true"}
 	paused := map[string]string{meta.AnnotationKeyReconciliationPaused: "true", v1alpha1.AnnotationPausedBy: "k"}
@@ -103,10 +139,12 @@ func TestHandOn(t *testing.T) {
 		listed []metav1.PartialObjectMetadata
 		fails  error
 		status error
-		want   outcome
+		// conflict reports whether the managed reconciler tries again.
+		conflict bool
+		want     outcome
 	}{
 		"Nothing": {
-			reason: "Most of the time there is nothing to hand on.",
+			reason: "Most of the time, there is nothing to propagate.",
 			want:   outcome{policies: all, called: true},
 		},
 		"Paused": {
@@ -134,12 +172,18 @@ func TestHandOn(t *testing.T) {
 			want:   outcome{policies: all, called: true, writes: 1, annotations: paused},
 		},
 		"Unpaused": {
-			reason: "A Manifest that the Kyma paused goes on with it.",
+			reason: "Update ends the pause of a Manifest.",
 			child:  func(m *v1alpha1.Manifest) { m.Annotations = paused },
-			want:   outcome{policies: all, called: true, writes: 1},
+			want:   outcome{policies: all, called: true, annotations: paused},
+		},
+		"UnpausedWithoutUpdate": {
+			reason: "Where there is no Update, this does.",
+			kyma:   func(k *v1alpha1.Kyma) { k.Spec.ManagementPolicies = observe },
+			child:  func(m *v1alpha1.Manifest) { m.Annotations = paused },
+			want:   outcome{policies: observe, called: true, writes: 1},
 		},
 		"UnpausedWhileGoing": {
-			reason: "So does one that was deleted meanwhile, as it would stay for ever.",
+			reason: "A Manifest that was deleted in the meantime would stay for ever.",
 			kyma:   goes,
 			child:  func(m *v1alpha1.Manifest) { m.Annotations = paused; deleted(m) },
 			want:   outcome{policies: all, writes: 1, ready: "a: is being removed", result: ctrl.Result{RequeueAfter: time.Hour}},
@@ -150,15 +194,16 @@ func TestHandOn(t *testing.T) {
 			want:   outcome{policies: all, called: true, annotations: pause},
 		},
 		"Orphan": {
-			reason: "What stays when the Kyma goes must be known to the Manifests before it is gone.",
+			reason: "The Manifests must have the policies before the Kyma is gone.",
 			kyma:   func(k *v1alpha1.Kyma) { k.DeletionTimestamp, k.Spec.ManagementPolicies = &now, keep },
-			want:   outcome{policies: keep, called: true, writes: 1},
+			want:   outcome{policies: keep, called: true, writes: 1, finalized: true},
 		},
 		"OrphanUnseen": {
-			reason: "One that the cache does not show yet must know it too.",
-			kyma:   func(k *v1alpha1.Kyma) { k.DeletionTimestamp, k.Spec.ManagementPolicies = &now, keep },
-			listed: []metav1.PartialObjectMetadata{{ObjectMeta: installed(newKyma(), newTemplate("b", "regular", "1.0.0")).ObjectMeta}},
-			want:   outcome{policies: keep, writes: 1, result: ctrl.Result{RequeueAfter: soon}},
+			reason:   "So must a Manifest that the cache does not have yet.",
+			kyma:     func(k *v1alpha1.Kyma) { k.DeletionTimestamp, k.Spec.ManagementPolicies = &now, keep },
+			listed:   []metav1.PartialObjectMetadata{{ObjectMeta: installed(newKyma(), newTemplate("b", "regular", "1.0.0")).ObjectMeta}},
+			conflict: true,
+			want:     outcome{policies: keep, called: true, writes: 1},
 		},
 		"OrphanLater": {
 			reason: "Until it goes, the usual way is enough.",
@@ -171,20 +216,20 @@ func TestHandOn(t *testing.T) {
 			want:   outcome{policies: observe, called: true, writes: 1},
 		},
 		"Unsupported": {
-			reason: "Policies that nobody supports are not handed on; the managed reconciler says so.",
+			reason: "Unsupported policies are not propagated; the managed reconciler reports them.",
 			kyma: func(k *v1alpha1.Kyma) {
 				k.Spec.ManagementPolicies = xpv2.ManagementPolicies{xpv2.ManagementActionDelete}
 			},
 			want: outcome{policies: all, called: true},
 		},
 		"Fails": {
-			reason: "The Kyma is not let go before.",
+			reason: "The finalizer stays until then.",
 			kyma:   func(k *v1alpha1.Kyma) { k.DeletionTimestamp, k.Spec.ManagementPolicies = &now, keep },
 			fails:  boom,
-			want:   outcome{policies: keep, writes: 1},
+			want:   outcome{policies: keep, called: true, writes: 1},
 		},
 		"Abandon": {
-			reason: "What is given up is handed on whatever finalizers there are, and told of.",
+			reason: "Abandon is propagated, whatever finalizers there are, and causes an event.",
 			kyma:   func(k *v1alpha1.Kyma) { goes(k); k.Annotations = abandon },
 			child:  deleted,
 			want: outcome{
@@ -193,39 +238,46 @@ func TestHandOn(t *testing.T) {
 			},
 		},
 		"Abandoned": {
-			reason: "It is told of once.",
+			reason: "The event comes once.",
 			kyma:   func(k *v1alpha1.Kyma) { goes(k); k.Annotations = abandon },
 			child:  func(m *v1alpha1.Manifest) { m.Annotations = abandon; deleted(m) },
 			want:   outcome{policies: all, annotations: abandon, ready: "a: is being removed", result: ctrl.Result{RequeueAfter: time.Hour}},
 		},
 		"AbandonTooEarly": {
-			reason: "It means nothing before the Kyma is deleted.",
+			reason: "Abandon has no effect before the Kyma is deleted.",
 			kyma:   func(k *v1alpha1.Kyma) { k.Annotations = abandon },
 			want:   outcome{policies: all, called: true},
 		},
 		"Plan": {
-			reason: "The Manifests of a Kyma that is only planned are, too.",
+			reason: "Update has the Manifests of a Kyma that is only planned planned, too.",
 			kyma:   func(k *v1alpha1.Kyma) { k.Annotations = plan },
-			want:   outcome{policies: all, called: true, writes: 1, annotations: planned},
+			want:   outcome{policies: all, called: true},
+		},
+		"PlanWithoutUpdate": {
+			reason: "Where there is no Update, this does.",
+			kyma:   func(k *v1alpha1.Kyma) { k.Annotations, k.Spec.ManagementPolicies = plan, observe },
+			want:   outcome{policies: observe, called: true, writes: 1, annotations: planned},
 		},
 		"PlannedAlready": {
 			reason: "At rest nothing is written.",
-			kyma:   func(k *v1alpha1.Kyma) { k.Annotations = plan },
-			child:  func(m *v1alpha1.Manifest) { m.Annotations = planned },
-			want:   outcome{policies: all, called: true, annotations: planned},
+			kyma:   func(k *v1alpha1.Kyma) { k.Annotations, k.Spec.ManagementPolicies = plan, observe },
+			child:  func(m *v1alpha1.Manifest) { m.Annotations, m.Spec.ManagementPolicies = planned, observe },
+			want:   outcome{policies: observe, called: true, annotations: planned},
 		},
-		"CarryOut": {
-			reason: "What the Kyma planned is carried out with what it wants now, and not before.",
-			child:  func(m *v1alpha1.Manifest) { m.Annotations = planned },
-			want:   outcome{policies: all, called: true, annotations: planned},
+		"Executed": {
+			reason: "What the Kyma planned is executed with what it wants now, and not before.",
+			kyma:   func(k *v1alpha1.Kyma) { k.Spec.ManagementPolicies = observe },
+			child:  func(m *v1alpha1.Manifest) { m.Annotations, m.Spec.ManagementPolicies = planned, observe },
+			want:   outcome{policies: observe, called: true, annotations: planned},
 		},
-		"PlannedByUser": {
-			reason: "What a user planned is not.",
-			child:  func(m *v1alpha1.Manifest) { m.Annotations = plan },
-			want:   outcome{policies: all, called: true, annotations: plan},
+		"PausedConflict": {
+			reason: "A user may have paused it in the meantime: it is tried again.",
+			kyma:   func(k *v1alpha1.Kyma) { k.Annotations = pause },
+			fails:  kerrors.NewConflict(schema.GroupResource{}, "k-a", boom), conflict: true,
+			want: outcome{policies: all, writes: 1, annotations: paused, result: ctrl.Result{RequeueAfter: soon}},
 		},
 		"ForceRemoval": {
-			reason: "What may block a removal no more is handed on to those that are on their way out.",
+			reason: "Force-removal is propagated to Manifests that are being deleted.",
 			kyma:   func(k *v1alpha1.Kyma) { goes(k); k.Annotations = force },
 			child:  deleted,
 			want: outcome{
@@ -233,17 +285,17 @@ func TestHandOn(t *testing.T) {
 			},
 		},
 		"ForceRemovalTooEarly": {
-			reason: "That means nothing before the Kyma is deleted either.",
+			reason: "Force-removal has no effect before the Kyma is deleted.",
 			kyma:   func(k *v1alpha1.Kyma) { k.Annotations = force },
 			want:   outcome{policies: all, called: true},
 		},
 		"Delete": {
-			reason: "A Manifest that is not on its way out is to be deleted.",
+			reason: "A Manifest that is not being deleted yet has to be.",
 			kyma:   goes,
 			want:   outcome{policies: all, called: true},
 		},
 		"Wait": {
-			reason: "That one is waited for, and what it waits for is said.",
+			reason: "The Kyma waits for Manifests that are being deleted, and reports their message.",
 			kyma:   goes,
 			child:  func(m *v1alpha1.Manifest) { in(v1alpha1.StateWarning, "2 Samples are in the way")(m); deleted(m) },
 			want:   outcome{policies: all, ready: "a: 2 Samples are in the way", result: ctrl.Result{RequeueAfter: time.Hour}},
@@ -263,9 +315,14 @@ func TestHandOn(t *testing.T) {
 			if tc.child != nil {
 				tc.child(child)
 			}
-			got, err := handOnTo(t.Context(), k, child, tc.listed, tc.fails, tc.status)
-			if (err != nil) != (tc.fails != nil) {
-				t.Errorf("\n%s\nReconcile(...): %v", tc.reason, err)
+			c := &propagation{kyma: k, child: child, listed: tc.listed, fails: tc.fails, status: tc.status}
+			got, err := c.reconcile(t.Context())
+			if tc.conflict {
+				if err != nil && !kerrors.IsConflict(err) {
+					t.Errorf("\n%s\nReconcile(...): want a conflict, got %v", tc.reason, err)
+				}
+			} else if !errors.Is(err, tc.fails) {
+				t.Errorf("\n%s\nReconcile(...): want %v, got %v", tc.reason, tc.fails, err)
 			}
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(outcome{})); diff != "" {
 				t.Errorf("\n%s\nReconcile(...): -want, +got:\n%s", tc.reason, diff)

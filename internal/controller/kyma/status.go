@@ -17,20 +17,20 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 )
 
-// maxMessage bounds a message in the status, in bytes.
+// maxMessage is the maximum length of a message in the status, in bytes.
 const maxMessage = 1024
 
-// precedence of the states: the first that applies is shown.
+// precedence of the states. A Kyma has the first one that any of its modules has.
 var precedence = []v1alpha1.State{ //nolint:gochecknoglobals // Constant.
 	v1alpha1.StateDeleting, v1alpha1.StateError, v1alpha1.StateWarning, v1alpha1.StateProcessing, v1alpha1.StateReady,
 }
 
-// worse says whether one state comes before another.
-func worse(a, b v1alpha1.State) bool {
+// isWorse reports whether one state has precedence over another.
+func isWorse(a, b v1alpha1.State) bool {
 	return slices.Index(precedence, a) < slices.Index(precedence, b)
 }
 
-// statusOf a Manifest, as that of its module.
+// statusOf returns the status of a module by its Manifest.
 func statusOf(m *v1alpha1.Manifest) v1alpha1.ModuleStatus {
 	at := &m.Status.AtProvider
 	out := v1alpha1.ModuleStatus{
@@ -39,20 +39,20 @@ func statusOf(m *v1alpha1.Manifest) v1alpha1.ModuleStatus {
 	}
 	ready, synced := m.GetCondition(xpv2.TypeReady), m.GetCondition(xpv2.TypeSynced)
 	switch {
-	case onItsWayOut(m):
+	case isBeingDeleted(m):
 		out.State = v1alpha1.StateDeleting
 	case at.State == v1alpha1.StateError, at.State == v1alpha1.StateWarning:
 	case meta.IsPaused(m):
-		// Nobody looks at it, though Synced is said of each of its generations.
+		// It is not reconciled, although Synced is written for each generation.
 		out.State, out.Message = v1alpha1.StateProcessing, fmt.Sprintf("Manifest %s is paused", m.Name)
 	case synced.ObservedGeneration != m.Generation, synced.Reason == xpv2.ReasonReconcilePaused:
-		// What the status says is of another spec, or of before the pause.
+		// The status belongs to another spec, or to the time before the pause.
 		out.State, out.Message = v1alpha1.StateProcessing, ""
 	case at.State == v1alpha1.StateReady && synced.Status == corev1.ConditionFalse:
-		// What was Ready once cannot be checked any more.
-		out.State, out.Message = v1alpha1.StateError, cut(synced.Message)
+		// It was Ready, and its state cannot be checked any more.
+		out.State, out.Message = v1alpha1.StateError, truncate(synced.Message)
 	case ready.ObservedGeneration != 0 && ready.ObservedGeneration != m.Generation:
-		// The pass that Synced is of ended before the look. An older provider wrote no generation.
+		// The reconcile that wrote Synced ended before it observed. An older provider wrote no generation.
 		out.State, out.Message = v1alpha1.StateProcessing, ""
 	case at.State == v1alpha1.StateReady && ready.Status != corev1.ConditionTrue, at.State == "":
 		out.State = v1alpha1.StateProcessing
@@ -62,7 +62,7 @@ func statusOf(m *v1alpha1.Manifest) v1alpha1.ModuleStatus {
 	return out
 }
 
-// report what becomes of the modules in the status. Equal modules make equal statuses, so that nothing is written.
+// report the modules in the status of a Kyma. Equal steps result in an equal status, which is not written.
 func report(k *v1alpha1.Kyma, steps []step) {
 	at := &k.Status.AtProvider
 	at.Modules = nil
@@ -78,16 +78,16 @@ func report(k *v1alpha1.Kyma, steps []step) {
 				ready++
 			}
 		}
-		if worse(s.status.State, first.State) {
+		if isWorse(s.status.State, first.State) {
 			first = s.status
 		}
 	}
 	at.ModulesReady = fmt.Sprintf("%d/%d", ready, total)
-	at.State, at.Message = first.State, summary(first)
-	verified(k, steps)
+	at.State, at.Message = first.State, summarize(first)
+	setVerified(k, steps)
 	if meta.WasDeleted(k) {
 		at.State = v1alpha1.StateDeleting
-		mark(k, xpv2.Deleting().WithMessage(at.Message))
+		setCondition(k, xpv2.Deleting().WithMessage(at.Message))
 		return
 	}
 	if at.State == v1alpha1.StateReady {
@@ -95,22 +95,22 @@ func report(k *v1alpha1.Kyma, steps []step) {
 		if at.ActiveChannel == "" {
 			at.ActiveChannel = defaultChannel
 		}
-		mark(k, xpv2.Available())
+		setCondition(k, xpv2.Available())
 		return
 	}
-	mark(k, xpv2.Unavailable().WithMessage(at.Message))
+	setCondition(k, xpv2.Unavailable().WithMessage(at.Message))
 }
 
-// mark conditions of a Kyma, as seen of the generation that this pass is about.
-func mark(k *v1alpha1.Kyma, c xpv2.Condition) {
+// setCondition of a Kyma, for the generation that was reconciled.
+func setCondition(k *v1alpha1.Kyma, c xpv2.Condition) {
 	settings.Mark(&k.Status.ConditionedStatus, k.Generation, c)
 	if c.Type == xpv2.TypeReady {
 		k.Status.ObservedGeneration = k.Generation
 	}
 }
 
-// summary of the module to look at first.
-func summary(m v1alpha1.ModuleStatus) string {
+// summarize the status of a module in a message.
+func summarize(m v1alpha1.ModuleStatus) string {
 	if m.Name == "" {
 		return ""
 	}
@@ -125,11 +125,11 @@ func summary(m v1alpha1.ModuleStatus) string {
 			message = "is in state " + string(m.State)
 		}
 	}
-	return cut(m.Name + ": " + message)
+	return truncate(m.Name + ": " + message)
 }
 
-// verified sums up the conditions of the Manifests on signatures. There is none where no Manifest has one.
-func verified(k *v1alpha1.Kyma, steps []step) {
+// setVerified sums up the conditions Verified of the Manifests. It removes the condition where no Manifest has one.
+func setVerified(k *v1alpha1.Kyma, steps []step) {
 	found, failed := false, xpv2.Condition{}
 	for i := range steps {
 		if steps[i].live == nil {
@@ -142,29 +142,31 @@ func verified(k *v1alpha1.Kyma, steps []step) {
 		found = true
 		if c.Status != corev1.ConditionTrue && failed.Status == "" {
 			failed = c
-			failed.Message = cut(steps[i].status.Name + ": " + c.Message)
+			failed.Message = truncate(steps[i].status.Name + ": " + c.Message)
 		}
 	}
 	switch {
 	case !found:
 		k.Status.Conditions = slices.DeleteFunc(k.Status.Conditions, func(c xpv2.Condition) bool { return c.Type == v1alpha1.TypeVerified })
 	case failed.Status != "":
-		mark(k, condition(failed.Status, failed.Reason, failed.Message))
+		setCondition(k, verifiedCondition(failed.Status, failed.Reason, failed.Message))
 	default:
-		mark(k, condition(corev1.ConditionTrue, v1alpha1.ReasonVerified, ""))
+		setCondition(k, verifiedCondition(corev1.ConditionTrue, v1alpha1.ReasonVerified, ""))
 	}
 }
 
-func condition(status corev1.ConditionStatus, reason xpv2.ConditionReason, message string) xpv2.Condition {
+// verifiedCondition returns a condition Verified.
+func verifiedCondition(status corev1.ConditionStatus, reason xpv2.ConditionReason, message string) xpv2.Condition {
 	return xpv2.Condition{
 		Type: v1alpha1.TypeVerified, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.Now(),
 	}
 }
 
-func cut(s string) string {
+// truncate a message to the maximum length.
+func truncate(s string) string {
 	if len(s) <= maxMessage {
 		return s
 	}
-	// Half a character would never be equal to what the API server makes of it.
+	// The API server would replace half a character, and the message would differ each time.
 	return strings.ToValidUTF8(s[:maxMessage-len("…")], "") + "…"
 }

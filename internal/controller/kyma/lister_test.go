@@ -25,9 +25,9 @@ func (i indexer) IndexField(_ context.Context, _ client.Object, name string, f c
 	return nil
 }
 
-func TestIndex(t *testing.T) {
+func TestAddIndexes(t *testing.T) {
 	i := indexer{}
-	if err := index(t.Context(), i); err != nil {
+	if err := addIndexes(t.Context(), i); err != nil {
 		t.Fatal(err)
 	}
 	k, tpl := newKyma(v1alpha1.Module{Name: "a"}, v1alpha1.Module{Name: "b"}), newTemplate("a", "regular", "1.0.0")
@@ -51,7 +51,7 @@ func TestIndex(t *testing.T) {
 			}
 		})
 	}
-	if err := index(t.Context(), indexer(nil)); err == nil {
-		t.Error("index(...): want an error")
+	if err := addIndexes(t.Context(), indexer(nil)); err == nil {
+		t.Error("addIndexes(...): want an error")
 	}
 }

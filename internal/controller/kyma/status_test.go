@@ -111,7 +111,7 @@ func TestVerified(t *testing.T) {
 		steps  []step
 		want   xpv2.Condition
 	}{
-		"NotAsked": {"Nobody asked for signatures.", []step{child("", "")}, xpv2.Condition{Type: v1alpha1.TypeVerified, Status: corev1.ConditionUnknown}},
+		"NotAsked": {"No Manifest has the condition.", []step{child("", "")}, xpv2.Condition{Type: v1alpha1.TypeVerified, Status: corev1.ConditionUnknown}},
 		"True": {
 			"All are signed.", []step{child(corev1.ConditionTrue, ""), child("", "")},
 			xpv2.Condition{Type: v1alpha1.TypeVerified, Status: corev1.ConditionTrue, Reason: v1alpha1.ReasonVerified},
@@ -134,7 +134,7 @@ func TestVerified(t *testing.T) {
 	}
 }
 
-// TestStatusOfGeneration holds that what is said of another generation of a Manifest makes no module Ready.
+// TestStatusOfGeneration holds that the status of another generation of a Manifest does not make a module Ready.
 func TestStatusOfGeneration(t *testing.T) {
 	seen := func(ready, synced int64) func(*v1alpha1.Manifest) {
 		return func(m *v1alpha1.Manifest) {
@@ -152,7 +152,7 @@ func TestStatusOfGeneration(t *testing.T) {
 		"None":  {"Neither is.", seen(1, 1), v1alpha1.StateProcessing},
 		"Ready": {"Ready alone is of before, as after a pass that ended before the look.", seen(1, 2), v1alpha1.StateProcessing},
 		"Old":   {"What an older provider wrote counts by Synced.", seen(0, 2), v1alpha1.StateReady},
-		"Failed": {"That it cannot be looked at is said.", func(m *v1alpha1.Manifest) {
+		"Failed": {"A Manifest that cannot be observed is in an error.", func(m *v1alpha1.Manifest) {
 			seen(1, 2)(m)
 			m.SetConditions(xpv2.ReconcileError(errors.New("no")).WithObservedGeneration(2))
 		}, v1alpha1.StateError},
@@ -183,7 +183,7 @@ func TestReportGeneration(t *testing.T) {
 			k := newKyma()
 			// An older provider wrote no generation.
 			m := &v1alpha1.Manifest{}
-			m.SetConditions(condition(corev1.ConditionTrue, v1alpha1.ReasonVerified, ""))
+			m.SetConditions(verifiedCondition(corev1.ConditionTrue, v1alpha1.ReasonVerified, ""))
 			steps := []step{{live: m, enabled: true, status: v1alpha1.ModuleStatus{Name: "a", State: tc.state}}}
 			report(k, steps)
 			before := k.GetCondition(xpv2.TypeReady)
@@ -199,7 +199,7 @@ func TestReportGeneration(t *testing.T) {
 				}
 			}
 			if after := k.GetCondition(xpv2.TypeReady); after.Status == before.Status && after.Reason == before.Reason && !after.LastTransitionTime.Equal(&before.LastTransitionTime) {
-				t.Errorf("\n%s\nreport(...): a generation is no transition", tc.reason)
+				t.Errorf("\n%s\nreport(...): a new generation does not count as a transition", tc.reason)
 			}
 			if k.Status.ObservedGeneration != 7 {
 				t.Errorf("\n%s\nreport(...): status.observedGeneration is %d, want 7", tc.reason, k.Status.ObservedGeneration)

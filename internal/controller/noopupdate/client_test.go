@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package quiet
+package noopupdate
 
 import (
 	"context"
+	"encoding/json"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
@@ -30,10 +33,10 @@ func TestUpdateStatus(t *testing.T) {
 		obj    client.Object
 		want   int
 	}{
-		"Same":      {reason: "What is there already is not written.", cached: manifest("1", true), obj: manifest("1", true)},
-		"Different": {reason: "What differs is written.", cached: manifest("1", false), obj: manifest("1", true), want: 1},
-		"Stale":     {reason: "A cache that is behind or ahead decides nothing.", cached: manifest("2", true), obj: manifest("1", true), want: 1},
-		"Other":     {reason: "Other kinds are none of our business.", cached: manifest("1", true), obj: &v1alpha1.ProviderConfigUsage{}, want: 1},
+		"Same":      {reason: "An update that changes nothing is not sent.", cached: manifest("1", true), obj: manifest("1", true)},
+		"Different": {reason: "An update that changes something is sent.", cached: manifest("1", false), obj: manifest("1", true), want: 1},
+		"Stale":     {reason: "A cache with another version decides nothing.", cached: manifest("2", true), obj: manifest("1", true), want: 1},
+		"Other":     {reason: "Updates of other kinds are sent.", cached: manifest("1", true), obj: &v1alpha1.ProviderConfigUsage{}, want: 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -67,9 +70,9 @@ func TestUpdate(t *testing.T) {
 		obj    client.Object
 		want   int
 	}{
-		"Same":      {reason: "What is there already is not written.", cached: config("1", "a"), obj: config("1", "a")},
-		"Different": {reason: "What differs is written.", cached: config("1", "a"), obj: config("1", "b"), want: 1},
-		"Stale":     {reason: "A cache that is behind or ahead decides nothing.", cached: config("2", "a"), obj: config("1", "a"), want: 1},
+		"Same":      {reason: "An update that changes nothing is not sent.", cached: config("1", "a"), obj: config("1", "a")},
+		"Different": {reason: "An update that changes something is sent.", cached: config("1", "a"), obj: config("1", "b"), want: 1},
+		"Stale":     {reason: "A cache with another version decides nothing.", cached: config("2", "a"), obj: config("1", "a"), want: 1},
 		"Other":     {reason: "A Manifest is always written.", cached: config("1", "a"), obj: &v1alpha1.Manifest{}, want: 1},
 	}
 	for name, tc := range cases {
@@ -92,8 +95,7 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-// TestStaleCache holds what happens where a pass works on what it wrote over itself: the cache has not seen the last
-// write, so that what it holds looks like what is to be written.
+// TestStaleCache holds that an update is sent where the cache does not have the last write yet, and looks like the update.
 func TestStaleCache(t *testing.T) {
 	manifest := func(version string, ready bool) *v1alpha1.Manifest {
 		m := &v1alpha1.Manifest{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "m", UID: "u", ResourceVersion: version}}
@@ -121,6 +123,29 @@ func TestStaleCache(t *testing.T) {
 	}
 }
 
+// TestApply holds that the version of an object that was applied is waited for.
+func TestApply(t *testing.T) {
+	gets := 0
+	c := newClient(&test.MockClient{
+		MockGet: func(_ context.Context, _ client.ObjectKey, obj client.Object) error {
+			obj.SetUID("u")
+			obj.SetResourceVersion([]string{"8", "8", "9"}[gets])
+			gets++
+			return nil
+		},
+		MockApply: func(_ context.Context, obj runtime.ApplyConfiguration, _ ...client.ApplyOption) error {
+			return json.Unmarshal([]byte(`{"apiVersion":"kyma.m.crossplane.io/v1alpha1","kind":"Manifest","metadata":{"uid":"u","resourceVersion":"9"}}`), obj)
+		},
+	})
+	if err := c.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(&unstructured.Unstructured{})); err != nil {
+		t.Fatal(err)
+	}
+	got := &v1alpha1.Manifest{}
+	if err := c.Get(t.Context(), client.ObjectKey{}, got); err != nil || got.ResourceVersion != "9" || gets != 3 {
+		t.Errorf("Get(...): %v, want version 9 after 3 attempts, got %s after %d", err, got.ResourceVersion, gets)
+	}
+}
+
 func TestGet(t *testing.T) {
 	kyma := func(version string) *v1alpha1.Kyma {
 		return &v1alpha1.Kyma{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "k", UID: "u", ResourceVersion: version}}
@@ -134,14 +159,14 @@ func TestGet(t *testing.T) {
 		want    string
 		looks   int
 	}{
-		"Nothing": {reason: "What we have not written is there.", cached: []string{"7"}, want: "7", looks: 1},
+		"Nothing": {reason: "An object without a write is returned at once.", cached: []string{"7"}, want: "7", looks: 1},
 		"Shown":   {reason: "The cache shows what we wrote.", cached: []string{"8"}, written: "8", want: "8", looks: 1},
-		"Newer":   {reason: "Somebody else wrote later.", cached: []string{"10"}, written: "9", want: "10", looks: 1},
-		"Behind":  {reason: "The cache is waited for.", cached: []string{"9", "9", "10"}, written: "10", want: "10", looks: 3},
-		"Stuck":   {reason: "There is an end to that.", cached: []string{"9"}, written: "10", want: "9", looks: looks + 1},
-		"Stopped": {reason: "Nor where there is no time.", cached: []string{"9"}, written: "10", stopped: true, want: "9", looks: 1},
-		"Words":   {reason: "What is no number says nothing.", cached: []string{"a"}, written: "b", want: "a", looks: 1},
-		"Word":    {reason: "Nor on one side.", cached: []string{"a"}, written: "1", want: "a", looks: 1},
+		"Newer":   {reason: "Another client wrote later.", cached: []string{"10"}, written: "9", want: "10", looks: 1},
+		"Behind":  {reason: "Get waits for the cache.", cached: []string{"9", "9", "10"}, written: "10", want: "10", looks: 3},
+		"Stuck":   {reason: "The wait ends.", cached: []string{"9"}, written: "10", want: "9", looks: attempts + 1},
+		"Stopped": {reason: "The context has ended.", cached: []string{"9"}, written: "10", stopped: true, want: "9", looks: 1},
+		"Words":   {reason: "Versions that are not numbers cannot be compared.", cached: []string{"a"}, written: "b", want: "a", looks: 1},
+		"Word":    {reason: "Nor can one of them.", cached: []string{"a"}, written: "1", want: "a", looks: 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kyma
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+// An intent is what a Kyma decides for all of its Manifests, independently of their modules.
+type intent struct {
+	// pause the Manifests.
+	pause bool
+	// plan only: the Manifests report what they would do, and apply nothing.
+	plan bool
+	// execute what was only planned because the Kyma asked for it.
+	execute bool
+	// abandon what is left in a cluster that cannot be reached any more.
+	abandon bool
+	// forceRemoval deletes custom resources that block the removal of a module.
+	forceRemoval bool
+	// policies for all Manifests. Nil leaves them to the content.
+	policies xpv2.ManagementPolicies
+}
+
+// intentOf returns the intent of a Kyma.
+func intentOf(k *v1alpha1.Kyma, policy managed.ManagementPoliciesChecker) intent {
+	in := intent{pause: meta.IsPaused(k) || policy.IsPaused(), plan: isPlanned(k)}
+	if isStopped(k, policy) {
+		return in
+	}
+	deleted := meta.WasDeleted(k)
+	in.abandon = deleted && k.Annotations[v1alpha1.AnnotationAbandon] == "true"
+	in.forceRemoval = deleted && k.Annotations[v1alpha1.AnnotationForceRemoval] == "true"
+	if !policy.ShouldUpdate() || deleted && !policy.ShouldDelete() {
+		in.policies = k.Spec.ManagementPolicies
+	}
+	return in
+}
+
+// isStopped reports whether the managed reconciler does nothing for a Kyma: it is paused, or has unsupported policies.
+func isStopped(k *v1alpha1.Kyma, policy managed.ManagementPoliciesChecker) bool {
+	return meta.IsPaused(k) || policy.IsPaused() || policy.Validate() != nil
+}
+
+// isPlanned reports whether a Kyma is only planned: its Manifests report what they would do, and none is removed. A Kyma that
+// is being deleted is not planned any more.
+func isPlanned(k *v1alpha1.Kyma) bool {
+	return !meta.WasDeleted(k) && k.Annotations[v1alpha1.AnnotationPlan] == "true"
+}
+
+// marks are the annotations that say that a Kyma, and not a user, set another annotation of a Manifest.
+var marks = map[string]string{ //nolint:gochecknoglobals // Constant.
+	v1alpha1.AnnotationPausedBy:  meta.AnnotationKeyReconciliationPaused,
+	v1alpha1.AnnotationPlannedBy: v1alpha1.AnnotationPlan,
+}
+
+// desiredLabels are the keys of the labels that a Kyma sets on its Manifests.
+var desiredLabels = []string{ //nolint:gochecknoglobals // Constant.
+	v1alpha1.LabelKymaName, v1alpha1.LabelModuleName, v1alpha1.LabelChannel, v1alpha1.LabelManagedBy, v1alpha1.LabelControllerName,
+}
+
+// desiredManifest returns the Manifest of a module as its Kyma wants it: all fields that the Kyma decides, and no others. A
+// nil content, as for a module that is not wanted any more, leaves what the live Manifest installs. A nil live Manifest is one
+// that does not exist yet. The result shares memory with the arguments.
+func desiredManifest(k *v1alpha1.Kyma, in intent, c *content, live *v1alpha1.Manifest) *v1alpha1.Manifest {
+	out := &v1alpha1.Manifest{}
+	if live != nil {
+		keep(out, live)
+	}
+	if live == nil || live.Annotations[v1alpha1.AnnotationReleasedBy] == "" {
+		// With an owner that exists, the garbage collector would not delete a Manifest that was released to it.
+		out.OwnerReferences = []metav1.OwnerReference{meta.AsController(meta.TypedReferenceTo(k, v1alpha1.KymaGroupVersionKind))}
+	}
+	if c != nil {
+		install(out, k, c, live)
+	}
+	if in.policies != nil {
+		out.Spec.ManagementPolicies = in.policies
+	}
+	annotate(out, k, in, live)
+	return out
+}
+
+// keep the fields of a live Manifest that its Kyma has set.
+func keep(out, live *v1alpha1.Manifest) {
+	out.Namespace, out.Name, out.UID = live.Namespace, live.Name, live.UID
+	for _, key := range desiredLabels {
+		if v, ok := live.Labels[key]; ok {
+			meta.AddLabels(out, map[string]string{key: v})
+		}
+	}
+	for mark, key := range marks {
+		if by := live.Annotations[mark]; by != "" {
+			meta.AddAnnotations(out, map[string]string{mark: by})
+			if v, ok := live.Annotations[key]; ok {
+				meta.AddAnnotations(out, map[string]string{key: v})
+			}
+		}
+	}
+	for _, key := range []string{v1alpha1.AnnotationAbandon, v1alpha1.AnnotationForceRemoval} {
+		if live.Annotations[key] == "true" {
+			meta.AddAnnotations(out, map[string]string{key: "true"})
+		}
+	}
+	out.Spec.ProviderConfigReference = live.Spec.ProviderConfigReference
+	out.Spec.ManagementPolicies = live.Spec.ManagementPolicies
+	out.Spec.ForProvider = live.Spec.ForProvider
+}
+
+// install sets what the ModuleTemplate of a module asks for.
+func install(out *v1alpha1.Manifest, k *v1alpha1.Kyma, c *content, live *v1alpha1.Manifest) {
+	out.Namespace, out.Name, out.Labels = k.Namespace, manifestName(k.Name, c.module), c.labels
+	out.Spec.ProviderConfigReference = c.config
+	out.Spec.ManagementPolicies = k.Spec.ManagementPolicies
+	out.Spec.ForProvider = c.parameters
+	// A user may ask for an adoption on the Manifest, too.
+	out.Spec.ForProvider.Adopt = c.parameters.Adopt || live != nil && live.Spec.ForProvider.Adopt
+}
+
+// annotate a desired Manifest with the intent of its Kyma. A pause or a plan that a user asked for stays theirs.
+func annotate(out *v1alpha1.Manifest, k *v1alpha1.Kyma, in intent, live *v1alpha1.Manifest) {
+	switch {
+	case !in.pause:
+		meta.RemoveAnnotations(out, v1alpha1.AnnotationPausedBy, meta.AnnotationKeyReconciliationPaused)
+	case live == nil || !meta.IsPaused(live):
+		meta.AddAnnotations(out, map[string]string{meta.AnnotationKeyReconciliationPaused: "true", v1alpha1.AnnotationPausedBy: k.Name})
+	}
+	switch {
+	case in.plan:
+		if live == nil || live.Annotations[v1alpha1.AnnotationPlan] != "true" {
+			meta.AddAnnotations(out, map[string]string{v1alpha1.AnnotationPlan: "true", v1alpha1.AnnotationPlannedBy: k.Name})
+		}
+	case in.execute:
+		meta.RemoveAnnotations(out, v1alpha1.AnnotationPlannedBy, v1alpha1.AnnotationPlan)
+	}
+	if in.abandon {
+		meta.AddAnnotations(out, map[string]string{v1alpha1.AnnotationAbandon: "true"})
+	}
+	if in.forceRemoval {
+		meta.AddAnnotations(out, map[string]string{v1alpha1.AnnotationForceRemoval: "true"})
+	}
+}
+
+// needsUpdate reports whether a live Manifest differs from the desired one in a field that its Kyma decides.
+func needsUpdate(live, desired *v1alpha1.Manifest) bool {
+	if differsInContent(live, desired) || len(surplus(live, desired)) > 0 || !contains(live.Annotations, desired.Annotations) {
+		return true
+	}
+	owner := metav1.GetControllerOfNoCopy(live)
+	return len(desired.OwnerReferences) == 0 && owner != nil && string(owner.UID) == live.Annotations[v1alpha1.AnnotationReleasedBy]
+}
+
+// differsInContent reports whether a live Manifest differs from the desired one in what it installs, or in its labels.
+func differsInContent(live, desired *v1alpha1.Manifest) bool {
+	_, has := live.Labels[v1alpha1.LabelControllerName]
+	_, wants := desired.Labels[v1alpha1.LabelControllerName]
+	return has && !wants || !contains(live.Labels, desired.Labels) ||
+		!slices.Equal(live.Spec.ManagementPolicies, desired.Spec.ManagementPolicies) ||
+		!equal(&live.Spec.ForProvider, &desired.Spec.ForProvider)
+}
+
+// surplus returns the annotations of a live Manifest that a Kyma set, and does not want any more.
+func surplus(live, desired metav1.Object) []string {
+	var out []string
+	for mark, key := range marks {
+		if live.GetAnnotations()[mark] != "" && desired.GetAnnotations()[mark] == "" {
+			out = append(out, mark, key)
+		}
+	}
+	return out
+}
+
+// contains reports whether a map has all entries of another one.
+func contains(all, some map[string]string) bool {
+	for k, v := range some {
+		if have, ok := all[k]; !ok || have != v {
+			return false
+		}
+	}
+	return true
+}

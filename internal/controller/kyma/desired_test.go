@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kyma
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+func TestDesiredManifest(t *testing.T) {
+	const paused = meta.AnnotationKeyReconciliationPaused
+	type annotations = map[string]string
+	all, observe := xpv2.ManagementPolicies{xpv2.ManagementActionAll}, xpv2.ManagementPolicies{xpv2.ManagementActionObserve}
+	k, tpl := newKyma(v1alpha1.Module{Name: "a"}), newTemplate("a", "regular", "1.0.0")
+	c := &content{
+		module: "a", config: k.Spec.ProviderConfigReference, labels: map[string]string{v1alpha1.LabelChannel: "regular"},
+		parameters: v1alpha1.ManifestParameters{Version: "2.0.0"},
+	}
+	annotated := func(a annotations) func(*v1alpha1.Manifest) {
+		return func(m *v1alpha1.Manifest) { m.Annotations = a }
+	}
+	// A decision is what a desired Manifest says, in short.
+	type decision struct {
+		version     string
+		adopt       bool
+		controller  bool
+		policies    xpv2.ManagementPolicies
+		annotations annotations
+		update      bool
+	}
+	cases := map[string]struct {
+		reason  string
+		intent  intent
+		content *content
+		live    func(*v1alpha1.Manifest)
+		want    decision
+	}{
+		"Unchanged": {
+			reason: "Without a content the Manifest stays as it is.",
+			want:   decision{version: "1.0.0", controller: true, policies: all},
+		},
+		"Content": {
+			reason:  "The content decides what is installed, and the Kyma its policies.",
+			content: c, live: func(m *v1alpha1.Manifest) { m.Spec.ManagementPolicies = observe },
+			want: decision{version: "2.0.0", controller: true, policies: all, update: true},
+		},
+		"Adopt": {
+			reason:  "An adoption that a user asked for stays.",
+			content: c, live: func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Adopt = true },
+			want: decision{version: "2.0.0", adopt: true, controller: true, policies: all, update: true},
+		},
+		"ForeignMetadata": {
+			reason: "Labels and annotations of others are not applied, so that they stay theirs.",
+			live: func(m *v1alpha1.Manifest) {
+				m.Labels["other"], m.Annotations = "x", annotations{"other": "x", v1alpha1.AnnotationTest: "1"}
+			},
+			want: decision{version: "1.0.0", controller: true, policies: all},
+		},
+		"Pause": {
+			reason: "A pause says whose it is.", intent: intent{pause: true},
+			want: decision{version: "1.0.0", controller: true, policies: all, annotations: annotations{paused: "true", v1alpha1.AnnotationPausedBy: "k"}, update: true},
+		},
+		"PausedByUser": {
+			reason: "A pause of a user stays theirs.", intent: intent{pause: true}, live: annotated(annotations{paused: "true"}),
+			want: decision{version: "1.0.0", controller: true, policies: all},
+		},
+		"PausedAgain": {
+			reason: "A user cannot end a pause of the Kyma.", intent: intent{pause: true},
+			live: annotated(annotations{paused: "false", v1alpha1.AnnotationPausedBy: "k"}),
+			want: decision{version: "1.0.0", controller: true, policies: all, annotations: annotations{paused: "true", v1alpha1.AnnotationPausedBy: "k"}, update: true},
+		},
+		"Resume": {
+			reason: "The Kyma ends its pause.", live: annotated(annotations{paused: "true", v1alpha1.AnnotationPausedBy: "k"}),
+			want: decision{version: "1.0.0", controller: true, policies: all, update: true},
+		},
+		"NotResumed": {
+			reason: "It does not end that of a user.", live: annotated(annotations{paused: "true"}),
+			want: decision{version: "1.0.0", controller: true, policies: all},
+		},
+		"Plan": {
+			reason: "A plan comes with what is planned.", intent: intent{plan: true}, content: c,
+			want: decision{version: "2.0.0", controller: true, policies: all, annotations: annotations{v1alpha1.AnnotationPlan: "true", v1alpha1.AnnotationPlannedBy: "k"}, update: true},
+		},
+		"PlannedByUser": {
+			reason: "A plan of a user stays theirs.", intent: intent{plan: true}, live: annotated(annotations{v1alpha1.AnnotationPlan: "true"}),
+			want: decision{version: "1.0.0", controller: true, policies: all},
+		},
+		"Planned": {
+			reason: "What is planned stays so until it can be executed.",
+			live:   annotated(annotations{v1alpha1.AnnotationPlan: "true", v1alpha1.AnnotationPlannedBy: "k"}),
+			want:   decision{version: "1.0.0", controller: true, policies: all, annotations: annotations{v1alpha1.AnnotationPlan: "true", v1alpha1.AnnotationPlannedBy: "k"}},
+		},
+		"Execute": {
+			reason: "A plan ends with what is wanted now.", intent: intent{execute: true}, content: c,
+			live: annotated(annotations{v1alpha1.AnnotationPlan: "true", v1alpha1.AnnotationPlannedBy: "k"}),
+			want: decision{version: "2.0.0", controller: true, policies: all, update: true},
+		},
+		"Removal": {
+			reason: "A removal that is forced or given up is so for the Manifests.", intent: intent{abandon: true, forceRemoval: true}, live: deleted,
+			want: decision{version: "1.0.0", controller: true, policies: all, annotations: annotations{v1alpha1.AnnotationAbandon: "true", v1alpha1.AnnotationForceRemoval: "true"}, update: true},
+		},
+		"RemovalStays": {
+			reason: "It cannot be taken back.", live: annotated(annotations{v1alpha1.AnnotationAbandon: "true", v1alpha1.AnnotationForceRemoval: "true"}),
+			want: decision{version: "1.0.0", controller: true, policies: all, annotations: annotations{v1alpha1.AnnotationAbandon: "true", v1alpha1.AnnotationForceRemoval: "true"}},
+		},
+		"Policies": {
+			reason: "Policies that do not wait for a content are those of the Kyma.", intent: intent{policies: observe},
+			want: decision{version: "1.0.0", controller: true, policies: observe, update: true},
+		},
+		"Released": {
+			reason: "A Manifest that was released does not get its owner back.",
+			live: func(m *v1alpha1.Manifest) {
+				m.OwnerReferences, m.Annotations = nil, annotations{v1alpha1.AnnotationReleasedBy: string(kymaUID)}
+			},
+			want: decision{version: "1.0.0", policies: all},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			live := installed(k, tpl)
+			if tc.live != nil {
+				tc.live(live)
+			}
+			before := live.DeepCopy()
+			m := desiredManifest(k, tc.intent, tc.content, live)
+			got := decision{
+				version: m.Spec.ForProvider.Version, adopt: m.Spec.ForProvider.Adopt, controller: metav1.IsControlledBy(m, k),
+				policies: m.Spec.ManagementPolicies, annotations: m.Annotations, update: needsUpdate(live, m),
+			}
+			if len(got.annotations) == 0 {
+				got.annotations = nil
+			}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(decision{})); diff != "" {
+				t.Errorf("\n%s\ndesiredManifest(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(before, live); diff != "" {
+				t.Errorf("\n%s\ndesiredManifest(...): the live Manifest must not change: -want, +got:\n%s", tc.reason, diff)
+			}
+			if m.Name != live.Name || m.Namespace != live.Namespace || m.UID != live.UID {
+				t.Errorf("\n%s\ndesiredManifest(...): want that of %s, got %s/%s %s", tc.reason, live.Name, m.Namespace, m.Name, m.UID)
+			}
+		})
+	}
+}
+
+func TestDesiredManifestOfNew(t *testing.T) {
+	k, tpl := newKyma(), newTemplate("a", "regular", "1.0.0")
+	k.Annotations = map[string]string{v1alpha1.AnnotationPlan: "true"}
+	m := desiredOf(k, tpl, v1alpha1.Module{Name: "a"}, nil)
+	if m.Name != "k-a" || m.Namespace != namespace || m.UID != "" || !metav1.IsControlledBy(m, k) {
+		t.Errorf("desiredManifest(...): %+v", m.ObjectMeta)
+	}
+	want := map[string]string{v1alpha1.AnnotationPlan: "true", v1alpha1.AnnotationPlannedBy: "k"}
+	if diff := cmp.Diff(want, m.Annotations); diff != "" {
+		t.Errorf("desiredManifest(...): a module that is only planned must not be applied: -want, +got:\n%s", diff)
+	}
+}
+
+// TestNeedsUpdate holds that a Manifest that comes back from the API server does not differ from what was applied.
+func TestNeedsUpdate(t *testing.T) {
+	rollback := &v1alpha1.Rollback{On: v1alpha1.RollbackOnNotReady, After: metav1.Duration{Duration: time.Hour}}
+	k, tpl := newKyma(), newTemplate("a", "regular", "1.0.0")
+	module := v1alpha1.Module{
+		Name: "a", Drift: v1alpha1.DriftPolicyReport, Rollback: rollback, Adopt: true,
+		Values:     &runtime.RawExtension{Raw: []byte(`{"b": 1.0, "a": {"x": null}}`)},
+		ValuesFrom: []v1alpha1.ValuesReference{{Kind: "Secret", Name: "s", Key: "values.yaml"}},
+	}
+	cases := map[string]struct {
+		reason string
+		change func(m *v1alpha1.Manifest)
+		want   bool
+	}{
+		"Nothing": {"It came back as it was.", func(*v1alpha1.Manifest) {}, false},
+		"Encoding": {"The API server encodes in its own way.", func(m *v1alpha1.Manifest) {
+			m.Spec.ForProvider.Installs[0].Values.Raw = []byte(`{"a":{"x":null},"b":1}`)
+		}, false},
+		"Value": {"A user has changed a value.", func(m *v1alpha1.Manifest) {
+			m.Spec.ForProvider.Installs[0].Values.Raw = []byte(`{"a":{"x":null},"b":2}`)
+		}, true},
+		"Rollback": {"A user has removed the rollback.", func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Rollback = nil }, true},
+		"Label":    {"A user has removed a label.", func(m *v1alpha1.Manifest) { delete(m.Labels, v1alpha1.LabelChannel) }, true},
+		"Surplus":  {"The template has no controller name.", func(m *v1alpha1.Manifest) { m.Labels[v1alpha1.LabelControllerName] = "x" }, true},
+		"Other":    {"Labels of others stay.", func(m *v1alpha1.Manifest) { m.Labels["other"] = "x" }, false},
+		"Policies": {"A user has changed the policies.", func(m *v1alpha1.Manifest) { m.Spec.ManagementPolicies = nil }, true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b, err := json.Marshal(desiredOf(k, tpl, module, nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			live := &v1alpha1.Manifest{}
+			if err := json.Unmarshal(b, live); err != nil {
+				t.Fatal(err)
+			}
+			tc.change(live)
+			if got := needsUpdate(live, desiredOf(k, tpl, module, live)); got != tc.want {
+				t.Errorf("\n%s\nneedsUpdate(...): want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kyma
+
+import (
+	"context"
+	"encoding/json"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/test"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+// A recorder keeps the reasons of events.
+type recorder struct{ reasons *[]event.Reason }
+
+func newRecorder() recorder { return recorder{reasons: &[]event.Reason{}} }
+
+func (r recorder) Event(_ runtime.Object, e event.Event)      { *r.reasons = append(*r.reasons, e.Reason) }
+func (r recorder) WithAnnotations(_ ...string) event.Recorder { return r }
+
+// A server stands for the control plane: it notes the writes.
+type server struct {
+	writes  []string
+	patched []*v1alpha1.Manifest
+	// allowed is the answer to the question for the right to delete; fails the error of each write.
+	allowed bool
+	fails   error
+	// listed are the Manifests that a list shows.
+	listed []metav1.PartialObjectMetadata
+	lists  error
+	// taken is the Manifest that is there by any name; without one, a Kyma's own.
+	taken *v1alpha1.Manifest
+}
+
+func (s *server) client() *test.MockClient {
+	return &test.MockClient{
+		MockCreate: func(_ context.Context, o client.Object, _ ...client.CreateOption) error {
+			if r, ok := o.(*authorizationv1.SelfSubjectAccessReview); ok {
+				s.writes = append(s.writes, "ask")
+				r.Status.Allowed = s.allowed
+				return nil
+			}
+			s.writes = append(s.writes, "create "+o.GetName())
+			return s.fails
+		},
+		MockApply: func(_ context.Context, o runtime.ApplyConfiguration, _ ...client.ApplyOption) error {
+			m := decodeManifest(o)
+			verb := "apply "
+			if m.ResourceVersion == createOnly {
+				verb = "create "
+			}
+			s.writes, s.patched = append(s.writes, verb+m.Name), append(s.patched, m)
+			return s.fails
+		},
+		MockPatch: func(_ context.Context, o client.Object, _ client.Patch, _ ...client.PatchOption) error {
+			m, _ := o.(*v1alpha1.Manifest)
+			s.writes, s.patched = append(s.writes, "patch "+o.GetName()), append(s.patched, m)
+			return s.fails
+		},
+		MockDelete: func(_ context.Context, o client.Object, _ ...client.DeleteOption) error {
+			s.writes = append(s.writes, "delete "+o.GetName())
+			return s.fails
+		},
+		MockGet: func(_ context.Context, _ client.ObjectKey, o client.Object) error {
+			m, ok := o.(*v1alpha1.Manifest)
+			if !ok {
+				return kerrors.NewNotFound(schema.GroupResource{}, "x")
+			}
+			if s.taken == nil {
+				m.OwnerReferences = installed(newKyma(), newTemplate("a", "regular", "1.0.0")).OwnerReferences
+				return nil
+			}
+			s.taken.DeepCopyInto(m)
+			return nil
+		},
+		MockList: func(_ context.Context, l client.ObjectList, _ ...client.ListOption) error {
+			if p, ok := l.(*metav1.PartialObjectMetadataList); ok {
+				p.Items = s.listed
+			}
+			return s.lists
+		},
+	}
+}
+
+// decodeManifest of an apply configuration.
+func decodeManifest(o runtime.ApplyConfiguration) *v1alpha1.Manifest {
+	b, err := json.Marshal(o)
+	if err != nil {
+		panic(err)
+	}
+	m := &v1alpha1.Manifest{}
+	if err := json.Unmarshal(b, m); err != nil {
+		panic(err)
+	}
+	return m
+}
+
+// newConnector between a server, ModuleTemplates and Manifests.
+func newConnector(s *server, r recorder, templates []v1alpha1.ModuleTemplate, manifests ...*v1alpha1.Manifest) *connector {
+	c := s.client()
+	cache := s.client()
+	cache.MockGet = test.NewMockGetFn(kerrors.NewNotFound(schema.GroupResource{Resource: "manifests"}, "x"))
+	cache.MockList = func(_ context.Context, l client.ObjectList, o ...client.ListOption) error {
+		options := (&client.ListOptions{}).ApplyOptions(o)
+		switch l := l.(type) {
+		case *v1alpha1.ManifestList:
+			for _, m := range manifests {
+				l.Items = append(l.Items, *m)
+			}
+		case *v1alpha1.ModuleTemplateList:
+			for _, t := range templates {
+				if name, ok := options.FieldSelector.RequiresExactMatch(indexModule); ok && name == t.Spec.ModuleName {
+					l.Items = append(l.Items, t)
+				}
+			}
+		}
+		return nil
+	}
+	return &connector{
+		client: cache, lister: &lister{cache: cache, server: c}, applier: &applier{client: c, server: c}, remover: newRemover(c),
+		record: r, controlPlane: "control-plane", policies: true,
+		usage: resource.ModernTrackerFn(func(context.Context, resource.ModernManaged) error { return nil }),
+	}
+}
+
+// newExternal with steps, or that plans them of ModuleTemplates and Manifests.
+func newExternal(s *server, r recorder, steps []step, templates []v1alpha1.ModuleTemplate, manifests ...*v1alpha1.Manifest) *external {
+	e := &external{connector: newConnector(s, r, templates, manifests...), steps: steps}
+	c := s.client()
+	c.MockGet = test.NewMockGetFn(kerrors.NewNotFound(schema.GroupResource{Resource: "manifests"}, "x"))
+	e.client = c
+	return e
+}

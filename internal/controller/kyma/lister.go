@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kyma
+
+import (
+	"context"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/module"
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
+)
+
+// Names of indexes.
+const (
+	// indexKyma indexes Manifests by the UID of their Kyma.
+	indexKyma = "kyma"
+	// indexModules indexes Kymas by the names of their modules.
+	indexModules = "modules"
+	// indexModule indexes ModuleTemplates by the name of their module.
+	indexModule = "module"
+	// indexConfig indexes Manifests by their config. The controller of Manifests registers it.
+	indexConfig = "config"
+)
+
+// addIndexes registers the indexes that this controller reads.
+func addIndexes(ctx context.Context, i client.FieldIndexer) error {
+	for _, f := range []struct {
+		object client.Object
+		name   string
+		values client.IndexerFunc
+	}{
+		{&v1alpha1.Manifest{}, indexKyma, func(o client.Object) []string {
+			if uid := ownerUID(o); uid != "" {
+				return []string{string(uid)}
+			}
+			return nil
+		}},
+		{&v1alpha1.Kyma{}, indexModules, func(o client.Object) []string {
+			k, _ := o.(*v1alpha1.Kyma)
+			out := make([]string, 0, len(k.Spec.ForProvider.Modules))
+			for i := range k.Spec.ForProvider.Modules {
+				out = append(out, k.Spec.ForProvider.Modules[i].Name)
+			}
+			return out
+		}},
+		{&v1alpha1.ModuleTemplate{}, indexModule, func(o client.Object) []string {
+			t, _ := o.(*v1alpha1.ModuleTemplate)
+			return []string{module.NameOf(t)}
+		}},
+	} {
+		if err := i.IndexField(ctx, f.object, f.name, f.values); err != nil {
+			return errors.Wrapf(err, "cannot index by %s", f.name)
+		}
+	}
+	return nil
+}
+
+// ownerUID returns the UID of the Kyma that controls a Manifest, or that released it to the garbage collector.
+func ownerUID(o client.Object) types.UID {
+	if uid := o.GetAnnotations()[v1alpha1.AnnotationReleasedBy]; uid != "" {
+		return types.UID(uid)
+	}
+	if c := metav1.GetControllerOf(o); c != nil && c.Kind == v1alpha1.KymaKind {
+		return c.UID
+	}
+	return ""
+}
+
+// A lister finds the Manifests of a Kyma and the ModuleTemplates of a module. Callers must not change what it returns: the
+// cache shares it.
+type lister struct {
+	cache client.Reader
+	// server reads from the API server itself.
+	server client.Reader
+}
+
+// manifests returns the Manifests of a Kyma that the cache has.
+func (l *lister) manifests(ctx context.Context, k *v1alpha1.Kyma) ([]*v1alpha1.Manifest, error) {
+	list := &v1alpha1.ManifestList{}
+	err := l.cache.List(ctx, list, client.InNamespace(k.Namespace), client.MatchingFields{indexKyma: string(k.UID)}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot list the Manifests of the Kyma")
+	}
+	out := make([]*v1alpha1.Manifest, 0, len(list.Items))
+	for i := range list.Items {
+		out = append(out, &list.Items[i])
+	}
+	return out, nil
+}
+
+// hasUnknown reports whether the API server has a Manifest of the Kyma besides the known ones. The cache may not have it yet.
+func (l *lister) hasUnknown(ctx context.Context, k *v1alpha1.Kyma, known []*v1alpha1.Manifest) (bool, error) {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(v1alpha1.SchemeGroupVersion.WithKind(v1alpha1.ManifestKind + "List"))
+	err := l.server.List(ctx, list, client.InNamespace(k.Namespace), client.MatchingLabels{v1alpha1.LabelKymaName: shorten(k.Name, maxLabel)})
+	if err != nil {
+		return false, errors.Wrap(err, "cannot list the Manifests of the Kyma")
+	}
+	for i := range list.Items {
+		m := &list.Items[i]
+		if ownerUID(m) == k.UID && !slices.ContainsFunc(known, func(c *v1alpha1.Manifest) bool { return c.UID == m.UID }) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// templates returns the ModuleTemplates of a module, in all channels.
+func (l *lister) templates(ctx context.Context, name string) ([]v1alpha1.ModuleTemplate, error) {
+	list := &v1alpha1.ModuleTemplateList{}
+	err := l.cache.List(ctx, list, client.MatchingFields{indexModule: name}, client.UnsafeDisableDeepCopy)
+	return list.Items, errors.Wrapf(err, "cannot list the ModuleTemplates of module %q", name)
+}
+
+// getManifest returns a Manifest by name, whatever owns it. It returns nil where there is none.
+func getManifest(ctx context.Context, c client.Reader, namespace, name string) (*v1alpha1.Manifest, error) {
+	m := &v1alpha1.Manifest{}
+	err := c.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, m)
+	if notfound.Is(err) {
+		return nil, nil //nolint:nilnil // The Manifest does not exist.
+	}
+	if err != nil {
+		return nil, errors.Wrapf(notfound.Explain(err), "cannot get Manifest %s", name)
+	}
+	return m, nil
+}

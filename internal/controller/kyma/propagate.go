@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kyma
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
+)
+
+// A propagator propagates the intent of a Kyma to its Manifests where the managed reconciler does not call Create or Update. It
+// is a reconciler around the managed one, for Kymas that are paused, that policies keep from being updated, or that are being
+// deleted; and it is a finalizer, for Kymas that orphan their Manifests.
+//
+// Both reconcilers read the Kyma, and may read different versions of it. This is harmless. A newer version that the managed
+// reconciler reads has caused an event, which starts another reconcile of both, and until then a Manifest does what the Kyma
+// asked for before. Only the removal of the finalizer cannot be repeated: RemoveFinalizer propagates the Kyma that the managed
+// reconciler has read, and the API server refuses to update any other version.
+type propagator struct {
+	*connector
+	resource.Finalizer
+
+	// managed is the managed reconciler.
+	managed reconcile.Reconciler
+	// poll is how long to wait for an event about a Manifest that is being deleted.
+	poll time.Duration
+}
+
+// Reconcile a Kyma. A reconcile that succeeds, and does not ask for another one at once, has carried out the last edit.
+func (p *propagator) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	edit := p.lanes.Edited(req.NamespacedName)
+	res, err := p.reconcile(ctx, req)
+	if again := res.Requeue || res.RequeueAfter == soon; err == nil && !again { //nolint:staticcheck // The managed reconciler sets it.
+		p.lanes.CarriedOut(req.NamespacedName, edit)
+	}
+	return res, err
+}
+
+// reconcile propagates where the managed reconciler does not, and then calls it.
+func (p *propagator) reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	k := &v1alpha1.Kyma{}
+	if err := p.client.Get(ctx, req.NamespacedName, k); err != nil {
+		return reconcile.Result{}, errors.Wrap(notfound.Ignore(err), "cannot get the Kyma")
+	}
+	policy := p.policyOf(k)
+	if !isBypassed(k, policy) {
+		return p.managed.Reconcile(ctx, req)
+	}
+	manifests, err := p.lister.manifests(ctx, k)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	err = p.propagate(ctx, k, manifests)
+	if kerrors.IsConflict(err) {
+		return reconcile.Result{RequeueAfter: soon}, nil
+	}
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	allDeleted := len(manifests) > 0 && !slices.ContainsFunc(manifests, func(m *v1alpha1.Manifest) bool { return !isBeingDeleted(m) })
+	if meta.WasDeleted(k) && !isStopped(k, policy) && allDeleted {
+		return p.wait(ctx, k, manifests)
+	}
+	return p.managed.Reconcile(ctx, req)
+}
+
+// isBypassed reports whether the managed reconciler calls neither Create nor Update for a Kyma, nor removes its finalizer at
+// once.
+func isBypassed(k *v1alpha1.Kyma, policy managed.ManagementPoliciesChecker) bool {
+	if meta.WasDeleted(k) {
+		return isStopped(k, policy) || policy.ShouldDelete()
+	}
+	return isStopped(k, policy) || !policy.ShouldUpdate()
+}
+
+// RemoveFinalizer from a Kyma. Manifests that are orphaned must have the policies of the Kyma before it is gone.
+func (p *propagator) RemoveFinalizer(ctx context.Context, o resource.Object) error {
+	if k, ok := o.(*v1alpha1.Kyma); ok && !p.policyOf(k).ShouldDelete() {
+		manifests, err := p.lister.manifests(ctx, k)
+		if err != nil {
+			return err
+		}
+		if err := p.propagate(ctx, k, manifests); err != nil {
+			return err
+		}
+		unknown, err := p.lister.hasUnknown(ctx, k, manifests)
+		if err != nil {
+			return err
+		}
+		if unknown {
+			return kerrors.NewConflict(v1alpha1.SchemeGroupVersion.WithResource("kymas").GroupResource(), k.Name,
+				errors.New("the cache does not have all of its Manifests yet"))
+		}
+	}
+	return p.Finalizer.RemoveFinalizer(ctx, o)
+}
+
+// propagate the intent of a Kyma to its Manifests, including those that are being deleted: a paused one would stay. Whether a
+// user has paused a Manifest must be known as it is now, so that it returns a conflict where the cache has an older version.
+func (p *propagator) propagate(ctx context.Context, k *v1alpha1.Kyma, manifests []*v1alpha1.Manifest) error {
+	var abandoned []string
+	in := intentOf(k, p.policyOf(k))
+	for _, m := range manifests {
+		desired := desiredManifest(k, in, nil, m)
+		if !needsUpdate(m, desired) {
+			continue
+		}
+		p.lanes.Settle(client.ObjectKeyFromObject(m))
+		desired.ResourceVersion = m.ResourceVersion
+		if _, err := p.applier.apply(ctx, k, desired); err != nil {
+			return err
+		}
+		if in.abandon {
+			abandoned = append(abandoned, fmt.Sprintf("%s (version %s, Manifest %s)", moduleOf(k, m), m.Spec.ForProvider.Version, m.Name))
+		}
+	}
+	if len(abandoned) > 0 {
+		slices.Sort(abandoned)
+		p.record.Event(k, event.Warning(reasonAbandoned, errors.Errorf(
+			"what cannot be reached any more in the cluster of %s %s is left behind there: modules %s",
+			k.Spec.ProviderConfigReference.Kind, k.Spec.ProviderConfigReference.Name, strings.Join(abandoned, ", "))))
+	}
+	return nil
+}
+
+// wait for Manifests that are all being deleted. The managed reconciler would delete them again in each reconcile, with an
+// event, a longer delay each time and no message; and it would report nothing while there are other finalizers, as after a
+// deletion in the foreground.
+func (p *propagator) wait(ctx context.Context, k *v1alpha1.Kyma, manifests []*v1alpha1.Manifest) (reconcile.Result, error) {
+	report(k, planRemoval(k, intentOf(k, p.policyOf(k)), manifests))
+	setCondition(k, xpv2.ReconcileSuccess())
+	err := p.client.Status().Update(ctx, k)
+	if kerrors.IsConflict(err) {
+		return reconcile.Result{RequeueAfter: soon}, nil
+	}
+	return reconcile.Result{RequeueAfter: p.poll}, errors.Wrap(notfound.Ignore(err), "cannot update the status of the Kyma")
+}
