@@ -4,8 +4,6 @@ package manifest
 
 import (
 	"context"
-	"encoding/json"
-	"net/http"
 	"slices"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,6 +17,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
 // deployers are field managers that apply whole objects, as we do. What they set is ours with an adoption, so that it
@@ -49,14 +48,14 @@ func (st *step) takeOver(ctx context.Context, o *object.Desired, m *metav1.Parti
 		if fields == nil {
 			return m, nil
 		}
-		now, err := st.setOwners(ctx, o, m.ResourceVersion, fields)
+		now, err := st.SetManagedFields(ctx, o, m.ResourceVersion, fields)
 		if err == nil {
 			return now, nil
 		}
 		if !kerrors.IsConflict(err) || try == migrations {
-			return nil, errors.Wrapf(explain(err), "%s: cannot take over its fields", o.Ref)
+			return nil, errors.Wrapf(ssa.Explain(err), "%s: cannot take over its fields", o.Ref)
 		}
-		if m, err = st.metadata(ctx, o.GVK(), o.Ref); err != nil {
+		if m, err = st.Metadata(ctx, o.GVK(), o.Ref); err != nil {
 			return nil, err
 		}
 	}
@@ -122,38 +121,12 @@ func withoutBonds(fields *fieldpath.Set) *fieldpath.Set {
 	return out
 }
 
-// setOwners of the fields of an object that is as it was.
-func (w *work) setOwners(
-	ctx context.Context, o *object.Desired, resourceVersion string, fields []metav1.ManagedFieldsEntry,
-) (*metav1.PartialObjectMetadata, error) {
-	m, err := w.c.Mapping(ctx, o.GVK())
-	if err != nil {
-		return nil, err
-	}
-	body, err := json.Marshal([]map[string]any{
-		{"op": "replace", "path": "/metadata/managedFields", "value": fields},
-		{"op": "replace", "path": "/metadata/resourceVersion", "value": resourceVersion},
-	})
-	if err != nil {
-		return nil, err
-	}
-	b, err := w.raw(w.c.REST().Verb(http.MethodPatch).
-		AbsPath(pathOf(o.GVK().GroupVersion(), m, o.Ref.Namespace, o.Ref.Name)).
-		Param("fieldManager", object.FieldManager).SetHeader("Accept", acceptMetadata).SetHeader("Content-Type", jsonPatch).
-		Body(body).Do(ctx))
-	if err != nil {
-		return nil, err
-	}
-	out := &metav1.PartialObjectMetadata{}
-	return out, json.Unmarshal(b, out)
-}
-
 // pruneFormer deletes what the release of somebody else had and its first revision of ours no longer has, as helm upgrade
 // does. The record of before tells; only what is still marked as part of that very release goes. It is done before our
 // record is written, so that it is done again where it was cut off.
 func (st *step) pruneFormer(ctx context.Context, pl *planned, before *render.RecordInfo) error {
 	return st.formerMembers(ctx, pl, before, func(u *unstructured.Unstructured, m *metav1.PartialObjectMetadata) error {
-		if _, err := st.delete(ctx, u.GroupVersionKind(), object.RefOf(u), string(m.UID)); err != nil && !kerrors.IsConflict(err) {
+		if _, err := st.Delete(ctx, u.GroupVersionKind(), object.RefOf(u), string(m.UID)); err != nil && !kerrors.IsConflict(err) {
 			return err
 		}
 		st.result.Pruned = append(st.result.Pruned, object.RefOf(u))
@@ -177,13 +150,13 @@ func (st *step) formerMembers(ctx context.Context, pl *planned, before *render.R
 	for _, u := range slices.Backward(objects) {
 		_, err := st.place(ctx, pl.in, u)
 		k := object.RefOf(u)
-		if isNoKind(err) || has[k] || st.inv.find(k) != nil {
+		if ssa.IsNoKind(err) || has[k] || st.inv.find(k) != nil {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		m, err := st.metadata(ctx, u.GroupVersionKind(), k)
+		m, err := st.Metadata(ctx, u.GroupVersionKind(), k)
 		if err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
 // applyOne object, and remember what became of it.
@@ -30,12 +31,12 @@ func (st *step) applyOne(ctx context.Context, o *object.Desired, en *entry) erro
 		}
 		return st.change(ctx, o, en, before)
 	}
-	now, _, err := st.apply(ctx, o, true)
+	now, _, err := st.Client.Apply(ctx, o, true)
 	if kerrors.IsConflict(err) {
 		return st.changeTaken(ctx, o, en, true)
 	}
 	if err != nil {
-		return errors.Wrap(explain(err), o.Ref.String())
+		return errors.Wrap(ssa.Explain(err), o.Ref.String())
 	}
 	en.UID, en.Intent, en.Owned, en.Yields = now.UID, o.Hash, now.Owned, nil
 	st.applied(o, now, true)
@@ -60,7 +61,7 @@ func (st *step) change(ctx context.Context, o *object.Desired, en *entry, before
 		polite.NoForce = true
 		now, _, err := st.applyChange(ctx, &polite, en)
 		switch {
-		case isTaken(err):
+		case ssa.IsOwnershipConflict(err):
 			return st.changeTaken(ctx, o, en, false)
 		case err != nil:
 			return st.refused(ctx, o, en, nil, err)
@@ -102,7 +103,7 @@ func (st *step) changeTaken(ctx context.Context, o *object.Desired, en *entry, f
 
 // claimed is the metadata of an object that exists and that may be changed; nil if it is gone meanwhile.
 func (st *step) claimed(ctx context.Context, o *object.Desired, en *entry) (*metav1.PartialObjectMetadata, error) {
-	m, err := st.metadata(ctx, o.GVK(), o.Ref)
+	m, err := st.Metadata(ctx, o.GVK(), o.Ref)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
@@ -49,7 +50,7 @@ func (w *work) ownerOf(ctx context.Context, id string) string {
 		return name
 	}
 	name := ""
-	if l, err := w.list(ctx, secretKind, w.e.namespace, object.LabelApplySetID+"="+id, 1); err == nil && len(l.Items) > 0 {
+	if l, err := w.List(ctx, ssa.SecretKind, w.e.namespace, object.LabelApplySetID+"="+id, 1); err == nil && len(l.Items) > 0 {
 		name = text.OneLine(l.Items[0].Annotations[annotationOwner])
 	}
 	if w.owners.by == nil {
@@ -122,7 +123,7 @@ func deployedOnce(status string) bool {
 // lookForRelease where an install has its own.
 func (w *work) lookForRelease(ctx context.Context, pl *planned) error {
 	h := pl.in.home
-	l, err := w.list(ctx, secretKind, h.namespace, "owner=helm,name="+h.name, 0)
+	l, err := w.List(ctx, ssa.SecretKind, h.namespace, "owner=helm,name="+h.name, 0)
 	if err != nil {
 		return errors.Wrapf(err, "cannot look for a Helm release %s in namespace %s", h.name, h.namespace)
 	}

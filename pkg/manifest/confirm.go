@@ -29,7 +29,7 @@ func (r *remover) confirm(ctx context.Context, unwanted []*entry) error {
 	for i, e := range doubtful {
 		g.Go(func() error {
 			var err error
-			found[i], err = r.metadata(gctx, e.gvk(), e.key())
+			found[i], err = r.Metadata(gctx, e.gvk(), e.key())
 			return err
 		})
 	}

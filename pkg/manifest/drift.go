@@ -5,11 +5,8 @@ package manifest
 import (
 	"slices"
 
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
@@ -96,15 +93,4 @@ func freshYields(k cluster.ObjectRef, before, now []yield) []Yield {
 		}
 	}
 	return out
-}
-
-// isTaken says whether an object was not applied because others have fields of it.
-func isTaken(err error) bool {
-	s := kerrors.APIStatus(nil)
-	if !kerrors.IsConflict(err) || !errors.As(err, &s) || s.Status().Details == nil {
-		return false
-	}
-	return slices.ContainsFunc(s.Status().Details.Causes, func(c metav1.StatusCause) bool {
-		return c.Type == metav1.CauseTypeFieldManagerConflict
-	})
 }

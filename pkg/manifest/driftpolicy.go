@@ -4,13 +4,9 @@ package manifest
 
 import (
 	"context"
-	"encoding/json"
-	"net/http"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
@@ -129,7 +125,7 @@ func (w *work) reportedDrift(ctx context.Context, en *entry, d Drift, sum cluste
 		return r.drift, r.differs, nil
 	}
 	r := reportedDrift{uid: sum.UID, owned: sum.Owned, intent: en.Intent}
-	m, err := w.metadata(ctx, en.gvk(), k)
+	m, err := w.Metadata(ctx, en.gvk(), k)
 	if err != nil {
 		return Drift{}, false, err
 	}
@@ -164,7 +160,7 @@ func (w *work) driftOf(ctx context.Context, en *entry, m *metav1.PartialObjectMe
 	if err != nil {
 		return d, true, false
 	}
-	after, err := w.ownedAfter(ctx, out)
+	after, err := w.DryRunFields(ctx, out)
 	if err != nil {
 		return d, true, false
 	}
@@ -198,30 +194,4 @@ func (w *work) wanted(ctx context.Context, en *entry) (*object.Desired, error) {
 		}
 	}
 	return nil, nil //nolint:nilnil // As said above.
-}
-
-// ownedAfter are the fields of an object that would be ours if it was applied, by a dry run.
-func (w *work) ownedAfter(ctx context.Context, o *object.Desired) (*metav1.FieldsV1, error) {
-	b, err := w.sendDryRun(ctx, o, false, acceptMetadata)
-	if err != nil {
-		return nil, err
-	}
-	m := &metav1.PartialObjectMetadata{}
-	if err := json.Unmarshal(b, m); err != nil {
-		return nil, errors.Wrapf(err, "%s: cannot read the answer", o.Ref)
-	}
-	return fieldset.AppliedBy(object.FieldManager, m.ManagedFields), nil
-}
-
-// sendDryRun of an application by force.
-func (w *work) sendDryRun(ctx context.Context, o *object.Desired, create bool, accept string) ([]byte, error) {
-	m, err := w.c.Mapping(ctx, o.GVK())
-	if err != nil {
-		return nil, err
-	}
-	return w.raw(w.c.REST().Verb(http.MethodPatch).
-		AbsPath(pathOf(o.GVK().GroupVersion(), m, o.Ref.Namespace, o.Ref.Name)).
-		Param("fieldManager", object.FieldManager).Param("force", "true").Param("dryRun", "All").
-		SetHeader("Accept", accept).SetHeader("Content-Type", applyPatch).
-		Body(o.Body(create)).Do(ctx))
 }

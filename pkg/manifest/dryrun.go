@@ -19,6 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fixed"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
@@ -230,7 +231,7 @@ func answered(err error) bool {
 	if r := (*refusedError)(nil); errors.As(err, &r) {
 		return true
 	}
-	if isNoKind(err) {
+	if ssa.IsNoKind(err) {
 		return true
 	}
 	s := kerrors.APIStatus(nil)
@@ -250,13 +251,13 @@ func (d *dryRunner) try(ctx context.Context, o *object.Desired, en *entry) trial
 	case exists:
 		return d.tryChange(ctx, o, en)
 	}
-	_, err := d.dryRun(ctx, o, nil)
+	_, err := d.DryRunDifferences(ctx, o, nil)
 	switch {
 	case err == nil:
 		return trial{action: ActionCreate}
 	case kerrors.IsConflict(err):
 		return d.tryChange(ctx, o, en)
-	case namespaceMissing(err, o.Ref.Namespace):
+	case ssa.IsNamespaceMissing(err, o.Ref.Namespace):
 		return d.tryWithout(o)
 	}
 	return d.refused(ctx, o, ActionCreate, err)
@@ -286,7 +287,7 @@ func (d *dryRunner) tryWithout(o *object.Desired) trial {
 
 // tryChange of an object that exists.
 func (d *dryRunner) tryChange(ctx context.Context, o *object.Desired, en *entry) trial {
-	live, err := d.get(ctx, o.GVK(), o.Ref)
+	live, err := d.Get(ctx, o.GVK(), o.Ref)
 	if err != nil {
 		return trial{err: err}
 	}
@@ -300,7 +301,7 @@ func (d *dryRunner) tryChange(ctx context.Context, o *object.Desired, en *entry)
 	if err != nil {
 		return trial{err: &refusedError{err}}
 	}
-	fields, err := d.dryRun(ctx, out, live)
+	fields, err := d.DryRunDifferences(ctx, out, live)
 	if kerrors.IsInvalid(err) {
 		fields, err = d.dryRunCleared(ctx, out, live, err)
 	}
@@ -330,11 +331,11 @@ func (d *dryRunner) refused(ctx context.Context, o *object.Desired, a Action, er
 	case a == ActionChange && len(fields) > 0:
 		return trial{err: &refusedError{d.unchangeable(ctx, o, fields)}}
 	case untried(err):
-		return trial{action: a, note: o.Ref.String() + " cannot be tried: " + text.OneLine(explain(err).Error())}
-	case isNotServed(err) && d.defines(o):
+		return trial{action: a, note: o.Ref.String() + " cannot be tried: " + text.OneLine(ssa.Explain(err).Error())}
+	case ssa.IsNotServed(err) && d.defines(o):
 		return trial{action: a, note: o.Ref.String() + " cannot be tried: its kind is not served in this version yet"}
 	}
-	return trial{err: errors.Wrap(explain(err), o.Ref.String())}
+	return trial{err: errors.Wrap(ssa.Explain(err), o.Ref.String())}
 }
 
 // defines says whether the definition of an object's kind is part of the plan.

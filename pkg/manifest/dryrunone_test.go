@@ -35,11 +35,11 @@ func TestDryRun(t *testing.T) {
 			o = &pl.objects[i]
 		}
 	}
-	live, err := w.get(t.Context(), o.GVK(), k)
+	live, err := w.Get(t.Context(), o.GVK(), k)
 	if err != nil {
 		t.Fatal(err)
 	}
-	fields, err := w.dryRun(t.Context(), o, live)
+	fields, err := w.DryRunDifferences(t.Context(), o, live)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestDryRun(t *testing.T) {
 		t.Errorf("a dry run changes nothing, resource version %s became %s", live.GetResourceVersion(), got)
 	}
 	b.s.remove(k)
-	if fields, err = w.dryRun(t.Context(), o, nil); err != nil || fields != nil {
+	if fields, err = w.DryRunDifferences(t.Context(), o, nil); err != nil || fields != nil {
 		t.Errorf("of a new object: %q, %v", fields, err)
 	}
 	if b.s.objects[k] != nil {

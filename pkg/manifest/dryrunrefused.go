@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fixed"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
@@ -24,11 +23,6 @@ import (
 // effects. To apply may work.
 func untried(err error) bool {
 	return kerrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run")
-}
-
-// isNotServed says whether the API server knows no such path, which is not that it knows no such object.
-func isNotServed(err error) bool {
-	return isNoKind(err) || notfound.Foreign(err)
 }
 
 // fingerprint of all that a plan is made of, as far as it is known without a request.

@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
 // Defaults of an Engine.
@@ -86,6 +87,8 @@ func New(o ...Option) *Engine {
 
 // A work is one call on one set.
 type work struct {
+	*ssa.Client
+
 	e     *Engine
 	c     cluster.Cluster
 	s     *Set
@@ -137,7 +140,7 @@ func (e *Engine) outline(ctx context.Context, c cluster.Cluster, s *Set) (*work,
 		return nil, err
 	}
 	return &work{
-		e: e, c: c, s: s, id: s.id(e.namespace), parts: s.outline(), mem: e.memoryOf(c, s), denied: map[cluster.ObjectRef]error{}, end: end,
+		Client: ssa.New(c), e: e, c: c, s: s, id: s.id(e.namespace), parts: s.outline(), mem: e.memoryOf(c, s), denied: map[cluster.ObjectRef]error{}, end: end,
 	}, nil
 }
 

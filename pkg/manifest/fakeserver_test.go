@@ -23,6 +23,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
 // A fakeServer speaks as much of the Kubernetes API as the engine uses. Its answers are those that a real API server
@@ -290,7 +291,7 @@ func (s *fakeServer) do(verb string, r *http.Request, kind fakeKind, k cluster.O
 		if strings.HasPrefix(r.Header.Get("Content-Type"), "application/json-patch") {
 			return s.setOwners(kind, k, body)
 		}
-		if r.Header.Get("Content-Type") == mergePatch {
+		if r.Header.Get("Content-Type") == ssa.MergePatch {
 			return s.mergePatch(kind, k, body)
 		}
 		if q.Get("dryRun") != "" {

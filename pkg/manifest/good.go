@@ -13,6 +13,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
 // goodKey is the key of the parent Secret's data that holds Set.Good, and parentLimit what all data may have in bytes:
@@ -69,7 +70,7 @@ func (st *step) keepGood(ctx context.Context, was *inventory) error {
 // renders differently each time, with random values, say, gets the objects of then, as with helm rollback.
 func (w *work) goBack(ctx context.Context, pl *planned, pure bool) error {
 	h := pl.in.home
-	l, err := w.list(ctx, secretKind, h.namespace, fmt.Sprintf("owner=helm,name=%s,status in (deployed,superseded),%s=%s,%s=%s",
+	l, err := w.List(ctx, ssa.SecretKind, h.namespace, fmt.Sprintf("owner=helm,name=%s,status in (deployed,superseded),%s=%s,%s=%s",
 		h.name, labelReleaseOf, w.id, labelInputs, pl.digest), 0)
 	if err != nil {
 		return errors.Wrapf(err, "cannot look for the revisions of release %s in namespace %s", h.name, h.namespace)

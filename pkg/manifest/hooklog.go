@@ -16,6 +16,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
@@ -49,18 +50,16 @@ func (h *hookRunner) podsOf(ctx context.Context, hk *hook) []corev1.Pod {
 	m := cluster.Mapping{Resource: "pods", Namespaced: true}
 	switch hk.Ref.GroupKind() {
 	case health.PodKind:
-		b, err := h.read(ctx, podKind, hk.Ref, acceptJSON)
+		b, err := h.Read(ctx, podKind, hk.Ref, ssa.JSON)
 		p := corev1.Pod{}
 		if err != nil || json.Unmarshal(b, &p) != nil {
 			return nil
 		}
 		return []corev1.Pod{p}
 	case health.JobKind:
-		b, err := h.raw(h.c.REST().Get().AbsPath(pathOf(podKind.GroupVersion(), m, hk.Ref.Namespace, "")).
-			Param("labelSelector", labelJobName+"="+hk.Ref.Name).Param("limit", strconv.Itoa(maxPods)).
-			SetHeader("Accept", acceptJSON).Do(ctx))
 		l := corev1.PodList{}
-		if err != nil || json.Unmarshal(b, &l) != nil {
+		params := map[string]string{"labelSelector": labelJobName + "=" + hk.Ref.Name, "limit": strconv.Itoa(maxPods)}
+		if err := h.ListJSON(ctx, podKind, m, hk.Ref.Namespace, params, &l); err != nil {
 			return nil
 		}
 		slices.SortStableFunc(l.Items, func(a, b corev1.Pod) int {
@@ -100,13 +99,11 @@ func (h *hookRunner) wordsOf(ctx context.Context, p *corev1.Pod) string {
 
 // lastLine of the log of a container.
 func (h *hookRunner) lastLine(ctx context.Context, p *corev1.Pod, container string) string {
-	m := cluster.Mapping{Resource: "pods", Namespaced: true}
-	b, err := h.raw(h.c.REST().Get().AbsPath(pathOf(podKind.GroupVersion(), m, p.Namespace, p.Name)+"/log").
-		Param("container", container).Param("tailLines", "1").Param("limitBytes", strconv.Itoa(4*text.MaxExcerpt)).Do(ctx))
+	line, err := h.LastLogLine(ctx, p.Namespace, p.Name, container, 4*text.MaxExcerpt)
 	if err != nil {
 		return ""
 	}
-	return h.shown(string(b))
+	return h.shown(line)
 }
 
 // shown is the beginning of a text of a hook, less what must not be seen. That is taken out before anything is cut off.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
 // recordPending writes down that a revision is being installed, before the first of its hooks runs.
@@ -55,9 +56,9 @@ func (w *work) describe(ctx context.Context, h home, revision int, status, text 
 	if err != nil {
 		return true, err
 	}
-	err = w.sendSecret(ctx, http.MethodPut, s)
+	err = w.SendSecret(ctx, http.MethodPut, s)
 	if notfound.Is(err) {
 		return false, nil
 	}
-	return true, errors.Wrapf(explain(err), "cannot record that revision %d of release %s is %s", revision, h.name, status)
+	return true, errors.Wrapf(ssa.Explain(err), "cannot record that revision %d of release %s is %s", revision, h.name, status)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
 // A hookRun is how far the hooks of one event have come. It is part of the inventory, and written before a hook is
@@ -162,16 +163,16 @@ func (h *hookRunner) patience(ctx context.Context, hk *hook, waiting string) (st
 // create the object of a hook, after what is in its place was deleted. It returns what it waits for.
 func (h *hookRunner) create(ctx context.Context, hk *hook) (string, error) {
 	for range 2 {
-		sum, _, err := h.apply(ctx, &hk.Desired, true)
+		sum, _, err := h.Client.Apply(ctx, &hk.Desired, true)
 		if err == nil {
 			h.run.UID = sum.UID
 			h.taken(hk.Ref)
 			return "", nil
 		}
 		if !kerrors.IsConflict(err) {
-			return "", errors.Wrap(explain(err), hk.Ref.String())
+			return "", errors.Wrap(ssa.Explain(err), hk.Ref.String())
 		}
-		m, err := h.metadata(ctx, hk.GVK(), hk.Ref)
+		m, err := h.Metadata(ctx, hk.GVK(), hk.Ref)
 		if err != nil {
 			return "", err
 		}
@@ -210,7 +211,7 @@ func (h *hookRunner) makeRoom(ctx context.Context, hk *hook, m *metav1.PartialOb
 		h.fail(hk, "exists already, and its delete policy leaves it; add "+policyBefore+", or delete it", "")
 		return "", h.flush(ctx)
 	}
-	left, err := h.delete(ctx, hk.GVK(), hk.Ref, string(m.UID))
+	left, err := h.Delete(ctx, hk.GVK(), hk.Ref, string(m.UID))
 	if err != nil && !kerrors.IsConflict(err) {
 		return "", err
 	}
@@ -331,7 +332,7 @@ func (h *hookRunner) discard(ctx context.Context, hk *hook) (string, error) {
 	if sum.Status == cluster.Terminating {
 		return cmp.Or(strings.TrimSpace(sum.Message), "is being deleted"), nil
 	}
-	left, err := h.delete(ctx, hk.GVK(), hk.Ref, sum.UID)
+	left, err := h.Delete(ctx, hk.GVK(), hk.Ref, sum.UID)
 	if kerrors.IsConflict(err) {
 		return "", nil
 	}

@@ -5,7 +5,6 @@ package manifest
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,9 +13,8 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
-
-const mergePatch = "application/merge-patch+json"
 
 // keepAll objects that nobody wants any more and that must not be deleted: those that were applied with such a policy, or
 // have got one since. What they cannot be without is kept with them: their namespaces, and the definitions of their kinds.
@@ -85,13 +83,11 @@ func (r *remover) letGo(ctx context.Context, e *entry) error {
 	if err != nil {
 		return errors.Wrap(err, k.String())
 	}
-	_, err = r.raw(r.c.REST().Verb(http.MethodPatch).AbsPath(pathOf(e.gvk().GroupVersion(), m, k.Namespace, k.Name)).
-		Param("fieldManager", object.FieldManager).SetHeader("Accept", acceptMetadata).SetHeader("Content-Type", mergePatch).
-		Body(body).Do(ctx))
+	_, err = r.Patch(ctx, e.gvk(), m, k, ssa.Patch{Type: ssa.MergePatch, Body: body, Accept: ssa.Metadata})
 	there := err == nil
 	if !there {
-		if gone, err := r.absent(ctx, e.gvk(), m, k.Name, err); !gone {
-			return errors.Wrapf(explain(err), "%s: cannot be kept", k)
+		if gone, err := r.Absent(ctx, e.gvk(), m, k.Name, err); !gone {
+			return errors.Wrapf(ssa.Explain(err), "%s: cannot be kept", k)
 		}
 	}
 	delete(r.known, k)
@@ -133,7 +129,7 @@ func (w *work) leftBehind(ctx context.Context, o *object.Desired, m *metav1.Part
 	if m.Labels[object.LabelHelmManagedBy] != "Helm" || have[object.AnnotationReleaseName] != name || have[object.AnnotationReleaseNamespace] != namespace {
 		return false, nil
 	}
-	l, err := w.list(ctx, secretKind, namespace, "owner=helm,name="+name, 0)
+	l, err := w.List(ctx, ssa.SecretKind, namespace, "owner=helm,name="+name, 0)
 	if err != nil {
 		return false, errors.Wrapf(err, "cannot look for a Helm release %s in namespace %s", name, namespace)
 	}

@@ -4,9 +4,6 @@ package manifest
 
 import (
 	"context"
-	"strings"
-
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -39,18 +36,4 @@ func (w *work) checkRoom(inv *inventory, size int) error {
 	}
 	return errors.Errorf("the inventory of %d objects takes %d bytes, and %s holds %d; split the set into several with fewer objects",
 		len(inv.Objects), size, w.parentKey(), parentLimit)
-}
-
-// tooLarge says whether a request failed because an object is larger than the cluster can take: a request of the API
-// server has 3 MiB, one of its etcd 1.5 MiB.
-func tooLarge(err error) bool {
-	if kerrors.IsRequestEntityTooLargeError(err) {
-		return true
-	}
-	for _, says := range []string{"etcdserver: request is too large", "trying to send message larger than max"} {
-		if strings.Contains(err.Error(), says) {
-			return true
-		}
-	}
-	return false
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -21,13 +20,14 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/unions"
 )
 
 // applyChange applies an object that exists. Only where the API server refuses it as invalid, it is read, and applied again
 // once leftovers of unions are ours, which server-side apply then removes.
 func (st *step) applyChange(ctx context.Context, o *object.Desired, en *entry) (cluster.ObjectState, *metav1.FieldsV1, error) {
-	now, fields, err := st.apply(ctx, o, false)
+	now, fields, err := st.Client.Apply(ctx, o, false)
 	if !kerrors.IsInvalid(err) || !unions.Known(o.Ref.GroupKind()) {
 		return now, fields, err
 	}
@@ -46,7 +46,7 @@ func (st *step) applyChange(ctx context.Context, o *object.Desired, en *entry) (
 	if o, err = o.Without(paths); err != nil {
 		return cluster.ObjectState{}, nil, err
 	}
-	return st.apply(ctx, o, false)
+	return st.Client.Apply(ctx, o, false)
 }
 
 // ownLeftovers makes what the API server filled into unions ours, if it may not stand beside what is wanted of them, and
@@ -54,7 +54,7 @@ func (st *step) applyChange(ctx context.Context, o *object.Desired, en *entry) (
 // is put right by the next one that is.
 func (st *step) ownLeftovers(ctx context.Context, o *object.Desired, en *entry) ([]unions.Leftover, error) {
 	for try := 1; ; try++ {
-		live, err := st.get(ctx, o.GVK(), o.Ref)
+		live, err := st.Get(ctx, o.GVK(), o.Ref)
 		if err != nil || live == nil {
 			return nil, err
 		}
@@ -67,13 +67,13 @@ func (st *step) ownLeftovers(ctx context.Context, o *object.Desired, en *entry) 
 		if err != nil {
 			return nil, err
 		}
-		now, err := st.setOwners(ctx, o, live.GetResourceVersion(), fields)
+		now, err := st.SetManagedFields(ctx, o, live.GetResourceVersion(), fields)
 		if err == nil {
 			st.ownMore(en, live, fieldset.Hash(fieldset.AppliedBy(object.FieldManager, before)), now)
 			return found, nil
 		}
 		if !kerrors.IsConflict(err) || try == migrations {
-			return nil, errors.Wrapf(explain(err), "cannot clear %s", texts(found))
+			return nil, errors.Wrapf(ssa.Explain(err), "cannot clear %s", texts(found))
 		}
 	}
 }
@@ -157,7 +157,7 @@ func (w *work) dryRunCleared(ctx context.Context, o *object.Desired, live *unstr
 	if held.Rest, err = object.Encode(without(unions.Keep(o.Content(), live.Object, found), "metadata")); err != nil {
 		return nil, err
 	}
-	after, err := w.wouldBe(ctx, &held, false)
+	after, err := w.DryRun(ctx, &held, false)
 	if err != nil {
 		return nil, err
 	}
@@ -184,15 +184,7 @@ func (w *work) wouldBeChanged(ctx context.Context, o *object.Desired, content ma
 	if err != nil {
 		return nil, err
 	}
-	b, err := w.raw(w.c.REST().Verb(http.MethodPatch).
-		AbsPath(pathOf(o.GVK().GroupVersion(), m, o.Ref.Namespace, o.Ref.Name)).
-		Param("fieldManager", object.FieldManager).Param("dryRun", "All").
-		SetHeader("Accept", acceptJSON).SetHeader("Content-Type", jsonPatch).Body(body).Do(ctx))
-	if err != nil {
-		return nil, err
-	}
-	out := &unstructured.Unstructured{}
-	return out, errors.Wrapf(out.UnmarshalJSON(b), "%s: cannot read the answer", o.Ref)
+	return w.PatchDryRun(ctx, o, m, body)
 }
 
 // without some fields, what an object has.

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
@@ -259,16 +258,8 @@ func (w *work) look(ctx context.Context, inv *inventory) (map[cluster.ObjectRef]
 }
 
 func (w *work) lookOne(ctx context.Context, en *entry, seen map[cluster.ObjectRef]cluster.ObjectState) error {
-	accept := acceptMetadata
-	if health.NeedsStatus(en.key().GroupKind()) {
-		accept = acceptJSON
-	}
-	b, err := w.read(ctx, en.gvk(), en.key(), accept)
-	if err != nil || b == nil {
-		return err
-	}
-	sum, _, err := decodeSummary(en.gvk(), b)
-	if err != nil {
+	sum, ok, err := w.Client.State(ctx, en.gvk(), en.key())
+	if err != nil || !ok {
 		return err
 	}
 	seen[en.key()] = sum

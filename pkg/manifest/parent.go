@@ -20,10 +20,9 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
-
-var secretKind = schema.GroupVersionKind{Version: "v1", Kind: "Secret"} //nolint:gochecknoglobals // Constant.
 
 // annotationOwner tells whose an inventory is: a person who finds it, and another set that would have the same.
 const annotationOwner = "kyma.m.crossplane.io/owner"
@@ -40,7 +39,7 @@ var errInventoryExists = errors.New("the inventory exists")
 // lost our label; with confirm it is asked for in that case, as nobody would look for the objects any more.
 func (w *work) load(ctx context.Context, confirm bool) (*inventory, error) {
 	k := w.parentKey()
-	if unsynced := w.track(ctx, []schema.GroupVersionKind{secretKind}); len(unsynced) == 0 {
+	if unsynced := w.track(ctx, []schema.GroupVersionKind{ssa.SecretKind}); len(unsynced) == 0 {
 		sum, ok := w.c.Cache().Get(k)
 		if !ok && !confirm {
 			w.mem.inv = nil
@@ -50,7 +49,7 @@ func (w *work) load(ctx context.Context, confirm bool) (*inventory, error) {
 			return w.granted()
 		}
 	}
-	u, err := w.get(ctx, secretKind, k)
+	u, err := w.Get(ctx, ssa.SecretKind, k)
 	if err != nil {
 		return nil, err
 	}
@@ -152,9 +151,9 @@ func (w *work) save(ctx context.Context, inv *inventory, create bool) error {
 	if err != nil {
 		return err
 	}
-	sum, _, err := w.apply(ctx, o, create)
+	sum, _, err := w.Client.Apply(ctx, o, create)
 	if create && kerrors.IsConflict(err) {
-		u, err := w.get(ctx, secretKind, w.parentKey())
+		u, err := w.Get(ctx, ssa.SecretKind, w.parentKey())
 		if err != nil {
 			return err
 		}
@@ -164,7 +163,7 @@ func (w *work) save(ctx context.Context, inv *inventory, create bool) error {
 		return errInventoryExists
 	}
 	if err != nil {
-		return errors.Wrapf(explain(err), "cannot write inventory %s", w.parentKey())
+		return errors.Wrapf(ssa.Explain(err), "cannot write inventory %s", w.parentKey())
 	}
 	// The step goes on with what it has, which is better than what is in the cluster until it is saved.
 	w.mem.owner = w.owner()

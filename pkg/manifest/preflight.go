@@ -22,6 +22,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/crdcheck"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
@@ -109,7 +110,7 @@ func (st *step) heldBack(pl *planned, refused string) bool {
 
 // redefine says in an error why a definition that is there cannot become another one, or must not.
 func (w *work) redefine(ctx context.Context, o *object.Desired, en *entry) error {
-	live, err := w.get(ctx, o.GVK(), o.Ref)
+	live, err := w.Get(ctx, o.GVK(), o.Ref)
 	if err != nil || live == nil || live.GetDeletionTimestamp() != nil {
 		return err
 	}
@@ -125,12 +126,12 @@ func (w *work) redefine(ctx context.Context, o *object.Desired, en *entry) error
 		return err
 	}
 	// Fields of others, and those that are set by default, are part of what it will be.
-	after, err := w.wouldBe(ctx, o, false)
+	after, err := w.DryRun(ctx, o, false)
 	switch {
 	case err == nil:
 		next = after
 	case !untried(err):
-		return explain(err)
+		return ssa.Explain(err)
 	}
 	return w.examineAll(ctx, live, next)
 }
@@ -210,11 +211,11 @@ func (w *work) examine(ctx context.Context, crd *unstructured.Unstructured, c *c
 			token, f = "", finding{}
 			continue
 		case err != nil:
-			gone, err := w.absent(ctx, gvk, m, "", err)
+			gone, err := w.Absent(ctx, gvk, m, "", err)
 			if gone {
 				return nil
 			}
-			return errors.Wrapf(explain(err), "cannot look at the objects of kind %s", gvk.Kind)
+			return errors.Wrapf(ssa.Explain(err), "cannot look at the objects of kind %s", gvk.Kind)
 		}
 		if err := f.take(ctx, gvk, l.Items, c); err != nil {
 			return err
@@ -238,17 +239,9 @@ type pageOf struct {
 
 // page of the objects of a kind. Kind and path are those of a definition, as no discovery may know this version.
 func (w *work) page(ctx context.Context, gvk schema.GroupVersionKind, m cluster.Mapping, token string) (*pageOf, error) {
-	r := w.c.REST().Get().AbsPath(pathOf(gvk.GroupVersion(), m, "", "")).SetHeader("Accept", acceptJSON).
-		Param("limit", strconv.Itoa(pageSize))
-	if token != "" {
-		r = r.Param("continue", token)
-	}
-	b, err := w.raw(r.Do(ctx))
-	if err != nil {
-		return nil, err
-	}
 	l := &pageOf{}
-	return l, errors.Wrap(json.Unmarshal(b, l), "cannot read the list")
+	err := w.ListJSON(ctx, gvk, m, "", map[string]string{"limit": strconv.Itoa(pageSize), "continue": token}, l)
+	return l, err
 }
 
 // kindIn one version of a definition; false if it is not served.

@@ -21,6 +21,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fixed"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
 // mayRecreate says whether an object is deleted and created anew where it cannot be changed: who wants the set asks for
@@ -40,7 +41,7 @@ type recreation struct {
 func (st *step) refused(ctx context.Context, o *object.Desired, en *entry, before *metav1.PartialObjectMetadata, err error) error {
 	fields := fixed.Fields(err)
 	if len(fields) == 0 {
-		return errors.Wrap(explain(err), o.Ref.String())
+		return errors.Wrap(ssa.Explain(err), o.Ref.String())
 	}
 	sum, _ := st.see(o.Ref)
 	ours := sum.Set == st.id || (before != nil && before.Labels[object.LabelPartOf] == st.id)
@@ -68,7 +69,7 @@ func (w *work) unchangeable(ctx context.Context, o *object.Desired, fields []fix
 
 // blame fields that cannot be changed, with the reasons.
 func (w *work) blame(ctx context.Context, o *object.Desired, fields []fixed.Field) string {
-	live, err := w.get(ctx, o.GVK(), o.Ref)
+	live, err := w.Get(ctx, o.GVK(), o.Ref)
 	want := o.Content()
 	var names, reasons []string
 	for _, f := range fields {
@@ -89,7 +90,7 @@ func (w *work) precise(ctx context.Context, o *object.Desired, f fixed.Field, wa
 	if f.Name != "spec" {
 		return f
 	}
-	created, err := w.wouldBeCreated(ctx, o)
+	created, err := w.DryRunCreate(ctx, o)
 	if err != nil {
 		return f.Precise(want, live.Object)
 	}
@@ -97,29 +98,6 @@ func (w *work) precise(ctx context.Context, o *object.Desired, f fixed.Field, wa
 	return f.Compared(want, created.Object, live.Object, func(field string) bool {
 		return owned != nil && fieldset.Touches(owned, fieldpath.MakePathOrDie(f.Name, field))
 	})
-}
-
-// wouldBeCreated is what an object would be if it was created under a name that is free, by a dry run.
-func (w *work) wouldBeCreated(ctx context.Context, o *object.Desired) (*unstructured.Unstructured, error) {
-	m, err := w.c.Mapping(ctx, o.GVK())
-	if err != nil {
-		return nil, err
-	}
-	u := &unstructured.Unstructured{Object: o.Content()}
-	u.SetGenerateName(o.Ref.Name[:min(len(o.Ref.Name), 40)] + "-")
-	u.SetName("")
-	body, err := u.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	b, err := w.raw(w.c.REST().Post().AbsPath(pathOf(o.GVK().GroupVersion(), m, o.Ref.Namespace, "")).
-		Param("fieldManager", object.FieldManager).Param("dryRun", "All").
-		SetHeader("Accept", acceptJSON).SetHeader("Content-Type", acceptJSON).Body(body).Do(ctx))
-	if err != nil {
-		return nil, err
-	}
-	out := &unstructured.Unstructured{}
-	return out, out.UnmarshalJSON(b)
 }
 
 // comesBack says what an object waits for that is on its way out, and is created anew once it is gone. One that the
@@ -156,7 +134,7 @@ func (st *step) recreateAll(ctx context.Context, partName string) {
 
 // recreate one object: delete the one that is ours, and no other, and create it anew, now or once it is gone.
 func (st *step) recreate(ctx context.Context, o *object.Desired, en *entry) error {
-	m, err := st.metadata(ctx, o.GVK(), o.Ref)
+	m, err := st.Metadata(ctx, o.GVK(), o.Ref)
 	if err != nil {
 		return err
 	}
@@ -164,7 +142,7 @@ func (st *step) recreate(ctx context.Context, o *object.Desired, en *entry) erro
 		return errors.New("was taken by somebody else while it was to be created anew")
 	}
 	if m != nil && m.DeletionTimestamp == nil {
-		left, err := st.delete(ctx, o.GVK(), o.Ref, string(m.UID))
+		left, err := st.Delete(ctx, o.GVK(), o.Ref, string(m.UID))
 		if kerrors.IsConflict(err) {
 			return errors.New("was replaced by another one while it was to be created anew")
 		}
@@ -181,15 +159,15 @@ func (st *step) recreate(ctx context.Context, o *object.Desired, en *entry) erro
 		st.leave(o.Ref, m)
 		return nil
 	}
-	now, _, err := st.apply(ctx, o, true)
+	now, _, err := st.Client.Apply(ctx, o, true)
 	if kerrors.IsConflict(err) {
 		// Somebody was faster, or it is not gone yet. The next step sees which.
-		m, err := st.metadata(ctx, o.GVK(), o.Ref)
+		m, err := st.Metadata(ctx, o.GVK(), o.Ref)
 		st.leave(o.Ref, m)
 		return err
 	}
 	if err != nil {
-		return explain(err)
+		return ssa.Explain(err)
 	}
 	en.UID, en.Intent, en.Owned, en.Yields = now.UID, o.Hash, now.Owned, nil
 	st.applied(o, now, false)

@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
 // releasePrefix begins the name of each Secret that records a Helm release, and labelRevision is Helm's label of its
@@ -117,7 +117,7 @@ func (st *step) writeRecord(ctx context.Context, pl *planned, o render.RecordOpt
 	if err != nil {
 		return err
 	}
-	err = st.createSecret(ctx, s, !pl.first, !pl.in.keepNamespaces)
+	err = st.WriteSecret(ctx, s, !pl.first, !pl.in.keepNamespaces)
 	if pl.first && kerrors.IsAlreadyExists(err) {
 		if err := st.lookForRelease(ctx, pl); err != nil {
 			return err
@@ -141,7 +141,7 @@ func (st *step) retire(ctx context.Context, pl *planned, superseded *render.Reco
 			continue
 		}
 		k := cluster.ObjectRef{Kind: "Secret", Namespace: h.namespace, Name: render.RecordName(h.name, old)}
-		if _, err := st.delete(ctx, secretKind, k, ""); err != nil {
+		if _, err := st.Delete(ctx, ssa.SecretKind, k, ""); err != nil {
 			return err
 		}
 	}
@@ -150,7 +150,7 @@ func (st *step) retire(ctx context.Context, pl *planned, superseded *render.Reco
 
 // release is one recorded revision; nil where there is none.
 func (w *work) release(ctx context.Context, h home, revision int) (*render.RecordInfo, error) {
-	b, err := w.read(ctx, secretKind, cluster.ObjectRef{Kind: "Secret", Namespace: h.namespace, Name: render.RecordName(h.name, revision)}, acceptJSON)
+	b, err := w.Read(ctx, ssa.SecretKind, cluster.ObjectRef{Kind: "Secret", Namespace: h.namespace, Name: render.RecordName(h.name, revision)}, ssa.JSON)
 	if err != nil || b == nil {
 		return nil, err
 	}
@@ -167,47 +167,16 @@ func (w *work) release(ctx context.Context, h home, revision int) (*render.Recor
 	return info, nil
 }
 
-// createSecret, or replace the one that is there, and create its namespace, where that is allowed.
-func (w *work) createSecret(ctx context.Context, s *corev1.Secret, replace, namespaceToo bool) error {
-	err := w.sendSecret(ctx, http.MethodPost, s)
-	if namespaceMissing(err, s.Namespace) {
-		if err := w.provideNamespace(ctx, s.Namespace, namespaceToo); err != nil {
-			return err
-		}
-		err = w.sendSecret(ctx, http.MethodPost, s)
-	}
-	if replace && kerrors.IsAlreadyExists(err) {
-		err = w.sendSecret(ctx, http.MethodPut, s)
-	}
-	return explain(err)
-}
-
 // supersede a recorded revision. One that is gone meanwhile stays away.
 func (w *work) supersede(ctx context.Context, i *render.RecordInfo) error {
 	s, err := i.WithStatus(statusSuperseded)
 	if err != nil {
 		return err
 	}
-	if err := w.sendSecret(ctx, http.MethodPut, s); !notfound.Is(err) {
-		return explain(err)
+	if err := w.SendSecret(ctx, http.MethodPut, s); !notfound.Is(err) {
+		return ssa.Explain(err)
 	}
 	return nil
-}
-
-func (w *work) sendSecret(ctx context.Context, verb string, s *corev1.Secret) error {
-	s.APIVersion, s.Kind = "v1", "Secret"
-	b, err := json.Marshal(s)
-	if err != nil {
-		return errors.Wrap(err, "cannot encode Secret")
-	}
-	name := s.Name
-	if verb == http.MethodPost {
-		name = ""
-	}
-	_, err = w.raw(w.c.REST().Verb(verb).AbsPath(pathOf(secretKind.GroupVersion(), cluster.Mapping{Resource: "secrets", Namespaced: true}, s.Namespace, name)).
-		Param("fieldManager", object.FieldManager).SetHeader("Content-Type", acceptJSON).SetHeader("Accept", acceptMetadata).
-		Body(b).Do(ctx))
-	return err
 }
 
 // deleteReleases of a part: all recorded revisions. There may be one that the inventory does not know, of a step that was
@@ -245,10 +214,6 @@ func (w *work) deleteRecords(ctx context.Context, h home, all bool) error {
 	if !all {
 		selector += "," + labelReleaseOf + "=" + w.id
 	}
-	_, err := w.raw(w.c.REST().Delete().AbsPath(pathOf(secretKind.GroupVersion(), cluster.Mapping{Resource: "secrets", Namespaced: true}, h.namespace, "")).
-		Param("labelSelector", selector).SetHeader("Accept", acceptMetadataList).Do(ctx))
-	if notfound.Is(err) {
-		return nil
-	}
-	return errors.Wrapf(explain(err), "cannot delete the records of release %s in namespace %s", h.name, h.namespace)
+	err := w.DeleteSecrets(ctx, h.namespace, selector)
+	return errors.Wrapf(err, "cannot delete the records of release %s in namespace %s", h.name, h.namespace)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
 // A Removal says how far the removal of a set has come.
@@ -74,7 +75,7 @@ func (e *Engine) Remove(ctx context.Context, c cluster.Cluster, s *Set) (Removal
 			return left, err
 		}
 	}
-	if _, err := w.delete(ctx, secretKind, w.parentKey(), ""); err != nil {
+	if _, err := w.Delete(ctx, ssa.SecretKind, w.parentKey(), ""); err != nil {
 		return left, errors.Wrap(err, "cannot delete the inventory")
 	}
 	w.c.Cache().Forget(w.parentKey())
@@ -207,7 +208,7 @@ func (r *remover) removeOne(ctx context.Context, e *entry) (string, error) {
 	if sum.Status == cluster.Terminating {
 		return cmp.Or(sum.Message, "is being deleted"), nil
 	}
-	left, err := r.delete(ctx, e.gvk(), k, sum.UID)
+	left, err := r.Delete(ctx, e.gvk(), k, sum.UID)
 	if kerrors.IsConflict(err) {
 		return r.replaced(ctx, e)
 	}
@@ -228,7 +229,7 @@ func (r *remover) removeOne(ctx context.Context, e *entry) (string, error) {
 // replaced object: somebody put another one in its place. Whether that one is ours is seen in the next step.
 func (r *remover) replaced(ctx context.Context, e *entry) (string, error) {
 	k := e.key()
-	m, err := r.metadata(ctx, e.gvk(), k)
+	m, err := r.Metadata(ctx, e.gvk(), k)
 	if err != nil || m == nil {
 		return "", err
 	}
@@ -263,7 +264,7 @@ func (r *remover) defined(ctx context.Context, unwanted []*entry) (map[schema.Gr
 		if e.Stage != object.StageCRDs || r.known[e.key()].Set != r.id {
 			continue
 		}
-		crd, err := r.get(ctx, e.gvk(), e.key())
+		crd, err := r.Get(ctx, e.gvk(), e.key())
 		if err != nil {
 			return nil, err
 		}

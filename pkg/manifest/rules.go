@@ -43,7 +43,7 @@ func (w *work) judged(ctx context.Context, en *entry, sum cluster.ObjectState, r
 	if v, ok := w.mem.judged[k]; ok && v.resourceVersion == sum.ResourceVersion && v.rule == rule.id() {
 		return v.state, v.message, nil
 	}
-	u, err := w.get(ctx, en.gvk(), k)
+	u, err := w.Get(ctx, en.gvk(), k)
 	if err != nil {
 		return Processing, "", err
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
@@ -77,12 +78,12 @@ func (r *remover) strangersOf(ctx context.Context, gvk schema.GroupVersionKind, 
 	if many {
 		limit = atOnce
 	}
-	l, err := r.list(ctx, gvk, "", "", limit)
-	if isNoKind(err) {
+	l, err := r.List(ctx, gvk, "", "", limit)
+	if ssa.IsNoKind(err) {
 		return nil, 0, nil
 	}
 	if err != nil {
-		gone, err := r.absent(ctx, gvk, cluster.Mapping{}, "", err)
+		gone, err := r.Absent(ctx, gvk, cluster.Mapping{}, "", err)
 		if gone {
 			return nil, 0, nil
 		}
@@ -119,7 +120,7 @@ func (r *remover) deleteStrangers(ctx context.Context, gvk schema.GroupVersionKi
 			continue
 		}
 		g.Go(func() error {
-			_, err := r.delete(ctx, gvk, strangerKey(gvk, m), string(m.UID))
+			_, err := r.Delete(ctx, gvk, strangerKey(gvk, m), string(m.UID))
 			if kerrors.IsConflict(err) {
 				// Another one took its place. The next step sees it.
 				return nil

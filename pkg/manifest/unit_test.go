@@ -3,18 +3,12 @@
 package manifest
 
 import (
-	"context"
-	"net/http"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
@@ -201,42 +195,6 @@ func TestWithoutForeign(t *testing.T) {
 	s := fieldpath.NewSet(fieldpath.Path{{Index: &index}})
 	if diff := cmp.Diff([]any{"a", "c"}, fieldset.Without([]any{"a", "b", "c"}, s)); diff != "" {
 		t.Errorf("by index: -want, +got:\n%s", diff)
-	}
-}
-
-func TestErrorsOfTheServer(t *testing.T) {
-	missing := func(kind, name string) error {
-		return &kerrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonNotFound, Details: &metav1.StatusDetails{Kind: kind, Name: name}}}
-	}
-	cases := map[string]struct {
-		err       error
-		namespace string
-		want      bool
-	}{
-		"Namespace": {err: missing("namespaces", "apps"), namespace: "apps", want: true},
-		"Wrapped":   {err: errors.Wrap(missing("namespaces", "apps"), "x"), namespace: "apps", want: true},
-		"Other":     {err: missing("namespaces", "apps"), namespace: "web"},
-		"Object":    {err: missing("configmaps", "apps"), namespace: "apps"},
-		"Cluster":   {err: missing("namespaces", "")},
-		"NoDetails": {err: &kerrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonNotFound}}, namespace: "apps"},
-		"None":      {namespace: "apps"},
-		"Network":   {err: context.DeadlineExceeded, namespace: "apps"},
-	}
-	for name, tc := range cases {
-		if got := namespaceMissing(tc.err, tc.namespace); got != tc.want {
-			t.Errorf("namespaceMissing %s: want %v, got %v", name, tc.want, got)
-		}
-	}
-	terminating := &kerrors.StatusError{ErrStatus: metav1.Status{
-		Reason: metav1.StatusReasonForbidden, Code: http.StatusForbidden, Message: "no\nway",
-		Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}},
-	}}
-	err := explain(terminating)
-	if err.Error() != "its namespace is being deleted: no way" || !kerrors.IsForbidden(err) {
-		t.Errorf("explained: %v", err)
-	}
-	if explain(nil) != nil {
-		t.Error("no error has no explanation")
 	}
 }
 

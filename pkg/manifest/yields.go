@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +21,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
 // A yield is a field that is left to somebody else. It is left out of what is applied, but only where it is not ours
@@ -166,7 +166,7 @@ func (w *work) autoscaled(ctx context.Context, o *object.Desired, m *metav1.Mana
 	if !ok {
 		var err error
 		if targets, err = w.targets(ctx, o.Ref.Namespace); err != nil {
-			if !kerrors.IsForbidden(err) && !isNotServed(err) {
+			if !kerrors.IsForbidden(err) && !ssa.IsNotServed(err) {
 				return false, errors.Wrapf(err, "cannot look for HorizontalPodAutoscalers in namespace %s", o.Ref.Namespace)
 			}
 			return m.Subresource == scale && m.Manager == autoscalerManager, nil
@@ -185,10 +185,6 @@ func (w *work) targets(ctx context.Context, namespace string) (map[cluster.Objec
 	if err != nil {
 		return nil, err
 	}
-	b, err := w.raw(w.c.REST().Get().AbsPath(pathOf(hpaKind.GroupVersion(), m, namespace, "")).SetHeader("Accept", acceptJSON).Do(ctx))
-	if err != nil {
-		return nil, explain(err)
-	}
 	l := struct {
 		Items []struct {
 			Spec struct {
@@ -200,8 +196,8 @@ func (w *work) targets(ctx context.Context, namespace string) (map[cluster.Objec
 			} `json:"spec"`
 		} `json:"items"`
 	}{}
-	if err := json.Unmarshal(b, &l); err != nil {
-		return nil, errors.Wrap(err, "cannot read the list")
+	if err := w.ListJSON(ctx, hpaKind, m, namespace, nil, &l); err != nil {
+		return nil, ssa.Explain(err)
 	}
 	out := make(map[cluster.ObjectRef]bool, len(l.Items))
 	for i := range l.Items {

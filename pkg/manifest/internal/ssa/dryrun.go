@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ssa
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+)
+
+// DryRun returns what an object would be if it was applied by force. With create there must be none. The API server refuses what
+// it would refuse to apply. Pass errors to Explain; IsNamespaceMissing and IsNoKind recognise two of them.
+func (c *Client) DryRun(ctx context.Context, o *object.Desired, create bool) (*unstructured.Unstructured, error) {
+	b, err := c.dryRun(ctx, o, create, JSON)
+	if err != nil {
+		return nil, err
+	}
+	out := &unstructured.Unstructured{}
+	return out, errors.Wrapf(out.UnmarshalJSON(b), "%s: cannot read the answer", o.Ref)
+}
+
+// DryRunDifferences returns the paths at which an object would differ from the live one if it was applied, all of them and
+// sorted. None means that applying it would change nothing, or create it, where live is nil. A path contains no value except
+// the names of items of lists. Fields that only the API server writes, such as the status, do not count.
+func (c *Client) DryRunDifferences(ctx context.Context, o *object.Desired, live *unstructured.Unstructured) ([]string, error) {
+	after, err := c.DryRun(ctx, o, live == nil)
+	if err != nil || live == nil {
+		return nil, err
+	}
+	return fieldset.Differences(live.Object, after.Object), nil
+}
+
+// DryRunFields returns the fields that the engine would own if an existing object was applied by force.
+func (c *Client) DryRunFields(ctx context.Context, o *object.Desired) (*metav1.FieldsV1, error) {
+	b, err := c.dryRun(ctx, o, false, Metadata)
+	if err != nil {
+		return nil, err
+	}
+	m := &metav1.PartialObjectMetadata{}
+	if err := json.Unmarshal(b, m); err != nil {
+		return nil, errors.Wrapf(err, "%s: cannot read the answer", o.Ref)
+	}
+	return fieldset.AppliedBy(object.FieldManager, m.ManagedFields), nil
+}
+
+// DryRunCreate returns what an object would be if it was created under a name that is free.
+func (c *Client) DryRunCreate(ctx context.Context, o *object.Desired) (*unstructured.Unstructured, error) {
+	const prefix = 40 // Shorter than any limit of names.
+	m, err := c.cluster.Mapping(ctx, o.GVK())
+	if err != nil {
+		return nil, err
+	}
+	u := &unstructured.Unstructured{Object: o.Content()}
+	u.SetGenerateName(o.Ref.Name[:min(len(o.Ref.Name), prefix)] + "-")
+	u.SetName("")
+	body, err := u.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	b, err := c.body(c.cluster.REST().Post().AbsPath(path(o.GVK().GroupVersion(), m, o.Ref.Namespace, "")).
+		Param("fieldManager", object.FieldManager).Param("dryRun", "All").
+		SetHeader("Accept", JSON).SetHeader("Content-Type", JSON).Body(body).Do(ctx))
+	if err != nil {
+		return nil, err
+	}
+	out := &unstructured.Unstructured{}
+	return out, out.UnmarshalJSON(b)
+}
+
+func (c *Client) dryRun(ctx context.Context, o *object.Desired, create bool, accept string) ([]byte, error) {
+	m, err := c.cluster.Mapping(ctx, o.GVK())
+	if err != nil {
+		return nil, err
+	}
+	return c.body(c.cluster.REST().Verb(http.MethodPatch).
+		AbsPath(path(o.GVK().GroupVersion(), m, o.Ref.Namespace, o.Ref.Name)).
+		Param("fieldManager", object.FieldManager).Param("force", "true").Param("dryRun", "All").
+		SetHeader("Accept", accept).SetHeader("Content-Type", applyPatch).
+		Body(o.Body(create)).Do(ctx))
+}
+
+// PatchDryRun returns what an object would be if fields of it were replaced by a JSON patch.
+func (c *Client) PatchDryRun(ctx context.Context, o *object.Desired, m cluster.Mapping, body []byte) (*unstructured.Unstructured, error) {
+	b, err := c.Patch(ctx, o.GVK(), m, o.Ref, Patch{Type: JSONPatch, Body: body, DryRun: true, Accept: JSON})
+	if err != nil {
+		return nil, err
+	}
+	out := &unstructured.Unstructured{}
+	return out, errors.Wrapf(out.UnmarshalJSON(b), "%s: cannot read the answer", o.Ref)
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ssa
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
+)
+
+// IsNamespaceMissing reports whether a request failed because the namespace of the object does not exist.
+func IsNamespaceMissing(err error, namespace string) bool {
+	return namespace != "" && notfound.IsObject(err, "namespaces", namespace)
+}
+
+// IsNoKind reports whether an error is a *cluster.NoKindError.
+func IsNoKind(err error) bool {
+	e := &cluster.NoKindError{}
+	return errors.As(err, &e)
+}
+
+// IsNotServed reports whether a request failed because the cluster does not serve the kind, as far as the answer tells.
+func IsNotServed(err error) bool {
+	return IsNoKind(err) || notfound.Foreign(err)
+}
+
+// IsOwnershipConflict reports whether an object was not applied because other managers own some of its fields.
+func IsOwnershipConflict(err error) bool {
+	s := kerrors.APIStatus(nil)
+	if !kerrors.IsConflict(err) || !errors.As(err, &s) || s.Status().Details == nil {
+		return false
+	}
+	return slices.ContainsFunc(s.Status().Details.Causes, func(c metav1.StatusCause) bool {
+		return c.Type == metav1.CauseTypeFieldManagerConflict
+	})
+}
+
+// tooLarge are the texts of etcd for an object that it cannot store. The API server returns them without a reason.
+var tooLarge = []string{"etcdserver: request is too large", "trying to send message larger than max"} //nolint:gochecknoglobals // Constant.
+
+// IsTooLarge reports whether a request failed because an object is larger than the cluster can store: a request to the API
+// server has at most 3 MiB, one to its etcd 1.5 MiB.
+func IsTooLarge(err error) bool {
+	return kerrors.IsRequestEntityTooLargeError(err) ||
+		slices.ContainsFunc(tooLarge, func(s string) bool { return strings.Contains(err.Error(), s) })
+}
+
+// gotValue matches how the API server shows the value of a field that has the wrong type. The value may be that of a Secret. It
+// is not quoted, and may have several lines, where the field must be a map or a list.
+var gotValue = regexp.MustCompile(`, got &value\.valueUnstructured\{.*\}|(?s:, got &\{.*\})`)
+
+// Explain returns an error of the API server as one line without values. What wraps the error stays.
+func Explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	if u := (*url.Error)(nil); errors.As(err, &u) {
+		// The path says nothing that the reference to the object does not say.
+		err = u.Err
+	}
+	if kerrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		err = errors.Wrap(err, "its namespace is being deleted")
+	}
+	if IsTooLarge(err) {
+		err = errors.Wrap(err, "it is larger than the cluster can store, about 1.5 MiB of JSON with all that the cluster adds; make it smaller")
+	}
+	if line := text.OneLine(gotValue.ReplaceAllString(err.Error(), "")); line != err.Error() {
+		return &lineError{line: line, err: err}
+	}
+	return err
+}
+
+// A lineError is an error with another text.
+type lineError struct {
+	line string
+	err  error
+}
+
+func (e *lineError) Error() string { return e.line }
+func (e *lineError) Unwrap() error { return e.err }

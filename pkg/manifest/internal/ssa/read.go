@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ssa
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+)
+
+// Get returns an object; nil where the object or its kind does not exist.
+func (c *Client) Get(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef) (*unstructured.Unstructured, error) {
+	b, err := c.Read(ctx, gvk, r, JSON)
+	if err != nil || b == nil {
+		return nil, err
+	}
+	u := &unstructured.Unstructured{}
+	return u, errors.Wrapf(u.UnmarshalJSON(b), "%s: cannot read", r)
+}
+
+// Metadata returns the metadata of an object; nil where the object or its kind does not exist.
+func (c *Client) Metadata(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef) (*metav1.PartialObjectMetadata, error) {
+	b, err := c.Read(ctx, gvk, r, Metadata)
+	if err != nil || b == nil {
+		return nil, err
+	}
+	m := &metav1.PartialObjectMetadata{}
+	return m, errors.Wrapf(json.Unmarshal(b, m), "%s: cannot read", r)
+}
+
+// State returns the state of an object; false where the object or its kind does not exist.
+func (c *Client) State(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef) (cluster.ObjectState, bool, error) {
+	b, err := c.Read(ctx, gvk, r, acceptFor(gvk))
+	if err != nil || b == nil {
+		return cluster.ObjectState{}, false, err
+	}
+	s, _, err := decodeState(gvk, b)
+	return s, err == nil, err
+}
+
+// Read returns an object in the form of a media type; nil where the object or its kind does not exist.
+func (c *Client) Read(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, accept string) ([]byte, error) {
+	m, err := c.cluster.Mapping(ctx, gvk)
+	if IsNoKind(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	b, err := c.body(c.cluster.REST().Get().AbsPath(path(gvk.GroupVersion(), m, r.Namespace, r.Name)).SetHeader("Accept", accept).Do(ctx))
+	if err == nil {
+		return b, nil
+	}
+	gone, err := c.Absent(ctx, gvk, m, r.Name, err)
+	if gone {
+		return nil, nil
+	}
+	return nil, errors.Wrap(Explain(err), r.String())
+}
+
+// List returns the metadata of up to limit objects of a kind, 0 for no limit, in one namespace, or in all of them where the
+// namespace is empty.
+func (c *Client) List(ctx context.Context, gvk schema.GroupVersionKind, namespace, selector string, limit int) (*metav1.PartialObjectMetadataList, error) {
+	m, err := c.cluster.Mapping(ctx, gvk)
+	if err != nil {
+		return nil, err
+	}
+	b, err := c.list(ctx, gvk, m, namespace, metadataList, map[string]string{"labelSelector": selector, "limit": number(limit)})
+	if err != nil {
+		return nil, Explain(err)
+	}
+	l := &metav1.PartialObjectMetadataList{}
+	return l, errors.Wrapf(json.Unmarshal(b, l), "cannot read the list of %s", m.Resource)
+}
+
+// ListJSON decodes the objects of a kind in a namespace into a list. The mapping is an argument because discovery may not know
+// the version yet. Empty parameters are not sent. Errors are as the API server returned them.
+func (c *Client) ListJSON(
+	ctx context.Context, gvk schema.GroupVersionKind, m cluster.Mapping, namespace string, params map[string]string, list any,
+) error {
+	b, err := c.list(ctx, gvk, m, namespace, JSON, params)
+	if err != nil {
+		return err
+	}
+	return errors.Wrap(json.Unmarshal(b, list), "cannot read the list")
+}
+
+func (c *Client) list(
+	ctx context.Context, gvk schema.GroupVersionKind, m cluster.Mapping, namespace, accept string, params map[string]string,
+) ([]byte, error) {
+	r := c.cluster.REST().Get().AbsPath(path(gvk.GroupVersion(), m, namespace, "")).SetHeader("Accept", accept)
+	for name, value := range params {
+		if value != "" {
+			r = r.Param(name, value)
+		}
+	}
+	return c.body(r.Do(ctx))
+}
+
+// LastLogLine returns the last line of the log of a container, up to a number of bytes.
+func (c *Client) LastLogLine(ctx context.Context, namespace, pod, container string, limit int) (string, error) {
+	m := cluster.Mapping{Resource: "pods", Namespaced: true}
+	b, err := c.body(c.cluster.REST().Get().AbsPath(path(schema.GroupVersion{Version: "v1"}, m, namespace, pod)+"/log").
+		Param("container", container).Param("tailLines", "1").Param("limitBytes", strconv.Itoa(limit)).Do(ctx))
+	return string(b), err
+}
+
+// number returns a parameter; empty for 0.
+func number(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+// acceptFor returns the media type that has all that the state of an object of a kind depends on.
+func acceptFor(gvk schema.GroupVersionKind) string {
+	if health.NeedsStatus(gvk.GroupKind()) {
+		return JSON
+	}
+	return Metadata
+}
+
+// decodeState returns the state of an object, and the fields that the engine has applied.
+func decodeState(gvk schema.GroupVersionKind, b []byte) (cluster.ObjectState, *metav1.FieldsV1, error) {
+	if !health.NeedsStatus(gvk.GroupKind()) {
+		m := &metav1.PartialObjectMetadata{}
+		if err := json.Unmarshal(b, m); err != nil {
+			return cluster.ObjectState{}, nil, err
+		}
+		return health.MetadataStateOf(m), fieldset.AppliedBy(object.FieldManager, m.ManagedFields), nil
+	}
+	u := &unstructured.Unstructured{}
+	if err := u.UnmarshalJSON(b); err != nil {
+		return cluster.ObjectState{}, nil, err
+	}
+	return health.StateOf(u), fieldset.AppliedBy(object.FieldManager, u.GetManagedFields()), nil
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ssa
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+)
+
+// Apply an object, and create its namespace where it is missing. With create the object must not exist: the error is a conflict
+// where it does. Apply returns the state of the object, and the fields that the engine owns now.
+func (c *Client) Apply(ctx context.Context, o *object.Desired, create bool) (cluster.ObjectState, *metav1.FieldsV1, error) {
+	m, err := c.cluster.Mapping(ctx, o.GVK())
+	if err != nil {
+		return cluster.ObjectState{}, nil, err
+	}
+	send := func() ([]byte, error) {
+		return c.body(c.cluster.REST().Verb(http.MethodPatch).
+			AbsPath(path(o.GVK().GroupVersion(), m, o.Ref.Namespace, o.Ref.Name)).
+			Param("fieldManager", object.FieldManager).Param("force", strconv.FormatBool(!o.NoForce)).
+			SetHeader("Accept", acceptFor(o.GVK())).SetHeader("Content-Type", applyPatch).
+			Body(o.Body(create)).Do(ctx))
+	}
+	b, err := send()
+	if IsNamespaceMissing(err, o.Ref.Namespace) {
+		if err := c.provideNamespace(ctx, o.Ref.Namespace, !o.KeepNamespaces); err != nil {
+			return cluster.ObjectState{}, nil, err
+		}
+		b, err = send()
+	}
+	if err != nil {
+		return cluster.ObjectState{}, nil, err
+	}
+	s, fields, err := decodeState(o.GVK(), b)
+	if err != nil {
+		return cluster.ObjectState{}, nil, errors.Wrap(err, "cannot read the answer")
+	}
+	c.cluster.Cache().Put(o.Ref, s)
+	return s, fields, nil
+}
+
+// A Patch changes an object.
+type Patch struct {
+	// Type is JSONPatch or MergePatch.
+	Type string
+	Body []byte
+	// DryRun changes nothing: the answer is what the object would be.
+	DryRun bool
+	// Accept is the media type of the answer.
+	Accept string
+}
+
+// Patch an object, and return the answer.
+func (c *Client) Patch(ctx context.Context, gvk schema.GroupVersionKind, m cluster.Mapping, r cluster.ObjectRef, p Patch) ([]byte, error) {
+	req := c.cluster.REST().Verb(http.MethodPatch).AbsPath(path(gvk.GroupVersion(), m, r.Namespace, r.Name)).
+		Param("fieldManager", object.FieldManager)
+	if p.DryRun {
+		req = req.Param("dryRun", "All")
+	}
+	return c.body(req.SetHeader("Accept", p.Accept).SetHeader("Content-Type", p.Type).Body(p.Body).Do(ctx))
+}
+
+// SetManagedFields of an object that has a resource version, and returns its metadata.
+func (c *Client) SetManagedFields(
+	ctx context.Context, o *object.Desired, resourceVersion string, fields []metav1.ManagedFieldsEntry,
+) (*metav1.PartialObjectMetadata, error) {
+	m, err := c.cluster.Mapping(ctx, o.GVK())
+	if err != nil {
+		return nil, err
+	}
+	body, err := json.Marshal([]map[string]any{
+		{"op": "replace", "path": "/metadata/managedFields", "value": fields},
+		{"op": "replace", "path": "/metadata/resourceVersion", "value": resourceVersion},
+	})
+	if err != nil {
+		return nil, err
+	}
+	b, err := c.Patch(ctx, o.GVK(), m, o.Ref, Patch{Type: JSONPatch, Body: body, Accept: Metadata})
+	if err != nil {
+		return nil, err
+	}
+	out := &metav1.PartialObjectMetadata{}
+	return out, json.Unmarshal(b, out)
+}
+
+// Delete an object that has a UID; with an empty UID, whichever object has the name. The error is a conflict where the object
+// has another UID. Delete returns the metadata of an object that waits for its finalizers; nil where none is left.
+func (c *Client) Delete(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, uid string) (*metav1.PartialObjectMetadata, error) {
+	m, err := c.cluster.Mapping(ctx, gvk)
+	if IsNoKind(err) {
+		return nil, nil //nolint:nilnil // Nothing is left, as documented.
+	}
+	if err != nil {
+		return nil, err
+	}
+	background := metav1.DeletePropagationBackground
+	o := metav1.DeleteOptions{TypeMeta: metav1.TypeMeta{Kind: "DeleteOptions", APIVersion: "v1"}, PropagationPolicy: &background}
+	if uid != "" {
+		o.Preconditions = metav1.NewUIDPreconditions(uid)
+	}
+	body, err := json.Marshal(o)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot encode delete options")
+	}
+	b, err := c.body(c.cluster.REST().Delete().AbsPath(path(gvk.GroupVersion(), m, r.Namespace, r.Name)).
+		SetHeader("Content-Type", JSON).SetHeader("Accept", Metadata).Body(body).Do(ctx))
+	if err != nil {
+		gone, err := c.Absent(ctx, gvk, m, r.Name, err)
+		if gone {
+			return nil, nil //nolint:nilnil // Nothing is left, as documented.
+		}
+		return nil, errors.Wrap(Explain(err), r.String())
+	}
+	return left(b, r)
+}
+
+// left returns the metadata of an object in the answer to its deletion; nil where the object is gone.
+func left(answer []byte, r cluster.ObjectRef) (*metav1.PartialObjectMetadata, error) {
+	out := &metav1.PartialObjectMetadata{}
+	if err := json.Unmarshal(answer, out); err != nil {
+		return nil, errors.Wrapf(err, "%s: cannot read", r)
+	}
+	if out.Kind == "" {
+		return nil, errors.Errorf("%s: cannot read what was answered to its deletion", r)
+	}
+	if out.Kind == "Status" || out.DeletionTimestamp == nil {
+		return nil, nil //nolint:nilnil // Nothing is left, as documented.
+	}
+	return out, nil
+}
+
+// provideNamespace creates a missing namespace where that is allowed.
+func (c *Client) provideNamespace(ctx context.Context, name string, create bool) error {
+	if !create {
+		return errors.Errorf("namespace %s does not exist, and config says CreateNamespace=false; create it", name)
+	}
+	return c.CreateNamespace(ctx, name)
+}
+
+// CreateNamespace creates a missing namespace that an install or the inventory names. It is not part of the set, and stays when
+// the set is removed, because others may use it.
+func (c *Client) CreateNamespace(ctx context.Context, name string) error {
+	body, err := json.Marshal(&corev1.Namespace{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+	})
+	if err != nil {
+		return errors.Wrap(err, "cannot encode namespace")
+	}
+	_, err = c.body(c.cluster.REST().Post().AbsPath("/api/v1/namespaces").Param("fieldManager", object.FieldManager).
+		SetHeader("Content-Type", JSON).SetHeader("Accept", Metadata).Body(body).Do(ctx))
+	if err != nil && !kerrors.IsAlreadyExists(err) {
+		return errors.Wrapf(Explain(err), "cannot create namespace %s", name)
+	}
+	return nil
+}
