@@ -106,10 +106,10 @@ func (h *hookRunner) lastLine(ctx context.Context, p *corev1.Pod, container stri
 	return h.shown(string(b))
 }
 
-// shown is the beginning of a text of a hook, less what must not be seen. That is taken out before anything is cut off.
+// shown returns the beginning of a text of a hook, redacted before it is cut.
 func (h *hookRunner) shown(text string) string {
-	if h.s.Hide != nil {
-		text = h.s.Hide(text)
+	if h.s.Redact != nil {
+		text = h.s.Redact(text)
 	}
 	return firstWords(text)
 }

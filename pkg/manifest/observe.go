@@ -106,7 +106,9 @@ func (w *work) partStates(inv *inventory, o *Observation) map[string]*PartState 
 			st.see(Error, f)
 			continue
 		}
-		st.see(Processing, or(w.mem.held[p.name], or(w.mem.waiting, BeingApplied)))
+		waiting := or(w.mem.held[p.name], w.mem.waiting)
+		st.see(Processing, or(waiting, "is being applied"))
+		st.Applying = waiting == ""
 	}
 	for _, name := range slices.Sorted(maps.Keys(inv.Parts)) {
 		if states[name] == nil && o.State == Ready {

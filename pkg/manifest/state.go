@@ -22,9 +22,6 @@ const (
 
 var urgency = map[State]int{Ready: 0, Processing: 1, Warning: 2, Error: 3, Deleting: 4} //nolint:gochecknoglobals // A constant table.
 
-// BeingApplied is the message of a part whose inputs are not what is in the cluster yet, where there is no better one.
-const BeingApplied = "is being applied"
-
 // A PartState is what became of one part of a set.
 type PartState struct {
 	// Name of the install; crds and resource for the others.
@@ -34,6 +31,9 @@ type PartState struct {
 	Message string
 	// Version of the chart that is installed.
 	Version string
+	// Applying says that the part is Processing only because its inputs are not what is in the cluster yet: nothing is
+	// wrong with it, and nothing is waited for.
+	Applying bool
 }
 
 // An Observation is what was seen of a set.
@@ -122,7 +122,7 @@ func (y Yield) String() string {
 // see takes a state of a part, and keeps the message of the most urgent.
 func (p *PartState) see(s State, message string) {
 	if urgency[s] > urgency[p.State] {
-		p.State, p.Message = s, message
+		p.State, p.Message, p.Applying = s, message, false
 	}
 }
 
