@@ -158,11 +158,8 @@ func (e *external) evaluate(mr *v1alpha1.Manifest, o engine.Observation, conclus
 	return o
 }
 
-// recall what the inventory of the Manifest said last.
-func (d *decider) recall() checkpoint { return d.memory.get(d.key) }
-
-// forget it.
-func (d *decider) forget() { d.memory.remove(d.key) }
+// take what the last pass learned.
+func (d *decider) take() checkpoint { return d.memory.take(d.key) }
 
 // learn what the next pass needs before it observes: the snapshot, while an upgrade is being watched or rolled back.
 func (d *decider) learn(c choice, o engine.Observation) {
@@ -180,12 +177,16 @@ type memory struct {
 	by map[client.ObjectKey]checkpoint
 }
 
-func (m *memory) get(key client.ObjectKey) checkpoint {
+// take the checkpoint of a Manifest out of the memory.
+func (m *memory) take(key client.ObjectKey) checkpoint {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.by[key]
+	cp := m.by[key]
+	delete(m.by, key)
+	return cp
 }
 
+// set the checkpoint of a Manifest. Most have none, and take no room.
 func (m *memory) set(key client.ObjectKey, cp checkpoint) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -198,5 +199,3 @@ func (m *memory) set(key client.ObjectKey, cp checkpoint) {
 	}
 	m.by[key] = cp
 }
-
-func (m *memory) remove(key client.ObjectKey) { m.set(key, checkpoint{}) }

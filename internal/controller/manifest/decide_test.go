@@ -39,8 +39,10 @@ type versions struct {
 	applied string
 	// message is what is Ready says, redacted what the engine makes of a value.
 	message, redacted string
-	fails             map[string]bool
-	log               []string
+	// err that observing a rollback ends with.
+	err   error
+	fails map[string]bool
+	log   []string
 }
 
 func versionIn(s *engine.Set) string {
@@ -50,6 +52,9 @@ func versionIn(s *engine.Set) string {
 
 func (v *versions) Observe(_ context.Context, _ engine.Cluster, s *engine.Set) (engine.Observation, error) {
 	o := engine.Observation{Exists: true, Good: v.good, Atomic: v.atomic, State: engine.Processing, Message: "is being applied"}
+	if s.RollingBack && v.err != nil {
+		return engine.Observation{}, v.err
+	}
 	switch want := versionIn(s); {
 	case v.applied != want:
 	case v.fails[want]:

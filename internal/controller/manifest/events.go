@@ -4,6 +4,7 @@ package manifest
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -145,6 +146,31 @@ func (r *reporter) recordHooks(mr *v1alpha1.Manifest, res engine.Result) {
 // recordRollback records that an upgrade is rolled back.
 func (r *reporter) recordRollback(mr *v1alpha1.Manifest, st *v1alpha1.RollbackStatus) {
 	r.warn(mr, reasonRolledBack, "is being "+rollbackText(mr, st))
+}
+
+// recordPlan records the numbers of a plan, and its first objects.
+func (r *reporter) recordPlan(mr *v1alpha1.Manifest, p *engine.Plan) {
+	text := planCounts(p)
+	lines := make([]string, 0, len(p.Changes))
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		line := strings.ToLower(string(c.Action)) + " " + c.Key.String()
+		if len(c.Fields) > 0 {
+			line += " at " + strings.Join(firstFields(c.Fields), ", ")
+		}
+		lines = append(lines, line)
+	}
+	if len(lines) > most {
+		lines = append(lines[:most:most], fmt.Sprintf("and %d more", len(lines)-most))
+	}
+	if len(lines) > 0 {
+		text += ": " + strings.Join(lines, "; ")
+	}
+	if len(p.Problems) > 0 {
+		r.warn(mr, reasonPlanned, r.text("problems: "+list(slices.Clone(p.Problems))+"; "+text))
+		return
+	}
+	r.note(mr, reasonPlanned, r.text(text))
 }
 
 // recordNotKept records that what was installed just now leaves no checkpoint.

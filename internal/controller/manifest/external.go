@@ -49,7 +49,7 @@ func (e *external) Observe(ctx context.Context, mr *v1alpha1.Manifest) (managed.
 	}
 	o, err := e.observe(ctx, mr)
 	if err != nil {
-		return managed.ExternalObservation{}, e.report.failure(mr, transport.Explain(err))
+		return managed.ExternalObservation{}, e.choice.report.failure(mr, transport.Explain(err))
 	}
 	o = e.evaluate(mr, o, o.UpToDate)
 	mr.Status.AtProvider.Plan = nil
@@ -59,41 +59,41 @@ func (e *external) Observe(ctx context.Context, mr *v1alpha1.Manifest) (managed.
 }
 
 // observe what the decider chooses, by the status and by what the last pass learned from the inventory. If the inventory
-// says something else, as it does after a restart, the decider chooses once more.
+// says something else, as it does after a restart, the decider chooses once more. A pass that fails remembers nothing, so
+// the next one reads the inventory first.
 func (e *external) observe(ctx context.Context, mr *v1alpha1.Manifest) (engine.Observation, error) {
-	o, err := e.observeBy(ctx, mr, e.decider.recall())
+	o, err := e.observeBy(ctx, mr, e.decider.take())
 	if err != nil {
-		// What is remembered may be wrong. The next pass reads the inventory first.
-		e.decider.forget()
 		return o, err
 	}
 	next, err := e.decider.choose(mr, e.report, checkpointIn(o))
-	switch {
-	case err != nil:
+	if err != nil {
 		return o, err
-	case next.same(e.choice):
-		e.choice.Decision, e.choice.policy = next.Decision, next.policy
-	default:
-		o, err = e.observeBy(ctx, mr, checkpointIn(o))
+	}
+	if next.same(e.choice) {
+		next.set = e.choice.set
+		e.choice = next
+	} else if o, err = e.observeBy(ctx, mr, checkpointIn(o)); err != nil {
+		return o, err
 	}
 	e.decider.learn(e.choice, o)
-	return o, err
+	return o, nil
 }
 
-// observeBy observes what the decider chooses by a checkpoint.
+// observeBy chooses by a checkpoint, and observes the choice.
 func (e *external) observeBy(ctx context.Context, mr *v1alpha1.Manifest, cp checkpoint) (engine.Observation, error) {
 	c, err := e.decider.choose(mr, e.report, cp)
 	if err != nil {
 		return engine.Observation{}, err
 	}
+	e.choice = c
 	if c.Action == rollback.BringBack {
 		c.report.rollback(mr, c.Status)
-		if c.set, err = e.decider.bringBack(ctx, mr, c); err != nil {
+		if e.choice.set, err = e.decider.bringBack(ctx, mr, c); err != nil {
 			return engine.Observation{}, errors.Wrap(err, "cannot roll back")
 		}
 	}
-	e.choice = c
-	return e.engine.Observe(ctx, e.cluster, c.set)
+	return e.engine.Observe(ctx, e.cluster, e.choice.set)
 }
 
 // Create the set. What Create sets in the status would be lost, so it asks for another pass at once.

@@ -203,4 +203,8 @@ func TestSnapshotIsRedacted(t *testing.T) {
 	if got := shown(t, l.mr, &l.record); strings.Contains(got, hunter) || !strings.Contains(got, "log: (hidden)") || l.eng.redacted != "(hidden)" {
 		t.Errorf("%s, and in the engine %q", got, l.eng.redacted)
 	}
+	l.eng.err = errors.New("boom " + hunter)
+	if err := l.pass(1); err == nil || strings.Contains(shown(t, l.mr, &l.record, err.Error()), hunter) {
+		t.Errorf("an error about it: %v", err)
+	}
 }

@@ -28,6 +28,9 @@ const (
 	maxMessage = 1024
 	// maxTests are shown in the status.
 	maxTests = 64
+	// mostPlanned objects, and mostPlannedFields of each, are shown in the status.
+	mostPlanned       = 64
+	mostPlannedFields = 16
 )
 
 // A reporter is the one exit for texts of a pass: it sets the status and its conditions, records events and returns
@@ -105,6 +108,42 @@ func (r *reporter) tests(o *engine.Observation) *v1alpha1.TestsStatus {
 			})
 		}
 	}
+	return out
+}
+
+// plan in the status, with the observation that it is about.
+func (r *reporter) plan(mr *v1alpha1.Manifest, o engine.Observation, p *engine.Plan) {
+	at := &mr.Status.AtProvider
+	before, version := at.Plan, at.Version
+	at.Plan = r.planStatus(p)
+	at.Plan.ObservedGeneration = mr.Generation
+	r.observation(mr, planned(o, p))
+	if before == nil || !samePlan(before, at.Plan) {
+		r.recordPlan(mr, p)
+	}
+	switch {
+	case !o.Exists:
+		at.Installs, at.Resources, at.Version = nil, nil, ""
+	case !p.Empty():
+		// The version that is wanted is not there yet.
+		at.Version = version
+	}
+}
+
+// planStatus is what the status says about a plan.
+func (r *reporter) planStatus(p *engine.Plan) *v1alpha1.PlanStatus {
+	out := &v1alpha1.PlanStatus{}
+	out.Create, out.Change, out.Prune = countChanges(p)
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		if len(out.Objects) < mostPlanned {
+			out.Objects = append(out.Objects, v1alpha1.PlannedObject{
+				Action: string(c.Action), Object: c.Key.String(), Fields: r.redactor.Texts(firstFields(c.Fields)),
+			})
+		}
+	}
+	out.Message = r.text(strings.Join(append(slices.Clone(p.Problems), p.Notes...), "; "))
+	out.Problems = count(len(p.Problems))
 	return out
 }
 

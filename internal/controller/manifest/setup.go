@@ -142,7 +142,7 @@ func (w *watches) own() handler.EventHandler {
 		DeleteFunc: func(_ context.Context, e ctrlevent.DeleteEvent, q lane.Queue) {
 			nn := client.ObjectKeyFromObject(e.Object)
 			w.routes.remove(nn)
-			w.memory.remove(nn)
+			w.memory.take(nn)
 			w.clusters.Forget(nn.String())
 			w.lanes.Settle(nn)
 			add(e.Object, q, false)
