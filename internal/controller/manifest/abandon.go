@@ -3,6 +3,7 @@
 package manifest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -76,7 +77,7 @@ func leftBehind(mr *v1alpha1.Manifest) string {
 	installs := make([]string, 0, len(p.Installs))
 	for i := range p.Installs {
 		in := &p.Installs[i]
-		installs = append(installs, strings.Join(strings.Fields("install "+in.Name+" "+versions[in.Name]+" in namespace "+namespaceOf(in)), " "))
+		installs = append(installs, strings.Join(strings.Fields("install "+in.Name+" "+versions[in.Name]+" in namespace "+cmp.Or(in.Namespace, "default")), " "))
 	}
 	if len(installs) > 0 {
 		out = append(out, list(installs))
@@ -88,13 +89,6 @@ func leftBehind(mr *v1alpha1.Manifest) string {
 		out = append(out, "custom resource "+s)
 	}
 	return strings.Join(out, "; ")
-}
-
-func namespaceOf(in *v1alpha1.Install) string {
-	if in.Namespace == "" {
-		return "default"
-	}
-	return in.Namespace
 }
 
 // resourceName of the custom resource of a Manifest, if that is ours.

@@ -18,7 +18,7 @@ import (
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// A choice is what a pass installs: what the Manifest says, or the snapshot that replaces it. Nobody changes the set.
+// A choice is what a pass installs: what the Manifest says, or the snapshot that replaces it. The set is immutable.
 type choice struct {
 	rollback.Decision
 
@@ -54,14 +54,12 @@ type decider struct {
 	// set is what the Manifest says, secrets are the values of Secrets in it.
 	set     *engine.Set
 	secrets []any
-
-	setOf  func(mr *v1alpha1.Manifest) (*engine.Set, error)
-	verify func(ctx context.Context, mr *v1alpha1.Manifest) error
-	now    func() time.Time
+	setOf   func(mr *v1alpha1.Manifest) (*engine.Set, error)
+	verify  func(ctx context.Context, mr *v1alpha1.Manifest) error
+	now     func() time.Time
 
 	memory *memory
 	key    client.ObjectKey
-
 	// desired is the snapshot of set; nil until it is needed.
 	desired *snapshot
 }
@@ -170,32 +168,24 @@ func (d *decider) learn(c choice, o engine.Observation) {
 	d.memory.set(d.key, cp)
 }
 
-// A memory holds the checkpoints of Manifests between passes. Each pass checks what it gets from it, so it can be lost at
+// A memory holds the checkpoints of Manifests between passes. Each pass checks what it takes, so the memory can be lost at
 // any time.
 type memory struct {
-	mu sync.Mutex
-	by map[client.ObjectKey]checkpoint
+	by sync.Map // client.ObjectKey to checkpoint.
 }
 
 // take the checkpoint of a Manifest out of the memory.
 func (m *memory) take(key client.ObjectKey) checkpoint {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	cp := m.by[key]
-	delete(m.by, key)
+	v, _ := m.by.LoadAndDelete(key)
+	cp, _ := v.(checkpoint)
 	return cp
 }
 
 // set the checkpoint of a Manifest. Most have none, and take no room.
 func (m *memory) set(key client.ObjectKey, cp checkpoint) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	if len(cp.data) == 0 && cp.atomic == 0 {
-		delete(m.by, key)
+		m.by.Delete(key)
 		return
 	}
-	if m.by == nil {
-		m.by = map[client.ObjectKey]checkpoint{}
-	}
-	m.by[key] = cp
+	m.by.Store(key, cp)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/rollback"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
@@ -145,7 +146,7 @@ func (r *reporter) recordHooks(mr *v1alpha1.Manifest, res engine.Result) {
 
 // recordRollback records that an upgrade is rolled back.
 func (r *reporter) recordRollback(mr *v1alpha1.Manifest, st *v1alpha1.RollbackStatus) {
-	r.warn(mr, reasonRolledBack, "is being "+rollbackText(mr, st))
+	r.warn(mr, reasonRolledBack, "is being "+rollback.Text(st, versionOf(&mr.Spec.ForProvider)))
 }
 
 // recordPlan records the numbers of a plan, and its first objects.
@@ -219,30 +220,20 @@ func failedTests(in []engine.TestState) []string {
 const most = 5
 
 // allDrifts in one line, in the order of the set.
-func allDrifts(in []engine.Drift) string {
-	lines := make([]string, 0, len(in))
-	for _, d := range in {
-		lines = append(lines, d.String())
-	}
-	return strings.Join(lines, "; ")
-}
+func allDrifts(in []engine.Drift) string { return strings.Join(linesOf(in), "; ") }
 
 // drifts in one line, of which the first are named.
-func drifts(in []engine.Drift) string {
-	lines := make([]string, 0, len(in))
-	for _, d := range in {
-		lines = append(lines, d.String())
-	}
-	return list(lines)
-}
+func drifts(in []engine.Drift) string { return list(linesOf(in)) }
 
 // names of objects in one line.
-func names(in []engine.Key) string {
+func names(in []engine.Key) string { return list(linesOf(in)) }
+
+func linesOf[T fmt.Stringer](in []T) []string {
 	lines := make([]string, 0, len(in))
-	for _, k := range in {
-		lines = append(lines, k.String())
+	for _, v := range in {
+		lines = append(lines, v.String())
 	}
-	return list(lines)
+	return lines
 }
 
 // list sorts lines, and joins the first of them.

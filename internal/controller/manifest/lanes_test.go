@@ -119,7 +119,7 @@ func TestForgotten(t *testing.T) {
 	w.lanes.Roll(client.ObjectKeyFromObject(m))
 	w.memory.set(client.ObjectKeyFromObject(m), checkpoint{atomic: time.Minute})
 	w.own().Delete(t.Context(), ctrlevent.DeleteEvent{Object: m}, q)
-	if w.lanes.Rolling(client.ObjectKeyFromObject(m)) || len(w.memory.by) > 0 {
+	if w.lanes.Rolling(client.ObjectKeyFromObject(m)) || w.memory.take(client.ObjectKeyFromObject(m)).atomic != 0 {
 		t.Error("a Manifest that is gone must not roll, nor be remembered")
 	}
 }

@@ -3,7 +3,6 @@
 package manifest
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/rollback"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/redact"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
@@ -26,9 +26,8 @@ import (
 const (
 	// maxMessage bounds a message in the status, in bytes.
 	maxMessage = 1024
-	// maxTests are shown in the status.
-	maxTests = 64
-	// mostPlanned objects, and mostPlannedFields of each, are shown in the status.
+	// maxTests, mostPlanned objects, and mostPlannedFields of each of these are shown in the status.
+	maxTests          = 64
 	mostPlanned       = 64
 	mostPlannedFields = 16
 )
@@ -190,7 +189,7 @@ func (r *reporter) rollback(mr *v1alpha1.Manifest, st *v1alpha1.RollbackStatus) 
 
 // broughtBack returns an observation of what was brought back: a warning at best, since it is not what is desired.
 func broughtBack(mr *v1alpha1.Manifest, st *v1alpha1.RollbackStatus, o engine.Observation) engine.Observation {
-	text := rollbackText(mr, st)
+	text := rollback.Text(st, versionOf(&mr.Spec.ForProvider))
 	switch {
 	case o.State == engine.Ready && o.UpToDate:
 		o.Message = text
@@ -206,18 +205,6 @@ func broughtBack(mr *v1alpha1.Manifest, st *v1alpha1.RollbackStatus, o engine.Ob
 	}
 	o.Works = false
 	return o
-}
-
-// rollbackText says what was rolled back to what, and why.
-func rollbackText(mr *v1alpha1.Manifest, st *v1alpha1.RollbackStatus) string {
-	from, to := versionOf(&mr.Spec.ForProvider), st.Version
-	switch {
-	case to == "" || to == from:
-		return "rolled back to the last good state as the change did not work: " + st.Message
-	case from == "":
-		return fmt.Sprintf("rolled back to %s as the upgrade did not work: %s", to, st.Message)
-	}
-	return fmt.Sprintf("rolled back to %s as %s did not work: %s", to, from, st.Message)
 }
 
 // removal in the status: nothing is in its way. The message of a removal that waits stays, as it answers the same question.

@@ -22,7 +22,7 @@ import (
 // A Verifier says whether what a Manifest installs is signed.
 type Verifier interface {
 	// Verify that a signature by one of the keys covers each source. An *ocm.VerificationError says that it does not, any
-	// other error that it cannot be told. What was verified once costs no request to a registry.
+	// other error that Verify cannot decide. What was verified once costs no request to a registry.
 	Verify(ctx context.Context, regs oci.Registries, p *v1alpha1.ManifestParameters, keys []ocm.Key) error
 }
 
@@ -101,9 +101,9 @@ func (v *verdict) condition() xpv2.Condition {
 }
 
 func namesOf(keys []ocm.Key) string {
-	names := make([]string, 0, len(keys))
-	for _, k := range keys {
-		names = append(names, k.Name)
+	names := make([]string, len(keys))
+	for i := range keys {
+		names[i] = keys[i].Name
 	}
 	slices.Sort(names)
 	return strings.Join(names, " or ")

@@ -3,6 +3,7 @@
 package rollback
 
 import (
+	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -138,6 +139,17 @@ func Deadline(st *v1alpha1.RollbackStatus, p *Policy) time.Time {
 		return time.Time{}
 	}
 	return st.Since.Add(p.After)
+}
+
+// Text says what a rollback replaces by what, and why. From is the version that is desired; both versions may be unknown.
+func Text(st *v1alpha1.RollbackStatus, from string) string {
+	switch {
+	case st.Version == "" || st.Version == from:
+		return "rolled back to the last good state as the change did not work: " + st.Message
+	case from == "":
+		return fmt.Sprintf("rolled back to %s as the upgrade did not work: %s", st.Version, st.Message)
+	}
+	return fmt.Sprintf("rolled back to %s as %s did not work: %s", st.Version, from, st.Message)
 }
 
 // stamp returns a time as the API server stores it.

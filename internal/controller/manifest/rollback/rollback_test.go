@@ -164,6 +164,20 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
+func TestText(t *testing.T) {
+	cases := map[string]struct{ from, to, want string }{
+		"Versions": {from: "2.0.0", to: "1.0.0", want: "rolled back to 1.0.0 as 2.0.0 did not work: boom"},
+		"NoFrom":   {to: "1.0.0", want: "rolled back to 1.0.0 as the upgrade did not work: boom"},
+		"NoTo":     {from: "2.0.0", want: "rolled back to the last good state as the change did not work: boom"},
+		"Same":     {from: "1.0.0", to: "1.0.0", want: "rolled back to the last good state as the change did not work: boom"},
+	}
+	for name, tc := range cases {
+		if got := Text(&v1alpha1.RollbackStatus{Version: tc.to, Message: "boom"}, tc.from); got != tc.want {
+			t.Errorf("%s: Text(...): want %q, got %q", name, tc.want, got)
+		}
+	}
+}
+
 // TestPolicyOf holds that what an install asks for with Atomic is what Helm does: what is not Ready in time is rolled back.
 func TestPolicyOf(t *testing.T) {
 	own := &v1alpha1.Rollback{On: v1alpha1.RollbackOnFailed, After: metav1.Duration{Duration: time.Hour}}
