@@ -46,7 +46,7 @@ func (w *work) addNotes(states map[string]*PartState, o *Observation) {
 		works = works && p.State == Ready && !n.broken
 		warned = warned || n.state == Warning
 		if noted && (n.state.MoreUrgentThan(p.State) || p.State == Ready) {
-			p.State, p.Message = n.state, n.message
+			p.State, p.Message, p.Applying = n.state, n.message, false
 		}
 	}
 	o.Works = works && warned

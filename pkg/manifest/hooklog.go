@@ -106,10 +106,10 @@ func (h *hookRunner) lastLine(ctx context.Context, p *corev1.Pod, container stri
 	return h.shown(line)
 }
 
-// shown is the beginning of a text of a hook, less what must not be seen. That is taken out before anything is cut off.
+// shown returns the beginning of a text of a hook, redacted before it is cut.
 func (h *hookRunner) shown(s string) string {
-	if h.s.Hide != nil {
-		s = h.s.Hide(s)
+	if h.s.Redact != nil {
+		s = h.s.Redact(s)
 	}
 	return text.Excerpt(s)
 }

@@ -71,11 +71,11 @@ func TestHookReplacesNoNamespaceOfOthers(t *testing.T) {
 }
 
 // What a hook logs may be secret. It is taken out before it is written anywhere.
-func TestHideLastWords(t *testing.T) {
+func TestRedactLastWords(t *testing.T) {
 	b := newBench(t)
 	b.s.unready = true
 	s := setOf(install("web", tmplConfig, hookJob("first", "pre-install")))
-	s.Hide = func(text string) string { return strings.ReplaceAll(text, "hunter2", "(hidden)") }
+	s.Redact = func(text string) string { return strings.ReplaceAll(text, "hunter2", "(hidden)") }
 	b.apply(s)
 	b.s.put(manifestOf(t, "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: apps, labels: {batch.kubernetes.io/job-name: first}}\n"+
 		"status: {phase: Failed, containerStatuses: [{name: c, state: {terminated: {exitCode: 1, reason: Error}}}]}\n").Object)

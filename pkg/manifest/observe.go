@@ -111,7 +111,9 @@ func (w *work) partStates(inv *inventory, o *Observation) map[string]*PartState 
 			st.see(Error, f)
 			continue
 		}
-		st.see(Processing, cmp.Or(w.mem.held[p.name], cmp.Or(w.mem.waiting, BeingApplied)))
+		waiting := cmp.Or(w.mem.held[p.name], w.mem.waiting)
+		st.see(Processing, cmp.Or(waiting, "is being applied"))
+		st.Applying = waiting == ""
 	}
 	for _, name := range slices.Sorted(maps.Keys(inv.Parts)) {
 		if states[name] == nil && o.State == Ready {

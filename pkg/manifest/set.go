@@ -82,9 +82,9 @@ type Set struct {
 	// before; Observe tells which is kept. With nil none is kept.
 	Good []byte
 
-	// Hide takes what must not be shown out of a text, such as values that are secret. It is called with the last words of
-	// a hook that failed, before they are written down. Nil takes out nothing.
-	Hide func(text string) string
+	// Redact removes values that are secret from a text. Apply and Remove call it with the last output of a hook that
+	// failed, before they shorten that and store it in the cluster. It must be safe for concurrent use. Nil removes nothing.
+	Redact func(text string) string
 }
 
 // A DriftPolicy says what Apply does about objects that somebody else changed or deleted.

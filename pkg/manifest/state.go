@@ -11,9 +11,6 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// BeingApplied is the message of a part whose inputs are not what is in the cluster yet, where there is no better one.
-const BeingApplied = "is being applied"
-
 // A PartState is what became of one part of a set.
 type PartState struct {
 	// Name of the install; crds and resource for the others.
@@ -23,6 +20,9 @@ type PartState struct {
 	Message string
 	// Version of the chart that is installed.
 	Version string
+	// Applying says that the part is Processing only because its inputs are not what is in the cluster yet: nothing is
+	// wrong with it, and nothing is waited for.
+	Applying bool
 }
 
 // An Observation is what was seen of a set.
@@ -111,7 +111,7 @@ func (y Yield) String() string {
 // see takes a state of a part, and keeps the message of the most urgent.
 func (p *PartState) see(s State, message string) {
 	if s.MoreUrgentThan(p.State) {
-		p.State, p.Message = s, message
+		p.State, p.Message, p.Applying = s, message, false
 	}
 }
 

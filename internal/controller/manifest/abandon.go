@@ -3,6 +3,7 @@
 package manifest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -12,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
@@ -21,51 +21,35 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 )
 
-// lasting is how long a cluster must be out of reach before a Manifest is abandoned. A hiccup must not leave anything
-// behind, also where the annotation is set on all Manifests beforehand.
+// lasting is how long a cluster must be unreachable before a Manifest is abandoned. A hiccup must not leave anything behind,
+// even if the annotation is set on all Manifests beforehand.
 const lasting = 10 * time.Second
 
 // hintAbandon follows the message of a removal that waits for a cluster.
 const hintAbandon = "; if the cluster is gone for good, annotate with " + v1alpha1.AnnotationAbandon + "=true"
 
-// missing says that an error is that of a config or a Secret that does not exist, so that nobody knows the way to the
-// cluster.
+// missing reports whether an error is that of a config or a Secret that does not exist, so that the way to the cluster is
+// unknown.
 func missing(err error) bool {
 	e := (*config.MissingError)(nil)
 	return errors.As(err, &e)
 }
 
-// unreachable says that an error is that of a cluster which does not answer, or does not know us any more, or that
-// something else answers in its place. What it answers otherwise is a reason to try again.
+// unreachable reports whether a cluster does not answer, refuses the credentials, or something else answers in its place.
+// Any other error is a reason to try again.
 func unreachable(err error) bool {
 	e, n := (*transport.UnreachableError)(nil), (*notfound.Error)(nil)
 	return errors.As(err, &e) || errors.As(err, &n) || kerrors.IsUnauthorized(err) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// reportBlocked says in the status why a removal cannot go on, and what to do if the cluster is away for good.
-func reportBlocked(mr *v1alpha1.Manifest, err error, away bool) {
-	err = transport.Explain(err)
-	if away {
-		// With and without the annotation it is the same message, as its time counts.
-		err = errors.New(err.Error() + hintAbandon)
-	}
-	reportDeletion(mr, err)
-}
-
-// abandoned says whether a Manifest whose removal is blocked is let go, with all that it has in its cluster.
-func abandoned(mr *v1alpha1.Manifest, why error, record event.Recorder) bool {
+// abandoned reports whether a user lets a Manifest go with all that it has in its cluster, which has been unreachable for
+// long enough.
+func abandoned(mr *v1alpha1.Manifest) bool {
 	since := mr.GetCondition(xpv2.TypeReady).LastTransitionTime
-	if mr.Annotations[v1alpha1.AnnotationAbandon] != "true" || time.Since(since.Time) < lasting {
-		return false
-	}
-	// While others hold the Manifest it comes here again.
-	if len(mr.Finalizers) <= 1 {
-		message := fmt.Sprintf("Left behind in the cluster of %s: %s (%s)", configName(mr), leftBehind(mr), transport.Explain(why))
-		record.Event(mr, event.Warning(reasonAbandoned, errors.New(cut(message))))
-	}
-	return true
+	return mr.Annotations[v1alpha1.AnnotationAbandon] == "true" && time.Since(since.Time) >= lasting
 }
 
+// configName names the ProviderConfig of a Manifest.
 func configName(mr *v1alpha1.Manifest) string {
 	ref := mr.GetProviderConfigReference()
 	if ref == nil {
@@ -93,7 +77,7 @@ func leftBehind(mr *v1alpha1.Manifest) string {
 	installs := make([]string, 0, len(p.Installs))
 	for i := range p.Installs {
 		in := &p.Installs[i]
-		installs = append(installs, strings.Join(strings.Fields("install "+in.Name+" "+versions[in.Name]+" in namespace "+namespaceOf(in)), " "))
+		installs = append(installs, strings.Join(strings.Fields("install "+in.Name+" "+versions[in.Name]+" in namespace "+cmp.Or(in.Namespace, "default")), " "))
 	}
 	if len(installs) > 0 {
 		out = append(out, list(installs))
@@ -105,13 +89,6 @@ func leftBehind(mr *v1alpha1.Manifest) string {
 		out = append(out, "custom resource "+s)
 	}
 	return strings.Join(out, "; ")
-}
-
-func namespaceOf(in *v1alpha1.Install) string {
-	if in.Namespace == "" {
-		return "default"
-	}
-	return in.Namespace
 }
 
 // resourceName of the custom resource of a Manifest, if that is ours.

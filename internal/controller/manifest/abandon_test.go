@@ -125,10 +125,7 @@ func TestAbandon(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			r := &recorded{}
-			e := &external{
-				engine: &mockEngine{observe: func() (engine.Observation, error) { return engine.Observation{}, tc.err }},
-				set:    &engine.Set{}, record: r,
-			}
+			e := externalOf(&mockEngine{observe: func() (engine.Observation, error) { return engine.Observation{}, tc.err }}, &engine.Set{}, r)
 			if _, err := e.Observe(t.Context(), tc.mr); err == nil {
 				t.Fatal("Observe(...): the first failure must be an error")
 			}
@@ -188,7 +185,7 @@ func TestAbandonWithoutConfig(t *testing.T) {
 					get:  func() (cluster.Cluster, error) { return nil, tc.get },
 					last: func() (cluster.Cluster, bool) { return nil, false },
 				},
-				engine: &mockEngine{}, record: r, routes: newRoutes(),
+				engine: &mockEngine{}, record: r, routes: newRoutes(), memory: &memory{},
 			}
 			if _, err := c.Connect(t.Context(), tc.mr); err == nil {
 				t.Fatal("Connect(...): the first failure must be an error")

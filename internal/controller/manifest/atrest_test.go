@@ -124,13 +124,18 @@ func TestVerifyAtRest(t *testing.T) {
 	cfg := &config.Config{Kind: "ProviderConfig", Name: "c", Namespace: "n"}
 	cfg.Spec.Verification = asks(v1alpha1.VerificationEnforce, "acme")
 
-	if err := c.verify(t.Context(), cfg, mr); err != nil || registry.requests == 0 {
+	verify := func() error {
+		v := c.verify(t.Context(), cfg, mr)
+		(&reporter{recorder: &recorded{}}).verification(mr, v)
+		return v.refusal()
+	}
+	if err := verify(); err != nil || registry.requests == 0 {
 		t.Fatalf("verify(...): %v, after %d requests", err, registry.requests)
 	}
 	registry.requests = 0
 	before := mr.DeepCopy()
 	for range 3 {
-		if err := c.verify(t.Context(), cfg, mr); err != nil {
+		if err := verify(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -139,12 +144,12 @@ func TestVerifyAtRest(t *testing.T) {
 	}
 
 	keys.public = &theirs.PublicKey
-	if err := c.verify(t.Context(), cfg, mr); err == nil || mr.GetCondition(v1alpha1.TypeVerified).Status != corev1.ConditionFalse {
+	if err := verify(); err == nil || mr.GetCondition(v1alpha1.TypeVerified).Status != corev1.ConditionFalse {
 		t.Errorf("what was verified with another key counts for nothing: %v", err)
 	}
 	keys.public = &ours.PublicKey
 	mr.Spec.ForProvider.Installs[0].Source.Ref = "sha256:" + strings.Repeat("b", 64)
-	if err := c.verify(t.Context(), cfg, mr); err == nil || !strings.Contains(err.Error(), `install "web"`) {
+	if err := verify(); err == nil || !strings.Contains(err.Error(), `install "web"`) {
 		t.Errorf("what was verified for another chart counts for nothing: %v", err)
 	}
 }

@@ -4,27 +4,16 @@ package manifest
 
 import (
 	"context"
-	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/rollback"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
-)
-
-// Reasons of events.
-const (
-	reasonInstalled   event.Reason = "Installed"
-	reasonPruned      event.Reason = "Pruned"
-	reasonRemoval     event.Reason = "RemovalBlocked"
-	reasonNotVerified event.Reason = "NotVerified"
-	reasonAbandoned   event.Reason = "Abandoned"
-	reasonLeft        event.Reason = "LeftBehind"
 )
 
 // An Engine works on sets.
@@ -37,146 +26,102 @@ type Engine interface {
 	Remove(ctx context.Context, c cluster.Cluster, s *engine.Set) (engine.Removal, error)
 }
 
-// external is what one pass of the reconciler works with.
+// external is the external client of one pass.
 type external struct {
 	engine  Engine
 	cluster cluster.Cluster
-	set     *engine.Set
-	record  event.Recorder
-	again   func()
-	// rollback of upgrades that do not work; nil where the Manifest is being deleted.
-	rollback *rollback
+	// report is the exit for texts about what the Manifest says.
+	report *reporter
+	// again asks for another pass.
+	again func()
+	// decider is nil for a Manifest that is being deleted.
+	decider *decider
+	// choice is what Connect, and then Observe, chose for the calls that follow.
+	choice choice
 }
 
-// Observe the set. It writes nothing to the target cluster.
+// Observe what the pass is to install. It writes nothing to the target cluster.
 func (e *external) Observe(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalObservation, error) {
-	if meta.WasDeleted(mr) {
-		// The finalizer hangs on the answer, so that the cluster itself is asked.
-		exists, err := e.engine.Exists(ctx, e.cluster, e.set)
-		if err == nil || e.ofOther(mr, err) {
-			reportDeletion(mr, nil)
-			return managed.ExternalObservation{ResourceExists: exists, ResourceUpToDate: true}, nil
-		}
-		reportBlocked(mr, err, unreachable(err))
-		if unreachable(err) && abandoned(mr, err, e.record) {
-			return managed.ExternalObservation{}, nil
-		}
-		return managed.ExternalObservation{}, transport.Explain(err)
+	switch {
+	case meta.WasDeleted(mr):
+		return e.observeRemoval(ctx, mr)
+	case planOnly(mr):
+		return e.observePlan(ctx, mr)
 	}
-	o, err := e.look(ctx, mr)
-	if err = transport.Explain(err); err != nil {
-		reportError(mr, err)
-		return managed.ExternalObservation{}, err
-	}
-	if planOnly(mr) {
-		return e.plan(ctx, mr, o)
-	}
-	mr.Status.AtProvider.Plan = nil
-	e.reportDrift(mr, &o)
-	report(mr, o)
-	return managed.ExternalObservation{ResourceExists: o.Exists, ResourceUpToDate: o.UpToDate, Diff: diff(o)}, nil
-}
-
-// ofOther says whether the inventory that a Manifest names is that of another owner, who keeps it, with all that it lists.
-func (e *external) ofOther(mr *v1alpha1.Manifest, err error) bool {
-	o := (*engine.OwnedError)(nil)
-	if !errors.As(err, &o) {
-		return false
-	}
-	// While others hold the Manifest it comes here again.
-	if len(mr.Finalizers) <= 1 {
-		e.record.Event(mr, event.Warning(reasonLeft, errors.Errorf("Nothing was removed: %s is the inventory of %s", o.Inventory, o.Owner)))
-	}
-	return true
-}
-
-func diff(o engine.Observation) string {
-	lines := make([]string, 0, len(o.Drift))
-	for _, d := range o.Drift {
-		lines = append(lines, d.String())
-	}
-	return strings.Join(lines, "; ")
-}
-
-// Create the set. What it says in the status would be lost, so that it asks for another look at once.
-func (e *external) Create(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalCreation, error) {
-	meta.SetExternalName(mr, e.set.Name)
-	defer e.again()
-	r, err := e.engine.Apply(ctx, e.cluster, e.set)
-	e.tell(mr, r)
-	return managed.ExternalCreation{}, err
-}
-
-// Update the set, and say what it has become.
-func (e *external) Update(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalUpdate, error) {
-	r, err := e.engine.Apply(ctx, e.cluster, e.set)
-	e.tell(mr, r)
-	o, oerr := e.engine.Observe(ctx, e.cluster, e.set)
-	if oerr != nil {
-		reportError(mr, oerr)
-		return managed.ExternalUpdate{}, errors.Join(err, oerr)
-	}
-	o = e.looked(mr, o, r)
-	e.reportDrift(mr, &o)
-	report(mr, o)
-	return managed.ExternalUpdate{}, err
-}
-
-// Delete does the next step of the removal.
-func (e *external) Delete(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalDelete, error) {
-	r, err := e.engine.Remove(ctx, e.cluster, e.set)
-	e.tellRemoved(mr, r)
+	o, err := e.observe(ctx, mr)
 	if err != nil {
-		reportBlocked(mr, err, unreachable(err))
-		return managed.ExternalDelete{}, transport.Explain(err)
+		return managed.ExternalObservation{}, e.choice.report.failure(mr, transport.Explain(err))
 	}
-	if r.HookFailed != "" {
-		e.record.Event(mr, event.Warning(reasonHookFailed, errors.New(r.HookFailed)))
+	o = e.evaluate(mr, o, o.UpToDate)
+	mr.Status.AtProvider.Plan = nil
+	e.choice.report.recordDrift(mr, e.choice.set.Drift, o.Drift)
+	e.choice.report.observation(mr, o)
+	return managed.ExternalObservation{ResourceExists: o.Exists, ResourceUpToDate: o.UpToDate, Diff: e.choice.report.diff(o)}, nil
+}
+
+// observe what the decider chooses, by the status and by what the last pass learned from the inventory. If the inventory
+// says something else, as it does after a restart, the decider chooses once more. A pass that fails remembers nothing, so
+// the next one reads the inventory first.
+func (e *external) observe(ctx context.Context, mr *v1alpha1.Manifest) (engine.Observation, error) {
+	o, err := e.observeBy(ctx, mr, e.decider.take())
+	if err != nil {
+		return o, err
 	}
-	if r.Gone {
-		e.again()
-		return managed.ExternalDelete{}, nil
+	next, err := e.decider.choose(mr, e.report, checkpointIn(o))
+	if err != nil {
+		return o, err
 	}
-	at, message := &mr.Status.AtProvider, cut(r.Message)
-	if r.State == engine.Warning && at.Message != message {
-		e.record.Event(mr, event.Warning(reasonRemoval, errors.New(message)))
+	if next.same(e.choice) {
+		next.set = e.choice.set
+		e.choice = next
+	} else if o, err = e.observeBy(ctx, mr, checkpointIn(o)); err != nil {
+		return o, err
 	}
-	at.State, at.Message = v1alpha1.State(r.State), message
-	return managed.ExternalDelete{}, nil
+	e.decider.learn(e.choice, o)
+	return o, nil
+}
+
+// observeBy chooses by a checkpoint, and observes the choice.
+func (e *external) observeBy(ctx context.Context, mr *v1alpha1.Manifest, cp checkpoint) (engine.Observation, error) {
+	c, err := e.decider.choose(mr, e.report, cp)
+	if err != nil {
+		return engine.Observation{}, err
+	}
+	e.choice = c
+	if c.Action == rollback.BringBack {
+		c.report.rollback(mr, c.Status)
+		if e.choice.set, err = e.decider.bringBack(ctx, mr, c); err != nil {
+			return engine.Observation{}, errors.Wrap(err, "cannot roll back")
+		}
+	}
+	return e.engine.Observe(ctx, e.cluster, e.choice.set)
+}
+
+// Create the set. What Create sets in the status would be lost, so it asks for another pass at once.
+func (e *external) Create(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalCreation, error) {
+	meta.SetExternalName(mr, e.choice.set.Name)
+	defer e.again()
+	r, err := e.engine.Apply(ctx, e.cluster, e.choice.set)
+	e.choice.report.recordApply(mr, r)
+	return managed.ExternalCreation{}, e.choice.report.error(err)
+}
+
+// Update the set, and report what it has become.
+func (e *external) Update(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalUpdate, error) {
+	report := e.choice.report
+	r, err := e.engine.Apply(ctx, e.cluster, e.choice.set)
+	report.recordApply(mr, r)
+	o, oerr := e.engine.Observe(ctx, e.cluster, e.choice.set)
+	if oerr != nil {
+		return managed.ExternalUpdate{}, errors.Join(report.error(err), report.failure(mr, oerr))
+	}
+	e.decider.learn(e.choice, o)
+	report.recordNotKept(mr, r, o)
+	o = e.evaluate(mr, o, settled(r, o))
+	report.recordDrift(mr, e.choice.set.Drift, o.Drift)
+	report.observation(mr, o)
+	return managed.ExternalUpdate{}, report.error(err)
 }
 
 // Disconnect has nothing to do: connections are shared.
 func (e *external) Disconnect(context.Context) error { return nil }
-
-// tell what was done in events.
-func (e *external) tell(mr *v1alpha1.Manifest, r engine.Result) {
-	e.tellReplaced(mr, r)
-	if len(r.Installed) > 0 {
-		e.record.Event(mr, event.Normal(reasonInstalled, "Installed "+strings.Join(r.Installed, ", ")))
-	}
-	e.tellDrift(mr, r)
-	if len(r.Pruned) > 0 {
-		e.record.Event(mr, event.Normal(reasonPruned, "Removed what is no longer part of the module: "+names(r.Pruned)))
-	}
-	e.tellLeft(mr, r.LeftBehind)
-	e.tellHooks(mr, r)
-}
-
-// most objects are named in one message.
-const most = 5
-
-func drifts(in []engine.Drift) string {
-	lines := make([]string, 0, len(in))
-	for _, d := range in {
-		lines = append(lines, d.String())
-	}
-	return list(lines)
-}
-
-func names(in []cluster.ObjectRef) string {
-	lines := make([]string, 0, len(in))
-	for _, k := range in {
-		lines = append(lines, k.String())
-	}
-	return list(lines)
-}

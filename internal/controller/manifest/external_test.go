@@ -115,7 +115,7 @@ func TestObserve(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			e := &external{engine: &mockEngine{observe: func() (engine.Observation, error) { return tc.o, tc.err }}, set: &engine.Set{}}
+			e := externalOf(&mockEngine{observe: func() (engine.Observation, error) { return tc.o, tc.err }}, &engine.Set{}, &recorded{})
 			o, err := e.Observe(t.Context(), tc.mr)
 			got := want{o: o, state: tc.mr.Status.AtProvider.State, err: err != nil}
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
@@ -128,12 +128,10 @@ func TestObserve(t *testing.T) {
 func TestCreate(t *testing.T) {
 	again := 0
 	r := &recorded{}
-	e := &external{
-		engine: &mockEngine{apply: func() (engine.Result, error) {
-			return engine.Result{Installed: []string{"web 1.0.0"}, HooksRun: 2}, nil
-		}},
-		set: &engine.Set{Name: "n.m"}, record: r, again: func() { again++ },
-	}
+	e := externalOf(&mockEngine{apply: func() (engine.Result, error) {
+		return engine.Result{Installed: []string{"web 1.0.0"}, HooksRun: 2}, nil
+	}}, &engine.Set{Name: "n.m"}, r)
+	e.again = func() { again++ }
 	mr := named("n", "m")
 	if _, err := e.Create(t.Context(), mr); err != nil {
 		t.Fatal(err)
@@ -153,20 +151,17 @@ func TestCreate(t *testing.T) {
 func TestUpdate(t *testing.T) {
 	boom := errors.New("a: refused")
 	r := &recorded{}
-	e := &external{
-		engine: &mockEngine{
-			apply: func() (engine.Result, error) {
-				return engine.Result{
-					Repaired: []engine.Drift{{Key: cluster.ObjectRef{Kind: "ConfigMap", Namespace: "x", Name: "a"}, Fields: []string{"data.k"}}},
-					Pruned:   []cluster.ObjectRef{{Kind: "Secret", Namespace: "x", Name: "s"}},
-				}, boom
-			},
-			observe: func() (engine.Observation, error) {
-				return engine.Observation{Exists: true, State: engine.Error, Message: "a: refused"}, nil
-			},
+	e := externalOf(&mockEngine{
+		apply: func() (engine.Result, error) {
+			return engine.Result{
+				Repaired: []engine.Drift{{Key: cluster.ObjectRef{Kind: "ConfigMap", Namespace: "x", Name: "a"}, Fields: []string{"data.k"}}},
+				Pruned:   []cluster.ObjectRef{{Kind: "Secret", Namespace: "x", Name: "s"}},
+			}, boom
 		},
-		set: &engine.Set{}, record: r,
-	}
+		observe: func() (engine.Observation, error) {
+			return engine.Observation{Exists: true, State: engine.Error, Message: "a: refused"}, nil
+		},
+	}, &engine.Set{}, r)
 	mr := named("n", "m")
 	if _, err := e.Update(t.Context(), mr); !errors.Is(err, boom) {
 		t.Errorf("Update(...): the error of the engine is lost: %v", err)
@@ -189,10 +184,8 @@ func TestDelete(t *testing.T) {
 	again := 0
 	r := &recorded{}
 	removal := blocked
-	e := &external{
-		engine: &mockEngine{remove: func() (engine.Removal, error) { return removal, nil }},
-		set:    &engine.Set{}, record: r, again: func() { again++ },
-	}
+	e := externalOf(&mockEngine{remove: func() (engine.Removal, error) { return removal, nil }}, &engine.Set{}, r)
+	e.again = func() { again++ }
 	mr := named("n", "m", deleted)
 	for range 2 {
 		if _, err := e.Delete(t.Context(), mr); err != nil {
@@ -221,7 +214,7 @@ func TestDelete(t *testing.T) {
 }
 
 func TestConnectReports(t *testing.T) {
-	c := &connector{usage: tracker(func() error { return errors.New("no") })}
+	c := &connector{usage: tracker(func() error { return errors.New("no") }), record: &recorded{}}
 	mr := named("n", "m")
 	if _, err := c.Connect(t.Context(), mr); err == nil {
 		t.Fatal("Connect(...): want the error of the tracker")

@@ -115,10 +115,11 @@ func TestForgotten(t *testing.T) {
 	m := named("n", "m", func(*v1alpha1.Manifest) {})
 	q := priorityqueue.New[reconcile.Request]("forgotten")
 	defer q.ShutDown()
-	w := &watches{lanes: lane.New(), routes: newRoutes(), clusters: &mockClusters{}}
+	w := &watches{lanes: lane.New(), routes: newRoutes(), memory: &memory{}, clusters: &mockClusters{}}
 	w.lanes.Roll(client.ObjectKeyFromObject(m))
+	w.memory.set(client.ObjectKeyFromObject(m), checkpoint{atomic: time.Minute})
 	w.own().Delete(t.Context(), ctrlevent.DeleteEvent{Object: m}, q)
-	if w.lanes.Rolling(client.ObjectKeyFromObject(m)) {
-		t.Error("a Manifest that is gone must not roll")
+	if w.lanes.Rolling(client.ObjectKeyFromObject(m)) || w.memory.take(client.ObjectKeyFromObject(m)).atomic != 0 {
+		t.Error("a Manifest that is gone must not roll, nor be remembered")
 	}
 }

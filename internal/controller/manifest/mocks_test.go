@@ -4,10 +4,17 @@ package manifest
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/redact"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
 func tracker(f func() error) resource.ModernTrackerFn {
@@ -16,4 +23,43 @@ func tracker(f func() error) resource.ModernTrackerFn {
 
 func key(namespace, name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: name}
+}
+
+// externalOf an engine and a set is what Connect returns, with values that no text may show.
+func externalOf(e Engine, set *engine.Set, record event.Recorder, secrets ...any) *external {
+	report := &reporter{recorder: record, redactor: redact.New(secrets...)}
+	set.Redact = report.redactor.Text
+	c := &content{}
+	return &external{
+		engine: e, report: report, choice: choice{set: set, report: report}, again: func() {},
+		decider: &decider{
+			set: set, secrets: secrets, setOf: c.setOf, now: time.Now, memory: &memory{}, key: key("n", "m"),
+			verify: func(context.Context, *v1alpha1.Manifest) error { return nil },
+		},
+	}
+}
+
+// A countingEngine counts calls.
+type countingEngine struct {
+	Engine
+
+	observed, applied, planned int
+}
+
+// Observe as the engine does.
+func (c *countingEngine) Observe(ctx context.Context, cl cluster.Cluster, s *engine.Set) (engine.Observation, error) {
+	c.observed++
+	return c.Engine.Observe(ctx, cl, s)
+}
+
+// Apply as the engine does.
+func (c *countingEngine) Apply(ctx context.Context, cl cluster.Cluster, s *engine.Set) (engine.Result, error) {
+	c.applied++
+	return c.Engine.Apply(ctx, cl, s)
+}
+
+// Plan as the engine does.
+func (c *countingEngine) Plan(ctx context.Context, cl cluster.Cluster, s *engine.Set) (engine.Plan, error) {
+	c.planned++
+	return c.Engine.Plan(ctx, cl, s)
 }

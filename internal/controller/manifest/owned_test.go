@@ -37,9 +37,7 @@ func TestInventoryOfOther(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			record := &recorded{}
-			e := &external{
-				engine: &mockEngine{observe: func() (engine.Observation, error) { return engine.Observation{}, owned }}, set: &engine.Set{}, record: record,
-			}
+			e := externalOf(&mockEngine{observe: func() (engine.Observation, error) { return engine.Observation{}, owned }}, &engine.Set{}, record)
 			got, err := e.Observe(t.Context(), tc.mr)
 			if diff := cmp.Diff(tc.want, got); diff != "" || (err != nil) != tc.err {
 				t.Errorf("%s\nObserve(...): %v, -want, +got:\n%s", tc.reason, err, diff)

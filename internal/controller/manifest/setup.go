@@ -56,7 +56,7 @@ const indexConfig = "config"
 // in a target cluster.
 func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (changed func(id string), err error) {
 	name := managed.ControllerName(v1alpha1.ManifestGroupKind)
-	routes := newRoutes()
+	routes, memory := newRoutes(), &memory{}
 	record := settings.Recorder(mgr, name)
 	if err := config.Index(ctx, mgr.GetFieldIndexer()); err != nil {
 		return nil, err
@@ -79,8 +79,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (changed func(id st
 		engine:   o.Engine,
 		record:   record,
 		routes:   routes,
+		memory:   memory,
 	}, record, name)...)
-	w := &watches{client: mgr.GetClient(), routes: routes, clusters: o.Clusters, lanes: o.Lanes}
+	w := &watches{client: mgr.GetClient(), routes: routes, memory: memory, clusters: o.Clusters, lanes: o.Lanes}
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(ctrlcontroller.Options{
@@ -120,6 +121,7 @@ func configOf(o client.Object) []string {
 type watches struct {
 	client   client.Reader
 	routes   *routes
+	memory   *memory
 	clusters Clusters
 	lanes    *lane.Lanes
 }
@@ -140,6 +142,7 @@ func (w *watches) own() handler.EventHandler {
 		DeleteFunc: func(_ context.Context, e ctrlevent.DeleteEvent, q lane.Queue) {
 			nn := client.ObjectKeyFromObject(e.Object)
 			w.routes.remove(nn)
+			w.memory.take(nn)
 			w.clusters.Forget(nn.String())
 			w.lanes.Settle(nn)
 			add(e.Object, q, false)

@@ -19,30 +19,29 @@ import (
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// snapshotFormat is raised when a snapshot of before cannot be understood any more, snapshotLimit is what one may have
-// unpacked.
+// snapshotFormat changes when older snapshots cannot be read any more. snapshotLimit bounds an unpacked snapshot, in bytes.
 const (
 	snapshotFormat = 1
 	snapshotLimit  = 8 << 20
 )
 
 // A snapshot is all that makes the set of a Manifest: its parameters, with values in the place of references to values.
-// It holds values of Secrets, and is kept in the target cluster only.
+// It has values of Secrets, so it is stored in the target cluster only.
 type snapshot struct {
 	Format     int                         `json:"format"`
 	Parameters v1alpha1.ManifestParameters `json:"parameters"`
-	// Hidden are those of the values that come from Secrets, so that no message shows them later.
-	Hidden []any `json:"hidden,omitempty"`
+	// Secrets are those of the values that come from Secrets. Texts about the snapshot must not show them.
+	Secrets []any `json:"hidden,omitempty"`
 
 	// digest identifies the content, data is its stored form.
 	digest string
 	data   []byte
 }
 
-// snapshotOf a Manifest, and the set that was made of it. What says how to work, and not what to install, is left out:
-// that is as the Manifest says now.
-func snapshotOf(mr *v1alpha1.Manifest, set *engine.Set, hidden []any) (*snapshot, error) {
-	s := &snapshot{Format: snapshotFormat, Hidden: hidden}
+// snapshotOf a Manifest, and the set that was made of it. It leaves out how to install: that is always as the Manifest says
+// now.
+func snapshotOf(mr *v1alpha1.Manifest, set *engine.Set, secrets []any) (*snapshot, error) {
+	s := &snapshot{Format: snapshotFormat, Secrets: secrets}
 	mr.Spec.ForProvider.DeepCopyInto(&s.Parameters)
 	p := &s.Parameters
 	p.Drift, p.Rollback, p.Adopt = "", nil, false
@@ -61,7 +60,7 @@ func snapshotOf(mr *v1alpha1.Manifest, set *engine.Set, hidden []any) (*snapshot
 	return s, s.seal()
 }
 
-// seal a snapshot: equal ones get equal bytes.
+// seal encodes a snapshot. Equal snapshots get equal bytes.
 func (s *snapshot) seal() error {
 	b, err := json.Marshal(s)
 	if err != nil {
@@ -88,8 +87,8 @@ func (s *snapshot) seal() error {
 	return nil
 }
 
-// readSnapshot that was kept; nil where there is none that can be used. The content is foreign: whoever may write Secrets
-// in the target cluster may have changed it.
+// readSnapshot reads a stored snapshot; nil if it cannot be used. The content is foreign: everybody who may write Secrets in
+// the target cluster may have changed it.
 func readSnapshot(data []byte) *snapshot {
 	if len(data) == 0 {
 		return nil
@@ -111,7 +110,7 @@ func readSnapshot(data []byte) *snapshot {
 	return s
 }
 
-// restored is a Manifest that wants what a snapshot says, and works as it says itself.
+// restored returns a Manifest that installs what the snapshot says, in the way that the Manifest says now.
 func (s *snapshot) restored(mr *v1alpha1.Manifest) *v1alpha1.Manifest {
 	out := mr.DeepCopy()
 	live := mr.Spec.ForProvider
@@ -121,7 +120,7 @@ func (s *snapshot) restored(mr *v1alpha1.Manifest) *v1alpha1.Manifest {
 	return out
 }
 
-// version of a snapshot as far as it is known without its content; it may be empty.
+// version of a snapshot, as far as its parameters name one.
 func (s *snapshot) version() string {
 	return versionOf(&s.Parameters)
 }

@@ -31,7 +31,7 @@ func TestSnapshot(t *testing.T) {
 		t.Errorf("snapshotOf(...): equal contents have equal snapshots: %v", err)
 	}
 	read := readSnapshot(one.data)
-	if read == nil || read.digest != one.digest || cmp.Diff([]any{"secret"}, read.Hidden) != "" {
+	if read == nil || read.digest != one.digest || cmp.Diff([]any{"secret"}, read.Secrets) != "" {
 		t.Fatalf("readSnapshot(...): %+v", read)
 	}
 	p := read.restored(mr).Spec.ForProvider

@@ -3,6 +3,7 @@
 package manifest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"regexp"
@@ -199,12 +200,7 @@ func (v *valuesReader) read(ctx context.Context, namespace string, ref *v1alpha1
 	return values, nil
 }
 
-func keyOf(ref *v1alpha1.ValuesReference) string {
-	if ref.Key == "" {
-		return defaultKey
-	}
-	return ref.Key
-}
+func keyOf(ref *v1alpha1.ValuesReference) string { return cmp.Or(ref.Key, defaultKey) }
 
 // parse a document, unless this version of it was before.
 func (v *valuesReader) parse(name, id string, text []byte) (map[string]any, error) {

@@ -152,36 +152,14 @@ func TestValuesOf(t *testing.T) {
 	}
 }
 
-func TestHide(t *testing.T) {
-	quoted := "two\nlines"
-	says := errors.New(`Invalid value: "` + hunter + `": two lines, "two\nlines", aHVudGVyMi1pcy1hLXNlY3JldA==, abc, 12345`)
-	plain := errors.New("nothing to hide")
-	inner := &mockEngine{
-		observe: func() (engine.Observation, error) {
-			return engine.Observation{Message: "a: " + hunter, Parts: []engine.PartState{{Name: "a", Message: hunter}}, Tests: []engine.TestState{{Message: hunter}}}, nil
-		},
-		apply: func() (engine.Result, error) {
-			return engine.Result{Waiting: hunter, Tested: []engine.TestState{{Message: hunter}}}, says
-		},
-		plan: func() (engine.Plan, error) {
-			return engine.Plan{Problems: []string{hunter}, Notes: []string{hunter}}, plain
-		},
-	}
-	h := hide(inner, []any{map[string]any{"a": []any{map[string]any{"b": hunter}}, "c": quoted, "d": "abc", "e": 12345.0}})
-	o, err := h.Observe(t.Context(), nil, &engine.Set{})
-	if o.Message != "a: (hidden)" || o.Parts[0].Message != "(hidden)" || o.Tests[0].Message != "(hidden)" || err != nil {
-		t.Errorf("Observe(...): %+v, %v", o, err)
-	}
-	r, err := h.Apply(t.Context(), nil, &engine.Set{})
-	if want := `Invalid value: "(hidden)": (hidden), "(hidden)", (hidden), abc, 12345`; r.Waiting != "(hidden)" || r.Tested[0].Message != "(hidden)" || err == nil || err.Error() != want {
-		t.Errorf("Apply(...): %+v, %v", r, err)
-	}
-	p, err := h.Plan(t.Context(), nil, &engine.Set{})
-	if p.Problems[0] != "(hidden)" || p.Notes[0] != "(hidden)" || !errors.Is(err, plain) {
-		t.Errorf("Plan(...): %+v, %v", p, err)
-	}
-	if hide(inner, nil) != Engine(inner) {
-		t.Error("without values there is nothing to hide")
+func TestFillReturnsSecretsBesideMistakes(t *testing.T) {
+	p := &v1alpha1.ManifestParameters{Installs: []v1alpha1.Install{{Name: "web", ValuesFrom: []v1alpha1.ValuesReference{
+		ref("Secret", "s", "password", "a"), ref("Secret", "missing", "", ""), ref("ConfigMap", "c", "", ""),
+	}}}}
+	set := &engine.Set{Installs: []engine.Install{{Name: "web"}}}
+	secrets, err := newValuesReader(someValues()).fill(t.Context(), "n", p, set)
+	if diff := cmp.Diff([]any{map[string]any{"a": hunter}}, secrets); diff != "" || err != nil || set.Installs[0].Fetch == nil {
+		t.Errorf("fill(...): %v, -want, +got:\n%s", err, diff)
 	}
 }
 

@@ -11,8 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
@@ -24,51 +22,53 @@ import (
 // A Verifier says whether what a Manifest installs is signed.
 type Verifier interface {
 	// Verify that a signature by one of the keys covers each source. An *ocm.VerificationError says that it does not, any
-	// other error that it cannot be told. What was verified once costs no request to a registry.
+	// other error that Verify cannot decide. What was verified once costs no request to a registry.
 	Verify(ctx context.Context, regs oci.Registries, p *v1alpha1.ManifestParameters, keys []ocm.Key) error
 }
 
 // reasonCannotVerify is that of a condition Verified which is Unknown: a key or a descriptor cannot be read.
 const reasonCannotVerify xpv2.ConditionReason = "CannotVerify"
 
-// verify the sources of a Manifest as its config demands. The error is why nothing may be applied. The condition is set in
-// each pass, because the reconciler drops it in those that create.
-func (c *connector) verify(ctx context.Context, cfg *config.Config, mr *v1alpha1.Manifest) error {
-	mode := v1alpha1.VerificationOff
-	if v := cfg.Spec.Verification; v != nil && v.Mode != "" {
-		mode = v.Mode
-	}
-	if mode == v1alpha1.VerificationOff {
-		mr.Status.Conditions = slices.DeleteFunc(mr.Status.Conditions, func(c xpv2.Condition) bool {
-			return c.Type == v1alpha1.TypeVerified
-		})
-		return nil
-	}
-	keys, err := c.signed(ctx, cfg, mr)
-	before, now := mr.GetCondition(v1alpha1.TypeVerified), verified(keys, err)
-	mark(mr, now)
-	if err == nil {
-		return nil
-	}
-	if mode != v1alpha1.VerificationWarn {
-		return errors.Wrapf(err, "nothing is applied without a valid signature (%s %s, spec.verification.mode %s)", cfg.Kind, cfg.Name, mode)
-	}
-	// The first pass, that which creates, is not told of, as the next one cannot know.
-	if meta.GetExternalName(mr) != "" && (before.Status != now.Status || before.Message != now.Message) {
-		c.record.Event(mr, event.Warning(reasonNotVerified, errors.New("applied without a valid signature: "+now.Message)))
-	}
-	return nil
+// A verdict says whether the sources of a Manifest are signed as its config demands.
+type verdict struct {
+	// title of the config and its mode, for messages.
+	title string
+	mode  v1alpha1.VerificationMode
+	keys  []ocm.Key
+	// err says why they are not, or why that cannot be said.
+	err error
 }
 
-// enforce is verify for what is brought back instead of what a Manifest says. It holds the component that it came from, too.
-func (c *connector) enforce(ctx context.Context, cfg *config.Config, mr *v1alpha1.Manifest) error {
-	switch v := cfg.Spec.Verification; {
-	case v == nil, v.Mode == "", v.Mode == v1alpha1.VerificationOff, v.Mode == v1alpha1.VerificationWarn:
+// off reports whether the config demands nothing.
+func (v *verdict) off() bool { return v.mode == v1alpha1.VerificationOff }
+
+// refusal returns why nothing may be applied. In mode Warn the Manifest is applied in any case.
+func (v *verdict) refusal() error {
+	if v.mode == v1alpha1.VerificationWarn {
 		return nil
 	}
-	_, err := c.signed(ctx, cfg, mr)
-	return errors.Wrapf(err, "nothing is applied without a valid signature (%s %s, spec.verification.mode %s)",
-		cfg.Kind, cfg.Name, cfg.Spec.Verification.Mode)
+	return errors.Wrapf(v.err, "nothing is applied without a valid signature (%s, spec.verification.mode %s)", v.title, v.mode)
+}
+
+// verify the sources of a Manifest as its config demands.
+func (c *connector) verify(ctx context.Context, cfg *config.Config, mr *v1alpha1.Manifest) *verdict {
+	out := &verdict{title: cfg.Kind + " " + cfg.Name, mode: v1alpha1.VerificationOff}
+	if v := cfg.Spec.Verification; v != nil && v.Mode != "" {
+		out.mode = v.Mode
+	}
+	if !out.off() {
+		out.keys, out.err = c.signed(ctx, cfg, mr)
+	}
+	return out
+}
+
+// enforce verifies what a rollback brings back, including the component that it came from. In mode Warn nothing would come
+// of it.
+func (c *connector) enforce(ctx context.Context, cfg *config.Config, mr *v1alpha1.Manifest) error {
+	if v := cfg.Spec.Verification; v != nil && v.Mode == v1alpha1.VerificationWarn {
+		return nil
+	}
+	return c.verify(ctx, cfg, mr).refusal()
 }
 
 // signed returns nil if a signature by one of the keys covers all sources.
@@ -84,26 +84,26 @@ func (c *connector) signed(ctx context.Context, cfg *config.Config, mr *v1alpha1
 	return keys, c.verifier.Verify(ctx, regs, &mr.Spec.ForProvider, keys)
 }
 
-// verified is the condition that says how a verification ended. Equal ends make equal conditions.
-func verified(keys []ocm.Key, err error) xpv2.Condition {
+// condition Verified. Equal verdicts make equal conditions.
+func (v *verdict) condition() xpv2.Condition {
 	out := xpv2.Condition{Type: v1alpha1.TypeVerified, LastTransitionTime: metav1.Now()}
 	invalid := (*ocm.VerificationError)(nil)
 	switch {
-	case err == nil:
+	case v.err == nil:
 		out.Status, out.Reason = corev1.ConditionTrue, v1alpha1.ReasonVerified
-		out.Message = "All sources are covered by a signature of " + namesOf(keys)
-	case errors.As(err, &invalid):
-		out.Status, out.Reason, out.Message = corev1.ConditionFalse, v1alpha1.ReasonNotVerified, cut(invalid.Reason)
+		out.Message = "All sources are covered by a signature of " + namesOf(v.keys)
+	case errors.As(v.err, &invalid):
+		out.Status, out.Reason, out.Message = corev1.ConditionFalse, v1alpha1.ReasonNotVerified, invalid.Reason
 	default:
-		out.Status, out.Reason, out.Message = corev1.ConditionUnknown, reasonCannotVerify, cut(err.Error())
+		out.Status, out.Reason, out.Message = corev1.ConditionUnknown, reasonCannotVerify, v.err.Error()
 	}
 	return out
 }
 
 func namesOf(keys []ocm.Key) string {
-	names := make([]string, 0, len(keys))
-	for _, k := range keys {
-		names = append(names, k.Name)
+	names := make([]string, len(keys))
+	for i := range keys {
+		names[i] = keys[i].Name
 	}
 	slices.Sort(names)
 	return strings.Join(names, " or ")

@@ -158,7 +158,12 @@ func TestVerify(t *testing.T) {
 			got, r := want{}, &recorded{}
 			c := &connector{secrets: noSecrets{}, record: r, verifier: verifierFn(func() error { got.asked++; return tc.result })}
 			cfg := &config.Config{Kind: "ProviderConfig", Name: "c", Namespace: "n", Spec: v1alpha1.ProviderConfigSpec{Verification: tc.verification}}
-			if err := c.verify(t.Context(), cfg, mr); err != nil {
+			report := func() error {
+				v := c.verify(t.Context(), cfg, mr)
+				(&reporter{recorder: r}).verification(mr, v)
+				return v.refusal()
+			}
+			if err := report(); err != nil {
 				got.err = err.Error()
 			}
 			if tc.want.err != "" && strings.Contains(got.err, tc.want.err) {
@@ -177,12 +182,12 @@ func TestVerify(t *testing.T) {
 				t.Errorf("\n%s\nverify(...) must leave other conditions alone: %v", tc.reason, mr.Status.Conditions)
 			}
 			before := mr.DeepCopy()
-			_ = c.verify(t.Context(), cfg, mr)
+			_ = report()
 			if diff := cmp.Diff(before, mr); diff != "" {
 				t.Errorf("\n%s\nverify(...) again must change nothing: -want, +got:\n%s", tc.reason, diff)
 			}
 			mr.Generation = 7
-			_ = c.verify(t.Context(), cfg, mr)
+			_ = report()
 			if got := mr.GetCondition(v1alpha1.TypeVerified).ObservedGeneration; tc.want.condition != nil && got != mr.Generation {
 				t.Errorf("\n%s\nverify(...): the condition is of generation %d, want %d", tc.reason, got, mr.Generation)
 			}
@@ -202,7 +207,7 @@ func TestConnectEnforced(t *testing.T) {
 			get: func() (cluster.Cluster, error) { connected++; return &aCluster{}, nil },
 		},
 		verifier: verifierFn(func() error { asked++; return &ocm.VerificationError{Reason: "no signature"} }),
-		engine:   &mockEngine{}, record: &recorded{}, routes: newRoutes(),
+		engine:   &mockEngine{}, record: &recorded{}, routes: newRoutes(), memory: &memory{},
 	}
 	mr := named("n", "m", uses("c"), installed)
 	if _, err := c.Connect(t.Context(), mr); err == nil || connected != 0 {
@@ -218,9 +223,9 @@ func TestConnectEnforced(t *testing.T) {
 }
 
 func TestVerifiedNamesSignature(t *testing.T) {
-	got := verified([]ocm.Key{{Name: "b"}, {Name: "a"}}, nil).Message
+	got := (&verdict{keys: []ocm.Key{{Name: "b"}, {Name: "a"}}}).condition().Message
 	if want := "All sources are covered by a signature of a or b"; got != want {
-		t.Errorf("verified(...): want %q, got %q", want, got)
+		t.Errorf("condition(): want %q, got %q", want, got)
 	}
 }
 

@@ -67,8 +67,8 @@ func TestObservePlan(t *testing.T) {
 		{Key: cluster.ObjectRef{Kind: "Secret", Name: "s"}, Action: engine.ActionPrune},
 	}, Notes: []string{"web: the chart has 2 hooks"}}
 	installed := engine.Observation{
-		Exists: true, State: engine.Processing, Message: "web: " + engine.BeingApplied, Total: 3, Ready: 3,
-		Parts: []engine.PartState{{Name: "web", State: engine.Processing, Message: engine.BeingApplied}},
+		Exists: true, State: engine.Processing, Message: "web: is being applied", Total: 3, Ready: 3,
+		Parts: []engine.PartState{{Name: "web", State: engine.Processing, Message: "is being applied", Applying: true}},
 	}
 	type want struct {
 		state   v1alpha1.State
@@ -137,13 +137,11 @@ func TestObservePlan(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			r := &recorded{}
-			e := &external{
-				engine: &mockEngine{
-					observe: func() (engine.Observation, error) { return tc.o, nil },
-					plan:    func() (engine.Plan, error) { return tc.plan, nil },
-				},
-				set: &engine.Set{}, record: r,
-			}
+			calls := &countingEngine{Engine: &mockEngine{
+				observe: func() (engine.Observation, error) { return tc.o, nil },
+				plan:    func() (engine.Plan, error) { return tc.plan, nil },
+			}}
+			e := externalOf(calls, &engine.Set{}, r)
 			mr := named("n", "m", annotatedPlan)
 			mr.Generation = 3
 			var before *v1alpha1.Manifest
@@ -153,6 +151,9 @@ func TestObservePlan(t *testing.T) {
 				if diff := cmp.Diff(managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, o); diff != "" || err != nil {
 					t.Fatalf("%s\n%v -want, +got:\n%s", tc.reason, err, diff)
 				}
+			}
+			if want := (countingEngine{Engine: calls.Engine, observed: 2, planned: 2}); *calls != want {
+				t.Errorf("%s\ntwo passes are one observation and one plan each, got %+v", tc.reason, *calls)
 			}
 			// Conditions are equal whatever their times are, and are written with them.
 			times := cmp.Transformer("time", func(c xpv2.Condition) string {
@@ -167,8 +168,8 @@ func TestObservePlan(t *testing.T) {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 			for _, in := range at.Installs {
-				if in.Message == engine.BeingApplied {
-					t.Error("nothing is being applied")
+				if want := "nothing is applied: it is only planned"; in.Message != want {
+					t.Errorf("install %s: want message %q, got %q", in.Name, want, in.Message)
 				}
 			}
 			delete(mr.Annotations, v1alpha1.AnnotationPlan)
@@ -183,13 +184,13 @@ func TestObservePlan(t *testing.T) {
 func TestObservePlanFails(t *testing.T) {
 	p := planOf(mostPlanned + 10)
 	p.Changes[0].Fields = make([]string, 100)
-	if st := planStatus(&p); st.Create != mostPlanned+10 || len(st.Objects) != mostPlanned || len(st.Objects[0].Fields) != mostPlannedFields+1 {
+	if st := (&reporter{}).planStatus(&p); st.Create != mostPlanned+10 || len(st.Objects) != mostPlanned || len(st.Objects[0].Fields) != mostPlannedFields+1 {
 		t.Errorf("got %d to create, %d objects", st.Create, len(st.Objects))
 	}
-	e := &external{engine: &mockEngine{
+	e := externalOf(&mockEngine{
 		observe: func() (engine.Observation, error) { return engine.Observation{}, nil },
 		plan:    func() (engine.Plan, error) { return engine.Plan{}, errors.New("no answer") },
-	}, set: &engine.Set{}, record: &recorded{}}
+	}, &engine.Set{}, &recorded{})
 	mr := named("n", "m", annotatedPlan)
 	if _, err := e.Observe(t.Context(), mr); err == nil || mr.Status.AtProvider.State != v1alpha1.StateError {
 		t.Errorf("want an error, got %v and %s", err, mr.Status.AtProvider.State)

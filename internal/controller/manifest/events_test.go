@@ -13,21 +13,21 @@ import (
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-func TestSafetyEvents(t *testing.T) {
+func TestRecord(t *testing.T) {
 	one := []cluster.ObjectRef{{Kind: "Job", Namespace: "a", Name: "one"}}
 	cases := map[string]struct {
 		reason string
-		tell   func(e *external, mr *v1alpha1.Manifest)
+		record func(r *reporter, mr *v1alpha1.Manifest)
 		want   []string
 	}{
-		"Nothing": {reason: "Nothing was done.", tell: func(e *external, mr *v1alpha1.Manifest) {
-			e.tellReplaced(mr, engine.Result{})
-			e.tellRemoved(mr, engine.Removal{})
+		"Nothing": {reason: "Nothing was done.", record: func(r *reporter, mr *v1alpha1.Manifest) {
+			r.recordApply(mr, engine.Result{})
+			r.recordRemoval(mr, engine.Removal{})
 		}},
 		"Applied": {
 			reason: "What was replaced and what was kept is named.",
-			tell: func(e *external, mr *v1alpha1.Manifest) {
-				e.tellReplaced(mr, engine.Result{Recreated: one, Kept: one})
+			record: func(r *reporter, mr *v1alpha1.Manifest) {
+				r.recordApply(mr, engine.Result{Recreated: one, Kept: one})
 			},
 			want: []string{
 				"Recreated: Deleted, to be created anew with fields that cannot be changed: Job a/one",
@@ -36,8 +36,8 @@ func TestSafetyEvents(t *testing.T) {
 		},
 		"Removed": {
 			reason: "What was kept is named, and what was deleted that others made.",
-			tell: func(e *external, mr *v1alpha1.Manifest) {
-				e.tellRemoved(mr, engine.Removal{Kept: one, Forced: one})
+			record: func(r *reporter, mr *v1alpha1.Manifest) {
+				r.recordRemoval(mr, engine.Removal{Kept: one, Forced: one})
 			},
 			want: []string{
 				"Kept: Kept, as helm.sh/resource-policy asks for, and no longer part of the module: Job a/one",
@@ -48,7 +48,7 @@ func TestSafetyEvents(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			r := &recorded{}
-			tc.tell(&external{record: r}, &v1alpha1.Manifest{})
+			tc.record(&reporter{recorder: r}, &v1alpha1.Manifest{})
 			if diff := cmp.Diff(tc.want, r.events); diff != "" {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}

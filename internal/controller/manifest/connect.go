@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/redact"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+)
+
+// Clusters gives access to target clusters.
+type Clusters interface {
+	// Get the cluster of a config, for a user that is known by name. It sends no request.
+	Get(ctx context.Context, user string, c *config.Config) (cluster.Cluster, error)
+	// Last is the cluster that a user got last.
+	Last(user string) (cluster.Cluster, bool)
+	// Forget a user.
+	Forget(user string)
+}
+
+// A connector makes an external client for each pass.
+type connector struct {
+	client   client.Reader
+	usage    resource.ModernTracker
+	secrets  config.Secrets
+	values   *valuesReader
+	clusters Clusters
+	puller   Puller
+	verifier Verifier
+	limits   oci.Limits
+	engine   Engine
+	record   event.Recorder
+	routes   *routes
+	memory   *memory
+}
+
+// Connect a Manifest to its target cluster. Connecting itself only returns what it finds; Connect passes that to the
+// reporter.
+func (c *connector) Connect(ctx context.Context, mr *v1alpha1.Manifest) (managed.TypedExternalClient[*v1alpha1.Manifest], error) {
+	// No value of a Secret is read before the external client exists, so its texts need no redaction.
+	report := &reporter{recorder: c.record}
+	if meta.WasDeleted(mr) {
+		e, can, err := c.connectRemoval(ctx, mr)
+		switch {
+		case can == removable:
+			return e, nil
+		case can == needless, report.blocked(mr, can, err):
+			return nothing{}, nil
+		}
+		return nil, err
+	}
+	e, verdict, err := c.connect(ctx, mr)
+	report.verification(mr, verdict)
+	if err != nil {
+		return nil, report.failure(mr, err)
+	}
+	return e, nil
+}
+
+// connect a Manifest that is to be installed. The verdict on its signatures is nil if nothing was verified before an error.
+func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*external, *verdict, error) {
+	if err := c.usage.Track(ctx, mr); err != nil {
+		return nil, nil, errors.Wrap(err, "cannot track usage of the ProviderConfig")
+	}
+	cfg, err := config.Load(ctx, c.client, mr)
+	if err != nil {
+		return nil, nil, err
+	}
+	verdict := c.verify(ctx, cfg, mr)
+	if err := verdict.refusal(); err != nil {
+		return nil, verdict, err
+	}
+	key := client.ObjectKeyFromObject(mr)
+	cluster, err := c.clusters.Get(ctx, key.String(), cfg)
+	if err != nil {
+		return nil, verdict, errors.Wrapf(err, "%s %s", cfg.Kind, cfg.Name)
+	}
+	sources := c.sources(cfg)
+	set, err := sources.setOf(mr)
+	if err != nil {
+		return nil, verdict, err
+	}
+	secrets, err := c.values.fill(ctx, mr.Namespace, &mr.Spec.ForProvider, set)
+	if err != nil {
+		return nil, verdict, err
+	}
+	e := c.external(key, cluster, set, secrets)
+	e.decider = &decider{
+		set: set, secrets: secrets, setOf: sources.setOf, now: time.Now,
+		verify: func(ctx context.Context, mr *v1alpha1.Manifest) error { return c.enforce(ctx, cfg, mr) },
+		memory: c.memory, key: key,
+	}
+	return e, verdict, nil
+}
+
+// connectRemoval connects a Manifest that is being deleted. What it needs may be deleted at the same time, as with its
+// namespace, and a mistake in it must not keep it: the last connection and the name of the inventory are enough.
+func (c *connector) connectRemoval(ctx context.Context, mr *v1alpha1.Manifest) (*external, removal, error) {
+	key := client.ObjectKeyFromObject(mr)
+	set := outlineOf(mr)
+	var cluster cluster.Cluster
+	cfg, err := config.Load(ctx, c.client, mr)
+	if err == nil {
+		// The parts of the whole set say in which order they go.
+		if whole, err := (&content{}).setOf(mr); err == nil {
+			set = whole
+		}
+		cluster, err = c.clusters.Get(ctx, key.String(), cfg)
+		err = errors.Wrapf(err, "%s %s", cfg.Kind, cfg.Name)
+	}
+	found := err == nil
+	if !found {
+		cluster, found = c.clusters.Last(key.String())
+	}
+	e := c.external(key, cluster, set, c.values.allSecrets(ctx, mr))
+	return e, removalOf(mr, found, err), err
+}
+
+// external returns an external client, and has changes of the set in its cluster lead to it.
+func (c *connector) external(key client.ObjectKey, cluster cluster.Cluster, set *engine.Set, secrets []any) *external {
+	c.routes.add(c.engine.ID(set), key)
+	report := &reporter{recorder: c.record, redactor: redact.New(secrets...)}
+	set.Redact = report.redactor.Text
+	return &external{
+		engine: c.engine, cluster: cluster, report: report, choice: choice{set: set, report: report},
+		again: func() { c.routes.again(key) },
+	}
+}
+
+// sources that a config gives access to.
+func (c *connector) sources(cfg *config.Config) *content {
+	return &content{puller: c.puller, limits: c.limits, regs: func(ctx context.Context) (oci.Registries, error) {
+		regs, err := cfg.Registries(ctx, c.secrets)
+		return regs, errors.Wrapf(err, "%s %s", cfg.Kind, cfg.Name)
+	}}
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/rollback"
+	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+)
+
+// A choice is what a pass installs: what the Manifest says, or the snapshot that replaces it. The set is immutable.
+type choice struct {
+	rollback.Decision
+
+	set *engine.Set
+	// report also redacts the values in the snapshot.
+	report *reporter
+	policy *rollback.Policy
+	// last is the snapshot of what was Ready last; nil for none.
+	last *snapshot
+}
+
+// same reports whether another choice installs the same.
+func (c *choice) same(o choice) bool {
+	return c.Action == o.Action && (c.Action != rollback.BringBack || c.last.digest == o.last.digest)
+}
+
+// A checkpoint is what the inventory says about rollbacks.
+type checkpoint struct {
+	// data of the snapshot of what was Ready last; nil for none.
+	data []byte
+	// atomic is how long an upgrade may take where the config of an install asks for a rollback; 0 where none does.
+	atomic time.Duration
+}
+
+// checkpointIn an observation.
+func checkpointIn(o engine.Observation) checkpoint {
+	return checkpoint{data: o.Good, atomic: o.Atomic}
+}
+
+// A decider decides what a pass installs: it feeds the state machine of package rollback, and makes the set that the
+// machine asks for.
+type decider struct {
+	// set is what the Manifest says, secrets are the values of Secrets in it.
+	set     *engine.Set
+	secrets []any
+	setOf   func(mr *v1alpha1.Manifest) (*engine.Set, error)
+	verify  func(ctx context.Context, mr *v1alpha1.Manifest) error
+	now     func() time.Time
+
+	memory *memory
+	key    client.ObjectKey
+	// desired is the snapshot of set; nil until it is needed.
+	desired *snapshot
+}
+
+// choose what to install, by the status and a checkpoint. For a snapshot that is to be brought back, the caller makes the
+// set with bringBack.
+func (d *decider) choose(mr *v1alpha1.Manifest, report *reporter, cp checkpoint) (choice, error) {
+	out := choice{set: d.set, report: report}
+	in := rollback.Input{Status: mr.Status.AtProvider.Rollback, Now: d.now()}
+	if mayUpdate(mr) {
+		in.Policy = policyOf(mr, cp.atomic)
+	}
+	if out.policy = in.Policy; in.Policy != nil {
+		if err := d.describe(mr); err != nil {
+			return out, err
+		}
+		in.Desired = rollback.Desired{Digest: d.desired.digest, Token: rollback.TokenOf(mr.GetAnnotations()[meta.AnnotationKeyReconcileRequestedAt])}
+		if out.last = readSnapshot(cp.data); out.last != nil {
+			in.Checkpoint = rollback.Checkpoint{Digest: out.last.digest, Version: out.last.version()}
+		}
+	}
+	out.Decision = rollback.Decide(in)
+	switch out.Action {
+	case rollback.Install:
+	case rollback.InstallAndKeep:
+		set := *d.set
+		set.Good, out.set = d.desired.data, &set
+	case rollback.BringBack:
+		out.report = report.with(out.last.Secrets)
+	}
+	return out, nil
+}
+
+// describe what is desired, once in a pass.
+func (d *decider) describe(mr *v1alpha1.Manifest) (err error) {
+	if d.desired == nil {
+		d.desired, err = snapshotOf(mr, d.set, d.secrets)
+	}
+	return err
+}
+
+// bringBack returns the set of a snapshot. Its sources are verified as those of any other set.
+func (d *decider) bringBack(ctx context.Context, mr *v1alpha1.Manifest, c choice) (*engine.Set, error) {
+	restored := c.last.restored(mr)
+	if err := d.verify(ctx, restored); err != nil {
+		return nil, err
+	}
+	set, err := d.setOf(restored)
+	if err != nil {
+		return nil, err
+	}
+	set.RollingBack, set.Good, set.Redact = true, c.last.data, c.report.redactor.Text
+	return set, nil
+}
+
+// policyOf a Manifest, where its installs ask for some time.
+func policyOf(mr *v1alpha1.Manifest, atomic time.Duration) *rollback.Policy {
+	return rollback.PolicyOf(mr.Spec.ForProvider.Rollback, mr.Status.AtProvider.Rollback, atomic)
+}
+
+// mayUpdate reports whether the policies of a Manifest allow to change what is installed.
+func mayUpdate(mr *v1alpha1.Manifest) bool {
+	p := mr.GetManagementPolicies()
+	return len(p) == 0 || slices.Contains(p, xpv2.ManagementActionAll) || slices.Contains(p, xpv2.ManagementActionUpdate)
+}
+
+// settled reports whether an observation after a step says something about an upgrade: what was changed just now cannot be
+// Ready yet.
+func settled(r engine.Result, o engine.Observation) bool {
+	return o.State == engine.Ready || o.Works || o.State == engine.Error || r.Created+r.Changed == 0
+}
+
+// evaluate an observation of the choice. An upgrade that does not work in time is rolled back in the next pass, once the
+// status is written.
+func (e *external) evaluate(mr *v1alpha1.Manifest, o engine.Observation, conclusive bool) engine.Observation {
+	c := &e.choice
+	if c.Action == rollback.BringBack {
+		if c.Status.Version == "" && o.UpToDate && len(o.Parts) > 0 {
+			c.Status.Version = o.Parts[0].Version
+		}
+		c.report.rollback(mr, c.Status)
+		return broughtBack(mr, c.Status, o)
+	}
+	if conclusive && c.policy != nil {
+		c.Status = rollback.Evaluate(c.Status, *c.policy, rollback.Observed{
+			Ready: o.State == engine.Ready || o.Works, Failed: o.State == engine.Error, Message: c.report.text(o.Message),
+		}, e.decider.now())
+	}
+	c.report.rollback(mr, c.Status)
+	if rollback.StateOf(c.Status) == rollback.RolledBack {
+		c.report.recordRollback(mr, c.Status)
+		e.again()
+	}
+	return o
+}
+
+// take what the last pass learned.
+func (d *decider) take() checkpoint { return d.memory.take(d.key) }
+
+// learn what the next pass needs before it observes: the snapshot, while an upgrade is being watched or rolled back.
+func (d *decider) learn(c choice, o engine.Observation) {
+	cp := checkpointIn(o)
+	if c.Status == nil {
+		cp.data = nil
+	}
+	d.memory.set(d.key, cp)
+}
+
+// A memory holds the checkpoints of Manifests between passes. Each pass checks what it takes, so the memory can be lost at
+// any time.
+type memory struct {
+	by sync.Map // client.ObjectKey to checkpoint.
+}
+
+// take the checkpoint of a Manifest out of the memory.
+func (m *memory) take(key client.ObjectKey) checkpoint {
+	v, _ := m.by.LoadAndDelete(key)
+	cp, _ := v.(checkpoint)
+	return cp
+}
+
+// set the checkpoint of a Manifest. Most have none, and take no room.
+func (m *memory) set(key client.ObjectKey, cp checkpoint) {
+	if len(cp.data) == 0 && cp.atomic == 0 {
+		m.by.Delete(key)
+		return
+	}
+	m.by.Store(key, cp)
+}

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/rollback"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+)
+
+// Reasons of events.
+const (
+	reasonInstalled      event.Reason = "Installed"
+	reasonPruned         event.Reason = "Pruned"
+	reasonRecreated      event.Reason = "Recreated"
+	reasonKept           event.Reason = "Kept"
+	reasonForced         event.Reason = "RemovalForced"
+	reasonLeft           event.Reason = "LeftBehind"
+	reasonRemoval        event.Reason = "RemovalBlocked"
+	reasonAbandoned      event.Reason = "Abandoned"
+	reasonNotVerified    event.Reason = "NotVerified"
+	reasonDriftRepaired  event.Reason = "DriftRepaired"
+	reasonDriftDetected  event.Reason = "DriftDetected"
+	reasonYielded        event.Reason = "FieldYielded"
+	reasonFieldContest   event.Reason = "FieldContested"
+	reasonHooksSucceeded event.Reason = "HooksSucceeded"
+	reasonHookFailed     event.Reason = "HookFailed"
+	reasonTestsSucceeded event.Reason = "TestsSucceeded"
+	reasonTestsFailed    event.Reason = "TestsFailed"
+	reasonRolledBack     event.Reason = "RolledBack"
+	reasonNotKept        event.Reason = "RollbackImpossible"
+	reasonPlanned        event.Reason = "Planned"
+)
+
+// note records a normal event.
+func (r *reporter) note(mr *v1alpha1.Manifest, reason event.Reason, message string) {
+	r.recorder.Event(mr, event.Normal(reason, r.redactor.Text(message)))
+}
+
+// warn records a warning.
+func (r *reporter) warn(mr *v1alpha1.Manifest, reason event.Reason, message string) {
+	r.recorder.Event(mr, event.Warning(reason, errors.New(r.redactor.Text(message))))
+}
+
+// recordApply records what a step did.
+func (r *reporter) recordApply(mr *v1alpha1.Manifest, res engine.Result) {
+	if len(res.Recreated) > 0 {
+		r.note(mr, reasonRecreated, "Deleted, to be created anew with fields that cannot be changed: "+names(res.Recreated))
+	}
+	r.recordKept(mr, res.Kept)
+	if len(res.Installed) > 0 {
+		r.note(mr, reasonInstalled, "Installed "+strings.Join(res.Installed, ", "))
+	}
+	r.recordRepair(mr, res)
+	if len(res.Pruned) > 0 {
+		r.note(mr, reasonPruned, "Removed what is no longer part of the module: "+names(res.Pruned))
+	}
+	r.recordLeft(mr, res.LeftBehind)
+	r.recordHooks(mr, res)
+}
+
+// recordRemoval records what a step of the removal did not delete, and what it deleted although others made it.
+func (r *reporter) recordRemoval(mr *v1alpha1.Manifest, res engine.Removal) {
+	r.recordKept(mr, res.Kept)
+	r.recordLeft(mr, res.LeftBehind)
+	if len(res.Forced) > 0 {
+		r.warn(mr, reasonForced, fmt.Sprintf(
+			"deleted, as annotation %s asks for, what others made: %s", v1alpha1.AnnotationForceRemoval, names(res.Forced)))
+	}
+}
+
+// recordLeft records what is no longer part of the module, and stays, because it is not what was installed.
+func (r *reporter) recordLeft(mr *v1alpha1.Manifest, left []cluster.ObjectRef) {
+	if len(left) > 0 {
+		r.warn(mr, reasonLeft, "Left behind, as it was replaced or belongs to others: "+names(left))
+	}
+}
+
+// recordKept records what an annotation keeps.
+func (r *reporter) recordKept(mr *v1alpha1.Manifest, kept []cluster.ObjectRef) {
+	if len(kept) > 0 {
+		r.note(mr, reasonKept, "Kept, as helm.sh/resource-policy asks for, and no longer part of the module: "+names(kept))
+	}
+}
+
+// recordDrift records drift that the policy leaves as it is, in the status too, if it is another drift than before. The
+// status survives a restart, so a restart does not repeat the event. It must come before the observation, which changes the
+// state.
+func (r *reporter) recordDrift(mr *v1alpha1.Manifest, policy engine.DriftPolicy, drift []engine.Drift) {
+	if policy != engine.DriftReport || len(drift) == 0 {
+		return
+	}
+	at, now := &mr.Status.AtProvider, r.text(drifts(drift))
+	if at.LastDrift == now && at.State != v1alpha1.StateReady {
+		return
+	}
+	at.LastDrift = now
+	r.warn(mr, reasonDriftDetected, "Found drift, and leave it: "+now)
+}
+
+// recordRepair records drift that was repaired, in the status too, and fields that are left to others.
+func (r *reporter) recordRepair(mr *v1alpha1.Manifest, res engine.Result) {
+	if len(res.Repaired) > 0 {
+		mr.Status.AtProvider.LastDrift = r.text(drifts(res.Repaired))
+		r.note(mr, reasonDriftRepaired, "Repaired drift: "+drifts(res.Repaired))
+	}
+	var yielded, contested []string
+	for _, y := range res.Yielded {
+		if y.Fought {
+			contested = append(contested, y.String())
+			continue
+		}
+		yielded = append(yielded, y.String())
+	}
+	if len(yielded) > 0 {
+		r.note(mr, reasonYielded, list(yielded))
+	}
+	if len(contested) > 0 {
+		r.warn(mr, reasonFieldContest, list(contested))
+	}
+}
+
+// recordHooks records hooks that succeeded, and the end of tests. A hook that fails is an error of its install.
+func (r *reporter) recordHooks(mr *v1alpha1.Manifest, res engine.Result) {
+	if res.HooksRun > 0 {
+		r.note(mr, reasonHooksSucceeded, fmt.Sprintf("%s of %s succeeded", plural(res.HooksRun, "hook"), strings.Join(res.Installed, ", ")))
+	}
+	if res.Tested == nil {
+		return
+	}
+	if failed := failedTests(res.Tested); len(failed) > 0 {
+		r.warn(mr, reasonTestsFailed, fmt.Sprintf("%d of %s failed: %s", len(failed), plural(len(res.Tested), "test"), list(failed)))
+		return
+	}
+	r.note(mr, reasonTestsSucceeded, plural(len(res.Tested), "test")+" succeeded")
+}
+
+// recordRollback records that an upgrade is rolled back.
+func (r *reporter) recordRollback(mr *v1alpha1.Manifest, st *v1alpha1.RollbackStatus) {
+	r.warn(mr, reasonRolledBack, "is being "+rollback.Text(st, versionOf(&mr.Spec.ForProvider)))
+}
+
+// recordPlan records the numbers of a plan, and its first objects.
+func (r *reporter) recordPlan(mr *v1alpha1.Manifest, p *engine.Plan) {
+	text := planCounts(p)
+	lines := make([]string, 0, len(p.Changes))
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		line := strings.ToLower(string(c.Action)) + " " + c.Key.String()
+		if len(c.Fields) > 0 {
+			line += " at " + strings.Join(firstFields(c.Fields), ", ")
+		}
+		lines = append(lines, line)
+	}
+	if len(lines) > most {
+		lines = append(lines[:most:most], fmt.Sprintf("and %d more", len(lines)-most))
+	}
+	if len(lines) > 0 {
+		text += ": " + strings.Join(lines, "; ")
+	}
+	if len(p.Problems) > 0 {
+		r.warn(mr, reasonPlanned, r.text("problems: "+list(slices.Clone(p.Problems))+"; "+text))
+		return
+	}
+	r.note(mr, reasonPlanned, r.text(text))
+}
+
+// recordNotKept records that what was installed just now leaves no checkpoint.
+func (r *reporter) recordNotKept(mr *v1alpha1.Manifest, res engine.Result, o engine.Observation) {
+	if o.NotKept != "" && len(res.Installed) > 0 {
+		r.warn(mr, reasonNotKept, "an upgrade could not be rolled back: "+o.NotKept)
+	}
+}
+
+// recordAbandoned records what a Manifest leaves in a cluster that is gone.
+func (r *reporter) recordAbandoned(mr *v1alpha1.Manifest, why error) {
+	if released(mr) {
+		r.warn(mr, reasonAbandoned, r.text(fmt.Sprintf("Left behind in the cluster of %s: %s (%s)", configName(mr), leftBehind(mr), transport.Explain(why))))
+	}
+}
+
+// recordOther records that the inventory which a Manifest names belongs to another owner, who keeps it.
+func (r *reporter) recordOther(mr *v1alpha1.Manifest, other *engine.OwnedError) {
+	if released(mr) {
+		r.warn(mr, reasonLeft, fmt.Sprintf("Nothing was removed: %s is the inventory of %s", other.Inventory, other.Owner))
+	}
+}
+
+// released reports whether a Manifest that is being deleted goes now. While other finalizers hold it, passes repeat what
+// they say.
+func released(mr *v1alpha1.Manifest) bool { return len(mr.Finalizers) <= 1 }
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func failedTests(in []engine.TestState) []string {
+	var out []string
+	for i := range in {
+		if t := &in[i]; t.State == engine.Error {
+			out = append(out, fmt.Sprintf("%s %s: %s", t.Install, t.Name, t.Message))
+		}
+	}
+	return out
+}
+
+// most objects are named in one message.
+const most = 5
+
+// allDrifts in one line, in the order of the set.
+func allDrifts(in []engine.Drift) string { return strings.Join(linesOf(in), "; ") }
+
+// drifts in one line, of which the first are named.
+func drifts(in []engine.Drift) string { return list(linesOf(in)) }
+
+// names of objects in one line.
+func names(in []cluster.ObjectRef) string { return list(linesOf(in)) }
+
+func linesOf[T fmt.Stringer](in []T) []string {
+	lines := make([]string, 0, len(in))
+	for _, v := range in {
+		lines = append(lines, v.String())
+	}
+	return lines
+}
+
+// list sorts lines, and joins the first of them.
+func list(lines []string) string {
+	sort.Strings(lines)
+	if len(lines) > most {
+		lines = append(lines[:most:most], fmt.Sprintf("and %d more", len(lines)-most))
+	}
+	return strings.Join(lines, "; ")
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
+	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+)
+
+// planOnly reports whether a Manifest is only planned, and nothing of it applied: its annotation says so, or its policies
+// have neither Create nor Update.
+func planOnly(mr *v1alpha1.Manifest) bool {
+	if mr.GetAnnotations()[v1alpha1.AnnotationPlan] == "true" {
+		return true
+	}
+	p := mr.GetManagementPolicies()
+	return len(p) > 0 && !slices.ContainsFunc(p, func(a xpv2.ManagementAction) bool {
+		return a == xpv2.ManagementActionAll || a == xpv2.ManagementActionCreate || a == xpv2.ManagementActionUpdate
+	})
+}
+
+// observePlan reports what a step would do. To the managed reconciler the set exists and is up to date, so it does nothing
+// about it.
+func (e *external) observePlan(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalObservation, error) {
+	p := engine.Plan{}
+	o, err := e.engine.Observe(ctx, e.cluster, e.choice.set)
+	if err == nil {
+		p, err = e.engine.Plan(ctx, e.cluster, e.choice.set)
+	}
+	if err != nil {
+		return managed.ExternalObservation{}, e.report.failure(mr, transport.Explain(err))
+	}
+	e.report.plan(mr, o, &p)
+	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true, Diff: e.report.diff(o)}, nil
+}
+
+// planned returns an observation of a set that is not applied. If nothing is wrong with what is there, it says what would
+// be done. It says so at once, because a condition that changes twice in a pass is written each time.
+func planned(o engine.Observation, p *engine.Plan) engine.Observation {
+	if o.Exists && p.Empty() {
+		return o
+	}
+	o.Parts = slices.Clone(o.Parts)
+	for i := range o.Parts {
+		if o.Parts[i].Applying {
+			o.Parts[i].Message = "nothing is applied: it is only planned"
+		}
+	}
+	if o.State != engine.Processing && o.State != engine.Ready {
+		return o
+	}
+	o.State, o.Message = engine.Processing, "plan: "+planCounts(p)+"; nothing is applied"
+	switch {
+	case len(p.Problems) > 0:
+		o.Message = fmt.Sprintf("%s; problems: %s", o.Message, list(slices.Clone(p.Problems)))
+	case len(o.Drift) > 0:
+		o.Message += "; " + allDrifts(o.Drift)
+	}
+	return o
+}
+
+// samePlan reports whether two plans are the same, of whatever generation.
+func samePlan(a, b *v1alpha1.PlanStatus) bool {
+	a, b = a.DeepCopy(), b.DeepCopy()
+	a.ObservedGeneration, b.ObservedGeneration = 0, 0
+	return equality.Semantic.DeepEqual(a, b)
+}
+
+// countChanges of a plan by what is done.
+func countChanges(p *engine.Plan) (create, change, prune int32) {
+	for i := range p.Changes {
+		switch p.Changes[i].Action {
+		case engine.ActionCreate:
+			create++
+		case engine.ActionPrune:
+			prune++
+		case engine.ActionChange, engine.ActionRecreate:
+			change++
+		}
+	}
+	return create, change, prune
+}
+
+// firstFields that the status has room for.
+func firstFields(fields []string) []string {
+	if len(fields) <= mostPlannedFields {
+		return fields
+	}
+	return append(slices.Clone(fields[:mostPlannedFields]), "…")
+}
+
+// planCounts is a plan in numbers.
+func planCounts(p *engine.Plan) string {
+	create, change, prune := countChanges(p)
+	return fmt.Sprintf("%d to create, %d to change, %d to prune", create, change, prune)
+}

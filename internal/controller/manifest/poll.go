@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/rollback"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
+)
+
+// Bounds of the time to the next pass: of a Manifest without a condition, and of one that is not Ready.
+const (
+	unsaid  = time.Second
+	soonest = 5 * time.Second
+	latest  = time.Minute
+)
+
+// pollIntervalHook polls a Manifest that is not Ready in seconds, less often the longer it is not Ready, and one that is
+// Ready after the poll interval. Watches notice most changes before.
+func pollIntervalHook(jitter float64) managed.PollIntervalHook {
+	return func(mg resource.Managed, poll time.Duration) time.Duration {
+		d := poll
+		switch c := mg.GetCondition(xpv2.TypeReady); {
+		case c.LastTransitionTime.IsZero():
+			// The pass that adds the finalizer loses what Observe reports, because the answer to that update has the old
+			// status. A Manifest that finds its inventory does so, too.
+			d = min(unsaid, poll)
+		case c.Status != corev1.ConditionTrue:
+			d = min(max(time.Since(c.LastTransitionTime.Time)/4, soonest), latest, poll)
+		case testsRun(mg):
+			// No watch notices a test that hangs.
+			d = min(soonest, poll)
+		}
+		d = settings.Spread(d, jitter)
+		if mr, ok := mg.(*v1alpha1.Manifest); ok {
+			if left := untilRollback(mr, time.Now()); left > 0 {
+				d = min(d, left)
+			}
+		}
+		return d
+	}
+}
+
+// untilRollback returns how long it is until an upgrade that still does not work is rolled back; 0 for never.
+func untilRollback(mr *v1alpha1.Manifest, now time.Time) time.Duration {
+	deadline := rollback.Deadline(mr.Status.AtProvider.Rollback, policyOf(mr, 0))
+	if !deadline.After(now) {
+		// Time does not matter any more: the upgrade does not fail, or is only planned.
+		return 0
+	}
+	return max(deadline.Sub(now), unsaid)
+}
+
+// testsRun reports whether tests of a Manifest run, or are about to.
+func testsRun(mg resource.Managed) bool {
+	mr, ok := mg.(*v1alpha1.Manifest)
+	if !ok || mr.Annotations[v1alpha1.AnnotationTest] == "" || planOnly(mr) || !mayUpdate(mr) {
+		return false
+	}
+	t := mr.Status.AtProvider.Tests
+	return t == nil || t.Token != cut(mr.Annotations[v1alpha1.AnnotationTest]) || t.State == v1alpha1.StateProcessing
+}

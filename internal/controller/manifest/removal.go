@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
+	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+)
+
+// A removal says what a Manifest that is being deleted can still do about what it installed.
+type removal string
+
+const (
+	// removable: its cluster can be asked.
+	removable removal = "Removable"
+	// needless: it never installed anything.
+	needless removal = "Needless"
+	// blocked: something that passes is in the way.
+	blocked removal = "Blocked"
+	// lost: its cluster may be gone for good, so a user may abandon what is there.
+	lost removal = "Lost"
+)
+
+// removalOf a Manifest, after the attempt to find its cluster.
+func removalOf(mr *v1alpha1.Manifest, found bool, err error) removal {
+	switch {
+	case found:
+		return removable
+	case neverInstalled(mr):
+		return needless
+	case missing(err):
+		return lost
+	}
+	return blocked
+}
+
+// removalAfter an answer of its cluster.
+func removalAfter(err error) removal {
+	switch {
+	case err == nil:
+		return removable
+	case unreachable(err):
+		return lost
+	}
+	return blocked
+}
+
+// outlineOf a Manifest is the set without its parts. It is enough to remove what the inventory lists.
+func outlineOf(mr *v1alpha1.Manifest) *engine.Set {
+	return &engine.Set{
+		Name: externalName(mr), Owner: owner(mr), Adopt: mr.Spec.ForProvider.Adopt,
+		ForceRemoval: asked(mr, v1alpha1.AnnotationForceRemoval),
+		Retry:        retryToken(mr),
+	}
+}
+
+// neverInstalled reports whether a Manifest never got as far as its cluster.
+func neverInstalled(mr *v1alpha1.Manifest) bool {
+	return meta.GetExternalName(mr) == "" && meta.GetExternalCreatePending(mr).IsZero() && mr.Status.AtProvider.Resources == nil
+}
+
+// nothing is the external client of a Manifest that has nothing in any cluster.
+type nothing struct {
+	managed.TypedExternalClient[*v1alpha1.Manifest]
+}
+
+// Observe that there is nothing.
+func (nothing) Observe(context.Context, *v1alpha1.Manifest) (managed.ExternalObservation, error) {
+	return managed.ExternalObservation{}, nil
+}
+
+// Disconnect has nothing to do.
+func (nothing) Disconnect(context.Context) error { return nil }
+
+// observeRemoval asks the cluster itself whether there is an inventory left, since the finalizer depends on the answer.
+func (e *external) observeRemoval(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalObservation, error) {
+	exists, err := e.engine.Exists(ctx, e.cluster, e.choice.set)
+	if other := (*engine.OwnedError)(nil); errors.As(err, &other) {
+		// Its owner keeps the inventory, with all that it lists.
+		e.report.recordOther(mr, other)
+		err = nil
+	}
+	can := removalAfter(err)
+	switch {
+	case can == removable:
+		e.report.removal(mr)
+		return managed.ExternalObservation{ResourceExists: exists, ResourceUpToDate: true}, nil
+	case e.report.blocked(mr, can, err):
+		return managed.ExternalObservation{}, nil
+	}
+	return managed.ExternalObservation{}, e.report.error(transport.Explain(err))
+}
+
+// Delete does the next step of the removal.
+func (e *external) Delete(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalDelete, error) {
+	r, err := e.engine.Remove(ctx, e.cluster, e.choice.set)
+	e.report.recordRemoval(mr, r)
+	if err != nil {
+		e.report.waiting(mr, removalAfter(err), err)
+		return managed.ExternalDelete{}, e.report.error(transport.Explain(err))
+	}
+	e.report.removalStep(mr, r)
+	if r.Gone {
+		e.again()
+	}
+	return managed.ExternalDelete{}, nil
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+)
+
+func TestReport(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		o      engine.Observation
+		want   v1alpha1.ManifestObservation
+		ready  corev1.ConditionStatus
+	}{
+		"Ready": {
+			reason: "What is ready has no message, and the version of its first chart.",
+			o: engine.Observation{State: engine.Ready, Ready: 2, Total: 2, Parts: []engine.PartState{
+				{Name: "crds", State: engine.Ready}, {Name: "a", State: engine.Ready, Version: "1.0.0"}, {Name: "b", State: engine.Ready, Version: "2.0.0"},
+			}},
+			want: v1alpha1.ManifestObservation{
+				State: v1alpha1.StateReady, Version: "1.0.0", Resources: &v1alpha1.ResourceCounts{Ready: 2, Total: 2},
+				Installs: []v1alpha1.InstallStatus{
+					{Name: "crds", State: v1alpha1.StateReady},
+					{Name: "a", State: v1alpha1.StateReady, Version: "1.0.0"},
+					{Name: "b", State: v1alpha1.StateReady, Version: "2.0.0"},
+				},
+			},
+			ready: corev1.ConditionTrue,
+		},
+		"Warning": {
+			reason: "Ready is True only for what is ready.",
+			o:      engine.Observation{State: engine.Warning, Message: "a: look here"},
+			want: v1alpha1.ManifestObservation{
+				State: v1alpha1.StateWarning, Message: "a: look here", Resources: &v1alpha1.ResourceCounts{},
+			},
+			ready: corev1.ConditionFalse,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			mr := &v1alpha1.Manifest{}
+			r := &reporter{}
+			r.observation(mr, tc.o)
+			if diff := cmp.Diff(tc.want, mr.Status.AtProvider); diff != "" {
+				t.Errorf("\n%s\nobservation(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			c := mr.GetCondition(xpv2.TypeReady)
+			if c.Status != tc.ready || c.Message != tc.want.Message {
+				t.Errorf("\n%s\nobservation(...): condition %v", tc.reason, c)
+			}
+			before := mr.DeepCopy()
+			r.observation(mr, tc.o)
+			if diff := cmp.Diff(before, mr); diff != "" {
+				t.Errorf("\n%s\nobservation(...) again must change nothing: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestReportFailure(t *testing.T) {
+	mr := &v1alpha1.Manifest{}
+	(&reporter{}).observation(mr, engine.Observation{State: engine.Ready, Total: 3, Ready: 3})
+	_ = (&reporter{}).failure(mr, errors.New(strings.Repeat("x", 5000)))
+	if got := mr.Status.AtProvider; got.State != v1alpha1.StateError || len(got.Message) != maxMessage || got.Resources == nil {
+		t.Errorf("failure(...): %v", got)
+	}
+	if c := mr.GetCondition(xpv2.TypeReady); c.Status != corev1.ConditionFalse {
+		t.Errorf("what cannot be seen must not be called ready: %v", c)
+	}
+}
+
+// TestGeneration holds that each condition names the generation that was examined, also where it was there before.
+func TestGeneration(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		report func(mr *v1alpha1.Manifest)
+		c      xpv2.ConditionType
+	}{
+		"Ready": {"What is Ready.", func(mr *v1alpha1.Manifest) { (&reporter{}).observation(mr, engine.Observation{State: engine.Ready}) }, xpv2.TypeReady},
+		"Works": {"What works.", func(mr *v1alpha1.Manifest) {
+			(&reporter{}).observation(mr, engine.Observation{State: engine.Warning, Works: true, Message: "x"})
+		}, xpv2.TypeReady},
+		"NotReady": {"What is not Ready.", func(mr *v1alpha1.Manifest) {
+			(&reporter{}).observation(mr, engine.Observation{State: engine.Processing})
+		}, xpv2.TypeReady},
+		"Error":    {"What cannot be seen.", func(mr *v1alpha1.Manifest) { _ = (&reporter{}).failure(mr, errors.New("no")) }, xpv2.TypeReady},
+		"Deletion": {"What cannot be removed.", func(mr *v1alpha1.Manifest) { (&reporter{}).waiting(mr, blocked, errors.New("no")) }, xpv2.TypeReady},
+		"RolledBack": {"What was rolled back.", func(mr *v1alpha1.Manifest) {
+			(&reporter{}).rollback(mr, &v1alpha1.RollbackStatus{RolledBack: true})
+		}, v1alpha1.TypeRolledBack},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			mr := &v1alpha1.Manifest{}
+			for range 2 {
+				// The first one is as an older provider wrote it: without a generation.
+				tc.report(mr)
+				if got := mr.GetCondition(tc.c).ObservedGeneration; got != mr.Generation {
+					t.Errorf("\n%s\ncondition %s is of generation %d, want %d", tc.reason, tc.c, got, mr.Generation)
+				}
+				if got := mr.Status.ObservedGeneration; tc.c == xpv2.TypeReady && got != mr.Generation {
+					t.Errorf("\n%s\nstatus.observedGeneration is %d, want %d", tc.reason, got, mr.Generation)
+				}
+				mr.Generation = 7
+			}
+		})
+	}
+}
+
+func TestCut(t *testing.T) {
+	for n := range 4 {
+		got := cut(strings.Repeat("a", n) + strings.Repeat("€", maxMessage))
+		if len(got) > maxMessage || !utf8.ValidString(got) || !strings.HasSuffix(got, "€…") {
+			t.Errorf("a message must not end in half a character\ncut(...): %d bytes, valid: %t", len(got), utf8.ValidString(got))
+		}
+	}
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rollback
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+var began = time.Unix(1_700_000_000, 0).UTC()
+
+// status of an upgrade to what is desired.
+func status(desired string, rolledBack bool) *v1alpha1.RollbackStatus {
+	return &v1alpha1.RollbackStatus{Desired: desired, Since: metav1.NewTime(began), Version: "1.0.0", RolledBack: rolledBack}
+}
+
+func TestStateOf(t *testing.T) {
+	cases := map[State]*v1alpha1.RollbackStatus{None: nil, Watching: status("two", false), RolledBack: status("two", true)}
+	for want, st := range cases {
+		if got := StateOf(st); got != want {
+			t.Errorf("StateOf(%+v): want %s, got %s", st, want, got)
+		}
+	}
+}
+
+// TestDecide has all combinations of the three states, a checkpoint, and what is desired. Each case is a restart, too: the
+// status is all that the machine remembers.
+func TestDecide(t *testing.T) {
+	failed, atomic := &Policy{After: time.Minute}, &Policy{After: 90 * time.Second, OnNotReady: true, Atomic: true}
+	one, two := Checkpoint{Digest: "one", Version: "1.0.0"}, Checkpoint{Digest: "two", Version: "2.0.0"}
+	later := began.Add(time.Hour)
+	fresh := func(desired string) *v1alpha1.RollbackStatus {
+		st := status(desired, false)
+		st.Since = metav1.NewTime(later)
+		return st
+	}
+	cases := map[string]struct {
+		reason     string
+		was        *v1alpha1.RollbackStatus
+		policy     *Policy
+		checkpoint Checkpoint
+		token      string
+		want       Decision
+	}{
+		"NoPolicyNone":       {reason: "Nothing is asked for.", checkpoint: one, want: Decision{Action: Install}},
+		"NoPolicyWatching":   {reason: "A policy that is removed ends the wait.", was: status("two", false), checkpoint: one, want: Decision{Action: Install}},
+		"NoPolicyRolledBack": {reason: "It ends a rollback, too.", was: status("two", true), checkpoint: one, want: Decision{Action: Install}},
+
+		"FirstNone":       {reason: "A first install has nothing to go back to.", policy: failed, want: Decision{Action: InstallAndKeep}},
+		"FirstWatching":   {reason: "Without a checkpoint nothing is watched.", policy: failed, was: status("two", false), want: Decision{Action: InstallAndKeep}},
+		"FirstRolledBack": {reason: "Without a checkpoint no rollback continues.", policy: failed, was: status("two", true), want: Decision{Action: InstallAndKeep}},
+
+		"ReadyNone":       {reason: "What was Ready last is not watched.", policy: failed, checkpoint: two, want: Decision{Action: InstallAndKeep}},
+		"ReadyWatching":   {reason: "It became Ready.", policy: failed, checkpoint: two, was: status("two", false), want: Decision{Action: InstallAndKeep}},
+		"ReadyRolledBack": {reason: "To want what was brought back ends the rollback.", policy: failed, checkpoint: two, was: status("three", true), want: Decision{Action: InstallAndKeep}},
+
+		"UpgradeNone":       {reason: "Anything else is an upgrade.", policy: failed, checkpoint: one, want: Decision{InstallAndKeep, fresh("two")}},
+		"UpgradeWatching":   {reason: "The wait continues.", policy: failed, checkpoint: one, was: status("two", false), want: Decision{InstallAndKeep, status("two", false)}},
+		"UpgradeRolledBack": {reason: "The rollback continues.", policy: failed, checkpoint: one, was: status("two", true), want: Decision{BringBack, status("two", true)}},
+
+		"NewerWatching":   {reason: "Another digest gets its own time.", policy: failed, checkpoint: one, was: status("other", false), want: Decision{InstallAndKeep, fresh("two")}},
+		"NewerRolledBack": {reason: "Another digest ends a rollback.", policy: failed, checkpoint: one, was: status("other", true), want: Decision{InstallAndKeep, fresh("two")}},
+
+		"RetryWatching":    {reason: "A request begins the time again.", policy: failed, checkpoint: one, was: status("two", false), token: "t", want: Decision{InstallAndKeep, fresh("two-t")}},
+		"RetryRolledBack":  {reason: "A request tries it again.", policy: failed, checkpoint: one, was: status("two", true), token: "t", want: Decision{InstallAndKeep, fresh("two-t")}},
+		"Retried":          {reason: "Once.", policy: failed, checkpoint: one, was: status("two-t", true), token: "t", want: Decision{BringBack, status("two-t", true)}},
+		"RetryRemoved":     {reason: "An annotation that is removed asks for nothing.", policy: failed, checkpoint: one, was: status("two-t", true), want: Decision{BringBack, status("two-t", true)}},
+		"AtomicUpgrade":    {reason: "The status remembers the time that an install asks for.", policy: atomic, checkpoint: one, want: Decision{InstallAndKeep, fresh("atomic90-two")}},
+		"AtomicRetry":      {reason: "With the request.", policy: atomic, checkpoint: one, was: status("atomic90-two", true), token: "t", want: Decision{InstallAndKeep, fresh("atomic90-two-t")}},
+		"AtomicWatching":   {reason: "The time is not part of what is desired.", policy: atomic, checkpoint: one, was: status("atomic30-two", false), want: Decision{InstallAndKeep, status("atomic30-two", false)}},
+		"AtomicRolledBack": {reason: "What an install asked for is rolled back, too.", policy: atomic, checkpoint: one, was: status("atomic90-two", true), want: Decision{BringBack, status("atomic90-two", true)}},
+		"AtomicReady":      {reason: "Ready is Ready.", policy: atomic, checkpoint: two, was: status("atomic90-two", false), want: Decision{Action: InstallAndKeep}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			before := tc.was.DeepCopy()
+			got := Decide(Input{
+				Status: tc.was, Policy: tc.policy, Checkpoint: tc.checkpoint, Desired: Desired{Digest: "two", Token: tc.token}, Now: later,
+			})
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nDecide(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(before, tc.was); diff != "" || (got.Status != nil && got.Status == tc.was) {
+				t.Errorf("\n%s\nDecide(...) must leave its input alone: -want, +got:\n%s", tc.reason, diff)
+			}
+			if got.Status == nil {
+				return
+			}
+			again := Decide(Input{
+				Status: got.Status, Policy: tc.policy, Checkpoint: tc.checkpoint, Desired: Desired{Digest: "two", Token: tc.token}, Now: later.Add(time.Hour),
+			})
+			if diff := cmp.Diff(got, again); diff != "" {
+				t.Errorf("\n%s\nDecide(...) again, later: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestEvaluate(t *testing.T) {
+	failed, notReady := Policy{After: time.Minute}, Policy{After: time.Minute, OnNotReady: true}
+	watching := func(message string) *v1alpha1.RollbackStatus {
+		st := status("two", false)
+		st.Message = message
+		return st
+	}
+	back, moved, earlier := status("two", true), watching(""), status("two", true)
+	back.Message, earlier.Message = "boom", "before"
+	moved.Since = metav1.NewTime(began.Add(30 * time.Second))
+	cases := map[string]struct {
+		reason  string
+		was     *v1alpha1.RollbackStatus
+		policy  Policy
+		o       Observed
+		elapsed time.Duration
+		want    *v1alpha1.RollbackStatus
+	}{
+		"None":             {reason: "Without an upgrade there is nothing to evaluate.", policy: notReady, o: Observed{Failed: true}, elapsed: time.Hour},
+		"RolledBack":       {reason: "What is rolled back stays so.", was: earlier, policy: failed, o: Observed{Ready: true}, want: earlier},
+		"Ready":            {reason: "An upgrade that works ends the wait.", was: watching("boom"), policy: failed, o: Observed{Ready: true}, elapsed: time.Hour},
+		"Failing":          {reason: "One that fails gets its time.", was: watching(""), policy: failed, o: Observed{Failed: true}, elapsed: 59 * time.Second, want: watching("boom")},
+		"Failed":           {reason: "Then it is rolled back.", was: watching("boom"), policy: failed, o: Observed{Failed: true}, elapsed: time.Minute, want: back},
+		"FailedLate":       {reason: "The time counts from when the upgrade began, not from the first failure.", was: watching(""), policy: failed, o: Observed{Failed: true}, elapsed: time.Minute, want: back},
+		"Progressing":      {reason: "One that is not Ready yet does not fail.", was: watching(""), policy: failed, elapsed: time.Hour, want: watching("")},
+		"Interrupted":      {reason: "One that recovered gets its whole time again.", was: watching("boom"), policy: failed, elapsed: 30 * time.Second, want: moved},
+		"NotReady":         {reason: "With NotReady any other state counts.", was: watching("boom"), policy: notReady, elapsed: time.Minute, want: back},
+		"NotReadyYet":      {reason: "After the same time.", was: watching(""), policy: notReady, elapsed: time.Second, want: watching("boom")},
+		"NotReadyFailed":   {reason: "A failure is not Ready either.", was: watching(""), policy: notReady, o: Observed{Failed: true}, elapsed: time.Minute, want: back},
+		"NotReadyAndReady": {reason: "Ready ends it.", was: watching("boom"), policy: notReady, o: Observed{Ready: true}, elapsed: time.Hour},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			before := tc.was.DeepCopy()
+			tc.o.Message = "boom"
+			got := Evaluate(tc.was, tc.policy, tc.o, began.Add(tc.elapsed))
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nEvaluate(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(before, tc.was); diff != "" {
+				t.Errorf("\n%s\nEvaluate(...) must leave its input alone: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestDeadline(t *testing.T) {
+	p := &Policy{After: time.Minute}
+	cases := map[string]struct {
+		st   *v1alpha1.RollbackStatus
+		p    *Policy
+		want time.Time
+	}{
+		"None": {p: p}, "NoPolicy": {st: status("two", false)}, "RolledBack": {st: status("two", true), p: p},
+		"Watching": {st: status("two", false), p: p, want: began.Add(time.Minute)},
+	}
+	for name, tc := range cases {
+		if got := Deadline(tc.st, tc.p); !got.Equal(tc.want) {
+			t.Errorf("%s: Deadline(...): want %s, got %s", name, tc.want, got)
+		}
+	}
+}
+
+func TestText(t *testing.T) {
+	cases := map[string]struct{ from, to, want string }{
+		"Versions": {from: "2.0.0", to: "1.0.0", want: "rolled back to 1.0.0 as 2.0.0 did not work: boom"},
+		"NoFrom":   {to: "1.0.0", want: "rolled back to 1.0.0 as the upgrade did not work: boom"},
+		"NoTo":     {from: "2.0.0", want: "rolled back to the last good state as the change did not work: boom"},
+		"Same":     {from: "1.0.0", to: "1.0.0", want: "rolled back to the last good state as the change did not work: boom"},
+	}
+	for name, tc := range cases {
+		if got := Text(&v1alpha1.RollbackStatus{Version: tc.to, Message: "boom"}, tc.from); got != tc.want {
+			t.Errorf("%s: Text(...): want %q, got %q", name, tc.want, got)
+		}
+	}
+}
+
+// TestPolicyOf holds that what an install asks for with Atomic is what Helm does: what is not Ready in time is rolled back.
+func TestPolicyOf(t *testing.T) {
+	own := &v1alpha1.Rollback{On: v1alpha1.RollbackOnFailed, After: metav1.Duration{Duration: time.Hour}}
+	unquoted := &v1alpha1.Rollback{On: v1alpha1.RollbackOnFailed, True: v1alpha1.RollbackOnNotReady, After: metav1.Duration{Duration: time.Hour}}
+	cases := map[string]struct {
+		reason string
+		own    *v1alpha1.Rollback
+		st     *v1alpha1.RollbackStatus
+		atomic time.Duration
+		want   *Policy
+	}{
+		"None":     {reason: "Nothing asks for it.", st: status("two", false)},
+		"Own":      {reason: "What the Manifest says counts.", own: own, atomic: time.Minute, want: &Policy{After: time.Hour}},
+		"Unquoted": {reason: "A key on that YAML 1.1 reads as true counts before the default of on.", own: unquoted, want: &Policy{After: time.Hour, OnNotReady: true}},
+		"Atomic":   {reason: "An install has its own time.", atomic: time.Minute, want: &Policy{After: time.Minute, OnNotReady: true, Atomic: true}},
+		"Status":   {reason: "What was brought back need not ask for it.", st: status("atomic90-two", true), want: &Policy{After: 90 * time.Second, OnNotReady: true, Atomic: true}},
+		"Both":     {reason: "The time of the upgrade counts, not that of what is there.", st: status("atomic90-two", true), atomic: time.Minute, want: &Policy{After: 90 * time.Second, OnNotReady: true, Atomic: true}},
+		"Other":    {reason: "A digest is not a time.", st: status("atomicity-two", false)},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, PolicyOf(tc.own, tc.st, tc.atomic)); diff != "" {
+				t.Errorf("\n%s\nPolicyOf(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestDesired holds the texts that statuses have: an upgrade of the provider must not end a rollback.
+func TestDesired(t *testing.T) {
+	for text, want := range map[string]Desired{
+		"two":            {Digest: "two"},
+		"two-t":          {Digest: "two", Token: "t"},
+		"atomic90-two":   {Digest: "two", Atomic: 90 * time.Second},
+		"atomic90-two-t": {Digest: "two", Token: "t", Atomic: 90 * time.Second},
+	} {
+		if diff := cmp.Diff(want, ParseDesired(text)); diff != "" || want.String() != text {
+			t.Errorf("%q: String() is %q, ParseDesired(...): -want, +got:\n%s", text, want.String(), diff)
+		}
+	}
+	if got := TokenOf("again"); got != "b4c9e140" || TokenOf("") != "" {
+		t.Errorf("TokenOf(...): %q", got)
+	}
+}
+
+func FuzzParseDesired(f *testing.F) {
+	for _, s := range []string{"", "two", "atomic90-two-t", "atomic-", "-", "atomic99999999999999999999-x"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		d := ParseDesired(s)
+		if again := ParseDesired(d.String()); d.Digest != "" && d.Atomic > 0 && again != d {
+			t.Errorf("ParseDesired(%q): %+v, and again %+v", s, d, again)
+		}
+	})
+}

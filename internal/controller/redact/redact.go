@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package redact
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// Mark replaces a value in a text.
+const Mark = "(hidden)"
+
+// A Redactor replaces the values of Secrets in texts, in all the forms in which messages have them. A nil Redactor
+// returns each text as it is. A Redactor is safe for concurrent use.
+type Redactor struct {
+	values []any
+
+	once sync.Once
+	// forms of the values by their first bytes. They are collected for the first text: most passes have none.
+	forms map[prefix][]string
+}
+
+// New returns a Redactor for values as a YAML parser returns them. Without values it is nil.
+func New(values ...any) *Redactor {
+	if len(values) == 0 {
+		return nil
+	}
+	return &Redactor{values: values}
+}
+
+// With returns a Redactor that replaces more values. The receiver stays as it is.
+func (r *Redactor) With(values ...any) *Redactor {
+	if len(values) == 0 {
+		return r
+	}
+	if r == nil {
+		return New(values...)
+	}
+	return New(slices.Concat(r.values, values)...)
+}
+
+// Text returns a text without the values. Where two values begin at the same place, Text replaces the longer one. A text
+// that is redacted already stays as it is. Text takes time in proportion to the length of the text, however many values
+// there are.
+func (r *Redactor) Text(s string) string {
+	if r == nil || len(s) < shortest {
+		return s
+	}
+	r.once.Do(r.collect)
+	out, from := strings.Builder{}, 0
+	for i := 0; i+shortest <= len(s); {
+		n := r.match(s[i:])
+		if n <= len(Mark) && strings.HasPrefix(s[i:], Mark) {
+			i += len(Mark)
+			continue
+		}
+		if n == 0 {
+			i++
+			continue
+		}
+		out.WriteString(s[from:i])
+		out.WriteString(Mark)
+		i += n
+		from = i
+	}
+	if from == 0 {
+		return s
+	}
+	out.WriteString(s[from:])
+	return out.String()
+}
+
+// Texts returns a list of redacted texts. The list that it gets stays as it is.
+func (r *Redactor) Texts(in []string) []string {
+	if r == nil || in == nil {
+		return in
+	}
+	out := make([]string, len(in))
+	for i, s := range in {
+		out[i] = r.Text(s)
+	}
+	return out
+}
+
+// Error returns an error whose text is redacted. It wraps the error that it gets, so callers can still tell what kind of
+// error it is; an error without a value in its text is returned as it is.
+func (r *Redactor) Error(err error) error {
+	if r == nil || err == nil {
+		return err
+	}
+	text := err.Error()
+	if now := r.Text(text); now != text {
+		return &redactedError{text: now, err: err}
+	}
+	return err
+}
+
+// A redactedError has the redacted text of another error. It has no other way to print itself.
+type redactedError struct {
+	text string
+	err  error
+}
+
+// Error returns the redacted text.
+func (e *redactedError) Error() string { return e.text }
+
+// Unwrap returns the error itself.
+func (e *redactedError) Unwrap() error { return e.err }
+
+// match returns how many bytes a text begins with that are to be replaced.
+func (r *Redactor) match(s string) int {
+	best := 0
+	for _, form := range r.forms[prefix([]byte(s[:shortest]))] {
+		n := 0
+		for n < len(form) && n < len(s) && form[n] == s[n] {
+			n++
+		}
+		if n == len(form) || n >= beginning {
+			best = max(best, n)
+		}
+	}
+	// The rest of a character that only begins like the value would not be text.
+	for best > 0 && best < len(s) && !utf8.RuneStart(s[best]) {
+		best++
+	}
+	return best
+}
+
+// collect the forms of all values.
+func (r *Redactor) collect() {
+	r.forms = map[prefix][]string{}
+	all := map[string]struct{}{}
+	for _, v := range r.values {
+		addForms(all, v)
+	}
+	for form := range all {
+		key := prefix([]byte(form[:shortest]))
+		r.forms[key] = append(r.forms[key], form)
+	}
+}
