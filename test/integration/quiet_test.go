@@ -3,6 +3,7 @@
 package integration
 
 import (
+	"context"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -109,6 +110,8 @@ func awaitSettled(ctx SpecContext) {
 	GinkgoHelper()
 	last, since := must(env.provider.scrape(ctx)), time.Now()
 	Eventually(func(g Gomega) {
+		// What specs before this one left is written about until it is gone, and again after a restart.
+		g.Expect(terminatingConfigs(ctx)).To(BeEmpty(), "ProviderConfigs that are being deleted")
 		now, err := env.provider.scrape(ctx)
 		g.Expect(err).NotTo(HaveOccurred())
 		target, control := now.requestsSince(last, targetRequests), now.requestsSince(last, controlRequests)
@@ -117,6 +120,21 @@ func awaitSettled(ctx SpecContext) {
 		}
 		g.Expect(time.Since(since)).To(BeNumerically(">", settled), "requests were sent to the target: %v, to the control plane: %v", target, control)
 	}).Should(Succeed())
+}
+
+// terminatingConfigs are the ProviderConfigs of any spec that are being deleted.
+func terminatingConfigs(ctx context.Context) ([]string, error) {
+	l := &v1alpha1.ProviderConfigList{}
+	if err := env.controlClient.List(ctx, l); err != nil {
+		return nil, err
+	}
+	var out []string
+	for i := range l.Items {
+		if c := &l.Items[i]; c.DeletionTimestamp != nil {
+			out = append(out, c.Namespace+"/"+c.Name)
+		}
+	}
+	return out, nil
 }
 
 func matches(requests map[string]float64, m types.GomegaMatcher) bool {
