@@ -9,29 +9,17 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-// deployers are field managers that apply whole objects, as we do. What they set is ours with an adoption, so that it
-// goes with the version of the module that no longer has it. Controllers, autoscalers and people who edit an object are
-// not among them: what they set stays theirs.
-var deployers = []string{ //nolint:gochecknoglobals // Constant.
-	"helm", "Helm", "helm-controller", "kustomize-controller", "argocd-controller",
-	"kubectl", "kubectl-client-side-apply", "kubectl-last-applied", "kubectl-create", "kubectl-replace", "before-first-apply",
-	// The original.
-	"declarative.kyma-project.io/applier", "module-manager", "lifecycle-manager",
-}
-
-// Annotations that tell a deployer whatever its name: what sets one of them sets whole objects.
-var deployed = []string{object.AnnotationReleaseName, "kubectl.kubernetes.io/last-applied-configuration"} //nolint:gochecknoglobals // Constant.
+//nolint:gochecknoglobals // Constant.
 
 // migrations is how often the fields of an object are moved that somebody changes at the same time.
 const migrations = 3
@@ -41,7 +29,7 @@ const migrations = 3
 // as long as the other one has it. Nothing but managedFields changes, so that nothing is rolled out.
 func (st *step) takeOver(ctx context.Context, o *object.Desired, m *metav1.PartialObjectMetadata) (*metav1.PartialObjectMetadata, error) {
 	for try := 1; st.foreign(o, m); try++ {
-		fields, err := migrated(m.ManagedFields)
+		fields, err := ownership.Adopt(m.ManagedFields)
 		if err != nil {
 			return nil, errors.Wrapf(err, "%s: cannot take over its fields", o.Ref)
 		}
@@ -67,58 +55,6 @@ func (st *step) takeOver(ctx context.Context, o *object.Desired, m *metav1.Parti
 func (st *step) foreign(o *object.Desired, m *metav1.PartialObjectMetadata) bool {
 	return m != nil && m.DeletionTimestamp == nil && o.Stage != object.StageResource && m.Labels[object.LabelPartOf] != st.id &&
 		st.adoptsFrom(o.Part, m.Labels[object.LabelPartOf])
-}
-
-// migrated managedFields, in which all that deployers set is ours; nil where there is nothing to do.
-func migrated(in []metav1.ManagedFieldsEntry) ([]metav1.ManagedFieldsEntry, error) {
-	ours := metav1.ManagedFieldsEntry{Manager: object.FieldManager, Operation: metav1.ManagedFieldsOperationApply, FieldsType: "FieldsV1"}
-	var rest []metav1.ManagedFieldsEntry
-	union, found := &fieldpath.Set{}, false
-	for i := range in {
-		e := &in[i]
-		mine := e.Manager == ours.Manager && e.Operation == ours.Operation && e.Subresource == ""
-		fields := fieldset.Of(e.FieldsV1)
-		// One entry has one version. Entries of another one are rare, and stay.
-		if fields == nil || !mine && !deploys(e, fields) || ours.APIVersion != "" && ours.APIVersion != e.APIVersion {
-			rest = append(rest, *e)
-			continue
-		}
-		found = found || !mine
-		union = union.Union(fields)
-		ours.APIVersion, ours.Time = e.APIVersion, e.Time
-	}
-	if !found {
-		return nil, nil
-	}
-	b, err := withoutBonds(union).ToJSON()
-	if err != nil {
-		return nil, err
-	}
-	ours.FieldsV1 = &metav1.FieldsV1{}
-	ours.FieldsV1.SetRawBytes(b)
-	return append([]metav1.ManagedFieldsEntry{ours}, rest...), nil
-}
-
-// deploys says whether an entry is of one who deploys.
-func deploys(e *metav1.ManagedFieldsEntry, fields *fieldpath.Set) bool {
-	if e.Subresource != "" {
-		return false
-	}
-	return slices.Contains(deployers, e.Manager) || slices.ContainsFunc(deployed, func(a string) bool {
-		return fields.Has(fieldpath.MakePathOrDie("metadata", "annotations", a))
-	})
-}
-
-// withoutBonds takes out what ties an object to others, which stays whoever applies it: finalizers and owners. A status
-// cannot be applied.
-func withoutBonds(fields *fieldpath.Set) *fieldpath.Set {
-	out := &fieldpath.Set{}
-	fields.Iterate(func(p fieldpath.Path) {
-		if !fieldset.Below(p, "metadata", "finalizers") && !fieldset.Below(p, "metadata", "ownerReferences") && !fieldset.Below(p, "status") {
-			out.Insert(p.Copy())
-		}
-	})
-	return out
 }
 
 // pruneFormer deletes what the release of somebody else had and its first revision of ours no longer has, as helm upgrade

@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 )
 
@@ -152,29 +151,8 @@ func TestMemoryOfGoneObjects(t *testing.T) {
 	s := setOf(plainOf("raw", configMap("e")))
 	b.settle(s)
 	m := b.memoryOf(b.c, s)
-	if len(m.judged) > 1 || len(m.fights.by) > 1 || len(m.reported) > 1 {
-		t.Errorf("objects that are gone are remembered: %d verdicts, %d fights, %d reports", len(m.judged), len(m.fights.by), len(m.reported))
-	}
-}
-
-func TestIsIdentity(t *testing.T) {
-	cases := map[string]struct {
-		reason, path string
-		want         bool
-	}{
-		"Set":     {reason: "By this label it is known whose an object is.", path: `{"f:metadata":{"f:labels":{"f:applyset.kubernetes.io/part-of":{}}}}`, want: true},
-		"Label":   {reason: "Others are ordinary fields.", path: `{"f:metadata":{"f:labels":{"f:app":{}}}}`},
-		"Strange": {reason: "What a cluster answers may have any form.", path: `{"f:metadata":{"i:0":{"f:x":{}}}}`},
-		"Stranger": {
-			reason: "At any place.", path: `{"f:metadata":{"f:labels":{"i:0":{}}}}`,
-		},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if got := isIdentity(fieldset.Parse(tc.path)); got != tc.want {
-				t.Errorf("\n%s\nisIdentity(...): %v", tc.reason, got)
-			}
-		})
+	if len(m.judged) > 1 || m.contention.Len() > 1 || len(m.reported) > 1 {
+		t.Errorf("objects that are gone are remembered: %d verdicts, %d fights, %d reports", len(m.judged), m.contention.Len(), len(m.reported))
 	}
 }
 

@@ -70,7 +70,7 @@ func (st *step) change(ctx context.Context, o *object.Desired, en *entry, before
 		st.applied(o, now, false)
 		return nil
 	}
-	out, ys, err := st.yielding(ctx, o, en, before.ManagedFields)
+	out, ys, err := st.withoutCeded(ctx, o, en, before.ManagedFields)
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (st *step) applied(o *object.Desired, now cluster.ObjectState, created bool
 	st.known[o.Ref] = now
 	switch {
 	case st.drift[o.Ref]:
-		st.mem.fights.putBack(o.Ref, st.e.now())
+		st.mem.contention.Restored(o.Ref, st.e.now())
 		st.result.Repaired = append(st.result.Repaired, Drift{Key: o.Ref, Deleted: created})
 	case created:
 		st.result.Created++

@@ -11,6 +11,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
 // A note is said of a part in which all works.
@@ -77,7 +78,7 @@ func (w *work) judgeDrift(ctx context.Context, en *entry, d Drift, sum cluster.O
 	if f := w.failure(en.Part, w.inputsOf(en.Part)); f != "" {
 		p.see(Error, f)
 	}
-	if w.mem.fights.paused(d.Key, w.e.now()) {
+	if w.mem.contention.Paused(d.Key, w.e.now()) {
 		p.see(Warning, d.String()+" again and again, and is put back once a minute; find out who does it")
 	}
 	p.see(Processing, d.String())
@@ -88,12 +89,12 @@ func (w *work) judgeDrift(ctx context.Context, en *entry, d Drift, sum cluster.O
 func (w *work) judgeYields(en *entry, o *Observation) {
 	for i := range en.Yields {
 		y := &en.Yields[i]
-		if !y.fought() {
+		if !y.Contended() {
 			continue
 		}
-		w.note(en.Part, note{state: Warning, message: Yield{Key: en.key(), Field: y.text(), Manager: y.Manager, Fought: true}.String() +
+		w.note(en.Part, note{state: Warning, message: Yield{Key: en.key(), Field: y.Field(), Manager: y.Manager, Fought: true}.String() +
 			"; stop one of the two, or take the field out of the module"})
-		if w.s.Drift == DriftRepair && w.due(y) {
+		if w.s.Drift == DriftRepair && y.IsDue(w.e.now()) {
 			o.UpToDate = false
 		}
 	}
@@ -156,7 +157,7 @@ func (w *work) driftOf(ctx context.Context, en *entry, m *metav1.PartialObjectMe
 	if err != nil || o == nil {
 		return d, true, false
 	}
-	out, ys, err := w.yielding(ctx, o, en, m.ManagedFields)
+	out, ys, err := w.withoutCeded(ctx, o, en, m.ManagedFields)
 	if err != nil {
 		return d, true, false
 	}
@@ -164,7 +165,7 @@ func (w *work) driftOf(ctx context.Context, en *entry, m *metav1.PartialObjectMe
 	if err != nil {
 		return d, true, false
 	}
-	d.Fields = lostFields(fieldset.AppliedBy(object.FieldManager, m.ManagedFields), after)
+	d.Fields = ownership.LostNames(fieldset.AppliedBy(object.FieldManager, m.ManagedFields), after)
 	return d, len(d.Fields) > 0 || len(ys) == 0, true
 }
 

@@ -297,7 +297,7 @@ func (d *dryRunner) tryChange(ctx context.Context, o *object.Desired, en *entry)
 	if err := d.mayChange(ctx, o, en, metadataOf(live)); err != nil {
 		return trial{err: &refusedError{errors.Wrap(err, o.Ref.String())}}
 	}
-	out, yields, err := d.yielding(ctx, o, en, live.GetManagedFields())
+	out, yields, err := d.withoutCeded(ctx, o, en, live.GetManagedFields())
 	if err != nil {
 		return trial{err: &refusedError{err}}
 	}

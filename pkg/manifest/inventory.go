@@ -18,6 +18,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
 // inventoryKey is the key of the parent Secret's data, inventoryLimit what it may hold unpacked.
@@ -93,7 +94,7 @@ type entry struct {
 	// Keep says that the object stays where it is no longer wanted, as its annotation helm.sh/resource-policy asks for.
 	Keep bool `json:"kp,omitempty"`
 	// Yields are fields that are left to others, which set them legitimately or again and again.
-	Yields []yield `json:"y,omitempty"`
+	Yields []ownership.Ceded `json:"y,omitempty"`
 }
 
 func (e *entry) key() cluster.ObjectRef {

@@ -20,6 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/unions"
 )
@@ -96,7 +97,7 @@ func (st *step) ownMore(en *entry, live *unstructured.Unstructured, before strin
 // leftovers of unions in a live object. An error is returned where another manager owns one, which is not
 // cleared.
 func leftovers(o *object.Desired, live *unstructured.Unstructured) ([]unions.Leftover, error) {
-	found := unions.Find(o.Ref.GroupKind(), o.Content(), live.Object, live.GetManagedFields(), isOurs)
+	found := unions.Find(o.Ref.GroupKind(), o.Content(), live.Object, live.GetManagedFields(), ownership.IsEngine)
 	for i := range found {
 		if l := &found[i]; len(l.Managers) > 0 {
 			return nil, errors.Errorf("%s belongs to field manager %s and may not stand beside %s; remove it there, or take %s out of the module",
@@ -110,7 +111,7 @@ func leftovers(o *object.Desired, live *unstructured.Unstructured) ([]unions.Lef
 func withLeftovers(in []metav1.ManagedFieldsEntry, found []unions.Leftover, o *object.Desired) ([]metav1.ManagedFieldsEntry, error) {
 	version := o.GVK().GroupVersion().String()
 	out := slices.Clone(in)
-	i := slices.IndexFunc(out, func(e metav1.ManagedFieldsEntry) bool { return isOurs(&e) && e.APIVersion == version })
+	i := slices.IndexFunc(out, func(e metav1.ManagedFieldsEntry) bool { return ownership.IsEngine(&e) && e.APIVersion == version })
 	if i < 0 {
 		now := metav1.Now()
 		i = len(out)

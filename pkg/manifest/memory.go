@@ -10,6 +10,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
 // setKey identifies a set among all clusters. Its owner is part of it, so that two owners of one name share nothing, and
@@ -43,8 +44,8 @@ type memory struct {
 	held map[string]string
 	// judged are verdicts on objects that rules are for.
 	judged map[cluster.ObjectRef]verdict
-	// fights about fields that others take again and again.
-	fights fights
+	// contention about fields that others take again and again.
+	contention ownership.Contention
 	// reported is what was found of objects that differ and are left as they are.
 	reported map[cluster.ObjectRef]reportedDrift
 	// settled are objects that are to go and that a request did not find, or found to be nothing of the set, by their UID.
@@ -70,7 +71,7 @@ type verdict struct {
 // forgetGone forgets objects that an inventory no longer has, once it knows of more than there are.
 func (m *memory) forgetGone(inv *inventory) {
 	most := len(inv.Objects)
-	if len(m.judged) <= most && len(m.reported) <= most && len(m.settled) <= most && m.fights.objects() <= most {
+	if len(m.judged) <= most && len(m.reported) <= most && len(m.settled) <= most && m.contention.Len() <= most {
 		return
 	}
 	idx := inv.index()
@@ -78,7 +79,7 @@ func (m *memory) forgetGone(inv *inventory) {
 	maps.DeleteFunc(m.judged, func(k cluster.ObjectRef, _ verdict) bool { return gone(k) })
 	maps.DeleteFunc(m.settled, func(k cluster.ObjectRef, _ string) bool { return gone(k) })
 	maps.DeleteFunc(m.reported, func(k cluster.ObjectRef, _ reportedDrift) bool { return gone(k) })
-	m.fights.forgetIf(gone)
+	m.contention.ForgetIf(gone)
 }
 
 func (e *Engine) memoryOf(c cluster.Cluster, s *Set) *memory {

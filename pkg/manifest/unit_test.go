@@ -8,10 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
@@ -145,56 +143,6 @@ func TestClaim(t *testing.T) {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
-	}
-}
-
-func TestWithoutForeign(t *testing.T) {
-	managed := func(manager, op, subresource, fields string) metav1.ManagedFieldsEntry {
-		return metav1.ManagedFieldsEntry{
-			Manager: manager, Operation: metav1.ManagedFieldsOperationType(op), Subresource: subresource, FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)},
-		}
-	}
-	cases := map[string]struct {
-		reason  string
-		managed []metav1.ManagedFieldsEntry
-		want    string
-	}{
-		"Nobody": {reason: "Without others all is applied.", want: `{"a":1,"l":[{"name":"x","v":1},{"name":"z","v":2}],"s":["p","q"]}`},
-		"Field":  {reason: "A field that a user set is left out.", managed: []metav1.ManagedFieldsEntry{managed("u", "Update", "", `{"f:spec":{"f:a":{}}}`)}, want: `{"l":[{"name":"x","v":1},{"name":"z","v":2}],"s":["p","q"]}`},
-		"Shared": {
-			reason:  "A field that is ours as well is applied.",
-			managed: []metav1.ManagedFieldsEntry{managed("u", "Apply", "", `{"f:spec":{"f:a":{}}}`), managed(object.FieldManager, "Apply", "", `{"f:spec":{"f:a":{}}}`)},
-			want:    `{"a":1,"l":[{"name":"x","v":1},{"name":"z","v":2}],"s":["p","q"]}`,
-		},
-		"Status": {reason: "A status is no field of ours.", managed: []metav1.ManagedFieldsEntry{managed("u", "Update", "status", `{"f:spec":{"f:a":{}}}`)}, want: `{"a":1,"l":[{"name":"x","v":1},{"name":"z","v":2}],"s":["p","q"]}`},
-		"Key":    {reason: "A field of an item is left out, the item is not.", managed: []metav1.ManagedFieldsEntry{managed("u", "Update", "", `{"f:spec":{"f:l":{"k:{\"name\":\"x\"}":{"f:v":{}}}}}`)}, want: `{"a":1,"l":[{"name":"x"},{"name":"z","v":2}],"s":["p","q"]}`},
-		"Item":   {reason: "An item of a list of keys may be a user's.", managed: []metav1.ManagedFieldsEntry{managed("u", "Update", "", `{"f:spec":{"f:l":{"k:{\"name\":\"x\"}":{}}}}`)}, want: `{"a":1,"l":[{"name":"z","v":2}],"s":["p","q"]}`},
-		"Value":  {reason: "An item of a set may be a user's.", managed: []metav1.ManagedFieldsEntry{managed("u", "Update", "", `{"f:spec":{"f:s":{"v:\"p\"":{}}}}`)}, want: `{"a":1,"l":[{"name":"x","v":1},{"name":"z","v":2}],"s":["q"]}`},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			u := manifestOf(t, `{apiVersion: g/v1, kind: K, metadata: {name: a}, spec: {a: 1, l: [{name: x, v: 1}, {name: z, v: 2}], s: [p, q]}}`)
-			o, err := object.New(u, partResource, object.StageResource)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := withoutForeign(&o, tc.managed)
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := `{"apiVersion":"g/v1","kind":"K","spec":` + tc.want + `}`
-			if diff := cmp.Diff(want, string(got.Rest)); diff != "" {
-				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
-			}
-			if got.Hash != o.Hash || string(got.Metadata) != `{"name":"a"}` {
-				t.Errorf("\n%s\nintent %s, metadata %s", tc.reason, got.Hash, got.Metadata)
-			}
-		})
-	}
-	index := 1
-	s := fieldpath.NewSet(fieldpath.Path{{Index: &index}})
-	if diff := cmp.Diff([]any{"a", "c"}, fieldset.Without([]any{"a", "b", "c"}, s)); diff != "" {
-		t.Errorf("by index: -want, +got:\n%s", diff)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
 const tmplHPA = `apiVersion: autoscaling/v2
@@ -201,7 +202,7 @@ func TestFight(t *testing.T) {
 	}
 	want := []Yield{{Key: k, Field: "spec.template.spec.image", Manager: "other", Fought: true}}
 	repairs, yielded := fight()
-	if diff := cmp.Diff(want, yielded); diff != "" || repairs != enoughRepairs {
+	if diff := cmp.Diff(want, yielded); diff != "" || repairs != ownership.MaxRepairs {
 		t.Errorf("%d repairs, -want, +got:\n%s", repairs, diff)
 	}
 	message := "web: Deployment apps/web: spec.template.spec.image was set again and again by other, and is left to it; " +
@@ -223,12 +224,12 @@ func TestFight(t *testing.T) {
 	}
 
 	// After a while it is tried again.
-	now = now.Add(givenUpFor)
+	now = now.Add(time.Hour)
 	if o := b.observe(s); o.UpToDate {
 		t.Errorf("it has to be tried again: %+v", o)
 	}
 	repairs, yielded = fight()
-	if diff := cmp.Diff(want, yielded); diff != "" || repairs != enoughRepairs {
+	if diff := cmp.Diff(want, yielded); diff != "" || repairs != ownership.MaxRepairs {
 		t.Errorf("the second fight: %d repairs, -want, +got:\n%s", repairs, diff)
 	}
 
@@ -238,7 +239,7 @@ func TestFight(t *testing.T) {
 	if o := b.observe(s); o.State != Ready {
 		t.Errorf("observation after an upgrade: %+v", o)
 	}
-	if repairs, _ = fight(); repairs != enoughRepairs {
+	if repairs, _ = fight(); repairs != ownership.MaxRepairs {
 		t.Errorf("the third fight: %d repairs", repairs)
 	}
 }
@@ -251,12 +252,12 @@ func TestNoFight(t *testing.T) {
 	s := setOf(install("web", deployOf(1, "a")))
 	b.settle(s)
 	k := key("Deployment", "apps", "web")
-	for i := range 4 * enoughRepairs {
+	for i := range 4 * ownership.MaxRepairs {
 		b.s.editAs(fmt.Sprintf("m%d/Update", i%4), k, set("theirs", "spec", "template", "spec", "image"))
 		if r := b.apply(s); len(r.Repaired) != 1 || len(r.Yielded) != 0 {
 			t.Fatalf("edit %d: %+v", i, r)
 		}
-		now = now.Add(fightTime / (enoughRepairs * 3))
+		now = now.Add(ownership.Window / (ownership.MaxRepairs * 3))
 	}
 }
 
@@ -276,7 +277,7 @@ func TestDeletedAgainAndAgain(t *testing.T) {
 		repairs += len(b.apply(s).Repaired)
 		now = now.Add(time.Second)
 	}
-	if want := enoughRepairs + 1; repairs != want {
+	if want := ownership.MaxRepairs + 1; repairs != want {
 		t.Errorf("in 100 seconds it was put back %d times, want %d", repairs, want)
 	}
 	o := b.observe(s)
@@ -284,7 +285,7 @@ func TestDeletedAgainAndAgain(t *testing.T) {
 		"web: ConfigMap apps/x was deleted again and again, and is put back once a minute; find out who does it" {
 		t.Errorf("observation: %+v", o)
 	}
-	now = now.Add(rarely)
+	now = now.Add(ownership.RestoreInterval)
 	b.settle(s)
 	if o := b.observe(s); o.State != Ready {
 		t.Errorf("once it stays: %+v", o)
@@ -315,12 +316,12 @@ func TestYieldsProperty(t *testing.T) {
 			case 5:
 				s.Installs[0] = install("web", deployOf(1, fmt.Sprintf("v%d", r.IntN(3))), tmplHPA)
 			}
-			now = now.Add(rarely)
+			now = now.Add(ownership.RestoreInterval)
 			scaled := b.replicas()
 			left := map[string]bool{}
 			for _, y := range b.inventory(s).Objects {
 				for i := range y.Yields {
-					left[y.Yields[i].text()] = true
+					left[y.Yields[i].Field()] = true
 				}
 			}
 			b.settle(s)

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ownership
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+)
+
+// deployers are field managers that apply whole objects, as the engine does. An adoption takes over what they set, so that a
+// field goes with the version of the module that no longer has it. Controllers, autoscalers and users who edit an object are
+// not among them: their fields stay theirs.
+var deployers = []string{ //nolint:gochecknoglobals // Constant.
+	"helm", "Helm", "helm-controller", "kustomize-controller", "argocd-controller",
+	"kubectl", "kubectl-client-side-apply", "kubectl-last-applied", "kubectl-create", "kubectl-replace", "before-first-apply",
+	// The original lifecycle-manager and module-manager.
+	"declarative.kyma-project.io/applier", "module-manager", "lifecycle-manager",
+}
+
+// deployed are annotations that only a deployer sets, whatever its name.
+var deployed = []string{object.AnnotationReleaseName, "kubectl.kubernetes.io/last-applied-configuration"} //nolint:gochecknoglobals // Constant.
+
+// Adopt returns managedFields in which the engine owns everything that deployers set; nil where there is nothing to take over.
+func Adopt(in []metav1.ManagedFieldsEntry) ([]metav1.ManagedFieldsEntry, error) {
+	ours := metav1.ManagedFieldsEntry{Manager: object.FieldManager, Operation: metav1.ManagedFieldsOperationApply, FieldsType: "FieldsV1"}
+	var rest []metav1.ManagedFieldsEntry
+	union, found := &fieldpath.Set{}, false
+	for i := range in {
+		e := &in[i]
+		mine := e.Manager == ours.Manager && e.Operation == ours.Operation && e.Subresource == ""
+		fields := fieldset.Of(e.FieldsV1)
+		// One entry has one version. Entries of another version are rare, and stay.
+		if fields == nil || !mine && !deploys(e, fields) || ours.APIVersion != "" && ours.APIVersion != e.APIVersion {
+			rest = append(rest, *e)
+			continue
+		}
+		found = found || !mine
+		union = union.Union(fields)
+		ours.APIVersion, ours.Time = e.APIVersion, e.Time
+	}
+	if !found {
+		return nil, nil
+	}
+	b, err := withoutBonds(union).ToJSON()
+	if err != nil {
+		return nil, err
+	}
+	ours.FieldsV1 = &metav1.FieldsV1{}
+	ours.FieldsV1.SetRawBytes(b)
+	return append([]metav1.ManagedFieldsEntry{ours}, rest...), nil
+}
+
+// deploys reports whether an entry is that of a deployer.
+func deploys(e *metav1.ManagedFieldsEntry, fields *fieldpath.Set) bool {
+	if e.Subresource != "" {
+		return false
+	}
+	return slices.Contains(deployers, e.Manager) || slices.ContainsFunc(deployed, func(a string) bool {
+		return fields.Has(fieldpath.MakePathOrDie("metadata", "annotations", a))
+	})
+}
+
+// withoutBonds returns fields without those that no adoption takes over: finalizers, owner references, and the status.
+func withoutBonds(fields *fieldpath.Set) *fieldpath.Set {
+	out := &fieldpath.Set{}
+	fields.Iterate(func(p fieldpath.Path) {
+		if !fieldset.Below(p, "metadata", "finalizers") && !fieldset.Below(p, "metadata", "ownerReferences") && !fieldset.Below(p, "status") {
+			out.Insert(p.Copy())
+		}
+	})
+	return out
+}

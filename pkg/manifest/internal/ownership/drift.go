@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ownership
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+)
+
+// maxNames is how many fields of one object are named.
+const maxNames = 8
+
+// LostNames returns the names of Lost. A name contains no value of a field.
+func LostNames(before, after *metav1.FieldsV1) []string {
+	return Names(Lost(before, after))
+}
+
+// Lost returns the leaves that the engine owns after a repair and did not own before it: what other managers had changed or
+// removed.
+func Lost(before, after *metav1.FieldsV1) *fieldpath.Set {
+	b, a := fieldset.Of(before), fieldset.Of(after)
+	if a == nil {
+		return &fieldpath.Set{}
+	}
+	if b != nil {
+		a = a.Difference(b)
+	}
+	return a.Leaves()
+}
+
+// Names returns the names of the first fields.
+func Names(s *fieldpath.Set) []string {
+	var out []string
+	for _, p := range fieldset.All(s) {
+		if len(out) == maxNames {
+			return append(out, "…")
+		}
+		out = append(out, fieldset.Text(p))
+	}
+	return out
+}

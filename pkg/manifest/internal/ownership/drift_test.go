@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ownership
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestLostFields(t *testing.T) {
+	fields := func(s string) *metav1.FieldsV1 {
+		if s == "" {
+			return nil
+		}
+		return &metav1.FieldsV1{Raw: []byte(s)}
+	}
+	cases := map[string]struct {
+		reason        string
+		before, after string
+		want          []string
+	}{
+		"Nothing": {reason: "Nothing was lost.", before: `{"f:data":{"f:a":{}}}`, after: `{"f:data":{"f:a":{}}}`},
+		"One":     {reason: "Only leaves are named.", before: `{"f:data":{"f:a":{}}}`, after: `{"f:data":{".":{},"f:a":{},"f:b":{}}}`, want: []string{"data.b"}},
+		"All":     {reason: "Nothing was ours any more.", after: `{"f:spec":{"f:replicas":{}}}`, want: []string{"spec.replicas"}},
+		"List": {
+			reason: "Items of lists are named by their key.",
+			before: `{"f:spec":{}}`, after: `{"f:spec":{"f:containers":{"k:{\"name\":\"web\"}":{"f:image":{}}}}}`,
+			want: []string{`spec.containers[name="web"].image`},
+		},
+		"Many": {
+			reason: "Not more than a few are named.",
+			after:  `{"f:data":{"f:a":{},"f:b":{},"f:c":{},"f:d":{},"f:e":{},"f:f":{},"f:g":{},"f:h":{},"f:i":{},"f:j":{}}}`,
+			want:   []string{"data.a", "data.b", "data.c", "data.d", "data.e", "data.f", "data.g", "data.h", "…"},
+		},
+		"NotOurs": {reason: "There is nothing to compare with.", before: `{"f:data":{}}`},
+		"Damaged": {reason: "What cannot be read is as if it was not there.", before: `{`, after: `{"f:data":{"f:a":{}}}`, want: []string{"data.a"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, LostNames(fields(tc.before), fields(tc.after))); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

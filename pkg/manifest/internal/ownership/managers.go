@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ownership
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+)
+
+// holders are the managers of an object besides the engine.
+type holders struct {
+	names  []string
+	fields []*fieldpath.Set
+	// last is the manager that wrote last. A manager that removed a field does not own it any more.
+	last string
+}
+
+// holdersOf returns the managers of an object besides the engine.
+func holdersOf(managed []metav1.ManagedFieldsEntry) holders {
+	var out holders
+	var at time.Time
+	for i := range managed {
+		m := &managed[i]
+		if IsEngine(m) || m.Subresource == "status" {
+			continue
+		}
+		if s := fieldset.Of(m.FieldsV1); s != nil {
+			out.names, out.fields = append(out.names, m.Manager), append(out.fields, s)
+		}
+		if m.Time != nil && !m.Time.Time.Before(at) {
+			out.last, at = m.Manager, m.Time.Time
+		}
+	}
+	return out
+}
+
+// of returns the manager of a field, or the one that wrote last.
+func (h *holders) of(p fieldpath.Path) string {
+	for i, s := range h.fields {
+		if s.Has(p) {
+			return h.names[i]
+		}
+	}
+	return h.last
+}
+
+// FieldsOfOthers returns the leaves that other managers own and the engine does not.
+func FieldsOfOthers(managed []metav1.ManagedFieldsEntry) *fieldpath.Set {
+	theirs := &fieldpath.Set{}
+	for i := range managed {
+		e := &managed[i]
+		if e.Subresource != "" || e.FieldsV1 == nil || (e.Manager == object.FieldManager && e.Operation == metav1.ManagedFieldsOperationApply) {
+			continue
+		}
+		if s := fieldset.Of(e.FieldsV1); s != nil {
+			theirs = theirs.Union(s)
+		}
+	}
+	if ours := fieldset.Of(fieldset.AppliedBy(object.FieldManager, managed)); ours != nil {
+		theirs = theirs.Difference(ours)
+	}
+	return theirs.Leaves()
+}
+
+// WithoutFieldsOfOthers returns a custom resource without the fields that its users have set since it was created, so that
+// applying it leaves them as they are.
+func WithoutFieldsOfOthers(o *object.Desired, managed []metav1.ManagedFieldsEntry) (*object.Desired, error) {
+	return o.Without(FieldsOfOthers(managed))
+}
+
+// IsEngine reports whether an entry has the fields that the engine has applied.
+func IsEngine(m *metav1.ManagedFieldsEntry) bool {
+	return m.Manager == object.FieldManager && m.Operation == metav1.ManagedFieldsOperationApply && m.Subresource == ""
+}
