@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/target/connection"
-	"github.com/crossplane-contrib/provider-kyma/internal/target/hub"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/informer"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/kubeconfig"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/mapper"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
@@ -26,7 +26,7 @@ type Cluster = connection.Cluster
 type Pool struct {
 	local       *rest.Config
 	userAgent   string
-	change      hub.ChangeFunc
+	change      informer.ChangeFunc
 	request     transport.CountFunc
 	limits      transport.Limits
 	metrics     *Metrics
@@ -63,8 +63,8 @@ func WithUserAgent(s string) Option {
 	return func(p *Pool) { p.userAgent = s }
 }
 
-// WithOnChange has f called when others change objects of ours, in any cluster. See hub.ChangeFunc.
-func WithOnChange(f hub.ChangeFunc) Option {
+// WithOnChange has f called when others change objects of ours, in any cluster. See informer.ChangeFunc.
+func WithOnChange(f informer.ChangeFunc) Option {
 	return func(p *Pool) { p.change = f }
 }
 

@@ -157,7 +157,7 @@ func TestFault(t *testing.T) {
 		"CodeStarts":    {reason: "Only tests may start servers.", from: "internal/target", to: module + "/test/controlplane", want: true},
 		"Example":       {reason: "An example shows the public packages together.", from: "pkg/manifest", to: module + "/pkg/cluster/connect", test: true},
 		"NoExample":     {reason: "The engine knows no connection.", from: "pkg/manifest", to: module + "/pkg/cluster/connect", want: true},
-		"Outsider":      {reason: "An operator of somebody else has no internal package.", from: "examples/operator", to: module + "/internal/target/hub", want: true},
+		"Outsider":      {reason: "An operator of somebody else has no internal package.", from: "examples/operator", to: module + "/internal/target/informer", want: true},
 		"Public":        {reason: "It has the public ones.", from: "examples/operator", to: module + "/pkg/manifest"},
 		"Library":       {reason: "Only one room talks to registries.", from: "pkg/manifest", to: "github.com/google/go-containerregistry/pkg/v1", want: true},
 		"LibraryOwner":  {reason: "That room does.", from: "internal/oci", to: "github.com/google/go-containerregistry/pkg/v1"},

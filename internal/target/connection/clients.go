@@ -15,17 +15,17 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
-	"github.com/crossplane-contrib/provider-kyma/internal/target/hub"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/informer"
 )
 
-// A watchClient lists and watches what the hub asks for: metadata as protobuf, whole objects as JSON.
+// A watchClient lists and watches what the cache asks for: metadata as protobuf, whole objects as JSON.
 type watchClient struct {
 	objects  dynamic.Interface
 	metadata metadata.Interface
 	get      notfound.GetFunc
 }
 
-var _ hub.Client = &watchClient{}
+var _ informer.Client = &watchClient{}
 
 func newWatchClient(rc *rest.Config, client *http.Client, get notfound.GetFunc) (*watchClient, error) {
 	o, err := dynamic.NewForConfigAndClient(rc, client)
@@ -40,7 +40,7 @@ func newWatchClient(rc *rest.Config, client *http.Client, get notfound.GetFunc) 
 }
 
 // List objects of all namespaces.
-func (c *watchClient) List(ctx context.Context, r hub.Resource, o metav1.ListOptions) (runtime.Object, error) {
+func (c *watchClient) List(ctx context.Context, r informer.Resource, o metav1.ListOptions) (runtime.Object, error) {
 	if r.MetadataOnly {
 		return c.metadata.Resource(r.GroupVersionResource).List(ctx, o)
 	}
@@ -48,7 +48,7 @@ func (c *watchClient) List(ctx context.Context, r hub.Resource, o metav1.ListOpt
 }
 
 // Watch objects of all namespaces.
-func (c *watchClient) Watch(ctx context.Context, r hub.Resource, o metav1.ListOptions) (watch.Interface, error) {
+func (c *watchClient) Watch(ctx context.Context, r informer.Resource, o metav1.ListOptions) (watch.Interface, error) {
 	if r.MetadataOnly {
 		return c.metadata.Resource(r.GroupVersionResource).Watch(ctx, o)
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
-	"github.com/crossplane-contrib/provider-kyma/internal/target/hub"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/informer"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/mapper"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
@@ -40,7 +40,7 @@ type Cluster struct {
 	rest      *rest.RESTClient
 	discovery *discovery.DiscoveryClient
 	mapper    *mapper.Mapper
-	hub       *hub.Hub
+	informer  *informer.Cache
 	identity  string
 	done      func()
 
@@ -56,7 +56,7 @@ type Options struct {
 	// Builtin are kinds whose mapping is not asked for.
 	Builtin mapper.Table
 	// Change is told of changes that others make; nil for nobody.
-	Change hub.ChangeFunc
+	Change informer.ChangeFunc
 	// Log of failing watches; nil for none.
 	Log logging.Logger
 	// Done is called when the connection was closed; optional.
@@ -86,14 +86,14 @@ func New(rc *rest.Config, i cluster.Interpreter, o Options) (*Cluster, error) {
 		return nil, errors.Wrap(err, "cannot make a client")
 	}
 	c.mapper = mapper.New(c.get, o.Builtin)
-	var options []hub.Option
+	var options []informer.Option
 	if o.Log != nil {
-		options = append(options, hub.WithLogger(o.Log))
+		options = append(options, informer.WithLogger(o.Log))
 	}
 	if o.Change != nil {
-		options = append(options, hub.WithChange(o.Change))
+		options = append(options, informer.WithChange(o.Change))
 	}
-	c.hub = hub.New(watcher, c.mapper.Mapping, i, options...)
+	c.informer = informer.New(watcher, c.mapper.Mapping, i, options...)
 	return c, nil
 }
 
@@ -137,7 +137,7 @@ func (c *Cluster) REST() rest.Interface { return c.rest }
 func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.config) }
 
 // Cache returns what the watches of the connection know.
-func (c *Cluster) Cache() cluster.Cache { return c.hub }
+func (c *Cluster) Cache() cluster.Cache { return c.informer }
 
 // Mapping of a kind.
 func (c *Cluster) Mapping(ctx context.Context, gvk schema.GroupVersionKind) (cluster.Mapping, error) {
@@ -224,7 +224,7 @@ func (c *Cluster) get(ctx context.Context, path string) ([]byte, error) {
 
 // Close the connection. Watches end first, as they would reconnect.
 func (c *Cluster) Close() {
-	c.hub.Close()
+	c.informer.Close()
 	c.transport.Close()
 	if c.done != nil {
 		c.done()

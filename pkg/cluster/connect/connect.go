@@ -9,7 +9,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/target/connection"
-	"github.com/crossplane-contrib/provider-kyma/internal/target/hub"
+	"github.com/crossplane-contrib/provider-kyma/internal/target/informer"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/mapper"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
@@ -34,7 +34,7 @@ type options struct{ connection.Options }
 
 // WithOnChange has a function called when others change objects of sets, which is the time to reconcile them.
 func WithOnChange(f ChangeFunc) Option {
-	return func(o *options) { o.Change = hub.ChangeFunc(f) }
+	return func(o *options) { o.Change = informer.ChangeFunc(f) }
 }
 
 // WithLogger logs failing watches at level 1. By default nothing is logged.

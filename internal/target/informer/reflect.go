@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package hub
+package informer
 
 import (
 	"context"
@@ -56,7 +56,7 @@ func (k *kind) run(ctx context.Context, r Resource) {
 			return
 		}
 		if err != nil {
-			k.hub.log.Debug("Cannot watch", "resource", r.GroupVersionResource.String(), "error", err.Error())
+			k.cache.log.Debug("Cannot watch", "resource", r.GroupVersionResource.String(), "error", err.Error())
 		}
 		if time.Since(start) > steady {
 			pause = 0
@@ -93,14 +93,14 @@ func (k *kind) lastError() error {
 }
 
 func (k *kind) list(ctx context.Context, r Resource, o metav1.ListOptions) (runtime.Object, error) {
-	o.LabelSelector = k.hub.interpreter.Selector()
-	list, err := k.hub.client.List(ctx, r, o)
+	o.LabelSelector = k.cache.interpreter.Selector()
+	list, err := k.cache.client.List(ctx, r, o)
 	return list, k.answered(ctx, err)
 }
 
 func (k *kind) watch(ctx context.Context, r Resource, o metav1.ListOptions) (watch.Interface, error) {
-	o.LabelSelector = k.hub.interpreter.Selector()
-	w, err := k.hub.client.Watch(ctx, r, o)
+	o.LabelSelector = k.cache.interpreter.Selector()
+	w, err := k.cache.client.Watch(ctx, r, o)
 	// An API server that does not know how to list by watching says that the options are not valid. The reflector then
 	// lists in the old way.
 	if o.SendInitialEvents != nil && apierrors.IsInvalid(err) {
@@ -140,7 +140,7 @@ func (k *kind) confirmed(ctx context.Context, err error) error {
 	k.mu.Lock()
 	gvk := k.gvk
 	k.mu.Unlock()
-	served, serr := k.hub.client.Served(ctx, gvk)
+	served, serr := k.cache.client.Served(ctx, gvk)
 	switch {
 	case serr != nil:
 		return serr

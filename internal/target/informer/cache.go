@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package hub
+package informer
 
 import (
 	"context"
@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// idleAfter is how long a watch without objects is kept when nobody asks for it.
+	// idleAfter is how long a watch without objects is kept after the last request for its kind.
 	idleAfter = 10 * time.Minute
-	// sweepEvery bounds how often idle watches are looked for.
+	// sweepEvery is the shortest time between two searches for idle watches.
 	sweepEvery = time.Minute
 )
 
@@ -36,21 +36,21 @@ type Resource struct {
 type Client interface {
 	List(ctx context.Context, r Resource, o metav1.ListOptions) (runtime.Object, error)
 	Watch(ctx context.Context, r Resource, o metav1.ListOptions) (watch.Interface, error)
-	// Served asks the cluster whether it serves a kind. It is asked where a list or a watch is not found, as that alone may
-	// be the answer of anything between us and the cluster.
+	// Served reports whether the cluster serves a kind. It is called when a list or a watch is not found, because a proxy
+	// between the provider and the cluster may have answered that.
 	Served(ctx context.Context, gvk schema.GroupVersionKind) (bool, error)
 }
 
-// A MapFunc maps a kind. The error of a kind that does not exist is a *cluster.NoKindError.
+// A MapFunc returns the mapping of a kind. The error is a *cluster.NoKindError for a kind that the cluster does not serve.
 type MapFunc func(ctx context.Context, gvk schema.GroupVersionKind) (cluster.Mapping, error)
 
-// A ChangeFunc is told that somebody else changed an object of a set: old is nil if it is new, and now is nil if it is
-// gone. An object that moved from one set to another is reported to both. It is called by the goroutine of the watch,
-// without locks, and should return soon; it must not close the hub.
+// A ChangeFunc is called when another client has changed an object of a set: old is nil for a new object, and now is nil for a
+// deleted one. A change from one set to another is reported to both. The goroutine of the watch calls the function without
+// locks. The function should return soon, and must not close the cache.
 type ChangeFunc func(set string, key cluster.ObjectRef, old, now *cluster.ObjectState)
 
-// A Hub watches one cluster. It is safe for concurrent use.
-type Hub struct {
+// A Cache watches one cluster. It is safe for concurrent use.
+type Cache struct {
 	client  Client
 	mapping MapFunc
 	// interpreter says what to watch, and what to keep of it.
@@ -59,7 +59,7 @@ type Hub struct {
 	log         logging.Logger
 
 	// root ends with Close, and with it all watches, which running counts.
-	root    context.Context //nolint:containedctx // It is the lifetime of the hub.
+	root    context.Context //nolint:containedctx // It is the lifetime of the cache.
 	stop    context.CancelFunc
 	running sync.WaitGroup
 
@@ -69,24 +69,24 @@ type Hub struct {
 	swept time.Time
 }
 
-var _ cluster.Cache = &Hub{}
+var _ cluster.Cache = &Cache{}
 
-// An Option of a hub.
-type Option func(*Hub)
+// An Option of a cache.
+type Option func(*Cache)
 
-// WithChange has f called when others change our objects.
+// WithChange sets the function that is called when other clients change objects.
 func WithChange(f ChangeFunc) Option {
-	return func(h *Hub) { h.change = f }
+	return func(h *Cache) { h.change = f }
 }
 
 // WithLogger logs failing watches at debug level.
 func WithLogger(l logging.Logger) Option {
-	return func(h *Hub) { h.log = l }
+	return func(h *Cache) { h.log = l }
 }
 
-// New hub, which watches nothing yet.
-func New(c Client, m MapFunc, i cluster.Interpreter, o ...Option) *Hub {
-	h := &Hub{
+// New returns a cache that watches nothing yet.
+func New(c Client, m MapFunc, i cluster.Interpreter, o ...Option) *Cache {
+	h := &Cache{
 		client:      c,
 		mapping:     m,
 		interpreter: i,
@@ -102,10 +102,10 @@ func New(c Client, m MapFunc, i cluster.Interpreter, o ...Option) *Hub {
 	return h
 }
 
-// Track watches kinds and waits for their first listing. The reason of a kind that the cluster does not serve is a
-// *cluster.NoKindError, that of one that may not be watched is from the API server, and that of one that was not listed
-// in time is the error of the context. A watch that fails is tried again when it is tracked, though not in each second.
-func (h *Hub) Track(ctx context.Context, gvks []schema.GroupVersionKind) map[schema.GroupVersionKind]error {
+// Track watches kinds, waits for their first listing, and returns an error for each kind that is not in sync: a
+// *cluster.NoKindError for a kind that the cluster does not serve, the error of the API server for one that the credentials
+// may not watch, and the error of the context for one that was not listed in time. Track retries a failed watch, with a pause.
+func (h *Cache) Track(ctx context.Context, gvks []schema.GroupVersionKind) map[schema.GroupVersionKind]error {
 	h.sweep()
 	failed := map[schema.GroupVersionKind]error{}
 	started := make(map[schema.GroupVersionKind]*kind, len(gvks))
@@ -126,8 +126,8 @@ func (h *Hub) Track(ctx context.Context, gvks []schema.GroupVersionKind) map[sch
 	return failed
 }
 
-// Get what is known of an object.
-func (h *Hub) Get(key cluster.ObjectRef) (cluster.ObjectState, bool) {
+// Get returns the state of an object; false where the cache does not have the object.
+func (h *Cache) Get(key cluster.ObjectRef) (cluster.ObjectState, bool) {
 	h.mu.RLock()
 	k := h.kinds[key.GroupKind()]
 	h.mu.RUnlock()
@@ -137,18 +137,18 @@ func (h *Hub) Get(key cluster.ObjectRef) (cluster.ObjectState, bool) {
 	return k.get(nameOf(key))
 }
 
-// Put what the answer to a write of ours says of an object.
-func (h *Hub) Put(key cluster.ObjectRef, s cluster.ObjectState) {
+// Put stores the state that the answer to a write of the engine contained.
+func (h *Cache) Put(key cluster.ObjectRef, s cluster.ObjectState) {
 	h.kind(key.GroupKind()).put(nameOf(key), s)
 }
 
-// Forget an object that is gone.
-func (h *Hub) Forget(key cluster.ObjectRef) {
+// Forget removes an object that is gone.
+func (h *Cache) Forget(key cluster.ObjectRef) {
 	h.kind(key.GroupKind()).forget(nameOf(key))
 }
 
-// Close all watches, and wait until they have ended.
-func (h *Hub) Close() {
+// Close ends all watches and waits for them.
+func (h *Cache) Close() {
 	// Under the lock, so that no watch starts after this.
 	h.mu.Lock()
 	h.stop()
@@ -156,8 +156,8 @@ func (h *Hub) Close() {
 	h.running.Wait()
 }
 
-// kind that is known, or a new one that is not watched.
-func (h *Hub) kind(gk schema.GroupKind) *kind {
+// kind returns a known kind, or a new one that is not watched.
+func (h *Cache) kind(gk schema.GroupKind) *kind {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	k := h.kinds[gk]
@@ -168,8 +168,8 @@ func (h *Hub) kind(gk schema.GroupKind) *kind {
 	return k
 }
 
-// start to watch a kind, if it is not watched yet. A version that the cluster no longer serves is left for another one.
-func (h *Hub) start(ctx context.Context, gvk schema.GroupVersionKind) (*kind, error) {
+// start watches a kind that is not watched yet. It moves from a version that the cluster no longer serves to another one.
+func (h *Cache) start(ctx context.Context, gvk schema.GroupVersionKind) (*kind, error) {
 	k := h.kind(gvk.GroupKind())
 	if k.watches(gvk.Version) {
 		return k, nil
@@ -192,12 +192,12 @@ func (h *Hub) start(ctx context.Context, gvk schema.GroupVersionKind) (*kind, er
 		k = now
 	}
 	h.kinds[gvk.GroupKind()] = k
-	k.start(gvk, r) //nolint:contextcheck // The watch outlives the call; it ends with the hub.
+	k.start(gvk, r) //nolint:contextcheck // The watch outlives the call; it ends with the cache.
 	return k, nil
 }
 
-// sweep ends watches that nobody asked for lately and that found nothing.
-func (h *Hub) sweep() {
+// sweep ends watches that were not requested lately and that found nothing.
+func (h *Cache) sweep() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if time.Since(h.swept) < sweepEvery {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package hub
+package informer
 
 import (
 	"context"
@@ -26,8 +26,8 @@ const (
 
 // A kind is watched in one version. It is the store that the reflector fills.
 type kind struct {
-	hub *Hub
-	gk  schema.GroupKind
+	cache *Cache
+	gk    schema.GroupKind
 
 	mu      sync.Mutex
 	objects objects
@@ -48,9 +48,9 @@ type kind struct {
 	stop context.CancelFunc
 }
 
-func newKind(h *Hub, gk schema.GroupKind) *kind {
+func newKind(h *Cache, gk schema.GroupKind) *kind {
 	return &kind{
-		hub: h, gk: gk, objects: newObjects(), used: time.Now(),
+		cache: h, gk: gk, objects: newObjects(), used: time.Now(),
 		changed: make(chan struct{}), kick: make(chan struct{}, 1), stop: func() {},
 	}
 }
@@ -66,7 +66,7 @@ func (k *kind) watches(version string) bool {
 	return k.gvk.Version == version || !isNoKind(k.err)
 }
 
-// start a watch instead of the one that is there, if any. The lock of the hub is held.
+// start a watch instead of the one that is there, if any. The lock of the cache is held.
 func (k *kind) start(gvk schema.GroupVersionKind, r Resource) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -74,11 +74,11 @@ func (k *kind) start(gvk schema.GroupVersionKind, r Resource) {
 		return
 	}
 	k.stop()
-	ctx, stop := context.WithCancel(k.hub.root)
+	ctx, stop := context.WithCancel(k.cache.root)
 	k.gvk, k.stop, k.err, k.synced = gvk, stop, nil, false
 	k.attempt++
 	k.tried = time.Now()
-	k.hub.running.Go(func() { k.run(ctx, r) })
+	k.cache.running.Go(func() { k.run(ctx, r) })
 }
 
 // end the watch if nobody asked for the kind since a time, and nothing of it is known.
@@ -133,8 +133,8 @@ func (k *kind) wait(ctx context.Context) error {
 		case <-changed:
 		case <-ctx.Done():
 			return errors.Wrapf(context.Cause(ctx), "the objects of kind %s were not listed in time", k.gk.Kind)
-		case <-k.hub.root.Done():
-			return k.hub.root.Err()
+		case <-k.cache.root.Done():
+			return k.cache.root.Err()
 		}
 	}
 }
@@ -198,11 +198,11 @@ func (k *kind) forget(n name) {
 var _ cache.TransformingStore = &kind{}
 
 // Transformer of objects that the reflector collects before it replaces ours.
-func (k *kind) Transformer() cache.TransformFunc { return shrink(k.hub.interpreter) }
+func (k *kind) Transformer() cache.TransformFunc { return shrink(k.cache.interpreter) }
 
 // Add an object that the watch brings.
 func (k *kind) Add(obj any) error {
-	n, s, err := summarize(k.hub.interpreter, obj)
+	n, s, err := summarize(k.cache.interpreter, obj)
 	if err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ func (k *kind) Update(obj any) error { return k.Add(obj) }
 
 // Delete an object that the watch says is gone.
 func (k *kind) Delete(obj any) error {
-	n, s, err := summarize(k.hub.interpreter, obj)
+	n, s, err := summarize(k.cache.interpreter, obj)
 	if err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func (k *kind) Delete(obj any) error {
 func (k *kind) Replace(items []any, resourceVersion string) error {
 	list := make(map[name]cluster.ObjectState, len(items))
 	for _, item := range items {
-		n, s, err := summarize(k.hub.interpreter, item)
+		n, s, err := summarize(k.cache.interpreter, item)
 		if err != nil {
 			return err
 		}
@@ -270,10 +270,10 @@ func (k *kind) notify(changes []change) {
 	for _, c := range changes {
 		key := cluster.ObjectRef{Group: k.gk.Group, Kind: k.gk.Kind, Namespace: c.name.namespace, Name: c.name.name}
 		if c.old != nil {
-			k.hub.change(c.old.Set, key, c.old, c.now)
+			k.cache.change(c.old.Set, key, c.old, c.now)
 		}
 		if c.now != nil && (c.old == nil || c.old.Set != c.now.Set) {
-			k.hub.change(c.now.Set, key, c.old, c.now)
+			k.cache.change(c.now.Set, key, c.old, c.now)
 		}
 	}
 }

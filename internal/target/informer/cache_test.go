@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package hub
+package informer
 
 import (
 	"context"
@@ -45,7 +45,7 @@ func key(name string) cluster.ObjectRef {
 	return cluster.ObjectRef{Kind: "Secret", Namespace: "ns", Name: name}
 }
 
-// news collects what the hub tells.
+// news collects what the cache tells.
 type news struct {
 	mu    sync.Mutex
 	lines []string
@@ -73,8 +73,8 @@ func (n *news) take() []string {
 	return l
 }
 
-// inBubble runs a test in a bubble of time, which also fails if a goroutine outlives the hub.
-func inBubble(t *testing.T, f func(t *testing.T, h *Hub, server *fake, n *news)) {
+// inBubble runs a test in a bubble of time, which also fails if a goroutine outlives the cache.
+func inBubble(t *testing.T, f func(t *testing.T, h *Cache, server *fake, n *news)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		server, n := newFake(), &news{}
@@ -84,7 +84,7 @@ func inBubble(t *testing.T, f func(t *testing.T, h *Hub, server *fake, n *news))
 	})
 }
 
-func track(t *testing.T, h *Hub, gvk schema.GroupVersionKind) error {
+func track(t *testing.T, h *Cache, gvk schema.GroupVersionKind) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
@@ -102,7 +102,7 @@ func expect(t *testing.T, what string, want, got any) {
 }
 
 func TestFollow(t *testing.T) {
-	inBubble(t, func(t *testing.T, h *Hub, server *fake, n *news) {
+	inBubble(t, func(t *testing.T, h *Cache, server *fake, n *news) {
 		a := server.set("a", "one", "1")
 		if err := track(t, h, secrets); err != nil {
 			t.Fatal(err)
@@ -143,7 +143,7 @@ func TestFollow(t *testing.T) {
 }
 
 func TestOwnWrite(t *testing.T) {
-	inBubble(t, func(t *testing.T, h *Hub, server *fake, n *news) {
+	inBubble(t, func(t *testing.T, h *Cache, server *fake, n *news) {
 		if err := track(t, h, secrets); err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +163,7 @@ func TestOwnWrite(t *testing.T) {
 }
 
 func TestRelist(t *testing.T) {
-	inBubble(t, func(t *testing.T, h *Hub, server *fake, n *news) {
+	inBubble(t, func(t *testing.T, h *Cache, server *fake, n *news) {
 		server.set("a", "one", "1")
 		server.set("b", "one", "2")
 		if err := track(t, h, secrets); err != nil {
@@ -187,7 +187,7 @@ func TestRelist(t *testing.T) {
 }
 
 func TestDenied(t *testing.T) {
-	inBubble(t, func(t *testing.T, h *Hub, server *fake, _ *news) {
+	inBubble(t, func(t *testing.T, h *Cache, server *fake, _ *news) {
 		server.fail(errForbidden)
 		start := time.Now()
 		if err := track(t, h, secrets); !apierrors.IsForbidden(err) {
@@ -211,7 +211,7 @@ func TestDenied(t *testing.T) {
 }
 
 func TestEagerTracking(t *testing.T) {
-	inBubble(t, func(t *testing.T, h *Hub, server *fake, _ *news) {
+	inBubble(t, func(t *testing.T, h *Cache, server *fake, _ *news) {
 		server.fail(errForbidden)
 		for range 60 {
 			if err := track(t, h, secrets); !apierrors.IsForbidden(err) {
@@ -226,7 +226,7 @@ func TestEagerTracking(t *testing.T) {
 }
 
 func TestKindGoesAndComes(t *testing.T) {
-	inBubble(t, func(t *testing.T, h *Hub, server *fake, n *news) {
+	inBubble(t, func(t *testing.T, h *Cache, server *fake, n *news) {
 		server.set("a", "one", "1")
 		if err := track(t, h, secrets); err != nil {
 			t.Fatal(err)
@@ -260,7 +260,7 @@ func TestPage(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, h *Hub, server *fake, n *news) {
+			inBubble(t, func(t *testing.T, h *Cache, server *fake, n *news) {
 				want := server.set("a", "one", "1")
 				if err := track(t, h, secrets); err != nil {
 					t.Fatal(err)
@@ -282,7 +282,7 @@ func TestPage(t *testing.T) {
 }
 
 func TestOtherVersion(t *testing.T) {
-	inBubble(t, func(t *testing.T, h *Hub, server *fake, _ *news) {
+	inBubble(t, func(t *testing.T, h *Cache, server *fake, _ *news) {
 		v2 := schema.GroupVersionKind{Group: widgets.Group, Version: "v2", Kind: widgets.Kind}
 		for _, gvk := range []schema.GroupVersionKind{widgets, v2} {
 			if err := track(t, h, gvk); err != nil {
@@ -306,7 +306,7 @@ func TestOtherVersion(t *testing.T) {
 }
 
 func TestUnknownKind(t *testing.T) {
-	inBubble(t, func(t *testing.T, h *Hub, server *fake, _ *news) {
+	inBubble(t, func(t *testing.T, h *Cache, server *fake, _ *news) {
 		if err := track(t, h, schema.GroupVersionKind{Version: "v1", Kind: "None"}); !isNoKind(err) {
 			t.Errorf("want NoKindError, got %v", err)
 		}
@@ -315,7 +315,7 @@ func TestUnknownKind(t *testing.T) {
 }
 
 func TestIdle(t *testing.T) {
-	inBubble(t, func(t *testing.T, h *Hub, server *fake, n *news) {
+	inBubble(t, func(t *testing.T, h *Cache, server *fake, n *news) {
 		server.set("a", "one", "1")
 		if err := track(t, h, secrets); err != nil {
 			t.Fatal(err)
@@ -343,7 +343,7 @@ func TestIdle(t *testing.T) {
 }
 
 func TestCloseWhileWaiting(t *testing.T) {
-	inBubble(t, func(t *testing.T, h *Hub, server *fake, _ *news) {
+	inBubble(t, func(t *testing.T, h *Cache, server *fake, _ *news) {
 		server.fail(errors.New("down"))
 		if err := track(t, h, secrets); err == nil {
 			t.Fatal("want an error")
