@@ -19,8 +19,6 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-//nolint:gochecknoglobals // Constant.
-
 // migrations is how often the fields of an object are moved that somebody changes at the same time.
 const migrations = 3
 
@@ -86,7 +84,7 @@ func (st *step) formerMembers(ctx context.Context, pl *planned, before *render.R
 	for _, u := range slices.Backward(objects) {
 		_, err := st.place(ctx, pl.in, u)
 		k := object.RefOf(u)
-		if ssa.IsNoKind(err) || has[k] || st.inv.find(k) != nil {
+		if ssa.IsNoKind(err) || has[k] || st.inv.Find(k) != nil {
 			continue
 		}
 		if err != nil {
@@ -96,7 +94,7 @@ func (st *step) formerMembers(ctx context.Context, pl *planned, before *render.R
 		if err != nil {
 			return err
 		}
-		if m == nil || !pl.in.home.mayPrune(m) {
+		if m == nil || !pl.in.home.MayPrune(m) {
 			continue
 		}
 		if err := do(u, m); err != nil {
@@ -113,13 +111,7 @@ func (st *step) formerObjects(pl *planned, before *render.RecordInfo) ([]*unstru
 	}
 	objects, err := render.ChartObjects([]byte(before.Manifest))
 	if err != nil {
-		return nil, errors.Wrapf(err, "record of release %s revision %d", pl.in.home.name, pl.before)
+		return nil, errors.Wrapf(err, "record of release %s revision %d", pl.in.home.Name, pl.before)
 	}
 	return slices.DeleteFunc(objects, func(u *unstructured.Unstructured) bool { return object.Keeps(u.GetAnnotations()) }), nil
-}
-
-// mayPrune says whether an object is still part of a release of somebody else, and is not to be kept.
-func (h home) mayPrune(m *metav1.PartialObjectMetadata) bool {
-	part := m.Annotations[object.AnnotationReleaseName] == h.name && m.Annotations[object.AnnotationReleaseNamespace] == h.namespace
-	return part && m.Labels[object.LabelPartOf] == "" && !object.Keeps(m.Annotations)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
@@ -71,7 +72,7 @@ func (e *Engine) Apply(ctx context.Context, c cluster.Cluster, s *Set) (Result, 
 }
 
 // step from an inventory, nil for none, which is written in any case if asked for.
-func (w *work) step(ctx context.Context, was *inventory, write bool) (Result, error) {
+func (w *work) step(ctx context.Context, was *inventory.Inventory, write bool) (Result, error) {
 	st, err := w.begin(ctx, was)
 	if err != nil {
 		return Result{}, err
@@ -93,13 +94,13 @@ func (w *work) step(ctx context.Context, was *inventory, write bool) (Result, er
 }
 
 // begin a step: look at what is there, and at what differs from what was applied.
-func (w *work) begin(ctx context.Context, was *inventory) (*step, error) {
+func (w *work) begin(ctx context.Context, was *inventory.Inventory) (*step, error) {
 	st := &step{
-		work: w, inv: &inventory{Parts: map[string]partRecord{}}, create: was == nil,
+		work: w, inv: &inventory.Inventory{Parts: map[string]inventory.Part{}}, create: was == nil,
 		known: map[cluster.ObjectRef]cluster.ObjectState{}, drift: map[cluster.ObjectRef]bool{}, errs: map[string]error{}, waits: map[string]string{},
 	}
 	if was != nil {
-		st.inv = was.clone()
+		st.inv = was.Clone()
 		known, err := w.look(ctx, was)
 		if err != nil {
 			return nil, err
@@ -114,7 +115,7 @@ func (w *work) begin(ctx context.Context, was *inventory) (*step, error) {
 type step struct {
 	*work
 
-	inv *inventory
+	inv *inventory.Inventory
 	// write the inventory before anything else, and create says that there is none.
 	write, create bool
 	drift         map[cluster.ObjectRef]bool
@@ -144,9 +145,9 @@ type step struct {
 func (st *step) findDrift() {
 	for i := range st.inv.Objects {
 		en := &st.inv.Objects[i]
-		sum, exists := st.known[en.key()]
-		if _, ok := st.drifted(en, sum, exists); (ok || st.anyDue(en)) && en.UID != "" && !en.Pruned && st.denied[en.key()] == nil {
-			st.drift[en.key()] = true
+		sum, exists := st.known[en.Ref()]
+		if _, ok := st.drifted(en, sum, exists); (ok || st.anyDue(en)) && en.UID != "" && !en.Pruned && st.denied[en.Ref()] == nil {
+			st.drift[en.Ref()] = true
 		}
 	}
 }
@@ -177,7 +178,7 @@ func (st *step) planAll(ctx context.Context) {
 func (st *step) unfinished(partName string) bool {
 	for i := range st.inv.Objects {
 		en := &st.inv.Objects[i]
-		if en.Part == partName && !en.Pruned && (st.repairs(en.key()) || en.UID == "") {
+		if en.Part == partName && !en.Pruned && (st.repairs(en.Ref()) || en.UID == "") {
 			return true
 		}
 	}
@@ -238,17 +239,17 @@ func (st *step) intend() bool {
 	changed := false
 	for _, pl := range st.plans {
 		old, ok := st.inv.Parts[pl.name]
-		changed = changed || !ok || old.Digest != pl.rec.Digest || old.home(pl.name) != pl.rec.home(pl.name)
+		changed = changed || !ok || old.Digest != pl.rec.Digest || old.ReleaseOf(pl.name) != pl.rec.ReleaseOf(pl.name)
 		st.inv.Parts[pl.name] = pl.rec
 	}
-	idx := st.inv.index()
-	var added []entry
+	idx := st.inv.Index()
+	var added []inventory.Entry
 	for _, pl := range st.plans {
 		for i := range pl.objects {
 			o := &pl.objects[i]
 			en := idx[o.Ref]
 			if en == nil {
-				added = append(added, entryOf(o))
+				added = append(added, inventory.EntryOf(o))
 				continue
 			}
 			en.Part, en.Stage, en.Version, en.Pruned, en.Keep = o.Part, o.Stage, o.Version, false, o.Keep
@@ -263,7 +264,7 @@ func (st *step) intend() bool {
 
 // applyStage applies the objects of one stage, those of one part after those of the part before.
 func (st *step) applyStage(ctx context.Context, s object.Stage) {
-	idx := st.inv.index()
+	idx := st.inv.Index()
 	for _, pl := range st.plans {
 		if st.stopped(pl.name) {
 			continue
@@ -294,7 +295,7 @@ func (st *step) applyStage(ctx context.Context, s object.Stage) {
 }
 
 // needed says whether an object must be sent.
-func (st *step) needed(o *object.Desired, en *entry) bool {
+func (st *step) needed(o *object.Desired, en *inventory.Entry) bool {
 	if sum, ok := st.known[o.Ref]; ok && sum.Status == cluster.Terminating {
 		// The API server would change an object that is on its way out. It is created anew once it is gone.
 		return false

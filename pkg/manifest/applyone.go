@@ -12,12 +12,13 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
 // applyOne object, and remember what became of it.
-func (st *step) applyOne(ctx context.Context, o *object.Desired, en *entry) error {
+func (st *step) applyOne(ctx context.Context, o *object.Desired, en *inventory.Entry) error {
 	_, exists := st.see(o.Ref)
 	if o.Stage == object.StageResource && en.UID != "" && !exists {
 		// Its users deleted it, and do not want it back with the next version.
@@ -45,7 +46,7 @@ func (st *step) applyOne(ctx context.Context, o *object.Desired, en *entry) erro
 
 // mine is the metadata of an object that is known to exist, where something hangs on it: who owns it, or which of its
 // fields are whose.
-func (st *step) mine(ctx context.Context, o *object.Desired, en *entry) (*metav1.PartialObjectMetadata, error) {
+func (st *step) mine(ctx context.Context, o *object.Desired, en *inventory.Entry) (*metav1.PartialObjectMetadata, error) {
 	sum, _ := st.see(o.Ref)
 	if !st.drift[o.Ref] && sum.Set == st.id && o.Stage != object.StageResource && len(en.Yields) == 0 {
 		return nil, nil //nolint:nilnil // Nothing has to be known.
@@ -55,7 +56,7 @@ func (st *step) mine(ctx context.Context, o *object.Desired, en *entry) (*metav1
 
 // change an object that exists, less the fields that are left to others. Where nothing is known of it, it is applied
 // politely: if others have fields of it, it is looked at whose they are.
-func (st *step) change(ctx context.Context, o *object.Desired, en *entry, before *metav1.PartialObjectMetadata) error {
+func (st *step) change(ctx context.Context, o *object.Desired, en *inventory.Entry, before *metav1.PartialObjectMetadata) error {
 	if before == nil {
 		polite := *o
 		polite.NoForce = true
@@ -83,7 +84,7 @@ func (st *step) change(ctx context.Context, o *object.Desired, en *entry, before
 }
 
 // changeTaken is change for an object of which others have fields, or that was to be created and is there already.
-func (st *step) changeTaken(ctx context.Context, o *object.Desired, en *entry, found bool) error {
+func (st *step) changeTaken(ctx context.Context, o *object.Desired, en *inventory.Entry, found bool) error {
 	before, err := st.claimed(ctx, o, en)
 	if err != nil {
 		return err
@@ -102,7 +103,7 @@ func (st *step) changeTaken(ctx context.Context, o *object.Desired, en *entry, f
 }
 
 // claimed is the metadata of an object that exists and that may be changed; nil if it is gone meanwhile.
-func (st *step) claimed(ctx context.Context, o *object.Desired, en *entry) (*metav1.PartialObjectMetadata, error) {
+func (st *step) claimed(ctx context.Context, o *object.Desired, en *inventory.Entry) (*metav1.PartialObjectMetadata, error) {
 	m, err := st.Metadata(ctx, o.GVK(), o.Ref)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
 func twenty() *Set {
@@ -36,10 +37,10 @@ func BenchmarkObserveAtRest(b *testing.B) {
 	}
 }
 
-func keysOf(inv *inventory) []cluster.ObjectRef {
+func keysOf(inv *inventory.Inventory) []cluster.ObjectRef {
 	out := make([]cluster.ObjectRef, 0, len(inv.Objects))
 	for i := range inv.Objects {
-		out = append(out, inv.Objects[i].key())
+		out = append(out, inv.Objects[i].Ref())
 	}
 	return out
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
@@ -24,7 +25,7 @@ import (
 
 // cededFields returns the fields of an object that are left to the managers that own them. The entry, nil for none, has those
 // that were ceded after a contention.
-func (w *work) cededFields(ctx context.Context, o *object.Desired, en *entry, managed []metav1.ManagedFieldsEntry) ([]ownership.Ceded, error) {
+func (w *work) cededFields(ctx context.Context, o *object.Desired, en *inventory.Entry, managed []metav1.ManagedFieldsEntry) ([]ownership.Ceded, error) {
 	ours := fieldset.Of(fieldset.AppliedBy(object.FieldManager, managed))
 	if ours == nil {
 		ours = &fieldpath.Set{}
@@ -158,7 +159,7 @@ func (w *work) targets(ctx context.Context, namespace string) (map[cluster.Objec
 
 // withoutCeded returns an object without the fields that are left to other managers, and these fields.
 func (w *work) withoutCeded(
-	ctx context.Context, o *object.Desired, en *entry, managed []metav1.ManagedFieldsEntry,
+	ctx context.Context, o *object.Desired, en *inventory.Entry, managed []metav1.ManagedFieldsEntry,
 ) (*object.Desired, []ownership.Ceded, error) {
 	if o.Stage == object.StageResource {
 		// Users own all fields that they set.
@@ -179,7 +180,7 @@ func (w *work) withoutCeded(
 
 // cededInContention returns the fields of an object that are ceded after a contention: those of before that are not due yet,
 // and new ones. A new object of the module starts again.
-func (w *work) cededInContention(o *object.Desired, en *entry) []ownership.Ceded {
+func (w *work) cededInContention(o *object.Desired, en *inventory.Entry) []ownership.Ceded {
 	if en == nil || (en.Intent != "" && en.Intent != o.Hash) {
 		return nil
 	}
@@ -194,7 +195,7 @@ func (w *work) cededInContention(o *object.Desired, en *entry) []ownership.Ceded
 }
 
 // anyDue reports whether the engine should try to own any contended field of an object again.
-func (w *work) anyDue(en *entry) bool {
+func (w *work) anyDue(en *inventory.Entry) bool {
 	now := w.e.now()
 	return slices.ContainsFunc(en.Yields, func(y ownership.Ceded) bool { return y.IsDue(now) })
 }

@@ -328,7 +328,7 @@ func TestYieldsProperty(t *testing.T) {
 			if got := b.replicas(); got != scaled && (scaled != int64(1)) && left["spec.replicas"] {
 				t.Fatalf("seed %d: replicas %v became %v", seed, scaled, got)
 			}
-			en := b.inventory(s).find(k)
+			en := b.inventory(s).Find(k)
 			sum, ok := b.c.Get(k)
 			if !ok || sum.Owned != en.Owned {
 				t.Fatalf("seed %d: it is not as it was applied: %+v", seed, en)

@@ -12,6 +12,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
@@ -19,7 +20,7 @@ import (
 
 // claim an object that exists. It may be ours from a step that was cut off, or ours without its label; any other object
 // is taken over only if that was asked for.
-func (w *work) claim(ctx context.Context, o *object.Desired, en *entry, m *metav1.PartialObjectMetadata) error {
+func (w *work) claim(ctx context.Context, o *object.Desired, en *inventory.Entry, m *metav1.PartialObjectMetadata) error {
 	if m == nil || w.adoptsFrom(o.Part, m.Labels[object.LabelPartOf]) {
 		return nil
 	}
@@ -67,7 +68,7 @@ func (w *work) follow(ctx context.Context, pl *planned) error {
 	err := w.precede(ctx, pl)
 	run := pl.rec.Run
 	switch {
-	case !pl.repair && pl.rec.resumes(pl.digest, w.s.Retry):
+	case !pl.repair && pl.rec.Resumes(pl.digest, w.s.Retry):
 		pl.next, pl.before = run.Revision, run.Before
 	case !pl.repair && run != nil && run.Recorded:
 		pl.next = max(pl.before, pl.last, run.Revision) + 1
@@ -83,8 +84,8 @@ func (w *work) follow(ctx context.Context, pl *planned) error {
 // precede finds the revision that is followed.
 func (w *work) precede(ctx context.Context, pl *planned) error {
 	rec := &pl.rec
-	have, former, want := rec.home(pl.name), rec.former(pl.name), pl.in.home
-	pl.first = have.none() && former.none() && !w.adopts(pl.name)
+	have, former, want := rec.ReleaseOf(pl.name), rec.FormerReleaseOf(pl.name), pl.in.home
+	pl.first = have.IsZero() && former.IsZero() && !w.adopts(pl.name)
 	switch {
 	case pl.repair:
 		pl.before = max(rec.Revision-1, 0)
@@ -97,9 +98,9 @@ func (w *work) precede(ctx context.Context, pl *planned) error {
 		former, pl.abandoned = departure(have, former, want)
 		rec.Run, rec.Origin = nil, 0
 	}
-	rec.move(pl.name, former, want)
+	rec.MoveRelease(pl.name, former, want)
 	rec.Revision = 0
-	if pl.first || want.none() {
+	if pl.first || want.IsZero() {
 		return nil
 	}
 	return w.lookForRelease(ctx, pl)
@@ -108,9 +109,9 @@ func (w *work) precede(ctx context.Context, pl *planned) error {
 // departure is where a release that moves comes from. A release cannot move: it ends in one place and begins in the other,
 // or nowhere where plain objects take over. One that moves on before it arrived still comes from where it was deployed, and
 // where it was to go is abandoned.
-func departure(have, former, want home) (from, abandoned home) {
-	if former.none() || former == want {
-		return have, home{}
+func departure(have, former, want inventory.Release) (from, abandoned inventory.Release) {
+	if former.IsZero() || former == want {
+		return have, inventory.Release{}
 	}
 	return former, have
 }
@@ -123,9 +124,9 @@ func deployedOnce(status string) bool {
 // lookForRelease where an install has its own.
 func (w *work) lookForRelease(ctx context.Context, pl *planned) error {
 	h := pl.in.home
-	l, err := w.List(ctx, ssa.SecretKind, h.namespace, "owner=helm,name="+h.name, 0)
+	l, err := w.List(ctx, ssa.SecretKind, h.Namespace, "owner=helm,name="+h.Name, 0)
 	if err != nil {
-		return errors.Wrapf(err, "cannot look for a Helm release %s in namespace %s", h.name, h.namespace)
+		return errors.Wrapf(err, "cannot look for a Helm release %s in namespace %s", h.Name, h.Namespace)
 	}
 	for i := range l.Items {
 		m := &l.Items[i]
@@ -134,7 +135,7 @@ func (w *work) lookForRelease(ctx context.Context, pl *planned) error {
 		}
 		if m.Labels[labelReleaseOf] != w.id && !w.adoptsFrom(pl.name, m.Labels[labelReleaseOf]) {
 			return errors.Errorf("a Helm release %s exists in namespace %s and does not belong to this module; "+
-				"uninstall it, or set adopt to take it over", h.name, h.namespace)
+				"uninstall it, or set adopt to take it over", h.Name, h.Namespace)
 		}
 		pl.count(m.Labels, m.Labels[labelReleaseOf] == w.id)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
 // An installation is an install with what the config of the set says of it.
@@ -19,18 +20,11 @@ type installation struct {
 	// namespace of the objects that name none.
 	namespace string
 	// home of the release; none for what is no chart.
-	home home
+	home inventory.Release
 	// keepNamespaces says that a namespace that is missing is not created.
 	keepNamespaces bool
 	config         render.Config
 }
-
-// A home is where a Helm release is. The zero value is that of no release.
-type home struct {
-	namespace, name string
-}
-
-func (h home) none() bool { return h == home{} }
 
 // configs is what the config of a set says of each install, by name; or why it cannot be read.
 type configs struct {
@@ -72,7 +66,7 @@ func installationOf(in *Install, c render.Config) *installation {
 	out := &installation{Install: in, namespace: cmp.Or(c.Namespace, in.Namespace), config: c}
 	out.keepNamespaces = c.CreateNamespace != nil && !*c.CreateNamespace
 	if in.Form == FormChart {
-		out.home = home{namespace: out.namespace, name: cmp.Or(c.ReleaseName, in.Name)}
+		out.home = inventory.Release{Namespace: out.namespace, Name: cmp.Or(c.ReleaseName, in.Name)}
 	}
 	return out
 }
@@ -84,9 +78,9 @@ func (w *work) distinct(in *installation) error {
 		if other.Name == in.Name {
 			return nil
 		}
-		if h := installationOf(other, w.configs.by[other.Name].Config).home; h == in.home && !h.none() {
+		if h := installationOf(other, w.configs.by[other.Name].Config).home; h == in.home && !h.IsZero() {
 			return errors.Errorf("the Helm release %s in namespace %s is that of install %s too; give one of them another ReleaseName",
-				h.name, h.namespace, other.Name)
+				h.Name, h.Namespace, other.Name)
 		}
 	}
 	return nil
@@ -149,32 +143,4 @@ func (w *work) installNames() string {
 		names = append(names, w.s.Installs[i].Name)
 	}
 	return strings.Join(names, ", ")
-}
-
-// home of the release of a part as it is in the record.
-func (r *partRecord) home(part string) home {
-	if r.Namespace == "" {
-		return home{}
-	}
-	return home{namespace: r.Namespace, name: cmp.Or(r.Release, part)}
-}
-
-// former home of the release, as long as there may be records in it.
-func (r *partRecord) former(part string) home {
-	if r.Former == "" {
-		return home{}
-	}
-	return home{namespace: r.Former, name: cmp.Or(r.FormerRelease, part)}
-}
-
-// move the release of a part to a home, from a former one.
-func (r *partRecord) move(part string, from, to home) {
-	r.Namespace, r.Release = to.namespace, to.name
-	r.Former, r.FormerRelease = from.namespace, from.name
-	if r.Release == part {
-		r.Release = ""
-	}
-	if r.FormerRelease == part {
-		r.FormerRelease = ""
-	}
 }

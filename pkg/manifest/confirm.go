@@ -10,14 +10,15 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // confirm what became of the objects that are to go and that the watch does not show as ours. It selects by a label, which
 // anybody can take away, so that each of them is asked for once: the very object that was applied is ours, whatever its
 // labels say, unless it belongs to another set by now, or was let go. Any other one is left behind, and that is said.
-func (r *remover) confirm(ctx context.Context, unwanted []*entry) error {
-	var doubtful []*entry
+func (r *remover) confirm(ctx context.Context, unwanted []*inventory.Entry) error {
+	var doubtful []*inventory.Entry
 	for _, e := range unwanted {
 		if r.doubtful(e) {
 			doubtful = append(doubtful, e)
@@ -29,7 +30,7 @@ func (r *remover) confirm(ctx context.Context, unwanted []*entry) error {
 	for i, e := range doubtful {
 		g.Go(func() error {
 			var err error
-			found[i], err = r.Metadata(gctx, e.gvk(), e.key())
+			found[i], err = r.Metadata(gctx, e.GVK(), e.Ref())
 			return err
 		})
 	}
@@ -44,20 +45,20 @@ func (r *remover) confirm(ctx context.Context, unwanted []*entry) error {
 
 // doubtful says whether nothing proves that an object which was applied is gone, or that it is ours. Where it was not found
 // before, it needs no second request.
-func (r *remover) doubtful(e *entry) bool {
-	if e.UID == "" || r.denied[e.key()] != nil || r.mem.settled[e.key()] == e.UID {
+func (r *remover) doubtful(e *inventory.Entry) bool {
+	if e.UID == "" || r.denied[e.Ref()] != nil || r.mem.settled[e.Ref()] == e.UID {
 		return false
 	}
-	sum, ok := r.seen(e.key())
-	if r.asked[e.key()] && !ok {
+	sum, ok := r.seen(e.Ref())
+	if r.asked[e.Ref()] && !ok {
 		return false
 	}
 	return !ok || sum.Set != r.id
 }
 
 // settle what an object that was asked for is: ours, or nothing of ours.
-func (r *remover) settle(e *entry, m *metav1.PartialObjectMetadata) {
-	k := e.key()
+func (r *remover) settle(e *inventory.Entry, m *metav1.PartialObjectMetadata) {
+	k := e.Ref()
 	if m != nil && (m.Labels[object.LabelPartOf] == r.id || r.applied(e, m)) {
 		sum := health.MetadataStateOf(m)
 		sum.Set = r.id
@@ -73,15 +74,15 @@ func (r *remover) settle(e *entry, m *metav1.PartialObjectMetadata) {
 }
 
 // settled needs no more request: it is gone, or nothing of ours.
-func (r *remover) settled(e *entry) {
+func (r *remover) settled(e *inventory.Entry) {
 	if r.mem.settled == nil {
 		r.mem.settled = map[cluster.ObjectRef]string{}
 	}
-	r.mem.settled[e.key()] = e.UID
+	r.mem.settled[e.Ref()] = e.UID
 }
 
 // applied says whether an object is the very one that was applied, and only lost its label.
-func (r *remover) applied(e *entry, m *metav1.PartialObjectMetadata) bool {
+func (r *remover) applied(e *inventory.Entry, m *metav1.PartialObjectMetadata) bool {
 	return string(m.UID) == e.UID && m.Labels[object.LabelPartOf] == "" && m.Annotations[object.AnnotationKeptBy] == ""
 }
 

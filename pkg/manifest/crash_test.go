@@ -26,10 +26,10 @@ func stateOfSet(t *testing.T, b *bench, s *Set) []string {
 	for i := range inv.Objects {
 		en := &inv.Objects[i]
 		uid := "its own"
-		if got := string(b.s.uidOf(en.key())); got != en.UID {
+		if got := string(b.s.uidOf(en.Ref())); got != en.UID {
 			uid = fmt.Sprintf("%s, and the object has %s", en.UID, got)
 		}
-		out = append(out, fmt.Sprintf("%s of %s, pruned %v, UID %s, intent %s, owned %s", en.key(), en.Part, en.Pruned, uid, en.Intent, en.Owned))
+		out = append(out, fmt.Sprintf("%s of %s, pruned %v, UID %s, intent %s, owned %s", en.Ref(), en.Part, en.Pruned, uid, en.Intent, en.Owned))
 	}
 	for _, p := range []string{"web", "extra", "turns", "raw", partCRDs, partResource} {
 		if rec, ok := inv.Parts[p]; ok {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
@@ -19,17 +20,20 @@ func (st *step) repairs(k cluster.ObjectRef) bool {
 }
 
 // startAnew with an object whose part has other inputs than before: fights that were given up are taken up again.
-func (st *step) startAnew(en *entry) {
+func (st *step) startAnew(en *inventory.Entry) {
 	if !slices.ContainsFunc(en.Yields, func(y ownership.Ceded) bool { return y.Contended() }) {
 		return
 	}
-	st.mem.contention.Forget(en.key())
+	st.mem.contention.Forget(en.Ref())
 	en.Yields = slices.DeleteFunc(slices.Clone(en.Yields), func(y ownership.Ceded) bool { return y.Contended() })
 	en.Intent = ""
 }
 
 // changed is the result of an object that existed, and of which it is known whose its fields were.
-func (st *step) changed(o *object.Desired, en *entry, now cluster.ObjectState, before *metav1.PartialObjectMetadata, fields *metav1.FieldsV1, ys []ownership.Ceded) {
+func (st *step) changed(
+	o *object.Desired, en *inventory.Entry, now cluster.ObjectState, before *metav1.PartialObjectMetadata, fields *metav1.FieldsV1,
+	ys []ownership.Ceded,
+) {
 	replaced := en.UID != "" && en.UID != string(before.UID)
 	lost := ownership.Lost(fieldset.AppliedBy(object.FieldManager, before.ManagedFields), fields)
 	fresh := newlyCeded(o.Ref, en.Yields, ys)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
@@ -55,7 +56,7 @@ func (w *work) addNotes(states map[string]*PartState, o *Observation) {
 
 // judgeDrift of an object: what is to be repaired is on its way, and what is left is noted. It says whether the object
 // counts as it is.
-func (w *work) judgeDrift(ctx context.Context, en *entry, d Drift, sum cluster.ObjectState, p *PartState, o *Observation) (bool, error) {
+func (w *work) judgeDrift(ctx context.Context, en *inventory.Entry, d Drift, sum cluster.ObjectState, p *PartState, o *Observation) (bool, error) {
 	switch w.s.Drift {
 	case DriftIgnore:
 		if d.Deleted {
@@ -86,13 +87,13 @@ func (w *work) judgeDrift(ctx context.Context, en *entry, d Drift, sum cluster.O
 }
 
 // judgeYields of an object whose fields were left to others after a fight.
-func (w *work) judgeYields(en *entry, o *Observation) {
+func (w *work) judgeYields(en *inventory.Entry, o *Observation) {
 	for i := range en.Yields {
 		y := &en.Yields[i]
 		if !y.Contended() {
 			continue
 		}
-		w.note(en.Part, note{state: Warning, message: Yield{Key: en.key(), Field: y.Field(), Manager: y.Manager, Fought: true}.String() +
+		w.note(en.Part, note{state: Warning, message: Yield{Key: en.Ref(), Field: y.Field(), Manager: y.Manager, Fought: true}.String() +
 			"; stop one of the two, or take the field out of the module"})
 		if w.s.Drift == DriftRepair && y.IsDue(w.e.now()) {
 			o.UpToDate = false
@@ -114,19 +115,19 @@ type reportedDrift struct {
 }
 
 // holds says whether the object is still as it was when this was found.
-func (r *reportedDrift) holds(en *entry, sum cluster.ObjectState, now time.Time) bool {
+func (r *reportedDrift) holds(en *inventory.Entry, sum cluster.ObjectState, now time.Time) bool {
 	return r.uid == sum.UID && r.owned == sum.Owned && r.intent == en.Intent && (r.until.IsZero() || now.Before(r.until))
 }
 
 // reportedDrift is what differs of an object, with its fields, or that nothing does: what others took is theirs. The API
 // server is asked by a dry run, once for each drift.
-func (w *work) reportedDrift(ctx context.Context, en *entry, d Drift, sum cluster.ObjectState) (Drift, bool, error) {
-	k := en.key()
+func (w *work) reportedDrift(ctx context.Context, en *inventory.Entry, d Drift, sum cluster.ObjectState) (Drift, bool, error) {
+	k := en.Ref()
 	if r, ok := w.mem.reported[k]; ok && r.holds(en, sum, w.e.now()) {
 		return r.drift, r.differs, nil
 	}
 	r := reportedDrift{uid: sum.UID, owned: sum.Owned, intent: en.Intent}
-	m, err := w.Metadata(ctx, en.gvk(), k)
+	m, err := w.Metadata(ctx, en.GVK(), k)
 	if err != nil {
 		return Drift{}, false, err
 	}
@@ -151,8 +152,8 @@ func (w *work) reportedDrift(ctx context.Context, en *entry, d Drift, sum cluste
 
 // driftOf an object that is ours: the fields that applying it would win back. Where that cannot be told, it is still said
 // that it differs.
-func (w *work) driftOf(ctx context.Context, en *entry, m *metav1.PartialObjectMetadata) (d Drift, differs, known bool) {
-	d = Drift{Key: en.key()}
+func (w *work) driftOf(ctx context.Context, en *inventory.Entry, m *metav1.PartialObjectMetadata) (d Drift, differs, known bool) {
+	d = Drift{Key: en.Ref()}
 	o, err := w.wanted(ctx, en)
 	if err != nil || o == nil {
 		return d, true, false
@@ -170,7 +171,7 @@ func (w *work) driftOf(ctx context.Context, en *entry, m *metav1.PartialObjectMe
 }
 
 // wanted is the object of an entry as it was applied; nil where it is not wanted so any more.
-func (w *work) wanted(ctx context.Context, en *entry) (*object.Desired, error) {
+func (w *work) wanted(ctx context.Context, en *inventory.Entry) (*object.Desired, error) {
 	for i := range w.parts {
 		p := &w.parts[i]
 		rec := w.mem.inv.Parts[p.name]
@@ -189,7 +190,7 @@ func (w *work) wanted(ctx context.Context, en *entry) (*object.Desired, error) {
 			w.rendered[p.name] = pl
 		}
 		for n := range pl.objects {
-			if o := &pl.objects[n]; o.Ref == en.key() && o.Hash == en.Intent {
+			if o := &pl.objects[n]; o.Ref == en.Ref() && o.Hash == en.Intent {
 				return o, nil
 			}
 		}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fixed"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
@@ -166,7 +167,7 @@ type trial struct {
 
 // tryStage tries the objects of one stage that would be sent.
 func (d *dryRunner) tryStage(ctx context.Context, s object.Stage) error {
-	idx := d.inv.index()
+	idx := d.inv.Index()
 	for _, pl := range d.plans {
 		var todo []*object.Desired
 		for i := range pl.objects {
@@ -240,7 +241,7 @@ func answered(err error) bool {
 }
 
 // try one object, as applyOne would apply it.
-func (d *dryRunner) try(ctx context.Context, o *object.Desired, en *entry) trial {
+func (d *dryRunner) try(ctx context.Context, o *object.Desired, en *inventory.Entry) trial {
 	_, exists := d.see(o.Ref)
 	switch {
 	case o.Stage == object.StageResource && en.UID != "" && !exists:
@@ -286,7 +287,7 @@ func (d *dryRunner) tryWithout(o *object.Desired) trial {
 }
 
 // tryChange of an object that exists.
-func (d *dryRunner) tryChange(ctx context.Context, o *object.Desired, en *entry) trial {
+func (d *dryRunner) tryChange(ctx context.Context, o *object.Desired, en *inventory.Entry) trial {
 	live, err := d.Get(ctx, o.GVK(), o.Ref)
 	if err != nil {
 		return trial{err: err}
@@ -360,15 +361,15 @@ func (d *dryRunner) prune() {
 	for _, s := range slices.Backward(object.Stages) {
 		for _, en := range unwanted {
 			if en.Stage == s && d.prunes(en) {
-				d.out.Changes = append(d.out.Changes, PlannedChange{Key: en.key(), Action: ActionPrune})
+				d.out.Changes = append(d.out.Changes, PlannedChange{Key: en.Ref(), Action: ActionPrune})
 			}
 		}
 	}
 }
 
 // prunes says whether an object that is not wanted exists, is ours, and would be deleted.
-func (d *dryRunner) prunes(en *entry) bool {
-	sum, exists := d.known[en.key()]
+func (d *dryRunner) prunes(en *inventory.Entry) bool {
+	sum, exists := d.known[en.Ref()]
 	return exists && !en.Keep && !sum.Keep && sum.Set == d.id && sum.Status != cluster.Terminating
 }
 

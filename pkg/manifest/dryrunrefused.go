@@ -16,6 +16,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fixed"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
@@ -26,7 +27,7 @@ func untried(err error) bool {
 }
 
 // fingerprint of all that a plan is made of, as far as it is known without a request.
-func (st *step) fingerprint(was *inventory) string {
+func (st *step) fingerprint(was *inventory.Inventory) string {
 	h := sha256.New()
 	line := func(v ...any) { fmt.Fprintln(h, v...) }
 	line(st.id, st.s.Adopt, st.s.Recreate, st.s.Drift, st.s.RollingBack, st.s.Retry, was != nil, st.mem.version)
@@ -42,7 +43,7 @@ func (st *step) fingerprint(was *inventory) string {
 	line(drifted)
 	// Whether an object is there, and whose it is, decides how it is tried.
 	for i := range st.inv.Objects {
-		sum, exists := st.known[st.inv.Objects[i].key()]
+		sum, exists := st.known[st.inv.Objects[i].Ref()]
 		line(exists, sum.UID, sum.Set, sum.Status == cluster.Terminating)
 	}
 	return hex.EncodeToString(h.Sum(nil))

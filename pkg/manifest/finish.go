@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
@@ -20,7 +21,7 @@ func (st *step) awaitDefinitions() {
 		if en.Stage != object.StageCRDs || en.UID == "" || en.Pruned {
 			continue
 		}
-		k := en.key()
+		k := en.Ref()
 		sum, ok := st.c.Cache().Get(k)
 		if !ok {
 			sum, ok = st.known[k]
@@ -37,7 +38,7 @@ func (st *step) awaitDefinitions() {
 }
 
 // needs says whether a part must not be applied before a definition is established.
-func (pl *planned) needs(definition *entry) bool {
+func (pl *planned) needs(definition *inventory.Entry) bool {
 	if definition.Part == partCRDs || definition.Part == pl.name {
 		return true
 	}
@@ -69,7 +70,7 @@ func (st *step) finish(ctx context.Context) bool {
 
 // complete says whether each object of a part is as it is wanted.
 func (st *step) complete(pl *planned) bool {
-	idx := st.inv.index()
+	idx := st.inv.Index()
 	for i := range pl.objects {
 		o := &pl.objects[i]
 		if en := idx[o.Ref]; en.UID == "" || en.Intent != o.Hash {
@@ -105,7 +106,7 @@ func (st *step) giveUp(pl *planned) {
 	}
 	for i := range st.inv.Objects {
 		en := &st.inv.Objects[i]
-		if en.Part == pl.name && !wanted[en.key()] && !st.handOver(en) {
+		if en.Part == pl.name && !wanted[en.Ref()] && !st.handOver(en) {
 			en.Pruned = true
 		}
 	}
@@ -135,7 +136,7 @@ func (st *step) dropUnwanted(ctx context.Context) bool {
 	st.result.Kept = append(st.result.Kept, r.kept...)
 	st.result.LeftBehind = append(st.result.LeftBehind, r.left...)
 	st.result.Pruned = append(st.result.Pruned, r.deleted(unwanted)...)
-	st.inv.drop(func(e *entry) bool { return e.Pruned && r.gone[e.key()] })
+	st.inv.Drop(func(e *inventory.Entry) bool { return e.Pruned && r.gone[e.Ref()] })
 	maps.DeleteFunc(st.mem.settled, func(k cluster.ObjectRef, _ string) bool { return r.gone[k] })
 	dropped := st.dropParts(ctx, st.left(gone, err == nil && waiting.Message == ""))
 	return changed || marked || len(r.gone) > 0 || dropped
@@ -153,13 +154,13 @@ func (st *step) releaseResource() bool {
 		return false
 	}
 	before := len(st.inv.Objects)
-	st.inv.drop(func(e *entry) bool { return e.Part == partResource })
+	st.inv.Drop(func(e *inventory.Entry) bool { return e.Part == partResource })
 	return len(st.inv.Objects) < before
 }
 
 // unwanted objects, and whether some of them are so since this step.
-func (st *step) unwanted() ([]*entry, bool) {
-	var out []*entry
+func (st *step) unwanted() ([]*inventory.Entry, bool) {
+	var out []*inventory.Entry
 	marked := false
 	for i := range st.inv.Objects {
 		en := &st.inv.Objects[i]

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
@@ -173,7 +174,7 @@ func (b *bench) begun(s *Set) *work {
 }
 
 // inventory as it is in the cluster.
-func (b *bench) inventory(s *Set) *inventory {
+func (b *bench) inventory(s *Set) *inventory.Inventory {
 	b.t.Helper()
 	fresh := bench{Engine: New(), t: b.t, s: b.s, c: newFakeCluster(b.t, b.s)}
 	inv, err := fresh.begun(s).load(b.t.Context(), true)

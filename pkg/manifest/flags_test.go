@@ -20,7 +20,7 @@ func TestConfigOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := got.config
-	if got.home.name != "other" || !got.keepNamespaces || !c.SkipCRDs || !c.DisableHooks || c.Timeout != time.Minute || !c.Wait || !c.SkipSchemaValidation {
+	if got.home.Name != "other" || !got.keepNamespaces || !c.SkipCRDs || !c.DisableHooks || c.Timeout != time.Minute || !c.Wait || !c.SkipSchemaValidation {
 		t.Errorf("flags are lost: %+v", got)
 	}
 	for _, empty := range []map[string]Flags{nil, {"web": {}}} {

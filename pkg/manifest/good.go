@@ -13,6 +13,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
@@ -37,12 +38,12 @@ func (w *work) fits(good []byte) bool {
 }
 
 // keeps says whether something else is to be kept than what is.
-func (w *work) keeps(inv *inventory) bool {
+func (w *work) keeps(inv *inventory.Inventory) bool {
 	return !bytes.Equal(inv.Good, w.wantedGood())
 }
 
 // seeGood says what is kept. A set that is Ready is not up to date until it is what is kept.
-func (w *work) seeGood(inv *inventory, o *Observation) {
+func (w *work) seeGood(inv *inventory.Inventory, o *Observation) {
 	o.Good = inv.Good
 	if len(w.s.Good) > 0 && !w.fits(w.s.Good) {
 		o.NotKept = fmt.Sprintf("what is needed to go back to this state has %d bytes compressed, and there is no room for it in %s "+
@@ -54,7 +55,7 @@ func (w *work) seeGood(inv *inventory, o *Observation) {
 }
 
 // keepGood what describes the set, if it is Ready with these very inputs.
-func (st *step) keepGood(ctx context.Context, was *inventory) error {
+func (st *step) keepGood(ctx context.Context, was *inventory.Inventory) error {
 	if was == nil || !st.keeps(was) {
 		return nil
 	}
@@ -70,10 +71,10 @@ func (st *step) keepGood(ctx context.Context, was *inventory) error {
 // renders differently each time, with random values, say, gets the objects of then, as with helm rollback.
 func (w *work) goBack(ctx context.Context, pl *planned, pure bool) error {
 	h := pl.in.home
-	l, err := w.List(ctx, ssa.SecretKind, h.namespace, fmt.Sprintf("owner=helm,name=%s,status in (deployed,superseded),%s=%s,%s=%s",
-		h.name, labelReleaseOf, w.id, labelInputs, pl.digest), 0)
+	l, err := w.List(ctx, ssa.SecretKind, h.Namespace, fmt.Sprintf("owner=helm,name=%s,status in (deployed,superseded),%s=%s,%s=%s",
+		h.Name, labelReleaseOf, w.id, labelInputs, pl.digest), 0)
 	if err != nil {
-		return errors.Wrapf(err, "cannot look for the revisions of release %s in namespace %s", h.name, h.namespace)
+		return errors.Wrapf(err, "cannot look for the revisions of release %s in namespace %s", h.Name, h.Namespace)
 	}
 	for i := range l.Items {
 		if n, err := strconv.Atoi(l.Items[i].Labels[labelRevision]); err == nil {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
 func TestGood(t *testing.T) {
@@ -107,7 +109,7 @@ func TestRollBackRandom(t *testing.T) {
 		t.Errorf("a set that is rolled back gets the objects of then: want %s, got %s", want, value())
 	}
 	w := b.begun(one)
-	info, err := w.release(t.Context(), home{namespace: "apps", name: "web"}, 3)
+	info, err := w.release(t.Context(), inventory.Release{Namespace: "apps", Name: "web"}, 3)
 	if err != nil || info == nil || info.Description != "Rollback to 1" || !strings.Contains(info.Manifest, want) {
 		t.Errorf("the record of revision 3: %v, %+v", err, info)
 	}

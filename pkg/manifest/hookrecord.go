@@ -10,6 +10,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
@@ -47,7 +48,7 @@ func (st *step) recordDeployed(ctx context.Context, pl *planned, o render.Record
 }
 
 // describe a recorded revision anew. It says whether there is one.
-func (w *work) describe(ctx context.Context, h home, revision int, status, text string) (bool, error) {
+func (w *work) describe(ctx context.Context, h inventory.Release, revision int, status, text string) (bool, error) {
 	info, err := w.release(ctx, h, revision)
 	if err != nil || info == nil {
 		return false, err
@@ -60,5 +61,5 @@ func (w *work) describe(ctx context.Context, h home, revision int, status, text 
 	if notfound.Is(err) {
 		return false, nil
 	}
-	return true, errors.Wrapf(ssa.Explain(err), "cannot record that revision %d of release %s is %s", revision, h.name, status)
+	return true, errors.Wrapf(ssa.Explain(err), "cannot record that revision %d of release %s is %s", revision, h.Name, status)
 }

@@ -12,13 +12,14 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
 // A leaving is what a removal needs to run the hooks of the installs that it takes away.
 type leaving struct {
 	// inv is where their runs are kept, and parts are the installs by name.
-	inv   *inventory
+	inv   *inventory.Inventory
 	parts []string
 	// save the inventory at once.
 	save func(ctx context.Context) error
@@ -27,7 +28,7 @@ type leaving struct {
 }
 
 // leavingAll parts of a set. The inventory is copied only if there are hooks.
-func (w *work) leavingAll(inv *inventory) *leaving {
+func (w *work) leavingAll(inv *inventory.Inventory) *leaving {
 	l := &leaving{inv: inv}
 	for _, name := range slices.Sorted(maps.Keys(inv.Parts)) {
 		if inv.Parts[name].DeleteHooks {
@@ -35,7 +36,7 @@ func (w *work) leavingAll(inv *inventory) *leaving {
 		}
 	}
 	if len(l.parts) > 0 {
-		l.inv = inv.clone()
+		l.inv = inv.Clone()
 		l.inv.Good = inv.Good
 	}
 	l.save = func(ctx context.Context) error { return w.save(ctx, l.inv, false) }
@@ -87,28 +88,28 @@ func (r *remover) deleteHooks(ctx context.Context, event string) (Removal, error
 }
 
 // deletion is the run of an event of a removal: the one that is there, if it goes on, or a new one.
-func (r *remover) deletion(rec *partRecord, event string) *hookRun {
+func (r *remover) deletion(rec *inventory.Part, event string) *inventory.Run {
 	run := rec.Run
 	switch {
 	case run == nil || (run.Event != eventPreDelete && run.Event != eventPostDelete):
 		// A release that never was deployed has the revision whose hooks ran.
-		out := newRun(hookRun{Event: event, Retry: r.s.Retry, Revision: rec.Revision})
+		out := inventory.NewRun(inventory.Run{Event: event, Retry: r.s.Retry, Revision: rec.Revision})
 		if run != nil && run.Recorded {
 			out.Revision = max(out.Revision, run.Revision)
 		}
 		return out
 	case run.Event == event && run.Failed != "" && run.Retry != r.s.Retry:
-		return newRun(hookRun{Event: event, Retry: r.s.Retry, Revision: run.Revision})
+		return inventory.NewRun(inventory.Run{Event: event, Retry: r.s.Retry, Revision: run.Revision})
 	}
 	out := *run
 	if event == eventPostDelete && out.Event == eventPreDelete {
-		out.next(event)
+		out.Next(event)
 		out.Failed = ""
 	}
 	return &out
 }
 
-func (r *remover) deleteHooksOf(ctx context.Context, name string, rec *partRecord, event string) (Removal, error) {
+func (r *remover) deleteHooksOf(ctx context.Context, name string, rec *inventory.Part, event string) (Removal, error) {
 	run := r.deletion(rec, event)
 	switch {
 	case event == eventPreDelete && run.Event == eventPostDelete, run.Over && run.Failed == "":
@@ -116,7 +117,7 @@ func (r *remover) deleteHooksOf(ctx context.Context, name string, rec *partRecor
 	case run.Over:
 		return r.hookFailed(event, run.Failed), nil
 	}
-	hooks, err := r.hooksToDelete(ctx, name, rec.home(name), run)
+	hooks, err := r.hooksToDelete(ctx, name, rec.ReleaseOf(name), run)
 	if err != nil || len(hooks) == 0 {
 		return Removal{}, err
 	}
@@ -133,12 +134,12 @@ func (r *remover) deleteHooksOf(ctx context.Context, name string, rec *partRecor
 }
 
 // hooksToDelete by, of the event of a run. Without the record of the release nobody knows of any.
-func (r *remover) hooksToDelete(ctx context.Context, name string, h home, run *hookRun) ([]hook, error) {
+func (r *remover) hooksToDelete(ctx context.Context, name string, h inventory.Release, run *inventory.Run) ([]hook, error) {
 	info, err := r.release(ctx, h, run.Revision)
 	if err != nil || info == nil {
 		return nil, err
 	}
-	hooks, err := r.hooksOf(ctx, info.Hooks(), name, h.namespace, run)
+	hooks, err := r.hooksOf(ctx, info.Hooks(), name, h.Namespace, run)
 	if err != nil || len(hooks) == 0 || run.Event != eventPreDelete || info.Status == render.StatusUninstalling {
 		return hooks, err
 	}
@@ -146,9 +147,9 @@ func (r *remover) hooksToDelete(ctx context.Context, name string, h home, run *h
 	return hooks, err
 }
 
-func (r *remover) runDeletion(ctx context.Context, name string, rec *partRecord, run *hookRun, hooks []hook) (string, error) {
+func (r *remover) runDeletion(ctx context.Context, name string, rec *inventory.Part, run *inventory.Run, hooks []hook) (string, error) {
 	hr := &hookRunner{
-		work: r.work, hooks: hooks, timeout: rec.hookTimeout(), run: run, taken: func(cluster.ObjectRef) {},
+		work: r.work, hooks: hooks, timeout: rec.HookTimeoutOf(), run: run, taken: func(cluster.ObjectRef) {},
 		save: func(ctx context.Context) error {
 			rec, copied := r.leaving.inv.Parts[name], *run
 			// Should it be wanted again before it is gone, it is another revision.
@@ -178,7 +179,7 @@ func (r *remover) hookFailed(event, why string) Removal {
 }
 
 // leavingState is the state of a part that the set no longer has.
-func (w *work) leavingState(name string, run *hookRun) (State, string) {
+func (w *work) leavingState(name string, run *inventory.Run) (State, string) {
 	if run != nil && run.Event == eventPreDelete && run.Over && run.Failed != "" {
 		return Error, title(name) + ": " + run.Failed
 	}

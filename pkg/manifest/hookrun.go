@@ -5,7 +5,6 @@ package manifest
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,48 +18,10 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
-
-// A hookRun is how far the hooks of one event have come. It is part of the inventory, and written before a hook is
-// created and before one is deleted, so that no hook that succeeded runs again, and none is forgotten.
-type hookRun struct {
-	// ID tells the run from all others, those of a set of the same name that was removed among them: their hooks stay in
-	// the cluster.
-	ID string `json:"id"`
-	// Event that the hooks are of.
-	Event string `json:"event"`
-	// Inputs of the part that it is for, and the token of the set when it began.
-	Inputs string `json:"inputs,omitempty"`
-	Retry  string `json:"retry,omitempty"`
-	// Revision of the release that is being installed, and the deployed one that it follows; 0 for none.
-	Revision int `json:"revision,omitempty"`
-	Before   int `json:"before,omitempty"`
-	// Recorded says that the revision has a record in the cluster.
-	Recorded bool `json:"recorded,omitempty"`
-	// Index of the hook that runs, in the order of the event; one past the last once all ran.
-	Index int `json:"index,omitempty"`
-	// UID of the object of that hook, empty until it is known to exist; Started is when its turn came, in Unix seconds.
-	UID     string `json:"uid,omitempty"`
-	Started int64  `json:"started,omitempty"`
-	// Done counts the hooks that succeeded, of the events before too.
-	Done int `json:"done,omitempty"`
-	// Failed says why a hook failed; empty if none did. Over says that nothing is left to do for the event.
-	Failed string `json:"failed,omitempty"`
-	Over   bool   `json:"over,omitempty"`
-}
-
-// newRun of hooks. It begins once it is written down.
-func newRun(r hookRun) *hookRun {
-	r.ID = rand.Text()
-	return &r
-}
-
-// next event of the same run.
-func (r *hookRun) next(event string) {
-	r.Event, r.Index, r.UID, r.Started, r.Over = event, 0, "", 0, false
-}
 
 // A hookRunner runs the hooks of one event, as far as that goes without waiting.
 type hookRunner struct {
@@ -69,8 +30,8 @@ type hookRunner struct {
 	hooks   []hook
 	timeout time.Duration
 	// run is changed in place; saved is what is in the inventory.
-	run   *hookRun
-	saved hookRun
+	run   *inventory.Run
+	saved inventory.Run
 	// save the run.
 	save func(ctx context.Context) error
 	// taken is called with each object that became a hook, and is no longer a member of the set.
@@ -268,7 +229,7 @@ func (h *hookRunner) running(ctx context.Context, hk *hook) (cluster.ObjectState
 // asked of the API server, what the object of a hook is like.
 func (h *hookRunner) asked(ctx context.Context, hk *hook) (cluster.ObjectState, bool, error) {
 	found := map[cluster.ObjectRef]cluster.ObjectState{}
-	en := entryOf(&hk.Desired)
+	en := inventory.EntryOf(&hk.Desired)
 	err := h.lookOne(ctx, &en, found)
 	sum, ok := found[hk.Ref]
 	return sum, ok, err

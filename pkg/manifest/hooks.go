@@ -4,16 +4,13 @@ package manifest
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
@@ -36,9 +33,6 @@ const (
 	policySucceeded = "hook-succeeded"
 	policyFailed    = "hook-failed"
 )
-
-// defaultHookTimeout is Helm's.
-const defaultHookTimeout = 5 * time.Minute
 
 // annotationHookRun is on each hook that was created, and says which hook of which run it is. It is how a hook is known
 // again whose creation nobody could write down any more.
@@ -93,11 +87,11 @@ func ordered(all []render.Hook, event string) []render.Hook {
 }
 
 // hooksOf a run, ready to be sent.
-func (w *work) hooksOf(ctx context.Context, all []render.Hook, partName, namespace string, run *hookRun) ([]hook, error) {
+func (w *work) hooksOf(ctx context.Context, all []render.Hook, partName, namespace string, run *inventory.Run) ([]hook, error) {
 	in := ordered(all, run.Event)
 	out := make([]hook, 0, len(in))
 	for i := range in {
-		h, err := w.hookOf(ctx, &in[i], partName, namespace, run.identity(w.id, partName, i))
+		h, err := w.hookOf(ctx, &in[i], partName, namespace, run.HookID(w.id, partName, i))
 		if err != nil {
 			return nil, errors.Wrapf(err, "hook %s of %s", run.Event, in[i].Path)
 		}
@@ -132,10 +126,4 @@ func (w *work) hookOf(ctx context.Context, h *render.Hook, partName, namespace, 
 	u.SetAnnotations(a)
 	o, err := object.New(u, partName, object.StageOf(u.GroupVersionKind().GroupKind()))
 	return hook{Desired: o, policies: h.DeletePolicies, identity: identity}, err
-}
-
-// identity of a hook of the run.
-func (r *hookRun) identity(set, partName string, index int) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %s %s %d", set, partName, r.ID, r.Event, index))
-	return hex.EncodeToString(sum[:16])
 }

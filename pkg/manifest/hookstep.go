@@ -5,12 +5,12 @@ package manifest
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
@@ -40,45 +40,25 @@ func (w *work) planHooks(pl *planned) {
 	}
 }
 
-// noteHooks that have to be known when the chart is not at hand.
-func (r *partRecord) noteHooks(pl *planned) {
+// noteHooks records the hooks that must be known without the chart.
+func noteHooks(r *inventory.Part, pl *planned) {
 	r.DeleteHooks = !pl.in.config.DisableHooks && has(pl.rendered.Hooks, eventPreDelete, eventPostDelete)
 	r.TestHooks = has(pl.rendered.Hooks, eventTest)
 }
 
-func (r *partRecord) hookTimeout() time.Duration {
-	if r.HookTimeout > 0 {
-		return time.Duration(r.HookTimeout) * time.Second
-	}
-	return defaultHookTimeout
-}
-
-// resumes says whether the run of a part is for these inputs, and goes on. None of its hooks ran where its revision is not
-// recorded: which one is the next has to be found out then.
-func (r *partRecord) resumes(inputs, retry string) bool {
-	return r.Run != nil && r.Run.Recorded && r.Run.Inputs == inputs && (r.Run.Failed == "" || r.Run.Retry == retry)
-}
-
-// stuck says why nothing more is done for these inputs of a part: a hook failed. It is empty if none did.
-func (r *partRecord) stuck(inputs, retry string) string {
-	if r.resumes(inputs, retry) && r.Run.Over {
-		return r.Run.Failed
-	}
-	return ""
-}
-
 // stuckBefore says why a part is not even planned: a hook failed before any of its objects was applied, or after all of
 // them were and are as they were applied.
-func (st *step) stuckBefore(p *part, rec *partRecord) string {
-	why := rec.stuck(p.digest, st.s.Retry)
-	if why == "" || (rec.Run.isPost() && st.unfinished(p.name)) {
+func (st *step) stuckBefore(p *part, rec *inventory.Part) string {
+	why := rec.Stuck(p.digest, st.s.Retry)
+	if why == "" || (isPost(rec.Run.Event) && st.unfinished(p.name)) {
 		return ""
 	}
 	return why
 }
 
-func (r *hookRun) isPost() bool {
-	return r.Event == eventPostInstall || r.Event == eventPostUpgrade || r.Event == eventPostRollback
+// isPost reports whether an event comes after the objects of a chart were applied.
+func isPost(event string) bool {
+	return event == eventPostInstall || event == eventPostUpgrade || event == eventPostRollback
 }
 
 // preHooks of the installs. What comes after one that waits for a hook is applied after it, so that the objects of all
@@ -112,12 +92,12 @@ func (st *step) preHooksOf(ctx context.Context, pl *planned) (string, error) {
 		return "", err
 	}
 	pre, post := st.hookEvents(pl)
-	if pl.run.isPost() {
+	if isPost(pl.run.Event) {
 		return "", nil
 	}
 	waiting, err := st.runHooks(ctx, pl, pre)
 	if err == nil && waiting == "" {
-		pl.run.next(post)
+		pl.run.Next(post)
 		st.keepRun(pl)
 	}
 	return waiting, err
@@ -162,7 +142,7 @@ func (st *step) postHooksOf(ctx context.Context, pl *planned) (string, error) {
 // holds an object of an install back whose first hooks have not run. Definitions in crds/ come before all hooks, as in
 // Helm, and so does the namespace that the hooks are in.
 func (pl *planned) holds(o *object.Desired) bool {
-	if pl.hooks == nil || (pl.run != nil && pl.run.isPost()) {
+	if pl.hooks == nil || (pl.run != nil && isPost(pl.run.Event)) {
 		return false
 	}
 	if o.Stage == object.StageNamespaces {
@@ -181,7 +161,7 @@ func (pl *planned) holds(o *object.Desired) bool {
 // beginRun of hooks, or go on with the one that is there.
 func (st *step) beginRun(ctx context.Context, pl *planned) error {
 	rec := st.inv.Parts[pl.name]
-	if rec.resumes(pl.digest, st.s.Retry) {
+	if rec.Resumes(pl.digest, st.s.Retry) {
 		run := *rec.Run
 		pl.run = &run
 		return nil
@@ -190,8 +170,8 @@ func (st *step) beginRun(ctx context.Context, pl *planned) error {
 		return err
 	}
 	pre, _ := st.hookEvents(pl)
-	pl.run = newRun(hookRun{Event: pre, Inputs: pl.digest, Retry: st.s.Retry, Revision: pl.next, Before: pl.before})
-	rec.noteHooks(pl)
+	pl.run = inventory.NewRun(inventory.Run{Event: pre, Inputs: pl.digest, Retry: st.s.Retry, Revision: pl.next, Before: pl.before})
+	noteHooks(&rec, pl)
 	st.inv.Parts[pl.name] = rec
 	if err := st.saveRun(ctx, pl); err != nil {
 		return err
@@ -239,10 +219,10 @@ func (st *step) runHooks(ctx context.Context, pl *planned, event string) (string
 		hooks[i].KeepNamespaces = pl.in.keepNamespaces
 	}
 	h := &hookRunner{
-		work: st.work, hooks: hooks, timeout: rec.hookTimeout(), run: pl.run, saved: *pl.run,
+		work: st.work, hooks: hooks, timeout: rec.HookTimeoutOf(), run: pl.run, saved: *pl.run,
 		save: func(ctx context.Context) error { return st.saveRun(ctx, pl) },
 		taken: func(k cluster.ObjectRef) {
-			st.inv.drop(func(e *entry) bool { return e.key() == k && !st.wantsObject(k) })
+			st.inv.Drop(func(e *inventory.Entry) bool { return e.Ref() == k && !st.wantsObject(k) })
 		},
 	}
 	over := pl.run.Over
@@ -257,9 +237,9 @@ func (st *step) runHooks(ctx context.Context, pl *planned, event string) (string
 	if over {
 		return "", why
 	}
-	text := fmt.Sprintf("Release %q failed %s: %s", pl.in.home.name, event, pl.run.Failed)
+	text := fmt.Sprintf("Release %q failed %s: %s", pl.in.home.Name, event, pl.run.Failed)
 	if pl.upgrade() {
-		text = fmt.Sprintf("Upgrade %q failed: %s hooks failed: %s", pl.in.home.name, event, pl.run.Failed)
+		text = fmt.Sprintf("Upgrade %q failed: %s hooks failed: %s", pl.in.home.Name, event, pl.run.Failed)
 	}
 	if _, err := st.describe(ctx, pl.in.home, pl.run.Revision, render.StatusFailed, text); err != nil {
 		// It is over only once the record says so.
@@ -281,11 +261,11 @@ func (st *step) applyHeld(ctx context.Context) {
 }
 
 // seeStuck notes that nothing more is done for a part.
-func (w *work) seeStuck(name string, run *hookRun) {
+func (w *work) seeStuck(name string, run *inventory.Run) {
 	if w.stuck == nil {
 		w.stuck = map[string]bool{}
 	}
-	w.stuck[name] = !run.isPost()
+	w.stuck[name] = !isPost(run.Event)
 }
 
 // wantsObject says whether an object is planned.

@@ -8,21 +8,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
-
-// Who may write Secrets in the cluster may have changed the inventory. It must not end a process.
-func TestUnmarshalRefusesHookRuns(t *testing.T) {
-	for _, text := range []string{
-		`{"parts":{"web":{"run":{"event":"pre-install","index":-1}}}}`,
-		`{"tests":{"token":"t","part":"web","run":{"event":"test","index":-1}}}`,
-	} {
-		if _, err := unmarshal(packed(text)); err == nil || !strings.Contains(err.Error(), "inventory has a run of hooks with index -1") {
-			t.Errorf("%s: %v", text, err)
-		}
-	}
-}
 
 // The config layer of a module comes with the module. It may take over what belongs to nobody, and nothing of another
 // module: that is the say of whoever writes the Manifest.
@@ -87,7 +76,7 @@ func TestRedactLastWords(t *testing.T) {
 	if run := b.inventory(s).Parts["web"].Run; strings.Contains(run.Failed, "hunt") {
 		t.Errorf("in the inventory is %q", run.Failed)
 	}
-	info, err := b.begun(s).release(t.Context(), home{"apps", "web"}, 1)
+	info, err := b.begun(s).release(t.Context(), inventory.Release{Namespace: "apps", Name: "web"}, 1)
 	if err != nil || strings.Contains(info.Description, "hunt") {
 		t.Errorf("in the record is %q, %v", info.Description, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
@@ -20,8 +21,8 @@ import (
 // have got one since. What they cannot be without is kept with them: their namespaces, and the definitions of their kinds.
 // All of that is let go before anything is deleted, what they cannot be without first, so that a process that dies in
 // between deletes none of it later.
-func (r *remover) keepAll(ctx context.Context, unwanted []*entry) error {
-	var keep, shelters []*entry
+func (r *remover) keepAll(ctx context.Context, unwanted []*inventory.Entry) error {
+	var keep, shelters []*inventory.Entry
 	needed := map[cluster.ObjectRef]bool{}
 	for _, e := range unwanted {
 		if kept, err := r.keeps(ctx, e); err != nil || !kept {
@@ -32,12 +33,12 @@ func (r *remover) keepAll(ctx context.Context, unwanted []*entry) error {
 		}
 		keep = append(keep, e)
 		needed[cluster.ObjectRef{Kind: "Namespace", Name: e.Namespace}] = true
-		if m, err := r.c.Mapping(ctx, e.gvk()); err == nil {
+		if m, err := r.c.Mapping(ctx, e.GVK()); err == nil {
 			needed[cluster.ObjectRef{Group: object.CRDKind.Group, Kind: object.CRDKind.Kind, Name: m.Resource + "." + e.Group}] = true
 		}
 	}
 	for _, e := range unwanted {
-		if needed[e.key()] && !slices.Contains(keep, e) {
+		if needed[e.Ref()] && !slices.Contains(keep, e) {
 			shelters = append(shelters, e)
 		}
 	}
@@ -50,8 +51,8 @@ func (r *remover) keepAll(ctx context.Context, unwanted []*entry) error {
 }
 
 // keeps says whether an object must be kept. Only one that is there and ours is.
-func (r *remover) keeps(ctx context.Context, e *entry) (bool, error) {
-	sum, ok := r.seen(e.key())
+func (r *remover) keeps(ctx context.Context, e *inventory.Entry) (bool, error) {
+	sum, ok := r.seen(e.Ref())
 	if e.Keep && !ok {
 		var err error
 		if sum, ok, err = r.last(ctx, e); err != nil {
@@ -62,8 +63,8 @@ func (r *remover) keeps(ctx context.Context, e *entry) (bool, error) {
 }
 
 // letGo of an object: it loses what marks it as ours, and is nobody's.
-func (r *remover) letGo(ctx context.Context, e *entry) error {
-	k := e.key()
+func (r *remover) letGo(ctx context.Context, e *inventory.Entry) error {
+	k := e.Ref()
 	sum, exists, err := r.last(ctx, e)
 	if err != nil || !exists || sum.Set != r.id {
 		return err
@@ -79,14 +80,14 @@ func (r *remover) letGo(ctx context.Context, e *entry) error {
 	if err != nil {
 		return errors.Wrapf(err, "%s: cannot encode", k)
 	}
-	m, err := r.c.Mapping(ctx, e.gvk())
+	m, err := r.c.Mapping(ctx, e.GVK())
 	if err != nil {
 		return errors.Wrap(err, k.String())
 	}
-	_, err = r.Patch(ctx, e.gvk(), m, k, ssa.Patch{Type: ssa.MergePatch, Body: body, Accept: ssa.Metadata})
+	_, err = r.Patch(ctx, e.GVK(), m, k, ssa.Patch{Type: ssa.MergePatch, Body: body, Accept: ssa.Metadata})
 	there := err == nil
 	if !there {
-		if gone, err := r.Absent(ctx, e.gvk(), m, k.Name, err); !gone {
+		if gone, err := r.Absent(ctx, e.GVK(), m, k.Name, err); !gone {
 			return errors.Wrapf(ssa.Explain(err), "%s: cannot be kept", k)
 		}
 	}
@@ -101,10 +102,10 @@ func (r *remover) letGo(ctx context.Context, e *entry) error {
 }
 
 // deleted are the objects of a group that are gone, and were neither kept nor left behind.
-func (r *remover) deleted(group []*entry) []cluster.ObjectRef {
+func (r *remover) deleted(group []*inventory.Entry) []cluster.ObjectRef {
 	var out []cluster.ObjectRef
 	for _, e := range group {
-		if k := e.key(); r.gone[k] && !slices.Contains(r.kept, k) && !slices.Contains(r.left, k) {
+		if k := e.Ref(); r.gone[k] && !slices.Contains(r.kept, k) && !slices.Contains(r.left, k) {
 			out = append(out, k)
 		}
 	}
@@ -137,7 +138,7 @@ func (w *work) leftBehind(ctx context.Context, o *object.Desired, m *metav1.Part
 }
 
 // mayChange says in an error why an object that exists may not be changed.
-func (w *work) mayChange(ctx context.Context, o *object.Desired, en *entry, m *metav1.PartialObjectMetadata) error {
+func (w *work) mayChange(ctx context.Context, o *object.Desired, en *inventory.Entry, m *metav1.PartialObjectMetadata) error {
 	err := w.claim(ctx, o, en, m)
 	if err == nil {
 		return nil

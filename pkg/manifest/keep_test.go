@@ -114,7 +114,7 @@ func TestKeep(t *testing.T) {
 						t.Errorf("\n%s\n%s has label %s", tc.reason, k, l)
 					}
 				}
-				if inv := b.inventory(two); inv != nil && inv.find(k) != nil {
+				if inv := b.inventory(two); inv != nil && inv.Find(k) != nil {
 					t.Errorf("\n%s\n%s is in the inventory", tc.reason, k)
 				}
 			}

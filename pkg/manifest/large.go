@@ -8,6 +8,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
 // render a chart whose release can be recorded: what cannot be written down in the end is not begun.
@@ -25,7 +26,7 @@ const entryReserve = 64
 
 // checkRoom says whether an inventory fits into its parent, in which its data have size bytes now, and will fit when all
 // its objects are applied. It is asked before they are: afterwards nobody could write down what exists.
-func (w *work) checkRoom(inv *inventory, size int) error {
+func (w *work) checkRoom(inv *inventory.Inventory, size int) error {
 	for i := range inv.Objects {
 		if inv.Objects[i].UID == "" {
 			size += entryReserve

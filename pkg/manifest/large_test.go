@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
 // many ConfigMaps in one template.
@@ -108,18 +110,18 @@ func TestTooLarge(t *testing.T) {
 // TestInventoryOfThousands holds that thousands of objects fit, and that what is reserved for them is enough.
 func TestInventoryOfThousands(t *testing.T) {
 	const objects = 5000
-	inv, r := &inventory{}, random(objects*200)
+	inv, r := &inventory.Inventory{}, random(objects*200)
 	take := func(n int) string {
 		out := r[:n]
 		r = r[n:]
 		return out
 	}
 	for i := range objects {
-		inv.Objects = append(inv.Objects, entry{
+		inv.Objects = append(inv.Objects, inventory.Entry{
 			Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "RoleBinding", Namespace: "team-" + take(8), Name: fmt.Sprintf("binding-%d-%s", i, take(10)), Part: "web",
 		})
 	}
-	intended, err := inv.marshal()
+	intended, err := inv.Marshal()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +134,7 @@ func TestInventoryOfThousands(t *testing.T) {
 		u := take(32)
 		e.UID, e.Intent, e.Owned = strings.Join([]string{u[:8], u[8:12], u[12:16], u[16:20], u[20:]}, "-"), take(16), take(16)
 	}
-	applied, err := inv.marshal()
+	applied, err := inv.Marshal()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
@@ -27,7 +28,7 @@ import (
 
 // applyChange applies an object that exists. Only where the API server refuses it as invalid, it is read, and applied again
 // once leftovers of unions are ours, which server-side apply then removes.
-func (st *step) applyChange(ctx context.Context, o *object.Desired, en *entry) (cluster.ObjectState, *metav1.FieldsV1, error) {
+func (st *step) applyChange(ctx context.Context, o *object.Desired, en *inventory.Entry) (cluster.ObjectState, *metav1.FieldsV1, error) {
 	now, fields, err := st.Client.Apply(ctx, o, false)
 	if !kerrors.IsInvalid(err) || !unions.Known(o.Ref.GroupKind()) {
 		return now, fields, err
@@ -53,7 +54,7 @@ func (st *step) applyChange(ctx context.Context, o *object.Desired, en *entry) (
 // ownLeftovers makes what the API server filled into unions ours, if it may not stand beside what is wanted of them, and
 // returns it. Nothing but managedFields changes, so that nothing is rolled out. If the object is not applied after that, it
 // is put right by the next one that is.
-func (st *step) ownLeftovers(ctx context.Context, o *object.Desired, en *entry) ([]unions.Leftover, error) {
+func (st *step) ownLeftovers(ctx context.Context, o *object.Desired, en *inventory.Entry) ([]unions.Leftover, error) {
 	for try := 1; ; try++ {
 		live, err := st.Get(ctx, o.GVK(), o.Ref)
 		if err != nil || live == nil {
@@ -80,11 +81,11 @@ func (st *step) ownLeftovers(ctx context.Context, o *object.Desired, en *entry) 
 }
 
 // ownMore of an object than before, which is no drift.
-func (st *step) ownMore(en *entry, live *unstructured.Unstructured, before string, now *metav1.PartialObjectMetadata) {
+func (st *step) ownMore(en *inventory.Entry, live *unstructured.Unstructured, before string, now *metav1.PartialObjectMetadata) {
 	live.SetManagedFields(now.ManagedFields)
 	live.SetResourceVersion(now.ResourceVersion)
 	sum := health.StateOf(live)
-	st.c.Cache().Put(en.key(), sum)
+	st.c.Cache().Put(en.Ref(), sum)
 	if en.Owned != before {
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
@@ -30,7 +31,7 @@ func keyOfSet(c cluster.Cluster, s *Set) setKey {
 // A memory is what the engine knows of a set between two calls. It can be lost at any time.
 type memory struct {
 	// inv is the inventory as it is in the cluster at version. It is never changed, only replaced.
-	inv     *inventory
+	inv     *inventory.Inventory
 	version string
 	// owner that inv names.
 	owner string
@@ -69,12 +70,12 @@ type verdict struct {
 }
 
 // forgetGone forgets objects that an inventory no longer has, once it knows of more than there are.
-func (m *memory) forgetGone(inv *inventory) {
+func (m *memory) forgetGone(inv *inventory.Inventory) {
 	most := len(inv.Objects)
 	if len(m.judged) <= most && len(m.reported) <= most && len(m.settled) <= most && m.contention.Len() <= most {
 		return
 	}
-	idx := inv.index()
+	idx := inv.Index()
 	gone := func(k cluster.ObjectRef) bool { return idx[k] == nil }
 	maps.DeleteFunc(m.judged, func(k cluster.ObjectRef, _ verdict) bool { return gone(k) })
 	maps.DeleteFunc(m.settled, func(k cluster.ObjectRef, _ string) bool { return gone(k) })

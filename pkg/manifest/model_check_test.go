@@ -16,6 +16,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
@@ -38,7 +39,7 @@ func (m *model) invariants() error {
 		if o.u().GetLabels()[object.LabelPartOf] != id || k.Kind == "Job" || k == widgetMain || m.copied[k] {
 			continue
 		}
-		if inv == nil || inv.find(k) == nil {
+		if inv == nil || inv.Find(k) == nil {
 			return errors.Errorf("%s is ours, and nobody knows", k)
 		}
 	}
@@ -175,7 +176,7 @@ func (m *model) check(seen Observation) error {
 }
 
 // checkObjects: each is as it is wanted, and is the one that it was.
-func (m *model) checkObjects(wanted map[cluster.ObjectRef]modelObject, inv *inventory) error {
+func (m *model) checkObjects(wanted map[cluster.ObjectRef]modelObject, inv *inventory.Inventory) error {
 	for k, uid := range m.uids {
 		if got := m.b.s.uidOf(k); got != uid && !m.fixed(k) {
 			return errors.Errorf("%s was made anew, or lost: want %q, got %q", k, uid, got)
@@ -186,7 +187,7 @@ func (m *model) checkObjects(wanted map[cluster.ObjectRef]modelObject, inv *inve
 		if o == nil {
 			return errors.Errorf("%s is missing", k)
 		}
-		en := inv.find(k)
+		en := inv.Find(k)
 		if en == nil {
 			return errors.Errorf("%s is not in the inventory", k)
 		}
@@ -212,14 +213,14 @@ func (m *model) checkObjects(wanted map[cluster.ObjectRef]modelObject, inv *inve
 }
 
 // checkResource: the custom resource is what its users made of it.
-func (m *model) checkResource(inv *inventory) error {
+func (m *model) checkResource(inv *inventory.Inventory) error {
 	if !m.spec.CRDs || !m.spec.Resource {
-		if inv.find(widgetMain) != nil {
+		if inv.Find(widgetMain) != nil {
 			return errors.New("the custom resource is in the inventory")
 		}
 		return nil
 	}
-	en, o := inv.find(widgetMain), m.b.s.objects[widgetMain]
+	en, o := inv.Find(widgetMain), m.b.s.objects[widgetMain]
 	switch {
 	case en == nil || en.Part != partResource || en.UID == "":
 		return errors.Errorf("entry of the custom resource: %+v", en)
@@ -243,10 +244,10 @@ func (m *model) checkResource(inv *inventory) error {
 }
 
 // checkInventory: it has exactly the objects that are wanted, and knows them.
-func (m *model) checkInventory(wanted map[cluster.ObjectRef]modelObject, inv *inventory) error {
+func (m *model) checkInventory(wanted map[cluster.ObjectRef]modelObject, inv *inventory.Inventory) error {
 	for i := range inv.Objects {
 		en := &inv.Objects[i]
-		k := en.key()
+		k := en.Ref()
 		if k == widgetMain {
 			continue
 		}
@@ -277,7 +278,7 @@ func (m *model) checkInventory(wanted map[cluster.ObjectRef]modelObject, inv *in
 }
 
 // checkLeftovers: nothing of ours is left that is not wanted.
-func (m *model) checkLeftovers(wanted map[cluster.ObjectRef]modelObject, inv *inventory) error {
+func (m *model) checkLeftovers(wanted map[cluster.ObjectRef]modelObject, inv *inventory.Inventory) error {
 	id := m.b.ID(m.set())
 	for k, o := range m.b.s.objects {
 		labels := o.u().GetLabels()
@@ -307,7 +308,7 @@ func (m *model) released(name, namespace string) bool {
 }
 
 // checkRecords of releases: one is deployed, the one that the inventory names.
-func (m *model) checkRecords(inv *inventory) error {
+func (m *model) checkRecords(inv *inventory.Inventory) error {
 	for i := range m.spec.Slots {
 		in, rec := &m.spec.Slots[i], inv.Parts[modelNames[i]]
 		if !in.Present || in.Plain || m.recordless[in.namespace()] {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
@@ -206,9 +207,9 @@ func (m *model) deleteResource(_, _ int) error {
 	if err != nil {
 		return err
 	}
-	var en *entry
+	var en *inventory.Entry
 	if inv != nil {
-		en = inv.find(widgetMain)
+		en = inv.Find(widgetMain)
 	}
 	m.away = true
 	m.unsure = m.unsure || en == nil || en.UID == "" || !m.spec.CRDs || !m.spec.Resource

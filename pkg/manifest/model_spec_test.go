@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
@@ -156,7 +157,7 @@ func (s *modelSpec) definition() string {
 type modelObject map[string]*unstructured.Unstructured
 
 // wanted objects, other than the custom resource. The revisions are those of the inventory.
-func (s *modelSpec) wanted(t testing.TB, id string, inv *inventory) map[cluster.ObjectRef]modelObject {
+func (s *modelSpec) wanted(t testing.TB, id string, inv *inventory.Inventory) map[cluster.ObjectRef]modelObject {
 	t.Helper()
 	out := map[cluster.ObjectRef]modelObject{}
 	add := func(text, part, namespace string, in *modelSlot) {

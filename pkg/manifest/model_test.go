@@ -22,6 +22,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
 var (
@@ -126,17 +127,17 @@ func (m *model) restart() {
 }
 
 // inventory as it is stored; nil for none.
-func (m *model) inventory() (*inventory, error) {
+func (m *model) inventory() (*inventory.Inventory, error) {
 	o := m.b.s.objects[key("Secret", DefaultNamespace, "team-a-web")]
 	if o == nil {
 		return nil, nil //nolint:nilnil // As said above.
 	}
-	text, _, _ := unstructured.NestedString(o.content, "data", inventoryKey)
+	text, _, _ := unstructured.NestedString(o.content, "data", inventory.Key)
 	data, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
 		return nil, err
 	}
-	inv, err := unmarshal(data)
+	inv, err := inventory.Unmarshal(data)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
@@ -52,7 +53,7 @@ func (e *Engine) Observe(ctx context.Context, c cluster.Cluster, s *Set) (Observ
 }
 
 // judgeAll objects of an inventory.
-func (w *work) judgeAll(ctx context.Context, inv *inventory, seen map[cluster.ObjectRef]cluster.ObjectState) (Observation, error) {
+func (w *work) judgeAll(ctx context.Context, inv *inventory.Inventory, seen map[cluster.ObjectRef]cluster.ObjectState) (Observation, error) {
 	o := Observation{Exists: true, UpToDate: true, State: Ready}
 	states := w.partStates(inv, &o)
 	for i := range inv.Objects {
@@ -88,7 +89,7 @@ func (e *Engine) Exists(ctx context.Context, c cluster.Cluster, s *Set) (bool, e
 }
 
 // partStates begins the state of each part with what the inventory and the last step say.
-func (w *work) partStates(inv *inventory, o *Observation) map[string]*PartState {
+func (w *work) partStates(inv *inventory.Inventory, o *Observation) map[string]*PartState {
 	states := make(map[string]*PartState, len(w.parts))
 	for i := range w.parts {
 		p := &w.parts[i]
@@ -96,12 +97,12 @@ func (w *work) partStates(inv *inventory, o *Observation) map[string]*PartState 
 		st := &PartState{Name: p.title(), State: Ready, Version: rec.Version}
 		states[p.name] = st
 		if rec.Atomic {
-			o.Atomic = max(o.Atomic, rec.hookTimeout())
+			o.Atomic = max(o.Atomic, rec.HookTimeoutOf())
 		}
 		if rec.Digest == p.digest {
 			continue
 		}
-		if why := rec.stuck(p.digest, w.s.Retry); why != "" {
+		if why := rec.Stuck(p.digest, w.s.Retry); why != "" {
 			st.see(Error, why)
 			w.seeStuck(p.name, rec.Run)
 			continue
@@ -133,8 +134,8 @@ func (w *work) failure(partName, digest string) string {
 }
 
 // judge one object: is it there, as it was applied, and ready?
-func (w *work) judge(ctx context.Context, en *entry, seen map[cluster.ObjectRef]cluster.ObjectState, p *PartState, o *Observation) error {
-	k := en.key()
+func (w *work) judge(ctx context.Context, en *inventory.Entry, seen map[cluster.ObjectRef]cluster.ObjectState, p *PartState, o *Observation) error {
+	k := en.Ref()
 	sum, exists := seen[k]
 	if !w.expected(en, sum, exists, p, o) {
 		return nil
@@ -160,8 +161,8 @@ func (w *work) judge(ctx context.Context, en *entry, seen map[cluster.ObjectRef]
 
 // expected says whether an object should be there and can be seen. What is to say of one that should not or cannot is
 // said.
-func (w *work) expected(en *entry, sum cluster.ObjectState, exists bool, p *PartState, o *Observation) bool {
-	k := en.key()
+func (w *work) expected(en *inventory.Entry, sum cluster.ObjectState, exists bool, p *PartState, o *Observation) bool {
+	k := en.Ref()
 	if err := w.denied[k]; err != nil && en.UID != "" {
 		o.Total++
 		p.see(Error, "cannot be read: "+text.OneLine(err.Error()))
@@ -195,25 +196,25 @@ func (w *work) inputsOf(partName string) string {
 }
 
 // drifted says whether an object differs from what was applied.
-func (w *work) drifted(en *entry, sum cluster.ObjectState, exists bool) (Drift, bool) {
+func (w *work) drifted(en *inventory.Entry, sum cluster.ObjectState, exists bool) (Drift, bool) {
 	switch {
 	case en.Stage == object.StageResource:
 		return Drift{}, false
 	case !exists:
-		return Drift{Key: en.key(), Deleted: true}, true
+		return Drift{Key: en.Ref(), Deleted: true}, true
 	case sum.Status == cluster.Terminating:
 		// It comes back once it is gone.
 		return Drift{}, false
 	case sum.UID != en.UID:
-		return Drift{Key: en.key(), Replaced: true}, true
+		return Drift{Key: en.Ref(), Replaced: true}, true
 	case sum.Owned != en.Owned:
-		return Drift{Key: en.key()}, true
+		return Drift{Key: en.Ref()}, true
 	}
 	return Drift{}, false
 }
 
 // ready says whether an object that is as it was applied works.
-func (w *work) ready(ctx context.Context, en *entry, sum cluster.ObjectState) (State, string, error) {
+func (w *work) ready(ctx context.Context, en *inventory.Entry, sum cluster.ObjectState) (State, string, error) {
 	if sum.Status == cluster.Terminating {
 		return Processing, sum.Message, nil
 	}
@@ -232,19 +233,19 @@ func (w *work) ready(ctx context.Context, en *entry, sum cluster.ObjectState) (S
 
 // look at all objects of the inventory: in the watch, or one by one where a kind cannot be watched. What may not be read
 // is noted as denied.
-func (w *work) look(ctx context.Context, inv *inventory) (map[cluster.ObjectRef]cluster.ObjectState, error) {
-	unsynced := w.track(ctx, inv.kinds())
+func (w *work) look(ctx context.Context, inv *inventory.Inventory) (map[cluster.ObjectRef]cluster.ObjectState, error) {
+	unsynced := w.track(ctx, inv.Kinds())
 	seen := make(map[cluster.ObjectRef]cluster.ObjectState, len(inv.Objects))
 	for i := range inv.Objects {
 		en := &inv.Objects[i]
-		if _, blind := unsynced[en.gvk()]; blind {
+		if _, blind := unsynced[en.GVK()]; blind {
 			err := w.lookOne(ctx, en, seen)
 			if w.asked == nil {
 				w.asked = map[cluster.ObjectRef]bool{}
 			}
-			w.asked[en.key()] = true
+			w.asked[en.Ref()] = true
 			if kerrors.IsForbidden(err) {
-				w.denied[en.key()] = err
+				w.denied[en.Ref()] = err
 				continue
 			}
 			if err != nil {
@@ -252,19 +253,19 @@ func (w *work) look(ctx context.Context, inv *inventory) (map[cluster.ObjectRef]
 			}
 			continue
 		}
-		if sum, ok := w.c.Cache().Get(en.key()); ok {
-			seen[en.key()] = sum
+		if sum, ok := w.c.Cache().Get(en.Ref()); ok {
+			seen[en.Ref()] = sum
 		}
 	}
 	return seen, nil
 }
 
-func (w *work) lookOne(ctx context.Context, en *entry, seen map[cluster.ObjectRef]cluster.ObjectState) error {
-	sum, ok, err := w.Client.State(ctx, en.gvk(), en.key())
+func (w *work) lookOne(ctx context.Context, en *inventory.Entry, seen map[cluster.ObjectRef]cluster.ObjectState) error {
+	sum, ok, err := w.Client.State(ctx, en.GVK(), en.Ref())
 	if err != nil || !ok {
 		return err
 	}
-	seen[en.key()] = sum
+	seen[en.Ref()] = sum
 	return nil
 }
 

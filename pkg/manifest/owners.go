@@ -8,6 +8,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
@@ -22,7 +23,7 @@ func (st *step) settle() {
 	for i := range st.inv.Objects {
 		// A part that is planned may have given an object away, and one that is no longer wanted has.
 		if en := &st.inv.Objects[i]; !en.Pruned && !busy[en.Part] && st.wants(en.Part) {
-			owner[en.key()] = en.Part
+			owner[en.Ref()] = en.Part
 		}
 	}
 	st.plans = slices.DeleteFunc(st.plans, func(pl *planned) bool {
@@ -59,7 +60,7 @@ func (pl *planned) settle(owner map[cluster.ObjectRef]string) error {
 
 // handOver a definition that its part no longer has to another part that has it too. That part is applied anew. It says
 // whether there is one.
-func (st *step) handOver(en *entry) bool {
+func (st *step) handOver(en *inventory.Entry) bool {
 	if en.Stage != object.StageCRDs {
 		return false
 	}

@@ -6,8 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"sort"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,6 +17,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
@@ -37,7 +36,7 @@ var errInventoryExists = errors.New("the inventory exists")
 
 // load the inventory; nil where there is none. It is read only if it changed. The watch does not show an inventory that
 // lost our label; with confirm it is asked for in that case, as nobody would look for the objects any more.
-func (w *work) load(ctx context.Context, confirm bool) (*inventory, error) {
+func (w *work) load(ctx context.Context, confirm bool) (*inventory.Inventory, error) {
 	k := w.parentKey()
 	if unsynced := w.track(ctx, []schema.GroupVersionKind{ssa.SecretKind}); len(unsynced) == 0 {
 		sum, ok := w.c.Cache().Get(k)
@@ -61,7 +60,7 @@ func (w *work) load(ctx context.Context, confirm bool) (*inventory, error) {
 }
 
 // decode the inventory of a parent.
-func (w *work) decode(u *unstructured.Unstructured) (*inventory, error) {
+func (w *work) decode(u *unstructured.Unstructured) (*inventory.Inventory, error) {
 	if u.GetLabels()[object.LabelApplySetID] != w.id {
 		return nil, w.foreignParent(u)
 	}
@@ -76,13 +75,13 @@ func (w *work) decode(u *unstructured.Unstructured) (*inventory, error) {
 	if err := json.Unmarshal(b, s); err != nil {
 		return nil, errors.Wrapf(err, "cannot read %s", w.parentKey())
 	}
-	inv, err := unmarshal(s.Data[inventoryKey])
+	inv, err := inventory.Unmarshal(s.Data[inventory.Key])
 	if err != nil {
 		return nil, errors.Wrapf(err, "%s is damaged; restore it, or delete it to have it written anew from what is installed",
 			w.parentKey())
 	}
 	inv.Good = s.Data[goodKey]
-	w.mem.inv, w.mem.version, w.mem.size = inv, u.GetResourceVersion(), len(s.Data[inventoryKey])
+	w.mem.inv, w.mem.version, w.mem.size = inv, u.GetResourceVersion(), len(s.Data[inventory.Key])
 	w.mem.owner = s.Annotations[annotationOwner]
 	w.c.Cache().Put(w.parentKey(), health.StateOf(u))
 	return w.granted()
@@ -122,7 +121,7 @@ func (w *work) owned() error {
 }
 
 // granted is the inventory that was read last, if the set may work with it.
-func (w *work) granted() (*inventory, error) {
+func (w *work) granted() (*inventory.Inventory, error) {
 	if w.s.Adopt {
 		return w.mem.inv, nil
 	}
@@ -133,7 +132,7 @@ func (w *work) granted() (*inventory, error) {
 }
 
 // loadOwn loads the inventory for a removal, which takes over nothing.
-func (w *work) loadOwn(ctx context.Context) (*inventory, error) {
+func (w *work) loadOwn(ctx context.Context) (*inventory.Inventory, error) {
 	inv, err := w.load(ctx, true)
 	if err == nil && inv != nil {
 		err = w.owned()
@@ -146,7 +145,7 @@ func (w *work) loadOwn(ctx context.Context) (*inventory, error) {
 
 // save the inventory. With create there must be none, and errInventoryExists is returned where there is one of this set;
 // any other Secret of its name is left as it is.
-func (w *work) save(ctx context.Context, inv *inventory, create bool) error {
+func (w *work) save(ctx context.Context, inv *inventory.Inventory, create bool) error {
 	o, err := w.parent(inv)
 	if err != nil {
 		return err
@@ -167,7 +166,7 @@ func (w *work) save(ctx context.Context, inv *inventory, create bool) error {
 	}
 	// The step goes on with what it has, which is better than what is in the cluster until it is saved.
 	w.mem.owner = w.owner()
-	w.mem.inv, w.mem.version = inv.clone(), sum.ResourceVersion
+	w.mem.inv, w.mem.version = inv.Clone(), sum.ResourceVersion
 	return nil
 }
 
@@ -177,8 +176,8 @@ func (w *work) foreignParent(u *unstructured.Unstructured) error {
 }
 
 // parent is the Secret that holds an inventory.
-func (w *work) parent(inv *inventory) (*object.Desired, error) {
-	data, err := inv.marshal()
+func (w *work) parent(inv *inventory.Inventory) (*object.Desired, error) {
+	data, err := inv.Marshal()
 	if err != nil {
 		return nil, err
 	}
@@ -193,11 +192,11 @@ func (w *work) parent(inv *inventory) (*object.Desired, error) {
 			Labels: map[string]string{object.LabelApplySetID: w.id, object.LabelManagedBy: object.ManagedBy},
 			Annotations: map[string]string{
 				object.AnnotationTooling:            object.Tooling,
-				object.AnnotationContainsGroupKinds: groupKinds(inv),
+				object.AnnotationContainsGroupKinds: inventory.GroupKinds(inv),
 				annotationOwner:                     w.owner(),
 			},
 		},
-		Data: map[string][]byte{inventoryKey: data},
+		Data: map[string][]byte{inventory.Key: data},
 	}
 	if !w.fits(inv.Good) {
 		inv.Good = nil
@@ -205,7 +204,7 @@ func (w *work) parent(inv *inventory) (*object.Desired, error) {
 	if len(inv.Good) > 0 {
 		s.Data[goodKey] = inv.Good
 	}
-	if n := namespaces(inv, w.e.namespace); n != "" {
+	if n := inventory.Namespaces(inv, w.e.namespace); n != "" {
 		s.Annotations[object.AnnotationAdditionalNamespaces] = n
 	}
 	b, err := json.Marshal(s)
@@ -218,33 +217,4 @@ func (w *work) parent(inv *inventory) (*object.Desired, error) {
 	}
 	o, err := object.New(u, "", object.StageNamespaces)
 	return &o, err
-}
-
-// groupKinds of the members, in the form of KEP-3659.
-func groupKinds(inv *inventory) string {
-	seen := map[string]bool{}
-	for i := range inv.Objects {
-		seen[inv.Objects[i].key().GroupKind().String()] = true
-	}
-	return joined(seen)
-}
-
-// namespaces of the members other than that of the parent, in the form of KEP-3659.
-func namespaces(inv *inventory, parent string) string {
-	seen := map[string]bool{}
-	for i := range inv.Objects {
-		if n := inv.Objects[i].Namespace; n != "" && n != parent {
-			seen[n] = true
-		}
-	}
-	return joined(seen)
-}
-
-func joined(seen map[string]bool) string {
-	out := make([]string, 0, len(seen))
-	for s := range seen {
-		out = append(out, s)
-	}
-	sort.Strings(out)
-	return strings.Join(out, ",")
 }

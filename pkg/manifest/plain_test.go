@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
@@ -135,29 +136,29 @@ func TestPlainRefusals(t *testing.T) {
 func TestForm(t *testing.T) {
 	chart := func() *Set { return setOf(install("web", configMap("both"), configMap("chart"))) }
 	raw := func() *Set { return setOf(plainOf("web", configMap("both"), configMap("raw"))) }
-	const inventory, release = "Secret kyma-system/team-a-web", "Secret apps/sh.helm.release.v1.web.v"
+	const parent, release = "Secret kyma-system/team-a-web", "Secret apps/sh.helm.release.v1.web.v"
 	cases := map[string]struct {
 		reason string
 		sets   []*Set
 		want   []string
-		parts  partRecord
+		parts  inventory.Part
 	}{
 		"ToPlain": {
 			reason: "The release ends, and with it all its revisions.",
 			sets:   []*Set{chart(), func() *Set { s := chart(); s.Installs[0].Values = map[string]any{"a": "b"}; return s }(), raw()},
-			want:   []string{"ConfigMap apps/both", "ConfigMap apps/raw", inventory},
+			want:   []string{"ConfigMap apps/both", "ConfigMap apps/raw", parent},
 		},
 		"ToChart": {
 			reason: "A release begins.",
 			sets:   []*Set{raw(), chart()},
-			want:   []string{"ConfigMap apps/both", "ConfigMap apps/chart", release + "1", inventory},
-			parts:  partRecord{Namespace: "apps", Chart: "web", Version: "1.0.0", Revision: 1},
+			want:   []string{"ConfigMap apps/both", "ConfigMap apps/chart", release + "1", parent},
+			parts:  inventory.Part{Namespace: "apps", Chart: "web", Version: "1.0.0", Revision: 1},
 		},
 		"AndBack": {
 			reason: "A release that ended begins anew.",
 			sets:   []*Set{chart(), raw(), chart()},
-			want:   []string{"ConfigMap apps/both", "ConfigMap apps/chart", release + "1", inventory},
-			parts:  partRecord{Namespace: "apps", Chart: "web", Version: "1.0.0", Revision: 1},
+			want:   []string{"ConfigMap apps/both", "ConfigMap apps/chart", release + "1", parent},
+			parts:  inventory.Part{Namespace: "apps", Chart: "web", Version: "1.0.0", Revision: 1},
 		},
 	}
 	for name, tc := range cases {
@@ -215,7 +216,7 @@ func TestFormHalfWay(t *testing.T) {
 	}
 	rec := b.inventory(chart).Parts["web"]
 	rec.Digest = ""
-	want := partRecord{Namespace: "apps", Chart: "web", Version: "1.0.0", Revision: 1}
+	want := inventory.Part{Namespace: "apps", Chart: "web", Version: "1.0.0", Revision: 1}
 	if diff := cmp.Diff(want, rec); diff != "" {
 		t.Errorf("record: -want, +got:\n%s", diff)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
@@ -26,7 +27,7 @@ type planned struct {
 	in      *installation
 	objects []object.Desired
 	// rec is what the inventory will say of the part while it is applied.
-	rec partRecord
+	rec inventory.Part
 	// repair says that these inputs were applied before, and that the very objects of then are wanted.
 	repair bool
 	// before is the revision of the release that this one follows; 0 for none.
@@ -42,11 +43,11 @@ type planned struct {
 	settled bool
 	// hooks of the chart, if some of them run while it is applied, and how far they have come; nil for none.
 	hooks []render.Hook
-	run   *hookRun
+	run   *inventory.Run
 	// first says that the install was never applied before, and that no release of its name was looked for.
 	first bool
 	// abandoned is where the release was to move to before it is to be somewhere else; none in most cases.
-	abandoned home
+	abandoned inventory.Release
 	// backTo is the revision that a set which is rolled back goes back to, 0 for none, and backManifest are its objects if
 	// the chart does not render them again.
 	backTo       int
@@ -54,7 +55,7 @@ type planned struct {
 }
 
 // plan renders a part.
-func (w *work) plan(ctx context.Context, p *part, rec partRecord) (*planned, error) {
+func (w *work) plan(ctx context.Context, p *part, rec inventory.Part) (*planned, error) {
 	out := &planned{part: p, rec: rec, repair: rec.Digest == p.digest}
 	var objects []*unstructured.Unstructured
 	var err error
@@ -62,7 +63,7 @@ func (w *work) plan(ctx context.Context, p *part, rec partRecord) (*planned, err
 		if out.in, err = w.configure(ctx, p.install); err != nil {
 			return nil, err
 		}
-		out.rec.note(out.in)
+		noteConfig(&out.rec, out.in)
 		if err := w.follow(ctx, out); err != nil {
 			return nil, err
 		}
@@ -193,7 +194,7 @@ func (w *work) planInstall(ctx context.Context, out *planned) ([]*unstructured.U
 	}
 	out.chart = chart
 	o := render.Options{
-		ReleaseName: in.home.name, Namespace: in.namespace, Values: in.Values, Overrides: in.config.Overrides,
+		ReleaseName: in.home.Name, Namespace: in.namespace, Values: in.Values, Overrides: in.config.Overrides,
 		SkipCRDs: in.config.SkipCRDs, SkipSchema: in.config.SkipSchemaValidation,
 		Revision: out.next, Upgrade: out.upgrade(), REST: w.c.Config(),
 	}
@@ -220,7 +221,7 @@ func (w *work) planInstall(ctx context.Context, out *planned) ([]*unstructured.U
 	}
 	if out.backManifest != "" {
 		if objects, err = render.ChartObjects([]byte(out.backManifest)); err != nil {
-			return nil, errors.Wrapf(err, "record of release %s revision %d", in.home.name, out.backTo)
+			return nil, errors.Wrapf(err, "record of release %s revision %d", in.home.Name, out.backTo)
 		}
 	}
 	out.rendered = r
@@ -234,24 +235,24 @@ func (w *work) objectsOfChart(ctx context.Context, out *planned, r *render.Rende
 	case r.Pure:
 	case out.repair && out.rec.Revision > 0:
 		return w.recorded(ctx, out.in.home, out.rec.Revision)
-	case out.rec.resumes(out.digest, w.s.Retry) && out.rec.Run.Recorded:
+	case out.rec.Resumes(out.digest, w.s.Retry) && out.rec.Run.Recorded:
 		return w.resumed(ctx, out, r)
 	}
 	return r.Objects, nil
 }
 
 // recorded objects of the last revision, for a chart that would render other ones today: with random values, say.
-func (w *work) recorded(ctx context.Context, h home, revision int) ([]*unstructured.Unstructured, error) {
+func (w *work) recorded(ctx context.Context, h inventory.Release, revision int) ([]*unstructured.Unstructured, error) {
 	info, err := w.release(ctx, h, revision)
 	if err != nil {
 		return nil, err
 	}
 	if info == nil {
 		return nil, errors.Errorf("the record of release %s revision %d is gone, and the chart renders differently each time; "+
-			"change a value to install a new revision", h.name, revision)
+			"change a value to install a new revision", h.Name, revision)
 	}
 	objects, err := render.ChartObjects([]byte(info.Manifest))
-	return objects, errors.Wrapf(err, "record of release %s revision %d", h.name, revision)
+	return objects, errors.Wrapf(err, "record of release %s revision %d", h.Name, revision)
 }
 
 // resumed are the objects and the hooks of a revision whose hooks run, for a chart that would render other ones today.
@@ -262,7 +263,7 @@ func (w *work) resumed(ctx context.Context, out *planned, r *render.Rendered) ([
 	}
 	r.Hooks = info.Hooks()
 	objects, err := render.ChartObjects([]byte(info.Manifest))
-	return objects, errors.Wrapf(err, "record of release %s revision %d", out.in.home.name, out.rec.Run.Revision)
+	return objects, errors.Wrapf(err, "record of release %s revision %d", out.in.home.Name, out.rec.Run.Revision)
 }
 
 // learn the kinds that definitions among the objects are about to add to the cluster.
@@ -309,8 +310,8 @@ func (w *work) build(ctx context.Context, out *planned, objects []*unstructured.
 		if w.holdsInventories(u) {
 			continue
 		}
-		if out.in != nil && !out.in.home.none() {
-			object.AddRelease(u, out.in.home.name, out.in.home.namespace)
+		if out.in != nil && !out.in.home.IsZero() {
+			object.AddRelease(u, out.in.home.Name, out.in.home.Namespace)
 		}
 		object.AddLabels(u, labels)
 		s := object.StageOf(u.GroupVersionKind().GroupKind())

@@ -21,6 +21,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/crdcheck"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
@@ -30,7 +31,7 @@ import (
 // one is refused nothing is applied but what puts right what was applied before: a module is not left between two versions.
 // Where no definition changes, nothing is asked.
 func (st *step) preflight(ctx context.Context) {
-	idx := st.inv.index()
+	idx := st.inv.Index()
 	refused := ""
 	for _, pl := range st.plans {
 		for i := range pl.objects {
@@ -58,7 +59,7 @@ func (st *step) preflight(ctx context.Context) {
 }
 
 // redefines says whether a definition is there, and is about to be another one.
-func (st *step) redefines(o *object.Desired, en *entry) bool {
+func (st *step) redefines(o *object.Desired, en *inventory.Entry) bool {
 	if en != nil && en.UID != "" {
 		return en.Intent != o.Hash || st.repairs(o.Ref)
 	}
@@ -109,13 +110,13 @@ func (st *step) heldBack(pl *planned, refused string) bool {
 }
 
 // redefine says in an error why a definition that is there cannot become another one, or must not.
-func (w *work) redefine(ctx context.Context, o *object.Desired, en *entry) error {
+func (w *work) redefine(ctx context.Context, o *object.Desired, en *inventory.Entry) error {
 	live, err := w.Get(ctx, o.GVK(), o.Ref)
 	if err != nil || live == nil || live.GetDeletionTimestamp() != nil {
 		return err
 	}
 	if en == nil {
-		en = &entry{}
+		en = &inventory.Entry{}
 	}
 	if err := w.mayChange(ctx, o, en, metadataOf(live)); err != nil {
 		// It is not ours. Who applies it says so.
@@ -138,7 +139,7 @@ func (w *work) redefine(ctx context.Context, o *object.Desired, en *entry) error
 
 // found says in an error why a definition must not be changed that nobody knew of before it was to be created: one that
 // was kept, in most cases. With adoption it was looked at before.
-func (st *step) found(ctx context.Context, o *object.Desired, en *entry) error {
+func (st *step) found(ctx context.Context, o *object.Desired, en *inventory.Entry) error {
 	if o.Stage != object.StageCRDs || st.s.Adopt {
 		return nil
 	}

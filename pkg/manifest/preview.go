@@ -86,7 +86,7 @@ func (i *installation) preview(ctx context.Context, out *Preview, kubeVersion st
 	}
 	out.Chart, out.Version, out.Values = chart.Name(), chart.Version(), chart.Values()
 	r, err := chart.Render(ctx, render.Options{
-		ReleaseName: i.home.name, Namespace: i.namespace, Values: i.Values, Overrides: i.config.Overrides,
+		ReleaseName: i.home.Name, Namespace: i.namespace, Values: i.Values, Overrides: i.config.Overrides,
 		SkipCRDs: i.config.SkipCRDs, SkipSchema: i.config.SkipSchemaValidation, Revision: 1, KubeVersion: kubeVersion,
 	})
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fixed"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
@@ -33,12 +34,12 @@ func (w *work) mayRecreate(o *object.Desired) bool {
 // A recreation is an object that is to be deleted and created anew.
 type recreation struct {
 	o  *object.Desired
-	en *entry
+	en *inventory.Entry
 }
 
 // refused says what becomes of an object that the API server did not let change: it is created anew once all others of
 // its stage are applied, or the error says which fields are to blame and what can be done.
-func (st *step) refused(ctx context.Context, o *object.Desired, en *entry, before *metav1.PartialObjectMetadata, err error) error {
+func (st *step) refused(ctx context.Context, o *object.Desired, en *inventory.Entry, before *metav1.PartialObjectMetadata, err error) error {
 	fields := fixed.Fields(err)
 	if len(fields) == 0 {
 		return errors.Wrap(ssa.Explain(err), o.Ref.String())
@@ -102,7 +103,7 @@ func (w *work) precise(ctx context.Context, o *object.Desired, f fixed.Field, wa
 
 // comesBack says what an object waits for that is on its way out, and is created anew once it is gone. One that the
 // inventory knows was deleted by somebody else.
-func comesBack(en *entry, sum cluster.ObjectState) string {
+func comesBack(en *inventory.Entry, sum cluster.ObjectState) string {
 	text := cmp.Or(sum.Message, "is being deleted")
 	if en.UID != "" {
 		return text
@@ -133,7 +134,7 @@ func (st *step) recreateAll(ctx context.Context, partName string) {
 }
 
 // recreate one object: delete the one that is ours, and no other, and create it anew, now or once it is gone.
-func (st *step) recreate(ctx context.Context, o *object.Desired, en *entry) error {
+func (st *step) recreate(ctx context.Context, o *object.Desired, en *inventory.Entry) error {
 	m, err := st.Metadata(ctx, o.GVK(), o.Ref)
 	if err != nil {
 		return err

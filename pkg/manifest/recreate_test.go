@@ -116,7 +116,7 @@ func TestRecreate(t *testing.T) {
 			if got := b.s.uidOf(fixed); got == uid || got == "" {
 				t.Errorf("\n%s\nit was not replaced: %q", tc.reason, got)
 			}
-			if en := b.inventory(s).find(fixed); en == nil || en.UID != string(b.s.uidOf(fixed)) {
+			if en := b.inventory(s).Find(fixed); en == nil || en.UID != string(b.s.uidOf(fixed)) {
 				t.Errorf("\n%s\nentry: %+v", tc.reason, en)
 			}
 		})
@@ -142,8 +142,8 @@ func TestRecreateCrash(t *testing.T) {
 					continue
 				}
 				b.settle(s)
-				en := b.inventory(s).find(key("ConfigMap", "apps", "fixed"))
-				got := b.s.objects[en.key()]
+				en := b.inventory(s).Find(key("ConfigMap", "apps", "fixed"))
+				got := b.s.objects[en.Ref()]
 				if en.UID != string(got.u().GetUID()) || got.content["data"].(map[string]any)["k"] != "large" {
 					t.Errorf("cut after %d writes, lost %v: %+v, %+v", n, lost, en, got.content)
 				}

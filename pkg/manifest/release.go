@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
@@ -36,8 +37,8 @@ const (
 
 // finishInstall once its objects are applied: its release ends where it was before, and goes on where it is now. Plain
 // objects have none.
-func (st *step) finishInstall(ctx context.Context, pl *planned, rec *partRecord) error {
-	if former := rec.former(pl.name); !former.none() {
+func (st *step) finishInstall(ctx context.Context, pl *planned, rec *inventory.Part) error {
+	if former := rec.FormerReleaseOf(pl.name); !former.IsZero() {
 		if err := st.deleteRecords(ctx, former, false); err != nil {
 			return err
 		}
@@ -61,7 +62,7 @@ func (st *step) finishInstall(ctx context.Context, pl *planned, rec *partRecord)
 
 // recordRelease writes what was just installed as a Helm release, so that `helm list` and `helm history` in the cluster
 // show the truth.
-func (st *step) recordRelease(ctx context.Context, pl *planned, rec *partRecord) error {
+func (st *step) recordRelease(ctx context.Context, pl *planned, rec *inventory.Part) error {
 	superseded, err := st.superseded(ctx, pl)
 	if err != nil {
 		return err
@@ -81,7 +82,7 @@ func (st *step) recordRelease(ctx context.Context, pl *planned, rec *partRecord)
 		rec.Origin = pl.next - 1
 	}
 	rec.Run = nil
-	rec.noteHooks(pl)
+	noteHooks(rec, pl)
 	return nil
 }
 
@@ -122,9 +123,9 @@ func (st *step) writeRecord(ctx context.Context, pl *planned, o render.RecordOpt
 		if err := st.lookForRelease(ctx, pl); err != nil {
 			return err
 		}
-		return errors.Errorf("release %s has a record already; it is followed in the next step", pl.in.home.name)
+		return errors.Errorf("release %s has a record already; it is followed in the next step", pl.in.home.Name)
 	}
-	return errors.Wrapf(err, "cannot record revision %d of release %s", o.Revision, pl.in.home.name)
+	return errors.Wrapf(err, "cannot record revision %d of release %s", o.Revision, pl.in.home.Name)
 }
 
 // retire the revision before, and delete those that became too old to be kept.
@@ -132,7 +133,7 @@ func (st *step) retire(ctx context.Context, pl *planned, superseded *render.Reco
 	h := pl.in.home
 	if superseded != nil && superseded.Status == statusDeployed {
 		if err := st.supersede(ctx, superseded); err != nil {
-			return errors.Wrapf(err, "cannot mark revision %d of release %s as superseded", pl.before, h.name)
+			return errors.Wrapf(err, "cannot mark revision %d of release %s as superseded", pl.before, h.Name)
 		}
 	}
 	// Between two that were deployed there may be some that failed.
@@ -140,7 +141,7 @@ func (st *step) retire(ctx context.Context, pl *planned, superseded *render.Reco
 		if old == pl.before {
 			continue
 		}
-		k := cluster.ObjectRef{Kind: "Secret", Namespace: h.namespace, Name: render.RecordName(h.name, old)}
+		k := cluster.ObjectRef{Kind: "Secret", Namespace: h.Namespace, Name: render.RecordName(h.Name, old)}
 		if _, err := st.Delete(ctx, ssa.SecretKind, k, ""); err != nil {
 			return err
 		}
@@ -149,18 +150,18 @@ func (st *step) retire(ctx context.Context, pl *planned, superseded *render.Reco
 }
 
 // release is one recorded revision; nil where there is none.
-func (w *work) release(ctx context.Context, h home, revision int) (*render.RecordInfo, error) {
-	b, err := w.Read(ctx, ssa.SecretKind, cluster.ObjectRef{Kind: "Secret", Namespace: h.namespace, Name: render.RecordName(h.name, revision)}, ssa.JSON)
+func (w *work) release(ctx context.Context, h inventory.Release, revision int) (*render.RecordInfo, error) {
+	b, err := w.Read(ctx, ssa.SecretKind, cluster.ObjectRef{Kind: "Secret", Namespace: h.Namespace, Name: render.RecordName(h.Name, revision)}, ssa.JSON)
 	if err != nil || b == nil {
 		return nil, err
 	}
 	s := &corev1.Secret{}
 	if err := json.Unmarshal(b, s); err != nil {
-		return nil, errors.Wrapf(err, "record of release %s revision %d", h.name, revision)
+		return nil, errors.Wrapf(err, "record of release %s revision %d", h.Name, revision)
 	}
 	info, err := render.DecodeRecord(s.Data["release"])
 	if err != nil {
-		return nil, &refusedError{errors.Wrapf(err, "record of release %s revision %d", h.name, revision)}
+		return nil, &refusedError{errors.Wrapf(err, "record of release %s revision %d", h.Name, revision)}
 	}
 	// Without them the record would no longer be known as ours once it is superseded.
 	info.Labels = s.Labels
@@ -181,9 +182,9 @@ func (w *work) supersede(ctx context.Context, i *render.RecordInfo) error {
 
 // deleteReleases of a part: all recorded revisions. There may be one that the inventory does not know, of a step that was
 // cut off.
-func (w *work) deleteReleases(ctx context.Context, name string, rec partRecord) error {
-	for _, h := range []home{rec.former(name), rec.home(name)} {
-		if h.none() {
+func (w *work) deleteReleases(ctx context.Context, name string, rec inventory.Part) error {
+	for _, h := range []inventory.Release{rec.FormerReleaseOf(name), rec.ReleaseOf(name)} {
+		if h.IsZero() {
 			continue
 		}
 		if err := w.deleteRecords(ctx, h, (w.s.Adopt || rec.Own) && rec.Revision > 0); err != nil {
@@ -196,7 +197,7 @@ func (w *work) deleteReleases(ctx context.Context, name string, rec partRecord) 
 // abandon the homes that releases never arrived at, before the inventory forgets them.
 func (st *step) abandon(ctx context.Context) {
 	st.plans = slices.DeleteFunc(st.plans, func(pl *planned) bool {
-		if pl.abandoned.none() {
+		if pl.abandoned.IsZero() {
 			return false
 		}
 		err := st.deleteRecords(ctx, pl.abandoned, false)
@@ -209,11 +210,11 @@ func (st *step) abandon(ctx context.Context) {
 }
 
 // deleteRecords of a release: ours, or with all those that others wrote before it was adopted, too.
-func (w *work) deleteRecords(ctx context.Context, h home, all bool) error {
-	selector := "owner=helm,name=" + h.name
+func (w *work) deleteRecords(ctx context.Context, h inventory.Release, all bool) error {
+	selector := "owner=helm,name=" + h.Name
 	if !all {
 		selector += "," + labelReleaseOf + "=" + w.id
 	}
-	err := w.DeleteSecrets(ctx, h.namespace, selector)
-	return errors.Wrapf(err, "cannot delete the records of release %s in namespace %s", h.name, h.namespace)
+	err := w.DeleteSecrets(ctx, h.Namespace, selector)
+	return errors.Wrapf(err, "cannot delete the records of release %s in namespace %s", h.Name, h.Namespace)
 }

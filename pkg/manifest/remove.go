@@ -16,6 +16,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
@@ -60,7 +61,7 @@ func (e *Engine) Remove(ctx context.Context, c cluster.Cluster, s *Set) (Removal
 	if err != nil {
 		return Removal{}, err
 	}
-	all := make([]*entry, 0, len(inv.Objects))
+	all := make([]*inventory.Entry, 0, len(inv.Objects))
 	for i := range inv.Objects {
 		all = append(all, &inv.Objects[i])
 	}
@@ -99,7 +100,7 @@ type remover struct {
 }
 
 // remove objects as far as possible. The message says what is waited for; it is empty once all are gone.
-func (r *remover) remove(ctx context.Context, unwanted []*entry) (Removal, error) {
+func (r *remover) remove(ctx context.Context, unwanted []*inventory.Entry) (Removal, error) {
 	r.gone = make(map[cluster.ObjectRef]bool, len(unwanted))
 	if err := r.confirm(ctx, unwanted); err != nil {
 		return Removal{}, err
@@ -114,8 +115,8 @@ func (r *remover) remove(ctx context.Context, unwanted []*entry) (Removal, error
 	strangers := func() (Removal, error) { return r.strangers(ctx, defined) }
 	// What serves the custom resources must outlive them, as only it can take their finalizers away.
 	steps := []func() (Removal, error){func() (Removal, error) {
-		return r.removeAll(ctx, filter(unwanted, func(e *entry) bool {
-			_, own := defined[e.key().GroupKind()]
+		return r.removeAll(ctx, filter(unwanted, func(e *inventory.Entry) bool {
+			_, own := defined[e.Ref().GroupKind()]
 			return e.Stage == object.StageResource || own
 		}))
 	}}
@@ -139,10 +140,10 @@ func (r *remover) remove(ctx context.Context, unwanted []*entry) (Removal, error
 }
 
 // removeStage takes away the objects of one stage, part by part in reverse order.
-func (r *remover) removeStage(ctx context.Context, s object.Stage, unwanted []*entry) (Removal, error) {
-	group := filter(unwanted, func(e *entry) bool { return e.Stage == s })
+func (r *remover) removeStage(ctx context.Context, s object.Stage, unwanted []*inventory.Entry) (Removal, error) {
+	group := filter(unwanted, func(e *inventory.Entry) bool { return e.Stage == s })
 	for _, part := range slices.Backward(r.partOrder(group)) {
-		left, err := r.removeAll(ctx, filter(group, func(e *entry) bool { return e.Part == part }))
+		left, err := r.removeAll(ctx, filter(group, func(e *inventory.Entry) bool { return e.Part == part }))
 		if err != nil || left.Message != "" {
 			return left, err
 		}
@@ -150,8 +151,8 @@ func (r *remover) removeStage(ctx context.Context, s object.Stage, unwanted []*e
 	return Removal{}, nil
 }
 
-func filter(entries []*entry, keep func(e *entry) bool) []*entry {
-	var out []*entry
+func filter(entries []*inventory.Entry, keep func(e *inventory.Entry) bool) []*inventory.Entry {
+	var out []*inventory.Entry
 	for _, e := range entries {
 		if keep(e) {
 			out = append(out, e)
@@ -161,7 +162,7 @@ func filter(entries []*entry, keep func(e *entry) bool) []*entry {
 }
 
 // partOrder is the order in which parts are applied; parts that are no longer in the set come last.
-func (r *remover) partOrder(entries []*entry) []string {
+func (r *remover) partOrder(entries []*inventory.Entry) []string {
 	var out []string
 	for i := range r.parts {
 		out = append(out, r.parts[i].name)
@@ -175,7 +176,7 @@ func (r *remover) partOrder(entries []*entry) []string {
 }
 
 // removeAll objects of a group, and say what is left.
-func (r *remover) removeAll(ctx context.Context, group []*entry) (Removal, error) {
+func (r *remover) removeAll(ctx context.Context, group []*inventory.Entry) (Removal, error) {
 	left := Removal{}
 	count := 0
 	for _, e := range group {
@@ -184,12 +185,12 @@ func (r *remover) removeAll(ctx context.Context, group []*entry) (Removal, error
 			return Removal{}, err
 		}
 		if message == "" {
-			r.gone[e.key()] = true
+			r.gone[e.Ref()] = true
 			continue
 		}
 		count++
 		if left.Message == "" {
-			left = Removal{State: Deleting, Message: e.key().String() + ": " + message}
+			left = Removal{State: Deleting, Message: e.Ref().String() + ": " + message}
 		}
 	}
 	if count > 1 {
@@ -199,8 +200,8 @@ func (r *remover) removeAll(ctx context.Context, group []*entry) (Removal, error
 }
 
 // removeOne object, unless it is gone or no longer ours. It returns what the object waits for.
-func (r *remover) removeOne(ctx context.Context, e *entry) (string, error) {
-	k := e.key()
+func (r *remover) removeOne(ctx context.Context, e *inventory.Entry) (string, error) {
+	k := e.Ref()
 	sum, exists, err := r.last(ctx, e)
 	if err != nil || !exists || sum.Set != r.id || r.gone[k] {
 		return "", err
@@ -208,7 +209,7 @@ func (r *remover) removeOne(ctx context.Context, e *entry) (string, error) {
 	if sum.Status == cluster.Terminating {
 		return cmp.Or(sum.Message, "is being deleted"), nil
 	}
-	left, err := r.Delete(ctx, e.gvk(), k, sum.UID)
+	left, err := r.Delete(ctx, e.GVK(), k, sum.UID)
 	if kerrors.IsConflict(err) {
 		return r.replaced(ctx, e)
 	}
@@ -227,9 +228,9 @@ func (r *remover) removeOne(ctx context.Context, e *entry) (string, error) {
 }
 
 // replaced object: somebody put another one in its place. Whether that one is ours is seen in the next step.
-func (r *remover) replaced(ctx context.Context, e *entry) (string, error) {
-	k := e.key()
-	m, err := r.Metadata(ctx, e.gvk(), k)
+func (r *remover) replaced(ctx context.Context, e *inventory.Entry) (string, error) {
+	k := e.Ref()
+	m, err := r.Metadata(ctx, e.GVK(), k)
 	if err != nil || m == nil {
 		return "", err
 	}
@@ -238,8 +239,8 @@ func (r *remover) replaced(ctx context.Context, e *entry) (string, error) {
 }
 
 // last that is known of an object.
-func (r *remover) last(ctx context.Context, e *entry) (cluster.ObjectState, bool, error) {
-	k := e.key()
+func (r *remover) last(ctx context.Context, e *inventory.Entry) (cluster.ObjectState, bool, error) {
+	k := e.Ref()
 	if err := r.denied[k]; err != nil {
 		if e.UID == "" {
 			// Whoever may not read it has not created it either.
@@ -258,13 +259,13 @@ func (r *remover) last(ctx context.Context, e *entry) (cluster.ObjectState, bool
 }
 
 // defined are the kinds of the definitions among the objects, with one version of each that is served.
-func (r *remover) defined(ctx context.Context, unwanted []*entry) (map[schema.GroupKind]schema.GroupVersionKind, error) {
+func (r *remover) defined(ctx context.Context, unwanted []*inventory.Entry) (map[schema.GroupKind]schema.GroupVersionKind, error) {
 	out := map[schema.GroupKind]schema.GroupVersionKind{}
 	for _, e := range unwanted {
-		if e.Stage != object.StageCRDs || r.known[e.key()].Set != r.id {
+		if e.Stage != object.StageCRDs || r.known[e.Ref()].Set != r.id {
 			continue
 		}
-		crd, err := r.Get(ctx, e.gvk(), e.key())
+		crd, err := r.Get(ctx, e.GVK(), e.Ref())
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
@@ -24,8 +25,8 @@ func (r Rule) Validate() error {
 var byState = &Rule{} //nolint:gochecknoglobals // Constant.
 
 // ruleFor an object; nil where kstatus alone decides.
-func (w *work) ruleFor(en *entry) *Rule {
-	gk := en.key().GroupKind()
+func (w *work) ruleFor(en *inventory.Entry) *Rule {
+	gk := en.Ref().GroupKind()
 	for i := range w.s.Readiness {
 		if r := &w.s.Readiness[i]; r.For == gk || (r.For.Empty() && en.Stage == object.StageResource) {
 			return r
@@ -38,12 +39,12 @@ func (w *work) ruleFor(en *entry) *Rule {
 }
 
 // judged by a rule. The verdict holds as long as the object and the rule are the same.
-func (w *work) judged(ctx context.Context, en *entry, sum cluster.ObjectState, rule *Rule) (State, string, error) {
-	k := en.key()
+func (w *work) judged(ctx context.Context, en *inventory.Entry, sum cluster.ObjectState, rule *Rule) (State, string, error) {
+	k := en.Ref()
 	if v, ok := w.mem.judged[k]; ok && v.resourceVersion == sum.ResourceVersion && v.rule == rule.id() {
 		return v.state, v.message, nil
 	}
-	u, err := w.Get(ctx, en.gvk(), k)
+	u, err := w.Get(ctx, en.GVK(), k)
 	if err != nil {
 		return Processing, "", err
 	}

@@ -10,35 +10,16 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
-// A testRecord is how far the tests that were asked for with a token have come.
-type testRecord struct {
-	Token string      `json:"token"`
-	Tests []testState `json:"tests,omitempty"`
-	// Part whose tests run; those of parts before it are over.
-	Part string `json:"part,omitempty"`
-	// Run of them; nil between two parts.
-	Run *hookRun `json:"run,omitempty"`
-	// Over says that all tests ran.
-	Over bool `json:"over,omitempty"`
-}
-
-// A testState is TestState in the inventory.
-type testState struct {
-	Part    string `json:"p"`
-	Name    string `json:"n"`
-	State   State  `json:"s"`
-	Message string `json:"m,omitempty"`
-}
-
 // testsDue says whether tests are to be run, or are running.
-func (w *work) testsDue(inv *inventory) bool {
+func (w *work) testsDue(inv *inventory.Inventory) bool {
 	return w.s.Test != "" && (inv.Tests == nil || inv.Tests.Token != w.s.Test || !inv.Tests.Over)
 }
 
-// states of the tests for whoever asked.
-func (t *testRecord) states() []TestState {
+// testStates returns the states of the tests that an inventory has.
+func testStates(t *inventory.Tests) []TestState {
 	out := make([]TestState, 0, len(t.Tests))
 	for _, s := range t.Tests {
 		out = append(out, TestState{Install: s.Part, Name: s.Name, State: s.State, Message: s.Message})
@@ -48,9 +29,9 @@ func (t *testRecord) states() []TestState {
 
 // seeTests says what became of the tests. A set is not up to date while there are some to run: nobody else would look at
 // it before its time.
-func (w *work) seeTests(inv *inventory, o *Observation) {
+func (w *work) seeTests(inv *inventory.Inventory, o *Observation) {
 	if t := inv.Tests; t != nil {
-		o.TestToken, o.Tests = t.Token, t.states()
+		o.TestToken, o.Tests = t.Token, testStates(t)
 	}
 	if o.UpToDate && w.testsDue(inv) && len(w.stuck) == 0 {
 		o.UpToDate = false
@@ -74,7 +55,7 @@ func (st *step) runTests(ctx context.Context) {
 	}
 	st.noteWaiting(waiting)
 	if t := st.inv.Tests; t != nil && t.Over {
-		st.result.Tested = t.states()
+		st.result.Tested = testStates(t)
 	}
 }
 
@@ -83,7 +64,7 @@ const bookedTests = "tests:"
 
 // test goes on with the tests as far as that goes. They come from the record of the release, as with helm test.
 func (st *step) test(ctx context.Context) (string, error) {
-	t := &testRecord{Token: st.s.Test}
+	t := &inventory.Tests{Token: st.s.Test}
 	if old := st.inv.Tests; old != nil && old.Token == st.s.Test {
 		*t = *old
 		t.Tests = slices.Clone(old.Tests)
@@ -104,11 +85,11 @@ func (st *step) test(ctx context.Context) (string, error) {
 }
 
 // tested says whether the tests of a part are over.
-func (st *step) tested(t *testRecord, name string) bool {
-	return t.Part != name && slices.ContainsFunc(t.Tests, func(s testState) bool { return s.Part == name })
+func (st *step) tested(t *inventory.Tests, name string) bool {
+	return t.Part != name && slices.ContainsFunc(t.Tests, func(s inventory.TestState) bool { return s.Part == name })
 }
 
-func (st *step) keepTests(t *testRecord) {
+func (st *step) keepTests(t *inventory.Tests) {
 	kept := *t
 	kept.Tests = slices.Clone(t.Tests)
 	if t.Run != nil {
@@ -118,11 +99,11 @@ func (st *step) keepTests(t *testRecord) {
 	st.inv.Tests, st.hooked = &kept, true
 }
 
-func (st *step) testPart(ctx context.Context, t *testRecord, name string, rec *partRecord) (string, error) {
+func (st *step) testPart(ctx context.Context, t *inventory.Tests, name string, rec *inventory.Part) (string, error) {
 	if t.Part != name || t.Run == nil {
-		t.Part, t.Run = name, newRun(hookRun{Event: eventTest, Inputs: st.s.Test, Revision: rec.Revision})
+		t.Part, t.Run = name, inventory.NewRun(inventory.Run{Event: eventTest, Inputs: st.s.Test, Revision: rec.Revision})
 	}
-	h := rec.home(name)
+	h := rec.ReleaseOf(name)
 	info, err := st.release(ctx, h, t.Run.Revision)
 	if err != nil {
 		return "", err
@@ -131,14 +112,14 @@ func (st *step) testPart(ctx context.Context, t *testRecord, name string, rec *p
 	if info != nil {
 		all = info.Hooks()
 	}
-	hooks, err := st.hooksOf(ctx, all, name, h.namespace, t.Run)
+	hooks, err := st.hooksOf(ctx, all, name, h.Namespace, t.Run)
 	if err != nil {
 		return "", err
 	}
 	hr := &hookRunner{
-		work: st.work, hooks: hooks, timeout: rec.hookTimeout(), run: t.Run, taken: func(cluster.ObjectRef) {},
+		work: st.work, hooks: hooks, timeout: rec.HookTimeoutOf(), run: t.Run, taken: func(cluster.ObjectRef) {},
 		save: func(ctx context.Context) error {
-			t.see(name, hooks)
+			t.Record(name, hookNames(hooks))
 			st.keepTests(t)
 			return st.save(ctx, st.inv, false)
 		},
@@ -148,32 +129,23 @@ func (st *step) testPart(ctx context.Context, t *testRecord, name string, rec *p
 	}
 	waiting, err := hr.advance(ctx)
 	if waiting == "" && err == nil {
-		t.see(name, hooks)
+		t.Record(name, hookNames(hooks))
 		t.Part, t.Run = "", nil
 		st.keepTests(t)
 		return "", nil
 	}
 	if *t.Run != hr.saved {
-		t.see(name, hooks)
+		t.Record(name, hookNames(hooks))
 		st.keepTests(t)
 	}
 	return waiting, err
 }
 
-// see what became of the tests of a part. After one that failed none runs, as with Helm.
-func (t *testRecord) see(name string, hooks []hook) {
-	t.Tests = slices.DeleteFunc(slices.Clone(t.Tests), func(s testState) bool { return s.Part == name })
+// hookNames returns the names of hooks as people read them.
+func hookNames(hooks []hook) []string {
+	out := make([]string, 0, len(hooks))
 	for i := range hooks {
-		s := testState{Part: name, Name: hooks[i].Ref.String(), State: Processing}
-		switch {
-		case i < t.Run.Index:
-			s.State = Ready
-		case t.Run.Failed == "":
-		case i == t.Run.Index:
-			s.State, s.Message = Error, t.Run.Failed
-		default:
-			s.State, s.Message = Error, "was not run, as the one before it failed"
-		}
-		t.Tests = append(t.Tests, s)
+		out = append(out, hooks[i].Ref.String())
 	}
+	return out
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
@@ -136,7 +137,7 @@ func TestClaim(t *testing.T) {
 			w := newBench(t).begun(&Set{Name: "me", Adopt: tc.adopt})
 			w.id = "me"
 			got := ""
-			if err := w.claim(t.Context(), &object.Desired{Stage: tc.stage}, &entry{UID: tc.uid}, tc.meta); err != nil {
+			if err := w.claim(t.Context(), &object.Desired{Stage: tc.stage}, &inventory.Entry{UID: tc.uid}, tc.meta); err != nil {
 				got = err.Error()
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
@@ -94,16 +95,16 @@ func (st *step) unready(ctx context.Context, partName string) (string, error) {
 		if en.Part != partName || en.Pruned {
 			continue
 		}
-		sum, exists := st.known[en.key()]
+		sum, exists := st.known[en.Ref()]
 		if !exists || en.UID == "" {
-			return en.key().String() + " is missing", nil
+			return en.Ref().String() + " is missing", nil
 		}
 		state, message, err := st.ready(ctx, en, sum)
 		if err != nil {
 			return "", err
 		}
 		if state != Ready {
-			return en.key().String() + ": " + message, nil
+			return en.Ref().String() + ": " + message, nil
 		}
 	}
 	return "", nil
@@ -119,8 +120,8 @@ func (i *installation) asked(o *render.RecordOptions) {
 	}
 }
 
-// note what the config of an install says that has to be known when the config is not read.
-func (r *partRecord) note(in *installation) {
+// noteConfig records what the config of an install says and must be known without the config.
+func noteConfig(r *inventory.Part, in *installation) {
 	r.Wait, r.Atomic, r.Own = in.config.Wait, in.config.Atomic, in.config.TakeOwnership
 	r.HookTimeout = int64(in.config.Timeout / time.Second)
 }

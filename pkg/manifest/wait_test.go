@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
@@ -124,7 +125,7 @@ func TestTakeOwnership(t *testing.T) {
 		t.Errorf("the record must have the labels that were asked for: %+v", record)
 	}
 	w := b.begun(s)
-	info, err := w.release(t.Context(), home{"apps", "second"}, 1)
+	info, err := w.release(t.Context(), inventory.Release{Namespace: "apps", Name: "second"}, 1)
 	if err != nil || info.Description != "as asked" {
 		t.Errorf("the record must have the description that was asked for: %+v, %v", info, err)
 	}

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package manifest
+package inventory
 
 import (
 	"bytes"
 	"compress/gzip"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,13 +14,13 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-func sample() *inventory {
-	return &inventory{
-		Parts: map[string]partRecord{
-			"web":        {Digest: "d", Namespace: "apps", Former: "old", Chart: "web", Version: "1", Revision: 3, DeleteHooks: true, Run: &hookRun{Event: eventPreInstall, Index: 1, UID: "u", Started: 5}, Shared: []string{"x"}},
-			partResource: {},
+func sample() *Inventory {
+	return &Inventory{
+		Parts: map[string]Part{
+			"web":       {Digest: "d", Namespace: "apps", Former: "old", Chart: "web", Version: "1", Revision: 3, DeleteHooks: true, Run: &Run{Event: "pre-install", Index: 1, UID: "u", Started: 5}, Shared: []string{"x"}},
+			"resource:": {},
 		},
-		Objects: []entry{
+		Objects: []Entry{
 			{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "apps", Name: "b", Part: "web", Stage: object.StageWorkloads, UID: "1", Intent: "2", Owned: "3"},
 			{Version: "v1", Kind: "ConfigMap", Namespace: "kyma-system", Name: "a", Part: "web", Stage: object.StageConfiguration, Pruned: true},
 			{Version: "v1", Kind: "Namespace", Name: "z", Part: "web"},
@@ -28,16 +29,16 @@ func sample() *inventory {
 }
 
 func TestInventoryRoundTrip(t *testing.T) {
-	b, err := sample().marshal()
+	b, err := sample().Marshal()
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := unmarshal(b)
+	got, err := Unmarshal(b)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := sample()
-	want.sort()
+	want.Sort()
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
@@ -46,24 +47,24 @@ func TestInventoryRoundTrip(t *testing.T) {
 	}
 	other := sample()
 	other.Objects[0], other.Objects[2] = other.Objects[2], other.Objects[0]
-	if again, err := other.marshal(); err != nil || !bytes.Equal(b, again) {
+	if again, err := other.Marshal(); err != nil || !bytes.Equal(b, again) {
 		t.Errorf("equal inventories must be equal byte for byte: %v", err)
 	}
-	c := want.clone()
-	c.Objects[0].UID, c.Parts["web"] = "9", partRecord{}
+	c := want.Clone()
+	c.Objects[0].UID, c.Parts["web"] = "9", Part{}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("a clone must be its own: -want, +got:\n%s", diff)
 	}
 }
 
 func TestInventoryAnnotations(t *testing.T) {
-	if got := groupKinds(sample()); got != "ConfigMap,Deployment.apps,Namespace" {
+	if got := GroupKinds(sample()); got != "ConfigMap,Deployment.apps,Namespace" {
 		t.Errorf("group kinds: %q", got)
 	}
-	if got := namespaces(sample(), "kyma-system"); got != "apps" {
+	if got := Namespaces(sample(), "kyma-system"); got != "apps" {
 		t.Errorf("namespaces other than that of the parent: %q", got)
 	}
-	if got := groupKinds(&inventory{}) + namespaces(&inventory{}, ""); got != "" {
+	if got := GroupKinds(&Inventory{}) + Namespaces(&Inventory{}, ""); got != "" {
 		t.Errorf("of nothing: %q", got)
 	}
 }
@@ -90,11 +91,11 @@ func TestUnmarshalRefuses(t *testing.T) {
 		"Truncated": {reason: "Half of it is not used.", data: packed(`{"objects":[]}`)[:20], want: "inventory is truncated: unexpected EOF"},
 		"NoJSON":    {reason: "It must be JSON.", data: packed("x"), want: "inventory is no JSON: invalid character 'x' looking for beginning of value"},
 		"NoName":    {reason: "An object without name would be a collection.", data: packed(`{"objects":[{"k":"Pod","v":"v1"}]}`), want: "inventory has an object without kind, name or version at index 0"},
-		"Bomb":      {reason: "What unpacks to more than any set needs is refused.", data: packed(string(make([]byte, inventoryLimit+1))), want: "inventory is larger than 33554432 bytes"},
+		"Bomb":      {reason: "What unpacks to more than any set needs is refused.", data: packed(string(make([]byte, Limit+1))), want: "inventory is larger than 33554432 bytes"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := unmarshal(tc.data)
+			_, err := Unmarshal(tc.data)
 			if err == nil || err.Error() != tc.want {
 				t.Errorf("\n%s\nwant %q, got %v", tc.reason, tc.want, err)
 			}
@@ -102,26 +103,38 @@ func TestUnmarshalRefuses(t *testing.T) {
 	}
 }
 
+// Anyone who may write Secrets in the cluster can change the inventory. It must not end the process.
+func TestUnmarshalRefusesHookRuns(t *testing.T) {
+	for _, text := range []string{
+		`{"parts":{"web":{"run":{"event":"pre-install","index":-1}}}}`,
+		`{"tests":{"token":"t","part":"web","run":{"event":"test","index":-1}}}`,
+	} {
+		if _, err := Unmarshal(packed(text)); err == nil || !strings.Contains(err.Error(), "inventory has a run of hooks with index -1") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 func FuzzUnmarshal(f *testing.F) {
-	b, err := sample().marshal()
+	b, err := sample().Marshal()
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(b, []byte(`{}`))
 	f.Add([]byte{}, []byte(`{"parts":{"a":{"revision":-1}},"objects":[{"k":"a","n":"b","v":"c","s":-7}]}`))
 	f.Fuzz(func(t *testing.T, raw, text []byte) {
-		if _, err := unmarshal(raw); err != nil && err.Error() == "" {
+		if _, err := Unmarshal(raw); err != nil && err.Error() == "" {
 			t.Error("an error must say something")
 		}
-		i, err := unmarshal(packed(string(text)))
+		i, err := Unmarshal(packed(string(text)))
 		if err != nil {
 			return
 		}
-		b, err := i.marshal()
+		b, err := i.Marshal()
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := unmarshal(b)
+		again, err := Unmarshal(b)
 		if err != nil {
 			t.Fatalf("what was read cannot be written and read: %v", err)
 		}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"sort"
+	"strings"
+)
+
+// GroupKinds returns the kinds of the members as the annotation of KEP-3659 has them.
+func GroupKinds(inv *Inventory) string {
+	seen := map[string]bool{}
+	for i := range inv.Objects {
+		seen[inv.Objects[i].Ref().GroupKind().String()] = true
+	}
+	return joined(seen)
+}
+
+// Namespaces returns the namespaces of the members, except that of the parent, as the annotation of KEP-3659 has them.
+func Namespaces(inv *Inventory, parent string) string {
+	seen := map[string]bool{}
+	for i := range inv.Objects {
+		if n := inv.Objects[i].Namespace; n != "" && n != parent {
+			seen[n] = true
+		}
+	}
+	return joined(seen)
+}
+
+// joined returns keys in order.
+func joined(seen map[string]bool) string {
+	out := make([]string, 0, len(seen))
+	for s := range seen {
+		out = append(out, s)
+	}
+	sort.Strings(out)
+	return strings.Join(out, ",")
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"maps"
+	"slices"
+	"sort"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
+)
+
+const (
+	// Key of the data of the parent Secret that holds the inventory.
+	Key = "inventory.json.gz"
+	// Limit is the largest size of an unpacked inventory in bytes.
+	Limit = 32 << 20
+)
+
+// An Inventory has the members of a set, and what was applied last. It is stored in the parent of the ApplySet.
+type Inventory struct {
+	// Parts that were applied, by name.
+	Parts map[string]Part `json:"parts,omitempty"`
+	// Objects that exist, or that the engine is about to create.
+	Objects []Entry `json:"objects,omitempty"`
+
+	// Tests that were requested last; nil for none. The value is replaced, never changed.
+	Tests *Tests `json:"tests,omitempty"`
+
+	// Good describes the last known good revision. It is stored beside the inventory.
+	Good []byte `json:"-"`
+}
+
+// An Entry is one member.
+type Entry struct {
+	Group     string `json:"g,omitempty"`
+	Version   string `json:"v"`
+	Kind      string `json:"k"`
+	Namespace string `json:"ns,omitempty"`
+	Name      string `json:"n"`
+	// Part that the object belongs to.
+	Part  string       `json:"p"`
+	Stage object.Stage `json:"s"`
+	// Pruned is true once the object is no longer part of the set and is being deleted.
+	Pruned bool `json:"d,omitempty"`
+	// UID of the object, the hash of what was applied (Intent), and that of the fields that the engine owned then (Owned). All
+	// are empty until the object was applied.
+	UID    string `json:"u,omitempty"`
+	Intent string `json:"i,omitempty"`
+	Owned  string `json:"o,omitempty"`
+	// Keep leaves the object in the cluster when it is no longer part of the set.
+	Keep bool `json:"kp,omitempty"`
+	// Yields are the ceded fields.
+	Yields []ownership.Ceded `json:"y,omitempty"`
+}
+
+// Ref returns the reference to the object.
+func (e *Entry) Ref() cluster.ObjectRef {
+	return cluster.ObjectRef{Group: e.Group, Kind: e.Kind, Namespace: e.Namespace, Name: e.Name}
+}
+
+// GVK returns the version and kind in which the object was applied.
+func (e *Entry) GVK() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: e.Group, Version: e.Version, Kind: e.Kind}
+}
+
+// EntryOf returns the entry of an object that is not applied yet.
+func EntryOf(o *object.Desired) Entry {
+	return Entry{
+		Group: o.Ref.Group, Version: o.Version, Kind: o.Ref.Kind, Namespace: o.Ref.Namespace, Name: o.Ref.Name,
+		Part: o.Part, Stage: o.Stage, Keep: o.Keep,
+	}
+}
+
+// Clone returns a copy whose parts and entries can be changed.
+func (i *Inventory) Clone() *Inventory {
+	c := &Inventory{Parts: make(map[string]Part, len(i.Parts)), Objects: slices.Clone(i.Objects), Good: i.Good}
+	maps.Copy(c.Parts, i.Parts)
+	c.Tests = i.Tests
+	return c
+}
+
+// Find returns the entry of an object; nil for none. It takes linear time: use Index for many objects.
+func (i *Inventory) Find(k cluster.ObjectRef) *Entry {
+	for n := range i.Objects {
+		if i.Objects[n].Ref() == k {
+			return &i.Objects[n]
+		}
+	}
+	return nil
+}
+
+// Index returns the entries by reference.
+func (i *Inventory) Index() map[cluster.ObjectRef]*Entry {
+	m := make(map[cluster.ObjectRef]*Entry, len(i.Objects))
+	for n := range i.Objects {
+		m[i.Objects[n].Ref()] = &i.Objects[n]
+	}
+	return m
+}
+
+// Drop removes the entries for which a function returns true.
+func (i *Inventory) Drop(gone func(e *Entry) bool) {
+	i.Objects = slices.DeleteFunc(i.Objects, func(e Entry) bool { return gone(&e) })
+}
+
+// Kinds returns the kinds of all entries, each once.
+func (i *Inventory) Kinds() []schema.GroupVersionKind {
+	seen := map[schema.GroupVersionKind]bool{}
+	var out []schema.GroupVersionKind
+	for n := range i.Objects {
+		gvk := i.Objects[n].GVK()
+		if !seen[gvk] {
+			seen[gvk] = true
+			out = append(out, gvk)
+		}
+	}
+	return out
+}
+
+// Sort orders the entries by stage, kind and name, so that equal inventories have equal bytes.
+func (i *Inventory) Sort() {
+	sort.Slice(i.Objects, func(a, b int) bool {
+		x, y := &i.Objects[a], &i.Objects[b]
+		if x.Stage != y.Stage {
+			return x.Stage < y.Stage
+		}
+		return strings.Join([]string{x.Group, x.Kind, x.Namespace, x.Name}, "/") <
+			strings.Join([]string{y.Group, y.Kind, y.Namespace, y.Name}, "/")
+	})
+}
+
+// Marshal returns the inventory as it is stored. It sorts the entries.
+func (i *Inventory) Marshal() ([]byte, error) {
+	i.Sort()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if err := json.NewEncoder(z).Encode(i); err != nil {
+		return nil, errors.Wrap(err, "cannot encode inventory")
+	}
+	if err := z.Close(); err != nil {
+		return nil, errors.Wrap(err, "cannot compress inventory")
+	}
+	return b.Bytes(), nil
+}
+
+// Unmarshal reads what Marshal returned. The data is untrusted: anyone who may write Secrets in the cluster can change it.
+func Unmarshal(data []byte) (*Inventory, error) {
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, errors.Wrap(err, "inventory is not compressed")
+	}
+	b, err := io.ReadAll(io.LimitReader(z, Limit+1))
+	if err != nil {
+		return nil, errors.Wrap(err, "inventory is truncated")
+	}
+	if len(b) > Limit {
+		return nil, errors.Errorf("inventory is larger than %d bytes", Limit)
+	}
+	i := &Inventory{}
+	if err := json.Unmarshal(b, i); err != nil {
+		return nil, errors.Wrap(err, "inventory is no JSON")
+	}
+	if i.Parts == nil {
+		i.Parts = map[string]Part{}
+	}
+	for n := range i.Objects {
+		if e := &i.Objects[n]; e.Kind == "" || e.Name == "" || e.Version == "" {
+			return nil, errors.Errorf("inventory has an object without kind, name or version at index %d", n)
+		}
+	}
+	return i, i.checkRuns()
+}
+
+// checkRuns returns an error for a run of hooks whose index is not one.
+func (i *Inventory) checkRuns() error {
+	runs := make([]*Run, 0, len(i.Parts)+1)
+	for _, p := range i.Parts {
+		runs = append(runs, p.Run)
+	}
+	if i.Tests != nil {
+		runs = append(runs, i.Tests.Run)
+	}
+	for _, r := range runs {
+		if r != nil && r.Index < 0 {
+			return errors.Errorf("inventory has a run of hooks with index %d", r.Index)
+		}
+	}
+	return nil
+}

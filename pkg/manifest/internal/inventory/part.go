@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"cmp"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+)
+
+// A Part is the record of one part of a set: an install, the CRDs, or the custom resource.
+type Part struct {
+	// Digest of the inputs that were applied completely; empty until all objects of the part were applied.
+	Digest string `json:"digest,omitempty"`
+	// Namespace of the release, empty for none. Release is its name where that is not the name of the part. Former and
+	// FormerRelease are those of the release before a move, until its records are deleted.
+	Namespace     string `json:"namespace,omitempty"`
+	Release       string `json:"release,omitempty"`
+	Former        string `json:"former,omitempty"`
+	FormerRelease string `json:"formerRelease,omitempty"`
+	// Chart is the name of the chart, and Version its version.
+	Chart   string `json:"chart,omitempty"`
+	Version string `json:"version,omitempty"`
+	// Revision of the Helm release; 0 for none.
+	Revision int `json:"revision,omitempty"`
+	// Origin is the number of revisions that failed before the first deployed one.
+	Origin int `json:"origin,omitempty"`
+	// Run of hooks that is not over or has failed; nil for none.
+	Run *Run `json:"run,omitempty"`
+	// DeleteHooks and TestHooks are true where the chart has such hooks, which the record of the release contains. HookTimeout is
+	// the timeout of each hook, and of an atomic upgrade, in seconds; 0 for the default of Helm.
+	DeleteHooks bool  `json:"deleteHooks,omitempty"`
+	TestHooks   bool  `json:"testHooks,omitempty"`
+	HookTimeout int64 `json:"hookTimeout,omitempty"`
+	// Wait, Atomic and Own are flags of the config: hold back the parts after this one until it is ready, roll back a failed
+	// upgrade, take over existing objects.
+	Wait   bool `json:"wait,omitempty"`
+	Atomic bool `json:"atomic,omitempty"`
+	Own    bool `json:"own,omitempty"`
+	// Shared are the names of CRDs that this part contains, too, and that belong to a part before it.
+	Shared []string `json:"shared,omitempty"`
+}
+
+// ReleaseOf returns the release of the part of a name.
+func (r *Part) ReleaseOf(part string) Release {
+	if r.Namespace == "" {
+		return Release{}
+	}
+	return Release{Namespace: r.Namespace, Name: cmp.Or(r.Release, part)}
+}
+
+// FormerReleaseOf returns the release that the part of a name had before it moved, as long as its records may exist.
+func (r *Part) FormerReleaseOf(part string) Release {
+	if r.Former == "" {
+		return Release{}
+	}
+	return Release{Namespace: r.Former, Name: cmp.Or(r.FormerRelease, part)}
+}
+
+// MoveRelease sets the release of the part of a name, and the former one.
+func (r *Part) MoveRelease(part string, from, to Release) {
+	r.Namespace, r.Release = to.Namespace, to.Name
+	r.Former, r.FormerRelease = from.Namespace, from.Name
+	if r.Release == part {
+		r.Release = ""
+	}
+	if r.FormerRelease == part {
+		r.FormerRelease = ""
+	}
+}
+
+// DefaultHookTimeout is the timeout of hooks in Helm.
+const DefaultHookTimeout = 5 * time.Minute
+
+// HookTimeoutOf returns the timeout of each hook.
+func (r *Part) HookTimeoutOf() time.Duration {
+	if r.HookTimeout > 0 {
+		return time.Duration(r.HookTimeout) * time.Second
+	}
+	return DefaultHookTimeout
+}
+
+// Resumes reports whether the run of hooks is for these inputs and goes on. No hook has run where the revision is not recorded:
+// the next revision must be determined again then.
+func (r *Part) Resumes(inputs, retry string) bool {
+	return r.Run != nil && r.Run.Recorded && r.Run.Inputs == inputs && (r.Run.Failed == "" || r.Run.Retry == retry)
+}
+
+// Stuck returns why a hook failed for these inputs, so that nothing more is done for them; empty where none failed.
+func (r *Part) Stuck(inputs, retry string) string {
+	if r.Resumes(inputs, retry) && r.Run.Over {
+		return r.Run.Failed
+	}
+	return ""
+}
+
+// A Release names a Helm release. The zero value stands for none.
+type Release struct {
+	Namespace, Name string
+}
+
+// IsZero reports whether there is no release.
+func (r Release) IsZero() bool { return r == Release{} }
+
+// MayPrune reports whether an object is part of a release that the engine did not install, and may be deleted with it.
+func (r Release) MayPrune(m *metav1.PartialObjectMetadata) bool {
+	part := m.Annotations[object.AnnotationReleaseName] == r.Name && m.Annotations[object.AnnotationReleaseNamespace] == r.Namespace
+	return part && m.Labels[object.LabelPartOf] == "" && !object.Keeps(m.Annotations)
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"slices"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+)
+
+// Tests is the progress of the tests that were requested with a token.
+type Tests struct {
+	Token string      `json:"token"`
+	Tests []TestState `json:"tests,omitempty"`
+	// Part whose tests run. Those of the parts before it are over.
+	Part string `json:"part,omitempty"`
+	// Run of the tests of the part; nil between two parts.
+	Run *Run `json:"run,omitempty"`
+	// Over is true once all tests ran.
+	Over bool `json:"over,omitempty"`
+}
+
+// A TestState is the state of one test.
+type TestState struct {
+	Part    string       `json:"p"`
+	Name    string       `json:"n"`
+	State   health.State `json:"s"`
+	Message string       `json:"m,omitempty"`
+}
+
+// Record the states of the tests of a part. As with Helm, no test runs after one that failed.
+func (t *Tests) Record(name string, hooks []string) {
+	t.Tests = slices.DeleteFunc(slices.Clone(t.Tests), func(s TestState) bool { return s.Part == name })
+	for i := range hooks {
+		s := TestState{Part: name, Name: hooks[i], State: health.Processing}
+		switch {
+		case i < t.Run.Index:
+			s.State = health.Ready
+		case t.Run.Failed == "":
+		case i == t.Run.Index:
+			s.State, s.Message = health.Error, t.Run.Failed
+		default:
+			s.State, s.Message = health.Error, "was not run, as the one before it failed"
+		}
+		t.Tests = append(t.Tests, s)
+	}
+}
