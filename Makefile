@@ -48,15 +48,15 @@ help: ## Print this list.
 	@echo "without. They are kept in $${XDG_CACHE_HOME:-$$HOME/.cache}/provider-kyma for the next one."
 
 demo: ## Start two clusters, Crossplane and a registry, claim modules, stay until Ctrl-C.
-	@echo "==> demo: usually takes 10 to 20 minutes the first time, then it is ready after 1 minute"
+	@echo "==> demo: usually takes 8 to 16 minutes the first time, then it is ready after 1 minute"
 	@$(DEMO)
 
 demo-check: ## The same, then repair and removal are checked: exits 0 or 1.
-	@echo "==> demo-check: usually takes 10 to 20 minutes the first time, then 1 to 2 minutes"
+	@echo "==> demo-check: usually takes 8 to 16 minutes the first time, then 1 to 2 minutes"
 	@$(DEMO) -check
 
 run: ## Start a control plane with the provider, a second cluster and a registry, without Crossplane, stay until Ctrl-C.
-	@echo "==> run: usually takes 8 to 15 minutes the first time, then it is ready after 30 seconds"
+	@echo "==> run: usually takes 6 to 12 minutes the first time, then it is ready after 30 seconds"
 	@$(DEMO) -bare
 
 build: ## Build bin/provider and bin/kymactl.
