@@ -83,7 +83,7 @@ func (w *work) cededLegitimately(
 }
 
 // isTheirs reports whether a field belongs to the manager that took it: the number of replicas where an autoscaler is for the
-// object, and the certificate of an authority where the module has a placeholder.
+// object, and the certificate of an authority where the module sets none.
 func (w *work) isTheirs(ctx context.Context, o *object.Desired, m *metav1.ManagedFieldsEntry, p fieldpath.Path, want any) (bool, error) {
 	if ownership.IsCABundle(p) {
 		s, ok := want.(string)

@@ -68,6 +68,20 @@ func packages(t *testing.T) []pack {
 	}
 }
 
+// sources are the parsed files of a package by name, without its tests.
+func sources(t *testing.T, p pack) map[string]*ast.File {
+	t.Helper()
+	out := map[string]*ast.File{}
+	for _, name := range slices.Concat(p.GoFiles, p.CgoFiles, p.IgnoredGoFiles) {
+		parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[name] = parsed
+	}
+	return out
+}
+
 func TestImports(t *testing.T) {
 	for _, p := range packages(t) {
 		for _, i := range p.Imports {

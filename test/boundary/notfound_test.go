@@ -57,11 +57,7 @@ func TestNotFound(t *testing.T) {
 		if p.path() == "internal/notfound" || !belowAny(p.path(), []string{"internal", "pkg", "cmd"}) {
 			continue
 		}
-		for _, name := range slices.Concat(p.GoFiles, p.IgnoredGoFiles) {
-			parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
+		for name, parsed := range sources(t, p) {
 			for _, b := range believers(parsed) {
 				t.Errorf("%s/%s: %s takes the page of a proxy for the word of an API server; use internal/notfound", p.path(), name, b)
 			}

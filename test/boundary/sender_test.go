@@ -4,9 +4,6 @@ package boundary
 
 import (
 	"go/ast"
-	"go/parser"
-	"go/token"
-	"path/filepath"
 	"testing"
 )
 
@@ -32,11 +29,7 @@ func TestSender(t *testing.T) {
 		if !below(p.path(), "pkg/manifest") {
 			continue
 		}
-		for _, name := range p.GoFiles {
-			parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
+		for name, parsed := range sources(t, p) {
 			switch {
 			case p.path() == sender:
 				used = used || sends(parsed)

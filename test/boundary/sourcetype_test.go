@@ -7,7 +7,6 @@ import (
 	"go/parser"
 	"go/token"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -42,11 +41,7 @@ func TestSourceTypes(t *testing.T) {
 		if below(p.path(), "internal/source") || !belowAny(p.path(), []string{"internal", "pkg", "cmd"}) {
 			continue
 		}
-		for _, name := range slices.Concat(p.GoFiles, p.IgnoredGoFiles) {
-			parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
+		for name, parsed := range sources(t, p) {
 			for _, use := range sourceTypes(parsed) {
 				t.Errorf("%s/%s: %s: only internal/source knows the types of sources; use source.Source or a constructor", p.path(), name, use)
 			}

@@ -71,7 +71,8 @@ func (c *connector) Connect(ctx context.Context, mr *v1alpha1.Manifest) (managed
 	return e, nil
 }
 
-// connect a Manifest that is to be installed. The verdict on its signatures is nil if nothing was verified before an error.
+// connect returns the external client of a Manifest to install. The verdict on its signatures is nil where an error came before
+// the verification.
 func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*external, *verdict, error) {
 	if err := c.usage.Track(ctx, mr); err != nil {
 		return nil, nil, errors.Wrap(err, "cannot track usage of the ProviderConfig")

@@ -79,7 +79,8 @@ func (r *reporter) recordRemoval(mr *v1alpha1.Manifest, res engine.Removal) {
 	}
 }
 
-// recordLeft records what is no longer part of the module, and stays, because it is not what was installed.
+// recordLeft records the objects that left the module and stay in the cluster, because another client replaced them or took
+// them over.
 func (r *reporter) recordLeft(mr *v1alpha1.Manifest, left []cluster.ObjectRef) {
 	if len(left) > 0 {
 		r.warn(mr, reasonLeft, "Left behind, as it was replaced or belongs to others: "+names(left))

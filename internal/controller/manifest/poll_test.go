@@ -34,10 +34,10 @@ func TestPollIntervalHook(t *testing.T) {
 		want   time.Duration
 	}{
 		"Ready":    {reason: "What is ready waits for the poll interval.", mr: ready, poll: 10 * time.Minute, want: 10 * time.Minute},
-		"Tested":   {reason: "Tests that run are looked at.", mr: tested, poll: 10 * time.Minute, want: soonest},
+		"Tested":   {reason: "A Manifest whose tests run is reconciled soon.", mr: tested, poll: 10 * time.Minute, want: soonest},
 		"Planned":  {reason: "What is only planned runs none.", mr: planned, poll: 10 * time.Minute, want: 10 * time.Minute},
-		"Unsaid":   {reason: "What has no condition yet is looked at again at once.", mr: &v1alpha1.Manifest{}, poll: 10 * time.Minute, want: unsaid},
-		"Fresh":    {reason: "What is not ready is looked at in seconds.", mr: since(0), poll: 10 * time.Minute, want: soonest},
+		"Unsaid":   {reason: "A Manifest without conditions is reconciled again at once.", mr: &v1alpha1.Manifest{}, poll: 10 * time.Minute, want: unsaid},
+		"Fresh":    {reason: "A Manifest that is not ready is reconciled within seconds.", mr: since(0), poll: 10 * time.Minute, want: soonest},
 		"Stuck":    {reason: "The longer it is not ready, the less often.", mr: since(2 * time.Minute), poll: 10 * time.Minute, want: 30 * time.Second},
 		"Hopeless": {reason: "But never less often than each minute.", mr: since(100 * time.Hour), poll: 10 * time.Minute, want: latest},
 		"Short":    {reason: "A shorter poll interval wins.", mr: since(100 * time.Hour), poll: 10 * time.Second, want: 10 * time.Second},

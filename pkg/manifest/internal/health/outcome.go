@@ -22,7 +22,10 @@ func Outcome(u *unstructured.Unstructured) string {
 	case JobKind:
 		return outcomeOfJob(u)
 	case PodKind:
-		phase, _, _ := unstructured.NestedString(u.Object, "status", "phase")
+		phase, _, err := unstructured.NestedString(u.Object, "status", "phase")
+		if err != nil {
+			return "" // A status of another form says nothing.
+		}
 		switch corev1.PodPhase(phase) {
 		case corev1.PodSucceeded:
 			return Succeeded
@@ -34,8 +37,12 @@ func Outcome(u *unstructured.Unstructured) string {
 	return ""
 }
 
+// outcomeOfJob returns the outcome of a Job by its conditions.
 func outcomeOfJob(u *unstructured.Unstructured) string {
-	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	conditions, _, err := unstructured.NestedSlice(u.Object, "status", "conditions")
+	if err != nil {
+		return "" // A status of another form says nothing.
+	}
 	for _, c := range conditions {
 		m, ok := c.(map[string]any)
 		if !ok || m["status"] != "True" {

@@ -22,6 +22,8 @@ func TestOutcome(t *testing.T) {
 		"PodRuns":     {reason: "A pod that runs is not done.", object: pod("Running")},
 		"PodDone":     {reason: "A pod is done once it succeeded.", object: pod("Succeeded"), want: "Succeeded"},
 		"PodFailed":   {reason: "Or failed.", object: pod("Failed"), want: "failed"},
+		"JobOdd":      {reason: "Conditions of another form say nothing.", object: "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nstatus: {conditions: 7}"},
+		"PodOdd":      {reason: "So does a phase.", object: pod("{a: b}")},
 		"Other":       {reason: "Others have none.", object: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"},
 	}
 	for name, tc := range cases {
