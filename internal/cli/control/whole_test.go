@@ -136,6 +136,12 @@ func TestPackage(t *testing.T) {
 	}
 }
 
+// untilResync is longer than the five minutes after which an API server looks again at
+// a definition that it had given up. Its finalizer fails while the storage of a new
+// kind is being set up, retries before its cache has the status that it wrote itself,
+// takes the conflict for a change that it will be told of, and never is.
+const untilResync = 8 * time.Minute
+
 func TestUndeployDefinitions(t *testing.T) {
 	wipe(t)
 	succeed(t, newDeploy, "-n", "definitions", "--in-cluster")
@@ -148,7 +154,11 @@ func TestUndeployDefinitions(t *testing.T) {
 	for _, o := range definitionObjects(t) {
 		mustGet(t, o)
 	}
-	got := actions(t, succeed(t, newUndeploy, "-n", "definitions", "--crds", "--kyma", "second", "-o", "json"))
+	r = runFor(t, untilResync, newUndeploy, "-n", "definitions", "--crds", "--kyma", "second", "-o", "json")
+	if r.err != nil {
+		t.Fatalf("undeploy --crds: %v\n%s%s", r.err, r.out, r.said)
+	}
+	got := actions(t, r)
 	for _, o := range definitionObjects(t) {
 		if got[o.words()] != deleted || get(t, o) != nil {
 			t.Errorf("undeploy --crds: want %s deleted, got %s", o.words(), got[o.words()])
