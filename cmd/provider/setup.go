@@ -61,7 +61,10 @@ func setup(ctx context.Context, mgr ctrl.Manager, local *rest.Config, f *flags, 
 		Puller:   puller,
 		Verifier: module.NewVerifier(puller),
 		Limits:   limits,
-		Engine:   manifest.New(manifest.WithNamespace(f.namespace), manifest.WithConcurrency(f.objectConcurrency), manifest.WithPlanAge(f.poll)),
+		Engine: manifest.New(
+			manifest.WithInventoryNamespace(f.namespace), manifest.WithConcurrency(f.objectConcurrency), manifest.WithPlanAge(f.poll),
+			manifest.WithMessages(manifestcontroller.Messages()),
+		),
 	}, resolver: module.NewResolver(puller, limits), keys: keys}
 	if err := begin(ctx, mgr, c.steps(ctx), options); err != nil {
 		return nil, err

@@ -42,13 +42,13 @@ type reconciler struct {
 	engine  *manifest.Engine
 	cluster *connect.Connection
 	chart   manifestsource.Layer
-	// sites by the ID of their set, which is what changes are told with.
+	// sites by the ID of their bundle, which is what changes are told with.
 	sites sync.Map
 }
 
 // setup the controller of sites. Close the connection after the manager has ended.
 func setup(mgr ctrl.Manager, rc *rest.Config) (*connect.Connection, error) {
-	r := &reconciler{client: mgr.GetClient(), engine: manifest.New(manifest.WithNamespace("site-operator"))}
+	r := &reconciler{client: mgr.GetClient(), engine: manifest.New(manifest.WithInventoryNamespace("site-operator"))}
 	var err error
 	if r.chart, err = chart(); err != nil {
 		return nil, errors.Wrap(err, "chart")
@@ -81,12 +81,12 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err := r.client.Get(ctx, req.NamespacedName, site); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	set, err := setOf(site, r.chart)
+	bundle, err := bundleOf(site, r.chart)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
 	if !site.GetDeletionTimestamp().IsZero() {
-		return r.remove(ctx, site, set)
+		return r.remove(ctx, site, bundle)
 	}
 	// Before anything is installed, so that nothing can be left behind.
 	if controllerutil.AddFinalizer(site, finalizer) {
@@ -94,8 +94,8 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 			return reconcile.Result{}, err
 		}
 	}
-	r.sites.Store(r.engine.ID(set), site.DeepCopy())
-	seen, err := r.engine.Install(ctx, r.cluster, set)
+	r.sites.Store(r.engine.ID(bundle), site.DeepCopy())
+	seen, err := r.engine.Install(ctx, r.cluster, bundle)
 	if err != nil && seen.State == "" {
 		// Not even an observation: the cluster cannot be reached, say.
 		seen.State, seen.Message = manifest.Error, err.Error()
@@ -110,15 +110,15 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 }
 
 // remove a site: the next step, until nothing of it is left.
-func (r *reconciler) remove(ctx context.Context, site *unstructured.Unstructured, set *manifest.Set) (reconcile.Result, error) {
-	left, err := r.engine.Uninstall(ctx, r.cluster, set)
+func (r *reconciler) remove(ctx context.Context, site *unstructured.Unstructured, bundle *manifest.Bundle) (reconcile.Result, error) {
+	left, err := r.engine.Uninstall(ctx, r.cluster, bundle)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
 	if !left.Gone {
 		return reconcile.Result{RequeueAfter: lookAgain}, r.report(ctx, site, string(left.State), left.Message)
 	}
-	r.sites.Delete(r.engine.ID(set))
+	r.sites.Delete(r.engine.ID(bundle))
 	if !controllerutil.RemoveFinalizer(site, finalizer) {
 		return reconcile.Result{}, nil
 	}

@@ -33,14 +33,14 @@ func setName(site *unstructured.Unstructured) string {
 	return "site." + site.GetNamespace() + "." + site.GetName()
 }
 
-// setOf a site: what is wanted in the cluster for it.
-func setOf(site *unstructured.Unstructured, chart source.Layer) (*manifest.Set, error) {
+// bundleOf returns what is wanted in the cluster for a site.
+func bundleOf(site *unstructured.Unstructured, chart source.Layer) (*manifest.Bundle, error) {
 	values, _, err := unstructured.NestedMap(site.Object, "spec")
 	if err != nil {
 		return nil, err
 	}
 	owner := site.GetNamespace() + "." + site.GetName()
-	return &manifest.Set{
+	return &manifest.Bundle{
 		Name:  setName(site),
 		Owner: "Site " + site.GetNamespace() + "/" + site.GetName(),
 		Installs: []manifest.Install{{

@@ -151,8 +151,8 @@ func TestMemoryOfGoneObjects(t *testing.T) {
 	s := setOf(plainOf("raw", configMap("e")))
 	b.settle(s)
 	m := b.memoryOf(b.c, s)
-	if len(m.judged) > 1 || m.contention.Len() > 1 || len(m.reported) > 1 {
-		t.Errorf("objects that are gone are remembered: %d verdicts, %d fights, %d reports", len(m.judged), m.contention.Len(), len(m.reported))
+	if len(m.verdicts) > 1 || m.contention.Len() > 1 || len(m.reports) > 1 {
+		t.Errorf("objects that are gone are remembered: %d verdicts, %d fights, %d reports", len(m.verdicts), m.contention.Len(), len(m.reports))
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
-func twenty() *Set {
+func twenty() *Bundle {
 	templates := append([]string{}, webTemplates...)
 	for i := range 15 {
 		templates = append(templates, configMap(fmt.Sprintf("c%d", i)))

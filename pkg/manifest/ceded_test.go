@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
@@ -47,7 +48,7 @@ func TestReplicasOfAnAutoscaler(t *testing.T) {
 	b.s.scale(k, 3, kcm)
 	version := b.s.versionOf(k)
 	r := b.apply(s)
-	want := []Yield{{Key: k, Field: "spec.replicas", Manager: kcm}}
+	want := []observe.Yield{{Key: k, Field: "spec.replicas", Manager: kcm}}
 	if diff := cmp.Diff(want, r.Yielded); diff != "" || len(r.Repaired) > 0 {
 		t.Errorf("-want, +got:\n%s\nrepaired: %v", diff, r.Repaired)
 	}
@@ -81,7 +82,7 @@ func TestReplicasOfAnAutoscaler(t *testing.T) {
 
 	b.s.edit(k, set("evil", "spec", "template", "spec", "image"))
 	r = b.apply(s)
-	if diff := cmp.Diff([]Drift{{Key: k, Fields: []string{"spec.template.spec.image"}}}, r.Repaired); diff != "" || b.replicas() != int64(4) {
+	if diff := cmp.Diff([]observe.Drift{{Key: k, Fields: []string{"spec.template.spec.image"}}}, r.Repaired); diff != "" || b.replicas() != int64(4) {
 		t.Errorf("a repair leaves the replicas, %v: -want, +got:\n%s", b.replicas(), diff)
 	}
 
@@ -144,7 +145,7 @@ func TestReplicasWithoutAnAutoscaler(t *testing.T) {
 			b.s.scale(k, 3, tc.manager)
 			if tc.forbid {
 				b.s.fault = func(verb string, k cluster.ObjectRef) *metav1.Status {
-					if verb == "getcollection" && k.Kind == hpaKind.Kind {
+					if verb == "getcollection" && k.Kind == "HorizontalPodAutoscaler" {
 						return refusal(403, metav1.StatusReasonForbidden, "no")
 					}
 					return nil
@@ -186,7 +187,7 @@ func TestFight(t *testing.T) {
 	k := key("Deployment", "apps", "web")
 	take := func() { b.s.editAs("other/Update", k, set("theirs", "spec", "template", "spec", "image")) }
 	// fight until it is given up, and return how often it was repaired.
-	fight := func() (repairs int, yielded []Yield) {
+	fight := func() (repairs int, yielded []observe.Yield) {
 		for range 20 {
 			take()
 			if b.observe(s).UpToDate {
@@ -200,7 +201,7 @@ func TestFight(t *testing.T) {
 		t.Fatal("it is fought for ever")
 		return 0, nil
 	}
-	want := []Yield{{Key: k, Field: "spec.template.spec.image", Manager: "other", Fought: true}}
+	want := []observe.Yield{{Key: k, Field: "spec.template.spec.image", Manager: "other", Fought: true}}
 	repairs, yielded := fight()
 	if diff := cmp.Diff(want, yielded); diff != "" || repairs != ownership.MaxRepairs {
 		t.Errorf("%d repairs, -want, +got:\n%s", repairs, diff)

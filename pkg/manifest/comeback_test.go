@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
 )
 
 // An install that was taken out of the set, and comes back as it was before all of it is gone, is applied again: what is
@@ -34,7 +36,7 @@ func TestInstallComesBackWhileItLeaves(t *testing.T) {
 
 // A release that moves while its hooks run, and moves on before it arrived, leaves no record anywhere but where it ends.
 func TestReleaseMovesOn(t *testing.T) {
-	hooked := func(namespace string) *Set {
+	hooked := func(namespace string) *Bundle {
 		s := setOf(install("web", configMap("x"), hookJob("first", "pre-install,pre-upgrade")))
 		s.Installs[0].Namespace = namespace
 		return s
@@ -42,7 +44,7 @@ func TestReleaseMovesOn(t *testing.T) {
 	plain := setOf(plainOf("web", configMap("x")))
 	cases := map[string]struct {
 		reason string
-		to     *Set
+		to     *Bundle
 		want   []string
 	}{
 		"Elsewhere": {reason: "It goes to a third place.", to: hooked("third"), want: []string{"Secret third/sh.helm.release.v1.web.v1"}},
@@ -59,7 +61,7 @@ func TestReleaseMovesOn(t *testing.T) {
 			b.settle(tc.to)
 			var got []string
 			for _, k := range b.s.keys() {
-				if strings.Contains(k, releasePrefix) {
+				if strings.Contains(k, release.RecordPrefix) {
 					got = append(got, k)
 				}
 			}

@@ -31,7 +31,7 @@ func entryFor(name, clientConfig, overrides string) string {
 	return fmt.Sprintf("{name: %s, clientConfig: %q, overrides: %q}", name, clientConfig, overrides)
 }
 
-func configuredSet(entries ...string) *Set {
+func configuredSet(entries ...string) *Bundle {
 	s := setOf(install("web", tmplConfig, "crds/"+tmplCRD), install("extra", configMap("one")), plainOf("raw", configMap("two")))
 	s.Config = configOf(entries...)
 	return s
@@ -44,7 +44,7 @@ func TestConfig(t *testing.T) {
 	cases := map[string]struct {
 		reason   string
 		entry    string
-		set      func(s *Set)
+		set      func(s *Bundle)
 		want     []string
 		greeting string
 		hooks    int
@@ -82,21 +82,21 @@ func TestConfig(t *testing.T) {
 		"Values": {
 			reason:   "The values of the Manifest win.",
 			entry:    entryFor("web", "", "greeting=config"),
-			set:      func(s *Set) { s.Installs[0].Values = map[string]any{"greeting": "mine"} },
+			set:      func(s *Bundle) { s.Installs[0].Values = map[string]any{"greeting": "mine"} },
 			want:     append(rest, "ConfigMap apps/web", "Secret apps/sh.helm.release.v1.web.v1", definition),
 			greeting: "mine",
 		},
 		"Hooks": {
 			reason:   "Hooks can be switched off.",
 			entry:    entryFor("web", "DisableHooks=true", ""),
-			set:      func(s *Set) { s.Installs[0] = install("web", tmplConfig, hook) },
+			set:      func(s *Bundle) { s.Installs[0] = install("web", tmplConfig, hook) },
 			want:     append(rest, "ConfigMap apps/web", "Secret apps/sh.helm.release.v1.web.v1"),
 			greeting: "hello",
 		},
 		"HooksRun": {
 			reason:   "All others are run.",
 			entry:    entryFor("web", "Timeout=5m", ""),
-			set:      func(s *Set) { s.Installs[0] = install("web", tmplConfig, hook) },
+			set:      func(s *Bundle) { s.Installs[0] = install("web", tmplConfig, hook) },
 			want:     append(rest, "ConfigMap apps/web", "Secret apps/sh.helm.release.v1.web.v1"),
 			greeting: "hello",
 			hooks:    1,

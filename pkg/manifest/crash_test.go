@@ -8,11 +8,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
 // stateOf all that a set has in a cluster, in a form that is the same for the same work done twice.
-func stateOfSet(t *testing.T, b *bench, s *Set) []string {
+func stateOfSet(t *testing.T, b *bench, s *Bundle) []string {
 	t.Helper()
 	out := b.s.keys()
 	for _, name := range []string{"first", "last", "bye", "gone"} {
@@ -31,7 +33,7 @@ func stateOfSet(t *testing.T, b *bench, s *Set) []string {
 		}
 		out = append(out, fmt.Sprintf("%s of %s, pruned %v, UID %s, intent %s, owned %s", en.Ref(), en.Part, en.Pruned, uid, en.Intent, en.Owned))
 	}
-	for _, p := range []string{"web", "extra", "turns", "raw", partCRDs, partResource} {
+	for _, p := range []string{"web", "extra", "turns", "raw", bundle.CRDs, bundle.Resource} {
 		if rec, ok := inv.Parts[p]; ok {
 			out = append(out, fmt.Sprintf("part %s: %+v", p, rec))
 		}
@@ -40,7 +42,7 @@ func stateOfSet(t *testing.T, b *bench, s *Set) []string {
 }
 
 // full set: definitions, two charts, plain objects and a custom resource. The upgrade makes plain objects of a chart.
-func fullSet(t *testing.T, upgraded bool) *Set {
+func fullSet(t *testing.T, upgraded bool) *Bundle {
 	t.Helper()
 	s := setOf(install("web", webTemplates...), install("extra", configMap("one"), configMap("two")),
 		install("turns", configMap("turned")), plainOf("raw", configMap("four"), configMap("five")))
@@ -56,7 +58,7 @@ func fullSet(t *testing.T, upgraded bool) *Set {
 }
 
 // crashSet is a full set whose first chart has hooks of all kinds.
-func crashSet(t *testing.T, upgraded bool) *Set {
+func crashSet(t *testing.T, upgraded bool) *Bundle {
 	t.Helper()
 	templates := webTemplates
 	if upgraded {
@@ -64,8 +66,8 @@ func crashSet(t *testing.T, upgraded bool) *Set {
 	}
 	s := fullSet(t, upgraded)
 	in := install("web", append([]string{
-		hookJob("first", "pre-install,pre-upgrade", policies(policyBefore, policySucceeded)), hookJob("last", "post-install,post-upgrade"),
-		hookJob("bye", "pre-delete", policies(policySucceeded)), hookJob("gone", "post-delete"),
+		hookJob("first", "pre-install,pre-upgrade", policies(string(hook.BeforeCreation), string(hook.Succeeded))), hookJob("last", "post-install,post-upgrade"),
+		hookJob("bye", "pre-delete", policies(string(hook.Succeeded))), hookJob("gone", "post-delete"),
 	}, templates...)...)
 	s.Installs[0].Layer = in.Layer
 	return s

@@ -6,22 +6,24 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
 )
 
 // TestCrashOfUpgrade cuts the process off at each write of an upgrade that replaces an object, keeps one that it drops,
 // adopts one and a definition, takes an install with hooks away, runs tests, and keeps what it is.
 func TestCrashOfUpgrade(t *testing.T) {
-	before := func(b *bench) *Set {
+	before := func(b *bench) *Bundle {
 		s := fixedSet(b, "small")
-		s.Installs = append(s.Installs, install("leaves", configMap("one"), hookJob("bye", "pre-delete"), hookJob("gone", "post-delete", policies(policySucceeded))),
+		s.Installs = append(s.Installs, install("leaves", configMap("one"), hookJob("bye", "pre-delete"), hookJob("gone", "post-delete", policies(string(hook.Succeeded)))),
 			plainOf("raw", kept(configMap("kept")), kept(namespaceOf("home")), configMap("two")))
 		return s
 	}
-	after := func(b *bench) *Set {
+	after := func(b *bench) *Bundle {
 		s := fixedSet(b, "large")
 		s.Recreate, s.Adopt, s.Test, s.Good = true, true, "now", []byte("this one")
 		s.Installs[0] = install("web", strings.ReplaceAll(tmplFixed, "SIZE", "large"), configMap("found"), "crds/"+tmplCRD,
-			hookJob("first", "pre-upgrade"), hookJob("last", "post-upgrade", policies(policySucceeded)), hookJob("try", "test"))
+			hookJob("first", "pre-upgrade"), hookJob("last", "post-upgrade", policies(string(hook.Succeeded))), hookJob("try", "test"))
 		s.Installs = append(s.Installs, plainOf("raw", configMap("two"), configMap("three")))
 		return s
 	}

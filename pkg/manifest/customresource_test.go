@@ -96,7 +96,7 @@ spec:
 `
 
 // strangersIn a cluster: custom resources of two kinds that others made.
-func strangersIn(b *bench) (*Set, []cluster.ObjectRef) {
+func strangersIn(b *bench) (*Bundle, []cluster.ObjectRef) {
 	s := setOf(install("web", "crds/"+tmplCRD, "crds/"+gadgets, configMap("one")))
 	b.settle(s)
 	var out []cluster.ObjectRef

@@ -8,7 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
 )
 
 func TestDriftIsRepaired(t *testing.T) {
@@ -23,23 +25,23 @@ func TestDriftIsRepaired(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		harm    func(b *bench)
-		seen    []Drift
+		seen    []observe.Drift
 		message string
-		want    []Drift
+		want    []observe.Drift
 	}{
 		"Deleted": {
 			reason:  "A deleted object comes back.",
 			harm:    func(b *bench) { b.s.remove(config) },
-			seen:    []Drift{{Key: config, Deleted: true}},
+			seen:    []observe.Drift{{Key: config, Deleted: true}},
 			message: "web: ConfigMap apps/web was deleted",
-			want:    []Drift{{Key: config, Deleted: true}},
+			want:    []observe.Drift{{Key: config, Deleted: true}},
 		},
 		"Edited": {
 			reason:  "A changed field is set back, and named.",
 			harm:    func(b *bench) { b.s.edit(deploy, set(int64(3), "spec", "replicas")) },
-			seen:    []Drift{{Key: deploy}},
+			seen:    []observe.Drift{{Key: deploy}},
 			message: "web: Deployment apps/web was changed",
-			want:    []Drift{{Key: deploy, Fields: []string{"spec.replicas"}}},
+			want:    []observe.Drift{{Key: deploy, Fields: []string{"spec.replicas"}}},
 		},
 		"Two": {
 			reason: "All is named in the order of names, whichever was repaired first.",
@@ -47,18 +49,18 @@ func TestDriftIsRepaired(t *testing.T) {
 				b.s.edit(deploy, set(int64(3), "spec", "replicas"))
 				b.s.remove(account)
 			},
-			seen:    []Drift{{Key: account, Deleted: true}, {Key: deploy}},
+			seen:    []observe.Drift{{Key: account, Deleted: true}, {Key: deploy}},
 			message: "web: ServiceAccount apps/web was deleted",
-			want:    []Drift{{Key: deploy, Fields: []string{"spec.replicas"}}, {Key: account, Deleted: true}},
+			want:    []observe.Drift{{Key: deploy, Fields: []string{"spec.replicas"}}, {Key: account, Deleted: true}},
 		},
 		"Unlabelled": {
 			reason: "An object without the label of the watch is still known by its UID.",
 			harm: func(b *bench) {
 				b.s.edit(config, func(u *unstructured.Unstructured) { u.SetLabels(nil) })
 			},
-			seen:    []Drift{{Key: config, Deleted: true}},
+			seen:    []observe.Drift{{Key: config, Deleted: true}},
 			message: "web: ConfigMap apps/web was deleted",
-			want: []Drift{{Key: config, Fields: []string{
+			want: []observe.Drift{{Key: config, Fields: []string{
 				"metadata.labels.app", `metadata.labels.app.kubernetes.io/managed-by`, "metadata.labels." + object.LabelPartOf,
 				"metadata.labels." + object.LabelManagedBy, "metadata.labels.team",
 			}}},
@@ -205,4 +207,17 @@ func TestTerminatingUnseen(t *testing.T) {
 	}
 	b.s.remove(k)
 	b.settle(s)
+}
+
+func TestRepairIsSentOnce(t *testing.T) {
+	// The hooks of the second install let the stages of CRDs and namespaces run twice in one call.
+	b := newBench(t)
+	first := install("crds", "crds/"+tmplCRD)
+	b.settle(setOf(first, install("web", tmplConfig, hookJob("first", "pre-install,pre-upgrade", policies(string(hook.Succeeded))))))
+	changed := setOf(first, install("web", tmplConfig, configMap("new"), hookJob("first", "pre-install,pre-upgrade", policies(string(hook.Succeeded)))))
+	b.s.remove(key("CustomResourceDefinition", "", "widgets.example.org"))
+	r := b.apply(changed)
+	if len(r.Repaired) != 1 {
+		t.Errorf("a CRD that was deleted is repaired once: %+v", r.Repaired)
+	}
 }

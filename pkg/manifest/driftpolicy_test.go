@@ -12,6 +12,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/probe"
 )
 
 func TestDriftPolicies(t *testing.T) {
@@ -24,7 +26,7 @@ func TestDriftPolicies(t *testing.T) {
 		}
 	}
 	type want struct {
-		Drift   []Drift
+		Drift   []observe.Drift
 		State   State
 		Message string
 		Works   bool
@@ -41,7 +43,7 @@ func TestDriftPolicies(t *testing.T) {
 			policy: DriftReport,
 			harm:   func(b *bench) { b.s.edit(deploy, set("evil", "spec", "template", "spec", "image")) },
 			want: want{
-				Drift: []Drift{{Key: deploy, Fields: []string{"spec.template.spec.image"}}},
+				Drift: []observe.Drift{{Key: deploy, Fields: []string{"spec.template.spec.image"}}},
 				State: Warning, Message: "web: Deployment apps/web was changed at spec.template.spec.image", Works: true, Ready: 5,
 			},
 		},
@@ -50,7 +52,7 @@ func TestDriftPolicies(t *testing.T) {
 			policy: DriftReport,
 			harm:   func(b *bench) { b.s.remove(config) },
 			want: want{
-				Drift: []Drift{{Key: config, Deleted: true}},
+				Drift: []observe.Drift{{Key: config, Deleted: true}},
 				State: Warning, Message: "web: ConfigMap apps/web was deleted", Ready: 4,
 			},
 		},
@@ -59,7 +61,7 @@ func TestDriftPolicies(t *testing.T) {
 			policy: DriftReport,
 			harm:   func(b *bench) { b.s.edit(config, set("other", "metadata", "labels", object.LabelManagedBy)) },
 			want: want{
-				Drift: []Drift{{Key: config, Fields: []string{"metadata.labels." + object.LabelManagedBy}}},
+				Drift: []observe.Drift{{Key: config, Fields: []string{"metadata.labels." + object.LabelManagedBy}}},
 				State: Warning, Message: "web: ConfigMap apps/web was changed at metadata.labels." + object.LabelManagedBy, Ready: 4,
 			},
 		},
@@ -68,7 +70,7 @@ func TestDriftPolicies(t *testing.T) {
 			policy: DriftReport,
 			harm:   replace(map[string]any{}),
 			want: want{
-				Drift: []Drift{{Key: config, Replaced: true, Foreign: true}},
+				Drift: []observe.Drift{{Key: config, Replaced: true, Foreign: true}},
 				State: Warning, Message: "web: ConfigMap apps/web was replaced by one that does not belong to this module", Ready: 4,
 			},
 		},
@@ -78,11 +80,11 @@ func TestDriftPolicies(t *testing.T) {
 			harm: func(b *bench) {
 				b.s.put(manifestOf(t, tmplHPA).Object)
 				for _, o := range b.s.objects {
-					if o.u().GetKind() == hpaKind.Kind {
+					if o.u().GetKind() == "HorizontalPodAutoscaler" {
 						o.u().SetNamespace("apps")
 					}
 				}
-				b.s.objects[cluster.ObjectRef{Group: hpaKind.Group, Kind: hpaKind.Kind, Namespace: "apps", Name: "web"}] = b.s.objects[cluster.ObjectRef{Group: hpaKind.Group, Kind: hpaKind.Kind, Name: "web"}]
+				b.s.objects[cluster.ObjectRef{Group: "autoscaling", Kind: "HorizontalPodAutoscaler", Namespace: "apps", Name: "web"}] = b.s.objects[cluster.ObjectRef{Group: "autoscaling", Kind: "HorizontalPodAutoscaler", Name: "web"}]
 				b.s.scale(deploy, 3, kcm)
 			},
 			want: want{State: Ready, Ready: 5},
@@ -182,7 +184,7 @@ func TestReportWithoutFields(t *testing.T) {
 		t.Errorf("observation: %+v", o)
 	}
 	b.s.fault = nil
-	now = now.Add(reportFor)
+	now = now.Add(probe.ReportAge)
 	if o := b.observe(s); o.Message != "web: ConfigMap apps/x was changed at data.k" {
 		t.Errorf("later: %+v", o)
 	}
@@ -202,7 +204,7 @@ func TestReplaced(t *testing.T) {
 		t.Errorf("observation: %+v", o)
 	}
 	r := b.apply(s)
-	if diff := cmp.Diff([]Drift{{Key: x, Replaced: true}}, r.Repaired); diff != "" || b.s.uidOf(x) == uid {
+	if diff := cmp.Diff([]observe.Drift{{Key: x, Replaced: true}}, r.Repaired); diff != "" || b.s.uidOf(x) == uid {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 	if o := b.observe(s); o.State != Ready || !o.UpToDate {

@@ -19,7 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-func (b *bench) plan(s *Set) Plan {
+func (b *bench) plan(s *Bundle) Plan {
 	b.t.Helper()
 	p, err := b.Plan(b.t.Context(), b.c, s)
 	if err != nil {
@@ -77,17 +77,17 @@ func immutable(field string) *metav1.Status {
 
 func TestPlan(t *testing.T) {
 	web := setOf(install("web", webTemplates...))
-	changed := func(templates ...string) *Set { return setOf(install("web", templates...)) }
-	withResource := func(s *Set, text string) *Set {
+	changed := func(templates ...string) *Bundle { return setOf(install("web", templates...)) }
+	withResource := func(s *Bundle, text string) *Bundle {
 		s.Resource = manifestOf(t, text)
 		return s
 	}
 	replicas := strings.Replace(tmplDeploy, "replicas: 1", "replicas: 2", 1)
 	cases := map[string]struct {
 		reason string
-		before *Set
+		before *Bundle
 		world  func(b *bench)
-		set    *Set
+		set    *Bundle
 		want   []string
 	}{
 		"Empty": {
@@ -147,7 +147,7 @@ func TestPlan(t *testing.T) {
 				b.s.put(manifestOf(t, namespaceOf("apps")).Object)
 				b.s.put(manifestOf(t, configMapIn("apps", "web")).Object)
 			},
-			set: func() *Set { s := changed(configMap("web")); s.Adopt = true; return s }(),
+			set: func() *Bundle { s := changed(configMap("web")); s.Adopt = true; return s }(),
 			want: []string{
 				"Change ConfigMap apps/web metadata.annotations metadata.labels",
 			},
@@ -197,7 +197,7 @@ func TestPlan(t *testing.T) {
 		},
 		"Recreate": {
 			reason: "It is no problem where objects may be made anew.",
-			before: changed(tmplDeploy), set: func() *Set { s := changed(replicas); s.Recreate = true; return s }(),
+			before: changed(tmplDeploy), set: func() *Bundle { s := changed(replicas); s.Recreate = true; return s }(),
 			world: func(b *bench) { b.s.fault = refusing("web", immutable("spec.selector")) },
 			want:  []string{"Recreate Deployment apps/web spec.selector"},
 		},

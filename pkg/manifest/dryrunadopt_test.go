@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
 )
 
 // disown all that is installed: it is of Helm alone then.
@@ -22,7 +23,7 @@ func (b *bench) disown() {
 			continue
 		}
 		labels := o.u().GetLabels()
-		for _, l := range []string{object.LabelPartOf, object.LabelManagedBy, labelReleaseOf, labelInputs} {
+		for _, l := range []string{object.LabelPartOf, object.LabelManagedBy, release.LabelSet, release.LabelInputs} {
 			delete(labels, l)
 		}
 		o.u().SetLabels(labels)

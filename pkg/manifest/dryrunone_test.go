@@ -25,14 +25,14 @@ func TestDryRun(t *testing.T) {
 		}
 	})
 	w := b.begun(s)
-	pl, err := w.plan(t.Context(), &w.parts[0], b.inventory(s).Parts["web"])
+	pl, err := w.composer.Compose(t.Context(), &w.parts[0], b.inventory(s).Parts["web"])
 	if err != nil {
 		t.Fatal(err)
 	}
 	var o *object.Desired
-	for i := range pl.objects {
-		if pl.objects[i].Ref == k {
-			o = &pl.objects[i]
+	for i := range pl.Objects {
+		if pl.Objects[i].Ref == k {
+			o = &pl.Objects[i]
 		}
 	}
 	live, err := w.Get(t.Context(), o.GVK(), k)

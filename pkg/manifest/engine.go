@@ -4,29 +4,28 @@ package manifest
 
 import (
 	"context"
-	"maps"
 	"sync"
 	"time"
 
-	"golang.org/x/sync/singleflight"
 	"k8s.io/utils/lru"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/advice"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/probe"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
 // Defaults of an Engine.
 const (
-	// DefaultConcurrency is how many objects of one set are applied at the same time.
+	// DefaultConcurrency is how many objects of one bundle are applied at the same time.
 	DefaultConcurrency = 8
 	// DefaultHistory is how many revisions of a Helm release are kept, as many as Helm keeps.
 	DefaultHistory = 10
 
-	cachedCharts = 16
-	cachedBuilds = 16
-	cachedSets   = 50_000
+	cachedSets = 50_000
 )
 
 // An Engine works on sets. It is safe for concurrent use. Of several calls on one set of one cluster one works at a time;
@@ -36,10 +35,9 @@ type Engine struct {
 	concurrency int
 	history     int
 	planAge     time.Duration
+	messages    Messages
 	now         func() time.Time
-	charts      *lru.Cache // Digest of a content to *render.Chart.
-	builds      *lru.Cache // Digest of a content and folder to the text of a kustomization that was built.
-	loading     singleflight.Group
+	caches      *compose.Caches
 	rules       *health.Rules
 
 	// turns at sets.
@@ -52,14 +50,24 @@ type Engine struct {
 // An Option of an Engine.
 type Option func(*Engine)
 
-// WithNamespace that holds the inventories; by default DefaultNamespace. It is created where it is missing.
-func WithNamespace(n string) Option {
+// Messages are the parts of messages that tell users what to do.
+type Messages = advice.Messages
+
+// WithMessages tells users what to do in the terms of the caller, for example of the fields of a custom resource. By default
+// messages name the fields of a Bundle.
+func WithMessages(m Messages) Option {
+	return func(e *Engine) { e.messages = m }
+}
+
+// WithInventoryNamespace sets the namespace that holds the inventories; by default DefaultNamespace. It is created where it is
+// missing.
+func WithInventoryNamespace(n string) Option {
 	return func(e *Engine) { e.namespace = n }
 }
 
-// WithConcurrency bounds how many objects of one set are applied at the same time.
+// WithConcurrency bounds how many objects of one bundle are applied at the same time; at least 1.
 func WithConcurrency(n int) Option {
-	return func(e *Engine) { e.concurrency = n }
+	return func(e *Engine) { e.concurrency = max(n, 1) }
 }
 
 // WithPlanAge keeps a plan this long, as long as nothing is known to have changed. By default none is kept.
@@ -74,58 +82,24 @@ func New(o ...Option) *Engine {
 		concurrency: DefaultConcurrency,
 		history:     DefaultHistory,
 		now:         time.Now,
-		charts:      lru.New(cachedCharts),
-		builds:      lru.New(cachedBuilds),
+		caches:      compose.NewCaches(),
 		sets:        lru.New(cachedSets),
 		rules:       health.NewRules(),
 	}
 	for _, fn := range o {
 		fn(e)
 	}
+	e.messages = e.messages.WithDefaults()
 	return e
 }
 
-// A work is one call on one set.
-type work struct {
-	*ssa.Client
-
-	e     *Engine
-	c     cluster.Cluster
-	s     *Set
-	id    string
-	parts []part
-	mem   *memory
-	// stuck are the parts of which a hook failed; true for those of which nothing was applied, so that nothing is done.
-	stuck map[string]bool
-	// denied are the objects that the credentials may not read.
-	denied map[cluster.ObjectRef]error
-	// asked are the objects that were asked for in this step, as the watch does not show them.
-	asked map[cluster.ObjectRef]bool
-	// hpas are the autoscalers that were asked for.
-	hpas autoscalers
-	// rendered are parts that were rendered to tell what differs.
-	rendered map[string]*planned
-	// notes are what is said of parts in which all works.
-	notes map[string]note
-	// configs is read once, when it is needed; nil until then.
-	configs *configs
-	// owners of other sets, by their IDs.
-	owners struct {
-		sync.Mutex
-
-		by map[string]string
-	}
-	// end the work, so that another call can begin.
-	end func()
-}
-
-// work on a set, once no other call does. The work is to be ended, unless there is an error.
-func (e *Engine) work(ctx context.Context, c cluster.Cluster, s *Set) (*work, error) {
-	parts, err := s.parts()
+// newCall returns a call on a bundle, once no other one works on it. End the call, unless there is an error.
+func (e *Engine) newCall(ctx context.Context, c cluster.Cluster, b *Bundle) (*call, error) {
+	parts, err := b.Parts()
 	if err != nil {
 		return nil, err
 	}
-	w, err := e.outline(ctx, c, s)
+	w, err := e.newOutline(ctx, c, b)
 	if err != nil {
 		return nil, err
 	}
@@ -133,27 +107,41 @@ func (e *Engine) work(ctx context.Context, c cluster.Cluster, s *Set) (*work, er
 	return w, nil
 }
 
-// outline is work that needs no more than the names of the parts.
-func (e *Engine) outline(ctx context.Context, c cluster.Cluster, s *Set) (*work, error) {
-	end, err := e.turns.take(ctx, keyOfSet(c, s))
+// newOutline returns a call that needs no more than the names of the parts.
+func (e *Engine) newOutline(ctx context.Context, c cluster.Cluster, b *Bundle) (*call, error) {
+	end, err := e.turns.take(ctx, keyOfSet(c, b))
 	if err != nil {
 		return nil, err
 	}
-	return &work{
-		Client: ssa.New(c), e: e, c: c, s: s, id: s.id(e.namespace), parts: s.outline(), mem: e.memoryOf(c, s), denied: map[cluster.ObjectRef]error{}, end: end,
-	}, nil
+	w := &call{
+		Client: ssa.New(c), e: e, c: c, b: b, id: b.ID(e.namespace), parts: b.Outline(), mem: e.memoryOf(c, b), denied: map[cluster.ObjectRef]error{}, end: end,
+		config: compose.NewConfig(b),
+	}
+	w.composer = w.newComposer()
+	w.applier = apply.NewWriter(w.target(), w.policy(), &w.mem.contention, e.now)
+	return w, nil
 }
 
-// ID of the ApplySet of a set, the value of the label applyset.kubernetes.io/part-of of its members.
-func (e *Engine) ID(s *Set) string {
-	return s.id(e.namespace)
+// ID of the ApplySet of a bundle, the value of the label applyset.kubernetes.io/part-of of its members.
+func (e *Engine) ID(b *Bundle) string {
+	return b.ID(e.namespace)
 }
 
-// labels of each object of the set.
-func (w *work) labels() map[string]string {
-	l := make(map[string]string, len(w.s.Labels)+2)
-	maps.Copy(l, w.s.Labels)
-	l[object.LabelPartOf] = w.id
-	l[object.LabelManagedBy] = object.ManagedBy
-	return l
+func (e *Engine) memoryOf(c cluster.Cluster, b *Bundle) *memory {
+	k := keyOfSet(c, b)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if m, ok := e.sets.Get(k); ok {
+		return m.(*memory) //nolint:forcetypeassert // Only memories are put in.
+	}
+	m := &memory{verdicts: probe.Verdicts{}, reports: probe.Reports{}}
+	e.sets.Add(k, m)
+	return m
+}
+
+// Forget what is known of a bundle.
+func (e *Engine) Forget(c cluster.Cluster, b *Bundle) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.sets.Remove(keyOfSet(c, b))
 }

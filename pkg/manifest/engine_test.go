@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
 )
 
 // members of the web chart, with its release record at a revision and the inventory.
@@ -40,7 +42,7 @@ func TestInstallCountsRequests(t *testing.T) {
 		t.Errorf("cluster: -want, +got:\n%s", diff)
 	}
 	o := b.observe(s)
-	want := Observation{Exists: true, UpToDate: true, State: Ready, Ready: 5, Total: 5, Parts: []PartState{{Name: "web", State: Ready, Version: "1.0.0"}}}
+	want := observe.Observation{Exists: true, UpToDate: true, State: Ready, Ready: 5, Total: 5, Parts: []observe.PartState{{Name: "web", Phase: observe.PhaseReady, State: Ready, Version: "1.0.0"}}}
 	if diff := cmp.Diff(want, o); diff != "" {
 		t.Errorf("observation: -want, +got:\n%s", diff)
 	}
@@ -69,8 +71,8 @@ func TestUpgrade(t *testing.T) {
 	values := func(in Install, v map[string]any) Install { in.Values = v; return in }
 	cases := map[string]struct {
 		reason string
-		from   *Set
-		to     *Set
+		from   *Bundle
+		to     *Bundle
 		want   []string
 		parts  map[string]int // Revision by part.
 	}{
@@ -108,9 +110,13 @@ func TestUpgrade(t *testing.T) {
 		"Namespace": {
 			reason: "A release cannot change its namespace: it ends in one and begins in the other.",
 			from:   setOf(install("a", configMap("x"))),
-			to:     func() *Set { s := setOf(install("a", configMap("x"))); s.Installs[0].Namespace = "default"; return s }(),
-			want:   []string{"ConfigMap default/x", "Namespace apps", "Secret default/sh.helm.release.v1.a.v1", "Secret kyma-system/team-a-web"},
-			parts:  map[string]int{"a": 1},
+			to: func() *Bundle {
+				s := setOf(install("a", configMap("x")))
+				s.Installs[0].Namespace = "default"
+				return s
+			}(),
+			want:  []string{"ConfigMap default/x", "Namespace apps", "Secret default/sh.helm.release.v1.a.v1", "Secret kyma-system/team-a-web"},
+			parts: map[string]int{"a": 1},
 		},
 		"Emptied": {
 			reason: "A set without installs has nothing but an inventory.",
@@ -170,14 +176,14 @@ func TestUpgrade(t *testing.T) {
 }
 
 func TestRollbackOfHalfAnUpgrade(t *testing.T) {
-	greet := func(s *Set) *Set {
+	greet := func(s *Bundle) *Bundle {
 		s.Installs[0].Values = map[string]any{"greeting": "bye"}
 		s.Labels = map[string]string{"team": "b"}
 		return s
 	}
 	cases := map[string]struct {
 		reason string
-		two    *Set
+		two    *Bundle
 	}{
 		"Changed": {reason: "What was changed must be changed back.", two: greet(setOf(install("web", tmplConfig, tmplDeploy)))},
 		"Added":   {reason: "What was added must go.", two: greet(setOf(install("web", tmplConfig, tmplDeploy, tmplRole)))},

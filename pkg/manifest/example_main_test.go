@@ -79,9 +79,9 @@ func registry(ctx context.Context) string {
 }
 
 // settings are a set of one ConfigMap in a namespace that has its name.
-func settings(name, greeting string) *manifest.Set {
+func settings(name, greeting string) *manifest.Bundle {
 	text := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {greeting: %s}\n", greeting)
-	return &manifest.Set{Name: name, Owner: "an example", Installs: []manifest.Install{
+	return &manifest.Bundle{Name: name, Owner: "an example", Installs: []manifest.Install{
 		{Layer: source.YAML([]byte(text)), Form: manifest.FormPlain, Name: "settings", Namespace: name},
 	}}
 }
@@ -112,7 +112,7 @@ func greeting(ctx context.Context, c cluster.Cluster, namespace, name string) st
 }
 
 // remove a ConfigMap as somebody else, and wait until the watch has told it.
-func remove(ctx context.Context, c cluster.Cluster, e *manifest.Engine, s *manifest.Set, name string) {
+func remove(ctx context.Context, c cluster.Cluster, e *manifest.Engine, s *manifest.Bundle, name string) {
 	if err := c.REST().Delete().AbsPath(path(s.Name, name)).Do(ctx).Error(); err != nil {
 		panic(err)
 	}

@@ -32,7 +32,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	set := &manifest.Set{
+	set := &manifest.Bundle{
 		Name:  "example-chart",
 		Owner: "the example of a chart",
 		Installs: []manifest.Install{{
@@ -58,7 +58,7 @@ func Example_transform() {
 	c := connected()
 	defer c.Close()
 
-	set := &manifest.Set{
+	set := &manifest.Bundle{
 		Name:  "example-transform",
 		Owner: "the example of a transform",
 		Installs: []manifest.Install{{
@@ -129,7 +129,7 @@ func ExampleEngine_Install_upgrade() {
 		fmt.Println(err)
 		return
 	}
-	set := &manifest.Set{Name: "example-upgrade", Owner: "the example of an upgrade", Installs: []manifest.Install{
+	set := &manifest.Bundle{Name: "example-upgrade", Owner: "the example of an upgrade", Installs: []manifest.Install{
 		{Layer: chart, Name: "greeter", Namespace: "example-upgrade"},
 	}}
 	engine := manifest.New()
@@ -184,7 +184,7 @@ func ExampleEngine_Uninstall() {
 	seen, err := engine.Install(ctx, c, settings("example-uninstall", "hello"), manifest.Wait())
 	fmt.Println(seen.State, err)
 
-	left, err := engine.Uninstall(ctx, c, &manifest.Set{Name: "example-uninstall"}, manifest.Wait())
+	left, err := engine.Uninstall(ctx, c, &manifest.Bundle{Name: "example-uninstall"}, manifest.Wait())
 	fmt.Println(left.Gone, err)
 	fmt.Println(get(ctx, c, "example-uninstall", "settings") == nil)
 	// Output:
@@ -206,7 +206,7 @@ func ExampleOCI() {
 		return
 	}
 	config := manifest.ConfigOf(map[string]manifest.Flags{"greeter": {ReleaseName: "welcome"}})
-	set := &manifest.Set{
+	set := &manifest.Bundle{
 		Name:     "example-oci",
 		Owner:    "the example of a registry",
 		Installs: []manifest.Install{{Layer: chart, Name: "greeter", Namespace: "example-oci"}},

@@ -93,7 +93,7 @@ func (s *fakeServer) kinds() []fakeKind {
 	out := slices.Clone(fakeKinds)
 	for k, o := range s.objects {
 		if k.GroupKind() == object.CRDKind && health.StateOf(o.u()).Status == cluster.Current {
-			for gvk, m := range kindsOf(o.u()) {
+			for gvk, m := range object.ServedKinds(o.u()) {
 				out = append(out, fakeKind{gvk, m})
 			}
 		}
@@ -153,7 +153,7 @@ func (s *fakeServer) drop(k cluster.ObjectRef) {
 	for other := range s.objects {
 		inside := k.Kind == "Namespace" && other.Namespace == k.Name
 		if k.GroupKind() == object.CRDKind {
-			for gvk := range kindsOf(o.u()) {
+			for gvk := range object.ServedKinds(o.u()) {
 				inside = inside || gvk.GroupKind() == other.GroupKind()
 			}
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
@@ -77,8 +78,8 @@ func install(name string, templates ...string) Install {
 	return Install{Layer: layerOf(files), Name: name, Namespace: "apps"}
 }
 
-func setOf(installs ...Install) *Set {
-	return &Set{Name: "team-a-web", Owner: "Manifest team-a/web", Labels: map[string]string{"team": "a"}, Installs: installs}
+func setOf(installs ...Install) *Bundle {
+	return &Bundle{Name: "team-a-web", Owner: "Manifest team-a/web", Labels: map[string]string{"team": "a"}, Installs: installs}
 }
 
 func manifestOf(t testing.TB, text string) *unstructured.Unstructured {
@@ -114,16 +115,25 @@ func newBench(t testing.TB) *bench {
 	return b
 }
 
+// advised is what a provider advises.
+var advised = Messages{
+	ForceRemoval: `set annotation kyma.m.crossplane.io/force-removal: "true" on the Manifest`,
+	Recreate:     `set annotation kyma.m.crossplane.io/recreate: "true" on the Manifest, or on the object in the chart,`,
+	OmitResource: "customResourcePolicy to Ignore",
+	Rename:       "choose another external name",
+	Adopt:        "set adopt",
+}
+
 // restart the engine with an empty memory and a new connection.
 func (b *bench) restart() {
 	blind := b.c.blind
-	b.Engine = New()
+	b.Engine = New(WithMessages(advised))
 	b.now = func() time.Time { return time.Unix(1_700_000_000, 0) }
 	b.c = newFakeCluster(b.t, b.s)
 	b.c.blind = blind
 }
 
-func (b *bench) apply(s *Set) Result {
+func (b *bench) apply(s *Bundle) Result {
 	b.t.Helper()
 	r, err := b.Apply(b.t.Context(), b.c, s)
 	if err != nil {
@@ -132,7 +142,7 @@ func (b *bench) apply(s *Set) Result {
 	return r
 }
 
-func (b *bench) observe(s *Set) Observation {
+func (b *bench) observe(s *Bundle) observe.Observation {
 	b.t.Helper()
 	o, err := b.Observe(b.t.Context(), b.c, s)
 	if err != nil {
@@ -141,7 +151,7 @@ func (b *bench) observe(s *Set) Observation {
 	return o
 }
 
-func (b *bench) take(s *Set) Removal {
+func (b *bench) take(s *Bundle) Removal {
 	b.t.Helper()
 	r, err := b.Remove(b.t.Context(), b.c, s)
 	if err != nil {
@@ -151,7 +161,7 @@ func (b *bench) take(s *Set) Removal {
 }
 
 // settle applies until there is nothing to do, as a controller does. Errors are tried again.
-func (b *bench) settle(s *Set) {
+func (b *bench) settle(s *Bundle) {
 	b.t.Helper()
 	for range 5 {
 		if o, err := b.Observe(b.t.Context(), b.c, s); err == nil && o.Exists && o.UpToDate {
@@ -163,9 +173,9 @@ func (b *bench) settle(s *Set) {
 }
 
 // begun is work on a set that ends at once, to look into it.
-func (b *bench) begun(s *Set) *work {
+func (b *bench) begun(s *Bundle) *call {
 	b.t.Helper()
-	w, err := b.work(b.t.Context(), b.c, s)
+	w, err := b.newCall(b.t.Context(), b.c, s)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -174,7 +184,7 @@ func (b *bench) begun(s *Set) *work {
 }
 
 // inventory as it is in the cluster.
-func (b *bench) inventory(s *Set) *inventory.Inventory {
+func (b *bench) inventory(s *Bundle) *inventory.Inventory {
 	b.t.Helper()
 	fresh := bench{Engine: New(), t: b.t, s: b.s, c: newFakeCluster(b.t, b.s)}
 	inv, err := fresh.begun(s).load(b.t.Context(), true)

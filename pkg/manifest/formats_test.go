@@ -76,6 +76,17 @@ func TestFormats(t *testing.T) {
 				_, _ = b.Apply(t.Context(), b.c, s)
 			},
 		},
+		"reasons": {
+			reason: "Why a step did not go further: a part that failed, and one that is held back by another.",
+			run: func(t *testing.T, b *bench) {
+				t.Helper()
+				b.s.unready = true
+				s := setOf(install("broken", `{{ fail "no luck" }}`), install("first", tmplDeploy), install("second", configMap("second")))
+				s.Config = configOf(entryFor("first", "Wait=true", ""))
+				_, _ = b.Apply(t.Context(), b.c, s)
+				_, _ = b.Apply(t.Context(), b.c, s)
+			},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -100,7 +111,7 @@ func TestFormats(t *testing.T) {
 }
 
 // formatsSet has all that a set can have.
-func formatsSet(t *testing.T) *Set {
+func formatsSet(t *testing.T) *Bundle {
 	t.Helper()
 	kept := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: kept, annotations: {helm.sh/resource-policy: keep}}\n"
 	s := setOf(

@@ -60,10 +60,10 @@ func TestGood(t *testing.T) {
 func TestGoodTooLarge(t *testing.T) {
 	b := newBench(t)
 	s := setOf(install("web", webTemplates...))
-	s.Good = bytes.Repeat([]byte("x"), parentLimit)
+	s.Good = bytes.Repeat([]byte("x"), inventory.MaxData)
 	b.settle(s)
 	o := b.observe(s)
-	want := fmt.Sprintf("has %d bytes compressed, and there is no room for it in Secret kyma-system/team-a-web", parentLimit)
+	want := fmt.Sprintf("has %d bytes compressed, and there is no room for it in Secret kyma-system/team-a-web", inventory.MaxData)
 	if o.State != Ready || !o.UpToDate || o.Good != nil || !strings.Contains(o.NotKept, want) {
 		t.Errorf("Observe(...): what is too large is not kept, which fails nothing: %s %v %q", o.State, o.UpToDate, o.NotKept)
 	}
@@ -109,7 +109,7 @@ func TestRollBackRandom(t *testing.T) {
 		t.Errorf("a set that is rolled back gets the objects of then: want %s, got %s", want, value())
 	}
 	w := b.begun(one)
-	info, err := w.release(t.Context(), inventory.Release{Namespace: "apps", Name: "web"}, 3)
+	info, err := w.history().Get(t.Context(), inventory.Release{Namespace: "apps", Name: "web"}, 3)
 	if err != nil || info == nil || info.Description != "Rollback to 1" || !strings.Contains(info.Manifest, want) {
 		t.Errorf("the record of revision 3: %v, %+v", err, info)
 	}

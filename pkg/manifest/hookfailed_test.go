@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
 )
 
 // fails applies until an error comes, and returns it.
-func (b *bench) fails(s *Set) string {
+func (b *bench) fails(s *Bundle) string {
 	b.t.Helper()
 	for range 3 {
 		if _, err := b.Apply(b.t.Context(), b.c, s); err != nil {
@@ -32,7 +34,7 @@ func TestFailedHook(t *testing.T) {
 	}{
 		"Termination": {
 			reason:   "What the container left is what its author wants to be read.",
-			template: hookJob("first", "pre-install", policies(policyFailed)),
+			template: hookJob("first", "pre-install", policies(string(hook.Failed))),
 			pod:      "state: {terminated: {exitCode: 1, message: \"no such\\ntable\\n\"}}",
 			log:      "something else",
 			want:     "web: hook pre-install Job apps/first failed: BackoffLimitExceeded: Job has reached the specified backoff limit: no such table",
@@ -89,7 +91,7 @@ func TestFailedHook(t *testing.T) {
 			if diff := cmp.Diff([]string{"1 failed"}, b.statuses()); diff != "" {
 				t.Errorf("\n%s\nrecords: -want, +got:\n%s", tc.reason, diff)
 			}
-			if kept := b.s.objects[jobKey("first")] != nil; kept == strings.Contains(tc.template, policyFailed) {
+			if kept := b.s.objects[jobKey("first")] != nil; kept == strings.Contains(tc.template, string(hook.Failed)) {
 				t.Errorf("\n%s\nthe Job is kept: %v", tc.reason, kept)
 			}
 			if b.s.objects[key("ConfigMap", "apps", "web")] != nil {
@@ -118,8 +120,8 @@ func TestFailedHook(t *testing.T) {
 }
 
 func TestFailedHookOfUpgrade(t *testing.T) {
-	chart := func(greeting string) *Set {
-		s := setOf(install("web", tmplConfig, hookJob("last", "post-install,post-upgrade", policies(policyBefore))))
+	chart := func(greeting string) *Bundle {
+		s := setOf(install("web", tmplConfig, hookJob("last", "post-install,post-upgrade", policies(string(hook.BeforeCreation)))))
 		s.Installs[0].Values = map[string]any{"greeting": greeting}
 		return s
 	}

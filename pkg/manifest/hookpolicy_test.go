@@ -12,10 +12,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // until applies until something holds of the set.
-func (b *bench) until(s *Set, holds func() bool) {
+func (b *bench) until(s *Bundle, holds func() bool) {
 	b.t.Helper()
 	for range 5 {
 		if holds() {
@@ -28,7 +30,7 @@ func (b *bench) until(s *Set, holds func() bool) {
 
 // TestDeletePolicies holds what is deleted when, as Helm does it.
 func TestDeletePolicies(t *testing.T) {
-	all := policies(policyBefore, policySucceeded, policyFailed)
+	all := policies(string(hook.BeforeCreation), string(hook.Succeeded), string(hook.Failed))
 	cases := map[string]struct {
 		reason string
 		hooks  []string
@@ -37,27 +39,27 @@ func TestDeletePolicies(t *testing.T) {
 	}{
 		"Succeeded": {
 			reason: "All are deleted after the last one, the last one first.",
-			hooks:  []string{hookJob("a", "pre-install", policies(policySucceeded)), hookJob("b", "pre-install", all), hookJob("c", "pre-install"), hookJob("d", "pre-install", policies(policyFailed))},
+			hooks:  []string{hookJob("a", "pre-install", policies(string(hook.Succeeded))), hookJob("b", "pre-install", all), hookJob("c", "pre-install"), hookJob("d", "pre-install", policies(string(hook.Failed)))},
 			want: []string{
 				"patch Job apps/a", "patch Job apps/b", "patch Job apps/c", "patch Job apps/d", "delete Job apps/b", "delete Job apps/a", "patch ConfigMap apps/web",
 			},
 		},
 		"Failed": {
 			reason: "The one that failed goes by its own policy, those before it by theirs, and those after it do not run.",
-			hooks:  []string{hookJob("a", "pre-install", policies(policySucceeded)), hookJob("b", "pre-install", policies(policyFailed)), hookJob("c", "pre-install", all), hookJob("d", "pre-install")},
+			hooks:  []string{hookJob("a", "pre-install", policies(string(hook.Succeeded))), hookJob("b", "pre-install", policies(string(hook.Failed))), hookJob("c", "pre-install", all), hookJob("d", "pre-install")},
 			fails:  "c",
 			want:   []string{"patch Job apps/a", "patch Job apps/b", "patch Job apps/c", "delete Job apps/a", "delete Job apps/c"},
 		},
 		"Kept": {
 			reason: "One that failed is there to be looked at, unless its policy says otherwise.",
-			hooks:  []string{hookJob("a", "pre-install", policies(policyBefore, policySucceeded))},
+			hooks:  []string{hookJob("a", "pre-install", policies(string(hook.BeforeCreation), string(hook.Succeeded)))},
 			fails:  "a",
 			want:   []string{"patch Job apps/a"},
 		},
 		"OtherKinds": {
 			reason: "Hooks of any kind are deleted, but for definitions.",
 			hooks: []string{
-				hookOf("v1", "ConfigMap", "settings", "pre-install", policies(policySucceeded)),
+				hookOf("v1", "ConfigMap", "settings", "pre-install", policies(string(hook.Succeeded))),
 				strings.Replace(tmplCRD, "metadata: {name: widgets.example.org}", "metadata: {name: widgets.example.org, annotations: {helm.sh/hook: pre-install, helm.sh/hook-delete-policy: hook-succeeded}}", 1),
 			},
 			want: []string{"patch ConfigMap apps/settings", "patch CustomResourceDefinition widgets.example.org", "delete ConfigMap apps/settings", "patch ConfigMap apps/web"},
@@ -184,7 +186,7 @@ func TestObjectBecomesHook(t *testing.T) {
 	}
 	b.settle(member)
 	x := b.s.objects[key("ConfigMap", "apps", "x")]
-	if o := b.observe(member); o.Total != 2 || x == nil || x.u().GetAnnotations()[annotationHookRun] != "" {
+	if o := b.observe(member); o.Total != 2 || x == nil || x.u().GetAnnotations()[object.AnnotationHookRun] != "" {
 		t.Errorf("as a member: %+v, %+v", o, x)
 	}
 	b.take(member)

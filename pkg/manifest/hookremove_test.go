@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
 )
 
 func TestRandomHooks(t *testing.T) {
@@ -101,7 +102,7 @@ func TestTests(t *testing.T) {
 	s.Installs[0].Fetch = nil // It is not needed.
 	b.apply(s)
 	b.restart()
-	want := []TestState{{Install: "web", Name: "Pod apps/ping", State: Processing}, {Install: "web", Name: "Pod apps/probe", State: Processing}}
+	want := []observe.TestState{{Install: "web", Name: "Pod apps/ping", State: Processing}, {Install: "web", Name: "Pod apps/probe", State: Processing}}
 	o := b.observe(s)
 	if diff := cmp.Diff(want, o.Tests); diff != "" || o.UpToDate || o.State != Ready || o.TestToken != "now" {
 		t.Errorf("while they run: %+v, -want, +got:\n%s", o, diff)
@@ -110,7 +111,7 @@ func TestTests(t *testing.T) {
 	b.apply(s)
 	b.s.status(pod("probe"), map[string]any{"phase": "Failed", "message": "it is wet"})
 	r := b.apply(s)
-	want[0].State, want[1] = Ready, TestState{Install: "web", Name: "Pod apps/probe", State: Error, Message: "hook test Pod apps/probe failed: it is wet"}
+	want[0].State, want[1] = Ready, observe.TestState{Install: "web", Name: "Pod apps/probe", State: Error, Message: "hook test Pod apps/probe failed: it is wet"}
 	if diff := cmp.Diff(want, r.Tested); diff != "" {
 		t.Errorf("result: -want, +got:\n%s", diff)
 	}

@@ -10,9 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
 )
 
 // hookJob is a template of a Job that is a hook; more are lines of its annotations.
@@ -52,9 +53,9 @@ func (b *bench) statuses() []string {
 	defer b.s.mu.Unlock()
 	var out []string
 	for k, o := range b.s.objects {
-		if k.Kind == "Secret" && strings.HasPrefix(k.Name, releasePrefix+"web.v") {
+		if k.Kind == "Secret" && strings.HasPrefix(k.Name, release.RecordPrefix+"web.v") {
 			l := o.u().GetLabels()
-			out = append(out, l[labelRevision]+" "+l[labelStatus])
+			out = append(out, l[release.LabelRevision]+" "+l[release.LabelStatus])
 		}
 	}
 	slices.Sort(out)
@@ -70,57 +71,13 @@ func completeJob(b *bench, name string) {
 	b.s.status(jobKey(name), map[string]any{"conditions": []any{map[string]any{"type": "Complete", "status": "True"}}})
 }
 
-func TestOrderOfHooks(t *testing.T) {
-	h := func(name, kind string, weight int, events ...string) render.Hook {
-		return render.Hook{Name: name, Kind: kind, Weight: weight, Events: events}
-	}
-	cases := map[string]struct {
-		reason string
-		hooks  []render.Hook
-		event  string
-		want   []string
-	}{
-		"Weight": {
-			reason: "Lower weights come first, negative ones among them.",
-			hooks:  []render.Hook{h("a", "Job", 5, "pre-install"), h("b", "Job", 0, "pre-install"), h("c", "Job", -5, "pre-install")},
-			event:  eventPreInstall, want: []string{"c", "b", "a"},
-		},
-		"Name": {
-			reason: "Of equal weight the name decides, whatever the kind.",
-			hooks:  []render.Hook{h("b", "ConfigMap", 0, "pre-install"), h("a", "Job", 0, "pre-install")},
-			event:  eventPreInstall, want: []string{"a", "b"},
-		},
-		"Kind": {
-			reason: "Of equal name the order of kinds stays as rendered.",
-			hooks:  []render.Hook{h("a", "ServiceAccount", 0, "pre-install"), h("a", "Job", 0, "pre-install")},
-			event:  eventPreInstall, want: []string{"a", "a"},
-		},
-		"Events": {
-			reason: "A hook of several events runs at each, and one of another does not.",
-			hooks:  []render.Hook{h("a", "Job", 0, "pre-install", "post-upgrade"), h("b", "Job", 0, "pre-install")},
-			event:  eventPostUpgrade, want: []string{"a"},
-		},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			var got []string
-			for _, h := range ordered(tc.hooks, tc.event) {
-				got = append(got, h.Name)
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
 // hookedWeb has hooks of all events.
-func hookedWeb(greeting string) *Set {
+func hookedWeb(greeting string) *Bundle {
 	s := setOf(install("web", tmplConfig, "crds/"+tmplCRD,
-		hookJob("first", "pre-install,pre-upgrade,pre-rollback", weight(-1), policies(policyBefore, policySucceeded)),
+		hookJob("first", "pre-install,pre-upgrade,pre-rollback", weight(-1), policies(string(hook.BeforeCreation), string(hook.Succeeded))),
 		hookOf("v1", "ConfigMap", "settings", "pre-install"),
 		hookJob("last", "post-install,post-upgrade,post-rollback"),
-		hookJob("bye", "pre-delete", policies(policySucceeded, policyBefore)),
+		hookJob("bye", "pre-delete", policies(string(hook.Succeeded), string(hook.BeforeCreation))),
 		hookJob("gone", "post-delete"),
 		hookOf("v1", "Pod", "probe", "test", weight(1)), hookOf("v1", "Pod", "ping", "test-success")))
 	s.Installs[0].Values = map[string]any{"greeting": greeting}
@@ -193,7 +150,7 @@ func TestPlaceOfHook(t *testing.T) {
 	foreign := func(labels map[string]any) map[string]any {
 		return map[string]any{"apiVersion": "batch/v1", "kind": "Job", "metadata": map[string]any{"name": "first", "namespace": "apps", "labels": labels}}
 	}
-	ours := map[string]any{object.LabelPartOf: setOf().id(DefaultNamespace), object.LabelManagedBy: object.ManagedBy}
+	ours := map[string]any{object.LabelPartOf: setOf().ID(DefaultNamespace), object.LabelManagedBy: object.ManagedBy}
 	cases := map[string]struct {
 		reason   string
 		template string
@@ -209,7 +166,7 @@ func TestPlaceOfHook(t *testing.T) {
 		"Adopted": {reason: "Unless that was asked for.", template: hookJob("first", "pre-install"), before: foreign(nil), adopt: true},
 		"Before":  {reason: "What is left of the last run is replaced by default.", template: hookJob("first", "pre-install"), before: foreign(ours)},
 		"Kept": {
-			reason: "With another policy it is in the way, as with Helm.", template: hookJob("first", "pre-install", policies(policySucceeded)), before: foreign(ours),
+			reason: "With another policy it is in the way, as with Helm.", template: hookJob("first", "pre-install", policies(string(hook.Succeeded))), before: foreign(ours),
 			want: "exists already", stays: true,
 		},
 	}

@@ -76,7 +76,7 @@ func TestRedactLastWords(t *testing.T) {
 	if run := b.inventory(s).Parts["web"].Run; strings.Contains(run.Failed, "hunt") {
 		t.Errorf("in the inventory is %q", run.Failed)
 	}
-	info, err := b.begun(s).release(t.Context(), inventory.Release{Namespace: "apps", Name: "web"}, 1)
+	info, err := b.begun(s).history().Get(t.Context(), inventory.Release{Namespace: "apps", Name: "web"}, 1)
 	if err != nil || strings.Contains(info.Description, "hunt") {
 		t.Errorf("in the record is %q, %v", info.Description, err)
 	}

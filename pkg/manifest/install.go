@@ -19,51 +19,51 @@ const (
 )
 
 // A CallOption changes how Install, Check and Uninstall work.
-type CallOption func(*call)
+type CallOption func(*callOptions)
 
-type call struct{ wait bool }
+type callOptions struct{ wait bool }
 
-// Wait until the set is Ready, or gone for Uninstall. How long is up to the context, which should have a deadline. What
-// fails is tried again until then, as most failures pass; only a set that is malformed is not.
+// Wait until the bundle is Ready, or gone for Uninstall. How long is up to the context, which should have a deadline. What
+// fails is tried again until then, as most failures pass; only a bundle that is malformed is not.
 func Wait() CallOption {
-	return func(c *call) { c.wait = true }
+	return func(c *callOptions) { c.wait = true }
 }
 
-// Install or upgrade a set: the next step, if anything is left to do, and what is seen after it. Without Wait it does not
+// Install or upgrade a bundle: the next step, if anything is left to do, and what is seen after it. Without Wait it does not
 // wait for anything, so that a controller calls it at each reconciliation until the observation is Ready and UpToDate,
 // and after that whenever something changed; at rest it sends no request. An error of one part is in the observation
 // too, and leaves the other parts alone.
-func (e *Engine) Install(ctx context.Context, c cluster.Cluster, s *Set, o ...CallOption) (Observation, error) {
-	return e.until(ctx, s, o, func() (Observation, error) {
-		seen, err := e.Observe(ctx, c, s)
+func (e *Engine) Install(ctx context.Context, c cluster.Cluster, b *Bundle, o ...CallOption) (Observation, error) {
+	return e.until(ctx, b, o, func() (Observation, error) {
+		seen, err := e.Observe(ctx, c, b)
 		if err != nil || (seen.Exists && seen.UpToDate) {
 			return seen, err
 		}
-		_, failed := e.Apply(ctx, c, s)
-		seen, err = e.Observe(ctx, c, s)
+		_, failed := e.Apply(ctx, c, b)
+		seen, err = e.Observe(ctx, c, b)
 		return seen, errors.Join(failed, err)
 	})
 }
 
-// Check a set: is it installed as it is wanted, and does it work? Nothing is changed. It is Observe, with options.
-func (e *Engine) Check(ctx context.Context, c cluster.Cluster, s *Set, o ...CallOption) (Observation, error) {
-	return e.until(ctx, s, o, func() (Observation, error) { return e.Observe(ctx, c, s) })
+// Check a bundle: is it installed as it is wanted, and does it work? Nothing is changed. It is Observe, with options.
+func (e *Engine) Check(ctx context.Context, c cluster.Cluster, b *Bundle, o ...CallOption) (Observation, error) {
+	return e.until(ctx, b, o, func() (Observation, error) { return e.Observe(ctx, c, b) })
 }
 
-// Uninstall a set: the next step towards a cluster without it. Without Wait it does not wait for anything. It is Remove,
+// Uninstall a bundle: the next step towards a cluster without it. Without Wait it does not wait for anything. It is Remove,
 // with options.
-func (e *Engine) Uninstall(ctx context.Context, c cluster.Cluster, s *Set, o ...CallOption) (Removal, error) {
+func (e *Engine) Uninstall(ctx context.Context, c cluster.Cluster, b *Bundle, o ...CallOption) (Removal, error) {
 	var left Removal
 	err := retry(ctx, o, func() (done bool, waiting string, err error) {
-		left, err = e.Remove(ctx, c, s)
+		left, err = e.Remove(ctx, c, b)
 		return left.Gone, left.Message, err
 	})
 	return left, err
 }
 
-// until a set is Ready.
-func (e *Engine) until(ctx context.Context, s *Set, o []CallOption, look func() (Observation, error)) (Observation, error) {
-	if err := s.validate(); err != nil {
+// until a bundle is Ready.
+func (e *Engine) until(ctx context.Context, b *Bundle, o []CallOption, look func() (Observation, error)) (Observation, error) {
+	if err := b.Validate(); err != nil {
 		return Observation{}, err
 	}
 	var seen Observation
@@ -76,7 +76,7 @@ func (e *Engine) until(ctx context.Context, s *Set, o []CallOption, look func() 
 
 // retry what is not done, if that is wanted.
 func retry(ctx context.Context, o []CallOption, try func() (done bool, waiting string, err error)) error {
-	var c call
+	var c callOptions
 	for _, f := range o {
 		f(&c)
 	}

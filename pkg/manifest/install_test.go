@@ -70,10 +70,10 @@ func TestWait(t *testing.T) {
 		}
 
 		since = time.Now()
-		if _, err := b.Install(t.Context(), b.c, &Set{Transforms: []Transform{{}}}, Wait()); err == nil || time.Since(since) > 0 {
+		if _, err := b.Install(t.Context(), b.c, &Bundle{Transforms: []Transform{{}}}, Wait()); err == nil || time.Since(since) > 0 {
 			t.Errorf("a set that is malformed is not waited for: %v", err)
 		}
-		r, err := b.Uninstall(t.Context(), b.c, &Set{Name: s.Name}, Wait())
+		r, err := b.Uninstall(t.Context(), b.c, &Bundle{Name: s.Name}, Wait())
 		if err != nil || !r.Gone {
 			t.Errorf("want it gone, got %+v, %v", r, err)
 		}

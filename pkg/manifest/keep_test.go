@@ -26,7 +26,7 @@ func TestKeep(t *testing.T) {
 	two := setOf(install("web", configMap("two")))
 	cases := map[string]struct {
 		reason string
-		before *Set
+		before *Bundle
 		change func(b *bench)
 		act    func(b *bench) []cluster.ObjectRef // It returns what was kept.
 		want   []cluster.ObjectRef
@@ -125,7 +125,7 @@ func TestKeep(t *testing.T) {
 // What was kept is found again by the set that left it behind, and by no other one.
 func TestKeptIsTakenBack(t *testing.T) {
 	b := newBench(t)
-	of := func() *Set { return setOf(install("web", kept(configMap("one")))) }
+	of := func() *Bundle { return setOf(install("web", kept(configMap("one")))) }
 	b.settle(of())
 	uid := b.s.uidOf(key("ConfigMap", "apps", "one"))
 	b.take(of())

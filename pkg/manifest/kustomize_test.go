@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
@@ -39,7 +40,7 @@ func TestKustomize(t *testing.T) {
 	if diff := cmp.Diff(want, b.s.keys()); diff != "" {
 		t.Errorf("a kustomization has no release: -want, +got:\n%s", diff)
 	}
-	parts := []PartState{{Name: "web", State: Ready}, {Name: "chart", State: Ready, Version: "1.0.0"}, {Name: "raw", State: Ready}}
+	parts := []observe.PartState{{Name: "web", Phase: observe.PhaseReady, State: Ready}, {Name: "chart", Phase: observe.PhaseReady, State: Ready, Version: "1.0.0"}, {Name: "raw", Phase: observe.PhaseReady, State: Ready}}
 	if diff := cmp.Diff(parts, b.observe(s).Parts); diff != "" {
 		t.Errorf("each install has its own state: -want, +got:\n%s", diff)
 	}
@@ -69,7 +70,6 @@ func TestKustomize(t *testing.T) {
 	}
 }
 
-// TestKustomizeIsBuiltOnce for all sets that have the same content.
 // TestInstallsInOrder holds that installs of all forms are applied in their order, and removed in the opposite one.
 func TestInstallsInOrder(t *testing.T) {
 	b := newBench(t)
@@ -91,25 +91,6 @@ func TestInstallsInOrder(t *testing.T) {
 	b.take(s)
 	if diff := cmp.Diff([]string{"last", "raw", "chart", "base"}, order("delete")); diff != "" {
 		t.Errorf("removed: -want, +got:\n%s", diff)
-	}
-}
-
-func TestKustomizeIsBuiltOnce(t *testing.T) {
-	b, read := newBench(t), 0
-	in := twoLayers("overlay")
-	files, err := in.Fetch(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &work{e: b.Engine}
-	for range 3 {
-		text, err := w.built(t.Context(), source.Content{Digest: "x", Files: func() ([]source.File, error) { read++; return files.Files() }}, "overlay")
-		if err != nil || !strings.Contains(string(text), "name: made") {
-			t.Fatalf("built(...): %v, %s", err, text)
-		}
-	}
-	if read != 1 {
-		t.Errorf("the content must be read once, was %d times", read)
 	}
 }
 
@@ -160,7 +141,7 @@ func TestKustomizeRefusals(t *testing.T) {
 }
 
 func TestKustomizePreview(t *testing.T) {
-	got, err := setOf(twoLayers("overlay")).Preview(t.Context(), "v1.36.0")
+	got, err := PreviewOf(t.Context(), setOf(twoLayers("overlay")), "v1.36.0")
 	if err != nil || len(got) != 1 || got[0].Err != nil || len(got[0].Objects) != 3 || got[0].Objects[0].GetNamespace() != "apps" {
 		t.Errorf("Preview(...): %+v, %v", got, err)
 	}

@@ -31,7 +31,3 @@ const DefaultNamespace = "kyma-system"
 // AnnotationRecreate with the value "true" on an installed object allows the engine to delete the object and create it again
 // where an immutable field would have to change.
 const AnnotationRecreate = object.AnnotationRecreate
-
-// AnnotationForceRemoval is the annotation that messages advise where objects of other owners block a removal. The engine
-// does not read it: see Set.ForceRemoval.
-const AnnotationForceRemoval = "kyma.m.crossplane.io/force-removal"

@@ -8,8 +8,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
 // many ConfigMaps in one template.
@@ -71,7 +69,7 @@ func TestThousandObjects(t *testing.T) {
 func TestTooLarge(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		set    *Set
+		set    *Bundle
 		want   string
 	}{
 		"Record": {
@@ -106,41 +104,4 @@ func TestTooLarge(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestInventoryOfThousands holds that thousands of objects fit, and that what is reserved for them is enough.
-func TestInventoryOfThousands(t *testing.T) {
-	const objects = 5000
-	inv, r := &inventory.Inventory{}, random(objects*200)
-	take := func(n int) string {
-		out := r[:n]
-		r = r[n:]
-		return out
-	}
-	for i := range objects {
-		inv.Objects = append(inv.Objects, inventory.Entry{
-			Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "RoleBinding", Namespace: "team-" + take(8), Name: fmt.Sprintf("binding-%d-%s", i, take(10)), Part: "web",
-		})
-	}
-	intended, err := inv.Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &work{e: New(), s: setOf()}
-	if err := w.checkRoom(inv, len(intended)); err != nil {
-		t.Error(err)
-	}
-	for i := range inv.Objects {
-		e := &inv.Objects[i]
-		u := take(32)
-		e.UID, e.Intent, e.Owned = strings.Join([]string{u[:8], u[8:12], u[12:16], u[16:20], u[20:]}, "-"), take(16), take(16)
-	}
-	applied, err := inv.Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if grown := len(applied) - len(intended); grown > objects*entryReserve {
-		t.Errorf("an inventory of %d bytes grew by %d, and %d were reserved", len(intended), grown, objects*entryReserve)
-	}
-	t.Logf("%d objects: %d bytes, then %d", objects, len(intended), len(applied))
 }

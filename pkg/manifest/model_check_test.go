@@ -14,10 +14,14 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
 )
 
 // invariants hold at any time: what is of others is as they left it, and what is ours is in the inventory.
@@ -120,7 +124,7 @@ const modelPatience = 30
 func (m *model) checkpoint() error {
 	m.removing = false
 	m.heal()
-	var seen Observation
+	var seen observe.Observation
 	var err error
 	for range modelPatience {
 		m.help()
@@ -139,7 +143,7 @@ func (m *model) checkpoint() error {
 }
 
 // check all that there is.
-func (m *model) check(seen Observation) error {
+func (m *model) check(seen observe.Observation) error {
 	inv, err := m.inventory()
 	if err != nil {
 		return err
@@ -222,7 +226,7 @@ func (m *model) checkResource(inv *inventory.Inventory) error {
 	}
 	en, o := inv.Find(widgetMain), m.b.s.objects[widgetMain]
 	switch {
-	case en == nil || en.Part != partResource || en.UID == "":
+	case en == nil || en.Part != bundle.Resource || en.UID == "":
 		return errors.Errorf("entry of the custom resource: %+v", en)
 	case o == nil && (m.away || m.unsure):
 		m.away, m.unsure = true, false
@@ -258,7 +262,7 @@ func (m *model) checkInventory(wanted map[cluster.ObjectRef]modelObject, inv *in
 			return errors.Errorf("the inventory has %+v, and the object has UID %s", en, m.b.s.uidOf(k))
 		}
 	}
-	parts := map[string]bool{partCRDs: m.spec.CRDs, partResource: m.spec.CRDs && m.spec.Resource}
+	parts := map[string]bool{bundle.CRDs: m.spec.CRDs, bundle.Resource: m.spec.CRDs && m.spec.Resource}
 	for i := range m.spec.Slots {
 		parts[modelNames[i]] = m.spec.Slots[i].Present
 	}
@@ -287,7 +291,7 @@ func (m *model) checkLeftovers(wanted map[cluster.ObjectRef]modelObject, inv *in
 		case wanted[k] != nil, m.strangers[k] != "", k == widgetMain, k.Kind == "Namespace" && !strings.HasPrefix(k.Name, "own"):
 		case k.Kind == "Job" && slices.ContainsFunc(modelNames[:], func(n string) bool { return strings.HasPrefix(k.Name, n+"-") }):
 		case k.Kind == "Secret" && k.Namespace == DefaultNamespace && inv != nil:
-		case k.Kind == "Secret" && labels[labelReleaseOf] == id && inv != nil && m.released(k.Name, k.Namespace):
+		case k.Kind == "Secret" && labels[release.LabelSet] == id && inv != nil && m.released(k.Name, k.Namespace):
 		case !ours && (m.loose[k] || m.keeps(k)):
 		default:
 			return errors.Errorf("%s is left", k)
@@ -300,7 +304,7 @@ func (m *model) checkLeftovers(wanted map[cluster.ObjectRef]modelObject, inv *in
 func (m *model) released(name, namespace string) bool {
 	for i := range m.spec.Slots {
 		in := &m.spec.Slots[i]
-		if in.Present && !in.Plain && in.namespace() == namespace && strings.HasPrefix(name, releasePrefix+modelNames[i]+".v") {
+		if in.Present && !in.Plain && in.namespace() == namespace && strings.HasPrefix(name, release.RecordPrefix+modelNames[i]+".v") {
 			return true
 		}
 	}
@@ -317,8 +321,8 @@ func (m *model) checkRecords(inv *inventory.Inventory) error {
 		var deployed []string
 		for k, o := range m.b.s.objects {
 			l := o.u().GetLabels()
-			if k.Namespace == in.namespace() && strings.HasPrefix(k.Name, releasePrefix+modelNames[i]+".v") && l[labelStatus] == statusDeployed {
-				deployed = append(deployed, l[labelRevision])
+			if k.Namespace == in.namespace() && strings.HasPrefix(k.Name, release.RecordPrefix+modelNames[i]+".v") && l[release.LabelStatus] == render.StatusDeployed {
+				deployed = append(deployed, l[release.LabelRevision])
 			}
 		}
 		want := []string{strconv.Itoa(rec.Revision)}

@@ -61,7 +61,9 @@ func specOps() []modelOp {
 		m.spec.CRDs, m.spec.Resource, m.unsure = true, true, m.unsure || m.away
 	})
 	add("labels", func(m *model, _, _ int) { m.spec.Labels ^= 1 })
-	add("drift", func(m *model, a, _ int) { m.drift = []DriftPolicy{DriftRepair, DriftReport, DriftIgnore}[a%3] })
+	add("drift", func(m *model, a, _ int) {
+		m.drift = []DriftPolicy{DriftRepair, DriftReport, DriftIgnore}[a%3]
+	})
 	add("adopt", func(m *model, _, _ int) { m.adopt = !m.adopt })
 	add("recreate", func(m *model, _, _ int) { m.recreate = !m.recreate })
 	add("force removal", func(m *model, _, _ int) { m.force = !m.force })

@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
@@ -89,9 +91,9 @@ func (s *modelSpec) hooks(slot int) []string {
 	}
 	n := modelNames[slot]
 	return []string{
-		hookJob(n+"-first", "pre-install,pre-upgrade", policies(policyBefore, policySucceeded)),
+		hookJob(n+"-first", "pre-install,pre-upgrade", policies(string(hook.BeforeCreation), string(hook.Succeeded))),
 		hookJob(n+"-last", "post-install,post-upgrade"),
-		hookJob(n+"-bye", "pre-delete", policies(policySucceeded, policyBefore)),
+		hookJob(n+"-bye", "pre-delete", policies(string(hook.Succeeded), string(hook.BeforeCreation))),
 		hookJob(n+"-gone", "post-delete"),
 	}
 }
@@ -124,7 +126,7 @@ func (s *modelSpec) install(slot int) Install {
 }
 
 // set that a spec stands for.
-func (s *modelSpec) set(t testing.TB) *Set {
+func (s *modelSpec) set(t testing.TB) *Bundle {
 	t.Helper()
 	var installs []Install
 	for i := range s.Slots {
@@ -176,7 +178,7 @@ func (s *modelSpec) wanted(t testing.TB, id string, inv *inventory.Inventory) ma
 		out[object.RefOf(u)][part] = u
 	}
 	if s.CRDs {
-		add(s.definition(), partCRDs, "", nil)
+		add(s.definition(), bundle.CRDs, "", nil)
 	}
 	for i := range s.Slots {
 		in := &s.Slots[i]

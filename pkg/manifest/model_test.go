@@ -102,7 +102,7 @@ func (m *model) sayf(format string, a ...any) {
 }
 
 // set that is wanted now.
-func (m *model) set() *Set {
+func (m *model) set() *Bundle {
 	s := m.spec.set(m.t)
 	s.Drift, s.Adopt, s.Recreate, s.ForceRemoval, s.RollingBack = m.drift, m.adopt, m.recreate, m.force, m.rolling
 	s.Retry = strconv.Itoa(m.retry)
@@ -141,7 +141,7 @@ func (m *model) inventory() (*inventory.Inventory, error) {
 	if err != nil {
 		return nil, err
 	}
-	good, _, _ := unstructured.NestedString(o.content, "data", goodKey)
+	good, _, _ := unstructured.NestedString(o.content, "data", inventory.GoodKey)
 	inv.Good, err = base64.StdEncoding.DecodeString(good)
 	return inv, err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
 )
 
 // takeAway the set: nothing of it is left in the end, but what is to be kept.
@@ -109,7 +110,9 @@ func (m *model) leaveDrift(a, b int) error {
 		if err != nil {
 			return err
 		}
-		told := slices.ContainsFunc(o.Drift, func(d Drift) bool { return d.Key == k && slices.Equal(d.Fields, []string{"metadata.labels.team"}) })
+		told := slices.ContainsFunc(o.Drift, func(d observe.Drift) bool {
+			return d.Key == k && slices.Equal(d.Fields, []string{"metadata.labels.team"})
+		})
 		if !o.UpToDate || told != (m.drift == DriftReport) || told != (o.State == Warning) {
 			return errors.Errorf("drift of %s: %+v", k, o)
 		}

@@ -97,7 +97,7 @@ func TestKindGone(t *testing.T) {
 }
 
 // takeAll removes until nothing is left.
-func (b *bench) takeAll(s *Set) {
+func (b *bench) takeAll(s *Bundle) {
 	b.t.Helper()
 	last := Removal{}
 	for range 20 {

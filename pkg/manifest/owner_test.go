@@ -15,10 +15,11 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // copyOf a set by another owner, as of a Manifest that was copied with its annotations.
-func copyOf(s *Set) *Set {
+func copyOf(s *Bundle) *Bundle {
 	out := *s
 	out.Owner = "Manifest team-b/web"
 	return &out
@@ -29,7 +30,7 @@ var parentSecret = cluster.ObjectRef{Kind: "Secret", Namespace: DefaultNamespace
 func (b *bench) owner() string {
 	b.s.mu.Lock()
 	defer b.s.mu.Unlock()
-	return b.s.objects[parentSecret].u().GetAnnotations()[annotationOwner]
+	return b.s.objects[parentSecret].u().GetAnnotations()[object.AnnotationOwner]
 }
 
 func isOwned(err error) bool {
@@ -119,20 +120,20 @@ func TestOwnerThatAdopts(t *testing.T) {
 func TestSameOwner(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		change func(b *bench, s *Set)
+		change func(b *bench, s *Bundle)
 	}{
-		"MadeAgain": {reason: "A Manifest of the same name has the same owner, whatever its UID.", change: func(b *bench, _ *Set) { b.restart() }},
-		"NoOwner": {reason: "Somebody took the annotation away.", change: func(b *bench, _ *Set) {
+		"MadeAgain": {reason: "A Manifest of the same name has the same owner, whatever its UID.", change: func(b *bench, _ *Bundle) { b.restart() }},
+		"NoOwner": {reason: "Somebody took the annotation away.", change: func(b *bench, _ *Bundle) {
 			b.restart()
 			b.s.edit(parentSecret, func(u *unstructured.Unstructured) { u.SetAnnotations(nil) })
 		}},
-		"Library": {reason: "A set of a library that names no owner.", change: func(b *bench, s *Set) {
+		"Library": {reason: "A set of a library that names no owner.", change: func(b *bench, s *Bundle) {
 			b.takeAll(s)
 			s.Owner = ""
 			b.settle(s)
 			b.restart()
 		}},
-		"NameOnly": {reason: "A program that knows the name only.", change: func(b *bench, s *Set) {
+		"NameOnly": {reason: "A program that knows the name only.", change: func(b *bench, s *Bundle) {
 			s.Owner = ""
 			s.Labels["other"] = "label"
 			b.settle(s)
@@ -234,7 +235,7 @@ func TestMemoryIsNotShared(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		c      cluster.Cluster
-		s      *Set
+		s      *Bundle
 		want   bool
 	}{
 		"Rotated":  {reason: "New credentials find what is known.", c: &identified{newFakeCluster(t, a.s), "one"}, s: s, want: true},

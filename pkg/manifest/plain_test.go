@@ -10,8 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
@@ -29,17 +31,17 @@ func TestDigestsStay(t *testing.T) {
 	s.CRDs = &source.Layer{Digest: "crds x"}
 	s.Resource = manifestOf(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}")
 	want := map[string]string{
-		partCRDs: "f060a5c46932a4ec796f3c9ad2527206", "web": "9a9dbe262ca84f9787595111b05e31e8", partResource: "6feee50b74e4e7a4fa0952741ab30d61",
+		bundle.CRDs: "f060a5c46932a4ec796f3c9ad2527206", "web": "9a9dbe262ca84f9787595111b05e31e8", bundle.Resource: "6feee50b74e4e7a4fa0952741ab30d61",
 	}
 	got := func() map[string]string {
 		t.Helper()
-		parts, err := s.parts()
+		parts, err := s.Parts()
 		if err != nil {
 			t.Fatal(err)
 		}
 		out := map[string]string{}
 		for _, p := range parts {
-			out[p.name] = p.digest
+			out[p.Name] = p.Digest
 		}
 		return out
 	}
@@ -48,7 +50,7 @@ func TestDigestsStay(t *testing.T) {
 	}
 	s.Config = &source.Layer{Digest: "config x"}
 	with := got()
-	if with["web"] == want["web"] || with[partCRDs] != want[partCRDs] || with[partResource] != want[partResource] {
+	if with["web"] == want["web"] || with[bundle.CRDs] != want[bundle.CRDs] || with[bundle.Resource] != want[bundle.Resource] {
 		t.Errorf("a config changes installs, and nothing else: %v", with)
 	}
 	s.Config.Digest = "config y"
@@ -70,7 +72,7 @@ func TestPlainCountsRequests(t *testing.T) {
 	if r.Created != 3 || !slices.Equal(r.Installed, []string{"raw"}) {
 		t.Errorf("result: %+v", r)
 	}
-	want := Observation{Exists: true, UpToDate: true, State: Ready, Ready: 3, Total: 3, Parts: []PartState{{Name: "raw", State: Ready}}}
+	want := observe.Observation{Exists: true, UpToDate: true, State: Ready, Ready: 3, Total: 3, Parts: []observe.PartState{{Name: "raw", Phase: observe.PhaseReady, State: Ready}}}
 	if diff := cmp.Diff(want, b.observe(s)); diff != "" {
 		t.Errorf("observation: -want, +got:\n%s", diff)
 	}
@@ -106,7 +108,11 @@ func TestPlainRefusals(t *testing.T) {
 		raw    Install
 		want   string
 	}{
-		"Values":   {reason: "There is no place for values.", raw: func() Install { in := plainOf("raw", configMap("a")); in.Values = map[string]any{"a": "b"}; return in }(), want: "raw: values are for charts, and this install is plain objects; take them out"},
+		"Values": {reason: "There is no place for values.", raw: func() Install {
+			in := plainOf("raw", configMap("a"))
+			in.Values = map[string]any{"a": "b"}
+			return in
+		}(), want: "raw: values are for charts, and this install is plain objects; take them out"},
 		"Nothing":  {reason: "Nothing is hardly what was meant.", raw: plainOf("raw", "# nothing\n"), want: "raw: there is no object in it"},
 		"NoObject": {reason: "File, document and field must be named.", raw: plainOf("raw", configMap("a"), "kind: ConfigMap\n"), want: "raw: all.yaml: document 2, which begins in line 6: apiVersion is missing or not a string"},
 		"Twice":    {reason: "One of them would win by chance.", raw: plainOf("raw", configMap("a"), configMap("a")), want: "raw: ConfigMap apps/a is there twice"},
@@ -134,29 +140,29 @@ func TestPlainRefusals(t *testing.T) {
 
 // TestForm changes what an install is made of under the same name, cut off or not.
 func TestForm(t *testing.T) {
-	chart := func() *Set { return setOf(install("web", configMap("both"), configMap("chart"))) }
-	raw := func() *Set { return setOf(plainOf("web", configMap("both"), configMap("raw"))) }
+	chart := func() *Bundle { return setOf(install("web", configMap("both"), configMap("chart"))) }
+	raw := func() *Bundle { return setOf(plainOf("web", configMap("both"), configMap("raw"))) }
 	const parent, release = "Secret kyma-system/team-a-web", "Secret apps/sh.helm.release.v1.web.v"
 	cases := map[string]struct {
 		reason string
-		sets   []*Set
+		sets   []*Bundle
 		want   []string
 		parts  inventory.Part
 	}{
 		"ToPlain": {
 			reason: "The release ends, and with it all its revisions.",
-			sets:   []*Set{chart(), func() *Set { s := chart(); s.Installs[0].Values = map[string]any{"a": "b"}; return s }(), raw()},
+			sets:   []*Bundle{chart(), func() *Bundle { s := chart(); s.Installs[0].Values = map[string]any{"a": "b"}; return s }(), raw()},
 			want:   []string{"ConfigMap apps/both", "ConfigMap apps/raw", parent},
 		},
 		"ToChart": {
 			reason: "A release begins.",
-			sets:   []*Set{raw(), chart()},
+			sets:   []*Bundle{raw(), chart()},
 			want:   []string{"ConfigMap apps/both", "ConfigMap apps/chart", release + "1", parent},
 			parts:  inventory.Part{Namespace: "apps", Chart: "web", Version: "1.0.0", Revision: 1},
 		},
 		"AndBack": {
 			reason: "A release that ended begins anew.",
-			sets:   []*Set{chart(), raw(), chart()},
+			sets:   []*Bundle{chart(), raw(), chart()},
 			want:   []string{"ConfigMap apps/both", "ConfigMap apps/chart", release + "1", parent},
 			parts:  inventory.Part{Namespace: "apps", Chart: "web", Version: "1.0.0", Revision: 1},
 		},

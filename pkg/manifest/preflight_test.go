@@ -32,16 +32,16 @@ func widgetNamed(t testing.TB, name string) map[string]any {
 }
 
 func TestPreflight(t *testing.T) {
-	crdsOf := func(text string) *Set {
+	crdsOf := func(text string) *Bundle {
 		s := setOf(install("web", configMap("one")))
 		l := layerOf([]source.File{{Name: "widgets.yaml", Data: []byte(text)}})
 		s.CRDs = &l
 		return s
 	}
-	inChart := func(text string) *Set {
+	inChart := func(text string) *Bundle {
 		return setOf(install("web", "crds/"+text, configMap("one")), install("extra", configMap("two")))
 	}
-	upgrade := func(s *Set) *Set {
+	upgrade := func(s *Bundle) *Bundle {
 		for i := range s.Installs {
 			in := install(s.Installs[i].Name, configMap("new-"+s.Installs[i].Name))
 			if i == 0 && s.CRDs == nil {
@@ -53,7 +53,7 @@ func TestPreflight(t *testing.T) {
 	}
 	cases := map[string]struct {
 		reason  string
-		of      func(text string) *Set
+		of      func(text string) *Bundle
 		was, is string
 		// stored are versions that the cluster says objects are stored in.
 		stored []any
@@ -188,7 +188,7 @@ func TestPreflightOfRepair(t *testing.T) {
 // A definition that was kept is looked at when it comes back.
 func TestPreflightOfKept(t *testing.T) {
 	b := newBench(t)
-	of := func(spec string) *Set {
+	of := func(spec string) *Bundle {
 		return setOf(install("web", "crds/"+kept(definitionWith(spec)), configMap("one")))
 	}
 	b.settle(of(anySize))
@@ -206,7 +206,7 @@ func TestPreflightOfKept(t *testing.T) {
 // Where no definition changes, nothing is asked for it.
 func TestPreflightIsFree(t *testing.T) {
 	b := newBench(t)
-	in := func(v string) *Set {
+	in := func(v string) *Bundle {
 		return setOf(install("web", "crds/"+definitionWith(anySize), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: "+v+"}\n"))
 	}
 	asked := func() []string {

@@ -28,7 +28,7 @@ func invalid(causes ...metav1.StatusCause) *metav1.Status {
 }
 
 // fixedSet is a set whose ConfigMap fixed the server of the bench does not let change.
-func fixedSet(b *bench, size string) *Set {
+func fixedSet(b *bench, size string) *Bundle {
 	k := key("ConfigMap", "apps", "fixed")
 	b.s.fault = func(verb string, of cluster.ObjectRef) *metav1.Status {
 		o := b.s.objects[of]
@@ -67,19 +67,19 @@ func TestRecreate(t *testing.T) {
 	fixed := key("ConfigMap", "apps", "fixed")
 	cases := map[string]struct {
 		reason string
-		ask    func(s *Set)
+		ask    func(s *Bundle)
 	}{
-		"Set": {reason: "Who wants the set may ask.", ask: func(s *Set) { s.Recreate = true }},
+		"Set": {reason: "Who wants the set may ask.", ask: func(s *Bundle) { s.Recreate = true }},
 		"Annotation": {
 			reason: "So may the object.",
-			ask: func(s *Set) {
+			ask: func(s *Bundle) {
 				s.Installs[0] = install("web", strings.Replace(strings.ReplaceAll(tmplFixed, "SIZE", "large"),
 					"name: fixed", "name: fixed, annotations: {kyma.m.crossplane.io/recreate: \"true\"}", 1), configMap("other-large"))
 			},
 		},
 		"Force": {
 			reason: "So may Helm's flag for it.",
-			ask: func(s *Set) {
+			ask: func(s *Bundle) {
 				l := layerOf([]source.File{{Name: "c.yaml", Data: []byte("configs: [{name: web, clientConfig: Force=true}]")}})
 				s.Config = &l
 			},
@@ -155,7 +155,7 @@ func TestRecreateCrash(t *testing.T) {
 func TestNeverRecreated(t *testing.T) {
 	ns := key("Namespace", "", "own")
 	b := newBench(t)
-	of := func(v string) *Set {
+	of := func(v string) *Bundle {
 		s := setOf(install("web", strings.Replace(namespaceOf("own"), "name: own", "name: own, labels: {v: "+v+"}", 1)))
 		s.Recreate = true
 		return s

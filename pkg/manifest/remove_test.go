@@ -270,7 +270,7 @@ func TestPruneWaits(t *testing.T) {
 
 func TestAdopt(t *testing.T) {
 	b := newBench(t)
-	b.settle(&Set{Name: "other", Installs: []Install{install("web", tmplConfig, tmplRole)}})
+	b.settle(&Bundle{Name: "other", Installs: []Install{install("web", tmplConfig, tmplRole)}})
 	b.s.remove(key("Secret", DefaultNamespace, "other"))
 	s := setOf(install("web", tmplConfig, tmplDeploy))
 	if _, err := b.Apply(t.Context(), b.c, s); err == nil {

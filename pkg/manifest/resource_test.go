@@ -12,7 +12,7 @@ import (
 )
 
 // widgetSet has a definition, an operator and a custom resource.
-func widgetSet(t *testing.T, labels map[string]string) *Set {
+func widgetSet(t *testing.T, labels map[string]string) *Bundle {
 	t.Helper()
 	s := setOf(install("operator", "crds/"+tmplCRD, tmplDeploy))
 	s.Resource = manifestOf(t, fmt.Sprintf(tmplWidget, "main"))
@@ -35,7 +35,7 @@ func TestResourceIsItsUsers(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		change func(b *bench)
-		to     func(t *testing.T) *Set
+		to     func(t *testing.T) *Bundle
 		want   any
 	}{
 		"Edited": {
@@ -43,7 +43,7 @@ func TestResourceIsItsUsers(t *testing.T) {
 			change: func(b *bench) {
 				b.s.edit(widget, func(u *unstructured.Unstructured) { u.Object["spec"].(map[string]any)["size"] = int64(7) })
 			},
-			to:   func(t *testing.T) *Set { return widgetSet(t, v2) },
+			to:   func(t *testing.T) *Bundle { return widgetSet(t, v2) },
 			want: int64(7),
 		},
 		"EditedElsewhere": {
@@ -51,7 +51,7 @@ func TestResourceIsItsUsers(t *testing.T) {
 			change: func(b *bench) {
 				b.s.edit(widget, func(u *unstructured.Unstructured) { u.Object["spec"].(map[string]any)["color"] = "red" })
 			},
-			to: func(t *testing.T) *Set {
+			to: func(t *testing.T) *Bundle {
 				s := widgetSet(t, v2)
 				s.Resource.Object["spec"] = map[string]any{"size": int64(2)}
 				return s
@@ -61,13 +61,13 @@ func TestResourceIsItsUsers(t *testing.T) {
 		"Deleted": {
 			reason: "What a user deleted does not come back, not even with a new version.",
 			change: func(b *bench) { b.s.remove(widget) },
-			to:     func(t *testing.T) *Set { return widgetSet(t, v2) },
+			to:     func(t *testing.T) *Bundle { return widgetSet(t, v2) },
 			want:   "deleted",
 		},
 		"Ignored": {
 			reason: "A set that no longer has a custom resource leaves the one that exists to its users.",
 			change: func(*bench) {},
-			to: func(t *testing.T) *Set {
+			to: func(t *testing.T) *Bundle {
 				s := widgetSet(t, v1)
 				s.Resource = nil
 				return s

@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
@@ -121,12 +122,12 @@ func TestTransformFails(t *testing.T) {
 func TestTransformPreview(t *testing.T) {
 	s := setOf(install("web", tmplConfig))
 	s.Transforms = []Transform{labelled("a", "x")}
-	p, err := s.Preview(t.Context(), "v1.36.3")
+	p, err := PreviewOf(t.Context(), s, "v1.36.3")
 	if err != nil || len(p) != 1 || p[0].Err != nil || p[0].Objects[0].GetLabels()["by"] != "x" {
 		t.Errorf("a preview must show what transforms make: %+v, %v", p, err)
 	}
 	s.Transforms[0].Func = func(context.Context, *unstructured.Unstructured) error { return errors.New("no") }
-	p, err = s.Preview(t.Context(), "v1.36.3")
+	p, err = PreviewOf(t.Context(), s, "v1.36.3")
 	if err != nil || p[0].Err == nil || p[0].Objects != nil {
 		t.Errorf("a transform that fails is the error of its part: %+v, %v", p, err)
 	}
@@ -146,7 +147,7 @@ func TestRuleFunc(t *testing.T) {
 	b := newBench(t)
 	say = func() (State, string, error) { return Processing, "not yet", nil }
 	b.settle(s)
-	part := func() PartState { return b.observe(s).Parts[0] }
+	part := func() observe.PartState { return b.observe(s).Parts[0] }
 	for range 3 {
 		if p := part(); p.State != Processing || p.Message != "ConfigMap apps/web: not yet" {
 			t.Fatalf("want the state and the message of the function, got %+v", p)
@@ -161,16 +162,17 @@ func TestRuleFuncVerdicts(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		say     func() (State, string, error)
+		phase   observe.Phase
 		state   State
 		message string
 		calls   int
 	}{
-		"Ready":   {reason: "Ready needs no message.", say: func() (State, string, error) { return Ready, "x", nil }, state: Ready, calls: 1},
-		"Warning": {reason: "Any state can be told.", say: func() (State, string, error) { return Warning, "w\nx", nil }, state: Warning, message: "ConfigMap apps/web: w x", calls: 1},
-		"Silent":  {reason: "A message is there in any case.", say: func() (State, string, error) { return Processing, "", nil }, state: Processing, message: "ConfigMap apps/web: the readiness function says Processing", calls: 1},
-		"Error":   {reason: "An error is not kept.", say: func() (State, string, error) { return Ready, "", errors.New("no") }, state: Error, message: "ConfigMap apps/web: no", calls: 2},
-		"Unknown": {reason: "A state that is none is an error.", say: func() (State, string, error) { return "Fine", "", nil }, state: Error, message: `ConfigMap apps/web: the readiness function gives the state "Fine", which is none`, calls: 2},
-		"Panic":   {reason: "A panic is an error.", say: func() (State, string, error) { panic("oh") }, state: Error, message: "ConfigMap apps/web: panic: oh", calls: 2},
+		"Ready":   {reason: "Ready needs no message.", say: func() (State, string, error) { return Ready, "x", nil }, phase: observe.PhaseReady, state: Ready, calls: 1},
+		"Warning": {reason: "Any state can be told.", say: func() (State, string, error) { return Warning, "w\nx", nil }, phase: observe.PhaseDegraded, state: Warning, message: "ConfigMap apps/web: w x", calls: 1},
+		"Silent":  {reason: "A message is there in any case.", say: func() (State, string, error) { return Processing, "", nil }, phase: observe.PhaseProgressing, state: Processing, message: "ConfigMap apps/web: the readiness function says Processing", calls: 1},
+		"Error":   {reason: "An error is not kept.", say: func() (State, string, error) { return Ready, "", errors.New("no") }, phase: observe.PhaseUnhealthy, state: Error, message: "ConfigMap apps/web: no", calls: 2},
+		"Unknown": {reason: "A state that is none is an error.", say: func() (State, string, error) { return "Fine", "", nil }, phase: observe.PhaseUnhealthy, state: Error, message: `ConfigMap apps/web: the readiness function gives the state "Fine", which is none`, calls: 2},
+		"Panic":   {reason: "A panic is an error.", say: func() (State, string, error) { panic("oh") }, phase: observe.PhaseUnhealthy, state: Error, message: "ConfigMap apps/web: panic: oh", calls: 2},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -183,7 +185,7 @@ func TestRuleFuncVerdicts(t *testing.T) {
 			b.apply(s)
 			b.observe(s)
 			o := b.observe(s)
-			if diff := cmp.Diff(PartState{Name: "web", State: tc.state, Message: tc.message, Version: "1.0.0"}, o.Parts[0]); diff != "" {
+			if diff := cmp.Diff(observe.PartState{Name: "web", Phase: tc.phase, State: tc.state, Message: tc.message, Version: "1.0.0"}, o.Parts[0]); diff != "" {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 			if calls != tc.calls {
@@ -216,7 +218,7 @@ func TestRuleKinds(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}
-			if _, err := (&Set{Readiness: []Rule{tc.rule}}).parts(); (err != nil) != (tc.want != "") {
+			if _, err := (&Bundle{Readiness: []Rule{tc.rule}}).Parts(); (err != nil) != (tc.want != "") {
 				t.Errorf("\n%s\nthe set says %v", tc.reason, err)
 			}
 		})

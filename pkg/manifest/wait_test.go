@@ -11,10 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
-func waitingSet(greeting, clientConfig string) *Set {
+func waitingSet(greeting, clientConfig string) *Bundle {
 	s := setOf(install("first", tmplDeploy, tmplConfig), install("second", configMap("second")), plainOf("third", configMap("third")))
 	s.Installs[0].Values = map[string]any{"greeting": greeting}
 	s.Config = configOf(entryFor("first", clientConfig, ""))
@@ -36,9 +37,9 @@ func TestConfigWait(t *testing.T) {
 		t.Errorf("only the first install must be applied: %q", b.s.keys())
 	}
 	held := "waits until install first is ready, as config asks for with Wait: Deployment apps/web: 0 of 1 replicas available"
-	want := []PartState{
-		{Name: "first", State: Processing, Version: "1.0.0", Message: "Deployment apps/web: 0 of 1 replicas available"},
-		{Name: "second", State: Processing, Message: held}, {Name: "third", State: Processing, Message: held},
+	want := []observe.PartState{
+		{Name: "first", Phase: observe.PhaseProgressing, State: Processing, Version: "1.0.0", Message: "Deployment apps/web: 0 of 1 replicas available"},
+		{Name: "second", Phase: observe.PhaseBlocked, State: Processing, Message: held}, {Name: "third", Phase: observe.PhaseBlocked, State: Processing, Message: held},
 	}
 	o := b.observe(s)
 	if diff := cmp.Diff(want, o.Parts); diff != "" || o.UpToDate || o.Atomic != 0 {
@@ -125,7 +126,7 @@ func TestTakeOwnership(t *testing.T) {
 		t.Errorf("the record must have the labels that were asked for: %+v", record)
 	}
 	w := b.begun(s)
-	info, err := w.release(t.Context(), inventory.Release{Namespace: "apps", Name: "second"}, 1)
+	info, err := w.history().Get(t.Context(), inventory.Release{Namespace: "apps", Name: "second"}, 1)
 	if err != nil || info.Description != "as asked" {
 		t.Errorf("the record must have the description that was asked for: %+v, %v", info, err)
 	}

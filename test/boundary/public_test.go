@@ -11,6 +11,7 @@ import (
 	"go/token"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -38,7 +39,7 @@ func TestPublicAPI(t *testing.T) {
 		got.WriteString("# " + p.path() + "\n")
 		var all []string
 		for _, name := range p.GoFiles {
-			all = append(all, exported(t, filepath.Join(p.Dir, name))...)
+			all = append(all, exported(t, root, filepath.Join(p.Dir, name))...)
 		}
 		slices.Sort(all)
 		got.WriteString("\n" + strings.Join(all, "\n") + "\n")
@@ -58,8 +59,54 @@ func TestPublicAPI(t *testing.T) {
 	}
 }
 
-// exported declarations of a file, each as it is written, without comments and bodies.
-func exported(t *testing.T, file string) []string {
+// A declaration is exported, as it is written, without comments and bodies.
+type declaration struct {
+	// of is the type that is declared, or that a method belongs to; empty for others.
+	of, text string
+	// alias is the type of another package that a public name stands for; the zero value for none.
+	alias struct{ path, name string }
+}
+
+// exported returns the declarations of a file. An alias of a type below internal/ is followed by that type and its methods, which
+// users see under the public name.
+func exported(t *testing.T, root, file string) []string {
+	t.Helper()
+	var out []string
+	for _, d := range declarations(t, file) {
+		out = append(out, d.text)
+		if strings.Contains(d.alias.path, "/internal/") {
+			out = append(out, members(t, filepath.Join(root, strings.TrimPrefix(d.alias.path, module)), d.alias.name)...)
+		}
+	}
+	return out
+}
+
+// members returns the declarations of a type and its methods in the package of a directory.
+func members(t *testing.T, dir, name string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		for _, d := range declarations(t, file) {
+			if d.of == name {
+				out = append(out, d.text)
+			}
+		}
+	}
+	if len(out) == 0 {
+		t.Errorf("%s has no type %s", dir, name)
+	}
+	return out
+}
+
+// declarations returns the exported declarations of a file.
+func declarations(t *testing.T, file string) []declaration {
 	t.Helper()
 	set := token.NewFileSet()
 	parsed, err := parser.ParseFile(set, file, nil, parser.SkipObjectResolution)
@@ -67,26 +114,49 @@ func exported(t *testing.T, file string) []string {
 		t.Fatal(err)
 	}
 	ast.FileExports(parsed)
-	var out []string
-	add := func(node any) {
+	var out []declaration
+	add := func(node any, d declaration) {
 		var b bytes.Buffer
 		if err := format.Node(&b, set, node); err != nil {
 			t.Fatal(err)
 		}
-		out = append(out, b.String())
+		d.text = b.String()
+		out = append(out, d)
 	}
 	for _, d := range parsed.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
-			if d.Body = nil; d.Recv == nil || ast.IsExported(receiver(d)) {
-				add(d)
+			if d.Body = nil; d.Recv == nil {
+				add(d, declaration{})
+			} else if ast.IsExported(receiver(d)) {
+				add(d, declaration{of: receiver(d)})
 			}
 		case *ast.GenDecl:
 			for _, s := range d.Specs {
 				if _, ok := s.(*ast.ImportSpec); !ok {
-					add(&ast.GenDecl{Tok: d.Tok, TokPos: s.Pos(), Specs: []ast.Spec{s}})
+					add(&ast.GenDecl{Tok: d.Tok, TokPos: s.Pos(), Specs: []ast.Spec{s}}, declared(parsed, s))
 				}
 			}
+		}
+	}
+	return out
+}
+
+// declared returns what a specification declares, without its text.
+func declared(file *ast.File, s ast.Spec) declaration {
+	spec, ok := s.(*ast.TypeSpec)
+	if !ok {
+		return declaration{}
+	}
+	out := declaration{of: spec.Name.Name}
+	of, ok := spec.Type.(*ast.SelectorExpr)
+	if !ok || !spec.Assign.IsValid() {
+		return out
+	}
+	id, _ := of.X.(*ast.Ident)
+	for _, i := range file.Imports {
+		if p := strings.Trim(i.Path.Value, `"`); id != nil && path.Base(p) == id.Name {
+			out.alias.path, out.alias.name = p, of.Sel.Name
 		}
 	}
 	return out

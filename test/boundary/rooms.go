@@ -36,6 +36,7 @@ func rooms() []room {
 		// What identifies a source is the same for the provider and for users of the library.
 		{path: "internal/source/digest", floor: 30, unaware: []string{"apis"}},
 		// The engine in layers: fields, objects, and what is decided and sent by them.
+		{path: "pkg/manifest/internal/advice", floor: 1, unaware: []string{"apis"}},
 		{path: "pkg/manifest/internal/text", floor: 1, unaware: []string{"apis"}},
 		{path: "pkg/manifest/internal/fieldset", floor: 1, unaware: []string{"apis"}},
 		{path: "pkg/manifest/internal/fixed", floor: 2, unaware: []string{"apis"}},
@@ -44,7 +45,18 @@ func rooms() []room {
 		{path: "pkg/manifest/internal/health", floor: 4, unaware: []string{"apis"}},
 		{path: "pkg/manifest/internal/ownership", floor: 4, unaware: []string{"apis"}},
 		{path: "pkg/manifest/internal/ssa", floor: 5, unaware: []string{"apis"}},
-		{path: "pkg/manifest/internal/inventory", floor: 5, unaware: []string{"apis"}},
+		{path: "pkg/manifest/internal/inventory", floor: 6, unaware: []string{"apis"}},
+		{path: "pkg/manifest/source", floor: 32, unaware: []string{"apis"}},
+		{path: "pkg/manifest/internal/bundle", floor: 34, unaware: []string{"apis"}},
+		{path: "pkg/manifest/internal/release", floor: 35, unaware: []string{"apis"}},
+		{path: "pkg/manifest/internal/hook", floor: 35, unaware: []string{"apis"}},
+		{path: "pkg/manifest/internal/compose", floor: 36, unaware: []string{"apis"}},
+		{path: "pkg/manifest/internal/observe", floor: 36, unaware: []string{"apis"}},
+		{path: "pkg/manifest/internal/probe", floor: 37, unaware: []string{"apis"}},
+		{path: "pkg/manifest/internal/apply", floor: 36, unaware: []string{"apis"}},
+		{path: "pkg/manifest/internal/plan", floor: 37, unaware: []string{"apis"}},
+		{path: "pkg/manifest/internal/teardown", floor: 38, unaware: []string{"apis"}},
+		{path: "pkg/manifest/internal/execute", floor: 39, unaware: []string{"apis"}},
 		// The engine is a public library and knows no custom resource of ours.
 		{path: "pkg/manifest", floor: 40, unaware: []string{"apis"}},
 		{path: "internal/target", floor: 50},

@@ -38,7 +38,6 @@ func oversized() map[string]size {
 		"internal/oci/store":    {Files: 21, Lines: 3350},
 		"internal/ocm":          {Files: 21, Lines: 2700},
 		"internal/render":       {Files: 26, Lines: 4550},
-		"pkg/manifest":          {Files: 47, Lines: 7600},
 	}
 }
 
@@ -52,11 +51,6 @@ func scattered() map[string]int {
 		"internal/oci.Puller":                     10,
 		"internal/oci/store.Layout":               6,
 		"internal/ocm.Descriptor":                 7,
-		"pkg/manifest.Engine":                     7,
-		"pkg/manifest.planned":                    6,
-		"pkg/manifest.remover":                    5,
-		"pkg/manifest.step":                       18,
-		"pkg/manifest.work":                       26,
 		"test/bench.environment":                  6,
 		"test/controlplane.Cluster":               6,
 		"test/controlplane/crossplane.Crossplane": 9,

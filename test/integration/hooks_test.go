@@ -86,7 +86,7 @@ var _ = Describe("Hooks of a chart", func() {
 		Expect(decode(s.helm(ctx, "history", "web", "--output", "json"))).To(HaveExactElements(HaveField("Status", "deployed")))
 		mark = s.lastMade(ctx)
 		s.update(ctx, "web", setValues(values{"message": "two"}))
-		Eventually(s.mustConfigMap).WithContext(ctx).WithArguments("late").Should(haveData("message", "two"))
+		Eventually(s.configMap).WithContext(ctx).WithArguments("late").Should(haveData("message", "two"))
 		s.awaitReady(ctx, "web")
 		got = append(got, s.made(ctx, mark))
 

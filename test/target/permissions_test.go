@@ -134,7 +134,7 @@ func contentOf(t *testing.T, path ...string) []byte {
 }
 
 // templateOperator is the module of the demo, with a chart beside it that has a release and a namespace of its own.
-func templateOperator(t *testing.T) *manifest.Set {
+func templateOperator(t *testing.T) *manifest.Bundle {
 	t.Helper()
 	folder := []string{"cluster", "local", "modules", "template-operator"}
 	install := func(name string, form manifest.Form, files ...source.File) manifest.Install {
@@ -145,7 +145,7 @@ func templateOperator(t *testing.T) *manifest.Set {
 			}},
 		}
 	}
-	s := &manifest.Set{
+	s := &manifest.Bundle{
 		Name: "permissions", Owner: "test",
 		Installs: []manifest.Install{
 			install("operator", manifest.FormPlain, source.File{Name: "all.yaml", Data: contentOf(t, append(folder, "template-operator.yaml")...)}),
@@ -160,7 +160,7 @@ func templateOperator(t *testing.T) *manifest.Set {
 }
 
 // settle does steps until nothing is left to do.
-func settle(t *testing.T, e *manifest.Engine, c *connected, s *manifest.Set) {
+func settle(t *testing.T, e *manifest.Engine, c *connected, s *manifest.Bundle) {
 	t.Helper()
 	eventually(t, "the module is applied", func() bool {
 		r, err := e.Apply(t.Context(), c, s)
@@ -176,7 +176,7 @@ func settle(t *testing.T, e *manifest.Engine, c *connected, s *manifest.Set) {
 }
 
 // takeAway does steps until nothing is left. It finalizes namespaces, because no controller does.
-func takeAway(t *testing.T, e *manifest.Engine, c *connected, s *manifest.Set, clients kubernetes.Interface) {
+func takeAway(t *testing.T, e *manifest.Engine, c *connected, s *manifest.Bundle, clients kubernetes.Interface) {
 	t.Helper()
 	eventually(t, "the module is removed", func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

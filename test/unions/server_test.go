@@ -108,12 +108,12 @@ func (c *connected) asked(about string) []string {
 }
 
 // setOf one object, in a chart.
-func setOf(namespace, text string) *manifest.Set {
+func setOf(namespace, text string) *manifest.Bundle {
 	files := chart(text)
 	layer := source.Layer{Digest: text, Fetch: func(context.Context) (source.Content, error) {
 		return source.Content{Digest: text, Files: func() ([]source.File, error) { return files, nil }}, nil
 	}}
-	return &manifest.Set{Name: namespace, Owner: "a test", Installs: []manifest.Install{{Layer: layer, Name: "web", Namespace: namespace}}}
+	return &manifest.Bundle{Name: namespace, Owner: "a test", Installs: []manifest.Install{{Layer: layer, Name: "web", Namespace: namespace}}}
 }
 
 func chart(text string) []source.File {
@@ -124,7 +124,7 @@ func chart(text string) []source.File {
 }
 
 // apply a set until nothing is left to do.
-func (c *connected) apply(t *testing.T, s *manifest.Set) error {
+func (c *connected) apply(t *testing.T, s *manifest.Bundle) error {
 	t.Helper()
 	var failed error
 	eventually(t, "all is applied", func() bool {

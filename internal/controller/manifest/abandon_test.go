@@ -125,7 +125,7 @@ func TestAbandon(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			r := &recorded{}
-			e := externalOf(&mockEngine{observe: func() (engine.Observation, error) { return engine.Observation{}, tc.err }}, &engine.Set{}, r)
+			e := externalOf(&mockEngine{observe: func() (engine.Observation, error) { return engine.Observation{}, tc.err }}, &engine.Bundle{}, r)
 			if _, err := e.Observe(t.Context(), tc.mr); err == nil {
 				t.Fatal("Observe(...): the first failure must be an error")
 			}

@@ -19,7 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/redact"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
-	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
 // Clusters gives access to target clusters.
@@ -131,8 +131,8 @@ func (c *connector) connectRemoval(ctx context.Context, mr *v1alpha1.Manifest) (
 	return e, removalOf(mr, found, err), err
 }
 
-// external returns an external client, and has changes of the set in its cluster lead to it.
-func (c *connector) external(key client.ObjectKey, cluster cluster.Cluster, set *engine.Set, secrets []any) *external {
+// external returns an external client, and has changes of the bundle in its cluster lead to it.
+func (c *connector) external(key client.ObjectKey, cluster cluster.Cluster, set *manifest.Bundle, secrets []any) *external {
 	c.routes.add(c.engine.ID(set), key)
 	report := &reporter{recorder: c.record, redactor: redact.New(secrets...)}
 	set.Redact = report.redactor.Text

@@ -18,11 +18,11 @@ import (
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// A choice is what a pass installs: what the Manifest says, or the snapshot that replaces it. The set is immutable.
+// A choice is what a pass installs: what the Manifest says, or the snapshot that replaces it. The bundle is immutable.
 type choice struct {
 	rollback.Decision
 
-	set *engine.Set
+	set *engine.Bundle
 	// report also redacts the values in the snapshot.
 	report *reporter
 	policy *rollback.Policy
@@ -48,19 +48,19 @@ func checkpointIn(o engine.Observation) checkpoint {
 	return checkpoint{data: o.Good, atomic: o.Atomic}
 }
 
-// A decider decides what a pass installs: it feeds the state machine of package rollback, and makes the set that the
+// A decider decides what a pass installs: it feeds the state machine of package rollback, and makes the bundle that the
 // machine asks for.
 type decider struct {
 	// set is what the Manifest says, secrets are the values of Secrets in it.
-	set     *engine.Set
+	set     *engine.Bundle
 	secrets []any
-	setOf   func(mr *v1alpha1.Manifest) (*engine.Set, error)
+	setOf   func(mr *v1alpha1.Manifest) (*engine.Bundle, error)
 	verify  func(ctx context.Context, mr *v1alpha1.Manifest) error
 	now     func() time.Time
 
 	memory *memory
 	key    client.ObjectKey
-	// desired is the snapshot of set; nil until it is needed.
+	// desired is the snapshot of bundle; nil until it is needed.
 	desired *snapshot
 }
 
@@ -101,8 +101,8 @@ func (d *decider) describe(mr *v1alpha1.Manifest) (err error) {
 	return err
 }
 
-// bringBack returns the set of a snapshot. Its sources are verified as those of any other set.
-func (d *decider) bringBack(ctx context.Context, mr *v1alpha1.Manifest, c choice) (*engine.Set, error) {
+// bringBack returns the set of a snapshot. Its sources are verified as those of any other bundle.
+func (d *decider) bringBack(ctx context.Context, mr *v1alpha1.Manifest, c choice) (*engine.Bundle, error) {
 	restored := c.last.restored(mr)
 	if err := d.verify(ctx, restored); err != nil {
 		return nil, err

@@ -46,12 +46,12 @@ type versions struct {
 	log   []string
 }
 
-func versionIn(s *engine.Set) string {
+func versionIn(s *engine.Bundle) string {
 	v, _ := s.Installs[0].Values["v"].(string)
 	return v
 }
 
-func (v *versions) Observe(_ context.Context, _ cluster.Cluster, s *engine.Set) (engine.Observation, error) {
+func (v *versions) Observe(_ context.Context, _ cluster.Cluster, s *engine.Bundle) (engine.Observation, error) {
 	o := engine.Observation{Exists: true, Good: v.good, Atomic: v.atomic, State: engine.Processing, Message: "is being applied"}
 	if s.RollingBack && v.err != nil {
 		return engine.Observation{}, v.err
@@ -69,7 +69,7 @@ func (v *versions) Observe(_ context.Context, _ cluster.Cluster, s *engine.Set) 
 	return o, nil
 }
 
-func (v *versions) Apply(_ context.Context, _ cluster.Cluster, s *engine.Set) (engine.Result, error) {
+func (v *versions) Apply(_ context.Context, _ cluster.Cluster, s *engine.Bundle) (engine.Result, error) {
 	want := versionIn(s)
 	v.redacted = s.Redact(hunter)
 	if v.applied == want && !v.fails[want] {

@@ -221,7 +221,7 @@ func failedTests(in []engine.TestState) []string {
 // most objects are named in one message.
 const most = 5
 
-// allDrifts in one line, in the order of the set.
+// allDrifts in one line, in the order of the bundle.
 func allDrifts(in []engine.Drift) string { return strings.Join(linesOf(in), "; ") }
 
 // drifts in one line, of which the first are named.

@@ -18,12 +18,12 @@ import (
 
 // An Engine works on sets.
 type Engine interface {
-	ID(s *engine.Set) string
-	Observe(ctx context.Context, c cluster.Cluster, s *engine.Set) (engine.Observation, error)
-	Exists(ctx context.Context, c cluster.Cluster, s *engine.Set) (bool, error)
-	Apply(ctx context.Context, c cluster.Cluster, s *engine.Set) (engine.Result, error)
-	Plan(ctx context.Context, c cluster.Cluster, s *engine.Set) (engine.Plan, error)
-	Remove(ctx context.Context, c cluster.Cluster, s *engine.Set) (engine.Removal, error)
+	ID(s *engine.Bundle) string
+	Observe(ctx context.Context, c cluster.Cluster, s *engine.Bundle) (engine.Observation, error)
+	Exists(ctx context.Context, c cluster.Cluster, s *engine.Bundle) (bool, error)
+	Apply(ctx context.Context, c cluster.Cluster, s *engine.Bundle) (engine.Result, error)
+	Plan(ctx context.Context, c cluster.Cluster, s *engine.Bundle) (engine.Plan, error)
+	Remove(ctx context.Context, c cluster.Cluster, s *engine.Bundle) (engine.Removal, error)
 }
 
 // external is the external client of one pass.
@@ -97,7 +97,7 @@ func (e *external) observeBy(ctx context.Context, mr *v1alpha1.Manifest, cp chec
 	return e.engine.Observe(ctx, e.cluster, e.choice.set)
 }
 
-// Create the set. What Create sets in the status would be lost, so it asks for another pass at once.
+// Create the bundle. What Create sets in the status would be lost, so it asks for another pass at once.
 func (e *external) Create(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalCreation, error) {
 	meta.SetExternalName(mr, e.choice.set.Name)
 	defer e.again()
@@ -106,7 +106,7 @@ func (e *external) Create(ctx context.Context, mr *v1alpha1.Manifest) (managed.E
 	return managed.ExternalCreation{}, e.choice.report.error(err)
 }
 
-// Update the set, and report what it has become.
+// Update the bundle, and report what it has become.
 func (e *external) Update(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalUpdate, error) {
 	report := e.choice.report
 	r, err := e.engine.Apply(ctx, e.cluster, e.choice.set)

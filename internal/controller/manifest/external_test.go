@@ -32,26 +32,26 @@ type mockEngine struct {
 	plan    func() (engine.Plan, error)
 }
 
-func (m *mockEngine) ID(s *engine.Set) string { return "id-" + s.Name }
+func (m *mockEngine) ID(s *engine.Bundle) string { return "id-" + s.Name }
 
-func (m *mockEngine) Observe(context.Context, cluster.Cluster, *engine.Set) (engine.Observation, error) {
+func (m *mockEngine) Observe(context.Context, cluster.Cluster, *engine.Bundle) (engine.Observation, error) {
 	return m.observe()
 }
 
-func (m *mockEngine) Exists(context.Context, cluster.Cluster, *engine.Set) (bool, error) {
+func (m *mockEngine) Exists(context.Context, cluster.Cluster, *engine.Bundle) (bool, error) {
 	o, err := m.observe()
 	return o.Exists, err
 }
 
-func (m *mockEngine) Apply(context.Context, cluster.Cluster, *engine.Set) (engine.Result, error) {
+func (m *mockEngine) Apply(context.Context, cluster.Cluster, *engine.Bundle) (engine.Result, error) {
 	return m.apply()
 }
 
-func (m *mockEngine) Plan(context.Context, cluster.Cluster, *engine.Set) (engine.Plan, error) {
+func (m *mockEngine) Plan(context.Context, cluster.Cluster, *engine.Bundle) (engine.Plan, error) {
 	return m.plan()
 }
 
-func (m *mockEngine) Remove(context.Context, cluster.Cluster, *engine.Set) (engine.Removal, error) {
+func (m *mockEngine) Remove(context.Context, cluster.Cluster, *engine.Bundle) (engine.Removal, error) {
 	return m.remove()
 }
 
@@ -115,7 +115,7 @@ func TestObserve(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			e := externalOf(&mockEngine{observe: func() (engine.Observation, error) { return tc.o, tc.err }}, &engine.Set{}, &recorded{})
+			e := externalOf(&mockEngine{observe: func() (engine.Observation, error) { return tc.o, tc.err }}, &engine.Bundle{}, &recorded{})
 			o, err := e.Observe(t.Context(), tc.mr)
 			got := want{o: o, state: tc.mr.Status.AtProvider.State, err: err != nil}
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
@@ -130,7 +130,7 @@ func TestCreate(t *testing.T) {
 	r := &recorded{}
 	e := externalOf(&mockEngine{apply: func() (engine.Result, error) {
 		return engine.Result{Installed: []string{"web 1.0.0"}, HooksRun: 2}, nil
-	}}, &engine.Set{Name: "n.m"}, r)
+	}}, &engine.Bundle{Name: "n.m"}, r)
 	e.again = func() { again++ }
 	mr := named("n", "m")
 	if _, err := e.Create(t.Context(), mr); err != nil {
@@ -161,7 +161,7 @@ func TestUpdate(t *testing.T) {
 		observe: func() (engine.Observation, error) {
 			return engine.Observation{Exists: true, State: engine.Error, Message: "a: refused"}, nil
 		},
-	}, &engine.Set{}, r)
+	}, &engine.Bundle{}, r)
 	mr := named("n", "m")
 	if _, err := e.Update(t.Context(), mr); !errors.Is(err, boom) {
 		t.Errorf("Update(...): the error of the engine is lost: %v", err)
@@ -184,7 +184,7 @@ func TestDelete(t *testing.T) {
 	again := 0
 	r := &recorded{}
 	removal := blocked
-	e := externalOf(&mockEngine{remove: func() (engine.Removal, error) { return removal, nil }}, &engine.Set{}, r)
+	e := externalOf(&mockEngine{remove: func() (engine.Removal, error) { return removal, nil }}, &engine.Bundle{}, r)
 	e.again = func() { again++ }
 	mr := named("n", "m", deleted)
 	for range 2 {

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/source/sourcetest"
-	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
@@ -19,7 +19,7 @@ func TestNewSourceType(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := &set.Installs[0]
-	if in.Digest != "git https://git.example.org/a@"+digest || in.Form != engine.FormPlain || in.Name != "a" || in.Namespace != "ns" {
+	if in.Digest != "git https://git.example.org/a@"+digest || in.Form != manifest.FormPlain || in.Name != "a" || in.Namespace != "ns" {
 		t.Errorf("setOf(...): got %+v", in)
 	}
 	c, err := in.Fetch(t.Context())

@@ -26,7 +26,7 @@ func key(namespace, name string) types.NamespacedName {
 }
 
 // externalOf an engine and a set is what Connect returns, with values that no text may show.
-func externalOf(e Engine, set *engine.Set, record event.Recorder, secrets ...any) *external {
+func externalOf(e Engine, set *engine.Bundle, record event.Recorder, secrets ...any) *external {
 	report := &reporter{recorder: record, redactor: redact.New(secrets...)}
 	set.Redact = report.redactor.Text
 	c := &content{}
@@ -47,19 +47,19 @@ type countingEngine struct {
 }
 
 // Observe as the engine does.
-func (c *countingEngine) Observe(ctx context.Context, cl cluster.Cluster, s *engine.Set) (engine.Observation, error) {
+func (c *countingEngine) Observe(ctx context.Context, cl cluster.Cluster, s *engine.Bundle) (engine.Observation, error) {
 	c.observed++
 	return c.Engine.Observe(ctx, cl, s)
 }
 
 // Apply as the engine does.
-func (c *countingEngine) Apply(ctx context.Context, cl cluster.Cluster, s *engine.Set) (engine.Result, error) {
+func (c *countingEngine) Apply(ctx context.Context, cl cluster.Cluster, s *engine.Bundle) (engine.Result, error) {
 	c.applied++
 	return c.Engine.Apply(ctx, cl, s)
 }
 
 // Plan as the engine does.
-func (c *countingEngine) Plan(ctx context.Context, cl cluster.Cluster, s *engine.Set) (engine.Plan, error) {
+func (c *countingEngine) Plan(ctx context.Context, cl cluster.Cluster, s *engine.Bundle) (engine.Plan, error) {
 	c.planned++
 	return c.Engine.Plan(ctx, cl, s)
 }

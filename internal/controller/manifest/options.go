@@ -6,19 +6,19 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
 // driftPolicy of a Manifest.
-func driftPolicy(p v1alpha1.DriftPolicy) engine.DriftPolicy {
+func driftPolicy(p v1alpha1.DriftPolicy) manifest.DriftPolicy {
 	switch p {
 	case v1alpha1.DriftPolicyReport:
-		return engine.DriftReport
+		return manifest.DriftReport
 	case v1alpha1.DriftPolicyIgnore:
-		return engine.DriftIgnore
+		return manifest.DriftIgnore
 	case v1alpha1.DriftPolicyRepair:
 	}
-	return engine.DriftRepair
+	return manifest.DriftRepair
 }
 
 // retryToken of a Manifest: a new token runs hooks that failed once more.

@@ -37,7 +37,7 @@ func TestInventoryOfOther(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			record := &recorded{}
-			e := externalOf(&mockEngine{observe: func() (engine.Observation, error) { return engine.Observation{}, owned }}, &engine.Set{}, record)
+			e := externalOf(&mockEngine{observe: func() (engine.Observation, error) { return engine.Observation{}, owned }}, &engine.Bundle{}, record)
 			got, err := e.Observe(t.Context(), tc.mr)
 			if diff := cmp.Diff(tc.want, got); diff != "" || (err != nil) != tc.err {
 				t.Errorf("%s\nObserve(...): %v, -want, +got:\n%s", tc.reason, err, diff)

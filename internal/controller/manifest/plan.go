@@ -29,7 +29,7 @@ func planOnly(mr *v1alpha1.Manifest) bool {
 	})
 }
 
-// observePlan reports what a step would do. To the managed reconciler the set exists and is up to date, so it does nothing
+// observePlan reports what a step would do. To the managed reconciler the bundle exists and is up to date, so it does nothing
 // about it.
 func (e *external) observePlan(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalObservation, error) {
 	p := engine.Plan{}
@@ -44,7 +44,7 @@ func (e *external) observePlan(ctx context.Context, mr *v1alpha1.Manifest) (mana
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true, Diff: e.report.diff(o)}, nil
 }
 
-// planned returns an observation of a set that is not applied. If nothing is wrong with what is there, it says what would
+// planned returns an observation of a bundle that is not applied. If nothing is wrong with what is there, it says what would
 // be done. It says so at once, because a condition that changes twice in a pass is written each time.
 func planned(o engine.Observation, p *engine.Plan) engine.Observation {
 	if o.Exists && p.Empty() {
@@ -52,7 +52,7 @@ func planned(o engine.Observation, p *engine.Plan) engine.Observation {
 	}
 	o.Parts = slices.Clone(o.Parts)
 	for i := range o.Parts {
-		if o.Parts[i].Applying {
+		if o.Parts[i].Phase == engine.PhaseApplying {
 			o.Parts[i].Message = "nothing is applied: it is only planned"
 		}
 	}

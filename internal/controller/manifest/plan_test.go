@@ -68,7 +68,7 @@ func TestObservePlan(t *testing.T) {
 	}, Notes: []string{"web: the chart has 2 hooks"}}
 	installed := engine.Observation{
 		Exists: true, State: engine.Processing, Message: "web: is being applied", Total: 3, Ready: 3,
-		Parts: []engine.PartState{{Name: "web", State: engine.Processing, Message: "is being applied", Applying: true}},
+		Parts: []engine.PartState{{Name: "web", State: engine.Processing, Message: "is being applied", Phase: engine.PhaseApplying}},
 	}
 	type want struct {
 		state   v1alpha1.State
@@ -141,7 +141,7 @@ func TestObservePlan(t *testing.T) {
 				observe: func() (engine.Observation, error) { return tc.o, nil },
 				plan:    func() (engine.Plan, error) { return tc.plan, nil },
 			}}
-			e := externalOf(calls, &engine.Set{}, r)
+			e := externalOf(calls, &engine.Bundle{}, r)
 			mr := named("n", "m", annotatedPlan)
 			mr.Generation = 3
 			var before *v1alpha1.Manifest
@@ -190,7 +190,7 @@ func TestObservePlanFails(t *testing.T) {
 	e := externalOf(&mockEngine{
 		observe: func() (engine.Observation, error) { return engine.Observation{}, nil },
 		plan:    func() (engine.Plan, error) { return engine.Plan{}, errors.New("no answer") },
-	}, &engine.Set{}, &recorded{})
+	}, &engine.Bundle{}, &recorded{})
 	mr := named("n", "m", annotatedPlan)
 	if _, err := e.Observe(t.Context(), mr); err == nil || mr.Status.AtProvider.State != v1alpha1.StateError {
 		t.Errorf("want an error, got %v and %s", err, mr.Status.AtProvider.State)

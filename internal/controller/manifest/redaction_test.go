@@ -156,7 +156,7 @@ func TestNothingIsShown(t *testing.T) {
 					remove: func() (engine.Removal, error) { return filled(func(r *engine.Removal) { r.State = state }), failure },
 				}
 				r, mr := &recorded{}, tc.mr.DeepCopy()
-				e := externalOf(m, &engine.Set{Drift: engine.DriftReport}, r, hunter)
+				e := externalOf(m, &engine.Bundle{Drift: engine.DriftReport}, r, hunter)
 				diff, err := tc.call(e, mr)
 				text := ""
 				if err != nil {
@@ -178,7 +178,7 @@ func TestNothingIsShown(t *testing.T) {
 func TestRedactedBeforeItIsCut(t *testing.T) {
 	r, mr := &recorded{}, named("n", "m")
 	o := engine.Observation{State: engine.Error, Message: strings.Repeat("x", maxMessage-10) + "hunter2-abc"}
-	e := externalOf(&mockEngine{observe: func() (engine.Observation, error) { return o, nil }}, &engine.Set{}, r, "hunter2-abc")
+	e := externalOf(&mockEngine{observe: func() (engine.Observation, error) { return o, nil }}, &engine.Bundle{}, r, "hunter2-abc")
 	if _, err := e.Observe(t.Context(), mr); err != nil || strings.Contains(shown(t, mr, r), "hunt") {
 		t.Errorf("Observe(...): %v, %s", err, mr.Status.AtProvider.Message)
 	}

@@ -52,9 +52,9 @@ func removalAfter(err error) removal {
 	return blocked
 }
 
-// outlineOf a Manifest is the set without its parts. It is enough to remove what the inventory lists.
-func outlineOf(mr *v1alpha1.Manifest) *engine.Set {
-	return &engine.Set{
+// outlineOf a Manifest is the bundle without its parts. It is enough to remove what the inventory lists.
+func outlineOf(mr *v1alpha1.Manifest) *engine.Bundle {
+	return &engine.Bundle{
 		Name: externalName(mr), Owner: owner(mr), Adopt: mr.Spec.ForProvider.Adopt,
 		ForceRemoval: asked(mr, v1alpha1.AnnotationForceRemoval),
 		Retry:        retryToken(mr),

@@ -67,7 +67,7 @@ func (r *routes) drop(nn types.NamespacedName) {
 	}
 }
 
-// changed says that something of a set changed in its cluster.
+// changed says that something of a bundle changed in its cluster.
 func (r *routes) changed(id string) {
 	r.mu.Lock()
 	var names []types.NamespacedName

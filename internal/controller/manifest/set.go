@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/source"
-	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
 // A Puller gets charts and layers from registries and chart repositories.
@@ -49,7 +49,7 @@ func externalName(mr *v1alpha1.Manifest) string {
 	return strings.TrimRight(n[:maxName-len(suffix)], ".-") + suffix
 }
 
-// owner of a set, as people who find its inventory read it.
+// owner of a bundle, as people who find its inventory read it.
 func owner(mr *v1alpha1.Manifest) string {
 	return v1alpha1.ManifestKind + " " + mr.Namespace + "/" + mr.Name
 }
@@ -72,9 +72,9 @@ func (s *content) sources() source.Puller {
 }
 
 // setOf a Manifest.
-func (s *content) setOf(mr *v1alpha1.Manifest) (*engine.Set, error) {
+func (s *content) setOf(mr *v1alpha1.Manifest) (*manifest.Bundle, error) {
 	p := &mr.Spec.ForProvider
-	out := &engine.Set{
+	out := &manifest.Bundle{
 		Name:   externalName(mr),
 		Owner:  owner(mr),
 		Labels: map[string]string{},
@@ -114,16 +114,16 @@ func (s *content) setOf(mr *v1alpha1.Manifest) (*engine.Set, error) {
 	return out, err
 }
 
-func (s *content) installOf(in *v1alpha1.Install) (engine.Install, error) {
+func (s *content) installOf(in *v1alpha1.Install) (manifest.Install, error) {
 	var values map[string]any
 	if in.Values != nil {
 		if err := json.Unmarshal(in.Values.Raw, &values); err != nil {
-			return engine.Install{}, errors.Wrap(err, "values must be an object")
+			return manifest.Install{}, errors.Wrap(err, "values must be an object")
 		}
 	}
 	src, err := source.New(in.Source)
 	if err != nil {
-		return engine.Install{}, err
+		return manifest.Install{}, err
 	}
 	out := src.Content().Install(s.sources(), s.limits)
 	out.Name, out.Namespace, out.Values = in.Name, in.Namespace, values
@@ -141,10 +141,10 @@ func resourceOf(raw *runtime.RawExtension) (*unstructured.Unstructured, error) {
 	return u, nil
 }
 
-func rulesOf(in []v1alpha1.ReadinessRule) ([]engine.Rule, error) {
-	out := make([]engine.Rule, 0, len(in))
+func rulesOf(in []v1alpha1.ReadinessRule) ([]manifest.Rule, error) {
+	out := make([]manifest.Rule, 0, len(in))
 	for i := range in {
-		r := engine.Rule{CEL: in[i].CEL}
+		r := manifest.Rule{CEL: in[i].CEL}
 		if f := in[i].For; f != nil {
 			gv, err := schema.ParseGroupVersion(f.APIVersion)
 			if err != nil {

@@ -18,7 +18,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
-	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
@@ -109,8 +109,8 @@ func TestSetOf(t *testing.T) {
 	type want struct {
 		digests []string
 		calls   []string
-		forms   []engine.Form // Those that are no charts.
-		paths   []string      // Those that are set.
+		forms   []manifest.Form // Those that are no charts.
+		paths   []string        // Those that are set.
 		config  string
 		err     string
 	}
@@ -147,14 +147,14 @@ func TestSetOf(t *testing.T) {
 		"Raw": {
 			reason: "Plain objects of a layer are pulled by digest.",
 			mr:     named("n", "m", installs(v1alpha1.Source{Type: v1alpha1.SourceTypeRaw, Repo: "r.example.org/x", Name: "y/z", Ref: digest})),
-			want:   want{digests: []string{"raw " + digest}, calls: []string{"Layer r.example.org/x/y/z " + digest}, forms: []engine.Form{engine.FormPlain}},
+			want:   want{digests: []string{"raw " + digest}, calls: []string{"Layer r.example.org/x/y/z " + digest}, forms: []manifest.Form{manifest.FormPlain}},
 		},
 		"Kustomize": {
 			reason: "So is a kustomization, with a folder.",
 			mr:     named("n", "m", installs(v1alpha1.Source{Type: v1alpha1.SourceTypeKustomize, Repo: "r.example.org/x", Name: "y/z", Ref: digest, Path: "overlay"})),
 			want: want{
 				digests: []string{"kustomize " + digest}, calls: []string{"Layer r.example.org/x/y/z " + digest},
-				forms: []engine.Form{engine.FormKustomize}, paths: []string{"overlay"},
+				forms: []manifest.Form{manifest.FormKustomize}, paths: []string{"overlay"},
 			},
 		},
 		"Config": {
@@ -200,7 +200,7 @@ func TestSetOf(t *testing.T) {
 			}
 			for _, in := range set.Installs {
 				got.digests = append(got.digests, in.Digest)
-				if in.Form != engine.FormChart {
+				if in.Form != manifest.FormChart {
 					got.forms = append(got.forms, in.Form)
 				}
 				if in.Path != "" {
@@ -304,7 +304,7 @@ func TestRulesOf(t *testing.T) {
 		{CEL: "true"},
 		{CEL: "false", For: &v1alpha1.TypeSelector{APIVersion: "apps/v1", Kind: "Deployment"}},
 	})
-	want := []engine.Rule{{CEL: "true"}, {CEL: "false", For: schema.GroupKind{Group: "apps", Kind: "Deployment"}}}
+	want := []manifest.Rule{{CEL: "true"}, {CEL: "false", For: schema.GroupKind{Group: "apps", Kind: "Deployment"}}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("rulesOf(...): %v, -want, +got:\n%s", err, diff)
 	}

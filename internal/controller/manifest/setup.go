@@ -52,7 +52,7 @@ type Options struct {
 // indexConfig is the name of the index of Manifests by their config, as kind/namespace/name.
 const indexConfig = "config"
 
-// Setup adds the controller of Manifests. The function that it returns is to be called when an object of a set changed
+// Setup adds the controller of Manifests. Call the function that it returns when an object of a bundle changed
 // in a target cluster.
 func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (changed func(id string), err error) {
 	name := managed.ControllerName(v1alpha1.ManifestGroupKind)

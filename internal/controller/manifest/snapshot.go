@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
 // snapshotFormat changes when older snapshots cannot be read any more. snapshotLimit bounds an unpacked snapshot, in bytes.
@@ -38,9 +38,9 @@ type snapshot struct {
 	data   []byte
 }
 
-// snapshotOf a Manifest, and the set that was made of it. It leaves out how to install: that is always as the Manifest says
+// snapshotOf a Manifest, and the bundle that was made of it. It leaves out how to install: that is always as the Manifest says
 // now.
-func snapshotOf(mr *v1alpha1.Manifest, set *engine.Set, secrets []any) (*snapshot, error) {
+func snapshotOf(mr *v1alpha1.Manifest, set *manifest.Bundle, secrets []any) (*snapshot, error) {
 	s := &snapshot{Format: snapshotFormat, Secrets: secrets}
 	mr.Spec.ForProvider.DeepCopyInto(&s.Parameters)
 	p := &s.Parameters

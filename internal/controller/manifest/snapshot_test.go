@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
 func TestSnapshot(t *testing.T) {
@@ -20,7 +20,7 @@ func TestSnapshot(t *testing.T) {
 			Installs: []v1alpha1.Install{{Name: "a", ValuesFrom: []v1alpha1.ValuesReference{{Kind: "Secret", Name: "s"}}}},
 		}
 	})
-	set := &engine.Set{Installs: []engine.Install{{Values: map[string]any{"password": "secret"}}}}
+	set := &manifest.Bundle{Installs: []manifest.Install{{Values: map[string]any{"password": "secret"}}}}
 	one, err := snapshotOf(mr, set, []any{"secret"})
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
 // TestSourceDigestsStay holds what the inventories in target clusters depend on: the digest of each type of source. With
@@ -28,7 +28,7 @@ func TestSourceDigestsStay(t *testing.T) {
 	const zeros = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
 	type want struct {
 		Digest string
-		Form   engine.Form
+		Form   manifest.Form
 		Path   string
 	}
 	cases := map[string]struct {

@@ -21,7 +21,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
-	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
@@ -81,10 +81,10 @@ func valuesOf(o client.Object) []string {
 	return out
 }
 
-// fill the values of a set in, below those that it has. What is wrong with those of one install becomes an error of that
+// fill the values of a bundle in, below those that it has. What is wrong with those of one install becomes an error of that
 // install, so that the others go on; the error that is returned is that the API server cannot be asked. Those of Secrets are
 // returned, too, also where another one is wrong: no message may show them.
-func (v *valuesReader) fill(ctx context.Context, namespace string, p *v1alpha1.ManifestParameters, set *engine.Set) ([]any, error) {
+func (v *valuesReader) fill(ctx context.Context, namespace string, p *v1alpha1.ManifestParameters, set *manifest.Bundle) ([]any, error) {
 	var hidden []any
 	for i := range set.Installs {
 		refs := p.Installs[i].ValuesFrom
@@ -131,7 +131,7 @@ func (v *valuesReader) allSecrets(ctx context.Context, mr *v1alpha1.Manifest) []
 }
 
 // refuse to install, until what is wrong is put right.
-func refuse(in *engine.Install, err error) {
+func refuse(in *manifest.Install, err error) {
 	in.Digest += " without values: " + err.Error()
 	in.Fetch = func(context.Context) (source.Content, error) { return source.Content{}, err }
 }
@@ -150,8 +150,8 @@ func wrong(format string, args ...any) error {
 }
 
 // merge what an install takes values from, the later over the earlier.
-func (v *valuesReader) merge(ctx context.Context, namespace string, in *engine.Install, refs []v1alpha1.ValuesReference) (map[string]any, error) {
-	if in.Form != engine.FormChart {
+func (v *valuesReader) merge(ctx context.Context, namespace string, in *manifest.Install, refs []v1alpha1.ValuesReference) (map[string]any, error) {
+	if in.Form != manifest.FormChart {
 		return nil, wrong("valuesFrom is for charts, and this install is none; take it out")
 	}
 	out := map[string]any{}

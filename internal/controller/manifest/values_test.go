@@ -14,7 +14,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
-	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
 // valuesMap holds data by kind/namespace/name. A version is known by how often anything was changed.
@@ -74,7 +74,7 @@ func TestFill(t *testing.T) {
 		reason string
 		refs   []v1alpha1.ValuesReference
 		values map[string]any
-		form   engine.Form
+		form   manifest.Form
 		want   map[string]any
 		err    string
 	}{
@@ -94,12 +94,12 @@ func TestFill(t *testing.T) {
 		"Bomb":     {reason: "A few bytes must not take all memory.", refs: []v1alpha1.ValuesReference{ref("Secret", "s", "bomb", "")}, err: `valuesFrom[0]: Secret n/s: key "bomb": its aliases make it larger than 2097152 bytes`},
 		"Binary":   {reason: "What is no text would come out as another one.", refs: []v1alpha1.ValuesReference{ref("Secret", "s", "binary", "a")}, err: `valuesFrom[0]: Secret n/s: key "binary": is no text in UTF-8`},
 		"BadPath":  {reason: "A name must not be empty.", refs: []v1alpha1.ValuesReference{ref("Secret", "s", "password", "a..b")}, err: `targetPath "a..b" has an empty name`},
-		"Plain":    {reason: "There is no place for values.", refs: []v1alpha1.ValuesReference{ref("Secret", "s", "", "")}, form: engine.FormKustomize, err: "valuesFrom is for charts, and this install is none; take it out"},
+		"Plain":    {reason: "There is no place for values.", refs: []v1alpha1.ValuesReference{ref("Secret", "s", "", "")}, form: manifest.FormKustomize, err: "valuesFrom is for charts, and this install is none; take it out"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			p := &v1alpha1.ManifestParameters{Installs: []v1alpha1.Install{{Name: "web", ValuesFrom: tc.refs}, {Name: "other"}}}
-			set := &engine.Set{Installs: []engine.Install{{Name: "web", Values: tc.values, Form: tc.form}, {Name: "other"}}}
+			set := &manifest.Bundle{Installs: []manifest.Install{{Name: "web", Values: tc.values, Form: tc.form}, {Name: "other"}}}
 			if _, err := newValuesReader(someValues()).fill(t.Context(), "n", p, set); err != nil {
 				t.Fatal(err)
 			}
@@ -126,7 +126,7 @@ func TestFillFollowsChanges(t *testing.T) {
 	v := newValuesReader(m)
 	p := &v1alpha1.ManifestParameters{Installs: []v1alpha1.Install{{Name: "web", ValuesFrom: []v1alpha1.ValuesReference{ref("Secret", "s", "", "")}}}}
 	fill := func() (any, error) {
-		set := &engine.Set{Installs: []engine.Install{{Name: "web"}}}
+		set := &manifest.Bundle{Installs: []manifest.Install{{Name: "web"}}}
 		_, err := v.fill(t.Context(), "n", p, set)
 		return set.Installs[0].Values["only"], err
 	}
@@ -156,7 +156,7 @@ func TestFillReturnsSecretsBesideMistakes(t *testing.T) {
 	p := &v1alpha1.ManifestParameters{Installs: []v1alpha1.Install{{Name: "web", ValuesFrom: []v1alpha1.ValuesReference{
 		ref("Secret", "s", "password", "a"), ref("Secret", "missing", "", ""), ref("ConfigMap", "c", "", ""),
 	}}}}
-	set := &engine.Set{Installs: []engine.Install{{Name: "web"}}}
+	set := &manifest.Bundle{Installs: []manifest.Install{{Name: "web"}}}
 	secrets, err := newValuesReader(someValues()).fill(t.Context(), "n", p, set)
 	if diff := cmp.Diff([]any{map[string]any{"a": hunter}}, secrets); diff != "" || err != nil || set.Installs[0].Fetch == nil {
 		t.Errorf("fill(...): %v, -want, +got:\n%s", err, diff)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/source/sourcetest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
 // TestNewSourceType shows that a bundle renders and describes a new type of sources as it is.
@@ -21,7 +22,7 @@ func TestNewSourceType(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	previews, err := set.Preview(t.Context(), KubeVersion)
+	previews, err := manifest.PreviewOf(t.Context(), set, KubeVersion)
 	if err != nil {
 		t.Fatal(err)
 	}

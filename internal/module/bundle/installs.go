@@ -53,7 +53,7 @@ func (b *Bundle) Installs(ctx context.Context) ([]Install, error) {
 	if err != nil {
 		return nil, err
 	}
-	previews, err := set.Preview(ctx, KubeVersion)
+	previews, err := manifest.PreviewOf(ctx, set, KubeVersion)
 	if err != nil {
 		return nil, err
 	}
@@ -115,8 +115,8 @@ func (b *Bundle) address(s *v1alpha1.Source) string {
 }
 
 // set that the controller would install.
-func (b *Bundle) set(p *v1alpha1.ManifestParameters) (*manifest.Set, error) {
-	out := &manifest.Set{}
+func (b *Bundle) set(p *v1alpha1.ManifestParameters) (*manifest.Bundle, error) {
+	out := &manifest.Bundle{}
 	for i := range p.Installs {
 		in := &p.Installs[i]
 		src, err := source.New(in.Source)

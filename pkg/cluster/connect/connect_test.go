@@ -59,7 +59,7 @@ func newManager(t *testing.T, o ...manifest.Option) *manager {
 	return m
 }
 
-func (m *manager) install(t *testing.T, s *manifest.Set) {
+func (m *manager) install(t *testing.T, s *manifest.Bundle) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -94,7 +94,7 @@ func (m *manager) heard(t *testing.T, line string) {
 // TestTwoManagers shows that two programs with the library leave each other alone in one cluster, even where they give
 // their sets the same name.
 func TestTwoManagers(t *testing.T) {
-	a, b := newManager(t), newManager(t, manifest.WithNamespace("operator-system"))
+	a, b := newManager(t), newManager(t, manifest.WithInventoryNamespace("operator-system"))
 	mine, theirs := settings("web", "two-managers", "a"), settings("web", "two-managers", "b")
 	a.install(t, mine)
 	b.install(t, theirs)

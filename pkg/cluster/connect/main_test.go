@@ -39,9 +39,9 @@ func run(m *testing.M) (int, error) {
 func restConfig() *rest.Config { return server.Config() }
 
 // settings are a set of one ConfigMap.
-func settings(name, namespace, configMap string) *manifest.Set {
+func settings(name, namespace, configMap string) *manifest.Bundle {
 	text := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\ndata: {greeting: hello}\n", configMap)
-	return &manifest.Set{Name: name, Owner: "a test", Installs: []manifest.Install{
+	return &manifest.Bundle{Name: name, Owner: "a test", Installs: []manifest.Install{
 		{Layer: source.YAML([]byte(text)), Form: manifest.FormPlain, Name: "settings", Namespace: namespace},
 	}}
 }

@@ -5,7 +5,6 @@ package health
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 
 	"github.com/google/cel-go/cel"
@@ -54,7 +53,7 @@ func (r *Rules) Program(expr string) (cel.Program, error) {
 	if t := ast.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
 		return nil, errors.Errorf("readiness rule %q is of type %s and must be of type bool", expr, t)
 	}
-	p, err := env.Program(ast, cel.CostLimit(ruleCost))
+	p, err := env.Program(ast, cel.CostLimit(ruleCost), markMissingFields())
 	if err != nil {
 		return nil, errors.Errorf("readiness rule %q: %s", expr, text.OneLine(err.Error()))
 	}
@@ -69,8 +68,9 @@ func (r *Rules) Evaluate(ctx context.Context, expr string, u *unstructured.Unstr
 		return Error, err.Error()
 	}
 	v, _, err := p.ContextEval(ctx, map[string]any{"object": u.Object})
+	missing := (*missingFieldError)(nil)
 	switch {
-	case err != nil && strings.Contains(err.Error(), "no such key"):
+	case errors.As(err, &missing):
 		return Processing, fmt.Sprintf("readiness rule %q: %s", expr, text.OneLine(err.Error()))
 	case err != nil:
 		return Error, fmt.Sprintf("readiness rule %q: %s", expr, text.OneLine(err.Error()))

@@ -8,7 +8,7 @@ import (
 )
 
 func TestEval(t *testing.T) {
-	u := fromYAML(t, `{apiVersion: g/v1, kind: K, metadata: {name: a}, spec: {size: 3, list: [1, 2, 3]}, status: {state: Ready, size: 3}}`)
+	u := fromYAML(t, `{apiVersion: g/v1, kind: K, metadata: {name: a}, spec: {size: 3, list: [1, 2, 3], items: [{name: x}]}, status: {state: Ready, size: 3}}`)
 	cases := map[string]struct {
 		reason string
 		expr   string
@@ -18,6 +18,16 @@ func TestEval(t *testing.T) {
 		"True":    {reason: "A rule that is met.", expr: `object.status.state == "Ready" && object.status.size >= object.spec.size`, state: Ready},
 		"False":   {reason: "A rule that is not met yet.", expr: `object.status.state == "Done"`, state: Processing, text: "is not met"},
 		"Missing": {reason: "A field that is missing may come.", expr: `object.status.phase == "Up"`, state: Processing, text: "no such key: phase"},
+		"Index":   {reason: "So may one that is selected by its name in brackets.", expr: `object.status["phase"] == "Up"`, state: Processing, text: "no such key: phase"},
+		"Chosen":  {reason: "So may one whose name is in the object.", expr: `object.status[object.status.state] == "Up"`, state: Processing, text: "no such key: Ready"},
+		"Chooser": {reason: "So may the field that has the name.", expr: `object.status[object.status.phase] == "Up"`, state: Processing, text: "no such key: phase"},
+		"Below":   {reason: "So may the field of a value that has none.", expr: `object.status.state.deep == "Up"`, state: Processing, text: "no such key: deep"},
+		"Item":    {reason: "So may the field of an item.", expr: `object.spec.items.all(i, i.ready)`, state: Processing, text: "no such key: ready"},
+		"Literal": {reason: "A map in the rule is a map.", expr: `{"a": true}.b`, state: Processing, text: "no such key: b"},
+		"HasDeep": {reason: "A test for a field needs the ones above it.", expr: `has(object.status.phase.deep)`, state: Processing, text: "no such key: phase"},
+		"Or":      {reason: "Where the other side is true, a missing field does not matter.", expr: `object.status.phase == "Up" || object.status.state == "Ready"`, state: Ready},
+		"Bounds":  {reason: "An index is not a field.", expr: `object.spec.list[7] == 1`, state: Error, text: "index out of bounds: 7"},
+		"Convert": {reason: "The text of an error does not make a field missing.", expr: `int("no such key: x") == 1`, state: Error, text: "no such key"},
 		"Has":     {reason: "Macros are known.", expr: `has(object.status.phase) || object.spec.list.exists(x, x == 2)`, state: Ready},
 		"Type":    {reason: "Types that do not fit are an error of the rule.", expr: `object.status.state > 3`, state: Error, text: "no such overload"},
 		"Dyn":     {reason: "A value that is no bool is an error of the rule.", expr: `object.status.state`, state: Error, text: "must give a bool"},

@@ -12,6 +12,7 @@ import (
 	"sort"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -28,7 +29,7 @@ const (
 	Limit = 32 << 20
 )
 
-// An Inventory has the members of a set, and what was applied last. It is stored in the parent of the ApplySet.
+// An Inventory has the members of a bundle, and what was applied last. It is stored in the parent of the ApplySet.
 type Inventory struct {
 	// Parts that were applied, by name.
 	Parts map[string]Part `json:"parts,omitempty"`
@@ -37,6 +38,9 @@ type Inventory struct {
 
 	// Tests that were requested last; nil for none. The value is replaced, never changed.
 	Tests *Tests `json:"tests,omitempty"`
+
+	// Last says why the last step did not go further; nil for no reason. The value is replaced, never changed.
+	Last *Reasons `json:"last,omitempty"`
 
 	// Good describes the last known good revision. It is stored beside the inventory.
 	Good []byte `json:"-"`
@@ -52,14 +56,14 @@ type Entry struct {
 	// Part that the object belongs to.
 	Part  string       `json:"p"`
 	Stage object.Stage `json:"s"`
-	// Pruned is true once the object is no longer part of the set and is being deleted.
+	// Pruned is true once the object is no longer part of the bundle and is being deleted.
 	Pruned bool `json:"d,omitempty"`
 	// UID of the object, the hash of what was applied (Intent), and that of the fields that the engine owned then (Owned). All
 	// are empty until the object was applied.
 	UID    string `json:"u,omitempty"`
 	Intent string `json:"i,omitempty"`
 	Owned  string `json:"o,omitempty"`
-	// Keep leaves the object in the cluster when it is no longer part of the set.
+	// Keep leaves the object in the cluster when it is no longer part of the bundle.
 	Keep bool `json:"kp,omitempty"`
 	// Yields are the ceded fields.
 	Yields []ownership.Ceded `json:"y,omitempty"`
@@ -87,8 +91,16 @@ func EntryOf(o *object.Desired) Entry {
 func (i *Inventory) Clone() *Inventory {
 	c := &Inventory{Parts: make(map[string]Part, len(i.Parts)), Objects: slices.Clone(i.Objects), Good: i.Good}
 	maps.Copy(c.Parts, i.Parts)
-	c.Tests = i.Tests
+	c.Tests, c.Last = i.Tests, i.Last
 	return c
+}
+
+// Equal reports whether two inventories would be stored alike. Either may be nil.
+func (i *Inventory) Equal(o *Inventory) bool {
+	if i == nil || o == nil {
+		return i == o
+	}
+	return equality.Semantic.DeepEqual(i, o)
 }
 
 // Find returns the entry of an object; nil for none. It takes linear time: use Index for many objects.
@@ -141,8 +153,9 @@ func (i *Inventory) Sort() {
 	})
 }
 
-// Marshal returns the inventory as it is stored. It sorts the entries.
+// Marshal returns the inventory as it is stored, with sorted entries.
 func (i *Inventory) Marshal() ([]byte, error) {
+	i = &Inventory{Parts: i.Parts, Objects: slices.Clone(i.Objects), Tests: i.Tests, Last: i.Last}
 	i.Sort()
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)

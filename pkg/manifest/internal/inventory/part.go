@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// A Part is the record of one part of a set: an install, the CRDs, or the custom resource.
+// A Part is the record of one part of a bundle: an install, the CRDs, or the custom resource.
 type Part struct {
 	// Digest of the inputs that were applied completely; empty until all objects of the part were applied.
 	Digest string `json:"digest,omitempty"`

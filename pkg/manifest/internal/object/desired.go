@@ -24,7 +24,7 @@ type Desired struct {
 	Ref cluster.ObjectRef
 	// Version of the kind that the object is applied in.
 	Version string
-	// Part of the set that the object belongs to.
+	// Part of the bundle that the object belongs to.
 	Part  string
 	Stage Stage
 	// KeepNamespaces is true where a missing namespace of the object must not be created.
@@ -32,7 +32,7 @@ type Desired struct {
 	// NoForce applies the object without force: the API server answers with a conflict where another manager owns a field
 	// with another value.
 	NoForce bool
-	// Keep leaves the object in the cluster when it is no longer part of the set. Recreate allows the engine to delete it and
+	// Keep leaves the object in the cluster when it is no longer part of the bundle. Recreate allows the engine to delete it and
 	// create it again where an immutable field would have to change.
 	Keep, Recreate bool
 	// CRD is the name of the CRD of its kind; empty for built-in kinds.
@@ -149,7 +149,7 @@ var irreplaceable = map[schema.GroupKind]bool{ //nolint:gochecknoglobals // A co
 // IsReplaceable reports whether objects of a kind may be deleted and created again.
 func IsReplaceable(gk schema.GroupKind) bool { return !irreplaceable[gk] }
 
-// Replaceable reports whether the object may ever be deleted and created again. The custom resource of a set may not: it
+// Replaceable reports whether the object may ever be deleted and created again. The custom resource of a bundle may not: it
 // belongs to the users of the module, and what it stands for would be deleted with it.
 func (o *Desired) Replaceable() bool {
 	return o.Stage != StageResource && IsReplaceable(o.Ref.GroupKind())

@@ -39,6 +39,9 @@ const (
 	Tooling = "provider-kyma/v1"
 )
 
+// AnnotationOwner names the owner of a bundle in its inventory.
+const AnnotationOwner = "kyma.m.crossplane.io/owner"
+
 // LabelManagedBy is on the inventory and on each object that the engine installs. Watches select by it.
 const (
 	LabelManagedBy = "operator.kyma-project.io/managed-by"
@@ -48,6 +51,10 @@ const (
 // AnnotationRecreate with the value "true" on an installed object allows the engine to delete the object and create it again
 // where an immutable field would have to change.
 const AnnotationRecreate = "kyma.m.crossplane.io/recreate"
+
+// AnnotationHookRun is on each hook that the engine creates. It identifies the hook in one run, so that the engine knows the hook
+// again if it could not record the creation.
+const AnnotationHookRun = "kyma.m.crossplane.io/hook-run"
 
 // AddLabels adds labels to an object.
 func AddLabels(u *unstructured.Unstructured, labels map[string]string) {

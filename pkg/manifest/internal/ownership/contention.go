@@ -28,7 +28,7 @@ const (
 	RestoreInterval = time.Minute
 )
 
-// Contention counts how often fields of the objects of a set were repaired. The zero value has counted nothing. It is safe for
+// Contention counts how often fields of the objects of a bundle were repaired. The zero value has counted nothing. It is safe for
 // concurrent use, and may be lost: counting then starts again.
 type Contention struct {
 	mu sync.Mutex
@@ -49,9 +49,14 @@ func (f *Contention) Repaired(k cluster.ObjectRef, before []metav1.ManagedFields
 	defer f.mu.Unlock()
 	holders := holdersOf(before)
 	paths := fieldset.All(lost)
+	identity := false
 	for _, p := range paths[:min(len(paths), maxRecords)] {
 		if IsIdentity(p) {
-			f.add(k, "", "", now)
+			// Several labels that are lost at once are one repair.
+			if !identity {
+				f.add(k, "", "", now)
+			}
+			identity = true
 			continue
 		}
 		f.add(k, fieldset.Encode(p), holders.of(p), now)
@@ -69,7 +74,28 @@ func (f *Contention) Restored(k cluster.ObjectRef, now time.Time) {
 func (f *Contention) Paused(k cluster.ObjectRef, now time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, b := range f.by[k] {
+	return paused(f.by[k], now)
+}
+
+// AllPaused returns all objects that Paused is true for; nil for none.
+func (f *Contention) AllPaused(now time.Time) map[cluster.ObjectRef]bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out map[cluster.ObjectRef]bool
+	for k, records := range f.by {
+		if !paused(records, now) {
+			continue
+		}
+		if out == nil {
+			out = map[cluster.ObjectRef]bool{}
+		}
+		out[k] = true
+	}
+	return out
+}
+
+func paused(records []record, now time.Time) bool {
+	for _, b := range records {
 		if b.path == "" && b.repairs >= MaxRepairs && now.Sub(b.since) < Window {
 			return now.Sub(b.last) < RestoreInterval
 		}

@@ -75,6 +75,25 @@ func TestPaused(t *testing.T) {
 	}
 }
 
+func TestLostLabelsAreOneRepair(t *testing.T) {
+	ref := cluster.ObjectRef{Kind: "ConfigMap", Namespace: "apps", Name: "web"}
+	both := fieldpath.NewSet(
+		fieldset.Parse(`{"f:metadata":{"f:labels":{"f:applyset.kubernetes.io/part-of":{}}}}`),
+		fieldset.Parse(`{"f:metadata":{"f:labels":{"f:operator.kyma-project.io/managed-by":{}}}}`),
+	)
+	c, now := &Contention{}, time.Unix(1_700_000_000, 0)
+	for range MaxRepairs - 1 {
+		c.Repaired(ref, nil, both, now)
+	}
+	if c.Paused(ref, now) {
+		t.Errorf("%d repairs of both labels count more than once each", MaxRepairs-1)
+	}
+	c.Repaired(ref, nil, both, now)
+	if !c.Paused(ref, now) {
+		t.Errorf("%d repairs of both labels do not pause the next one", MaxRepairs)
+	}
+}
+
 func TestIsIdentity(t *testing.T) {
 	cases := map[string]struct {
 		reason, path string

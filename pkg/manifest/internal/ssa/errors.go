@@ -46,6 +46,29 @@ func IsOwnershipConflict(err error) bool {
 	})
 }
 
+// A RefusedError is about an object, not about the connection: what the engine refuses itself, as an API server would.
+type RefusedError struct{ Err error }
+
+// Error returns the text of the reason.
+func (e *RefusedError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *RefusedError) Unwrap() error { return e.Err }
+
+// IsRefused reports whether an error is an objection to one object, of the API server or of the engine. Any other error means
+// that the cluster cannot be asked, or does not answer for now.
+func IsRefused(err error) bool {
+	if r := (*RefusedError)(nil); errors.As(err, &r) {
+		return true
+	}
+	if IsNoKind(err) {
+		return true
+	}
+	s := kerrors.APIStatus(nil)
+	return errors.As(err, &s) && !kerrors.IsUnauthorized(err) && !kerrors.IsTooManyRequests(err) &&
+		!kerrors.IsServiceUnavailable(err) && !kerrors.IsTimeout(err) && !kerrors.IsServerTimeout(err)
+}
+
 // tooLarge are the texts of etcd for an object that it cannot store. The API server returns them without a reason.
 var tooLarge = []string{"etcdserver: request is too large", "trying to send message larger than max"} //nolint:gochecknoglobals // Constant.
 

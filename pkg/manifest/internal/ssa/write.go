@@ -150,8 +150,8 @@ func (c *Client) provideNamespace(ctx context.Context, name string, create bool)
 	return c.CreateNamespace(ctx, name)
 }
 
-// CreateNamespace creates a missing namespace that an install or the inventory names. It is not part of the set, and stays when
-// the set is removed, because others may use it.
+// CreateNamespace creates a missing namespace that an install or the inventory names. It is not part of the bundle, and stays when
+// the bundle is removed, because others may use it.
 func (c *Client) CreateNamespace(ctx context.Context, name string) error {
 	body, err := json.Marshal(&corev1.Namespace{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},

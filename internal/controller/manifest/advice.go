@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+)
+
+// Messages returns what the engine advises users of a Manifest to do.
+func Messages() engine.Messages {
+	return engine.Messages{
+		Adopt:        "set adopt",
+		ForceRemoval: "set annotation " + v1alpha1.AnnotationForceRemoval + `: "true" on the Manifest`,
+		Recreate:     "set annotation " + engine.AnnotationRecreate + `: "true" on the Manifest, or on the object in the chart,`,
+		OmitResource: "customResourcePolicy to Ignore",
+		Rename:       "choose another external name",
+	}
+}

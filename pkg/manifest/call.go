@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/probe"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
+)
+
+// A call is one call on one bundle. It joins the packages that do the work.
+type call struct {
+	*ssa.Client
+
+	e     *Engine
+	c     cluster.Cluster
+	b     *Bundle
+	id    string
+	parts []bundle.Part
+	mem   *memory
+	// denied are the objects that the credentials may not read.
+	denied map[cluster.ObjectRef]error
+	// asked are the objects that were asked for in this step, as the watch does not show them.
+	asked map[cluster.ObjectRef]bool
+	// rendered are parts that were rendered to tell what differs.
+	rendered map[string]*compose.Component
+	// config of the bundle, which is read when it is needed.
+	config   *compose.Config
+	composer *compose.Composer
+	// applier writes, or tries in a dry run.
+	applier *apply.Applier
+	// end the call, so that another one can begin.
+	end func()
+}
+
+// known returns what is known of the objects of an inventory, nil for none.
+func (w *call) known(ctx context.Context, inv *inventory.Inventory) (map[cluster.ObjectRef]cluster.ObjectState, error) {
+	if inv == nil {
+		return map[cluster.ObjectRef]cluster.ObjectState{}, nil
+	}
+	return w.look(ctx, inv)
+}
+
+// target of the applier.
+func (w *call) target() apply.Target {
+	return apply.Target{Client: w.Client, Cluster: w.c, ID: w.id, Namespace: w.e.namespace}
+}
+
+// policy of the applier.
+func (w *call) policy() apply.Policy {
+	return apply.Policy{
+		Adopts:   func(part, owner string) bool { return w.config.Adoption(part).From(owner) },
+		Recreate: w.b.Recreate, CheckedCRDs: w.b.Adopt, Messages: w.e.messages,
+	}
+}
+
+func (w *call) newComposer() *compose.Composer {
+	return &compose.Composer{
+		Messages: w.e.messages,
+		Bundle:   w.b, Config: w.config, Target: w.c, Releases: w.history(), Connection: w.c.Config(), Inventory: w.parentKey(),
+		Labels: w.labels(), Caches: w.e.caches,
+	}
+}
+
+// checkpoint returns what is to be kept beside the inventory.
+func (w *call) checkpoint() *observe.Checkpoint {
+	return &observe.Checkpoint{Wanted: w.b.Good, Inventory: w.mem.stored.Size, Limit: inventory.MaxData, Parent: w.parentKey()}
+}
+
+// history returns the records of the releases in the cluster.
+func (w *call) history() release.History {
+	return release.History{Client: w.Client, Set: w.id, Keep: w.e.history}
+}
+
+// labels of each object of the bundle.
+func (w *call) labels() map[string]string {
+	l := make(map[string]string, len(w.b.Labels)+2)
+	maps.Copy(l, w.b.Labels)
+	l[object.LabelPartOf] = w.id
+	l[object.LabelManagedBy] = object.ManagedBy
+	return l
+}
+
+// removalHooks run the hooks of parts of an inventory that leave. Their runs are kept in it.
+func (w *call) removalHooks(inv *inventory.Inventory, parts []string, save func(ctx context.Context) error) *hook.Removal {
+	return &hook.Removal{
+		Inventory: inv, Parts: parts, Retry: w.b.Retry, Force: w.b.ForceRemoval, Prepare: w.recordedHooks, Describe: w.history().Describe,
+		Runner: w.hookRunner(), Save: save,
+	}
+}
+
+// leavingAll parts of a bundle. The inventory is copied only if there are hooks.
+func (w *call) leavingAll(inv *inventory.Inventory) *hook.Removal {
+	parts := slices.DeleteFunc(slices.Sorted(maps.Keys(inv.Parts)), func(name string) bool { return !inv.Parts[name].DeleteHooks })
+	if len(parts) > 0 {
+		inv = inv.Clone()
+	}
+	return w.removalHooks(inv, parts, func(ctx context.Context) error { return w.save(ctx, inv, false) })
+}
+
+// hookRunner returns a runner that has no hooks yet.
+func (w *call) hookRunner() hook.Runner {
+	return hook.Runner{
+		Target: &hook.Cluster{Client: w.Client, Cache: w.c.Cache(), Track: w.track},
+		Pods:   w.Client, Set: w.id, Adopt: w.b.Adopt, Now: w.e.now, Redact: w.b.Redact, Messages: w.e.messages,
+	}
+}
+
+// prepareHooks returns the hooks of the event of a run, ready to be sent.
+func (w *call) prepareHooks(
+	ctx context.Context, all []render.Hook, part string, in *compose.Installation, run *inventory.Run,
+) ([]hook.Hook, error) {
+	return hook.Prepare(ctx, all, w.id, part, run, func(ctx context.Context, h *render.Hook, identity string) (object.Desired, error) {
+		return w.composer.BuildHook(ctx, in, part, h, identity)
+	})
+}
+
+// recordedHooks returns the hooks of the event of a run as the record of a release has them; nil where it has no record.
+func (w *call) recordedHooks(ctx context.Context, part string, r inventory.Release, run *inventory.Run) ([]hook.Hook, *render.RecordInfo, error) {
+	info, err := w.history().Get(ctx, r, run.Revision)
+	if err != nil || info == nil {
+		return nil, nil, err
+	}
+	hooks, err := w.prepareHooks(ctx, info.Hooks(), part, &compose.Installation{Namespace: r.Namespace}, run)
+	return hooks, info, err
+}
+
+// errInventoryExists is returned by save where there is an inventory that the watch does not show.
+var errInventoryExists = inventory.ErrExists
+
+// parentKey is the key of the Secret that holds the inventory.
+func (w *call) parentKey() cluster.ObjectRef {
+	return cluster.ObjectRef{Kind: "Secret", Namespace: w.e.namespace, Name: w.b.Name}
+}
+
+// store of the inventory.
+func (w *call) store() *inventory.Store {
+	return &inventory.Store{
+		Client: w.Client, Cache: w.c.Cache(), SyncTimeout: probe.SyncTimeout, Ref: w.parentKey(), Set: w.id, Owner: w.b.Owner, Adopt: w.b.Adopt,
+		Messages: w.e.messages,
+	}
+}
+
+// load the inventory; nil where there is none. With confirm it is asked for where the watch shows none.
+func (w *call) load(ctx context.Context, confirm bool) (*inventory.Inventory, error) {
+	load := w.store().Load
+	if confirm {
+		load = w.store().LoadUnwatched
+	}
+	var err error
+	if w.mem.stored, err = load(ctx, w.mem.stored); err != nil {
+		return nil, err
+	}
+	return w.mem.stored.Inventory, nil
+}
+
+// loadOwn loads the inventory for a removal, which takes over nothing.
+func (w *call) loadOwn(ctx context.Context) (*inventory.Inventory, error) {
+	inv, err := w.load(ctx, true)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.store().CheckOwner(w.mem.stored); err != nil {
+		return nil, err
+	}
+	return inv, nil
+}
+
+// owns reports whether the inventory that was read last is that of the owner of the bundle.
+func (w *call) owns() bool { return w.store().Owns(w.mem.stored) }
+
+// save the inventory. With create there must be none: the error is errInventoryExists where there is one.
+func (w *call) save(ctx context.Context, inv *inventory.Inventory, create bool) (err error) {
+	save := w.store().Save
+	if create {
+		save = w.store().Create
+	}
+	w.mem.stored, err = save(ctx, w.mem.stored, inv)
+	return err
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	kjson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/crdcheck"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
+)
+
+// examineAll objects of a definition for which a new one makes a difference.
+func examineAll(ctx context.Context, client *ssa.Client, live, next *unstructured.Unstructured) error {
+	checks, err := crdcheck.Checks(live, next)
+	if err != nil {
+		return err
+	}
+	for _, c := range checks {
+		if err := examine(ctx, client, live, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Bounds of the look at live objects: how many are read at a time, and how many are named.
+const (
+	pageSize  = 100
+	mostNamed = 5
+)
+
+// A finding is what was seen of the objects of a definition in one version.
+type finding struct {
+	all, bad int
+	// named are the first ones that are bad.
+	named []string
+}
+
+// take the objects of a page. They are read one after the other, as they may be large, and take much more in memory than
+// on the wire.
+func (f *finding) take(ctx context.Context, gvk schema.GroupVersionKind, items []json.RawMessage, c *crdcheck.Check) error {
+	for i := range items {
+		u := &unstructured.Unstructured{Object: map[string]any{}}
+		// This one keeps whole numbers whole.
+		if err := kjson.Unmarshal(items[i], &u.Object); err != nil {
+			return errors.Wrap(err, "cannot read the list")
+		}
+		u.SetGroupVersionKind(gvk)
+		f.all++
+		problems := c.Object(ctx, u)
+		if len(problems) == 0 {
+			continue
+		}
+		f.bad++
+		if len(f.named) < mostNamed {
+			k := cluster.ObjectRef{Kind: gvk.Kind, Namespace: u.GetNamespace(), Name: u.GetName()}
+			f.named = append(f.named, fmt.Sprintf("%s (%s)", k, strings.Join(problems, "; ")))
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// examine all objects of a definition in one version. The error names those that would be invalid.
+func examine(ctx context.Context, client *ssa.Client, crd *unstructured.Unstructured, c *crdcheck.Check) error {
+	gvk, m, ok := kindIn(crd, c.Version)
+	if !ok {
+		return nil
+	}
+	f := finding{}
+	for token := ""; ; {
+		l, err := page(ctx, client, gvk, m, token)
+		switch {
+		case kerrors.IsResourceExpired(err) && ctx.Err() == nil:
+			// The look took so long that what it looks at is gone. It begins again, with what is there now.
+			token, f = "", finding{}
+			continue
+		case err != nil:
+			gone, err := client.Absent(ctx, gvk, m, "", err)
+			if gone {
+				return nil
+			}
+			return errors.Wrapf(ssa.Explain(err), "cannot look at the objects of kind %s", gvk.Kind)
+		}
+		if err := f.take(ctx, gvk, l.Items, c); err != nil {
+			return err
+		}
+		if token = l.Metadata.Continue; token == "" {
+			break
+		}
+	}
+	if f.bad == 0 {
+		return nil
+	}
+	return errors.Errorf("%d of %d objects would be invalid with the new definition in version %s: %s; change them first",
+		f.bad, f.all, c.Version, text.Some(f.named, int64(f.bad)))
+}
+
+// A pageOf objects, which are not read yet.
+type pageOf struct {
+	Metadata metav1.ListMeta   `json:"metadata"`
+	Items    []json.RawMessage `json:"items"`
+}
+
+// page of the objects of a kind. Kind and path are those of a definition, as no discovery may know this version.
+func page(ctx context.Context, client *ssa.Client, gvk schema.GroupVersionKind, m cluster.Mapping, token string) (*pageOf, error) {
+	l := &pageOf{}
+	err := client.ListJSON(ctx, gvk, m, "", map[string]string{"limit": strconv.Itoa(pageSize), "continue": token}, l)
+	return l, err
+}
+
+// kindIn one version of a definition; false if it is not served.
+func kindIn(crd *unstructured.Unstructured, version string) (schema.GroupVersionKind, cluster.Mapping, bool) {
+	for gvk, m := range object.ServedKinds(crd) {
+		if gvk.Version == version {
+			return gvk, m, true
+		}
+	}
+	return schema.GroupVersionKind{}, cluster.Mapping{}, false
+}

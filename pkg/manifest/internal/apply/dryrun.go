@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
+)
+
+// Assumed is what a dry run takes for existing, as it would be created before. It is safe for concurrent use.
+type Assumed struct {
+	// Planned are the names of the CRDs that would be created or updated.
+	Planned map[string]bool
+
+	mu         sync.Mutex
+	crds       map[string]bool
+	namespaces map[string]bool
+}
+
+// Created notes an object that would be created.
+func (s *Assumed) Created(o *object.Desired) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch o.Stage {
+	case object.StageCRDs:
+		s.crds = with(s.crds, o.Ref.Name)
+	case object.StageNamespaces:
+		s.namespaces = with(s.namespaces, o.Ref.Name)
+	default:
+	}
+}
+
+// isUntriable reports whether an object cannot be tried, as its kind or its namespace does not exist yet.
+func (s *Assumed) isUntriable(o *object.Desired) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.crds[o.CRD] || (o.Ref.Namespace != "" && s.namespaces[o.Ref.Namespace])
+}
+
+// addNamespace reports whether a namespace was not assumed to exist before.
+func (s *Assumed) addNamespace(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.namespaces[name] {
+		return false
+	}
+	s.namespaces = with(s.namespaces, name)
+	return true
+}
+
+func with(set map[string]bool, name string) map[string]bool {
+	if set == nil {
+		set = map[string]bool{}
+	}
+	set[name] = true
+	return set
+}
+
+// A dryRunner has the verbs of a dry run.
+type dryRunner struct {
+	*Applier
+
+	assumed *Assumed
+}
+
+func (d *dryRunner) create(ctx context.Context, in *Input) (Outcome, error) {
+	o := in.Object
+	if d.assumed.isUntriable(o) {
+		return Outcome{Kind: Created}, nil
+	}
+	_, err := d.Client.DryRunDifferences(ctx, o, nil)
+	switch {
+	case err == nil:
+		return Outcome{Kind: Created}, nil
+	case ssa.IsNamespaceMissing(err, o.Ref.Namespace):
+		return d.createWithNamespace(o)
+	}
+	return d.explain(o, Created, err)
+}
+
+// createWithNamespace is the outcome for an object whose namespace would be created with it.
+func (d *dryRunner) createWithNamespace(o *object.Desired) (Outcome, error) {
+	ns := o.Ref.Namespace
+	if o.KeepNamespaces {
+		return Outcome{}, &ssa.RefusedError{Err: errors.Errorf(
+			"%s: namespace %s does not exist, and config says CreateNamespace=false; create it", o.Ref, ns)}
+	}
+	out := Outcome{Kind: Created}
+	if d.assumed.addNamespace(ns) {
+		out.Note = "namespace " + ns + " would be created"
+	}
+	return out, nil
+}
+
+// applyUnread does nothing: what would change is seen only in comparison with the object.
+func (d *dryRunner) applyUnread(context.Context, *Input) (Outcome, bool, error) {
+	return Outcome{}, false, nil
+}
+
+func (d *dryRunner) read(ctx context.Context, o *object.Desired) (*Live, error) {
+	u, err := d.Client.Get(ctx, o.GVK(), o.Ref)
+	if err != nil || u == nil {
+		return nil, err
+	}
+	return &Live{PartialObjectMetadata: metadataOf(u), Object: u}, nil
+}
+
+// adopt does nothing: which managers own fields makes no difference to their values.
+func (d *dryRunner) adopt(_ context.Context, _ *object.Desired, l *Live) (*Live, error) {
+	return l, nil
+}
+
+func (d *dryRunner) update(ctx context.Context, in *Input, o *object.Desired, l *Live, ceded []ownership.Ceded) (Outcome, error) {
+	fields, err := d.Client.DryRunDifferences(ctx, o, l.Object)
+	if kerrors.IsInvalid(err) {
+		fields, err = d.dryRunCleared(ctx, o, l.Object, err)
+	}
+	if err != nil {
+		if out, known, err := d.refused(ctx, in, l.PartialObjectMetadata, err); known {
+			return out, err
+		}
+		return d.explain(in.Object, Updated, err)
+	}
+	if len(fields) == 0 && (!in.Drifted || len(ceded) > 0) {
+		// Written differently, it means the same.
+		return Outcome{}, nil
+	}
+	return Outcome{Kind: Updated, Fields: fields}, nil
+}
+
+// explain what a refusal of a dry run means for what was tried.
+func (d *dryRunner) explain(o *object.Desired, k Kind, err error) (Outcome, error) {
+	switch {
+	case isWithoutDryRun(err):
+		return Outcome{Kind: k, Note: o.Ref.String() + " cannot be tried: " + text.OneLine(ssa.Explain(err).Error())}, nil
+	case ssa.IsNotServed(err) && d.assumed.Planned[o.CRD]:
+		return Outcome{Kind: k, Note: o.Ref.String() + " cannot be tried: its kind is not served in this version yet"}, nil
+	}
+	return Outcome{}, errors.Wrap(ssa.Explain(err), o.Ref.String())
+}
+
+// isWithoutDryRun reports whether a dry run failed because something on the way supports none: an admission webhook with side
+// effects. To apply the object may work. The API server returns no reason that tells it apart.
+func isWithoutDryRun(err error) bool {
+	return kerrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run")
+}
+
+// metadataOf returns the metadata of an object that decisions depend on.
+func metadataOf(u *unstructured.Unstructured) *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID(), Labels: u.GetLabels(), Annotations: u.GetAnnotations(),
+		ManagedFields: u.GetManagedFields(), DeletionTimestamp: u.GetDeletionTimestamp(),
+	}}
+}

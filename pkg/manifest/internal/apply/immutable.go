@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fixed"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
+)
+
+// mayRecreate reports whether an object is recreated if an immutable field of it would have to change: the bundle, the config of its
+// install, or an annotation of the object allows that.
+func (a *Applier) mayRecreate(o *object.Desired) bool {
+	return o.Replaceable() && (a.Policy.Recreate || o.Recreate || o.IsAnnotated(object.AnnotationRecreate))
+}
+
+// refused returns what becomes of an object that the API server did not let change: it has to be recreated, or the error says
+// which fields are immutable and what can be done. It returns false where no field is.
+func (a *Applier) refused(ctx context.Context, in *Input, before *metav1.PartialObjectMetadata, err error) (Outcome, bool, error) {
+	fields := fixed.Fields(err)
+	if len(fields) == 0 {
+		return Outcome{}, false, nil
+	}
+	ours := in.State.Set == a.ID || (before != nil && before.Labels[object.LabelPartOf] == a.ID)
+	if ours && a.mayRecreate(in.Object) {
+		return Outcome{Kind: Immutable, Fields: fieldNames(fields)}, true, nil
+	}
+	return Outcome{}, true, &ssa.RefusedError{Err: a.unchangeable(ctx, in.Object, fields)}
+}
+
+// fieldNames returns the names of immutable fields, as the API server names them.
+func fieldNames(fields []fixed.Field) []string {
+	out := make([]string, 0, len(fields))
+	for _, f := range fields {
+		out = append(out, f.Name)
+	}
+	return out
+}
+
+// unchangeable says in an error which fields of an object cannot be changed, why, and what can be done.
+func (a *Applier) unchangeable(ctx context.Context, o *object.Desired, fields []fixed.Field) error {
+	what := errors.Errorf("%s: %s", o.Ref, a.blame(ctx, o, fields))
+	if a.mayRecreate(o) {
+		return errors.Errorf("%w; it is not deleted and created anew, as it does not belong to this module yet: delete it yourself", what)
+	}
+	if !o.Replaceable() {
+		return errors.Errorf("%w; it is not deleted and created anew, as what it holds would be lost: put the field back, or delete it yourself", what)
+	}
+	return errors.Errorf("%w; %s to have it deleted and created anew", what, a.Messages.Recreate)
+}
+
+// blame fields that cannot be changed, with the reasons.
+func (a *Applier) blame(ctx context.Context, o *object.Desired, fields []fixed.Field) string {
+	live, err := a.Client.Get(ctx, o.GVK(), o.Ref)
+	want := o.Content()
+	var names, reasons []string
+	for _, f := range fields {
+		if err == nil && live != nil {
+			f = a.precise(ctx, o, f, want, live)
+		}
+		names = append(names, f.Name)
+		if !slices.Contains(reasons, f.Reason) {
+			reasons = append(reasons, f.Reason)
+		}
+	}
+	return fmt.Sprintf("%s cannot be changed (%s)", strings.Join(names, ", "), strings.Join(reasons, "; "))
+}
+
+// precise names the fields that differ, where the API server names no more than the spec. It is asked what the object would
+// be if it was created, because it replaces values with defaults; where it does not say, values are compared as they are.
+func (a *Applier) precise(ctx context.Context, o *object.Desired, f fixed.Field, want map[string]any, live *unstructured.Unstructured) fixed.Field {
+	if f.Name != "spec" {
+		return f
+	}
+	created, err := a.Client.DryRunCreate(ctx, o)
+	if err != nil {
+		return f.Precise(want, live.Object)
+	}
+	owned := fieldset.Of(fieldset.AppliedBy(object.FieldManager, live.GetManagedFields()))
+	return f.Compared(want, created.Object, live.Object, func(field string) bool {
+		return owned != nil && fieldset.Touches(owned, fieldpath.MakePathOrDie(f.Name, field))
+	})
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/unions"
+)
+
+// applyClearing applies an object that exists. Only where the API server refuses it as invalid, it is read, and applied again
+// once leftovers of unions are ours, which server-side apply then removes.
+func (w *writer) applyClearing(ctx context.Context, o *object.Desired, en *inventory.Entry) (applied, error) {
+	now, fields, err := w.Client.Apply(ctx, o, false)
+	if !kerrors.IsInvalid(err) || !unions.Known(o.Ref.GroupKind()) {
+		return applied{state: now, fields: fields}, err
+	}
+	found, owned, failed := w.ownLeftovers(ctx, o, en)
+	if failed != nil {
+		return applied{owned: owned}, failed
+	}
+	if len(found) == 0 {
+		return applied{state: now, fields: fields}, err
+	}
+	// A field that is applied as null stays.
+	paths := &fieldpath.Set{}
+	for i := range found {
+		paths.Insert(found[i].Path)
+	}
+	if o, err = o.Without(paths); err != nil {
+		return applied{owned: owned}, err
+	}
+	now, fields, err = w.Client.Apply(ctx, o, false)
+	return applied{state: now, fields: fields, owned: owned}, err
+}
+
+// applied is the answer to an object that was applied.
+type applied struct {
+	state  cluster.ObjectState
+	fields *metav1.FieldsV1
+	// owned is Outcome.Owned.
+	owned string
+}
+
+// ownLeftovers makes what the API server filled into unions ours, if it may not stand beside what is wanted of them, and
+// returns it, and the hash of the fields that are ours then. Nothing but managedFields changes, so that nothing is rolled out. If
+// the object is not applied after that, it is put right by the next one that is.
+func (w *writer) ownLeftovers(ctx context.Context, o *object.Desired, en *inventory.Entry) ([]unions.Leftover, string, error) {
+	for try := 1; ; try++ {
+		live, err := w.Client.Get(ctx, o.GVK(), o.Ref)
+		if err != nil || live == nil {
+			return nil, "", err
+		}
+		found, err := leftovers(o, live)
+		if err != nil || len(found) == 0 {
+			return nil, "", err
+		}
+		before := live.GetManagedFields()
+		fields, err := withLeftovers(before, found, o)
+		if err != nil {
+			return nil, "", err
+		}
+		now, err := w.Client.SetManagedFields(ctx, o, live.GetResourceVersion(), fields)
+		if err == nil {
+			live.SetManagedFields(now.ManagedFields)
+			live.SetResourceVersion(now.ResourceVersion)
+			s := health.StateOf(live)
+			w.Cluster.Cache().Put(o.Ref, s)
+			if en.Owned != fieldset.Hash(fieldset.AppliedBy(object.FieldManager, before)) {
+				return found, "", nil
+			}
+			return found, s.Owned, nil
+		}
+		if !kerrors.IsConflict(err) || try == attempts {
+			return nil, "", errors.Wrapf(ssa.Explain(err), "cannot clear %s", texts(found))
+		}
+	}
+}
+
+// leftovers of unions in a live object. An error is returned where another manager owns one, which is not
+// cleared.
+func leftovers(o *object.Desired, live *unstructured.Unstructured) ([]unions.Leftover, error) {
+	found := unions.Find(o.Ref.GroupKind(), o.Content(), live.Object, live.GetManagedFields(), ownership.IsEngine)
+	for i := range found {
+		if l := &found[i]; len(l.Managers) > 0 {
+			return nil, &ssa.RefusedError{Err: errors.Errorf("%s belongs to field manager %s and may not stand beside %s; remove it there, or take %s out of the module",
+				fieldset.Text(l.Path), strings.Join(l.Managers, ", "), l.Wanted, strings.Fields(l.Wanted)[0])}
+		}
+	}
+	return found, nil
+}
+
+// withLeftovers are managedFields in which leftovers are ours.
+func withLeftovers(in []metav1.ManagedFieldsEntry, found []unions.Leftover, o *object.Desired) ([]metav1.ManagedFieldsEntry, error) {
+	version := o.GVK().GroupVersion().String()
+	out := slices.Clone(in)
+	i := slices.IndexFunc(out, func(e metav1.ManagedFieldsEntry) bool { return ownership.IsEngine(&e) && e.APIVersion == version })
+	if i < 0 {
+		now := metav1.Now()
+		i = len(out)
+		out = append(out, metav1.ManagedFieldsEntry{
+			Manager: object.FieldManager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: version, Time: &now, FieldsType: "FieldsV1",
+		})
+	}
+	set := &fieldpath.Set{}
+	if have := fieldset.Of(out[i].FieldsV1); have != nil {
+		set = set.Union(have)
+	}
+	for n := range found {
+		set.Insert(found[n].Path)
+	}
+	b, err := set.ToJSON()
+	if err != nil {
+		return nil, err
+	}
+	out[i].FieldsV1 = &metav1.FieldsV1{}
+	out[i].FieldsV1.SetRawBytes(b)
+	return out, nil
+}
+
+func texts(found []unions.Leftover) string {
+	var out []string
+	for i := range found {
+		out = append(out, fieldset.Text(found[i].Path))
+	}
+	return strings.Join(out, ", ")
+}
+
+// dryRunCleared is dryRun for an object that was refused as invalid, if there are leftovers of unions; others get the
+// refusal back. A dry run cannot make leftovers ours first. So one shows what becomes of the object while its unions stay as
+// they are, and another one that of the same with the unions as they are wanted.
+func (d *dryRunner) dryRunCleared(ctx context.Context, o *object.Desired, live *unstructured.Unstructured, refusal error) ([]string, error) {
+	found, err := leftovers(o, live)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, refusal
+	}
+	held := *o
+	if held.Rest, err = object.Encode(without(unions.Keep(o.Content(), live.Object, found), "metadata")); err != nil {
+		return nil, err
+	}
+	after, err := d.Client.DryRun(ctx, &held, false)
+	if err != nil {
+		return nil, err
+	}
+	metadata := after.Object["metadata"]
+	if after, err = d.wouldBeChanged(ctx, o, unions.Keep(after.Object, o.Content(), found)); err != nil {
+		return nil, err
+	}
+	after.Object["metadata"] = metadata
+	return fieldset.Differences(live.Object, after.Object), nil
+}
+
+// wouldBeChanged is what an object would be if its content was replaced with another one, by a dry run.
+func (d *dryRunner) wouldBeChanged(ctx context.Context, o *object.Desired, content map[string]any) (*unstructured.Unstructured, error) {
+	m, err := d.Cluster.Mapping(ctx, o.GVK())
+	if err != nil {
+		return nil, err
+	}
+	var patch []map[string]any
+	content = without(content, "apiVersion", "kind", "metadata", "status")
+	for _, k := range slices.Sorted(maps.Keys(content)) {
+		patch = append(patch, map[string]any{"op": "add", "path": "/" + k, "value": content[k]})
+	}
+	body, err := json.Marshal(patch)
+	if err != nil {
+		return nil, err
+	}
+	return d.Client.PatchDryRun(ctx, o, m, body)
+}
+
+// without some fields, what an object has.
+func without(object map[string]any, fields ...string) map[string]any {
+	out := maps.Clone(object)
+	for _, f := range fields {
+		delete(out, f)
+	}
+	return out
+}

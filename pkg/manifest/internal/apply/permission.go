@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/crdcheck"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
+)
+
+// mayApply returns an error that says why an object that exists must not be changed.
+func (a *Applier) mayApply(ctx context.Context, o *object.Desired, en inventory.Entry, m *metav1.PartialObjectMetadata) error {
+	refusal := a.refusal(ctx, o, en, m)
+	if refusal == nil {
+		return nil
+	}
+	orphaned, err := a.isOrphan(ctx, o, m)
+	if err != nil {
+		return err
+	}
+	if orphaned {
+		return nil
+	}
+	return &ssa.RefusedError{Err: refusal}
+}
+
+// refusal returns why an object that exists is not to be changed; nil for one that is.
+func (a *Applier) refusal(ctx context.Context, o *object.Desired, en inventory.Entry, m *metav1.PartialObjectMetadata) error {
+	owner := m.Labels[object.LabelPartOf]
+	switch ownership.Relate(m, a.ID, en.UID, a.Adopts(o.Part, owner)) {
+	case ownership.Ours, ownership.Adoptable:
+		return nil
+	case ownership.OfAnother:
+		if name := a.owners.nameOf(ctx, a.Target, owner); name != "" {
+			return errors.Errorf("exists and belongs to %s; remove it there, or %s to take it over", name, a.Messages.Adopt)
+		}
+		return errors.Errorf("exists and belongs to another set of objects (label %s: %s); "+
+			"remove it there, or %s to take it over", object.LabelPartOf, owner, a.Messages.Adopt)
+	case ownership.Unowned:
+	}
+	if o.Stage == object.StageResource {
+		return errors.Errorf("exists and does not belong to this module; %s to take it over, or %s", a.Messages.Adopt, a.Messages.OmitResource)
+	}
+	return errors.Errorf("exists and does not belong to this module; remove it, or %s to take it over", a.Messages.Adopt)
+}
+
+// isOrphan reports whether an object without an owner may be adopted without being asked to: this bundle orphaned it before,
+// or Helm did with a release that is gone and that the install continues.
+func (a *Applier) isOrphan(ctx context.Context, o *object.Desired, m *metav1.PartialObjectMetadata) (bool, error) {
+	if m.Labels[object.LabelPartOf] != "" {
+		return false, nil
+	}
+	if by := m.Annotations[object.AnnotationKeptBy]; by != "" {
+		return by == a.ID, nil
+	}
+	want, have := o.Annotations(), m.Annotations
+	name, namespace := want[object.AnnotationReleaseName], want[object.AnnotationReleaseNamespace]
+	if name == "" || !object.Keeps(have) {
+		return false, nil
+	}
+	if m.Labels[object.LabelHelmManagedBy] != "Helm" || have[object.AnnotationReleaseName] != name || have[object.AnnotationReleaseNamespace] != namespace {
+		return false, nil
+	}
+	return release.History{Client: a.Client, Set: a.ID}.IsOurs(ctx, inventory.Release{Namespace: namespace, Name: name})
+}
+
+// CheckCRD returns an error that says why a CRD that exists cannot become the desired one, or must not, because objects of its
+// kinds would be invalid.
+func (a *Applier) CheckCRD(ctx context.Context, o *object.Desired, en inventory.Entry) error {
+	live, err := a.Client.Get(ctx, o.GVK(), o.Ref)
+	if err != nil || live == nil || live.GetDeletionTimestamp() != nil {
+		return err
+	}
+	if err := a.mayApply(ctx, o, en, metadataOf(live)); err != nil {
+		// It is not ours. Apply says so.
+		return nil //nolint:nilerr // See above.
+	}
+	next := &unstructured.Unstructured{Object: o.Content()}
+	if err := crdcheck.Replaceable(live, next); err != nil {
+		return err
+	}
+	// Fields of others, and those that are set by default, are part of what it will be.
+	after, err := a.Client.DryRun(ctx, o, false)
+	switch {
+	case err == nil:
+		next = after
+	case !isWithoutDryRun(err):
+		return ssa.Explain(err)
+	}
+	return examineAll(ctx, a.Client, live, next)
+}
+
+// owners caches the names of the owners of other ApplySets, by their IDs.
+type owners struct {
+	mu sync.Mutex
+	by map[string]string
+}
+
+// nameOf returns the owner of an ApplySet as its inventory names it; empty where there is no inventory of that ID in the
+// namespace of inventories, or it cannot be read.
+func (c *owners) nameOf(ctx context.Context, t Target, id string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if name, ok := c.by[id]; ok {
+		return name
+	}
+	name := ""
+	if l, err := t.Client.List(ctx, ssa.SecretKind, t.Namespace, object.LabelApplySetID+"="+id, 1); err == nil && len(l.Items) > 0 {
+		name = text.OneLine(l.Items[0].Annotations[object.AnnotationOwner])
+	}
+	if c.by == nil {
+		c.by = map[string]string{}
+	}
+	c.by[id] = name
+	return name
+}

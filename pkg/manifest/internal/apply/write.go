@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
+)
+
+// attempts is how often managedFields of an object are written that others change at the same time.
+const attempts = 3
+
+// A writer has the verbs that write.
+type writer struct{ *Applier }
+
+func (w *writer) create(ctx context.Context, in *Input) (Outcome, error) {
+	now, _, err := w.Client.Apply(ctx, in.Object, true)
+	if err != nil {
+		return Outcome{}, errors.Wrap(ssa.Explain(err), in.Object.Ref.String())
+	}
+	return Outcome{Kind: Created, State: now}, nil
+}
+
+// applyUnread applies without force, so that the API server answers with a conflict where other managers own fields.
+func (w *writer) applyUnread(ctx context.Context, in *Input) (Outcome, bool, error) {
+	o := *in.Object
+	o.NoForce = true
+	now, err := w.applyClearing(ctx, &o, &in.Entry)
+	if ssa.IsOwnershipConflict(err) {
+		return Outcome{}, false, nil
+	}
+	if err != nil {
+		out, err := w.explain(ctx, in, nil, err)
+		out.Owned = now.owned
+		return out, true, err
+	}
+	return Outcome{Kind: Updated, State: now.state}, true, nil
+}
+
+func (w *writer) read(ctx context.Context, o *object.Desired) (*Live, error) {
+	m, err := w.Client.Metadata(ctx, o.GVK(), o.Ref)
+	if err != nil || m == nil {
+		return nil, err
+	}
+	return &Live{PartialObjectMetadata: m}, nil
+}
+
+// adopt takes the fields of an object over from those who deployed it. It is done once, before the object is applied for the first
+// time: server-side apply alone would leave each field with two owners, and none of them would be removed as long as the other
+// one has it. Nothing but managedFields changes, so that nothing is rolled out.
+func (w *writer) adopt(ctx context.Context, o *object.Desired, l *Live) (*Live, error) {
+	m := l.PartialObjectMetadata
+	for try := 1; w.isAdopted(o, m); try++ {
+		fields, err := ownership.Adopt(m.ManagedFields)
+		if err != nil {
+			return nil, errors.Wrapf(err, "%s: cannot take over its fields", o.Ref)
+		}
+		if fields == nil {
+			break
+		}
+		now, err := w.Client.SetManagedFields(ctx, o, m.ResourceVersion, fields)
+		if err == nil {
+			return &Live{PartialObjectMetadata: now}, nil
+		}
+		if !kerrors.IsConflict(err) || try == attempts {
+			return nil, errors.Wrapf(ssa.Explain(err), "%s: cannot take over its fields", o.Ref)
+		}
+		if m, err = w.Client.Metadata(ctx, o.GVK(), o.Ref); err != nil {
+			return nil, err
+		}
+	}
+	if m == nil {
+		return nil, nil //nolint:nilnil // It is gone meanwhile.
+	}
+	return &Live{PartialObjectMetadata: m}, nil
+}
+
+// isAdopted reports whether an object is being adopted. A custom resource never is: its fields belong to its users, who may have
+// set them with any tool.
+func (w *writer) isAdopted(o *object.Desired, m *metav1.PartialObjectMetadata) bool {
+	return m != nil && m.DeletionTimestamp == nil && o.Stage != object.StageResource && m.Labels[object.LabelPartOf] != w.ID &&
+		w.Adopts(o.Part, m.Labels[object.LabelPartOf])
+}
+
+func (w *writer) update(ctx context.Context, in *Input, o *object.Desired, l *Live, ceded []ownership.Ceded) (Outcome, error) {
+	now, err := w.applyClearing(ctx, o, &in.Entry)
+	if err != nil {
+		out, err := w.explain(ctx, in, l.PartialObjectMetadata, err)
+		out.Owned = now.owned
+		return out, err
+	}
+	return Outcome{
+		Kind: Updated, State: now.state, Before: l.PartialObjectMetadata, Ceded: ceded,
+		Lost: ownership.Lost(fieldset.AppliedBy(object.FieldManager, l.ManagedFields), now.fields),
+	}, nil
+}
+
+// explain what a refusal of the API server means for an object.
+func (w *writer) explain(ctx context.Context, in *Input, before *metav1.PartialObjectMetadata, err error) (Outcome, error) {
+	if out, known, err := w.refused(ctx, in, before, err); known {
+		return out, err
+	}
+	return Outcome{}, errors.Wrap(ssa.Explain(err), in.Object.Ref.String())
+}

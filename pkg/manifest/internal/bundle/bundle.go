@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
+)
+
+// A Bundle is all that one module wants in one cluster.
+type Bundle struct {
+	// Name of the inventory, a DNS subdomain. It identifies the bundle in the cluster and must never change.
+	Name string
+
+	// Owner is who the bundle belongs to, in words that help a person who finds it: Manifest team-a/web. The inventory keeps
+	// it, and a bundle of the same name and another owner is refused unless it adopts; so it should not change. Without an
+	// owner nothing is compared, as where only the name of a bundle is known that is to be removed.
+	Owner string
+
+	// Labels that each object gets in addition to those of the engine.
+	Labels map[string]string
+
+	// CRDs come first and go last; nil for none.
+	CRDs *source.Layer
+
+	// Installs in the order in which they are applied.
+	Installs []Install
+
+	// Config says more of installs by name, in the form of Kyma's config layers; nil for none. It is one document of YAML
+	// with a list configs of entries name, clientConfig and overrides, the last two in the grammar of helm --set:
+	// clientConfig has fields of Helm's install action (Namespace, CreateNamespace, ReleaseName, SkipCRDs, DisableHooks,
+	// Timeout, Atomic, Wait, TakeOwnership, Force and more), overrides has values below those of the install. An entry for
+	// no install is an error of all installs, a wrong entry of its own.
+	Config *source.Layer
+
+	// Resource is the custom resource of the module; nil for none. It is created once, and later changed only if this
+	// one changes: fields that its users set are theirs, and if they deleted it, it stays away. With nil one that was
+	// created before is left alone, and no longer part of the bundle.
+	Resource *unstructured.Unstructured
+
+	// Readiness rules in addition to what kstatus knows.
+	Readiness []Rule
+
+	// Adopt takes over objects that exist already.
+	Adopt bool
+
+	// Transforms change each object after it was rendered and before it is applied, in this order.
+	Transforms []Transform
+
+	// Drift says what Apply does with objects that others changed or deleted; by default it repairs them.
+	Drift DriftPolicy
+
+	// Recreate allows the engine to delete an object and create it again where an immutable field would have to change. Without
+	// it, only objects with the annotation AnnotationRecreate allow that; for others it is an error.
+	Recreate bool
+
+	// ForceRemoval makes Remove delete custom resources of the kinds that the bundle defines, also those that it did not create.
+	// Without it they block the removal.
+	ForceRemoval bool
+
+	// Retry is a token. A new one runs hooks that failed once more. It may be empty.
+	Retry string
+
+	// Test is a token. For each new one that is not empty Apply runs the test hooks of all charts once.
+	Test string
+
+	// RollingBack says that this bundle is the last known good revision: charts are rendered and hooks run as by helm rollback.
+	RollingBack bool
+
+	// Good describes this bundle to the caller. Once the bundle is Ready, Apply keeps it in the inventory instead of the one
+	// before; Observe tells which is kept. With nil none is kept.
+	Good []byte
+
+	// Redact removes values that are secret from a text. Apply and Remove call it with the last output of a hook that failed,
+	// and Apply with the reasons why parts failed or wait, before they shorten that and store it in the cluster. It must be safe
+	// for concurrent use. Nil removes nothing.
+	Redact func(text string) string
+}
+
+// A DriftPolicy says what Apply does about objects that others changed or deleted.
+type DriftPolicy string
+
+// The policies for drift.
+const (
+	// DriftRepair puts back what was changed or deleted.
+	DriftRepair DriftPolicy = ""
+	// DriftReport leaves it, and Observe says what differs, with its fields.
+	DriftReport DriftPolicy = "Report"
+	// DriftIgnore leaves it, and nothing is said about fields. An object that was deleted is said to be missing.
+	DriftIgnore DriftPolicy = "Ignore"
+)
+
+// ID returns the ID of the ApplySet, as KEP-3659 derives it from the parent Secret in a namespace.
+func (b *Bundle) ID(namespace string) string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{b.Name, namespace, "Secret", ""}, ".")))
+	return "applyset-" + base64.RawURLEncoding.EncodeToString(sum[:]) + "-v1"
+}
+
+// Parts returns the parts of the bundle in the order in which they are applied, with the digests of their inputs. The error says
+// what is wrong with the bundle.
+func (b *Bundle) Parts() ([]Part, error) {
+	if err := b.Validate(); err != nil {
+		return nil, err
+	}
+	out := b.Outline()
+	for i := range out {
+		d, err := out[i].digestOf(b)
+		if err != nil {
+			return nil, err
+		}
+		out[i].Digest = d
+	}
+	return out, nil
+}
+
+// Outline returns the parts without digests, which is enough to remove a bundle whose sources cannot be resolved any more.
+func (b *Bundle) Outline() []Part {
+	var out []Part
+	if b.CRDs != nil {
+		out = append(out, Part{Name: CRDs, CRDs: b.CRDs})
+	}
+	for i := range b.Installs {
+		out = append(out, Part{Name: b.Installs[i].Name, Install: &b.Installs[i], Config: b.Config})
+	}
+	if b.Resource != nil {
+		out = append(out, Part{Name: Resource, Resource: b.Resource})
+	}
+	return out
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
+)
+
+// web is an install that is valid.
+func web() Install {
+	return Install{Name: "web", Namespace: "apps", Layer: source.Layer{Digest: "d"}}
+}
+
+func resource(name string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{"kind": "Widget", "metadata": map[string]any{"name": name}}}
+}
+
+// textOf an error; empty for nil.
+func textOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func TestID(t *testing.T) {
+	cases := map[string]struct {
+		reason          string
+		name, namespace string
+		want            string
+	}{
+		// sha256 of "team-a-web.kyma-system.Secret.", base64 for URLs without padding.
+		"Spec": {reason: "KEP-3659 says how the ID is derived.", name: "team-a-web", namespace: "kyma-system", want: "applyset-avNIsNPAqJ-K-AGRbzQrd7Salf78lg0sMuS4mrJSUFc-v1"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, (&Bundle{Name: tc.name}).ID(tc.namespace)); diff != "" {
+				t.Errorf("\n%s\nID(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestParts(t *testing.T) {
+	config := &source.Layer{Digest: "c"}
+	crds := &source.Layer{Digest: "x"}
+	other := web()
+	other.Name = "other"
+	type part struct {
+		Name, Title                     string
+		CRDs, Install, Config, Resource bool
+	}
+	cases := map[string]struct {
+		reason string
+		bundle Bundle
+		want   []part
+	}{
+		"Empty": {reason: "A bundle may have no parts.", bundle: Bundle{}},
+		"All": {
+			reason: "CRDs come first, then the installs in their order, and the custom resource last. The config is that of the installs.",
+			bundle: Bundle{CRDs: crds, Config: config, Installs: []Install{web(), other}, Resource: resource("r")},
+			want: []part{
+				{Name: "crds:", Title: "crds", CRDs: true}, {Name: "web", Title: "web", Install: true, Config: true},
+				{Name: "other", Title: "other", Install: true, Config: true}, {Name: "resource:", Title: "resource", Resource: true},
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			parts, err := tc.bundle.Parts()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []part
+			for i := range parts {
+				p := &parts[i]
+				got = append(got, part{
+					Name: p.Name, Title: p.Title(), CRDs: p.CRDs != nil, Install: p.Install != nil, Config: p.Config != nil, Resource: p.Resource != nil,
+				})
+				if p.Digest == "" {
+					t.Errorf("%s has no digest", p.Name)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nParts(): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestDigests holds which changes of a bundle apply a part again.
+func TestDigests(t *testing.T) {
+	transform := func(digest string) Transform {
+		return Transform{Digest: digest, Func: func(context.Context, *unstructured.Unstructured) error { return nil }}
+	}
+	base := func() *Bundle {
+		return &Bundle{
+			Name: "web", Owner: "me", Labels: map[string]string{"team": "a"}, CRDs: &source.Layer{Digest: "x"}, Config: &source.Layer{Digest: "c"},
+			Installs: []Install{web()}, Resource: resource("r"), Transforms: []Transform{transform("t1"), transform("t2")},
+		}
+	}
+	all := []string{"crds:", "web", "resource:"}
+	cases := map[string]struct {
+		reason string
+		change func(b *Bundle)
+		want   []string
+	}{
+		"Nothing":    {reason: "Equal inputs have equal digests.", change: func(*Bundle) {}},
+		"Name":       {reason: "The name is not part of the objects.", change: func(b *Bundle) { b.Name, b.Owner = "other", "you" }},
+		"Adopt":      {reason: "Whether objects are adopted changes nothing about them.", change: func(b *Bundle) { b.Adopt = true }},
+		"Readiness":  {reason: "Rules are evaluated without applying.", change: func(b *Bundle) { b.Readiness = []Rule{{CEL: "true"}} }},
+		"Policies":   {reason: "Policies change nothing about objects.", change: func(b *Bundle) { b.Drift, b.Recreate, b.ForceRemoval = DriftReport, true, true }},
+		"Tokens":     {reason: "Tokens change nothing about objects.", change: func(b *Bundle) { b.Retry, b.Test, b.RollingBack, b.Good = "1", "1", true, []byte("g") }},
+		"Path":       {reason: "A path at its default is left out.", change: func(b *Bundle) { b.Installs[0].Path = "." }},
+		"Labels":     {reason: "Other labels are applied to all objects.", change: func(b *Bundle) { b.Labels["team"] = "b" }, want: all},
+		"Transform":  {reason: "Another transform changes all objects.", change: func(b *Bundle) { b.Transforms[0].Digest = "t3" }, want: all},
+		"Order":      {reason: "So does another order.", change: func(b *Bundle) { b.Transforms[0], b.Transforms[1] = b.Transforms[1], b.Transforms[0] }, want: all},
+		"Transforms": {reason: "And one that goes.", change: func(b *Bundle) { b.Transforms = nil }, want: all},
+		"CRDs":       {reason: "Other CRDs are applied.", change: func(b *Bundle) { b.CRDs.Digest = "y" }, want: []string{"crds:"}},
+		"Digest":     {reason: "Other content is applied.", change: func(b *Bundle) { b.Installs[0].Digest = "e" }, want: []string{"web"}},
+		"Values":     {reason: "So are other values.", change: func(b *Bundle) { b.Installs[0].Values = map[string]any{"a": int64(1)} }, want: []string{"web"}},
+		"Namespace":  {reason: "Or another namespace.", change: func(b *Bundle) { b.Installs[0].Namespace = "other" }, want: []string{"web"}},
+		"Form":       {reason: "Or another form.", change: func(b *Bundle) { b.Installs[0].Form = FormKustomize }, want: []string{"web"}},
+		"Config":     {reason: "A config is that of installs.", change: func(b *Bundle) { b.Config.Digest = "d" }, want: []string{"web"}},
+		"Resource":   {reason: "Another custom resource is applied.", change: func(b *Bundle) { b.Resource = resource("s") }, want: []string{"resource:"}},
+	}
+	digests := func(b *Bundle) map[string]string {
+		out := map[string]string{}
+		for i := range b.Outline() {
+			p := b.Outline()[i]
+			d, err := p.digestOf(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out[p.Name] = d
+		}
+		return out
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := base()
+			tc.change(b)
+			was, is := digests(base()), digests(b)
+			var got []string
+			for _, part := range all {
+				if was[part] != is[part] {
+					got = append(got, part)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nparts with another digest: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
+)
+
+// Names of the parts of a bundle that are not installs. The name of an install cannot have a colon.
+const (
+	CRDs     = "crds:"
+	Resource = "resource:"
+)
+
+// A Part is a piece of a bundle that is rendered, applied and pruned on its own, so that a failure of one leaves the others alone.
+type Part struct {
+	// Name of the install, or CRDs or Resource.
+	Name string
+	// Digest of the inputs: equal digests mean that the same objects are wanted. Empty in an Outline.
+	Digest string
+
+	// Exactly one of CRDs, Install and Resource is set.
+	CRDs     *source.Layer
+	Install  *Install
+	Resource *unstructured.Unstructured
+	// Config of the bundle, for an install; nil for none.
+	Config *source.Layer
+}
+
+// formatOfObjects is raised when the engine makes other objects of the same inputs, so that all are applied again.
+const formatOfObjects = 1
+
+// digestOf returns the digest of the inputs of the part, which is stored in clusters: what is at its default is left out, so that
+// the digests of older versions stay the same.
+func (p *Part) digestOf(b *Bundle) (string, error) {
+	in := map[string]any{"format": formatOfObjects, "labels": b.Labels}
+	if len(b.Transforms) > 0 {
+		in["transforms"] = b.transformDigests()
+	}
+	switch {
+	case p.CRDs != nil:
+		in["crds"] = p.CRDs.Digest
+	case p.Install != nil:
+		in["source"], in["namespace"], in["values"] = p.Install.Digest, p.Install.Namespace, p.Install.Values
+		if p.Install.Form != FormChart {
+			in["form"] = p.Install.Form
+		}
+		if dir := p.Install.Directory(); dir != "." {
+			in["path"] = dir
+		}
+		if p.Config != nil {
+			in["config"] = p.Config.Digest
+		}
+	case p.Resource != nil:
+		in["resource"] = p.Resource.Object
+	}
+	data, err := json.Marshal(in)
+	if err != nil {
+		return "", errors.Wrapf(err, "install %q: cannot encode values", p.Name)
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:16]), nil
+}
+
+// Title returns what the part is called in messages.
+func (p *Part) Title() string {
+	return Title(p.Name)
+}
+
+// Title returns what a part of a name is called in messages.
+func Title(name string) string {
+	switch name {
+	case CRDs:
+		return "crds"
+	case Resource:
+		return "resource"
+	}
+	return name
+}

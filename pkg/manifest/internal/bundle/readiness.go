@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"cmp"
+	"context"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
+)
+
+// A Rule says when the objects of a kind are ready.
+type Rule struct {
+	// CEL is an expression of type bool over the variable object.
+	CEL string
+
+	// Func decides instead of an expression; exactly one of the two is set. It is called once for each version of an
+	// object. The message is for states other than Ready; an error makes the object Error.
+	Func func(ctx context.Context, u *unstructured.Unstructured) (health.State, string, error)
+
+	// For is the kind; the zero value means the custom resource of the bundle.
+	For schema.GroupKind
+}
+
+// ID identifies a rule among the rules for one kind. All functions have the same ID, as functions cannot be compared.
+func (r Rule) ID() string {
+	if r.Func != nil {
+		return "func"
+	}
+	return r.CEL
+}
+
+// Validate returns what is wrong with the rule, as the engine would when it evaluates the rule.
+func (r Rule) Validate() error {
+	if err := r.validate(); err != nil || r.Func != nil {
+		return err
+	}
+	_, err := health.NewRules().Program(r.CEL)
+	return err
+}
+
+func (r Rule) validate() error {
+	switch {
+	case r.CEL == "" && r.Func == nil:
+		return errors.New("has neither an expression nor a function")
+	case r.CEL != "" && r.Func != nil:
+		return errors.New("has an expression and a function; take one of them out")
+	}
+	return nil
+}
+
+// Evaluate calls the function of a rule, which must have one. The message explains a state other than Ready.
+func (r Rule) Evaluate(ctx context.Context, u *unstructured.Unstructured) (s health.State, message string, err error) {
+	defer recoverTo(&err)
+	if s, message, err = r.Func(ctx, u); err != nil {
+		return health.Error, "", err
+	}
+	if !s.Valid() {
+		return health.Error, "", errors.Errorf("the readiness function gives the state %q, which is none", s)
+	}
+	if s != health.Ready {
+		message = cmp.Or(text.OneLine(message), "the readiness function says "+string(s))
+	}
+	return s, message, nil
+}

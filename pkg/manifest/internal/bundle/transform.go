@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
+)
+
+// A Transform changes objects. It must be deterministic: what it makes of an object depends on the object and Digest only.
+type Transform struct {
+	// Digest identifies what the function does, and must not be empty. With another one all objects are applied again.
+	Digest string
+
+	// Func changes an object in place. It must not change its kind; a new name or namespace makes it another object.
+	Func func(ctx context.Context, u *unstructured.Unstructured) error
+}
+
+// Transform changes objects, each by all transforms of the bundle in their order.
+func (b *Bundle) Transform(ctx context.Context, objects ...*unstructured.Unstructured) error {
+	for i := range b.Transforms {
+		t := &b.Transforms[i]
+		for _, u := range objects {
+			gk, k := u.GroupVersionKind().GroupKind(), object.RefOf(u)
+			err := t.call(ctx, u)
+			if now := u.GroupVersionKind().GroupKind(); err == nil && now != gk {
+				err = errors.Errorf("it makes a %s of it, and must leave the kind as it is", now)
+			}
+			if err == nil && u.GetName() == "" {
+				err = errors.New("it takes the name away")
+			}
+			if err != nil {
+				return errors.Wrapf(err, "transform %s: %s", t.Digest, k)
+			}
+		}
+	}
+	return nil
+}
+
+func (t *Transform) call(ctx context.Context, u *unstructured.Unstructured) (err error) {
+	defer recoverTo(&err)
+	return t.Func(ctx, u)
+}
+
+// recoverTo turns a panic of a function of the caller into an error: it must not end a process that works on other bundles, too.
+func recoverTo(err *error) {
+	if r := recover(); r != nil {
+		*err = errors.New(text.OneLine(fmt.Sprintf("panic: %v", r)))
+	}
+}
+
+func (b *Bundle) transformDigests() []string {
+	out := make([]string, 0, len(b.Transforms))
+	for i := range b.Transforms {
+		out = append(out, b.Transforms[i].Digest)
+	}
+	return out
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// Validate returns an error if two parts would be the same, or one part would mean two things.
+func (b *Bundle) Validate() error {
+	if b.CRDs != nil && b.CRDs.Digest == "" {
+		return errors.New("crds have no digest")
+	}
+	if b.Config != nil && b.Config.Digest == "" {
+		return errors.New("config has no digest")
+	}
+	if err := b.validateFuncs(); err != nil {
+		return err
+	}
+	seen := make(map[string]bool, len(b.Installs))
+	for i := range b.Installs {
+		in := &b.Installs[i]
+		if in.Name == "" || strings.Contains(in.Name, ":") {
+			return errors.Errorf("install %q at index %d: a name is needed, and no colon in it", in.Name, i)
+		}
+		if seen[in.Name] {
+			return errors.Errorf("install %q is there twice", in.Name)
+		}
+		if err := in.validate(); err != nil {
+			return errors.Wrapf(err, "install %q", in.Name)
+		}
+		seen[in.Name] = true
+	}
+	return nil
+}
+
+// validateFuncs checks transforms and readiness rules. Without a digest it is unknown whether a transform changed.
+func (b *Bundle) validateFuncs() error {
+	for i := range b.Transforms {
+		switch t := &b.Transforms[i]; {
+		case t.Digest == "":
+			return errors.Errorf("transforms[%d] has no digest", i)
+		case t.Func == nil:
+			return errors.Errorf("transforms[%d] %s has no function", i, t.Digest)
+		}
+	}
+	for i := range b.Readiness {
+		if err := b.Readiness[i].validate(); err != nil {
+			return errors.Wrapf(err, "readiness[%d]", i)
+		}
+	}
+	return nil
+}

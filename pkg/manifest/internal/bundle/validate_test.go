@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
+)
+
+func TestValidate(t *testing.T) {
+	with := func(change func(in *Install)) Bundle {
+		in := web()
+		change(&in)
+		return Bundle{Installs: []Install{in}}
+	}
+	ready := func(context.Context, *unstructured.Unstructured) (health.State, string, error) {
+		return health.Ready, "", nil
+	}
+	cases := map[string]struct {
+		reason string
+		bundle Bundle
+		want   string
+	}{
+		"Good":       {reason: "A bundle may have any number of installs.", bundle: Bundle{Installs: []Install{web()}}},
+		"NoName":     {reason: "The name is that of the release.", bundle: with(func(in *Install) { in.Name = "" }), want: `install "" at index 0: a name is needed, and no colon in it`},
+		"Colon":      {reason: "Names with a colon are those of other parts.", bundle: with(func(in *Install) { in.Name = CRDs }), want: `install "crds:" at index 0: a name is needed, and no colon in it`},
+		"Twice":      {reason: "Two releases cannot have one name.", bundle: Bundle{Installs: []Install{web(), web()}}, want: `install "web" is there twice`},
+		"NoDigest":   {reason: "Without a digest it is unknown whether anything changed.", bundle: with(func(in *Install) { in.Digest = "" }), want: `install "web": has no digest`},
+		"Namespace":  {reason: "A release is in a namespace.", bundle: with(func(in *Install) { in.Namespace = "" }), want: `install "web": has no namespace`},
+		"Form":       {reason: "There are three forms.", bundle: with(func(in *Install) { in.Form = "jsonnet" }), want: `install "web": form "jsonnet" is unknown`},
+		"Path":       {reason: "Only a kustomization has a path.", bundle: with(func(in *Install) { in.Path = "x" }), want: `install "web": has a path, which is for a kustomization only`},
+		"CRDs":       {reason: "CRDs have a digest, too.", bundle: Bundle{CRDs: &source.Layer{}}, want: "crds have no digest"},
+		"Config":     {reason: "So does a config.", bundle: Bundle{Config: &source.Layer{}}, want: "config has no digest"},
+		"Transform":  {reason: "So does a transform.", bundle: Bundle{Transforms: []Transform{{}}}, want: "transforms[0] has no digest"},
+		"NoFunc":     {reason: "A transform does something.", bundle: Bundle{Transforms: []Transform{{Digest: "t"}}}, want: "transforms[0] t has no function"},
+		"EmptyRule":  {reason: "So does a rule.", bundle: Bundle{Readiness: []Rule{{}}}, want: "readiness[0]: has neither an expression nor a function"},
+		"DoubleRule": {reason: "It is clear what a rule does.", bundle: Bundle{Readiness: []Rule{{CEL: "true", Func: ready}}}, want: "readiness[0]: has an expression and a function; take one of them out"},
+		"Values":     {reason: "Values are JSON.", bundle: with(func(in *Install) { in.Values = map[string]any{"a": func() {}} }), want: `install "web": cannot encode values: json: unsupported type: func()`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := tc.bundle.Parts()
+			if diff := cmp.Diff(tc.want, textOf(err)); diff != "" {
+				t.Errorf("\n%s\nParts(): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package compose
+
+import (
+	"context"
+
+	"golang.org/x/sync/singleflight"
+	"k8s.io/utils/lru"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
+)
+
+const (
+	cachedCharts = 16
+	cachedBuilds = 16
+	// maxCachedBuild is the size of the largest kustomization that is kept, in bytes.
+	maxCachedBuild = 1 << 20
+)
+
+// Caches keep charts and kustomizations, which are the same for all bundles that have the same content. They are safe for
+// concurrent use. A nil *Caches keeps nothing.
+type Caches struct {
+	charts  *lru.Cache // Digest of a content to *render.Chart.
+	builds  *lru.Cache // Digest of a content and a directory to the text of a kustomization.
+	loading singleflight.Group
+}
+
+// NewCaches returns empty Caches.
+func NewCaches() *Caches {
+	return &Caches{charts: lru.New(cachedCharts), builds: lru.New(cachedBuilds)}
+}
+
+// loadChart returns the chart of an install. The content is fetched in any case, as that decides whether the bundle may have the
+// chart; it is unpacked and parsed once.
+func (c *Caches) loadChart(ctx context.Context, in *bundle.Install) (*render.Chart, error) {
+	content, err := in.Fetch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if c == nil {
+		return parseChart(content)
+	}
+	if chart, ok := c.charts.Get(content.Digest); ok {
+		return chart.(*render.Chart), nil //nolint:forcetypeassert // Only charts are put in.
+	}
+	chart, err, _ := c.loading.Do(content.Digest, func() (any, error) {
+		chart, err := parseChart(content)
+		if err == nil {
+			c.charts.Add(content.Digest, chart)
+		}
+		return chart, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return chart.(*render.Chart), nil //nolint:forcetypeassert // See above.
+}
+
+// buildKustomization returns the text of the kustomization in a directory of a content. It is built once, unless it is large.
+func (c *Caches) buildKustomization(ctx context.Context, content source.Content, dir string) ([]byte, error) {
+	key := content.Digest + " " + dir
+	if c != nil {
+		if text, ok := c.builds.Get(key); ok {
+			return text.([]byte), nil //nolint:forcetypeassert // Only texts are put in.
+		}
+	}
+	files, err := content.Files()
+	if err != nil {
+		return nil, err
+	}
+	text, err := render.Kustomization(ctx, renderFiles(files), dir)
+	if c != nil && err == nil && len(text) <= maxCachedBuild {
+		c.builds.Add(key, text)
+	}
+	return text, err
+}
+
+func parseChart(content source.Content) (*render.Chart, error) {
+	files, err := content.Files()
+	if err != nil {
+		return nil, err
+	}
+	return render.Load(renderFiles(files), render.WithDigest(content.Digest))
+}
+
+func renderFiles(files []source.File) []render.File {
+	out := make([]render.File, len(files))
+	for i, f := range files {
+		out[i] = render.File(f)
+	}
+	return out
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package compose
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
+)
+
+// TestCaches holds what is fetched each time, and what is read and built once.
+func TestCaches(t *testing.T) {
+	kustomization := layerOf("kustomization.yaml", "resources: [a.yaml]", "a.yaml", configMap("a"))
+	large := layerOf("kustomization.yaml", "resources: [a.yaml]", "a.yaml",
+		"{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: "+strings.Repeat("x", maxCachedBuild)+"}}")
+	chart := chartOf("web", configMap("a")).Layer
+	build := func(ctx context.Context, c *Caches, l source.Layer) error {
+		content, err := l.Fetch(ctx)
+		if err != nil {
+			return err
+		}
+		_, err = c.buildKustomization(ctx, content, ".")
+		return err
+	}
+	load := func(ctx context.Context, c *Caches, l source.Layer) error {
+		in := chartOf("web")
+		in.Layer = l
+		_, err := c.loadChart(ctx, &in)
+		return err
+	}
+	type counts struct{ Fetched, Read int }
+	cases := map[string]struct {
+		reason string
+		caches *Caches
+		layer  source.Layer
+		do     func(ctx context.Context, c *Caches, l source.Layer) error
+		want   counts
+	}{
+		"Kustomization":         {reason: "The content is read once.", caches: NewCaches(), layer: kustomization, do: build, want: counts{Fetched: 3, Read: 1}},
+		"LargeKustomization":    {reason: "What is large is not kept.", caches: NewCaches(), layer: large, do: build, want: counts{Fetched: 3, Read: 3}},
+		"KustomizationUncached": {reason: "Without caches nothing is kept.", layer: kustomization, do: build, want: counts{Fetched: 3, Read: 3}},
+		"Chart":                 {reason: "A chart is parsed once, and fetched each time.", caches: NewCaches(), layer: chart, do: load, want: counts{Fetched: 3, Read: 1}},
+		"ChartUncached":         {reason: "Without caches nothing is kept.", layer: chart, do: load, want: counts{Fetched: 3, Read: 3}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var got counts
+			counted := source.Layer{Digest: tc.layer.Digest, Fetch: func(ctx context.Context) (source.Content, error) {
+				got.Fetched++
+				content, err := tc.layer.Fetch(ctx)
+				files := content.Files
+				content.Files = func() ([]source.File, error) { got.Read++; return files() }
+				return content, err
+			}}
+			for range 3 {
+				if err := tc.do(t.Context(), tc.caches, counted); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

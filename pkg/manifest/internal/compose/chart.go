@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package compose
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
+)
+
+// renderChart returns the objects of a chart: as it renders them, or as a revision has recorded them if it would render other
+// ones now.
+func (c *Composer) renderChart(ctx context.Context, out *Component) ([]*unstructured.Unstructured, error) {
+	chart, err := c.Caches.loadChart(ctx, out.Install)
+	if err != nil {
+		return nil, err
+	}
+	out.Chart = chart
+	o, err := c.optionsOf(ctx, out)
+	if err != nil {
+		return nil, err
+	}
+	r, err := chart.Render(ctx, o)
+	if err == nil && !out.Repair {
+		// Do not begin what cannot be recorded in the end.
+		err = r.CheckRecord("")
+	}
+	if err != nil {
+		return nil, err
+	}
+	objects, err := c.objectsOf(ctx, out, r)
+	if err != nil {
+		return nil, err
+	}
+	if objects, err = c.goBack(ctx, out, r, objects); err != nil {
+		return nil, err
+	}
+	out.Rendered = r
+	out.Hooks = out.hooksToRun()
+	return slices.Concat(r.CRDs, objects), nil
+}
+
+// optionsOf returns the options to render a chart with. The cluster is asked for its API versions only if the chart needs them.
+func (c *Composer) optionsOf(ctx context.Context, out *Component) (render.Options, error) {
+	o := out.Installation.optionsIn(render.Options{Revision: out.Next.Number, Upgrade: out.Next.IsUpgrade(), REST: c.Connection})
+	var err error
+	if o.KubeVersion, err = c.Target.Version(ctx); err != nil {
+		return o, errors.Wrap(err, "cannot get the version of the cluster")
+	}
+	if out.Chart.NeedsAPIVersions(o.Values, o.Overrides) {
+		if o.APIVersions, err = c.Target.APIVersions(ctx); err != nil {
+			return o, errors.Wrap(err, "cannot get the API versions of the cluster")
+		}
+	}
+	return o, nil
+}
+
+// objectsOf returns the objects that a chart has rendered. If a chart renders differently each time, with random values for
+// example, they are those that are recorded of the revision to repair, or to go on with. Hooks come from the same record.
+func (c *Composer) objectsOf(ctx context.Context, out *Component, r *render.Rendered) ([]*unstructured.Unstructured, error) {
+	home := out.Installation.Release
+	switch {
+	case r.Pure:
+		return r.Objects, nil
+	case out.Repair && out.Record.Revision > 0:
+		info, err := c.Releases.Get(ctx, home, out.Record.Revision)
+		if err != nil {
+			return nil, err
+		}
+		if info == nil {
+			return nil, errors.Errorf("the record of release %s revision %d is gone, and the chart renders differently each time; "+
+				"change a value to install a new revision", home.Name, out.Record.Revision)
+		}
+		return release.Objects(info.Manifest, home, out.Record.Revision)
+	case out.Record.Resumes(out.Digest, c.Bundle.Retry) && out.Record.Run.Recorded:
+		info, err := c.Releases.Get(ctx, home, out.Record.Run.Revision)
+		if err != nil || info == nil {
+			return r.Objects, err
+		}
+		r.Hooks = info.Hooks()
+		return release.Objects(info.Manifest, home, out.Record.Run.Revision)
+	}
+	return r.Objects, nil
+}
+
+// goBack returns the objects of the revision that a bundle which is rolled back goes back to, if the chart does not render them
+// again; otherwise the objects that it is given.
+func (c *Composer) goBack(ctx context.Context, out *Component, r *render.Rendered, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+	if !c.Bundle.RollingBack || out.Repair {
+		return objects, nil
+	}
+	var err error
+	out.Next.BackTo, out.Next.BackManifest, err = c.Releases.FindRollback(ctx, out.Desired.Release, out.Digest, r.Pure)
+	if err != nil || out.Next.BackManifest == "" {
+		return objects, err
+	}
+	return release.Objects(out.Next.BackManifest, out.Installation.Release, out.Next.BackTo)
+}

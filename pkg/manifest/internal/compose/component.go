@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package compose
+
+import (
+	"slices"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
+)
+
+// A Component is a part that has been rendered.
+type Component struct {
+	*bundle.Part
+
+	// Installation is the install as the config of the bundle says it is; nil for other parts.
+	Installation *Installation
+	Objects      []object.Desired
+	// Record is what the inventory says of the part while it is applied.
+	Record inventory.Part
+	// Repair is true if these inputs were applied before: the very objects of then are wanted.
+	Repair bool
+	// Desired is the release that the part is to have; the zero value for a part that has none.
+	Desired release.Desired
+	// Next is the revision of the release that is installed; the zero value for a part that has no release.
+	Next release.Next
+	// Chart and Rendered are set for charts.
+	Chart    *render.Chart
+	Rendered *render.Rendered
+	// Hooks of the chart, if some of them run while it is applied, and how far they have come; nil for none.
+	Hooks []render.Hook
+	Run   *inventory.Run
+}
+
+// Operation returns how the next revision comes to be, which decides about the hooks that run.
+func (c *Component) Operation() hook.Operation {
+	switch c.Next.Kind {
+	case release.Rollback:
+		return hook.Rollback
+	case release.Upgrade:
+		return hook.Upgrade
+	case release.Install:
+	}
+	return hook.Install
+}
+
+// hooksToRun returns the hooks of the chart if some of them run while it is applied, else nil. None run to repair drift, nor to
+// write an inventory again that was lost.
+func (c *Component) hooksToRun() []render.Hook {
+	if !c.Next.RunsHooks() || c.Installation.Config.DisableHooks {
+		return nil
+	}
+	return c.Operation().Hooks(c.Rendered.Hooks)
+}
+
+// NoteHooks records the hooks that must be known without the chart, which must be rendered.
+func (c *Component) NoteHooks(r *inventory.Part) {
+	hook.Note(r, c.Rendered.Hooks, c.Installation.Config.DisableHooks)
+}
+
+// Needs reports whether the component must not be applied before a CRD is established.
+func (c *Component) Needs(crd *inventory.Entry) bool {
+	if crd.Part == bundle.CRDs || crd.Part == c.Name {
+		return true
+	}
+	return slices.ContainsFunc(c.Objects, func(o object.Desired) bool { return o.CRD == crd.Name })
+}

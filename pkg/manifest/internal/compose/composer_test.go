@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package compose
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
+)
+
+const widgetCRD = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.example.org},
+  spec: {group: example.org, scope: Cluster, names: {kind: Widget, plural: widgets}, versions: [{name: v1, served: true}]}}`
+
+const (
+	widget = "{apiVersion: example.org/v1, kind: Widget, metadata: {name: w, namespace: x}}"
+	// changing renders another object each time.
+	changing = "{apiVersion: v1, kind: ConfigMap, metadata: {name: rendered}, data: {k: {{ randAlphaNum 5 | quote }}}}"
+)
+
+// recordOf a revision of a chart with a template.
+func recordOf(t *testing.T, template string) *render.RecordInfo {
+	t.Helper()
+	in := chartOf("web", template)
+	var caches *Caches
+	chart, err := caches.loadChart(t.Context(), &in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := chart.Render(t.Context(), render.Options{ReleaseName: "web", Namespace: "apps", Revision: 1, KubeVersion: "v1.36.0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := r.Record(render.RecordOptions{Revision: 1, Status: render.StatusDeployed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := render.DecodeRecord(secret.Data["release"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info
+}
+
+// TestCompose holds which objects a part has, and what is asked for them.
+func TestCompose(t *testing.T) {
+	type args struct {
+		bundle  bundle.Bundle
+		part    string
+		rec     inventory.Part
+		history history
+	}
+	type want struct {
+		Objects []string
+		Asked   []string
+		Err     string
+	}
+	crds, notCRDs, nothing := layerOf("crd.yaml", widgetCRD, "README.md", "# not YAML"), layerOf("a.yaml", configMap("a")), layerOf("README.md", "none")
+	installs := func(in ...bundle.Install) bundle.Bundle { return bundle.Bundle{Name: "team-a-web", Installs: in} }
+	repair := inventory.Part{Digest: "equal", Revision: 3}
+	resumes := inventory.Part{Run: &inventory.Run{Inputs: "equal", Recorded: true, Revision: 4}}
+	kustomization := bundle.Install{Name: "web", Namespace: "apps", Form: bundle.FormKustomize, Path: "overlay", Layer: layerOf(
+		"base/kustomization.yaml", "resources: [a.yaml]", "base/a.yaml", configMap("a"),
+		"overlay/kustomization.yaml", "resources: [../base]\nnamePrefix: my-")}
+	climbing := kustomization
+	climbing.Path = "../x"
+	valued := plainOf("web", configMap("a"))
+	valued.Values = map[string]any{"a": "b"}
+	rollingBack := installs(chartOf("web", changing))
+	rollingBack.RollingBack = true
+	recorded := recordOf(t, configMap("recorded"))
+	cases := map[string]struct {
+		reason string
+		args   args
+		want   want
+	}{
+		"CRDs":         {reason: "Only files of YAML are read.", args: args{bundle: bundle.Bundle{CRDs: &crds}, part: bundle.CRDs}, want: want{Objects: []string{"CustomResourceDefinition widgets.example.org"}}},
+		"NotCRDs":      {reason: "A layer of CRDs has nothing else.", args: args{bundle: bundle.Bundle{CRDs: &notCRDs}, part: bundle.CRDs}, want: want{Err: "a.yaml: ConfigMap a is no CustomResourceDefinition"}},
+		"NoCRDs":       {reason: "An empty layer is a mistake.", args: args{bundle: bundle.Bundle{CRDs: &nothing}, part: bundle.CRDs}, want: want{Err: "the layer has no CustomResourceDefinition"}},
+		"Plain":        {reason: "Plain objects are as they are, and a kind may be defined before it is used.", args: args{bundle: installs(plainOf("web", widgetCRD, widget, configMap("a"))), part: "web"}, want: want{Objects: []string{"CustomResourceDefinition widgets.example.org", "Widget w", "ConfigMap apps/a"}}},
+		"PlainEmpty":   {reason: "No objects are a mistake.", args: args{bundle: installs(plainOf("web")), part: "web"}, want: want{Err: "there is no object in it"}},
+		"PlainSyntax":  {reason: "A file that cannot be read is named.", args: args{bundle: installs(plainOf("web", "a: b: c")), part: "web"}, want: want{Err: "0.yaml: "}},
+		"PlainValues":  {reason: "Plain objects have no values.", args: args{bundle: installs(valued), part: "web"}, want: want{Err: "values are for charts, and this install is plain objects; take them out"}},
+		"UnknownKind":  {reason: "A kind that the cluster does not serve is named, with its object.", args: args{bundle: installs(plainOf("web", widget)), part: "web"}, want: want{Err: "Widget x/w: the cluster has no kind Widget in example.org/v1"}},
+		"Twice":        {reason: "Two objects of one name are a mistake.", args: args{bundle: installs(plainOf("web", configMap("a"), configMap("a"))), part: "web"}, want: want{Err: "ConfigMap apps/a is there twice"}},
+		"Inventories":  {reason: "The namespace of all inventories belongs to no bundle.", args: args{bundle: installs(plainOf("web", "{apiVersion: v1, kind: Namespace, metadata: {name: kyma-system}}", configMap("a"))), part: "web"}, want: want{Objects: []string{"ConfigMap apps/a"}}},
+		"Inventory":    {reason: "The inventory cannot be an object of its bundle.", args: args{bundle: installs(plainOf("web", "{apiVersion: v1, kind: Secret, metadata: {name: team-a-web, namespace: kyma-system}}")), part: "web"}, want: want{Err: "Secret kyma-system/team-a-web has the name of the inventory of this set"}},
+		"Kustomize":    {reason: "A kustomization is built in its directory.", args: args{bundle: installs(kustomization), part: "web"}, want: want{Objects: []string{"ConfigMap apps/my-a"}}},
+		"Climbing":     {reason: "A directory is in the layer.", args: args{bundle: installs(climbing), part: "web"}, want: want{Err: `path "../x" must be a folder in the layer, without a slash in front and without ..`}},
+		"Resource":     {reason: "A custom resource without a namespace is in the default one.", args: args{bundle: bundle.Bundle{Resource: unmarshal(t, configMap("r"))}, part: bundle.Resource}, want: want{Objects: []string{"ConfigMap default/r"}}},
+		"Chart":        {reason: "A chart asks for the version of the cluster only.", args: args{bundle: installs(chartOf("web", configMap("a"))), part: "web"}, want: want{Objects: []string{"ConfigMap apps/a"}, Asked: []string{"version"}}},
+		"APIVersions":  {reason: "A chart that needs the API versions of the cluster gets them.", args: args{bundle: installs(chartOf("web", "{{ if .Capabilities.APIVersions.Has \"example.org/v1\" }}\n"+configMap("a")+"\n{{ end }}")), part: "web"}, want: want{Objects: []string{"ConfigMap apps/a"}, Asked: []string{"version", "API versions"}}},
+		"Next":         {reason: "A release that cannot be followed stops all.", args: args{bundle: installs(chartOf("web", configMap("a"))), part: "web", history: history{err: errors.New("is taken")}}, want: want{Err: "is taken"}},
+		"Changing":     {reason: "The first revision is as it is rendered.", args: args{bundle: installs(chartOf("web", changing)), part: "web"}, want: want{Objects: []string{"ConfigMap apps/rendered"}, Asked: []string{"version"}}},
+		"Repair":       {reason: "A repair of a chart that renders differently takes what was recorded.", args: args{bundle: installs(chartOf("web", changing)), part: "web", rec: repair, history: history{recorded: recorded}}, want: want{Objects: []string{"ConfigMap apps/recorded"}, Asked: []string{"version"}}},
+		"RepairPure":   {reason: "A repair of a chart that renders the same each time renders it.", args: args{bundle: installs(chartOf("web", configMap("a"))), part: "web", rec: repair, history: history{recorded: recorded}}, want: want{Objects: []string{"ConfigMap apps/a"}, Asked: []string{"version"}}},
+		"RepairLost":   {reason: "Without the record it cannot be repaired.", args: args{bundle: installs(chartOf("web", changing)), part: "web", rec: repair}, want: want{Asked: []string{"version"}, Err: "the record of release web revision 3 is gone, and the chart renders differently each time; change a value to install a new revision"}},
+		"Resumes":      {reason: "A revision whose hooks run goes on with what was recorded.", args: args{bundle: installs(chartOf("web", changing)), part: "web", rec: resumes, history: history{recorded: recorded}}, want: want{Objects: []string{"ConfigMap apps/recorded"}, Asked: []string{"version"}}},
+		"ResumesLost":  {reason: "Without the record it is rendered.", args: args{bundle: installs(chartOf("web", changing)), part: "web", rec: resumes}, want: want{Objects: []string{"ConfigMap apps/rendered"}, Asked: []string{"version"}}},
+		"RollBack":     {reason: "A rollback restores what was recorded then.", args: args{bundle: rollingBack, part: "web", history: history{recorded: recorded, backTo: 2}}, want: want{Objects: []string{"ConfigMap apps/recorded"}, Asked: []string{"version"}}},
+		"RollBackNone": {reason: "Without such a revision the chart is rendered.", args: args{bundle: rollingBack, part: "web"}, want: want{Objects: []string{"ConfigMap apps/rendered"}, Asked: []string{"version"}}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := composerOf(&tc.args.bundle)
+			c.Releases = &tc.args.history
+			got := want{}
+			out, err := c.Compose(t.Context(), partOf(t, &tc.args.bundle, tc.args.part), tc.args.rec)
+			if err == nil {
+				got.Objects = refs(out.Objects)
+			}
+			got.Asked, got.Err = c.Target.(*target).asked, textOf(err)
+			if tc.want.Err != "" && strings.HasPrefix(got.Err, tc.want.Err) {
+				got.Err = tc.want.Err
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nCompose(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestComponent holds what else a component has.
+func TestComponent(t *testing.T) {
+	type want struct {
+		Release     string
+		Record      inventory.Part
+		Repair      bool
+		Next        release.Next
+		Labels      []string
+		Annotations []string
+		Stage       object.Stage
+		CRD         string
+		KeepNS      bool
+		Recreate    bool
+	}
+	chart, plain := chartOf("web", configMap("a")), plainOf("web", configMap("a"))
+	cases := map[string]struct {
+		reason string
+		bundle bundle.Bundle
+		part   string
+		rec    inventory.Part
+		want   want
+	}{
+		"Chart": {
+			reason: "Objects of a chart are marked as those of a release. Until all are applied the inputs are unknown.",
+			bundle: bundle.Bundle{Installs: []bundle.Install{chart}}, part: "web", rec: inventory.Part{Digest: "other", Revision: 2, Shared: []string{"x"}},
+			want: want{
+				Record: inventory.Part{Revision: 2}, Next: release.Next{Number: 3, Before: 2}, Stage: object.StageConfiguration, CRD: "configmaps.",
+				Labels: []string{object.LabelHelmManagedBy, object.LabelPartOf}, Annotations: []string{object.AnnotationReleaseName, object.AnnotationReleaseNamespace},
+			},
+		},
+		"Repair": {
+			reason: "A repair keeps the record.",
+			bundle: bundle.Bundle{Installs: []bundle.Install{plain}}, part: "web", rec: inventory.Part{Digest: "equal", Shared: []string{"x"}},
+			want: want{
+				Record: inventory.Part{Digest: "equal", Shared: []string{"x"}}, Repair: true, Next: release.Next{Number: 1},
+				Stage: object.StageConfiguration, CRD: "configmaps.", Labels: []string{object.LabelPartOf},
+			},
+		},
+		"Config": {
+			reason: "The config says how objects are applied, and what the record must know of it.",
+			bundle: bundle.Bundle{
+				Installs: []bundle.Install{plain}, Config: configLayer("configs: [{name: web, clientConfig: 'CreateNamespace=false,Force=true,Wait=true,Timeout=1m'}]"),
+			},
+			part: "web",
+			want: want{
+				Record: inventory.Part{Wait: true, HookTimeout: 60}, Next: release.Next{Number: 1}, KeepNS: true, Recreate: true,
+				Stage: object.StageConfiguration, CRD: "configmaps.", Labels: []string{object.LabelPartOf},
+			},
+		},
+		"Resource": {
+			reason: "The custom resource comes last, and has no release.",
+			bundle: bundle.Bundle{Resource: unmarshal(t, configMap("r"))}, part: bundle.Resource,
+			want: want{Stage: object.StageResource, CRD: "configmaps.", Labels: []string{object.LabelPartOf}},
+		},
+		"Transform": {
+			reason: "Transforms change objects before the engine does.",
+			bundle: bundle.Bundle{Resource: unmarshal(t, configMap("r")), Transforms: []bundle.Transform{{
+				Digest: "t", Func: func(_ context.Context, u *unstructured.Unstructured) error {
+					u.SetLabels(map[string]string{"team": "a", object.LabelPartOf: "you"})
+					return nil
+				},
+			}}},
+			part: bundle.Resource,
+			want: want{Stage: object.StageResource, CRD: "configmaps.", Labels: []string{object.LabelPartOf, "team"}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			out, err := composerOf(&tc.bundle).Compose(t.Context(), partOf(t, &tc.bundle, tc.part), tc.rec)
+			if err != nil || len(out.Objects) != 1 {
+				t.Fatalf("\n%s\nCompose(...): %v, %+v", tc.reason, err, out)
+			}
+			o := &out.Objects[0]
+			got := want{
+				Record: out.Record, Repair: out.Repair, Next: out.Next, Stage: o.Stage, CRD: o.CRD, KeepNS: o.KeepNamespaces, Recreate: o.Recreate,
+				Labels: sortedKeys(labelsOf(t, o)), Annotations: sortedKeys(o.Annotations()),
+			}
+			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("\n%s\nCompose(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

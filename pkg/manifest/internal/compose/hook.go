@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package compose
+
+import (
+	"context"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+)
+
+// BuildHook returns the object of a hook of a part, as it is created where the installation says. Identity identifies the hook in
+// one run: it is the value of object.AnnotationHookRun.
+func (c *Composer) BuildHook(ctx context.Context, in *Installation, part string, h *render.Hook, identity string) (object.Desired, error) {
+	objects, err := render.ChartObjects([]byte(h.Manifest + "\n"))
+	if err != nil {
+		return object.Desired{}, err
+	}
+	if len(objects) != 1 || objects[0].GetName() == "" {
+		return object.Desired{}, errors.New("must be one object with a name")
+	}
+	u := objects[0]
+	if err := c.Bundle.Transform(ctx, u); err != nil {
+		return object.Desired{}, err
+	}
+	// A CRD may be a hook, and hooks after it of its kind.
+	c.learnKinds(objects)
+	if _, err := c.Place(ctx, in, u); err != nil {
+		return object.Desired{}, err
+	}
+	object.AddLabels(u, c.Labels)
+	a := u.GetAnnotations()
+	if a == nil {
+		a = map[string]string{}
+	}
+	a[object.AnnotationHookRun] = identity
+	u.SetAnnotations(a)
+	o, err := object.New(u, part, object.StageOf(u.GroupVersionKind().GroupKind()))
+	o.KeepNamespaces = in.KeepNamespaces
+	return o, err
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package compose
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+)
+
+// An Installation is an install with what the config of the bundle says of it.
+type Installation struct {
+	*bundle.Install
+
+	// Namespace of the objects that name none.
+	Namespace string
+	// Release of the chart; the zero value for an install that is not a chart.
+	Release inventory.Release
+	// KeepNamespaces is true where a missing namespace must not be created.
+	KeepNamespaces bool
+	Config         render.Config
+}
+
+func newInstallation(in *bundle.Install, c render.Config) *Installation {
+	out := &Installation{Install: in, Namespace: cmp.Or(c.Namespace, in.Namespace), Config: c}
+	out.KeepNamespaces = c.CreateNamespace != nil && !*c.CreateNamespace
+	if in.Form == bundle.FormChart {
+		out.Release = inventory.Release{Namespace: out.Namespace, Name: cmp.Or(c.ReleaseName, in.Name)}
+	}
+	return out
+}
+
+// optionsIn returns the options to render the chart with: those of a cluster, and those of the installation.
+func (i *Installation) optionsIn(o render.Options) render.Options {
+	o.ReleaseName, o.Namespace = i.Release.Name, i.Namespace
+	o.Values, o.Overrides = i.Values, i.Config.Overrides
+	o.SkipCRDs, o.SkipSchema = i.Config.SkipCRDs, i.Config.SkipSchemaValidation
+	return o
+}
+
+// recordConfig sets in the record of the install what must be known without its config.
+func (i *Installation) recordConfig(r *inventory.Part) {
+	r.Wait, r.Atomic, r.Own = i.Config.Wait, i.Config.Atomic, i.Config.TakeOwnership
+	r.HookTimeout = int64(i.Config.Timeout / time.Second)
+}

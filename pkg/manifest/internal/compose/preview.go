@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package compose
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
+)
+
+// A Preview is what one part of a bundle would apply, as far as that is known without a cluster.
+type Preview struct {
+	// Install is the name of the install, or empty for the custom resource definitions, which come first, and for the
+	// custom resource, which comes last.
+	Install string
+	// Chart and Version of a chart, and its default values; empty for all else.
+	Chart, Version string
+	Values         map[string]any
+	// Objects as they would be applied, without the labels of the engine. Where only a cluster knows whether a kind has
+	// namespaces, that of the object is as it is written.
+	Objects []*unstructured.Unstructured
+	// Err says why there are no objects.
+	Err error
+}
+
+// PreviewOf returns the previews of the parts of a bundle in the order in which they are applied. It renders charts as for a first
+// install into a cluster of a version, such as v1.36.3, in which nothing can be looked up. The error is about the bundle as a
+// whole.
+func PreviewOf(ctx context.Context, b *bundle.Bundle, kubeVersion string) ([]Preview, error) {
+	if err := b.Validate(); err != nil {
+		return nil, err
+	}
+	config := NewConfig(b)
+	parts := b.Outline()
+	out := make([]Preview, 0, len(parts))
+	known := scopes{}
+	for i := range parts {
+		p, in := previewPart(ctx, config, &parts[i], kubeVersion)
+		if err := b.Transform(ctx, p.Objects...); err != nil {
+			p.Objects, p.Err = nil, err
+		}
+		known.learn(p.Objects)
+		for _, u := range p.Objects {
+			if namespaced, ok := known.of(u.GroupVersionKind().GroupKind()); ok {
+				setNamespace(u, namespaced, in)
+			}
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// previewPart returns the preview of a part before transforms and namespaces, and its installation; nil for other parts.
+func previewPart(ctx context.Context, config *Config, p *bundle.Part, kubeVersion string) (Preview, *Installation) {
+	var out Preview
+	if p.Install == nil {
+		out.Objects, out.Err = readPart(ctx, nil, p)
+		return out, nil
+	}
+	out.Install = p.Install.Name
+	in, err := config.Of(ctx, p.Install)
+	switch {
+	case err != nil:
+		out.Err = err
+		return out, nil
+	case p.Install.Form == bundle.FormChart:
+		out.Err = previewChart(ctx, in, &out, kubeVersion)
+	default:
+		out.Objects, out.Err = readPart(ctx, nil, p)
+	}
+	return out, in
+}
+
+func previewChart(ctx context.Context, in *Installation, out *Preview, kubeVersion string) error {
+	var caches *Caches // A preview is made once.
+	chart, err := caches.loadChart(ctx, in.Install)
+	if err != nil {
+		return err
+	}
+	out.Chart, out.Version, out.Values = chart.Name(), chart.Version(), chart.Values()
+	r, err := chart.Render(ctx, in.optionsIn(render.Options{Revision: 1, KubeVersion: kubeVersion}))
+	if err != nil {
+		return err
+	}
+	out.Objects = slices.Concat(r.CRDs, r.Objects)
+	return nil
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package compose
+
+import (
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
+)
+
+// readPart returns the objects of a part that is not a chart.
+func readPart(ctx context.Context, caches *Caches, p *bundle.Part) ([]*unstructured.Unstructured, error) {
+	switch {
+	case p.CRDs != nil:
+		return readCRDs(ctx, p.CRDs)
+	case p.Install == nil:
+		return []*unstructured.Unstructured{p.Resource.DeepCopy()}, nil
+	case len(p.Install.Values) > 0:
+		return nil, errors.Errorf("values are for charts, and this install is %s; take them out", p.Install.Form.Title())
+	case p.Install.Form == bundle.FormPlain:
+		return readPlain(ctx, p.Install)
+	}
+	return readKustomization(ctx, caches, p.Install)
+}
+
+// readCRDs returns the CRDs of a layer, which must have nothing else.
+func readCRDs(ctx context.Context, l *source.Layer) ([]*unstructured.Unstructured, error) {
+	out, err := readObjects(ctx, l, func(u *unstructured.Unstructured) error {
+		if u.GroupVersionKind().GroupKind() != object.CRDKind {
+			return errors.Errorf("%s %s is no CustomResourceDefinition", u.GetKind(), u.GetName())
+		}
+		return nil
+	})
+	if err == nil && len(out) == 0 {
+		err = errors.New("the layer has no CustomResourceDefinition")
+	}
+	return out, err
+}
+
+// readPlain returns the objects of an install that is plain objects.
+func readPlain(ctx context.Context, in *bundle.Install) ([]*unstructured.Unstructured, error) {
+	out, err := readObjects(ctx, &in.Layer, func(*unstructured.Unstructured) error { return nil })
+	if err == nil && len(out) == 0 {
+		err = errors.New("there is no object in it")
+	}
+	return out, err
+}
+
+// readObjects returns the objects of a layer, all of which must pass a check.
+func readObjects(ctx context.Context, l *source.Layer, check func(*unstructured.Unstructured) error) ([]*unstructured.Unstructured, error) {
+	files, err := readYAML(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	var out []*unstructured.Unstructured
+	for _, f := range files {
+		objects, err := render.Objects(f.Data)
+		if err != nil {
+			return nil, errors.Wrap(err, f.Name)
+		}
+		for _, u := range objects {
+			if err := check(u); err != nil {
+				return nil, errors.Wrap(err, f.Name)
+			}
+		}
+		out = append(out, objects...)
+	}
+	return out, nil
+}
+
+// readYAML returns the files of a layer that are YAML or JSON. It ignores other files.
+func readYAML(ctx context.Context, l *source.Layer) ([]source.File, error) {
+	content, err := l.Fetch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	files, err := content.Files()
+	if err != nil {
+		return nil, err
+	}
+	var out []source.File
+	for _, f := range files {
+		if ext := path.Ext(f.Name); ext == ".yaml" || ext == ".yml" || ext == ".json" {
+			out = append(out, f)
+		}
+	}
+	return out, nil
+}
+
+// readKustomization returns the objects of an install that is a kustomization. The content is fetched in any case, as that
+// decides whether the bundle may have it.
+func readKustomization(ctx context.Context, caches *Caches, in *bundle.Install) ([]*unstructured.Unstructured, error) {
+	dir := in.Directory()
+	if path.IsAbs(dir) || slices.Contains(strings.Split(dir, "/"), "..") {
+		return nil, errors.Errorf("path %q must be a folder in the layer, without a slash in front and without ..", in.Path)
+	}
+	content, err := in.Fetch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// The objects are read from the text each time, as they are changed.
+	text, err := caches.buildKustomization(ctx, content, dir)
+	if err != nil {
+		return nil, err
+	}
+	out, err := render.Objects(text)
+	if err == nil && len(out) == 0 {
+		err = errors.New("the kustomization makes no object")
+	}
+	return out, err
+}

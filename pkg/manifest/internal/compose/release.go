@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package compose
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
+)
+
+// ReleaseAt returns the revision of the chart that is installed at some time.
+func (c *Component) ReleaseAt(now time.Time) *release.Installation {
+	in := c.Installation
+	return &release.Installation{
+		Desired: c.Desired, Next: c.Next, Chart: c.Chart, Rendered: c.Rendered, Description: in.Config.Description, Labels: in.Config.Labels,
+		CreateNamespace: !in.KeepNamespaces, Run: c.Run, Now: now,
+	}
+}
+
+// HasFormer returns a function that reports whether an object that an adopted release recorded belongs to the bundle, as the
+// component or an inventory has it, or is of a kind that the cluster does not serve. The function sets the namespace of the object.
+func (c *Composer) HasFormer(ctx context.Context, out *Component, inv *inventory.Inventory) release.Has {
+	wants := make(map[cluster.ObjectRef]bool, len(out.Objects))
+	for i := range out.Objects {
+		wants[out.Objects[i].Ref] = true
+	}
+	return func(u *unstructured.Unstructured) (bool, error) {
+		_, err := c.Place(ctx, out.Installation, u)
+		ref := object.RefOf(u)
+		if ssa.IsNoKind(err) || wants[ref] || inv.Find(ref) != nil {
+			return true, nil
+		}
+		return false, err
+	}
+}

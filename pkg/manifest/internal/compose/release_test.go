@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package compose
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+)
+
+func TestHasFormer(t *testing.T) {
+	in := &Installation{Install: &bundle.Install{Name: "web"}, Namespace: "apps"}
+	out := &Component{Installation: in, Objects: []object.Desired{{Ref: cluster.ObjectRef{Kind: "ConfigMap", Namespace: "apps", Name: "wanted"}}}}
+	inv := &inventory.Inventory{Objects: []inventory.Entry{{Version: "v1", Kind: "ConfigMap", Namespace: "apps", Name: "member"}}}
+	cases := map[string]struct {
+		reason string
+		text   string
+		want   bool
+	}{
+		"Wanted":    {reason: "The component has it, in the namespace of the install.", text: "{apiVersion: v1, kind: ConfigMap, metadata: {name: wanted}}", want: true},
+		"Member":    {reason: "The inventory has it, for another part.", text: "{apiVersion: v1, kind: ConfigMap, metadata: {name: member}}", want: true},
+		"Former":    {reason: "Neither has it.", text: "{apiVersion: v1, kind: ConfigMap, metadata: {name: former}}"},
+		"Elsewhere": {reason: "An object of another namespace is another one.", text: "{apiVersion: v1, kind: ConfigMap, metadata: {name: wanted, namespace: other}}"},
+		"NoKind":    {reason: "What the cluster does not serve cannot exist.", text: "{apiVersion: example.org/v1, kind: Gone, metadata: {name: x}}", want: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := composerOf(&bundle.Bundle{}).HasFormer(t.Context(), out, inv)(unmarshal(t, tc.text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nHasFormer(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package execute
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
+)
+
+// A DryInput is what a dry run needs.
+type DryInput struct {
+	Plan *plan.Plan
+	// Applier that changes nothing, and what it assumes to exist.
+	Applier     *apply.Applier
+	Assumed     *apply.Assumed
+	Concurrency int
+	// ID of the ApplySet of the bundle.
+	ID string
+	// Hooks counts the hooks of a component that would run.
+	Hooks func(c *compose.Component) int
+	// Former returns the objects of an adopted release that the component lacks.
+	Former func(ctx context.Context, c *compose.Component) ([]cluster.ObjectRef, error)
+}
+
+// A dryRun is one call of DryRun.
+type dryRun struct {
+	DryInput
+
+	out plan.Summary
+}
+
+// DryRun returns what Run would do until nothing is left to do. The error is that the cluster cannot be asked.
+func DryRun(ctx context.Context, in DryInput) (plan.Summary, error) {
+	d := &dryRun{DryInput: in}
+	p := in.Plan
+	p.Intend(func(cluster.ObjectRef) {})
+	in.Assumed.Planned = p.CRDs()
+	for _, s := range object.Stages {
+		if err := d.tryStage(ctx, s); err != nil {
+			return plan.Summary{}, err
+		}
+	}
+	d.prune()
+	if err := d.pruneFormer(ctx); err != nil {
+		return plan.Summary{}, err
+	}
+	d.conclude()
+	return d.out, context.Cause(ctx)
+}
+
+// tryStage tries the objects of one stage that would be applied.
+func (d *dryRun) tryStage(ctx context.Context, s object.Stage) error {
+	idx := d.Plan.Inventory.Index()
+	for _, c := range d.Plan.Components {
+		for i := range c.Objects {
+			// What is being deleted is created once it is gone.
+			if o := &c.Objects[i]; o.Stage == s && d.Plan.VerbOf(o, idx[o.Ref]) == plan.Wait {
+				d.out.Changes = append(d.out.Changes, plan.Change{Key: o.Ref, Action: plan.ActionCreate})
+			}
+		}
+		todo := d.Plan.ToSend(c, s, idx, func(*object.Desired) bool { return false })
+		outs, errs := send(ctx, &Input{Plan: d.Plan, Applier: d.Applier, Concurrency: d.Concurrency}, todo, idx)
+		for i, o := range todo {
+			if err := d.record(c, o, outs[i], errs[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// record what would become of an object. It returns an error where the cluster cannot be asked at all.
+func (d *dryRun) record(c *compose.Component, o *object.Desired, out apply.Outcome, err error) error {
+	if err != nil {
+		return d.problem(c.Name, err)
+	}
+	change := plan.Change{Key: o.Ref, Fields: out.Fields}
+	switch out.Kind {
+	case apply.Unchanged:
+		return nil
+	case apply.Created, apply.Deleting:
+		change.Action = plan.ActionCreate
+		d.Assumed.Created(o)
+	case apply.Updated:
+		change.Action = plan.ActionChange
+	case apply.Immutable:
+		change.Action = plan.ActionRecreate
+	}
+	if out.Note != "" {
+		d.out.Notes = append(d.out.Notes, out.Note)
+	}
+	d.out.Changes = append(d.out.Changes, change)
+	return nil
+}
+
+// problem notes an objection to an object of a part. Any other error is returned.
+func (d *dryRun) problem(part string, err error) error {
+	if !ssa.IsRefused(err) {
+		return err
+	}
+	d.out.Problems = append(d.out.Problems, bundle.Title(part)+": "+text.OneLine(err.Error()))
+	return nil
+}
+
+// prune finds the objects that no part would want any more, the last stage first.
+func (d *dryRun) prune() {
+	d.Plan.OrphanResource()
+	if d.Plan.Incomplete {
+		return
+	}
+	for _, c := range d.Plan.Components {
+		d.Plan.Release(c)
+	}
+	for _, ref := range d.Plan.WouldPrune(d.Plan.Prune().Entries, d.ID) {
+		d.out.Changes = append(d.out.Changes, plan.Change{Key: ref, Action: plan.ActionPrune})
+	}
+}
+
+// pruneFormer finds the objects of releases that are adopted, and that would be pruned with that.
+func (d *dryRun) pruneFormer(ctx context.Context) error {
+	for _, c := range d.Plan.Components {
+		if c.Rendered == nil || c.Repair || c.Record.Revision > 0 || d.Plan.StatusOf(c.Name).Err != nil {
+			continue
+		}
+		refs, err := d.Former(ctx, c)
+		for _, ref := range refs {
+			d.out.Changes = append(d.out.Changes, plan.Change{Key: ref, Action: plan.ActionPrune})
+		}
+		if err != nil {
+			if err := d.problem(c.Name, err); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// conclude notes what is wrong with whole parts, and what is not about objects.
+func (d *dryRun) conclude() {
+	p := d.Plan
+	p.FailSpared()
+	for i := range p.Parts {
+		if err := p.StatusOf(p.Parts[i].Name).Err; err != nil {
+			d.out.Problems = append(d.out.Problems, p.Parts[i].Title()+": "+text.OneLine(err.Error()))
+		}
+	}
+	if p.Waiting != "" {
+		d.out.Notes = append(d.out.Notes, p.Waiting)
+	}
+	if p.Incomplete {
+		d.out.Notes = append(d.out.Notes, "nothing is pruned until all installs can be rendered")
+	}
+	for _, c := range p.Components {
+		n := d.Hooks(c)
+		switch {
+		case n == 0 || p.StatusOf(c.Name).Err != nil:
+		case n == 1:
+			d.out.Notes = append(d.out.Notes, c.Title()+": the chart has 1 hook")
+		default:
+			d.out.Notes = append(d.out.Notes, fmt.Sprintf("%s: the chart has %d hooks", c.Title(), n))
+		}
+	}
+}

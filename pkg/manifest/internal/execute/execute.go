@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package execute
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/teardown"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
+)
+
+// A Result says what a call did.
+type Result struct {
+	// Created and Changed count objects.
+	Created, Changed int
+	// Pruned are the objects that are gone because the bundle no longer has them.
+	Pruned []cluster.ObjectRef
+	// Kept are the objects that the bundle no longer has and that were orphaned instead of deleted, as their annotation
+	// helm.sh/resource-policy asks for, and those that they cannot be without.
+	Kept []cluster.ObjectRef
+	// LeftBehind are the objects that the bundle no longer has, and that are not those that were applied. They stay as they are.
+	LeftBehind []cluster.ObjectRef
+	// Recreated are the objects that were deleted to be created again, as a field of them cannot be changed.
+	Recreated []cluster.ObjectRef
+	// Repaired is the drift that was repaired, with its fields.
+	Repaired []observe.Drift
+	// Yielded are fields that from now on are ceded to others, which set them.
+	Yielded []observe.Yield
+	// Waiting is what the rest waits for; empty if nothing is left to do.
+	Waiting string
+	// Installed are the charts of which a new revision was installed, as name version, and the installs of plain objects
+	// that were installed again, by name.
+	Installed []string
+	// HooksRun counts the hooks of the revisions that were installed.
+	HooksRun int
+	// Tested are the tests that are over since this call.
+	Tested []observe.TestState
+}
+
+// Installs are the Helm releases of the components.
+type Installs interface {
+	// RunPre and RunPost run the hooks of a component before and after its objects are applied, as far as they go. They return what the
+	// hooks wait for; empty once they are over.
+	RunPre(ctx context.Context, c *compose.Component) (waiting string, err error)
+	RunPost(ctx context.Context, c *compose.Component) (waiting string, err error)
+	// Finish a component whose objects are all applied. It changes the record that the inventory has of it.
+	Finish(ctx context.Context, c *compose.Component, rec *inventory.Part) (Installed, error)
+	// Abandon deletes the records of a release that never arrived where it was to move to.
+	Abandon(ctx context.Context, c *compose.Component) error
+}
+
+// Installed is what Installs.Finish did.
+type Installed struct {
+	// Name of what was installed.
+	Name string
+	// Hooks counts the hooks that ran.
+	Hooks int
+	// Pruned are objects that an adopted release had and the component lacks.
+	Pruned []cluster.ObjectRef
+}
+
+// A Pruner deletes what a bundle no longer has.
+type Pruner interface {
+	// Prune deletes objects, and runs the hooks of the installs that leave. It goes as far as possible without waiting.
+	Prune(ctx context.Context, p plan.Prune) (teardown.Result, error)
+	// Forget deletes the records of the releases of a part.
+	Forget(ctx context.Context, part string, rec inventory.Part) error
+}
+
+// An Inventory is where the inventory is stored.
+type Inventory interface {
+	// Save the inventory. With create there must be none.
+	Save(ctx context.Context, inv *inventory.Inventory, create bool) error
+	// Conclude notes why the call went no further, before the inventory is saved for the last time. The context is that of the call.
+	Conclude(ctx context.Context, inv *inventory.Inventory, why inventory.Reasons)
+	// IsSaved reports whether an inventory is as it was saved last.
+	IsSaved(inv *inventory.Inventory) bool
+}
+
+// An Input is what a run needs.
+type Input struct {
+	Plan    *plan.Plan
+	Applier *apply.Applier
+	// Concurrency is how many objects are applied at the same time.
+	Concurrency int
+	Inventory   Inventory
+	// Create is true where there is no inventory. Write saves it first in any case.
+	Create, Write bool
+	Installs      Installs
+	Pruner        Pruner
+	// Latest returns what is known of an object by now.
+	Latest func(ref cluster.ObjectRef) (cluster.ObjectState, bool)
+	// Unready returns the first object of an install that is not ready, and why; empty where all are.
+	Unready func(ctx context.Context, install string) (string, error)
+	// Test runs the tests that were requested, as far as they go, and returns what they wait for; nil for none.
+	Test       func(ctx context.Context) (waiting string, err error)
+	Contention *ownership.Contention
+	Now        func() time.Time
+}
+
+// A run is one call of Run.
+type run struct {
+	Input
+
+	plan   *plan.Plan
+	result Result
+	// pruneErr and testErr are errors that belong to no part.
+	pruneErr, testErr error
+}
+
+// saveTimeout is for the last save of a run, which is made even if the time of the call is over: without it, everything would have
+// to be applied again.
+const saveTimeout = 10 * time.Second
+
+// Run a plan. The error is that the inventory cannot be saved, or what failed, in one line.
+func Run(ctx context.Context, in Input) (Result, error) {
+	r := &run{Input: in, plan: in.Plan}
+	if err := r.do(ctx); err != nil {
+		return r.conclude(), errors.Join(err, r.err())
+	}
+	return r.conclude(), r.err()
+}
+
+func (r *run) do(ctx context.Context) error {
+	r.abandon(ctx)
+	if r.plan.Intend(r.Contention.Forget) || r.Write {
+		if err := r.Inventory.Save(ctx, r.plan.Inventory, r.Create); err != nil {
+			return err
+		}
+	}
+	for _, s := range object.Stages {
+		r.applyStage(ctx, s)
+		switch s {
+		case object.StageCRDs:
+			r.plan.AwaitCRDs(r.Latest)
+			r.applyHeld(ctx)
+		case object.StageWebhooks:
+			r.runPost(ctx)
+			r.plan.AwaitInstalls()
+		default:
+		}
+	}
+	r.finish(ctx)
+	r.test(ctx)
+	r.plan.FailSpared()
+	r.plan.NoteHeld()
+	r.Inventory.Conclude(ctx, r.plan.Inventory, r.reasons())
+	if r.Inventory.IsSaved(r.plan.Inventory) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
+	defer cancel()
+	return r.Inventory.Save(ctx, r.plan.Inventory, false)
+}
+
+// abandon the releases that never arrived where they were to move to, before the inventory forgets them.
+func (r *run) abandon(ctx context.Context) {
+	for _, c := range slices.Clone(r.plan.Components) {
+		if c.Next.Abandoned.IsZero() {
+			continue
+		}
+		if err := r.Installs.Abandon(ctx, c); err != nil {
+			r.plan.Drop(c, err)
+		}
+	}
+}
+
+// reasons returns why a run went no further.
+func (r *run) reasons() inventory.Reasons {
+	out := inventory.Reasons{Failed: map[string]inventory.Failure{}, Held: r.plan.Held(), Waiting: r.plan.Waiting}
+	for i := range r.plan.Parts {
+		p := &r.plan.Parts[i]
+		if err := r.plan.StatusOf(p.Name).Err; err != nil {
+			out.Failed[p.Name] = inventory.Failure{Digest: p.Digest, Message: text.OneLine(err.Error())}
+		}
+	}
+	if r.pruneErr != nil {
+		out.Waiting = text.OneLine(r.pruneErr.Error())
+	}
+	return out
+}
+
+// conclude returns the result. Objects are applied in no order, so that what was repaired is sorted.
+func (r *run) conclude() Result {
+	out := r.result
+	out.Waiting = r.plan.Waiting
+	slices.SortFunc(out.Repaired, func(a, b observe.Drift) int { return strings.Compare(a.String(), b.String()) })
+	return out
+}
+
+// mostErrors is how many errors are told of at once.
+const mostErrors = 3
+
+// err returns what failed in one line; nil for nothing.
+func (r *run) err() error {
+	lines := map[string]string{}
+	for _, part := range r.plan.Failed() {
+		lines[part] = bundle.Title(part) + ": " + text.OneLine(r.plan.StatusOf(part).Err.Error())
+	}
+	for title, err := range map[string]error{"pruning": r.pruneErr, "tests": r.testErr} {
+		if err != nil {
+			// A colon cannot stand in the name of an install.
+			lines[title+":"] = title + ": " + text.OneLine(err.Error())
+		}
+	}
+	return joined(lines)
+}

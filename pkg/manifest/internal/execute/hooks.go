@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package execute
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+)
+
+// isHeld reports whether an object of an install is held back, because the hooks before it have not run. CRDs in crds/ come before all
+// hooks, as in Helm, and so does the namespace that the hooks are in.
+func isHeld(c *compose.Component, o *object.Desired) bool {
+	if c.Hooks == nil || (c.Run != nil && c.Run.IsPost()) {
+		return false
+	}
+	switch o.Stage {
+	case object.StageNamespaces:
+		return o.Ref.Name != c.Installation.Namespace
+	case object.StageCRDs:
+		return !slices.ContainsFunc(c.Rendered.CRDs, func(crd *unstructured.Unstructured) bool { return crd.GetName() == o.Ref.Name })
+	default:
+		return true
+	}
+}
+
+// applyHeld runs the hooks before the objects of the installs, and applies what waited for them, of the stages that are over.
+func (r *run) applyHeld(ctx context.Context) {
+	if !r.runPre(ctx) {
+		return
+	}
+	r.applyStage(ctx, object.StageNamespaces)
+	r.applyStage(ctx, object.StageCRDs)
+	r.plan.AwaitCRDs(r.Latest)
+}
+
+// runPre runs the hooks before the objects of the installs. What comes after an install that waits for a hook is applied after it, so
+// that the objects of all are applied in order; what was applied before with the same inputs is not held back. It reports whether an
+// install can go on that could not before.
+func (r *run) runPre(ctx context.Context) bool {
+	on, waits := false, ""
+	for _, c := range r.plan.Components {
+		if waits != "" && !c.Repair && !r.plan.IsStopped(c.Name) {
+			r.plan.Wait(c.Name, waits)
+		}
+		if c.Hooks == nil || r.plan.IsStopped(c.Name) {
+			continue
+		}
+		waiting, err := r.Installs.RunPre(ctx, c)
+		switch {
+		case err != nil:
+			r.plan.Fail(c.Name, err)
+		case waiting != "":
+			r.plan.Wait(c.Name, waiting)
+			waits = fmt.Sprintf("waits for install %s: %s", c.Name, waiting)
+		default:
+			on = true
+		}
+	}
+	return on
+}
+
+// runPost runs the hooks after the objects of the installs whose objects are all applied. What the new revision no longer has is
+// pruned first.
+func (r *run) runPost(ctx context.Context) {
+	var ready []*compose.Component
+	for _, c := range r.plan.Components {
+		if c.Hooks == nil || r.plan.IsStopped(c.Name) || !r.plan.IsComplete(c) {
+			continue
+		}
+		r.plan.Release(c)
+		ready = append(ready, c)
+	}
+	if len(ready) == 0 {
+		return
+	}
+	r.prune(ctx)
+	for _, c := range ready {
+		waiting, err := r.runPostOf(ctx, c)
+		switch {
+		case err != nil:
+			r.plan.Fail(c.Name, err)
+		case waiting != "":
+			r.plan.Wait(c.Name, waiting)
+		}
+	}
+}
+
+// runPostOf runs the last hooks of an install. Where its config says Wait, they run once it is ready, as with Helm.
+func (r *run) runPostOf(ctx context.Context, c *compose.Component) (string, error) {
+	if c.Record.Wait && c.Run.Started == 0 && c.Run.Index == 0 {
+		what, err := r.Unready(ctx, c.Name)
+		if err != nil || what != "" {
+			return "hooks " + c.Run.Event + " wait until it is ready, as config asks for with Wait: " + what, err
+		}
+	}
+	return r.Installs.RunPost(ctx, c)
+}

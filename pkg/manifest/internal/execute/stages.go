@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package execute
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
+)
+
+// applyStage applies the objects of one stage, those of one component after those of the component before.
+func (r *run) applyStage(ctx context.Context, s object.Stage) {
+	idx := r.plan.Inventory.Index()
+	for _, c := range r.plan.Components {
+		if r.plan.IsStopped(c.Name) {
+			continue
+		}
+		todo := r.plan.ToSend(c, s, idx, func(o *object.Desired) bool { return isHeld(c, o) })
+		outs, errs := send(ctx, &r.Input, todo, idx)
+		var again []*object.Desired
+		for n, o := range todo {
+			if r.record(o, idx[o.Ref], outs[n], errs[n]) {
+				again = append(again, o)
+			}
+		}
+		r.recreateAll(ctx, c.Name, again, idx)
+		for _, err := range errs {
+			if err != nil {
+				r.plan.Fail(c.Name, err)
+			}
+		}
+	}
+}
+
+// send applies objects concurrently. Nothing is recorded.
+func send(ctx context.Context, in *Input, todo []*object.Desired, idx map[cluster.ObjectRef]*inventory.Entry) ([]apply.Outcome, []error) {
+	outs, errs := make([]apply.Outcome, len(todo)), make([]error, len(todo))
+	g := errgroup.Group{}
+	g.SetLimit(in.Concurrency)
+	for i, o := range todo {
+		s, exists := in.Plan.Objects[o.Ref]
+		one := apply.Input{Object: o, Entry: *idx[o.Ref], State: s, Exists: exists, Drifted: in.Plan.Drifted[o.Ref]}
+		g.Go(func() error {
+			outs[i], errs[i] = in.Applier.Apply(ctx, one)
+			return nil
+		})
+	}
+	_ = g.Wait() // Errors belong to the objects.
+	return outs, errs
+}
+
+// record what became of an object. It reports whether the object has to be recreated.
+func (r *run) record(o *object.Desired, en *inventory.Entry, out apply.Outcome, err error) bool {
+	if out.Owned != "" {
+		en.Owned = out.Owned
+	}
+	if err != nil {
+		return false
+	}
+	switch out.Kind {
+	case apply.Unchanged:
+		en.Intent = o.Hash
+	case apply.Deleting:
+		r.postpone(o.Ref, out.Before)
+	case apply.Created, apply.Updated:
+		r.recordApplied(o, en, out)
+	case apply.Immutable:
+		return true
+	}
+	return false
+}
+
+// postpone an object that is being deleted, or is gone, to the next call.
+func (r *run) postpone(ref cluster.ObjectRef, m *metav1.PartialObjectMetadata) {
+	delete(r.plan.Objects, ref)
+	if m != nil {
+		r.plan.Objects[ref] = health.MetadataStateOf(m)
+	}
+}
+
+// recordApplied records an object that was applied.
+func (r *run) recordApplied(o *object.Desired, en *inventory.Entry, out apply.Outcome) {
+	replaced := out.Before != nil && en.UID != "" && en.UID != string(out.Before.UID)
+	ceded := newlyCeded(o.Ref, en.Yields, out.Ceded)
+	en.UID, en.Intent, en.Owned, en.Yields = out.State.UID, o.Hash, out.State.Owned, out.Ceded
+	r.plan.Objects[o.Ref] = out.State
+	delete(r.plan.Repairs, o.Ref)
+	r.result.Yielded = append(r.result.Yielded, ceded...)
+	drifted, now := r.plan.Drifted[o.Ref], r.Now()
+	switch {
+	case !drifted && out.Kind == apply.Created:
+		r.result.Created++
+	case !drifted:
+		r.result.Changed++
+	case out.Before == nil || replaced:
+		r.Contention.Restored(o.Ref, now)
+		r.result.Repaired = append(r.result.Repaired, observe.Drift{Key: o.Ref, Deleted: out.Kind == apply.Created, Replaced: replaced})
+	case !out.Lost.Empty() || len(ceded) == 0:
+		r.Contention.Repaired(o.Ref, out.Before.ManagedFields, out.Lost, now)
+		r.result.Repaired = append(r.result.Repaired, observe.Drift{Key: o.Ref, Fields: ownership.Names(out.Lost)})
+	}
+}
+
+// newlyCeded returns the fields that were not ceded before.
+func newlyCeded(ref cluster.ObjectRef, before, now []ownership.Ceded) []observe.Yield {
+	var out []observe.Yield
+	for i := range now {
+		c := &now[i]
+		if !slices.ContainsFunc(before, func(b ownership.Ceded) bool { return b.Path == c.Path && b.Contended() == c.Contended() }) {
+			out = append(out, observe.Yield{Key: ref, Field: c.Field(), Manager: c.Manager, Fought: c.Contended()})
+		}
+	}
+	return out
+}
+
+// recreateAll deletes objects of a part and creates them again. The inventory forgets first which objects they were: if the process
+// ends between the deletion and the creation, or right after it, they are looked for and created like new ones.
+func (r *run) recreateAll(ctx context.Context, part string, todo []*object.Desired, idx map[cluster.ObjectRef]*inventory.Entry) {
+	if len(todo) == 0 {
+		return
+	}
+	for _, o := range todo {
+		en := idx[o.Ref]
+		en.UID, en.Intent, en.Owned = "", "", ""
+	}
+	if err := r.Inventory.Save(ctx, r.plan.Inventory, false); err != nil {
+		r.plan.Fail(part, err)
+		return
+	}
+	for _, o := range todo {
+		out, deleted, err := r.Applier.Recreate(ctx, o)
+		if deleted {
+			r.result.Recreated = append(r.result.Recreated, o.Ref)
+		}
+		switch {
+		case out.Kind == apply.Deleting:
+			r.postpone(o.Ref, out.Before)
+		case err == nil:
+			r.recordApplied(o, idx[o.Ref], out)
+		}
+		if err != nil {
+			r.plan.Fail(part, errors.Wrap(err, o.Ref.String()))
+		}
+	}
+}
+
+// joined returns lines as one error, sorted by their keys; nil for none.
+func joined(lines map[string]string) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	var out []string
+	for _, k := range slices.Sorted(maps.Keys(lines)) {
+		out = append(out, lines[k])
+	}
+	if len(out) > mostErrors {
+		out = append(out[:mostErrors], "…")
+	}
+	return errors.New(strings.Join(out, "; "))
+}

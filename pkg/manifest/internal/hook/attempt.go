@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hook
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+)
+
+// A Store has the record of one part in the inventory.
+type Store interface {
+	// Part returns the record.
+	Part() inventory.Part
+
+	// Keep a record. It is saved at the end of the step at the latest.
+	Keep(p inventory.Part)
+
+	// Save the inventory at once.
+	Save(ctx context.Context) error
+}
+
+// Records are the revisions of a Helm release.
+type Records interface {
+	// RecordPending records that the revision is being installed.
+	RecordPending(ctx context.Context) error
+
+	// CutShort records that the revision of a run failed, because another one replaces it. The run may be nil.
+	CutShort(ctx context.Context, run *inventory.Run) error
+
+	// Describe sets the status and the description of a recorded revision. It reports whether the revision has a record.
+	Describe(ctx context.Context, revision int, status, text string) (bool, error)
+}
+
+// An Attempt installs one revision of a chart that has hooks.
+type Attempt struct {
+	Operation Operation
+	// Release is the name of the release.
+	Release string
+	// First is the run that begins where none continues. It needs no event.
+	First inventory.Run
+	// Note what the record of the part must say of the chart once a run begins; nil for nothing.
+	Note func(p *inventory.Part)
+	// Prepare returns the hooks of the event of a run.
+	Prepare func(ctx context.Context, run *inventory.Run) ([]Hook, error)
+	// Runner has what does not depend on the event.
+	Runner  Runner
+	Store   Store
+	Records Records
+
+	// Run is nil until RunPre was called.
+	Run *inventory.Run
+}
+
+// RunPre runs the hooks before the objects of the chart are applied, unless they ran. It returns what it waits for; empty once
+// the objects may be applied.
+func (a *Attempt) RunPre(ctx context.Context) (string, error) {
+	if err := a.begin(ctx); err != nil {
+		return "", err
+	}
+	if a.Run.IsPost() {
+		return "", nil
+	}
+	waiting, err := a.advance(ctx, a.Operation.Pre())
+	if err == nil && waiting == "" {
+		a.Run.Next(string(a.Operation.Post()))
+		a.keep()
+	}
+	return waiting, err
+}
+
+// RunPost runs the hooks after the objects of the chart were applied. It returns what it waits for; empty once the revision is
+// installed.
+func (a *Attempt) RunPost(ctx context.Context) (string, error) {
+	return a.advance(ctx, Event(a.Run.Event))
+}
+
+// begin a run, or continue the one of the record.
+func (a *Attempt) begin(ctx context.Context) error {
+	p := a.Store.Part()
+	if a.Run = Resume(&p, a.First.Inputs, a.First.Retry); a.Run != nil {
+		return nil
+	}
+	if err := a.Records.CutShort(ctx, p.Run); err != nil {
+		return err
+	}
+	first := a.First
+	first.Event = string(a.Operation.Pre())
+	a.Run = inventory.NewRun(first)
+	if a.Note != nil {
+		a.Note(&p)
+		a.Store.Keep(p)
+	}
+	if err := a.save(ctx); err != nil {
+		return err
+	}
+	if err := a.Records.RecordPending(ctx); err != nil {
+		return err
+	}
+	a.Run.Recorded = true
+	a.keep()
+	return nil
+}
+
+// keep a copy of the run in the record of the part.
+func (a *Attempt) keep() {
+	p, run := a.Store.Part(), *a.Run
+	p.Run = &run
+	a.Store.Keep(p)
+}
+
+// save the run at once.
+func (a *Attempt) save(ctx context.Context) error {
+	a.keep()
+	return a.Store.Save(ctx)
+}
+
+// advance the run of an event. The error is why a hook failed, once the record of the revision has it.
+func (a *Attempt) advance(ctx context.Context, event Event) (string, error) {
+	hooks, err := a.Prepare(ctx, a.Run)
+	if err != nil {
+		return "", err
+	}
+	p := a.Store.Part()
+	r := a.Runner
+	r.Hooks, r.Timeout, r.Run, r.Saved, r.Save = hooks, p.HookTimeoutOf(), a.Run, *a.Run, a.save
+	over := a.Run.Over
+	waiting, err := r.Advance(ctx)
+	if r.IsChanged() {
+		a.keep()
+	}
+	if err != nil || waiting != "" || a.Run.Failed == "" {
+		return waiting, err
+	}
+	why := errors.New(a.Run.Failed)
+	if over {
+		return "", why
+	}
+	if _, err := a.Records.Describe(ctx, a.Run.Revision, render.StatusFailed, a.failure(event)); err != nil {
+		// The event is over only once the record says so.
+		a.Run.Over = false
+		a.keep()
+		return "", errors.Wrap(err, a.Run.Failed)
+	}
+	return "", why
+}
+
+// failure returns the description of a revision of which a hook failed, in the words of Helm.
+func (a *Attempt) failure(event Event) string {
+	if a.Operation == Install {
+		return fmt.Sprintf("Release %q failed %s: %s", a.Release, event, a.Run.Failed)
+	}
+	return fmt.Sprintf("Upgrade %q failed: %s hooks failed: %s", a.Release, event, a.Run.Failed)
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hook
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+)
+
+// An Event is when Helm runs hooks.
+type Event string
+
+// The events of Helm.
+const (
+	PreInstall   Event = "pre-install"
+	PostInstall  Event = "post-install"
+	PreUpgrade   Event = "pre-upgrade"
+	PostUpgrade  Event = "post-upgrade"
+	PreRollback  Event = "pre-rollback"
+	PostRollback Event = "post-rollback"
+	PreDelete    Event = "pre-delete"
+	PostDelete   Event = "post-delete"
+	Test         Event = "test"
+)
+
+// isDeletion reports whether the event is one of a removal.
+func (e Event) isDeletion() bool { return e == PreDelete || e == PostDelete }
+
+// An Operation is how a revision of a release comes to be.
+type Operation string
+
+// The operations of Helm.
+const (
+	Install  Operation = "install"
+	Upgrade  Operation = "upgrade"
+	Rollback Operation = "rollback"
+)
+
+// Pre returns the event before the objects of the chart are applied.
+func (o Operation) Pre() Event { return Event("pre-" + o) }
+
+// Post returns the event after the objects of the chart were applied.
+func (o Operation) Post() Event { return Event("post-" + o) }
+
+// Hooks returns all hooks of a chart if some of them run at the operation, else nil.
+func (o Operation) Hooks(all []render.Hook) []render.Hook {
+	if has(all, o.Pre(), o.Post()) {
+		return all
+	}
+	return nil
+}
+
+// Count returns how many hooks run at the operation.
+func (o Operation) Count(all []render.Hook) int {
+	return len(order(all, o.Pre())) + len(order(all, o.Post()))
+}
+
+// Note records which hooks a chart has that must be known without the chart. The hooks of a removal do not count where the
+// config of the install disables hooks; tests run in any case, as with Helm.
+func Note(r *inventory.Part, all []render.Hook, disabled bool) {
+	r.DeleteHooks = !disabled && has(all, PreDelete, PostDelete)
+	r.TestHooks = has(all, Test)
+}
+
+// has reports whether some of the hooks are for one of the events.
+func has(all []render.Hook, events ...Event) bool {
+	return slices.ContainsFunc(all, func(h render.Hook) bool {
+		return slices.ContainsFunc(events, func(e Event) bool { return slices.Contains(h.Events, string(e)) })
+	})
+}
+
+// order returns the hooks of an event in the order in which Helm runs them: by weight, then by name, then as rendered, which is
+// by kind.
+func order(all []render.Hook, event Event) []render.Hook {
+	var out []render.Hook
+	for _, h := range all {
+		for _, e := range h.Events {
+			// A hook that names an event twice runs twice, as in Helm.
+			if e == string(event) {
+				out = append(out, h)
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b render.Hook) int {
+		if a.Weight != b.Weight {
+			return a.Weight - b.Weight
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return out
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hook
+
+import (
+	"context"
+	"slices"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+)
+
+// A Policy is when Helm deletes the object of a hook.
+type Policy string
+
+// The policies of Helm.
+const (
+	BeforeCreation Policy = "before-hook-creation"
+	Succeeded      Policy = "hook-succeeded"
+	Failed         Policy = "hook-failed"
+)
+
+// A Hook of an event is ready to be sent.
+type Hook struct {
+	object.Desired
+
+	Policies []Policy
+	// Identity of the hook in its run, the value of object.AnnotationHookRun.
+	Identity string
+}
+
+// DeletedBy reports whether a policy deletes the object of the hook. Helm never deletes a CRD, because all its objects would be
+// deleted with it.
+func (h *Hook) DeletedBy(p Policy) bool {
+	if h.Ref.Kind == object.CRDKind.Kind {
+		return false
+	}
+	if len(h.Policies) == 0 {
+		return p == BeforeCreation
+	}
+	return slices.Contains(h.Policies, p)
+}
+
+// Build returns the object of a rendered hook as it is applied. The identity is the value of object.AnnotationHookRun.
+type Build func(ctx context.Context, h *render.Hook, identity string) (object.Desired, error)
+
+// Prepare the hooks of the event of a run, in the order in which they run. The bundle is the ID of the ApplySet.
+func Prepare(ctx context.Context, all []render.Hook, set, part string, run *inventory.Run, build Build) ([]Hook, error) {
+	in := order(all, Event(run.Event))
+	out := make([]Hook, 0, len(in))
+	for i := range in {
+		h := Hook{Identity: run.HookID(set, part, i)}
+		for _, p := range in[i].DeletePolicies {
+			h.Policies = append(h.Policies, Policy(p))
+		}
+		var err error
+		if h.Desired, err = build(ctx, &in[i], h.Identity); err != nil {
+			return nil, errors.Wrapf(err, "hook %s of %s", run.Event, in[i].Path)
+		}
+		out = append(out, h)
+	}
+	return out, nil
+}
+
+// Names returns the names of the objects of hooks as people read them.
+func Names(hooks []Hook) []string {
+	out := make([]string, 0, len(hooks))
+	for i := range hooks {
+		out = append(out, hooks[i].Ref.String())
+	}
+	return out
+}
+
+// disposable returns the hooks whose objects are deleted after the event, in the order of Helm.
+func disposable(run *inventory.Run, hooks []Hook) []*Hook {
+	var out []*Hook
+	if run.Failed == "" {
+		for i := range slices.Backward(hooks) {
+			if hooks[i].DeletedBy(Succeeded) {
+				out = append(out, &hooks[i])
+			}
+		}
+		return out
+	}
+	for i := range hooks {
+		failed := i == run.Index && hooks[i].DeletedBy(Failed)
+		if failed || i < run.Index && hooks[i].DeletedBy(Succeeded) {
+			out = append(out, &hooks[i])
+		}
+	}
+	return out
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hook
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+)
+
+// aHook is a hook of a kind with policies.
+func aHook(kind, name string, policies ...Policy) Hook {
+	h := Hook{Policies: policies, Identity: "id-" + name}
+	h.Ref, h.Version = cluster.ObjectRef{Kind: kind, Namespace: "a", Name: name}, "v1"
+	switch kind {
+	case "Job":
+		h.Ref.Group = "batch"
+	case object.CRDKind.Kind:
+		h.Ref.Group = object.CRDKind.Group
+	}
+	return h
+}
+
+func TestDeletedBy(t *testing.T) {
+	all := []Policy{BeforeCreation, Succeeded, Failed}
+	cases := map[string]struct {
+		reason string
+		hook   Hook
+		want   []Policy
+	}{
+		"Default": {reason: "Without a policy it is replaced, as with Helm.", hook: aHook("Job", "j"), want: []Policy{BeforeCreation}},
+		"Said":    {reason: "A policy replaces the default.", hook: aHook("Job", "j", Failed), want: []Policy{Failed}},
+		"Several": {reason: "There may be several.", hook: aHook("Job", "j", Succeeded, BeforeCreation), want: []Policy{BeforeCreation, Succeeded}},
+		"Unknown": {reason: "One that Helm does not know keeps the object.", hook: aHook("Job", "j", "never")},
+		"CRD":     {reason: "No policy deletes a CRD.", hook: aHook(object.CRDKind.Kind, "c", all...)},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var got []Policy
+			for _, p := range all {
+				if tc.hook.DeletedBy(p) {
+					got = append(got, p)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nDeletedBy(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestDisposable(t *testing.T) {
+	hooks := []Hook{
+		aHook("Job", "a", Succeeded), aHook("Job", "b", Failed), aHook("Job", "c", Succeeded, Failed), aHook("Job", "d"), aHook("Job", "e", Succeeded),
+	}
+	cases := map[string]struct {
+		reason string
+		run    inventory.Run
+		want   []string
+	}{
+		"Succeeded": {reason: "After all hooks those that go then, the last one first.", run: inventory.Run{Index: 5}, want: []string{"e", "c", "a"}},
+		"Failed":    {reason: "After a failure those before it, and the one that failed.", run: inventory.Run{Index: 2, Failed: "no"}, want: []string{"a", "c"}},
+		"Own":       {reason: "The policy for a success is not that of the one that failed.", run: inventory.Run{Index: 4, Failed: "no"}, want: []string{"a", "c"}},
+		"Only":      {reason: "Hooks that did not run have no object.", run: inventory.Run{Index: 1, Failed: "no"}, want: []string{"a", "b"}},
+		"Deletion":  {reason: "Where the deletion after the last hook failed, all that succeeded go.", run: inventory.Run{Index: 5, Failed: "no"}, want: []string{"a", "c", "e"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, h := range disposable(&tc.run, hooks) {
+				got = append(got, h.Ref.Name)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\ndisposable(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestPrepare(t *testing.T) {
+	all := []render.Hook{
+		{Name: "late", Weight: 1, Events: []string{"pre-install"}, DeletePolicies: []string{"hook-failed"}, Path: "late.yaml"},
+		{Name: "other", Events: []string{"test"}},
+		{Name: "early", Events: []string{"pre-install", "pre-upgrade"}, Path: "early.yaml"},
+	}
+	run := &inventory.Run{ID: "r", Event: string(PreInstall)}
+	build := func(_ context.Context, h *render.Hook, identity string) (object.Desired, error) {
+		return object.Desired{Ref: cluster.ObjectRef{Kind: "Job", Name: h.Name}, Part: identity}, nil
+	}
+	got, err := Prepare(t.Context(), all, "set", "web", run, build)
+	if err != nil {
+		t.Fatal(err)
+	}
+	early, late := run.HookID("set", "web", 0), run.HookID("set", "web", 1)
+	want := []Hook{
+		{Desired: object.Desired{Ref: cluster.ObjectRef{Kind: "Job", Name: "early"}, Part: early}, Identity: early},
+		{Desired: object.Desired{Ref: cluster.ObjectRef{Kind: "Job", Name: "late"}, Part: late}, Identity: late, Policies: []Policy{Failed}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Prepare(...): -want, +got:\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"Job early", "Job late"}, Names(got)); diff != "" {
+		t.Errorf("Names(...): -want, +got:\n%s", diff)
+	}
+	_, err = Prepare(t.Context(), all, "set", "web", run, func(context.Context, *render.Hook, string) (object.Desired, error) {
+		return object.Desired{}, errors.New("no object")
+	})
+	if err == nil || err.Error() != "hook pre-install of early.yaml: no object" {
+		t.Errorf("an error must name the template: %v", err)
+	}
+}
+
+func TestOperations(t *testing.T) {
+	all := []render.Hook{{Name: "a", Events: []string{"pre-install", "post-upgrade", "pre-upgrade"}}, {Name: "b", Events: []string{"test", "post-delete"}}}
+	counts := map[Operation]int{}
+	for _, o := range []Operation{Install, Upgrade, Rollback} {
+		counts[o] = o.Count(o.Hooks(all))
+	}
+	if diff := cmp.Diff(map[Operation]int{Install: 1, Upgrade: 2, Rollback: 0}, counts); diff != "" {
+		t.Errorf("hooks of each operation: -want, +got:\n%s", diff)
+	}
+	p, off := inventory.Part{}, inventory.Part{}
+	Note(&p, all, false)
+	Note(&off, all, true)
+	if diff := cmp.Diff([]inventory.Part{{DeleteHooks: true, TestHooks: true}, {TestHooks: true}}, []inventory.Part{p, off}); diff != "" {
+		t.Errorf("tests run even where hooks are disabled, as with Helm: -want, +got:\n%s", diff)
+	}
+}

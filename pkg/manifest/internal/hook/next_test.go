@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hook
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/advice"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
+)
+
+func TestNext(t *testing.T) {
+	type args struct {
+		run   inventory.Run
+		hooks int
+		seen  facts
+		late  bool
+	}
+	created := inventory.Run{Started: 1, UID: "u"}
+	cases := map[string]struct {
+		reason string
+		args   args
+		want   action
+	}{
+		"Over":       {reason: "An event that is over stays over.", args: args{run: inventory.Run{Over: true, Failed: "no"}, hooks: 1}, want: actDone},
+		"NoHooks":    {reason: "An event without hooks ends.", want: actDelete},
+		"AllRan":     {reason: "After the last hook the objects are deleted.", args: args{run: inventory.Run{Index: 2, Started: 1}, hooks: 2}, want: actDelete},
+		"Failed":     {reason: "After a failure no hook runs.", args: args{run: inventory.Run{Index: 1, Started: 1, Failed: "no"}, hooks: 3}, want: actDelete},
+		"Turn":       {reason: "That it is the turn of a hook is saved before anything is sent.", args: args{hooks: 1}, want: actStart},
+		"Create":     {reason: "A hook whose object is not known is created.", args: args{run: inventory.Run{Started: 1}, hooks: 1}, want: actCreate},
+		"CreateLate": {reason: "One that was not tried yet is created even if its time is over.", args: args{run: inventory.Run{Started: 1}, hooks: 1, late: true}, want: actCreate},
+		"Look":       {reason: "One that was created is looked at.", args: args{run: created, hooks: 1}, want: actLook},
+		"LookLate":   {reason: "It may have ended in time: look first.", args: args{run: created, hooks: 1, late: true}, want: actLook},
+		"Succeed":    {reason: "One that is done makes room for the next.", args: args{run: created, hooks: 1, seen: facts{status: cluster.Current}, late: true}, want: actSucceed},
+		"Fail":       {reason: "One that failed fails the event.", args: args{run: created, hooks: 1, seen: facts{status: cluster.Failed}}, want: actFail},
+		"Wait":       {reason: "One that runs is waited for.", args: args{run: created, hooks: 1, seen: facts{status: cluster.InProgress}}, want: actWait},
+		"Expire":     {reason: "The wait ends with its time.", args: args{run: created, hooks: 1, seen: facts{status: cluster.InProgress}, late: true}, want: actExpire},
+		"Blocked":    {reason: "What is in the way of a hook is waited for, too.", args: args{run: inventory.Run{Started: 1}, hooks: 1, seen: facts{status: cluster.InProgress}}, want: actWait},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := next(&tc.args.run, tc.args.hooks, tc.args.seen, tc.args.late)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nnext(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestIsLate(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		now    int64
+		want   bool
+	}{
+		"Before": {reason: "The timeout counts from the start.", now: 109},
+		"At":     {reason: "The last second is over when it begins.", now: 110, want: true},
+		"After":  {reason: "And stays over.", now: 111, want: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := isLate(&inventory.Run{Started: 100}, 10*time.Second, time.Unix(tc.now, 0))
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nisLate(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestOutcome(t *testing.T) {
+	state := func(uid string, status cluster.Status, content string) cluster.ObjectState {
+		return cluster.ObjectState{UID: uid, Status: status, Content: content}
+	}
+	cases := map[string]struct {
+		reason  string
+		kind    schema.GroupKind
+		state   cluster.ObjectState
+		missing bool
+		want    facts
+	}{
+		"Gone":        {reason: "A Job that was deleted after it ended counts as done, as in Helm.", kind: health.JobKind, missing: true, want: facts{status: cluster.Current}},
+		"Other":       {reason: "So does one in whose place there is another one, whatever became of that.", kind: health.JobKind, state: state("x", cluster.Failed, "failed"), want: facts{status: cluster.Current}},
+		"Succeeded":   {reason: "A Job that succeeded is done.", kind: health.JobKind, state: state("u", cluster.Current, health.Succeeded), want: facts{status: cluster.Current}},
+		"Failed":      {reason: "A Pod that failed has a reason.", kind: health.PodKind, state: state("u", cluster.Failed, "failed"), want: facts{status: cluster.Failed, message: "failed"}},
+		"Running":     {reason: "One without an outcome runs, even if it is ready.", kind: health.PodKind, state: state("u", cluster.Current, ""), want: facts{status: cluster.InProgress, message: "is running"}},
+		"Unready":     {reason: "A hook after a CRD may be of its kind.", kind: object.CRDKind, state: state("u", cluster.InProgress, ""), want: facts{status: cluster.InProgress, message: "is not established"}},
+		"Established": {reason: "The content of a CRD says nothing.", kind: object.CRDKind, state: state("u", cluster.Current, "abc"), want: facts{status: cluster.Current}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := outcome(tc.kind, "u", tc.state, !tc.missing)
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(facts{})); diff != "" {
+				t.Errorf("\n%s\noutcome(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestReplace(t *testing.T) {
+	const ours = "applyset-1"
+	type args struct {
+		kind     schema.GroupKind
+		policies []Policy
+		set      string
+		leaving  bool
+		adopt    bool
+	}
+	type want struct {
+		action  action
+		message string
+		// err comes after the name of the object.
+		err string
+	}
+	job := health.JobKind
+	cases := map[string]struct {
+		reason string
+		args   args
+		want   want
+	}{
+		"Last":       {reason: "What is left of the last run is deleted by default.", args: args{kind: job, set: ours}, want: want{action: actDelete}},
+		"Policy":     {reason: "And where the policy says so.", args: args{kind: job, set: ours, policies: []Policy{Succeeded, BeforeCreation}}, want: want{action: actDelete}},
+		"Leaves":     {reason: "Another policy leaves it, as with Helm.", args: args{kind: job, set: ours, policies: []Policy{Succeeded}}, want: want{action: actFail, message: "exists already, and its delete policy leaves it; add before-hook-creation, or delete it"}},
+		"Leaving":    {reason: "One that is being deleted is waited for, whatever the policy.", args: args{kind: job, set: ours, leaving: true, policies: []Policy{Failed}}, want: want{action: actWait, message: waitsForDeletion}},
+		"CRD":        {reason: "A CRD is never deleted, as its objects would go with it.", args: args{kind: object.CRDKind, set: ours}, want: want{action: actFail, message: "exists already, and a definition is never deleted to be made anew; take it out of the hooks"}},
+		"Foreign":    {reason: "An object of another set is not ours to delete.", args: args{kind: job, set: "other"}, want: want{err: " exists and does not belong to this module; remove it, or set adopt to take it over"}},
+		"Unlabelled": {reason: "Nor is one of no set.", args: args{kind: job}, want: want{err: " exists and does not belong to this module; remove it, or set adopt to take it over"}},
+		"Adopt":      {reason: "With adopt it is replaced.", args: args{kind: job, set: "other", adopt: true}, want: want{action: actDelete}},
+		"Namespace":  {reason: "Not even adopt deletes a namespace of others.", args: args{kind: schema.GroupKind{Kind: "Namespace"}, set: "other", adopt: true}, want: want{err: " exists and does not belong to this module; it is not replaced, as what it holds would be lost: take the hook out, or delete it yourself"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			h := &Hook{Policies: tc.args.policies}
+			h.Ref = cluster.ObjectRef{Group: tc.args.kind.Group, Kind: tc.args.kind.Kind, Namespace: "a", Name: "h"}
+			m := &metav1.PartialObjectMetadata{}
+			m.Labels = map[string]string{object.LabelPartOf: tc.args.set}
+			if tc.args.leaving {
+				m.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+			}
+			var got want
+			var err error
+			if got.action, got.message, err = replace(h, m, ours, tc.args.adopt, advice.Messages{Adopt: "set adopt"}); err != nil {
+				got.err = strings.TrimPrefix(err.Error(), h.Ref.String())
+				if !ssa.IsRefused(err) {
+					t.Errorf("\n%s\nthe error must be about the object: %v", tc.reason, err)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
+				t.Errorf("\n%s\nreplace(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hook
+
+import (
+	"context"
+	"slices"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
+)
+
+// A Standing is how far a removal has come with an event, and why. The message is what a Due event waits for, or why a hook of a
+// Refused one failed.
+type Standing struct {
+	Stage   Stage
+	Message string
+}
+
+// A Removal runs the hooks of the parts that a removal takes away.
+type Removal struct {
+	// Inventory has the records of the parts. Runs are kept in it.
+	Inventory *inventory.Inventory
+	// Parts that leave. The last one goes first.
+	Parts []string
+	// Retry is the token that asks for another try. With Force, a hook that fails blocks nothing.
+	Retry string
+	Force bool
+	// Prepare returns the hooks of the event of a run, as the record of the release has them, and the record; none without a
+	// record. The chart is not used, as with helm uninstall: it may be out of reach.
+	Prepare func(ctx context.Context, part string, r inventory.Release, run *inventory.Run) ([]Hook, *render.RecordInfo, error)
+	// Describe sets the status and the description of a recorded revision.
+	Describe func(ctx context.Context, r inventory.Release, revision int, status, text string) (bool, error)
+	// Runner has what does not depend on the event.
+	Runner Runner
+	// Save the inventory at once.
+	Save func(ctx context.Context) error
+
+	// Failed is why a hook failed that blocks nothing; empty for none. Run sets it.
+	Failed string
+}
+
+// Run the hooks of an event of all parts, as far as possible without waiting.
+func (r *Removal) Run(ctx context.Context, event Event) (Standing, error) {
+	for _, name := range slices.Backward(r.Parts) {
+		p := r.Inventory.Parts[name]
+		if !p.DeleteHooks {
+			continue
+		}
+		s, err := r.runPart(ctx, name, &p, event)
+		if err != nil {
+			err = errors.Wrap(err, bundle.Title(name))
+		}
+		switch {
+		case err != nil && r.Force && ssa.IsRefused(err):
+			r.Failed = text.OneLine(err.Error())
+		case err != nil:
+			return Standing{}, err
+		case s.Stage == Refused && (r.Force || !Blocks(event)):
+			r.Failed = s.Message
+		case s.Stage != Passed:
+			s.Message = bundle.Title(name) + ": " + s.Message
+			return s, nil
+		}
+	}
+	return Standing{Stage: Passed}, nil
+}
+
+// runPart runs the hooks of an event of a part.
+func (r *Removal) runPart(ctx context.Context, name string, p *inventory.Part, event Event) (Standing, error) {
+	run := Deletion(p, event, r.Retry)
+	if s := StageOf(run, event); s != Due {
+		return Standing{Stage: s, Message: run.Failed}, nil
+	}
+	hooks, err := r.prepare(ctx, name, p.ReleaseOf(name), run)
+	if err != nil || len(hooks) == 0 {
+		return Standing{Stage: Passed}, err
+	}
+	waiting, err := r.advance(ctx, name, p, run, hooks)
+	switch {
+	case err != nil:
+		return Standing{}, err
+	case waiting != "":
+		return Standing{Stage: Due, Message: waiting}, nil
+	}
+	return Standing{Stage: StageOf(run, event), Message: run.Failed}, nil
+}
+
+// prepare the hooks of the event of a run. The first ones put the record of the release in the status of one that is being removed.
+func (r *Removal) prepare(ctx context.Context, name string, rel inventory.Release, run *inventory.Run) ([]Hook, error) {
+	hooks, info, err := r.Prepare(ctx, name, rel, run)
+	if err != nil || len(hooks) == 0 || Event(run.Event) != PreDelete || info.Status == render.StatusUninstalling {
+		return hooks, err
+	}
+	_, err = r.Describe(ctx, rel, run.Revision, render.StatusUninstalling, "Deletion in progress (or silently failed)")
+	return hooks, err
+}
+
+// advance the run of a part, and save it.
+func (r *Removal) advance(ctx context.Context, name string, p *inventory.Part, run *inventory.Run, hooks []Hook) (string, error) {
+	runner := r.Runner
+	runner.Hooks, runner.Timeout, runner.Run = hooks, p.HookTimeoutOf(), run
+	if p.Run != nil {
+		runner.Saved = *p.Run
+	}
+	runner.Save = func(ctx context.Context) error {
+		kept, copied := r.Inventory.Parts[name], *run
+		// A part that is wanted again before it is gone is another revision.
+		kept.Run, kept.Digest = &copied, ""
+		r.Inventory.Parts[name] = kept
+		return r.Save(ctx)
+	}
+	waiting, err := runner.Advance(ctx)
+	if err == nil {
+		err = runner.Flush(ctx)
+	}
+	return waiting, err
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hook
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
+)
+
+func TestRemoval(t *testing.T) {
+	type want struct {
+		standing    Standing
+		failed, err string
+		log         []string
+		run         *inventory.Run
+	}
+	part := func(run *inventory.Run) inventory.Part {
+		return inventory.Part{Digest: "d", Namespace: "a", Revision: 2, DeleteHooks: true, Run: run}
+	}
+	broken := errors.New("not reached")
+	refused := &ssa.RefusedError{Err: errors.New("the record is damaged")}
+	over := &inventory.Run{ID: "r", Event: "pre-delete", Revision: 2, Index: 1, Done: 1, Over: true}
+	failed := &inventory.Run{ID: "r", Event: "pre-delete", Revision: 2, Failed: "no", Over: true}
+	cases := map[string]struct {
+		reason  string
+		event   Event
+		run     *inventory.Run
+		status  string
+		outcome string
+		force   bool
+		err     error
+		want    want
+	}{
+		"Runs": {
+			reason: "The record says that the release is being removed before a hook runs, and the run is saved to its end.",
+			event:  PreDelete, outcome: "Succeeded",
+			want: want{
+				standing: Standing{Stage: Passed},
+				log:      []string{"describe 2 uninstalling", "save pre-delete", "create web", "state web", "save pre-delete"},
+				run:      &inventory.Run{Event: "pre-delete", Revision: 2, Index: 1, Done: 1, Over: true},
+			},
+		},
+		"Waits": {
+			reason: "A hook that runs holds the removal.", event: PreDelete, status: render.StatusUninstalling,
+			want: want{
+				standing: Standing{Stage: Due, Message: "web: hook pre-delete Job a/web is running"},
+				log:      []string{"save pre-delete", "create web", "state web", "save pre-delete"},
+				run:      &inventory.Run{Event: "pre-delete", Revision: 2, UID: "uid-1", Started: 100},
+			},
+		},
+		"Passed": {reason: "An event that is over is not begun again.", event: PreDelete, run: over, want: want{standing: Standing{Stage: Passed}, run: over}},
+		"After": {
+			reason: "The hooks after the objects are described by no status.", event: PostDelete, run: over, outcome: "Succeeded",
+			want: want{
+				standing: Standing{Stage: Passed}, log: []string{"save post-delete", "create web", "state web", "save post-delete"},
+				run: &inventory.Run{Event: "post-delete", Revision: 2, Index: 1, Done: 2, Over: true},
+			},
+		},
+		"Refused":    {reason: "A hook that failed blocks the removal.", event: PreDelete, run: failed, want: want{standing: Standing{Stage: Refused, Message: "web: no"}, run: failed}},
+		"Force":      {reason: "Unless the removal is forced.", event: PreDelete, run: failed, force: true, want: want{standing: Standing{Stage: Passed}, failed: "no", run: failed}},
+		"Error":      {reason: "An error names the part.", event: PreDelete, err: broken, want: want{err: "web: not reached"}},
+		"ForceError": {reason: "Force does not pass over a cluster that does not answer.", event: PreDelete, err: broken, force: true, want: want{err: "web: not reached"}},
+		"ForceObject": {
+			reason: "It passes over an object that is refused.", event: PreDelete, err: refused, force: true,
+			want: want{standing: Standing{Stage: Passed}, failed: "web: the record is damaged"},
+		},
+		"FailsAfter": {
+			reason: "A hook that fails after the objects are gone blocks nothing.", event: PostDelete, run: over, outcome: "failed",
+			want: want{
+				standing: Standing{Stage: Passed}, failed: "hook post-delete Job a/web failed",
+				log: []string{"save post-delete", "create web", "state web", "save post-delete", "save post-delete"},
+				run: &inventory.Run{Event: "post-delete", Revision: 2, UID: "uid-1", Started: 100, Done: 1, Failed: "hook post-delete Job a/web failed", Over: true},
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := newStage()
+			s.target.outcome, s.Take = tc.outcome, nil
+			inv := &inventory.Inventory{Parts: map[string]inventory.Part{"web": part(tc.run), "plain": {Digest: "d"}}}
+			r := Removal{
+				Inventory: inv, Parts: []string{"plain", "web"}, Force: tc.force, Runner: s.Runner,
+				Prepare: func(_ context.Context, part string, _ inventory.Release, _ *inventory.Run) ([]Hook, *render.RecordInfo, error) {
+					if tc.err != nil {
+						return nil, nil, tc.err
+					}
+					return []Hook{aHook("Job", part)}, &render.RecordInfo{Status: tc.status}, nil
+				},
+				Describe: func(_ context.Context, rel inventory.Release, _ int, status, _ string) (bool, error) {
+					s.log = append(s.log, "describe 2 "+status)
+					return rel.Name == "web", nil
+				},
+				Save: func(context.Context) error {
+					s.log = append(s.log, "save "+inv.Parts["web"].Run.Event)
+					return nil
+				},
+			}
+			standing, err := r.Run(t.Context(), tc.event)
+			got := want{standing: standing, failed: r.Failed, log: s.log, run: inv.Parts["web"].Run}
+			if err != nil {
+				got.err = err.Error()
+			}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{}), cmpopts.IgnoreFields(inventory.Run{}, "ID")); diff != "" {
+				t.Errorf("\n%s\nRun(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			if saved := len(tc.want.log) > 0; saved != (inv.Parts["web"].Digest == "") {
+				t.Errorf("\n%s\na part whose hooks run must be applied again where it comes back", tc.reason)
+			}
+		})
+	}
+}

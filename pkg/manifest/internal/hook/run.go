@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hook
+
+import "github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+
+// Resume returns a copy of the run of hooks of an install that is for these inputs and goes on; nil where a new one has to begin.
+func Resume(rec *inventory.Part, inputs, retry string) *inventory.Run {
+	if !rec.Resumes(inputs, retry) {
+		return nil
+	}
+	run := *rec.Run
+	return &run
+}
+
+// Deletion returns the run of an event of a removal: the one of the record if it goes on, else a new one.
+func Deletion(rec *inventory.Part, event Event, retry string) *inventory.Run {
+	run := rec.Run
+	switch {
+	case run == nil || !Event(run.Event).isDeletion():
+		out := inventory.NewRun(inventory.Run{Event: string(event), Retry: retry, Revision: rec.Revision})
+		if run != nil && run.Recorded {
+			// A release that never was deployed has the revision whose hooks ran.
+			out.Revision = max(out.Revision, run.Revision)
+		}
+		return out
+	case run.Event == string(event) && run.Failed != "" && run.Retry != retry:
+		return inventory.NewRun(inventory.Run{Event: string(event), Retry: retry, Revision: run.Revision})
+	}
+	out := *run
+	if event == PostDelete && Event(out.Event) == PreDelete {
+		out.Next(string(event))
+		out.Failed = ""
+	}
+	return &out
+}
+
+// A Stage is how far a removal has come with an event.
+type Stage string
+
+// The stages of an event of a removal.
+const (
+	// Due is an event whose hooks have to run, or run.
+	Due Stage = "Due"
+	// Passed is an event whose hooks ran, or that the removal has left behind.
+	Passed Stage = "Passed"
+	// Refused is an event of which a hook failed.
+	Refused Stage = "Refused"
+)
+
+// StageOf returns how far a removal has come with an event, as its run says.
+func StageOf(run *inventory.Run, event Event) Stage {
+	switch {
+	case event == PreDelete && Event(run.Event) == PostDelete, run.Over && run.Failed == "":
+		return Passed
+	case run.Over:
+		return Refused
+	}
+	return Due
+}
+
+// Blocks reports whether a hook that failed at an event of a removal keeps the objects from being deleted. One that fails after
+// they were deleted does not, as with Helm.
+func Blocks(event Event) bool { return event == PreDelete }

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hook
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+)
+
+func TestDeletion(t *testing.T) {
+	type args struct {
+		part  inventory.Part
+		event Event
+		retry string
+	}
+	type want struct {
+		run  inventory.Run
+		same bool
+	}
+	run := func(r inventory.Run) *inventory.Run {
+		r.ID = "old"
+		return &r
+	}
+	cases := map[string]struct {
+		reason string
+		args   args
+		want   want
+	}{
+		"New": {
+			reason: "The hooks are those of the deployed revision.",
+			args:   args{part: inventory.Part{Revision: 3}, event: PreDelete, retry: "r"},
+			want:   want{run: inventory.Run{Event: "pre-delete", Retry: "r", Revision: 3}},
+		},
+		"Pending": {
+			reason: "Where none was deployed they are those of the revision that is recorded.",
+			args:   args{part: inventory.Part{Run: run(inventory.Run{Event: "pre-install", Recorded: true, Revision: 1})}, event: PreDelete},
+			want:   want{run: inventory.Run{Event: "pre-delete", Revision: 1}},
+		},
+		"Unrecorded": {
+			reason: "A revision without a record has no hooks.",
+			args:   args{part: inventory.Part{Revision: 1, Run: run(inventory.Run{Event: "pre-upgrade", Revision: 2})}, event: PreDelete},
+			want:   want{run: inventory.Run{Event: "pre-delete", Revision: 1}},
+		},
+		"Continues": {
+			reason: "A run that was begun goes on.",
+			args:   args{part: inventory.Part{Revision: 9, Run: run(inventory.Run{Event: "pre-delete", Revision: 3, Index: 1, UID: "u", Started: 5})}, event: PreDelete},
+			want:   want{run: inventory.Run{Event: "pre-delete", Revision: 3, Index: 1, UID: "u", Started: 5}, same: true},
+		},
+		"Failed": {
+			reason: "One that failed stays as it is.",
+			args:   args{part: inventory.Part{Run: run(inventory.Run{Event: "pre-delete", Failed: "no", Over: true, Retry: "r"})}, event: PreDelete, retry: "r"},
+			want:   want{run: inventory.Run{Event: "pre-delete", Failed: "no", Over: true, Retry: "r"}, same: true},
+		},
+		"Retry": {
+			reason: "Until another try is asked for.",
+			args:   args{part: inventory.Part{Run: run(inventory.Run{Event: "pre-delete", Failed: "no", Over: true, Retry: "r", Revision: 2})}, event: PreDelete, retry: "s"},
+			want:   want{run: inventory.Run{Event: "pre-delete", Retry: "s", Revision: 2}},
+		},
+		"After": {
+			reason: "After the objects the same run has another event.",
+			args:   args{part: inventory.Part{Run: run(inventory.Run{Event: "pre-delete", Revision: 2, Index: 4, Done: 4, Started: 7, Over: true})}, event: PostDelete},
+			want:   want{run: inventory.Run{Event: "post-delete", Revision: 2, Done: 4}, same: true},
+		},
+		"AfterFailure": {
+			reason: "A failure that was overridden does not fail the next event.",
+			args:   args{part: inventory.Part{Run: run(inventory.Run{Event: "pre-delete", Revision: 2, Failed: "no", Over: true, Retry: "r"})}, event: PostDelete, retry: "r"},
+			want:   want{run: inventory.Run{Event: "post-delete", Revision: 2, Retry: "r"}, same: true},
+		},
+		"Before": {
+			reason: "The event that is over is not begun again.",
+			args:   args{part: inventory.Part{Run: run(inventory.Run{Event: "post-delete", Revision: 2, Index: 1})}, event: PreDelete},
+			want:   want{run: inventory.Run{Event: "post-delete", Revision: 2, Index: 1}, same: true},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			before := inventory.Run{}
+			if tc.args.part.Run != nil {
+				before = *tc.args.part.Run
+			}
+			r := Deletion(&tc.args.part, tc.args.event, tc.args.retry)
+			got := want{run: *r, same: r.ID == "old"}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{}), cmpopts.IgnoreFields(inventory.Run{}, "ID")); diff != "" {
+				t.Errorf("\n%s\nDeletion(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			if r.ID == "" || tc.args.part.Run != nil && *tc.args.part.Run != before {
+				t.Errorf("\n%s\nthe run must have an ID, and the record must stay as it is: %+v", tc.reason, r)
+			}
+		})
+	}
+}
+
+func TestStageOf(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		run    inventory.Run
+		event  Event
+		want   Stage
+	}{
+		"Due":     {reason: "A run that is not over goes on.", run: inventory.Run{Event: "pre-delete", Failed: "no"}, event: PreDelete, want: Due},
+		"Passed":  {reason: "One that is over without a failure is done.", run: inventory.Run{Event: "pre-delete", Over: true}, event: PreDelete, want: Passed},
+		"Left":    {reason: "A removal that is past an event does not come back to it.", run: inventory.Run{Event: "post-delete"}, event: PreDelete, want: Passed},
+		"Refused": {reason: "A hook failed.", run: inventory.Run{Event: "post-delete", Over: true, Failed: "no"}, event: PostDelete, want: Refused},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, StageOf(&tc.run, tc.event)); diff != "" {
+				t.Errorf("\n%s\nStageOf(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+	if !Blocks(PreDelete) || Blocks(PostDelete) {
+		t.Error("only a hook before the objects go blocks a removal, as with Helm")
+	}
+}
+
+func TestResume(t *testing.T) {
+	recorded := inventory.Run{ID: "old", Inputs: "i", Retry: "r", Recorded: true}
+	failed := recorded
+	failed.Failed = "no"
+	unrecorded := recorded
+	unrecorded.Recorded = false
+	cases := map[string]struct {
+		reason string
+		run    *inventory.Run
+		inputs string
+		retry  string
+		want   *inventory.Run
+	}{
+		"None":       {reason: "There is none."},
+		"Same":       {reason: "A run of the same inputs goes on, whatever was asked for since.", run: &recorded, inputs: "i", retry: "s", want: &recorded},
+		"Other":      {reason: "One of other inputs does not.", run: &recorded, inputs: "j", retry: "r"},
+		"Failed":     {reason: "One that failed is not begun again.", run: &failed, inputs: "i", retry: "r", want: &failed},
+		"Retry":      {reason: "Until another try is asked for.", run: &failed, inputs: "i", retry: "s"},
+		"Unrecorded": {reason: "Without a record no hook has run, and the next revision may be another one.", run: &unrecorded, inputs: "i", retry: "r"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := Resume(&inventory.Part{Run: tc.run}, tc.inputs, tc.retry)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nResume(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			if got != nil && got == tc.run {
+				t.Errorf("\n%s\nthe run must be a copy", tc.reason)
+			}
+		})
+	}
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hook
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/advice"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
+)
+
+// A Runner runs the hooks of one event.
+type Runner struct {
+	// Target of the objects, and Pods for what a hook that failed says.
+	Target Target
+	Pods   Pods
+	// Set is the ID of the ApplySet. With Adopt, objects that do not belong to it are replaced.
+	Set   string
+	Adopt bool
+	// Messages tell users what to do.
+	Messages advice.Messages
+	// Now returns the time, and Timeout is for each hook.
+	Now     func() time.Time
+	Timeout time.Duration
+	// Redact a text of the cluster; nil for no change.
+	Redact func(string) string
+
+	Hooks []Hook
+	// Run is changed in place, and Saved is what the inventory has.
+	Run   *inventory.Run
+	Saved inventory.Run
+	// Save the run in the inventory at once.
+	Save func(ctx context.Context) error
+	// Take is called with each object that became a hook, and is no longer a member of the bundle; nil for no call.
+	Take func(r cluster.ObjectRef)
+}
+
+// Advance the run as far as it goes without waiting. It returns what the run waits for; empty once the event is over, also
+// where a hook failed.
+func (r *Runner) Advance(ctx context.Context) (string, error) {
+	f := facts{}
+	for {
+		act := next(r.Run, len(r.Hooks), f, isLate(r.Run, r.Timeout, r.Now()))
+		switch act {
+		case actDone:
+			return "", nil
+		case actWait:
+			return r.about(r.turn(), f.message), nil
+		case actDelete:
+			if waiting, err := r.deleteAll(ctx); err != nil || waiting != "" {
+				return waiting, err
+			}
+		default:
+		}
+		var err error
+		if f, err = r.do(ctx, act, f); err != nil {
+			return "", err
+		}
+	}
+}
+
+// do an action on the hook whose turn it is. It returns the facts that the next action is decided from.
+func (r *Runner) do(ctx context.Context, act action, f facts) (facts, error) {
+	var err error
+	switch act {
+	case actStart:
+		r.Run.Started = r.Now().Unix()
+		err = r.Flush(ctx)
+	case actCreate:
+		f, err = r.create(ctx, r.turn())
+		err = errors.Wrapf(err, "hook %s", r.Run.Event)
+	case actLook:
+		f, err = r.look(ctx, r.turn())
+	case actSucceed:
+		r.Run.Index++
+		r.Run.Done++
+		r.Run.UID, r.Run.Started, f = "", 0, facts{}
+	case actFail:
+		// Saved before the object may be deleted: one that does not exist counts as done.
+		err = r.fail(ctx, r.turn(), f.message, r.lastWords(ctx, r.turn()))
+	case actExpire:
+		err = r.expire(ctx, r.turn(), f.message)
+	case actWait, actDelete, actDone:
+	}
+	return f, err
+}
+
+// Flush saves the run if it changed.
+func (r *Runner) Flush(ctx context.Context) error {
+	if !r.IsChanged() {
+		return nil
+	}
+	if err := r.Save(ctx); err != nil {
+		return err
+	}
+	r.Saved = *r.Run
+	return nil
+}
+
+// IsChanged reports whether the run differs from what is saved.
+func (r *Runner) IsChanged() bool { return *r.Run != r.Saved }
+
+// turn returns the hook whose turn it is.
+func (r *Runner) turn() *Hook { return &r.Hooks[r.Run.Index] }
+
+// about returns a message about a hook.
+func (r *Runner) about(h *Hook, message string) string {
+	return fmt.Sprintf("hook %s %s %s", r.Run.Event, h.Ref, message)
+}
+
+// fail the run because of a hook, and save that. The words are what the hook said last; empty for none.
+func (r *Runner) fail(ctx context.Context, h *Hook, why, words string) error {
+	failed := r.about(h, why)
+	if words != "" {
+		failed += ": " + words
+	}
+	r.Run.Failed = inventory.Bounded(failed, r.Redact)
+	return r.Flush(ctx)
+}
+
+// expire fails the run because a hook was not done in time.
+func (r *Runner) expire(ctx context.Context, h *Hook, waiting string) error {
+	return r.fail(ctx, h, fmt.Sprintf("was not done within %s: it %s", r.Timeout, waiting), r.lastWords(ctx, h))
+}
+
+// create the object of a hook, after what is in its place was deleted. It returns facts about a hook that has to wait. Where
+// the object cannot be created, the run has failed.
+func (r *Runner) create(ctx context.Context, h *Hook) (facts, error) {
+	for range 2 {
+		uid, err := r.Target.Create(ctx, &h.Desired)
+		if err == nil {
+			r.take(h, uid)
+			return facts{}, nil
+		}
+		if !kerrors.IsConflict(err) {
+			return facts{}, errors.Wrap(ssa.Explain(err), h.Ref.String())
+		}
+		m, err := r.Target.Metadata(ctx, h.GVK(), h.Ref)
+		if err != nil {
+			return facts{}, err
+		}
+		if m == nil {
+			continue
+		}
+		if m.Annotations[object.AnnotationHookRun] == h.Identity {
+			// A process that died created it.
+			r.take(h, string(m.UID))
+			return facts{}, nil
+		}
+		do, message, err := replace(h, m, r.Set, r.Adopt, r.Messages)
+		if err == nil && do == actDelete {
+			do, message, err = r.makeRoom(ctx, h, string(m.UID))
+		}
+		switch {
+		case err != nil:
+			return facts{}, err
+		case do == actWait:
+			return facts{status: cluster.InProgress, message: message}, nil
+		case do == actFail:
+			return facts{}, r.fail(ctx, h, message, "")
+		}
+	}
+	return facts{status: cluster.InProgress, message: "is being replaced"}, nil
+}
+
+// take an object as that of the hook whose turn it is.
+func (r *Runner) take(h *Hook, uid string) {
+	r.Run.UID = uid
+	if r.Take != nil {
+		r.Take(h.Ref)
+	}
+}
+
+// makeRoom for a hook: delete what is in its place. It returns actCreate where nothing is left.
+func (r *Runner) makeRoom(ctx context.Context, h *Hook, uid string) (action, string, error) {
+	left, err := r.Target.Delete(ctx, &h.Desired, uid)
+	switch {
+	case err != nil && !kerrors.IsConflict(err):
+		return "", "", err
+	case left != nil:
+		return actWait, waitsForDeletion, nil
+	}
+	return actCreate, "", nil
+}
+
+// look at the object of a hook.
+func (r *Runner) look(ctx context.Context, h *Hook) (facts, error) {
+	gk := h.Ref.GroupKind()
+	if !isAwaited(gk) {
+		return facts{status: cluster.Current}, nil
+	}
+	s, exists, err := r.Target.State(ctx, &h.Desired, r.Run.UID)
+	if err != nil {
+		return facts{}, err
+	}
+	return outcome(gk, r.Run.UID, s, exists), nil
+}
+
+// deleteAll objects whose policy asks for it after the event, and end the event. It returns what it waits for; after a failure
+// it waits for nothing.
+func (r *Runner) deleteAll(ctx context.Context) (string, error) {
+	hooks := disposable(r.Run, r.Hooks)
+	if len(hooks) > 0 {
+		if r.Run.Started == 0 {
+			r.Run.Started = r.Now().Unix()
+		}
+		// A hook whose object is deleted from here on must not look like one that never ran.
+		if err := r.Flush(ctx); err != nil {
+			return "", err
+		}
+	}
+	for _, h := range hooks {
+		waiting, err := r.delete(ctx, h)
+		if err != nil {
+			return "", err
+		}
+		if waiting == "" || r.Run.Failed != "" {
+			continue
+		}
+		if outlast(isLate(r.Run, r.Timeout, r.Now())) == actWait {
+			return r.about(h, waiting), nil
+		}
+		if err := r.expire(ctx, h, waiting); err != nil {
+			return "", err
+		}
+	}
+	r.Run.Over = true
+	return "", nil
+}
+
+// delete the object of a hook, unless it belongs to another bundle. It returns what the object waits for.
+func (r *Runner) delete(ctx context.Context, h *Hook) (string, error) {
+	s, exists, err := r.Target.State(ctx, &h.Desired, "")
+	if err != nil || !exists || s.Set != r.Set {
+		return "", err
+	}
+	if s.Status == cluster.Terminating {
+		return cmp.Or(strings.TrimSpace(s.Message), "is being deleted"), nil
+	}
+	left, err := r.Target.Delete(ctx, &h.Desired, s.UID)
+	if err != nil || left == nil {
+		if kerrors.IsConflict(err) {
+			err = nil // Another object has its name now.
+		}
+		return "", err
+	}
+	return left.Message, nil
+}

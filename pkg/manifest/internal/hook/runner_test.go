@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hook
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/advice"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+)
+
+const ourSet = "applyset-1"
+
+// A thing is an object of a fake target.
+type thing struct {
+	uid, set, identity, outcome string
+	// stays is true for an object that has finalizers.
+	stays, leaving bool
+}
+
+// A fakeTarget has objects, and a log of what was requested.
+type fakeTarget struct {
+	things map[cluster.ObjectRef]*thing
+	log    *[]string
+	// outcome of Jobs that are created, and err of the requests whose line has the key.
+	outcome string
+	stays   bool
+	err     map[string]error
+	created int
+}
+
+func (f *fakeTarget) note(verb string, r cluster.ObjectRef) error {
+	line := verb + " " + r.Name
+	*f.log = append(*f.log, line)
+	return f.err[line]
+}
+
+func (f *fakeTarget) Create(_ context.Context, o *object.Desired) (string, error) {
+	if err := f.note("create", o.Ref); err != nil {
+		return "", err
+	}
+	if f.things[o.Ref] != nil {
+		return "", kerrors.NewConflict(schema.GroupResource{}, o.Ref.Name, errors.New("exists"))
+	}
+	f.created++
+	uid := fmt.Sprintf("uid-%d", f.created)
+	f.things[o.Ref] = &thing{uid: uid, set: ourSet, identity: "id-" + o.Ref.Name, outcome: f.outcome, stays: f.stays}
+	return uid, nil
+}
+
+func (f *fakeTarget) Metadata(_ context.Context, _ schema.GroupVersionKind, r cluster.ObjectRef) (*metav1.PartialObjectMetadata, error) {
+	if err := f.note("metadata", r); err != nil || f.things[r] == nil {
+		return nil, err
+	}
+	t, m := f.things[r], &metav1.PartialObjectMetadata{}
+	m.UID, m.Labels, m.Annotations = types.UID(t.uid), map[string]string{object.LabelPartOf: t.set}, map[string]string{object.AnnotationHookRun: t.identity}
+	if t.leaving {
+		m.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+	}
+	return m, nil
+}
+
+func (f *fakeTarget) State(_ context.Context, o *object.Desired, _ string) (cluster.ObjectState, bool, error) {
+	if err := f.note("state", o.Ref); err != nil || f.things[o.Ref] == nil {
+		return cluster.ObjectState{}, false, err
+	}
+	t := f.things[o.Ref]
+	s := cluster.ObjectState{UID: t.uid, Set: t.set, Content: t.outcome}
+	if t.leaving {
+		s.Status = cluster.Terminating
+	}
+	return s, true, nil
+}
+
+func (f *fakeTarget) Delete(_ context.Context, o *object.Desired, uid string) (*cluster.ObjectState, error) {
+	if err := f.note("delete", o.Ref); err != nil {
+		return nil, err
+	}
+	t := f.things[o.Ref]
+	switch {
+	case t == nil:
+		return nil, nil //nolint:nilnil // Nothing is left.
+	case t.uid != uid:
+		return nil, kerrors.NewConflict(schema.GroupResource{}, o.Ref.Name, errors.New("another one"))
+	case t.stays:
+		t.leaving = true
+		return &cluster.ObjectState{UID: uid, Message: "waits for finalizer x"}, nil
+	}
+	delete(f.things, o.Ref)
+	return nil, nil //nolint:nilnil // Nothing is left.
+}
+
+// A fakeStage is a runner of hooks of a fake target.
+type fakeStage struct {
+	Runner
+
+	target *fakeTarget
+	log    []string
+	now    int64
+	// saves fail with err.
+	err error
+}
+
+func newStage(hooks ...Hook) *fakeStage {
+	s := &fakeStage{now: 100}
+	s.target = &fakeTarget{things: map[cluster.ObjectRef]*thing{}, log: &s.log, outcome: health.Succeeded, err: map[string]error{}}
+	s.Runner = Runner{
+		Messages: advice.Messages{Adopt: "set adopt"},
+		Target:   s.target, Pods: fakePods{}, Set: ourSet, Now: func() time.Time { return time.Unix(s.now, 0) }, Timeout: time.Minute,
+		Hooks: hooks, Run: &inventory.Run{ID: "r", Event: string(PreInstall)},
+		Save: func(context.Context) error {
+			s.log = append(s.log, fmt.Sprintf("save %d uid=%s failed=%t", s.Run.Index, s.Run.UID, s.Run.Failed != ""))
+			return s.err
+		},
+		Take: func(r cluster.ObjectRef) { s.log = append(s.log, "take "+r.Name) },
+	}
+	s.Saved = *s.Run
+	return s
+}
+
+func TestAdvance(t *testing.T) {
+	job := func(name string, p ...Policy) Hook { return aHook("Job", name, p...) }
+	key := job("a").Ref
+	cases := map[string]struct {
+		reason string
+		hooks  []Hook
+		// before changes the stage before it is advanced.
+		before  func(s *fakeStage)
+		waiting string
+		err     string
+		log     []string
+		want    inventory.Run
+	}{
+		"None": {
+			reason: "An event without hooks is over without a save.",
+			want:   inventory.Run{Over: true},
+		},
+		"All": {
+			reason: "Each turn is saved before the object is created, and all that succeeded before any is deleted.",
+			hooks:  []Hook{job("a", Succeeded), job("b", Succeeded)},
+			log: []string{
+				"save 0 uid= failed=false", "create a", "take a", "state a", "save 1 uid= failed=false", "create b", "take b", "state b",
+				"save 2 uid= failed=false", "state b", "delete b", "state a", "delete a",
+			},
+			want: inventory.Run{Index: 2, Done: 2, Started: 100, Over: true},
+		},
+		"Others": {
+			reason: "An object of a kind without an outcome is done as soon as it exists, so that no request looks at it.",
+			hooks:  []Hook{aHook("ConfigMap", "a")},
+			log:    []string{"save 0 uid= failed=false", "create a", "take a"},
+			want:   inventory.Run{Index: 1, Done: 1, Over: true},
+		},
+		"Runs": {
+			reason:  "A Job that runs is waited for. Its UID is for the caller to save.",
+			hooks:   []Hook{job("a")},
+			before:  func(s *fakeStage) { s.target.outcome = "" },
+			waiting: "hook pre-install Job a/a is running",
+			log:     []string{"save 0 uid= failed=false", "create a", "take a", "state a"},
+			want:    inventory.Run{UID: "uid-1", Started: 100},
+		},
+		"Gone": {
+			reason: "A hook that is gone after it was created counts as done.",
+			hooks:  []Hook{job("a")},
+			before: func(s *fakeStage) { s.Run.UID, s.Run.Started = "uid-1", 90 },
+			log:    []string{"state a"},
+			want:   inventory.Run{Index: 1, Done: 1, Over: true},
+		},
+		"Late": {
+			reason: "A hook that is not done in time fails the event, and that is saved before its object goes.",
+			hooks:  []Hook{job("a", Failed)},
+			before: func(s *fakeStage) { s.target.outcome, s.now, s.Run.Started = "", 160, 100 },
+			log:    []string{"create a", "take a", "state a", "save 0 uid=uid-1 failed=true", "state a", "delete a"},
+			want:   inventory.Run{UID: "uid-1", Started: 100, Failed: "hook pre-install Job a/a was not done within 1m0s: it is running", Over: true},
+		},
+		"Fails": {
+			reason: "After a failure no other hook runs, and those before it go as their policy says.",
+			hooks:  []Hook{job("a", Succeeded), job("b"), job("c")},
+			before: func(s *fakeStage) {
+				s.target.outcome, s.Run.Index, s.Run.Done = "failed", 1, 1
+				s.target.things[key] = &thing{uid: "u", set: ourSet}
+			},
+			log:  []string{"save 1 uid= failed=false", "create b", "take b", "state b", "save 1 uid=uid-1 failed=true", "state a", "delete a"},
+			want: inventory.Run{Index: 1, Done: 1, UID: "uid-1", Started: 100, Failed: "hook pre-install Job a/b failed", Over: true},
+		},
+		"Cut": {
+			reason: "A hook that was created and could not be saved is recognised.",
+			hooks:  []Hook{job("a")},
+			before: func(s *fakeStage) {
+				s.Run.Started = 100
+				s.target.things[key] = &thing{uid: "u", set: ourSet, identity: "id-a", outcome: health.Succeeded}
+			},
+			log:  []string{"create a", "metadata a", "take a", "state a"},
+			want: inventory.Run{Index: 1, Done: 1, Over: true},
+		},
+		"Replaces": {
+			reason: "What is left of another run makes room.",
+			hooks:  []Hook{job("a")},
+			before: func(s *fakeStage) { s.target.things[key] = &thing{uid: "u", set: ourSet, identity: "id-x"} },
+			log:    []string{"save 0 uid= failed=false", "create a", "metadata a", "delete a", "create a", "take a", "state a"},
+			want:   inventory.Run{Index: 1, Done: 1, Over: true},
+		},
+		"Finalizers": {
+			reason:  "What makes room slowly is waited for.",
+			hooks:   []Hook{job("a")},
+			before:  func(s *fakeStage) { s.target.things[key] = &thing{uid: "u", set: ourSet, stays: true} },
+			waiting: "hook pre-install Job a/a waits until the one before is deleted",
+			log:     []string{"save 0 uid= failed=false", "create a", "metadata a", "delete a"},
+			want:    inventory.Run{Started: 100},
+		},
+		"InTheWay": {
+			reason: "What must not be replaced fails the event; no pods are asked about it.",
+			hooks:  []Hook{job("a", Succeeded)},
+			before: func(s *fakeStage) { s.target.things[key] = &thing{uid: "u", set: ourSet} },
+			log:    []string{"save 0 uid= failed=false", "create a", "metadata a", "save 0 uid= failed=true"},
+			want: inventory.Run{Started: 100, Over: true,
+				Failed: "hook pre-install Job a/a exists already, and its delete policy leaves it; add before-hook-creation, or delete it"},
+		},
+		"Foreign": {
+			reason: "An object of another set is an error, and the run goes on once it is gone.",
+			hooks:  []Hook{job("a")},
+			before: func(s *fakeStage) { s.target.things[key] = &thing{uid: "u"} },
+			err:    "hook pre-install: Job a/a exists and does not belong to this module; remove it, or set adopt to take it over",
+			log:    []string{"save 0 uid= failed=false", "create a", "metadata a"},
+			want:   inventory.Run{Started: 100},
+		},
+		"Refused": {
+			reason: "An error of the API server names the hook.",
+			hooks:  []Hook{job("a")},
+			before: func(s *fakeStage) { s.target.err["create a"] = errors.New("no\nquota") },
+			err:    "hook pre-install: Job a/a: no quota",
+			log:    []string{"save 0 uid= failed=false", "create a"},
+			want:   inventory.Run{Started: 100},
+		},
+		"Unsaved": {
+			reason: "What cannot be saved is not sent.",
+			hooks:  []Hook{job("a")},
+			before: func(s *fakeStage) { s.err = errors.New("conflict") },
+			err:    "conflict",
+			log:    []string{"save 0 uid= failed=false"},
+			want:   inventory.Run{Started: 100},
+		},
+		"Tidies": {
+			reason: "A deletion after the last hook is waited for.",
+			hooks:  []Hook{job("a", Succeeded), job("b", Succeeded)},
+			before: func(s *fakeStage) {
+				s.Run.Index, s.target.things[key] = 2, &thing{uid: "u", set: ourSet, stays: true}
+			},
+			waiting: "hook pre-install Job a/a waits for finalizer x",
+			log:     []string{"save 2 uid= failed=false", "state b", "state a", "delete a"},
+			want:    inventory.Run{Index: 2, Started: 100},
+		},
+		"TidiesLate": {
+			reason: "One that never ends fails the event, and the others still go.",
+			hooks:  []Hook{job("b", Succeeded), job("a", Succeeded)},
+			before: func(s *fakeStage) {
+				s.Run.Index, s.Run.Started, s.now = 2, 1, 100
+				s.Saved = *s.Run
+				s.target.things[key] = &thing{uid: "u", set: ourSet, leaving: true}
+				s.target.things[job("b").Ref] = &thing{uid: "v", set: ourSet}
+			},
+			log:  []string{"state a", "save 2 uid= failed=true", "state b", "delete b"},
+			want: inventory.Run{Index: 2, Started: 1, Failed: "hook pre-install Job a/a was not done within 1m0s: it is being deleted", Over: true},
+		},
+		"TidiesOurs": {
+			reason: "An object of another set, or one that took the name meanwhile, is left alone.",
+			hooks:  []Hook{job("b", Succeeded), job("a", Succeeded)},
+			before: func(s *fakeStage) {
+				s.Run.Index = 2
+				s.target.things[key] = &thing{uid: "u"}
+				s.target.things[job("b").Ref] = &thing{uid: "v", set: ourSet}
+				s.target.err["delete b"] = kerrors.NewConflict(schema.GroupResource{}, "b", errors.New("another one"))
+			},
+			log:  []string{"save 2 uid= failed=false", "state a", "state b", "delete b"},
+			want: inventory.Run{Index: 2, Started: 100, Over: true},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(tc.hooks...)
+			if tc.before != nil {
+				tc.before(s)
+				s.Saved = *s.Run
+			}
+			waiting, err := s.Advance(t.Context())
+			text := ""
+			if err != nil {
+				text = err.Error()
+			}
+			if waiting != tc.waiting || text != tc.err {
+				t.Errorf("\n%s\nAdvance(...): want %q and error %q, got %q and %q", tc.reason, tc.waiting, tc.err, waiting, text)
+			}
+			if diff := cmp.Diff(tc.log, s.log); diff != "" {
+				t.Errorf("\n%s\nrequests and saves: -want, +got:\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.want, *s.Run, cmpopts.IgnoreFields(inventory.Run{}, "ID", "Event")); diff != "" {
+				t.Errorf("\n%s\nrun: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// A process may die after any save or request. The next one continues with what is saved: no hook that was saved as done runs
+// again, and each object that was created is either known or recognised.
+func TestAdvanceSurvivesDeath(t *testing.T) {
+	hooks := []Hook{aHook("Job", "a", Succeeded), aHook("ConfigMap", "b"), aHook("Job", "c", BeforeCreation, Succeeded)}
+	whole := newStage(hooks...)
+	if _, err := whole.Advance(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	died := errors.New("died")
+	for at := range len(whole.log) {
+		s := newStage(hooks...)
+		inventoried := *s.Run
+		steps := 0
+		dies := func() error {
+			if steps++; steps > at {
+				return died
+			}
+			return nil
+		}
+		s.Target = dyingTarget{fakeTarget: s.target, dies: dies}
+		s.Save = func(context.Context) error {
+			if err := dies(); err != nil {
+				return err
+			}
+			inventoried = *s.Run
+			return nil
+		}
+		_, err := s.Advance(t.Context())
+		if err == nil {
+			continue // It was over before.
+		}
+		again := newStage(hooks...)
+		again.target.things, again.target.created = s.target.things, s.target.created
+		run := inventoried
+		again.Run, again.Saved = &run, run
+		if waiting, err := again.Advance(t.Context()); err != nil || waiting != "" || !again.Run.Over || again.Run.Failed != "" || again.Run.Done != 3 {
+			t.Errorf("died at %d: %q, %v, %+v", at, waiting, err, again.Run)
+		}
+		for _, l := range again.log {
+			if strings.HasPrefix(l, "create a") && inventoried.Index > 0 {
+				t.Errorf("died at %d: a hook that was saved as done was created again", at)
+			}
+		}
+		if len(again.target.things) != 1 {
+			t.Errorf("died at %d: objects are left: %v", at, again.target.things)
+		}
+	}
+}
+
+// A dyingTarget fails once the process is dead.
+type dyingTarget struct {
+	*fakeTarget
+
+	dies func() error
+}
+
+func (d dyingTarget) Create(ctx context.Context, o *object.Desired) (string, error) {
+	if err := d.dies(); err != nil {
+		return "", err
+	}
+	uid, err := d.fakeTarget.Create(ctx, o)
+	if derr := d.dies(); derr != nil {
+		return "", derr // The object was created, and the process does not know.
+	}
+	return uid, err
+}
+
+func (d dyingTarget) Delete(ctx context.Context, o *object.Desired, uid string) (*cluster.ObjectState, error) {
+	if err := d.dies(); err != nil {
+		return nil, err
+	}
+	return d.fakeTarget.Delete(ctx, o, uid)
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hook
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+)
+
+// BeginTests returns the progress of the tests that a token asks for: a copy of what the inventory has, or a new one.
+func BeginTests(old *inventory.Tests, token string) *inventory.Tests {
+	if old == nil || old.Token != token {
+		return &inventory.Tests{Token: token}
+	}
+	return copyTests(old)
+}
+
+// copyTests returns a copy that shares nothing with the progress.
+func copyTests(t *inventory.Tests) *inventory.Tests {
+	out := *t
+	out.Tests = slices.Clone(t.Tests)
+	if t.Run != nil {
+		run := *t.Run
+		out.Run = &run
+	}
+	return &out
+}
+
+// nextTests returns the first of the parts whose tests are not over, and the parts after it; nil for none.
+func nextTests(t *inventory.Tests, parts []Tested) (*Tested, []Tested) {
+	for i := range parts {
+		over := t.Part != parts[i].Part && slices.ContainsFunc(t.Tests, func(s inventory.TestState) bool { return s.Part == parts[i].Part })
+		if !over {
+			return &parts[i], parts[i+1:]
+		}
+	}
+	return nil, nil
+}
+
+// A Tested part has tests.
+type Tested struct {
+	Part string
+	// Release of the part, and its deployed Revision, whose record has the tests.
+	Release  inventory.Release
+	Revision int
+	// Timeout is for each test.
+	Timeout time.Duration
+}
+
+// A Tester runs the tests of the parts of a bundle.
+type Tester struct {
+	// Parts that have tests, in the order in which they are tested.
+	Parts []Tested
+	// Prepare returns the tests of a part.
+	Prepare func(ctx context.Context, p *Tested, run *inventory.Run) ([]Hook, error)
+	// Runner has what does not depend on the part.
+	Runner Runner
+	// Keep the progress in the inventory, which is saved at the end of the step at the latest.
+	Keep func(t *inventory.Tests)
+	// Save the inventory at once.
+	Save func(ctx context.Context) error
+}
+
+// Advance the tests as far as they go without waiting. It returns what they wait for; empty once they are over. A test that
+// fails is part of the progress, and not an error.
+func (t *Tester) Advance(ctx context.Context, progress *inventory.Tests) (string, error) {
+	for p, rest := nextTests(progress, t.Parts); p != nil; p, rest = nextTests(progress, rest) {
+		if waiting, err := t.test(ctx, progress, p); err != nil || waiting != "" {
+			return waiting, errors.Wrap(err, bundle.Title(p.Part))
+		}
+	}
+	progress.Over, progress.Part, progress.Run = true, "", nil
+	t.Keep(copyTests(progress))
+	return "", nil
+}
+
+// test a part. It returns what it waits for; empty once the tests of the part are over.
+func (t *Tester) test(ctx context.Context, progress *inventory.Tests, p *Tested) (string, error) {
+	r := t.Runner
+	if progress.Run != nil {
+		r.Saved = *progress.Run
+	}
+	if progress.Part != p.Part || progress.Run == nil {
+		run := inventory.NewRun(inventory.Run{Event: string(Test), Inputs: progress.Token, Revision: p.Revision})
+		progress.Part, progress.Run = p.Part, run
+	}
+	var err error
+	if r.Hooks, err = t.Prepare(ctx, p, progress.Run); err != nil {
+		return "", err
+	}
+	note := func() {
+		progress.Record(p.Part, Names(r.Hooks))
+		t.Keep(copyTests(progress))
+	}
+	r.Run, r.Timeout = progress.Run, p.Timeout
+	r.Save = func(ctx context.Context) error {
+		note()
+		return t.Save(ctx)
+	}
+	waiting, err := r.Advance(ctx)
+	if waiting == "" && err == nil {
+		progress.Record(p.Part, Names(r.Hooks))
+		progress.Part, progress.Run = "", nil
+		t.Keep(copyTests(progress))
+		return "", nil
+	}
+	if r.IsChanged() {
+		note()
+	}
+	return waiting, err
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hook
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+)
+
+func TestBeginTests(t *testing.T) {
+	old := &inventory.Tests{Token: "t", Part: "web", Run: &inventory.Run{ID: "r"}, Tests: []inventory.TestState{{Part: "web", Name: "a"}}}
+	cases := map[string]struct {
+		reason string
+		old    *inventory.Tests
+		token  string
+		want   *inventory.Tests
+	}{
+		"First": {reason: "There were none.", token: "t", want: &inventory.Tests{Token: "t"}},
+		"Same":  {reason: "They go on.", old: old, token: "t", want: old},
+		"Other": {reason: "Another token begins again.", old: old, token: "u", want: &inventory.Tests{Token: "u"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := BeginTests(tc.old, tc.token)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nBeginTests(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			if got.Run != nil {
+				got.Run.ID, got.Tests[0].Name = "x", "x"
+				if old.Run.ID != "r" || old.Tests[0].Name != "a" {
+					t.Errorf("\n%s\nthe progress must be a copy", tc.reason)
+				}
+			}
+		})
+	}
+}
+
+func TestNextTests(t *testing.T) {
+	parts := []Tested{{Part: "a"}, {Part: "b"}, {Part: "c"}}
+	state := func(part string) inventory.TestState { return inventory.TestState{Part: part} }
+	cases := map[string]struct {
+		reason string
+		tests  inventory.Tests
+		want   string
+		rest   []Tested
+	}{
+		"First":   {reason: "The first part comes first.", want: "a", rest: parts[1:]},
+		"Running": {reason: "A part whose tests run goes on.", tests: inventory.Tests{Part: "b", Tests: []inventory.TestState{state("a"), state("b")}}, want: "b", rest: parts[2:]},
+		"Next":    {reason: "A part whose tests have states and do not run is over.", tests: inventory.Tests{Tests: []inventory.TestState{state("a"), state("b")}}, want: "c", rest: parts[3:]},
+		"New":     {reason: "A part that was added before the one that runs comes first.", tests: inventory.Tests{Part: "b", Tests: []inventory.TestState{state("b")}}, want: "a", rest: parts[1:]},
+		"Over":    {reason: "After the last one there is none.", tests: inventory.Tests{Tests: []inventory.TestState{state("c"), state("b"), state("a")}}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p, rest := nextTests(&tc.tests, parts)
+			got := ""
+			if p != nil {
+				got = p.Part
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nnextTests(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.rest, rest, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("\n%s\nthe parts after it: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// A testStage runs the tests of two parts, and has what is kept and what is saved.
+type testStage struct {
+	*fakeStage
+
+	tester      Tester
+	kept, saved *inventory.Tests
+}
+
+func newTestStage() *testStage {
+	s := &testStage{fakeStage: newStage()}
+	s.Take = nil
+	s.tester = Tester{
+		Runner: s.Runner, Parts: []Tested{{Part: "a", Revision: 1, Timeout: time.Minute}, {Part: "empty"}, {Part: "b", Revision: 4, Timeout: time.Minute}},
+		Prepare: func(_ context.Context, p *Tested, run *inventory.Run) ([]Hook, error) {
+			if p.Part == "empty" {
+				return nil, nil
+			}
+			if run.Event != "test" || run.Revision != p.Revision || run.Inputs != "now" {
+				return nil, errors.Errorf("unexpected run %+v", run)
+			}
+			return []Hook{aHook("Job", p.Part+"1"), aHook("Job", p.Part+"2")}, nil
+		},
+		Keep: func(t *inventory.Tests) { s.kept = t },
+		Save: func(context.Context) error {
+			s.saved, s.log = s.kept, append(s.log, "save "+s.kept.Part)
+			return s.err
+		},
+	}
+	return s
+}
+
+func TestTester(t *testing.T) {
+	states := func(part string, states ...inventory.TestState) []inventory.TestState {
+		for i := range states {
+			states[i].Part, states[i].Name = part, "Job a/"+part+string(rune('1'+i))
+		}
+		return states
+	}
+	ready, runs := inventory.TestState{State: health.Ready}, inventory.TestState{State: health.Processing}
+
+	s := newTestStage()
+	if waiting, err := s.tester.Advance(t.Context(), BeginTests(nil, "now")); err != nil || waiting != "" {
+		t.Errorf("all succeed: %q, %v", waiting, err)
+	}
+	want := &inventory.Tests{Token: "now", Over: true, Tests: append(states("a", ready, ready), states("b", ready, ready)...)}
+	if diff := cmp.Diff(want, s.kept); diff != "" {
+		t.Errorf("all succeed: -want, +got:\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{
+		"save a", "create a1", "state a1", "save a", "create a2", "state a2", "save b", "create b1", "state b1", "save b", "create b2", "state b2",
+	}, s.log); diff != "" {
+		t.Errorf("requests and saves: -want, +got:\n%s", diff)
+	}
+
+	s = newTestStage()
+	s.target.outcome = ""
+	if waiting, err := s.tester.Advance(t.Context(), BeginTests(nil, "now")); err != nil || waiting != "hook test Job a/a1 is running" {
+		t.Errorf("one runs: %q, %v", waiting, err)
+	}
+	if diff := cmp.Diff(states("a", runs, runs), s.kept.Tests); diff != "" || s.kept.Part != "a" || s.kept.Run.UID != "uid-1" || s.saved.Run.UID != "" {
+		t.Errorf("the progress is kept, and saved at the end of the step: %+v, -want, +got:\n%s", s.kept, diff)
+	}
+	// It fails, and the tests of the other part still run.
+	s.target.things[aHook("Job", "a1").Ref].outcome, s.target.outcome, s.log = "failed", health.Succeeded, nil
+	if waiting, err := s.tester.Advance(t.Context(), BeginTests(s.kept, "now")); err != nil || waiting != "" {
+		t.Errorf("one fails: %q, %v", waiting, err)
+	}
+	failed := inventory.TestState{State: health.Error, Message: "hook test Job a/a1 failed"}
+	skipped := inventory.TestState{State: health.Error, Message: "was not run, as the one before it failed"}
+	want.Tests = append(states("a", failed, skipped), states("b", ready, ready)...)
+	if diff := cmp.Diff(want, s.kept); diff != "" {
+		t.Errorf("one fails: -want, +got:\n%s", diff)
+	}
+
+	s = newTestStage()
+	s.err = errors.New("conflict")
+	if _, err := s.tester.Advance(t.Context(), BeginTests(nil, "now")); err == nil || err.Error() != "a: conflict" {
+		t.Errorf("an error must name the part: %v", err)
+	}
+}

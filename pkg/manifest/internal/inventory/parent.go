@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"encoding/json"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+)
+
+// GoodKey is the key of the data of the parent Secret that holds Inventory.Good.
+const GoodKey = "good"
+
+// A Parent is what the Secret that holds an inventory says about it.
+type Parent struct {
+	Ref cluster.ObjectRef
+	// Set is the ID of the ApplySet.
+	Set string
+	// Owner of the bundle; empty for none.
+	Owner string
+}
+
+// Secret returns the parent of an inventory, whose data are those that Marshal returned.
+func (p Parent) Secret(inv *Inventory, data []byte) *corev1.Secret {
+	s := &corev1.Secret{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: p.Ref.Name, Namespace: p.Ref.Namespace,
+			Labels: map[string]string{object.LabelApplySetID: p.Set, object.LabelManagedBy: object.ManagedBy},
+			Annotations: map[string]string{
+				object.AnnotationTooling:            object.Tooling,
+				object.AnnotationContainsGroupKinds: GroupKinds(inv),
+				object.AnnotationOwner:              p.Owner,
+			},
+		},
+		Data: map[string][]byte{Key: data},
+	}
+	if len(inv.Good) > 0 {
+		s.Data[GoodKey] = inv.Good
+	}
+	if n := Namespaces(inv, p.Ref.Namespace); n != "" {
+		s.Annotations[object.AnnotationAdditionalNamespaces] = n
+	}
+	return s
+}
+
+// desired returns the parent of an inventory as it is applied.
+func (p Parent) desired(inv *Inventory, data []byte) (*object.Desired, error) {
+	b, err := json.Marshal(p.Secret(inv, data))
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot encode inventory")
+	}
+	u := &unstructured.Unstructured{}
+	if err := u.UnmarshalJSON(b); err != nil {
+		return nil, errors.Wrap(err, "cannot encode inventory")
+	}
+	o, err := object.New(u, "", object.StageNamespaces)
+	return &o, err
+}

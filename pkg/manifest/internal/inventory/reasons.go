@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"maps"
+	"strings"
+	"unicode"
+)
+
+// Reasons say why the last step did not go further. They are stored so that another process says the same. They affect messages
+// only, never what a step does.
+type Reasons struct {
+	// Failed are the parts that could not be applied.
+	Failed map[string]Failure `json:"failed,omitempty"`
+	// Held are the parts that wait for an install before them, and why.
+	Held map[string]string `json:"held,omitempty"`
+	// Waiting is what the step waited for; empty for nothing.
+	Waiting string `json:"waiting,omitempty"`
+}
+
+// A Failure of a part.
+type Failure struct {
+	// Digest of the inputs that failed.
+	Digest string `json:"digest,omitempty"`
+	// Message is the error on one line.
+	Message string `json:"message"`
+}
+
+// Failure returns why the last step could not apply these inputs of a part; empty for none.
+func (r *Reasons) Failure(part, digest string) string {
+	if f, ok := r.Failed[part]; ok && f.Digest == digest {
+		return f.Message
+	}
+	return ""
+}
+
+// WithoutStuck returns reasons without the failures of hooks, which the runs of the hooks in the inventory have. The token is that of
+// Bundle.Retry.
+func (i *Inventory) WithoutStuck(r Reasons, retry string) *Reasons {
+	r.Failed = maps.Clone(r.Failed)
+	maps.DeleteFunc(r.Failed, func(name string, f Failure) bool {
+		rec := i.Parts[name]
+		return rec.Stuck(f.Digest, retry) != ""
+	})
+	return &r
+}
+
+// maxReason is the longest reason that is stored, in bytes.
+const maxReason = 1024
+
+// ToStore returns the reasons as they are stored: bounded, and without the values that redact removes; nil for none. With a nil
+// redact, nothing is removed.
+func (r *Reasons) ToStore(redact func(text string) string) *Reasons {
+	if len(r.Failed) == 0 && len(r.Held) == 0 && r.Waiting == "" {
+		return nil
+	}
+	out := &Reasons{Waiting: Bounded(r.Waiting, redact)}
+	if len(r.Failed) > 0 {
+		out.Failed = make(map[string]Failure, len(r.Failed))
+	}
+	for name, f := range r.Failed {
+		out.Failed[name] = Failure{Digest: f.Digest, Message: Bounded(f.Message, redact)}
+	}
+	if len(r.Held) > 0 {
+		out.Held = make(map[string]string, len(r.Held))
+	}
+	for name, why := range r.Held {
+		out.Held[name] = Bounded(why, redact)
+	}
+	return out
+}
+
+// Bounded returns a text without secret values and not longer than a reason may be.
+func Bounded(s string, redact func(text string) string) string {
+	if redact != nil {
+		s = redact(s)
+	}
+	if len(s) > maxReason {
+		s = strings.ToValidUTF8(s[:maxReason-len("…")], "") + "…"
+	}
+	return s
+}
+
+// Same reports whether both are the same reasons; nil stands for none. Words with digits do not count: ports, addresses, times and
+// counters differ each time, and are not worth a write.
+func (r *Reasons) Same(o *Reasons) bool {
+	if r == nil || o == nil {
+		return r == o
+	}
+	return similar(r.Waiting, o.Waiting) && maps.EqualFunc(r.Held, o.Held, similar) &&
+		maps.EqualFunc(r.Failed, o.Failed, func(a, b Failure) bool { return a.Digest == b.Digest && similar(a.Message, b.Message) })
+}
+
+// similar reports whether two texts differ in nothing but words with digits.
+func similar(a, b string) bool {
+	if a == b {
+		return true
+	}
+	x, y := strings.Fields(a), strings.Fields(b)
+	if len(x) != len(y) {
+		return false
+	}
+	for i := range x {
+		if counts := strings.ContainsFunc(x[i], unicode.IsDigit) && strings.ContainsFunc(y[i], unicode.IsDigit); x[i] != y[i] && !counts {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestReasonsToStore(t *testing.T) {
+	redact := func(s string) string { return strings.ReplaceAll(s, "hunter2", "REDACTED") }
+	long := strings.Repeat("ä", maxReason)
+	cases := map[string]struct {
+		reason string
+		in     Reasons
+		redact func(string) string
+		want   *Reasons
+	}{
+		"None":  {reason: "Where there is none, nothing is stored.", in: Reasons{Failed: map[string]Failure{}, Held: map[string]string{}}},
+		"Plain": {reason: "Without a function nothing is removed.", in: Reasons{Waiting: "hunter2"}, want: &Reasons{Waiting: "hunter2"}},
+		"Secret": {
+			reason: "No secret value is stored.", redact: redact,
+			in:   Reasons{Waiting: "a hunter2", Held: map[string]string{"b": "b hunter2"}, Failed: map[string]Failure{"c": {Digest: "d", Message: "c hunter2"}}},
+			want: &Reasons{Waiting: "a REDACTED", Held: map[string]string{"b": "b REDACTED"}, Failed: map[string]Failure{"c": {Digest: "d", Message: "c REDACTED"}}},
+		},
+		"Long":      {reason: "A reason has a limit, and stays valid text.", in: Reasons{Waiting: long}, want: &Reasons{Waiting: long[:maxReason-4] + "…"}},
+		"LastBytes": {reason: "A secret value is removed before the text is cut.", redact: redact, in: Reasons{Waiting: strings.Repeat("x", maxReason-3) + "hunter2"}, want: &Reasons{Waiting: strings.Repeat("x", maxReason-3) + "…"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, tc.in.ToStore(tc.redact)); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestSameReasons(t *testing.T) {
+	failed := func(digest, message string) *Reasons {
+		return &Reasons{Failed: map[string]Failure{"web": {Digest: digest, Message: message}}}
+	}
+	cases := map[string]struct {
+		reason string
+		a, b   *Reasons
+		want   bool
+	}{
+		"None":    {reason: "None is like none.", want: true},
+		"New":     {reason: "A reason is unlike none.", a: &Reasons{Waiting: "x"}},
+		"Gone":    {reason: "And the other way round.", b: &Reasons{Waiting: "x"}},
+		"Equal":   {reason: "The same failure.", a: failed("1", "no disk"), b: failed("1", "no disk"), want: true},
+		"Text":    {reason: "Another failure.", a: failed("1", "no disk"), b: failed("1", "no memory")},
+		"Digest":  {reason: "A failure of other inputs.", a: failed("1", "no disk"), b: failed("2", "no disk")},
+		"Part":    {reason: "Another part.", a: failed("1", "no disk"), b: &Reasons{Failed: map[string]Failure{"api": {Digest: "1", Message: "no disk"}}}},
+		"Held":    {reason: "Another part is held.", a: &Reasons{Held: map[string]string{"a": "x"}}, b: &Reasons{Held: map[string]string{"b": "x"}}},
+		"Digits":  {reason: "Ports differ each time.", a: failed("1", "read udp 10.0.0.1:4711: i/o timeout"), b: failed("1", "read udp 10.0.0.1:4712: i/o timeout"), want: true},
+		"Counted": {reason: "A counter is not worth a write.", a: &Reasons{Waiting: "0 of 2 replicas"}, b: &Reasons{Waiting: "1 of 2 replicas"}, want: true},
+		"Longer":  {reason: "More words are another text.", a: &Reasons{Waiting: "waits 1"}, b: &Reasons{Waiting: "waits 1 more"}},
+		"Word":    {reason: "A word is not a number.", a: &Reasons{Waiting: "waits 1"}, b: &Reasons{Waiting: "waits long"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.a.Same(tc.b); got != tc.want {
+				t.Errorf("\n%s\nwant %v, got %v", tc.reason, tc.want, got)
+			}
+		})
+	}
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+)
+
+func TestCheckRoom(t *testing.T) {
+	parent := cluster.ObjectRef{Kind: "Secret", Namespace: "kyma-system", Name: "web"}
+	cases := map[string]struct {
+		reason string
+		inv    Inventory
+		size   int
+		want   string
+	}{
+		"Fits": {reason: "The limit itself is allowed.", inv: Inventory{Objects: []Entry{{UID: "1"}}}, size: MaxData},
+		"Grows": {
+			reason: "An object that is not applied yet takes room when it is.",
+			inv:    Inventory{Objects: []Entry{{UID: "1"}, {}}}, size: MaxData,
+			want: "the inventory of 2 objects takes 943782 bytes, and Secret kyma-system/web holds 943718; split the set into several with fewer objects",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			if err := tc.inv.CheckRoom(tc.size, parent); err != nil {
+				got = err.Error()
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nCheckRoom(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestCheckRoomOfThousands holds that thousands of objects fit, and that what is reserved for them is enough.
+func TestCheckRoomOfThousands(t *testing.T) {
+	const objects = 5000
+	b, random := make([]byte, objects*100), rand.New(rand.NewPCG(1, 2))
+	for i := range b {
+		b[i] = byte(random.Uint32())
+	}
+	text := hex.EncodeToString(b)
+	take := func(n int) string {
+		out := text[:n]
+		text = text[n:]
+		return out
+	}
+	inv := &Inventory{}
+	for i := range objects {
+		inv.Objects = append(inv.Objects, Entry{
+			Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "RoleBinding", Namespace: "team-" + take(8), Name: fmt.Sprintf("binding-%d-%s", i, take(10)), Part: "web",
+		})
+	}
+	intended, err := inv.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := inv.CheckRoom(len(intended), cluster.ObjectRef{}); err != nil {
+		t.Error(err)
+	}
+	for i := range inv.Objects {
+		e := &inv.Objects[i]
+		u := take(32)
+		e.UID, e.Intent, e.Owned = strings.Join([]string{u[:8], u[8:12], u[12:16], u[16:20], u[20:]}, "-"), take(16), take(16)
+	}
+	applied, err := inv.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if grown := len(applied) - len(intended); grown > objects*entryReserve {
+		t.Errorf("an inventory of %d bytes grew by %d, and %d were reserved", len(intended), grown, objects*entryReserve)
+	}
+	t.Logf("%d objects: %d bytes, then %d", objects, len(intended), len(applied))
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"context"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+)
+
+// A standing says what an entry of the inventory means for the part that it belongs to.
+type standing int
+
+const (
+	// expected is an object that should be there.
+	expected standing = iota
+	// unreadable is an object that the credentials may not read.
+	unreadable
+	// pruned is an object that the bundle no longer has.
+	pruned
+	// pending is an object that was not applied yet.
+	pending
+	// dismissed is the custom resource of the bundle, which is created once, after its users deleted it.
+	dismissed
+)
+
+// standingOf returns the standing of an entry.
+func standingOf(en *inventory.Entry, exists bool, denied error) standing {
+	switch {
+	case denied != nil && en.UID != "":
+		return unreadable
+	case en.Pruned:
+		return pruned
+	case en.UID == "":
+		return pending
+	case en.Stage == object.StageResource && !exists:
+		return dismissed
+	}
+	return expected
+}
+
+// FindDrift returns how an object differs from what was applied, without the fields, and false where it does not.
+func FindDrift(en *inventory.Entry, state cluster.ObjectState, exists bool) (Drift, bool) {
+	switch {
+	case en.Stage == object.StageResource:
+		return Drift{}, false
+	case !exists:
+		return Drift{Key: en.Ref(), Deleted: true}, true
+	case state.Status == cluster.Terminating:
+		// It comes back once it is gone.
+		return Drift{}, false
+	case state.UID != en.UID:
+		return Drift{Key: en.Ref(), Replaced: true}, true
+	case state.Owned != en.Owned:
+		return Drift{Key: en.Ref()}, true
+	}
+	return Drift{}, false
+}
+
+// An Evaluator evaluates readiness rules.
+type Evaluator interface {
+	// Applies reports whether a rule is for an object.
+	Applies(en *inventory.Entry) bool
+	// Evaluate the rule for an object. The error is that the object cannot be read.
+	Evaluate(ctx context.Context, en *inventory.Entry, state cluster.ObjectState) (health.State, string, error)
+}
+
+// HealthOf returns the state of an object that is as it was applied, and a message for any state but Ready. Without a rule the
+// status decides.
+func HealthOf(ctx context.Context, e Evaluator, en *inventory.Entry, state cluster.ObjectState) (health.State, string, error) {
+	if state.Status != cluster.Terminating && e.Applies(en) {
+		return e.Evaluate(ctx, en, state)
+	}
+	s, message := health.OfStatus(state)
+	return s, message, nil
+}
+
+// A Comparer finds out how objects differ from what was applied.
+type Comparer interface {
+	// Compare an object that drifted with what was applied. The error is that the object cannot be read.
+	Compare(ctx context.Context, en *inventory.Entry, d Drift, state cluster.ObjectState) (Difference, error)
+}
+
+// Gather fills in the health of the objects that rules are for, and under the policy Report the differences of those that
+// drifted. All else of the input has to be there. Nothing is asked about objects for which it does not matter.
+func (in *Input) Gather(ctx context.Context, e Evaluator, c Comparer) error {
+	in.Health, in.Differences = map[cluster.ObjectRef]Health{}, map[cluster.ObjectRef]Difference{}
+	parts := make(map[string]bool, len(in.Parts))
+	for i := range in.Parts {
+		parts[in.Parts[i].Name] = true
+	}
+	for i := range in.Inventory.Objects {
+		en := &in.Inventory.Objects[i]
+		k := en.Ref()
+		state, exists := in.Objects[k]
+		if !parts[en.Part] || standingOf(en, exists, in.Denied[k]) != expected {
+			continue
+		}
+		counts, err := in.compare(ctx, c, en, state, exists)
+		if err != nil {
+			return err
+		}
+		if !counts || state.Status == cluster.Terminating || !e.Applies(en) {
+			continue
+		}
+		s, message, err := e.Evaluate(ctx, en, state)
+		if err != nil {
+			return err
+		}
+		in.Health[k] = Health{State: s, Message: message}
+	}
+	return nil
+}
+
+// compare an object with what was applied where the policy asks for it, and report whether its health counts.
+func (in *Input) compare(ctx context.Context, c Comparer, en *inventory.Entry, state cluster.ObjectState, exists bool) (bool, error) {
+	d, ok := FindDrift(en, state, exists)
+	if !ok {
+		return true, nil
+	}
+	switch in.Drift {
+	case bundle.DriftIgnore:
+		return !d.Deleted, nil
+	case bundle.DriftReport:
+		found, err := c.Compare(ctx, en, d, state)
+		if err != nil {
+			return false, err
+		}
+		in.Differences[en.Ref()] = found
+		return !found.breaks(), nil
+	case bundle.DriftRepair:
+	}
+	return false, nil
+}
+
+// Unready returns the first object of a part that is not ready, and why; empty where all are.
+func Unready(
+	ctx context.Context, e Evaluator, inv *inventory.Inventory, objects map[cluster.ObjectRef]cluster.ObjectState, part string,
+) (string, error) {
+	for i := range inv.Objects {
+		en := &inv.Objects[i]
+		if en.Part != part || en.Pruned {
+			continue
+		}
+		s, exists := objects[en.Ref()]
+		if !exists || en.UID == "" {
+			return en.Ref().String() + " is missing", nil
+		}
+		state, message, err := HealthOf(ctx, e, en, s)
+		if err != nil {
+			return "", err
+		}
+		if state != health.Ready {
+			return en.Ref().String() + ": " + message, nil
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+)
+
+// A PartState is what became of one part of a bundle.
+type PartState struct {
+	// Name of the install; crds and resource for the others.
+	Name string
+	// Phase of the part, and the State that follows from it. For any State but Ready, Message is the first thing to look at.
+	Phase   Phase
+	State   health.State
+	Message string
+	// Version of the chart that is installed.
+	Version string
+}
+
+// An Observation is what was seen of a bundle.
+type Observation struct {
+	// Exists says that the cluster holds an inventory of the bundle.
+	Exists bool
+	// UpToDate says that Apply has nothing to do.
+	UpToDate bool
+	// State of the whole, and for one other than Ready the first thing to look at.
+	State   health.State
+	Message string
+	// Parts in the order of the bundle.
+	Parts []PartState
+	// Ready objects of how many.
+	Ready, Total int
+	// Drift is what differs from what was applied.
+	Drift []Drift
+	// Works says of a State Warning that all objects are there and work: others changed some of them, or have fields of
+	// them, and that is left as it is.
+	Works bool
+	// Atomic is how long an upgrade may take before it is to be rolled back, where the config of some install asks for
+	// that: the longest of their timeouts, by default 5 minutes; 0 where none does.
+	Atomic time.Duration
+	// Good is what Set.Good was when the bundle was Ready last; nil for none. NotKept says why that of this bundle cannot be kept.
+	Good    []byte
+	NotKept string
+	// Tests are the tests that ran for TestToken, or are about to.
+	Tests     []TestState
+	TestToken string
+}
+
+// A TestState is what became of one test hook.
+type TestState struct {
+	// Install that the test belongs to, and its kind and name.
+	Install, Name string
+	// State Processing, Ready where it succeeded, or Error; and for Error why.
+	State   health.State
+	Message string
+}
+
+// A Drift is one object that another client changed or deleted.
+type Drift struct {
+	Key cluster.ObjectRef
+	// Deleted says that the object is missing, Replaced that there is another one in its place, and Foreign that it does
+	// not belong to the bundle.
+	Deleted, Replaced, Foreign bool
+	// Fields that were changed or removed, as paths. Values are never part of it. Observe leaves them out where the object
+	// is about to be repaired.
+	Fields []string
+}
+
+// String names the object and the fields.
+func (d Drift) String() string {
+	switch {
+	case d.Deleted:
+		return d.Key.String() + " was deleted"
+	case d.Foreign:
+		return d.Key.String() + " was replaced by one that does not belong to this module"
+	case d.Replaced:
+		return d.Key.String() + " was replaced by another one"
+	case len(d.Fields) == 0:
+		return d.Key.String() + " was changed"
+	}
+	return fmt.Sprintf("%s was changed at %s", d.Key, strings.Join(d.Fields, ", "))
+}
+
+// A Yield is a field that is left to somebody else.
+type Yield struct {
+	Key cluster.ObjectRef
+	// Field as a path.
+	Field string
+	// Manager that sets it, as it is named in managedFields; empty if nobody knows.
+	Manager string
+	// Fought says that it was repaired again and again before. Otherwise the manager has it legitimately.
+	Fought bool
+}
+
+// String names object, field and manager.
+func (y Yield) String() string {
+	if y.Fought {
+		return fmt.Sprintf("%s: %s was set again and again by %s, and is left to it", y.Key, y.Field, cmp.Or(y.Manager, "somebody else"))
+	}
+	return fmt.Sprintf("%s: %s is left to %s", y.Key, y.Field, y.Manager)
+}
+
+// conclude the state of the whole from those of the parts.
+func (o *Observation) conclude() {
+	for i := range o.Parts {
+		p := &o.Parts[i]
+		if p.State.MoreUrgentThan(o.State) || (o.State == health.Ready && o.Message == "" && p.Message != "") {
+			o.State = p.State
+			o.Message = p.Name + ": " + p.Message
+		}
+	}
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
+)
+
+// Observe returns what the input says of a bundle.
+func Observe(in Input) Observation {
+	if in.Inventory == nil {
+		return Observation{State: health.Processing, Message: "nothing is installed yet"}
+	}
+	o := observer{Input: in, out: Observation{Exists: true, UpToDate: true, State: health.Ready}}
+	o.observeParts()
+	o.observeLeaving()
+	for i := range in.Inventory.Objects {
+		en := &in.Inventory.Objects[i]
+		p := o.parts[en.Part]
+		if p == nil {
+			o.out.UpToDate = false
+			continue
+		}
+		o.observeEntry(en, p)
+	}
+	o.concludeParts()
+	o.out.UpToDate = o.out.UpToDate && !in.Adopting
+	o.observeCheckpoint()
+	o.observeTests()
+	return o.out
+}
+
+// An observer makes one observation.
+type observer struct {
+	Input
+
+	parts map[string]*part
+	out   Observation
+}
+
+// A part of the bundle while it is observed.
+type part struct {
+	*bundle.Part
+
+	findings []finding
+	// notes are findings about objects that were left as they are. They come after all others.
+	notes []finding
+	// stuck says that a hook failed. With unapplied none of the objects was applied, so that a step does nothing for them.
+	stuck, unapplied bool
+}
+
+func (p *part) found(phase Phase, message string) {
+	p.findings = append(p.findings, finding{phase: phase, message: message})
+}
+
+func (p *part) noted(phase Phase, message string) {
+	p.notes = append(p.notes, finding{phase: phase, message: message})
+}
+
+// observeParts begins each part with what the inventory and the last step say.
+func (o *observer) observeParts() {
+	o.parts = make(map[string]*part, len(o.Parts))
+	for i := range o.Parts {
+		p := &part{Part: &o.Parts[i]}
+		o.parts[p.Name] = p
+		rec := o.Inventory.Parts[p.Name]
+		if rec.Atomic {
+			o.out.Atomic = max(o.out.Atomic, rec.HookTimeoutOf())
+		}
+		if rec.Digest == p.Digest {
+			continue
+		}
+		if why := rec.Stuck(p.Digest, o.Retry); why != "" {
+			p.found(PhaseHookFailed, why)
+			p.stuck, p.unapplied = true, !rec.Run.IsPost()
+			continue
+		}
+		o.out.UpToDate = false
+		waiting := cmp.Or(o.Last.Held[p.Name], o.Last.Waiting)
+		failure := o.Last.Failure(p.Name, p.Digest)
+		switch {
+		case failure != "":
+			p.found(PhaseFailed, failure)
+		case waiting == "":
+			p.found(PhaseApplying, "is being applied")
+		case rec.Resumes(p.Digest, o.Retry) && !rec.Run.Over:
+			p.found(PhaseHooksRunning, waiting)
+		default:
+			p.found(PhaseBlocked, waiting)
+		}
+	}
+}
+
+// observeLeaving says what becomes of the first part that the bundle no longer has.
+func (o *observer) observeLeaving() {
+	for _, name := range slices.Sorted(maps.Keys(o.Inventory.Parts)) {
+		if o.parts[name] != nil {
+			continue
+		}
+		f := finding{phase: PhaseLeaving, message: cmp.Or(o.Last.Waiting, "is being removed")}
+		if run := o.Inventory.Parts[name].Run; run.BlocksRemoval() {
+			f = finding{phase: PhaseRemovalFailed, message: run.Failed}
+		}
+		o.out.UpToDate = false
+		o.out.State, o.out.Message = f.phase.State(), bundle.Title(name)+": "+f.message
+		return
+	}
+}
+
+// observeEntry says whether an object is there as it was applied, and works.
+func (o *observer) observeEntry(en *inventory.Entry, p *part) {
+	k := en.Ref()
+	state, exists := o.Objects[k]
+	switch standingOf(en, exists, o.Denied[k]) {
+	case unreadable:
+		o.out.Total++
+		p.found(PhaseUnreadable, "cannot be read: "+text.OneLine(o.Denied[k].Error()))
+	case pruned:
+		o.out.UpToDate = false
+		if exists {
+			p.found(PhasePruning, cmp.Or(o.Last.Waiting, k.String()+": "+cmp.Or(state.Message, "is being deleted")))
+		}
+	case pending:
+		o.out.UpToDate = o.out.UpToDate && p.unapplied
+		o.out.Total++
+		if o.Inventory.Parts[p.Name].Digest == p.Digest {
+			// Otherwise observeParts has said why.
+			o.observeRecreated(en, p)
+		}
+	case dismissed:
+	case expected:
+		o.out.Total++
+		if d, ok := FindDrift(en, state, exists); !ok || o.observeDrift(d, p) {
+			o.observeCeded(en, p)
+			o.observeHealth(en, state, p)
+		}
+	}
+}
+
+// observeRecreated says what becomes of an object that was deleted to repair it, and does not exist again yet.
+func (o *observer) observeRecreated(en *inventory.Entry, p *part) {
+	if f := o.Last.Failure(p.Name, p.Digest); f != "" {
+		p.found(PhaseFailed, f)
+		return
+	}
+	p.found(PhaseDrifted, cmp.Or(o.Last.Waiting, en.Ref().String()+" is being recreated"))
+}
+
+// observeDrift says what becomes of an object that differs, and reports whether it counts as it is.
+func (o *observer) observeDrift(d Drift, p *part) bool {
+	switch o.Drift {
+	case bundle.DriftIgnore:
+		if d.Deleted {
+			p.noted(PhaseMissing, d.Key.String()+" is missing")
+		}
+		return !d.Deleted
+	case bundle.DriftReport:
+		found := o.Differences[d.Key]
+		if !found.Differs {
+			return true
+		}
+		o.out.Drift = append(o.out.Drift, found.Drift)
+		if found.breaks() {
+			p.noted(PhaseBroken, found.Drift.String())
+			return false
+		}
+		p.noted(PhaseChanged, found.Drift.String())
+		return true
+	case bundle.DriftRepair:
+	}
+	o.out.UpToDate = o.out.UpToDate && p.unapplied
+	o.out.Drift = append(o.out.Drift, d)
+	if f := o.Last.Failure(p.Name, p.Digest); f != "" {
+		p.found(PhaseFailed, f)
+	}
+	if o.Paused[d.Key] {
+		p.found(PhaseContended, d.String()+" again and again, and is put back once a minute; find out who does it")
+	}
+	p.found(PhaseDrifted, d.String())
+	return false
+}
+
+// observeCeded names the fields of an object that were left to others after an ownership conflict.
+func (o *observer) observeCeded(en *inventory.Entry, p *part) {
+	for i := range en.Yields {
+		y := &en.Yields[i]
+		if !y.Contended() {
+			continue
+		}
+		p.noted(PhaseCeded, Yield{Key: en.Ref(), Field: y.Field(), Manager: y.Manager, Fought: true}.String()+
+			"; stop one of the two, or take the field out of the module")
+		if o.Drift == bundle.DriftRepair && y.IsDue(o.Now) {
+			o.out.UpToDate = false
+		}
+	}
+}
+
+// observeHealth says whether an object that is as it was applied works.
+func (o *observer) observeHealth(en *inventory.Entry, state cluster.ObjectState, p *part) {
+	h, ruled := o.Health[en.Ref()]
+	if !ruled {
+		h.State, h.Message = health.OfStatus(state)
+	}
+	if h.State == health.Ready {
+		o.out.Ready++
+		return
+	}
+	p.found(phaseOf(h.State), en.Ref().String()+": "+h.Message)
+}
+
+// concludeParts sets the phases of the parts, and the state of the whole.
+func (o *observer) concludeParts() {
+	var all []finding
+	for i := range o.Parts {
+		p := o.parts[o.Parts[i].Name]
+		findings := slices.Concat(p.findings, p.notes)
+		all = append(all, findings...)
+		f := conclude(findings)
+		o.out.Parts = append(o.out.Parts, PartState{
+			Name: p.Title(), Phase: f.phase, State: f.phase.State(), Message: f.message, Version: o.Inventory.Parts[p.Name].Version,
+		})
+	}
+	o.out.Works = o.out.State == health.Ready && works(all)
+	o.out.conclude()
+}
+
+// observeCheckpoint says which revision is kept. A bundle that is Ready is not up to date until it is what is kept.
+func (o *observer) observeCheckpoint() {
+	if o.Checkpoint == nil {
+		return
+	}
+	o.out.Good, o.out.NotKept = slices.Clone(o.Inventory.Good), o.Checkpoint.refusal()
+	if o.out.State == health.Ready && o.Checkpoint.Differs(o.Inventory) {
+		o.out.UpToDate = false
+	}
+}
+
+// observeTests says what became of the tests. A bundle is not up to date while tests have to run: it would not be observed again
+// before its time.
+func (o *observer) observeTests() {
+	if t := o.Inventory.Tests; t != nil {
+		o.out.TestToken, o.out.Tests = t.Token, TestStates(t)
+	}
+	stuck := false
+	for _, p := range o.parts {
+		stuck = stuck || p.stuck
+	}
+	if TestsDue(o.Inventory, o.Test) && !stuck {
+		o.out.UpToDate = false
+	}
+}
+
+// TestsDue reports whether tests for a token have to run, or are running.
+func TestsDue(inv *inventory.Inventory, token string) bool {
+	return token != "" && (inv.Tests == nil || inv.Tests.Token != token || !inv.Tests.Over)
+}
+
+// TestStates returns the states of the tests that an inventory has.
+func TestStates(t *inventory.Tests) []TestState {
+	out := make([]TestState, 0, len(t.Tests))
+	for _, s := range t.Tests {
+		out = append(out, TestState{Install: s.Part, Name: s.Name, State: s.State, Message: s.Message})
+	}
+	return out
+}

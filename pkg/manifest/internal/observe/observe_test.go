@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
+)
+
+func TestObserve(t *testing.T) {
+	upgrade := func(w *world) { w.rec.Digest = "old" }
+	deleted := func(w *world) Input {
+		in := w.input()
+		in.Objects = nil
+		return in
+	}
+	drift := Drift{Key: ref}
+	cases := map[string]struct {
+		reason string
+		in     func(w *world) Input
+		phase  Phase
+		want   Observation // Without Parts.
+	}{
+		"NothingInstalled": {
+			reason: "Without an inventory nothing is installed.",
+			in:     func(w *world) Input { return w.in },
+			want:   Observation{State: health.Processing, Message: "nothing is installed yet"},
+		},
+		"Ready": {
+			reason: "What is as it was applied, and works, is ready.",
+			in:     func(w *world) Input { return w.input() },
+			phase:  PhaseReady,
+			want:   Observation{Exists: true, UpToDate: true, State: health.Ready, Ready: 1, Total: 1},
+		},
+		"Adopting": {
+			reason: "An inventory of another owner is taken over by the next step.",
+			in:     func(w *world) Input { w.in.Adopting = true; return w.input() },
+			phase:  PhaseReady,
+			want:   Observation{Exists: true, State: health.Ready, Ready: 1, Total: 1},
+		},
+		"Unhealthy": {
+			reason: "An object that has failed is an error, and nothing that a step could repair.",
+			in:     func(w *world) Input { w.obj.Status, w.obj.Message = cluster.Failed, "no"; return w.input() },
+			phase:  PhaseUnhealthy,
+			want:   Observation{Exists: true, UpToDate: true, State: health.Error, Message: "web: ConfigMap apps/web: no", Total: 1},
+		},
+		"Rule": {
+			reason: "A rule decides instead of the status.",
+			in: func(w *world) Input {
+				w.in.Health = map[cluster.ObjectRef]Health{ref: {State: health.Warning, Message: "slow"}}
+				return w.input()
+			},
+			phase: PhaseDegraded,
+			want:  Observation{Exists: true, UpToDate: true, State: health.Warning, Message: "web: ConfigMap apps/web: slow", Total: 1},
+		},
+		"Applying": {
+			reason: "Inputs that are not in the cluster yet are being applied.",
+			in:     func(w *world) Input { upgrade(w); w.en.UID = ""; return w.input() },
+			phase:  PhaseApplying,
+			want:   Observation{Exists: true, State: health.Processing, Message: "web: is being applied", Total: 1},
+		},
+		"Recreated": {
+			reason: "An object that was deleted to repair it, and is not back, keeps its part from being Ready.",
+			in:     func(w *world) Input { w.en.UID = ""; return w.input() },
+			phase:  PhaseDrifted,
+			want:   Observation{Exists: true, State: health.Processing, Message: "web: ConfigMap apps/web is being recreated", Total: 1},
+		},
+		"Blocked": {
+			reason: "What the last step waited for is said.",
+			in:     func(w *world) Input { upgrade(w); w.in.Last.Waiting = "waits"; return w.input() },
+			phase:  PhaseBlocked,
+			want:   Observation{Exists: true, State: health.Processing, Message: "web: waits", Ready: 1, Total: 1},
+		},
+		"Held": {
+			reason: "What a part waits for itself comes first.",
+			in: func(w *world) Input {
+				upgrade(w)
+				w.in.Last = inventory.Reasons{Waiting: "waits", Held: map[string]string{"web": "held"}}
+				return w.input()
+			},
+			phase: PhaseBlocked,
+			want:  Observation{Exists: true, State: health.Processing, Message: "web: held", Ready: 1, Total: 1},
+		},
+		"HooksRunning": {
+			reason: "A part whose hooks run waits for them.",
+			in: func(w *world) Input {
+				upgrade(w)
+				w.rec.Run = &inventory.Run{Recorded: true, Inputs: "new", Event: "pre-upgrade"}
+				w.in.Last.Waiting = "hook"
+				return w.input()
+			},
+			phase: PhaseHooksRunning,
+			want:  Observation{Exists: true, State: health.Processing, Message: "web: hook", Ready: 1, Total: 1},
+		},
+		"Failed": {
+			reason: "A failure of these inputs comes before what is waited for.",
+			in: func(w *world) Input {
+				upgrade(w)
+				w.in.Last = inventory.Reasons{Waiting: "waits", Failed: map[string]inventory.Failure{"web": {Digest: "new", Message: "no"}}}
+				return w.input()
+			},
+			phase: PhaseFailed,
+			want:  Observation{Exists: true, State: health.Error, Message: "web: no", Ready: 1, Total: 1},
+		},
+		"FailedBefore": {
+			reason: "A failure of other inputs is over.",
+			in: func(w *world) Input {
+				upgrade(w)
+				w.in.Last.Failed = map[string]inventory.Failure{"web": {Digest: "other", Message: "no"}}
+				return w.input()
+			},
+			phase: PhaseApplying,
+			want:  Observation{Exists: true, State: health.Processing, Message: "web: is being applied", Ready: 1, Total: 1},
+		},
+		"HookFailed": {
+			reason: "After a hook failed before the objects, nothing is left to do for these inputs.",
+			in: func(w *world) Input {
+				upgrade(w)
+				w.en.UID = ""
+				w.rec.Run = &inventory.Run{Recorded: true, Inputs: "new", Event: "pre-install", Over: true, Failed: "no"}
+				w.in.Test = "t"
+				return w.input()
+			},
+			phase: PhaseHookFailed,
+			want:  Observation{Exists: true, UpToDate: true, State: health.Error, Message: "web: no", Total: 1},
+		},
+		"PostHookFailed": {
+			reason: "Where the objects were applied before the hook, those that are missing still are.",
+			in: func(w *world) Input {
+				upgrade(w)
+				w.rec.Run = &inventory.Run{Recorded: true, Inputs: "new", Event: "post-install", Over: true, Failed: "no"}
+				return deleted(w)
+			},
+			phase: PhaseHookFailed,
+			want:  Observation{Exists: true, State: health.Error, Message: "web: no", Total: 1, Drift: []Drift{{Key: ref, Deleted: true}}},
+		},
+		"HookRetried": {
+			reason: "A new token runs the hook again.",
+			in: func(w *world) Input {
+				upgrade(w)
+				w.rec.Run = &inventory.Run{Recorded: true, Inputs: "new", Event: "pre-install", Over: true, Failed: "no"}
+				w.in.Retry = "again"
+				return w.input()
+			},
+			phase: PhaseApplying,
+			want:  Observation{Exists: true, State: health.Processing, Message: "web: is being applied", Ready: 1, Total: 1},
+		},
+		"DriftRepaired": {
+			reason: "What others changed is about to be repaired.",
+			in:     func(w *world) Input { w.obj.Owned = "theirs"; return w.input() },
+			phase:  PhaseDrifted,
+			want:   Observation{Exists: true, State: health.Processing, Message: "web: ConfigMap apps/web was changed", Total: 1, Drift: []Drift{drift}},
+		},
+		"DriftRepairFailed": {
+			reason: "Where that failed, the failure counts.",
+			in: func(w *world) Input {
+				w.obj.Owned = "theirs"
+				w.in.Last.Failed = map[string]inventory.Failure{"web": {Digest: "new", Message: "no"}}
+				return w.input()
+			},
+			phase: PhaseFailed,
+			want:  Observation{Exists: true, State: health.Error, Message: "web: no", Total: 1, Drift: []Drift{drift}},
+		},
+		"DriftAgain": {
+			reason: "An object that others delete again and again is a warning.",
+			in: func(w *world) Input {
+				w.in.Paused = map[cluster.ObjectRef]bool{ref: true}
+				return deleted(w)
+			},
+			phase: PhaseContended,
+			want: Observation{
+				Exists: true, State: health.Warning, Total: 1, Drift: []Drift{{Key: ref, Deleted: true}},
+				Message: "web: ConfigMap apps/web was deleted again and again, and is put back once a minute; find out who does it",
+			},
+		},
+		"DriftReported": {
+			reason: "Under Report what differs is named, and still counts.",
+			in: func(w *world) Input {
+				w.in.Drift, w.obj.Owned = bundle.DriftReport, "theirs"
+				w.in.Differences = map[cluster.ObjectRef]Difference{ref: {Drift: Drift{Key: ref, Fields: []string{"data.k"}}, Differs: true}}
+				return w.input()
+			},
+			phase: PhaseChanged,
+			want: Observation{
+				Exists: true, UpToDate: true, State: health.Warning, Message: "web: ConfigMap apps/web was changed at data.k", Works: true,
+				Ready: 1, Total: 1, Drift: []Drift{{Key: ref, Fields: []string{"data.k"}}},
+			},
+		},
+		"DriftBroken": {
+			reason: "What is missing does not work.",
+			in: func(w *world) Input {
+				w.in.Drift = bundle.DriftReport
+				w.in.Differences = map[cluster.ObjectRef]Difference{ref: {Drift: Drift{Key: ref, Deleted: true}, Differs: true}}
+				return deleted(w)
+			},
+			phase: PhaseBroken,
+			want: Observation{
+				Exists: true, UpToDate: true, State: health.Warning, Message: "web: ConfigMap apps/web was deleted", Total: 1,
+				Drift: []Drift{{Key: ref, Deleted: true}},
+			},
+		},
+		"DriftLegitimate": {
+			reason: "What is legitimately of others is no drift.",
+			in: func(w *world) Input {
+				w.in.Drift, w.obj.Owned = bundle.DriftReport, "theirs"
+				w.in.Differences = map[cluster.ObjectRef]Difference{ref: {}}
+				return w.input()
+			},
+			phase: PhaseReady,
+			want:  Observation{Exists: true, UpToDate: true, State: health.Ready, Ready: 1, Total: 1},
+		},
+		"DriftIgnored": {
+			reason: "Under Ignore a change counts for nothing.",
+			in:     func(w *world) Input { w.in.Drift, w.obj.Owned = bundle.DriftIgnore, "theirs"; return w.input() },
+			phase:  PhaseReady,
+			want:   Observation{Exists: true, UpToDate: true, State: health.Ready, Ready: 1, Total: 1},
+		},
+		"DeletionIgnored": {
+			reason: "Under Ignore a missing object is said to be missing.",
+			in:     func(w *world) Input { w.in.Drift = bundle.DriftIgnore; return deleted(w) },
+			phase:  PhaseMissing,
+			want:   Observation{Exists: true, UpToDate: true, State: health.Ready, Message: "web: ConfigMap apps/web is missing", Total: 1},
+		},
+		"Ceded": {
+			reason: "A field that was ceded after an ownership conflict is a warning; the object works.",
+			in: func(w *world) Input {
+				w.en.Yields = []ownership.Ceded{{Path: `{"f:data":{"f:k":{}}}`, Manager: "them", Since: w.in.Now.Unix()}}
+				return w.input()
+			},
+			phase: PhaseCeded,
+			want: Observation{
+				Exists: true, UpToDate: true, State: health.Warning, Works: true, Ready: 1, Total: 1,
+				Message: "web: ConfigMap apps/web: data.k was set again and again by them, and is left to it; stop one of the two, or take the field out of the module",
+			},
+		},
+		"CededDue": {
+			reason: "After a while the engine tries again.",
+			in: func(w *world) Input {
+				w.en.Yields = []ownership.Ceded{{Path: `{"f:data":{"f:k":{}}}`, Manager: "them", Since: 1}}
+				return w.input()
+			},
+			phase: PhaseCeded,
+			want: Observation{
+				Exists: true, State: health.Warning, Works: true, Ready: 1, Total: 1,
+				Message: "web: ConfigMap apps/web: data.k was set again and again by them, and is left to it; stop one of the two, or take the field out of the module",
+			},
+		},
+		"CededLegitimately": {
+			reason: "One that is legitimately of another manager is not worth a word.",
+			in: func(w *world) Input {
+				w.en.Yields = []ownership.Ceded{{Path: `{"f:data":{"f:k":{}}}`, Manager: "them"}}
+				return w.input()
+			},
+			phase: PhaseReady,
+			want:  Observation{Exists: true, UpToDate: true, State: health.Ready, Ready: 1, Total: 1},
+		},
+		"Dismissed": {
+			reason: "The custom resource stays away after its users deleted it.",
+			in:     func(w *world) Input { w.en.Stage = object.StageResource; return deleted(w) },
+			phase:  PhaseReady,
+			want:   Observation{Exists: true, UpToDate: true, State: health.Ready},
+		},
+		"Pruning": {
+			reason: "An object that waits for its finalizers is on its way out.",
+			in: func(w *world) Input {
+				w.en.Pruned, w.obj.Status, w.obj.Message = true, cluster.Terminating, "waits for finalizer x"
+				return w.input()
+			},
+			phase: PhasePruning,
+			want:  Observation{Exists: true, State: health.Processing, Message: "web: ConfigMap apps/web: waits for finalizer x"},
+		},
+		"PruningBlocked": {
+			reason: "What the last step waited for comes first.",
+			in:     func(w *world) Input { w.en.Pruned, w.in.Last.Waiting = true, "1 object is left"; return w.input() },
+			phase:  PhasePruning,
+			want:   Observation{Exists: true, State: health.Processing, Message: "web: 1 object is left"},
+		},
+		"Pruned": {
+			reason: "The entry of an object that is gone goes with the next step.",
+			in:     func(w *world) Input { w.en.Pruned = true; return deleted(w) },
+			phase:  PhaseReady,
+			want:   Observation{Exists: true, State: health.Ready},
+		},
+		"Unreadable": {
+			reason: "What the credentials may not read is an error.",
+			in: func(w *world) Input {
+				w.in.Denied = map[cluster.ObjectRef]error{ref: errors.New("for\nbidden")}
+				return deleted(w)
+			},
+			phase: PhaseUnreadable,
+			want:  Observation{Exists: true, UpToDate: true, State: health.Error, Message: "web: cannot be read: for bidden", Total: 1},
+		},
+		"Atomic": {
+			reason: "How long an upgrade may take is known from the inventory.",
+			in:     func(w *world) Input { w.rec.Atomic, w.rec.HookTimeout = true, 7; return w.input() },
+			phase:  PhaseReady,
+			want:   Observation{Exists: true, UpToDate: true, State: health.Ready, Ready: 1, Total: 1, Atomic: 7 * time.Second},
+		},
+		"TestsDue": {
+			reason: "A bundle whose tests have to run is not up to date.",
+			in: func(w *world) Input {
+				in := w.input()
+				in.Test = "b"
+				in.Inventory.Tests = &inventory.Tests{Token: "a", Over: true, Tests: []inventory.TestState{{Part: "web", Name: "Pod x", State: health.Ready}}}
+				return in
+			},
+			phase: PhaseReady,
+			want: Observation{
+				Exists: true, State: health.Ready, Ready: 1, Total: 1, TestToken: "a", Tests: []TestState{{Install: "web", Name: "Pod x", State: health.Ready}},
+			},
+		},
+		"TestsOver": {
+			reason: "Once they ran for this token, it is.",
+			in: func(w *world) Input {
+				in := w.input()
+				in.Test, in.Inventory.Tests = "a", &inventory.Tests{Token: "a", Over: true}
+				return in
+			},
+			phase: PhaseReady,
+			want:  Observation{Exists: true, UpToDate: true, State: health.Ready, Ready: 1, Total: 1, TestToken: "a"},
+		},
+		"Checkpoint": {
+			reason: "A bundle that is Ready is not up to date until it is what is kept.",
+			in: func(w *world) Input {
+				in := w.input()
+				in.Checkpoint, in.Inventory.Good = &Checkpoint{Wanted: []byte("b"), Limit: 10}, []byte("a")
+				return in
+			},
+			phase: PhaseReady,
+			want:  Observation{Exists: true, State: health.Ready, Ready: 1, Total: 1, Good: []byte("a")},
+		},
+		"CheckpointOfUnready": {
+			reason: "One that is not Ready is not kept.",
+			in: func(w *world) Input {
+				w.obj.Status = cluster.InProgress
+				in := w.input()
+				in.Checkpoint, in.Inventory.Good = &Checkpoint{Wanted: []byte("b"), Limit: 10}, []byte("a")
+				return in
+			},
+			phase: PhaseProgressing,
+			want: Observation{
+				Exists: true, UpToDate: true, State: health.Processing, Message: "web: ConfigMap apps/web: is not ready", Total: 1, Good: []byte("a"),
+			},
+		},
+		"CheckpointTooLarge": {
+			reason: "One that does not fit is not kept, which fails nothing.",
+			in: func(w *world) Input {
+				w.in.Checkpoint = &Checkpoint{Wanted: []byte("b"), Inventory: 10, Limit: 10, Parent: cluster.ObjectRef{Kind: "Secret", Name: "p"}}
+				return w.input()
+			},
+			phase: PhaseReady,
+			want: Observation{
+				Exists: true, UpToDate: true, State: health.Ready, Ready: 1, Total: 1,
+				NotKept: "what is needed to go back to this state has 1 bytes compressed, and there is no room for it in Secret p " +
+					"beside the inventory of 10 bytes, which together may have 10",
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := Observe(tc.in(newWorld()))
+			if diff := cmp.Diff(tc.want, got, cmpopts.IgnoreFields(Observation{}, "Parts"), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+			if tc.phase == "" {
+				return
+			}
+			if len(got.Parts) != 1 || got.Parts[0].Phase != tc.phase || got.Parts[0].State != tc.phase.State() || got.Parts[0].Version != "1.0.0" {
+				t.Errorf("\n%s\nwant phase %s, got %+v", tc.reason, tc.phase, got.Parts)
+			}
+		})
+	}
+}

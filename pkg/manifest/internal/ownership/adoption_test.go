@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ownership
+
+import "testing"
+
+func TestAdoptionFrom(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		a      Adoption
+		owner  string
+		want   bool
+	}{
+		"None":          {reason: "Nothing is taken over by default.", a: AdoptNone},
+		"NoneOwned":     {reason: "What belongs to another set is not taken over by default.", a: AdoptNone, owner: "other"},
+		"Unowned":       {reason: "A module may take over what has no owner.", a: AdoptUnowned, want: true},
+		"UnownedOwned":  {reason: "A module may not take from another module.", a: AdoptUnowned, owner: "other"},
+		"All":           {reason: "The set takes over what has no owner.", a: AdoptAll, want: true},
+		"AllFromOthers": {reason: "The set takes over what other sets own.", a: AdoptAll, owner: "other", want: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.a.From(tc.owner); got != tc.want {
+				t.Errorf("\n%s\nFrom(%q): want %t, got %t", tc.reason, tc.owner, tc.want, got)
+			}
+		})
+	}
+}

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+)
+
+func configMap(name string) cluster.ObjectRef {
+	return cluster.ObjectRef{Kind: "ConfigMap", Namespace: "apps", Name: name}
+}
+
+func crd(name string) cluster.ObjectRef {
+	return cluster.ObjectRef{Group: object.CRDKind.Group, Kind: object.CRDKind.Kind, Name: name}
+}
+
+// install returns a part that is an install with some inputs.
+func install(name, digest string) bundle.Part {
+	return bundle.Part{Name: name, Digest: digest, Install: &bundle.Install{Name: name}}
+}
+
+// desired returns an object of a part; its hash is its name.
+func desired(part string, ref cluster.ObjectRef) object.Desired {
+	s := object.StageOf(ref.GroupKind())
+	return object.Desired{Ref: ref, Version: "v1", Part: part, Stage: s, Hash: ref.Name}
+}
+
+// applied returns the entry of an object that was applied as desired.
+func applied(part string, ref cluster.ObjectRef) inventory.Entry {
+	o := desired(part, ref)
+	en := inventory.EntryOf(&o)
+	en.UID, en.Intent, en.Owned = "1", o.Hash, "owned"
+	return en
+}
+
+// live returns the state of an object that is as it was applied.
+func live() cluster.ObjectState {
+	return cluster.ObjectState{UID: "1", Set: "me", Owned: "owned", Status: cluster.Current}
+}
+
+// planned is what the tables compare of a Plan.
+type planned struct {
+	// Verbs of the objects of all components, by reference.
+	Verbs map[string]Verb
+	// Failed, Waiting, Held and Blocked are the statuses of parts.
+	Failed, Waiting, Held map[string]string
+	Blocked               []string
+	Incomplete            bool
+	Says                  string
+}
+
+func show(p *Plan) planned {
+	out := planned{Incomplete: p.Incomplete, Says: p.Waiting}
+	p.Intend(func(cluster.ObjectRef) {})
+	idx := p.Inventory.Index()
+	for _, c := range p.Components {
+		for i := range c.Objects {
+			o := &c.Objects[i]
+			out.Verbs = put(out.Verbs, o.Ref.String(), p.VerbOf(o, idx[o.Ref]))
+		}
+	}
+	for i := range p.Parts {
+		name := p.Parts[i].Name
+		s := p.StatusOf(name)
+		if s.Err != nil {
+			out.Failed = put(out.Failed, name, s.Err.Error())
+		}
+		if s.Waiting != "" {
+			out.Waiting = put(out.Waiting, name, s.Waiting)
+		}
+		if s.Held != "" {
+			out.Held = put(out.Held, name, s.Held)
+		}
+		if s.Blocked {
+			out.Blocked = append(out.Blocked, name)
+		}
+	}
+	return out
+}
+
+func put[V any](m map[string]V, k string, v V) map[string]V {
+	if m == nil {
+		m = map[string]V{}
+	}
+	m[k] = v
+	return m
+}
+
+func TestBuild(t *testing.T) {
+	a, b := configMap("a"), configMap("b")
+	done := inventory.Part{Digest: "1"}
+	type args struct {
+		parts    []bundle.Part
+		records  map[string]inventory.Part
+		entries  []inventory.Entry
+		states   map[cluster.ObjectRef]cluster.ObjectState
+		denied   map[cluster.ObjectRef]error
+		drift    bundle.DriftPolicy
+		paused   map[cluster.ObjectRef]bool
+		objects  map[string][]cluster.ObjectRef
+		errs     map[string]error
+		awaited  map[string]bool
+		unready  map[string]string
+		refusals map[cluster.ObjectRef]error
+		retry    string
+	}
+	cases := map[string]struct {
+		reason string
+		args   args
+		want   planned
+	}{
+		"FirstInstall": {
+			reason: "Without an inventory all objects are created.",
+			args:   args{parts: []bundle.Part{install("web", "1")}, objects: map[string][]cluster.ObjectRef{"web": {a, b}}},
+			want:   planned{Verbs: map[string]Verb{a.String(): Create, b.String(): Create}},
+		},
+		"AtRest": {
+			reason: "A part that is applied and did not drift is not composed.",
+			args: args{
+				parts: []bundle.Part{install("web", "1")}, records: map[string]inventory.Part{"web": done},
+				entries: []inventory.Entry{applied("web", a)}, states: map[cluster.ObjectRef]cluster.ObjectState{a: live()},
+			},
+		},
+		"Drift": {
+			reason: "An object that differs is repaired, and no other one is sent.",
+			args: args{
+				parts: []bundle.Part{install("web", "1")}, records: map[string]inventory.Part{"web": done},
+				entries: []inventory.Entry{applied("web", a), applied("web", b)}, states: map[cluster.ObjectRef]cluster.ObjectState{a: live()},
+				objects: map[string][]cluster.ObjectRef{"web": {a, b}},
+			},
+			want: planned{Verbs: map[string]Verb{a.String(): None, b.String(): Repair}},
+		},
+		"DriftReported": {
+			reason: "With another policy drift needs no plan.",
+			args: args{
+				parts: []bundle.Part{install("web", "1")}, records: map[string]inventory.Part{"web": done}, drift: bundle.DriftReport,
+				entries: []inventory.Entry{applied("web", a)},
+			},
+		},
+		"DriftPaused": {
+			reason: "An object that others delete again and again has to wait.",
+			args: args{
+				parts: []bundle.Part{install("web", "1")}, records: map[string]inventory.Part{"web": done}, paused: map[cluster.ObjectRef]bool{a: true},
+				entries: []inventory.Entry{applied("web", a)},
+			},
+		},
+		"Denied": {
+			reason: "An object that may not be read did not drift, as far as is known.",
+			args: args{
+				parts: []bundle.Part{install("web", "1")}, records: map[string]inventory.Part{"web": done},
+				denied: map[cluster.ObjectRef]error{a: errors.New("forbidden")}, entries: []inventory.Entry{applied("web", a)},
+			},
+		},
+		"Deleting": {
+			reason: "An object that is being deleted is created once it is gone.",
+			args: args{
+				parts: []bundle.Part{install("web", "2")}, records: map[string]inventory.Part{"web": done},
+				entries: []inventory.Entry{applied("web", a)},
+				states:  map[cluster.ObjectRef]cluster.ObjectState{a: {UID: "1", Set: "me", Owned: "owned", Status: cluster.Terminating}},
+				objects: map[string][]cluster.ObjectRef{"web": {a}},
+			},
+			want: planned{Verbs: map[string]Verb{a.String(): Wait}},
+		},
+		"NotComposed": {
+			reason: "A part that cannot be composed leaves the others alone, but nothing may be pruned.",
+			args: args{
+				parts: []bundle.Part{install("web", "1"), install("db", "1")}, objects: map[string][]cluster.ObjectRef{"db": {b}},
+				errs: map[string]error{"web": errors.New("no chart")},
+			},
+			want: planned{Verbs: map[string]Verb{b.String(): Create}, Failed: map[string]string{"web": "no chart"}, Incomplete: true},
+		},
+		"TwoOwners": {
+			reason: "An object of two parts is an error of the later one.",
+			args: args{
+				parts:   []bundle.Part{install("web", "1"), install("db", "1")},
+				objects: map[string][]cluster.ObjectRef{"web": {a}, "db": {a, b}},
+			},
+			want: planned{
+				Verbs: map[string]Verb{a.String(): Create}, Failed: map[string]string{"db": "ConfigMap apps/a is part of web too"}, Incomplete: true,
+			},
+		},
+		"SharedCRD": {
+			reason: "A CRD often comes with several charts: it belongs to the first one.",
+			args: args{
+				parts:   []bundle.Part{install("web", "1"), install("db", "1")},
+				objects: map[string][]cluster.ObjectRef{"web": {crd("as.g")}, "db": {crd("as.g"), b}},
+			},
+			want: planned{Verbs: map[string]Verb{crd("as.g").String(): Create, b.String(): Create}},
+		},
+		"StuckHook": {
+			reason: "Nothing is done for a part whose hook failed before its objects were applied.",
+			args: args{
+				parts:   []bundle.Part{install("web", "1")},
+				records: map[string]inventory.Part{"web": {Run: &inventory.Run{Event: "pre-install", Inputs: "1", Recorded: true, Over: true, Failed: "hook failed"}}},
+			},
+			want: planned{Failed: map[string]string{"web": "hook failed"}},
+		},
+		"StuckHookRetried": {
+			reason: "With another token the hook runs again.",
+			args: args{
+				parts: []bundle.Part{install("web", "1")}, objects: map[string][]cluster.ObjectRef{"web": {a}}, retry: "again",
+				records: map[string]inventory.Part{"web": {Run: &inventory.Run{Event: "pre-install", Inputs: "1", Recorded: true, Over: true, Failed: "hook failed"}}},
+			},
+			want: planned{Verbs: map[string]Verb{a.String(): Create}},
+		},
+		"StuckLastHook": {
+			reason: "Drift of a part whose last hook failed is repaired all the same.",
+			args: args{
+				parts: []bundle.Part{install("web", "1")}, entries: []inventory.Entry{applied("web", a)}, objects: map[string][]cluster.ObjectRef{"web": {a}},
+				records: map[string]inventory.Part{"web": {Run: &inventory.Run{Event: "post-install", Inputs: "1", Recorded: true, Over: true, Failed: "hook failed"}}},
+			},
+			want: planned{Verbs: map[string]Verb{a.String(): Repair}},
+		},
+		"HeldBack": {
+			reason: "What comes after an install that is awaited waits until it is ready.",
+			args: args{
+				parts: []bundle.Part{install("web", "1"), install("db", "1")}, records: map[string]inventory.Part{"web": done},
+				entries: []inventory.Entry{applied("web", a)}, states: map[cluster.ObjectRef]cluster.ObjectState{a: live()},
+				awaited: map[string]bool{"web": true}, unready: map[string]string{"web": "it starts"}, objects: map[string][]cluster.ObjectRef{"db": {b}},
+			},
+			want: planned{
+				Verbs: map[string]Verb{b.String(): Create},
+				Held:  map[string]string{"db": "waits until install web is ready, as config asks for with Wait: it starts"},
+			},
+		},
+		"NotHeldBack": {
+			reason: "Once the install is ready, the others go on.",
+			args: args{
+				parts: []bundle.Part{install("web", "1"), install("db", "1")}, records: map[string]inventory.Part{"web": done},
+				entries: []inventory.Entry{applied("web", a)}, states: map[cluster.ObjectRef]cluster.ObjectState{a: live()},
+				awaited: map[string]bool{"web": true}, unready: map[string]string{}, objects: map[string][]cluster.ObjectRef{"db": {b}},
+			},
+			want: planned{Verbs: map[string]Verb{b.String(): Create}},
+		},
+		"RefusedCRD": {
+			reason: "Where a CRD is refused, nothing is applied: a module is not left between two versions.",
+			args: args{
+				parts: []bundle.Part{install("web", "2"), install("db", "2")}, records: map[string]inventory.Part{"web": done, "db": done},
+				entries: []inventory.Entry{{Group: crd("").Group, Version: "v1", Kind: crd("").Kind, Name: "as.g", Part: "web", Stage: object.StageCRDs, UID: "1", Intent: "old", Owned: "owned"}},
+				states:  map[cluster.ObjectRef]cluster.ObjectState{crd("as.g"): live()}, objects: map[string][]cluster.ObjectRef{"web": {crd("as.g")}, "db": {b}},
+				refusals: map[cluster.ObjectRef]error{crd("as.g"): errors.New("objects would be invalid")},
+			},
+			want: planned{
+				Failed: map[string]string{"web": "CustomResourceDefinition as.g: objects would be invalid"}, Blocked: []string{"db"}, Incomplete: true,
+				Says: "db waits until CustomResourceDefinition as.g of web can be applied",
+			},
+		},
+		"SparedCRD": {
+			reason: "A CRD that was changed and cannot be repaired is left, and the rest of its part is repaired.",
+			args: args{
+				parts: []bundle.Part{install("web", "1")}, records: map[string]inventory.Part{"web": done},
+				entries:  []inventory.Entry{applied("web", crd("as.g")), applied("web", a)},
+				states:   map[cluster.ObjectRef]cluster.ObjectState{crd("as.g"): {UID: "1", Set: "me", Owned: "other", Status: cluster.Current}},
+				objects:  map[string][]cluster.ObjectRef{"web": {crd("as.g"), a}},
+				refusals: map[cluster.ObjectRef]error{crd("as.g"): errors.New("objects would be invalid")},
+			},
+			want: planned{Verbs: map[string]Verb{crd("as.g").String(): Spare, a.String(): Repair}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			in := Input{
+				Parts: tc.args.parts, Objects: tc.args.states, Denied: tc.args.denied, Drift: tc.args.drift, Paused: tc.args.paused,
+				Retry: tc.args.retry, Now: time.Unix(0, 0),
+				Compose: func(p *bundle.Part, rec inventory.Part) (*compose.Component, error) {
+					c := &compose.Component{Part: p, Record: rec, Repair: rec.Digest == p.Digest}
+					for _, ref := range tc.args.objects[p.Name] {
+						c.Objects = append(c.Objects, desired(p.Name, ref))
+					}
+					return c, tc.args.errs[p.Name]
+				},
+				Awaited:  func(install string) (bool, bool) { return tc.args.awaited[install], true },
+				MayExist: func(cluster.ObjectRef) bool { return false },
+				CheckCRD: func(o *object.Desired, _ inventory.Entry) error { return tc.args.refusals[o.Ref] },
+			}
+			if tc.args.records != nil || tc.args.entries != nil {
+				in.Inventory = &inventory.Inventory{Parts: tc.args.records, Objects: tc.args.entries}
+			}
+			if in.Objects == nil {
+				in.Objects = map[cluster.ObjectRef]cluster.ObjectState{}
+			}
+			if tc.args.unready != nil {
+				in.Unready = func(install string) (string, error) { return tc.args.unready[install], nil }
+			}
+			p, err := Build(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, show(p)); diff != "" {
+				t.Errorf("\n%s\nBuild(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestPrune(t *testing.T) {
+	a, b, c := configMap("a"), configMap("b"), crd("as.g")
+	cases := map[string]struct {
+		reason  string
+		parts   []bundle.Part
+		records map[string]inventory.Part
+		entries []inventory.Entry
+		want    []string
+		left    map[string]string
+	}{
+		"Nothing": {
+			reason: "What parts of the bundle have stays.",
+			parts:  []bundle.Part{install("web", "1")}, records: map[string]inventory.Part{"web": {Digest: "1"}}, entries: []inventory.Entry{applied("web", a)},
+			left: map[string]string{a.String(): "web"},
+		},
+		"PartLeft": {
+			reason: "What a part had that the bundle no longer has goes.",
+			parts:  []bundle.Part{install("web", "1")}, records: map[string]inventory.Part{"web": {}, "db": {Digest: "1"}},
+			entries: []inventory.Entry{applied("web", a), applied("db", b)},
+			want:    []string{b.String()}, left: map[string]string{a.String(): "web", b.String(): "db"},
+		},
+		"HandedOver": {
+			reason: "A CRD that another part has, too, belongs to that one from then on.",
+			parts:  []bundle.Part{install("web", "1")}, records: map[string]inventory.Part{"web": {Digest: "1", Shared: []string{"as.g"}}, "db": {Digest: "1"}},
+			entries: []inventory.Entry{applied("db", c)}, left: map[string]string{c.String(): "web"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := &Plan{Parts: tc.parts, Inventory: &inventory.Inventory{Parts: tc.records, Objects: tc.entries}}
+			var got []string
+			for _, en := range p.Prune().Entries {
+				got = append(got, en.Ref().String())
+			}
+			left := map[string]string{}
+			for i := range p.Inventory.Objects {
+				left[p.Inventory.Objects[i].Ref().String()] = p.Inventory.Objects[i].Part
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nPrune(): -want, +got:\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.left, left); diff != "" {
+				t.Errorf("\n%s\nparts of the entries: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestSummary(t *testing.T) {
+	s := Summary{
+		Changes:  []Change{{Key: configMap("a"), Action: ActionCreate}, {Key: configMap("b"), Action: ActionChange, Fields: []string{"data.x", "data.y"}}},
+		Problems: []string{"web: no chart"}, Notes: []string{"namespace apps would be created"},
+	}
+	want := "Create ConfigMap apps/a\nChange ConfigMap apps/b: data.x, data.y\nProblem: web: no chart\nNote: namespace apps would be created\n"
+	if diff := cmp.Diff(want, s.String()); diff != "" {
+		t.Errorf("String(): -want, +got:\n%s", diff)
+	}
+	if s.Empty() || !(&Summary{Notes: s.Notes}).Empty() {
+		t.Error("a plan is empty if it has neither changes nor problems")
+	}
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package probe
+
+import (
+	"context"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
+)
+
+// ReportAge is how long a report is believed on an object of which no watch tells more.
+const ReportAge = 10 * time.Minute
+
+// A DryRunner reads the metadata of objects, and applies them without changing anything.
+type DryRunner interface {
+	// Metadata returns the metadata of an object; nil where the object or its kind does not exist.
+	Metadata(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef) (*metav1.PartialObjectMetadata, error)
+	// DryRunFields returns the fields that the engine would own if an existing object was applied by force.
+	DryRunFields(ctx context.Context, o *object.Desired) (*metav1.FieldsV1, error)
+}
+
+// A Renderer knows the objects of a bundle.
+type Renderer interface {
+	// AppliedObject returns the object of an entry as it was applied; nil where it is no longer wanted like that.
+	AppliedObject(ctx context.Context, en *inventory.Entry) (*object.Desired, error)
+	// WithoutCeded returns an object without the fields that are left to other managers, and these fields.
+	WithoutCeded(
+		ctx context.Context, o *object.Desired, en *inventory.Entry, managed []metav1.ManagedFieldsEntry,
+	) (*object.Desired, []ownership.Ceded, error)
+}
+
+// Reports caches the differences of objects that are left as they are.
+type Reports map[cluster.ObjectRef]report
+
+// A report holds for as long as the object has this UID and the engine these fields of it, up to a time; zero for no such time.
+type report struct {
+	uid, owned, intent string
+
+	difference observe.Difference
+	until      time.Time
+}
+
+// holds reports whether the object is still as it was when the report was made.
+func (r *report) holds(en *inventory.Entry, s cluster.ObjectState, now time.Time) bool {
+	return r.uid == s.UID && r.owned == s.Owned && r.intent == en.Intent && (r.until.IsZero() || now.Before(r.until))
+}
+
+// Differences finds out how objects that drifted differ from what was applied: by a dry run, once for each drift. It is not safe
+// for concurrent use.
+type Differences struct {
+	// Set is the ID of the ApplySet.
+	Set     string
+	Objects DryRunner
+	Bundle  Renderer
+	Now     time.Time
+	// Reports must not be nil.
+	Reports Reports
+}
+
+// Compare an object that drifted with what was applied. Fields that others took and that are theirs are no difference. The error
+// is that the object cannot be read.
+func (c *Differences) Compare(ctx context.Context, en *inventory.Entry, d observe.Drift, s cluster.ObjectState) (observe.Difference, error) {
+	k := en.Ref()
+	if r, ok := c.Reports[k]; ok && r.holds(en, s, c.Now) {
+		return r.difference, nil
+	}
+	m, err := c.Objects.Metadata(ctx, en.GVK(), k)
+	if err != nil {
+		return observe.Difference{}, err
+	}
+	r, known := report{uid: s.UID, owned: s.Owned, intent: en.Intent}, true
+	switch {
+	case m == nil:
+		r.difference = observe.Difference{Drift: observe.Drift{Key: k, Deleted: true}, Differs: true}
+	case string(m.UID) != en.UID:
+		r.difference = observe.Difference{Drift: observe.Drift{Key: k, Replaced: true, Foreign: m.Labels[object.LabelPartOf] != c.Set}, Differs: true}
+	default:
+		r.difference, known = c.compareFields(ctx, en, m)
+	}
+	if d.Deleted || !known {
+		r.until = c.Now.Add(ReportAge)
+	}
+	c.Reports[k] = r
+	return r.difference, nil
+}
+
+// compareFields returns the fields that applying an object would win back. Where that cannot be told, known is false, and the
+// object differs without any fields.
+func (c *Differences) compareFields(
+	ctx context.Context, en *inventory.Entry, m *metav1.PartialObjectMetadata,
+) (out observe.Difference, known bool) {
+	out = observe.Difference{Drift: observe.Drift{Key: en.Ref()}, Differs: true}
+	o, err := c.Bundle.AppliedObject(ctx, en)
+	if err != nil || o == nil {
+		return out, false
+	}
+	less, ceded, err := c.Bundle.WithoutCeded(ctx, o, en, m.ManagedFields)
+	if err != nil {
+		return out, false
+	}
+	after, err := c.Objects.DryRunFields(ctx, less)
+	if err != nil {
+		return out, false
+	}
+	out.Drift.Fields = ownership.LostNames(fieldset.AppliedBy(object.FieldManager, m.ManagedFields), after)
+	out.Differs = len(out.Drift.Fields) > 0 || len(ceded) == 0
+	return out, true
+}

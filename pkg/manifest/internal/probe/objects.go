@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package probe
+
+import (
+	"context"
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+)
+
+// SyncTimeout is how long Track waits until a kind has been listed for the first time. After it objects are read one by one.
+const SyncTimeout = 5 * time.Second
+
+// A StateReader reads the state of one object.
+type StateReader interface {
+	// State returns the state of an object; false where the object or its kind does not exist.
+	State(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef) (cluster.ObjectState, bool, error)
+}
+
+// Objects is what is known of the objects of an inventory.
+type Objects struct {
+	// States of the objects that exist.
+	States map[cluster.ObjectRef]cluster.ObjectState
+	// Asked are the objects that were read one by one, because their kind cannot be watched; nil for none.
+	Asked map[cluster.ObjectRef]bool
+	// Denied are the objects that the credentials may not read, with the reason; nil for none.
+	Denied map[cluster.ObjectRef]error
+}
+
+// FindObjects looks up all objects of an inventory: in the cache, or one by one where a kind cannot be watched.
+func FindObjects(ctx context.Context, c cluster.Cache, r StateReader, inv *inventory.Inventory) (Objects, error) {
+	unsynced := Track(ctx, c, inv.Kinds())
+	out := Objects{States: make(map[cluster.ObjectRef]cluster.ObjectState, len(inv.Objects))}
+	for i := range inv.Objects {
+		en := &inv.Objects[i]
+		if _, blind := unsynced[en.GVK()]; blind {
+			if err := out.ask(ctx, r, en); err != nil {
+				return Objects{}, err
+			}
+			continue
+		}
+		if s, ok := c.Get(en.Ref()); ok {
+			out.States[en.Ref()] = s
+		}
+	}
+	return out, nil
+}
+
+// ask for one object.
+func (o *Objects) ask(ctx context.Context, r StateReader, en *inventory.Entry) error {
+	k := en.Ref()
+	if o.Asked == nil {
+		o.Asked = map[cluster.ObjectRef]bool{}
+	}
+	o.Asked[k] = true
+	s, ok, err := r.State(ctx, en.GVK(), k)
+	if kerrors.IsForbidden(err) {
+		if o.Denied == nil {
+			o.Denied = map[cluster.ObjectRef]error{}
+		}
+		o.Denied[k] = err
+		return nil
+	}
+	if ok && err == nil {
+		o.States[k] = s
+	}
+	return err
+}
+
+// Track kinds in a cache, for a bounded time. It returns the kinds that are not in sync, with the reason.
+func Track(ctx context.Context, c cluster.Cache, gvks []schema.GroupVersionKind) map[schema.GroupVersionKind]error {
+	ctx, cancel := context.WithTimeout(ctx, SyncTimeout)
+	defer cancel()
+	return c.Track(ctx, gvks)
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package probe
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
+)
+
+var (
+	ref   = cluster.ObjectRef{Kind: "ConfigMap", Namespace: "apps", Name: "web"}
+	entry = inventory.Entry{Version: "v1", Kind: "ConfigMap", Namespace: "apps", Name: "web", Part: "web", UID: "1", Intent: "i"}
+)
+
+// A server answers requests, and counts them.
+type server struct {
+	object   *unstructured.Unstructured
+	meta     *metav1.PartialObjectMetadata
+	state    cluster.ObjectState
+	err      error
+	after    string // Fields that the engine owns after a dry run.
+	dryRun   error
+	desired  *object.Desired
+	ceded    []ownership.Ceded
+	requests int
+}
+
+func (s *server) Get(context.Context, schema.GroupVersionKind, cluster.ObjectRef) (*unstructured.Unstructured, error) {
+	s.requests++
+	return s.object, s.err
+}
+
+func (s *server) State(context.Context, schema.GroupVersionKind, cluster.ObjectRef) (cluster.ObjectState, bool, error) {
+	s.requests++
+	return s.state, s.state.UID != "", s.err
+}
+
+func (s *server) Metadata(context.Context, schema.GroupVersionKind, cluster.ObjectRef) (*metav1.PartialObjectMetadata, error) {
+	s.requests++
+	return s.meta, s.err
+}
+
+func (s *server) DryRunFields(context.Context, *object.Desired) (*metav1.FieldsV1, error) {
+	s.requests++
+	return &metav1.FieldsV1{Raw: []byte(s.after)}, s.dryRun
+}
+
+func (s *server) AppliedObject(context.Context, *inventory.Entry) (*object.Desired, error) {
+	return s.desired, nil
+}
+
+func (s *server) WithoutCeded(
+	_ context.Context, o *object.Desired, _ *inventory.Entry, _ []metav1.ManagedFieldsEntry,
+) (*object.Desired, []ownership.Ceded, error) {
+	return o, s.ceded, nil
+}
+
+func configMap(version string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"k": "v"}}}
+	u.SetResourceVersion(version)
+	return u
+}
+
+func TestEvaluate(t *testing.T) {
+	kind := schema.GroupKind{Kind: "ConfigMap"}
+	say := func(s health.State, err error) bundle.Rule {
+		return bundle.Rule{For: kind, Func: func(context.Context, *unstructured.Unstructured) (health.State, string, error) { return s, "", err }}
+	}
+	type want struct {
+		State    health.State
+		Message  string
+		Failed   bool
+		Requests int // Of two evaluations of one version.
+	}
+	cases := map[string]struct {
+		reason string
+		rule   bundle.Rule
+		server server
+		want   want
+	}{
+		"Met":    {reason: "A rule is evaluated once for each version.", rule: bundle.Rule{For: kind, CEL: `object.data.k == "v"`}, server: server{object: configMap("7")}, want: want{State: health.Ready, Requests: 1}},
+		"Func":   {reason: "So is a function.", rule: say(health.Ready, nil), server: server{object: configMap("7")}, want: want{State: health.Ready, Requests: 1}},
+		"Error":  {reason: "What failed may succeed for the same version.", rule: say(health.Ready, errors.New("no\nluck")), server: server{object: configMap("7")}, want: want{State: health.Error, Message: "no luck", Requests: 2}},
+		"Gone":   {reason: "An object that is gone is not ready.", rule: say(health.Ready, nil), want: want{State: health.Processing, Message: "is gone", Requests: 2}},
+		"Fails":  {reason: "What cannot be read is an error.", rule: say(health.Ready, nil), server: server{err: errors.New("no")}, want: want{State: health.Processing, Failed: true, Requests: 2}},
+		"Behind": {reason: "A watch that is behind costs requests, and no wrong answer.", rule: say(health.Ready, nil), server: server{object: configMap("8")}, want: want{State: health.Ready, Requests: 2}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			h := &Health{Objects: &tc.server, Expressions: health.NewRules(), Readiness: []bundle.Rule{tc.rule}, Verdicts: Verdicts{}}
+			if !h.Applies(&entry) {
+				t.Fatal("the rule is for the object")
+			}
+			var got want
+			for range 2 {
+				var err error
+				got.State, got.Message, err = h.Evaluate(t.Context(), &entry, cluster.ObjectState{ResourceVersion: "7"})
+				got.Failed = err != nil
+			}
+			got.Requests = tc.server.requests
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestApplies(t *testing.T) {
+	resource := entry
+	resource.Stage = object.StageResource
+	cases := map[string]struct {
+		reason string
+		rules  []bundle.Rule
+		entry  inventory.Entry
+		want   bool
+	}{
+		"None":     {reason: "Without a rule the status decides.", entry: entry},
+		"Kind":     {reason: "A rule is for a kind.", rules: []bundle.Rule{{CEL: "true", For: ref.GroupKind()}}, entry: entry, want: true},
+		"Other":    {reason: "And for no other.", rules: []bundle.Rule{{CEL: "true", For: schema.GroupKind{Kind: "Secret"}}}, entry: entry},
+		"Default":  {reason: "One without a kind is for the custom resource.", rules: []bundle.Rule{{CEL: "true"}}, entry: entry},
+		"Resource": {reason: "The custom resource needs none.", entry: resource, want: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			h := &Health{Readiness: tc.rules}
+			if got := h.Applies(&tc.entry); got != tc.want {
+				t.Errorf("\n%s\nwant %v, got %v", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+func TestCompare(t *testing.T) {
+	meta := func(uid, set string) *metav1.PartialObjectMetadata {
+		m := &metav1.PartialObjectMetadata{}
+		m.UID, m.Labels = "1", map[string]string{object.LabelPartOf: set}
+		if uid != "" {
+			m.UID = "2"
+		}
+		return m
+	}
+	const own = `{"f:data":{"f:k":{}}}`
+	type want struct {
+		Difference observe.Difference
+		Failed     bool
+		// Requests of two comparisons, and of a third one after ReportAge.
+		Requests, Later int
+	}
+	differs := func(d observe.Drift) observe.Difference {
+		d.Key = ref
+		return observe.Difference{Drift: d, Differs: true}
+	}
+	cases := map[string]struct {
+		reason string
+		drift  observe.Drift
+		server server
+		want   want
+	}{
+		"Fields": {
+			reason: "What a dry run wins back is named, for as long as the object is the same.",
+			server: server{meta: meta("", "me"), desired: &object.Desired{}, after: own}, want: want{Difference: differs(observe.Drift{Fields: []string{"data.k"}}), Requests: 2},
+		},
+		"Legitimate": {
+			reason: "Fields that are ceded are no difference.",
+			server: server{meta: meta("", "me"), desired: &object.Desired{}, after: `{}`, ceded: []ownership.Ceded{{Path: own}}},
+			want:   want{Difference: observe.Difference{Drift: observe.Drift{Key: ref}}, Requests: 2},
+		},
+		"Unwanted": {
+			reason: "Without the object of then it is only said that it differs; it is tried again later.",
+			server: server{meta: meta("", "me")}, want: want{Difference: differs(observe.Drift{}), Requests: 1, Later: 1},
+		},
+		"Refused": {
+			reason: "So it is where the dry run is refused.",
+			server: server{meta: meta("", "me"), desired: &object.Desired{}, dryRun: errors.New("no")}, want: want{Difference: differs(observe.Drift{}), Requests: 2, Later: 2},
+		},
+		"Deleted": {
+			reason: "No watch tells of an object that lost its label.", drift: observe.Drift{Deleted: true},
+			want: want{Difference: differs(observe.Drift{Deleted: true}), Requests: 1, Later: 1},
+		},
+		"Replaced": {reason: "Another object of the set.", server: server{meta: meta("2", "me")}, want: want{Difference: differs(observe.Drift{Replaced: true}), Requests: 1}},
+		"Foreign":  {reason: "Another object.", server: server{meta: meta("2", "you")}, want: want{Difference: differs(observe.Drift{Replaced: true, Foreign: true}), Requests: 1}},
+		"Fails":    {reason: "What cannot be read is an error.", server: server{err: errors.New("no")}, want: want{Failed: true, Requests: 2, Later: 1}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := &Differences{Set: "me", Objects: &tc.server, Bundle: &tc.server, Now: time.Unix(1_700_000_000, 0), Reports: Reports{}}
+			compare := func() (got want) {
+				d, err := c.Compare(t.Context(), &entry, tc.drift, cluster.ObjectState{UID: "1", Owned: "theirs"})
+				return want{Difference: d, Failed: err != nil}
+			}
+			compare()
+			got := compare()
+			got.Requests = tc.server.requests
+			c.Now = c.Now.Add(ReportAge)
+			compare()
+			got.Later = tc.server.requests - got.Requests
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// A cache has one object, and cannot watch some kinds.
+type cache struct {
+	cluster.Cache
+
+	states map[cluster.ObjectRef]cluster.ObjectState
+	blind  bool
+}
+
+func (c *cache) Track(_ context.Context, gvks []schema.GroupVersionKind) map[schema.GroupVersionKind]error {
+	out := map[schema.GroupVersionKind]error{}
+	for _, gvk := range gvks {
+		if c.blind {
+			out[gvk] = errors.New("cannot be listed")
+		}
+	}
+	return out
+}
+
+func (c *cache) Get(r cluster.ObjectRef) (cluster.ObjectState, bool) {
+	s, ok := c.states[r]
+	return s, ok
+}
+
+func TestFindObjects(t *testing.T) {
+	state := cluster.ObjectState{UID: "1"}
+	states := map[cluster.ObjectRef]cluster.ObjectState{ref: state}
+	forbidden := kerrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "web", nil)
+	type want struct {
+		Found, Asked, Denied, Failed bool
+		Requests                     int
+	}
+	cases := map[string]struct {
+		reason string
+		cache  cache
+		server server
+		want   want
+	}{
+		"Watched": {reason: "What is watched costs no request.", cache: cache{states: states}, want: want{Found: true}},
+		"Missing": {reason: "Nor does what is missing.", want: want{}},
+		"Blind":   {reason: "Where a kind cannot be watched, each object is read.", cache: cache{states: states, blind: true}, server: server{state: state}, want: want{Found: true, Asked: true, Requests: 1}},
+		"Gone":    {reason: "The watch does not count then.", cache: cache{states: states, blind: true}, want: want{Asked: true, Requests: 1}},
+		"Denied":  {reason: "What may not be read is known as such.", cache: cache{blind: true}, server: server{err: forbidden}, want: want{Asked: true, Denied: true, Requests: 1}},
+		"Fails":   {reason: "Any other error ends the search.", cache: cache{blind: true}, server: server{err: errors.New("no")}, want: want{Failed: true, Requests: 1}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := FindObjects(t.Context(), &tc.cache, &tc.server, &inventory.Inventory{Objects: []inventory.Entry{entry}})
+			_, found := got.States[ref]
+			is := want{Found: found, Asked: got.Asked[ref], Denied: got.Denied[ref] != nil, Failed: err != nil, Requests: tc.server.requests}
+			if diff := cmp.Diff(tc.want, is); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

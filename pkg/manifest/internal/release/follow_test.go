@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package release
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/advice"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
+)
+
+var (
+	apps  = inventory.Release{Namespace: "apps", Name: "web"}
+	other = inventory.Release{Namespace: "other", Name: "web"}
+	third = inventory.Release{Namespace: "third", Name: "web"}
+)
+
+// desired is what the part web is to have: the release apps/web with the inputs "new".
+func desired(changes ...func(*Desired)) Desired {
+	d := Desired{Part: "web", Release: apps, Inputs: "new", Retry: "1", Messages: advice.Messages{Adopt: "set adopt"}}
+	for _, c := range changes {
+		c(&d)
+	}
+	return d
+}
+
+func at(r inventory.Release) func(*Desired)        { return func(d *Desired) { d.Release = r } }
+func adopting(a ownership.Adoption) func(*Desired) { return func(d *Desired) { d.Adopts = a } }
+func retried(token string) func(*Desired)          { return func(d *Desired) { d.Retry = token } }
+func rollingBack(d *Desired)                       { d.RollsBack = true }
+func ours(n int, status, inputs string) Revision {
+	return Revision{Number: n, Status: status, Inputs: inputs, Ours: true}
+}
+func foreign(n int, status, set string) Revision {
+	return Revision{Number: n, Status: status, Owner: set}
+}
+func run(r inventory.Run) *inventory.Run                      { r.ID = "run"; return &r }
+func in(r inventory.Release, p inventory.Part) inventory.Part { p.Namespace = r.Namespace; return p }
+
+func TestFollow(t *testing.T) {
+	type want struct {
+		Search bool
+		Next   Next
+		Part   inventory.Part
+	}
+	cases := map[string]struct {
+		reason  string
+		d       Desired
+		rec     inventory.Part
+		found   []Revision
+		want    want
+		wantErr string
+	}{
+		"First": {
+			reason: "The first time the cluster is not searched.",
+			d:      desired(),
+			want:   want{Next: Next{Kind: Install, Progress: Begins, Number: 1, Unsearched: true}, Part: in(apps, inventory.Part{})},
+		},
+		"FirstOfRollback": {
+			reason: "What was never deployed is installed, also where the set is rolled back.",
+			d:      desired(rollingBack),
+			want:   want{Next: Next{Kind: Install, Progress: Begins, Number: 1, Unsearched: true}, Part: in(apps, inventory.Part{})},
+		},
+		"FirstOfOtherName": {
+			reason: "The record notes the name of a release that is not that of the part.",
+			d:      desired(at(inventory.Release{Namespace: "apps", Name: "shop"})),
+			want:   want{Next: Next{Kind: Install, Progress: Begins, Number: 1, Unsearched: true}, Part: inventory.Part{Namespace: "apps", Release: "shop"}},
+		},
+		"Upgrade": {
+			reason: "The inventory knows the revision before, so that the cluster is not searched.",
+			d:      desired(),
+			rec:    in(apps, inventory.Part{Digest: "old", Revision: 3}),
+			want:   want{Next: Next{Kind: Upgrade, Progress: Begins, Number: 4, Before: 3}, Part: in(apps, inventory.Part{Digest: "old", Revision: 3})},
+		},
+		"Rollback": {
+			reason: "To go back is another revision.",
+			d:      desired(rollingBack),
+			rec:    in(apps, inventory.Part{Revision: 3}),
+			want:   want{Next: Next{Kind: Rollback, Progress: Begins, Number: 4, Before: 3}, Part: in(apps, inventory.Part{Revision: 3})},
+		},
+		"RepairOfFirst": {
+			reason: "A repair is the very revision, and renders it as it was rendered: as an install.",
+			d:      desired(),
+			rec:    in(apps, inventory.Part{Digest: "new", Revision: 1}),
+			want:   want{Next: Next{Kind: Install, Progress: Repairs, Number: 1}, Part: in(apps, inventory.Part{Digest: "new", Revision: 1})},
+		},
+		"RepairOfUpgrade": {
+			reason: "A repair of an upgrade renders an upgrade.",
+			d:      desired(),
+			rec:    in(apps, inventory.Part{Digest: "new", Revision: 5}),
+			want:   want{Next: Next{Kind: Upgrade, Progress: Repairs, Number: 5, Before: 4}, Part: in(apps, inventory.Part{Digest: "new", Revision: 5})},
+		},
+		"RepairAfterFailures": {
+			reason: "The first revision that was deployed is an install, also where others failed before it.",
+			d:      desired(),
+			rec:    in(apps, inventory.Part{Digest: "new", Revision: 3, Origin: 2}),
+			want:   want{Next: Next{Kind: Install, Progress: Repairs, Number: 3, Before: 2}, Part: in(apps, inventory.Part{Digest: "new", Revision: 3, Origin: 2})},
+		},
+		"UpgradeAfterFailures": {
+			reason: "What follows the first deployed revision is an upgrade.",
+			d:      desired(),
+			rec:    in(apps, inventory.Part{Revision: 3, Origin: 2}),
+			want:   want{Next: Next{Kind: Upgrade, Progress: Begins, Number: 4, Before: 3}, Part: in(apps, inventory.Part{Revision: 3, Origin: 2})},
+		},
+		"Resumes": {
+			reason: "Hooks that began go on with their revision.",
+			d:      desired(),
+			rec:    in(apps, inventory.Part{Revision: 3, Run: run(inventory.Run{Inputs: "new", Revision: 5, Before: 3, Recorded: true})}),
+			want: want{
+				Next: Next{Kind: Upgrade, Progress: Resumes, Number: 5, Before: 3},
+				Part: in(apps, inventory.Part{Revision: 3, Run: run(inventory.Run{Inputs: "new", Revision: 5, Before: 3, Recorded: true})}),
+			},
+		},
+		"ResumesFirst": {
+			reason: "Hooks of the first revision go on; its record is not taken for one before it.",
+			d:      desired(),
+			rec:    in(apps, inventory.Part{Run: run(inventory.Run{Inputs: "new", Revision: 1, Recorded: true})}),
+			found:  []Revision{ours(1, "pending-install", "new")},
+			want: want{
+				Search: true,
+				Next:   Next{Kind: Install, Progress: Resumes, Number: 1},
+				Part:   in(apps, inventory.Part{Run: run(inventory.Run{Inputs: "new", Revision: 1, Recorded: true})}),
+			},
+		},
+		"ResumesDeployed": {
+			reason: "The record was updated after the last hook, and the inventory was not.",
+			d:      desired(),
+			rec:    in(apps, inventory.Part{Run: run(inventory.Run{Inputs: "new", Revision: 1, Recorded: true, Over: true})}),
+			found:  []Revision{ours(1, "deployed", "new")},
+			want: want{
+				Search: true,
+				Next:   Next{Kind: Install, Progress: Settled, Number: 1},
+				Part:   in(apps, inventory.Part{Run: run(inventory.Run{Inputs: "new", Revision: 1, Recorded: true, Over: true})}),
+			},
+		},
+		"FailedWithSameToken": {
+			reason: "Hooks that failed stay failed until another try is requested.",
+			d:      desired(),
+			rec:    in(apps, inventory.Part{Revision: 1, Run: run(inventory.Run{Inputs: "new", Retry: "1", Revision: 2, Before: 1, Recorded: true, Failed: "no"})}),
+			want: want{
+				Next: Next{Kind: Upgrade, Progress: Resumes, Number: 2, Before: 1},
+				Part: in(apps, inventory.Part{Revision: 1, Run: run(inventory.Run{Inputs: "new", Retry: "1", Revision: 2, Before: 1, Recorded: true, Failed: "no"})}),
+			},
+		},
+		"FailedThenRetried": {
+			reason: "Another try is another revision, which follows the one that was deployed.",
+			d:      desired(retried("2")),
+			rec:    in(apps, inventory.Part{Revision: 1, Run: run(inventory.Run{Inputs: "new", Retry: "1", Revision: 2, Before: 1, Recorded: true, Failed: "no"})}),
+			want: want{
+				Next: Next{Kind: Upgrade, Progress: Begins, Number: 3, Before: 1},
+				Part: in(apps, inventory.Part{Revision: 1, Run: run(inventory.Run{Inputs: "new", Retry: "1", Revision: 2, Before: 1, Recorded: true, Failed: "no"})}),
+			},
+		},
+		"OtherInputsWhileHooksRun": {
+			reason: "Other inputs are another revision, also while hooks run.",
+			d:      desired(),
+			rec:    in(apps, inventory.Part{Revision: 1, Run: run(inventory.Run{Inputs: "mid", Revision: 2, Before: 1, Recorded: true})}),
+			want: want{
+				Next: Next{Kind: Upgrade, Progress: Begins, Number: 3, Before: 1},
+				Part: in(apps, inventory.Part{Revision: 1, Run: run(inventory.Run{Inputs: "mid", Revision: 2, Before: 1, Recorded: true})}),
+			},
+		},
+		"UnrecordedRun": {
+			reason: "A run that the inventory does not note as recorded may have its record, which is replaced.",
+			d:      desired(),
+			rec:    in(apps, inventory.Part{Revision: 1, Run: run(inventory.Run{Inputs: "new", Revision: 2, Before: 1})}),
+			want: want{
+				Next: Next{Kind: Upgrade, Progress: Begins, Number: 2, Before: 1},
+				Part: in(apps, inventory.Part{Revision: 1, Run: run(inventory.Run{Inputs: "new", Revision: 2, Before: 1})}),
+			},
+		},
+		"UnrecordedRunOfOtherInputs": {
+			reason: "Other inputs do not reuse a number before that of the run.",
+			d:      desired(),
+			rec:    in(apps, inventory.Part{Revision: 1, Run: run(inventory.Run{Inputs: "mid", Revision: 4, Before: 1})}),
+			want: want{
+				Next: Next{Kind: Upgrade, Progress: Begins, Number: 4, Before: 1},
+				Part: in(apps, inventory.Part{Revision: 1, Run: run(inventory.Run{Inputs: "mid", Revision: 4, Before: 1})}),
+			},
+		},
+		"FailedBeforeFirst": {
+			reason: "A revision that failed is not one before: the next one is still an install.",
+			d:      desired(),
+			rec:    in(apps, inventory.Part{}),
+			found:  []Revision{ours(1, "failed", "old"), ours(2, "failed", "new")},
+			want:   want{Search: true, Next: Next{Kind: Install, Progress: Begins, Number: 3}, Part: in(apps, inventory.Part{})},
+		},
+		"PendingOfOtherInputs": {
+			reason: "Nor is one whose hooks still run.",
+			d:      desired(),
+			rec:    in(apps, inventory.Part{}),
+			found:  []Revision{ours(1, "pending-install", "old")},
+			want:   want{Search: true, Next: Next{Kind: Install, Progress: Begins, Number: 2}, Part: in(apps, inventory.Part{})},
+		},
+		"DeployedAndNotNoted": {
+			reason: "The record was written, and the step was cut off before the inventory was.",
+			d:      desired(),
+			rec:    in(apps, inventory.Part{}),
+			found:  []Revision{ours(1, "deployed", "new")},
+			want:   want{Search: true, Next: Next{Kind: Install, Progress: Settled, Number: 1}, Part: in(apps, inventory.Part{})},
+		},
+		"LostInventory": {
+			reason: "After the inventory was lost, the release is found by adoption, and what is deployed is settled.",
+			d:      desired(adopting(ownership.AdoptUnowned)),
+			found:  []Revision{ours(1, "superseded", "old"), ours(2, "deployed", "new")},
+			want:   want{Search: true, Next: Next{Kind: Upgrade, Progress: Settled, Number: 2, Before: 1}, Part: in(apps, inventory.Part{})},
+		},
+		"LostInventoryAndChanged": {
+			reason: "What is deployed with other inputs is upgraded.",
+			d:      desired(),
+			rec:    in(apps, inventory.Part{}),
+			found:  []Revision{ours(1, "superseded", "older"), ours(2, "deployed", "old")},
+			want:   want{Search: true, Next: Next{Kind: Upgrade, Progress: Begins, Number: 3, Before: 2}, Part: in(apps, inventory.Part{})},
+		},
+		"LostInventoryAfterFailure": {
+			reason: "Numbers of failed revisions are not used again.",
+			d:      desired(),
+			rec:    in(apps, inventory.Part{}),
+			found:  []Revision{ours(2, "deployed", "old"), ours(3, "failed", "new")},
+			want:   want{Search: true, Next: Next{Kind: Upgrade, Progress: Begins, Number: 4, Before: 2}, Part: in(apps, inventory.Part{})},
+		},
+		"UnknownNumber": {
+			reason: "A record without a number counts for nothing.",
+			d:      desired(),
+			rec:    in(apps, inventory.Part{}),
+			found:  []Revision{ours(0, "deployed", "old")},
+			want:   want{Search: true, Next: Next{Kind: Install, Progress: Begins, Number: 1}, Part: in(apps, inventory.Part{})},
+		},
+		"Foreign": {
+			reason:  "A release of another owner is refused.",
+			d:       desired(),
+			rec:     in(apps, inventory.Part{}),
+			found:   []Revision{foreign(1, "deployed", "")},
+			want:    want{Search: true},
+			wantErr: "a Helm release web exists in namespace apps and does not belong to this module; uninstall it, or set adopt to take it over",
+		},
+		"ForeignWithoutNumber": {
+			reason:  "So is one without a number.",
+			d:       desired(),
+			rec:     in(apps, inventory.Part{}),
+			found:   []Revision{ours(1, "deployed", "old"), foreign(0, "", "them")},
+			want:    want{Search: true},
+			wantErr: "a Helm release web exists in namespace apps and does not belong to this module; uninstall it, or set adopt to take it over",
+		},
+		"AdoptsHelm": {
+			reason: "A release of Helm is adopted; its last revision is the one before, whatever became of it.",
+			d:      desired(adopting(ownership.AdoptUnowned)),
+			found:  []Revision{foreign(6, "superseded", ""), foreign(7, "failed", "")},
+			want:   want{Search: true, Next: Next{Kind: Upgrade, Progress: Begins, Number: 8, Before: 7}, Part: in(apps, inventory.Part{})},
+		},
+		"AdoptsOtherSet": {
+			reason: "A module may not take the release of another one.",
+			d:      desired(adopting(ownership.AdoptUnowned)),
+			found:  []Revision{foreign(1, "deployed", "them")},
+			want:   want{Search: true},
+			wantErr: "a Helm release web exists in namespace apps and does not belong to this module; " +
+				"uninstall it, or set adopt to take it over",
+		},
+		"AdoptsAll": {
+			reason: "The set may.",
+			d:      desired(adopting(ownership.AdoptAll)),
+			found:  []Revision{foreign(1, "deployed", "them")},
+			want:   want{Search: true, Next: Next{Kind: Upgrade, Progress: Begins, Number: 2, Before: 1}, Part: in(apps, inventory.Part{})},
+		},
+		"Moves": {
+			reason: "A release that moves begins again, and its former records are noted until they are deleted.",
+			d:      desired(at(other)),
+			rec:    in(apps, inventory.Part{Revision: 3, Origin: 1, Run: run(inventory.Run{Inputs: "new", Revision: 4, Recorded: true})}),
+			want:   want{Search: true, Next: Next{Kind: Install, Progress: Begins, Number: 1}, Part: in(other, inventory.Part{Former: "apps"})},
+		},
+		"MovesOverRelease": {
+			reason:  "Where it moves, no release of another owner may be.",
+			d:       desired(at(other)),
+			rec:     in(apps, inventory.Part{Revision: 3}),
+			found:   []Revision{foreign(1, "deployed", "")},
+			want:    want{Search: true},
+			wantErr: "a Helm release web exists in namespace other and does not belong to this module; uninstall it, or set adopt to take it over",
+		},
+		"StillMoves": {
+			reason: "As long as it has not arrived, the cluster is searched where it is to be.",
+			d:      desired(at(other)),
+			rec:    in(other, inventory.Part{Former: "apps"}),
+			found:  []Revision{ours(1, "deployed", "new")},
+			want:   want{Search: true, Next: Next{Kind: Install, Progress: Settled, Number: 1}, Part: in(other, inventory.Part{Former: "apps"})},
+		},
+		"MovesOn": {
+			reason: "One that moves on before it arrived abandons where it was to be.",
+			d:      desired(at(third)),
+			rec:    in(other, inventory.Part{Former: "apps"}),
+			want:   want{Search: true, Next: Next{Kind: Install, Progress: Begins, Number: 1, Abandoned: other}, Part: in(third, inventory.Part{Former: "apps"})},
+		},
+		"Returns": {
+			reason: "One that returns before it arrived finds what it left, and has left where it was to be.",
+			d:      desired(),
+			rec:    in(other, inventory.Part{Former: "apps"}),
+			found:  []Revision{ours(3, "deployed", "old")},
+			want:   want{Search: true, Next: Next{Kind: Upgrade, Progress: Begins, Number: 4, Before: 3}, Part: in(apps, inventory.Part{Former: "other"})},
+		},
+		"BecomesPlain": {
+			reason: "A chart that becomes plain objects leaves its release.",
+			d:      desired(at(inventory.Release{})),
+			rec:    in(apps, inventory.Part{Revision: 3}),
+			want:   want{Next: Next{Kind: Install, Progress: Begins, Number: 1}, Part: inventory.Part{Former: "apps"}},
+		},
+		"Plain": {
+			reason: "Plain objects have no release to search for.",
+			d:      desired(at(inventory.Release{}), adopting(ownership.AdoptAll)),
+			want:   want{Next: Next{Kind: Install, Progress: Begins, Number: 1}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := want{Search: tc.d.NeedsSearch(&tc.rec)}
+			var err error
+			got.Next, got.Part, err = Follow(&tc.d, tc.rec, tc.found)
+			text := ""
+			if err != nil {
+				text, got.Part = err.Error(), inventory.Part{}
+			}
+			if diff := cmp.Diff(tc.wantErr, text); diff != "" {
+				t.Errorf("\n%s\nFollow(...): -want error, +got error:\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nFollow(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestFollowOverwritesNothing tries all histories of three revisions: the number of the next revision must not be that of a
+// record that says something else.
+func TestFollowOverwritesNothing(t *testing.T) {
+	kinds := []Revision{
+		{}, ours(0, "deployed", "new"), ours(0, "superseded", "new"), ours(0, "pending-upgrade", "new"), ours(0, "failed", "new"),
+		ours(0, "deployed", "old"), ours(0, "superseded", "old"), ours(0, "pending-upgrade", "old"), ours(0, "failed", "old"),
+		foreign(0, "deployed", ""), foreign(0, "failed", "them"),
+	}
+	d, rec := desired(adopting(ownership.AdoptAll)), in(apps, inventory.Part{})
+	for n := range len(kinds) * len(kinds) * len(kinds) {
+		var found []Revision
+		for i, k := range []int{n % len(kinds), n / len(kinds) % len(kinds), n / len(kinds) / len(kinds)} {
+			if r := kinds[k]; r != (Revision{}) {
+				r.Number = i + 1
+				found = append(found, r)
+			}
+		}
+		next, _, err := Follow(&d, rec, found)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if next.Number <= next.Before {
+			t.Errorf("Follow(%+v): revision %d follows %d", found, next.Number, next.Before)
+		}
+		for _, r := range found {
+			same := r.Ours && r.Inputs == d.Inputs && r.Status != "failed"
+			if r.Number == next.Number && !same {
+				t.Errorf("Follow(%+v): revision %d overwrites %+v", found, next.Number, r)
+			}
+		}
+	}
+}

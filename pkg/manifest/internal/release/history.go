@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package release
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
+	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
+)
+
+// RecordPrefix begins the name of each Secret that records a revision.
+const RecordPrefix = "sh.helm.release.v1."
+
+// Labels of a record.
+const (
+	// LabelRevision and LabelStatus are those of Helm.
+	LabelRevision = "version"
+	LabelStatus   = "status"
+	// LabelSet is the ID of the ApplySet that wrote the record, and LabelInputs the digest of the inputs that were installed.
+	LabelSet    = "kyma.m.crossplane.io/set"
+	LabelInputs = "kyma.m.crossplane.io/inputs"
+)
+
+// A History has the records of Helm releases in one cluster.
+type History struct {
+	Client *ssa.Client
+	// Set is the ID of the ApplySet that writes records.
+	Set string
+	// Keep is how many revisions of a release are kept.
+	Keep int
+}
+
+// Next returns the next revision of a part, and the record of the part as it is while the revision is installed. It searches the
+// cluster where that is needed.
+func (h History) Next(ctx context.Context, d *Desired, rec inventory.Part) (Next, inventory.Part, error) {
+	var found []Revision
+	if d.NeedsSearch(&rec) {
+		var err error
+		if found, err = h.List(ctx, d.Release); err != nil {
+			return Next{}, rec, err
+		}
+	}
+	return Follow(d, rec, found)
+}
+
+// List returns the recorded revisions of a release, those that other tools wrote included.
+func (h History) List(ctx context.Context, r inventory.Release) ([]Revision, error) {
+	l, err := h.search(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	var out []Revision
+	for i := range l.Items {
+		if strings.HasPrefix(l.Items[i].Name, RecordPrefix) {
+			out = append(out, h.revisionOf(l.Items[i].Labels))
+		}
+	}
+	return out, nil
+}
+
+// FindRollback returns the last revision of a release that was deployed with some inputs by this ApplySet; 0 for none. With it come
+// its objects, unless the chart is pure, which means that it renders them again. As with helm rollback, a chart that renders
+// differently each time, with random values, say, gets the objects of then.
+func (h History) FindRollback(ctx context.Context, r inventory.Release, inputs string, pure bool) (revision int, manifest string, err error) {
+	selector := fmt.Sprintf("%s,status in (%s,%s),%s=%s,%s=%s", selectorOf(r), render.StatusDeployed, render.StatusSuperseded,
+		LabelSet, h.Set, LabelInputs, inputs)
+	l, err := h.Client.List(ctx, ssa.SecretKind, r.Namespace, selector, 0)
+	if err != nil {
+		return 0, "", errors.Wrapf(err, "cannot look for the revisions of release %s in namespace %s", r.Name, r.Namespace)
+	}
+	for i := range l.Items {
+		revision = max(revision, h.revisionOf(l.Items[i].Labels).Number)
+	}
+	if revision == 0 || pure {
+		return revision, "", nil
+	}
+	info, err := h.Get(ctx, r, revision)
+	if err != nil || info == nil {
+		return revision, "", err
+	}
+	return revision, info.Manifest, nil
+}
+
+// Get returns a recorded revision; nil where there is none.
+func (h History) Get(ctx context.Context, r inventory.Release, revision int) (*render.RecordInfo, error) {
+	b, err := h.Client.Read(ctx, ssa.SecretKind, recordOf(r, revision), ssa.JSON)
+	if err != nil || b == nil {
+		return nil, err
+	}
+	s := &corev1.Secret{}
+	if err := json.Unmarshal(b, s); err != nil {
+		return nil, errors.Wrapf(err, "record of release %s revision %d", r.Name, revision)
+	}
+	info, err := render.DecodeRecord(s.Data["release"])
+	if err != nil {
+		return nil, &ssa.RefusedError{Err: errors.Wrapf(err, "record of release %s revision %d", r.Name, revision)}
+	}
+	// They are written back when the status changes: without them the record would no longer be known as ours.
+	info.Labels = s.Labels
+	return info, nil
+}
+
+// Describe sets the status and the description of a recorded revision. It reports whether the revision has a record.
+func (h History) Describe(ctx context.Context, r inventory.Release, revision int, status, description string) (bool, error) {
+	info, err := h.Get(ctx, r, revision)
+	if err != nil || info == nil {
+		return false, err
+	}
+	s, err := info.WithOutcome(status, description)
+	if err != nil {
+		return true, err
+	}
+	err = h.Client.SendSecret(ctx, http.MethodPut, s)
+	if notfound.Is(err) {
+		return false, nil
+	}
+	return true, errors.Wrapf(ssa.Explain(err), "cannot record that revision %d of release %s is %s", revision, r.Name, status)
+}
+
+// Delete deletes the records of a release: those of this ApplySet, or all of them. There may be one that the inventory does not
+// have, of a call that was interrupted.
+func (h History) Delete(ctx context.Context, r inventory.Release, all bool) error {
+	selector := selectorOf(r)
+	if !all {
+		selector += "," + LabelSet + "=" + h.Set
+	}
+	err := h.Client.DeleteSecrets(ctx, r.Namespace, selector)
+	return errors.Wrapf(err, "cannot delete the records of release %s in namespace %s", r.Name, r.Namespace)
+}
+
+// DeleteOf deletes the records of the releases of a part: the former one and its own. Adopts is true where the bundle takes over
+// existing releases. The records that others wrote of a release that was adopted are deleted with it.
+func (h History) DeleteOf(ctx context.Context, part string, rec *inventory.Part, adopts bool) error {
+	for _, r := range []inventory.Release{rec.FormerReleaseOf(part), rec.ReleaseOf(part)} {
+		if r.IsZero() {
+			continue
+		}
+		if err := h.Delete(ctx, r, (adopts || rec.Own) && rec.Revision > 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Objects returns the objects of a manifest that a revision of a release has recorded.
+func Objects(manifest string, r inventory.Release, revision int) ([]*unstructured.Unstructured, error) {
+	objects, err := render.ChartObjects([]byte(manifest))
+	return objects, errors.Wrapf(err, "record of release %s revision %d", r.Name, revision)
+}
+
+// recordOf returns the reference to the record of a revision.
+func recordOf(r inventory.Release, revision int) cluster.ObjectRef {
+	return cluster.ObjectRef{Kind: ssa.SecretKind.Kind, Namespace: r.Namespace, Name: render.RecordName(r.Name, revision)}
+}
+
+// IsOurs reports whether no other owner has recorded a revision of a release.
+func (h History) IsOurs(ctx context.Context, r inventory.Release) (bool, error) {
+	l, err := h.search(ctx, r)
+	if err != nil {
+		return false, err
+	}
+	return !slices.ContainsFunc(l.Items, func(s metav1.PartialObjectMetadata) bool { return s.Labels[LabelSet] != h.Set }), nil
+}
+
+// search returns the metadata of the records of a release.
+func (h History) search(ctx context.Context, r inventory.Release) (*metav1.PartialObjectMetadataList, error) {
+	l, err := h.Client.List(ctx, ssa.SecretKind, r.Namespace, selectorOf(r), 0)
+	return l, errors.Wrapf(err, "cannot look for a Helm release %s in namespace %s", r.Name, r.Namespace)
+}
+
+// selectorOf returns the label selector of all records of a release.
+func selectorOf(r inventory.Release) string { return "owner=helm,name=" + r.Name }
+
+// revisionOf returns what the labels of a record say.
+func (h History) revisionOf(labels map[string]string) Revision {
+	n, err := strconv.Atoi(labels[LabelRevision])
+	if err != nil {
+		n = 0
+	}
+	r := Revision{Number: n, Status: labels[LabelStatus], Inputs: labels[LabelInputs], Owner: labels[LabelSet]}
+	if r.Owner == h.Set {
+		r.Ours, r.Owner = true, ""
+	}
+	return r
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package release
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
+)
+
+const (
+	secrets = "apps/secrets/sh.helm.release.v1.web.v"
+	all     = "apps/secrets?owner=helm,name=web"
+)
+
+// recorded is a revision that an ApplySet recorded; empty for another tool.
+func recorded(n int, status, set, inputs string) render.RecordOptions {
+	o := render.RecordOptions{Revision: n, Status: status, Description: "said", FirstDeployed: first, LastDeployed: first, Labels: map[string]string{}}
+	if set != "" {
+		o.Labels[LabelSet], o.Labels[LabelInputs] = set, inputs
+	}
+	return o
+}
+
+func TestNext(t *testing.T) {
+	type want struct {
+		Requests []string
+		Number   int
+		Err      string
+	}
+	cases := map[string]struct {
+		reason  string
+		records []render.RecordOptions
+		rec     inventory.Part
+		want    want
+	}{
+		"Known": {reason: "What the inventory knows needs no request.", rec: in(apps, inventory.Part{Revision: 2}), want: want{Number: 3}},
+		"Searched": {
+			reason:  "Else the records tell.",
+			records: []render.RecordOptions{recorded(4, "deployed", "us", "old"), recorded(5, "deployed", "us", "new")},
+			rec:     in(apps, inventory.Part{}),
+			want:    want{Requests: []string{"GET " + all}, Number: 5},
+		},
+		"Foreign": {
+			reason:  "The record of another set is refused.",
+			records: []render.RecordOptions{recorded(4, "deployed", "them", "new")},
+			rec:     in(apps, inventory.Part{}),
+			want: want{
+				Requests: []string{"GET " + all},
+				Err:      "a Helm release web exists in namespace apps and does not belong to this module; uninstall it, or set adopt to take it over",
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := newFakeCluster(t)
+			for _, o := range tc.records {
+				c.record(o)
+			}
+			// It has the labels of a record, and is not one.
+			c.put("secrets", &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+				Namespace: "apps", Name: "other", Labels: map[string]string{"owner": "helm", "name": "web", LabelRevision: "9"},
+			}})
+			d := desired()
+			n, _, err := c.history().Next(t.Context(), &d, tc.rec)
+			if diff := cmp.Diff(tc.want, want{Requests: c.requests, Number: n.Number, Err: errorText(err)}); diff != "" {
+				t.Errorf("\n%s\nNext(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestFindRollback(t *testing.T) {
+	type want struct {
+		Revision int
+		Objects  bool
+		Requests int
+	}
+	cases := map[string]struct {
+		reason  string
+		records []render.RecordOptions
+		pure    bool
+		want    want
+	}{
+		"None":   {reason: "A revision that failed, or is of others, is not one to go back to.", records: []render.RecordOptions{recorded(1, "failed", "us", "new"), recorded(2, "deployed", "them", "new"), recorded(3, "deployed", "us", "old")}, want: want{Requests: 1}},
+		"Pure":   {reason: "A chart that renders the same has no need of the record.", records: []render.RecordOptions{recorded(1, "superseded", "us", "new"), recorded(3, "superseded", "us", "new")}, pure: true, want: want{Revision: 3, Requests: 1}},
+		"Impure": {reason: "Another one gets the objects of then.", records: []render.RecordOptions{recorded(1, "superseded", "us", "new")}, want: want{Revision: 1, Objects: true, Requests: 2}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := newFakeCluster(t)
+			for _, o := range tc.records {
+				c.record(o)
+			}
+			revision, manifest, err := c.history().FindRollback(t.Context(), apps, "new", tc.pure)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, want{Revision: revision, Objects: manifest != "", Requests: len(c.requests)}); diff != "" {
+				t.Errorf("\n%s\nFindRollback(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	c := newFakeCluster(t)
+	h := c.history()
+	if found, err := h.Describe(t.Context(), apps, 1, render.StatusFailed, "why"); found || err != nil {
+		t.Errorf("Describe of a revision without a record: %t, %v", found, err)
+	}
+	c.record(recorded(1, "pending-install", "us", "new"))
+	if found, err := h.Describe(t.Context(), apps, 1, render.StatusFailed, "why"); !found || err != nil {
+		t.Errorf("Describe: %t, %v", found, err)
+	}
+	if diff := cmp.Diff([]string{"1 failed: why"}, c.statuses()); diff != "" {
+		t.Errorf("Describe(...): -want, +got:\n%s", diff)
+	}
+	if got := c.objects[secrets+"1"].Labels[LabelSet]; got != "us" {
+		t.Errorf("Describe(...): the record has label %s=%q, and is no longer known as ours", LabelSet, got)
+	}
+	c.put("secrets", &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: RecordPrefix + "web.v2"}})
+	if _, err := h.Describe(t.Context(), apps, 2, render.StatusFailed, "why"); !ssa.IsRefused(err) {
+		t.Errorf("Describe of a record that cannot be read: want an objection to the object, got %v", err)
+	}
+}
+
+func TestDeleteOf(t *testing.T) {
+	const own, every = ",kyma.m.crossplane.io/set=us", ""
+	cases := map[string]struct {
+		reason string
+		rec    inventory.Part
+		adopts bool
+		want   []string
+	}{
+		"None":         {reason: "Plain objects have no release."},
+		"Own":          {reason: "Only our records are deleted.", rec: in(apps, inventory.Part{Revision: 1}), want: []string{"DELETE " + all + own}},
+		"Adopted":      {reason: "Those before an adoption are deleted, too.", rec: in(apps, inventory.Part{Revision: 2, Own: true}), want: []string{"DELETE " + all + every}},
+		"AdoptedBySet": {reason: "Also where the set adopts.", rec: in(apps, inventory.Part{Revision: 2}), adopts: true, want: []string{"DELETE " + all + every}},
+		"NotArrived":   {reason: "What was never followed is not ours to delete.", rec: in(apps, inventory.Part{Own: true}), want: []string{"DELETE " + all + own}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := newFakeCluster(t)
+			if err := c.history().DeleteOf(t.Context(), "web", &tc.rec, tc.adopts); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, c.requests); diff != "" {
+				t.Errorf("\n%s\nDeleteOf(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestIsOurs(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		records []render.RecordOptions
+		want    bool
+	}{
+		"None":    {reason: "A release that is gone belongs to no other owner.", want: true},
+		"Ours":    {reason: "All revisions are ours.", records: []render.RecordOptions{recorded(1, "deployed", "us", "new")}, want: true},
+		"Adopted": {reason: "One of Helm is left.", records: []render.RecordOptions{recorded(1, "superseded", "", ""), recorded(2, "deployed", "us", "new")}},
+		"Others":  {reason: "Another set has it.", records: []render.RecordOptions{recorded(1, "deployed", "them", "new")}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := newFakeCluster(t)
+			for _, o := range tc.records {
+				c.record(o)
+			}
+			got, err := c.history().IsOurs(t.Context(), apps)
+			if err != nil || got != tc.want {
+				t.Errorf("\n%s\nIsOurs(...): want %t, got %t, %v", tc.reason, tc.want, got, err)
+			}
+		})
+	}
+}

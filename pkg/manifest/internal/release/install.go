@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package release
+
+import (
+	"context"
+	"net/http"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
+	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
+)
+
+// Finish ends the former release of a part, deletes what an adopted release had and the installation lacks, and records that the
+// revision is installed. It notes the revision in the record of the part. It returns the objects that it deleted, also with an
+// error. They are deleted before the record is written, so that they are found again if the call is interrupted.
+func (h History) Finish(ctx context.Context, i *Installation, rec *inventory.Part, has Has) ([]cluster.ObjectRef, error) {
+	if err := h.EndFormer(ctx, i.Desired.Part, rec); err != nil {
+		return nil, err
+	}
+	before, err := h.Before(ctx, i)
+	if err != nil {
+		return nil, err
+	}
+	pruned, err := h.PruneFormer(ctx, i, before, has)
+	if err != nil {
+		return pruned, err
+	}
+	return pruned, h.WriteDeployed(ctx, i, before, rec)
+}
+
+// EndFormer deletes the records of the release that a part had before it moved, if any.
+func (h History) EndFormer(ctx context.Context, part string, rec *inventory.Part) error {
+	former := rec.FormerReleaseOf(part)
+	if former.IsZero() {
+		return nil
+	}
+	if err := h.Delete(ctx, former, false); err != nil {
+		return err
+	}
+	rec.Former, rec.FormerRelease = "", ""
+	return nil
+}
+
+// Before returns the record of the revision that an installation follows; nil where there is none.
+func (h History) Before(ctx context.Context, i *Installation) (*render.RecordInfo, error) {
+	if i.Next.Before == 0 {
+		return nil, nil //nolint:nilnil // There is none, as documented.
+	}
+	return h.Get(ctx, i.Desired.Release, i.Next.Before)
+}
+
+// WritePending records that a revision is being installed, before the first of its hooks runs.
+func (h History) WritePending(ctx context.Context, i *Installation) error {
+	before, err := h.Before(ctx, i)
+	if err != nil {
+		return err
+	}
+	return h.write(ctx, i, i.pending(h.Set, i.firstDeployed(before)))
+}
+
+// WriteDeployed records that a revision is installed, marks the one before as superseded, and deletes those that are too old. A
+// pending record keeps what it says, but for its status and description. Before is the record of the revision before; nil for
+// none. WriteDeployed notes the revision in the record of its part, once nothing failed.
+func (h History) WriteDeployed(ctx context.Context, i *Installation, before *render.RecordInfo, rec *inventory.Part) error {
+	if err := h.writeDeployed(ctx, i, i.record(h.Set, i.firstDeployed(before)), rec.Run); err != nil {
+		return err
+	}
+	r := i.Desired.Release
+	if before != nil && before.Status == render.StatusDeployed {
+		if err := h.supersede(ctx, before); err != nil {
+			return errors.Wrapf(err, "cannot mark revision %d of release %s as superseded", i.Next.Before, r.Name)
+		}
+	}
+	for _, old := range outdated(i.Next.Before, i.Next.Number, h.Keep) {
+		if _, err := h.Client.Delete(ctx, ssa.SecretKind, recordOf(r, old), ""); err != nil {
+			return err
+		}
+	}
+	i.note(rec)
+	return nil
+}
+
+// writeDeployed writes the record. Last is the run of hooks that the inventory has, which may be that of a revision that is
+// replaced.
+func (h History) writeDeployed(ctx context.Context, i *Installation, o render.RecordOptions, last *inventory.Run) error {
+	if i.hasRecord() {
+		if found, err := h.Describe(ctx, i.Desired.Release, o.Revision, o.Status, o.Description); found || err != nil {
+			return err
+		}
+	}
+	if i.Run == nil {
+		if err := h.CutShort(ctx, i.Desired.Release, last); err != nil {
+			return err
+		}
+	}
+	return h.write(ctx, i, o)
+}
+
+// CutShort records that the revision of a run of hooks failed, because another one replaces it. The run may be nil.
+func (h History) CutShort(ctx context.Context, r inventory.Release, run *inventory.Run) error {
+	if run == nil || !run.Recorded || run.Failed != "" {
+		return nil
+	}
+	_, err := h.Describe(ctx, r, run.Revision, render.StatusFailed, "Replaced by a newer version while its hooks ran")
+	return err
+}
+
+// write the record of a revision.
+func (h History) write(ctx context.Context, i *Installation, o render.RecordOptions) error {
+	s, err := i.Rendered.Record(o)
+	if err != nil {
+		return err
+	}
+	// A record that this very revision has is replaced.
+	replace := !i.Next.Unsearched || i.hasRecord()
+	err = h.Client.WriteSecret(ctx, s, replace, i.CreateNamespace)
+	if !replace && kerrors.IsAlreadyExists(err) {
+		return h.refuse(ctx, i)
+	}
+	return errors.Wrapf(err, "cannot record revision %d of release %s", o.Revision, i.Desired.Release.Name)
+}
+
+// refuse returns why a release that was not searched for, and that exists, is not followed now.
+func (h History) refuse(ctx context.Context, i *Installation) error {
+	found, err := h.List(ctx, i.Desired.Release)
+	if err != nil {
+		return err
+	}
+	if err := i.Desired.mayFollow(found); err != nil {
+		return err
+	}
+	return errors.Errorf("release %s has a record already; it is followed in the next step", i.Desired.Release.Name)
+}
+
+// supersede a recorded revision. One that was deleted meanwhile is not created again.
+func (h History) supersede(ctx context.Context, i *render.RecordInfo) error {
+	s, err := i.WithStatus(render.StatusSuperseded)
+	if err != nil {
+		return err
+	}
+	if err := h.Client.SendSecret(ctx, http.MethodPut, s); !notfound.Is(err) {
+		return ssa.Explain(err)
+	}
+	return nil
+}

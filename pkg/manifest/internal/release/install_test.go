@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package release
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
+)
+
+func TestWriteDeployed(t *testing.T) {
+	type want struct {
+		Requests, Statuses []string
+		Part               inventory.Part
+		Err                string
+	}
+	pending := run(inventory.Run{Recorded: true, Revision: 2})
+	noted := func(revision, origin int) inventory.Part {
+		return inventory.Part{Chart: "app", Version: "1.2.3", Revision: revision, Origin: origin}
+	}
+	cases := map[string]struct {
+		reason    string
+		records   []render.RecordOptions
+		namespace string
+		next      Next
+		run       *inventory.Run
+		rec       inventory.Part
+		keep      bool
+		deleteOn  map[string]string
+		want      want
+	}{
+		"First": {
+			reason: "The first record is created.",
+			next:   Next{Kind: Install, Number: 1, Unsearched: true},
+			want:   want{Requests: []string{"POST apps/secrets"}, Statuses: []string{"1 deployed: Install complete"}, Part: noted(1, 0)},
+		},
+		"FirstOverForeign": {
+			reason:  "A release that was not searched for, and that belongs to another owner, is refused.",
+			records: []render.RecordOptions{recorded(1, "deployed", "", "")},
+			next:    Next{Kind: Install, Number: 1, Unsearched: true},
+			want: want{
+				Requests: []string{"POST apps/secrets", "GET " + all}, Statuses: []string{"1 deployed: said"},
+				Err: "a Helm release web exists in namespace apps and does not belong to this module; uninstall it, or set adopt to take it over",
+			},
+		},
+		"FirstOverOurs": {
+			reason:  "One that is ours, of an inventory that was lost, is followed next.",
+			records: []render.RecordOptions{recorded(1, "deployed", "us", "new")},
+			next:    Next{Kind: Install, Number: 1, Unsearched: true},
+			want: want{
+				Requests: []string{"POST apps/secrets", "GET " + all}, Statuses: []string{"1 deployed: said"},
+				Err: "release web has a record already; it is followed in the next step",
+			},
+		},
+		"Replaced": {
+			reason:  "A record of that number is replaced where the cluster was searched.",
+			records: []render.RecordOptions{recorded(1, "deployed", "us", "new")},
+			next:    Next{Kind: Install, Number: 1},
+			want: want{
+				Requests: []string{"POST apps/secrets", "PUT " + secrets + "1"}, Statuses: []string{"1 deployed: Install complete"}, Part: noted(1, 0),
+			},
+		},
+		"Upgrade": {
+			reason:  "The revision before is superseded, and those that are too old are deleted.",
+			records: []render.RecordOptions{recorded(1, "superseded", "us", "a"), recorded(2, "deployed", "us", "b")},
+			next:    Next{Kind: Upgrade, Number: 3, Before: 2},
+			want: want{
+				Requests: []string{"GET " + secrets + "2", "POST apps/secrets", "PUT " + secrets + "2", "DELETE " + secrets + "1"},
+				Statuses: []string{"2 superseded: said", "3 deployed: Upgrade complete"}, Part: noted(3, 0),
+			},
+		},
+		"UpgradeOfDeleted": {
+			reason:   "A record before that is deleted meanwhile is not created again.",
+			records:  []render.RecordOptions{recorded(1, "deployed", "us", "a")},
+			next:     Next{Kind: Upgrade, Number: 2, Before: 1},
+			deleteOn: map[string]string{"PUT " + secrets + "1": secrets + "1"},
+			want: want{
+				Requests: []string{"GET " + secrets + "1", "POST apps/secrets", "PUT " + secrets + "1"},
+				Statuses: []string{"2 deployed: Upgrade complete"}, Part: noted(2, 0),
+			},
+		},
+		"UpgradeOfFailed": {
+			reason:  "A foreign revision that failed stays failed.",
+			records: []render.RecordOptions{recorded(1, "failed", "", "")},
+			next:    Next{Kind: Upgrade, Number: 2, Before: 1},
+			want: want{
+				Requests: []string{"GET " + secrets + "1", "POST apps/secrets"},
+				Statuses: []string{"1 failed: said", "2 deployed: Upgrade complete"}, Part: noted(2, 0),
+			},
+		},
+		"AfterHooks": {
+			reason:  "A pending record becomes deployed.",
+			records: []render.RecordOptions{recorded(1, "deployed", "us", "a"), recorded(2, "pending-upgrade", "us", "new")},
+			next:    Next{Kind: Upgrade, Progress: Resumes, Number: 2, Before: 1},
+			run:     pending,
+			rec:     inventory.Part{Revision: 1, Run: pending},
+			want: want{
+				Requests: []string{"GET " + secrets + "1", "GET " + secrets + "2", "PUT " + secrets + "2", "PUT " + secrets + "1"},
+				Statuses: []string{"1 superseded: said", "2 deployed: Upgrade complete"}, Part: noted(2, 0),
+			},
+		},
+		"AfterHooksOfDeleted": {
+			reason: "A pending record that was deleted is created, also where the cluster was not searched.",
+			next:   Next{Kind: Install, Number: 2, Unsearched: true},
+			run:    pending,
+			rec:    inventory.Part{Run: pending},
+			want: want{
+				Requests: []string{"GET " + secrets + "2", "POST apps/secrets"}, Statuses: []string{"2 deployed: Install complete"}, Part: noted(2, 1),
+			},
+		},
+		"ReplacesRun": {
+			reason:  "A revision whose hooks still ran, and that is replaced by one without hooks, has failed.",
+			records: []render.RecordOptions{recorded(1, "deployed", "us", "a"), recorded(2, "pending-upgrade", "us", "b")},
+			next:    Next{Kind: Upgrade, Number: 3, Before: 1},
+			rec:     inventory.Part{Revision: 1, Run: pending},
+			want: want{
+				Requests: []string{"GET " + secrets + "1", "GET " + secrets + "2", "PUT " + secrets + "2", "POST apps/secrets", "PUT " + secrets + "1"},
+				Statuses: []string{"1 superseded: said", "2 failed: Replaced by a newer version while its hooks ran", "3 deployed: Upgrade complete"},
+				Part:     noted(3, 0),
+			},
+		},
+		"NoNamespace": {
+			reason:    "A missing namespace is created.",
+			namespace: "apps",
+			next:      Next{Kind: Install, Number: 1, Unsearched: true},
+			want: want{
+				Requests: []string{"POST apps/secrets", "POST namespaces", "POST apps/secrets"}, Statuses: []string{"1 deployed: Install complete"},
+				Part: noted(1, 0),
+			},
+		},
+		"KeptNamespace": {
+			reason:    "Unless the config says otherwise.",
+			namespace: "apps",
+			next:      Next{Kind: Install, Number: 1, Unsearched: true},
+			keep:      true,
+			want: want{
+				Requests: []string{"POST apps/secrets"},
+				Err:      "cannot record revision 1 of release web: namespace apps does not exist, and config says CreateNamespace=false; create it",
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := newFakeCluster(t)
+			for _, o := range tc.records {
+				c.record(o)
+			}
+			delete(c.namespaces, tc.namespace)
+			c.deleteOn = tc.deleteOn
+			i := &Installation{
+				Desired: desired(), Next: tc.next, Chart: chartOf(t), Rendered: rendered(t), CreateNamespace: !tc.keep, Run: tc.run, Now: now,
+			}
+			h := c.history()
+			before, err := h.Before(t.Context(), i)
+			if err == nil {
+				err = h.WriteDeployed(t.Context(), i, before, &tc.rec)
+			}
+			got := want{Requests: c.requests, Statuses: c.statuses(), Part: tc.rec, Err: errorText(err)}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nWriteDeployed(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestWritePending(t *testing.T) {
+	c := newFakeCluster(t)
+	c.record(recorded(1, "deployed", "us", "a"))
+	i := &Installation{Desired: desired(), Next: Next{Kind: Upgrade, Number: 2, Before: 1}, Chart: chartOf(t), Rendered: rendered(t), Now: now}
+	if err := c.history().WritePending(t.Context(), i); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"1 deployed: said", "2 pending-upgrade: Preparing upgrade"}, c.statuses()); diff != "" {
+		t.Errorf("WritePending(...): -want, +got:\n%s", diff)
+	}
+}
+
+func TestFinish(t *testing.T) {
+	c := newFakeCluster(t)
+	c.namespaces["old"] = true
+	i := &Installation{Desired: desired(), Next: Next{Kind: Install, Number: 1}, Chart: chartOf(t), Rendered: rendered(t), Now: now}
+	rec := in(apps, inventory.Part{Former: "old"})
+	if _, err := c.history().Finish(t.Context(), i, &rec, nil); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"DELETE old/secrets?owner=helm,name=web,kyma.m.crossplane.io/set=us", "POST apps/secrets"}, c.requests); diff != "" {
+		t.Errorf("The former release ends before the new one begins.\nFinish(...): -want, +got:\n%s", diff)
+	}
+	if diff := cmp.Diff(in(apps, inventory.Part{Revision: 1, Chart: "app", Version: "1.2.3"}), rec); diff != "" {
+		t.Errorf("Finish(...): -want, +got:\n%s", diff)
+	}
+}
+
+func TestFormer(t *testing.T) {
+	marks := func(release string) map[string]string {
+		return map[string]string{object.AnnotationReleaseName: release, object.AnnotationReleaseNamespace: "apps"}
+	}
+	c := newFakeCluster(t)
+	for name, a := range map[string]map[string]string{"stale": marks("web"), "wanted": marks("web"), "moved": marks("other"), "last": marks("web")} {
+		c.put("configmaps", &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: name, Annotations: a}})
+	}
+	manifest := strings.Builder{}
+	for _, n := range []string{"stale", "wanted", "moved", "gone", "last"} {
+		manifest.WriteString("---\n# Source: app/templates/" + n + ".yaml\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + n + ", namespace: apps}\n")
+	}
+	i := &Installation{Desired: desired(adopting(ownership.AdoptUnowned)), Next: Next{Number: 2, Before: 1}}
+	has := func(u *unstructured.Unstructured) (bool, error) { return u.GetName() == "wanted", nil }
+	want := []cluster.ObjectRef{{Kind: "ConfigMap", Namespace: "apps", Name: "last"}, {Kind: "ConfigMap", Namespace: "apps", Name: "stale"}}
+	before := &render.RecordInfo{Manifest: manifest.String()}
+	got, err := c.history().FindFormer(t.Context(), i, before, has)
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("Only what is still marked as part of the release is former, the last object first.\nFindFormer(...): -want, +got:\n%s\n%v", diff, err)
+	}
+	if len(c.objects) != 4 {
+		t.Errorf("FindFormer(...) must delete nothing, left %d objects", len(c.objects))
+	}
+	got, err = c.history().PruneFormer(t.Context(), i, before, has)
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("PruneFormer(...): -want, +got:\n%s\n%v", diff, err)
+	}
+	left := slices.Sorted(maps.Keys(c.objects))
+	if diff := cmp.Diff([]string{"apps/configmaps/moved", "apps/configmaps/wanted"}, left); diff != "" {
+		t.Errorf("PruneFormer(...): -want, +got objects that are left:\n%s", diff)
+	}
+}

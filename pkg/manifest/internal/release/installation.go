@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package release
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+)
+
+// An Installation is a revision that is being installed, with what its record says.
+type Installation struct {
+	// Desired is the release, and Next its revision.
+	Desired Desired
+	Next    Next
+	// Chart was rendered into Rendered.
+	Chart    *render.Chart
+	Rendered *render.Rendered
+	// Description and Labels are those that the config of the install asks for; empty for the default.
+	Description string
+	Labels      map[string]string
+	// CreateNamespace is true where a missing namespace of the release is created.
+	CreateNamespace bool
+	// Run is that of the hooks of the revision; nil for none.
+	Run *inventory.Run
+	// Now is when the revision is installed.
+	Now time.Time
+}
+
+// hasRecord reports whether the revision has a record, which is pending.
+func (i *Installation) hasRecord() bool { return i.Run != nil && i.Run.Recorded }
+
+// record returns what an ApplySet records of the revision once it is deployed. First is when the first revision of the release was
+// deployed.
+func (i *Installation) record(set string, first time.Time) render.RecordOptions {
+	o := render.RecordOptions{
+		Revision: i.Next.Number, Status: render.StatusDeployed, Description: i.complete(),
+		FirstDeployed: first, LastDeployed: i.Now, Manifest: i.Next.BackManifest,
+		Labels: map[string]string{},
+	}
+	maps.Copy(o.Labels, i.Labels)
+	o.Labels[LabelSet], o.Labels[LabelInputs] = set, i.Desired.Inputs
+	return o
+}
+
+// complete returns the description of the deployed revision, in the words of Helm unless the config has its own.
+func (i *Installation) complete() string {
+	if i.Next.BackTo > 0 {
+		return fmt.Sprintf("Rollback to %d", i.Next.BackTo)
+	}
+	if i.Next.IsUpgrade() {
+		return cmp.Or(i.Description, "Upgrade complete")
+	}
+	return cmp.Or(i.Description, "Install complete")
+}
+
+// pending returns what is recorded of the revision while its hooks run.
+func (i *Installation) pending(set string, first time.Time) render.RecordOptions {
+	o := i.record(set, first)
+	switch i.Next.Kind {
+	case Install:
+		o.Status, o.Description = render.StatusPendingInstall, "Initial install underway"
+	case Rollback:
+		o.Status, o.Description = render.StatusPendingRollback, "Preparing rollback"
+	case Upgrade:
+		o.Status, o.Description = render.StatusPendingUpgrade, "Preparing upgrade"
+	}
+	return o
+}
+
+// firstDeployed returns when the first revision of the release was deployed. Before is the revision before; nil for none.
+func (i *Installation) firstDeployed(before *render.RecordInfo) time.Time {
+	if before == nil {
+		return i.Now
+	}
+	return before.FirstDeployed
+}
+
+// outdated returns the revisions that are no longer kept if so many are. Among them are those that failed between two that were
+// deployed.
+func outdated(before, number, keep int) []int {
+	var out []int
+	for old := max(before+1-keep, 1); old <= number-keep; old++ {
+		if old != before {
+			out = append(out, old)
+		}
+	}
+	return out
+}
+
+// note the deployed revision in the record of its part.
+func (i *Installation) note(rec *inventory.Part) {
+	rec.Revision, rec.Chart, rec.Version, rec.Run = i.Next.Number, i.Chart.Name(), i.Chart.Version(), nil
+	if i.Next.Before == 0 {
+		rec.Origin = i.Next.Number - 1
+	}
+}
+
+// Forget the release of a part that has none any more.
+func Forget(rec *inventory.Part) {
+	rec.Revision, rec.Chart, rec.Version, rec.Origin, rec.Run = 0, "", "", 0, nil
+	rec.DeleteHooks, rec.TestHooks = false, false
+}

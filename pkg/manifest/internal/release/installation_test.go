@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package release
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
+)
+
+var (
+	first = time.Unix(1_600_000_000, 0)
+	now   = time.Unix(1_700_000_000, 0)
+)
+
+func installing(next Next, changes ...func(*Installation)) *Installation {
+	i := &Installation{Desired: desired(), Next: next, Now: now}
+	for _, c := range changes {
+		c(i)
+	}
+	return i
+}
+
+func TestRecords(t *testing.T) {
+	type want struct {
+		Deployed, Pending render.RecordOptions
+	}
+	labels := map[string]string{LabelSet: "us", LabelInputs: "new"}
+	record := func(revision int, status, description string, since time.Time) render.RecordOptions {
+		return render.RecordOptions{
+			Revision: revision, Status: status, Description: description, FirstDeployed: since, LastDeployed: now, Labels: labels,
+		}
+	}
+	with := func(o render.RecordOptions, change func(*render.RecordOptions)) render.RecordOptions {
+		change(&o)
+		return o
+	}
+	cases := map[string]struct {
+		reason string
+		in     *Installation
+		before *render.RecordInfo
+		want   want
+	}{
+		"Install": {
+			reason: "The first revision begins the release.",
+			in:     installing(Next{Kind: Install, Number: 1}),
+			want:   want{Deployed: record(1, "deployed", "Install complete", now), Pending: record(1, "pending-install", "Initial install underway", now)},
+		},
+		"Upgrade": {
+			reason: "An upgrade has the time of the first revision.",
+			in:     installing(Next{Kind: Upgrade, Number: 3, Before: 2}),
+			before: &render.RecordInfo{FirstDeployed: first},
+			want:   want{Deployed: record(3, "deployed", "Upgrade complete", first), Pending: record(3, "pending-upgrade", "Preparing upgrade", first)},
+		},
+		"UpgradeOfLostRecord": {
+			reason: "Where the record before is gone, so is the time of the first revision.",
+			in:     installing(Next{Kind: Upgrade, Number: 3, Before: 2}),
+			want:   want{Deployed: record(3, "deployed", "Upgrade complete", now), Pending: record(3, "pending-upgrade", "Preparing upgrade", now)},
+		},
+		"RollbackToRecorded": {
+			reason: "A rollback names the revision, and has its objects where the chart does not render them again.",
+			in:     installing(Next{Kind: Rollback, Number: 4, Before: 3, BackTo: 1, BackManifest: "kind: ConfigMap"}),
+			before: &render.RecordInfo{FirstDeployed: first},
+			want: want{
+				Deployed: with(record(4, "deployed", "Rollback to 1", first), func(o *render.RecordOptions) { o.Manifest = "kind: ConfigMap" }),
+				Pending:  with(record(4, "pending-rollback", "Preparing rollback", first), func(o *render.RecordOptions) { o.Manifest = "kind: ConfigMap" }),
+			},
+		},
+		"RollbackToUnrecorded": {
+			reason: "Where the revision is no longer recorded, the description is that of an upgrade.",
+			in:     installing(Next{Kind: Rollback, Number: 4, Before: 3}),
+			before: &render.RecordInfo{FirstDeployed: first},
+			want:   want{Deployed: record(4, "deployed", "Upgrade complete", first), Pending: record(4, "pending-rollback", "Preparing rollback", first)},
+		},
+		"Config": {
+			reason: "The config has its own description and labels, which do not replace those of the engine.",
+			in: installing(Next{Kind: Install, Number: 1}, func(i *Installation) {
+				i.Description, i.Labels = "by us", map[string]string{"team": "a", LabelSet: "them"}
+			}),
+			want: want{
+				Deployed: with(record(1, "deployed", "by us", now), func(o *render.RecordOptions) {
+					o.Labels = map[string]string{"team": "a", LabelSet: "us", LabelInputs: "new"}
+				}),
+				Pending: with(record(1, "pending-install", "Initial install underway", now), func(o *render.RecordOptions) {
+					o.Labels = map[string]string{"team": "a", LabelSet: "us", LabelInputs: "new"}
+				}),
+			},
+		},
+		"ConfigOfRollback": {
+			reason: "A rollback says so, whatever the config describes.",
+			in:     installing(Next{Kind: Rollback, Number: 4, Before: 3, BackTo: 1}, func(i *Installation) { i.Description = "by us" }),
+			before: &render.RecordInfo{FirstDeployed: first},
+			want:   want{Deployed: record(4, "deployed", "Rollback to 1", first), Pending: record(4, "pending-rollback", "Preparing rollback", first)},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			since := tc.in.firstDeployed(tc.before)
+			got := want{Deployed: tc.in.record("us", since), Pending: tc.in.pending("us", since)}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nrecord(...), pending(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestOutdated(t *testing.T) {
+	cases := map[string]struct {
+		reason               string
+		before, number, keep int
+		want                 []int
+	}{
+		"First":        {reason: "There is nothing before the first revision.", number: 1, keep: 10},
+		"Few":          {reason: "As many as are kept stay.", before: 9, number: 10, keep: 10},
+		"OneTooMany":   {reason: "The oldest one is deleted.", before: 10, number: 11, keep: 10, want: []int{1}},
+		"Later":        {reason: "Those before it were deleted before.", before: 20, number: 21, keep: 10, want: []int{11}},
+		"Failed":       {reason: "Those that failed in between count.", before: 10, number: 14, keep: 10, want: []int{1, 2, 3, 4}},
+		"KeepsBefore":  {reason: "The one that was deployed before stays however many failed since.", before: 2, number: 14, keep: 10, want: []int{1, 3, 4}},
+		"NothingKnown": {reason: "Without one before, all that failed count.", number: 12, keep: 10, want: []int{1, 2}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, outdated(tc.before, tc.number, tc.keep)); diff != "" {
+				t.Errorf("\n%s\noutdated(%d, %d, %d): -want, +got:\n%s", tc.reason, tc.before, tc.number, tc.keep, diff)
+			}
+		})
+	}
+}
+
+func TestNoteRevision(t *testing.T) {
+	chart, err := render.Load([]render.File{{Name: "Chart.yaml", Data: []byte("{apiVersion: v2, name: app, version: 1.2.3}")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]struct {
+		reason string
+		next   Next
+		rec    inventory.Part
+		want   inventory.Part
+	}{
+		"First": {
+			reason: "The first revision has no failed ones before it.",
+			next:   Next{Number: 1},
+			rec:    inventory.Part{Namespace: "apps", Run: run(inventory.Run{})},
+			want:   inventory.Part{Namespace: "apps", Chart: "app", Version: "1.2.3", Revision: 1},
+		},
+		"FirstAfterFailures": {
+			reason: "Those that failed before it are counted.",
+			next:   Next{Number: 3},
+			want:   inventory.Part{Chart: "app", Version: "1.2.3", Revision: 3, Origin: 2},
+		},
+		"Upgrade": {
+			reason: "Their number stays with later revisions.",
+			next:   Next{Number: 4, Before: 3},
+			rec:    inventory.Part{Chart: "app", Version: "1.2.2", Revision: 3, Origin: 2},
+			want:   inventory.Part{Chart: "app", Version: "1.2.3", Revision: 4, Origin: 2},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			installing(tc.next, func(i *Installation) { i.Chart = chart }).note(&tc.rec)
+			if diff := cmp.Diff(tc.want, tc.rec); diff != "" {
+				t.Errorf("\n%s\nnote(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestForget(t *testing.T) {
+	rec := inventory.Part{
+		Digest: "new", Revision: 3, Origin: 1, Chart: "app", Version: "1.2.3", Run: run(inventory.Run{}), DeleteHooks: true, TestHooks: true, Wait: true,
+	}
+	Forget(&rec)
+	if diff := cmp.Diff(inventory.Part{Digest: "new", Wait: true}, rec); diff != "" {
+		t.Errorf("Forget(...): -want, +got:\n%s", diff)
+	}
+}
+
+func TestFormerObjects(t *testing.T) {
+	const manifest = `---
+# Source: app/templates/a.yaml
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a}
+---
+# Source: app/templates/kept.yaml
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: kept, annotations: {helm.sh/resource-policy: keep}}
+`
+	cases := map[string]struct {
+		reason  string
+		adopts  ownership.Adoption
+		before  *render.RecordInfo
+		want    []string
+		wantErr string
+	}{
+		"NoneBefore": {reason: "Without a revision before there is nothing.", adopts: ownership.AdoptAll},
+		"Helm":       {reason: "What is to be kept stays.", adopts: ownership.AdoptUnowned, before: &render.RecordInfo{Manifest: manifest}, want: []string{"a"}},
+		"NotAdopted": {reason: "Without adoption nothing is taken from others.", before: &render.RecordInfo{Manifest: manifest}},
+		"OtherSet": {
+			reason: "The objects of another set are in its inventory.", adopts: ownership.AdoptAll,
+			before: &render.RecordInfo{Manifest: manifest, Labels: map[string]string{LabelSet: "them"}},
+		},
+		"Ours": {
+			reason: "So are ours.", adopts: ownership.AdoptAll,
+			before: &render.RecordInfo{Manifest: manifest, Labels: map[string]string{LabelSet: "us"}},
+		},
+		"Unreadable": {
+			reason: "The error names the record.", adopts: ownership.AdoptAll, before: &render.RecordInfo{Manifest: "- a list"},
+			wantErr: "record of release web revision 7",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			in := installing(Next{Number: 8, Before: 7}, func(i *Installation) { i.Desired.Adopts = tc.adopts })
+			objects, err := in.formerObjects(tc.before)
+			if text := errorText(err); (tc.wantErr == "") != (text == "") || !strings.HasPrefix(text, tc.wantErr) {
+				t.Fatalf("\n%s\nformerObjects(...): want error %q, got %v", tc.reason, tc.wantErr, err)
+			}
+			var got []string
+			for _, u := range objects {
+				got = append(got, object.RefOf(u).Name)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nformerObjects(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package teardown
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+)
+
+const (
+	ours  = "applyset-ours-v1"
+	other = "applyset-other-v1"
+)
+
+func TestDecide(t *testing.T) {
+	applied, planned := inventory.Entry{UID: "1"}, inventory.Entry{}
+	member := &cluster.ObjectState{UID: "1", Set: ours, Status: cluster.Current}
+	type args struct {
+		e inventory.Entry
+		f Facts
+	}
+	cases := map[string]struct {
+		reason string
+		args   args
+		want   Decision
+	}{
+		"Done": {
+			reason: "What this call orphaned needs nothing, whatever the watch shows.",
+			args:   args{e: applied, f: Facts{Phase: Deleting, Known: Done, State: member}}, want: Gone,
+		},
+		"Denied": {
+			reason: "An object that was applied may still exist where it may not be read.",
+			args:   args{e: applied, f: Facts{Known: Denied}}, want: Refuse,
+		},
+		"DeniedAndNeverApplied": {
+			reason: "Credentials that may not read an object have not created it.",
+			args:   args{e: planned, f: Facts{Known: Denied}}, want: Gone,
+		},
+		"Member":      {reason: "A member is deleted.", args: args{e: applied, f: Facts{Phase: Deleting, State: member}}, want: Delete},
+		"Replacement": {reason: "Another object with the label is a member.", args: args{e: applied, f: Facts{Phase: Deleting, State: &cluster.ObjectState{UID: "2", Set: ours}}}, want: Delete},
+		"Terminating": {
+			reason: "An object that is being deleted is not deleted again.",
+			args:   args{e: applied, f: Facts{Phase: Deleting, State: &cluster.ObjectState{Set: ours, Status: cluster.Terminating}}}, want: Wait,
+		},
+		"KeepEntry": {
+			reason: "An object that was applied with the policy to keep it is orphaned.",
+			args:   args{e: inventory.Entry{UID: "1", Keep: true}, f: Facts{Phase: Orphaning, State: member}}, want: Orphan,
+		},
+		"KeepObject": {
+			reason: "So is one that has got the policy since, even while it is being deleted.",
+			args:   args{e: applied, f: Facts{Phase: Orphaning, State: &cluster.ObjectState{Set: ours, Keep: true, Status: cluster.Terminating}}}, want: Orphan,
+		},
+		"KeepTooLate": {
+			reason: "What an object needs is not kept with it once objects are deleted.",
+			args:   args{e: applied, f: Facts{Phase: Deleting, State: &cluster.ObjectState{Set: ours, Keep: true}}}, want: Delete,
+		},
+		"WithoutLabel": {
+			reason: "Watches do not show an object without its label.",
+			args:   args{e: applied, f: Facts{}}, want: Confirm,
+		},
+		"OtherSet": {
+			reason: "The watch may lag behind a set that gave the object back.",
+			args:   args{e: applied, f: Facts{State: &cluster.ObjectState{UID: "1", Set: other}}}, want: Confirm,
+		},
+		"AskedOtherSet": {
+			reason: "The state of a kind that cannot be watched says nothing about who kept the object.",
+			args:   args{e: applied, f: Facts{Known: Asked, State: &cluster.ObjectState{UID: "1"}}}, want: Confirm,
+		},
+		"AskedAndGone": {
+			reason: "A request that did not find the object is not repeated.",
+			args:   args{e: applied, f: Facts{Known: Asked}}, want: Gone,
+		},
+		"Settled": {
+			reason: "Nor is one of an earlier call.",
+			args:   args{e: applied, f: Facts{Known: Settled}}, want: Gone,
+		},
+		"SettledOther": {
+			reason: "What was found not to be a member stays.",
+			args:   args{e: applied, f: Facts{Known: Settled, State: &cluster.ObjectState{Set: other}}}, want: NotOurs,
+		},
+		"GoneMeanwhile": {
+			reason: "An object that was a member when the removal began, and that the watch shows no more, is gone.",
+			args:   args{e: applied, f: Facts{Phase: Deleting}}, want: Gone,
+		},
+		"NeverApplied": {
+			reason: "An object may have been created although no answer came.",
+			args:   args{e: planned, f: Facts{Phase: Deleting}}, want: Ask,
+		},
+		"NeverAppliedAndOther": {
+			reason: "An object of others has taken the name.",
+			args:   args{e: planned, f: Facts{Phase: Deleting, State: &cluster.ObjectState{Set: other}}}, want: NotOurs,
+		},
+		"NeverCreated": {
+			reason: "The answer is believed.",
+			args:   args{e: planned, f: Facts{Phase: Deleting, Known: Asked}}, want: Gone,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, Decide(&tc.args.e, tc.args.f, ours)); diff != "" {
+				t.Errorf("\n%s\nDecide(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestIdentify(t *testing.T) {
+	meta := func(uid, set, keptBy string) *metav1.PartialObjectMetadata {
+		m := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: types.UID(uid)}}
+		if set != "" {
+			m.Labels = map[string]string{object.LabelPartOf: set}
+		}
+		if keptBy != "" {
+			m.Annotations = map[string]string{object.AnnotationKeptBy: keptBy}
+		}
+		return m
+	}
+	cases := map[string]struct {
+		reason string
+		found  *metav1.PartialObjectMetadata
+		want   Identity
+	}{
+		"Absent":        {reason: "It does not exist.", want: Absent},
+		"Label":         {reason: "The label makes a member, whatever the UID.", found: meta("2", ours, ""), want: Member},
+		"NoLabel":       {reason: "The object that was applied is a member without the label.", found: meta("1", "", ""), want: Member},
+		"OtherSet":      {reason: "Another set has it by now.", found: meta("1", other, ""), want: Foreign},
+		"Orphaned":      {reason: "It was kept before, and is not reported again.", found: meta("1", "", ours), want: Orphaned},
+		"OrphanOfOther": {reason: "Another set kept it.", found: meta("1", "", other), want: Foreign},
+		"Replaced":      {reason: "It is another object.", found: meta("2", "", ""), want: Foreign},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, Identify(&inventory.Entry{UID: "1"}, tc.found, ours)); diff != "" {
+				t.Errorf("\n%s\nIdentify(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package teardown
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+)
+
+// deleteAll objects of a group. What it waits for names the first object that is left, and how many more there are.
+func (r *remover) deleteAll(ctx context.Context, group []*inventory.Entry) (Blocked, error) {
+	left := Blocked{}
+	count := 0
+	for _, e := range group {
+		waiting, err := r.deleteOne(ctx, e)
+		if err != nil {
+			return Blocked{}, err
+		}
+		if waiting == "" {
+			r.out.Done[e.Ref()] = true
+			continue
+		}
+		count++
+		if left.Message == "" {
+			left = Blocked{State: health.Deleting, Message: e.Ref().String() + ": " + waiting}
+		}
+	}
+	if count > 1 {
+		left.Message += fmt.Sprintf(" (and %d more)", count-1)
+	}
+	return left, nil
+}
+
+// deleteOne object, unless it is gone or not a member. It returns what the object waits for; empty once it is gone.
+func (r *remover) deleteOne(ctx context.Context, e *inventory.Entry) (string, error) {
+	k := e.Ref()
+	d, state, err := r.decide(ctx, e)
+	if err != nil {
+		return "", err
+	}
+	switch d {
+	case Wait:
+		return cmp.Or(state.Message, "is being deleted"), nil
+	case Delete:
+	default:
+		return "", nil
+	}
+	left, err := r.in.Write.Delete(ctx, e.GVK(), k, state.UID)
+	if kerrors.IsConflict(err) {
+		return r.awaitReplaced(ctx, e)
+	}
+	if err != nil {
+		return "", err
+	}
+	if left != nil {
+		s := health.MetadataStateOf(left)
+		r.in.Cluster.Cache().Put(k, s)
+		return s.Message, nil
+	}
+	r.forget(e)
+	return "", nil
+}
+
+// awaitReplaced waits where another object has taken the place of the one to delete. The next call decides whether that one is a
+// member.
+func (r *remover) awaitReplaced(ctx context.Context, e *inventory.Entry) (string, error) {
+	k := e.Ref()
+	m, err := r.in.Read.Metadata(ctx, e.GVK(), k)
+	if err != nil || m == nil {
+		return "", err
+	}
+	r.in.Cluster.Cache().Put(k, health.MetadataStateOf(m))
+	return "was replaced by another one", nil
+}
+
+// ownKinds returns the kinds of the CRDs among the entries, with one version of each that is served.
+func (r *remover) ownKinds(ctx context.Context) (map[schema.GroupKind]schema.GroupVersionKind, error) {
+	out := map[schema.GroupKind]schema.GroupVersionKind{}
+	for _, e := range r.in.Entries {
+		if e.Stage != object.StageCRDs || r.known[e.Ref()].Set != r.in.Set {
+			continue
+		}
+		crd, err := r.in.Read.Get(ctx, e.GVK(), e.Ref())
+		if err != nil {
+			return nil, err
+		}
+		if crd == nil {
+			continue
+		}
+		for gvk, m := range object.ServedKinds(crd) {
+			r.in.Cluster.Learn(gvk, m)
+			if known, ok := out[gvk.GroupKind()]; !ok || gvk.Version < known.Version {
+				out[gvk.GroupKind()] = gvk
+			}
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package teardown
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
+)
+
+func TestBlockedBy(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		in     hook.Standing
+		want   Blocked
+	}{
+		"Passed":  {reason: "Hooks that ran block nothing.", in: hook.Standing{Stage: hook.Passed}},
+		"Error":   {reason: "Nor does the standing beside an error."},
+		"Due":     {reason: "Hooks that run are waited for.", in: hook.Standing{Stage: hook.Due, Message: "x is running"}, want: Blocked{State: health.Deleting, Message: "x is running"}},
+		"Refused": {reason: "A hook that failed is for a user to repair.", in: hook.Standing{Stage: hook.Refused, Message: "x failed"}, want: Blocked{State: health.Warning, Message: "x failed; repair what is wrong and ask for another try, or force the removal"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, blockedBy(tc.in)); diff != "" {
+				t.Errorf("\n%s\nblockedBy(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package teardown
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
+)
+
+// orphanAll orphans the objects that must not be deleted: those that were applied with such a policy, or have got it since. What
+// they cannot be without is kept with them: their namespaces, and the CRDs of their kinds. All of that is orphaned before anything
+// is deleted, and what others need first, so that a process that is killed in between deletes none of it later.
+func (r *remover) orphanAll(ctx context.Context) error {
+	var orphans []*inventory.Entry
+	needed := map[cluster.ObjectRef]bool{}
+	for _, e := range r.in.Entries {
+		if ok, err := r.mustOrphan(ctx, e); err != nil || !ok {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		orphans = append(orphans, e)
+		needed[cluster.ObjectRef{Kind: "Namespace", Name: e.Namespace}] = true
+		if m, err := r.in.Cluster.Mapping(ctx, e.GVK()); err == nil {
+			needed[cluster.ObjectRef{Group: object.CRDKind.Group, Kind: object.CRDKind.Kind, Name: m.Resource + "." + e.Group}] = true
+		}
+	}
+	for _, e := range append(Shelters(r.in.Entries, orphans, needed), orphans...) {
+		if err := r.orphan(ctx, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Shelters returns the entries that orphans need, and that are not orphans themselves.
+func Shelters(entries, orphans []*inventory.Entry, needed map[cluster.ObjectRef]bool) []*inventory.Entry {
+	return filter(entries, func(e *inventory.Entry) bool { return needed[e.Ref()] && !slices.Contains(orphans, e) })
+}
+
+// mustOrphan reports whether an object must be kept. Of the objects that the watch does not show, only those are asked for that
+// were to be kept when they were applied.
+func (r *remover) mustOrphan(ctx context.Context, e *inventory.Entry) (bool, error) {
+	if !e.Keep {
+		return Decide(e, r.facts(e), r.in.Set) == Orphan, nil
+	}
+	d, _, err := r.decide(ctx, e)
+	return d == Orphan, err
+}
+
+// orphan an object: it loses the labels of a member, and belongs to no set.
+func (r *remover) orphan(ctx context.Context, e *inventory.Entry) error {
+	k := e.Ref()
+	d, state, err := r.decide(ctx, e)
+	if err != nil || !d.IsMember() {
+		return err
+	}
+	labels := make(map[string]any, len(r.in.Labels))
+	for l := range r.in.Labels {
+		labels[l] = nil
+	}
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		// An object that has taken its place is another one.
+		"uid": state.UID, "labels": labels, "annotations": map[string]any{object.AnnotationKeptBy: r.in.Set},
+	}})
+	if err != nil {
+		return errors.Wrapf(err, "%s: cannot encode", k)
+	}
+	m, err := r.in.Cluster.Mapping(ctx, e.GVK())
+	if err != nil {
+		return errors.Wrap(err, k.String())
+	}
+	_, err = r.in.Write.Patch(ctx, e.GVK(), m, k, ssa.Patch{Type: ssa.MergePatch, Body: body, Accept: ssa.Metadata})
+	if err == nil {
+		r.out.Kept = append(r.out.Kept, k)
+	} else if gone, err := r.in.Write.Absent(ctx, e.GVK(), m, k.Name, err); !gone {
+		return errors.Wrapf(ssa.Explain(err), "%s: cannot be kept", k)
+	}
+	r.forget(e)
+	r.out.Done[k] = true
+	return nil
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package teardown
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+)
+
+// A Mode says what a removal is for.
+type Mode int
+
+// The modes.
+const (
+	// Prune removes objects that a bundle no longer wants.
+	Prune Mode = iota
+	// Remove removes a bundle.
+	Remove
+	// ForceRemove removes a bundle with all custom resources of its own kinds.
+	ForceRemove
+)
+
+// An Action is what is done in one group of a plan.
+type Action string
+
+// The actions.
+const (
+	// DeleteObjects deletes the objects of the group, and waits until they are gone.
+	DeleteObjects Action = "delete"
+	// AwaitCustomResources waits until no custom resource of the own kinds remains. With ForceRemove they are deleted.
+	AwaitCustomResources Action = "await remaining custom resources"
+	// RunHooks runs the hooks of an event.
+	RunHooks Action = "run hooks"
+)
+
+// A Group of a plan is done before the groups after it begin.
+type Group struct {
+	Action Action
+	// Entries to delete.
+	Entries []*inventory.Entry
+	// Event of the hooks to run.
+	Event hook.Event
+}
+
+// String returns the group as one line.
+func (g Group) String() string {
+	switch g.Action {
+	case DeleteObjects:
+		names := make([]string, 0, len(g.Entries))
+		for _, e := range g.Entries {
+			names = append(names, e.Ref().String())
+		}
+		return string(g.Action) + " " + strings.Join(names, ", ")
+	case RunHooks:
+		return string(g.Action) + " " + string(g.Event)
+	case AwaitCustomResources:
+	}
+	return string(g.Action)
+}
+
+// Plan returns the order in which objects go. Custom resources of the own kinds go first, as only what serves them can remove
+// their finalizers; of a whole bundle also those that others made. Then the stages follow backwards, and in each of them the
+// parts: those that are not in the list of parts first, as they would be the last ones to be applied.
+func Plan(mode Mode, entries []*inventory.Entry, own map[schema.GroupKind]schema.GroupVersionKind, parts []string) []Group {
+	isFirst := func(e *inventory.Entry) bool {
+		_, ok := own[e.Ref().GroupKind()]
+		return ok || e.Stage == object.StageResource
+	}
+	out := appendDelete(nil, filter(entries, isFirst))
+	if mode != Prune {
+		out = append(out, Group{Action: AwaitCustomResources})
+	}
+	out = append(out, Group{Action: RunHooks, Event: hook.PreDelete})
+	for _, s := range slices.Backward(object.Stages) {
+		if s == object.StageCRDs {
+			// Hooks may need the CRDs, and the namespace that they are in.
+			out = append(out, Group{Action: RunHooks, Event: hook.PostDelete}, Group{Action: AwaitCustomResources})
+		}
+		stage := filter(entries, func(e *inventory.Entry) bool { return e.Stage == s && !isFirst(e) })
+		for _, part := range slices.Backward(orderParts(parts, stage)) {
+			out = appendDelete(out, filter(stage, func(e *inventory.Entry) bool { return e.Part == part }))
+		}
+	}
+	return out
+}
+
+// appendDelete adds a group that deletes entries, unless there are none.
+func appendDelete(out []Group, entries []*inventory.Entry) []Group {
+	if len(entries) == 0 {
+		return out
+	}
+	return append(out, Group{Action: DeleteObjects, Entries: entries})
+}
+
+// orderParts returns the parts in the order in which they are applied, followed by those of other entries.
+func orderParts(parts []string, entries []*inventory.Entry) []string {
+	out := slices.Clone(parts)
+	for _, e := range entries {
+		if !slices.Contains(out, e.Part) {
+			out = append(out, e.Part)
+		}
+	}
+	return out
+}
+
+func filter(entries []*inventory.Entry, keep func(e *inventory.Entry) bool) []*inventory.Entry {
+	var out []*inventory.Entry
+	for _, e := range entries {
+		if keep(e) {
+			out = append(out, e)
+		}
+	}
+	return out
+}

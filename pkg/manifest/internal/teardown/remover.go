@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package teardown
+
+import (
+	"context"
+	"maps"
+
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+)
+
+// A remover is one call of Run: its input, what is known of the entries, and the result so far.
+type remover struct {
+	in    Input
+	phase Phase
+	// known and asked are those of the input and of the requests since then.
+	known map[cluster.ObjectRef]cluster.ObjectState
+	asked map[cluster.ObjectRef]bool
+	out   Result
+}
+
+func newRemover(in Input) *remover {
+	r := &remover{
+		in:    in,
+		known: make(map[cluster.ObjectRef]cluster.ObjectState, len(in.Known)),
+		asked: make(map[cluster.ObjectRef]bool, len(in.Asked)),
+		out:   Result{Done: make(map[cluster.ObjectRef]bool, len(in.Entries)), Settled: make(map[cluster.ObjectRef]string, len(in.Settled))},
+	}
+	maps.Copy(r.known, in.Known)
+	maps.Copy(r.asked, in.Asked)
+	maps.Copy(r.out.Settled, in.Settled)
+	return r
+}
+
+// facts returns what is known of an entry: by the watch, or by a request of this call, which knows more.
+func (r *remover) facts(e *inventory.Entry) Facts {
+	k := e.Ref()
+	f := Facts{Phase: r.phase, Known: r.knowledge(e)}
+	if !r.asked[k] {
+		if s, ok := r.in.Cluster.Cache().Get(k); ok {
+			f.State = &s
+			return f
+		}
+	}
+	if s, ok := r.known[k]; ok {
+		f.State = &s
+	}
+	return f
+}
+
+func (r *remover) knowledge(e *inventory.Entry) Knowledge {
+	k := e.Ref()
+	switch {
+	case r.out.Done[k]:
+		return Done
+	case r.in.Denied[k] != nil:
+		return Denied
+	case e.UID == "":
+		// An answer may be older than the creation of the object.
+		return Watched
+	case r.out.Settled[k] == e.UID:
+		return Settled
+	case r.asked[k]:
+		return Asked
+	}
+	return Watched
+}
+
+// decide what to do with an entry, and ask for its object where the decision depends on it.
+func (r *remover) decide(ctx context.Context, e *inventory.Entry) (Decision, cluster.ObjectState, error) {
+	k := e.Ref()
+	f := r.facts(e)
+	d := Decide(e, f, r.in.Set)
+	switch d {
+	case Refuse:
+		return d, cluster.ObjectState{}, r.in.Denied[k]
+	case Ask:
+		s, ok, err := r.in.Read.State(ctx, e.GVK(), k)
+		if err != nil {
+			return d, cluster.ObjectState{}, err
+		}
+		r.asked[k] = true
+		if f.Known, f.State = Asked, nil; ok {
+			r.known[k], f.State = s, &s
+		}
+		d = Decide(e, f, r.in.Set)
+	default:
+	}
+	if f.State == nil {
+		return d, cluster.ObjectState{}, nil
+	}
+	return d, *f.State, nil
+}
+
+// confirm asks for each object that the watch does not show as a member. Objects that are not members are left behind.
+func (r *remover) confirm(ctx context.Context) error {
+	doubtful := filter(r.in.Entries, func(e *inventory.Entry) bool { return Decide(e, r.facts(e), r.in.Set) == Confirm })
+	found := make([]*metav1.PartialObjectMetadata, len(doubtful))
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(r.in.Concurrency)
+	for i, e := range doubtful {
+		g.Go(func() error {
+			var err error
+			found[i], err = r.in.Read.Metadata(gctx, e.GVK(), e.Ref())
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	for i, e := range doubtful {
+		r.settle(e, found[i])
+	}
+	r.phase = Orphaning
+	return nil
+}
+
+// settle an entry whose object was asked for; nil where there is none.
+func (r *remover) settle(e *inventory.Entry, m *metav1.PartialObjectMetadata) {
+	k := e.Ref()
+	switch Identify(e, m, r.in.Set) {
+	case Member:
+		s := health.MetadataStateOf(m)
+		s.Set = r.in.Set
+		r.known[k], r.asked[k] = s, true
+		return
+	case Foreign:
+		r.out.LeftBehind = append(r.out.LeftBehind, k)
+	case Absent, Orphaned:
+	}
+	// The next call neither asks for it nor reports it.
+	r.out.Settled[k] = e.UID
+}
+
+// forget an entry whose object is not a member any more.
+func (r *remover) forget(e *inventory.Entry) {
+	k := e.Ref()
+	delete(r.known, k)
+	r.in.Cluster.Cache().Forget(k)
+	r.out.Settled[k] = e.UID
+}

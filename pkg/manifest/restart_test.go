@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
+)
+
+// Another process says what this one said, and needs no step for it. Saying it again costs no write.
+func TestObserveAfterRestart(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		run    func(t *testing.T, b *bench) *Bundle
+		phase  observe.Phase // Of the last part.
+		want   string
+	}{
+		"Failed": {
+			reason: "An object that the API server refuses.",
+			run: func(_ *testing.T, b *bench) *Bundle {
+				b.s.fault = forbid("ConfigMap")
+				return setOf(install("web", configMap("x")))
+			},
+			phase: observe.PhaseFailed,
+			want:  "web: ConfigMap apps/x: ConfigMap is forbidden: exceeded quota: small",
+		},
+		"FailedUpgrade": {
+			reason: "A chart that cannot be rendered, after one that could.",
+			run: func(_ *testing.T, b *bench) *Bundle {
+				b.settle(setOf(install("web", configMap("x"))))
+				return setOf(install("web", `{{ fail "no luck" }}`))
+			},
+			phase: observe.PhaseFailed,
+			want:  "no luck",
+		},
+		"CRD": {
+			reason: "A CRD that is not established.",
+			run: func(t *testing.T, b *bench) *Bundle {
+				t.Helper()
+				b.s.unready = true
+				return widgetSet(t, nil)
+			},
+			phase: observe.PhaseBlocked,
+			want:  "CustomResourceDefinition widgets.example.org: ",
+		},
+		"Wait": {
+			reason: "An install that is held back by one before it.",
+			run: func(_ *testing.T, b *bench) *Bundle {
+				b.s.unready = true
+				return waitingSet("hello", "Wait=true")
+			},
+			phase: observe.PhaseBlocked,
+			want:  "0 of 1 replicas available",
+		},
+		"Hook": {
+			reason: "A hook that runs.",
+			run: func(_ *testing.T, b *bench) *Bundle {
+				b.s.unready = true
+				return setOf(install("web", tmplConfig, hookJob("first", "pre-install")))
+			},
+			phase: observe.PhaseHooksRunning,
+			want:  "web: hook pre-install Job apps/first is running",
+		},
+		"Prune": {
+			reason: "Custom resources that remain of a CRD which is to go.",
+			run: func(t *testing.T, b *bench) *Bundle {
+				t.Helper()
+				b.settle(setOf(install("web", tmplConfig, "crds/"+tmplCRD)))
+				b.s.put(manifestOf(t, strings.Replace(fmt.Sprintf(tmplWidget, "theirs"), "name:", "namespace: default, name:", 1)).Object)
+				return setOf(install("web", tmplConfig))
+			},
+			phase: observe.PhasePruning,
+			want:  "web: 1 object of this module's own kinds is left: Widget default/theirs; delete what is not needed",
+		},
+		"Leaving": {
+			reason: "A part that waits for them.",
+			run: func(t *testing.T, b *bench) *Bundle {
+				t.Helper()
+				b.settle(setOf(install("old", "crds/"+tmplCRD), install("web", tmplConfig)))
+				b.s.put(manifestOf(t, strings.Replace(fmt.Sprintf(tmplWidget, "theirs"), "name:", "namespace: default, name:", 1)).Object)
+				return setOf(install("web", tmplConfig))
+			},
+			phase: observe.PhaseReady,
+			want:  "old: 1 object of this module's own kinds is left: Widget default/theirs; delete what is not needed",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			s := tc.run(t, b)
+			for range 2 {
+				_, _ = b.Apply(t.Context(), b.c, s)
+			}
+			want := b.observe(s)
+			if p := want.Parts[len(want.Parts)-1].Phase; p != tc.phase || !strings.Contains(want.Message, tc.want) {
+				t.Errorf("\n%s\nwant %s %q, got %s %+v", tc.reason, tc.phase, tc.want, p, want)
+			}
+			b.restart()
+			if diff := cmp.Diff(want, b.observe(s)); diff != "" {
+				t.Errorf("\n%s\n-before, +after a restart:\n%s", tc.reason, diff)
+			}
+
+			version := b.s.versionOf(key("Secret", DefaultNamespace, s.Name))
+			for range 2 {
+				_, _ = b.Apply(t.Context(), b.c, s)
+			}
+			if got := b.s.versionOf(key("Secret", DefaultNamespace, s.Name)); got != version {
+				t.Errorf("\n%s\nthe inventory is written for what it says already", tc.reason)
+			}
+		})
+	}
+}
+
+// What is stored has no secret value in it, and goes with the reason.
+func TestReasonsInInventory(t *testing.T) {
+	b := newBench(t)
+	s := setOf(install("web", `{{ fail "the password is hunter2" }}`))
+	s.Redact = func(text string) string { return strings.ReplaceAll(text, "hunter2", "REDACTED") }
+	_ = b.fails(s)
+	last := b.inventory(s).Last
+	if last == nil || !strings.Contains(last.Failed["web"].Message, "the password is REDACTED") || strings.Contains(last.Failed["web"].Message, "hunter2") {
+		t.Errorf("want a failure without the secret value, got %+v", last)
+	}
+	s = setOf(install("web", configMap("x")))
+	b.settle(s)
+	if last := b.inventory(s).Last; last != nil {
+		t.Errorf("want no reason once all is well, got %+v", last)
+	}
+}

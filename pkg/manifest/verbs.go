@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/execute"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
+)
+
+// Apply does the next step towards the bundle: all that can be done without waiting. A part that fails leaves the others
+// alone; its error is returned, and is part of what Observe says from then on.
+func (e *Engine) Apply(ctx context.Context, c cluster.Cluster, b *Bundle) (Result, error) {
+	return e.apply(ctx, c, b, func(*call, *inventory.Inventory, map[cluster.ObjectRef]cluster.ObjectState) error { return nil })
+}
+
+// ApplyPlan is Apply for a plan that was approved. It does the next step if the cluster, the bundle, the inventory and the members
+// that the informers show are those that the plan was made of; otherwise it does nothing, and returns a *StalePlanError. Objects that
+// are no members are not compared. The approval is for one step: pass the plan to the first step of a bundle that needs several, and
+// use Apply for the others.
+func (e *Engine) ApplyPlan(ctx context.Context, c cluster.Cluster, b *Bundle, p Plan) (Result, error) {
+	if p.Basis == "" {
+		return Result{}, errors.New("the plan has no basis; pass the one that Engine.Plan returned")
+	}
+	return e.apply(ctx, c, b, func(w *call, was *inventory.Inventory, known map[cluster.ObjectRef]cluster.ObjectState) error {
+		if p.Basis != w.basis(was, known) {
+			return &StalePlanError{Bundle: b.Name}
+		}
+		return nil
+	})
+}
+
+// A StalePlanError is returned for a plan that no longer holds.
+type StalePlanError struct {
+	// Bundle is the name of the bundle.
+	Bundle string
+}
+
+// Error says what to do.
+func (e *StalePlanError) Error() string {
+	return "the plan of " + e.Bundle + " no longer holds, as the bundle or the cluster changed; plan again"
+}
+
+// apply a bundle, if a check of what is known before passes.
+func (e *Engine) apply(ctx context.Context, c cluster.Cluster, b *Bundle, check check) (Result, error) {
+	w, err := e.newCall(ctx, c, b)
+	if err != nil {
+		return Result{}, err
+	}
+	defer w.end()
+	was, err := w.load(ctx, false)
+	if err != nil {
+		return Result{}, err
+	}
+	r, err := w.apply(ctx, was, was == nil || !w.owns(), check)
+	if !errors.Is(err, errInventoryExists) {
+		return r, err
+	}
+	// The inventory lost the label by which it is watched. It gets it back.
+	if was, err = w.load(ctx, true); err != nil {
+		return Result{}, err
+	}
+	return w.apply(ctx, was, true, check)
+}
+
+// Observe a bundle. It writes nothing, and asks the cluster for nothing that a watch tells.
+func (e *Engine) Observe(ctx context.Context, c cluster.Cluster, b *Bundle) (Observation, error) {
+	w, err := e.newCall(ctx, c, b)
+	if err != nil {
+		return Observation{}, err
+	}
+	defer w.end()
+	inv, err := w.load(ctx, false)
+	if err != nil {
+		return Observation{}, err
+	}
+	in := w.observed(inv)
+	if inv == nil {
+		return observe.Observe(in), nil
+	}
+	if in.Objects, err = w.look(ctx, inv); err != nil {
+		return Observation{}, err
+	}
+	if err := in.Gather(ctx, w.health(), w.differences()); err != nil {
+		return Observation{}, err
+	}
+	in.Adopting, in.Test, in.Checkpoint = !w.owns(), w.b.Test, w.checkpoint()
+	return observe.Observe(in), nil
+}
+
+// Exists says whether the cluster holds an inventory of the bundle. Of the bundle only the name and the owner are used. No is
+// confirmed by a request, so that it can be trusted where a bundle is removed. The inventory of another owner is not that of
+// the bundle; the error is an *OwnedError then, whether the bundle adopts or not.
+func (e *Engine) Exists(ctx context.Context, c cluster.Cluster, b *Bundle) (bool, error) {
+	w, err := e.newOutline(ctx, c, b)
+	if err != nil {
+		return false, err
+	}
+	defer w.end()
+	inv, err := w.loadOwn(ctx)
+	return inv != nil, err
+}
+
+// Plan returns what Apply would do, by dry runs in the cluster. Nothing is changed there, and nothing is written down. Objects
+// that nothing has to be done about cost no request; for each other one there is one dry run, and where it exists it is
+// read. An object whose namespace or kind is part of the plan cannot be tried, and counts as created.
+//
+// With WithPlanAge a plan is kept that long while inputs, inventory and what watches tell stay the same. The error is that
+// the cluster cannot be asked, or that the bundle is wrong as a whole.
+func (e *Engine) Plan(ctx context.Context, c cluster.Cluster, b *Bundle) (Plan, error) {
+	w, err := e.newCall(ctx, c, b)
+	if err != nil {
+		return Plan{}, err
+	}
+	defer w.end()
+	was, err := w.load(ctx, false)
+	if err != nil {
+		return Plan{}, err
+	}
+	known, err := w.known(ctx, was)
+	if err != nil {
+		return Plan{}, err
+	}
+	basis := w.basis(was, known)
+	if k := w.mem.plan; k != nil && k.plan.Basis == basis && e.now().Before(k.until) {
+		return k.plan.Clone(), nil
+	}
+	assumed := &apply.Assumed{}
+	w.applier = apply.NewDryRunner(w.target(), w.policy(), &w.mem.contention, e.now, assumed)
+	p, err := plan.Build(w.planInput(ctx, was, known))
+	if err != nil {
+		return Plan{}, err
+	}
+	out, err := execute.DryRun(ctx, execute.DryInput{
+		Plan: p, Applier: w.applier, Assumed: assumed, Concurrency: e.concurrency, ID: w.id,
+		Hooks: func(c *compose.Component) int { return c.Operation().Count(c.Hooks) },
+		Former: func(ctx context.Context, c *compose.Component) ([]cluster.ObjectRef, error) {
+			return w.former(ctx, p, c)
+		},
+	})
+	if err != nil {
+		return Plan{}, err
+	}
+	out.Basis = basis
+	w.mem.plan = &keptPlan{until: e.now().Add(e.keepFor(&out)), plan: out.Clone()}
+	return out, nil
+}
+
+// Remove does the next step towards a cluster without the bundle. The custom resource goes first; then all custom resources of the
+// bundle's own kinds must be gone, while what serves them still runs; then the rest in reverse order, CRDs and namespaces last.
+// Each object is waited for before what came before it goes. Of the bundle only the names are used, so that it can be removed when
+// its sources cannot be resolved any more. Objects of another owner are not removed, whether the bundle adopts or not: the error is
+// an *OwnedError then.
+func (e *Engine) Remove(ctx context.Context, c cluster.Cluster, b *Bundle) (Removal, error) {
+	w, err := e.newOutline(ctx, c, b)
+	if err != nil {
+		return Removal{}, err
+	}
+	defer w.end()
+	inv, err := w.loadOwn(ctx)
+	if err != nil {
+		return Removal{}, err
+	}
+	if inv == nil {
+		return Removal{Gone: true}, nil
+	}
+	known, err := w.look(ctx, inv)
+	if err != nil {
+		return Removal{}, err
+	}
+	hooks := w.leavingAll(inv)
+	res, err := w.teardown(ctx, w.removalMode(), entriesOf(inv), known, hooks)
+	left := Removal{
+		State: res.Blocked.State, Message: res.Blocked.Message, Kept: res.Kept, LeftBehind: res.LeftBehind, Forced: res.Forced,
+	}
+	if err != nil || left.Message != "" {
+		return left, err
+	}
+	if err := w.forgetAll(ctx, inv); err != nil {
+		return left, err
+	}
+	left.Gone, left.HookFailed = true, hooks.Failed
+	return left, nil
+}
