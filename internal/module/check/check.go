@@ -4,6 +4,7 @@ package check
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -45,41 +46,48 @@ type Result struct {
 }
 
 // Module checks a module: charts render, YAML holds objects, config entries name
-// installs and parse, definitions are such as an API server takes, the custom
-// resource fits the schema of its definition (if the module has one), no object
-// is there twice, readiness rules compile. The error is one line that names
+// installs and parse, CRDs are such as an API server takes, the custom resource
+// fits the schema of its CRD (if the module has one), no object is there twice,
+// readiness rules compile. The error is one line that names
 // file, object and field. Nothing of the subject is changed.
 func Module(ctx context.Context, s Subject) (*Result, error) {
-	c := &checker{subject: &s, objects: map[string][]*unstructured.Unstructured{}, seen: map[key]string{}, definitions: map[string]*definition{}}
-	for _, step := range []func(context.Context) error{c.readiness, c.readConfig, c.crds, c.installs, c.customResource} {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if err := step(ctx); err != nil {
-			return nil, err
-		}
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
-	return &Result{Objects: c.objects, Warnings: c.sorted()}, nil
+	if err := checkReadiness(s.Readiness); err != nil {
+		return nil, err
+	}
+	configs, err := readConfigs(s.Config, s.Installs)
+	if err != nil {
+		return nil, err
+	}
+	w := &warnings{}
+	crds, err := readCRDs(ctx, s.CRDs, w)
+	if err != nil {
+		return nil, err
+	}
+	found := contents{crds: crds, installs: map[key]string{}}
+	objects, err := checkInstalls(ctx, s.Installs, configs, found, w)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkCustomResource(ctx, s.CustomResource, s.CustomResourceFile, found, w); err != nil {
+		return nil, err
+	}
+	return &Result{Objects: objects, Warnings: w.sorted()}, nil
 }
 
-// A checker goes through one subject.
-type checker struct {
-	subject *Subject
-	configs map[string]render.Config
-	objects map[string][]*unstructured.Unstructured
-	// seen are the objects that were met, with the part of the module they are of.
-	seen map[key]string
-	// definitions by name.
-	definitions map[string]*definition
-	warnings    []string
+// warnings are collected while a module is checked.
+type warnings struct{ lines []string }
+
+func (w *warnings) addf(format string, args ...any) {
+	w.lines = append(w.lines, oneLine(fmt.Sprintf(format, args...)))
 }
 
-func (c *checker) warn(text string) { c.warnings = append(c.warnings, oneLine(text)) }
-
-// sorted warnings, each once.
-func (c *checker) sorted() []string {
-	slices.Sort(c.warnings)
-	out := slices.Compact(c.warnings)
+// sorted returns each warning once.
+func (w *warnings) sorted() []string {
+	slices.Sort(w.lines)
+	out := slices.Compact(w.lines)
 	if n := len(out) - maxWarnings; n > 0 {
 		out = append(out[:maxWarnings], "… and "+strconv.Itoa(n)+" warnings more")
 	}

@@ -3,7 +3,6 @@
 package check
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 
@@ -26,8 +25,8 @@ var podSpecs = map[schema.GroupKind][]string{ //nolint:gochecknoglobals // A con
 
 var pinned = regexp.MustCompile(`@sha(256:[0-9a-f]{64}|512:[0-9a-f]{128})$`)
 
-// images of an object that are not pinned are warned about.
-func (c *checker) images(u *unstructured.Unstructured, k key) {
+// warnOfImages warns of the images of an object that are not pinned.
+func warnOfImages(u *unstructured.Unstructured, k key, w *warnings) {
 	path, ok := podSpecs[u.GroupVersionKind().GroupKind()]
 	if !ok {
 		return
@@ -38,11 +37,11 @@ func (c *checker) images(u *unstructured.Unstructured, k key) {
 		}
 		switch tag := tagOf(image); tag {
 		case "":
-			c.warn(fmt.Sprintf("image %s of %s has neither tag nor digest, so that it is another one each time that it is pulled: pin it by digest", image, k))
+			w.addf("image %s of %s has neither tag nor digest, so that it is another one each time that it is pulled: pin it by digest", image, k)
 		case "latest":
-			c.warn(fmt.Sprintf("image %s of %s is the latest one, so that it is another one each time that it is pulled: pin it by digest", image, k))
+			w.addf("image %s of %s is the latest one, so that it is another one each time that it is pulled: pin it by digest", image, k)
 		default:
-			c.warn(fmt.Sprintf("image %s of %s has no digest", image, k))
+			w.addf("image %s of %s has no digest", image, k)
 		}
 	}
 }

@@ -15,39 +15,37 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 )
 
-const (
-	// defaultNamespace of installs, which is that of the API.
-	defaultNamespace = "default"
-)
+// defaultNamespace of installs, which is that of the API.
+const defaultNamespace = "default"
 
-// readConfig reads what the config says of each install.
-func (c *checker) readConfig(context.Context) error {
-	c.configs = map[string]render.Config{}
-	for _, e := range c.subject.Config {
-		i := slices.IndexFunc(c.subject.Installs, func(in Install) bool { return in.Name == e.Name })
+// readConfigs reads what the config says of each install.
+func readConfigs(entries []render.ConfigEntry, installs []Install) (map[string]render.Config, error) {
+	out := map[string]render.Config{}
+	for _, e := range entries {
+		i := slices.IndexFunc(installs, func(in Install) bool { return in.Name == e.Name })
 		if i < 0 {
-			return errors.Errorf("config: entry %q names no install; there is %s", oneLine(e.Name), c.names())
+			return nil, errors.Errorf("config: entry %q names no install; there is %s", oneLine(e.Name), namesOf(installs))
 		}
-		if _, ok := c.configs[e.Name]; ok {
-			return errors.Errorf("config: entry %q is there twice", e.Name)
+		if _, ok := out[e.Name]; ok {
+			return nil, errors.Errorf("config: entry %q is there twice", e.Name)
 		}
 		parsed, err := e.Parse()
 		if err != nil {
-			return errors.Errorf("config: entry %q: %s", e.Name, oneLine(err.Error()))
+			return nil, errors.Errorf("config: entry %q: %s", e.Name, oneLine(err.Error()))
 		}
-		if !c.subject.Installs[i].Chart && len(parsed.Overrides) > 0 {
-			return errors.Errorf("config: entry %q: overrides are for charts, and this install is plain objects; take them out", e.Name)
+		if !installs[i].Chart && len(parsed.Overrides) > 0 {
+			return nil, errors.Errorf("config: entry %q: overrides are for charts, and this install is plain objects; take them out", e.Name)
 		}
-		c.configs[e.Name] = parsed
+		out[e.Name] = parsed
 	}
-	return nil
+	return out, nil
 }
 
-// names of the installs, for a message.
-func (c *checker) names() string {
-	names := make([]string, 0, len(c.subject.Installs))
-	for i := range c.subject.Installs {
-		names = append(names, c.subject.Installs[i].Name)
+// namesOf the installs, for a message.
+func namesOf(installs []Install) string {
+	names := make([]string, 0, len(installs))
+	for i := range installs {
+		names = append(names, installs[i].Name)
 	}
 	if len(names) == 0 {
 		return "none"
@@ -55,44 +53,48 @@ func (c *checker) names() string {
 	return oneLine(strings.Join(names, ", "))
 }
 
-// installs are rendered, one after the other.
-func (c *checker) installs(ctx context.Context) error {
-	releases := map[string]string{}
-	for i := range c.subject.Installs {
-		in := &c.subject.Installs[i]
+// checkInstalls renders installs, one after the other, adds what they hold to what was found, and returns their objects by
+// the name of the install.
+func checkInstalls(
+	ctx context.Context, installs []Install, configs map[string]render.Config, found contents, w *warnings,
+) (map[string][]*unstructured.Unstructured, error) {
+	out, releases := map[string][]*unstructured.Unstructured{}, map[string]string{}
+	for i := range installs {
+		in := &installs[i]
 		if in.Name == "" || strings.Contains(in.Name, ":") {
-			return errors.Errorf("install %q at index %d: a name is needed, and no colon in it", in.Name, i)
+			return nil, errors.Errorf("install %q at index %d: a name is needed, and no colon in it", in.Name, i)
 		}
-		if _, ok := c.objects[in.Name]; ok {
-			return errors.Errorf("install %q is there twice: give one of them another name", in.Name)
+		if _, ok := out[in.Name]; ok {
+			return nil, errors.Errorf("install %q is there twice: give one of them another name", in.Name)
 		}
 		if err := ctx.Err(); err != nil {
-			return err
+			return nil, err
 		}
-		namespace := or(c.configs[in.Name].Namespace, defaultNamespace)
+		config := configs[in.Name]
+		config.Namespace, config.ReleaseName = or(config.Namespace, defaultNamespace), or(config.ReleaseName, in.Name)
 		if in.Chart {
-			release := or(c.configs[in.Name].ReleaseName, in.Name) + " in namespace " + namespace
+			release := config.ReleaseName + " in namespace " + config.Namespace
 			if other, ok := releases[release]; ok {
-				return errors.Errorf("install %q: its Helm release %s is that of install %q too: give one of them another ReleaseName",
+				return nil, errors.Errorf("install %q: its Helm release %s is that of install %q too: give one of them another ReleaseName",
 					in.Name, release, other)
 			}
 			releases[release] = in.Name
 		}
-		objects, err := c.render(ctx, in, namespace)
+		objects, err := renderInstall(ctx, in, config)
+		if err == nil {
+			err = found.add(ctx, in.Name, config.Namespace, objects, w)
+		}
 		if err != nil {
-			return errors.Wrapf(err, "install %q", in.Name)
+			return nil, errors.Wrapf(err, "install %q", in.Name)
 		}
-		c.objects[in.Name] = objects
-		if err := c.take(ctx, in.Name, namespace, objects); err != nil {
-			return errors.Wrapf(err, "install %q", in.Name)
-		}
+		out[in.Name] = objects
 	}
-	return nil
+	return out, nil
 }
 
-func (c *checker) render(ctx context.Context, in *Install, namespace string) ([]*unstructured.Unstructured, error) {
+func renderInstall(ctx context.Context, in *Install, config render.Config) ([]*unstructured.Unstructured, error) {
 	if in.Chart {
-		return c.renderChart(ctx, in, namespace)
+		return renderChart(ctx, in.Files, config)
 	}
 	objects, err := objectsOf(in.Files)
 	if err == nil && len(objects) == 0 {
@@ -101,18 +103,17 @@ func (c *checker) render(ctx context.Context, in *Install, namespace string) ([]
 	return objects, err
 }
 
-func (c *checker) renderChart(ctx context.Context, in *Install, namespace string) ([]*unstructured.Unstructured, error) {
-	files := make([]render.File, len(in.Files))
-	for i, f := range in.Files {
+func renderChart(ctx context.Context, in []oci.File, config render.Config) ([]*unstructured.Unstructured, error) {
+	files := make([]render.File, len(in))
+	for i, f := range in {
 		files[i] = render.File(f)
 	}
 	chart, err := render.Load(files)
 	if err != nil {
 		return nil, err
 	}
-	config := c.configs[in.Name]
 	r, err := chart.Render(ctx, render.Options{
-		ReleaseName: or(config.ReleaseName, in.Name), Namespace: namespace,
+		ReleaseName: config.ReleaseName, Namespace: config.Namespace,
 		Overrides: config.Overrides, SkipCRDs: config.SkipCRDs, KubeVersion: chart.KubeVersion(),
 	})
 	if err != nil {

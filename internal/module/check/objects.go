@@ -21,7 +21,7 @@ type key struct {
 func (k key) String() string { return k.kind + " " + strings.TrimPrefix(k.namespace+"/"+k.name, "/") }
 
 // clusterScoped kinds of Kubernetes, by group. Objects of all other kinds are in
-// a namespace, unless a definition of the module says otherwise.
+// a namespace, unless a CRD of the module says otherwise.
 var clusterScoped = map[string]string{ //nolint:gochecknoglobals // A constant table.
 	"": "Namespace Node PersistentVolume",
 	"admissionregistration.k8s.io": "MutatingAdmissionPolicy MutatingAdmissionPolicyBinding MutatingWebhookConfiguration " +
@@ -39,40 +39,56 @@ var clusterScoped = map[string]string{ //nolint:gochecknoglobals // A constant t
 	"storage.k8s.io":               "CSIDriver CSINode StorageClass VolumeAttachment VolumeAttributesClass",
 }
 
-// take what an install would apply: definitions are learnt first, as other
-// objects may be of their kinds.
-func (c *checker) take(ctx context.Context, install, namespace string, objects []*unstructured.Unstructured) error {
-	own := map[key]bool{}
+// keys are the objects of one part of a module.
+type keys map[key]bool
+
+func (o keys) add(k key) error {
+	if o[k] {
+		return errors.Errorf("%s is there twice", k)
+	}
+	o[k] = true
+	return nil
+}
+
+// contents are what the parts of a module hold, as far as they were read.
+type contents struct {
+	crds crdSet
+	// installs that objects are of, by name.
+	installs map[key]string
+}
+
+// add what an install would apply: CRDs come first, as other objects may be of their kinds.
+func (c contents) add(ctx context.Context, install, namespace string, objects []*unstructured.Unstructured, w *warnings) error {
+	own := keys{}
 	for _, u := range objects {
-		if !isDefinition(u) {
+		if !isCRD(u) {
 			continue
 		}
-		if err := c.define(ctx, u, install, own); err != nil {
+		if err := c.crds.add(ctx, u, install, own, w); err != nil {
 			return err
 		}
 	}
 	for _, u := range objects {
-		if isDefinition(u) {
+		if isCRD(u) {
 			continue
 		}
 		k := c.keyOf(u, namespace)
-		if own[k] {
-			return errors.Errorf("%s is there twice", k)
+		if err := own.add(k); err != nil {
+			return err
 		}
-		if other, ok := c.seen[k]; ok {
+		if other, ok := c.installs[k]; ok {
 			return errors.Errorf("%s is part of install %q too", k, other)
 		}
-		own[k] = true
-		c.images(u, k)
+		warnOfImages(u, k, w)
 	}
 	for k := range own {
-		c.seen[k] = install
+		c.installs[k] = install
 	}
 	return nil
 }
 
 // keyOf an object as it would be in a cluster.
-func (c *checker) keyOf(u *unstructured.Unstructured, namespace string) key {
+func (c contents) keyOf(u *unstructured.Unstructured, namespace string) key {
 	gk := u.GroupVersionKind().GroupKind()
 	k := key{group: gk.Group, kind: gk.Kind, name: u.GetName()}
 	if c.namespaced(gk) {
@@ -81,10 +97,10 @@ func (c *checker) keyOf(u *unstructured.Unstructured, namespace string) key {
 	return k
 }
 
-func (c *checker) namespaced(gk schema.GroupKind) bool {
+func (c contents) namespaced(gk schema.GroupKind) bool {
 	if slices.Contains(strings.Fields(clusterScoped[gk.Group]), gk.Kind) {
 		return false
 	}
-	d := c.definitionOf(gk)
+	d := c.crds.find(gk)
 	return d == nil || d.namespaced()
 }

@@ -3,12 +3,11 @@
 package check
 
 import (
-	"context"
-
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
@@ -18,9 +17,8 @@ const (
 	maxRule  = 4096
 )
 
-// readiness rules compile, as they will when the engine comes to them.
-func (c *checker) readiness(context.Context) error {
-	rules := c.subject.Readiness
+// checkReadiness checks that rules compile, as they will when the engine comes to them.
+func checkReadiness(rules []v1alpha1.ReadinessRule) error {
 	if len(rules) > maxRules {
 		return errors.Errorf("readiness: there are %d rules, and at most %d are allowed", len(rules), maxRules)
 	}

@@ -32,13 +32,14 @@ import (
 // then that of the module.
 const placeholder = "module"
 
-// customResource fits the schema of its definition, as an API server checks it
-// with strict validation. Its status is not looked at: nobody sends it.
-func (c *checker) customResource(ctx context.Context) (err error) {
-	if c.subject.CustomResource == nil {
+// checkCustomResource checks that the custom resource, if any, fits the schema of
+// its CRD, as an API server checks it with strict validation. Its status is not
+// looked at: nobody sends it. File is where it comes from, or empty.
+func checkCustomResource(ctx context.Context, cr *unstructured.Unstructured, file string, found contents, w *warnings) (err error) {
+	if cr == nil {
 		return nil
 	}
-	u, err := clone(c.subject.CustomResource)
+	u, err := clone(cr)
 	if err != nil {
 		return errors.Wrap(err, "custom resource")
 	}
@@ -47,15 +48,15 @@ func (c *checker) customResource(ctx context.Context) (err error) {
 		return errors.New("custom resource: apiVersion and kind are needed")
 	}
 	title := oneLine("custom resource " + strings.TrimSpace(gvk.Kind+" "+u.GetName()))
-	if f := c.subject.CustomResourceFile; f != "" {
-		title = oneLine(f) + ": " + title
+	if file != "" {
+		title = oneLine(file) + ": " + title
 	}
-	if err := c.collides(u); err != nil {
-		return errors.Wrap(err, title)
+	if other, ok := found.installs[found.keyOf(u, defaultNamespace)]; ok && u.GetName() != "" {
+		return errors.Errorf("%s: is part of install %q too", title, other)
 	}
-	d := c.definitionOf(gvk.GroupKind())
+	d := found.crds.find(gvk.GroupKind())
 	if d == nil {
-		c.warn(fmt.Sprintf("%s: the module has no definition of %s, so that it is not checked", title, gvk.GroupKind()))
+		w.addf("%s: the module has no definition of %s, so that it is not checked", title, gvk.GroupKind())
 		return nil
 	}
 	defer func() {
@@ -64,7 +65,7 @@ func (c *checker) customResource(ctx context.Context) (err error) {
 		}
 	}()
 	if !d.namespaced() && u.GetNamespace() != "" {
-		c.warn(fmt.Sprintf("%s: metadata.namespace is not used: %s are cluster-scoped", title, d.Name))
+		w.addf("%s: metadata.namespace is not used: %s are cluster-scoped", title, d.Name)
 		u.SetNamespace("")
 	}
 	return errors.Wrap(fits(ctx, u, d), title)
@@ -83,19 +84,8 @@ func clone(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	return out, nil
 }
 
-// collides says that an install has the object too.
-func (c *checker) collides(u *unstructured.Unstructured) error {
-	if u.GetName() == "" {
-		return nil
-	}
-	if other, ok := c.seen[c.keyOf(u, defaultNamespace)]; ok {
-		return errors.Errorf("is part of install %q too", other)
-	}
-	return nil
-}
-
-// fits says whether an object is one of a definition.
-func fits(ctx context.Context, u *unstructured.Unstructured, d *definition) error {
+// fits says whether an object is one of a CRD.
+func fits(ctx context.Context, u *unstructured.Unstructured, d *crd) error {
 	version, err := served(d, u.GroupVersionKind().Version)
 	if err != nil {
 		return err
@@ -134,8 +124,8 @@ func fits(ctx context.Context, u *unstructured.Unstructured, d *definition) erro
 	return violations(list)
 }
 
-// served is a version of a definition, if an API server serves it.
-func served(d *definition, name string) (*apiextensionsv1.CustomResourceDefinitionVersion, error) {
+// served is a version of a CRD, if an API server serves it.
+func served(d *crd, name string) (*apiextensionsv1.CustomResourceDefinitionVersion, error) {
 	var names []string
 	for i := range d.Spec.Versions {
 		v := &d.Spec.Versions[i]

@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 )
 
-func TestDefinitions(t *testing.T) {
+func TestCRDs(t *testing.T) {
 	type want struct {
 		warnings []string
 		err      string
@@ -126,7 +126,7 @@ func TestDefinitions(t *testing.T) {
 		},
 		"TooLarge": {
 			reason: "A definition is no larger than what an API server takes.",
-			crds:   []oci.File{file("w.yaml", changed(t, widgets, "type: object", "type: object\n        description: "+strings.Repeat("x", maxDefinition)))},
+			crds:   []oci.File{file("w.yaml", changed(t, widgets, "type: object", "type: object\n        description: "+strings.Repeat("x", maxCRD)))},
 			want:   want{err: prefix + "is larger than 3145728 bytes, which no API server takes"},
 		},
 	}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/install"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+)
+
+const (
+	// partCRDs names the layer of CRDs in messages.
+	partCRDs = "crds"
+	// maxCRD is what an API server takes in one request, in bytes. It bounds what the validation has to read.
+	maxCRD  = 3 << 20
+	kindCRD = "CustomResourceDefinition"
+)
+
+// A crd is one that an API server would take.
+type crd struct {
+	*apiextensionsv1.CustomResourceDefinition
+
+	// part of the module that it is of.
+	part string
+}
+
+func (d *crd) namespaced() bool { return d.Spec.Scope == apiextensionsv1.NamespaceScoped }
+
+func isCRD(u *unstructured.Unstructured) bool {
+	return u.GetKind() == kindCRD && u.GroupVersionKind().Group == apiextensionsv1.GroupName
+}
+
+// A crdSet has the CRDs of a module by their names.
+type crdSet map[string]*crd
+
+// readCRDs reads the layer that comes first.
+func readCRDs(ctx context.Context, files []oci.File, w *warnings) (crdSet, error) {
+	out, own, n := crdSet{}, keys{}, 0
+	for _, f := range files {
+		// As the engine, which looks at no other files.
+		if ext := path.Ext(f.Name); ext != ".yaml" && ext != ".yml" && ext != ".json" {
+			continue
+		}
+		objects, err := objectsOf([]oci.File{f})
+		if err != nil {
+			return nil, errors.Wrap(err, partCRDs)
+		}
+		for _, u := range objects {
+			if !isCRD(u) {
+				return nil, errors.Errorf("%s: %s: %s %s is no %s", partCRDs, f.Name, u.GetKind(), u.GetName(), kindCRD)
+			}
+			if err := out.add(ctx, u, partCRDs, own, w); err != nil {
+				return nil, errors.Wrapf(err, "%s: %s", partCRDs, f.Name)
+			}
+		}
+		n += len(objects)
+	}
+	if len(files) > 0 && n == 0 {
+		return nil, errors.Errorf("%s: there is no %s in it", partCRDs, kindCRD)
+	}
+	return out, nil
+}
+
+// add a CRD of a part, whose objects so far are own. Several charts may bring
+// along the same one: as in Helm, and in the engine, the first one counts.
+func (s crdSet) add(ctx context.Context, u *unstructured.Unstructured, part string, own keys, w *warnings) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := own.add(key{group: apiextensionsv1.GroupName, kind: kindCRD, name: u.GetName()}); err != nil {
+		return err
+	}
+	name := kindCRD + " " + u.GetName()
+	decoded, unknown, err := decodeCRD(ctx, u)
+	if err != nil {
+		return errors.Wrap(err, name)
+	}
+	for _, field := range unknown {
+		w.addf("%s: %s", name, field)
+	}
+	if first, ok := s[u.GetName()]; ok {
+		if !equality.Semantic.DeepEqual(first.Spec, decoded.Spec) {
+			w.addf("%s of install %s differs from that of %s, which is the one that counts", name, part, title(first.part))
+		}
+		return nil
+	}
+	if other := s.find(schema.GroupKind{Group: decoded.Spec.Group, Kind: decoded.Spec.Names.Kind}); other != nil {
+		return errors.Errorf("%s: spec.names.kind: %s is defined by %s too", name, decoded.Spec.Names.Kind, other.Name)
+	}
+	s[u.GetName()] = &crd{CustomResourceDefinition: decoded, part: part}
+	return nil
+}
+
+func title(part string) string {
+	if part == partCRDs {
+		return part
+	}
+	return "install " + part
+}
+
+// find the CRD of a kind, or nil.
+func (s crdSet) find(gk schema.GroupKind) *crd {
+	for _, d := range s {
+		if d.Spec.Group == gk.Group && d.Spec.Names.Kind == gk.Kind {
+			return d
+		}
+	}
+	return nil
+}
+
+// decodeCRD returns a CRD with its defaults, if an API server would
+// take it, and what it would drop of it.
+func decodeCRD(ctx context.Context, u *unstructured.Unstructured) (out *apiextensionsv1.CustomResourceDefinition, unknown []string, err error) {
+	defer func() {
+		// Some of what follows is made for what an API server has looked at before.
+		if p := recover(); p != nil {
+			out, unknown, err = nil, nil, errors.Errorf("cannot be checked: %s", oneLine(fmt.Sprint(p)))
+		}
+	}()
+	if v := u.GroupVersionKind().Version; v != "v1" {
+		return nil, nil, errors.Errorf("apiVersion: no Kubernetes since 1.22 serves %s: use %s", u.GetAPIVersion(), apiextensionsv1.SchemeGroupVersion)
+	}
+	data, err := json.Marshal(u.Object)
+	if err != nil {
+		return nil, nil, errors.New(oneLine(err.Error()))
+	}
+	if len(data) > maxCRD {
+		return nil, nil, errors.Errorf("is larger than %d bytes, which no API server takes", maxCRD)
+	}
+	decoded := &apiextensionsv1.CustomResourceDefinition{}
+	strict, err := kjson.UnmarshalStrict(data, decoded)
+	if typed := (*json.UnmarshalTypeError)(nil); errors.As(err, &typed) {
+		return nil, nil, errors.Errorf("%s: must not be of type %s", oneLine(typed.Field), typed.Value)
+	}
+	if err != nil {
+		return nil, nil, errors.New(oneLine(err.Error()))
+	}
+	for _, e := range strict {
+		unknown = append(unknown, e.Error())
+	}
+	return decoded, unknown, validateCRD(ctx, decoded)
+}
+
+// validateCRD sets what is set by default, and says what an API server
+// would refuse.
+func validateCRD(ctx context.Context, decoded *apiextensionsv1.CustomResourceDefinition) error {
+	s := runtime.NewScheme()
+	install.Install(s)
+	decoded.Status = apiextensionsv1.CustomResourceDefinitionStatus{}
+	s.Default(decoded)
+	internal := &apiextensions.CustomResourceDefinition{}
+	if err := s.Convert(decoded, internal, ctx); err != nil {
+		return errors.New(oneLine(strings.TrimPrefix(err.Error(), "unable to convert ")))
+	}
+	return violations(validation.ValidateCustomResourceDefinition(ctx, internal))
+}
