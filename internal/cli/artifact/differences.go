@@ -81,7 +81,7 @@ type side struct {
 func sideOf(ctx context.Context, b *bundle.Bundle) (*side, error) {
 	d := b.Descriptor()
 	out := &side{ModuleVersion: ModuleVersion{Name: d.Name(), Version: d.Version(), Digest: b.Digest}}
-	installs, err := b.Installs(ctx)
+	installs, err := bundle.Installs(ctx, b)
 	if len(installs) == 0 && err != nil {
 		return nil, errors.Wrapf(err, "%s:%s", d.Name(), d.Version())
 	}

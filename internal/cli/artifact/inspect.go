@@ -76,7 +76,7 @@ func (f *inspectFlags) run(ctx context.Context, e *command.Environment, referenc
 
 // writeObjects as a stream of YAML, in the order of install.
 func writeObjects(ctx context.Context, e *command.Environment, b *bundle.Bundle) error {
-	installs, err := b.Installs(ctx)
+	installs, err := bundle.Installs(ctx, b)
 	if len(installs) == 0 && err != nil {
 		return err
 	}

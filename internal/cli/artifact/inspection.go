@@ -91,7 +91,7 @@ func inspect(ctx context.Context, b *bundle.Bundle) (*Inspection, error) {
 		Resources: []ResourceSummary{}, Installs: []InstallSummary{}, Images: []string{},
 	}
 	out.describe(b.Descriptor())
-	installs, err := b.Installs(ctx)
+	installs, err := bundle.Installs(ctx, b)
 	switch {
 	case ctx.Err() != nil:
 		return nil, err

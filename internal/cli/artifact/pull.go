@@ -109,7 +109,7 @@ func verifyFirst(ctx context.Context, b *bundle.Bundle, keys []ocm.Key) error {
 	}
 	err := checkTag(b)
 	if err == nil {
-		err = b.Verify(ctx, keys)
+		err = bundle.Verify(ctx, b, keys)
 	}
 	if err != nil {
 		return unverified(errors.Wrap(err, "nothing was written: cannot verify the module"), true)

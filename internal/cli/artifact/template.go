@@ -119,7 +119,7 @@ func (f *templateFlags) template(ctx context.Context, b *bundle.Bundle) (*v1alph
 	if b.Location == (ocm.Location{}) {
 		return nil, command.Usagef("%s is in no registry: say with --repository HOST/BASE where it will be", b.Layout())
 	}
-	t, err := b.Template(ctx, f.channel, f.inline)
+	t, err := bundle.Template(ctx, b, f.channel, f.inline)
 	if err != nil {
 		return nil, err
 	}

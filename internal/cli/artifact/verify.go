@@ -102,7 +102,7 @@ func (v *verifying) verify(ctx context.Context, b *bundle.Bundle, keys []ocm.Key
 	if err := checkTag(b); err != nil {
 		return err
 	}
-	if err := b.Verify(ctx, keys); err != nil {
+	if err := bundle.Verify(ctx, b, keys); err != nil {
 		return err
 	}
 	if !v.cosign {

@@ -27,7 +27,7 @@ type Artifact struct {
 // becomes of the tags.
 func (b *Bundle) Artifacts(ctx context.Context) ([]Artifact, error) {
 	out := make([]Artifact, 0, len(b.Components))
-	for _, d := range b.ordered() {
+	for _, d := range inOrder(b.Components) {
 		a, err := b.artifact(ctx, d)
 		if err != nil {
 			return nil, errors.Wrapf(err, "component %s:%s", d.Name(), d.Version())
@@ -35,20 +35,6 @@ func (b *Bundle) Artifacts(ctx context.Context) ([]Artifact, error) {
 		out = append(out, a)
 	}
 	return out, nil
-}
-
-// Missing are the references to components that a layout does not hold, as
-// NAME:VERSION.
-func (b *Bundle) Missing() []string {
-	if b.incomplete == nil {
-		return nil
-	}
-	refs := b.Descriptor().References()
-	out := make([]string, 0, len(refs))
-	for _, r := range refs {
-		out = append(out, r.Component+":"+r.Version)
-	}
-	return out
 }
 
 func (b *Bundle) artifact(ctx context.Context, d *ocm.Descriptor) (Artifact, error) {
@@ -59,20 +45,21 @@ func (b *Bundle) artifact(ctx context.Context, d *ocm.Descriptor) (Artifact, err
 	if err != nil {
 		return Artifact{}, err
 	}
-	repository := b.repositoryOf(d)
-	_, digest, err := registry{b}.Manifest(ctx, repository, tag)
+	r := b.repositories()
+	repository := r.of(d)
+	_, digest, err := r.Manifest(ctx, repository, tag)
 	if err != nil || b.layout != nil {
 		return Artifact{Descriptor: d, Digest: digest, Store: b.Store}, err
 	}
-	s, err := store.NewRemote(repository, b.content.regs)
+	s, err := store.NewRemote(repository, b.regs)
 	return Artifact{Descriptor: d, Digest: digest, Store: s}, err
 }
 
-// ordered are the components, each after those that it references. They have no
-// cycles.
-func (b *Bundle) ordered() []*ocm.Descriptor {
+// inOrder returns components, each after those that it references. They have no
+// cycles, and all are referenced from the first one.
+func inOrder(components []*ocm.Descriptor) []*ocm.Descriptor {
 	known, done := map[string]*ocm.Descriptor{}, map[string]bool{}
-	for _, d := range b.Components {
+	for _, d := range components {
 		known[d.Name()+":"+d.Version()] = d
 	}
 	var out []*ocm.Descriptor
@@ -90,18 +77,8 @@ func (b *Bundle) ordered() []*ocm.Descriptor {
 		}
 		out = append(out, d)
 	}
-	visit(b.Descriptor())
+	visit(components[0])
 	return out
-}
-
-// IsPath says whether a reference, or a destination, is a path rather than that
-// of a registry.
-func IsPath(reference string) bool {
-	if exists(reference) || isPath(reference) {
-		return true
-	}
-	_, ok := inLayout(reference)
-	return ok
 }
 
 // LayoutTag returns the tag that a component has in a layout which is about

@@ -30,12 +30,14 @@ type Bundle struct {
 	// Store of the module's own component.
 	Store store.Store
 
+	cache  *cache
+	puller *oci.Puller
+	regs   oci.Registries
 	// layout is nil for a registry.
 	layout *store.Layout
 	path   string
 	// incomplete says why Components are not all that the module consists of.
 	incomplete error
-	content    *content
 }
 
 // agent is how requests name this program.
@@ -60,11 +62,11 @@ func Open(ctx context.Context, reference string, regs oci.Registries) (*Bundle, 
 	if err != nil {
 		return nil, err
 	}
-	b := &Bundle{content: newContent(puller, regs)}
+	b := &Bundle{cache: newCache(), puller: puller, regs: regs}
 	if at.path != "" {
 		err = b.openLayout(ctx, at)
 	} else {
-		err = b.openRemote(ctx, at, regs)
+		err = b.openRemote(ctx, at)
 	}
 	if err != nil {
 		_ = b.Close()
@@ -75,7 +77,7 @@ func Open(ctx context.Context, reference string, regs oci.Registries) (*Bundle, 
 
 // Close what is open. Nothing can be asked of the bundle after that.
 func (b *Bundle) Close() error {
-	b.content.puller.Close()
+	b.puller.Close()
 	if b.layout == nil {
 		return nil
 	}
@@ -104,21 +106,8 @@ func (b *Bundle) openLayout(ctx context.Context, at place) error {
 	return b.collect(ctx, d)
 }
 
-// collect what the module's own component references.
-func (b *Bundle) collect(ctx context.Context, d *ocm.Descriptor) error {
-	b.Components = []*ocm.Descriptor{d}
-	all, err := ocm.Collect(ctx, registry{b}, b.location(), d)
-	if missing := (*store.NotFoundError)(nil); errors.As(err, &missing) {
-		// To look at the component, to push or to verify it needs nothing else.
-		b.incomplete = err
-		return nil
-	}
-	b.Components = all
-	return err
-}
-
-func (b *Bundle) openRemote(ctx context.Context, at place, regs oci.Registries) error {
-	s, err := store.NewRemote(at.repository, regs)
+func (b *Bundle) openRemote(ctx context.Context, at place) error {
+	s, err := store.NewRemote(at.repository, b.regs)
 	if err != nil {
 		return err
 	}
@@ -150,8 +139,36 @@ func (b *Bundle) describe(ctx context.Context, where string) (*ocm.Descriptor, e
 		return nil, err
 	}
 	b.Digest = digest
-	b.content.remember(digest, data)
-	return ocm.Describe(ctx, stored{b}, where, data)
+	b.cache.remember(digest, data)
+	return ocm.Describe(ctx, b.stored(), where, data)
+}
+
+// collect what the module's own component references.
+func (b *Bundle) collect(ctx context.Context, d *ocm.Descriptor) error {
+	b.Components = []*ocm.Descriptor{d}
+	r := b.repositories()
+	all, err := ocm.Collect(ctx, r, r.location, d)
+	if missing := (*store.NotFoundError)(nil); errors.As(err, &missing) {
+		// To look at the component, to push or to verify it needs nothing else.
+		b.incomplete = err
+		return nil
+	}
+	b.Components = all
+	return err
+}
+
+func (b *Bundle) stored() stored { return stored{store: b.Store, cache: b.cache} }
+
+// repositories of the module as it is now.
+func (b *Bundle) repositories() *repositories {
+	r := &repositories{
+		stored: b.stored(), puller: b.puller, regs: b.regs, layout: b.path,
+		location: b.Location, components: b.Components, digest: b.Digest,
+	}
+	if r.location == (ocm.Location{}) {
+		r.location = ocm.Location{BaseURL: nowhere, Mapping: ocm.URLPath}
+	}
+	return r
 }
 
 // Descriptor of the module's own component.
@@ -159,9 +176,28 @@ func (b *Bundle) Descriptor() *ocm.Descriptor { return b.Components[0] }
 
 // Manifest of the module's own component, as it is in the store.
 func (b *Bundle) Manifest(ctx context.Context) ([]byte, error) {
-	data, _, err := stored{b}.Manifest(ctx, "", b.Digest)
+	data, _, err := b.stored().Manifest(ctx, "", b.Digest)
 	return data, err
 }
 
 // Layout is the path of the layout that the module was opened from, or empty.
 func (b *Bundle) Layout() string { return b.path }
+
+// Missing are the references to components that a layout does not hold, as
+// NAME:VERSION.
+func (b *Bundle) Missing() []string {
+	if b.incomplete == nil {
+		return nil
+	}
+	refs := b.Descriptor().References()
+	out := make([]string, 0, len(refs))
+	for _, r := range refs {
+		out = append(out, r.Component+":"+r.Version)
+	}
+	return out
+}
+
+// complete says why not all that the module consists of is known.
+func (b *Bundle) complete() error {
+	return errors.Wrap(b.incomplete, "not all components that the module references are there")
+}

@@ -103,11 +103,11 @@ func (b *Bundle) Charts() (charts []Chart, others []string) {
 func (b *Bundle) ChartStore(ctx context.Context, c *Chart) (store.Store, []byte, error) {
 	s := b.Store
 	if b.layout == nil {
-		repository, err := c.In(b.location())
+		repository, err := c.In(b.Location)
 		if err != nil {
 			return nil, nil, err
 		}
-		if s, err = store.NewRemote(repository, b.content.regs); err != nil {
+		if s, err = store.NewRemote(repository, b.regs); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -117,28 +117,6 @@ func (b *Bundle) ChartStore(ctx context.Context, c *Chart) (store.Store, []byte,
 	}
 	_, err = oci.ChartArchive(manifest)
 	return s, manifest, errors.Wrapf(err, "%s of %s", c.Reference(), s)
-}
-
-// beside says whether a repository is that of a chart in the layout.
-func (r registry) beside(repository string) bool {
-	if r.b.layout == nil {
-		return false
-	}
-	base, err := baseOf(r.b.location())
-	return err == nil && strings.HasPrefix(repository, base+"/"+ChartsFolder+"/")
-}
-
-// chart of the layout.
-func (r registry) chart(ctx context.Context, digest string) ([]byte, error) {
-	manifest, _, err := stored(r).Manifest(ctx, "", digest)
-	if err != nil {
-		return nil, err
-	}
-	archive, err := oci.ChartArchive(manifest)
-	if err != nil {
-		return nil, err
-	}
-	return stored(r).Blob(ctx, "", archive)
 }
 
 // baseOf a location, without a scheme.

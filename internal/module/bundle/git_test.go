@@ -14,11 +14,10 @@ import (
 
 // TestNewSourceType shows that a bundle renders and describes a new type of sources as it is.
 func TestNewSourceType(t *testing.T) {
-	b := &Bundle{}
 	p := &v1alpha1.ManifestParameters{Installs: []v1alpha1.Install{
 		{Name: "plain", Namespace: "default", Source: *sourcetest.Git("https://git.example.org/a", "sha256:1")},
 	}}
-	set, err := b.set(p)
+	set, err := bundleOf(p, sources{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,13 +25,13 @@ func TestNewSourceType(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := b.install(p, &previews[0])
+	got := installOf(p, &previews[0])
 	want := []shown{{Name: "plain", Kind: KindRaw, Objects: []string{"ConfigMap default/from-git"}}}
 	if diff := cmp.Diff(want, show([]Install{got})); diff != "" || got.Source != "https://git.example.org/a@sha256:1" {
 		t.Errorf("source %s, -want, +got:\n%s", got.Source, diff)
 	}
 	p.Installs[0].Source.Type = "svn"
-	if _, err := b.set(p); err == nil || err.Error() != `install plain: source type "svn" is unknown` {
-		t.Errorf("set(...): want the type that is unknown, got %v", err)
+	if _, err := bundleOf(p, sources{}); err == nil || err.Error() != `install plain: source type "svn" is unknown` {
+		t.Errorf("bundleOf(...): want the type that is unknown, got %v", err)
 	}
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
-	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 	"github.com/crossplane-contrib/provider-kyma/internal/source"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
@@ -40,16 +39,20 @@ type Install struct {
 	Err     error          // Why there are no objects, or nil.
 }
 
-// Installs renders the module with its default values, in the order of install,
+// Installs renders a module with its default values, in the order of install,
 // as for a cluster of KubeVersion in which there is nothing. All installs are
 // returned even if some cannot be rendered, with the error of the first; without
 // any the error is about the module as a whole.
-func (b *Bundle) Installs(ctx context.Context) ([]Install, error) {
-	p, err := b.parameters(ctx)
+func Installs(ctx context.Context, b *Bundle) ([]Install, error) {
+	if err := b.complete(); err != nil {
+		return nil, err
+	}
+	r := b.repositories()
+	p, err := parameters(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	set, err := b.set(p)
+	set, err := bundleOf(p, sources{r})
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +63,7 @@ func (b *Bundle) Installs(ctx context.Context) ([]Install, error) {
 	out := make([]Install, 0, len(previews))
 	var first error
 	for i := range previews {
-		in := b.install(p, &previews[i])
+		in := installOf(p, &previews[i])
 		if in.Err != nil && first == nil {
 			first = errors.Wrapf(in.Err, "install %s", in.Name)
 		}
@@ -73,7 +76,8 @@ func (b *Bundle) Installs(ctx context.Context) ([]Install, error) {
 	return out, first
 }
 
-func (b *Bundle) install(p *v1alpha1.ManifestParameters, v *manifest.Preview) Install {
+// installOf says what a preview shows of what is installed.
+func installOf(p *v1alpha1.ManifestParameters, v *manifest.Preview) Install {
 	out := Install{Name: v.Install, Objects: v.Objects, Values: v.Values, Err: v.Err}
 	if v.Chart != "" {
 		out.Chart = v.Chart + " " + v.Version
@@ -83,7 +87,7 @@ func (b *Bundle) install(p *v1alpha1.ManifestParameters, v *manifest.Preview) In
 		if in.Name != v.Install {
 			continue
 		}
-		out.Kind, out.Source = KindRaw, b.address(&in.Source)
+		out.Kind, out.Source = KindRaw, addressOf(&in.Source)
 		if source.IsChart(in.Source) {
 			out.Kind = KindChart
 		}
@@ -95,15 +99,15 @@ func (b *Bundle) install(p *v1alpha1.ManifestParameters, v *manifest.Preview) In
 	}
 	out.Name, out.Kind = KindCRDs, KindCRDs
 	if p.CRDs != nil {
-		out.Source = b.address(source.FromLayer(p.CRDs))
+		out.Source = addressOf(source.FromLayer(p.CRDs))
 	}
 	return out
 }
 
-// address of a source for users, who do not see the registry that stands for a layout.
-func (b *Bundle) address(s *v1alpha1.Source) string {
+// addressOf a source for users, who do not see the registry that stands for a layout.
+func addressOf(s *v1alpha1.Source) string {
 	shown := *s
-	if b.Location == (ocm.Location{}) && s.Repo == nowhere+"/"+descriptors {
+	if s.Repo == nowhere+"/"+descriptors {
 		shown.Repo = ""
 	}
 	shown.Repo = strings.TrimPrefix(shown.Repo, nowhere+"/")
@@ -114,8 +118,8 @@ func (b *Bundle) address(s *v1alpha1.Source) string {
 	return src.String()
 }
 
-// set that the controller would install.
-func (b *Bundle) set(p *v1alpha1.ManifestParameters) (*manifest.Bundle, error) {
+// bundleOf is what the controller would install.
+func bundleOf(p *v1alpha1.ManifestParameters, from source.Puller) (*manifest.Bundle, error) {
 	out := &manifest.Bundle{}
 	for i := range p.Installs {
 		in := &p.Installs[i]
@@ -123,15 +127,15 @@ func (b *Bundle) set(p *v1alpha1.ManifestParameters) (*manifest.Bundle, error) {
 		if err != nil {
 			return nil, errors.Wrapf(err, "install %s", in.Name)
 		}
-		install := src.Content().Install(sources{registry{b}}, oci.DefaultLimits())
+		install := src.Content().Install(from, oci.DefaultLimits())
 		install.Name, install.Namespace = in.Name, in.Namespace
 		out.Installs = append(out.Installs, install)
 	}
 	if p.CRDs != nil {
-		out.CRDs = new(source.CRDs(p.CRDs).Layer(sources{registry{b}}, oci.DefaultLimits()))
+		out.CRDs = new(source.CRDs(p.CRDs).Layer(from, oci.DefaultLimits()))
 	}
 	if p.Config != nil {
-		out.Config = new(source.Config(p.Config).Layer(sources{registry{b}}, oci.DefaultLimits()))
+		out.Config = new(source.Config(p.Config).Layer(from, oci.DefaultLimits()))
 	}
 	if p.Resource != nil {
 		out.Resource = &unstructured.Unstructured{}

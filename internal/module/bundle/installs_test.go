@@ -54,7 +54,7 @@ func TestInstalls(t *testing.T) {
 		{Name: "custom-resource", Kind: KindCustomResource, Objects: []string{"Greeter default/greeter"}},
 	}
 	for _, reference := range []string{pushed.Repository + ":1.0.0", layoutOf(t, "greeter", pushed)} {
-		got, err := open(t, reference).Installs(t.Context())
+		got, err := Installs(t.Context(), open(t, reference))
 		if err == nil || !strings.Contains(err.Error(), "install needy") {
 			t.Errorf("want the error of install needy, got %v", err)
 		}
@@ -95,14 +95,14 @@ func TestReferences(t *testing.T) {
 	keys := []ocm.Key{publicKey(t, keyPair(), signatureName)}
 	for _, reference := range []string{parent.Repository + ":1.0.0", layoutOf(t, "both", parent, child), layoutOf(t, "both.tar", parent, child)} {
 		b := open(t, reference)
-		installs, err := b.Installs(t.Context())
+		installs, err := Installs(t.Context(), b)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(b.Components) != 2 || installs[1].Name != "child-side" || len(installs[1].Objects) != 1 {
 			t.Errorf("%s: got %d components, %v", reference, len(b.Components), show(installs))
 		}
-		if err := b.Verify(t.Context(), keys); err != nil {
+		if err := Verify(t.Context(), b, keys); err != nil {
 			t.Errorf("%s: %v", reference, err)
 		}
 	}
@@ -115,12 +115,12 @@ func TestReferences(t *testing.T) {
 		if len(alone.Components) != 1 {
 			t.Errorf("want the module's own component, got %d", len(alone.Components))
 		}
-		_, err := alone.Installs(t.Context())
+		_, err := Installs(t.Context(), alone)
 		if err == nil || !strings.Contains(err.Error(), "example.org/module/child") || strings.Contains(err.Error(), nowhere) {
 			t.Errorf("want the component that is missing, got %v", err)
 		}
 		var unverified *ocm.VerificationError
-		if err := alone.Verify(t.Context(), keys); !errors.As(err, &unverified) || !strings.Contains(err.Error(), "is missing") {
+		if err := Verify(t.Context(), alone, keys); !errors.As(err, &unverified) || !strings.Contains(err.Error(), "is missing") {
 			t.Errorf("want a VerificationError, got %v", err)
 		}
 	}
@@ -138,7 +138,7 @@ func TestOutside(t *testing.T) {
 		Access: map[string]any{"type": ocm.AccessOCIArtifact, "imageReference": pushed.Repository + ":" + pushed.Tag},
 	}}})
 	path := layoutOf(t, "greeter", m)
-	installs, err := open(t, path).Installs(t.Context())
+	installs, err := Installs(t.Context(), open(t, path))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestOutside(t *testing.T) {
 	}
 	refused := openWith(t.Context(), t, path, oci.Registries{{Host: "other.example.org"}})
 	var notAllowed *oci.RegistryNotAllowedError
-	if _, err := refused.Installs(t.Context()); !errors.As(err, &notAllowed) {
+	if _, err := Installs(t.Context(), refused); !errors.As(err, &notAllowed) {
 		t.Errorf("want a RegistryNotAllowedError, got %v", err)
 	}
 }

@@ -77,6 +77,16 @@ func Host(reference string) (string, error) {
 	return host, err
 }
 
+// IsPath says whether a reference, or a destination, is a path rather than that
+// of a registry.
+func IsPath(reference string) bool {
+	if exists(reference) || isPath(reference) {
+		return true
+	}
+	_, ok := inLayout(reference)
+	return ok
+}
+
 // inLayout reads path:tag and path@digest of a path that exists.
 func inLayout(reference string) (place, bool) {
 	if i := strings.LastIndex(reference, "@"); i > 0 && exists(reference[:i]) {

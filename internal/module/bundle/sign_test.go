@@ -98,7 +98,7 @@ func TestSign(t *testing.T) {
 		})
 	}
 	b := open(t, cases["Registry"].store.String()+":1.0.0.build-b1")
-	if err := b.Verify(t.Context(), []ocm.Key{publicKey(t, keyPair(), signatureName)}); err != nil {
+	if err := Verify(t.Context(), b, []ocm.Key{publicKey(t, keyPair(), signatureName)}); err != nil {
 		t.Errorf("Verify(...): %v", err)
 	}
 }

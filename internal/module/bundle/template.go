@@ -5,7 +5,6 @@ package bundle
 import (
 	"context"
 	"path"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -30,22 +29,22 @@ const (
 	defaultChannel = "regular"
 )
 
-// Template returns the ModuleTemplate of the module for a channel; empty means
+// Template returns the ModuleTemplate of a module for a channel; empty means
 // that of the module, or else regular. Inline puts the descriptor into it, with
 // its location; otherwise it refers to the component, which needs a registry.
-func (b *Bundle) Template(ctx context.Context, channel string, inline bool) (*v1alpha1.ModuleTemplate, error) {
+func Template(ctx context.Context, b *Bundle, channel string, inline bool) (*v1alpha1.ModuleTemplate, error) {
 	if b.Location == (ocm.Location{}) {
 		return nil, errors.New("a ModuleTemplate says in which registry the module is, and a layout is in none: say where it will be")
 	}
-	if err := b.tagged(ctx); err != nil && !inline {
+	if err := checkTag(ctx, b); err != nil && !inline {
 		return nil, err
 	}
-	return b.template(ctx, channel, inline)
+	return templateOf(ctx, b.repositories(), channel, inline)
 }
 
-// template with the location that there is, or that which stands for the layout.
-func (b *Bundle) template(ctx context.Context, channel string, inline bool) (*v1alpha1.ModuleTemplate, error) {
-	t, err := b.skeleton(ctx)
+// templateOf a module, with the location that it has, or that which stands for the layout.
+func templateOf(ctx context.Context, r *repositories, channel string, inline bool) (*v1alpha1.ModuleTemplate, error) {
+	t, err := skeletonOf(ctx, r)
 	if err != nil {
 		return nil, errors.Wrapf(err, "resource %s", skeleton)
 	}
@@ -55,7 +54,7 @@ func (b *Bundle) template(ctx context.Context, channel string, inline bool) (*v1
 	case t.Spec.Channel == "":
 		t.Spec.Channel = defaultChannel
 	}
-	d, l := b.Descriptor(), b.location()
+	d, l := r.own(), r.location
 	name := module.NameOf(t)
 	if name == "" {
 		name = path.Base(d.Name())
@@ -78,8 +77,8 @@ func (b *Bundle) template(ctx context.Context, channel string, inline bool) (*v1
 	return t, nil
 }
 
-// tagged checks that the version of the module leads to it, as whoever reads the template asks for the version.
-func (b *Bundle) tagged(ctx context.Context) error {
+// checkTag checks that the version of a module leads to it, as those who read the template ask for the version.
+func checkTag(ctx context.Context, b *Bundle) error {
 	tag, err := ocm.Tag(b.Descriptor().Version())
 	if err != nil || b.layout != nil || b.Tag == tag {
 		return err
@@ -91,14 +90,14 @@ func (b *Bundle) tagged(ctx context.Context) error {
 	return errors.Wrapf(err, "tag %q, which a ModuleTemplate leads to", tag)
 }
 
-// skeleton of the template, as the module brings it along; empty if it does not.
-func (b *Bundle) skeleton(ctx context.Context) (*v1alpha1.ModuleTemplate, error) {
+// skeletonOf the template, as the module brings it along; empty if it does not.
+func skeletonOf(ctx context.Context, r *repositories) (*v1alpha1.ModuleTemplate, error) {
 	t := &v1alpha1.ModuleTemplate{}
-	for _, r := range b.Descriptor().Resources() {
-		if r.Name != skeleton || !isLocal(r.Access.Type) {
+	for _, res := range r.own().Resources() {
+		if res.Name != skeleton || !isLocal(res.Access.Type) {
 			continue
 		}
-		layer, err := stored{b}.Blob(ctx, "", r.Access.Digest)
+		layer, err := r.stored.Blob(ctx, "", res.Access.Digest)
 		if err != nil {
 			return nil, err
 		}
@@ -145,48 +144,25 @@ func isLocal(access string) bool {
 	return access == ocm.AccessLocalOCIBlob || access == ocm.AccessLocalBlob
 }
 
-// Resolve says what the module would install: the template that module template
-// writes, with a status as the controller would set it. Sources in a layout have
-// no repository.
-func (b *Bundle) Resolve(ctx context.Context) (*v1alpha1.ModuleTemplate, error) {
-	t, err := b.resolve(ctx)
-	if err != nil || b.Location != (ocm.Location{}) {
-		return t, err
-	}
-	t.Spec.Component.Repository = ""
-	for i := range t.Status.Resources {
-		s := t.Status.Resources[i].Source
-		if s == nil {
-			continue
-		}
-		if s.Repo == nowhere+"/"+descriptors {
-			s.Repo = ""
-		}
-		s.Repo = strings.TrimPrefix(s.Repo, nowhere+"/")
-	}
-	return t, nil
-}
-
-func (b *Bundle) resolve(ctx context.Context) (*v1alpha1.ModuleTemplate, error) {
-	if err := b.complete(); err != nil {
-		return nil, err
-	}
-	t, err := b.template(ctx, "", false)
+// resolve says what a module would install: the template that module template writes, with a status as the controller would
+// set it. All components must be there.
+func resolve(ctx context.Context, r *repositories) (*v1alpha1.ModuleTemplate, error) {
+	t, err := templateOf(ctx, r, "", false)
 	if err != nil {
 		return nil, err
 	}
-	r, err := module.NewResolver(puller{registry{b}}, oci.DefaultLimits()).Resolve(ctx, b.content.regs, t)
+	res, err := module.NewResolver(puller{r}, oci.DefaultLimits()).Resolve(ctx, r.regs, t)
 	if err != nil {
 		return nil, err
 	}
-	t.Status.ModuleName, t.Status.Version, t.Status.Digest = r.ModuleName, r.Version, r.Digest
-	t.Status.Resources, t.Status.Data = r.Resources, r.Data
+	t.Status.ModuleName, t.Status.Version, t.Status.Digest = res.ModuleName, res.Version, res.Digest
+	t.Status.Resources, t.Status.Data = res.Resources, res.Data
 	return t, nil
 }
 
-// parameters of the Manifest that installs the module.
-func (b *Bundle) parameters(ctx context.Context) (*v1alpha1.ManifestParameters, error) {
-	t, err := b.resolve(ctx)
+// parameters of the Manifest that installs a module, all of whose components must be there.
+func parameters(ctx context.Context, r *repositories) (*v1alpha1.ManifestParameters, error) {
+	t, err := resolve(ctx, r)
 	if err != nil {
 		return nil, err
 	}

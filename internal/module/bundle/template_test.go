@@ -55,7 +55,7 @@ func TestTemplate(t *testing.T) {
 			if tc.location != (ocm.Location{}) {
 				b.Location = tc.location
 			}
-			got, err := b.Template(t.Context(), tc.channel, tc.inline)
+			got, err := Template(t.Context(), b, tc.channel, tc.inline)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,7 +88,7 @@ func TestTemplate(t *testing.T) {
 func TestTemplateRefuses(t *testing.T) {
 	r := startRegistry(t)
 	pushed := push(t, r, moduleOf("1.0.0"))
-	if _, err := open(t, layoutOf(t, "greeter", pushed)).Template(t.Context(), "", false); err == nil {
+	if _, err := Template(t.Context(), open(t, layoutOf(t, "greeter", pushed)), "", false); err == nil {
 		t.Error("a layout is in no registry")
 	}
 	s, err := store.NewRemote(pushed.Repository, nil)
@@ -101,31 +101,36 @@ func TestTemplateRefuses(t *testing.T) {
 	if _, err := store.Copy(t.Context(), s, pushed.Digest, s, store.CopyOptions{Tag: "latest"}); err != nil {
 		t.Fatal(err)
 	}
-	_, err = open(t, pushed.Repository+":latest").Template(t.Context(), "", false)
+	_, err = Template(t.Context(), open(t, pushed.Repository+":latest"), "", false)
 	if err == nil || !strings.Contains(err.Error(), other.Digest) {
 		t.Errorf("the version leads to another module, got %v", err)
 	}
-	if _, err = open(t, pushed.Repository+":latest").Template(t.Context(), "", true); err != nil {
+	if _, err = Template(t.Context(), open(t, pushed.Repository+":latest"), "", true); err != nil {
 		t.Errorf("inline is fine, got %v", err)
 	}
 }
 
-// TestResolve holds that what stands for a layout is not shown.
+// TestResolve holds that a module is the same in a registry and in a layout, and that what stands for a layout is not shown.
 func TestResolve(t *testing.T) {
 	r := startRegistry(t)
 	pushed := push(t, r, moduleOf("1.0.0"))
 	for reference, repository := range map[string]string{
 		pushed.Repository + ":1.0.0":   r.Host() + "/modules/component-descriptors",
-		layoutOf(t, "greeter", pushed): "",
+		layoutOf(t, "greeter", pushed): nowhere + "/component-descriptors",
 	} {
-		got, err := open(t, reference).Resolve(t.Context())
+		b := open(t, reference)
+		got, err := resolve(t.Context(), b.repositories())
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got.Status.Digest != pushed.Digest || got.Status.Version != "1.0.0" || got.Status.Resources[0].Source.Repo != repository {
 			t.Errorf("%s: got %+v", reference, got.Status)
 		}
-		data, err := json.Marshal(got)
+		installs, err := Installs(t.Context(), b)
+		if err != nil || len(installs) == 0 {
+			t.Fatalf("%s: got %d installs, %v", reference, len(installs), err)
+		}
+		data, err := json.Marshal(installs)
 		if err != nil || strings.Contains(string(data), nowhere) {
 			t.Errorf("%s: got %s", reference, data)
 		}

@@ -8,17 +8,18 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 	"github.com/crossplane-contrib/provider-kyma/internal/source"
 )
 
-// Verify the module as the controller does, with the same code, and every byte
+// Verify a module as the controller does, with the same code, and every byte
 // that it would install, and all other layers that are signed. The error is an
 // *ocm.VerificationError if it is not signed by one of the keys, or if a signed
 // layer is missing or changed.
-func (b *Bundle) Verify(ctx context.Context, keys []ocm.Key) error {
+func Verify(ctx context.Context, b *Bundle, keys []ocm.Key) error {
 	// What its own descriptor says is checked first: what is missing may have been added to it.
 	verified, err := ocm.Verify(b.Components, keys)
 	if err != nil {
@@ -27,26 +28,32 @@ func (b *Bundle) Verify(ctx context.Context, keys []ocm.Key) error {
 	if err := b.complete(); err != nil {
 		return &ocm.VerificationError{Reason: err.Error()}
 	}
-	if err := b.verifyLayers(ctx, verified); err != nil {
+	r := b.repositories()
+	if err := verifyLayers(ctx, r, verified); err != nil {
 		return err
 	}
-	p, err := b.parameters(ctx)
+	p, err := parameters(ctx, r)
 	if err != nil {
 		return errors.Wrap(err, "its signature is valid, but it cannot be installed")
 	}
-	if err := module.NewVerifier(puller{registry{b}}).Verify(ctx, b.content.regs, p, keys); err != nil {
+	if err := module.NewVerifier(puller{r}).Verify(ctx, r.regs, p, keys); err != nil {
 		return err
 	}
+	return pullOthers(ctx, r, p)
+}
+
+// pullOthers pulls what installs consist of beside the layers of the module. It has digests that are signed, and what is
+// pulled by digest has them.
+func pullOthers(ctx context.Context, r *repositories, p *v1alpha1.ManifestParameters) error {
 	for i := range p.Installs {
 		in := &p.Installs[i]
 		repository := in.Source.Repo + "/" + in.Source.Name
-		if (registry{b}).inStore(repository) && !(registry{b}).beside(repository) {
+		if r.inStore(repository) && !r.besideLayout(repository) {
 			continue
 		}
-		// It has a digest that is signed, and what is pulled by digest has it.
 		src, err := source.New(in.Source)
 		if err == nil {
-			_, err = src.Content().Fetch(ctx, sources{registry{b}})
+			_, err = src.Content().Fetch(ctx, sources{r})
 		}
 		if err != nil {
 			return errors.Wrapf(err, "install %s", in.Name)
@@ -56,16 +63,16 @@ func (b *Bundle) Verify(ctx context.Context, keys []ocm.Key) error {
 }
 
 // verifyLayers that a signature covers, whether or not they are installed.
-func (b *Bundle) verifyLayers(ctx context.Context, verified *ocm.Verified) error {
+func verifyLayers(ctx context.Context, r *repositories, verified *ocm.Verified) error {
 	seen := map[string]bool{}
-	for _, d := range b.Components {
-		for _, r := range d.Resources() {
-			digest := r.Access.Digest
-			if !isLocal(r.Access.Type) || seen[digest] || !verified.Covers(digest) {
+	for _, d := range r.components {
+		for _, res := range d.Resources() {
+			digest := res.Access.Digest
+			if !isLocal(res.Access.Type) || seen[digest] || !verified.Covers(digest) {
 				continue
 			}
 			seen[digest] = true
-			if err := b.verifyLayer(ctx, d, &r); err != nil {
+			if err := verifyLayer(ctx, r, d, &res); err != nil {
 				return err
 			}
 		}
@@ -73,9 +80,9 @@ func (b *Bundle) verifyLayers(ctx context.Context, verified *ocm.Verified) error
 	return nil
 }
 
-func (b *Bundle) verifyLayer(ctx context.Context, d *ocm.Descriptor, r *ocm.Resource) error {
-	err := b.readLayer(ctx, d, r.Access.Digest)
-	what := "component " + d.Name() + ":" + d.Version() + ": resource " + r.Name + ": its layer " + r.Access.Digest
+func verifyLayer(ctx context.Context, r *repositories, d *ocm.Descriptor, res *ocm.Resource) error {
+	err := readLayer(ctx, r, r.of(d), res.Access.Digest)
+	what := "component " + d.Name() + ":" + d.Version() + ": resource " + res.Name + ": its layer " + res.Access.Digest
 	missing := (*store.NotFoundError)(nil)
 	switch {
 	case errors.As(err, &missing):
@@ -87,17 +94,17 @@ func (b *Bundle) verifyLayer(ctx context.Context, d *ocm.Descriptor, r *ocm.Reso
 }
 
 // readLayer to its end, where it is found to have the digest.
-func (b *Bundle) readLayer(ctx context.Context, d *ocm.Descriptor, digest string) error {
-	if !(registry{b}).inStore(b.repositoryOf(d)) {
-		_, err := registry{b}.Blob(ctx, b.repositoryOf(d), digest)
+func readLayer(ctx context.Context, r *repositories, repository, digest string) error {
+	if !r.inStore(repository) {
+		_, err := r.Blob(ctx, repository, digest)
 		return err
 	}
-	r, err := b.Store.Blob(ctx, digest, 0)
+	blob, err := r.stored.store.Blob(ctx, digest, 0)
 	if err != nil {
 		return err
 	}
-	defer r.Close()
-	_, err = io.Copy(io.Discard, &interruptible{ctx: ctx, r: r})
+	defer blob.Close()
+	_, err = io.Copy(io.Discard, &interruptible{ctx: ctx, r: blob})
 	return err
 }
 

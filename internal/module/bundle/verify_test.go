@@ -48,7 +48,7 @@ func TestVerify(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			err := open(t, tc.reference).Verify(t.Context(), tc.keys)
+			err := Verify(t.Context(), open(t, tc.reference), tc.keys)
 			var unverified *ocm.VerificationError
 			switch {
 			case tc.want == "" && err != nil:

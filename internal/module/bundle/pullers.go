@@ -8,9 +8,20 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 )
 
+// A puller reads repositories for the code of the controller.
+type puller struct{ *repositories }
+
+func (p puller) Manifest(ctx context.Context, _ oci.Registries, repo, reference string) (data []byte, digest string, err error) {
+	return p.repositories.Manifest(ctx, repo, reference)
+}
+
+func (p puller) Blob(ctx context.Context, _ oci.Registries, repo, digest string) ([]byte, error) {
+	return p.repositories.Blob(ctx, repo, digest)
+}
+
 // sources pulls what installs consist of: layers of the module and charts beside it from its store, and all else from
 // registries.
-type sources struct{ registry }
+type sources struct{ *repositories }
 
 // Layer returns the blob of a digest. A module has no artifacts of Flux.
 func (s sources) Layer(ctx context.Context, repository, digest string) ([]byte, error) {
@@ -20,20 +31,28 @@ func (s sources) Layer(ctx context.Context, repository, digest string) ([]byte, 
 // ChartByDigest returns the archive of a chart, which is a layer of the module or an artifact of its own.
 func (s sources) ChartByDigest(ctx context.Context, repository, digest string) ([]byte, error) {
 	switch {
-	case s.beside(repository):
-		return s.chart(ctx, digest)
+	case s.besideLayout(repository):
+		manifest, _, err := s.stored.Manifest(ctx, "", digest)
+		if err != nil {
+			return nil, err
+		}
+		archive, err := oci.ChartArchive(manifest)
+		if err != nil {
+			return nil, err
+		}
+		return s.stored.Blob(ctx, "", archive)
 	case s.inStore(repository):
-		return stored(s.registry).Blob(ctx, repository, digest)
+		return s.stored.Blob(ctx, repository, digest)
 	}
-	return s.b.content.puller.ChartByDigest(ctx, s.b.content.regs, repository, digest)
+	return s.puller.ChartByDigest(ctx, s.regs, repository, digest)
 }
 
 // Chart returns a chart of a registry.
 func (s sources) Chart(ctx context.Context, url, name, version string) (oci.Artifact, error) {
-	return s.b.content.puller.Chart(ctx, s.b.content.regs, url, name, version)
+	return s.puller.Chart(ctx, s.regs, url, name, version)
 }
 
 // RepoChart returns a chart of a chart repository.
 func (s sources) RepoChart(ctx context.Context, url, name, version string) (oci.Artifact, error) {
-	return s.b.content.puller.RepoChart(ctx, s.b.content.regs, url, name, version)
+	return s.puller.RepoChart(ctx, s.regs, url, name, version)
 }

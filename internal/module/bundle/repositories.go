@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bundle
+
+import (
+	"context"
+	"strings"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+)
+
+// nowhere is the registry of a layout. It never exists, by RFC 2606, and is never shown.
+const nowhere = "layout.invalid"
+
+// stored reads the store of a module, whatever the repository.
+type stored struct {
+	store store.Store
+	cache *cache
+}
+
+func (s stored) Manifest(ctx context.Context, _, reference string) (data []byte, digest string, err error) {
+	if data, ok := s.cache.remembered(reference); ok {
+		return data, reference, nil
+	}
+	data, digest, err = s.store.Manifest(ctx, reference)
+	if err == nil {
+		s.cache.remember(digest, data)
+	}
+	return data, digest, err
+}
+
+func (s stored) Blob(ctx context.Context, _, digest string) ([]byte, error) {
+	if data, ok := s.cache.remembered(digest); ok {
+		return data, nil
+	}
+	data, err := store.ReadBlob(ctx, s.store, digest, oci.DefaultLimits().Compressed)
+	if err == nil {
+		s.cache.remember(digest, data)
+	}
+	return data, err
+}
+
+// repositories are those that a module consists of: what lies in its store is read from there, and all else from registries.
+type repositories struct {
+	stored stored
+	puller *oci.Puller
+	regs   oci.Registries
+	// layout is the path of the store if that is a layout, and else empty.
+	layout string
+	// location of the components, or one that stands for the layout.
+	location ocm.Location
+	// components are the module's own, whose manifest has the digest, and those that it references, as far as they are known.
+	components []*ocm.Descriptor
+	digest     string
+}
+
+// isNowhere says whether the location stands for the layout.
+func (r *repositories) isNowhere() bool { return r.location.BaseURL == nowhere }
+
+// own is the module's own component.
+func (r *repositories) own() *ocm.Descriptor { return r.components[0] }
+
+// of a component, its repository.
+func (r *repositories) of(d *ocm.Descriptor) string {
+	repo, name, err := r.location.Repository(d.Name())
+	if err != nil {
+		return ""
+	}
+	return repo + "/" + name
+}
+
+// Manifest of a tag or a digest. A tag stays what it was the first time.
+func (r *repositories) Manifest(ctx context.Context, repository, reference string) (data []byte, digest string, err error) {
+	c := r.stored.cache
+	data, digest, err = r.manifest(ctx, repository, c.pinned(repository, reference))
+	if err == nil {
+		c.pin(repository, reference, digest)
+	}
+	return data, digest, err
+}
+
+func (r *repositories) manifest(ctx context.Context, repository, reference string) (data []byte, digest string, err error) {
+	if repository == r.of(r.own()) {
+		// The tag may have moved since.
+		if tag, err := ocm.Tag(r.own().Version()); err == nil && tag == reference {
+			reference = r.digest
+		}
+		return r.stored.Manifest(ctx, repository, reference)
+	}
+	if r.layout != "" {
+		if data, digest, err := r.find(ctx, repository, reference); err != nil || data != nil {
+			return data, digest, err
+		}
+		if r.isNowhere() {
+			return nil, "", &store.NotFoundError{What: "component " + component(repository) + ":" + reference, Store: r.layout}
+		}
+	}
+	if data, ok := r.stored.cache.remembered(reference); ok {
+		return data, reference, nil
+	}
+	// Unlike those of the puller its errors say what is not there.
+	s, err := store.NewRemote(repository, r.regs)
+	if err != nil {
+		return nil, "", err
+	}
+	data, digest, err = s.Manifest(ctx, reference)
+	if err == nil {
+		r.stored.cache.remember(digest, data)
+	}
+	return data, digest, err
+}
+
+// component whose repository is in a layout.
+func component(repository string) string {
+	return strings.TrimPrefix(repository, nowhere+"/"+descriptors+"/")
+}
+
+// find another component in the layout. There is no data if it is not there.
+func (r *repositories) find(ctx context.Context, repository, reference string) (data []byte, digest string, err error) {
+	tags, err := r.stored.store.Tags(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, t := range tags {
+		data, digest, err := r.stored.Manifest(ctx, repository, t)
+		if err != nil {
+			return nil, "", err
+		}
+		d, err := ocm.Describe(ctx, r.stored, repository, data)
+		if err != nil {
+			// A layout may hold other things too.
+			continue
+		}
+		if tag, err := ocm.Tag(d.Version()); err == nil && r.of(d) == repository && (tag == reference || digest == reference) {
+			return data, digest, nil
+		}
+	}
+	return nil, "", nil
+}
+
+// Blob by digest.
+func (r *repositories) Blob(ctx context.Context, repository, digest string) ([]byte, error) {
+	if r.inStore(repository) {
+		return r.stored.Blob(ctx, repository, digest)
+	}
+	return r.puller.Blob(ctx, r.regs, repository, digest)
+}
+
+// inStore says whether a repository is that of the module, or of what lies in the layout with it.
+func (r *repositories) inStore(repository string) bool {
+	if r.layout == "" {
+		return repository == r.of(r.own())
+	}
+	if strings.HasPrefix(repository, nowhere+"/") {
+		return true
+	}
+	for _, d := range r.components {
+		if repository == r.of(d) {
+			return true
+		}
+	}
+	return false
+}
+
+// besideLayout says whether a repository is that of a chart in the layout.
+func (r *repositories) besideLayout(repository string) bool {
+	if r.layout == "" {
+		return false
+	}
+	base, err := baseOf(r.location)
+	return err == nil && strings.HasPrefix(repository, base+"/"+ChartsFolder+"/")
+}
