@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -122,14 +123,10 @@ func (p *provider) logTail(lines int) string {
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
 
-// freeAddress on which nobody listened a moment ago.
+// freeAddress on which no process listened a moment ago, and that no outgoing connection gets.
 func freeAddress(ctx context.Context) (string, error) {
-	var config net.ListenConfig
-	l, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", errors.Wrap(err, "cannot find a free port")
-	}
-	return l.Addr().String(), errors.Wrap(l.Close(), "cannot free a port")
+	port, err := controlplane.FreePort(ctx)
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), err
 }
 
 func fetch(ctx context.Context, url string) (string, error) {
