@@ -11,9 +11,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/artifact"
-	"github.com/crossplane-contrib/provider-kyma/internal/cli/catalog"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/control"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/kyma"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/manifest"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/enable"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/list"
 	"github.com/crossplane-contrib/provider-kyma/internal/version"
 )
 
@@ -123,9 +126,8 @@ func New(e *command.Environment) *cobra.Command {
 		Args: subcommand, RunE: group,
 	}
 	module.AddCommand(artifact.Commands(e)...)
-	module.AddCommand(catalog.ModuleCommands(e)...)
-	root.AddCommand(module)
-	root.AddCommand(catalog.Commands(e)...)
+	module.AddCommand(list.NewList(e), enable.NewEnable(e), enable.NewDisable(e))
+	root.AddCommand(module, kyma.NewStatus(e), kyma.NewWait(e), manifest.NewPlan(e), manifest.NewTest(e))
 	root.AddCommand(control.Commands(e)...)
 	arrange(root, module)
 	each(root, func(c *cobra.Command) { c.Long = wrapped(c.Long) })

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package catalog has the commands that work on the modules of a control plane:
-// what there is, what is enabled, and what became of it.
+// Package catalog says which modules there are: what the ModuleTemplates of a
+// control plane offer, and what Kymas have enabled of it.
 package catalog

@@ -8,18 +8,19 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/lookup"
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 )
 
-// A release is one module in one channel, by one ModuleTemplate.
-type release struct {
+// A Release is one module in one channel, by one ModuleTemplate.
+type Release struct {
 	// Name of the module.
 	Name string `json:"name"`
 	// Channel that the version is in.
@@ -35,27 +36,27 @@ type release struct {
 	Message string `json:"message"`
 }
 
-// releases are what a control plane offers, sorted by name, channel and template.
-type releases []release
+// Releases are what a control plane offers, sorted by name, channel and template.
+type Releases []Release
 
-// offered by a control plane.
-func offered(ctx context.Context, c client.Reader) (releases, error) {
+// Offered lists what a control plane offers.
+func Offered(ctx context.Context, c client.Reader) (Releases, error) {
 	l := &v1alpha1.ModuleTemplateList{}
 	if err := c.List(ctx, l); err != nil {
-		return nil, explain(err, "list the ModuleTemplates")
+		return nil, lookup.Explain(err, "list the ModuleTemplates")
 	}
 	return releasesOf(l.Items), nil
 }
 
 // releasesOf templates. One that is being deleted is none, as nobody resolves it any more.
-func releasesOf(templates []v1alpha1.ModuleTemplate) releases {
-	out := make(releases, 0, len(templates))
+func releasesOf(templates []v1alpha1.ModuleTemplate) Releases {
+	out := make(Releases, 0, len(templates))
 	for i := range templates {
 		t := &templates[i]
 		if meta.WasDeleted(t) {
 			continue
 		}
-		r := release{
+		r := Release{
 			Name: module.NameOf(t), Channel: t.Spec.Channel, Template: t.Name, Version: t.Status.Version,
 			Resolved: conditionStatus(t.Status.Conditions, v1alpha1.TypeResolved),
 			Verified: conditionStatus(t.Status.Conditions, v1alpha1.TypeVerified),
@@ -67,7 +68,7 @@ func releasesOf(templates []v1alpha1.ModuleTemplate) releases {
 		r.Message = templateMessage(t)
 		out = append(out, r)
 	}
-	slices.SortFunc(out, func(a, b release) int {
+	slices.SortFunc(out, func(a, b Release) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Channel, b.Channel), strings.Compare(a.Template, b.Template))
 	})
 	return out
@@ -88,9 +89,19 @@ func templateMessage(t *v1alpha1.ModuleTemplate) string {
 	return ""
 }
 
-// of a module, in any channel.
-func (r releases) of(name string) releases {
-	return slices.Collect(func(yield func(release) bool) {
+// conditionStatus is True, False or Unknown, or empty where there is no such condition.
+func conditionStatus(all []xpv2.Condition, kind xpv2.ConditionType) string {
+	for i := range all {
+		if all[i].Type == kind {
+			return string(all[i].Status)
+		}
+	}
+	return ""
+}
+
+// Of returns those of a module, in any channel.
+func (r Releases) Of(name string) Releases {
+	return slices.Collect(func(yield func(Release) bool) {
 		for _, one := range r {
 			if one.Name == name && !yield(one) {
 				return
@@ -99,22 +110,22 @@ func (r releases) of(name string) releases {
 	})
 }
 
-// in a channel, of any module.
-func (r releases) in(channel string) releases {
-	return slices.DeleteFunc(slices.Clone(r), func(one release) bool { return one.Channel != channel })
+// In returns those in a channel, of any module.
+func (r Releases) In(channel string) Releases {
+	return slices.DeleteFunc(slices.Clone(r), func(one Release) bool { return one.Channel != channel })
 }
 
-// names of the modules.
-func (r releases) names() []string {
-	return unique(r, func(one release) string { return one.Name })
+// Names of the modules, sorted, each once.
+func (r Releases) Names() []string {
+	return unique(r, func(one Release) string { return one.Name })
 }
 
-// channels that there are.
-func (r releases) channels() []string {
-	return unique(r, func(one release) string { return one.Channel })
+// Channels that there are, sorted, each once.
+func (r Releases) Channels() []string {
+	return unique(r, func(one Release) string { return one.Channel })
 }
 
-func unique(r releases, of func(release) string) []string {
+func unique(r Releases, of func(Release) string) []string {
 	out := make([]string, 0, len(r))
 	for _, one := range r {
 		out = append(out, of(one))
@@ -123,24 +134,24 @@ func unique(r releases, of func(release) string) []string {
 	return slices.Compact(out)
 }
 
-// find the one release of a module in a channel. It fails as the provider would, which falls back to no other channel
+// Find the one release of a module in a channel. It fails as the provider would, which falls back to no other channel
 // and picks none of several.
-func (r releases) find(name, channel string) (release, error) {
-	all := r.of(name)
-	switch found := all.in(channel); {
+func (r Releases) Find(name, channel string) (Release, error) {
+	all := r.Of(name)
+	switch found := all.In(channel); {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		templates := unique(found, func(one release) string { return one.Template })
-		return release{}, errors.Errorf("ModuleTemplates %s are all of module %q in channel %q, of which the provider picks none: delete all but one",
+		templates := unique(found, func(one Release) string { return one.Template })
+		return Release{}, errors.Errorf("ModuleTemplates %s are all of module %q in channel %q, of which the provider picks none: delete all but one",
 			strings.Join(templates, " and "), name, channel)
 	case len(all) > 0:
-		return release{}, command.NotFoundf("module %q has no ModuleTemplate in channel %q: use -c with one of %s",
-			name, channel, strings.Join(all.channels(), ", "))
+		return Release{}, command.NotFoundf("module %q has no ModuleTemplate in channel %q: use -c with one of %s",
+			name, channel, strings.Join(all.Channels(), ", "))
 	case len(r) == 0:
-		return release{}, command.NotFoundf("module %q: the control plane has no ModuleTemplates at all: make one with 'kymactl module template', and apply it", name)
+		return Release{}, command.NotFoundf("module %q: the control plane has no ModuleTemplates at all: make one with 'kymactl module template', and apply it", name)
 	}
-	return release{}, command.NotFoundf("there is no ModuleTemplate of a module %q in any channel: there are modules %s", name, some(r.names()))
+	return Release{}, command.NotFoundf("there is no ModuleTemplate of a module %q in any channel: there are modules %s", name, some(r.Names()))
 }
 
 // some names, if there are many.
@@ -152,8 +163,8 @@ func some(names []string) string {
 	return strings.Join(names[:most], ", ") + ", and others, see 'kymactl module list'"
 }
 
-// lowers says whether a version is lower than another one. What cannot be compared is not lower.
-func lowers(version, than string) bool {
+// Lowers reports whether a version is lower than another one. What cannot be compared is not lower.
+func Lowers(version, than string) bool {
 	c, err := module.CompareVersions(version, than)
 	return err == nil && c < 0
 }

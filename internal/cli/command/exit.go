@@ -109,3 +109,11 @@ func CodeOf(err error) ExitCode {
 	}
 	return ExitFailure
 }
+
+// Ended is why a command ends where its context has: err with the code for it when its time is over, or that it was interrupted.
+func Ended(ctx context.Context, err error) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return WithCode(ExitTimeout, err)
+	}
+	return ctx.Err()
+}

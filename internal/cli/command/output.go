@@ -4,6 +4,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"io"
 	"strings"
@@ -98,6 +99,15 @@ func (p printableCells) Write(text []byte) (int, error) {
 		return 0, err
 	}
 	return len(text), nil
+}
+
+// Row writes one row of a table. An empty cell is a dash.
+func Row(w io.Writer, cells ...string) error {
+	for i, c := range cells {
+		cells[i] = cmp.Or(Printable(c), "-")
+	}
+	_, err := io.WriteString(w, strings.Join(cells, "\t")+"\n")
+	return err
 }
 
 func parsePath(path string) (*jsonpath.JSONPath, error) {

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package await
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/lookup"
+)
+
+// A Kyma is one that is waited for, or some of its modules.
+type Kyma struct {
+	Environment *command.Environment
+	Client      client.WithWatch
+	Namespace   string
+	Name        string
+	// Modules to wait for; none means the Kyma itself.
+	Modules []string
+	// FailFast ends the wait at a state Error.
+	FailFast bool
+}
+
+// Ready waits until all is Ready, for the spec as it is then.
+func (k *Kyma) Ready(ctx context.Context) error {
+	return k.Until(ctx, "not Ready", func(now *v1alpha1.Kyma) (Verdict, error) {
+		if now == nil {
+			return Verdict{}, lookup.NoKyma(k.Namespace, k.Name)
+		}
+		if meta.WasDeleted(now) {
+			return Verdict{}, errors.Errorf("Kyma %s/%s is being deleted, and does not become Ready", k.Namespace, k.Name)
+		}
+		v, err := readiness(now, k.Modules)
+		if err == nil && v.Failed && k.FailFast {
+			return Verdict{}, errors.Errorf("Kyma %s/%s is in state Error: %s", k.Namespace, k.Name, v.Message)
+		}
+		return v, err
+	})
+}
+
+// Deleted waits until the Kyma is gone.
+func (k *Kyma) Deleted(ctx context.Context) error {
+	return k.Until(ctx, "still there", func(now *v1alpha1.Kyma) (Verdict, error) {
+		switch {
+		case now == nil:
+			return Verdict{Met: true}, nil
+		case !meta.WasDeleted(now):
+			return NotYet("nobody has deleted it"), nil
+		}
+		return NotYet("%s", cmp.Or(now.Status.AtProvider.Message, "is being deleted")), nil
+	})
+}
+
+// Removed waits until nothing is left of the modules.
+func (k *Kyma) Removed(ctx context.Context) error {
+	var uid types.UID
+	err := k.Until(ctx, "not rid of its modules", func(now *v1alpha1.Kyma) (Verdict, error) {
+		if now == nil {
+			return Verdict{Met: true}, nil
+		}
+		uid = now.UID
+		return removal(now, k.Modules), nil
+	})
+	if err != nil || uid == "" {
+		return err
+	}
+	// The report is as old as the provider's view. What counts is what the API server has.
+	return k.emptied(ctx, uid)
+}
+
+// Until waits until a verdict about the Kyma is met, which is nil where there is none.
+func (k *Kyma) Until(ctx context.Context, state string, judge func(now *v1alpha1.Kyma) (Verdict, error)) error {
+	key := types.NamespacedName{Namespace: k.Namespace, Name: k.Name}
+	f := &Follower{
+		Client: k.Client, List: func() client.ObjectList { return &v1alpha1.KymaList{} },
+		Options: []client.ListOption{client.InNamespace(k.Namespace), client.MatchingFields{"metadata.name": k.Name}},
+	}
+	return Until(ctx, k.Environment, k.subject(), f, state, func(all Objects) (Verdict, error) {
+		now, _ := all[key].(*v1alpha1.Kyma)
+		return judge(now)
+	})
+}
+
+// emptied waits until a Kyma has no Manifests of the modules.
+func (k *Kyma) emptied(ctx context.Context, kyma types.UID) error {
+	f := &Follower{
+		Client: k.Client, List: func() client.ObjectList { return &v1alpha1.ManifestList{} },
+		Options: []client.ListOption{client.InNamespace(k.Namespace)},
+	}
+	return Until(ctx, k.Environment, k.subject(), f, "not rid of its modules", func(all Objects) (Verdict, error) {
+		var left []string
+		for _, o := range all {
+			if lookup.Owns(kyma, o) && k.concerns(o) {
+				left = append(left, o.GetName())
+			}
+		}
+		if len(left) == 0 {
+			return Verdict{Met: true}, nil
+		}
+		m, _ := all[types.NamespacedName{Namespace: k.Namespace, Name: slices.Min(left)}].(*v1alpha1.Manifest)
+		return NotYet("Manifest %s: %s", m.Name, cmp.Or(m.Status.AtProvider.Message, "is being removed")), nil
+	})
+}
+
+// concerns says whether a Manifest is that of one of the modules.
+func (k *Kyma) concerns(m client.Object) bool {
+	return slices.ContainsFunc(k.Modules, func(name string) bool {
+		return m.GetLabels()[v1alpha1.LabelModuleName] == name || m.GetName() == k.Name+"-"+name
+	})
+}
+
+func (k *Kyma) subject() string { return fmt.Sprintf("Kyma %s/%s", k.Namespace, k.Name) }

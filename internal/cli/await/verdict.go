@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package await
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/catalog"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+)
+
+// A Verdict says whether what is waited for is there.
+type Verdict struct {
+	Met bool
+	// Failed says that a state is Error, which may pass.
+	Failed bool
+	// Message says what is missing.
+	Message string
+}
+
+// NotYet is the verdict with a message of what is missing.
+func NotYet(format string, args ...any) Verdict {
+	return Verdict{Message: fmt.Sprintf(format, args...)}
+}
+
+// Observed reports whether the provider has looked at a Kyma as it is now; or else why not.
+func Observed(k *v1alpha1.Kyma) (Verdict, bool) {
+	synced := k.GetCondition(xpv2.TypeSynced)
+	switch {
+	case meta.IsPaused(k):
+		return NotYet("the Kyma is paused: annotation %s", meta.AnnotationKeyReconciliationPaused), false
+	case synced.ObservedGeneration != k.Generation, synced.Reason == xpv2.ReasonReconcilePaused:
+		return NotYet("the provider has not seen the Kyma as it is now"), false
+	}
+	return Verdict{}, true
+}
+
+// readiness of a Kyma, or of some of its modules. It fails where a module is not enabled.
+func readiness(k *v1alpha1.Kyma, modules []string) (Verdict, error) {
+	for _, name := range modules {
+		if !catalog.Enables(k, name) {
+			return Verdict{}, command.NotFoundf("module %s is not enabled in Kyma %s/%s: use 'kymactl module enable %s'", name, k.Namespace, k.Name, name)
+		}
+	}
+	if v, ok := Observed(k); !ok {
+		return v, nil
+	}
+	if len(modules) == 0 {
+		return wholly(k), nil
+	}
+	for _, name := range modules {
+		if v := moduleReady(k, name); !v.Met {
+			return v, nil
+		}
+	}
+	return Verdict{Met: true}, nil
+}
+
+// wholly is for all modules of a Kyma.
+func wholly(k *v1alpha1.Kyma) Verdict {
+	synced, ready := k.GetCondition(xpv2.TypeSynced), k.GetCondition(xpv2.TypeReady)
+	at := &k.Status.AtProvider
+	switch {
+	case at.State == v1alpha1.StateError:
+		return Verdict{Failed: true, Message: at.Message}
+	case synced.Status != corev1.ConditionTrue:
+		return NotYet("%s", synced.Message)
+	case ready.Status != corev1.ConditionTrue:
+		return NotYet("%s", cmp.Or(at.Message, "it is not Ready"))
+	}
+	for i := range k.Spec.ForProvider.Modules {
+		if v := moduleReady(k, k.Spec.ForProvider.Modules[i].Name); !v.Met {
+			return v
+		}
+	}
+	return Verdict{Met: true}
+}
+
+func moduleReady(k *v1alpha1.Kyma, name string) Verdict {
+	s, ok := catalog.StatusOf(k, name)
+	switch {
+	case !ok:
+		return NotYet("%s: %s", name, catalog.Unseen)
+	case s.State == v1alpha1.StateReady:
+		return Verdict{Met: true}
+	}
+	return Verdict{
+		Failed:  s.State == v1alpha1.StateError,
+		Message: name + ": " + cmp.Or(s.Message, "is in state "+string(s.State)),
+	}
+}
+
+// removal of modules from a Kyma.
+func removal(k *v1alpha1.Kyma, modules []string) Verdict {
+	for _, name := range modules {
+		if catalog.Enables(k, name) {
+			return NotYet("%s: it is enabled", name)
+		}
+	}
+	if v, ok := Observed(k); !ok {
+		return v
+	}
+	for _, name := range modules {
+		if s, ok := catalog.StatusOf(k, name); ok {
+			return NotYet("%s: %s", name, cmp.Or(s.Message, "is being removed"))
+		}
+	}
+	return Verdict{Met: true}
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package await
+
+import (
+	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/catalog"
+)
+
+func TestReadiness(t *testing.T) {
+	kyma := func(change func(k *v1alpha1.Kyma)) *v1alpha1.Kyma {
+		k := &v1alpha1.Kyma{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "k", Generation: 3}}
+		k.Spec.ForProvider.Modules = []v1alpha1.Module{{Name: "a"}, {Name: "b"}}
+		k.Status.AtProvider = v1alpha1.KymaObservation{
+			State: v1alpha1.StateReady, Modules: []v1alpha1.ModuleStatus{{Name: "a", State: v1alpha1.StateReady}, {Name: "b", State: v1alpha1.StateReady}},
+		}
+		k.SetConditions(xpv2.Available(), xpv2.ReconcileSuccess().WithObservedGeneration(3))
+		change(k)
+		return k
+	}
+	cases := map[string]struct {
+		reason  string
+		kyma    *v1alpha1.Kyma
+		modules []string
+		want    Verdict
+	}{
+		"Ready":     {"All of it is there.", kyma(func(*v1alpha1.Kyma) {}), nil, Verdict{Met: true}},
+		"Empty":     {"So is nothing.", kyma(func(k *v1alpha1.Kyma) { k.Spec.ForProvider.Modules, k.Status.AtProvider.Modules = nil, nil }), nil, Verdict{Met: true}},
+		"New":       {"Of a new one nothing is said.", &v1alpha1.Kyma{ObjectMeta: metav1.ObjectMeta{Generation: 1}}, nil, Verdict{Message: "the provider has not seen the Kyma as it is now"}},
+		"Old":       {"What is said of another spec does not count.", kyma(func(k *v1alpha1.Kyma) { k.Generation = 4 }), []string{"a"}, Verdict{Message: "the provider has not seen the Kyma as it is now"}},
+		"WasPaused": {"Nobody has looked since the pause.", kyma(func(k *v1alpha1.Kyma) { k.SetConditions(xpv2.ReconcilePaused().WithObservedGeneration(3)) }), nil, Verdict{Message: "the provider has not seen the Kyma as it is now"}},
+		"Paused":    {"Nobody looks.", kyma(func(k *v1alpha1.Kyma) { k.Annotations = map[string]string{"crossplane.io/paused": "true"} }), nil, Verdict{Message: "the Kyma is paused: annotation crossplane.io/paused"}},
+		"NotSynced": {"What cannot be checked is not Ready.", kyma(func(k *v1alpha1.Kyma) {
+			k.SetConditions(xpv2.ReconcileError(errors.New("no")).WithObservedGeneration(3))
+		}), nil, Verdict{Message: "no"}},
+		"NotReady":   {"The condition counts.", kyma(func(k *v1alpha1.Kyma) { k.SetConditions(xpv2.Unavailable()) }), nil, Verdict{Message: "it is not Ready"}},
+		"Unreported": {"A module that is wanted has to be there.", kyma(func(k *v1alpha1.Kyma) { k.Status.AtProvider.Modules = k.Status.AtProvider.Modules[:1] }), nil, Verdict{Message: "b: " + catalog.Unseen}},
+		"Other":      {"Other modules do not count where some are named.", kyma(func(k *v1alpha1.Kyma) { k.Status.AtProvider.Modules[1].State = v1alpha1.StateError }), []string{"a"}, Verdict{Met: true}},
+		"Failed":     {"An error is one.", kyma(func(k *v1alpha1.Kyma) { k.Status.AtProvider.Modules[1].State = v1alpha1.StateError }), []string{"b"}, Verdict{Failed: true, Message: "b: is in state Error"}},
+		"AllFailed": {"So it is for the whole.", kyma(func(k *v1alpha1.Kyma) {
+			k.Status.AtProvider.State, k.Status.AtProvider.Message = v1alpha1.StateError, "b: no"
+		}), nil, Verdict{Failed: true, Message: "b: no"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := readiness(tc.kyma, tc.modules)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nreadiness(): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

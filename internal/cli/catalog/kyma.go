@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package catalog
+
+import (
+	"slices"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+)
+
+// defaultChannel is that of a Kyma that names none.
+const defaultChannel = "regular"
+
+// ChannelOf a module: its own, or that of the Kyma.
+func ChannelOf(own, kyma string) string {
+	switch {
+	case own != "":
+		return own
+	case kyma != "":
+		return kyma
+	}
+	return defaultChannel
+}
+
+// Enables reports whether a Kyma has a module enabled.
+func Enables(k *v1alpha1.Kyma, name string) bool {
+	return slices.ContainsFunc(k.Spec.ForProvider.Modules, func(m v1alpha1.Module) bool { return m.Name == name })
+}
+
+// EnabledNames are the names of the modules that a Kyma has enabled, in its order.
+func EnabledNames(k *v1alpha1.Kyma) []string {
+	var out []string
+	for i := range k.Spec.ForProvider.Modules {
+		out = append(out, k.Spec.ForProvider.Modules[i].Name)
+	}
+	return out
+}
+
+// StatusOf a module in a Kyma, if there is one.
+func StatusOf(k *v1alpha1.Kyma, name string) (v1alpha1.ModuleStatus, bool) {
+	for _, s := range k.Status.AtProvider.Modules {
+		if s.Name == name {
+			return s, true
+		}
+	}
+	return v1alpha1.ModuleStatus{}, false
+}

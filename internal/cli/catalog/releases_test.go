@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package catalog
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+)
+
+func TestFind(t *testing.T) {
+	template := func(name, channel, version string) v1alpha1.ModuleTemplate {
+		m := v1alpha1.ModuleTemplate{ObjectMeta: metav1.ObjectMeta{Name: name, Generation: 1}}
+		m.Spec.ModuleName, m.Spec.Channel = "a", channel
+		m.Status.Version, m.Status.ResolvedGeneration = version, 1
+		return m
+	}
+	leaving, changing := template("leaving", "fast", "3.0.0"), template("changing", "next", "1.0.0")
+	leaving.DeletionTimestamp, changing.Generation = &metav1.Time{Time: time.Now()}, 2
+	all := releasesOf([]v1alpha1.ModuleTemplate{template("two", "regular", "1.0.0"), template("one", "regular", "2.0.0"), template("x", "fast", "2.0.0"), leaving, changing})
+	type want struct {
+		found Release
+		code  command.ExitCode
+		part  string
+	}
+	cases := map[string]struct {
+		reason  string
+		all     Releases
+		name    string
+		channel string
+		want    want
+	}{
+		"Found":     {"One that is being deleted does not count.", all, "a", "fast", want{found: Release{Name: "a", Channel: "fast", Version: "2.0.0", Template: "x"}}},
+		"Changing":  {"The version of another spec does not count.", all, "a", "next", want{found: Release{Name: "a", Channel: "next", Template: "changing", Message: "not resolved yet"}}},
+		"Ambiguous": {"None of two is picked.", all, "a", "regular", want{code: command.ExitFailure, part: "one and two"}},
+		"NoChannel": {"The channels are named.", all, "a", "beta", want{code: command.ExitNotFound, part: "fast, next, regular"}},
+		"NoModule":  {"The modules are named.", all, "b", "fast", want{code: command.ExitNotFound, part: "there are modules a"}},
+		"Nothing":   {"There is nothing at all.", nil, "b", "fast", want{code: command.ExitNotFound, part: "kymactl module template"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := tc.all.Find(tc.name, tc.channel)
+			if diff := cmp.Diff(tc.want.code, command.CodeOf(err)); diff != "" {
+				t.Fatalf("\n%s\nFind(): -want, +got:\n%s", tc.reason, diff)
+			}
+			if err != nil && !strings.Contains(err.Error(), tc.want.part) {
+				t.Errorf("\n%s\nwant %q in %v", tc.reason, tc.want.part, err)
+			}
+			if diff := cmp.Diff(tc.want.found, got); diff != "" {
+				t.Errorf("\n%s\nFind(): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

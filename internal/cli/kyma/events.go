@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kyma
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/duration"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+)
+
+// maxEvents is how many events are shown.
+const maxEvents = 10
+
+// warningsOf a Kyma and its Manifests, the last ones first.
+func warningsOf(ctx context.Context, c client.Reader, k *v1alpha1.Kyma, manifests []v1alpha1.Manifest) ([]eventReported, error) {
+	l := &corev1.EventList{}
+	if err := c.List(ctx, l, client.InNamespace(k.Namespace), client.MatchingFields{"type": corev1.EventTypeWarning}); err != nil {
+		return nil, errors.Wrapf(err, "cannot list the events of namespace %s", k.Namespace)
+	}
+	of := map[types.UID]bool{k.UID: true}
+	for i := range manifests {
+		of[manifests[i].UID] = true
+	}
+	return selectEvents(l.Items, of), nil
+}
+
+func selectEvents(all []corev1.Event, of map[types.UID]bool) []eventReported {
+	all = slices.DeleteFunc(slices.Clone(all), func(e corev1.Event) bool { return !of[e.InvolvedObject.UID] })
+	slices.SortFunc(all, func(a, b corev1.Event) int {
+		return cmp.Or(lastOf(&b).Compare(lastOf(&a)), strings.Compare(a.Name, b.Name))
+	})
+	out := []eventReported{}
+	for i := range all[:min(len(all), maxEvents)] {
+		e := &all[i]
+		out = append(out, eventReported{
+			Object: e.InvolvedObject.Kind + "/" + e.InvolvedObject.Name, Reason: e.Reason, Message: e.Message,
+			Count: countOf(e), Last: lastOf(e).UTC().Format(time.RFC3339),
+		})
+	}
+	return out
+}
+
+// lastOf the times of an event, which depend on who recorded it.
+func lastOf(e *corev1.Event) time.Time {
+	last := e.LastTimestamp.Time
+	if e.Series != nil && e.Series.LastObservedTime.After(last) {
+		last = e.Series.LastObservedTime.Time
+	}
+	if last.IsZero() {
+		last = e.EventTime.Time
+	}
+	if last.IsZero() {
+		last = e.CreationTimestamp.Time
+	}
+	return last
+}
+
+func countOf(e *corev1.Event) int32 {
+	if e.Series != nil {
+		return max(1, e.Series.Count)
+	}
+	return max(1, e.Count)
+}
+
+// writeEvents as a table.
+func writeEvents(w io.Writer, all []eventReported, now time.Time) error {
+	if err := command.Row(w, "LAST SEEN", "COUNT", "OBJECT", "REASON", "MESSAGE"); err != nil {
+		return err
+	}
+	for _, e := range all {
+		age := ""
+		if last, err := time.Parse(time.RFC3339, e.Last); err == nil {
+			age = duration.HumanDuration(now.Sub(last))
+		}
+		if err := command.Row(w, age, strconv.Itoa(int(e.Count)), e.Object, e.Reason, e.Message); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kyma_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/catalog"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+)
+
+func TestListCatalogue(t *testing.T) {
+	s := kymactl(t, "default", "module", "list", "-c", "fast")
+	s.want(t, command.ExitOK)
+	lines := strings.Split(strings.TrimSpace(s.out.String()), "\n")
+	if len(lines) != 21 {
+		t.Fatalf("want a head and 20 modules of one channel, got\n%s", s.out.String())
+	}
+	want := []string{"m0", "fast", "2.0.0", "m0-fast", "True", "-", "-"}
+	if diff := cmp.Diff(want, strings.Fields(lines[1])); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+	kymactl(t, "default", "module", "list", "-c", "broken").want(t, command.ExitOK, "False", "no such registry")
+	none := kymactl(t, "default", "module", "list", "-c", "none", "-o", "json")
+	none.want(t, command.ExitOK, `"modules": []`)
+	kymactl(t, "default", "module", "list", "-c", "NONE").want(t, command.ExitUsage, "lower case")
+	kymactl(t, "default", "module", "list", "--kyma", "a", "-A").want(t, command.ExitUsage, "excludes")
+	kymactl(t, "default", "module", "list", "--kyma", "a").want(t, command.ExitNotFound, "kymactl deploy")
+	kymactl(t, "default", "module", "list", "--enabled").want(t, command.ExitOK, "There are no Kymas of namespace default")
+}
+
+func TestListEnabled(t *testing.T) {
+	k := newKyma(t, v1alpha1.Module{Name: "m1"}, v1alpha1.Module{Name: "m2", Channel: "fast"}, v1alpha1.Module{Name: "m3"})
+	play(t, k, is("m0", v1alpha1.StateDeleting, "bye"), is("m1", v1alpha1.StateReady, ""), is("m2", v1alpha1.StateProcessing, ""))
+	s := kymactl(t, k.Namespace, "module", "list", "--kyma", "k", "-o", "json")
+	s.want(t, command.ExitOK)
+	var got struct{ Modules []catalog.EnabledModule }
+	if err := json.Unmarshal([]byte(s.out.String()), &got); err != nil {
+		t.Fatal(err)
+	}
+	newer := []catalog.Available{{Channel: "fast", Version: "2.0.0", Newer: true}}
+	either := []catalog.Available{{Channel: "fast", Version: "2.0.0"}, {Channel: "regular", Version: "1.0.0"}}
+	want := []catalog.EnabledModule{
+		{Namespace: k.Namespace, Kyma: "k", Name: "m0", ActiveChannel: "regular", Version: "1.0.0", State: "Deleting", Manifest: "k-m0", Message: "bye", Available: []catalog.Available{}},
+		{Namespace: k.Namespace, Kyma: "k", Name: "m1", Enabled: true, Channel: "regular", ActiveChannel: "regular", Version: "1.0.0", State: "Ready", Manifest: "k-m1", Available: newer},
+		{Namespace: k.Namespace, Kyma: "k", Name: "m2", Enabled: true, Channel: "fast", ActiveChannel: "regular", Version: "1.0.0", State: "Processing", Manifest: "k-m2", Available: newer},
+		{Namespace: k.Namespace, Kyma: "k", Name: "m3", Enabled: true, Channel: "regular", Message: catalog.Unseen, Available: either},
+	}
+	if diff := cmp.Diff(want, got.Modules); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+	table := kymactl(t, k.Namespace, "module", "list", "--enabled")
+	table.want(t, command.ExitOK, "newer 2.0.0 (fast)", "fast (is regular)")
+	kymactl(t, "default", "module", "list", "-A", "-c", "fast").want(t, command.ExitOK, "NAMESPACE", k.Namespace)
+}
+
+func TestStatus(t *testing.T) {
+	k := newKyma(t, v1alpha1.Module{Name: "m1"}, v1alpha1.Module{Name: "m2"})
+	kymactl(t, k.Namespace, "status").want(t, command.ExitOK, "└─ module m2 [regular]", catalog.Unseen)
+	m1, m2 := install(t, k, "m1"), install(t, k, "m2")
+	report := func(m *v1alpha1.Manifest, state v1alpha1.State, message string) {
+		m.Status.AtProvider = v1alpha1.ManifestObservation{
+			State: state, Message: message, Version: "1.0.0", Resources: &v1alpha1.ResourceCounts{Ready: 1, Total: 2},
+			Installs: []v1alpha1.InstallStatus{{Name: "operator", State: state, Message: message}, {Name: "extra", State: v1alpha1.StateReady}},
+		}
+		if err := admin.Status().Update(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	report(m1, v1alpha1.StateReady, "")
+	report(m2, v1alpha1.StateError, "Deployment a/b: 0 of 1")
+	play(t, k, is("m1", v1alpha1.StateReady, ""), is("m2", v1alpha1.StateError, "operator: Deployment a/b: 0 of 1"))
+	event := &corev1.Event{
+		ObjectMeta: metav1.ObjectMeta{Namespace: k.Namespace, Name: "e"}, Type: corev1.EventTypeWarning, Reason: "ModuleFailed", Message: "oh\x1b[31m dear",
+		InvolvedObject: corev1.ObjectReference{Kind: "Manifest", Namespace: k.Namespace, Name: m2.Name, UID: m2.UID}, LastTimestamp: metav1.Now(),
+	}
+	stranger := event.DeepCopy()
+	stranger.Name, stranger.Message, stranger.InvolvedObject.UID = "s", "stranger", types.UID("1")
+	for _, e := range []*corev1.Event{event, stranger} {
+		if err := admin.Create(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := kymactl(t, k.Namespace, "status")
+	s.want(t, command.ExitOK, "Kyma/k (", "└─ module m2", "   └─ Manifest/k-m2", "      └─ install operator", "Deployment a/b: 0 of 1", "ModuleFailed", "oh [31m dear")
+	for _, hidden := range []string{"install extra", "stranger", "\x1b"} {
+		if strings.Contains(s.out.String(), hidden) {
+			t.Errorf("want no %q, got\n%s", hidden, s.out.String())
+		}
+	}
+	kymactl(t, k.Namespace, "status", "k", "--all").want(t, command.ExitOK, "install extra")
+	kymactl(t, k.Namespace, "status", "--exit-code").want(t, command.ExitFailure, "m2: operator: Deployment a/b: 0 of 1")
+	kymactl(t, k.Namespace, "status", "-o", "jsonpath={.modules[1].live.installs[0].message}").want(t, command.ExitOK, "Deployment a/b")
+	kymactl(t, "default", "status").want(t, command.ExitNotFound, "kymactl deploy")
+	play(t, k, is("m1", v1alpha1.StateReady, ""), is("m2", v1alpha1.StateReady, ""))
+	kymactl(t, k.Namespace, "status", "--exit-code").want(t, command.ExitOK)
+}
+
+func TestCompletion(t *testing.T) {
+	k := newKyma(t, v1alpha1.Module{Name: "m1"})
+	cases := map[string]struct {
+		reason string
+		args   string
+		last   string
+		want   string
+	}{
+		"Modules":  {"What there is can be enabled.", "module enable m0", "", "m1\nm10\n"},
+		"Enabled":  {"What is enabled can be disabled.", "module disable", "", "m1\n:4"},
+		"Channels": {"Channels are those of the catalogue.", "module list --channel", "", "broken\nfast\nregular\n"},
+		"Kymas":    {"Kymas are those of the namespace.", "status", "", "k\n:4"},
+		"Silent":   {"Errors are not shown.", "status --context nope", "", ":4\n"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			args, last := tc.args, tc.last
+			if strings.HasSuffix(args, "--channel") {
+				// The flag stands before what is completed.
+				args, last = strings.TrimSuffix(args, " --channel"), "--channel="
+			}
+			s := start(t, "", long, k.Namespace, "__complete", args, last).wait()
+			if !strings.HasPrefix(s.out.String(), tc.want) {
+				t.Errorf("\n%s\nwant %q, got %q", tc.reason, tc.want, s.out.String())
+			}
+		})
+	}
+}

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kyma_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+)
+
+// planOn is the value of the annotation that puts an object into plan mode.
+const planOn = "true"
+
+// newManifest in a namespace of its own.
+func newManifest(t *testing.T) *v1alpha1.Manifest {
+	t.Helper()
+	n := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "t-"}}
+	if err := admin.Create(t.Context(), n); err != nil {
+		t.Fatal(err)
+	}
+	m := &v1alpha1.Manifest{ObjectMeta: metav1.ObjectMeta{Namespace: n.Name, Name: "web", Labels: map[string]string{"mine": "old"}}}
+	m.Spec.ForProvider.Installs = []v1alpha1.Install{{Name: "web", Source: v1alpha1.Source{
+		Type: v1alpha1.SourceTypeHelmChart, URL: "https://charts.example.org", ChartName: "c", Version: "1.0.0",
+	}}}
+	if err := admin.Create(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func manifestNow(t *testing.T, m *v1alpha1.Manifest) *v1alpha1.Manifest {
+	t.Helper()
+	out := &v1alpha1.Manifest{}
+	if err := admin.Get(t.Context(), client.ObjectKeyFromObject(m), out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// fileOf a Manifest with another version.
+func fileOf(t *testing.T, name, version string) string {
+	t.Helper()
+	text := `apiVersion: kyma.m.crossplane.io/v1alpha1
+kind: Manifest
+metadata: {name: ` + name + `, labels: {mine: new, also: this}}
+spec: {forProvider: {installs: [{name: web, source: {type: helm-chart, url: https://charts.example.org, chartName: c, version: ` + version + `}}]}}
+`
+	path := filepath.Join(t.TempDir(), "m.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// planner plays the provider: it plans what is in plan mode, as a plan.
+func planner(t *testing.T, m *v1alpha1.Manifest, p v1alpha1.PlanStatus) {
+	t.Helper()
+	eventually(t, "plan mode", func() bool {
+		now := &v1alpha1.Manifest{}
+		if err := admin.Get(t.Context(), client.ObjectKeyFromObject(m), now); err != nil || now.Annotations[v1alpha1.AnnotationPlan] != planOn {
+			return false
+		}
+		p.ObservedGeneration = now.Generation
+		now.Status.AtProvider.Plan = &p
+		return admin.Status().Update(t.Context(), now) == nil
+	})
+}
+
+func onePlan() v1alpha1.PlanStatus {
+	return v1alpha1.PlanStatus{Create: 1, Change: 1, Prune: 1, Message: "namespace a would be created", Objects: []v1alpha1.PlannedObject{
+		{Action: "Create", Object: "Namespace a"}, {Action: "Change", Object: "ConfigMap a/b", Fields: []string{"data.k"}},
+	}}
+}
+
+// left of a Manifest by a plan.
+type left struct {
+	Version string
+	Labels  map[string]string
+	Plan    string
+}
+
+func leftOf(m *v1alpha1.Manifest) left {
+	return left{
+		Version: m.Spec.ForProvider.Installs[0].Source.Version, Labels: m.Labels, Plan: m.Annotations[v1alpha1.AnnotationPlan],
+	}
+}
+
+func TestPlan(t *testing.T) {
+	was := left{Version: "1.0.0", Labels: map[string]string{"mine": "old"}}
+	inFile := left{Version: "2.0.0", Labels: map[string]string{"mine": "new", "also": "this"}}
+	kept := inFile
+	kept.Plan = planOn
+	problems := onePlan()
+	problems.Problems, problems.Message = 1, "web: no"
+	cases := map[string]struct {
+		reason string
+		file   bool
+		args   []string
+		plan   v1alpha1.PlanStatus
+		code   command.ExitCode
+		says   []string
+		want   left
+	}{
+		"Named": {
+			reason: "A plan leaves the object as it was.", args: []string{"manifest/web"}, plan: onePlan(),
+			says: []string{
+				"+ create Namespace a\n~ change ConfigMap a/b: data.k\n… and 1 more\n! namespace a would be created\n",
+				": 1 to create, 1 to change, 1 to prune. Nothing was applied.",
+			},
+			want: was,
+		},
+		"File":     {reason: "So does one of a file.", file: true, plan: onePlan(), says: []string{"Nothing was applied"}, want: was},
+		"Apply":    {reason: "What was planned is applied.", file: true, args: []string{"--apply"}, plan: onePlan(), says: []string{"It is being applied"}, want: inFile},
+		"Keep":     {reason: "An object may be left in plan mode.", file: true, args: []string{"--keep", "-o", "json"}, plan: onePlan(), says: []string{`"result": "kept"`}, want: kept},
+		"Problems": {reason: "A plan with problems is a failure.", args: []string{"web"}, plan: problems, code: command.ExitFailure, says: []string{"! web: no"}, want: was},
+		"ProblemsApply": {
+			reason: "A plan with problems is not applied.", file: true, args: []string{"--apply"}, plan: problems,
+			code: command.ExitFailure, says: []string{"was not applied"}, want: was,
+		},
+		"ExitCode":   {reason: "Changes have a code.", file: true, args: []string{"--exit-code"}, plan: onePlan(), code: command.ExitChanges, want: was},
+		"ExitCodeNo": {reason: "No changes have none.", file: true, args: []string{"--exit-code"}, want: was},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newManifest(t)
+			args := append([]string{"plan"}, tc.args...)
+			if tc.file {
+				args = append(args, "-f", fileOf(t, "web", "2.0.0"))
+			}
+			s := start(t, "", long, m.Namespace, args...)
+			planner(t, m, tc.plan)
+			s.want(t, tc.code, tc.says...)
+			if diff := cmp.Diff(tc.want, leftOf(manifestNow(t, m))); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestPlanNew(t *testing.T) {
+	m := newManifest(t)
+	next := m.DeepCopy()
+	next.Name = "other"
+	s := start(t, "", long, m.Namespace, "plan", "-f", fileOf(t, "other", "1.0.0"))
+	eventually(t, "a draft", func() bool {
+		return admin.Get(t.Context(), client.ObjectKeyFromObject(next), next) == nil && patch(t.Context(), next, `{"metadata":{"finalizers":["example.org/hold"]}}`) == nil
+	})
+	planner(t, next, onePlan())
+	s.want(t, command.ExitOK, "Nothing was applied")
+	// What a Manifest of the same name has left in the cluster must stay.
+	if got := manifestNow(t, next); got.DeletionTimestamp == nil || len(got.Spec.ManagementPolicies) != 1 || got.Spec.ManagementPolicies[0] != "Observe" {
+		t.Errorf("a draft that goes must take nothing with it: %+v, %v", got.ObjectMeta, got.Spec.ManagementPolicies)
+	}
+	if err := patch(t.Context(), next, `{"metadata":{"finalizers":[]}}`); err != nil {
+		t.Fatal(err)
+	}
+	if err := admin.Get(t.Context(), client.ObjectKeyFromObject(next), next); client.IgnoreNotFound(err) != nil || err == nil {
+		t.Errorf("what was not there is not there afterwards: %v", err)
+	}
+	s = start(t, "", long, m.Namespace, "plan", "--apply", "-f", fileOf(t, "other", "1.0.0"))
+	planner(t, next, onePlan())
+	s.want(t, command.ExitOK, "It is being applied")
+	if got := leftOf(manifestNow(t, next)); got.Plan != "" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestPlanEnds holds that an object is as it was when a plan does not come, or when somebody else was there.
+func TestPlanEnds(t *testing.T) {
+	m := newManifest(t)
+	was := leftOf(manifestNow(t, m))
+	start(t, "", time.Second, m.Namespace, "plan", "-f", fileOf(t, "web", "2.0.0")).
+		want(t, command.ExitTimeout, "is not planned in time: the provider has not planned it as it is now")
+	if diff := cmp.Diff(was, leftOf(manifestNow(t, m))); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+
+	s := start(t, "", long, m.Namespace, "plan", "--apply", "-f", fileOf(t, "web", "2.0.0"))
+	s.says(t, "has not planned it")
+	if err := patch(t.Context(), manifestNow(t, m), `{"spec":{"forProvider":{"adopt":true}}}`); err != nil {
+		t.Fatal(err)
+	}
+	planner(t, m, onePlan())
+	s.want(t, command.ExitFailure, "was changed by somebody else since it was planned")
+	if got := leftOf(manifestNow(t, m)); got.Plan != planOn {
+		t.Errorf("what nobody has planned is not applied, got %+v", got)
+	}
+	// It stays in plan mode, as it was in it before.
+	kymactl(t, m.Namespace, "plan", "web").want(t, command.ExitOK, "Nothing was applied")
+	kymactl(t, m.Namespace, "plan", "web", "--apply").want(t, command.ExitOK, "It is being applied")
+	if got := leftOf(manifestNow(t, m)); got.Plan != "" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestPlanUsage(t *testing.T) {
+	m := newManifest(t)
+	k := addKyma(t, m.Namespace, "web")
+	cases := map[string]struct {
+		args []string
+		in   string
+		code command.ExitCode
+		says string
+	}{
+		"Nothing":   {args: nil, code: command.ExitUsage, says: "want either the name"},
+		"Both":      {args: []string{"web", "-f", "x"}, code: command.ExitUsage, says: "want either the name"},
+		"Ambiguous": {args: []string{"web"}, code: command.ExitUsage, says: "say manifest/web or kyma/web"},
+		"Kind":      {args: []string{"pod/web"}, code: command.ExitUsage, says: "want manifest/NAME"},
+		"Missing":   {args: []string{"manifest/nope"}, code: command.ExitNotFound, says: "there is no Manifest nope"},
+		"Neither":   {args: []string{"nope"}, code: command.ExitNotFound, says: "there is no Manifest and no Kyma nope"},
+		"Flags":     {args: []string{"web", "--apply", "--keep"}, code: command.ExitUsage, says: "exclude each other"},
+		"NoFile":    {args: []string{"-f", "/nope"}, code: command.ExitUsage, says: "--file"},
+		"OtherKind": {args: []string{"-f", "-"}, in: "apiVersion: v1\nkind: Pod\n", code: command.ExitUsage, says: "want one Manifest or Kyma"},
+		"NoName":    {args: []string{"-f", "-"}, in: "apiVersion: kyma.m.crossplane.io/v1alpha1\nkind: Kyma\n", code: command.ExitUsage, says: "metadata.name is missing"},
+		"NoSpec":    {args: []string{"-f", "-"}, in: "apiVersion: kyma.m.crossplane.io/v1alpha1\nkind: Kyma\nmetadata: {name: a}\n", code: command.ExitUsage, says: "spec is missing"},
+		"Invalid":   {args: []string{"-f", "-"}, in: "apiVersion: kyma.m.crossplane.io/v1alpha1\nkind: Manifest\nmetadata: {name: a}\nspec: {}\n", code: command.ExitFailure, says: "forProvider"},
+		"TestKind":  {args: []string{"test", "manifest/web", "--module", "m1"}, code: command.ExitUsage, says: "--module is for a Kyma"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			args := tc.args
+			if len(args) == 0 || args[0] != "test" {
+				args = append([]string{"plan"}, args...)
+			}
+			start(t, tc.in, long, m.Namespace, args...).want(t, tc.code, tc.says)
+		})
+	}
+	if err := patch(t.Context(), k, `{"metadata":{"labels":{"crossplane.io/composite":"x"}}}`); err != nil {
+		t.Fatal(err)
+	}
+	start(t, "apiVersion: kyma.m.crossplane.io/v1alpha1\nkind: Kyma\nmetadata: {name: web}\nspec: {forProvider: {modules: []}}\n", long, m.Namespace, "plan", "-f", "-").
+		want(t, command.ExitFailure, "plan it there")
+	if err := patch(t.Context(), manifestNow(t, m), `{"spec":{"managementPolicies":["Observe"]}}`); err != nil {
+		t.Fatal(err)
+	}
+	kymactl(t, m.Namespace, "plan", "manifest/web", "--apply").want(t, command.ExitUsage, "spec.managementPolicies")
+}
+
+// TestPlanKyma holds that the plan of a Kyma is that of its Manifests.
+func TestPlanKyma(t *testing.T) {
+	k := newKyma(t, v1alpha1.Module{Name: "m1"}, v1alpha1.Module{Name: "m2"})
+	m1, gone := install(t, k, "m1"), install(t, k, "m9")
+	s := start(t, "", long, k.Namespace, "plan", "kyma/k")
+	s.says(t, "has not seen the Kyma as it is now")
+	none := is("m2", v1alpha1.StateError, "no template")
+	none.Manifest = ""
+	play(t, k, is("m1", v1alpha1.StateReady, ""), none)
+	s.says(t, "m2: no template")
+	m2 := install(t, k, "m2")
+	play(t, k, is("m1", v1alpha1.StateReady, ""), is("m2", v1alpha1.StateReady, ""))
+	for _, m := range []*v1alpha1.Manifest{m1, m2, gone} {
+		if err := patch(t.Context(), m, `{"metadata":{"annotations":{"`+v1alpha1.AnnotationPlan+`":"true"}}}`); err != nil {
+			t.Fatal(err)
+		}
+		planner(t, m, onePlan())
+	}
+	s.want(t, command.ExitOK, "Manifest k-m1:\n", "Manifest k-m2:\n", "- module m9 with all its objects\n", ": 2 to create, 2 to change, 2 to prune")
+	if got := current(t, k).Annotations[v1alpha1.AnnotationPlan]; got != "" {
+		t.Errorf("the Kyma is as it was, got %q", got)
+	}
+}
+
+// tester plays the provider: it has run the tests that are asked for.
+func tester(ctx context.Context, t *testing.T, m *v1alpha1.Manifest, state v1alpha1.State, tests ...v1alpha1.TestStatus) {
+	t.Helper()
+	eventually(t, "tests", func() bool {
+		now := &v1alpha1.Manifest{}
+		if err := admin.Get(ctx, client.ObjectKeyFromObject(m), now); err != nil || now.Annotations[v1alpha1.AnnotationTest] == "" {
+			return false
+		}
+		now.Status.AtProvider.Tests = &v1alpha1.TestsStatus{Token: now.Annotations[v1alpha1.AnnotationTest], State: state, Tests: tests}
+		return admin.Status().Update(ctx, now) == nil
+	})
+}
+
+func TestTest(t *testing.T) {
+	ok := v1alpha1.TestStatus{Install: "web", Name: "Pod a/one", State: v1alpha1.StateReady}
+	runs := v1alpha1.TestStatus{Install: "web", Name: "Pod a/two", State: v1alpha1.StateProcessing}
+	bad := v1alpha1.TestStatus{Install: "web", Name: "Pod a/two", State: v1alpha1.StateError, Message: "exit code 1"}
+	m := newManifest(t)
+	s := start(t, "", long, m.Namespace, "test", "manifest/web")
+	tester(t.Context(), t, m, v1alpha1.StateProcessing, ok, runs)
+	s.says(t, "Pod a/two runs")
+	tester(t.Context(), t, m, v1alpha1.StateError, ok, bad)
+	s.want(t, command.ExitFailure, "Pod a/one", "exit code 1", "tests of Manifest "+m.Namespace+"/web failed")
+
+	first := manifestNow(t, m).Annotations[v1alpha1.AnnotationTest]
+	s = start(t, "", long, m.Namespace, "test", "web", "-o", "json")
+	s.says(t, "the tests have not begun")
+	tester(t.Context(), t, m, v1alpha1.StateReady, ok)
+	s.want(t, command.ExitOK, `"state": "Ready"`)
+	if manifestNow(t, m).Annotations[v1alpha1.AnnotationTest] == first {
+		t.Error("each run has a token of its own")
+	}
+	s = start(t, "", long, m.Namespace, "test", "web")
+	s.says(t, "the tests have not begun")
+	tester(t.Context(), t, m, v1alpha1.StateReady)
+	s.want(t, command.ExitOK, "has no tests")
+
+	start(t, "", time.Second, m.Namespace, "test", "web").want(t, command.ExitTimeout, "is not tested in time")
+	if err := patch(t.Context(), manifestNow(t, m), `{"metadata":{"annotations":{"`+v1alpha1.AnnotationPlan+`":"true"}}}`); err != nil {
+		t.Fatal(err)
+	}
+	kymactl(t, m.Namespace, "test", "web").want(t, command.ExitFailure, "is only planned")
+}
+
+func TestTestKyma(t *testing.T) {
+	k := newKyma(t, v1alpha1.Module{Name: "m1"}, v1alpha1.Module{Name: "m2"})
+	m1, m2 := install(t, k, "m1"), install(t, k, "m2")
+	play(t, k, is("m1", v1alpha1.StateReady, ""), is("m2", v1alpha1.StateReady, ""))
+	kymactl(t, k.Namespace, "test", "kyma/k", "--module", "m3").want(t, command.ExitNotFound, "m3 is not enabled")
+	s := start(t, "", long, k.Namespace, "test", "kyma/k", "--module", "m2")
+	tester(t.Context(), t, m2, v1alpha1.StateReady, v1alpha1.TestStatus{Install: "web", Name: "Pod a/one", State: v1alpha1.StateReady})
+	s.want(t, command.ExitOK, "Pod a/one")
+	if got := manifestNow(t, m1).Annotations[v1alpha1.AnnotationTest]; got != "" {
+		t.Errorf("the other module is not tested, got %q", got)
+	}
+	s = start(t, "", long, k.Namespace, "test", "kyma/k")
+	s.says(t, "the tests have not begun")
+	tester(t.Context(), t, m1, v1alpha1.StateReady)
+	tester(t.Context(), t, m2, v1alpha1.StateError)
+	s.want(t, command.ExitFailure, "has no tests")
+	if strings.Contains(s.err.String(), "Warning") {
+		t.Error(s.err.String())
+	}
+}

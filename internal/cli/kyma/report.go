@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kyma
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/await"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/catalog"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/lookup"
+)
+
+// A report is the state of a Kyma and of all that belongs to it.
+type report struct {
+	Namespace string `json:"namespace"`
+	Kyma      string `json:"kyma"`
+	// Channel of modules that have none of their own.
+	Channel string `json:"channel"`
+	// ComposedBy is the composite resource that makes the Kyma, if any.
+	ComposedBy string `json:"composedBy"`
+	// Observed says whether the provider has seen the Kyma as it is now.
+	Observed   bool            `json:"observed"`
+	State      string          `json:"state"`
+	Message    string          `json:"message"`
+	Conditions []condition     `json:"conditions"`
+	Modules    []moduleReport  `json:"modules"`
+	Events     []eventReported `json:"events"`
+}
+
+// A condition of an object, without the time.
+type condition struct {
+	Type    string `json:"type"`
+	Status  string `json:"status"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// A moduleReport is one module of the Kyma.
+type moduleReport struct {
+	catalog.EnabledModule
+
+	// Live is the Manifest of the module, where there is one.
+	Live *manifestReport `json:"live,omitempty"`
+}
+
+// A manifestReport is what is seen in the target cluster.
+type manifestReport struct {
+	Name       string      `json:"name"`
+	State      string      `json:"state"`
+	Version    string      `json:"version"`
+	Message    string      `json:"message"`
+	Conditions []condition `json:"conditions"`
+	// Ready objects, of how many.
+	ObjectsReady int32           `json:"objectsReady"`
+	ObjectsTotal int32           `json:"objectsTotal"`
+	LastDrift    string          `json:"lastDrift"`
+	Installs     []installReport `json:"installs"`
+}
+
+// An installReport is one chart or the like of a module. The message names the first object to look at.
+type installReport struct {
+	Name    string `json:"name"`
+	State   string `json:"state"`
+	Version string `json:"version"`
+	Message string `json:"message"`
+}
+
+// An eventReported is a warning that Kubernetes still remembers.
+type eventReported struct {
+	// Object as Kind/name.
+	Object string `json:"object"`
+	Reason string `json:"reason"`
+	// Message of the event.
+	Message string `json:"message"`
+	// Count of how often it came, and when it came last, in RFC 3339.
+	Count int32  `json:"count"`
+	Last  string `json:"last"`
+}
+
+// reportOn a Kyma with its Manifests.
+func reportOn(k *v1alpha1.Kyma, manifests []v1alpha1.Manifest, offer catalog.Releases) *report {
+	at := &k.Status.AtProvider
+	v, seen := await.Observed(k)
+	out := &report{
+		Namespace: k.Namespace, Kyma: k.Name, Channel: catalog.ChannelOf("", k.Spec.ForProvider.Channel), ComposedBy: lookup.Composer(k), Observed: seen,
+		State: string(at.State), Message: stated(k, k.Status.Conditions, at.Message), Conditions: conditionsOf(k.Status.Conditions),
+		Modules: []moduleReport{}, Events: []eventReported{},
+	}
+	if !seen && len(k.Status.Conditions) > 0 {
+		out.Message = v.Message
+	}
+	live := make(map[string]*v1alpha1.Manifest, len(manifests))
+	for i := range manifests {
+		live[manifests[i].Name] = &manifests[i]
+	}
+	for _, m := range catalog.EnabledModules([]v1alpha1.Kyma{*k}, offer) {
+		r := moduleReport{EnabledModule: m}
+		if found := manifestOf(k, &m, live); found != nil {
+			r.Manifest, r.Live = found.Name, reportManifest(found)
+			delete(live, found.Name)
+		}
+		out.Modules = append(out.Modules, r)
+	}
+	// What the status does not name is there all the same.
+	for _, m := range manifests {
+		if live[m.Name] == nil {
+			continue
+		}
+		e := catalog.Entry(k, cmp.Or(m.Labels[v1alpha1.LabelModuleName], m.Name), v1alpha1.ModuleStatus{Manifest: m.Name, State: v1alpha1.StateDeleting})
+		e.Available = []catalog.Available{}
+		out.Modules = append(out.Modules, moduleReport{EnabledModule: e, Live: reportManifest(&m)})
+	}
+	return out
+}
+
+func manifestOf(k *v1alpha1.Kyma, m *catalog.EnabledModule, live map[string]*v1alpha1.Manifest) *v1alpha1.Manifest {
+	if found := live[m.Manifest]; found != nil {
+		return found
+	}
+	return live[k.Name+"-"+m.Name]
+}
+
+func reportManifest(m *v1alpha1.Manifest) *manifestReport {
+	at := &m.Status.AtProvider
+	out := &manifestReport{
+		Name: m.Name, State: string(at.State), Version: at.Version, Message: stated(m, m.Status.Conditions, at.Message),
+		Conditions: conditionsOf(m.Status.Conditions), LastDrift: at.LastDrift, Installs: []installReport{},
+	}
+	if at.Resources != nil {
+		out.ObjectsReady, out.ObjectsTotal = at.Resources.Ready, at.Resources.Total
+	}
+	for _, i := range at.Installs {
+		out.Installs = append(out.Installs, installReport{Name: i.Name, State: string(i.State), Version: i.Version, Message: i.Message})
+	}
+	return out
+}
+
+// stated is what to look at first: why a pass failed, and else what the provider says.
+func stated(o metav1.Object, conditions []xpv2.Condition, said string) string {
+	switch i := slices.IndexFunc(conditions, func(c xpv2.Condition) bool { return c.Type == xpv2.TypeSynced && c.Status == "False" }); {
+	case meta.IsPaused(o):
+		return "is paused: annotation " + meta.AnnotationKeyReconciliationPaused
+	case i >= 0 && conditions[i].Message != "" && conditions[i].Reason != xpv2.ReasonReconcilePaused:
+		return conditions[i].Message
+	case said == "" && len(conditions) == 0:
+		return catalog.Unseen
+	}
+	return said
+}
+
+// conditionsOf an object, sorted by type.
+func conditionsOf(all []xpv2.Condition) []condition {
+	out := make([]condition, 0, len(all))
+	for _, c := range all {
+		out = append(out, condition{Type: string(c.Type), Status: string(c.Status), Reason: string(c.Reason), Message: c.Message})
+	}
+	slices.SortFunc(out, func(a, b condition) int { return strings.Compare(a.Type, b.Type) })
+	return out
+}
+
+// status of a condition of a type, or empty.
+func statusIn(all []condition, kind xpv2.ConditionType) string {
+	for _, c := range all {
+		if c.Type == string(kind) {
+			return c.Status
+		}
+	}
+	return ""
+}
+
+// ready says whether all of it is.
+func (r *report) ready() bool {
+	return r.Observed && statusIn(r.Conditions, xpv2.TypeReady) == "True" && statusIn(r.Conditions, xpv2.TypeSynced) == "True"
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kyma
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/spf13/cobra"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/catalog"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/complete"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/lookup"
+)
+
+// status is what status is asked for.
+type status struct {
+	environment *command.Environment
+	cluster     command.ClusterFlags
+	output      command.Output
+	kyma        string
+	all         bool
+	exitCode    bool
+}
+
+// NewStatus makes kymactl status.
+func NewStatus(e *command.Environment) *cobra.Command {
+	s := &status{environment: e}
+	cmd := &cobra.Command{
+		Use:   "status [KYMA]",
+		Short: "Show the state of a Kyma as a tree, and what to look at",
+		Long: "Show a Kyma, its modules with the channel of each, and of modules that are not Ready the Manifest and its installs that are not Ready, " +
+			"with the reasons. SYNCED, READY and VERIFIED are the conditions. Below are the last warnings that Kubernetes has recorded of the Kyma and its " +
+			"Manifests.\n\n" +
+			"The exit code is 0 whatever the state is, unless --exit-code is set.\n\n" +
+			"--output json and yaml write one object with namespace, kyma, channel, composedBy, observed (whether the provider has seen the Kyma as it is now), " +
+			"state, message, conditions, modules and events. A module has what kymactl module list --kyma writes, and its Manifest as live: name, state, " +
+			"version, message, conditions, objectsReady, objectsTotal, lastDrift, and installs of name, state, version and message. All of them are there, " +
+			"whether Ready or not.",
+		Example: "  kymactl status cluster-a -n team-a\n" +
+			"  kymactl status --all\n" +
+			"  kymactl status --exit-code --quiet -o jsonpath='{.message}'",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := takeKyma(&s.kyma, args); err != nil {
+				return err
+			}
+			return s.run(cmd.Context())
+		},
+		ValidArgsFunction: complete.One(complete.Kymas(&s.cluster)),
+	}
+	f := cmd.Flags()
+	s.cluster.AddFlags(f)
+	s.output.AddFlag(f, false)
+	f.StringVar(&s.kyma, "kyma", "", "`NAME` of the Kyma, instead of the argument; default the only one of the namespace")
+	f.BoolVar(&s.all, "all", false, "show what is Ready, too")
+	f.BoolVar(&s.exitCode, "exit-code", false, "end with exit code 1 if the Kyma is not Ready")
+	complete.Flag(cmd, "kyma", complete.Kymas(&s.cluster))
+	return cmd
+}
+
+func (s *status) run(ctx context.Context) error {
+	if err := s.output.Check(); err != nil {
+		return err
+	}
+	c, err := s.cluster.Connect(s.environment)
+	if err != nil {
+		return err
+	}
+	r, err := s.read(ctx, c)
+	if err != nil {
+		return err
+	}
+	err = s.output.Write(s.environment.Out, r, func(w io.Writer) error {
+		tree := r.tree(s.all)
+		if err := tree.draw(w); err != nil || len(r.Events) == 0 {
+			return err
+		}
+		// The columns of the events are others.
+		t := tabwriter.NewWriter(w, 0, 8, 3, ' ', 0)
+		if _, err := io.WriteString(t, "\nWarnings:\n"); err != nil {
+			return err
+		}
+		if err := writeEvents(t, r.Events, time.Now()); err != nil {
+			return err
+		}
+		return t.Flush()
+	})
+	if err != nil {
+		return err
+	}
+	if s.exitCode && !r.ready() {
+		return errors.Errorf("Kyma %s/%s is not Ready: %s", r.Namespace, r.Kyma, cmp.Or(r.Message, catalog.Unseen))
+	}
+	return nil
+}
+
+// read all there is to say. What is not essential, and may not be read, is left out with a warning.
+func (s *status) read(ctx context.Context, c *command.Cluster) (*report, error) {
+	k, err := lookup.Kyma(ctx, c, c.Namespace, s.kyma)
+	if err != nil {
+		return nil, err
+	}
+	manifests, err := lookup.Manifests(ctx, c, k)
+	if err != nil {
+		return nil, err
+	}
+	offer, err := catalog.Offered(ctx, c)
+	if err != nil {
+		s.environment.Warnf("%s", err)
+	}
+	r := reportOn(k, manifests, offer)
+	if r.Events, err = warningsOf(ctx, c, k, manifests); err != nil {
+		s.environment.Warnf("%s", err)
+		r.Events = []eventReported{}
+	}
+	return r, nil
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kyma
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/argument"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/await"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/complete"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/lookup"
+)
+
+// What can be waited for.
+const (
+	forReady   = "ready"
+	forDeleted = "deleted"
+)
+
+// waiting is what wait is asked for.
+type waiting struct {
+	environment *command.Environment
+	cluster     command.ClusterFlags
+	output      command.Output
+	kyma        string
+	condition   string
+	modules     []string
+	failFast    bool
+}
+
+// awaited is what was waited for, and is there.
+type awaited struct {
+	Namespace string `json:"namespace"`
+	Kyma      string `json:"kyma"`
+	// Condition is ready or deleted.
+	Condition string `json:"condition"`
+	// Modules that were waited for; none where it was the Kyma itself.
+	Modules []string `json:"modules"`
+}
+
+// NewWait makes kymactl wait.
+func NewWait(e *command.Environment) *cobra.Command {
+	w := &waiting{environment: e}
+	cmd := &cobra.Command{
+		Use:   "wait [KYMA]",
+		Short: "Wait until a Kyma, or some of its modules, is Ready or gone",
+		Long: "Wait until a Kyma is Ready: the provider has seen it as it is now, and all of its modules are there and Ready. With --module it is about " +
+			"these modules only. Changes are watched for, through restarts of the API server and broken connections.\n\n" +
+			"With --for deleted it ends when the Kyma is gone, or with --module when nothing is left of these modules.\n\n" +
+			"A state Error may pass, and does not end the wait, unless --fail-fast is set (exit code 1). When the time is over the exit code is 6, " +
+			"and the message says what is missing. A Kyma or a module that is not there is exit code 3.\n\n" +
+			"--output json and yaml write one object with namespace, kyma, condition and the list \"modules\" of names, when it is there.",
+		Example: "  kymactl wait cluster-a -n team-a --timeout 10m\n" +
+			"  kymactl wait --module istio,serverless --fail-fast\n" +
+			"  kymactl wait cluster-a --for deleted",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := takeKyma(&w.kyma, args); err != nil {
+				return err
+			}
+			return w.run(cmd.Context())
+		},
+		ValidArgsFunction: complete.One(complete.Kymas(&w.cluster)),
+	}
+	f := cmd.Flags()
+	w.cluster.AddFlags(f)
+	w.output.AddFlag(f, false)
+	f.StringVar(&w.kyma, "kyma", "", "`NAME` of the Kyma, instead of the argument; default the only one of the namespace")
+	f.StringVar(&w.condition, "for", forReady, "`CONDITION` to wait for: ready or deleted")
+	f.StringSliceVar(&w.modules, "module", nil, "wait for the module `NAME`; may be given several times")
+	f.BoolVar(&w.failFast, "fail-fast", false, "end at a state Error")
+	complete.Flag(cmd, "kyma", complete.Kymas(&w.cluster))
+	complete.Flag(cmd, "module", complete.Enabled(&w.cluster, &w.kyma))
+	complete.Flag(cmd, "for", cobra.FixedCompletions([]string{forReady, forDeleted}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// takeKyma from the argument or from the flag.
+func takeKyma(kyma *string, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if *kyma != "" && *kyma != args[0] {
+		return command.Usagef("--kyma is %s, but the argument is %s: use one of them", *kyma, args[0])
+	}
+	*kyma = args[0]
+	return nil
+}
+
+func (w *waiting) run(ctx context.Context) error {
+	if err := w.check(); err != nil {
+		return err
+	}
+	c, err := w.cluster.Connect(w.environment)
+	if err != nil {
+		return err
+	}
+	name, err := lookup.KymaName(ctx, c, c.Namespace, w.kyma)
+	if err != nil {
+		return err
+	}
+	one := &await.Kyma{
+		Environment: w.environment, Client: c, Namespace: c.Namespace, Name: name, Modules: argument.Once(w.modules), FailFast: w.failFast,
+	}
+	switch {
+	case w.condition == forReady:
+		err = one.Ready(ctx)
+	case len(w.modules) > 0:
+		err = one.Removed(ctx)
+	default:
+		err = one.Deleted(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return w.write(&awaited{Namespace: c.Namespace, Kyma: name, Condition: w.condition, Modules: append([]string{}, one.Modules...)})
+}
+
+func (w *waiting) check() error {
+	if w.condition != forReady && w.condition != forDeleted {
+		return command.Usagef("--for is %q: want ready or deleted", w.condition)
+	}
+	if w.failFast && w.condition == forDeleted {
+		return command.Usagef("--fail-fast is for --for ready")
+	}
+	if err := argument.CheckModules(w.modules); err != nil {
+		return err
+	}
+	return w.output.Check()
+}
+
+func (w *waiting) write(a *awaited) error {
+	return w.output.Write(w.environment.Out, a, func(out io.Writer) error {
+		lines := []string{"kyma.kyma.m.crossplane.io/" + a.Kyma}
+		if len(a.Modules) > 0 {
+			lines = nil
+		}
+		for _, m := range a.Modules {
+			lines = append(lines, "module.kyma.m.crossplane.io/"+m)
+		}
+		for _, line := range lines {
+			if _, err := io.WriteString(out, line+" "+a.Condition+"\n"); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/argument"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/await"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/catalog"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/lookup"
+)
+
+// concerned are the Manifests that a command is about: the one that was named, or those of a Kyma.
+type concerned struct {
+	environment *command.Environment
+	client      client.WithWatch
+	of          *subject
+	// modules of the Kyma; none means all that it has enabled.
+	modules []string
+}
+
+// await each of the Manifests. Judge says whether one is as it should be. They are returned sorted by name, and with them
+// the names of those whose modules the Kyma no longer has.
+func (c *concerned) await(
+	ctx context.Context, state string, judge func(m *v1alpha1.Manifest) (await.Verdict, error),
+) (out, gone []v1alpha1.Manifest, err error) {
+	f := &await.Follower{
+		Client: c.client, List: func() client.ObjectList { return &v1alpha1.ManifestList{} },
+		Options: []client.ListOption{client.InNamespace(c.of.Namespace)},
+	}
+	if c.of.isKyma() {
+		k := &await.Kyma{Environment: c.environment, Client: c.client, Namespace: c.of.Namespace, Name: c.of.Name}
+		if err := k.Until(ctx, state, c.made); err != nil {
+			return nil, nil, err
+		}
+	} else {
+		f.Options = append(f.Options, client.MatchingFields{"metadata.name": c.of.Name})
+	}
+	err = await.Until(ctx, c.environment, c.of.String(), f, state, func(all await.Objects) (await.Verdict, error) {
+		var v await.Verdict
+		out, gone, v, err = c.among(ctx, all)
+		if err != nil || !v.Met {
+			return v, err
+		}
+		for i := range out {
+			if v, err := judge(&out[i]); err != nil || !v.Met {
+				if c.of.isKyma() {
+					v.Message = "Manifest " + out[i].Name + ": " + v.Message
+				}
+				return v, err
+			}
+		}
+		return await.Verdict{Met: true}, nil
+	})
+	return out, gone, err
+}
+
+// made says whether the provider has seen a Kyma as it is now, and has a Manifest for each module.
+func (c *concerned) made(k *v1alpha1.Kyma) (await.Verdict, error) {
+	if k == nil {
+		return await.Verdict{}, lookup.NoKyma(c.of.Namespace, c.of.Name)
+	}
+	if v, ok := await.Observed(k); !ok {
+		return v, nil
+	}
+	for _, name := range c.wanted(k) {
+		if s, _ := catalog.StatusOf(k, name); s.Manifest == "" {
+			return withoutManifest(&s, name), nil
+		}
+	}
+	return await.Verdict{Met: true}, nil
+}
+
+// among all Manifests of the namespace. It is met where each that there should be is there.
+func (c *concerned) among(ctx context.Context, all await.Objects) (out, gone []v1alpha1.Manifest, v await.Verdict, err error) {
+	if !c.of.isKyma() {
+		m, ok := all[c.of.NamespacedName].(*v1alpha1.Manifest)
+		if !ok {
+			return nil, nil, await.Verdict{}, command.NotFoundf("%s is gone", c.of)
+		}
+		return []v1alpha1.Manifest{*m}, nil, await.Verdict{Met: true}, nil
+	}
+	k := &v1alpha1.Kyma{}
+	if err := c.client.Get(ctx, c.of.NamespacedName, k); err != nil {
+		return nil, nil, await.Verdict{}, lookup.ExplainGet(err, c.of.Namespace, c.of.Name)
+	}
+	if v, err := c.made(k); err != nil || !v.Met {
+		return nil, nil, v, err
+	}
+	byModule := manifestsIn(all, k)
+	for _, name := range c.wanted(k) {
+		m := byModule[name]
+		if m == nil {
+			s, _ := catalog.StatusOf(k, name)
+			return nil, nil, withoutManifest(&s, name), nil
+		}
+		out = append(out, *m)
+		delete(byModule, name)
+	}
+	for name, m := range byModule {
+		if !catalog.Enables(k, name) {
+			gone = append(gone, *m)
+		}
+	}
+	byName := func(a, b v1alpha1.Manifest) int { return strings.Compare(a.Name, b.Name) }
+	slices.SortFunc(out, byName)
+	slices.SortFunc(gone, byName)
+	return out, gone, await.Verdict{Met: true}, nil
+}
+
+// manifestsIn a namespace that are of a Kyma, by module.
+func manifestsIn(all await.Objects, k *v1alpha1.Kyma) map[string]*v1alpha1.Manifest {
+	out := map[string]*v1alpha1.Manifest{}
+	for _, o := range all {
+		if m, ok := o.(*v1alpha1.Manifest); ok && lookup.Owns(k.UID, m) {
+			out[moduleOf(k, m)] = m
+		}
+	}
+	return out
+}
+
+func (c *concerned) wanted(k *v1alpha1.Kyma) []string {
+	if len(c.modules) > 0 {
+		return argument.Once(c.modules)
+	}
+	return catalog.EnabledNames(k)
+}
+
+// moduleOf a Kyma that a Manifest is for.
+func moduleOf(k *v1alpha1.Kyma, m *v1alpha1.Manifest) string {
+	return cmp.Or(m.Labels[v1alpha1.LabelModuleName], strings.TrimPrefix(m.Name, k.Name+"-"))
+}
+
+// withoutManifest is the verdict about a module that has none yet.
+func withoutManifest(s *v1alpha1.ModuleStatus, name string) await.Verdict {
+	return await.NotYet("%s: %s", name, cmp.Or(s.Message, "it has no Manifest yet"))
+}
+
+// looked says whether the provider can look at a Manifest at all; or else why not.
+func looked(m *v1alpha1.Manifest) (await.Verdict, error) {
+	synced := m.GetCondition(xpv2.TypeSynced)
+	switch {
+	case meta.WasDeleted(m):
+		return await.Verdict{}, errors.Errorf("Manifest %s/%s is being deleted", m.Namespace, m.Name)
+	case meta.IsPaused(m):
+		return await.NotYet("it is paused: annotation %s", meta.AnnotationKeyReconciliationPaused), nil
+	case synced.Reason == xpv2.ReasonReconcileError && synced.ObservedGeneration == m.Generation:
+		return await.NotYet("%s", synced.Message), nil
+	}
+	return await.Verdict{Met: true}, nil
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"maps"
+	"reflect"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/argument"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/await"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/lookup"
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
+)
+
+// planOn is the value of the annotation that puts an object into plan mode.
+const planOn = "true"
+
+// A draft is an object that is in plan mode for as long as a command runs.
+type draft struct {
+	subject
+
+	environment *command.Environment
+	client      client.WithWatch
+	// want is what a file has; nil where there is none.
+	want *unstructured.Unstructured
+	// before is the object as it was; nil where there was none. written is what was made of it.
+	before, written *unstructured.Unstructured
+	// observes says that the policies of the object leave it in plan mode, whatever its annotations are.
+	observes bool
+}
+
+// readSubject reads one Manifest or Kyma from a file, or from stdin where the path is a dash.
+func readSubject(in io.Reader, path string) (*unstructured.Unstructured, error) {
+	content, err := argument.ReadObject(in, "--file", path)
+	if err != nil {
+		return nil, err
+	}
+	u := &unstructured.Unstructured{Object: content}
+	if k := u.GroupVersionKind(); k != v1alpha1.ManifestGroupVersionKind && k != v1alpha1.KymaGroupVersionKind {
+		return nil, command.Usagef("--file: %s: it is of kind %q in %q: want one Manifest or Kyma in %s",
+			path, u.GetKind(), u.GetAPIVersion(), v1alpha1.SchemeGroupVersion)
+	}
+	if u.GetName() == "" {
+		return nil, command.Usagef("--file: %s: metadata.name is missing", path)
+	}
+	if _, ok := content["spec"].(map[string]any); !ok {
+		return nil, command.Usagef("--file: %s: spec is missing", path)
+	}
+	return u, nil
+}
+
+// begin with the object as it is.
+func (d *draft) begin(ctx context.Context, c *command.Cluster, argument string) error {
+	d.client = c
+	if d.want == nil {
+		s, u, err := find(ctx, c, c.Namespace, argument)
+		if err != nil {
+			return err
+		}
+		d.subject, d.before = *s, u
+		d.observes = observes(u)
+		return nil
+	}
+	namespace := cmp.Or(d.want.GetNamespace(), c.Namespace)
+	d.want.SetNamespace(namespace)
+	d.subject = subject{kind: d.want.GroupVersionKind(), NamespacedName: types.NamespacedName{Namespace: namespace, Name: d.want.GetName()}}
+	d.observes = observes(d.want)
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(d.kind)
+	switch err := c.Get(ctx, d.NamespacedName, u); {
+	case notfound.Is(err):
+		return nil
+	case err != nil:
+		return lookup.Explain(err, "get "+d.String())
+	}
+	if by := lookup.Composer(u); by != "" {
+		return errors.Errorf("%s is composed by %s, which would undo the change: plan it there", d, by)
+	}
+	d.before = u
+	return nil
+}
+
+// observes says whether the policies of an object have neither Create nor Update.
+func observes(u *unstructured.Unstructured) bool {
+	policies, _, err := unstructured.NestedStringSlice(u.Object, "spec", "managementPolicies")
+	if err != nil || len(policies) == 0 {
+		return false
+	}
+	for _, p := range policies {
+		if p == "*" || p == "Create" || p == "Update" {
+			return false
+		}
+	}
+	return true
+}
+
+// put the object into plan mode, in the same write as what the file has.
+func (d *draft) put(ctx context.Context) error {
+	if d.before == nil {
+		u := d.want.DeepCopy()
+		annotate(u, v1alpha1.AnnotationPlan, planOn)
+		if err := d.client.Create(ctx, u, client.FieldOwner(command.FieldManager)); err != nil {
+			return lookup.Explain(err, "create "+d.String())
+		}
+		d.written = u
+		return nil
+	}
+	var err error
+	d.written, err = d.change(ctx, d.client, func(u *unstructured.Unstructured) (bool, error) {
+		if u.GetDeletionTimestamp() != nil {
+			return false, errors.Errorf("%s is being deleted, and has no plan", d)
+		}
+		// Somebody may have changed it since.
+		d.before = u.DeepCopy()
+		changed := !d.observes && annotate(u, v1alpha1.AnnotationPlan, planOn)
+		if d.want == nil {
+			return changed, nil
+		}
+		references, _, err := unstructured.NestedFieldNoCopy(u.Object, "spec", "resourceRefs")
+		if err != nil {
+			return false, err
+		}
+		u.Object["spec"] = specOf(d.want, references)
+		merged(u, d.want)
+		return changed || !reflect.DeepEqual(u.Object, d.before.Object), nil
+	})
+	return err
+}
+
+// merged labels and annotations.
+func merged(into, from *unstructured.Unstructured) {
+	labels, annotations := into.GetLabels(), into.GetAnnotations()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	maps.Copy(labels, from.GetLabels())
+	maps.Copy(annotations, from.GetAnnotations())
+	into.SetLabels(labels)
+	into.SetAnnotations(annotations)
+}
+
+// planned says whether the plan of a Manifest is there, and is one of what was written.
+func (d *draft) planned(m *v1alpha1.Manifest) (await.Verdict, error) {
+	at := m.Status.AtProvider.Plan
+	fresh := at != nil && at.ObservedGeneration == m.Generation
+	if !d.isKyma() {
+		fresh = fresh && m.Generation >= d.written.GetGeneration()
+	}
+	if fresh && (m.Annotations[v1alpha1.AnnotationPlan] == planOn || d.observes) {
+		return await.Verdict{Met: true}, nil
+	}
+	if v, err := looked(m); err != nil || !v.Met {
+		return v, err
+	}
+	return await.NotYet("the provider has not planned it as it is now"), nil
+}
+
+// apply what was planned.
+func (d *draft) apply(ctx context.Context) error {
+	_, err := d.change(ctx, d.client, func(u *unstructured.Unstructured) (bool, error) {
+		if d.replaced(u) {
+			return false, errors.Errorf("%s was changed by somebody else since it was planned; it stays in plan mode: plan it again", d)
+		}
+		return annotate(u, v1alpha1.AnnotationPlan, ""), nil
+	})
+	return err
+}
+
+// replaced says whether somebody else has changed what was planned. The provider may have, in what it keeps in the spec.
+func (d *draft) replaced(u *unstructured.Unstructured) bool {
+	return u.GetUID() != d.written.GetUID() || !reflect.DeepEqual(specOf(u, nil), specOf(d.written, nil))
+}
+
+// specOf an object, with these references to Manifests, which only the provider sets in the spec of a Kyma.
+func specOf(u *unstructured.Unstructured, references any) map[string]any {
+	spec, ok := u.DeepCopy().Object["spec"].(map[string]any)
+	if !ok {
+		return nil
+	}
+	delete(spec, "resourceRefs")
+	if references != nil {
+		spec["resourceRefs"] = references
+	}
+	return spec
+}
+
+// back to the object as it was before.
+func (d *draft) back(ctx context.Context) error {
+	if d.written == nil {
+		return nil
+	}
+	if d.before == nil {
+		return errors.Wrapf(notfound.Ignore(d.drop(ctx)), "%s stays in plan mode: cannot delete it", d)
+	}
+	_, err := d.change(ctx, d.client, func(u *unstructured.Unstructured) (bool, error) {
+		if d.replaced(u) {
+			return false, errors.New("somebody else has changed it meanwhile")
+		}
+		now := u.DeepCopy()
+		references, _, err := unstructured.NestedFieldNoCopy(u.Object, "spec", "resourceRefs")
+		if err != nil {
+			return false, err
+		}
+		u.Object["spec"] = specOf(d.before, references)
+		u.SetLabels(restored(u.GetLabels(), d.written.GetLabels(), d.before.GetLabels()))
+		u.SetAnnotations(restored(u.GetAnnotations(), d.written.GetAnnotations(), d.before.GetAnnotations()))
+		return !reflect.DeepEqual(u.Object, now.Object), nil
+	})
+	return errors.Wrapf(notfound.Ignore(err), "%s stays in plan mode, with annotation %s", d, v1alpha1.AnnotationPlan)
+}
+
+// drop an object that was not there before. It must not take away what is in the target cluster: an object of that name may
+// have left something behind, which the plan was compared with.
+func (d *draft) drop(ctx context.Context) error {
+	uid := d.written.GetUID()
+	_, err := d.change(ctx, d.client, func(u *unstructured.Unstructured) (bool, error) {
+		if u.GetUID() != uid || d.observes {
+			return false, nil
+		}
+		return true, unstructured.SetNestedStringSlice(u.Object, []string{"Observe"}, "spec", "managementPolicies")
+	})
+	if err != nil {
+		return err
+	}
+	return d.client.Delete(ctx, d.written, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+}
+
+// restored are the labels or annotations of now, of which those that were written are again as they were before.
+func restored(now, written, before map[string]string) map[string]string {
+	out := maps.Clone(now)
+	for k, v := range written {
+		old, had := before[k]
+		switch {
+		case had && old == v:
+		case had:
+			out[k] = old
+		default:
+			delete(out, k)
+		}
+	}
+	return out
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/complete"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/lookup"
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
+)
+
+// Kinds as they are written on a command line.
+const (
+	manifestArgument = "manifest"
+	kymaArgument     = "kyma"
+)
+
+// A subject is the Manifest or the Kyma that a command is about.
+type subject struct {
+	types.NamespacedName
+
+	kind schema.GroupVersionKind
+}
+
+// String is kind, namespace and name.
+func (s *subject) String() string { return s.kind.Kind + " " + s.Namespace + "/" + s.Name }
+
+func (s *subject) isKyma() bool { return s.kind == v1alpha1.KymaGroupVersionKind }
+
+// kindsOf an argument KIND/NAME; both where it has no kind.
+func kindsOf(argument string) (kinds []schema.GroupVersionKind, name string, err error) {
+	kind, name, ok := strings.Cut(argument, "/")
+	if !ok {
+		return []schema.GroupVersionKind{v1alpha1.ManifestGroupVersionKind, v1alpha1.KymaGroupVersionKind}, argument, nil
+	}
+	kind, _, _ = strings.Cut(strings.ToLower(kind), ".")
+	switch {
+	case name == "":
+	case kind == manifestArgument || kind == manifestArgument+"s":
+		return []schema.GroupVersionKind{v1alpha1.ManifestGroupVersionKind}, name, nil
+	case kind == kymaArgument || kind == kymaArgument+"s":
+		return []schema.GroupVersionKind{v1alpha1.KymaGroupVersionKind}, name, nil
+	}
+	return nil, "", command.Usagef("%q is no Manifest and no Kyma: want manifest/NAME, kyma/NAME, or NAME alone", argument)
+}
+
+// find what an argument names. Without a kind it must be the name of one object only.
+func find(ctx context.Context, c client.Reader, namespace, argument string) (*subject, *unstructured.Unstructured, error) {
+	kinds, name, err := kindsOf(argument)
+	if err != nil {
+		return nil, nil, err
+	}
+	var found []*unstructured.Unstructured
+	for _, k := range kinds {
+		u := &unstructured.Unstructured{}
+		u.SetGroupVersionKind(k)
+		err := c.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, u)
+		if notfound.Is(err) {
+			continue
+		}
+		if err != nil {
+			return nil, nil, lookup.Explain(err, "get "+k.Kind+" "+namespace+"/"+name)
+		}
+		found = append(found, u)
+	}
+	switch {
+	case len(found) > 1:
+		return nil, nil, command.Usagef("there are a Manifest and a Kyma %s in namespace %s: say manifest/%s or kyma/%s", name, namespace, name, name)
+	case len(found) == 1:
+		u := found[0]
+		return &subject{kind: u.GroupVersionKind(), NamespacedName: client.ObjectKeyFromObject(u)}, u, nil
+	case len(kinds) > 1:
+		return nil, nil, command.NotFoundf("there is no Manifest and no Kyma %s in namespace %s: use --namespace", name, namespace)
+	}
+	return nil, nil, command.NotFoundf("there is no %s %s in namespace %s: use --namespace", kinds[0].Kind, name, namespace)
+}
+
+// change an object as it is at the moment. What is written has the version that was read, so that nobody else's change is
+// undone. The function says whether anything is to be written, and is called again when somebody else was quicker.
+func (s *subject) change(ctx context.Context, c client.Client, do func(u *unstructured.Unstructured) (bool, error)) (*unstructured.Unstructured, error) {
+	pause := wait.Backoff{Duration: 10 * time.Millisecond, Factor: 2, Jitter: 1, Steps: 7, Cap: time.Second}
+	for {
+		u := &unstructured.Unstructured{}
+		u.SetGroupVersionKind(s.kind)
+		if err := c.Get(ctx, s.NamespacedName, u); err != nil {
+			return nil, lookup.Explain(err, "get "+s.String())
+		}
+		write, err := do(u)
+		if err != nil || !write {
+			return u, err
+		}
+		err = c.Update(ctx, u, client.FieldOwner(command.FieldManager))
+		if err == nil {
+			return u, nil
+		}
+		if !kerrors.IsConflict(err) {
+			return nil, errors.Wrapf(err, "cannot change %s", s)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, command.Ended(ctx, errors.Errorf("%s was not changed: each time somebody else was quicker", s))
+		case <-time.After(pause.Step()):
+		}
+	}
+}
+
+// annotate an object; an empty value takes the annotation away. It says whether an object had to be changed.
+func annotate(u *unstructured.Unstructured, name, value string) bool {
+	a := u.GetAnnotations()
+	if a[name] == value {
+		return false
+	}
+	if value == "" {
+		delete(a, name)
+	} else {
+		if a == nil {
+			a = map[string]string{}
+		}
+		a[name] = value
+	}
+	u.SetAnnotations(a)
+	return true
+}
+
+// completeSubjects with the Manifests and Kymas of the namespace, for commands with one argument.
+func completeSubjects(flags *command.ClusterFlags) complete.Completer {
+	return complete.One(complete.Names(flags, func(ctx context.Context, c *command.Cluster) ([]string, error) {
+		manifests, kymas := &v1alpha1.ManifestList{}, &v1alpha1.KymaList{}
+		if err := c.List(ctx, manifests, client.InNamespace(c.Namespace)); err != nil {
+			return nil, err
+		}
+		err := c.List(ctx, kymas, client.InNamespace(c.Namespace))
+		var out []string
+		for i := range kymas.Items {
+			out = append(out, kymaArgument+"/"+kymas.Items[i].Name)
+		}
+		for i := range manifests.Items {
+			out = append(out, manifestArgument+"/"+manifests.Items[i].Name)
+		}
+		slices.Sort(out)
+		return out, err
+	}))
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/argument"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/await"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/catalog"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/lookup"
+)
+
+// test is what test is asked for.
+type test struct {
+	environment *command.Environment
+	cluster     command.ClusterFlags
+	output      command.Output
+	argument    string
+	modules     []string
+}
+
+// A testReport is what became of the tests of a Manifest, or of all Manifests of a Kyma.
+type testReport struct {
+	Namespace string `json:"namespace"`
+	Kind      string `json:"kind"`
+	Name      string `json:"name"`
+	// State is Ready or Error.
+	State string       `json:"state"`
+	Tests []testResult `json:"tests"`
+}
+
+// A testResult is what became of one test.
+type testResult struct {
+	Manifest string `json:"manifest"`
+	Install  string `json:"install"`
+	Name     string `json:"name"`
+	State    string `json:"state"`
+	Message  string `json:"message"`
+}
+
+// NewTest makes kymactl test.
+func NewTest(e *command.Environment) *cobra.Command {
+	t := &test{environment: e}
+	cmd := &cobra.Command{
+		Use:   "test [KIND/]NAME",
+		Short: "Run the tests of the charts of a Manifest or a Kyma",
+		Long: "Run the test hooks of the charts of a Manifest, or of all modules of a Kyma, as helm test does, and wait for their results. The provider runs them " +
+			"in the target cluster, asked for by annotation " + v1alpha1.AnnotationTest + " with a new value.\n\n" +
+			"The exit code is 0 if all succeeded, or if there are none, and 1 if one failed. When the time of --timeout is over it is 6; the tests run on, as they " +
+			"do when the command is interrupted, and kymactl status does not show them: see status.atProvider.tests of the Manifest.\n\n" +
+			"--output json and yaml write one object with namespace, kind, name, state (Ready or Error) and the list \"tests\" of manifest, install, name, state " +
+			"and message.",
+		Example: "  kymactl test manifest/web -n team-a\n" +
+			"  kymactl test kyma/cluster-a --module istio --timeout 10m",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t.argument = args[0]
+			return t.run(cmd.Context())
+		},
+		ValidArgsFunction: completeSubjects(&t.cluster),
+	}
+	f := cmd.Flags()
+	t.cluster.AddFlags(f)
+	t.output.AddFlag(f, false)
+	f.StringSliceVar(&t.modules, "module", nil, "test the module `NAME` of a Kyma only; may be given several times")
+	return cmd
+}
+
+func (t *test) run(ctx context.Context) error {
+	if err := argument.CheckModules(t.modules); err != nil {
+		return err
+	}
+	if err := t.output.Check(); err != nil {
+		return err
+	}
+	c, err := t.cluster.Connect(t.environment)
+	if err != nil {
+		return err
+	}
+	of, _, err := find(ctx, c, c.Namespace, t.argument)
+	if err != nil {
+		return err
+	}
+	if len(t.modules) > 0 && !of.isKyma() {
+		return command.Usagef("--module is for a Kyma, but %s is a Manifest", of)
+	}
+	r, err := t.test(ctx, c, of)
+	if err != nil {
+		return err
+	}
+	if err := r.write(t.environment, &t.output); err != nil {
+		return err
+	}
+	if r.State == string(v1alpha1.StateError) {
+		return errors.Errorf("tests of %s failed", of)
+	}
+	return nil
+}
+
+// test all Manifests that there are, and wait for the results.
+func (t *test) test(ctx context.Context, c *command.Cluster, of *subject) (*testReport, error) {
+	all := &concerned{environment: t.environment, client: c, of: of, modules: t.modules}
+	if of.isKyma() {
+		k, err := lookup.Kyma(ctx, c, of.Namespace, of.Name)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range t.modules {
+			if !catalog.Enables(k, name) {
+				return nil, command.NotFoundf("module %s is not enabled in %s: use 'kymactl module enable %s'", name, of, name)
+			}
+		}
+	}
+	manifests, _, err := all.await(ctx, "not installed", testable)
+	if err != nil {
+		return nil, err
+	}
+	token := strings.ToLower(rand.Text())
+	for i := range manifests {
+		m := &subject{kind: v1alpha1.ManifestGroupVersionKind}
+		m.Namespace, m.Name = manifests[i].Namespace, manifests[i].Name
+		if _, err := m.change(ctx, c, func(u *unstructured.Unstructured) (bool, error) {
+			return annotate(u, v1alpha1.AnnotationTest, token), nil
+		}); err != nil {
+			return nil, err
+		}
+	}
+	manifests, _, err = all.await(ctx, "not tested", func(m *v1alpha1.Manifest) (await.Verdict, error) { return tested(m, token) })
+	if err != nil {
+		return nil, err
+	}
+	return reportTests(of, manifests), nil
+}
+
+// testable says whether the tests of a Manifest would run.
+func testable(m *v1alpha1.Manifest) (await.Verdict, error) {
+	if m.Status.AtProvider.Plan != nil || m.Annotations[v1alpha1.AnnotationPlan] == planOn {
+		return await.Verdict{}, errors.Errorf("Manifest %s/%s is only planned, and nothing of it runs: see annotation %s and spec.managementPolicies",
+			m.Namespace, m.Name, v1alpha1.AnnotationPlan)
+	}
+	return await.Verdict{Met: true}, nil
+}
+
+// tested says whether the tests of a token have ended.
+func tested(m *v1alpha1.Manifest, token string) (await.Verdict, error) {
+	at := m.Status.AtProvider.Tests
+	switch {
+	case m.Annotations[v1alpha1.AnnotationTest] != token:
+		return await.Verdict{}, errors.Errorf("Manifest %s/%s: somebody else has asked for tests meanwhile: see status.atProvider.tests", m.Namespace, m.Name)
+	case at == nil || at.Token != token:
+		if v, err := looked(m); err != nil || !v.Met {
+			return v, err
+		}
+		return await.NotYet("the tests have not begun: %s", cmp.Or(m.Status.AtProvider.Message, "the provider has not seen that they are asked for")), nil
+	}
+	// One may have failed while others run.
+	for _, one := range at.Tests {
+		if one.State == v1alpha1.StateProcessing {
+			return await.NotYet("%s runs", one.Name), nil
+		}
+	}
+	if at.State != v1alpha1.StateReady && at.State != v1alpha1.StateError {
+		return await.NotYet("the tests run"), nil
+	}
+	return await.Verdict{Met: true}, nil
+}
+
+func reportTests(s *subject, manifests []v1alpha1.Manifest) *testReport {
+	r := &testReport{Namespace: s.Namespace, Kind: s.kind.Kind, Name: s.Name, State: string(v1alpha1.StateReady), Tests: []testResult{}}
+	for i := range manifests {
+		at := manifests[i].Status.AtProvider.Tests
+		if at.State == v1alpha1.StateError {
+			r.State = string(v1alpha1.StateError)
+		}
+		for _, one := range at.Tests {
+			r.Tests = append(r.Tests, testResult{
+				Manifest: manifests[i].Name, Install: one.Install, Name: one.Name, State: string(one.State), Message: one.Message,
+			})
+		}
+	}
+	return r
+}
+
+func (r *testReport) write(e *command.Environment, output *command.Output) error {
+	return output.Write(e.Out, r, func(w io.Writer) error {
+		if len(r.Tests) == 0 {
+			_, err := fmt.Fprintf(w, "%s %s/%s has no tests\n", r.Kind, r.Namespace, r.Name)
+			return err
+		}
+		if _, err := io.WriteString(w, "MANIFEST\tINSTALL\tTEST\tSTATE\tMESSAGE\n"); err != nil {
+			return err
+		}
+		for _, t := range r.Tests {
+			if _, err := fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.Manifest, t.Install, t.Name, t.State, cmp.Or(t.Message, "-")); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package enable
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/argument"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/await"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/complete"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/lookup"
+)
+
+// disable is what module disable is asked for.
+type disable struct {
+	environment *command.Environment
+	cluster     command.ClusterFlags
+	output      command.Output
+	kyma        string
+	wait        bool
+	force       bool
+}
+
+// NewDisable makes kymactl module disable.
+func NewDisable(e *command.Environment) *cobra.Command {
+	d := &disable{environment: e}
+	cmd := &cobra.Command{
+		Use:   "disable NAME...",
+		Short: "Disable modules in a Kyma, which removes them from its cluster",
+		Long: "Take modules out of a Kyma, all of them in one write. The provider then removes what they installed. A module that is not " +
+			"enabled is unchanged, which is no error. Any number of writers at once lose nothing.\n\n" +
+			"With --wait the command ends when nothing is left of the modules, and shows what is in the way until then.\n\n" +
+			"A Kyma that a Crossplane composition makes is refused, as the composition would undo the change: change the claim, or use --force.\n\n" +
+			"A line for each module says whether it was disabled, or is unchanged. --output json and yaml write one object with namespace, kyma " +
+			"and the list \"modules\" of name, result and channel.",
+		Example: "  kymactl module disable istio serverless --kyma cluster-a -n team-a --wait",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return d.run(cmd.Context(), argument.Once(args))
+		},
+		ValidArgsFunction: complete.Enabled(&d.cluster, &d.kyma),
+	}
+	f := cmd.Flags()
+	d.cluster.AddFlags(f)
+	d.output.AddFlag(f, false)
+	f.StringVar(&d.kyma, "kyma", "", "`NAME` of the Kyma; default the only one of the namespace")
+	f.BoolVar(&d.wait, "wait", false, "wait until nothing is left of these modules")
+	f.BoolVar(&d.force, "force", false, "change a Kyma that a composition makes, which may undo it")
+	complete.Flag(cmd, "kyma", complete.Kymas(&d.cluster))
+	return cmd
+}
+
+func (d *disable) run(ctx context.Context, names []string) error {
+	if err := argument.CheckModules(names); err != nil {
+		return err
+	}
+	if err := d.output.Check(); err != nil {
+		return err
+	}
+	c, err := d.cluster.Connect(d.environment)
+	if err != nil {
+		return err
+	}
+	name, err := lookup.KymaName(ctx, c, c.Namespace, d.kyma)
+	if err != nil {
+		return err
+	}
+	done := &outcomes{Namespace: c.Namespace, Kyma: name}
+	err = modify(ctx, c, c.Namespace, name, func(k *v1alpha1.Kyma, modules []any) ([]any, bool, error) {
+		var after []any
+		after, done.Modules = without(modules, names)
+		if !done.changed() {
+			return modules, false, nil
+		}
+		return after, true, owned(k, d.force)
+	})
+	if err != nil {
+		return err
+	}
+	if err := done.write(d.environment, &d.output); err != nil {
+		return err
+	}
+	if !d.wait {
+		return nil
+	}
+	w := &await.Kyma{Environment: d.environment, Client: c, Namespace: c.Namespace, Name: name, Modules: names}
+	return w.Removed(ctx)
+}

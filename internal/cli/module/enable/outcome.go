@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package enable
+
+import (
+	"io"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+)
+
+// Results of a change of a module.
+const (
+	resultEnabled   = "enabled"
+	resultChanged   = "changed"
+	resultDisabled  = "disabled"
+	resultUnchanged = "unchanged"
+)
+
+// An outcome is what was done about one module.
+type outcome struct {
+	Name   string `json:"name"`
+	Result string `json:"result"`
+	// Channel that the module has now; empty where it is not enabled.
+	Channel string `json:"channel"`
+}
+
+// outcomes are what was done to a Kyma, in the order of the command line.
+type outcomes struct {
+	Namespace string    `json:"namespace"`
+	Kyma      string    `json:"kyma"`
+	Modules   []outcome `json:"modules"`
+}
+
+func (o *outcomes) changed() bool {
+	for _, m := range o.Modules {
+		if m.Result != resultUnchanged {
+			return true
+		}
+	}
+	return false
+}
+
+func (o *outcomes) write(e *command.Environment, output *command.Output) error {
+	return output.Write(e.Out, o, func(w io.Writer) error {
+		for _, m := range o.Modules {
+			if _, err := io.WriteString(w, "module.kyma.m.crossplane.io/"+m.Name+" "+m.Result+"\n"); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// indexOf a module among those of a Kyma, or -1.
+func indexOf(modules []any, name string) int {
+	for i := range modules {
+		if m, ok := modules[i].(map[string]any); ok && m["name"] == name {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package list
+
+import (
+	"context"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/argument"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/catalog"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/complete"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/lookup"
+)
+
+// list is what module list is asked for.
+type list struct {
+	environment *command.Environment
+	cluster     command.ClusterFlags
+	output      command.Output
+	kyma        string
+	enabled     bool
+	all         bool
+	channel     string
+}
+
+// NewList makes kymactl module list.
+func NewList(e *command.Environment) *cobra.Command {
+	l := &list{environment: e}
+	cmd := &cobra.Command{
+		Use:     "list",
+		Aliases: []string{"ls"},
+		Short:   "List the modules that there are, or that are enabled",
+		Long: "Show the catalogue of a control plane: each module and channel with its version, as the ModuleTemplates have it, " +
+			"whether the component descriptor could be read (RESOLVED), and whether its signature is valid (VERIFIED).\n\n" +
+			"With --kyma, --enabled or --all-namespaces it shows what Kymas have enabled: the channel that is wanted, the version and the state " +
+			"that are in the cluster, versions that are available besides, and what to look at. Modules that are enabled and that the provider " +
+			"has not seen yet have no state, and modules that are still being removed are in state Deleting.\n\n" +
+			"--output json and yaml write one object with the list \"modules\". An entry of the catalogue has name, channel, version, template, " +
+			"resolved, verified and message. An enabled module has namespace, kyma, name, enabled, channel, activeChannel, version, state, manifest, " +
+			"message and available, a list of channel, version and newer. All fields are always there.",
+		Example: "  kymactl module list --channel fast\n" +
+			"  kymactl module list --kyma cluster-a -n team-a\n" +
+			"  kymactl module list -A -o jsonpath='{.modules[?(@.state==\"Error\")].name}'",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return l.run(cmd.Context()) },
+	}
+	f := cmd.Flags()
+	l.cluster.AddFlags(f)
+	l.output.AddFlag(f, false)
+	f.StringVar(&l.kyma, "kyma", "", "list what the Kyma `NAME` has enabled")
+	f.BoolVar(&l.enabled, "enabled", false, "list what all Kymas of the namespace have enabled")
+	f.BoolVarP(&l.all, "all-namespaces", "A", false, "list what the Kymas of all namespaces have enabled")
+	f.StringVarP(&l.channel, "channel", "c", "", "list only modules of this `CHANNEL`")
+	complete.Flag(cmd, "kyma", complete.Kymas(&l.cluster))
+	complete.Flag(cmd, "channel", complete.Channels(&l.cluster))
+	return cmd
+}
+
+func (l *list) run(ctx context.Context) error {
+	if err := l.check(); err != nil {
+		return err
+	}
+	c, err := l.cluster.Connect(l.environment)
+	if err != nil {
+		return err
+	}
+	offer, err := catalog.Offered(ctx, c)
+	if err != nil {
+		return err
+	}
+	if l.kyma == "" && !l.enabled && !l.all {
+		return l.writeOffer(offer)
+	}
+	kymas, err := l.kymas(ctx, c)
+	if err != nil {
+		return err
+	}
+	return l.writeEnabled(catalog.EnabledModules(kymas, offer))
+}
+
+func (l *list) check() error {
+	if l.kyma != "" && l.all {
+		return command.Usagef("--kyma names a Kyma of one namespace: it excludes --all-namespaces")
+	}
+	if err := argument.CheckChannel(l.channel); err != nil {
+		return err
+	}
+	return l.output.Check()
+}
+
+func (l *list) kymas(ctx context.Context, c *command.Cluster) ([]v1alpha1.Kyma, error) {
+	if l.kyma != "" {
+		k, err := lookup.Kyma(ctx, c, c.Namespace, l.kyma)
+		if err != nil {
+			return nil, err
+		}
+		return []v1alpha1.Kyma{*k}, nil
+	}
+	var options []client.ListOption
+	where := "of all namespaces"
+	if !l.all {
+		options, where = append(options, client.InNamespace(c.Namespace)), "of namespace "+c.Namespace
+	}
+	found := &v1alpha1.KymaList{}
+	if err := c.List(ctx, found, options...); err != nil {
+		return nil, lookup.Explain(err, "list the Kymas "+where)
+	}
+	if len(found.Items) == 0 {
+		l.environment.Sayf("There are no Kymas %s.", where)
+	}
+	return found.Items, nil
+}
+
+// writeOffer writes the catalogue.
+func (l *list) writeOffer(offer catalog.Releases) error {
+	if l.channel != "" {
+		offer = offer.In(l.channel)
+	}
+	if len(offer) == 0 {
+		l.environment.Sayf("There are no such modules. Those that there are come from ModuleTemplates; see 'kymactl module template'.")
+	}
+	document := struct {
+		Modules catalog.Releases `json:"modules"`
+	}{offer}
+	return l.output.Write(l.environment.Out, document, func(w io.Writer) error {
+		if err := command.Row(w, "MODULE", "CHANNEL", "VERSION", "TEMPLATE", "RESOLVED", "VERIFIED", "MESSAGE"); err != nil {
+			return err
+		}
+		for _, r := range offer {
+			if err := command.Row(w, r.Name, r.Channel, r.Version, r.Template, r.Resolved, r.Verified, r.Message); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// writeEnabled writes what is enabled. Namespaces are shown where there may be several.
+func (l *list) writeEnabled(modules []catalog.EnabledModule) error {
+	document := struct {
+		Modules []catalog.EnabledModule `json:"modules"`
+	}{[]catalog.EnabledModule{}}
+	for i := range modules {
+		if l.channel == "" || l.channel == modules[i].Channel || l.channel == modules[i].ActiveChannel {
+			document.Modules = append(document.Modules, modules[i])
+		}
+	}
+	return l.output.Write(l.environment.Out, document, func(w io.Writer) error {
+		head := []string{"KYMA", "MODULE", "CHANNEL", "VERSION", "STATE", "AVAILABLE", "MESSAGE"}
+		if l.all {
+			head = append([]string{"NAMESPACE"}, head...)
+		}
+		if err := command.Row(w, head...); err != nil {
+			return err
+		}
+		for i := range document.Modules {
+			m := &document.Modules[i]
+			cells := []string{m.Kyma, m.Name, m.ShownChannel(), m.Version, m.State, summary(m.Available), m.Message}
+			if l.all {
+				cells = append([]string{m.Namespace}, cells...)
+			}
+			if err := command.Row(w, cells...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// summary of what is available, newer versions marked.
+func summary(all []catalog.Available) string {
+	out := make([]string, 0, len(all))
+	for _, a := range all {
+		line := a.Version + " (" + a.Channel + ")"
+		if a.Newer {
+			line = "newer " + line
+		}
+		out = append(out, line)
+	}
+	return strings.Join(out, ", ")
+}
