@@ -10,13 +10,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/cli/artifact"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/control"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/kyma"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/manifest"
-	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/enable"
-	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/list"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module"
 	"github.com/crossplane-contrib/provider-kyma/internal/version"
 )
 
@@ -119,17 +117,16 @@ func New(e *command.Environment) *cobra.Command {
 	f.BoolVarP(&e.Quiet, "quiet", "q", false, "write nothing but data, warnings and errors")
 	f.DurationVar(&e.Timeout, "timeout", command.DefaultTimeout, "`TIME` for the whole command, such as 90s or 10m; 0 is no limit")
 
-	module := &cobra.Command{
+	modules := &cobra.Command{
 		SuggestionsMinimumDistance: 2,
 
 		Use: "module", Aliases: []string{"modules"}, Short: "Make, sign, ship, list, enable and disable modules",
 		Args: subcommand, RunE: group,
 	}
-	module.AddCommand(artifact.Commands(e)...)
-	module.AddCommand(list.NewList(e), enable.NewEnable(e), enable.NewDisable(e))
-	root.AddCommand(module, kyma.NewStatus(e), kyma.NewWait(e), manifest.NewPlan(e), manifest.NewTest(e))
+	modules.AddCommand(module.Commands(e)...)
+	root.AddCommand(modules, kyma.NewStatus(e), kyma.NewWait(e), manifest.NewPlan(e), manifest.NewTest(e))
 	root.AddCommand(control.Commands(e)...)
-	arrange(root, module)
+	arrange(root, modules)
 	each(root, func(c *cobra.Command) { c.Long = wrapped(c.Long) })
 	return root
 }

@@ -11,7 +11,7 @@ import (
 
 // TestWrittenTemplates sends what kymactl module template writes to the server, without effect.
 func TestWrittenTemplates(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(root, "internal", "cli", "artifact", "testdata", "template*.yaml"))
+	files, err := filepath.Glob(filepath.Join(root, "internal", "cli", "module", "testdata", "template*.yaml"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("want templates, got %v, %v", files, err)
 	}

@@ -32,11 +32,10 @@ type size struct{ Files, Lines int }
 // raise its numbers; lower them when it shrinks.
 func oversized() map[string]size {
 	return map[string]size{
-		"internal/cli/artifact": {Files: 22, Lines: 3200},
-		"internal/oci":          {Files: 22, Lines: 3000},
-		"internal/oci/store":    {Files: 21, Lines: 3350},
-		"internal/ocm":          {Files: 21, Lines: 2700},
-		"internal/render":       {Files: 26, Lines: 4550},
+		"internal/oci":       {Files: 22, Lines: 3000},
+		"internal/oci/store": {Files: 21, Lines: 3350},
+		"internal/ocm":       {Files: 21, Lines: 2700},
+		"internal/render":    {Files: 26, Lines: 4550},
 	}
 }
 

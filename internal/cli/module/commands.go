@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/create"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/enable"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/inspect"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/list"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/sign"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/template"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/transfer"
+)
+
+// Commands of kymactl module, in the order of the work.
+func Commands(e *command.Environment) []*cobra.Command {
+	return []*cobra.Command{
+		create.NewInit(e),
+		create.NewCreate(e),
+		inspect.NewInspect(e),
+		inspect.NewDiff(e),
+		sign.NewKeygen(e),
+		sign.NewSign(e),
+		sign.NewVerify(e),
+		transfer.NewPush(e),
+		transfer.NewPull(e),
+		transfer.NewCopy(e),
+		template.NewTemplate(e),
+		template.NewConvert(e),
+		list.NewList(e),
+		enable.NewEnable(e),
+		enable.NewDisable(e),
+	}
+}

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package create
+
+import (
+	"context"
+	"crypto"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/argument"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/file"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/open"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/summary"
+	"github.com/crossplane-contrib/provider-kyma/internal/module/build"
+	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
+	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+)
+
+// creation is kymactl module create.
+type creation struct {
+	e        *command.Environment
+	registry command.RegistryFlags
+	output   command.Output
+
+	to         string
+	file       string
+	over       definition.Definition // Name, version, channel and provider of flags.
+	from       string
+	dryRun     bool
+	keyFile    string
+	signature  string
+	cosign     bool
+	strictness bool
+}
+
+// NewCreate makes kymactl module create.
+func NewCreate(e *command.Environment) *cobra.Command {
+	c := &creation{e: e}
+	cmd := &cobra.Command{
+		Use:   "create [DIR]",
+		Short: "Make a module of charts, manifests and kustomizations",
+		Long: "Make a module of what the module.yaml in DIR (default: the working directory) names, and write it to an OCI image layout. " +
+			"kymactl module init writes a module.yaml. Without one, these are modules by themselves: a chart; a kubebuilder project, " +
+			"whose config/default is built, whose definitions come first, and whose only sample becomes the default custom resource; " +
+			"a kustomization; and a folder of YAML, with the folders in it whose names do not begin with a dot.\n\n" +
+			"Everything is checked before anything is written: names and versions, that charts render, that YAML holds objects, " +
+			"that the default custom resource fits its definition, that readiness rules compile. Images that are not pinned by digest " +
+			"are warned about. Nothing is fetched but the image of --from, no other program is started, and DIR is only read: " +
+			"dependencies of a chart must lie in its charts folder, and bases of a kustomization in DIR. " +
+			"What is left out: .git, .DS_Store, ._*, what the .helmignore of a chart names, image layouts, and the files that flags name.\n\n" +
+			"The same input gives the same digest, whatever the folder is called, and whoever makes it, when and where. " +
+			"A layout that is there already is replaced; a folder with anything else in it is refused.\n\n" +
+			"A chart whose format is helm in the module.yaml becomes an artifact of Helm's own type, which helm pull understands, in the same " +
+			"layout. module push brings it to charts/NAME:VERSION beside the module; the version of the chart is then as fixed as that of the module.\n\n" +
+			"With --from, the module is made on top of another module, whose resources stay unless there is one of the same name, and whose " +
+			"signatures do not; or on top of an image, whose layers are carried along. DIR is then only looked at if it is given, or has a module.yaml.\n\n" +
+			"The last line on stdout is the digest of the manifest.",
+		Example: "  kymactl module create ./greeter -o greeter-layout\n" +
+			"  kymactl module create ./chart --name example.org/module/greeter --version 1.2.3 -o greeter.tar\n" +
+			"  kymactl module create --dry-run --output-format json | jq -r .digest\n" +
+			"  kymactl module create --key release.key -o greeter.tar\n" +
+			"  kymactl module create --from registry.example.org/team/image:1.0 -f module.yaml -o greeter.tar",
+		Args: cobra.MaximumNArgs(1),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := c.check(cmd.Flags()); err != nil {
+				return err
+			}
+			return c.run(cmd.Context(), args)
+		},
+	}
+	c.addFlags(cmd.Flags())
+	return cmd
+}
+
+func (c *creation) addFlags(f *pflag.FlagSet) {
+	f.StringVarP(&c.to, "output", "o", "", "`PATH` of the layout: a tar if it ends in .tar, .tar.gz or .tgz, and else a folder")
+	f.StringVarP(&c.file, "file", "f", "", "module.yaml to use, another `FILE` than that of DIR; DIR is then that of the file, unless it is given")
+	f.StringVar(&c.over.Name, "name", "", "`NAME` of the component, such as example.org/module/greeter, whatever the input says")
+	f.StringVar(&c.over.Version, "version", "", "semantic `VERSION`, whatever the input says")
+	f.StringVar(&c.over.Channel, "channel", "", "`CHANNEL` for ModuleTemplates, whatever the input says; default regular")
+	f.StringVar(&c.over.Provider, "provider", "", "who provides the module (`NAME`), whatever the input says; default internal")
+	f.StringVar(&c.from, "from", "", "module or `IMAGE` to build on")
+	f.BoolVar(&c.dryRun, "dry-run", false, "check everything and print the digest, but write nothing")
+	f.StringVar(&c.keyFile, "key", "", "PEM `FILE` with the private RSA key to sign with")
+	f.StringVar(&c.signature, "signature-name", bundle.DefaultSignature, "`NAME` of the signature, by which clusters choose the key")
+	f.BoolVar(&c.cosign, "cosign", true, "with --key: also sign the manifest as cosign does")
+	f.BoolVar(&c.strictness, "warnings-as-errors", false, "fail where there are warnings")
+	c.registry.AddFlags(f)
+	c.output.AddFlag(f, true)
+}
+
+// check the command line.
+func (c *creation) check(f *pflag.FlagSet) error {
+	if err := file.CheckLayout(c.to, &c.output); err != nil {
+		return err
+	}
+	switch {
+	case c.to == "" && !c.dryRun:
+		return command.Usagef("-o PATH says where the module is written to; or use --dry-run")
+	case c.keyFile == "" && (f.Changed("signature-name") || f.Changed("cosign")):
+		return command.Usagef("--signature-name and --cosign are for --key FILE")
+	case c.signature == "":
+		return command.Usagef("--signature-name is empty")
+	}
+	return argument.CheckDefinition(&c.over)
+}
+
+func (c *creation) run(ctx context.Context, args []string) error {
+	signer, err := c.signer()
+	if err != nil {
+		return err
+	}
+	s, err := c.source(args)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	base, err := c.base(ctx)
+	if err != nil {
+		return err
+	}
+	if base != nil {
+		defer base.Close()
+	}
+	m, err := c.build(ctx, base, s)
+	if err != nil {
+		return err
+	}
+	if err := c.warn(slices.Concat(s.warnings, m.Warnings)); err != nil {
+		return err
+	}
+	return c.finish(ctx, m, signer)
+}
+
+func (c *creation) warn(warnings []string) error {
+	for _, w := range warnings {
+		c.e.Warnf("%s", w)
+	}
+	if n := len(warnings); n > 0 && c.strictness {
+		return errors.Errorf("there are warnings (%d), and --warnings-as-errors is given", n)
+	}
+	return nil
+}
+
+// finish signs, writes and prints what was built.
+func (c *creation) finish(ctx context.Context, m *build.Module, signer crypto.Signer) error {
+	d := m.Descriptor
+	if signer != nil {
+		signed, err := ocm.Sign(d, c.signature, signer)
+		if err != nil {
+			return err
+		}
+		d = signed
+	}
+	a, err := m.Artifact(d)
+	if err != nil {
+		return err
+	}
+	if err := c.write(ctx, m, d, a, signer); err != nil {
+		return err
+	}
+	return c.print(d, a)
+}
+
+func (c *creation) signer() (crypto.Signer, error) {
+	if c.keyFile == "" {
+		return nil, nil //nolint:nilnil // There is none.
+	}
+	data, err := os.ReadFile(c.keyFile)
+	if err != nil {
+		return nil, command.WithCode(command.ExitUsage, errors.Wrap(err, "--key"))
+	}
+	signer, err := ocm.ParsePrivateKey(data)
+	return signer, command.WithCode(command.ExitUsage, errors.Wrapf(err, "--key %s", c.keyFile))
+}
+
+// base is nil where there is none.
+func (c *creation) base(ctx context.Context) (*build.Base, error) {
+	if c.from == "" {
+		// Wrong flags are wrong without it, too.
+		_, err := c.registry.Registries(c.e, "")
+		return nil, err
+	}
+	regs, err := open.Registries(c.e, &c.registry, c.from)
+	if err != nil {
+		return nil, err
+	}
+	base, err := build.OpenBase(ctx, c.from, regs)
+	return base, errors.Wrap(err, "--from")
+}
+
+func (c *creation) build(ctx context.Context, base *build.Base, s *source) (*build.Module, error) {
+	if base != nil {
+		m, err := build.Extend(ctx, base, s.definition, s.fsys)
+		return m, errors.Wrap(err, s.name)
+	}
+	if err := s.complete(); err != nil {
+		return nil, err
+	}
+	m, err := build.Build(ctx, s.definition, s.fsys)
+	return m, errors.Wrap(err, s.name)
+}
+
+// write the module, unless nothing is to be written. What was there before is replaced.
+func (c *creation) write(ctx context.Context, m *build.Module, d *ocm.Descriptor, a *build.Artifact, signer crypto.Signer) (err error) {
+	if c.dryRun {
+		return nil
+	}
+	tag, err := ocm.Tag(d.Version())
+	if err != nil {
+		return err
+	}
+	l, err := store.CreateLayout(ctx, c.to)
+	if err != nil {
+		return file.ExplainLayout(c.to, err)
+	}
+	defer func() {
+		if err != nil {
+			_ = l.Discard()
+			return
+		}
+		err = l.Close()
+	}()
+	if err := c.put(ctx, l, m, a); err != nil {
+		return err
+	}
+	charts, err := putManifests(ctx, l, m, a, tag)
+	if err != nil {
+		return err
+	}
+	if signer != nil && c.cosign {
+		// The descriptor has its signature already, so that the digest stays.
+		signed, err := bundle.Sign(ctx, l, tag, bundle.SignOptions{Name: c.signature, Signer: signer, Cosign: true})
+		if err != nil {
+			return err
+		}
+		if signed.Digest != a.Digest {
+			return errors.Errorf("signing has changed the digest from %s to %s: this is a bug", a.Digest, signed.Digest)
+		}
+	}
+	if err := l.Prune(ctx, tag, charts...); err != nil {
+		return err
+	}
+	c.e.Sayf("Wrote %s %s to %s", d.Name(), d.Version(), c.to)
+	return nil
+}
+
+// putManifests of the module and of the charts beside it, whose digests it returns. The module comes first, as the layout is
+// about it.
+func putManifests(ctx context.Context, l *store.Layout, m *build.Module, a *build.Artifact, tag string) (charts []string, err error) {
+	if err := l.PutManifest(ctx, a.Manifest, tag); err != nil {
+		return nil, err
+	}
+	for i := range m.Charts {
+		chart := &m.Charts[i]
+		if err := l.PutManifest(ctx, chart.Manifest, chart.LayoutTag()); err != nil {
+			return nil, err
+		}
+		charts = append(charts, chart.Digest)
+	}
+	return charts, nil
+}
+
+// put all blobs.
+func (c *creation) put(ctx context.Context, l *store.Layout, m *build.Module, a *build.Artifact) error {
+	layers := m.Layers
+	for i := range m.Charts {
+		layers = slices.Concat(layers, m.Charts[i].Layers)
+	}
+	var total, done int64
+	for i := range layers {
+		total += layers[i].Size
+	}
+	report, end := c.e.Progress("Writing " + m.Descriptor.Name())
+	defer end()
+	for i := range layers {
+		layer := &layers[i]
+		content := store.Content{MediaType: layer.MediaType, Digest: layer.Digest, Size: layer.Size}
+		open := func(offset int64) (io.ReadCloser, error) { return layer.Open(ctx, offset) }
+		if err := l.PutBlob(ctx, content, open); err != nil {
+			return err
+		}
+		done += layer.Size
+		report(done, total)
+	}
+	for _, blob := range []build.Layer{build.NewLayer("", a.Config), build.NewLayer("", a.Descriptor)} {
+		open := func(offset int64) (io.ReadCloser, error) { return blob.Open(ctx, offset) }
+		if err := l.PutBlob(ctx, store.Content{Digest: blob.Digest, Size: blob.Size}, open); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// print what was made.
+func (c *creation) print(d *ocm.Descriptor, a *build.Artifact) error {
+	layers, err := summary.Layers(a.Manifest, d)
+	if err != nil {
+		return err
+	}
+	tag, err := ocm.Tag(d.Version())
+	if err != nil {
+		return err
+	}
+	s := summary.Module{
+		Name: d.Name(), Version: d.Version(), Provider: d.Provider(), Tag: tag, Digest: a.Digest,
+		Layers: layers, Charts: summary.Charts(d), Signatures: summary.Signatures(d),
+	}
+	if !c.dryRun {
+		s.Layout = c.to
+	}
+	return c.output.Write(c.e.Out, s, func(w io.Writer) error {
+		if _, err := fmt.Fprintf(w, "%s %s\n", s.Name, s.Version); err != nil {
+			return err
+		}
+		for _, l := range s.Layers {
+			name := l.Resource
+			if name == "" {
+				name = "-"
+			}
+			if _, err := fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", name, l.MediaType, l.Size, l.Digest); err != nil {
+				return err
+			}
+		}
+		for _, chart := range s.Charts {
+			if _, err := fmt.Fprintf(w, "%s\t%s:%s\t-\t%s\n", chart.Resource, chart.Repository, chart.Tag, chart.Digest); err != nil {
+				return err
+			}
+		}
+		_, err := fmt.Fprintln(w, s.Digest)
+		return err
+	})
+}

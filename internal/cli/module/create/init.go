@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package create
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/spf13/cobra"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/argument"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/file"
+	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
+)
+
+// initiation is kymactl module init.
+type initiation struct {
+	e     *command.Environment
+	to    string
+	over  definition.Definition // Name and version of flags.
+	force bool
+}
+
+// NewInit makes kymactl module init.
+func NewInit(e *command.Environment) *cobra.Command {
+	i := &initiation{e: e}
+	cmd := &cobra.Command{
+		Use:   "init [DIR]",
+		Short: "Write a module.yaml to start from",
+		Long: "Write a module.yaml with comments into DIR (default: the working directory), filled with what is found there: " +
+			"a chart, a kubebuilder project, a kustomization, or YAML. kymactl module create works with it at once; " +
+			"name and version should be looked at before. Where nothing is found, what can stand there stands in comments.\n\n" +
+			"A module.yaml that is there already is not replaced, unless --force is given: the exit code is then 5, or 0 if it is the same.",
+		Example: "  kymactl module init\n" +
+			"  kymactl module init ./chart --name example.org/module/greeter --version 1.2.3\n" +
+			"  kymactl module init -o - | less",
+		Args: cobra.MaximumNArgs(1),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			dir := "."
+			if len(args) > 0 {
+				dir = args[0]
+			}
+			return i.run(dir)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&i.to, "output", "o", "", "`FILE` to write, instead of module.yaml in DIR; - is stdout")
+	f.StringVar(&i.over.Name, "name", "", "`NAME` of the component, such as example.org/module/greeter")
+	f.StringVar(&i.over.Version, "version", "", "semantic `VERSION`; default that of the chart, or 0.1.0")
+	f.BoolVar(&i.force, "force", false, "replace a file that exists")
+	return cmd
+}
+
+func (i *initiation) run(dir string) error {
+	if err := argument.CheckDefinition(&i.over); err != nil {
+		return err
+	}
+	to := i.to
+	if to == "" {
+		to = filepath.Join(dir, definition.FileName)
+	}
+	outside := to
+	if to == file.Stdout {
+		outside = ""
+	}
+	s, err := openSource(dir, outside)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	found, err := definition.Detect(s.fsys)
+	if errors.Is(err, definition.ErrNothing) {
+		found, err = &definition.Found{Definition: &definition.Definition{}}, nil
+		i.e.Warnf("%s holds nothing yet that is a module in itself: name in %s what the module consists of", dir, definition.FileName)
+	}
+	if err != nil {
+		return errors.Wrap(err, dir)
+	}
+	for _, w := range found.Warnings {
+		i.e.Warnf("%s", w)
+	}
+	d := *found.Definition
+	d.Name, d.Version = found.Suggest(i.over.Name, i.over.Version)
+	text, err := definition.Write(&d, found.Kind)
+	if err != nil {
+		return err
+	}
+	if to == file.Stdout {
+		_, err := i.e.Out.Write(text)
+		return err
+	}
+	write := i.write
+	if file.IsDevice(to) {
+		write = file.Write
+	}
+	if err := write(to, text); err != nil {
+		return err
+	}
+	return i.e.Print("%s", to)
+}
+
+// write a file, which then is there as a whole.
+func (i *initiation) write(to string, text []byte) error {
+	have, err := os.ReadFile(to) //nolint:gosec // The user names the file.
+	if err == nil && string(have) == string(text) {
+		i.e.Sayf("Unchanged: %s", to)
+		return nil
+	}
+	if err == nil && !i.force {
+		return existing(to)
+	}
+	temp, err := writeTemp(to, text)
+	if err != nil {
+		return errors.Wrapf(err, "cannot write %s", to)
+	}
+	err = i.move(temp, to)
+	if errors.Is(err, fs.ErrExist) {
+		return existing(to)
+	}
+	if err == nil {
+		i.e.Sayf("Wrote %s: look at the name and the version in it, and run kymactl module create", to)
+	}
+	return errors.Wrapf(err, "cannot write %s", to)
+}
+
+// move a file that is complete to its place.
+func (i *initiation) move(temp, to string) error {
+	if i.force {
+		err := os.Rename(temp, to)
+		if err != nil {
+			_ = os.Remove(temp)
+		}
+		return err
+	}
+	// Unlike a rename it fails where somebody else was quicker.
+	err := os.Link(temp, to)
+	if rerr := os.Remove(temp); err == nil {
+		err = rerr
+	}
+	return err
+}
+
+func existing(to string) error {
+	return command.WithCode(command.ExitExists, errors.Errorf("%s exists: use --force to replace it, or -o - to see what would be written", to))
+}
+
+// writeTemp writes a file beside another one, with the rights that a new file has.
+func writeTemp(beside string, text []byte) (string, error) {
+	dir, err := os.MkdirTemp(filepath.Dir(beside), "._kymactl-")
+	if err != nil {
+		return "", err
+	}
+	// The folder has a name of its own, which the file takes when the folder is gone.
+	temp := dir + ".yaml"
+	if err := os.Remove(dir); err != nil {
+		return "", err
+	}
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // It is as public as the rest of the folder.
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(temp))
+	}
+	return temp, nil
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package file
+
+import (
+	"os"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+)
+
+// noStream is for layouts, which are folders or tars.
+const noStream = "- is not stdout here: a layout is a folder, or a file that ends in .tar, .tar.gz or .tgz"
+
+// CheckLayout checks the path and the format of a command that writes a layout.
+func CheckLayout(to string, o *command.Output) error {
+	if to == Stdout {
+		return command.Usagef(noStream)
+	}
+	return o.Check()
+}
+
+// ExplainLayout explains why a layout could not be made: something else may be where it is to be.
+func ExplainLayout(to string, err error) error {
+	if _, missing := os.Stat(to); missing == nil && !store.IsLayout(to) {
+		return command.WithCode(command.ExitExists, err)
+	}
+	return err
+}

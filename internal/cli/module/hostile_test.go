@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package module_test
+
+import (
+	"bytes"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+)
+
+func remoteOf(t *testing.T, r *controlplane.Registry, component string) store.Store {
+	t.Helper()
+	s, err := store.NewRemote(r.Host()+"/m/component-descriptors/"+component, oci.Registries(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestPullRollback says that an older version, which is signed, is not pulled
+// in the place of the one that was asked for.
+func TestPullRollback(t *testing.T) {
+	k := newPair(t)
+	r := startRegistry(t, controlplane.WebOptions{})
+	s := remoteOf(t, r, greeter)
+	put(t, s, ocm.Component{Name: greeter, Version: "0.9.0"}, "1.0.0", k.signer, []byte(plainYAML))
+	to := filepath.Join(t.TempDir(), "layout")
+	ref := r.Host() + "/m/component-descriptors/" + greeter + ":1.0.0"
+	kymactl(t, "module", "pull", ref, "--key", k.pub, "-o", to).want(t, command.ExitUnverified, "tag 1.0.0 is version 0.9.0")
+	if _, err := os.Stat(to); err == nil {
+		t.Error("pull: something was written")
+	}
+}
+
+// TestPullMovedReference says that what is pulled is what was verified, also of
+// components that are referenced, whatever a registry answers the next time.
+func TestPullMovedReference(t *testing.T) {
+	k := newPair(t)
+	layout, _ := sample{library: true, key: k.signer}.layout(t)
+	r := startRegistry(t, controlplane.WebOptions{})
+	kymactl(t, "module", "push", layout, r.Host()+"/m").want(t, command.ExitOK, "")
+	evil := []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: evil}}")
+	put(t, remoteOf(t, r, library), ocm.Component{Name: library, Version: "0.1.0"}, "evil", nil, evil)
+	moved := "/m/component-descriptors/" + library + "/manifests/"
+	ref := r.Host() + "/m/component-descriptors/" + greeter + ":1.0.0"
+	for honest := range int64(6) {
+		var asked atomic.Int64
+		r.SetFault(func(_ http.ResponseWriter, q *http.Request) bool {
+			if strings.HasSuffix(q.URL.Path, moved+"0.1.0") && asked.Add(1) > honest {
+				q.URL.Path = "/v2" + moved + "evil"
+			}
+			return false
+		})
+		to := filepath.Join(t.TempDir(), "layout")
+		got := kymactl(t, "module", "pull", ref, "--key", k.pub, "-o", to)
+		if got.code != command.ExitOK {
+			got.want(t, command.ExitUnverified, "")
+			continue
+		}
+		for name := range blobsOf(t, to) {
+			data, err := os.ReadFile(filepath.Join(to, "blobs", "sha256", name))
+			if err != nil || bytes.Contains(data, []byte("name: evil")) {
+				t.Errorf("pull after %d honest answers: what was not verified is written: %v", honest, err)
+			}
+		}
+	}
+}
+
+// TestCreateLinkToKey says that the key to sign with is no part of a module,
+// however its source leads to it.
+func TestCreateLinkToKey(t *testing.T) {
+	k := newPair(t)
+	secret, err := os.ReadFile(k.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, link := range map[string]func(old, path string) error{"Symbolic": os.Symlink, "Hard": os.Link} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for file, data := range map[string]string{
+				"release.key":                 string(secret),
+				"chart/Chart.yaml":            "apiVersion: v2\nname: web\nversion: 0.1.0\n",
+				"chart/templates/config.yaml": plainYAML,
+				"module.yaml":                 "name: " + greeter + "\nversion: 1.0.0\ncharts: [{path: chart}]\n",
+			} {
+				path := filepath.Join(dir, filepath.FromSlash(file))
+				if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			old := "../release.key"
+			if name == "Hard" {
+				old = filepath.Join(dir, "release.key")
+			}
+			if err := link(old, filepath.Join(dir, "chart", "notes.txt")); err != nil {
+				t.Fatal(err)
+			}
+			got := kymactl(t, "module", "create", dir, "-o", filepath.Join(t.TempDir(), "layout"), "--key", filepath.Join(dir, "release.key"))
+			got.want(t, command.ExitFailure, "chart/notes.txt")
+		})
+	}
+}
+
+// TestLayoutPin says that what follows @ is a digest, and never a name that the
+// layout has chosen.
+func TestLayoutPin(t *testing.T) {
+	layout, digest := sample{}.layout(t)
+	index := filepath.Join(layout, "index.json")
+	data, err := os.ReadFile(index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	upper := "sha256:" + strings.Repeat("A", 64)
+	data = bytes.Replace(data, []byte(`"org.opencontainers.image.ref.name":"1.0.0"`), []byte(`"org.opencontainers.image.ref.name":"`+upper+`"`), 1)
+	if err := os.WriteFile(index, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kymactl(t, "module", "inspect", layout+"@"+digest).want(t, command.ExitOK, "")
+	for _, pin := range []string{upper, "sha256:aa", "1.0.0", ""} {
+		kymactl(t, "module", "inspect", layout+"@"+pin).want(t, command.ExitUsage, "digest")
+	}
+}
+
+// TestWriteToDevice says that what is no file is written to, and not replaced.
+func TestWriteToDevice(t *testing.T) {
+	layout, _ := sample{}.layout(t)
+	out := filepath.Join(t.TempDir(), "null")
+	if err := os.Symlink(os.DevNull, out); err != nil {
+		t.Fatal(err)
+	}
+	kymactl(t, "module", "template", layout, "--repository", "registry.example.org/m", "-o", out).want(t, command.ExitOK, "")
+	if info, err := os.Stat(out); err != nil || info.Mode().IsRegular() {
+		t.Errorf("template: the device is gone: %v", err)
+	}
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package module_test
+
+import (
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+)
+
+// TestCreatePipe says that a pipe in the source, which nobody writes to, is an
+// error, and nothing to wait for.
+func TestCreatePipe(t *testing.T) {
+	for _, name := range []string{"module.yaml", "Chart.yaml", "PROJECT", "kustomization.yaml", "a.yaml"} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := syscall.Mkfifo(filepath.Join(dir, name), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			done := make(chan run, 1)
+			go func() {
+				done <- start(t.Context(), "", "module", "create", dir, "--dry-run", "--name", greeter, "--version", "1.0.0")
+			}()
+			select {
+			case got := <-done:
+				got.want(t, command.ExitFailure, "")
+			case <-time.After(10 * time.Second):
+				t.Fatal("still running")
+			}
+		})
+	}
+}

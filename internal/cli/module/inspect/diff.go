@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"context"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/spf13/cobra"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/open"
+	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+)
+
+type diffFlags struct {
+	registry command.RegistryFlags
+	output   command.Output
+	exitCode bool
+}
+
+// NewDiff makes kymactl module diff.
+func NewDiff(e *command.Environment) *cobra.Command {
+	f := &diffFlags{}
+	c := &cobra.Command{
+		Use:   "diff FROM TO",
+		Short: "Show what changes between two versions of a module",
+		Long: "Show which objects are added (+), removed (-) and changed (~, field by field) between two versions of a module with the " +
+			"default values of its charts, and what changes in these values, in the images, and in the versions that custom resource " +
+			"definitions serve. The output is sorted, so that equal modules give equal texts. The data of Secrets is compared and never shown.\n\n" +
+			open.ReferenceHelp + "\n\n" +
+			"--username is for the first of the two that is in a registry.\n\n" +
+			"A chart that renders other objects each time, such as with a random password, differs from itself. Charts that cannot be " +
+			"rendered without values are named on stderr, and their objects are not compared.",
+		Example: "  kymactl module diff registry.example.org/modules//example.org/module/greeter:1.0.0 ./greeter.tar\n" +
+			"  kymactl module diff --exit-code old.tar new.tar",
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd.Context(), e, args[0], args[1])
+		},
+	}
+	f.registry.AddFlags(c.Flags())
+	f.output.AddFlag(c.Flags(), false)
+	c.Flags().BoolVar(&f.exitCode, "exit-code", false, "exit with 1 if the modules differ, or cannot be compared as a whole")
+	return c
+}
+
+func (f *diffFlags) run(ctx context.Context, e *command.Environment, from, to string) error {
+	if err := f.output.Check(); err != nil {
+		return err
+	}
+	regs, err := open.Registries(e, &f.registry, from, to)
+	if err != nil {
+		return err
+	}
+	a, err := openSide(ctx, from, regs)
+	if err != nil {
+		return err
+	}
+	b, err := openSide(ctx, to, regs)
+	if err != nil {
+		return err
+	}
+	d := difference(a, b)
+	for _, p := range d.Problems {
+		e.Warnf("not compared: %s", printable(p))
+	}
+	if err := f.output.Write(e.Out, d, d.table); err != nil {
+		return err
+	}
+	if d.same() && len(d.Problems) == 0 {
+		e.Sayf("There is no difference.")
+		return nil
+	}
+	if !f.exitCode {
+		return nil
+	}
+	if d.same() {
+		return errors.New("the modules cannot be compared as a whole")
+	}
+	return errors.New("the modules differ")
+}
+
+func openSide(ctx context.Context, reference string, regs oci.Registries) (*side, error) {
+	b, err := bundle.Open(ctx, reference, regs)
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	return sideOf(ctx, b)
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
+	"github.com/crossplane-contrib/provider-kyma/internal/module/compare"
+)
+
+// A Differences is what module diff says, as JSON and YAML. Lists are sorted.
+// Fields are only ever added.
+type Differences struct {
+	From ModuleVersion `json:"from"`
+	To   ModuleVersion `json:"to"`
+	// Installs that were added or removed, or that have another chart.
+	Installs []InstallChange `json:"installs"`
+	// Objects that would be installed, with default values.
+	Objects []compare.ObjectChange `json:"objects"`
+	// Values are the default ones of charts that both versions have.
+	Values []ValuesChange `json:"values"`
+	// Images that containers run, and those that the descriptor lists.
+	Images []ImageChange `json:"images"`
+	// CRDVersions that are served.
+	CRDVersions []compare.VersionChange `json:"crdVersions"`
+	// Problems say what could not be compared.
+	Problems []string `json:"problems"`
+}
+
+// A ModuleVersion is one side of a comparison.
+type ModuleVersion struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Digest  string `json:"digest"`
+}
+
+// An InstallChange is an install that is not the same.
+type InstallChange struct {
+	Change string `json:"change"` // added, removed or changed.
+	Name   string `json:"name"`
+	From   string `json:"from,omitempty"` // Kind, and name and version of a chart.
+	To     string `json:"to,omitempty"`
+}
+
+// A ValuesChange is what changed in the default values of a chart.
+type ValuesChange struct {
+	Install string                `json:"install"`
+	Fields  []compare.FieldChange `json:"fields"`
+}
+
+// An ImageChange is an image that is used since or no longer.
+type ImageChange struct {
+	Change string `json:"change"`
+	Image  string `json:"image"`
+}
+
+// same says whether no difference was found.
+func (d *Differences) same() bool {
+	return d.From.Name == d.To.Name && d.From.Version == d.To.Version &&
+		len(d.Installs)+len(d.Objects)+len(d.Values)+len(d.Images)+len(d.CRDVersions) == 0
+}
+
+// A side of a comparison.
+type side struct {
+	ModuleVersion
+
+	installs []bundle.Install
+	objects  []*unstructured.Unstructured
+	images   []string
+	problems []string
+}
+
+func sideOf(ctx context.Context, b *bundle.Bundle) (*side, error) {
+	d := b.Descriptor()
+	out := &side{ModuleVersion: ModuleVersion{Name: d.Name(), Version: d.Version(), Digest: b.Digest}}
+	installs, err := bundle.Installs(ctx, b)
+	if len(installs) == 0 && err != nil {
+		return nil, errors.Wrapf(err, "%s:%s", d.Name(), d.Version())
+	}
+	out.installs = installs
+	for i := range installs {
+		in := &installs[i]
+		out.objects = append(out.objects, in.Objects...)
+		if in.Err != nil {
+			out.problems = append(out.problems, d.Version()+": install "+in.Name+": "+line(in.Err))
+		}
+	}
+	out.images = append(bundle.Images(out.objects), listedImages(d)...)
+	return out, nil
+}
+
+func difference(from, to *side) *Differences {
+	out := &Differences{
+		From: from.ModuleVersion, To: to.ModuleVersion,
+		Installs: []InstallChange{}, Objects: []compare.ObjectChange{}, Values: []ValuesChange{}, Images: []ImageChange{},
+		CRDVersions: []compare.VersionChange{}, Problems: []string{},
+	}
+	out.Problems = append(append(out.Problems, from.problems...), to.problems...)
+	out.Objects = append(out.Objects, compare.Objects(from.objects, to.objects)...)
+	out.CRDVersions = append(out.CRDVersions, compare.Versions(from.objects, to.objects)...)
+	added, removed := compare.Sets(from.images, to.images)
+	for _, image := range added {
+		out.Images = append(out.Images, ImageChange{Change: compare.Added, Image: image})
+	}
+	for _, image := range removed {
+		out.Images = append(out.Images, ImageChange{Change: compare.Removed, Image: image})
+	}
+	slices.SortFunc(out.Images, func(a, b ImageChange) int { return cmp.Compare(a.Image, b.Image) })
+	out.compareInstalls(from, to)
+	return out
+}
+
+func (d *Differences) compareInstalls(from, to *side) {
+	before, after := byName(from.installs), byName(to.installs)
+	for name, a := range before {
+		b, ok := after[name]
+		if !ok {
+			d.Installs = append(d.Installs, InstallChange{Change: compare.Removed, Name: name, From: content(a)})
+			continue
+		}
+		if content(a) != content(b) {
+			d.Installs = append(d.Installs, InstallChange{Change: compare.Changed, Name: name, From: content(a), To: content(b)})
+		}
+		if f := compare.Fields(a.Values, b.Values); len(f) > 0 {
+			d.Values = append(d.Values, ValuesChange{Install: name, Fields: f})
+		}
+	}
+	for name, b := range after {
+		if _, ok := before[name]; !ok {
+			d.Installs = append(d.Installs, InstallChange{Change: compare.Added, Name: name, To: content(b)})
+		}
+	}
+	slices.SortFunc(d.Installs, func(a, b InstallChange) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(d.Values, func(a, b ValuesChange) int { return cmp.Compare(a.Install, b.Install) })
+}
+
+func byName(installs []bundle.Install) map[string]*bundle.Install {
+	out := make(map[string]*bundle.Install, len(installs))
+	for i := range installs {
+		out[installs[i].Name] = &installs[i]
+	}
+	return out
+}
+
+// content of an install in words.
+func content(in *bundle.Install) string {
+	if in.Chart != "" {
+		return in.Kind + " " + in.Chart
+	}
+	return in.Kind
+}
+
+// maxValue is how much of a value is shown to people, in bytes.
+const maxValue = 160
+
+// marks of changes.
+var marks = map[string]string{compare.Added: "+ ", compare.Removed: "- ", compare.Changed: "~ "} //nolint:gochecknoglobals // A constant table.
+
+// table for people: one line for each difference.
+func (d *Differences) table(w io.Writer) error {
+	p := &printer{w: w}
+	if d.From.Name != d.To.Name {
+		p.line("~ name: " + d.From.Name + " -> " + d.To.Name)
+	}
+	if d.From.Version != d.To.Version {
+		p.line("~ version: " + d.From.Version + " -> " + d.To.Version)
+	}
+	for _, i := range d.Installs {
+		switch i.Change {
+		case compare.Changed:
+			p.line("~ install " + i.Name + ": " + i.From + " -> " + i.To)
+		default:
+			p.line(marks[i.Change] + "install " + i.Name + ": " + i.From + i.To)
+		}
+	}
+	for i := range d.Objects {
+		o := &d.Objects[i]
+		if len(o.Fields) == 0 {
+			p.line(marks[o.Change] + o.Title())
+		}
+		fieldLines(p, o.Title(), o.Fields)
+	}
+	for _, v := range d.Values {
+		fieldLines(p, "values of "+v.Install, v.Fields)
+	}
+	for _, i := range d.Images {
+		p.line(marks[i.Change] + "image " + i.Image)
+	}
+	for _, v := range d.CRDVersions {
+		p.line(marks[v.Change] + "version " + v.Version + " of CustomResourceDefinition " + v.Definition)
+	}
+	return p.err
+}
+
+func fieldLines(p *printer, title string, fields []compare.FieldChange) {
+	for _, f := range fields {
+		if f.Hidden {
+			p.line("~ " + title + ": " + f.Path + ": changed, not shown")
+			continue
+		}
+		p.line("~ " + title + ": " + f.Path + ": " + short(f.From) + " -> " + short(f.To))
+	}
+}
+
+// short text of a value.
+func short(v *any) string {
+	if v == nil {
+		return "(none)"
+	}
+	s := text(*v)
+	if s == "" {
+		return `""`
+	}
+	if len(s) <= maxValue {
+		return s
+	}
+	// A rune that is cut is replaced when it is printed.
+	return s[:maxValue] + "…"
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/open"
+	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
+)
+
+type inspectFlags struct {
+	registry    command.RegistryFlags
+	output      command.Output
+	descriptor  bool
+	showObjects bool
+}
+
+// NewInspect makes kymactl module inspect.
+func NewInspect(e *command.Environment) *cobra.Command {
+	f := &inspectFlags{}
+	c := &cobra.Command{
+		Use:     "inspect MODULE",
+		Aliases: []string{"show"},
+		Short:   "Show what a module is and what it would install",
+		Long: "Show the name, version and digest of a module, where it comes from, its layers, its signatures (which are listed and " +
+			"not verified), the objects that it would install with the default values of its charts, and the images that they run.\n\n" +
+			open.ReferenceHelp + "\n\n" +
+			"Charts are rendered as for a cluster of Kubernetes " + bundle.KubeVersion + " in which nothing is installed yet. A chart that " +
+			"cannot be rendered without values is no failure: the reason stands where its objects would be.",
+		Example: "  kymactl module inspect registry.example.org/modules//example.org/module/greeter:1.0.0\n" +
+			"  kymactl module inspect ./greeter.tar -o jsonpath='{.images}'\n" +
+			"  kymactl module inspect ./greeter.tar --show-objects",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd.Context(), e, args[0])
+		},
+	}
+	f.registry.AddFlags(c.Flags())
+	f.output.AddFlag(c.Flags(), false)
+	c.Flags().BoolVar(&f.descriptor, "descriptor", false, "write only the component descriptor, as it is in the module")
+	c.Flags().BoolVar(&f.showObjects, "show-objects", false,
+		"write only the objects that would be installed, as YAML; Secrets that the module brings along are among them")
+	return c
+}
+
+func (f *inspectFlags) run(ctx context.Context, e *command.Environment, reference string) error {
+	if f.descriptor && f.showObjects {
+		return command.Usagef("--descriptor excludes --show-objects: use one of them")
+	}
+	if err := f.output.Check(); err != nil {
+		return err
+	}
+	if (f.descriptor || f.showObjects) && !f.output.Table() {
+		return command.Usagef("--descriptor and --show-objects have a format of their own: leave --output out")
+	}
+	b, err := open.Module(ctx, e, &f.registry, reference)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	switch {
+	case f.descriptor:
+		return e.Print("%s", b.Descriptor().JSON())
+	case f.showObjects:
+		return writeObjects(ctx, e, b)
+	}
+	i, err := inspect(ctx, b)
+	if err != nil {
+		return err
+	}
+	return f.output.Write(e.Out, i, i.table)
+}
+
+// writeObjects as a stream of YAML, in the order of install.
+func writeObjects(ctx context.Context, e *command.Environment, b *bundle.Bundle) error {
+	installs, err := bundle.Installs(ctx, b)
+	if len(installs) == 0 && err != nil {
+		return err
+	}
+	for i := range installs {
+		in := &installs[i]
+		if in.Err != nil {
+			e.Warnf("install %s is left out: %s", in.Name, in.Err)
+			continue
+		}
+		for _, u := range in.Objects {
+			data, err := yaml.Marshal(u.Object)
+			if err != nil {
+				return err
+			}
+			if _, err := e.Out.Write(append([]byte("---\n"), data...)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

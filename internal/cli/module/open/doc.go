@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package open opens the modules that a command line names, and checks that they
+// are signed.
+package open

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sign
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"io/fs"
+	"os"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/spf13/cobra"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+)
+
+// keyBits is what NIST recommends beyond 2030.
+const keyBits = 3072
+
+// NewKeygen makes kymactl module keygen.
+func NewKeygen(e *command.Environment) *cobra.Command {
+	return &cobra.Command{
+		Use:   "keygen PREFIX",
+		Short: "Make a pair of keys to sign modules with",
+		Long: "Make an RSA key of 3072 bits: PREFIX.key is the private one (PKCS#8, not encrypted, readable by its owner only), " +
+			"for kymactl module sign; PREFIX.pub the public one (PKIX), for kymactl module verify and for the Secret that " +
+			"verification.keys of a ProviderConfig names. Both are PEM. Nothing is replaced: files that exist are an error.\n\n" +
+			"Any other RSA key of at least 2048 bits can be used as well, such as that of a certificate.",
+		Example: "  kymactl module keygen release",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			private, public := args[0]+".key", args[0]+".pub"
+			if err := generate(private, public); err != nil {
+				return err
+			}
+			e.Sayf("Keep %s secret. %s may be given to everybody.", private, public)
+			return e.Print("%s\n%s", private, public)
+		},
+	}
+}
+
+// generate both keys, or none.
+func generate(private, public string) error {
+	key, err := rsa.GenerateKey(rand.Reader, keyBits)
+	if err != nil {
+		return errors.Wrap(err, "cannot make a key")
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return errors.Wrap(err, "cannot encode the key")
+	}
+	open, err := x509.MarshalPKIXPublicKey(key.Public())
+	if err != nil {
+		return errors.Wrap(err, "cannot encode the public key")
+	}
+	if err := writeNew(private, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), 0o600); err != nil {
+		return err
+	}
+	if err := writeNew(public, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: open}), 0o644); err != nil {
+		return errors.Join(err, os.Remove(private))
+	}
+	return nil
+}
+
+// writeNew writes a file that does not exist.
+func writeNew(path string, data []byte, mode fs.FileMode) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode) //nolint:gosec // The user names the file.
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return command.WithCode(command.ExitExists, errors.Errorf("%s exists: remove it, or use another prefix", path))
+	case err != nil:
+		return errors.Wrap(err, "cannot write a key")
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(errors.Wrapf(err, "cannot write %s", path), os.Remove(path))
+	}
+	return nil
+}

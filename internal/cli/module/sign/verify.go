@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sign
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/spf13/cobra"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/open"
+	"github.com/crossplane-contrib/provider-kyma/internal/cosign"
+	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+)
+
+// maxKey bounds a file with a key, in bytes.
+const maxKey = 64 << 10
+
+// A Verification is what verify says of a module, as JSON and YAML. Fields are
+// only ever added.
+type Verification struct {
+	Name       string `json:"name"`
+	Version    string `json:"version"`
+	Repository string `json:"repository,omitempty"` // host[:port]/path; none for a layout.
+	Layout     string `json:"layout,omitempty"`     // The path of a layout.
+	Tag        string `json:"tag,omitempty"`
+	Digest     string `json:"digest"`    // Of the manifest that was verified, sha256:….
+	Signature  string `json:"signature"` // The name of the signature that is valid.
+	Cosign     bool   `json:"cosign"`    // Whether the signature of cosign was asked for, and is valid.
+}
+
+type verifying struct {
+	e        *command.Environment
+	registry command.RegistryFlags
+	output   command.Output
+	keyFiles []string
+	name     string
+	cosign   bool
+}
+
+// NewVerify makes kymactl module verify.
+func NewVerify(e *command.Environment) *cobra.Command {
+	v := &verifying{e: e}
+	c := &cobra.Command{
+		Use:   "verify MODULE",
+		Short: "Verify the signature of a module, and all that it covers",
+		Long: "Verify a module as a cluster does that verifies its modules, with the same code: that its component descriptor has a signature of " +
+			"the given name by one of the given keys, that the signature is for what the descriptor is now, and that every layer, and every " +
+			"component that is referenced, is the signed one, to the byte.\n\n" +
+			"What is not signed is not verified. Whatever is wrong with the module, the exit code is 4, and the line on stderr says what it is.\n\n" +
+			open.ReferenceHelp + "\n\n" +
+			"The last line on stdout is the digest of what was verified: whoever installs by that digest gets nothing else.",
+		Example: "  kymactl module verify registry.example.org/modules//example.org/module/greeter:1.0.0 --key release.pub\n" +
+			"  kymactl module verify ./greeter --key old.pub --key new.pub --signature-name acme --cosign -o json",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return v.run(cmd.Context(), args[0])
+		},
+	}
+	v.registry.AddFlags(c.Flags())
+	c.Flags().StringArrayVar(&v.keyFiles, "key", nil, "PEM `FILE` with the public RSA key or a certificate (required; if given several times, one must fit)")
+	c.Flags().StringVar(&v.name, "signature-name", bundle.DefaultSignature, "`NAME` that the signature must have")
+	c.Flags().BoolVar(&v.cosign, "cosign", false, "the manifest must also have a signature of cosign by one of the keys")
+	v.output.AddFlag(c.Flags(), false)
+	return c
+}
+
+func (v *verifying) run(ctx context.Context, reference string) error {
+	if err := v.output.Check(); err != nil {
+		return err
+	}
+	keys, err := v.keys()
+	if err != nil {
+		return err
+	}
+	regs, err := open.Registries(v.e, &v.registry, reference)
+	if err != nil {
+		return err
+	}
+	b, err := bundle.Open(ctx, reference, regs)
+	if err != nil {
+		return open.Unverified(err, false)
+	}
+	defer b.Close()
+	if err := v.verify(ctx, b, keys); err != nil {
+		return open.Unverified(errors.Wrapf(err, "%s is not verified", reference), true)
+	}
+	return v.say(b)
+}
+
+func (v *verifying) verify(ctx context.Context, b *bundle.Bundle, keys []ocm.Key) error {
+	if err := open.CheckSignature(ctx, b, keys); err != nil {
+		return err
+	}
+	if !v.cosign {
+		return nil
+	}
+	return verifyCosign(ctx, b, keys)
+}
+
+// keys that signatures of the name may be by.
+func (v *verifying) keys() ([]ocm.Key, error) {
+	switch {
+	case len(v.keyFiles) == 0:
+		return nil, command.Usagef("--key FILE is missing: the public key that belongs to the private one it was signed with")
+	case v.name == "":
+		return nil, command.Usagef("--signature-name is empty")
+	}
+	keys := make([]ocm.Key, 0, len(v.keyFiles))
+	for _, file := range v.keyFiles {
+		data, err := readKey(file)
+		if err != nil {
+			return nil, err
+		}
+		key, err := ocm.ParseKey(v.name, data)
+		if err != nil {
+			return nil, command.WithCode(command.ExitUsage, errors.Wrapf(err, "--key %s", file))
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
+}
+
+// readKey reads a file of a user, which is no device without an end.
+func readKey(file string) ([]byte, error) {
+	f, err := os.Open(file) //nolint:gosec // The user names their own file.
+	if err != nil {
+		return nil, command.WithCode(command.ExitUsage, errors.Wrap(err, "--key"))
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxKey+1))
+	if err != nil {
+		return nil, command.WithCode(command.ExitUsage, errors.Wrap(err, "--key"))
+	}
+	if len(data) > maxKey {
+		return nil, command.Usagef("--key %s is larger than %d bytes: it is no key", file, maxKey)
+	}
+	return data, nil
+}
+
+// verifyCosign asks for a signature of cosign by one of the keys.
+func verifyCosign(ctx context.Context, b *bundle.Bundle, keys []ocm.Key) error {
+	var err error
+	for _, k := range keys {
+		if err = cosign.Verify(ctx, b.Store, b.Digest, k.Public()); err == nil {
+			return nil
+		}
+		var unsigned *cosign.NotSignedError
+		if !errors.As(err, &unsigned) {
+			return err
+		}
+	}
+	return err
+}
+
+func (v *verifying) say(b *bundle.Bundle) error {
+	d := b.Descriptor()
+	out := Verification{
+		Name: d.Name(), Version: d.Version(), Layout: b.Layout(), Tag: b.Tag, Digest: b.Digest, Signature: v.name, Cosign: v.cosign,
+	}
+	if out.Layout == "" {
+		out.Repository = b.Store.String()
+	}
+	also := ""
+	if v.cosign {
+		also = ", and with cosign"
+	}
+	v.e.Sayf("Verified: %s:%s is signed as %s%s", d.Name(), d.Version(), v.name, also)
+	return v.output.Write(v.e.Out, out, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "%s\n%s\n", out.Signature, out.Digest)
+		return err
+	})
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package template
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/argument"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/file"
+	"github.com/crossplane-contrib/provider-kyma/internal/module/convert"
+	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
+)
+
+// maxConverted bounds a file, in bytes.
+const maxConverted = 64 << 20
+
+type conversion struct {
+	options     convert.Options
+	file        string
+	skipUnknown bool
+	strict      bool
+
+	out  bytes.Buffer
+	lost int
+	// hints for people, which are said once all is done.
+	hints []string
+}
+
+// NewConvert makes kymactl module convert.
+func NewConvert(e *command.Environment) *cobra.Command {
+	f := &conversion{}
+	c := &cobra.Command{
+		Use:   "convert FILE...",
+		Short: "Convert ModuleTemplates, Kymas and Manifests of Kyma's own operators",
+		Long: "Convert ModuleTemplates, Kymas and Manifests of Kyma's lifecycle-manager and module-manager " +
+			"(operator.kyma-project.io/v1alpha1, v1beta1 and v1beta2) into those of this provider, as a stream of YAML in the same order. " +
+			"A file may hold several documents, and lists as kubectl get prints them; - is stdin.\n\n" +
+			"What cannot be carried over is written to stderr, a line for each field, with the document and the object; with --strict it " +
+			"is an error. Where anything fails, nothing is written.\n\n" +
+			"Kymas and Manifests refer to a ProviderConfig in their namespace. It takes the place of the Secret with the kubeconfig that " +
+			"lifecycle-manager finds by its label operator.kyma-project.io/kyma-name, and is to be made of that Secret; credentials never " +
+			"are part of what is converted.",
+		Example: "  kubectl get moduletemplates.operator.kyma-project.io -A -o yaml | kymactl module convert - --channel regular\n" +
+			"  kymactl module convert kyma.yaml manifest.yaml --provider-config cluster-a -n team-a -o ours.yaml",
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd.Context(), e, args)
+		},
+	}
+	c.Flags().StringVarP(&f.options.Channel, "channel", "c", "", "`CHANNEL` of ModuleTemplates and Kymas that name none")
+	c.Flags().StringVar(&f.options.ProviderConfig, "provider-config", "", "`NAME` of the ProviderConfig for Kymas and Manifests; default that of the Kyma")
+	c.Flags().StringVarP(&f.options.Namespace, "namespace", "n", "", "`NAMESPACE` of Kymas and Manifests; default theirs")
+	c.Flags().StringVarP(&f.file, "output", "o", "", "`FILE` to write to; default -, which is stdout")
+	c.Flags().BoolVar(&f.skipUnknown, "skip-unknown", false, "leave out objects of other kinds, with a warning")
+	c.Flags().BoolVar(&f.strict, "strict", false, "fail if anything cannot be carried over")
+	return c
+}
+
+func (f *conversion) check(args []string) error {
+	o := f.options
+	if err := argument.CheckDefinition(&definition.Definition{Channel: o.Channel}); err != nil {
+		return err
+	}
+	if o.ProviderConfig != "" && len(validation.IsDNS1123Subdomain(o.ProviderConfig)) > 0 {
+		return command.Usagef("--provider-config %q: want at most 253 lower case letters, digits, - and .", o.ProviderConfig)
+	}
+	if o.Namespace != "" && len(validation.IsDNS1123Label(o.Namespace)) > 0 {
+		return command.Usagef("--namespace %q: want at most 63 lower case letters, digits and -", o.Namespace)
+	}
+	stdin := 0
+	for _, a := range args {
+		if a == "-" {
+			stdin++
+		}
+	}
+	if stdin > 1 {
+		return command.Usagef("- is there %d times: stdin can be read once", stdin)
+	}
+	return nil
+}
+
+func (f *conversion) run(ctx context.Context, e *command.Environment, args []string) error {
+	if err := f.check(args); err != nil {
+		return err
+	}
+	for _, name := range args {
+		data, err := readInput(e, name)
+		if err != nil {
+			return err
+		}
+		if name == "-" {
+			name = "stdin"
+		}
+		if err := f.stream(ctx, e, name, data); err != nil {
+			return errors.Wrap(err, name)
+		}
+	}
+	if f.strict && f.lost > 0 {
+		return errors.Errorf("%d fields cannot be carried over, and --strict is set: nothing is written", f.lost)
+	}
+	if err := f.write(e); err != nil {
+		return err
+	}
+	for _, h := range f.hints {
+		e.Sayf("%s", h)
+	}
+	return nil
+}
+
+func (f *conversion) write(e *command.Environment) error {
+	if !file.IsStdout(f.file) {
+		return file.Write(f.file, f.out.Bytes())
+	}
+	_, err := e.Out.Write(f.out.Bytes())
+	return errors.Wrap(err, "cannot write to stdout")
+}
+
+// readInput is a file, or stdin.
+func readInput(e *command.Environment, name string) ([]byte, error) {
+	in := e.In
+	if name != "-" {
+		f, err := os.Open(name) //nolint:gosec // The user names the file.
+		if errors.Is(err, os.ErrNotExist) {
+			return nil, command.NotFoundf("there is no file %s", name)
+		}
+		if err != nil {
+			return nil, errors.Wrapf(err, "cannot read %s", name)
+		}
+		defer f.Close()
+		in = f
+	}
+	data, err := io.ReadAll(io.LimitReader(in, maxConverted+1))
+	if err != nil {
+		return nil, errors.Wrapf(err, "cannot read %s", name)
+	}
+	if len(data) > maxConverted {
+		return nil, errors.Errorf("%s is larger than %d bytes", name, maxConverted)
+	}
+	return data, nil
+}
+
+// stream of documents.
+func (f *conversion) stream(ctx context.Context, e *command.Environment, name string, data []byte) error {
+	docs, err := convert.Documents(data)
+	if err != nil {
+		return err
+	}
+	if len(docs) == 0 {
+		return errors.New("it holds no object")
+	}
+	for i, doc := range docs {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		o, lost, err := convert.Object(doc, f.options)
+		var unknown *convert.UnknownKindError
+		if errors.As(err, &unknown) && f.skipUnknown {
+			e.Warnf("%s: document %d is left out: %s", name, i+1, err)
+			continue
+		}
+		if err != nil {
+			return errors.Wrapf(err, "document %d", i+1)
+		}
+		if err := f.add(e, name, i+1, o, lost); err != nil {
+			return errors.Wrapf(err, "document %d", i+1)
+		}
+	}
+	return nil
+}
+
+func (f *conversion) add(e *command.Environment, name string, n int, o client.Object, lost []string) error {
+	kind := o.GetObjectKind().GroupVersionKind().Kind
+	for _, l := range lost {
+		e.Warnf("%s: document %d: %s %q: %s", name, n, kind, o.GetName(), l)
+	}
+	f.lost += len(lost)
+	data, err := encodeTemplate(o)
+	if err != nil {
+		return err
+	}
+	if f.out.Len() > 0 {
+		f.out.WriteString("---\n")
+	}
+	f.out.Write(data)
+	switch o := o.(type) {
+	case *v1alpha1.Kyma:
+		f.hintf("Kyma %s refers to ProviderConfig %s in its namespace: make it of the Secret with label operator.kyma-project.io/kyma-name=%s.",
+			o.Name, o.Spec.ProviderConfigReference.Name, o.Name)
+	case *v1alpha1.Manifest:
+		if of := o.Labels["operator.kyma-project.io/kyma-name"]; of != "" {
+			f.hintf("Manifest %s belongs to Kyma %s: where that is converted as well, it makes its Manifests itself, and this one is not needed.", o.Name, of)
+		}
+	}
+	return nil
+}
+
+func (f *conversion) hintf(format string, args ...any) {
+	f.hints = append(f.hints, fmt.Sprintf(format, args...))
+}

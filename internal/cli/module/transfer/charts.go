@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"context"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+)
+
+// charts calls f for each chart that lies beside the module.
+func (t *transfer) charts(ctx context.Context, b *bundle.Bundle, f func(c *bundle.Chart, from store.Reader) error) error {
+	charts, others := b.Charts()
+	for _, o := range others {
+		t.e.Warnf("%s, which lies beside the module, is not carried along: only charts below %s/ are that are pinned by a digest", o, bundle.ChartsFolder)
+	}
+	for i := range charts {
+		c := &charts[i]
+		from, _, err := b.ChartStore(ctx, c)
+		if missing := (*store.NotFoundError)(nil); errors.As(err, &missing) && b.Layout() != "" {
+			t.e.Warnf("chart %s is not there to be copied: the registry must have it already", c.Reference())
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := f(c, from); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chartsToRegistry brings charts to where they lie beside a module at a location.
+func (t *transfer) chartsToRegistry(ctx context.Context, b *bundle.Bundle, l ocm.Location, out *destination, regs oci.Registries) error {
+	return t.charts(ctx, b, func(c *bundle.Chart, from store.Reader) error {
+		repository, err := c.In(l)
+		if err != nil {
+			return err
+		}
+		to, err := store.NewRemote(repository, regs)
+		if err != nil {
+			return err
+		}
+		n, err := t.copyArtifact(ctx, c.Repository+":"+c.Tag, from, c.Digest, to, c.Tag)
+		out.Uploaded += n
+		return err
+	})
+}
+
+// chartsToLayout brings charts to the layout of a module.
+func (t *transfer) chartsToLayout(ctx context.Context, b *bundle.Bundle, l *store.Layout, out *destination) error {
+	return t.charts(ctx, b, func(c *bundle.Chart, from store.Reader) error {
+		n, err := t.copyArtifact(ctx, c.Repository+":"+c.Tag, from, c.Digest, l, c.LayoutTag())
+		out.Uploaded += n
+		return err
+	})
+}

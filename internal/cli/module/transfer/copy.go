@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/file"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/open"
+	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+)
+
+// NewCopy makes kymactl module copy.
+func NewCopy(e *command.Environment) *cobra.Command {
+	t := &transfer{e: e, verb: "Copying"}
+	var registry command.RegistryFlags
+	var output command.Output
+	c := &cobra.Command{
+		Use:   "copy SRC DST",
+		Short: "Copy a module from one registry to another, without changing a byte",
+		Long: "Copy a module with all that belongs to it: the components that it references, signatures, also those of cosign, and " +
+			"what else is attached. No byte is changed, so that the digest stays the same and signatures stay valid.\n\n" +
+			"SRC is the reference of a module, or an OCI image layout. DST is the base that modules lie below, host[:port]/path, " +
+			"or the whole reference, or the path of a layout: a folder, which has to begin with ./ or / if it does not exist, or " +
+			"a file that ends in .tar, .tar.gz or .tgz.\n\n" +
+			"What the destination has already is not written again, and a copy that was interrupted is completed by another one. If the " +
+			"destination has the version with other content, nothing is replaced and the exit code is 5, unless --overwrite is given.\n\n" +
+			"--username and --password-stdin are for the registry of DST, or for that of SRC where DST is a layout. The docker " +
+			"configuration, --registry-config, and how registries are reached are for both.\n\n" +
+			"The last line on stdout is the digest of the manifest, and the line before it where the module is now.",
+		Example: "  kymactl module copy registry.example.org/modules/component-descriptors/example.org/module/greeter:1.0.0 mirror.example.org/modules\n" +
+			"  kymactl module copy registry.example.org/modules//example.org/module/greeter:1.0.0 ./greeter.tar",
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			from, to := args[0], args[1]
+			if err := t.checkMapping(); err != nil {
+				return err
+			}
+			if err := file.CheckLayout(to, &output); err != nil {
+				return err
+			}
+			path := bundle.IsPath(to)
+			regs, err := registriesOfCopy(e, &registry, from, to)
+			if err != nil {
+				return err
+			}
+			b, err := bundle.Open(ctx, from, regs)
+			if err != nil {
+				return err
+			}
+			defer b.Close()
+			var done *destination
+			if path {
+				done, err = t.toLayout(ctx, b, to)
+			} else {
+				done, err = t.toRegistry(ctx, b, to, regs)
+			}
+			if err != nil {
+				return err
+			}
+			return t.say(ctx, b, done, "Copied", &output)
+		},
+	}
+	registry.AddFlags(c.Flags())
+	t.addMapping(c)
+	t.addOverwrite(c.Flags(), "a version in the destination")
+	output.AddFlag(c.Flags(), false)
+	return c
+}
+
+// registriesOfCopy are both registries; --username is for that of the
+// destination, if there is one.
+func registriesOfCopy(e *command.Environment, f *command.RegistryFlags, from, to string) (oci.Registries, error) {
+	if bundle.IsPath(to) {
+		return open.Registries(e, f, from)
+	}
+	// What is no reference is refused when it is opened.
+	host, _ := bundle.Host(from)
+	return f.Registries(e, hostOf(to), host)
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"context"
+	"os"
+	"path"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/file"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/open"
+	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+)
+
+// NewPull makes kymactl module pull.
+func NewPull(e *command.Environment) *cobra.Command {
+	t := &transfer{e: e, verb: "Pulling"}
+	var registry command.RegistryFlags
+	var output command.Output
+	var check verification
+	var to string
+	c := &cobra.Command{
+		Use:   "pull REF",
+		Short: "Pull a module into an OCI image layout",
+		Long: "Pull a module from a registry into an OCI image layout, a folder or a tar, byte for byte: its layers, the components that it " +
+			"references, the charts of format helm that lie beside it, and its signatures, also those of cosign. " +
+			"kymactl module push brings it to another registry, also from a machine without a network to the first one.\n\n" +
+			"REF is host[:port]/path/component-descriptors/NAME:VERSION, or host[:port]/path//NAME:VERSION as OCM writes it, " +
+			"with @sha256:… in place of the version or after it.\n\n" +
+			"Into a folder, a pull that was interrupted is completed by another one, which does not get again what is there. " +
+			"If there is another module, nothing is replaced and the exit code is 5, unless --overwrite is given; what is no layout is never replaced.\n\n" +
+			"With --key the module is verified first, as by kymactl module verify, and nothing is written unless that succeeds.\n\n" +
+			"The last line on stdout is the digest of the manifest, and the line before it the path.",
+		Example: "  kymactl module pull registry.example.org/modules/component-descriptors/example.org/module/greeter:1.0.0\n" +
+			"  kymactl module pull registry.example.org/modules//example.org/module/greeter:1.0.0 -o greeter.tar --key release.pub",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			if err := file.CheckLayout(to, &output); err != nil {
+				return err
+			}
+			keys, err := check.read()
+			if err != nil {
+				return err
+			}
+			b, err := openVerified(ctx, e, &registry, args[0], keys)
+			if err != nil {
+				return err
+			}
+			defer b.Close()
+			if to == "" {
+				if to, err = nameOf(b.Descriptor()); err != nil {
+					return err
+				}
+			}
+			done, err := t.toLayout(ctx, b, to)
+			if err != nil {
+				return err
+			}
+			return t.say(ctx, b, done, "Pulled", &output)
+		},
+	}
+	f := c.Flags()
+	f.StringVarP(&to, "output", "o", "", "`PATH` of the layout: a folder, or a file that ends in .tar, .tar.gz or .tgz; default MODULE-VERSION")
+	registry.AddFlags(f)
+	check.addFlags(f)
+	t.addOverwrite(f, "a layout")
+	output.AddFlag(f, true)
+	return c
+}
+
+// openVerified opens a module, and fails if there are keys and it is not signed by one of them.
+func openVerified(ctx context.Context, e *command.Environment, registry *command.RegistryFlags, reference string, keys []ocm.Key) (*bundle.Bundle, error) {
+	b, err := open.Module(ctx, e, registry, reference)
+	if err != nil && len(keys) > 0 {
+		// What cannot be read is not verified, as verify has it.
+		return nil, open.Unverified(err, false)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := verifyFirst(ctx, b, keys); err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return b, nil
+}
+
+// nameOf the folder that a module is pulled into.
+func nameOf(d *ocm.Descriptor) (string, error) {
+	tag, err := ocm.Tag(d.Version())
+	if err != nil {
+		return "", err
+	}
+	name := path.Base(d.Name())
+	if name == "." || name == ".." || name == "/" {
+		name = "module"
+	}
+	return name + "-" + tag, nil
+}
+
+// verifyFirst says whether what is pulled is signed; what is pulled is what was
+// verified, as both are told by their digest.
+func verifyFirst(ctx context.Context, b *bundle.Bundle, keys []ocm.Key) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	if err := open.CheckSignature(ctx, b, keys); err != nil {
+		return open.Unverified(errors.Wrap(err, "nothing was written: cannot verify the module"), true)
+	}
+	return nil
+}
+
+// A verification says by whom a module must be signed.
+type verification struct {
+	wanted bool
+	key    string
+	name   string
+}
+
+func (v *verification) addFlags(f *pflag.FlagSet) {
+	f.StringVar(&v.key, "key", "", "PEM `FILE` with the public RSA key or a certificate, whose private key must have signed the module")
+	f.StringVar(&v.name, "signature-name", "kyma-module-signature", "`NAME` of the signature that --key is for")
+	f.BoolVar(&v.wanted, "verify", false, "verify the module, which --key does by itself; needs --key")
+}
+
+func (v *verification) read() ([]ocm.Key, error) {
+	if v.key == "" {
+		if v.wanted {
+			return nil, command.Usagef("--verify needs --key")
+		}
+		return nil, nil
+	}
+	data, err := os.ReadFile(v.key)
+	if err != nil {
+		return nil, command.WithCode(command.ExitUsage, errors.Wrap(err, "--key"))
+	}
+	k, err := ocm.ParseKey(v.name, data)
+	if err != nil {
+		return nil, command.WithCode(command.ExitUsage, errors.Wrapf(err, "--key %s", v.key))
+	}
+	return []ocm.Key{k}, nil
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/file"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/summary"
+	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+)
+
+// A transfer moves a module with all that belongs to it, byte for byte: the
+// components that it references, signatures, and what else is attached.
+type transfer struct {
+	e         *command.Environment
+	verb      string // For progress: Pushing.
+	overwrite bool
+	mapping   string
+}
+
+func (t *transfer) addOverwrite(f *pflag.FlagSet, what string) {
+	f.BoolVar(&t.overwrite, "overwrite", false, "replace "+what+" that has other content")
+}
+
+// The ways to map the name of a component to a repository.
+var mappings = []string{string(ocm.URLPath), string(ocm.SHA256Digest)} //nolint:gochecknoglobals // Constant.
+
+func (t *transfer) addMapping(c *cobra.Command) {
+	c.Flags().StringVar(&t.mapping, "name-mapping", string(ocm.URLPath),
+		"`MAPPING` of the component to a repository there: urlPath, or sha256-digest for registries that allow only two elements in a path")
+	// It fails for flags that do not exist only.
+	_ = c.RegisterFlagCompletionFunc("name-mapping", cobra.FixedCompletions(mappings, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (t *transfer) checkMapping() error {
+	if slices.Contains(mappings, t.mapping) {
+		return nil
+	}
+	return command.Usagef("unknown --name-mapping %q: want %s", t.mapping, strings.Join(mappings, " or "))
+}
+
+// A destination is where a module has come to.
+type destination struct {
+	Repository, Layout, Tag string
+	Uploaded                int
+}
+
+// String is the reference of the module there.
+func (d *destination) String() string {
+	if d.Layout != "" {
+		return d.Layout
+	}
+	return d.Repository + ":" + d.Tag
+}
+
+// toRegistry moves a module to a registry: to is a base, or a whole reference.
+// What is referenced comes before who references it.
+func (t *transfer) toRegistry(ctx context.Context, b *bundle.Bundle, to string, regs oci.Registries) (*destination, error) {
+	l, repository, tag, err := bundle.Destination(to, ocm.Mapping(t.mapping), b.Descriptor())
+	if err != nil {
+		return nil, command.WithCode(command.ExitUsage, err)
+	}
+	for _, missing := range b.Missing() {
+		t.e.Warnf("component %s is referenced, and not there to be copied: the registry must have it already", missing)
+	}
+	artifacts, err := b.Artifacts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &destination{Repository: repository, Tag: tag}
+	if err := t.chartsToRegistry(ctx, b, l, out, regs); err != nil {
+		return nil, err
+	}
+	for _, a := range artifacts {
+		_, repository, tag, err := bundle.Destination(l.BaseURL, l.Mapping, a.Descriptor)
+		if err != nil {
+			return nil, err
+		}
+		s, err := store.NewRemote(repository, regs)
+		if err != nil {
+			return nil, err
+		}
+		n, err := t.copy(ctx, a, s, tag)
+		if err != nil {
+			return nil, err
+		}
+		out.Uploaded += n
+	}
+	return out, nil
+}
+
+// toLayout moves a module to a layout at a path. The module's own component
+// comes first there, since it is what the layout is about.
+func (t *transfer) toLayout(ctx context.Context, b *bundle.Bundle, to string) (out *destination, err error) {
+	artifacts, err := b.Artifacts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l, err := store.CreateLayout(ctx, to)
+	if err != nil {
+		return nil, file.ExplainLayout(to, err)
+	}
+	defer func() {
+		if closed := l.Close(); err == nil {
+			err = closed
+		}
+	}()
+	other, err := t.other(ctx, l, b.Digest)
+	if err != nil {
+		return nil, err
+	}
+	out = &destination{Layout: to}
+	slices.Reverse(artifacts)
+	for i, a := range artifacts {
+		tag, err := bundle.LayoutTag(a.Descriptor)
+		if i == 0 {
+			tag, err = ocm.Tag(a.Descriptor.Version())
+			out.Tag = tag
+		}
+		if err != nil {
+			return nil, err
+		}
+		n, err := t.copy(ctx, a, l, tag)
+		if err != nil {
+			return nil, err
+		}
+		out.Uploaded += n
+		if i == 0 && other {
+			if err := l.Prune(ctx, a.Digest); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, t.chartsToLayout(ctx, b, l, out)
+}
+
+// other says whether a layout holds something else, which is to be replaced.
+func (t *transfer) other(ctx context.Context, l *store.Layout, digest string) (bool, error) {
+	tag, have, err := l.Root(ctx)
+	if missing := (*store.NotFoundError)(nil); errors.As(err, &missing) {
+		return false, nil
+	}
+	if err != nil || have == digest {
+		return false, err
+	}
+	if !t.overwrite {
+		return false, &store.ExistsError{Store: l.String(), Tag: tag, Have: have, Want: digest}
+	}
+	return true, nil
+}
+
+func (t *transfer) copy(ctx context.Context, a bundle.Artifact, to store.Store, tag string) (int, error) {
+	return t.copyArtifact(ctx, path.Base(a.Descriptor.Name())+":"+a.Descriptor.Version(), a.Store, a.Digest, to, tag)
+}
+
+func (t *transfer) copyArtifact(ctx context.Context, name string, from store.Reader, digest string, to store.Store, tag string) (int, error) {
+	report, end := t.e.Progress(t.verb + " " + name)
+	defer end()
+	copied, err := store.Copy(ctx, from, digest, to, store.CopyOptions{
+		Tag: tag, Overwrite: t.overwrite, Attachments: true, Progress: report,
+	})
+	return copied.Uploaded, err
+}
+
+// say what became of it, on stderr, and write it to stdout.
+func (t *transfer) say(ctx context.Context, b *bundle.Bundle, to *destination, done string, o *command.Output) error {
+	if to.Uploaded == 0 {
+		t.e.Sayf("Unchanged: %s is there already", to)
+	} else {
+		t.e.Sayf("%s: %s", done, to)
+	}
+	if o.Table() {
+		return t.e.Print("%s\n%s", to, b.Digest)
+	}
+	s, err := summary.Of(ctx, b)
+	if err != nil {
+		return err
+	}
+	if to.Repository != "" {
+		s.Repository = to.Repository
+	}
+	if to.Layout != "" {
+		s.Layout = to.Layout
+	}
+	s.Tag, s.Uploaded = to.Tag, &to.Uploaded
+	return o.Write(t.e.Out, s, nil)
+}
+
+// hostOf a destination in a registry.
+func hostOf(to string) string {
+	host, _, _ := strings.Cut(strings.TrimPrefix(to, "oci://"), "/")
+	return host
+}
