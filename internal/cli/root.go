@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
-	"github.com/crossplane-contrib/provider-kyma/internal/cli/control"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/controlplane"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/kyma"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/manifest"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module"
@@ -125,7 +125,7 @@ func New(e *command.Environment) *cobra.Command {
 	}
 	modules.AddCommand(module.Commands(e)...)
 	root.AddCommand(modules, kyma.NewStatus(e), kyma.NewWait(e), manifest.NewPlan(e), manifest.NewTest(e))
-	root.AddCommand(control.Commands(e)...)
+	root.AddCommand(controlplane.NewDeploy(e), controlplane.NewUndeploy(e))
 	arrange(root, modules)
 	each(root, func(c *cobra.Command) { c.Long = wrapped(c.Long) })
 	return root

@@ -43,7 +43,6 @@ func oversized() map[string]size {
 func scattered() map[string]int {
 	return map[string]int{
 		"cluster/local.environment":               11,
-		"internal/cli/control.deployment":         5,
 		"internal/oci.Puller":                     10,
 		"internal/oci/store.Layout":               6,
 		"internal/ocm.Descriptor":                 7,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package control
+package controlplane
 
 import (
 	"context"
@@ -18,8 +18,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/package/crds"
 )
 
-// definitions are the CustomResourceDefinitions of the provider, sorted by name.
-func definitions() ([]*unstructured.Unstructured, error) {
+// readCRDs reads the CRDs of the provider, sorted by name.
+func readCRDs() ([]*unstructured.Unstructured, error) {
 	files, err := fs.Glob(crds.Files, "*.yaml")
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot list the definitions")
@@ -42,15 +42,15 @@ func definitions() ([]*unstructured.Unstructured, error) {
 	return out, nil
 }
 
-// A packaged definition was brought by a package, which keeps it as it is.
+// A packaged CRD was brought by a package, which keeps it as it is.
 type packaged struct {
 	name string
 	// by is what controls it, provider the name of its Provider, where it is known.
 	by, provider string
 }
 
-// packagedDefinitions are those that packages brought.
-func (a *applier) packagedDefinitions(ctx context.Context, all []*unstructured.Unstructured) ([]packaged, error) {
+// packagedCRDs are those of some CRDs that packages brought.
+func (a *applier) packagedCRDs(ctx context.Context, all []*unstructured.Unstructured) ([]packaged, error) {
 	var out []packaged
 	for _, d := range all {
 		u, err := a.live(ctx, objectOf(d))
@@ -67,53 +67,63 @@ func (a *applier) packagedDefinitions(ctx context.Context, all []*unstructured.U
 	return out, nil
 }
 
+// An installation brings our kinds into the control plane, and with a package the provider.
+type installation struct {
+	*applier
+
+	// skip leaves the kinds as they are.
+	skip bool
+	// image of the package of the provider that brings them, if it is to be installed.
+	image string
+}
+
 // define our kinds in the control plane, in the way that was asked for.
-func (d *deployment) define(ctx context.Context) error {
-	if d.o.skipCRDs {
+func (i *installation) define(ctx context.Context) error {
+	if i.skip {
 		return nil
 	}
-	all, err := definitions()
+	all, err := readCRDs()
 	if err != nil {
 		return err
 	}
-	brought, err := d.packagedDefinitions(ctx, all)
+	brought, err := i.packagedCRDs(ctx, all)
 	if err != nil {
 		return err
 	}
 	switch {
-	case d.o.image != "":
-		err = d.install(ctx, brought)
+	case i.image != "":
+		err = i.install(ctx, brought)
 	case len(brought) > 0:
-		d.e.Sayf("The definitions belong to a package (%s): they are left as they are.", brought[0].by)
-		err = d.activate(ctx)
+		i.e.Sayf("The definitions belong to a package (%s): they are left as they are.", brought[0].by)
+		err = i.activate(ctx)
 	default:
-		err = d.applyAll(ctx, all)
+		err = i.applyAll(ctx, all)
 	}
-	if err != nil || d.dryRun {
+	if err != nil || i.dryRun {
 		return err
 	}
-	if err := d.awaitServed(ctx, all); err != nil || d.o.image == "" {
+	if err := i.awaitServed(ctx, all); err != nil || i.image == "" {
 		return err
 	}
-	return d.awaitHealthy(ctx)
+	return i.awaitHealthy(ctx)
 }
 
 // awaitServed waits until the API server serves our kinds.
-func (d *deployment) awaitServed(ctx context.Context, all []*unstructured.Unstructured) error {
-	return await(ctx, d.e, "the kinds of "+v1alpha1.Group+" were served", func(ctx context.Context) (bool, string, error) {
+func (i *installation) awaitServed(ctx context.Context, all []*unstructured.Unstructured) error {
+	return await(ctx, i.e, "the kinds of "+v1alpha1.Group+" were served", func(ctx context.Context) (bool, string, error) {
 		for _, one := range all {
-			done, state, err := d.served(ctx, one)
+			done, state, err := i.served(ctx, one)
 			if err != nil || !done {
-				return false, d.why(ctx, state), err
+				return false, i.why(ctx, state), err
 			}
 		}
 		return true, "", nil
 	})
 }
 
-func (d *deployment) served(ctx context.Context, definition *unstructured.Unstructured) (done bool, state string, err error) {
+func (i *installation) served(ctx context.Context, definition *unstructured.Unstructured) (done bool, state string, err error) {
 	name := definition.GetName()
-	u, err := d.live(ctx, objectOf(definition))
+	u, err := i.live(ctx, objectOf(definition))
 	if err != nil || u == nil {
 		return false, name + " does not exist", err
 	}
@@ -125,7 +135,7 @@ func (d *deployment) served(ctx context.Context, definition *unstructured.Unstru
 		return false, "", errors.Wrapf(kerrors.NewBadRequest(message), "the names of %s are not accepted", name)
 	}
 	kind, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "kind")
-	_, err = d.k.RESTMapper().RESTMapping(schema.GroupKind{Group: v1alpha1.Group, Kind: kind}, v1alpha1.Version)
+	_, err = i.k.RESTMapper().RESTMapping(schema.GroupKind{Group: v1alpha1.Group, Kind: kind}, v1alpha1.Version)
 	if kmeta.IsNoMatchError(err) {
 		return false, name + " is not served yet", nil
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package control
+package controlplane
 
 import (
 	"context"
@@ -19,21 +19,21 @@ func providerObject() object { return object{GroupVersionKind: providerKind(), N
 
 // install has Crossplane install the package, and activates its kinds. Crossplane
 // runs the provider once the first one is active.
-func (d *deployment) install(ctx context.Context, brought []packaged) error {
+func (i *installation) install(ctx context.Context, brought []packaged) error {
 	for _, p := range brought {
 		if p.provider != "" && p.provider != providerName {
 			return command.WithCode(command.ExitExists, errors.Errorf("definition %s belongs to Provider %s: "+
 				"--package would install the package a second time, leave it out", p.name, p.provider))
 		}
 	}
-	provider := wanted(providerObject(), map[string]any{"spec": map[string]any{"package": d.o.image}})
-	if _, err := d.live(ctx, providerObject()); kmeta.IsNoMatchError(err) {
+	provider := wanted(providerObject(), map[string]any{"spec": map[string]any{"package": i.image}})
+	if _, err := i.live(ctx, providerObject()); kmeta.IsNoMatchError(err) {
 		return unknownKind(providerObject())
 	}
-	if err := d.apply(ctx, provider); err != nil {
+	if err := i.apply(ctx, provider); err != nil {
 		return err
 	}
-	return d.activate(ctx)
+	return i.activate(ctx)
 }
 
 // managed are our kinds that Crossplane serves only where a policy activates them.
@@ -43,9 +43,9 @@ func managed() []string {
 
 // activate our kinds, unless policies do already. Most control planes have one
 // that activates everything, and where there are no policies nothing needs one.
-func (d *deployment) activate(ctx context.Context) error {
+func (i *installation) activate(ctx context.Context) error {
 	list := listOf(policyKind())
-	err := d.k.List(ctx, list)
+	err := i.k.List(ctx, list)
 	if kmeta.IsNoMatchError(err) {
 		return nil
 	}
@@ -59,7 +59,7 @@ func (d *deployment) activate(ctx context.Context) error {
 	for _, n := range managed() {
 		names = append(names, n)
 	}
-	return d.apply(ctx, wanted(object{GroupVersionKind: policyKind(), Name: providerName},
+	return i.apply(ctx, wanted(object{GroupVersionKind: policyKind(), Name: providerName},
 		map[string]any{"spec": map[string]any{"activate": names}}))
 }
 
@@ -89,14 +89,14 @@ func activates(policy *unstructured.Unstructured, name string) bool {
 }
 
 // awaitHealthy waits until Crossplane runs the package that was asked for.
-func (d *deployment) awaitHealthy(ctx context.Context) error {
-	return await(ctx, d.e, "Provider "+providerName+" was Healthy", func(ctx context.Context) (bool, string, error) {
-		u, err := d.live(ctx, providerObject())
+func (i *installation) awaitHealthy(ctx context.Context) error {
+	return await(ctx, i.e, "Provider "+providerName+" was Healthy", func(ctx context.Context) (bool, string, error) {
+		u, err := i.live(ctx, providerObject())
 		if err != nil || u == nil {
 			return false, "it does not exist", err
 		}
 		installed, _, _ := unstructured.NestedString(u.Object, "status", "currentIdentifier")
-		if installed != d.o.image {
+		if installed != i.image {
 			return false, unhealthy(u), nil
 		}
 		for _, c := range []string{"Installed", "Healthy"} {
@@ -119,11 +119,11 @@ func unhealthy(u *unstructured.Unstructured) string {
 }
 
 // why adds what the package says to what is missing.
-func (d *deployment) why(ctx context.Context, state string) string {
-	if d.o.image == "" {
+func (i *installation) why(ctx context.Context, state string) string {
+	if i.image == "" {
 		return state
 	}
-	u, err := d.live(ctx, providerObject())
+	u, err := i.live(ctx, providerObject())
 	if err != nil || u == nil {
 		return state
 	}

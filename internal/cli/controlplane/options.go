@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package control
+package controlplane
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/argument"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
@@ -74,7 +74,7 @@ func (o *deployOptions) check() error {
 	if err := checkName("--provider-config", o.configName()); err != nil {
 		return err
 	}
-	if o.channel != "" && !isChannel(o.channel) {
+	if o.channel != "" && !argument.IsChannel(o.channel) {
 		return command.Usagef("--channel %q: want 3 to 32 lower case letters", o.channel)
 	}
 	var err error
@@ -119,22 +119,6 @@ func checkName(flag, name string) error {
 // A moduleArg is a module to enable. Without a channel it gets that of the Kyma.
 type moduleArg struct{ name, channel string }
 
-// As the definition of Kymas has it.
-const (
-	minChannel    = 3
-	maxChannel    = 32
-	maxModuleName = 63
-)
-
-var (
-	channelPattern = regexp.MustCompile(`^[a-z]+$`)
-	modulePattern  = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
-)
-
-func isChannel(s string) bool {
-	return len(s) >= minChannel && len(s) <= maxChannel && channelPattern.MatchString(s)
-}
-
 func parseModules(args []string) ([]moduleArg, error) {
 	var out []moduleArg
 	seen := map[string]moduleArg{}
@@ -142,9 +126,9 @@ func parseModules(args []string) ([]moduleArg, error) {
 		name, channel, found := strings.Cut(a, "=")
 		m := moduleArg{name: name, channel: channel}
 		switch before, again := seen[name]; {
-		case len(name) > maxModuleName || !modulePattern.MatchString(name):
+		case !argument.IsModule(name):
 			return nil, command.Usagef("--module %q: want the name of a module, or NAME=CHANNEL", a)
-		case found && !isChannel(channel):
+		case found && !argument.IsChannel(channel):
 			return nil, command.Usagef("--module %q: the channel must be 3 to 32 lower case letters", a)
 		case again && before != m:
 			return nil, command.Usagef("--module %s is given twice, with different channels", name)

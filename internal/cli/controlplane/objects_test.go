@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package control
+package controlplane
 
 import (
 	"net/http"
@@ -17,7 +17,7 @@ import (
 )
 
 func TestDefinitions(t *testing.T) {
-	all, err := definitions()
+	all, err := readCRDs()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func TestDefinitions(t *testing.T) {
 		"moduletemplates.kyma.m.crossplane.io", "providerconfigs.kyma.m.crossplane.io", "providerconfigusages.kyma.m.crossplane.io",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("definitions(): -want, +got:\n%s", diff)
+		t.Errorf("readCRDs(): -want, +got:\n%s", diff)
 	}
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package control
+package controlplane
 
 import (
 	"context"
@@ -75,7 +75,8 @@ func (o *undeployOptions) check() error {
 	return checkName("--provider-config", o.config)
 }
 
-func newUndeploy(e *command.Environment) *cobra.Command {
+// NewUndeploy makes kymactl undeploy.
+func NewUndeploy(e *command.Environment) *cobra.Command {
 	o := &undeployOptions{}
 	c := &cobra.Command{
 		Use:     "undeploy",
@@ -134,7 +135,7 @@ func (r *removal) run(ctx context.Context) error {
 		steps = append(steps, r.removeProvider)
 	}
 	if r.o.crds {
-		steps = append(steps, r.removeDefinitions)
+		steps = append(steps, r.removeCRDs)
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {

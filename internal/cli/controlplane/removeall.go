@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package control
+package controlplane
 
 import (
 	"context"
@@ -84,10 +84,10 @@ func (r *removal) removeProvider(ctx context.Context) error {
 	return r.remove(ctx, policy, nil)
 }
 
-// removeDefinitions removes those that belong to no package. Each takes its time,
+// removeCRDs removes those that belong to no package. Each takes its time,
 // so that none waits for another one.
-func (r *removal) removeDefinitions(ctx context.Context) error {
-	all, err := definitions()
+func (r *removal) removeCRDs(ctx context.Context) error {
+	all, err := readCRDs()
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package control
+package controlplane
 
 import (
 	"context"
@@ -48,7 +48,8 @@ const deployExample = `  # The definitions, and a Kyma for the cluster of a kube
   # What would change?
   kymactl deploy -n team-a --template template.yaml --dry-run`
 
-func newDeploy(e *command.Environment) *cobra.Command {
+// NewDeploy makes kymactl deploy.
+func NewDeploy(e *command.Environment) *cobra.Command {
 	o := &deployOptions{}
 	c := &cobra.Command{
 		Use:     "deploy",
@@ -117,8 +118,9 @@ func (d *deployment) read(e *command.Environment) error {
 
 // run in the order in which things need each other.
 func (d *deployment) run(ctx context.Context) error {
+	kinds := &installation{applier: d.applier, skip: d.o.skipCRDs, image: d.o.image}
 	for _, step := range []func(context.Context) error{
-		d.refer, d.define, d.makeNamespace, d.configure, d.applyTemplates, d.applyKyma,
+		d.refer, kinds.define, d.makeNamespace, d.configure, d.applyTemplates, d.applyKyma,
 	} {
 		if err := step(ctx); err != nil {
 			return ended(ctx, err)

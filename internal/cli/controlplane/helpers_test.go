@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package control
+package controlplane
 
 import (
 	"bytes"
@@ -41,7 +41,7 @@ func deploymentFor(t testing.TB, k client.Client, namespace, kubeconfig string) 
 // wipe the control plane: our objects, and then our definitions.
 func wipe(t testing.TB) {
 	t.Helper()
-	all, err := definitions()
+	all, err := readCRDs()
 	if err != nil {
 		t.Fatal(err)
 	}

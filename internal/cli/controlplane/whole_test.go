@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package control
+package controlplane
 
 import (
 	"context"
@@ -63,19 +63,19 @@ func TestPackage(t *testing.T) {
 	args := []string{"-n", "package", "--in-cluster", "--package", image}
 	policy := object{GroupVersionKind: policyKind(), Name: providerName}
 
-	r := run(t, newDeploy, args...)
+	r := run(t, NewDeploy, args...)
 	if command.CodeOf(r.err) != command.ExitNotFound || !strings.Contains(r.err.Error(), "the control plane has no Crossplane 2") {
 		t.Errorf("deploy --package without Crossplane: want exit code %d and why, got %v", command.ExitNotFound, r.err)
 	}
 	crossplaneKind(t, providerKind(), "providers")
 	crossplaneKind(t, policyKind(), "managedresourceactivationpolicies")
 
-	r = succeed(t, newDeploy, append(args, "--dry-run")...)
+	r = succeed(t, NewDeploy, append(args, "--dry-run")...)
 	if n := len(lines(r.out)["created (server dry run)"]); n != 5 || get(t, providerObject()) != nil {
 		t.Errorf("deploy --package --dry-run: want 5 objects and nothing done, got\n%s", r.out)
 	}
 
-	r = runFor(t, 3*time.Second, newDeploy, args...)
+	r = runFor(t, 3*time.Second, NewDeploy, args...)
 	if command.CodeOf(r.err) != command.ExitTimeout || !strings.Contains(r.err.Error(), "Provider provider-kyma: Crossplane has not said anything yet") {
 		t.Errorf("deploy --package without an answer: want exit code %d and why, got %v", command.ExitTimeout, r.err)
 	}
@@ -83,13 +83,13 @@ func TestPackage(t *testing.T) {
 
 	// Crossplane installs the definitions, and is not done.
 	defined(t)
-	for _, o := range definitionObjects(t) {
+	for _, o := range crdObjects(t) {
 		patch(t, o, `{"metadata":{"labels":{"app.kubernetes.io/managed-by":null},"ownerReferences":[
 			{"apiVersion":"pkg.crossplane.io/v1","kind":"ProviderRevision","name":"provider-kyma-1","uid":"1","controller":true},
 			{"apiVersion":"pkg.crossplane.io/v1","kind":"Provider","name":"provider-kyma","uid":"2"}]}}`)
 	}
 	setCondition(t, providerObject(), "Installed", "False", "cannot unpack package: 404")
-	r = runFor(t, 3*time.Second, newDeploy, args...)
+	r = runFor(t, 3*time.Second, NewDeploy, args...)
 	if command.CodeOf(r.err) != command.ExitTimeout || !strings.Contains(r.err.Error(), "Provider provider-kyma was Healthy: Installed: cannot unpack package: 404") {
 		t.Errorf("deploy --package that fails: want exit code %d and why, got %v", command.ExitTimeout, r.err)
 	}
@@ -101,36 +101,36 @@ func TestPackage(t *testing.T) {
 	if err := plane.Status().Update(t.Context(), provider); err != nil {
 		t.Fatal(err)
 	}
-	succeed(t, newDeploy, args...)
-	objects := append(definitionObjects(t), providerObject(), policy)
+	succeed(t, NewDeploy, args...)
+	objects := append(crdObjects(t), providerObject(), policy)
 	before := state(t, objects...)
 
-	r = succeed(t, newDeploy, "-n", "package")
+	r = succeed(t, NewDeploy, "-n", "package")
 	if !strings.Contains(r.said, "The definitions belong to a package (ProviderRevision provider-kyma-1)") {
 		t.Errorf("deploy besides a package: it does not say that it leaves the definitions alone: %q", r.said)
 	}
-	succeed(t, newDeploy, args...)
+	succeed(t, NewDeploy, args...)
 	if diff := cmp.Diff(before, state(t, objects...)); diff != "" {
 		t.Errorf("deploy besides a package: -before, +after:\n%s", diff)
 	}
 
-	for _, o := range definitionObjects(t) {
+	for _, o := range crdObjects(t) {
 		patch(t, o, `{"metadata":{"ownerReferences":[{"apiVersion":"pkg.crossplane.io/v1","kind":"Provider","name":"other","uid":"2"}]}}`)
 	}
-	r = run(t, newDeploy, args...)
+	r = run(t, NewDeploy, args...)
 	if command.CodeOf(r.err) != command.ExitExists || !strings.Contains(r.err.Error(), "belongs to Provider other") {
 		t.Errorf("deploy of a second package: want exit code %d and why, got %v", command.ExitExists, r.err)
 	}
 
-	got := actions(t, succeed(t, newUndeploy, "-n", "package", "--crds", "-o", "json"))
+	got := actions(t, succeed(t, NewUndeploy, "-n", "package", "--crds", "-o", "json"))
 	if got["CustomResourceDefinition kymas.kyma.m.crossplane.io"] != kept || got["Kyma package/default"] != deleted || got["ClusterProviderConfig control-plane"] != deleted {
 		t.Errorf("undeploy --crds besides a package: want the definitions kept, got %v", got)
 	}
-	got = actions(t, succeed(t, newUndeploy, "-n", "package", "--package", "-o", "json"))
+	got = actions(t, succeed(t, NewUndeploy, "-n", "package", "--package", "-o", "json"))
 	if got["Provider provider-kyma"] != deleted || got["ManagedResourceActivationPolicy provider-kyma"] != deleted {
 		t.Errorf("undeploy --package: want the package deleted, got %v", got)
 	}
-	got = actions(t, succeed(t, newUndeploy, "-n", "package", "--package", "-o", "json"))
+	got = actions(t, succeed(t, NewUndeploy, "-n", "package", "--package", "-o", "json"))
 	if got["Provider provider-kyma"] != unchanged {
 		t.Errorf("undeploy --package again: want it unchanged, got %v", got)
 	}
@@ -144,33 +144,33 @@ const untilResync = 8 * time.Minute
 
 func TestUndeployDefinitions(t *testing.T) {
 	wipe(t)
-	succeed(t, newDeploy, "-n", "definitions", "--in-cluster")
-	succeed(t, newDeploy, "-n", "definitions", "--provider-config", "control-plane", "--kyma", "second")
+	succeed(t, NewDeploy, "-n", "definitions", "--in-cluster")
+	succeed(t, NewDeploy, "-n", "definitions", "--provider-config", "control-plane", "--kyma", "second")
 
-	r := run(t, newUndeploy, "-n", "definitions", "--crds")
+	r := run(t, NewUndeploy, "-n", "definitions", "--crds")
 	if command.CodeOf(r.err) != command.ExitFailure || !strings.Contains(r.err.Error(), "Kyma definitions/second, ClusterProviderConfig control-plane") {
 		t.Errorf("undeploy --crds while there are objects: want exit code %d and their names, got %v", command.ExitFailure, r.err)
 	}
-	for _, o := range definitionObjects(t) {
+	for _, o := range crdObjects(t) {
 		mustGet(t, o)
 	}
-	r = runFor(t, untilResync, newUndeploy, "-n", "definitions", "--crds", "--kyma", "second", "-o", "json")
+	r = runFor(t, untilResync, NewUndeploy, "-n", "definitions", "--crds", "--kyma", "second", "-o", "json")
 	if r.err != nil {
 		t.Fatalf("undeploy --crds: %v\n%s%s", r.err, r.out, r.said)
 	}
 	got := actions(t, r)
-	for _, o := range definitionObjects(t) {
+	for _, o := range crdObjects(t) {
 		if got[o.words()] != deleted || get(t, o) != nil {
 			t.Errorf("undeploy --crds: want %s deleted, got %s", o.words(), got[o.words()])
 		}
 	}
-	got = actions(t, succeed(t, newUndeploy, "-n", "definitions", "--crds", "--templates", "-o", "json"))
+	got = actions(t, succeed(t, NewUndeploy, "-n", "definitions", "--crds", "--templates", "-o", "json"))
 	for name, a := range got {
 		if a != unchanged {
 			t.Errorf("undeploy --crds again: want %s unchanged, got %s", name, a)
 		}
 	}
-	r = run(t, newDeploy, "-n", "definitions", "--in-cluster", "--skip-crds")
+	r = run(t, NewDeploy, "-n", "definitions", "--in-cluster", "--skip-crds")
 	if command.CodeOf(r.err) != command.ExitNotFound || !strings.Contains(r.err.Error(), "leave out --skip-crds") {
 		t.Errorf("deploy --skip-crds without definitions: want exit code %d and what to do, got %v", command.ExitNotFound, r.err)
 	}

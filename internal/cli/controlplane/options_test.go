@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package control
+package controlplane
 
 import (
 	"strings"
@@ -69,7 +69,7 @@ func TestWrongUsage(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			err := run(t, newDeploy, tc.args...).err
+			err := run(t, NewDeploy, tc.args...).err
 			if code := command.CodeOf(err); code != command.ExitUsage {
 				t.Fatalf("%s\ndeploy %s: want exit code %d, got %d: %v", tc.reason, tc.args, command.ExitUsage, code, err)
 			}

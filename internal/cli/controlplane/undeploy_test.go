@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package control
+package controlplane
 
 import (
 	"bytes"
@@ -79,7 +79,7 @@ func TestWaitingFor(t *testing.T) {
 func TestUndeployTwice(t *testing.T) {
 	template := filepath.Join(t.TempDir(), "t.yaml")
 	write(t, template, strings.ReplaceAll(oneTemplate, "istio", "undone"))
-	succeed(t, newDeploy, "-n", "undone", "--target-kubeconfig", target(t), "--template", template)
+	succeed(t, NewDeploy, "-n", "undone", "--target-kubeconfig", target(t), "--template", template)
 	cases := []struct {
 		reason string
 		args   []string
@@ -98,7 +98,7 @@ func TestUndeployTwice(t *testing.T) {
 		},
 	}
 	for _, tc := range cases {
-		r := succeed(t, newUndeploy, append(tc.args, "-n", "undone", "-o", "json")...)
+		r := succeed(t, NewUndeploy, append(tc.args, "-n", "undone", "-o", "json")...)
 		got := actions(t, r)
 		for name := range got {
 			if _, ok := tc.want[name]; !ok && (strings.HasPrefix(name, "ModuleTemplate") || strings.HasPrefix(name, "ClusterProviderConfig")) {
@@ -117,11 +117,11 @@ func TestUndeployTwice(t *testing.T) {
 
 func TestUndeployOfOthers(t *testing.T) {
 	defined(t)
-	succeed(t, newDeploy, "-n", "others", "--target-kubeconfig", target(t))
-	succeed(t, newDeploy, "-n", "others", "--provider-config", "default", "--kyma", "second")
+	succeed(t, NewDeploy, "-n", "others", "--target-kubeconfig", target(t))
+	succeed(t, NewDeploy, "-n", "others", "--provider-config", "default", "--kyma", "second")
 	patch(t, kymaIn("others"), `{"metadata":{"labels":{"app.kubernetes.io/managed-by":null}}}`)
 
-	r := succeed(t, newUndeploy, "-n", "others", "-o", "json")
+	r := succeed(t, NewUndeploy, "-n", "others", "-o", "json")
 	want := map[string]action{"Kyma others/default": kept, "ProviderConfig others/default": kept, "Secret others/default-kubeconfig": kept}
 	got := actions(t, r)
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -131,23 +131,23 @@ func TestUndeployOfOthers(t *testing.T) {
 		t.Errorf("undeploy of a Kyma of others: it does not say what to do: %q", r.said)
 	}
 
-	got = actions(t, succeed(t, newUndeploy, "-n", "others", "-o", "json", "--kyma", "default"))
+	got = actions(t, succeed(t, NewUndeploy, "-n", "others", "-o", "json", "--kyma", "default"))
 	want["Kyma others/default"] = deleted
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("undeploy of a Kyma by name: -want, +got:\n%s", diff)
 	}
 	mustGet(t, secretIn("others"))
 
-	got = actions(t, succeed(t, newUndeploy, "-n", "others", "-o", "json", "--kyma", "second"))
+	got = actions(t, succeed(t, NewUndeploy, "-n", "others", "-o", "json", "--kyma", "second"))
 	if got["Kyma others/second"] != deleted || get(t, configIn("others")) != nil || get(t, secretIn("others")) != nil {
 		t.Errorf("undeploy of the last user: want its config deleted too, got %v", got)
 	}
 }
 
 func TestUndeployHangs(t *testing.T) {
-	succeed(t, newDeploy, "-n", "hangs", "--target-kubeconfig", target(t))
+	succeed(t, NewDeploy, "-n", "hangs", "--target-kubeconfig", target(t))
 	patch(t, kymaIn("hangs"), `{"metadata":{"finalizers":["example.org/provider"]}}`)
-	r := runFor(t, 3*time.Second, newUndeploy, "-n", "hangs")
+	r := runFor(t, 3*time.Second, NewUndeploy, "-n", "hangs")
 	if command.CodeOf(r.err) != command.ExitTimeout || !strings.Contains(r.err.Error(), "does the provider run?") {
 		t.Errorf("undeploy without a provider: want exit code %d and a hint, got %v", command.ExitTimeout, r.err)
 	}
@@ -162,7 +162,7 @@ func TestUndeployHangs(t *testing.T) {
 		t.Fatal(err)
 	}
 	setCondition(t, o, "Synced", "False", "ConfigMap a/b is held by finalizer x")
-	r = runFor(t, 3*time.Second, newUndeploy, "-n", "hangs")
+	r = runFor(t, 3*time.Second, NewUndeploy, "-n", "hangs")
 	const want = "the time was over before Kyma hangs/default was gone: it waits for Manifest default-istio: ConfigMap a/b is held by finalizer x"
 	if command.CodeOf(r.err) != command.ExitTimeout || r.err.Error() != want {
 		t.Errorf("undeploy that hangs: want %q, got %v", want, r.err)
@@ -176,7 +176,7 @@ func TestUndeployHangs(t *testing.T) {
 		t.Fatal(err)
 	}
 	kubeconfig, done := target(t), make(chan result)
-	go func() { done <- run(t, newDeploy, "-n", "hangs", "--target-kubeconfig", kubeconfig) }()
+	go func() { done <- run(t, NewDeploy, "-n", "hangs", "--target-kubeconfig", kubeconfig) }()
 	select {
 	case r := <-done:
 		t.Errorf("deploy while the Kyma is being deleted: it did not wait: %v\n%s", r.err, r.out)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package control
+package controlplane
 
 import (
 	"context"
@@ -45,9 +45,9 @@ func state(t testing.TB, objects ...object) map[string]string {
 	return out
 }
 
-func definitionObjects(t testing.TB) []object {
+func crdObjects(t testing.TB) []object {
 	t.Helper()
-	all, err := definitions()
+	all, err := readCRDs()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,12 +77,12 @@ func TestDryRunOnAnEmptyControlPlane(t *testing.T) {
 	wipe(t)
 	template := filepath.Join(t.TempDir(), "t.yaml")
 	write(t, template, oneTemplate)
-	r := succeed(t, newDeploy, "-n", "nowhere", "--target-kubeconfig", target(t), "--template", template, "--module", "istio", "--dry-run")
+	r := succeed(t, NewDeploy, "-n", "nowhere", "--target-kubeconfig", target(t), "--template", template, "--module", "istio", "--dry-run")
 	got := lines(r.out)
 	if n := len(got["created (server dry run)"]); len(got) != 1 || n != 6+5 {
 		t.Errorf("deploy --dry-run: want 11 objects that would be created, got\n%s", r.out)
 	}
-	for _, o := range append(definitionObjects(t), object{GroupVersionKind: coreKind("Namespace"), Name: "nowhere"}) {
+	for _, o := range append(crdObjects(t), object{GroupVersionKind: coreKind("Namespace"), Name: "nowhere"}) {
 		if get(t, o) != nil {
 			t.Errorf("deploy --dry-run: it made %s", o.words())
 		}
@@ -93,9 +93,9 @@ func TestDeployTwice(t *testing.T) {
 	template := filepath.Join(t.TempDir(), "t.yaml")
 	write(t, template, oneTemplate)
 	args := []string{"-n", "twice", "--target-kubeconfig", target(t), "--template", template, "--channel", "fast", "--module", "istio", "--module", "other=regular"}
-	objects := append(definitionObjects(t), kymaIn("twice"), configIn("twice"), secretIn("twice"), templateObject("istio-regular"))
+	objects := append(crdObjects(t), kymaIn("twice"), configIn("twice"), secretIn("twice"), templateObject("istio-regular"))
 
-	first := succeed(t, newDeploy, args...)
+	first := succeed(t, NewDeploy, args...)
 	if n := len(lines(first.out)["created"]); n != 11 {
 		t.Errorf("deploy: want 11 objects created, got\n%s", first.out)
 	}
@@ -111,7 +111,7 @@ func TestDeployTwice(t *testing.T) {
 	before := state(t, objects...)
 
 	for _, again := range [][]string{args, {"-n", "twice"}, {"-n", "twice", "--provider-config", "default"}, append(args, "--dry-run"), append(args, "--force-conflicts")} {
-		r := succeed(t, newDeploy, again...)
+		r := succeed(t, NewDeploy, again...)
 		got := lines(r.out)
 		if len(got) != 1 || len(got["unchanged"])+len(got["unchanged (server dry run)"]) == 0 {
 			t.Errorf("deploy %s: want everything unchanged, got\n%s", again, r.out)
@@ -126,14 +126,14 @@ func TestDeployTwice(t *testing.T) {
 	}
 
 	changes := append(slices.Clone(args), "--channel", "stable", "--module", "mine=fast", "--dry-run")
-	r := succeed(t, newDeploy, changes...)
+	r := succeed(t, NewDeploy, changes...)
 	if got := lines(r.out)["configured (server dry run)"]; len(got) != 1 {
 		t.Errorf("deploy %s: want the Kyma configured, got\n%s", changes, r.out)
 	}
 	if diff := cmp.Diff(before, state(t, objects...)); diff != "" {
 		t.Errorf("a dry run changed something: -before, +after:\n%s", diff)
 	}
-	r = succeed(t, newDeploy, "-n", "twice", "--channel", "stable", "--module", "mine=fast", "--skip-crds", "-o", "jsonpath={.objects[?(@.action=='configured')].kind}")
+	r = succeed(t, NewDeploy, "-n", "twice", "--channel", "stable", "--module", "mine=fast", "--skip-crds", "-o", "jsonpath={.objects[?(@.action=='configured')].kind}")
 	if strings.TrimSpace(r.out) != "Kyma" {
 		t.Errorf("deploy: want the Kyma configured, got %q", r.out)
 	}
@@ -145,22 +145,22 @@ func TestDeployTwice(t *testing.T) {
 
 func TestDeployConflict(t *testing.T) {
 	defined(t)
-	succeed(t, newDeploy, "-n", "conflict", "--in-cluster", "--channel", "regular")
+	succeed(t, NewDeploy, "-n", "conflict", "--in-cluster", "--channel", "regular")
 	patch(t, kymaIn("conflict"), `{"spec":{"forProvider":{"channel":"fast"}}}`)
-	r := run(t, newDeploy, "-n", "conflict", "--channel", "regular")
+	r := run(t, NewDeploy, "-n", "conflict", "--channel", "regular")
 	const want = `Kyma conflict/default: field spec.forProvider.channel belongs to "somebody"; take what differs over with --force-conflicts`
 	if r.err == nil || r.err.Error() != want || command.CodeOf(r.err) != command.ExitExists {
 		t.Errorf("deploy: want %q, got %v", want, r.err)
 	}
-	if diff := cmp.Diff(r.err != nil, run(t, newDeploy, "-n", "conflict", "--channel", "regular", "--dry-run").err != nil); diff != "" {
+	if diff := cmp.Diff(r.err != nil, run(t, NewDeploy, "-n", "conflict", "--channel", "regular", "--dry-run").err != nil); diff != "" {
 		t.Errorf("a dry run does not see the conflict: %s", diff)
 	}
 	// Without a word about the channel there is no conflict, and it stays.
-	succeed(t, newDeploy, "-n", "conflict")
+	succeed(t, NewDeploy, "-n", "conflict")
 	if got, _, _ := unstructured.NestedString(mustGet(t, kymaIn("conflict")).Object, "spec", "forProvider", "channel"); got != "fast" {
 		t.Errorf("channel: want fast, got %s", got)
 	}
-	succeed(t, newDeploy, "-n", "conflict", "--channel", "regular", "--force-conflicts")
+	succeed(t, NewDeploy, "-n", "conflict", "--channel", "regular", "--force-conflicts")
 	if got, _, _ := unstructured.NestedString(mustGet(t, kymaIn("conflict")).Object, "spec", "forProvider", "channel"); got != "regular" {
 		t.Errorf("channel: want regular, got %s", got)
 	}
@@ -168,19 +168,19 @@ func TestDeployConflict(t *testing.T) {
 
 func TestDeployConfigs(t *testing.T) {
 	defined(t)
-	r := run(t, newDeploy, "-n", "configs")
+	r := run(t, NewDeploy, "-n", "configs")
 	if command.CodeOf(r.err) != command.ExitNotFound || r.out != "" {
 		t.Errorf("deploy without a config: want exit code %d and nothing done, got %v\n%s", command.ExitNotFound, r.err, r.out)
 	}
-	succeed(t, newDeploy, "-n", "configs", "--in-cluster")
+	succeed(t, NewDeploy, "-n", "configs", "--in-cluster")
 	if diff := cmp.Diff(reference{kind: "ClusterProviderConfig", name: "control-plane"}, referenceOf(mustGet(t, kymaIn("configs"))), cmp.AllowUnexported(reference{})); diff != "" {
 		t.Errorf("config of the Kyma: -want, +got:\n%s", diff)
 	}
-	r = run(t, newDeploy, "-n", "configs", "--target-kubeconfig", target(t))
+	r = run(t, NewDeploy, "-n", "configs", "--target-kubeconfig", target(t))
 	if command.CodeOf(r.err) != command.ExitExists || !strings.Contains(r.err.Error(), "cannot move") || get(t, secretIn("configs")) != nil {
 		t.Errorf("deploy to another cluster: want exit code %d and nothing done, got %v", command.ExitExists, r.err)
 	}
-	succeed(t, newDeploy, "-n", "configs", "--kyma", "second", "--provider-config", "control-plane")
+	succeed(t, NewDeploy, "-n", "configs", "--kyma", "second", "--provider-config", "control-plane")
 }
 
 func TestDeploysAtOnce(t *testing.T) {
@@ -189,7 +189,7 @@ func TestDeploysAtOnce(t *testing.T) {
 	errs := make([]error, 6)
 	for i := range errs {
 		wg.Go(func() {
-			errs[i] = run(t, newDeploy, "-n", "at-once", "--target-kubeconfig", kubeconfig, "--channel", "fast", "--module", "m"+strconv.Itoa(i)).err
+			errs[i] = run(t, NewDeploy, "-n", "at-once", "--target-kubeconfig", kubeconfig, "--channel", "fast", "--module", "m"+strconv.Itoa(i)).err
 		})
 	}
 	wg.Wait()
@@ -240,7 +240,7 @@ func TestDeployKilledAnywhere(t *testing.T) {
 		d := deploymentFor(t, counted, namespace, kubeconfig)
 		err := d.run(ctx)
 		kill()
-		succeed(t, newDeploy, "-n", namespace, "--target-kubeconfig", kubeconfig, "--module", "m")
+		succeed(t, NewDeploy, "-n", namespace, "--target-kubeconfig", kubeconfig, "--module", "m")
 		mustGet(t, secretIn(namespace))
 		mustGet(t, configIn(namespace))
 		if diff := cmp.Diff(map[string]string{"m": ""}, modulesOf(t, namespace)); diff != "" {
@@ -255,20 +255,20 @@ func TestDeployKilledAnywhere(t *testing.T) {
 func TestDeployWaits(t *testing.T) {
 	defined(t)
 	args := []string{"-n", "waits", "--in-cluster", "--wait"}
-	r := runFor(t, 4*time.Second, newDeploy, args...)
+	r := runFor(t, 4*time.Second, NewDeploy, args...)
 	if command.CodeOf(r.err) != command.ExitTimeout || !strings.Contains(r.err.Error(), "Kyma waits/default was Ready: nobody has looked at it since it was changed") {
 		t.Errorf("deploy --wait: want exit code %d and why, got %v", command.ExitTimeout, r.err)
 	}
 	setCondition(t, kymaIn("waits"), "Synced", "True", "")
 	setCondition(t, kymaIn("waits"), "Ready", "False", "module istio: waits for Deployment")
-	r = runFor(t, 4*time.Second, newDeploy, args...)
+	r = runFor(t, 4*time.Second, NewDeploy, args...)
 	if command.CodeOf(r.err) != command.ExitTimeout || !strings.Contains(r.err.Error(), "module istio: waits for Deployment") {
 		t.Errorf("deploy --wait: want exit code %d and the last message, got %v", command.ExitTimeout, r.err)
 	}
 	setCondition(t, kymaIn("waits"), "Ready", "True", "")
-	succeed(t, newDeploy, args...)
+	succeed(t, NewDeploy, args...)
 	// What was Ready is not what the Kyma says now.
-	r = runFor(t, 4*time.Second, newDeploy, append(args, "--module", "istio")...)
+	r = runFor(t, 4*time.Second, NewDeploy, append(args, "--module", "istio")...)
 	if command.CodeOf(r.err) != command.ExitTimeout || !strings.Contains(r.err.Error(), "nobody has looked at it since") {
 		t.Errorf("deploy --wait after a change: want exit code %d, got %v", command.ExitTimeout, r.err)
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package control
+package controlplane
 
 import (
 	"bytes"
@@ -116,8 +116,7 @@ func defined(t testing.TB) {
 	t.Helper()
 	a := &applier{e: &command.Environment{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}, k: plane, get: documents}
 	a.report = &report{e: a.e, output: &command.Output{}}
-	d := &deployment{applier: a, o: &deployOptions{}}
-	if err := d.define(t.Context()); err != nil {
+	if err := (&installation{applier: a}).define(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
