@@ -60,3 +60,41 @@ func TestReadiness(t *testing.T) {
 		})
 	}
 }
+
+func TestRemoval(t *testing.T) {
+	kyma := func(change func(k *v1alpha1.Kyma)) *v1alpha1.Kyma {
+		k := &v1alpha1.Kyma{ObjectMeta: metav1.ObjectMeta{Generation: 3}}
+		k.Spec.ForProvider.Modules = []v1alpha1.Module{{Name: "a"}}
+		k.SetConditions(xpv2.ReconcileSuccess().WithObservedGeneration(3))
+		change(k)
+		return k
+	}
+	left := func(message string) func(k *v1alpha1.Kyma) {
+		return func(k *v1alpha1.Kyma) {
+			k.Status.AtProvider.Modules = []v1alpha1.ModuleStatus{{Name: "b", State: v1alpha1.StateDeleting, Message: message}}
+		}
+	}
+	cases := map[string]struct {
+		reason  string
+		kyma    *v1alpha1.Kyma
+		modules []string
+		want    Verdict
+	}{
+		"Gone":    {"Neither the spec nor the status has it.", kyma(func(*v1alpha1.Kyma) {}), []string{"b"}, Verdict{Met: true}},
+		"Enabled": {"What is enabled is not removed.", kyma(func(*v1alpha1.Kyma) {}), []string{"b", "a"}, Verdict{Message: "a: it is enabled"}},
+		"Old": {
+			"What is said of another spec does not count.", kyma(func(k *v1alpha1.Kyma) { k.Generation = 4 }), []string{"b"},
+			Verdict{Message: "the provider has not seen the Kyma as it is now"},
+		},
+		"Says":  {"The provider says what it waits for.", kyma(left("waits for Samples")), []string{"b"}, Verdict{Message: "b: waits for Samples"}},
+		"Quiet": {"Or it says nothing.", kyma(left("")), []string{"b"}, Verdict{Message: "b: is being removed"}},
+		"Other": {"What is left of another module does not count.", kyma(left("")), []string{"c"}, Verdict{Met: true}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, removal(tc.kyma, tc.modules)); diff != "" {
+				t.Errorf("\n%s\nremoval(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/await"
+)
+
+func TestTested(t *testing.T) {
+	manifest := func(change func(m *v1alpha1.Manifest)) *v1alpha1.Manifest {
+		m := &v1alpha1.Manifest{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: "web", Generation: 2, Annotations: map[string]string{v1alpha1.AnnotationTest: "now"},
+		}}
+		change(m)
+		return m
+	}
+	result := func(token string, state v1alpha1.State, tests ...v1alpha1.TestStatus) *v1alpha1.Manifest {
+		return manifest(func(m *v1alpha1.Manifest) {
+			m.Status.AtProvider.Tests = &v1alpha1.TestsStatus{Token: token, State: state, Tests: tests}
+		})
+	}
+	one := v1alpha1.TestStatus{Name: "Pod a/one", State: v1alpha1.StateError}
+	two := v1alpha1.TestStatus{Name: "Pod a/two", State: v1alpha1.StateProcessing}
+	type want struct {
+		verdict await.Verdict
+		err     string
+	}
+	cases := map[string]struct {
+		reason   string
+		manifest *v1alpha1.Manifest
+		want     want
+	}{
+		"Ready":  {"All have succeeded.", result("now", v1alpha1.StateReady), want{verdict: await.Verdict{Met: true}}},
+		"Failed": {"One has failed, and none runs.", result("now", v1alpha1.StateError, one), want{verdict: await.Verdict{Met: true}}},
+		"Runs":   {"One has failed while another one runs.", result("now", v1alpha1.StateError, one, two), want{verdict: await.Verdict{Message: "Pod a/two runs"}}},
+		"Begun":  {"They have begun, and none is there yet.", result("now", v1alpha1.StateProcessing), want{verdict: await.Verdict{Message: "the tests run"}}},
+		"Before": {
+			"Results of another token do not count.", result("before", v1alpha1.StateReady),
+			want{verdict: await.Verdict{Message: "the tests have not begun: the provider has not seen that they are asked for"}},
+		},
+		"Says": {
+			"The provider says what is in the way.", manifest(func(m *v1alpha1.Manifest) { m.Status.AtProvider.Message = "0 of 1" }),
+			want{verdict: await.Verdict{Message: "the tests have not begun: 0 of 1"}},
+		},
+		"Paused": {
+			"Nobody looks.", manifest(func(m *v1alpha1.Manifest) { m.Annotations["crossplane.io/paused"] = "true" }),
+			want{verdict: await.Verdict{Message: "it is paused: annotation crossplane.io/paused"}},
+		},
+		"Error": {
+			"It cannot be reconciled.", manifest(func(m *v1alpha1.Manifest) {
+				m.SetConditions(xpv2.ReconcileError(errors.New("no")).WithObservedGeneration(2))
+			}),
+			want{verdict: await.Verdict{Message: "no"}},
+		},
+		"Taken": {
+			"Another run has taken over.", manifest(func(m *v1alpha1.Manifest) { m.Annotations[v1alpha1.AnnotationTest] = "later" }),
+			want{err: "somebody else has asked for tests"},
+		},
+		"Deleted": {
+			"It goes away.", manifest(func(m *v1alpha1.Manifest) { m.DeletionTimestamp = &metav1.Time{Time: time.Now()} }),
+			want{err: "is being deleted"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := tested(tc.manifest, "now")
+			if (err != nil) != (tc.want.err != "") || err != nil && !strings.Contains(err.Error(), tc.want.err) {
+				t.Fatalf("\n%s\ntested(...): want an error with %q, got %v", tc.reason, tc.want.err, err)
+			}
+			if diff := cmp.Diff(tc.want.verdict, got); diff != "" {
+				t.Errorf("\n%s\ntested(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package enable
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/catalog"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+)
+
+func TestFulfil(t *testing.T) {
+	offer := catalog.Releases{
+		{Name: "a", Channel: "fast", Version: "2.0.0", Template: "a-fast", Resolved: "True"},
+		{Name: "a", Channel: "regular", Version: "1.0.0", Template: "a-regular", Resolved: "True"},
+		{Name: "b", Channel: "regular", Template: "b-regular", Resolved: "False", Message: "no such registry"},
+	}
+	enabled := func(fields ...any) map[string]any {
+		out := map[string]any{"name": "a"}
+		for i := 0; i < len(fields); i += 2 {
+			out[fields[i].(string)] = fields[i+1]
+		}
+		return out
+	}
+	kyma := func(change func(k *v1alpha1.Kyma)) *v1alpha1.Kyma {
+		k := &v1alpha1.Kyma{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "k"}}
+		change(k)
+		return k
+	}
+	plain := kyma(func(*v1alpha1.Kyma) {})
+	fast := kyma(func(k *v1alpha1.Kyma) {
+		k.Status.AtProvider.Modules = []v1alpha1.ModuleStatus{{Name: "a", Version: "2.0.0"}}
+	})
+	deleted := kyma(func(k *v1alpha1.Kyma) { k.DeletionTimestamp = &metav1.Time{Time: time.Now()} })
+	composed := kyma(func(k *v1alpha1.Kyma) { k.Labels = map[string]string{"crossplane.io/composite": "x"} })
+
+	type args struct {
+		wish    wish
+		kyma    *v1alpha1.Kyma
+		modules []any
+	}
+	type want struct {
+		modules  []any
+		outcomes []outcome
+		warning  string
+		code     command.ExitCode
+		err      string
+	}
+	one := func(result, channel string) []outcome {
+		return []outcome{{Name: "a", Result: result, Channel: channel}}
+	}
+	cases := map[string]struct {
+		reason string
+		args   args
+		want   want
+	}{
+		"New": {
+			reason: "A new module follows the channel of the Kyma.", args: args{wish: wish{names: []string{"a"}}, kyma: plain},
+			want: want{modules: []any{enabled()}, outcomes: one(resultEnabled, "regular")},
+		},
+		"Unchanged": {
+			reason: "What the wish does not name stays, with fields that are unknown here.",
+			args:   args{wish: wish{names: []string{"a"}}, kyma: plain, modules: []any{enabled("channel", "fast", "later", "x")}},
+			want:   want{modules: []any{enabled("channel", "fast", "later", "x")}, outcomes: one(resultUnchanged, "fast")},
+		},
+		"Changed": {
+			reason: "What it names is changed in place.",
+			args:   args{wish: wish{names: []string{"a"}, policy: "Ignore", values: map[string]any{"b": "c"}}, kyma: plain, modules: []any{enabled()}},
+			want: want{
+				modules:  []any{enabled("customResourcePolicy", "Ignore", "values", map[string]any{"b": "c"})},
+				outcomes: one(resultChanged, "regular"),
+			},
+		},
+		"NoValues": {
+			reason: "Empty values take out those that it has.",
+			args:   args{wish: wish{names: []string{"a"}, values: map[string]any{}}, kyma: plain, modules: []any{enabled("values", map[string]any{"b": "c"})}},
+			want:   want{modules: []any{enabled()}, outcomes: one(resultChanged, "regular")},
+		},
+		"Lower": {
+			reason: "A channel with a lower version is warned about.",
+			args:   args{wish: wish{names: []string{"a"}, channel: "regular"}, kyma: fast, modules: []any{enabled("channel", "fast")}},
+			want:   want{modules: []any{enabled("channel", "regular")}, outcomes: one(resultChanged, "regular"), warning: "lower than 2.0.0 that is installed"},
+		},
+		"Unresolved": {
+			reason: "So is a template that cannot be resolved.", args: args{wish: wish{names: []string{"b"}}, kyma: plain},
+			want: want{
+				modules:  []any{map[string]any{"name": "b"}},
+				outcomes: []outcome{{Name: "b", Result: resultEnabled, Channel: "regular"}}, warning: "ModuleTemplate b-regular: no such registry",
+			},
+		},
+		"None": {
+			reason: "Nothing is changed where one of the modules is not offered.",
+			args:   args{wish: wish{names: []string{"a", "nope"}}, kyma: plain},
+			want:   want{code: command.ExitNotFound, err: `module "nope"`},
+		},
+		"Missing": {
+			reason: "It may come later.", args: args{wish: wish{names: []string{"a"}, channel: "next", missing: true}, kyma: plain},
+			want: want{modules: []any{enabled("channel", "next")}, outcomes: one(resultEnabled, "next"), warning: "no ModuleTemplate in channel"},
+		},
+		"Stays": {
+			reason: "A module that does not move needs no template.",
+			args:   args{wish: wish{names: []string{"a"}, policy: "Ignore"}, kyma: plain, modules: []any{enabled("channel", "next")}},
+			want: want{
+				modules:  []any{enabled("channel", "next", "customResourcePolicy", "Ignore")},
+				outcomes: one(resultChanged, "next"), warning: "no ModuleTemplate in channel",
+			},
+		},
+		"Deleted": {
+			reason: "A Kyma that is being deleted is not changed.", args: args{wish: wish{names: []string{"a"}}, kyma: deleted},
+			want: want{code: command.ExitFailure, err: "is being deleted"},
+		},
+		"Composed": {
+			reason: "Nor is one that a composition would change back.", args: args{wish: wish{names: []string{"a"}}, kyma: composed},
+			want: want{code: command.ExitFailure, err: "composed by composite resource x"},
+		},
+		"Forced": {
+			reason: "Unless that is what the user wants.", args: args{wish: wish{names: []string{"a"}, force: true}, kyma: composed},
+			want: want{modules: []any{enabled()}, outcomes: one(resultEnabled, "regular")},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			modules, f, err := tc.args.wish.fulfil(tc.args.kyma, tc.args.modules, offer)
+			if diff := cmp.Diff(tc.want.code, command.CodeOf(err)); diff != "" {
+				t.Fatalf("\n%s\nfulfil(...): %v: -want, +got:\n%s", tc.reason, err, diff)
+			}
+			if err != nil {
+				if !strings.Contains(err.Error(), tc.want.err) {
+					t.Errorf("\n%s\nfulfil(...): want an error with %q, got %v", tc.reason, tc.want.err, err)
+				}
+				return
+			}
+			if diff := cmp.Diff(tc.want.modules, modules); diff != "" {
+				t.Errorf("\n%s\nfulfil(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.want.outcomes, f.outcomes); diff != "" {
+				t.Errorf("\n%s\nfulfil(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			warning := strings.Join(f.warnings, "\n")
+			if (tc.want.warning == "") != (warning == "") || !strings.Contains(warning, tc.want.warning) {
+				t.Errorf("\n%s\nfulfil(...): want a warning with %q, got %q", tc.reason, tc.want.warning, warning)
+			}
+		})
+	}
+}
+
+func TestWithout(t *testing.T) {
+	a, b := map[string]any{"name": "a"}, map[string]any{"name": "b", "channel": "fast"}
+	type want struct {
+		modules  []any
+		outcomes []outcome
+	}
+	cases := map[string]struct {
+		reason string
+		names  []string
+		want   want
+	}{
+		"One":  {"The others stay as they are.", []string{"a"}, want{[]any{b}, []outcome{{Name: "a", Result: resultDisabled}}}},
+		"None": {"What is not enabled is unchanged.", []string{"c"}, want{[]any{a, b}, []outcome{{Name: "c", Result: resultUnchanged}}}},
+		"All": {"The outcomes are in the order of the names.", []string{"b", "a"}, want{
+			[]any{}, []outcome{{Name: "b", Result: resultDisabled}, {Name: "a", Result: resultDisabled}},
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			modules, outcomes := without([]any{a, b}, tc.names)
+			if diff := cmp.Diff(tc.want, want{modules, outcomes}, cmp.AllowUnexported(want{})); diff != "" {
+				t.Errorf("\n%s\nwithout(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
