@@ -39,18 +39,19 @@ func (w *call) apply(ctx context.Context, was *inventory.Inventory, write bool, 
 	if err != nil {
 		return Result{}, err
 	}
+	progress := execute.Begin(p)
 	if kept {
-		p.Inventory.Good = w.checkpoint().Kept()
+		progress.Inventory.Good = w.checkpoint().Kept()
 	}
-	i := &installs{call: w, plan: p}
+	i := &installs{call: w, progress: progress}
 	run := execute.Input{
-		Plan: p, Applier: w.applier, Concurrency: w.e.concurrency, Inventory: &saver{call: w}, Create: was == nil, Write: write || kept,
-		Installs: i, Pruner: &pruner{call: w, plan: p}, Latest: w.c.Cache().Get, Contention: &w.mem.contention, Now: w.e.now,
+		Progress: progress, Applier: w.applier, Concurrency: w.e.concurrency, Inventory: &saver{call: w}, Create: was == nil, Write: write || kept,
+		Installs: i, Pruner: &pruner{call: w, progress: progress}, Latest: w.c.Cache().Get, Contention: &w.mem.contention, Now: w.e.now,
 		Unready: func(ctx context.Context, install string) (string, error) {
-			return w.unready(ctx, p.Inventory, p.Objects, install)
+			return w.unready(ctx, progress.Inventory, progress.Objects, install)
 		},
 	}
-	if observe.TestsDue(p.Inventory, w.b.Test) {
+	if observe.TestsDue(progress.Inventory, w.b.Test) {
 		run.Test = i.test
 	}
 	return execute.Run(ctx, run)
@@ -115,15 +116,15 @@ func refs[V any](m map[cluster.ObjectRef]V) []string {
 	return out
 }
 
-// former returns the objects of an adopted release that a component lacks.
-func (w *call) former(ctx context.Context, p *plan.Plan, c *compose.Component) ([]cluster.ObjectRef, error) {
+// former returns the objects of an adopted release that neither a component nor an inventory has.
+func (w *call) former(ctx context.Context, c *compose.Component, inv *inventory.Inventory) ([]cluster.ObjectRef, error) {
 	if w.config.Adoption(c.Name) == ownership.AdoptNone {
 		return nil, nil
 	}
-	h, in := w.history(), c.ReleaseAt(w.e.now())
+	h, in := w.history(), c.ReleaseAt(w.e.now(), nil)
 	before, err := h.Before(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	return h.FindFormer(ctx, in, before, w.composer.HasFormer(ctx, c, p.Inventory))
+	return h.FindFormer(ctx, in, before, w.composer.HasFormer(ctx, c, inv))
 }

@@ -11,52 +11,50 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/execute"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/teardown"
 )
 
 // installs runs the hooks of the installs of a plan, and records their releases. It implements execute.Installs.
 type installs struct {
-	call *call
-	plan *plan.Plan
+	call     *call
+	progress *execute.Progress
 }
 
 // RunPre runs the hooks before the objects of a component are applied.
-func (i *installs) RunPre(ctx context.Context, c *compose.Component) (string, error) {
-	a := i.attempt(c)
+func (i *installs) RunPre(ctx context.Context, c *compose.Component) (*inventory.Run, string, error) {
+	a := i.attempt(c, nil)
 	waiting, err := a.RunPre(ctx)
-	c.Run = a.Run
-	return waiting, err
+	return a.Run, waiting, err
 }
 
 // RunPost runs the hooks after the objects of a component were applied.
-func (i *installs) RunPost(ctx context.Context, c *compose.Component) (string, error) {
-	return i.attempt(c).RunPost(ctx)
+func (i *installs) RunPost(ctx context.Context, c *compose.Component, run *inventory.Run) (string, error) {
+	return i.attempt(c, run).RunPost(ctx)
 }
 
-// attempt returns the attempt to install a chart that has hooks.
-func (i *installs) attempt(c *compose.Component) *hook.Attempt {
+// attempt returns the attempt to install a chart that has hooks, with their run; nil where it has to begin.
+func (i *installs) attempt(c *compose.Component, run *inventory.Run) *hook.Attempt {
 	w, in := i.call, c.Installation
 	a := &hook.Attempt{
-		Operation: c.Operation(), Release: in.Release.Name, Run: c.Run,
+		Operation: c.Operation(), Release: in.Release.Name, Run: run,
 		First: inventory.Run{Inputs: c.Digest, Retry: w.b.Retry, Revision: c.Next.Number, Before: c.Next.Before},
 		Note:  c.NoteHooks,
 		Prepare: func(ctx context.Context, run *inventory.Run) ([]hook.Hook, error) {
 			return w.prepareHooks(ctx, c.Hooks, c.Name, in, run)
 		},
 		Runner: w.hookRunner(), Store: attemptStore{installs: i, part: c.Name},
-		Records: release.Attempt{History: w.history(), Installation: c.ReleaseAt(w.e.now())},
+		Records: release.Attempt{History: w.history(), Installation: c.ReleaseAt(w.e.now(), run)},
 	}
 	a.Runner.Take = func(ref cluster.ObjectRef) {
-		i.plan.Inventory.Drop(func(e *inventory.Entry) bool { return e.Ref() == ref && !i.plan.WantsObject(ref) })
+		i.progress.Inventory.Drop(func(e *inventory.Entry) bool { return e.Ref() == ref && !i.progress.Wants(ref) })
 	}
 	return a
 }
 
 // Finish records the release of a component whose objects are all applied: the release ends where it was before, and goes on where it
 // is now. Plain objects have none.
-func (i *installs) Finish(ctx context.Context, c *compose.Component, rec *inventory.Part) (execute.Installed, error) {
+func (i *installs) Finish(ctx context.Context, c *compose.Component, run *inventory.Run, rec *inventory.Part) (execute.Installed, error) {
 	h := i.call.history()
 	if c.Rendered == nil {
 		if err := h.EndFormer(ctx, c.Name, rec); err != nil {
@@ -65,14 +63,14 @@ func (i *installs) Finish(ctx context.Context, c *compose.Component, rec *invent
 		release.Forget(rec)
 		return execute.Installed{Name: c.Name}, nil
 	}
-	pruned, err := h.Finish(ctx, c.ReleaseAt(i.call.e.now()), rec, i.call.composer.HasFormer(ctx, c, i.plan.Inventory))
+	pruned, err := h.Finish(ctx, c.ReleaseAt(i.call.e.now(), run), rec, i.call.composer.HasFormer(ctx, c, i.progress.Inventory))
 	if err != nil {
 		return execute.Installed{Pruned: pruned}, err
 	}
 	c.NoteHooks(rec)
 	out := execute.Installed{Name: rec.Chart + " " + rec.Version, Pruned: pruned}
-	if c.Run != nil {
-		out.Hooks = c.Run.Done
+	if run != nil {
+		out.Hooks = run.Done
 	}
 	return out, nil
 }
@@ -84,7 +82,7 @@ func (i *installs) Abandon(ctx context.Context, c *compose.Component) error {
 
 // test runs the tests that were requested, as far as they go. They come from the records of the releases, as with helm test.
 func (i *installs) test(ctx context.Context) (string, error) {
-	w, inv := i.call, i.plan.Inventory
+	w, inv := i.call, i.progress.Inventory
 	t := &hook.Tester{
 		Runner: w.hookRunner(),
 		Prepare: func(ctx context.Context, p *hook.Tested, run *inventory.Run) ([]hook.Hook, error) {
@@ -110,25 +108,25 @@ type attemptStore struct {
 	part string
 }
 
-func (s attemptStore) Part() inventory.Part { return s.plan.Inventory.Parts[s.part] }
+func (s attemptStore) Part() inventory.Part { return s.progress.Inventory.Parts[s.part] }
 
-func (s attemptStore) Keep(p inventory.Part) { s.plan.Inventory.Parts[s.part] = p }
+func (s attemptStore) Keep(p inventory.Part) { s.progress.Inventory.Parts[s.part] = p }
 
 func (s attemptStore) Save(ctx context.Context) error {
-	return s.call.save(ctx, s.plan.Inventory, false)
+	return s.call.save(ctx, s.progress.Inventory, false)
 }
 
 // A pruner deletes what the bundle of a plan no longer has. It implements execute.Pruner.
 type pruner struct {
-	call *call
-	plan *plan.Plan
+	call     *call
+	progress *execute.Progress
 }
 
 // Prune deletes objects, and runs the hooks of the installs that leave.
-func (p *pruner) Prune(ctx context.Context, what plan.Prune) (teardown.Result, error) {
-	w, inv := p.call, p.plan.Inventory
+func (p *pruner) Prune(ctx context.Context, what execute.Prune) (teardown.Result, error) {
+	w, inv := p.call, p.progress.Inventory
 	hooks := w.removalHooks(inv, what.Parts, func(ctx context.Context) error { return w.save(ctx, inv, false) })
-	res, err := w.teardown(ctx, teardown.Prune, what.Entries, p.plan.Objects, hooks)
+	res, err := w.teardown(ctx, teardown.Prune, what.Entries, p.progress.Objects, hooks)
 	maps.DeleteFunc(w.mem.settled, func(ref cluster.ObjectRef, _ string) bool { return res.Done[ref] })
 	return res, err
 }

@@ -141,10 +141,8 @@ func (e *Engine) Plan(ctx context.Context, c cluster.Cluster, b *Bundle) (Plan, 
 	}
 	out, err := execute.DryRun(ctx, execute.DryInput{
 		Plan: p, Applier: w.applier, Assumed: assumed, Concurrency: e.concurrency, ID: w.id,
-		Hooks: func(c *compose.Component) int { return c.Operation().Count(c.Hooks) },
-		Former: func(ctx context.Context, c *compose.Component) ([]cluster.ObjectRef, error) {
-			return w.former(ctx, p, c)
-		},
+		Hooks:  func(c *compose.Component) int { return c.Operation().Count(c.Hooks) },
+		Former: w.former,
 	})
 	if err != nil {
 		return Plan{}, err

@@ -31,9 +31,8 @@ type Component struct {
 	// Chart and Rendered are set for charts.
 	Chart    *render.Chart
 	Rendered *render.Rendered
-	// Hooks of the chart, if some of them run while it is applied, and how far they have come; nil for none.
+	// Hooks of the chart, if some of them run while it is applied; nil for none.
 	Hooks []render.Hook
-	Run   *inventory.Run
 }
 
 // Operation returns how the next revision comes to be, which decides about the hooks that run.

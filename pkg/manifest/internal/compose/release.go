@@ -15,12 +15,12 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-// ReleaseAt returns the revision of the chart that is installed at some time.
-func (c *Component) ReleaseAt(now time.Time) *release.Installation {
+// ReleaseAt returns the revision of the chart that is installed at some time, with the run of its hooks, nil for none.
+func (c *Component) ReleaseAt(now time.Time, run *inventory.Run) *release.Installation {
 	in := c.Installation
 	return &release.Installation{
 		Desired: c.Desired, Next: c.Next, Chart: c.Chart, Rendered: c.Rendered, Description: in.Config.Description, Labels: in.Config.Labels,
-		CreateNamespace: !in.KeepNamespaces, Run: c.Run, Now: now,
+		CreateNamespace: !in.KeepNamespaces, Run: run, Now: now,
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
@@ -27,23 +28,23 @@ type DryInput struct {
 	ID string
 	// Hooks counts the hooks of a component that would run.
 	Hooks func(c *compose.Component) int
-	// Former returns the objects of an adopted release that the component lacks.
-	Former func(ctx context.Context, c *compose.Component) ([]cluster.ObjectRef, error)
+	// Former returns the objects of an adopted release that neither the component nor an inventory has.
+	Former func(ctx context.Context, c *compose.Component, inv *inventory.Inventory) ([]cluster.ObjectRef, error)
 }
 
 // A dryRun is one call of DryRun.
 type dryRun struct {
 	DryInput
 
-	out plan.Summary
+	progress *Progress
+	out      plan.Summary
 }
 
 // DryRun returns what Run would do until nothing is left to do. The error is that the cluster cannot be asked.
 func DryRun(ctx context.Context, in DryInput) (plan.Summary, error) {
-	d := &dryRun{DryInput: in}
-	p := in.Plan
-	p.Intend(func(cluster.ObjectRef) {})
-	in.Assumed.Planned = p.CRDs()
+	d := &dryRun{DryInput: in, progress: Begin(in.Plan)}
+	d.progress.intend(func(cluster.ObjectRef) {})
+	in.Assumed.Planned = in.Plan.CRDs()
 	for _, s := range object.Stages {
 		if err := d.tryStage(ctx, s); err != nil {
 			return plan.Summary{}, err
@@ -59,16 +60,16 @@ func DryRun(ctx context.Context, in DryInput) (plan.Summary, error) {
 
 // tryStage tries the objects of one stage that would be applied.
 func (d *dryRun) tryStage(ctx context.Context, s object.Stage) error {
-	idx := d.Plan.Inventory.Index()
+	idx := d.progress.Inventory.Index()
 	for _, c := range d.Plan.Components {
 		for i := range c.Objects {
 			// What is being deleted is created once it is gone.
-			if o := &c.Objects[i]; o.Stage == s && d.Plan.VerbOf(o, idx[o.Ref]) == plan.Wait {
+			if o := &c.Objects[i]; o.Stage == s && d.progress.verbOf(o, idx[o.Ref]) == plan.Wait {
 				d.out.Changes = append(d.out.Changes, plan.Change{Key: o.Ref, Action: plan.ActionCreate})
 			}
 		}
-		todo := d.Plan.ToSend(c, s, idx, func(*object.Desired) bool { return false })
-		outs, errs := send(ctx, &Input{Plan: d.Plan, Applier: d.Applier, Concurrency: d.Concurrency}, todo, idx)
+		todo := d.progress.toSend(c, s, idx, func(*object.Desired) bool { return false })
+		outs, errs := d.progress.send(ctx, d.Applier, d.Concurrency, todo, idx)
 		for i, o := range todo {
 			if err := d.record(c, o, outs[i], errs[i]); err != nil {
 				return err
@@ -113,14 +114,14 @@ func (d *dryRun) problem(part string, err error) error {
 
 // prune finds the objects that no part would want any more, the last stage first.
 func (d *dryRun) prune() {
-	d.Plan.OrphanResource()
-	if d.Plan.Incomplete {
+	for _, c := range d.Plan.Components {
+		d.progress.markPruned(c)
+	}
+	d.progress.markLeaving()
+	if d.Plan.Verdicts.IsIncomplete() {
 		return
 	}
-	for _, c := range d.Plan.Components {
-		d.Plan.Release(c)
-	}
-	for _, ref := range d.Plan.WouldPrune(d.Plan.Prune().Entries, d.ID) {
+	for _, ref := range d.progress.pruned(d.progress.prune().Entries, d.ID) {
 		d.out.Changes = append(d.out.Changes, plan.Change{Key: ref, Action: plan.ActionPrune})
 	}
 }
@@ -128,10 +129,10 @@ func (d *dryRun) prune() {
 // pruneFormer finds the objects of releases that are adopted, and that would be pruned with that.
 func (d *dryRun) pruneFormer(ctx context.Context) error {
 	for _, c := range d.Plan.Components {
-		if c.Rendered == nil || c.Repair || c.Record.Revision > 0 || d.Plan.StatusOf(c.Name).Err != nil {
+		if c.Rendered == nil || c.Repair || c.Record.Revision > 0 || d.Plan.Verdicts.Of(c.Name).State.Fails() {
 			continue
 		}
-		refs, err := d.Former(ctx, c)
+		refs, err := d.Former(ctx, c, d.progress.Inventory)
 		for _, ref := range refs {
 			d.out.Changes = append(d.out.Changes, plan.Change{Key: ref, Action: plan.ActionPrune})
 		}
@@ -147,22 +148,21 @@ func (d *dryRun) pruneFormer(ctx context.Context) error {
 // conclude notes what is wrong with whole parts, and what is not about objects.
 func (d *dryRun) conclude() {
 	p := d.Plan
-	p.FailSpared()
 	for i := range p.Parts {
-		if err := p.StatusOf(p.Parts[i].Name).Err; err != nil {
-			d.out.Problems = append(d.out.Problems, p.Parts[i].Title()+": "+text.OneLine(err.Error()))
+		if why := p.Verdicts.Failure(p.Parts[i].Name); why != "" {
+			d.out.Problems = append(d.out.Problems, p.Parts[i].Title()+": "+why)
 		}
 	}
-	if p.Waiting != "" {
-		d.out.Notes = append(d.out.Notes, p.Waiting)
+	if waiting := p.Verdicts.Waiting(); waiting != "" {
+		d.out.Notes = append(d.out.Notes, waiting)
 	}
-	if p.Incomplete {
+	if p.Verdicts.IsIncomplete() {
 		d.out.Notes = append(d.out.Notes, "nothing is pruned until all installs can be rendered")
 	}
 	for _, c := range p.Components {
 		n := d.Hooks(c)
 		switch {
-		case n == 0 || p.StatusOf(c.Name).Err != nil:
+		case n == 0 || p.Verdicts.Of(c.Name).State.Fails():
 		case n == 1:
 			d.out.Notes = append(d.out.Notes, c.Title()+": the chart has 1 hook")
 		default:

@@ -12,13 +12,11 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/teardown"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
@@ -54,11 +52,12 @@ type Result struct {
 // Installs are the Helm releases of the components.
 type Installs interface {
 	// RunPre and RunPost run the hooks of a component before and after its objects are applied, as far as they go. They return what the
-	// hooks wait for; empty once they are over.
-	RunPre(ctx context.Context, c *compose.Component) (waiting string, err error)
-	RunPost(ctx context.Context, c *compose.Component) (waiting string, err error)
-	// Finish a component whose objects are all applied. It changes the record that the inventory has of it.
-	Finish(ctx context.Context, c *compose.Component, rec *inventory.Part) (Installed, error)
+	// hooks wait for; empty once they are over. RunPre returns the run, too, which RunPost continues.
+	RunPre(ctx context.Context, c *compose.Component) (run *inventory.Run, waiting string, err error)
+	RunPost(ctx context.Context, c *compose.Component, run *inventory.Run) (waiting string, err error)
+	// Finish a component whose objects are all applied and whose hooks have run, nil for none. It changes the record that the inventory
+	// has of it.
+	Finish(ctx context.Context, c *compose.Component, run *inventory.Run, rec *inventory.Part) (Installed, error)
 	// Abandon deletes the records of a release that never arrived where it was to move to.
 	Abandon(ctx context.Context, c *compose.Component) error
 }
@@ -76,7 +75,7 @@ type Installed struct {
 // A Pruner deletes what a bundle no longer has.
 type Pruner interface {
 	// Prune deletes objects, and runs the hooks of the installs that leave. It goes as far as possible without waiting.
-	Prune(ctx context.Context, p plan.Prune) (teardown.Result, error)
+	Prune(ctx context.Context, p Prune) (teardown.Result, error)
 	// Forget deletes the records of the releases of a part.
 	Forget(ctx context.Context, part string, rec inventory.Part) error
 }
@@ -93,8 +92,9 @@ type Inventory interface {
 
 // An Input is what a run needs.
 type Input struct {
-	Plan    *plan.Plan
-	Applier *apply.Applier
+	// Progress of the plan, as Begin returns it.
+	Progress *Progress
+	Applier  *apply.Applier
 	// Concurrency is how many objects are applied at the same time.
 	Concurrency int
 	Inventory   Inventory
@@ -116,7 +116,6 @@ type Input struct {
 type run struct {
 	Input
 
-	plan   *plan.Plan
 	result Result
 	// pruneErr and testErr are errors that belong to no part.
 	pruneErr, testErr error
@@ -128,7 +127,7 @@ const saveTimeout = 10 * time.Second
 
 // Run a plan. The error is that the inventory cannot be saved, or what failed, in one line.
 func Run(ctx context.Context, in Input) (Result, error) {
-	r := &run{Input: in, plan: in.Plan}
+	r := &run{Input: in}
 	if err := r.do(ctx); err != nil {
 		return r.conclude(), errors.Join(err, r.err())
 	}
@@ -136,9 +135,10 @@ func Run(ctx context.Context, in Input) (Result, error) {
 }
 
 func (r *run) do(ctx context.Context) error {
+	p := r.Progress
 	r.abandon(ctx)
-	if r.plan.Intend(r.Contention.Forget) || r.Write {
-		if err := r.Inventory.Save(ctx, r.plan.Inventory, r.Create); err != nil {
+	if p.intend(r.Contention.Forget) || r.Write {
+		if err := r.Inventory.Save(ctx, p.Inventory, r.Create); err != nil {
 			return err
 		}
 	}
@@ -146,46 +146,45 @@ func (r *run) do(ctx context.Context) error {
 		r.applyStage(ctx, s)
 		switch s {
 		case object.StageCRDs:
-			r.plan.AwaitCRDs(r.Latest)
+			p.note(p.awaitCRDs(r.Latest)...)
 			r.applyHeld(ctx)
 		case object.StageWebhooks:
 			r.runPost(ctx)
-			r.plan.AwaitInstalls()
+			p.note(p.awaitInstalls()...)
 		default:
 		}
 	}
 	r.finish(ctx)
 	r.test(ctx)
-	r.plan.FailSpared()
-	r.plan.NoteHeld()
-	r.Inventory.Conclude(ctx, r.plan.Inventory, r.reasons())
-	if r.Inventory.IsSaved(r.plan.Inventory) {
+	r.Inventory.Conclude(ctx, p.Inventory, r.reasons())
+	if r.Inventory.IsSaved(p.Inventory) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 	defer cancel()
-	return r.Inventory.Save(ctx, r.plan.Inventory, false)
+	return r.Inventory.Save(ctx, p.Inventory, false)
 }
 
 // abandon the releases that never arrived where they were to move to, before the inventory forgets them.
 func (r *run) abandon(ctx context.Context) {
-	for _, c := range slices.Clone(r.plan.Components) {
+	for _, c := range slices.Clone(r.Progress.components) {
 		if c.Next.Abandoned.IsZero() {
 			continue
 		}
 		if err := r.Installs.Abandon(ctx, c); err != nil {
-			r.plan.Drop(c, err)
+			r.Progress.drop(c, err)
 		}
 	}
 }
 
 // reasons returns why a run went no further.
 func (r *run) reasons() inventory.Reasons {
-	out := inventory.Reasons{Failed: map[string]inventory.Failure{}, Held: r.plan.Held(), Waiting: r.plan.Waiting}
-	for i := range r.plan.Parts {
-		p := &r.plan.Parts[i]
-		if err := r.plan.StatusOf(p.Name).Err; err != nil {
-			out.Failed[p.Name] = inventory.Failure{Digest: p.Digest, Message: text.OneLine(err.Error())}
+	p := r.Progress
+	out := inventory.Reasons{Failed: map[string]inventory.Failure{}, Held: p.verdicts.Held(), Waiting: p.verdicts.Waiting()}
+	for i := range p.plan.Parts {
+		part := &p.plan.Parts[i]
+		if why := p.verdicts.Failure(part.Name); why != "" {
+			out.Failed[part.Name] = inventory.Failure{Digest: part.Digest, Message: why}
 		}
 	}
 	if r.pruneErr != nil {
@@ -197,25 +196,46 @@ func (r *run) reasons() inventory.Reasons {
 // conclude returns the result. Objects are applied in no order, so that what was repaired is sorted.
 func (r *run) conclude() Result {
 	out := r.result
-	out.Waiting = r.plan.Waiting
+	out.Waiting = r.Progress.verdicts.Waiting()
 	slices.SortFunc(out.Repaired, func(a, b observe.Drift) int { return strings.Compare(a.String(), b.String()) })
 	return out
 }
 
-// mostErrors is how many errors are told of at once.
-const mostErrors = 3
-
 // err returns what failed in one line; nil for nothing.
 func (r *run) err() error {
-	lines := map[string]string{}
-	for _, part := range r.plan.Failed() {
-		lines[part] = bundle.Title(part) + ": " + text.OneLine(r.plan.StatusOf(part).Err.Error())
-	}
-	for title, err := range map[string]error{"pruning": r.pruneErr, "tests": r.testErr} {
-		if err != nil {
-			// A colon cannot stand in the name of an install.
-			lines[title+":"] = title + ": " + text.OneLine(err.Error())
+	var all []failure
+	for i := range r.Progress.plan.Parts {
+		if part := &r.Progress.plan.Parts[i]; r.Progress.verdicts.Failure(part.Name) != "" {
+			all = append(all, failure{title: part.Title(), message: r.Progress.verdicts.Failure(part.Name)})
 		}
 	}
-	return joined(lines)
+	if r.pruneErr != nil {
+		all = append(all, failure{title: "pruning", message: text.OneLine(r.pruneErr.Error())})
+	}
+	if r.testErr != nil {
+		all = append(all, failure{title: "tests", message: text.OneLine(r.testErr.Error())})
+	}
+	return join(all)
+}
+
+// A failure of a part, or of what belongs to no part.
+type failure struct{ title, message string }
+
+// mostFailures is how many failures are told of at once.
+const mostFailures = 3
+
+// join returns failures as one error, sorted by their titles; nil for none.
+func join(all []failure) error {
+	if len(all) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(all, func(a, b failure) int { return strings.Compare(a.title, b.title) })
+	var lines []string
+	for _, f := range all {
+		lines = append(lines, f.title+": "+f.message)
+	}
+	if len(lines) > mostFailures {
+		lines = append(lines[:mostFailures], "…")
+	}
+	return errors.New(strings.Join(lines, "; "))
 }

@@ -13,12 +13,17 @@ import (
 
 // finish the components whose objects are all applied, and prune.
 func (r *run) finish(ctx context.Context) {
-	for _, c := range r.plan.Components {
-		if r.plan.IsStopped(c.Name) || !r.plan.IsComplete(c) {
+	p := r.Progress
+	for _, c := range p.components {
+		if p.verdicts.Stop(c.Name) {
+			continue
+		}
+		if reason := p.missing(c); reason != "" {
+			p.wait(c.Name, reason)
 			continue
 		}
 		if err := r.finishComponent(ctx, c); err != nil {
-			r.plan.Fail(c.Name, err)
+			p.fail(c.Name, err)
 		}
 	}
 	r.prune(ctx)
@@ -26,13 +31,14 @@ func (r *run) finish(ctx context.Context) {
 
 // finishComponent prunes what the component no longer has, records its release, and remembers its inputs.
 func (r *run) finishComponent(ctx context.Context, c *compose.Component) error {
-	r.plan.Release(c)
-	rec := r.plan.Inventory.Parts[c.Name]
+	inv := r.Progress.Inventory
+	r.Progress.markPruned(c)
+	rec := inv.Parts[c.Name]
 	if rec.Digest == c.Digest {
 		return nil
 	}
 	if c.Installation != nil {
-		done, err := r.Installs.Finish(ctx, c, &rec)
+		done, err := r.Installs.Finish(ctx, c, r.Progress.runs[c.Name], &rec)
 		r.result.Pruned = append(r.result.Pruned, done.Pruned...)
 		if err != nil {
 			return err
@@ -41,30 +47,31 @@ func (r *run) finishComponent(ctx context.Context, c *compose.Component) error {
 		r.result.HooksRun += done.Hooks
 	}
 	rec.Digest = c.Digest
-	r.plan.Inventory.Parts[c.Name] = rec
+	inv.Parts[c.Name] = rec
 	return nil
 }
 
 // prune the objects that no part wants any more, the last stage first, and the parts that are not in the bundle.
 func (r *run) prune(ctx context.Context) {
-	r.plan.OrphanResource()
-	p := r.plan.Prune()
-	if len(p.Entries) == 0 && len(p.Parts) == 0 {
+	p := r.Progress
+	p.markLeaving()
+	what := p.prune()
+	if len(what.Entries) == 0 && len(what.Parts) == 0 {
 		return
 	}
-	if r.plan.Incomplete {
+	if p.verdicts.IsIncomplete() {
 		// A part that cannot be composed may want them.
-		r.plan.NoteWaiting("pruning waits until all installs can be rendered")
+		p.wait("", "pruning waits until all installs can be rendered")
 		return
 	}
-	res, err := r.Pruner.Prune(ctx, p)
+	res, err := r.Pruner.Prune(ctx, what)
 	r.failPrune(err)
-	r.plan.NoteWaiting(res.Blocked.Message)
+	p.wait("", res.Blocked.Message)
 	r.result.Kept = append(r.result.Kept, res.Kept...)
 	r.result.LeftBehind = append(r.result.LeftBehind, res.LeftBehind...)
-	r.result.Pruned = append(r.result.Pruned, res.Deleted(p.Entries)...)
-	r.plan.Inventory.Drop(func(e *inventory.Entry) bool { return e.Pruned && res.Done[e.Ref()] })
-	r.dropParts(ctx, p.Parts, err == nil && res.Blocked.Message == "")
+	r.result.Pruned = append(r.result.Pruned, res.Deleted(what.Entries)...)
+	p.Inventory.Drop(func(e *inventory.Entry) bool { return e.Pruned && res.Done[e.Ref()] })
+	r.dropParts(ctx, what.Parts, err == nil && res.Blocked.Message == "")
 }
 
 func (r *run) failPrune(err error) {
@@ -76,28 +83,30 @@ func (r *run) failPrune(err error) {
 // dropParts whose objects are all gone, with their releases. The last hooks of a part may still have to run, unless all of the removal
 // is done.
 func (r *run) dropParts(ctx context.Context, parts []string, done bool) {
+	records := r.Progress.Inventory.Parts
 	if !done {
-		parts = slices.DeleteFunc(slices.Clone(parts), func(name string) bool { return r.plan.Inventory.Parts[name].DeleteHooks })
+		parts = slices.DeleteFunc(slices.Clone(parts), func(name string) bool { return records[name].DeleteHooks })
 	}
-	for _, name := range r.plan.EmptyParts(parts) {
-		if err := r.Pruner.Forget(ctx, name, r.plan.Inventory.Parts[name]); err != nil {
+	for _, name := range r.Progress.emptyParts(parts) {
+		if err := r.Pruner.Forget(ctx, name, records[name]); err != nil {
 			r.failPrune(err)
 			continue
 		}
-		delete(r.plan.Inventory.Parts, name)
+		delete(records, name)
 	}
 }
 
 // test runs the tests that were requested, once all is up to date. What goes wrong on the way is an error of the run; a test that
 // fails is not.
 func (r *run) test(ctx context.Context) {
-	if r.Test == nil || !r.plan.IsClear() || r.pruneErr != nil || !r.plan.IsApplied() {
+	p := r.Progress
+	if r.Test == nil || !p.verdicts.IsClear() || r.pruneErr != nil || !p.isApplied() {
 		return
 	}
 	waiting, err := r.Test(ctx)
 	r.testErr = err
-	r.plan.NoteWaiting(waiting)
-	if t := r.plan.Inventory.Tests; t != nil && t.Over {
+	p.wait("", waiting)
+	if t := p.Inventory.Tests; t != nil && t.Over {
 		r.result.Tested = observe.TestStates(t)
 	}
 }

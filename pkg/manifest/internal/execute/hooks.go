@@ -10,13 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// isHeld reports whether an object of an install is held back, because the hooks before it have not run. CRDs in crds/ come before all
-// hooks, as in Helm, and so does the namespace that the hooks are in.
-func isHeld(c *compose.Component, o *object.Desired) bool {
-	if c.Hooks == nil || (c.Run != nil && c.Run.IsPost()) {
+// isHeld reports whether an object of an install is held back, because the hooks before it have not run; the run is nil until they begin.
+// CRDs in crds/ come before all hooks, as in Helm, and so does the namespace that the hooks are in.
+func isHeld(c *compose.Component, run *inventory.Run, o *object.Desired) bool {
+	if c.Hooks == nil || (run != nil && run.IsPost()) {
 		return false
 	}
 	switch o.Stage {
@@ -36,27 +37,28 @@ func (r *run) applyHeld(ctx context.Context) {
 	}
 	r.applyStage(ctx, object.StageNamespaces)
 	r.applyStage(ctx, object.StageCRDs)
-	r.plan.AwaitCRDs(r.Latest)
+	r.Progress.note(r.Progress.awaitCRDs(r.Latest)...)
 }
 
 // runPre runs the hooks before the objects of the installs. What comes after an install that waits for a hook is applied after it, so
 // that the objects of all are applied in order; what was applied before with the same inputs is not held back. It reports whether an
 // install can go on that could not before.
 func (r *run) runPre(ctx context.Context) bool {
-	on, waits := false, ""
-	for _, c := range r.plan.Components {
-		if waits != "" && !c.Repair && !r.plan.IsStopped(c.Name) {
-			r.plan.Wait(c.Name, waits)
+	p, on, waits := r.Progress, false, ""
+	for _, c := range p.components {
+		if waits != "" && !c.Repair && !p.verdicts.Stop(c.Name) {
+			p.wait(c.Name, waits)
 		}
-		if c.Hooks == nil || r.plan.IsStopped(c.Name) {
+		if c.Hooks == nil || p.verdicts.Stop(c.Name) {
 			continue
 		}
-		waiting, err := r.Installs.RunPre(ctx, c)
+		run, waiting, err := r.Installs.RunPre(ctx, c)
+		p.runs[c.Name] = run
 		switch {
 		case err != nil:
-			r.plan.Fail(c.Name, err)
+			p.fail(c.Name, err)
 		case waiting != "":
-			r.plan.Wait(c.Name, waiting)
+			p.wait(c.Name, waiting)
 			waits = fmt.Sprintf("waits for install %s: %s", c.Name, waiting)
 		default:
 			on = true
@@ -68,12 +70,17 @@ func (r *run) runPre(ctx context.Context) bool {
 // runPost runs the hooks after the objects of the installs whose objects are all applied. What the new revision no longer has is
 // pruned first.
 func (r *run) runPost(ctx context.Context) {
+	p := r.Progress
 	var ready []*compose.Component
-	for _, c := range r.plan.Components {
-		if c.Hooks == nil || r.plan.IsStopped(c.Name) || !r.plan.IsComplete(c) {
+	for _, c := range p.components {
+		if c.Hooks == nil || p.verdicts.Stop(c.Name) {
 			continue
 		}
-		r.plan.Release(c)
+		if reason := p.missing(c); reason != "" {
+			p.wait(c.Name, reason)
+			continue
+		}
+		p.markPruned(c)
 		ready = append(ready, c)
 	}
 	if len(ready) == 0 {
@@ -84,20 +91,21 @@ func (r *run) runPost(ctx context.Context) {
 		waiting, err := r.runPostOf(ctx, c)
 		switch {
 		case err != nil:
-			r.plan.Fail(c.Name, err)
+			p.fail(c.Name, err)
 		case waiting != "":
-			r.plan.Wait(c.Name, waiting)
+			p.wait(c.Name, waiting)
 		}
 	}
 }
 
 // runPostOf runs the last hooks of an install. Where its config says Wait, they run once it is ready, as with Helm.
 func (r *run) runPostOf(ctx context.Context, c *compose.Component) (string, error) {
-	if c.Record.Wait && c.Run.Started == 0 && c.Run.Index == 0 {
+	run := r.Progress.runs[c.Name]
+	if c.Record.Wait && run.Started == 0 && run.Index == 0 {
 		what, err := r.Unready(ctx, c.Name)
 		if err != nil || what != "" {
-			return "hooks " + c.Run.Event + " wait until it is ready, as config asks for with Wait: " + what, err
+			return "hooks " + run.Event + " wait until it is ready, as config asks for with Wait: " + what, err
 		}
 	}
-	return r.Installs.RunPost(ctx, c)
+	return r.Installs.RunPost(ctx, c, run)
 }

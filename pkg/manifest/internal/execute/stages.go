@@ -4,18 +4,14 @@ package execute
 
 import (
 	"context"
-	"maps"
 	"slices"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
@@ -24,13 +20,14 @@ import (
 
 // applyStage applies the objects of one stage, those of one component after those of the component before.
 func (r *run) applyStage(ctx context.Context, s object.Stage) {
-	idx := r.plan.Inventory.Index()
-	for _, c := range r.plan.Components {
-		if r.plan.IsStopped(c.Name) {
+	p := r.Progress
+	idx := p.Inventory.Index()
+	for _, c := range p.components {
+		if p.verdicts.Stop(c.Name) {
 			continue
 		}
-		todo := r.plan.ToSend(c, s, idx, func(o *object.Desired) bool { return isHeld(c, o) })
-		outs, errs := send(ctx, &r.Input, todo, idx)
+		todo := p.toSend(c, s, idx, func(o *object.Desired) bool { return isHeld(c, p.runs[c.Name], o) })
+		outs, errs := p.send(ctx, r.Applier, r.Concurrency, todo, idx)
 		var again []*object.Desired
 		for n, o := range todo {
 			if r.record(o, idx[o.Ref], outs[n], errs[n]) {
@@ -40,22 +37,24 @@ func (r *run) applyStage(ctx context.Context, s object.Stage) {
 		r.recreateAll(ctx, c.Name, again, idx)
 		for _, err := range errs {
 			if err != nil {
-				r.plan.Fail(c.Name, err)
+				p.fail(c.Name, err)
 			}
 		}
 	}
 }
 
 // send applies objects concurrently. Nothing is recorded.
-func send(ctx context.Context, in *Input, todo []*object.Desired, idx map[cluster.ObjectRef]*inventory.Entry) ([]apply.Outcome, []error) {
+func (p *Progress) send(
+	ctx context.Context, a *apply.Applier, concurrency int, todo []*object.Desired, idx map[cluster.ObjectRef]*inventory.Entry,
+) ([]apply.Outcome, []error) {
 	outs, errs := make([]apply.Outcome, len(todo)), make([]error, len(todo))
 	g := errgroup.Group{}
-	g.SetLimit(in.Concurrency)
+	g.SetLimit(concurrency)
 	for i, o := range todo {
-		s, exists := in.Plan.Objects[o.Ref]
-		one := apply.Input{Object: o, Entry: *idx[o.Ref], State: s, Exists: exists, Drifted: in.Plan.Drifted[o.Ref]}
+		s, exists := p.Objects[o.Ref]
+		one := apply.Input{Object: o, Entry: *idx[o.Ref], State: s, Exists: exists, Drifted: p.plan.Drifted[o.Ref]}
 		g.Go(func() error {
-			outs[i], errs[i] = in.Applier.Apply(ctx, one)
+			outs[i], errs[i] = a.Apply(ctx, one)
 			return nil
 		})
 	}
@@ -75,7 +74,7 @@ func (r *run) record(o *object.Desired, en *inventory.Entry, out apply.Outcome, 
 	case apply.Unchanged:
 		en.Intent = o.Hash
 	case apply.Deleting:
-		r.postpone(o.Ref, out.Before)
+		r.Progress.postpone(o.Ref, out.Before)
 	case apply.Created, apply.Updated:
 		r.recordApplied(o, en, out)
 	case apply.Immutable:
@@ -84,23 +83,15 @@ func (r *run) record(o *object.Desired, en *inventory.Entry, out apply.Outcome, 
 	return false
 }
 
-// postpone an object that is being deleted, or is gone, to the next call.
-func (r *run) postpone(ref cluster.ObjectRef, m *metav1.PartialObjectMetadata) {
-	delete(r.plan.Objects, ref)
-	if m != nil {
-		r.plan.Objects[ref] = health.MetadataStateOf(m)
-	}
-}
-
 // recordApplied records an object that was applied.
 func (r *run) recordApplied(o *object.Desired, en *inventory.Entry, out apply.Outcome) {
 	replaced := out.Before != nil && en.UID != "" && en.UID != string(out.Before.UID)
 	ceded := newlyCeded(o.Ref, en.Yields, out.Ceded)
 	en.UID, en.Intent, en.Owned, en.Yields = out.State.UID, o.Hash, out.State.Owned, out.Ceded
-	r.plan.Objects[o.Ref] = out.State
-	delete(r.plan.Repairs, o.Ref)
+	r.Progress.Objects[o.Ref] = out.State
+	delete(r.Progress.repairs, o.Ref)
 	r.result.Yielded = append(r.result.Yielded, ceded...)
-	drifted, now := r.plan.Drifted[o.Ref], r.Now()
+	drifted, now := r.Progress.plan.Drifted[o.Ref], r.Now()
 	switch {
 	case !drifted && out.Kind == apply.Created:
 		r.result.Created++
@@ -137,8 +128,8 @@ func (r *run) recreateAll(ctx context.Context, part string, todo []*object.Desir
 		en := idx[o.Ref]
 		en.UID, en.Intent, en.Owned = "", "", ""
 	}
-	if err := r.Inventory.Save(ctx, r.plan.Inventory, false); err != nil {
-		r.plan.Fail(part, err)
+	if err := r.Inventory.Save(ctx, r.Progress.Inventory, false); err != nil {
+		r.Progress.fail(part, err)
 		return
 	}
 	for _, o := range todo {
@@ -148,27 +139,12 @@ func (r *run) recreateAll(ctx context.Context, part string, todo []*object.Desir
 		}
 		switch {
 		case out.Kind == apply.Deleting:
-			r.postpone(o.Ref, out.Before)
+			r.Progress.postpone(o.Ref, out.Before)
 		case err == nil:
 			r.recordApplied(o, idx[o.Ref], out)
 		}
 		if err != nil {
-			r.plan.Fail(part, errors.Wrap(err, o.Ref.String()))
+			r.Progress.fail(part, errors.Wrap(err, o.Ref.String()))
 		}
 	}
-}
-
-// joined returns lines as one error, sorted by their keys; nil for none.
-func joined(lines map[string]string) error {
-	if len(lines) == 0 {
-		return nil
-	}
-	var out []string
-	for _, k := range slices.Sorted(maps.Keys(lines)) {
-		out = append(out, lines[k])
-	}
-	if len(out) > mostErrors {
-		out = append(out[:mostErrors], "…")
-	}
-	return errors.New(strings.Join(out, "; "))
 }

@@ -47,23 +47,36 @@ type Input struct {
 	CheckCRD func(o *object.Desired, en inventory.Entry) error
 }
 
-// Build a plan. The error is that of Unready; errors of parts are in the plan.
+// A builder makes one plan.
+type builder struct {
+	in   *Input
+	plan Plan
+}
+
+// Build a plan. The error is that of Unready; what is wrong with parts is in the verdicts.
 func Build(in Input) (*Plan, error) {
-	p := &Plan{
-		Parts: in.Parts, Inventory: &inventory.Inventory{Parts: map[string]inventory.Part{}}, Objects: map[cluster.ObjectRef]cluster.ObjectState{},
-	}
+	b := &builder{in: &in, plan: Plan{
+		Parts: in.Parts, Inventory: &inventory.Inventory{Parts: map[string]inventory.Part{}},
+		Objects: map[cluster.ObjectRef]cluster.ObjectState{}, Spared: map[cluster.ObjectRef]bool{},
+	}}
+	p := &b.plan
 	if in.Inventory != nil {
-		p.Inventory, p.Objects = in.Inventory.Clone(), in.Objects
+		p.Inventory, p.Objects = in.Inventory, in.Objects
 	}
 	p.Drifted = FindDrifted(p.Inventory, p.Objects, in.Denied, in.Now)
 	p.Repairs = repairs(p.Drifted, &in)
-	p.compose(&in)
-	p.assignOwners()
-	if err := p.holdBack(&in); err != nil {
-		return p, err
+	b.compose()
+	b.assignOwners()
+	if err := b.holdBack(); err != nil {
+		return nil, err
 	}
-	p.checkCRDs(&in)
+	b.checkCRDs()
 	return p, nil
+}
+
+// say why a part is not applied, or not all of it.
+func (b *builder) say(part string, s State, reason string) {
+	b.plan.Verdicts = append(b.plan.Verdicts, Verdict{Part: part, State: s, Reason: reason})
 }
 
 // FindDrifted returns the objects of an inventory that differ from what was applied, or of which ceded fields are due.
@@ -96,52 +109,97 @@ func repairs(drifted map[cluster.ObjectRef]bool, in *Input) map[cluster.ObjectRe
 }
 
 // compose the parts that something has to be done for.
-func (p *Plan) compose(in *Input) {
-	for i := range p.Parts {
-		part := &p.Parts[i]
-		rec := p.Inventory.Parts[part.Name]
-		unfinished := p.isUnfinished(part.Name)
+func (b *builder) compose() {
+	for i := range b.plan.Parts {
+		part := &b.plan.Parts[i]
+		rec := b.plan.Inventory.Parts[part.Name]
+		unfinished := b.isUnfinished(part.Name)
 		if rec.Digest == part.Digest && !unfinished {
 			continue
 		}
-		if why := rec.Stuck(part.Digest, in.Retry); why != "" && (!rec.Run.IsPost() || !unfinished) {
-			p.Fail(part.Name, errors.New(why))
+		if why := rec.Stuck(part.Digest, b.in.Retry); why != "" && (!rec.Run.IsPost() || !unfinished) {
+			// The inventory has all that the part wants since the hook ran.
+			b.say(part.Name, Failed, text.OneLine(why))
 			continue
 		}
-		c, err := in.Compose(part, rec)
+		c, err := b.in.Compose(part, rec)
 		if err != nil {
-			p.Fail(part.Name, err)
-			p.Incomplete = true
+			b.say(part.Name, Dropped, text.OneLine(err.Error()))
 			continue
 		}
-		p.Components = append(p.Components, c)
+		b.plan.Components = append(b.plan.Components, c)
 	}
 }
 
 // isUnfinished reports whether an object of a part is to be repaired, or was never applied. Those that are pruned need no plan.
-func (p *Plan) isUnfinished(part string) bool {
-	return slices.ContainsFunc(p.Inventory.Objects, func(en inventory.Entry) bool {
-		return en.Part == part && !en.Pruned && (p.Repairs[en.Ref()] || en.UID == "")
+func (b *builder) isUnfinished(part string) bool {
+	return slices.ContainsFunc(b.plan.Inventory.Objects, func(en inventory.Entry) bool {
+		return en.Part == part && !en.Pruned && (b.plan.Repairs[en.Ref()] || en.UID == "")
 	})
+}
+
+// assignOwners decides which part each object belongs to. An object of two parts is an error of the later one, except for CRDs,
+// which often come with several charts: as in Helm, the first one counts.
+func (b *builder) assignOwners() {
+	busy := make(map[string]bool, len(b.plan.Components))
+	for _, c := range b.plan.Components {
+		busy[c.Name] = true
+	}
+	owner := map[cluster.ObjectRef]string{}
+	for i := range b.plan.Inventory.Objects {
+		// A part that is planned may have given an object away, and one that is no longer wanted has.
+		if en := &b.plan.Inventory.Objects[i]; !en.Pruned && !busy[en.Part] && b.plan.Wants(en.Part) {
+			owner[en.Ref()] = en.Part
+		}
+	}
+	b.plan.Components = slices.DeleteFunc(b.plan.Components, func(c *compose.Component) bool {
+		err := assignTo(c, owner)
+		if err != nil {
+			b.say(c.Name, Dropped, text.OneLine(err.Error()))
+		}
+		return err != nil
+	})
+}
+
+// assignTo a component the objects that belong to no part before it, and record the CRDs that it shares.
+func assignTo(c *compose.Component, owner map[cluster.ObjectRef]string) error {
+	for i := range c.Objects {
+		o := &c.Objects[i]
+		if other := owner[o.Ref]; other != "" && other != c.Name && o.Stage != object.StageCRDs {
+			return errors.Errorf("%s is part of %s too", o.Ref, bundle.Title(other))
+		}
+	}
+	var shared []string
+	c.Objects = slices.DeleteFunc(c.Objects, func(o object.Desired) bool {
+		if other := owner[o.Ref]; other != "" && other != c.Name {
+			shared = append(shared, o.Ref.Name)
+			return true
+		}
+		owner[o.Ref] = c.Name
+		return false
+	})
+	slices.Sort(shared)
+	c.Record.Shared = shared
+	return nil
 }
 
 // holdBack the parts that come after an install whose config says Wait, as long as that one is not ready. What was applied before
 // with the same inputs is not held back: its drift is repaired whatever the others are like.
-func (p *Plan) holdBack(in *Input) error {
-	if in.Unready == nil {
+func (b *builder) holdBack() error {
+	if b.in.Unready == nil {
 		return nil
 	}
 	reason := ""
-	for i := range p.Parts {
-		part := &p.Parts[i]
-		c, rec := p.Component(part.Name), p.Inventory.Parts[part.Name]
+	for i := range b.plan.Parts {
+		part := &b.plan.Parts[i]
+		c, rec := b.plan.Component(part.Name), b.plan.Inventory.Parts[part.Name]
 		if reason != "" && (c == nil || !c.Repair) && rec.Digest != part.Digest {
-			p.update(part.Name, func(s *Status) { s.Held = reason })
+			b.say(part.Name, Held, reason)
 		}
-		if reason != "" || part.Install == nil || !isAwaited(part.Name, c, rec, in) {
+		if reason != "" || part.Install == nil || !isAwaited(part.Name, c, rec, b.in) {
 			continue
 		}
-		what, err := p.notReady(part, in)
+		what, err := b.notReady(part)
 		if err != nil {
 			return err
 		}
@@ -164,69 +222,65 @@ func isAwaited(install string, c *compose.Component, rec inventory.Part, in *Inp
 }
 
 // notReady returns why an install is not ready; empty where it is.
-func (p *Plan) notReady(part *bundle.Part, in *Input) (string, error) {
-	if err := p.StatusOf(part.Name).Err; err != nil {
-		return text.OneLine(err.Error()), nil
+func (b *builder) notReady(part *bundle.Part) (string, error) {
+	if why := b.plan.Verdicts.Failure(part.Name); why != "" {
+		return why, nil
 	}
-	if p.Inventory.Parts[part.Name].Digest != part.Digest {
+	if b.plan.Inventory.Parts[part.Name].Digest != part.Digest {
 		return "it is being applied", nil
 	}
-	return in.Unready(part.Name)
+	return b.in.Unready(part.Name)
 }
 
 // checkCRDs checks each CRD that exists and is about to change. Where one is refused, nothing is applied but repairs of what was
 // applied before: a module is not left between two versions.
-func (p *Plan) checkCRDs(in *Input) {
-	idx := p.Inventory.Index()
+func (b *builder) checkCRDs() {
+	idx := b.plan.Inventory.Index()
 	refused := ""
-	for _, c := range p.Components {
+	for _, c := range b.plan.Components {
 		for i := range c.Objects {
 			o := &c.Objects[i]
-			if o.Stage != object.StageCRDs || !p.changesCRD(o, idx[o.Ref], in) {
+			if o.Stage != object.StageCRDs || !b.changesCRD(o, idx[o.Ref]) {
 				continue
 			}
 			en := inventory.Entry{}
 			if e := idx[o.Ref]; e != nil {
 				en = *e
 			}
-			err := in.CheckCRD(o, en)
+			err := b.in.CheckCRD(o, en)
 			switch {
 			case err == nil:
 			case c.Repair:
-				p.spared = append(p.spared, spared{ref: o.Ref, part: o.Part, err: errors.Wrapf(err, "%s: was changed, and is not put back", o.Ref)})
+				b.plan.Spared[o.Ref] = true
+				b.say(c.Name, Spared, text.OneLine(errors.Wrapf(err, "%s: was changed, and is not put back", o.Ref).Error()))
 			default:
-				p.Fail(c.Name, errors.Wrap(err, o.Ref.String()))
+				b.say(c.Name, Dropped, text.OneLine(errors.Wrap(err, o.Ref.String()).Error()))
 				refused = cmp.Or(refused, fmt.Sprintf("%s of %s", o.Ref, c.Title()))
 			}
 		}
 	}
 	if refused != "" {
-		p.block(refused)
+		b.block(refused)
 	}
 }
 
 // changesCRD reports whether a CRD may exist, and is about to change.
-func (p *Plan) changesCRD(o *object.Desired, en *inventory.Entry, in *Input) bool {
+func (b *builder) changesCRD(o *object.Desired, en *inventory.Entry) bool {
 	if en != nil && en.UID != "" {
-		return en.Intent != o.Hash || p.Repairs[o.Ref]
+		return en.Intent != o.Hash || b.plan.Repairs[o.Ref]
 	}
 	// It may be there from a call that was interrupted, from a bundle whose inventory was lost, or from another owner.
-	_, known := p.Objects[o.Ref]
-	return known || in.MayExist(o.Ref)
+	_, known := b.plan.Objects[o.Ref]
+	return known || b.in.MayExist(o.Ref)
 }
 
-// block all components but repairs, because a CRD is refused. A repair was applied before, and works with the CRDs that exist.
-func (p *Plan) block(refused string) {
-	// What cannot be applied may want objects that the inventory does not know of.
-	p.Incomplete = true
-	p.Components = slices.DeleteFunc(p.Components, func(c *compose.Component) bool {
-		if c.Repair {
-			return false
+// block all components but repairs, because a CRD is refused. A repair was applied before, and works with the CRDs that exist. What
+// is blocked may want objects that the inventory does not know of.
+func (b *builder) block(refused string) {
+	b.plan.Components = slices.DeleteFunc(b.plan.Components, func(c *compose.Component) bool {
+		if !c.Repair && b.plan.Verdicts.Failure(c.Name) == "" {
+			b.say(c.Name, Blocked, fmt.Sprintf("%s waits until %s can be applied", c.Title(), refused))
 		}
-		if p.StatusOf(c.Name).Err == nil {
-			p.update(c.Name, func(s *Status) { s.Blocked = true })
-			p.NoteWaiting(fmt.Sprintf("%s waits until %s can be applied", c.Title(), refused))
-		}
-		return true
+		return !c.Repair
 	})
 }

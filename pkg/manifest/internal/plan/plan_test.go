@@ -49,54 +49,6 @@ func live() cluster.ObjectState {
 	return cluster.ObjectState{UID: "1", Set: "me", Owned: "owned", Status: cluster.Current}
 }
 
-// planned is what the tables compare of a Plan.
-type planned struct {
-	// Verbs of the objects of all components, by reference.
-	Verbs map[string]Verb
-	// Failed, Waiting, Held and Blocked are the statuses of parts.
-	Failed, Waiting, Held map[string]string
-	Blocked               []string
-	Incomplete            bool
-	Says                  string
-}
-
-func show(p *Plan) planned {
-	out := planned{Incomplete: p.Incomplete, Says: p.Waiting}
-	p.Intend(func(cluster.ObjectRef) {})
-	idx := p.Inventory.Index()
-	for _, c := range p.Components {
-		for i := range c.Objects {
-			o := &c.Objects[i]
-			out.Verbs = put(out.Verbs, o.Ref.String(), p.VerbOf(o, idx[o.Ref]))
-		}
-	}
-	for i := range p.Parts {
-		name := p.Parts[i].Name
-		s := p.StatusOf(name)
-		if s.Err != nil {
-			out.Failed = put(out.Failed, name, s.Err.Error())
-		}
-		if s.Waiting != "" {
-			out.Waiting = put(out.Waiting, name, s.Waiting)
-		}
-		if s.Held != "" {
-			out.Held = put(out.Held, name, s.Held)
-		}
-		if s.Blocked {
-			out.Blocked = append(out.Blocked, name)
-		}
-	}
-	return out
-}
-
-func put[V any](m map[string]V, k string, v V) map[string]V {
-	if m == nil {
-		m = map[string]V{}
-	}
-	m[k] = v
-	return m
-}
-
 func TestBuild(t *testing.T) {
 	a, b := configMap("a"), configMap("b")
 	done := inventory.Part{Digest: "1"}
@@ -118,12 +70,12 @@ func TestBuild(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		args   args
-		want   planned
+		want   string
 	}{
 		"FirstInstall": {
 			reason: "Without an inventory all objects are created.",
 			args:   args{parts: []bundle.Part{install("web", "1")}, objects: map[string][]cluster.ObjectRef{"web": {a, b}}},
-			want:   planned{Verbs: map[string]Verb{a.String(): Create, b.String(): Create}},
+			want:   "web: Create ConfigMap apps/a\nweb: Create ConfigMap apps/b\n",
 		},
 		"AtRest": {
 			reason: "A part that is applied and did not drift is not composed.",
@@ -139,7 +91,7 @@ func TestBuild(t *testing.T) {
 				entries: []inventory.Entry{applied("web", a), applied("web", b)}, states: map[cluster.ObjectRef]cluster.ObjectState{a: live()},
 				objects: map[string][]cluster.ObjectRef{"web": {a, b}},
 			},
-			want: planned{Verbs: map[string]Verb{a.String(): None, b.String(): Repair}},
+			want: "web: Repair ConfigMap apps/b\n",
 		},
 		"DriftReported": {
 			reason: "With another policy drift needs no plan.",
@@ -170,7 +122,7 @@ func TestBuild(t *testing.T) {
 				states:  map[cluster.ObjectRef]cluster.ObjectState{a: {UID: "1", Set: "me", Owned: "owned", Status: cluster.Terminating}},
 				objects: map[string][]cluster.ObjectRef{"web": {a}},
 			},
-			want: planned{Verbs: map[string]Verb{a.String(): Wait}},
+			want: "web: Wait ConfigMap apps/a\n",
 		},
 		"NotComposed": {
 			reason: "A part that cannot be composed leaves the others alone, but nothing may be pruned.",
@@ -178,7 +130,7 @@ func TestBuild(t *testing.T) {
 				parts: []bundle.Part{install("web", "1"), install("db", "1")}, objects: map[string][]cluster.ObjectRef{"db": {b}},
 				errs: map[string]error{"web": errors.New("no chart")},
 			},
-			want: planned{Verbs: map[string]Verb{b.String(): Create}, Failed: map[string]string{"web": "no chart"}, Incomplete: true},
+			want: "web: Dropped: no chart\ndb: Create ConfigMap apps/b\n",
 		},
 		"TwoOwners": {
 			reason: "An object of two parts is an error of the later one.",
@@ -186,9 +138,7 @@ func TestBuild(t *testing.T) {
 				parts:   []bundle.Part{install("web", "1"), install("db", "1")},
 				objects: map[string][]cluster.ObjectRef{"web": {a}, "db": {a, b}},
 			},
-			want: planned{
-				Verbs: map[string]Verb{a.String(): Create}, Failed: map[string]string{"db": "ConfigMap apps/a is part of web too"}, Incomplete: true,
-			},
+			want: "db: Dropped: ConfigMap apps/a is part of web too\nweb: Create ConfigMap apps/a\n",
 		},
 		"SharedCRD": {
 			reason: "A CRD often comes with several charts: it belongs to the first one.",
@@ -196,7 +146,7 @@ func TestBuild(t *testing.T) {
 				parts:   []bundle.Part{install("web", "1"), install("db", "1")},
 				objects: map[string][]cluster.ObjectRef{"web": {crd("as.g")}, "db": {crd("as.g"), b}},
 			},
-			want: planned{Verbs: map[string]Verb{crd("as.g").String(): Create, b.String(): Create}},
+			want: "web: Create CustomResourceDefinition as.g\ndb: Create ConfigMap apps/b\n",
 		},
 		"StuckHook": {
 			reason: "Nothing is done for a part whose hook failed before its objects were applied.",
@@ -204,7 +154,7 @@ func TestBuild(t *testing.T) {
 				parts:   []bundle.Part{install("web", "1")},
 				records: map[string]inventory.Part{"web": {Run: &inventory.Run{Event: "pre-install", Inputs: "1", Recorded: true, Over: true, Failed: "hook failed"}}},
 			},
-			want: planned{Failed: map[string]string{"web": "hook failed"}},
+			want: "web: Failed: hook failed\n",
 		},
 		"StuckHookRetried": {
 			reason: "With another token the hook runs again.",
@@ -212,7 +162,7 @@ func TestBuild(t *testing.T) {
 				parts: []bundle.Part{install("web", "1")}, objects: map[string][]cluster.ObjectRef{"web": {a}}, retry: "again",
 				records: map[string]inventory.Part{"web": {Run: &inventory.Run{Event: "pre-install", Inputs: "1", Recorded: true, Over: true, Failed: "hook failed"}}},
 			},
-			want: planned{Verbs: map[string]Verb{a.String(): Create}},
+			want: "web: Create ConfigMap apps/a\n",
 		},
 		"StuckLastHook": {
 			reason: "Drift of a part whose last hook failed is repaired all the same.",
@@ -220,7 +170,7 @@ func TestBuild(t *testing.T) {
 				parts: []bundle.Part{install("web", "1")}, entries: []inventory.Entry{applied("web", a)}, objects: map[string][]cluster.ObjectRef{"web": {a}},
 				records: map[string]inventory.Part{"web": {Run: &inventory.Run{Event: "post-install", Inputs: "1", Recorded: true, Over: true, Failed: "hook failed"}}},
 			},
-			want: planned{Verbs: map[string]Verb{a.String(): Repair}},
+			want: "web: Repair ConfigMap apps/a\n",
 		},
 		"HeldBack": {
 			reason: "What comes after an install that is awaited waits until it is ready.",
@@ -229,10 +179,7 @@ func TestBuild(t *testing.T) {
 				entries: []inventory.Entry{applied("web", a)}, states: map[cluster.ObjectRef]cluster.ObjectState{a: live()},
 				awaited: map[string]bool{"web": true}, unready: map[string]string{"web": "it starts"}, objects: map[string][]cluster.ObjectRef{"db": {b}},
 			},
-			want: planned{
-				Verbs: map[string]Verb{b.String(): Create},
-				Held:  map[string]string{"db": "waits until install web is ready, as config asks for with Wait: it starts"},
-			},
+			want: "db: Held: waits until install web is ready, as config asks for with Wait: it starts\ndb: Create ConfigMap apps/b\n",
 		},
 		"NotHeldBack": {
 			reason: "Once the install is ready, the others go on.",
@@ -241,7 +188,7 @@ func TestBuild(t *testing.T) {
 				entries: []inventory.Entry{applied("web", a)}, states: map[cluster.ObjectRef]cluster.ObjectState{a: live()},
 				awaited: map[string]bool{"web": true}, unready: map[string]string{}, objects: map[string][]cluster.ObjectRef{"db": {b}},
 			},
-			want: planned{Verbs: map[string]Verb{b.String(): Create}},
+			want: "db: Create ConfigMap apps/b\n",
 		},
 		"RefusedCRD": {
 			reason: "Where a CRD is refused, nothing is applied: a module is not left between two versions.",
@@ -251,10 +198,8 @@ func TestBuild(t *testing.T) {
 				states:  map[cluster.ObjectRef]cluster.ObjectState{crd("as.g"): live()}, objects: map[string][]cluster.ObjectRef{"web": {crd("as.g")}, "db": {b}},
 				refusals: map[cluster.ObjectRef]error{crd("as.g"): errors.New("objects would be invalid")},
 			},
-			want: planned{
-				Failed: map[string]string{"web": "CustomResourceDefinition as.g: objects would be invalid"}, Blocked: []string{"db"}, Incomplete: true,
-				Says: "db waits until CustomResourceDefinition as.g of web can be applied",
-			},
+			want: "web: Dropped: CustomResourceDefinition as.g: objects would be invalid\n" +
+				"db: Blocked: db waits until CustomResourceDefinition as.g of web can be applied\n",
 		},
 		"SparedCRD": {
 			reason: "A CRD that was changed and cannot be repaired is left, and the rest of its part is repaired.",
@@ -265,7 +210,8 @@ func TestBuild(t *testing.T) {
 				objects:  map[string][]cluster.ObjectRef{"web": {crd("as.g"), a}},
 				refusals: map[cluster.ObjectRef]error{crd("as.g"): errors.New("objects would be invalid")},
 			},
-			want: planned{Verbs: map[string]Verb{crd("as.g").String(): Spare, a.String(): Repair}},
+			want: "web: Spared: CustomResourceDefinition as.g: was changed, and is not put back: objects would be invalid\n" +
+				"web: Spare CustomResourceDefinition as.g\nweb: Repair ConfigMap apps/a\n",
 		},
 	}
 	for name, tc := range cases {
@@ -297,56 +243,8 @@ func TestBuild(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, show(p)); diff != "" {
+			if diff := cmp.Diff(tc.want, p.String()); diff != "" {
 				t.Errorf("\n%s\nBuild(...): -want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
-func TestPrune(t *testing.T) {
-	a, b, c := configMap("a"), configMap("b"), crd("as.g")
-	cases := map[string]struct {
-		reason  string
-		parts   []bundle.Part
-		records map[string]inventory.Part
-		entries []inventory.Entry
-		want    []string
-		left    map[string]string
-	}{
-		"Nothing": {
-			reason: "What parts of the bundle have stays.",
-			parts:  []bundle.Part{install("web", "1")}, records: map[string]inventory.Part{"web": {Digest: "1"}}, entries: []inventory.Entry{applied("web", a)},
-			left: map[string]string{a.String(): "web"},
-		},
-		"PartLeft": {
-			reason: "What a part had that the bundle no longer has goes.",
-			parts:  []bundle.Part{install("web", "1")}, records: map[string]inventory.Part{"web": {}, "db": {Digest: "1"}},
-			entries: []inventory.Entry{applied("web", a), applied("db", b)},
-			want:    []string{b.String()}, left: map[string]string{a.String(): "web", b.String(): "db"},
-		},
-		"HandedOver": {
-			reason: "A CRD that another part has, too, belongs to that one from then on.",
-			parts:  []bundle.Part{install("web", "1")}, records: map[string]inventory.Part{"web": {Digest: "1", Shared: []string{"as.g"}}, "db": {Digest: "1"}},
-			entries: []inventory.Entry{applied("db", c)}, left: map[string]string{c.String(): "web"},
-		},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			p := &Plan{Parts: tc.parts, Inventory: &inventory.Inventory{Parts: tc.records, Objects: tc.entries}}
-			var got []string
-			for _, en := range p.Prune().Entries {
-				got = append(got, en.Ref().String())
-			}
-			left := map[string]string{}
-			for i := range p.Inventory.Objects {
-				left[p.Inventory.Objects[i].Ref().String()] = p.Inventory.Objects[i].Part
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("\n%s\nPrune(): -want, +got:\n%s", tc.reason, diff)
-			}
-			if diff := cmp.Diff(tc.left, left); diff != "" {
-				t.Errorf("\n%s\nparts of the entries: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

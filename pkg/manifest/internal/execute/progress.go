@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package execute
+
+import (
+	"maps"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
+)
+
+// A Progress says how far a plan has been carried out. It has copies of what changes on the way, so that the plan stays as it is.
+type Progress struct {
+	// Inventory as it is to be saved.
+	Inventory *inventory.Inventory
+	// Objects that exist, as far as they are known by now.
+	Objects map[cluster.ObjectRef]cluster.ObjectState
+
+	plan *plan.Plan
+	// components that are applied: those of the plan without those that were dropped since.
+	components []*compose.Component
+	// repairs that are not made yet.
+	repairs map[cluster.ObjectRef]bool
+	// runs of the hooks of components by part, once they began.
+	runs     map[string]*inventory.Run
+	verdicts plan.Verdicts
+}
+
+// Begin to carry out a plan.
+func Begin(p *plan.Plan) *Progress {
+	return &Progress{
+		Inventory: p.Inventory.Clone(), Objects: maps.Clone(p.Objects), plan: p, components: slices.Clone(p.Components),
+		repairs: maps.Clone(p.Repairs), runs: map[string]*inventory.Run{}, verdicts: slices.Clone(p.Verdicts),
+	}
+}
+
+// Wants reports whether a component has an object.
+func (p *Progress) Wants(ref cluster.ObjectRef) bool {
+	return slices.ContainsFunc(p.components, func(c *compose.Component) bool {
+		return slices.ContainsFunc(c.Objects, func(o object.Desired) bool { return o.Ref == ref })
+	})
+}
+
+// isApplied reports whether all parts were applied with their inputs.
+func (p *Progress) isApplied() bool {
+	for i := range p.plan.Parts {
+		if part := &p.plan.Parts[i]; p.Inventory.Parts[part.Name].Digest != part.Digest {
+			return false
+		}
+	}
+	return true
+}
+
+// verbOf an object, whose entry in the inventory is given.
+func (p *Progress) verbOf(o *object.Desired, en *inventory.Entry) plan.Verb {
+	s, exists := p.Objects[o.Ref]
+	return plan.VerbOf(o, plan.Facts{Entry: *en, State: s, Exists: exists, Repairs: p.repairs[o.Ref], Spared: p.plan.Spared[o.Ref]})
+}
+
+// toSend returns the objects of one stage of a component that are applied, but for those that are held.
+func (p *Progress) toSend(
+	c *compose.Component, s object.Stage, idx map[cluster.ObjectRef]*inventory.Entry, held func(o *object.Desired) bool,
+) []*object.Desired {
+	var out []*object.Desired
+	for i := range c.Objects {
+		if o := &c.Objects[i]; o.Stage == s && !held(o) && p.verbOf(o, idx[o.Ref]).Sends() {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// note verdicts.
+func (p *Progress) note(v ...plan.Verdict) { p.verdicts = append(p.verdicts, v...) }
+
+// wait with a part, or with an empty name with the whole bundle, for a reason; empty for none.
+func (p *Progress) wait(part, reason string) {
+	if reason != "" {
+		p.note(plan.Verdict{Part: part, State: plan.Waiting, Reason: reason})
+	}
+}
+
+// fail a part.
+func (p *Progress) fail(part string, err error) {
+	p.note(plan.Verdict{Part: part, State: plan.Failed, Reason: text.OneLine(err.Error())})
+}
+
+// drop a component that failed in a way that leaves it unknown which objects it wants.
+func (p *Progress) drop(c *compose.Component, err error) {
+	p.note(plan.Verdict{Part: c.Name, State: plan.Dropped, Reason: text.OneLine(err.Error())})
+	p.components = slices.DeleteFunc(p.components, func(other *compose.Component) bool { return other == c })
+}
+
+// intend writes into the inventory what is about to be applied: each object of a component gets an entry. It reports whether that
+// has to be saved before anything is sent: there are new objects, or parts whose old inputs are no longer what is in the cluster.
+// Restart is called with each object of which ceded fields are applied again.
+func (p *Progress) intend(restart func(ref cluster.ObjectRef)) (save bool) {
+	inv := p.Inventory
+	for _, c := range p.components {
+		old, ok := inv.Parts[c.Name]
+		save = save || !ok || old.Digest != c.Record.Digest || old.ReleaseOf(c.Name) != c.Record.ReleaseOf(c.Name)
+		inv.Parts[c.Name] = c.Record
+	}
+	idx := inv.Index()
+	var added []inventory.Entry
+	for _, c := range p.components {
+		for i := range c.Objects {
+			o := &c.Objects[i]
+			en := idx[o.Ref]
+			next := plan.Intend(c, o, en)
+			if en == nil {
+				added = append(added, next)
+				continue
+			}
+			if plan.IsContended(en) && !plan.IsContended(&next) {
+				restart(o.Ref)
+			}
+			*en = next
+		}
+	}
+	inv.Objects = append(inv.Objects, added...)
+	// To save an inventory sorts it. From here on that moves no entry.
+	inv.Sort()
+	return save || len(added) > 0
+}
+
+// postpone an object that is being deleted, or is gone, to the next call.
+func (p *Progress) postpone(ref cluster.ObjectRef, m *metav1.PartialObjectMetadata) {
+	delete(p.Objects, ref)
+	if m != nil {
+		p.Objects[ref] = health.MetadataStateOf(m)
+	}
+}

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package execute
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
+)
+
+func configMap(name string) cluster.ObjectRef {
+	return cluster.ObjectRef{Kind: "ConfigMap", Namespace: "apps", Name: name}
+}
+
+func crd(name string) cluster.ObjectRef {
+	return cluster.ObjectRef{Group: object.CRDKind.Group, Kind: object.CRDKind.Kind, Name: name}
+}
+
+// install returns a part that is an install with some inputs.
+func install(name, digest string) bundle.Part {
+	return bundle.Part{Name: name, Digest: digest, Install: &bundle.Install{Name: name}}
+}
+
+// desired returns an object of a part; its hash is its name.
+func desired(part string, ref cluster.ObjectRef) object.Desired {
+	return object.Desired{Ref: ref, Version: "v1", Part: part, Stage: object.StageOf(ref.GroupKind()), Hash: ref.Name}
+}
+
+// component returns the component of a part with some objects.
+func component(p bundle.Part, refs ...cluster.ObjectRef) *compose.Component {
+	c := &compose.Component{Part: &p}
+	for _, ref := range refs {
+		c.Objects = append(c.Objects, desired(p.Name, ref))
+	}
+	return c
+}
+
+// pending returns the entry of an object that is about to be applied, and applied that of one that is as it is wanted.
+func pending(part string, ref cluster.ObjectRef) inventory.Entry {
+	o := desired(part, ref)
+	return inventory.EntryOf(&o)
+}
+
+func applied(part string, ref cluster.ObjectRef) inventory.Entry {
+	en := pending(part, ref)
+	en.UID, en.Intent, en.Owned = "1", ref.Name, "owned"
+	return en
+}
+
+// begin returns the progress of a plan with components, whose parts are all that the bundle has.
+func begin(entries []inventory.Entry, components ...*compose.Component) *Progress {
+	p := &plan.Plan{Components: components, Inventory: &inventory.Inventory{Parts: map[string]inventory.Part{}, Objects: entries}}
+	for _, c := range components {
+		p.Parts = append(p.Parts, *c.Part)
+	}
+	p.Objects = map[cluster.ObjectRef]cluster.ObjectState{}
+	return Begin(p)
+}
+
+func TestBeginSharesNothing(t *testing.T) {
+	ref := configMap("a")
+	p := &plan.Plan{
+		Components: []*compose.Component{component(install("web", "1"), ref)},
+		Inventory:  &inventory.Inventory{Parts: map[string]inventory.Part{"web": {Digest: "1"}}, Objects: []inventory.Entry{applied("db", ref)}},
+		Objects:    map[cluster.ObjectRef]cluster.ObjectState{ref: {UID: "1"}},
+		Repairs:    map[cluster.ObjectRef]bool{ref: true},
+	}
+	before := p.String()
+	b := Begin(p)
+	b.intend(func(cluster.ObjectRef) {})
+	b.markLeaving()
+	b.postpone(ref, nil)
+	delete(b.repairs, ref)
+	b.drop(b.components[0], errors.New("no"))
+	b.Inventory.Parts["web"] = inventory.Part{}
+	if diff := cmp.Diff(before, p.String()); diff != "" {
+		t.Errorf("to carry out a plan changed it: -before, +after:\n%s", diff)
+	}
+	if en := p.Inventory.Objects[0]; en.Part != "db" || en.Pruned || p.Inventory.Parts["web"].Digest != "1" || len(p.Objects) != 1 {
+		t.Errorf("to carry out a plan changed what it is made of: %+v, %+v", p.Inventory, p.Objects)
+	}
+}
+
+func TestIntend(t *testing.T) {
+	ref := configMap("a")
+	record := inventory.Part{Digest: "1", Namespace: "apps"}
+	contended := applied("web", ref)
+	contended.Yields = []ownership.Ceded{{Path: "f:b", Since: 1}}
+	type want struct {
+		Save    bool
+		Restart []cluster.ObjectRef
+	}
+	cases := map[string]struct {
+		reason  string
+		was     map[string]inventory.Part
+		entries []inventory.Entry
+		record  inventory.Part
+		repair  bool
+		want    want
+	}{
+		"First":     {reason: "A part without a record is written down first.", entries: []inventory.Entry{applied("web", ref)}, record: record, want: want{Save: true}},
+		"NewObject": {reason: "So is an object.", was: map[string]inventory.Part{"web": record}, record: record, want: want{Save: true}},
+		"Known": {
+			reason: "A repair of what is known needs no write.", was: map[string]inventory.Part{"web": record}, entries: []inventory.Entry{applied("web", ref)},
+			record: record, repair: true,
+		},
+		"OtherInputs": {
+			reason: "The old inputs are no longer what is in the cluster.", was: map[string]inventory.Part{"web": record},
+			entries: []inventory.Entry{applied("web", ref)}, record: inventory.Part{Namespace: "apps"}, want: want{Save: true},
+		},
+		"Moved": {
+			reason: "Where a release goes is written down first.", was: map[string]inventory.Part{"web": record}, entries: []inventory.Entry{applied("web", ref)},
+			record: inventory.Part{Digest: "1", Namespace: "other"}, want: want{Save: true},
+		},
+		"Contended": {
+			reason: "Other inputs end a contention.", was: map[string]inventory.Part{"web": {}}, entries: []inventory.Entry{contended},
+			want: want{Restart: []cluster.ObjectRef{ref}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := component(install("web", "1"), ref)
+			c.Record, c.Repair = tc.record, tc.repair
+			p := begin(tc.entries, c)
+			for name, rec := range tc.was {
+				p.Inventory.Parts[name] = rec
+			}
+			var got want
+			got.Save = p.intend(func(ref cluster.ObjectRef) { got.Restart = append(got.Restart, ref) })
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nintend(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.record, p.Inventory.Parts["web"]); diff != "" {
+				t.Errorf("\n%s\nrecord: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestMissing(t *testing.T) {
+	a, b := configMap("a"), configMap("b")
+	old := applied("web", b)
+	old.Intent = "old"
+	cases := map[string]struct {
+		reason  string
+		entries []inventory.Entry
+		state   cluster.ObjectState
+		want    string
+	}{
+		"None":     {reason: "All objects are as they are wanted.", entries: []inventory.Entry{applied("web", a), applied("web", b)}},
+		"New":      {reason: "An object was not created.", entries: []inventory.Entry{applied("web", a), pending("web", b)}, want: "ConfigMap apps/b: is being recreated: is being deleted"},
+		"Old":      {reason: "An object has other contents.", entries: []inventory.Entry{applied("web", a), old}, want: "ConfigMap apps/b: is being deleted"},
+		"Reason":   {reason: "The state of the object says more.", entries: []inventory.Entry{applied("web", a), old}, state: cluster.ObjectState{Message: "finalizers"}, want: "ConfigMap apps/b: finalizers"},
+		"TheFirst": {reason: "The first object counts.", entries: []inventory.Entry{pending("web", a), old}, want: "ConfigMap apps/a: is being recreated: is being deleted"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := component(install("web", "1"), a, b)
+			p := begin(tc.entries, c)
+			p.Objects[b] = tc.state
+			if diff := cmp.Diff(tc.want, p.missing(c)); diff != "" {
+				t.Errorf("\n%s\nmissing(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestAwaitCRDs(t *testing.T) {
+	ref := crd("as.g")
+	starts := cluster.ObjectState{Message: "is not accepted"}
+	waits := func(part, reason string) plan.Verdict {
+		return plan.Verdict{Part: part, State: plan.Waiting, Reason: ref.String() + ": " + reason}
+	}
+	gone := applied("web", ref)
+	gone.Pruned = true
+	cases := map[string]struct {
+		reason string
+		entry  inventory.Entry
+		known  cluster.ObjectState
+		latest map[cluster.ObjectRef]cluster.ObjectState
+		said   plan.Verdicts
+		want   plan.Verdicts
+	}{
+		"Own":         {reason: "A component waits for its own CRD.", entry: applied("web", ref), known: starts, want: plan.Verdicts{waits("web", "is not accepted")}},
+		"OfBundle":    {reason: "All wait for the CRDs of the bundle.", entry: applied(bundle.CRDs, ref), want: plan.Verdicts{waits("web", "is not established"), waits("db", "is not established")}},
+		"Established": {reason: "A CRD that is established is not waited for.", entry: applied("web", ref), known: cluster.ObjectState{Status: cluster.Current}},
+		"Latest":      {reason: "The watch may know more.", entry: applied("web", ref), known: starts, latest: map[cluster.ObjectRef]cluster.ObjectState{ref: {Status: cluster.Current}}},
+		"NotApplied":  {reason: "A CRD that is not applied yet has failed or waits itself.", entry: pending("web", ref), known: starts},
+		"Pruned":      {reason: "A CRD that goes is not waited for.", entry: gone, known: starts},
+		"Stopped": {
+			reason: "What failed does not wait.", entry: applied("web", ref), known: starts,
+			said: plan.Verdicts{{Part: "web", State: plan.Failed, Reason: "no"}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := begin([]inventory.Entry{tc.entry}, component(install("web", "1")), component(install("db", "1")))
+			p.Objects[ref] = tc.known
+			p.note(tc.said...)
+			got := p.awaitCRDs(func(ref cluster.ObjectRef) (cluster.ObjectState, bool) {
+				s, ok := tc.latest[ref]
+				return s, ok
+			})
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nawaitCRDs(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestAwaitInstalls(t *testing.T) {
+	a := configMap("a")
+	cases := map[string]struct {
+		reason string
+		entry  inventory.Entry
+		said   plan.Verdicts
+		want   plan.Verdicts
+	}{
+		"Applied": {reason: "All installs are applied.", entry: applied("web", a)},
+		"NotApplied": {
+			reason: "An install that waits for an object holds back the custom resource.", entry: pending("web", a),
+			want: plan.Verdicts{
+				{Part: "web", State: plan.Waiting, Reason: "ConfigMap apps/a: is being recreated: is being deleted"},
+				{Part: bundle.Resource, State: plan.Waiting, Reason: "resource waits until web is applied"},
+			},
+		},
+		"Failed": {
+			reason: "So does one that failed.", entry: applied("web", a), said: plan.Verdicts{{Part: "web", State: plan.Failed, Reason: "no"}},
+			want: plan.Verdicts{{Part: bundle.Resource, State: plan.Waiting, Reason: "resource waits until web is applied"}},
+		},
+		"Blocked": {
+			reason: "So does one that a CRD blocks.", entry: applied("web", a), said: plan.Verdicts{{Part: "web", State: plan.Blocked, Reason: "no"}},
+			want: plan.Verdicts{{Part: bundle.Resource, State: plan.Waiting, Reason: "resource waits until web is applied"}},
+		},
+		"Spared": {
+			reason: "One with a CRD that cannot be repaired does not.", entry: applied("web", a),
+			said: plan.Verdicts{{Part: "web", State: plan.Spared, Reason: "no"}},
+		},
+		"ResourceStopped": {
+			reason: "What failed does not wait.", entry: applied("web", a),
+			said: plan.Verdicts{{Part: "web", State: plan.Failed, Reason: "no"}, {Part: bundle.Resource, State: plan.Failed, Reason: "no"}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			resource := component(bundle.Part{Name: bundle.Resource, Resource: &unstructured.Unstructured{}})
+			p := begin([]inventory.Entry{tc.entry}, component(install("web", "1"), a), resource)
+			p.note(tc.said...)
+			if diff := cmp.Diff(tc.want, p.awaitInstalls()); diff != "" {
+				t.Errorf("\n%s\nawaitInstalls(): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestJoin(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		all    []failure
+		want   string
+	}{
+		"None":    {reason: "Nothing failed."},
+		"Sorted":  {reason: "Failures are sorted by their titles.", all: []failure{{"web", "b"}, {"db", "a"}, {"pruning", "c"}}, want: "db: a; pruning: c; web: b"},
+		"TooMany": {reason: "Only the first ones are told.", all: []failure{{"d", "4"}, {"c", "3"}, {"b", "2"}, {"a", "1"}}, want: "a: 1; b: 2; c: 3; …"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			if err := join(tc.all); err != nil {
+				got = err.Error()
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\njoin(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package execute
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
+)
+
+func TestMarkLeaving(t *testing.T) {
+	a, b, c := configMap("a"), configMap("b"), crd("as.g")
+	type want struct {
+		Entries []string
+		Parts   []string
+		// Left are the parts of the entries, and Digests those of the records.
+		Left, Digests map[string]string
+	}
+	cases := map[string]struct {
+		reason  string
+		parts   []bundle.Part
+		records map[string]inventory.Part
+		entries []inventory.Entry
+		want    want
+	}{
+		"Nothing": {
+			reason: "What parts of the bundle have stays.",
+			parts:  []bundle.Part{install("web", "1")}, records: map[string]inventory.Part{"web": {Digest: "1"}}, entries: []inventory.Entry{applied("web", a)},
+			want: want{Left: map[string]string{a.String(): "web"}, Digests: map[string]string{"web": "1"}},
+		},
+		"PartLeft": {
+			reason: "What a part had that the bundle no longer has goes. It is applied again if it comes back.",
+			parts:  []bundle.Part{install("web", "1")}, records: map[string]inventory.Part{"web": {}, "db": {Digest: "1"}},
+			entries: []inventory.Entry{applied("web", a), applied("db", b)},
+			want: want{
+				Entries: []string{b.String()}, Parts: []string{"db"}, Left: map[string]string{a.String(): "web", b.String(): "db"},
+				Digests: map[string]string{"web": "", "db": ""},
+			},
+		},
+		"HandedOver": {
+			reason: "A CRD that another part has, too, belongs to that one from then on, which is applied again.",
+			parts:  []bundle.Part{install("web", "1")}, records: map[string]inventory.Part{"web": {Digest: "1", Shared: []string{"as.g"}}, "db": {Digest: "1"}},
+			entries: []inventory.Entry{applied("db", c)},
+			want:    want{Parts: []string{"db"}, Left: map[string]string{c.String(): "web"}, Digests: map[string]string{"web": "", "db": ""}},
+		},
+		"ResourceLeft": {
+			reason: "The custom resource belongs to its users once the bundle has none.",
+			parts:  []bundle.Part{install("web", "1")}, records: map[string]inventory.Part{"web": {Digest: "1"}, bundle.Resource: {Digest: "1"}},
+			entries: []inventory.Entry{applied(bundle.Resource, a)},
+			want:    want{Parts: []string{bundle.Resource}, Left: map[string]string{}, Digests: map[string]string{"web": "1", bundle.Resource: ""}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := Begin(&plan.Plan{Parts: tc.parts, Inventory: &inventory.Inventory{Parts: tc.records, Objects: tc.entries}})
+			p.markLeaving()
+			what := p.prune()
+			got := want{Parts: what.Parts, Left: map[string]string{}, Digests: map[string]string{}}
+			for _, en := range what.Entries {
+				got.Entries = append(got.Entries, en.Ref().String())
+			}
+			for i := range p.Inventory.Objects {
+				got.Left[p.Inventory.Objects[i].Ref().String()] = p.Inventory.Objects[i].Part
+			}
+			for name, rec := range p.Inventory.Parts {
+				got.Digests[name] = rec.Digest
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nmarkLeaving(): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestMarkPruned(t *testing.T) {
+	a, b := configMap("a"), configMap("b")
+	p := begin([]inventory.Entry{applied("web", a), applied("web", b), applied("db", configMap("c"))}, component(install("web", "1"), a))
+	p.markPruned(p.components[0])
+	got := map[string]bool{}
+	for i := range p.Inventory.Objects {
+		got[p.Inventory.Objects[i].Name] = p.Inventory.Objects[i].Pruned
+	}
+	if diff := cmp.Diff(map[string]bool{"a": false, "b": true, "c": false}, got); diff != "" {
+		t.Errorf("markPruned(...): -want, +got:\n%s", diff)
+	}
+}
+
+func TestPruned(t *testing.T) {
+	live := cluster.ObjectState{UID: "1", Set: "me", Status: cluster.Current}
+	with := func(change func(en *inventory.Entry, s *cluster.ObjectState)) (inventory.Entry, cluster.ObjectState) {
+		en, s := applied("web", configMap("a")), live
+		change(&en, &s)
+		return en, s
+	}
+	cases := map[string]struct {
+		reason string
+		change func(en *inventory.Entry, s *cluster.ObjectState)
+		want   bool
+	}{
+		"Member":   {reason: "A member that exists would be deleted.", change: func(*inventory.Entry, *cluster.ObjectState) {}, want: true},
+		"KeptThen": {reason: "An object that was to be kept when it was applied is not.", change: func(en *inventory.Entry, _ *cluster.ObjectState) { en.Keep = true }},
+		"KeptNow":  {reason: "Nor is one that says so now.", change: func(_ *inventory.Entry, s *cluster.ObjectState) { s.Keep = true }},
+		"Foreign":  {reason: "Nor is one that belongs to another bundle.", change: func(_ *inventory.Entry, s *cluster.ObjectState) { s.Set = "other" }},
+		"Deleting": {reason: "Nor is one that is being deleted.", change: func(_ *inventory.Entry, s *cluster.ObjectState) { s.Status = cluster.Terminating }},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			en, s := with(tc.change)
+			p := begin(nil)
+			p.Objects[en.Ref()] = s
+			if got := len(p.pruned([]*inventory.Entry{&en}, "me")) == 1; got != tc.want {
+				t.Errorf("\n%s\npruned(...): want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+	first, last := applied("web", crd("as.g")), applied("web", configMap("a"))
+	p := begin(nil)
+	p.Objects[first.Ref()], p.Objects[last.Ref()] = live, live
+	if diff := cmp.Diff([]cluster.ObjectRef{last.Ref(), first.Ref()}, p.pruned([]*inventory.Entry{&first, &last}, "me")); diff != "" {
+		t.Errorf("the last stage goes first: -want, +got:\n%s", diff)
+	}
+}

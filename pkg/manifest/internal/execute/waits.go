@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package execute
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
+)
+
+// missing returns why the first object of a component that is not as it is wanted is not; empty where all are.
+func (p *Progress) missing(c *compose.Component) string {
+	idx := p.Inventory.Index()
+	for i := range c.Objects {
+		o := &c.Objects[i]
+		if en := idx[o.Ref]; en.UID == "" || en.Intent != o.Hash {
+			return o.Ref.String() + ": " + untilCreated(en, p.Objects[o.Ref])
+		}
+	}
+	return ""
+}
+
+// untilCreated returns what an object waits for that is being deleted, and is created again once it is gone. One that the inventory
+// knows was deleted by another client.
+func untilCreated(en *inventory.Entry, s cluster.ObjectState) string {
+	reason := cmp.Or(s.Message, "is being deleted")
+	if en.UID != "" {
+		return reason
+	}
+	return "is being recreated: " + reason
+}
+
+// awaitCRDs returns which components have to wait until the API server serves their kinds: those of CRDs of their own, of the CRDs
+// of the bundle, and of other parts. Latest returns what is known of an object by now.
+func (p *Progress) awaitCRDs(latest func(ref cluster.ObjectRef) (cluster.ObjectState, bool)) plan.Verdicts {
+	var out plan.Verdicts
+	for i := range p.Inventory.Objects {
+		en := &p.Inventory.Objects[i]
+		if en.Stage != object.StageCRDs || en.UID == "" || en.Pruned {
+			continue
+		}
+		s, known := latest(en.Ref())
+		if !known {
+			s, known = p.Objects[en.Ref()]
+		}
+		if !known || s.Status == cluster.Current {
+			continue
+		}
+		for _, c := range p.components {
+			if !p.verdicts.Stop(c.Name) && !out.Stop(c.Name) && c.Needs(en) {
+				out = append(out, plan.Verdict{Part: c.Name, State: plan.Waiting, Reason: en.Ref().String() + ": " + cmp.Or(s.Message, "is not established")})
+			}
+		}
+	}
+	return out
+}
+
+// awaitInstalls returns which installs have to wait for an object, and with them the custom resource of the bundle: its kind is served
+// only once all installs are applied.
+func (p *Progress) awaitInstalls() plan.Verdicts {
+	var out plan.Verdicts
+	for _, c := range p.components {
+		if c.Install == nil || p.verdicts.Stop(c.Name) {
+			continue
+		}
+		if reason := p.missing(c); reason != "" {
+			out = append(out, plan.Verdict{Part: c.Name, State: plan.Waiting, Reason: reason})
+		}
+	}
+	all := slices.Concat(p.verdicts, out)
+	for _, c := range p.components {
+		if c.Resource == nil || all.Stop(c.Name) {
+			continue
+		}
+		for i := range p.plan.Parts {
+			if part := &p.plan.Parts[i]; part.Resource == nil && all.Stop(part.Name) {
+				reason := fmt.Sprintf("%s waits until %s is applied", c.Title(), part.Title())
+				out = append(out, plan.Verdict{Part: c.Name, State: plan.Waiting, Reason: reason})
+				break
+			}
+		}
+	}
+	return out
+}

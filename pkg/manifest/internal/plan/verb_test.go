@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
+)
+
+func TestVerbOf(t *testing.T) {
+	o := desired("web", configMap("a"))
+	done, old := inventory.Entry{UID: "1", Intent: o.Hash}, inventory.Entry{UID: "1", Intent: "old"}
+	leaving := cluster.ObjectState{UID: "1", Status: cluster.Terminating}
+	cases := map[string]struct {
+		reason string
+		facts  Facts
+		want   Verb
+		sends  bool
+	}{
+		"New":           {reason: "What was never applied is created.", want: Create, sends: true},
+		"NewFound":      {reason: "That is so where it exists, too.", facts: Facts{State: live(), Exists: true}, want: Create, sends: true},
+		"AsWanted":      {reason: "Nothing is done for an object that is as it is wanted.", facts: Facts{Entry: done, State: live(), Exists: true}, want: None},
+		"Changed":       {reason: "Other contents are applied.", facts: Facts{Entry: old, State: live(), Exists: true}, want: Update, sends: true},
+		"Drifted":       {reason: "Drift is repaired.", facts: Facts{Entry: done, State: live(), Exists: true, Repairs: true}, want: Repair, sends: true},
+		"Gone":          {reason: "An object that was deleted is repaired.", facts: Facts{Entry: done, Repairs: true}, want: Repair, sends: true},
+		"Spared":        {reason: "A CRD that cannot be repaired is left.", facts: Facts{Entry: done, State: live(), Exists: true, Repairs: true, Spared: true}, want: Spare},
+		"Terminating":   {reason: "An object that is being deleted cannot be changed.", facts: Facts{Entry: old, State: leaving, Exists: true, Repairs: true}, want: Wait},
+		"NotTerminated": {reason: "A state counts only of an object that exists.", facts: Facts{Entry: old, State: leaving}, want: Update, sends: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := VerbOf(&o, tc.facts)
+			if got != tc.want || got.Sends() != tc.sends {
+				t.Errorf("\n%s\nVerbOf(...): want %s, sends %t, got %s, sends %t", tc.reason, tc.want, tc.sends, got, got.Sends())
+			}
+		})
+	}
+}
+
+func TestIntend(t *testing.T) {
+	o := desired("web", configMap("a"))
+	legitimate, contended := ownership.Ceded{Path: "f:a", Manager: "hpa"}, ownership.Ceded{Path: "f:b", Manager: "other", Since: 1}
+	if legitimate.Contended() || !contended.Contended() {
+		t.Fatal("the table needs one field of each sort")
+	}
+	was := applied("db", configMap("a"))
+	was.Pruned, was.Yields = true, []ownership.Ceded{legitimate, contended}
+	with := func(change func(en *inventory.Entry)) inventory.Entry {
+		en := was
+		en.Part, en.Pruned = "web", false
+		change(&en)
+		return en
+	}
+	cases := map[string]struct {
+		reason string
+		repair bool
+		entry  *inventory.Entry
+		want   inventory.Entry
+	}{
+		"New": {reason: "An object gets an entry before it is created.", want: inventory.EntryOf(&o)},
+		"Other inputs": {
+			reason: "Other inputs end a contention, and leave what is ceded legitimately.", entry: &was,
+			want: with(func(en *inventory.Entry) { en.Yields, en.Intent = []ownership.Ceded{legitimate}, "" }),
+		},
+		"Repair": {reason: "A repair goes on with a contention.", entry: &was, repair: true, want: with(func(*inventory.Entry) {})},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := Intend(&compose.Component{Part: &bundle.Part{Name: "web"}, Repair: tc.repair}, &o, tc.entry)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nIntend(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			if len(was.Yields) != 2 || was.Part != "db" {
+				t.Errorf("\n%s\nIntend(...) changed the entry: %+v", tc.reason, was)
+			}
+		})
+	}
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import "cmp"
+
+// A State says what keeps a part from being applied, or a piece of it. Of several states of a part the greatest one counts.
+type State int
+
+// The states, the one that matters least first.
+const (
+	// Clear means that nothing keeps the part from being applied.
+	Clear State = iota
+	// Spared means that a CRD of the part was changed, and cannot be repaired now. The rest of the part is applied.
+	Spared
+	// Blocked means that the part is not applied because a CRD of the bundle is refused.
+	Blocked
+	// Held means that the part waits for an install before it, as the config of that install asks for.
+	Held
+	// Waiting means that the part, or the bundle as a whole, waits for something else.
+	Waiting
+	// Failed means that the part could not be applied, although the objects that it wants are known.
+	Failed
+	// Dropped means that the part failed in a way that leaves it unknown which objects it wants.
+	Dropped
+)
+
+// String returns the name of the state.
+func (s State) String() string {
+	return [...]string{"Clear", "Spared", "Blocked", "Held", "Waiting", "Failed", "Dropped"}[s]
+}
+
+// Stops reports whether nothing more of a part is applied.
+func (s State) Stops() bool { return s >= Blocked }
+
+// Fails reports whether something is wrong with a part.
+func (s State) Fails() bool { return s == Spared || s >= Failed }
+
+// A Verdict is one reason for which a part is not applied, or not all of it.
+type Verdict struct {
+	// Part by its name; empty for the bundle as a whole.
+	Part  string
+	State State
+	// Reason on one line.
+	Reason string
+}
+
+// Verdicts in the order in which they were reached.
+type Verdicts []Verdict
+
+// Of a part: the verdict with the greatest state, and of equal ones the first. It is Clear where there is none.
+func (v Verdicts) Of(part string) Verdict {
+	return v.greatest(part, func(State) bool { return true })
+}
+
+// Failure of a part: why something is wrong with it, whatever else it waits for; empty where nothing is.
+func (v Verdicts) Failure(part string) string {
+	return v.greatest(part, State.Fails).Reason
+}
+
+// greatest returns the verdict on a part with the greatest of some states, and of equal ones the first.
+func (v Verdicts) greatest(part string, of func(s State) bool) Verdict {
+	out := Verdict{Part: part}
+	for _, d := range v {
+		if d.Part == part && of(d.State) && d.State > out.State {
+			out = d
+		}
+	}
+	return out
+}
+
+// Stop reports whether nothing more of a part is applied.
+func (v Verdicts) Stop(part string) bool { return v.Of(part).State.Stops() }
+
+// IsClear reports whether all parts can be applied, and nothing is waited for.
+func (v Verdicts) IsClear() bool {
+	return !v.has(State.Stops)
+}
+
+// IsIncomplete reports whether there are parts of which it is unknown which objects they want. Nothing is pruned then.
+func (v Verdicts) IsIncomplete() bool {
+	return v.has(func(s State) bool { return s == Blocked || s == Dropped })
+}
+
+func (v Verdicts) has(state func(s State) bool) bool {
+	for i := range v {
+		if state(v[i].State) {
+			return true
+		}
+	}
+	return false
+}
+
+// Waiting returns what the bundle waits for; empty for nothing. It is what was found first, whichever part waits for it. That a part is
+// held back comes last: the install that it is held back for mostly waits for something itself.
+func (v Verdicts) Waiting() string {
+	held := ""
+	for i := range v {
+		switch v[i].State {
+		case Waiting, Blocked:
+			return v[i].Reason
+		case Held:
+			held = cmp.Or(held, v[i].Reason)
+		case Clear, Spared, Failed, Dropped:
+		}
+	}
+	return held
+}
+
+// Held returns why parts are held back, by part; nil for none. It does not matter what else is said of them.
+func (v Verdicts) Held() map[string]string {
+	var out map[string]string
+	for i := range v {
+		if v[i].State != Held {
+			continue
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[v[i].Part] = v[i].Reason
+	}
+	return out
+}

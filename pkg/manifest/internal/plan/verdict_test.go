@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestVerdicts(t *testing.T) {
+	on := func(part string, s State, reason string) Verdict {
+		return Verdict{Part: part, State: s, Reason: reason}
+	}
+	type want struct {
+		Web                  Verdict
+		Failure, Waiting     string
+		Held                 map[string]string
+		Stop, Clear, Unknown bool
+	}
+	cases := map[string]struct {
+		reason   string
+		verdicts Verdicts
+		want     want
+	}{
+		"None": {reason: "Nothing is in the way of a part that nothing is said of.", want: want{Web: on("web", Clear, ""), Clear: true}},
+		"Spared": {
+			reason:   "A part with a CRD that cannot be repaired goes on, and has failed in the end.",
+			verdicts: Verdicts{on("web", Spared, "crd")},
+			want:     want{Web: on("web", Spared, "crd"), Failure: "crd", Clear: true},
+		},
+		"SparedWaits": {
+			reason:   "What a part waits for does not hide what is wrong with it.",
+			verdicts: Verdicts{on("web", Spared, "crd"), on("web", Waiting, "hook")},
+			want:     want{Web: on("web", Waiting, "hook"), Failure: "crd", Waiting: "hook", Stop: true},
+		},
+		"SparedFails": {
+			reason:   "A failure counts more than a CRD that cannot be repaired.",
+			verdicts: Verdicts{on("web", Spared, "crd"), on("web", Failed, "error")},
+			want:     want{Web: on("web", Failed, "error"), Failure: "error", Stop: true},
+		},
+		"Blocked": {
+			reason:   "What a blocked part wants is unknown.",
+			verdicts: Verdicts{on("web", Blocked, "other crd")},
+			want:     want{Web: on("web", Blocked, "other crd"), Waiting: "other crd", Stop: true, Unknown: true},
+		},
+		"HeldAndBlocked": {
+			reason:   "That a CRD is refused is said before that a part is held back.",
+			verdicts: Verdicts{on("web", Held, "db"), on("web", Blocked, "crd")},
+			want:     want{Web: on("web", Held, "db"), Held: map[string]string{"web": "db"}, Waiting: "crd", Stop: true, Unknown: true},
+		},
+		"HeldLast": {
+			reason:   "What an install waits for comes before what is held back for it.",
+			verdicts: Verdicts{on("web", Held, "db"), on("db", Waiting, "hook")},
+			want:     want{Web: on("web", Held, "db"), Held: map[string]string{"web": "db"}, Waiting: "hook", Stop: true},
+		},
+		"HeldAndFailed": {
+			reason:   "A part that failed is held back all the same.",
+			verdicts: Verdicts{on("web", Failed, "error"), on("web", Held, "db")},
+			want:     want{Web: on("web", Failed, "error"), Failure: "error", Held: map[string]string{"web": "db"}, Waiting: "db", Stop: true},
+		},
+		"FirstWait": {
+			reason:   "The first wait is told, whichever part it is of.",
+			verdicts: Verdicts{on("db", Waiting, "first"), on("web", Waiting, "second"), on("web", Waiting, "third")},
+			want:     want{Web: on("web", Waiting, "second"), Waiting: "first", Stop: true},
+		},
+		"FirstFailure": {
+			reason:   "The first failure is told.",
+			verdicts: Verdicts{on("web", Failed, "first"), on("web", Failed, "second")},
+			want:     want{Web: on("web", Failed, "first"), Failure: "first", Stop: true},
+		},
+		"FailureAfterWait": {
+			reason:   "A failure counts more than a wait, which is still told of the whole.",
+			verdicts: Verdicts{on("web", Waiting, "object"), on("web", Failed, "error")},
+			want:     want{Web: on("web", Failed, "error"), Failure: "error", Waiting: "object", Stop: true},
+		},
+		"Dropped": {
+			reason:   "What a part wants that cannot be composed is unknown.",
+			verdicts: Verdicts{on("web", Dropped, "no chart")},
+			want:     want{Web: on("web", Dropped, "no chart"), Failure: "no chart", Stop: true, Unknown: true},
+		},
+		"OtherPart": {
+			reason:   "A failure of another part leaves the part alone.",
+			verdicts: Verdicts{on("db", Failed, "error")},
+			want:     want{Web: on("web", Clear, "")},
+		},
+		"Whole": {
+			reason:   "What the bundle as a whole waits for stops no part.",
+			verdicts: Verdicts{on("", Waiting, "pruning")},
+			want:     want{Web: on("web", Clear, ""), Waiting: "pruning"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			v := tc.verdicts
+			got := want{
+				Web: v.Of("web"), Failure: v.Failure("web"), Waiting: v.Waiting(), Held: v.Held(), Stop: v.Stop("web"), Clear: v.IsClear(), Unknown: v.IsIncomplete(),
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nverdicts: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
