@@ -7,7 +7,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
 )
 
-// CheckDefinition checks what flags say in place of a definition; they are called as its fields are.
+// CheckDefinition checks the flags that replace fields of a module.yaml; they are called as its fields are.
 func CheckDefinition(over *definition.Definition) error {
 	for _, f := range []struct {
 		value string

@@ -30,7 +30,7 @@ func CheckModules(names []string) error {
 	return nil
 }
 
-// CheckChannel refuses a --channel that no channel can be called. Empty is no channel, and allowed.
+// CheckChannel refuses a --channel that no channel can be called. It may be empty.
 func CheckChannel(channel string) error {
 	if channel != "" && !IsChannel(channel) {
 		return command.Usagef("--channel is %q: want 3 to 32 lower case letters", channel)

@@ -48,7 +48,7 @@ func Offered(ctx context.Context, c client.Reader) (Releases, error) {
 	return releasesOf(l.Items), nil
 }
 
-// releasesOf templates. One that is being deleted is none, as nobody resolves it any more.
+// releasesOf lists what templates offer. One that is being deleted offers nothing, as it is not resolved any more.
 func releasesOf(templates []v1alpha1.ModuleTemplate) Releases {
 	out := make(Releases, 0, len(templates))
 	for i := range templates {
@@ -89,7 +89,7 @@ func templateMessage(t *v1alpha1.ModuleTemplate) string {
 	return ""
 }
 
-// conditionStatus is True, False or Unknown, or empty where there is no such condition.
+// conditionStatus is True, False or Unknown, or empty without such a condition.
 func conditionStatus(all []xpv2.Condition, kind xpv2.ConditionType) string {
 	for i := range all {
 		if all[i].Type == kind {

@@ -20,7 +20,7 @@ const completionTimeout = 2 * time.Second
 // A Completer names what an argument may be.
 type Completer = func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective)
 
-// Names completes with names out of a control plane. Without an answer there are none, as a prompt is no place for errors.
+// Names completes with names out of a control plane. Without an answer there are none, as errors do not belong into a prompt.
 func Names(flags *command.ClusterFlags, names func(ctx context.Context, c *command.Cluster) ([]string, error)) Completer {
 	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		c, err := flags.Connect(nil)

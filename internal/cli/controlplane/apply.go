@@ -85,8 +85,8 @@ func (a *applier) put(ctx context.Context, want *unstructured.Unstructured) (act
 	return configured, nil
 }
 
-// unseen says whether the API server cannot check an object in a dry run: its
-// definition or its namespace would have been made.
+// unseen reports whether the API server cannot check an object in a dry run: its
+// CRD or its namespace would have been made.
 func (a *applier) unseen(want, before *unstructured.Unstructured, err error) bool {
 	if err != nil {
 		return kmeta.IsNoMatchError(err)
@@ -129,8 +129,8 @@ func patience() wait.Backoff {
 	return wait.Backoff{Steps: 20, Duration: 10 * time.Millisecond, Factor: 1.5, Jitter: 0.5, Cap: time.Second}
 }
 
-// passing says whether an error goes away by itself: somebody was faster, or the
-// API server has not taken up a definition yet.
+// passing reports whether an error goes away by itself: another writer was faster, or the
+// API server has not taken up a CRD yet.
 func passing(err error) bool {
 	switch {
 	case kerrors.IsConflict(err):

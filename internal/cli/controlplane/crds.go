@@ -130,7 +130,7 @@ func (i *installation) served(ctx context.Context, definition *unstructured.Unst
 	if status, message := condition(u, "Established"); status != "True" {
 		return false, name + " is not established: " + message, nil
 	}
-	// Conflicting names of a definition are said here, and nowhere else.
+	// Conflicting names of a CRD are said here, and nowhere else.
 	if status, message := condition(u, "NamesAccepted"); status == "False" {
 		return false, "", errors.Wrapf(kerrors.NewBadRequest(message), "the names of %s are not accepted", name)
 	}

@@ -59,7 +59,7 @@ func referenceOf(kyma *unstructured.Unstructured) reference {
 	return reference{kind: kind, name: name}
 }
 
-// find a config that somebody else made.
+// find a config that deploy does not make.
 func (d *deployment) find(ctx context.Context, name string) (reference, error) {
 	for _, kind := range []string{v1alpha1.ProviderConfigKind, v1alpha1.ClusterProviderConfigKind} {
 		ref := reference{kind: kind, name: name}

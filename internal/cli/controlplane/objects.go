@@ -92,7 +92,7 @@ func owned(u *unstructured.Unstructured, path ...string) bool {
 }
 
 // packager is what of a package an object belongs to: a revision of a package
-// controls what it brought, or a definition of Crossplane that it brought. The
+// controls what it brought, or a ManagedResourceDefinition that it brought. The
 // second result is the name of the Provider, where it is known.
 func packager(u *unstructured.Unstructured) (by, provider string) {
 	for _, ref := range u.GetOwnerReferences() {
@@ -131,7 +131,7 @@ func condition(u *unstructured.Unstructured, name string) (status, message strin
 	return "", ""
 }
 
-// kindsOf are the kinds of objects that keep definitions needed.
+// kindsOf are the kinds of objects for which the CRDs are needed.
 func kindsOf() []schema.GroupVersionKind {
 	return []schema.GroupVersionKind{
 		v1alpha1.KymaGroupVersionKind, v1alpha1.ManifestGroupVersionKind, v1alpha1.ModuleTemplateGroupVersionKind,

@@ -28,7 +28,7 @@ func (r *removal) remove(ctx context.Context, u *unstructured.Unstructured, wait
 	o, uid := objectOf(u), u.GetUID()
 	err := await(ctx, r.e, o.words()+" was gone", func(ctx context.Context) (bool, string, error) {
 		now, err := r.live(ctx, o)
-		// With its definition goes the kind.
+		// With its CRD goes the kind.
 		if kmeta.IsNoMatchError(err) || err == nil && (now == nil || now.GetUID() != uid) {
 			return true, "", nil
 		}
@@ -52,7 +52,7 @@ func (r *removal) remove(ctx context.Context, u *unstructured.Unstructured, wait
 
 // request that an object is deleted. A refusal may pass: Crossplane refuses with a
 // conflict to delete what is in use, until it sees that it is not any more. The other
-// conflict is that somebody was faster, and has made another object of that name.
+// conflict is that another writer was faster, and has made another object of that name.
 func (r *removal) request(ctx context.Context, u *unstructured.Unstructured) (refusal string, err error) {
 	uid := u.GetUID()
 	if u.GetDeletionTimestamp() != nil {
@@ -99,7 +99,7 @@ func complaint(u *unstructured.Unstructured) string {
 }
 
 // removeConfigs removes the config of the Kyma and its Secret, where deploy made
-// them and nobody else uses them.
+// them and nothing else uses them.
 func (r *removal) removeConfigs(ctx context.Context) error {
 	for i, ref := range r.configs() {
 		if err := r.removeConfig(ctx, ref, i == 0); err != nil {
@@ -242,7 +242,7 @@ func names(objects []object) string {
 	return strings.Join(out, ", ")
 }
 
-// refuse to delete definitions while there are objects of ours.
+// refuse to delete CRDs while there are objects of ours.
 func (r *removal) refuse(ctx context.Context) error {
 	var left []object
 	for _, kind := range kindsOf() {

@@ -109,7 +109,7 @@ func (r *removal) removeCRDs(ctx context.Context) error {
 	return nil
 }
 
-// dismiss a definition. It returns the one that is on its way out, if there is one.
+// dismiss a CRD. It returns the one that is on its way out, if there is one.
 func (r *removal) dismiss(ctx context.Context, o object) (*unstructured.Unstructured, error) {
 	u, err := r.found(ctx, o)
 	switch {

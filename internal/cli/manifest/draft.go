@@ -180,7 +180,7 @@ func (d *draft) apply(ctx context.Context) error {
 	return err
 }
 
-// replaced says whether somebody else has changed what was planned. The provider may have, in what it keeps in the spec.
+// replaced reports whether another writer has changed what was planned. The provider may have, in what it keeps in the spec.
 func (d *draft) replaced(u *unstructured.Unstructured) bool {
 	return u.GetUID() != d.written.GetUID() || !reflect.DeepEqual(specOf(u, nil), specOf(d.written, nil))
 }

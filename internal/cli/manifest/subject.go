@@ -89,8 +89,8 @@ func find(ctx context.Context, c client.Reader, namespace, argument string) (*su
 	return nil, nil, command.NotFoundf("there is no %s %s in namespace %s: use --namespace", kinds[0].Kind, name, namespace)
 }
 
-// change an object as it is at the moment. What is written has the version that was read, so that nobody else's change is
-// undone. The function says whether anything is to be written, and is called again when somebody else was quicker.
+// change an object as it is at the moment. What is written has the version that was read, so that no other writer's change
+// is undone. The function says whether anything is to be written, and is called again when another writer was quicker.
 func (s *subject) change(ctx context.Context, c client.Client, do func(u *unstructured.Unstructured) (bool, error)) (*unstructured.Unstructured, error) {
 	pause := wait.Backoff{Duration: 10 * time.Millisecond, Factor: 2, Jitter: 1, Steps: 7, Cap: time.Second}
 	for {

@@ -138,7 +138,7 @@ func (i *initiation) move(temp, to string) error {
 		}
 		return err
 	}
-	// Unlike a rename it fails where somebody else was quicker.
+	// Unlike a rename it fails where another process was quicker.
 	err := os.Link(temp, to)
 	if rerr := os.Remove(temp); err == nil {
 		err = rerr
@@ -156,7 +156,7 @@ func writeTemp(beside string, text []byte) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// The folder has a name of its own, which the file takes when the folder is gone.
+	// The directory has a name of its own, which the file takes when the directory is gone.
 	temp := dir + ".yaml"
 	if err := os.Remove(dir); err != nil {
 		return "", err

@@ -19,19 +19,19 @@ import (
 // maxDefinition bounds what is read of a file, in bytes; Parse takes less.
 const maxDefinition = 4 << 20
 
-// A source is a folder that a module is made of.
+// A source is a directory that a module is made of.
 type source struct {
 	definition *definition.Definition
 	fsys       fs.FS
-	// name of the folder or the file, for messages.
+	// name of the directory or the file, for messages.
 	name     string
 	warnings []string
-	// found is what the folder is where it has no module.yaml.
+	// found is what the directory is where it has no module.yaml.
 	found *definition.Found
 	root  *os.Root
 }
 
-// Close the folder.
+// Close the directory.
 func (s *source) Close() error {
 	if s.root == nil {
 		return nil
@@ -72,7 +72,7 @@ func (c *creation) source(args []string) (*source, error) {
 	return s, nil
 }
 
-// openSource opens a folder without the files that the command line names for something else.
+// openSource opens a directory without the files that the command line names for something else.
 func openSource(dir string, others ...string) (*source, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -97,7 +97,7 @@ func openSource(dir string, others ...string) (*source, error) {
 	return s, nil
 }
 
-// within returns the path of a file relative to the folder that it lies in, or nothing if it lies elsewhere.
+// within returns the path of a file relative to the directory that it lies in, or nothing if it lies elsewhere.
 func within(dir, file string) (string, error) {
 	if file == "" {
 		return "", nil

@@ -24,7 +24,7 @@ import (
 func modulesPath() []string { return []string{"spec", "forProvider", "modules"} }
 
 // A modifier changes the modules of a Kyma as it is at the moment. It says whether something is to be written. It is
-// called again when somebody else was quicker.
+// called again when another writer was quicker.
 type modifier func(k *v1alpha1.Kyma, modules []any) (after []any, changed bool, err error)
 
 // modify the modules of a Kyma. It is written with the version that was read, so that of any number of writers at once

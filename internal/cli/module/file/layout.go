@@ -9,7 +9,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
 )
 
-// noStream is for layouts, which are folders or tars.
+// noStream is for layouts, which are directories or tars.
 const noStream = "- is not stdout here: a layout is a folder, or a file that ends in .tar, .tar.gz or .tgz"
 
 // CheckLayout checks the path and the format of a command that writes a layout.

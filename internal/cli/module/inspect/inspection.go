@@ -81,7 +81,7 @@ type ObjectSummary struct {
 	Name       string `json:"name"`
 }
 
-// inspect a module. That its installs cannot be told is no error.
+// inspect a module. It does not fail where its installs cannot be told.
 func inspect(ctx context.Context, b *bundle.Bundle) (*Inspection, error) {
 	s, err := summary.Of(ctx, b)
 	if err != nil {

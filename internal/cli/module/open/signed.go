@@ -29,7 +29,7 @@ func CheckSignature(ctx context.Context, b *bundle.Bundle, keys []ocm.Key) error
 }
 
 // checkTag refuses a signed version that is passed off as another one. Tags that
-// are no version, such as latest, promise nothing.
+// are not versions, such as latest, promise nothing.
 func checkTag(b *bundle.Bundle) error {
 	version := b.Descriptor().Version()
 	tag, err := ocm.Tag(version)

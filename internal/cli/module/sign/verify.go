@@ -126,7 +126,7 @@ func (v *verifying) keys() ([]ocm.Key, error) {
 	return keys, nil
 }
 
-// readKey reads a file of a user, which is no device without an end.
+// readKey reads no more of a file than a key can have, as it may be a device without an end.
 func readKey(file string) ([]byte, error) {
 	f, err := os.Open(file) //nolint:gosec // The user names their own file.
 	if err != nil {

@@ -46,7 +46,7 @@ type Chart struct {
 	Digest     string `json:"digest"` // Of its manifest.
 }
 
-// A Signature is one signature, which nobody has verified.
+// A Signature is one signature, which is not verified.
 type Signature struct {
 	Name      string `json:"name"`
 	Algorithm string `json:"algorithm"`

@@ -77,7 +77,7 @@ func registriesOfCopy(e *command.Environment, f *command.RegistryFlags, from, to
 	if bundle.IsPath(to) {
 		return open.Registries(e, f, from)
 	}
-	// What is no reference is refused when it is opened.
+	// What is not a reference is refused when it is opened.
 	host, _ := bundle.Host(from)
 	return f.Registries(e, hostOf(to), host)
 }

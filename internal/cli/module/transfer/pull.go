@@ -91,7 +91,7 @@ func openVerified(ctx context.Context, e *command.Environment, registry *command
 	return b, nil
 }
 
-// nameOf the folder that a module is pulled into.
+// nameOf the directory that a module is pulled into.
 func nameOf(d *ocm.Descriptor) (string, error) {
 	tag, err := ocm.Tag(d.Version())
 	if err != nil {
