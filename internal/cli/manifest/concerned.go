@@ -35,19 +35,13 @@ type concerned struct {
 func (c *concerned) await(
 	ctx context.Context, state string, judge func(m *v1alpha1.Manifest) (await.Verdict, error),
 ) (out, gone []v1alpha1.Manifest, err error) {
-	f := &await.Follower{
-		Client: c.client, List: func() client.ObjectList { return &v1alpha1.ManifestList{} },
-		Options: []client.ListOption{client.InNamespace(c.of.Namespace)},
-	}
 	if c.of.isKyma() {
 		k := &await.Kyma{Environment: c.environment, Client: c.client, Namespace: c.of.Namespace, Name: c.of.Name}
 		if err := k.Until(ctx, state, c.made); err != nil {
 			return nil, nil, err
 		}
-	} else {
-		f.Options = append(f.Options, client.MatchingFields{"metadata.name": c.of.Name})
 	}
-	err = await.Until(ctx, c.environment, c.of.String(), f, state, func(all await.Objects) (await.Verdict, error) {
+	err = await.Until(ctx, c.environment, c.of.String(), c.follower(), state, func(all await.Objects) (await.Verdict, error) {
 		var v await.Verdict
 		out, gone, v, err = c.among(ctx, all)
 		if err != nil || !v.Met {
@@ -64,6 +58,15 @@ func (c *concerned) await(
 		return await.Verdict{Met: true}, nil
 	})
 	return out, gone, err
+}
+
+// follower of the Manifests that may be concerned.
+func (c *concerned) follower() *await.Follower {
+	options := []client.ListOption{client.InNamespace(c.of.Namespace)}
+	if !c.of.isKyma() {
+		options = append(options, client.MatchingFields{"metadata.name": c.of.Name})
+	}
+	return &await.Follower{Client: c.client, List: func() client.ObjectList { return &v1alpha1.ManifestList{} }, Options: options}
 }
 
 // made says whether the provider has seen a Kyma as it is now, and has a Manifest for each module.
