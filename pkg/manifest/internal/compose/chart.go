@@ -27,7 +27,7 @@ func (c *Composer) renderChart(ctx context.Context, out *Component) ([]*unstruct
 		return nil, err
 	}
 	r, err := chart.Render(ctx, o)
-	if err == nil && !out.Repair {
+	if err == nil && out.Purpose == Advance {
 		// Do not begin what cannot be recorded in the end.
 		err = r.CheckRecord("")
 	}
@@ -68,7 +68,7 @@ func (c *Composer) objectsOf(ctx context.Context, out *Component, r *render.Rend
 	switch {
 	case r.Pure:
 		return r.Objects, nil
-	case out.Repair && out.Record.Revision > 0:
+	case out.Purpose == Repair && out.Record.Revision > 0:
 		info, err := c.Releases.Get(ctx, home, out.Record.Revision)
 		if err != nil {
 			return nil, err
@@ -92,7 +92,7 @@ func (c *Composer) objectsOf(ctx context.Context, out *Component, r *render.Rend
 // goBack returns the objects of the revision that a bundle which is rolled back goes back to, if the chart does not render them
 // again; otherwise the objects that it is given.
 func (c *Composer) goBack(ctx context.Context, out *Component, r *render.Rendered, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
-	if !c.Bundle.RollingBack || out.Repair {
+	if !c.Bundle.RollingBack || out.Purpose == Repair {
 		return objects, nil
 	}
 	var err error

@@ -13,6 +13,26 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
 )
 
+// A Purpose says what the objects of a component are applied for. How its next revision comes to be is another question, as a repair
+// wants the objects of a revision that was an upgrade once: see Operation.
+type Purpose string
+
+// The purposes.
+const (
+	// Advance means that other inputs were applied before, or none.
+	Advance Purpose = "Advance"
+	// Repair means that these inputs were applied before: the very objects of then are wanted.
+	Repair Purpose = "Repair"
+)
+
+// PurposeOf a part of which the inventory has a record.
+func PurposeOf(p *bundle.Part, rec *inventory.Part) Purpose {
+	if rec.Digest == p.Digest {
+		return Repair
+	}
+	return Advance
+}
+
 // A Component is a part that has been rendered.
 type Component struct {
 	*bundle.Part
@@ -22,8 +42,8 @@ type Component struct {
 	Objects      []object.Desired
 	// Record is what the inventory says of the part while it is applied.
 	Record inventory.Part
-	// Repair is true if these inputs were applied before: the very objects of then are wanted.
-	Repair bool
+	// Purpose that the objects are applied for.
+	Purpose Purpose
 	// Desired is the release that the part is to have; the zero value for a part that has none.
 	Desired release.Desired
 	// Next is the revision of the release that is installed; the zero value for a part that has no release.

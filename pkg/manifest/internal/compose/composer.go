@@ -66,11 +66,11 @@ type Composer struct {
 
 // Compose fetches and renders a part, of which the inventory has a record. It sends no more requests than Target and Releases do.
 func (c *Composer) Compose(ctx context.Context, p *bundle.Part, rec inventory.Part) (*Component, error) {
-	out := &Component{Part: p, Record: rec, Repair: rec.Digest == p.Digest}
+	out := &Component{Part: p, Record: rec, Purpose: PurposeOf(p, &rec)}
 	if err := c.install(ctx, out); err != nil {
 		return nil, err
 	}
-	if !out.Repair {
+	if out.Purpose == Advance {
 		// Until all objects are applied, what is in the cluster is neither of the old inputs nor of the new ones.
 		out.Record.Digest, out.Record.Shared = "", nil
 	}

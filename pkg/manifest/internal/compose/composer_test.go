@@ -205,7 +205,7 @@ func TestComponent(t *testing.T) {
 			}
 			o := &out.Objects[0]
 			got := want{
-				Record: out.Record, Repair: out.Repair, Next: out.Next, Stage: o.Stage, CRD: o.CRD, KeepNS: o.KeepNamespaces, Recreate: o.Recreate,
+				Record: out.Record, Repair: out.Purpose == Repair, Next: out.Next, Stage: o.Stage, CRD: o.CRD, KeepNS: o.KeepNamespaces, Recreate: o.Recreate,
 				Labels: sortedKeys(labelsOf(t, o)), Annotations: sortedKeys(o.Annotations()),
 			}
 			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" {

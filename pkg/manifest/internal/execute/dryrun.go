@@ -129,7 +129,7 @@ func (d *dryRun) prune() {
 // pruneFormer finds the objects of releases that are adopted, and that would be pruned with that.
 func (d *dryRun) pruneFormer(ctx context.Context) error {
 	for _, c := range d.Plan.Components {
-		if c.Rendered == nil || c.Repair || c.Record.Revision > 0 || d.Plan.Verdicts.Of(c.Name).State.Fails() {
+		if c.Rendered == nil || c.Purpose == compose.Repair || c.Record.Revision > 0 || d.Plan.Verdicts.Of(c.Name).State.Fails() {
 			continue
 		}
 		refs, err := d.Former(ctx, c, d.progress.Inventory)

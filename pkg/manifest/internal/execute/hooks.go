@@ -46,7 +46,7 @@ func (r *run) applyHeld(ctx context.Context) {
 func (r *run) runPre(ctx context.Context) bool {
 	p, on, waits := r.Progress, false, ""
 	for _, c := range p.components {
-		if waits != "" && !c.Repair && !p.verdicts.Stop(c.Name) {
+		if waits != "" && c.Purpose == compose.Advance && !p.verdicts.Stop(c.Name) {
 			p.wait(c.Name, waits)
 		}
 		if c.Hooks == nil || p.verdicts.Stop(c.Name) {

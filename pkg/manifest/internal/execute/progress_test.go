@@ -39,7 +39,7 @@ func desired(part string, ref cluster.ObjectRef) object.Desired {
 
 // component returns the component of a part with some objects.
 func component(p bundle.Part, refs ...cluster.ObjectRef) *compose.Component {
-	c := &compose.Component{Part: &p}
+	c := &compose.Component{Part: &p, Purpose: compose.Advance}
 	for _, ref := range refs {
 		c.Objects = append(c.Objects, desired(p.Name, ref))
 	}
@@ -106,14 +106,14 @@ func TestIntend(t *testing.T) {
 		was     map[string]inventory.Part
 		entries []inventory.Entry
 		record  inventory.Part
-		repair  bool
+		purpose compose.Purpose
 		want    want
 	}{
 		"First":     {reason: "A part without a record is written down first.", entries: []inventory.Entry{applied("web", ref)}, record: record, want: want{Save: true}},
 		"NewObject": {reason: "So is an object.", was: map[string]inventory.Part{"web": record}, record: record, want: want{Save: true}},
 		"Known": {
 			reason: "A repair of what is known needs no write.", was: map[string]inventory.Part{"web": record}, entries: []inventory.Entry{applied("web", ref)},
-			record: record, repair: true,
+			record: record, purpose: compose.Repair,
 		},
 		"OtherInputs": {
 			reason: "The old inputs are no longer what is in the cluster.", was: map[string]inventory.Part{"web": record},
@@ -124,14 +124,14 @@ func TestIntend(t *testing.T) {
 			record: inventory.Part{Digest: "1", Namespace: "other"}, want: want{Save: true},
 		},
 		"Contended": {
-			reason: "Other inputs end a contention.", was: map[string]inventory.Part{"web": {}}, entries: []inventory.Entry{contended},
+			reason: "Other inputs end a contention.", purpose: compose.Advance, was: map[string]inventory.Part{"web": {}}, entries: []inventory.Entry{contended},
 			want: want{Restart: []cluster.ObjectRef{ref}},
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			c := component(install("web", "1"), ref)
-			c.Record, c.Repair = tc.record, tc.repair
+			c.Record, c.Purpose = tc.record, tc.purpose
 			p := begin(tc.entries, c)
 			for name, rec := range tc.was {
 				p.Inventory.Parts[name] = rec

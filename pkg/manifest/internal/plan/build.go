@@ -193,7 +193,7 @@ func (b *builder) holdBack() error {
 	for i := range b.plan.Parts {
 		part := &b.plan.Parts[i]
 		c, rec := b.plan.Component(part.Name), b.plan.Inventory.Parts[part.Name]
-		if reason != "" && (c == nil || !c.Repair) && rec.Digest != part.Digest {
+		if reason != "" && (c == nil || c.Purpose == compose.Advance) && rec.Digest != part.Digest {
 			b.say(part.Name, Held, reason)
 		}
 		if reason != "" || part.Install == nil || !isAwaited(part.Name, c, rec, b.in) {
@@ -250,7 +250,7 @@ func (b *builder) checkCRDs() {
 			err := b.in.CheckCRD(o, en)
 			switch {
 			case err == nil:
-			case c.Repair:
+			case c.Purpose == compose.Repair:
 				b.plan.Spared[o.Ref] = true
 				b.say(c.Name, Spared, text.OneLine(errors.Wrapf(err, "%s: was changed, and is not put back", o.Ref).Error()))
 			default:
@@ -278,9 +278,9 @@ func (b *builder) changesCRD(o *object.Desired, en *inventory.Entry) bool {
 // is blocked may want objects that the inventory does not know of.
 func (b *builder) block(refused string) {
 	b.plan.Components = slices.DeleteFunc(b.plan.Components, func(c *compose.Component) bool {
-		if !c.Repair && b.plan.Verdicts.Failure(c.Name) == "" {
+		if c.Purpose == compose.Advance && b.plan.Verdicts.Failure(c.Name) == "" {
 			b.say(c.Name, Blocked, fmt.Sprintf("%s waits until %s can be applied", c.Title(), refused))
 		}
-		return !c.Repair
+		return c.Purpose == compose.Advance
 	})
 }

@@ -220,7 +220,7 @@ func TestBuild(t *testing.T) {
 				Parts: tc.args.parts, Objects: tc.args.states, Denied: tc.args.denied, Drift: tc.args.drift, Paused: tc.args.paused,
 				Retry: tc.args.retry, Now: time.Unix(0, 0),
 				Compose: func(p *bundle.Part, rec inventory.Part) (*compose.Component, error) {
-					c := &compose.Component{Part: p, Record: rec, Repair: rec.Digest == p.Digest}
+					c := &compose.Component{Part: p, Record: rec, Purpose: compose.PurposeOf(p, &rec)}
 					for _, ref := range tc.args.objects[p.Name] {
 						c.Objects = append(c.Objects, desired(p.Name, ref))
 					}

@@ -67,7 +67,7 @@ func Intend(c *compose.Component, o *object.Desired, en *inventory.Entry) invent
 	}
 	out := *en
 	out.Part, out.Stage, out.Version, out.Pruned, out.Keep = o.Part, o.Stage, o.Version, false, o.Keep
-	if !c.Repair && IsContended(en) {
+	if c.Purpose == compose.Advance && IsContended(en) {
 		out.Yields = slices.DeleteFunc(slices.Clone(en.Yields), isContended)
 		out.Intent = ""
 	}

@@ -59,21 +59,21 @@ func TestIntend(t *testing.T) {
 		return en
 	}
 	cases := map[string]struct {
-		reason string
-		repair bool
-		entry  *inventory.Entry
-		want   inventory.Entry
+		reason  string
+		purpose compose.Purpose
+		entry   *inventory.Entry
+		want    inventory.Entry
 	}{
-		"New": {reason: "An object gets an entry before it is created.", want: inventory.EntryOf(&o)},
+		"New": {reason: "An object gets an entry before it is created.", purpose: compose.Advance, want: inventory.EntryOf(&o)},
 		"Other inputs": {
-			reason: "Other inputs end a contention, and leave what is ceded legitimately.", entry: &was,
+			reason: "Other inputs end a contention, and leave what is ceded legitimately.", entry: &was, purpose: compose.Advance,
 			want: with(func(en *inventory.Entry) { en.Yields, en.Intent = []ownership.Ceded{legitimate}, "" }),
 		},
-		"Repair": {reason: "A repair goes on with a contention.", entry: &was, repair: true, want: with(func(*inventory.Entry) {})},
+		"Repair": {reason: "A repair goes on with a contention.", entry: &was, purpose: compose.Repair, want: with(func(*inventory.Entry) {})},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := Intend(&compose.Component{Part: &bundle.Part{Name: "web"}, Repair: tc.repair}, &o, tc.entry)
+			got := Intend(&compose.Component{Part: &bundle.Part{Name: "web"}, Purpose: tc.purpose}, &o, tc.entry)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\nIntend(...): -want, +got:\n%s", tc.reason, diff)
 			}
