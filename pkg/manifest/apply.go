@@ -34,7 +34,7 @@ func (w *call) apply(ctx context.Context, was *inventory.Inventory, write bool, 
 		return Result{}, err
 	}
 	in := w.planInput(ctx, was, known)
-	in.Unready = func(install string) (string, error) { return w.unready(ctx, was, known, install) }
+	in.Unready = func(install object.PartID) (string, error) { return w.unready(ctx, was, known, install) }
 	p, err := plan.Build(in)
 	if err != nil {
 		return Result{}, err
@@ -47,7 +47,7 @@ func (w *call) apply(ctx context.Context, was *inventory.Inventory, write bool, 
 	run := execute.Input{
 		Progress: progress, Applier: w.applier, Concurrency: w.e.concurrency, Inventory: &saver{call: w}, Create: was == nil, Write: write || kept,
 		Installs: i, Pruner: &pruner{call: w, progress: progress}, Latest: w.c.Cache().Get, Contention: &w.mem.contention, Now: w.e.now,
-		Unready: func(ctx context.Context, install string) (string, error) {
+		Unready: func(ctx context.Context, install object.PartID) (string, error) {
 			return w.unready(ctx, progress.Inventory, progress.Objects, install)
 		},
 	}
@@ -75,7 +75,7 @@ func (w *call) planInput(ctx context.Context, was *inventory.Inventory, known ma
 }
 
 // unready returns the first object of an install that is not ready, and why; empty where all are.
-func (w *call) unready(ctx context.Context, inv *inventory.Inventory, objects map[cluster.ObjectRef]cluster.ObjectState, install string) (string, error) {
+func (w *call) unready(ctx context.Context, inv *inventory.Inventory, objects map[cluster.ObjectRef]cluster.ObjectState, install object.PartID) (string, error) {
 	return observe.Unready(ctx, w.health(), inv, objects, install)
 }
 

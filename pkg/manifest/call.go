@@ -36,7 +36,7 @@ type call struct {
 	// asked are the objects that were asked for in this step, as the watch does not show them.
 	asked map[cluster.ObjectRef]bool
 	// rendered are parts that were rendered to tell what differs.
-	rendered map[string]*compose.Component
+	rendered map[object.PartID]*compose.Component
 	// config of the bundle, which is read when it is needed.
 	config   *compose.Config
 	composer *compose.Composer
@@ -62,7 +62,7 @@ func (w *call) target() apply.Target {
 // policy of the applier.
 func (w *call) policy() apply.Policy {
 	return apply.Policy{
-		Adopts:   func(part, owner string) bool { return w.config.Adoption(part).From(owner) },
+		Adopts:   func(part object.PartID, owner string) bool { return w.config.Adoption(part).From(owner) },
 		Recreate: w.b.Recreate, CheckedCRDs: w.b.Adopt, Messages: w.e.messages,
 	}
 }
@@ -95,7 +95,7 @@ func (w *call) labels() map[string]string {
 }
 
 // removalHooks run the hooks of parts of an inventory that leave. Their runs are kept in it.
-func (w *call) removalHooks(inv *inventory.Inventory, parts []string, save func(ctx context.Context) error) *hook.Removal {
+func (w *call) removalHooks(inv *inventory.Inventory, parts []object.PartID, save func(ctx context.Context) error) *hook.Removal {
 	return &hook.Removal{
 		Inventory: inv, Parts: parts, Retry: w.b.Retry, Force: w.b.ForceRemoval, Prepare: w.recordedHooks, Describe: w.history().Describe,
 		Runner: w.hookRunner(), Save: save,
@@ -104,7 +104,7 @@ func (w *call) removalHooks(inv *inventory.Inventory, parts []string, save func(
 
 // leavingAll parts of a bundle. The inventory is copied only if there are hooks.
 func (w *call) leavingAll(inv *inventory.Inventory) *hook.Removal {
-	parts := slices.DeleteFunc(slices.Sorted(maps.Keys(inv.Parts)), func(name string) bool { return !inv.Parts[name].DeleteHooks })
+	parts := slices.DeleteFunc(slices.Sorted(maps.Keys(inv.Parts)), func(part object.PartID) bool { return !inv.Parts[part].DeleteHooks })
 	if len(parts) > 0 {
 		inv = inv.Clone()
 	}
@@ -121,7 +121,7 @@ func (w *call) hookRunner() hook.Runner {
 
 // prepareHooks returns the hooks of the event of a run, ready to be sent.
 func (w *call) prepareHooks(
-	ctx context.Context, all []render.Hook, part string, in *compose.Installation, run *inventory.Run,
+	ctx context.Context, all []render.Hook, part object.PartID, in *compose.Installation, run *inventory.Run,
 ) ([]hook.Hook, error) {
 	return hook.Prepare(ctx, all, w.id, part, run, func(ctx context.Context, h *render.Hook, identity string) (object.Desired, error) {
 		return w.composer.BuildHook(ctx, in, part, h, identity)
@@ -129,7 +129,7 @@ func (w *call) prepareHooks(
 }
 
 // recordedHooks returns the hooks of the event of a run as the record of a release has them; nil where it has no record.
-func (w *call) recordedHooks(ctx context.Context, part string, r inventory.Release, run *inventory.Run) ([]hook.Hook, *render.RecordInfo, error) {
+func (w *call) recordedHooks(ctx context.Context, part object.PartID, r inventory.Release, run *inventory.Run) ([]hook.Hook, *render.RecordInfo, error) {
 	info, err := w.history().Get(ctx, r, run.Revision)
 	if err != nil || info == nil {
 		return nil, nil, err

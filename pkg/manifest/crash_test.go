@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
@@ -33,7 +33,7 @@ func stateOfSet(t *testing.T, b *bench, s *Bundle) []string {
 		}
 		out = append(out, fmt.Sprintf("%s of %s, pruned %v, UID %s, intent %s, owned %s", en.Ref(), en.Part, en.Pruned, uid, en.Intent, en.Owned))
 	}
-	for _, p := range []string{"web", "extra", "turns", "raw", bundle.CRDs, bundle.Resource} {
+	for _, p := range []object.PartID{"web", "extra", "turns", "raw", object.PartCRDs, object.PartResource} {
 		if rec, ok := inv.Parts[p]; ok {
 			out = append(out, fmt.Sprintf("part %s: %+v", p, rec))
 		}

@@ -155,7 +155,7 @@ func TestUpgrade(t *testing.T) {
 			}
 			got := map[string]int{}
 			for n, rec := range b.inventory(tc.to).Parts {
-				got[n] = rec.Revision
+				got[string(n)] = rec.Revision
 			}
 			if diff := cmp.Diff(tc.parts, got); diff != "" {
 				t.Errorf("\n%s\nrevisions: -want, +got:\n%s", tc.reason, diff)

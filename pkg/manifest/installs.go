@@ -11,6 +11,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/execute"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/teardown"
 )
@@ -61,7 +62,7 @@ func (i *installs) Finish(ctx context.Context, c *compose.Component, run *invent
 			return execute.Installed{}, err
 		}
 		release.Forget(rec)
-		return execute.Installed{Name: c.Name}, nil
+		return execute.Installed{Name: c.Name.Install()}, nil
 	}
 	pruned, err := h.Finish(ctx, c.ReleaseAt(i.call.e.now(), run), rec, i.call.composer.HasFormer(ctx, c, i.progress.Inventory))
 	if err != nil {
@@ -105,7 +106,7 @@ func (i *installs) test(ctx context.Context) (string, error) {
 type attemptStore struct {
 	*installs
 
-	part string
+	part object.PartID
 }
 
 func (s attemptStore) Part() inventory.Part { return s.progress.Inventory.Parts[s.part] }
@@ -132,7 +133,7 @@ func (p *pruner) Prune(ctx context.Context, what execute.Prune) (teardown.Result
 }
 
 // Forget deletes the records of the releases of a part.
-func (p *pruner) Forget(ctx context.Context, part string, rec inventory.Part) error {
+func (p *pruner) Forget(ctx context.Context, part object.PartID, rec inventory.Part) error {
 	return p.call.history().DeleteOf(ctx, part, &rec, p.call.b.Adopt)
 }
 

@@ -16,7 +16,6 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
@@ -195,7 +194,7 @@ func (m *model) checkObjects(wanted map[cluster.ObjectRef]modelObject, inv *inve
 		if en == nil {
 			return errors.Errorf("%s is not in the inventory", k)
 		}
-		want := variants[en.Part]
+		want := variants[string(en.Part)]
 		if want == nil {
 			return errors.Errorf("%s is of part %s, want one of %q", k, en.Part, slices.Sorted(maps.Keys(variants)))
 		}
@@ -226,7 +225,7 @@ func (m *model) checkResource(inv *inventory.Inventory) error {
 	}
 	en, o := inv.Find(widgetMain), m.b.s.objects[widgetMain]
 	switch {
-	case en == nil || en.Part != bundle.Resource || en.UID == "":
+	case en == nil || en.Part != object.PartResource || en.UID == "":
 		return errors.Errorf("entry of the custom resource: %+v", en)
 	case o == nil && (m.away || m.unsure):
 		m.away, m.unsure = true, false
@@ -262,9 +261,9 @@ func (m *model) checkInventory(wanted map[cluster.ObjectRef]modelObject, inv *in
 			return errors.Errorf("the inventory has %+v, and the object has UID %s", en, m.b.s.uidOf(k))
 		}
 	}
-	parts := map[string]bool{bundle.CRDs: m.spec.CRDs, bundle.Resource: m.spec.CRDs && m.spec.Resource}
+	parts := map[object.PartID]bool{object.PartCRDs: m.spec.CRDs, object.PartResource: m.spec.CRDs && m.spec.Resource}
 	for i := range m.spec.Slots {
-		parts[modelNames[i]] = m.spec.Slots[i].Present
+		parts[object.PartOf(modelNames[i])] = m.spec.Slots[i].Present
 	}
 	for name, there := range parts {
 		if _, ok := inv.Parts[name]; ok != there {
@@ -314,7 +313,7 @@ func (m *model) released(name, namespace string) bool {
 // checkRecords of releases: one is deployed, the one that the inventory names.
 func (m *model) checkRecords(inv *inventory.Inventory) error {
 	for i := range m.spec.Slots {
-		in, rec := &m.spec.Slots[i], inv.Parts[modelNames[i]]
+		in, rec := &m.spec.Slots[i], inv.Parts[object.PartOf(modelNames[i])]
 		if !in.Present || in.Plain || m.recordless[in.namespace()] {
 			continue
 		}

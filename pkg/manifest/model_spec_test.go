@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
@@ -178,7 +177,7 @@ func (s *modelSpec) wanted(t testing.TB, id string, inv *inventory.Inventory) ma
 		out[object.RefOf(u)][part] = u
 	}
 	if s.CRDs {
-		add(s.definition(), bundle.CRDs, "", nil)
+		add(s.definition(), string(object.PartCRDs), "", nil)
 	}
 	for i := range s.Slots {
 		in := &s.Slots[i]
@@ -187,7 +186,7 @@ func (s *modelSpec) wanted(t testing.TB, id string, inv *inventory.Inventory) ma
 		}
 		revision := 1
 		if inv != nil && !in.Plain {
-			revision = inv.Parts[modelNames[i]].Revision
+			revision = inv.Parts[object.PartOf(modelNames[i])].Revision
 		}
 		texts := s.texts(i)
 		if in.Gadget {

@@ -94,7 +94,7 @@ func (r renderer) AppliedObject(ctx context.Context, en *inventory.Entry) (*obje
 				return nil, err
 			}
 			if w.rendered == nil {
-				w.rendered = map[string]*compose.Component{}
+				w.rendered = map[object.PartID]*compose.Component{}
 			}
 			w.rendered[p.Name] = pl
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
@@ -30,16 +29,16 @@ func TestDigestsStay(t *testing.T) {
 	s := setOf(Install{Name: "web", Namespace: "apps", Values: map[string]any{"a": "b"}, Layer: source.Layer{Digest: "oci-ref sha256:1"}})
 	s.CRDs = &source.Layer{Digest: "crds x"}
 	s.Resource = manifestOf(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}")
-	want := map[string]string{
-		bundle.CRDs: "f060a5c46932a4ec796f3c9ad2527206", "web": "9a9dbe262ca84f9787595111b05e31e8", bundle.Resource: "6feee50b74e4e7a4fa0952741ab30d61",
+	want := map[object.PartID]string{
+		object.PartCRDs: "f060a5c46932a4ec796f3c9ad2527206", "web": "9a9dbe262ca84f9787595111b05e31e8", object.PartResource: "6feee50b74e4e7a4fa0952741ab30d61",
 	}
-	got := func() map[string]string {
+	got := func() map[object.PartID]string {
 		t.Helper()
 		parts, err := s.Parts()
 		if err != nil {
 			t.Fatal(err)
 		}
-		out := map[string]string{}
+		out := map[object.PartID]string{}
 		for _, p := range parts {
 			out[p.Name] = p.Digest
 		}
@@ -50,7 +49,7 @@ func TestDigestsStay(t *testing.T) {
 	}
 	s.Config = &source.Layer{Digest: "config x"}
 	with := got()
-	if with["web"] == want["web"] || with[bundle.CRDs] != want[bundle.CRDs] || with[bundle.Resource] != want[bundle.Resource] {
+	if with["web"] == want["web"] || with[object.PartCRDs] != want[object.PartCRDs] || with[object.PartResource] != want[object.PartResource] {
 		t.Errorf("a config changes installs, and nothing else: %v", with)
 	}
 	s.Config.Digest = "config y"

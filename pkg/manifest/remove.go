@@ -9,6 +9,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/teardown"
 )
 
@@ -46,7 +47,7 @@ func entriesOf(inv *inventory.Inventory) []*inventory.Entry {
 func (w *call) teardown(
 	ctx context.Context, mode teardown.Mode, entries []*inventory.Entry, known map[cluster.ObjectRef]cluster.ObjectState, hooks teardown.Hooks,
 ) (teardown.Result, error) {
-	parts := make([]string, 0, len(w.parts))
+	parts := make([]object.PartID, 0, len(w.parts))
 	for i := range w.parts {
 		parts = append(parts, w.parts[i].Name)
 	}

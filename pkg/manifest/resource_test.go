@@ -147,7 +147,7 @@ func TestSharedDefinition(t *testing.T) {
 	if got := b.s.uidOf(crd); got != uid || b.s.uidOf(key("Widget", "apps", "w")) == "" {
 		t.Errorf("after a has dropped it: %q", b.s.keys())
 	}
-	if diff := cmp.Diff("b", b.inventory(s).Find(crd).Part); diff != "" {
+	if diff := cmp.Diff("b", string(b.inventory(s).Find(crd).Part)); diff != "" {
 		t.Errorf("part of the definition: -want, +got:\n%s", diff)
 	}
 	b.settle(setOf())

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
@@ -122,13 +123,13 @@ func (b *Bundle) Parts() ([]Part, error) {
 func (b *Bundle) Outline() []Part {
 	var out []Part
 	if b.CRDs != nil {
-		out = append(out, Part{Name: CRDs, CRDs: b.CRDs})
+		out = append(out, Part{Name: object.PartCRDs, CRDs: b.CRDs})
 	}
 	for i := range b.Installs {
-		out = append(out, Part{Name: b.Installs[i].Name, Install: &b.Installs[i], Config: b.Config})
+		out = append(out, Part{Name: object.PartOf(b.Installs[i].Name), Install: &b.Installs[i], Config: b.Config})
 	}
 	if b.Resource != nil {
-		out = append(out, Part{Name: Resource, Resource: b.Resource})
+		out = append(out, Part{Name: object.PartResource, Resource: b.Resource})
 	}
 	return out
 }

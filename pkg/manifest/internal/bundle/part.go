@@ -11,19 +11,13 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
-)
-
-// Names of the parts of a bundle that are not installs. The name of an install cannot have a colon.
-const (
-	CRDs     = "crds:"
-	Resource = "resource:"
 )
 
 // A Part is a piece of a bundle that is rendered, applied and pruned on its own, so that a failure of one leaves the others alone.
 type Part struct {
-	// Name of the install, or CRDs or Resource.
-	Name string
+	Name object.PartID
 	// Digest of the inputs: equal digests mean that the same objects are wanted. Empty in an Outline.
 	Digest string
 
@@ -72,16 +66,5 @@ func (p *Part) digestOf(b *Bundle) (string, error) {
 
 // Title returns what the part is called in messages.
 func (p *Part) Title() string {
-	return Title(p.Name)
-}
-
-// Title returns what a part of a name is called in messages.
-func Title(name string) string {
-	switch name {
-	case CRDs:
-		return "crds"
-	case Resource:
-		return "resource"
-	}
-	return name
+	return p.Name.String()
 }

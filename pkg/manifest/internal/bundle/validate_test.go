@@ -29,7 +29,7 @@ func TestValidate(t *testing.T) {
 	}{
 		"Good":       {reason: "A bundle may have any number of installs.", bundle: Bundle{Installs: []Install{web()}}},
 		"NoName":     {reason: "The name is that of the release.", bundle: with(func(in *Install) { in.Name = "" }), want: `install "" at index 0: a name is needed, and no colon in it`},
-		"Colon":      {reason: "Names with a colon are those of other parts.", bundle: with(func(in *Install) { in.Name = CRDs }), want: `install "crds:" at index 0: a name is needed, and no colon in it`},
+		"Colon":      {reason: "Names with a colon are those of other parts.", bundle: with(func(in *Install) { in.Name = "crds:" }), want: `install "crds:" at index 0: a name is needed, and no colon in it`},
 		"Twice":      {reason: "Two releases cannot have one name.", bundle: Bundle{Installs: []Install{web(), web()}}, want: `install "web" is there twice`},
 		"NoDigest":   {reason: "Without a digest it is unknown whether anything changed.", bundle: with(func(in *Install) { in.Digest = "" }), want: `install "web": has no digest`},
 		"Namespace":  {reason: "A release is in a namespace.", bundle: with(func(in *Install) { in.Namespace = "" }), want: `install "web": has no namespace`},

@@ -65,7 +65,7 @@ func TestNeeds(t *testing.T) {
 		crd    inventory.Entry
 		want   bool
 	}{
-		"First":  {reason: "The CRDs of the bundle come before all.", crd: inventory.Entry{Part: bundle.CRDs, Name: "x"}, want: true},
+		"First":  {reason: "The CRDs of the bundle come before all.", crd: inventory.Entry{Part: object.PartCRDs, Name: "x"}, want: true},
 		"Own":    {reason: "So do those of the part.", crd: inventory.Entry{Part: "web", Name: "x"}, want: true},
 		"Used":   {reason: "And those of other parts that objects of this one are of.", crd: inventory.Entry{Part: "other", Name: "widgets.example.org"}, want: true},
 		"Unused": {reason: "Others do not matter.", crd: inventory.Entry{Part: "other", Name: "x"}},

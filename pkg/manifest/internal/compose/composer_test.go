@@ -57,7 +57,7 @@ func recordOf(t *testing.T, template string) *render.RecordInfo {
 func TestCompose(t *testing.T) {
 	type args struct {
 		bundle  bundle.Bundle
-		part    string
+		part    object.PartID
 		rec     inventory.Part
 		history history
 	}
@@ -85,9 +85,9 @@ func TestCompose(t *testing.T) {
 		args   args
 		want   want
 	}{
-		"CRDs":         {reason: "Only files of YAML are read.", args: args{bundle: bundle.Bundle{CRDs: &crds}, part: bundle.CRDs}, want: want{Objects: []string{"CustomResourceDefinition widgets.example.org"}}},
-		"NotCRDs":      {reason: "A layer of CRDs has nothing else.", args: args{bundle: bundle.Bundle{CRDs: &notCRDs}, part: bundle.CRDs}, want: want{Err: "a.yaml: ConfigMap a is no CustomResourceDefinition"}},
-		"NoCRDs":       {reason: "An empty layer is a mistake.", args: args{bundle: bundle.Bundle{CRDs: &nothing}, part: bundle.CRDs}, want: want{Err: "the layer has no CustomResourceDefinition"}},
+		"CRDs":         {reason: "Only files of YAML are read.", args: args{bundle: bundle.Bundle{CRDs: &crds}, part: object.PartCRDs}, want: want{Objects: []string{"CustomResourceDefinition widgets.example.org"}}},
+		"NotCRDs":      {reason: "A layer of CRDs has nothing else.", args: args{bundle: bundle.Bundle{CRDs: &notCRDs}, part: object.PartCRDs}, want: want{Err: "a.yaml: ConfigMap a is no CustomResourceDefinition"}},
+		"NoCRDs":       {reason: "An empty layer is a mistake.", args: args{bundle: bundle.Bundle{CRDs: &nothing}, part: object.PartCRDs}, want: want{Err: "the layer has no CustomResourceDefinition"}},
 		"Plain":        {reason: "Plain objects are as they are, and a kind may be defined before it is used.", args: args{bundle: installs(plainOf("web", widgetCRD, widget, configMap("a"))), part: "web"}, want: want{Objects: []string{"CustomResourceDefinition widgets.example.org", "Widget w", "ConfigMap apps/a"}}},
 		"PlainEmpty":   {reason: "No objects are a mistake.", args: args{bundle: installs(plainOf("web")), part: "web"}, want: want{Err: "there is no object in it"}},
 		"PlainSyntax":  {reason: "A file that cannot be read is named.", args: args{bundle: installs(plainOf("web", "a: b: c")), part: "web"}, want: want{Err: "0.yaml: "}},
@@ -98,7 +98,7 @@ func TestCompose(t *testing.T) {
 		"Inventory":    {reason: "The inventory cannot be an object of its bundle.", args: args{bundle: installs(plainOf("web", "{apiVersion: v1, kind: Secret, metadata: {name: team-a-web, namespace: kyma-system}}")), part: "web"}, want: want{Err: "Secret kyma-system/team-a-web has the name of the inventory of this set"}},
 		"Kustomize":    {reason: "A kustomization is built in its directory.", args: args{bundle: installs(kustomization), part: "web"}, want: want{Objects: []string{"ConfigMap apps/my-a"}}},
 		"Climbing":     {reason: "A directory is in the layer.", args: args{bundle: installs(climbing), part: "web"}, want: want{Err: `path "../x" must be a folder in the layer, without a slash in front and without ..`}},
-		"Resource":     {reason: "A custom resource without a namespace is in the default one.", args: args{bundle: bundle.Bundle{Resource: unmarshal(t, configMap("r"))}, part: bundle.Resource}, want: want{Objects: []string{"ConfigMap default/r"}}},
+		"Resource":     {reason: "A custom resource without a namespace is in the default one.", args: args{bundle: bundle.Bundle{Resource: unmarshal(t, configMap("r"))}, part: object.PartResource}, want: want{Objects: []string{"ConfigMap default/r"}}},
 		"Chart":        {reason: "A chart asks for the version of the cluster only.", args: args{bundle: installs(chartOf("web", configMap("a"))), part: "web"}, want: want{Objects: []string{"ConfigMap apps/a"}, Asked: []string{"version"}}},
 		"APIVersions":  {reason: "A chart that needs the API versions of the cluster gets them.", args: args{bundle: installs(chartOf("web", "{{ if .Capabilities.APIVersions.Has \"example.org/v1\" }}\n"+configMap("a")+"\n{{ end }}")), part: "web"}, want: want{Objects: []string{"ConfigMap apps/a"}, Asked: []string{"version", "API versions"}}},
 		"Next":         {reason: "A release that cannot be followed stops all.", args: args{bundle: installs(chartOf("web", configMap("a"))), part: "web", history: history{err: errors.New("is taken")}}, want: want{Err: "is taken"}},
@@ -149,7 +149,7 @@ func TestComponent(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		bundle bundle.Bundle
-		part   string
+		part   object.PartID
 		rec    inventory.Part
 		want   want
 	}{
@@ -182,7 +182,7 @@ func TestComponent(t *testing.T) {
 		},
 		"Resource": {
 			reason: "The custom resource comes last, and has no release.",
-			bundle: bundle.Bundle{Resource: unmarshal(t, configMap("r"))}, part: bundle.Resource,
+			bundle: bundle.Bundle{Resource: unmarshal(t, configMap("r"))}, part: object.PartResource,
 			want: want{Stage: object.StageResource, CRD: "configmaps.", Labels: []string{object.LabelPartOf}},
 		},
 		"Transform": {
@@ -193,7 +193,7 @@ func TestComponent(t *testing.T) {
 					return nil
 				},
 			}}},
-			part: bundle.Resource,
+			part: object.PartResource,
 			want: want{Stage: object.StageResource, CRD: "configmaps.", Labels: []string{object.LabelPartOf, "team"}},
 		},
 	}

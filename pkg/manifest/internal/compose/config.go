@@ -11,6 +11,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
@@ -83,11 +84,11 @@ func (c *Config) Waits(install string) (waits, known bool) {
 }
 
 // Adoption returns what a part adopts: as the bundle says for all parts, or as the config says, if it has been read.
-func (c *Config) Adoption(part string) ownership.Adoption {
+func (c *Config) Adoption(part object.PartID) ownership.Adoption {
 	switch {
 	case c.bundle.Adopt:
 		return ownership.AdoptAll
-	case c.entries[part].TakeOwnership:
+	case c.entries[part.Install()].TakeOwnership:
 		return ownership.AdoptUnowned
 	}
 	return ownership.AdoptNone

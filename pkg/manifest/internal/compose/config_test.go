@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
@@ -99,7 +100,7 @@ func TestConfigOf(t *testing.T) {
 func TestAdoption(t *testing.T) {
 	type args struct {
 		adopt, read bool
-		part        string
+		part        object.PartID
 	}
 	cases := map[string]struct {
 		reason string

@@ -158,17 +158,17 @@ func sortedKeys(m map[string]string) []string {
 	return out
 }
 
-// partOf a bundle, by its name. The digest of its inputs is "equal".
-func partOf(t *testing.T, b *bundle.Bundle, name string) *bundle.Part {
+// partOf a bundle, by its ID. The digest of its inputs is "equal".
+func partOf(t *testing.T, b *bundle.Bundle, id object.PartID) *bundle.Part {
 	t.Helper()
 	parts := b.Outline()
 	for i := range parts {
-		if parts[i].Name == name {
+		if parts[i].Name == id {
 			parts[i].Digest = "equal"
 			return &parts[i]
 		}
 	}
-	t.Fatalf("the bundle has no part %s", name)
+	t.Fatalf("the bundle has no part %s", id)
 	return nil
 }
 

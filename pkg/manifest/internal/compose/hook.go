@@ -13,7 +13,7 @@ import (
 
 // BuildHook returns the object of a hook of a part, as it is created where the installation says. Identity identifies the hook in
 // one run: it is the value of object.AnnotationHookRun.
-func (c *Composer) BuildHook(ctx context.Context, in *Installation, part string, h *render.Hook, identity string) (object.Desired, error) {
+func (c *Composer) BuildHook(ctx context.Context, in *Installation, part object.PartID, h *render.Hook, identity string) (object.Desired, error) {
 	objects, err := render.ChartObjects([]byte(h.Manifest + "\n"))
 	if err != nil {
 		return object.Desired{}, err

@@ -8,7 +8,6 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
@@ -104,11 +103,11 @@ func (d *dryRun) record(c *compose.Component, o *object.Desired, out apply.Outco
 }
 
 // problem notes an objection to an object of a part. Any other error is returned.
-func (d *dryRun) problem(part string, err error) error {
+func (d *dryRun) problem(part object.PartID, err error) error {
 	if !ssa.IsRefused(err) {
 		return err
 	}
-	d.out.Problems = append(d.out.Problems, bundle.Title(part)+": "+text.OneLine(err.Error()))
+	d.out.Problems = append(d.out.Problems, part.String()+": "+text.OneLine(err.Error()))
 	return nil
 }
 

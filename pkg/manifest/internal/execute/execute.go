@@ -77,7 +77,7 @@ type Pruner interface {
 	// Prune deletes objects, and runs the hooks of the installs that leave. It goes as far as possible without waiting.
 	Prune(ctx context.Context, p Prune) (teardown.Result, error)
 	// Forget deletes the records of the releases of a part.
-	Forget(ctx context.Context, part string, rec inventory.Part) error
+	Forget(ctx context.Context, part object.PartID, rec inventory.Part) error
 }
 
 // An Inventory is where the inventory is stored.
@@ -105,7 +105,7 @@ type Input struct {
 	// Latest returns what is known of an object by now.
 	Latest func(ref cluster.ObjectRef) (cluster.ObjectState, bool)
 	// Unready returns the first object of an install that is not ready, and why; empty where all are.
-	Unready func(ctx context.Context, install string) (string, error)
+	Unready func(ctx context.Context, install object.PartID) (string, error)
 	// Test runs the tests that were requested, as far as they go, and returns what they wait for; nil for none.
 	Test       func(ctx context.Context) (waiting string, err error)
 	Contention *ownership.Contention
@@ -180,7 +180,7 @@ func (r *run) abandon(ctx context.Context) {
 // reasons returns why a run went no further.
 func (r *run) reasons() inventory.Reasons {
 	p := r.Progress
-	out := inventory.Reasons{Failed: map[string]inventory.Failure{}, Held: p.verdicts.Held(), Waiting: p.verdicts.Waiting()}
+	out := inventory.Reasons{Failed: map[object.PartID]inventory.Failure{}, Held: p.verdicts.Held(), Waiting: p.verdicts.Waiting()}
 	for i := range p.plan.Parts {
 		part := &p.plan.Parts[i]
 		if why := p.verdicts.Failure(part.Name); why != "" {

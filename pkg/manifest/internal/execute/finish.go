@@ -8,6 +8,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
 )
 
@@ -82,10 +83,10 @@ func (r *run) failPrune(err error) {
 
 // dropParts whose objects are all gone, with their releases. The last hooks of a part may still have to run, unless all of the removal
 // is done.
-func (r *run) dropParts(ctx context.Context, parts []string, done bool) {
+func (r *run) dropParts(ctx context.Context, parts []object.PartID, done bool) {
 	records := r.Progress.Inventory.Parts
 	if !done {
-		parts = slices.DeleteFunc(slices.Clone(parts), func(name string) bool { return records[name].DeleteHooks })
+		parts = slices.DeleteFunc(slices.Clone(parts), func(part object.PartID) bool { return records[part].DeleteHooks })
 	}
 	for _, name := range r.Progress.emptyParts(parts) {
 		if err := r.Pruner.Forget(ctx, name, records[name]); err != nil {

@@ -30,7 +30,7 @@ type Progress struct {
 	// repairs that are not made yet.
 	repairs map[cluster.ObjectRef]bool
 	// runs of the hooks of components by part, once they began.
-	runs     map[string]*inventory.Run
+	runs     map[object.PartID]*inventory.Run
 	verdicts plan.Verdicts
 }
 
@@ -38,7 +38,7 @@ type Progress struct {
 func Begin(p *plan.Plan) *Progress {
 	return &Progress{
 		Inventory: p.Inventory.Clone(), Objects: maps.Clone(p.Objects), plan: p, components: slices.Clone(p.Components),
-		repairs: maps.Clone(p.Repairs), runs: map[string]*inventory.Run{}, verdicts: slices.Clone(p.Verdicts),
+		repairs: maps.Clone(p.Repairs), runs: map[object.PartID]*inventory.Run{}, verdicts: slices.Clone(p.Verdicts),
 	}
 }
 
@@ -81,15 +81,15 @@ func (p *Progress) toSend(
 // note verdicts.
 func (p *Progress) note(v ...plan.Verdict) { p.verdicts = append(p.verdicts, v...) }
 
-// wait with a part, or with an empty name with the whole bundle, for a reason; empty for none.
-func (p *Progress) wait(part, reason string) {
+// wait with a part, or with an empty ID with the whole bundle, for a reason; empty for none.
+func (p *Progress) wait(part object.PartID, reason string) {
 	if reason != "" {
 		p.note(plan.Verdict{Part: part, State: plan.Waiting, Reason: reason})
 	}
 }
 
 // fail a part.
-func (p *Progress) fail(part string, err error) {
+func (p *Progress) fail(part object.PartID, err error) {
 	p.note(plan.Verdict{Part: part, State: plan.Failed, Reason: text.OneLine(err.Error())})
 }
 

@@ -29,11 +29,11 @@ func crd(name string) cluster.ObjectRef {
 
 // install returns a part that is an install with some inputs.
 func install(name, digest string) bundle.Part {
-	return bundle.Part{Name: name, Digest: digest, Install: &bundle.Install{Name: name}}
+	return bundle.Part{Name: object.PartOf(name), Digest: digest, Install: &bundle.Install{Name: name}}
 }
 
 // desired returns an object of a part; its hash is its name.
-func desired(part string, ref cluster.ObjectRef) object.Desired {
+func desired(part object.PartID, ref cluster.ObjectRef) object.Desired {
 	return object.Desired{Ref: ref, Version: "v1", Part: part, Stage: object.StageOf(ref.GroupKind()), Hash: ref.Name}
 }
 
@@ -47,12 +47,12 @@ func component(p bundle.Part, refs ...cluster.ObjectRef) *compose.Component {
 }
 
 // pending returns the entry of an object that is about to be applied, and applied that of one that is as it is wanted.
-func pending(part string, ref cluster.ObjectRef) inventory.Entry {
+func pending(part object.PartID, ref cluster.ObjectRef) inventory.Entry {
 	o := desired(part, ref)
 	return inventory.EntryOf(&o)
 }
 
-func applied(part string, ref cluster.ObjectRef) inventory.Entry {
+func applied(part object.PartID, ref cluster.ObjectRef) inventory.Entry {
 	en := pending(part, ref)
 	en.UID, en.Intent, en.Owned = "1", ref.Name, "owned"
 	return en
@@ -60,7 +60,7 @@ func applied(part string, ref cluster.ObjectRef) inventory.Entry {
 
 // begin returns the progress of a plan with components, whose parts are all that the bundle has.
 func begin(entries []inventory.Entry, components ...*compose.Component) *Progress {
-	p := &plan.Plan{Components: components, Inventory: &inventory.Inventory{Parts: map[string]inventory.Part{}, Objects: entries}}
+	p := &plan.Plan{Components: components, Inventory: &inventory.Inventory{Parts: map[object.PartID]inventory.Part{}, Objects: entries}}
 	for _, c := range components {
 		p.Parts = append(p.Parts, *c.Part)
 	}
@@ -72,7 +72,7 @@ func TestBeginSharesNothing(t *testing.T) {
 	ref := configMap("a")
 	p := &plan.Plan{
 		Components: []*compose.Component{component(install("web", "1"), ref)},
-		Inventory:  &inventory.Inventory{Parts: map[string]inventory.Part{"web": {Digest: "1"}}, Objects: []inventory.Entry{applied("db", ref)}},
+		Inventory:  &inventory.Inventory{Parts: map[object.PartID]inventory.Part{"web": {Digest: "1"}}, Objects: []inventory.Entry{applied("db", ref)}},
 		Objects:    map[cluster.ObjectRef]cluster.ObjectState{ref: {UID: "1"}},
 		Repairs:    map[cluster.ObjectRef]bool{ref: true},
 	}
@@ -103,28 +103,28 @@ func TestIntend(t *testing.T) {
 	}
 	cases := map[string]struct {
 		reason  string
-		was     map[string]inventory.Part
+		was     map[object.PartID]inventory.Part
 		entries []inventory.Entry
 		record  inventory.Part
 		purpose compose.Purpose
 		want    want
 	}{
 		"First":     {reason: "A part without a record is written down first.", entries: []inventory.Entry{applied("web", ref)}, record: record, want: want{Save: true}},
-		"NewObject": {reason: "So is an object.", was: map[string]inventory.Part{"web": record}, record: record, want: want{Save: true}},
+		"NewObject": {reason: "So is an object.", was: map[object.PartID]inventory.Part{"web": record}, record: record, want: want{Save: true}},
 		"Known": {
-			reason: "A repair of what is known needs no write.", was: map[string]inventory.Part{"web": record}, entries: []inventory.Entry{applied("web", ref)},
+			reason: "A repair of what is known needs no write.", was: map[object.PartID]inventory.Part{"web": record}, entries: []inventory.Entry{applied("web", ref)},
 			record: record, purpose: compose.Repair,
 		},
 		"OtherInputs": {
-			reason: "The old inputs are no longer what is in the cluster.", was: map[string]inventory.Part{"web": record},
+			reason: "The old inputs are no longer what is in the cluster.", was: map[object.PartID]inventory.Part{"web": record},
 			entries: []inventory.Entry{applied("web", ref)}, record: inventory.Part{Namespace: "apps"}, want: want{Save: true},
 		},
 		"Moved": {
-			reason: "Where a release goes is written down first.", was: map[string]inventory.Part{"web": record}, entries: []inventory.Entry{applied("web", ref)},
+			reason: "Where a release goes is written down first.", was: map[object.PartID]inventory.Part{"web": record}, entries: []inventory.Entry{applied("web", ref)},
 			record: inventory.Part{Digest: "1", Namespace: "other"}, want: want{Save: true},
 		},
 		"Contended": {
-			reason: "Other inputs end a contention.", purpose: compose.Advance, was: map[string]inventory.Part{"web": {}}, entries: []inventory.Entry{contended},
+			reason: "Other inputs end a contention.", purpose: compose.Advance, was: map[object.PartID]inventory.Part{"web": {}}, entries: []inventory.Entry{contended},
 			want: want{Restart: []cluster.ObjectRef{ref}},
 		},
 	}
@@ -179,7 +179,7 @@ func TestMissing(t *testing.T) {
 func TestAwaitCRDs(t *testing.T) {
 	ref := crd("as.g")
 	starts := cluster.ObjectState{Message: "is not accepted"}
-	waits := func(part, reason string) plan.Verdict {
+	waits := func(part object.PartID, reason string) plan.Verdict {
 		return plan.Verdict{Part: part, State: plan.Waiting, Reason: ref.String() + ": " + reason}
 	}
 	gone := applied("web", ref)
@@ -193,7 +193,7 @@ func TestAwaitCRDs(t *testing.T) {
 		want   plan.Verdicts
 	}{
 		"Own":         {reason: "A component waits for its own CRD.", entry: applied("web", ref), known: starts, want: plan.Verdicts{waits("web", "is not accepted")}},
-		"OfBundle":    {reason: "All wait for the CRDs of the bundle.", entry: applied(bundle.CRDs, ref), want: plan.Verdicts{waits("web", "is not established"), waits("db", "is not established")}},
+		"OfBundle":    {reason: "All wait for the CRDs of the bundle.", entry: applied(object.PartCRDs, ref), want: plan.Verdicts{waits("web", "is not established"), waits("db", "is not established")}},
 		"Established": {reason: "A CRD that is established is not waited for.", entry: applied("web", ref), known: cluster.ObjectState{Status: cluster.Current}},
 		"Latest":      {reason: "The watch may know more.", entry: applied("web", ref), known: starts, latest: map[cluster.ObjectRef]cluster.ObjectState{ref: {Status: cluster.Current}}},
 		"NotApplied":  {reason: "A CRD that is not applied yet has failed or waits itself.", entry: pending("web", ref), known: starts},
@@ -232,16 +232,16 @@ func TestAwaitInstalls(t *testing.T) {
 			reason: "An install that waits for an object holds back the custom resource.", entry: pending("web", a),
 			want: plan.Verdicts{
 				{Part: "web", State: plan.Waiting, Reason: "ConfigMap apps/a: is being recreated: is being deleted"},
-				{Part: bundle.Resource, State: plan.Waiting, Reason: "resource waits until web is applied"},
+				{Part: object.PartResource, State: plan.Waiting, Reason: "resource waits until web is applied"},
 			},
 		},
 		"Failed": {
 			reason: "So does one that failed.", entry: applied("web", a), said: plan.Verdicts{{Part: "web", State: plan.Failed, Reason: "no"}},
-			want: plan.Verdicts{{Part: bundle.Resource, State: plan.Waiting, Reason: "resource waits until web is applied"}},
+			want: plan.Verdicts{{Part: object.PartResource, State: plan.Waiting, Reason: "resource waits until web is applied"}},
 		},
 		"Blocked": {
 			reason: "So does one that a CRD blocks.", entry: applied("web", a), said: plan.Verdicts{{Part: "web", State: plan.Blocked, Reason: "no"}},
-			want: plan.Verdicts{{Part: bundle.Resource, State: plan.Waiting, Reason: "resource waits until web is applied"}},
+			want: plan.Verdicts{{Part: object.PartResource, State: plan.Waiting, Reason: "resource waits until web is applied"}},
 		},
 		"Spared": {
 			reason: "One with a CRD that cannot be repaired does not.", entry: applied("web", a),
@@ -249,12 +249,12 @@ func TestAwaitInstalls(t *testing.T) {
 		},
 		"ResourceStopped": {
 			reason: "What failed does not wait.", entry: applied("web", a),
-			said: plan.Verdicts{{Part: "web", State: plan.Failed, Reason: "no"}, {Part: bundle.Resource, State: plan.Failed, Reason: "no"}},
+			said: plan.Verdicts{{Part: "web", State: plan.Failed, Reason: "no"}, {Part: object.PartResource, State: plan.Failed, Reason: "no"}},
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			resource := component(bundle.Part{Name: bundle.Resource, Resource: &unstructured.Unstructured{}})
+			resource := component(bundle.Part{Name: object.PartResource, Resource: &unstructured.Unstructured{}})
 			p := begin([]inventory.Entry{tc.entry}, component(install("web", "1"), a), resource)
 			p.note(tc.said...)
 			if diff := cmp.Diff(tc.want, p.awaitInstalls()); diff != "" {

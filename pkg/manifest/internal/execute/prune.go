@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
@@ -17,8 +16,8 @@ import (
 type Prune struct {
 	// Entries of the objects that are to be deleted.
 	Entries []*inventory.Entry
-	// Parts of the inventory that the bundle no longer has, by name.
-	Parts []string
+	// Parts of the inventory that the bundle no longer has.
+	Parts []object.PartID
 }
 
 // markPruned marks the objects that a component no longer has. A CRD that another part shares is handed over to it.
@@ -37,8 +36,8 @@ func (p *Progress) markPruned(c *compose.Component) {
 // markLeaving marks all objects of the parts that the bundle no longer has. A part that comes back before all of it is gone has to be
 // applied again, whatever its inputs. The custom resource of the bundle belongs to its users then, and only its entry goes.
 func (p *Progress) markLeaving() {
-	if !p.plan.Wants(bundle.Resource) {
-		p.Inventory.Drop(func(e *inventory.Entry) bool { return e.Part == bundle.Resource })
+	if !p.plan.Wants(object.PartResource) {
+		p.Inventory.Drop(func(e *inventory.Entry) bool { return e.Part.Kind() == object.KindResource })
 	}
 	for i := range p.Inventory.Objects {
 		if en := &p.Inventory.Objects[i]; !en.Pruned && !p.plan.Wants(en.Part) {
@@ -69,7 +68,7 @@ func (p *Progress) giveUp(en *inventory.Entry) {
 }
 
 // heirOf an object that its part no longer has: the first other part that has it, too. Only CRDs may be of several parts.
-func (p *Progress) heirOf(en *inventory.Entry) string {
+func (p *Progress) heirOf(en *inventory.Entry) object.PartID {
 	if en.Stage != object.StageCRDs {
 		return ""
 	}
@@ -114,10 +113,10 @@ func (p *Progress) pruned(entries []*inventory.Entry, id string) []cluster.Objec
 }
 
 // emptyParts returns those of some parts that have no objects any more.
-func (p *Progress) emptyParts(parts []string) []string {
-	used := map[string]bool{}
+func (p *Progress) emptyParts(parts []object.PartID) []object.PartID {
+	used := map[object.PartID]bool{}
 	for i := range p.Inventory.Objects {
 		used[p.Inventory.Objects[i].Part] = true
 	}
-	return slices.DeleteFunc(slices.Clone(parts), func(name string) bool { return used[name] })
+	return slices.DeleteFunc(slices.Clone(parts), func(part object.PartID) bool { return used[part] })
 }

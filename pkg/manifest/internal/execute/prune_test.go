@@ -10,6 +10,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
 )
 
@@ -17,42 +18,43 @@ func TestMarkLeaving(t *testing.T) {
 	a, b, c := configMap("a"), configMap("b"), crd("as.g")
 	type want struct {
 		Entries []string
-		Parts   []string
+		Parts   []object.PartID
 		// Left are the parts of the entries, and Digests those of the records.
-		Left, Digests map[string]string
+		Left    map[string]object.PartID
+		Digests map[object.PartID]string
 	}
 	cases := map[string]struct {
 		reason  string
 		parts   []bundle.Part
-		records map[string]inventory.Part
+		records map[object.PartID]inventory.Part
 		entries []inventory.Entry
 		want    want
 	}{
 		"Nothing": {
 			reason: "What parts of the bundle have stays.",
-			parts:  []bundle.Part{install("web", "1")}, records: map[string]inventory.Part{"web": {Digest: "1"}}, entries: []inventory.Entry{applied("web", a)},
-			want: want{Left: map[string]string{a.String(): "web"}, Digests: map[string]string{"web": "1"}},
+			parts:  []bundle.Part{install("web", "1")}, records: map[object.PartID]inventory.Part{"web": {Digest: "1"}}, entries: []inventory.Entry{applied("web", a)},
+			want: want{Left: map[string]object.PartID{a.String(): "web"}, Digests: map[object.PartID]string{"web": "1"}},
 		},
 		"PartLeft": {
 			reason: "What a part had that the bundle no longer has goes. It is applied again if it comes back.",
-			parts:  []bundle.Part{install("web", "1")}, records: map[string]inventory.Part{"web": {}, "db": {Digest: "1"}},
+			parts:  []bundle.Part{install("web", "1")}, records: map[object.PartID]inventory.Part{"web": {}, "db": {Digest: "1"}},
 			entries: []inventory.Entry{applied("web", a), applied("db", b)},
 			want: want{
-				Entries: []string{b.String()}, Parts: []string{"db"}, Left: map[string]string{a.String(): "web", b.String(): "db"},
-				Digests: map[string]string{"web": "", "db": ""},
+				Entries: []string{b.String()}, Parts: []object.PartID{"db"}, Left: map[string]object.PartID{a.String(): "web", b.String(): "db"},
+				Digests: map[object.PartID]string{"web": "", "db": ""},
 			},
 		},
 		"HandedOver": {
 			reason: "A CRD that another part has, too, belongs to that one from then on, which is applied again.",
-			parts:  []bundle.Part{install("web", "1")}, records: map[string]inventory.Part{"web": {Digest: "1", Shared: []string{"as.g"}}, "db": {Digest: "1"}},
+			parts:  []bundle.Part{install("web", "1")}, records: map[object.PartID]inventory.Part{"web": {Digest: "1", Shared: []string{"as.g"}}, "db": {Digest: "1"}},
 			entries: []inventory.Entry{applied("db", c)},
-			want:    want{Parts: []string{"db"}, Left: map[string]string{c.String(): "web"}, Digests: map[string]string{"web": "", "db": ""}},
+			want:    want{Parts: []object.PartID{"db"}, Left: map[string]object.PartID{c.String(): "web"}, Digests: map[object.PartID]string{"web": "", "db": ""}},
 		},
 		"ResourceLeft": {
 			reason: "The custom resource belongs to its users once the bundle has none.",
-			parts:  []bundle.Part{install("web", "1")}, records: map[string]inventory.Part{"web": {Digest: "1"}, bundle.Resource: {Digest: "1"}},
-			entries: []inventory.Entry{applied(bundle.Resource, a)},
-			want:    want{Parts: []string{bundle.Resource}, Left: map[string]string{}, Digests: map[string]string{"web": "1", bundle.Resource: ""}},
+			parts:  []bundle.Part{install("web", "1")}, records: map[object.PartID]inventory.Part{"web": {Digest: "1"}, object.PartResource: {Digest: "1"}},
+			entries: []inventory.Entry{applied(object.PartResource, a)},
+			want:    want{Parts: []object.PartID{object.PartResource}, Left: map[string]object.PartID{}, Digests: map[object.PartID]string{"web": "1", object.PartResource: ""}},
 		},
 	}
 	for name, tc := range cases {
@@ -60,7 +62,7 @@ func TestMarkLeaving(t *testing.T) {
 			p := Begin(&plan.Plan{Parts: tc.parts, Inventory: &inventory.Inventory{Parts: tc.records, Objects: tc.entries}})
 			p.markLeaving()
 			what := p.prune()
-			got := want{Parts: what.Parts, Left: map[string]string{}, Digests: map[string]string{}}
+			got := want{Parts: what.Parts, Left: map[string]object.PartID{}, Digests: map[object.PartID]string{}}
 			for _, en := range what.Entries {
 				got.Entries = append(got.Entries, en.Ref().String())
 			}

@@ -120,7 +120,7 @@ func newlyCeded(ref cluster.ObjectRef, before, now []ownership.Ceded) []observe.
 
 // recreateAll deletes objects of a part and creates them again. The inventory forgets first which objects they were: if the process
 // ends between the deletion and the creation, or right after it, they are looked for and created like new ones.
-func (r *run) recreateAll(ctx context.Context, part string, todo []*object.Desired, idx map[cluster.ObjectRef]*inventory.Entry) {
+func (r *run) recreateAll(ctx context.Context, part object.PartID, todo []*object.Desired, idx map[cluster.ObjectRef]*inventory.Entry) {
 	if len(todo) == 0 {
 		return
 	}

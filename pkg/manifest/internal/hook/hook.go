@@ -48,7 +48,7 @@ func (h *Hook) DeletedBy(p Policy) bool {
 type Build func(ctx context.Context, h *render.Hook, identity string) (object.Desired, error)
 
 // Prepare the hooks of the event of a run, in the order in which they run. The bundle is the ID of the ApplySet.
-func Prepare(ctx context.Context, all []render.Hook, set, part string, run *inventory.Run, build Build) ([]Hook, error) {
+func Prepare(ctx context.Context, all []render.Hook, set string, part object.PartID, run *inventory.Run, build Build) ([]Hook, error) {
 	in := order(all, Event(run.Event))
 	out := make([]Hook, 0, len(in))
 	for i := range in {

@@ -93,7 +93,7 @@ func TestPrepare(t *testing.T) {
 	}
 	run := &inventory.Run{ID: "r", Event: string(PreInstall)}
 	build := func(_ context.Context, h *render.Hook, identity string) (object.Desired, error) {
-		return object.Desired{Ref: cluster.ObjectRef{Kind: "Job", Name: h.Name}, Part: identity}, nil
+		return object.Desired{Ref: cluster.ObjectRef{Kind: "Job", Name: h.Name}, Part: object.PartID(identity)}, nil
 	}
 	got, err := Prepare(t.Context(), all, "set", "web", run, build)
 	if err != nil {
@@ -101,8 +101,8 @@ func TestPrepare(t *testing.T) {
 	}
 	early, late := run.HookID("set", "web", 0), run.HookID("set", "web", 1)
 	want := []Hook{
-		{Desired: object.Desired{Ref: cluster.ObjectRef{Kind: "Job", Name: "early"}, Part: early}, Identity: early},
-		{Desired: object.Desired{Ref: cluster.ObjectRef{Kind: "Job", Name: "late"}, Part: late}, Identity: late, Policies: []Policy{Failed}},
+		{Desired: object.Desired{Ref: cluster.ObjectRef{Kind: "Job", Name: "early"}, Part: object.PartID(early)}, Identity: early},
+		{Desired: object.Desired{Ref: cluster.ObjectRef{Kind: "Job", Name: "late"}, Part: object.PartID(late)}, Identity: late, Policies: []Policy{Failed}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Prepare(...): -want, +got:\n%s", diff)

@@ -9,8 +9,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
@@ -27,13 +27,13 @@ type Removal struct {
 	// Inventory has the records of the parts. Runs are kept in it.
 	Inventory *inventory.Inventory
 	// Parts that leave. The last one goes first.
-	Parts []string
+	Parts []object.PartID
 	// Retry is the token that asks for another try. With Force, a hook that fails blocks nothing.
 	Retry string
 	Force bool
 	// Prepare returns the hooks of the event of a run, as the record of the release has them, and the record; none without a
 	// record. The chart is not used, as with helm uninstall: it may be out of reach.
-	Prepare func(ctx context.Context, part string, r inventory.Release, run *inventory.Run) ([]Hook, *render.RecordInfo, error)
+	Prepare func(ctx context.Context, part object.PartID, r inventory.Release, run *inventory.Run) ([]Hook, *render.RecordInfo, error)
 	// Describe sets the status and the description of a recorded revision.
 	Describe func(ctx context.Context, r inventory.Release, revision int, status, text string) (bool, error)
 	// Runner has what does not depend on the event.
@@ -47,14 +47,14 @@ type Removal struct {
 
 // Run the hooks of an event of all parts, as far as possible without waiting.
 func (r *Removal) Run(ctx context.Context, event Event) (Standing, error) {
-	for _, name := range slices.Backward(r.Parts) {
-		p := r.Inventory.Parts[name]
+	for _, part := range slices.Backward(r.Parts) {
+		p := r.Inventory.Parts[part]
 		if !p.DeleteHooks {
 			continue
 		}
-		s, err := r.runPart(ctx, name, &p, event)
+		s, err := r.runPart(ctx, part, &p, event)
 		if err != nil {
-			err = errors.Wrap(err, bundle.Title(name))
+			err = errors.Wrap(err, part.String())
 		}
 		switch {
 		case err != nil && r.Force && ssa.IsRefused(err):
@@ -64,7 +64,7 @@ func (r *Removal) Run(ctx context.Context, event Event) (Standing, error) {
 		case s.Stage == Refused && (r.Force || !Blocks(event)):
 			r.Failed = s.Message
 		case s.Stage != Passed:
-			s.Message = bundle.Title(name) + ": " + s.Message
+			s.Message = part.String() + ": " + s.Message
 			return s, nil
 		}
 	}
@@ -72,16 +72,16 @@ func (r *Removal) Run(ctx context.Context, event Event) (Standing, error) {
 }
 
 // runPart runs the hooks of an event of a part.
-func (r *Removal) runPart(ctx context.Context, name string, p *inventory.Part, event Event) (Standing, error) {
+func (r *Removal) runPart(ctx context.Context, part object.PartID, p *inventory.Part, event Event) (Standing, error) {
 	run := Deletion(p, event, r.Retry)
 	if s := StageOf(run, event); s != Due {
 		return Standing{Stage: s, Message: run.Failed}, nil
 	}
-	hooks, err := r.prepare(ctx, name, p.ReleaseOf(name), run)
+	hooks, err := r.prepare(ctx, part, p.ReleaseOf(part), run)
 	if err != nil || len(hooks) == 0 {
 		return Standing{Stage: Passed}, err
 	}
-	waiting, err := r.advance(ctx, name, p, run, hooks)
+	waiting, err := r.advance(ctx, part, p, run, hooks)
 	switch {
 	case err != nil:
 		return Standing{}, err
@@ -92,8 +92,8 @@ func (r *Removal) runPart(ctx context.Context, name string, p *inventory.Part, e
 }
 
 // prepare the hooks of the event of a run. The first ones put the record of the release in the status of one that is being removed.
-func (r *Removal) prepare(ctx context.Context, name string, rel inventory.Release, run *inventory.Run) ([]Hook, error) {
-	hooks, info, err := r.Prepare(ctx, name, rel, run)
+func (r *Removal) prepare(ctx context.Context, part object.PartID, rel inventory.Release, run *inventory.Run) ([]Hook, error) {
+	hooks, info, err := r.Prepare(ctx, part, rel, run)
 	if err != nil || len(hooks) == 0 || Event(run.Event) != PreDelete || info.Status == render.StatusUninstalling {
 		return hooks, err
 	}
@@ -102,17 +102,17 @@ func (r *Removal) prepare(ctx context.Context, name string, rel inventory.Releas
 }
 
 // advance the run of a part, and save it.
-func (r *Removal) advance(ctx context.Context, name string, p *inventory.Part, run *inventory.Run, hooks []Hook) (string, error) {
+func (r *Removal) advance(ctx context.Context, part object.PartID, p *inventory.Part, run *inventory.Run, hooks []Hook) (string, error) {
 	runner := r.Runner
 	runner.Hooks, runner.Timeout, runner.Run = hooks, p.HookTimeoutOf(), run
 	if p.Run != nil {
 		runner.Saved = *p.Run
 	}
 	runner.Save = func(ctx context.Context) error {
-		kept, copied := r.Inventory.Parts[name], *run
+		kept, copied := r.Inventory.Parts[part], *run
 		// A part that is wanted again before it is gone is another revision.
 		kept.Run, kept.Digest = &copied, ""
-		r.Inventory.Parts[name] = kept
+		r.Inventory.Parts[part] = kept
 		return r.Save(ctx)
 	}
 	waiting, err := runner.Advance(ctx)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
@@ -86,14 +87,14 @@ func TestRemoval(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStage()
 			s.target.outcome, s.Take = tc.outcome, nil
-			inv := &inventory.Inventory{Parts: map[string]inventory.Part{"web": part(tc.run), "plain": {Digest: "d"}}}
+			inv := &inventory.Inventory{Parts: map[object.PartID]inventory.Part{"web": part(tc.run), "plain": {Digest: "d"}}}
 			r := Removal{
-				Inventory: inv, Parts: []string{"plain", "web"}, Force: tc.force, Runner: s.Runner,
-				Prepare: func(_ context.Context, part string, _ inventory.Release, _ *inventory.Run) ([]Hook, *render.RecordInfo, error) {
+				Inventory: inv, Parts: []object.PartID{"plain", "web"}, Force: tc.force, Runner: s.Runner,
+				Prepare: func(_ context.Context, part object.PartID, _ inventory.Release, _ *inventory.Run) ([]Hook, *render.RecordInfo, error) {
 					if tc.err != nil {
 						return nil, nil, tc.err
 					}
-					return []Hook{aHook("Job", part)}, &render.RecordInfo{Status: tc.status}, nil
+					return []Hook{aHook("Job", part.Install())}, &render.RecordInfo{Status: tc.status}, nil
 				},
 				Describe: func(_ context.Context, rel inventory.Release, _ int, status, _ string) (bool, error) {
 					s.log = append(s.log, "describe 2 "+status)

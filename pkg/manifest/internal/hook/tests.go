@@ -9,8 +9,8 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // BeginTests returns the progress of the tests that a token asks for: a copy of what the inventory has, or a new one.
@@ -45,7 +45,7 @@ func nextTests(t *inventory.Tests, parts []Tested) (*Tested, []Tested) {
 
 // A Tested part has tests.
 type Tested struct {
-	Part string
+	Part object.PartID
 	// Release of the part, and its deployed Revision, whose record has the tests.
 	Release  inventory.Release
 	Revision int
@@ -72,7 +72,7 @@ type Tester struct {
 func (t *Tester) Advance(ctx context.Context, progress *inventory.Tests) (string, error) {
 	for p, rest := nextTests(progress, t.Parts); p != nil; p, rest = nextTests(progress, rest) {
 		if waiting, err := t.test(ctx, progress, p); err != nil || waiting != "" {
-			return waiting, errors.Wrap(err, bundle.Title(p.Part))
+			return waiting, errors.Wrap(err, p.Part.String())
 		}
 	}
 	progress.Over, progress.Part, progress.Run = true, "", nil

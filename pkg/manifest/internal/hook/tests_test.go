@@ -14,6 +14,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 func TestBeginTests(t *testing.T) {
@@ -46,7 +47,7 @@ func TestBeginTests(t *testing.T) {
 
 func TestNextTests(t *testing.T) {
 	parts := []Tested{{Part: "a"}, {Part: "b"}, {Part: "c"}}
-	state := func(part string) inventory.TestState { return inventory.TestState{Part: part} }
+	state := func(part string) inventory.TestState { return inventory.TestState{Part: object.PartOf(part)} }
 	cases := map[string]struct {
 		reason string
 		tests  inventory.Tests
@@ -64,7 +65,7 @@ func TestNextTests(t *testing.T) {
 			p, rest := nextTests(&tc.tests, parts)
 			got := ""
 			if p != nil {
-				got = p.Part
+				got = p.Part.Install()
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\nnextTests(...): -want, +got:\n%s", tc.reason, diff)
@@ -96,11 +97,11 @@ func newTestStage() *testStage {
 			if run.Event != "test" || run.Revision != p.Revision || run.Inputs != "now" {
 				return nil, errors.Errorf("unexpected run %+v", run)
 			}
-			return []Hook{aHook("Job", p.Part+"1"), aHook("Job", p.Part+"2")}, nil
+			return []Hook{aHook("Job", p.Part.Install()+"1"), aHook("Job", p.Part.Install()+"2")}, nil
 		},
 		Keep: func(t *inventory.Tests) { s.kept = t },
 		Save: func(context.Context) error {
-			s.saved, s.log = s.kept, append(s.log, "save "+s.kept.Part)
+			s.saved, s.log = s.kept, append(s.log, "save "+s.kept.Part.Install())
 			return s.err
 		},
 	}
@@ -110,7 +111,7 @@ func newTestStage() *testStage {
 func TestTester(t *testing.T) {
 	states := func(part string, states ...inventory.TestState) []inventory.TestState {
 		for i := range states {
-			states[i].Part, states[i].Name = part, "Job a/"+part+string(rune('1'+i))
+			states[i].Part, states[i].Name = object.PartOf(part), "Job a/"+part+string(rune('1'+i))
 		}
 		return states
 	}

@@ -32,7 +32,7 @@ const (
 // An Inventory has the members of a bundle, and what was applied last. It is stored in the parent of the ApplySet.
 type Inventory struct {
 	// Parts that were applied, by name.
-	Parts map[string]Part `json:"parts,omitempty"`
+	Parts map[object.PartID]Part `json:"parts,omitempty"`
 	// Objects that exist, or that the engine is about to create.
 	Objects []Entry `json:"objects,omitempty"`
 
@@ -54,8 +54,8 @@ type Entry struct {
 	Namespace string `json:"ns,omitempty"`
 	Name      string `json:"n"`
 	// Part that the object belongs to.
-	Part  string       `json:"p"`
-	Stage object.Stage `json:"s"`
+	Part  object.PartID `json:"p"`
+	Stage object.Stage  `json:"s"`
 	// Pruned is true once the object is no longer part of the bundle and is being deleted.
 	Pruned bool `json:"d,omitempty"`
 	// UID of the object, the hash of what was applied (Intent), and that of the fields that the engine owned then (Owned). All
@@ -89,7 +89,7 @@ func EntryOf(o *object.Desired) Entry {
 
 // Clone returns a copy whose parts and entries can be changed.
 func (i *Inventory) Clone() *Inventory {
-	c := &Inventory{Parts: make(map[string]Part, len(i.Parts)), Objects: slices.Clone(i.Objects), Good: i.Good}
+	c := &Inventory{Parts: make(map[object.PartID]Part, len(i.Parts)), Objects: slices.Clone(i.Objects), Good: i.Good}
 	maps.Copy(c.Parts, i.Parts)
 	c.Tests, c.Last = i.Tests, i.Last
 	return c
@@ -186,7 +186,7 @@ func Unmarshal(data []byte) (*Inventory, error) {
 		return nil, errors.Wrap(err, "inventory is no JSON")
 	}
 	if i.Parts == nil {
-		i.Parts = map[string]Part{}
+		i.Parts = map[object.PartID]Part{}
 	}
 	for n := range i.Objects {
 		if e := &i.Objects[n]; e.Kind == "" || e.Name == "" || e.Version == "" {

@@ -16,7 +16,7 @@ import (
 
 func sample() *Inventory {
 	return &Inventory{
-		Parts: map[string]Part{
+		Parts: map[object.PartID]Part{
 			"web":       {Digest: "d", Namespace: "apps", Former: "old", Chart: "web", Version: "1", Revision: 3, DeleteHooks: true, Run: &Run{Event: "pre-install", Index: 1, UID: "u", Started: 5}, Shared: []string{"x"}},
 			"resource:": {},
 		},

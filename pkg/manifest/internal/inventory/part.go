@@ -44,30 +44,30 @@ type Part struct {
 	Shared []string `json:"shared,omitempty"`
 }
 
-// ReleaseOf returns the release of the part of a name.
-func (r *Part) ReleaseOf(part string) Release {
+// ReleaseOf returns the release of the part, whose ID is given.
+func (r *Part) ReleaseOf(part object.PartID) Release {
 	if r.Namespace == "" {
 		return Release{}
 	}
-	return Release{Namespace: r.Namespace, Name: cmp.Or(r.Release, part)}
+	return Release{Namespace: r.Namespace, Name: cmp.Or(r.Release, part.Install())}
 }
 
-// FormerReleaseOf returns the release that the part of a name had before it moved, as long as its records may exist.
-func (r *Part) FormerReleaseOf(part string) Release {
+// FormerReleaseOf returns the release that the part, whose ID is given, had before it moved, as long as its records may exist.
+func (r *Part) FormerReleaseOf(part object.PartID) Release {
 	if r.Former == "" {
 		return Release{}
 	}
-	return Release{Namespace: r.Former, Name: cmp.Or(r.FormerRelease, part)}
+	return Release{Namespace: r.Former, Name: cmp.Or(r.FormerRelease, part.Install())}
 }
 
-// MoveRelease sets the release of the part of a name, and the former one.
-func (r *Part) MoveRelease(part string, from, to Release) {
+// MoveRelease sets the release of the part, whose ID is given, and the former one.
+func (r *Part) MoveRelease(part object.PartID, from, to Release) {
 	r.Namespace, r.Release = to.Namespace, to.Name
 	r.Former, r.FormerRelease = from.Namespace, from.Name
-	if r.Release == part {
+	if r.Release == part.Install() {
 		r.Release = ""
 	}
-	if r.FormerRelease == part {
+	if r.FormerRelease == part.Install() {
 		r.FormerRelease = ""
 	}
 }

@@ -6,15 +6,17 @@ import (
 	"maps"
 	"strings"
 	"unicode"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // Reasons say why the last step did not go further. They are stored so that another process says the same. They affect messages
 // only, never what a step does.
 type Reasons struct {
 	// Failed are the parts that could not be applied.
-	Failed map[string]Failure `json:"failed,omitempty"`
+	Failed map[object.PartID]Failure `json:"failed,omitempty"`
 	// Held are the parts that wait for an install before them, and why.
-	Held map[string]string `json:"held,omitempty"`
+	Held map[object.PartID]string `json:"held,omitempty"`
 	// Waiting is what the step waited for; empty for nothing.
 	Waiting string `json:"waiting,omitempty"`
 }
@@ -28,7 +30,7 @@ type Failure struct {
 }
 
 // Failure returns why the last step could not apply these inputs of a part; empty for none.
-func (r *Reasons) Failure(part, digest string) string {
+func (r *Reasons) Failure(part object.PartID, digest string) string {
 	if f, ok := r.Failed[part]; ok && f.Digest == digest {
 		return f.Message
 	}
@@ -39,8 +41,8 @@ func (r *Reasons) Failure(part, digest string) string {
 // Bundle.Retry.
 func (i *Inventory) WithoutStuck(r Reasons, retry string) *Reasons {
 	r.Failed = maps.Clone(r.Failed)
-	maps.DeleteFunc(r.Failed, func(name string, f Failure) bool {
-		rec := i.Parts[name]
+	maps.DeleteFunc(r.Failed, func(part object.PartID, f Failure) bool {
+		rec := i.Parts[part]
 		return rec.Stuck(f.Digest, retry) != ""
 	})
 	return &r
@@ -57,13 +59,13 @@ func (r *Reasons) ToStore(redact func(text string) string) *Reasons {
 	}
 	out := &Reasons{Waiting: Bounded(r.Waiting, redact)}
 	if len(r.Failed) > 0 {
-		out.Failed = make(map[string]Failure, len(r.Failed))
+		out.Failed = make(map[object.PartID]Failure, len(r.Failed))
 	}
 	for name, f := range r.Failed {
 		out.Failed[name] = Failure{Digest: f.Digest, Message: Bounded(f.Message, redact)}
 	}
 	if len(r.Held) > 0 {
-		out.Held = make(map[string]string, len(r.Held))
+		out.Held = make(map[object.PartID]string, len(r.Held))
 	}
 	for name, why := range r.Held {
 		out.Held[name] = Bounded(why, redact)

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 func TestReasonsToStore(t *testing.T) {
@@ -18,12 +20,12 @@ func TestReasonsToStore(t *testing.T) {
 		redact func(string) string
 		want   *Reasons
 	}{
-		"None":  {reason: "Where there is none, nothing is stored.", in: Reasons{Failed: map[string]Failure{}, Held: map[string]string{}}},
+		"None":  {reason: "Where there is none, nothing is stored.", in: Reasons{Failed: map[object.PartID]Failure{}, Held: map[object.PartID]string{}}},
 		"Plain": {reason: "Without a function nothing is removed.", in: Reasons{Waiting: "hunter2"}, want: &Reasons{Waiting: "hunter2"}},
 		"Secret": {
 			reason: "No secret value is stored.", redact: redact,
-			in:   Reasons{Waiting: "a hunter2", Held: map[string]string{"b": "b hunter2"}, Failed: map[string]Failure{"c": {Digest: "d", Message: "c hunter2"}}},
-			want: &Reasons{Waiting: "a REDACTED", Held: map[string]string{"b": "b REDACTED"}, Failed: map[string]Failure{"c": {Digest: "d", Message: "c REDACTED"}}},
+			in:   Reasons{Waiting: "a hunter2", Held: map[object.PartID]string{"b": "b hunter2"}, Failed: map[object.PartID]Failure{"c": {Digest: "d", Message: "c hunter2"}}},
+			want: &Reasons{Waiting: "a REDACTED", Held: map[object.PartID]string{"b": "b REDACTED"}, Failed: map[object.PartID]Failure{"c": {Digest: "d", Message: "c REDACTED"}}},
 		},
 		"Long":      {reason: "A reason has a limit, and stays valid text.", in: Reasons{Waiting: long}, want: &Reasons{Waiting: long[:maxReason-4] + "…"}},
 		"LastBytes": {reason: "A secret value is removed before the text is cut.", redact: redact, in: Reasons{Waiting: strings.Repeat("x", maxReason-3) + "hunter2"}, want: &Reasons{Waiting: strings.Repeat("x", maxReason-3) + "…"}},
@@ -39,7 +41,7 @@ func TestReasonsToStore(t *testing.T) {
 
 func TestSameReasons(t *testing.T) {
 	failed := func(digest, message string) *Reasons {
-		return &Reasons{Failed: map[string]Failure{"web": {Digest: digest, Message: message}}}
+		return &Reasons{Failed: map[object.PartID]Failure{"web": {Digest: digest, Message: message}}}
 	}
 	cases := map[string]struct {
 		reason string
@@ -52,8 +54,8 @@ func TestSameReasons(t *testing.T) {
 		"Equal":   {reason: "The same failure.", a: failed("1", "no disk"), b: failed("1", "no disk"), want: true},
 		"Text":    {reason: "Another failure.", a: failed("1", "no disk"), b: failed("1", "no memory")},
 		"Digest":  {reason: "A failure of other inputs.", a: failed("1", "no disk"), b: failed("2", "no disk")},
-		"Part":    {reason: "Another part.", a: failed("1", "no disk"), b: &Reasons{Failed: map[string]Failure{"api": {Digest: "1", Message: "no disk"}}}},
-		"Held":    {reason: "Another part is held.", a: &Reasons{Held: map[string]string{"a": "x"}}, b: &Reasons{Held: map[string]string{"b": "x"}}},
+		"Part":    {reason: "Another part.", a: failed("1", "no disk"), b: &Reasons{Failed: map[object.PartID]Failure{"api": {Digest: "1", Message: "no disk"}}}},
+		"Held":    {reason: "Another part is held.", a: &Reasons{Held: map[object.PartID]string{"a": "x"}}, b: &Reasons{Held: map[object.PartID]string{"b": "x"}}},
 		"Digits":  {reason: "Ports differ each time.", a: failed("1", "read udp 10.0.0.1:4711: i/o timeout"), b: failed("1", "read udp 10.0.0.1:4712: i/o timeout"), want: true},
 		"Counted": {reason: "A counter is not worth a write.", a: &Reasons{Waiting: "0 of 2 replicas"}, b: &Reasons{Waiting: "1 of 2 replicas"}, want: true},
 		"Longer":  {reason: "More words are another text.", a: &Reasons{Waiting: "waits 1"}, b: &Reasons{Waiting: "waits 1 more"}},

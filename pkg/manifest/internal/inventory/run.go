@@ -7,6 +7,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // A Run is the progress of the hooks of one event. It is saved before a hook is created and before one is deleted, so that no
@@ -48,7 +50,7 @@ func (r *Run) Next(event string) {
 }
 
 // HookID returns the identity of a hook of the run, the value of an annotation of its object.
-func (r *Run) HookID(set, partName string, index int) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %s %s %d", set, partName, r.ID, r.Event, index))
+func (r *Run) HookID(set string, part object.PartID, index int) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %s %s %d", set, string(part), r.ID, r.Event, index))
 	return hex.EncodeToString(sum[:16])
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // Tests is the progress of the tests that were requested with a token.
@@ -13,7 +14,7 @@ type Tests struct {
 	Token string      `json:"token"`
 	Tests []TestState `json:"tests,omitempty"`
 	// Part whose tests run. Those of the parts before it are over.
-	Part string `json:"part,omitempty"`
+	Part object.PartID `json:"part,omitempty"`
 	// Run of the tests of the part; nil between two parts.
 	Run *Run `json:"run,omitempty"`
 	// Over is true once all tests ran.
@@ -22,17 +23,17 @@ type Tests struct {
 
 // A TestState is the state of one test.
 type TestState struct {
-	Part    string       `json:"p"`
-	Name    string       `json:"n"`
-	State   health.State `json:"s"`
-	Message string       `json:"m,omitempty"`
+	Part    object.PartID `json:"p"`
+	Name    string        `json:"n"`
+	State   health.State  `json:"s"`
+	Message string        `json:"m,omitempty"`
 }
 
 // Record the states of the tests of a part. As with Helm, no test runs after one that failed.
-func (t *Tests) Record(name string, hooks []string) {
-	t.Tests = slices.DeleteFunc(slices.Clone(t.Tests), func(s TestState) bool { return s.Part == name })
+func (t *Tests) Record(part object.PartID, hooks []string) {
+	t.Tests = slices.DeleteFunc(slices.Clone(t.Tests), func(s TestState) bool { return s.Part == part })
 	for i := range hooks {
-		s := TestState{Part: name, Name: hooks[i], State: health.Processing}
+		s := TestState{Part: part, Name: hooks[i], State: health.Processing}
 		switch {
 		case i < t.Run.Index:
 			s.State = health.Ready

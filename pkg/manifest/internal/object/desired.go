@@ -25,7 +25,7 @@ type Desired struct {
 	// Version of the kind that the object is applied in.
 	Version string
 	// Part of the bundle that the object belongs to.
-	Part  string
+	Part  PartID
 	Stage Stage
 	// KeepNamespaces is true where a missing namespace of the object must not be created.
 	KeepNamespaces bool
@@ -51,12 +51,12 @@ func (o *Desired) GVK() schema.GroupVersionKind {
 
 // New returns the object of a part as it is applied: without its status, and without the metadata that only an API server sets.
 // It takes ownership of u.
-func New(u *unstructured.Unstructured, partName string, s Stage) (Desired, error) {
+func New(u *unstructured.Unstructured, part PartID, s Stage) (Desired, error) {
 	gvk := u.GroupVersionKind()
 	o := Desired{
 		Ref:     cluster.ObjectRef{Group: gvk.Group, Kind: gvk.Kind, Namespace: u.GetNamespace(), Name: u.GetName()},
 		Version: gvk.Version,
-		Part:    partName,
+		Part:    part,
 		Stage:   s,
 		Keep:    Keeps(u.GetAnnotations()),
 	}

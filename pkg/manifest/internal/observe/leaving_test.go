@@ -11,6 +11,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // A world is what the table tests change: a bundle of one install with one ConfigMap, which is applied and ready.
@@ -34,7 +35,7 @@ func newWorld() *world {
 
 // input of the observation. A function may take away what is there.
 func (w *world) input() Input {
-	w.in.Inventory = &inventory.Inventory{Parts: map[string]inventory.Part{"web": w.rec}, Objects: []inventory.Entry{w.en}}
+	w.in.Inventory = &inventory.Inventory{Parts: map[object.PartID]inventory.Part{"web": w.rec}, Objects: []inventory.Entry{w.en}}
 	w.in.Objects = map[cluster.ObjectRef]cluster.ObjectState{ref: w.obj}
 	return w.in
 }

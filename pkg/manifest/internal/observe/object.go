@@ -89,7 +89,7 @@ type Comparer interface {
 // drifted. All else of the input has to be there. Nothing is asked about objects for which it does not matter.
 func (in *Input) Gather(ctx context.Context, e Evaluator, c Comparer) error {
 	in.Health, in.Differences = map[cluster.ObjectRef]Health{}, map[cluster.ObjectRef]Difference{}
-	parts := make(map[string]bool, len(in.Parts))
+	parts := make(map[object.PartID]bool, len(in.Parts))
 	for i := range in.Parts {
 		parts[in.Parts[i].Name] = true
 	}
@@ -139,7 +139,7 @@ func (in *Input) compare(ctx context.Context, c Comparer, en *inventory.Entry, s
 
 // Unready returns the first object of a part that is not ready, and why; empty where all are.
 func Unready(
-	ctx context.Context, e Evaluator, inv *inventory.Inventory, objects map[cluster.ObjectRef]cluster.ObjectState, part string,
+	ctx context.Context, e Evaluator, inv *inventory.Inventory, objects map[cluster.ObjectRef]cluster.ObjectState, part object.PartID,
 ) (string, error) {
 	for i := range inv.Objects {
 		en := &inv.Objects[i]

@@ -11,6 +11,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
@@ -42,7 +43,7 @@ func Observe(in Input) Observation {
 type observer struct {
 	Input
 
-	parts map[string]*part
+	parts map[object.PartID]*part
 	out   Observation
 }
 
@@ -67,7 +68,7 @@ func (p *part) noted(phase Phase, message string) {
 
 // observeParts begins each part with what the inventory and the last step say.
 func (o *observer) observeParts() {
-	o.parts = make(map[string]*part, len(o.Parts))
+	o.parts = make(map[object.PartID]*part, len(o.Parts))
 	for i := range o.Parts {
 		p := &part{Part: &o.Parts[i]}
 		o.parts[p.Name] = p
@@ -110,7 +111,7 @@ func (o *observer) observeLeaving() {
 			f = finding{phase: PhaseRemovalFailed, message: run.Failed}
 		}
 		o.out.UpToDate = false
-		o.out.State, o.out.Message = f.phase.State(), bundle.Title(name)+": "+f.message
+		o.out.State, o.out.Message = f.phase.State(), name.String()+": "+f.message
 		return
 	}
 }
@@ -267,7 +268,7 @@ func TestsDue(inv *inventory.Inventory, token string) bool {
 func TestStates(t *inventory.Tests) []TestState {
 	out := make([]TestState, 0, len(t.Tests))
 	for _, s := range t.Tests {
-		out = append(out, TestState{Install: s.Part, Name: s.Name, State: s.State, Message: s.Message})
+		out = append(out, TestState{Install: s.Part.Install(), Name: s.Name, State: s.State, Message: s.Message})
 	}
 	return out
 }

@@ -86,7 +86,7 @@ func TestObserve(t *testing.T) {
 			reason: "What a part waits for itself comes first.",
 			in: func(w *world) Input {
 				upgrade(w)
-				w.in.Last = inventory.Reasons{Waiting: "waits", Held: map[string]string{"web": "held"}}
+				w.in.Last = inventory.Reasons{Waiting: "waits", Held: map[object.PartID]string{"web": "held"}}
 				return w.input()
 			},
 			phase: PhaseBlocked,
@@ -107,7 +107,7 @@ func TestObserve(t *testing.T) {
 			reason: "A failure of these inputs comes before what is waited for.",
 			in: func(w *world) Input {
 				upgrade(w)
-				w.in.Last = inventory.Reasons{Waiting: "waits", Failed: map[string]inventory.Failure{"web": {Digest: "new", Message: "no"}}}
+				w.in.Last = inventory.Reasons{Waiting: "waits", Failed: map[object.PartID]inventory.Failure{"web": {Digest: "new", Message: "no"}}}
 				return w.input()
 			},
 			phase: PhaseFailed,
@@ -117,7 +117,7 @@ func TestObserve(t *testing.T) {
 			reason: "A failure of other inputs is over.",
 			in: func(w *world) Input {
 				upgrade(w)
-				w.in.Last.Failed = map[string]inventory.Failure{"web": {Digest: "other", Message: "no"}}
+				w.in.Last.Failed = map[object.PartID]inventory.Failure{"web": {Digest: "other", Message: "no"}}
 				return w.input()
 			},
 			phase: PhaseApplying,
@@ -166,7 +166,7 @@ func TestObserve(t *testing.T) {
 			reason: "Where that failed, the failure counts.",
 			in: func(w *world) Input {
 				w.obj.Owned = "theirs"
-				w.in.Last.Failed = map[string]inventory.Failure{"web": {Digest: "new", Message: "no"}}
+				w.in.Last.Failed = map[object.PartID]inventory.Failure{"web": {Digest: "new", Message: "no"}}
 				return w.input()
 			},
 			phase: PhaseFailed,

@@ -40,7 +40,7 @@ type Input struct {
 	// Awaited reports whether the config says that what comes after an install waits for it, and whether the config is known.
 	Awaited func(install string) (awaited, known bool)
 	// Unready returns the first object of an install that is not ready, and why; empty where all are. With nil no part is held back.
-	Unready func(install string) (string, error)
+	Unready func(install object.PartID) (string, error)
 	// MayExist reports whether an object may exist that the inventory does not know of.
 	MayExist func(ref cluster.ObjectRef) bool
 	// CheckCRD returns why a CRD that exists must not become the desired one.
@@ -56,7 +56,7 @@ type builder struct {
 // Build a plan. The error is that of Unready; what is wrong with parts is in the verdicts.
 func Build(in Input) (*Plan, error) {
 	b := &builder{in: &in, plan: Plan{
-		Parts: in.Parts, Inventory: &inventory.Inventory{Parts: map[string]inventory.Part{}},
+		Parts: in.Parts, Inventory: &inventory.Inventory{Parts: map[object.PartID]inventory.Part{}},
 		Objects: map[cluster.ObjectRef]cluster.ObjectState{}, Spared: map[cluster.ObjectRef]bool{},
 	}}
 	p := &b.plan
@@ -75,7 +75,7 @@ func Build(in Input) (*Plan, error) {
 }
 
 // say why a part is not applied, or not all of it.
-func (b *builder) say(part string, s State, reason string) {
+func (b *builder) say(part object.PartID, s State, reason string) {
 	b.plan.Verdicts = append(b.plan.Verdicts, Verdict{Part: part, State: s, Reason: reason})
 }
 
@@ -132,7 +132,7 @@ func (b *builder) compose() {
 }
 
 // isUnfinished reports whether an object of a part is to be repaired, or was never applied. Those that are pruned need no plan.
-func (b *builder) isUnfinished(part string) bool {
+func (b *builder) isUnfinished(part object.PartID) bool {
 	return slices.ContainsFunc(b.plan.Inventory.Objects, func(en inventory.Entry) bool {
 		return en.Part == part && !en.Pruned && (b.plan.Repairs[en.Ref()] || en.UID == "")
 	})
@@ -141,11 +141,11 @@ func (b *builder) isUnfinished(part string) bool {
 // assignOwners decides which part each object belongs to. An object of two parts is an error of the later one, except for CRDs,
 // which often come with several charts: as in Helm, the first one counts.
 func (b *builder) assignOwners() {
-	busy := make(map[string]bool, len(b.plan.Components))
+	busy := make(map[object.PartID]bool, len(b.plan.Components))
 	for _, c := range b.plan.Components {
 		busy[c.Name] = true
 	}
-	owner := map[cluster.ObjectRef]string{}
+	owner := map[cluster.ObjectRef]object.PartID{}
 	for i := range b.plan.Inventory.Objects {
 		// A part that is planned may have given an object away, and one that is no longer wanted has.
 		if en := &b.plan.Inventory.Objects[i]; !en.Pruned && !busy[en.Part] && b.plan.Wants(en.Part) {
@@ -162,11 +162,11 @@ func (b *builder) assignOwners() {
 }
 
 // assignTo a component the objects that belong to no part before it, and record the CRDs that it shares.
-func assignTo(c *compose.Component, owner map[cluster.ObjectRef]string) error {
+func assignTo(c *compose.Component, owner map[cluster.ObjectRef]object.PartID) error {
 	for i := range c.Objects {
 		o := &c.Objects[i]
 		if other := owner[o.Ref]; other != "" && other != c.Name && o.Stage != object.StageCRDs {
-			return errors.Errorf("%s is part of %s too", o.Ref, bundle.Title(other))
+			return errors.Errorf("%s is part of %s too", o.Ref, other)
 		}
 	}
 	var shared []string
@@ -196,7 +196,7 @@ func (b *builder) holdBack() error {
 		if reason != "" && (c == nil || c.Purpose == compose.Advance) && rec.Digest != part.Digest {
 			b.say(part.Name, Held, reason)
 		}
-		if reason != "" || part.Install == nil || !isAwaited(part.Name, c, rec, b.in) {
+		if reason != "" || part.Install == nil || !isAwaited(part.Install.Name, c, rec, b.in) {
 			continue
 		}
 		what, err := b.notReady(part)
@@ -204,7 +204,7 @@ func (b *builder) holdBack() error {
 			return err
 		}
 		if what != "" {
-			reason = "waits until install " + part.Name + " is ready, as config asks for with Wait: " + what
+			reason = "waits until install " + part.Install.Name + " is ready, as config asks for with Wait: " + what
 		}
 	}
 	return nil

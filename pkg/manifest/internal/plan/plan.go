@@ -33,7 +33,7 @@ type Plan struct {
 }
 
 // Component of a part; nil where nothing is done for the part.
-func (p *Plan) Component(part string) *compose.Component {
+func (p *Plan) Component(part object.PartID) *compose.Component {
 	for _, c := range p.Components {
 		if c.Name == part {
 			return c
@@ -43,7 +43,7 @@ func (p *Plan) Component(part string) *compose.Component {
 }
 
 // Wants reports whether the bundle has a part.
-func (p *Plan) Wants(part string) bool {
+func (p *Plan) Wants(part object.PartID) bool {
 	return slices.ContainsFunc(p.Parts, func(b bundle.Part) bool { return b.Name == part })
 }
 
@@ -64,7 +64,7 @@ func (p *Plan) CRDs() map[string]bool {
 func (p *Plan) String() string {
 	var b strings.Builder
 	for _, v := range p.Verdicts {
-		fmt.Fprintf(&b, "%s: %s: %s\n", bundle.Title(v.Part), v.State, v.Reason)
+		fmt.Fprintf(&b, "%s: %s: %s\n", v.Part, v.State, v.Reason)
 	}
 	idx := p.Inventory.Index()
 	for _, c := range p.Components {

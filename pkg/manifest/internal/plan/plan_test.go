@@ -27,17 +27,17 @@ func crd(name string) cluster.ObjectRef {
 
 // install returns a part that is an install with some inputs.
 func install(name, digest string) bundle.Part {
-	return bundle.Part{Name: name, Digest: digest, Install: &bundle.Install{Name: name}}
+	return bundle.Part{Name: object.PartOf(name), Digest: digest, Install: &bundle.Install{Name: name}}
 }
 
 // desired returns an object of a part; its hash is its name.
-func desired(part string, ref cluster.ObjectRef) object.Desired {
+func desired(part object.PartID, ref cluster.ObjectRef) object.Desired {
 	s := object.StageOf(ref.GroupKind())
 	return object.Desired{Ref: ref, Version: "v1", Part: part, Stage: s, Hash: ref.Name}
 }
 
 // applied returns the entry of an object that was applied as desired.
-func applied(part string, ref cluster.ObjectRef) inventory.Entry {
+func applied(part object.PartID, ref cluster.ObjectRef) inventory.Entry {
 	o := desired(part, ref)
 	en := inventory.EntryOf(&o)
 	en.UID, en.Intent, en.Owned = "1", o.Hash, "owned"
@@ -54,7 +54,7 @@ func TestBuild(t *testing.T) {
 	done := inventory.Part{Digest: "1"}
 	type args struct {
 		parts    []bundle.Part
-		records  map[string]inventory.Part
+		records  map[object.PartID]inventory.Part
 		entries  []inventory.Entry
 		states   map[cluster.ObjectRef]cluster.ObjectState
 		denied   map[cluster.ObjectRef]error
@@ -80,14 +80,14 @@ func TestBuild(t *testing.T) {
 		"AtRest": {
 			reason: "A part that is applied and did not drift is not composed.",
 			args: args{
-				parts: []bundle.Part{install("web", "1")}, records: map[string]inventory.Part{"web": done},
+				parts: []bundle.Part{install("web", "1")}, records: map[object.PartID]inventory.Part{"web": done},
 				entries: []inventory.Entry{applied("web", a)}, states: map[cluster.ObjectRef]cluster.ObjectState{a: live()},
 			},
 		},
 		"Drift": {
 			reason: "An object that differs is repaired, and no other one is sent.",
 			args: args{
-				parts: []bundle.Part{install("web", "1")}, records: map[string]inventory.Part{"web": done},
+				parts: []bundle.Part{install("web", "1")}, records: map[object.PartID]inventory.Part{"web": done},
 				entries: []inventory.Entry{applied("web", a), applied("web", b)}, states: map[cluster.ObjectRef]cluster.ObjectState{a: live()},
 				objects: map[string][]cluster.ObjectRef{"web": {a, b}},
 			},
@@ -96,28 +96,28 @@ func TestBuild(t *testing.T) {
 		"DriftReported": {
 			reason: "With another policy drift needs no plan.",
 			args: args{
-				parts: []bundle.Part{install("web", "1")}, records: map[string]inventory.Part{"web": done}, drift: bundle.DriftReport,
+				parts: []bundle.Part{install("web", "1")}, records: map[object.PartID]inventory.Part{"web": done}, drift: bundle.DriftReport,
 				entries: []inventory.Entry{applied("web", a)},
 			},
 		},
 		"DriftPaused": {
 			reason: "An object that others delete again and again has to wait.",
 			args: args{
-				parts: []bundle.Part{install("web", "1")}, records: map[string]inventory.Part{"web": done}, paused: map[cluster.ObjectRef]bool{a: true},
+				parts: []bundle.Part{install("web", "1")}, records: map[object.PartID]inventory.Part{"web": done}, paused: map[cluster.ObjectRef]bool{a: true},
 				entries: []inventory.Entry{applied("web", a)},
 			},
 		},
 		"Denied": {
 			reason: "An object that may not be read did not drift, as far as is known.",
 			args: args{
-				parts: []bundle.Part{install("web", "1")}, records: map[string]inventory.Part{"web": done},
+				parts: []bundle.Part{install("web", "1")}, records: map[object.PartID]inventory.Part{"web": done},
 				denied: map[cluster.ObjectRef]error{a: errors.New("forbidden")}, entries: []inventory.Entry{applied("web", a)},
 			},
 		},
 		"Deleting": {
 			reason: "An object that is being deleted is created once it is gone.",
 			args: args{
-				parts: []bundle.Part{install("web", "2")}, records: map[string]inventory.Part{"web": done},
+				parts: []bundle.Part{install("web", "2")}, records: map[object.PartID]inventory.Part{"web": done},
 				entries: []inventory.Entry{applied("web", a)},
 				states:  map[cluster.ObjectRef]cluster.ObjectState{a: {UID: "1", Set: "me", Owned: "owned", Status: cluster.Terminating}},
 				objects: map[string][]cluster.ObjectRef{"web": {a}},
@@ -152,7 +152,7 @@ func TestBuild(t *testing.T) {
 			reason: "Nothing is done for a part whose hook failed before its objects were applied.",
 			args: args{
 				parts:   []bundle.Part{install("web", "1")},
-				records: map[string]inventory.Part{"web": {Run: &inventory.Run{Event: "pre-install", Inputs: "1", Recorded: true, Over: true, Failed: "hook failed"}}},
+				records: map[object.PartID]inventory.Part{"web": {Run: &inventory.Run{Event: "pre-install", Inputs: "1", Recorded: true, Over: true, Failed: "hook failed"}}},
 			},
 			want: "web: Failed: hook failed\n",
 		},
@@ -160,7 +160,7 @@ func TestBuild(t *testing.T) {
 			reason: "With another token the hook runs again.",
 			args: args{
 				parts: []bundle.Part{install("web", "1")}, objects: map[string][]cluster.ObjectRef{"web": {a}}, retry: "again",
-				records: map[string]inventory.Part{"web": {Run: &inventory.Run{Event: "pre-install", Inputs: "1", Recorded: true, Over: true, Failed: "hook failed"}}},
+				records: map[object.PartID]inventory.Part{"web": {Run: &inventory.Run{Event: "pre-install", Inputs: "1", Recorded: true, Over: true, Failed: "hook failed"}}},
 			},
 			want: "web: Create ConfigMap apps/a\n",
 		},
@@ -168,14 +168,14 @@ func TestBuild(t *testing.T) {
 			reason: "Drift of a part whose last hook failed is repaired all the same.",
 			args: args{
 				parts: []bundle.Part{install("web", "1")}, entries: []inventory.Entry{applied("web", a)}, objects: map[string][]cluster.ObjectRef{"web": {a}},
-				records: map[string]inventory.Part{"web": {Run: &inventory.Run{Event: "post-install", Inputs: "1", Recorded: true, Over: true, Failed: "hook failed"}}},
+				records: map[object.PartID]inventory.Part{"web": {Run: &inventory.Run{Event: "post-install", Inputs: "1", Recorded: true, Over: true, Failed: "hook failed"}}},
 			},
 			want: "web: Repair ConfigMap apps/a\n",
 		},
 		"HeldBack": {
 			reason: "What comes after an install that is awaited waits until it is ready.",
 			args: args{
-				parts: []bundle.Part{install("web", "1"), install("db", "1")}, records: map[string]inventory.Part{"web": done},
+				parts: []bundle.Part{install("web", "1"), install("db", "1")}, records: map[object.PartID]inventory.Part{"web": done},
 				entries: []inventory.Entry{applied("web", a)}, states: map[cluster.ObjectRef]cluster.ObjectState{a: live()},
 				awaited: map[string]bool{"web": true}, unready: map[string]string{"web": "it starts"}, objects: map[string][]cluster.ObjectRef{"db": {b}},
 			},
@@ -184,7 +184,7 @@ func TestBuild(t *testing.T) {
 		"NotHeldBack": {
 			reason: "Once the install is ready, the others go on.",
 			args: args{
-				parts: []bundle.Part{install("web", "1"), install("db", "1")}, records: map[string]inventory.Part{"web": done},
+				parts: []bundle.Part{install("web", "1"), install("db", "1")}, records: map[object.PartID]inventory.Part{"web": done},
 				entries: []inventory.Entry{applied("web", a)}, states: map[cluster.ObjectRef]cluster.ObjectState{a: live()},
 				awaited: map[string]bool{"web": true}, unready: map[string]string{}, objects: map[string][]cluster.ObjectRef{"db": {b}},
 			},
@@ -193,7 +193,7 @@ func TestBuild(t *testing.T) {
 		"RefusedCRD": {
 			reason: "Where a CRD is refused, nothing is applied: a module is not left between two versions.",
 			args: args{
-				parts: []bundle.Part{install("web", "2"), install("db", "2")}, records: map[string]inventory.Part{"web": done, "db": done},
+				parts: []bundle.Part{install("web", "2"), install("db", "2")}, records: map[object.PartID]inventory.Part{"web": done, "db": done},
 				entries: []inventory.Entry{{Group: crd("").Group, Version: "v1", Kind: crd("").Kind, Name: "as.g", Part: "web", Stage: object.StageCRDs, UID: "1", Intent: "old", Owned: "owned"}},
 				states:  map[cluster.ObjectRef]cluster.ObjectState{crd("as.g"): live()}, objects: map[string][]cluster.ObjectRef{"web": {crd("as.g")}, "db": {b}},
 				refusals: map[cluster.ObjectRef]error{crd("as.g"): errors.New("objects would be invalid")},
@@ -204,7 +204,7 @@ func TestBuild(t *testing.T) {
 		"SparedCRD": {
 			reason: "A CRD that was changed and cannot be repaired is left, and the rest of its part is repaired.",
 			args: args{
-				parts: []bundle.Part{install("web", "1")}, records: map[string]inventory.Part{"web": done},
+				parts: []bundle.Part{install("web", "1")}, records: map[object.PartID]inventory.Part{"web": done},
 				entries:  []inventory.Entry{applied("web", crd("as.g")), applied("web", a)},
 				states:   map[cluster.ObjectRef]cluster.ObjectState{crd("as.g"): {UID: "1", Set: "me", Owned: "other", Status: cluster.Current}},
 				objects:  map[string][]cluster.ObjectRef{"web": {crd("as.g"), a}},
@@ -221,10 +221,10 @@ func TestBuild(t *testing.T) {
 				Retry: tc.args.retry, Now: time.Unix(0, 0),
 				Compose: func(p *bundle.Part, rec inventory.Part) (*compose.Component, error) {
 					c := &compose.Component{Part: p, Record: rec, Purpose: compose.PurposeOf(p, &rec)}
-					for _, ref := range tc.args.objects[p.Name] {
+					for _, ref := range tc.args.objects[p.Name.Install()] {
 						c.Objects = append(c.Objects, desired(p.Name, ref))
 					}
-					return c, tc.args.errs[p.Name]
+					return c, tc.args.errs[p.Name.Install()]
 				},
 				Awaited:  func(install string) (bool, bool) { return tc.args.awaited[install], true },
 				MayExist: func(cluster.ObjectRef) bool { return false },
@@ -237,7 +237,7 @@ func TestBuild(t *testing.T) {
 				in.Objects = map[cluster.ObjectRef]cluster.ObjectState{}
 			}
 			if tc.args.unready != nil {
-				in.Unready = func(install string) (string, error) { return tc.args.unready[install], nil }
+				in.Unready = func(install object.PartID) (string, error) { return tc.args.unready[install.Install()], nil }
 			}
 			p, err := Build(in)
 			if err != nil {

@@ -88,7 +88,7 @@ func Fingerprint(
 	line := func(v ...any) { fmt.Fprintln(h, v...) }
 	line(of...)
 	for i := range parts {
-		line(parts[i].Name, parts[i].Digest)
+		line(string(parts[i].Name), parts[i].Digest)
 	}
 	found := make([]string, 0, len(drifted))
 	for ref := range drifted {

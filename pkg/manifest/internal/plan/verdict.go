@@ -2,7 +2,11 @@
 
 package plan
 
-import "cmp"
+import (
+	"cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+)
 
 // A State says what keeps a part from being applied, or a piece of it. Of several states of a part the greatest one counts.
 type State int
@@ -38,8 +42,8 @@ func (s State) Fails() bool { return s == Spared || s >= Failed }
 
 // A Verdict is one reason for which a part is not applied, or not all of it.
 type Verdict struct {
-	// Part by its name; empty for the bundle as a whole.
-	Part  string
+	// Part by its ID; empty for the bundle as a whole.
+	Part  object.PartID
 	State State
 	// Reason on one line.
 	Reason string
@@ -49,17 +53,17 @@ type Verdict struct {
 type Verdicts []Verdict
 
 // Of a part: the verdict with the greatest state, and of equal ones the first. It is Clear where there is none.
-func (v Verdicts) Of(part string) Verdict {
+func (v Verdicts) Of(part object.PartID) Verdict {
 	return v.greatest(part, func(State) bool { return true })
 }
 
 // Failure of a part: why something is wrong with it, whatever else it waits for; empty where nothing is.
-func (v Verdicts) Failure(part string) string {
+func (v Verdicts) Failure(part object.PartID) string {
 	return v.greatest(part, State.Fails).Reason
 }
 
 // greatest returns the verdict on a part with the greatest of some states, and of equal ones the first.
-func (v Verdicts) greatest(part string, of func(s State) bool) Verdict {
+func (v Verdicts) greatest(part object.PartID, of func(s State) bool) Verdict {
 	out := Verdict{Part: part}
 	for _, d := range v {
 		if d.Part == part && of(d.State) && d.State > out.State {
@@ -70,7 +74,7 @@ func (v Verdicts) greatest(part string, of func(s State) bool) Verdict {
 }
 
 // Stop reports whether nothing more of a part is applied.
-func (v Verdicts) Stop(part string) bool { return v.Of(part).State.Stops() }
+func (v Verdicts) Stop(part object.PartID) bool { return v.Of(part).State.Stops() }
 
 // IsClear reports whether all parts can be applied, and nothing is waited for.
 func (v Verdicts) IsClear() bool {
@@ -108,14 +112,14 @@ func (v Verdicts) Waiting() string {
 }
 
 // Held returns why parts are held back, by part; nil for none. It does not matter what else is said of them.
-func (v Verdicts) Held() map[string]string {
-	var out map[string]string
+func (v Verdicts) Held() map[object.PartID]string {
+	var out map[object.PartID]string
 	for i := range v {
 		if v[i].State != Held {
 			continue
 		}
 		if out == nil {
-			out = map[string]string{}
+			out = map[object.PartID]string{}
 		}
 		out[v[i].Part] = v[i].Reason
 	}

@@ -6,16 +6,18 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 func TestVerdicts(t *testing.T) {
-	on := func(part string, s State, reason string) Verdict {
+	on := func(part object.PartID, s State, reason string) Verdict {
 		return Verdict{Part: part, State: s, Reason: reason}
 	}
 	type want struct {
 		Web                  Verdict
 		Failure, Waiting     string
-		Held                 map[string]string
+		Held                 map[object.PartID]string
 		Stop, Clear, Unknown bool
 	}
 	cases := map[string]struct {
@@ -47,17 +49,17 @@ func TestVerdicts(t *testing.T) {
 		"HeldAndBlocked": {
 			reason:   "That a CRD is refused is said before that a part is held back.",
 			verdicts: Verdicts{on("web", Held, "db"), on("web", Blocked, "crd")},
-			want:     want{Web: on("web", Held, "db"), Held: map[string]string{"web": "db"}, Waiting: "crd", Stop: true, Unknown: true},
+			want:     want{Web: on("web", Held, "db"), Held: map[object.PartID]string{"web": "db"}, Waiting: "crd", Stop: true, Unknown: true},
 		},
 		"HeldLast": {
 			reason:   "What an install waits for comes before what is held back for it.",
 			verdicts: Verdicts{on("web", Held, "db"), on("db", Waiting, "hook")},
-			want:     want{Web: on("web", Held, "db"), Held: map[string]string{"web": "db"}, Waiting: "hook", Stop: true},
+			want:     want{Web: on("web", Held, "db"), Held: map[object.PartID]string{"web": "db"}, Waiting: "hook", Stop: true},
 		},
 		"HeldAndFailed": {
 			reason:   "A part that failed is held back all the same.",
 			verdicts: Verdicts{on("web", Failed, "error"), on("web", Held, "db")},
-			want:     want{Web: on("web", Failed, "error"), Failure: "error", Held: map[string]string{"web": "db"}, Waiting: "db", Stop: true},
+			want:     want{Web: on("web", Failed, "error"), Failure: "error", Held: map[object.PartID]string{"web": "db"}, Waiting: "db", Stop: true},
 		},
 		"FirstWait": {
 			reason:   "The first wait is told, whichever part it is of.",

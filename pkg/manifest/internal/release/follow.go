@@ -8,6 +8,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/advice"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
@@ -25,8 +26,8 @@ type Revision struct {
 
 // Desired says which release a part is to have.
 type Desired struct {
-	// Part is the name of the part.
-	Part string
+	// Part that has the release.
+	Part object.PartID
 	// Release of the part. The zero value stands for a part of plain objects, which has none.
 	Release inventory.Release
 	// Inputs is the digest of the inputs of the part, and Retry the retry token of the bundle.

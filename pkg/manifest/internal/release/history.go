@@ -21,6 +21,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
@@ -146,7 +147,7 @@ func (h History) Delete(ctx context.Context, r inventory.Release, all bool) erro
 
 // DeleteOf deletes the records of the releases of a part: the former one and its own. Adopts is true where the bundle takes over
 // existing releases. The records that others wrote of a release that was adopted are deleted with it.
-func (h History) DeleteOf(ctx context.Context, part string, rec *inventory.Part, adopts bool) error {
+func (h History) DeleteOf(ctx context.Context, part object.PartID, rec *inventory.Part, adopts bool) error {
 	for _, r := range []inventory.Release{rec.FormerReleaseOf(part), rec.ReleaseOf(part)} {
 		if r.IsZero() {
 			continue

@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
@@ -36,7 +37,7 @@ func (h History) Finish(ctx context.Context, i *Installation, rec *inventory.Par
 }
 
 // EndFormer deletes the records of the release that a part had before it moved, if any.
-func (h History) EndFormer(ctx context.Context, part string, rec *inventory.Part) error {
+func (h History) EndFormer(ctx context.Context, part object.PartID, rec *inventory.Part) error {
 	former := rec.FormerReleaseOf(part)
 	if former.IsZero() {
 		return nil

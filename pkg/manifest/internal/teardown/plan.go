@@ -67,7 +67,7 @@ func (g Group) String() string {
 // Plan returns the order in which objects go. Custom resources of the own kinds go first, as only what serves them can remove
 // their finalizers; of a whole bundle also those that others made. Then the stages follow backwards, and in each of them the
 // parts: those that are not in the list of parts first, as they would be the last ones to be applied.
-func Plan(mode Mode, entries []*inventory.Entry, own map[schema.GroupKind]schema.GroupVersionKind, parts []string) []Group {
+func Plan(mode Mode, entries []*inventory.Entry, own map[schema.GroupKind]schema.GroupVersionKind, parts []object.PartID) []Group {
 	isFirst := func(e *inventory.Entry) bool {
 		_, ok := own[e.Ref().GroupKind()]
 		return ok || e.Stage == object.StageResource
@@ -99,7 +99,7 @@ func appendDelete(out []Group, entries []*inventory.Entry) []Group {
 }
 
 // orderParts returns the parts in the order in which they are applied, followed by those of other entries.
-func orderParts(parts []string, entries []*inventory.Entry) []string {
+func orderParts(parts []object.PartID, entries []*inventory.Entry) []object.PartID {
 	out := slices.Clone(parts)
 	for _, e := range entries {
 		if !slices.Contains(out, e.Part) {

@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-func entry(kind, name, part string, s object.Stage) *inventory.Entry {
+func entry(kind, name string, part object.PartID, s object.Stage) *inventory.Entry {
 	return &inventory.Entry{Version: "v1", Kind: kind, Name: name, Part: part, Stage: s}
 }
 
@@ -22,13 +22,13 @@ func TestPlan(t *testing.T) {
 	widgets := map[schema.GroupKind]schema.GroupVersionKind{{Kind: "Widget"}: {Version: "v1", Kind: "Widget"}}
 	all := []*inventory.Entry{
 		entry("Namespace", "apps", "web", object.StageNamespaces),
-		entry("CRD", "widgets", "crds:", object.StageCRDs),
+		entry("CRD", "widgets", object.PartCRDs, object.StageCRDs),
 		entry("ConfigMap", "db", "db", object.StageConfiguration),
 		entry("ConfigMap", "web", "web", object.StageConfiguration),
 		entry("ConfigMap", "old", "old", object.StageConfiguration),
 		entry("Deployment", "web", "web", object.StageWorkloads),
 		entry("Widget", "sample", "web", object.StageWorkloads),
-		entry("Module", "main", "resource:", object.StageResource),
+		entry("Module", "main", object.PartResource, object.StageResource),
 	}
 	type args struct {
 		mode    Mode
@@ -66,7 +66,7 @@ func TestPlan(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, g := range Plan(tc.args.mode, tc.args.entries, tc.args.own, []string{"crds:", "db", "web", "resource:"}) {
+			for _, g := range Plan(tc.args.mode, tc.args.entries, tc.args.own, []object.PartID{object.PartCRDs, "db", "web", object.PartResource}) {
 				got = append(got, g.String())
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {

@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
@@ -83,7 +84,7 @@ type Input struct {
 	Labels map[string]string
 	// Entries to remove, and the parts of the bundle in the order in which they are applied.
 	Entries []*inventory.Entry
-	Parts   []string
+	Parts   []object.PartID
 	// Known are the states of the entries. Those that are Asked are answers to requests of this call, and there is an error for
 	// those that the credentials may not read.
 	Known  map[cluster.ObjectRef]cluster.ObjectState

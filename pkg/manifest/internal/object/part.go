@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package object
+
+import "strings"
+
+// A PartID identifies a part of a bundle: an install, the CRDs of the bundle, or its custom resource. Its text is what clusters store; all
+// else is told by the methods.
+type PartID string
+
+// The parts that are not installs. The name of an install has no colon.
+const (
+	PartCRDs     PartID = "crds:"
+	PartResource PartID = "resource:"
+)
+
+// A PartKind says what a part is.
+type PartKind int
+
+// The kinds of parts.
+const (
+	KindInstall PartKind = iota
+	KindCRDs
+	KindResource
+)
+
+// PartOf returns the ID of an install.
+func PartOf(install string) PartID { return PartID(install) }
+
+// Kind returns what the part is.
+func (p PartID) Kind() PartKind {
+	switch p {
+	case PartCRDs:
+		return KindCRDs
+	case PartResource:
+		return KindResource
+	}
+	return KindInstall
+}
+
+// Install returns the name of the install; empty for other parts.
+func (p PartID) Install() string {
+	if p.Kind() != KindInstall {
+		return ""
+	}
+	return string(p)
+}
+
+// String returns what the part is called in messages.
+func (p PartID) String() string {
+	if p.Kind() != KindInstall {
+		return strings.TrimSuffix(string(p), ":")
+	}
+	return string(p)
+}

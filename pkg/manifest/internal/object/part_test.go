@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package object
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestPartID(t *testing.T) {
+	type want struct {
+		Kind                   PartKind
+		Install, Title, Stored string
+	}
+	cases := map[string]struct {
+		reason string
+		id     PartID
+		want   want
+	}{
+		"Install":  {reason: "An install is called by its name.", id: PartOf("web"), want: want{Install: "web", Title: "web", Stored: `{"web":"web"}`}},
+		"CRDs":     {reason: "The CRDs cannot be mistaken for an install.", id: PartCRDs, want: want{Kind: KindCRDs, Title: "crds", Stored: `{"crds:":"crds:"}`}},
+		"Resource": {reason: "Nor can the custom resource.", id: PartResource, want: want{Kind: KindResource, Title: "resource", Stored: `{"resource:":"resource:"}`}},
+		"SameName": {reason: "An install may have the title of another part.", id: PartOf("crds"), want: want{Install: "crds", Title: "crds", Stored: `{"crds":"crds"}`}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			data, err := json.Marshal(map[PartID]PartID{tc.id: tc.id})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := want{Kind: tc.id.Kind(), Install: tc.id.Install(), Title: tc.id.String(), Stored: string(data)}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nPartID: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
