@@ -133,7 +133,7 @@ func (d *dryRunner) update(ctx context.Context, in *Input, o *object.Desired, l 
 		}
 		return d.explain(in.Object, Updated, err)
 	}
-	if len(fields) == 0 && (!in.Drifted || len(ceded) > 0) {
+	if len(fields) == 0 && (!in.Drifted || !ownership.IsDrift(false, len(ceded))) {
 		// Written differently, it means the same.
 		return Outcome{}, nil
 	}

@@ -100,7 +100,7 @@ func (r *run) recordApplied(o *object.Desired, en *inventory.Entry, out apply.Ou
 	case out.Before == nil || replaced:
 		r.Contention.Restored(o.Ref, now)
 		r.result.Repaired = append(r.result.Repaired, observe.Drift{Key: o.Ref, Deleted: out.Kind == apply.Created, Replaced: replaced})
-	case !out.Lost.Empty() || len(ceded) == 0:
+	case ownership.IsDrift(!out.Lost.Empty(), len(ceded)):
 		r.Contention.Repaired(o.Ref, out.Before.ManagedFields, out.Lost, now)
 		r.result.Repaired = append(r.result.Repaired, observe.Drift{Key: o.Ref, Fields: ownership.Names(out.Lost)})
 	}

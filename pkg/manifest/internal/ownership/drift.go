@@ -30,6 +30,10 @@ func Lost(before, after *metav1.FieldsV1) *fieldpath.Set {
 	return a.Leaves()
 }
 
+// IsDrift reports whether an object that differs from what was applied has drifted: fields of it were changed, or nothing explains the
+// difference. Otherwise only fields that are left to others make the difference; ceded is how many.
+func IsDrift(changed bool, ceded int) bool { return changed || ceded == 0 }
+
 // Names returns the names of the first fields.
 func Names(s *fieldpath.Set) []string {
 	var out []string

@@ -45,3 +45,24 @@ func TestLostFields(t *testing.T) {
 		})
 	}
 }
+
+func TestIsDrift(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		changed bool
+		ceded   int
+		want    bool
+	}{
+		"Changed":      {reason: "A field was changed.", changed: true, want: true},
+		"ChangedCeded": {reason: "That others have fields of their own excuses no change of another one.", changed: true, ceded: 1, want: true},
+		"Ceded":        {reason: "What others may have is no drift.", ceded: 2},
+		"Unexplained":  {reason: "A difference that nothing explains is one.", want: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := IsDrift(tc.changed, tc.ceded); got != tc.want {
+				t.Errorf("\n%s\nIsDrift(%t, %d): want %t, got %t", tc.reason, tc.changed, tc.ceded, tc.want, got)
+			}
+		})
+	}
+}

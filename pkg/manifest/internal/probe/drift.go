@@ -112,6 +112,6 @@ func (c *Differences) compareFields(
 		return out, false
 	}
 	out.Drift.Fields = ownership.LostNames(fieldset.AppliedBy(object.FieldManager, m.ManagedFields), after)
-	out.Differs = len(out.Drift.Fields) > 0 || len(ceded) == 0
+	out.Differs = ownership.IsDrift(len(out.Drift.Fields) > 0, len(ceded))
 	return out, true
 }
