@@ -60,12 +60,12 @@ func TestRecordsOfFailedRevisions(t *testing.T) {
 	b.settle(s)
 	for n := range DefaultHistory {
 		s.Installs[0].Values = map[string]any{"greeting": string(rune('a' + n))}
-		b.s.unready, s.Retry = true, ""
+		b.s.unready = true
 		b.apply(s)
 		failJob(b, "first")
 		_, _ = b.Apply(t.Context(), b.c, s)
-		b.s.unready, s.Retry = false, "again"
-		b.settle(s)
+		b.s.unready = false
+		b.settle(s, WithRetryToken("again"))
 	}
 	if got := b.statuses(); len(got) > DefaultHistory {
 		t.Errorf("%d records are kept, those of revisions that failed among them: %v", len(got), got)
@@ -85,10 +85,9 @@ func TestForcedRemovalOfHook(t *testing.T) {
 	if _, err := b.Remove(t.Context(), b.c, s); err == nil || !strings.Contains(err.Error(), "no more Jobs") {
 		t.Errorf("a hook that cannot be created: %v", err)
 	}
-	s.ForceRemoval = true
 	var left Removal
 	for range 5 {
-		if left = b.take(s); left.Gone {
+		if left = b.take(s, ForceRemoval()); left.Gone {
 			break
 		}
 	}

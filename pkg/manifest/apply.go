@@ -51,7 +51,7 @@ func (w *call) apply(ctx context.Context, was *inventory.Inventory, write bool, 
 			return w.unready(ctx, progress.Inventory, progress.Objects, install)
 		},
 	}
-	if observe.TestsDue(progress.Inventory, w.b.Test) {
+	if observe.TestsDue(progress.Inventory, w.o.Test) {
 		run.Test = i.test
 	}
 	return execute.Run(ctx, run)
@@ -61,7 +61,7 @@ func (w *call) apply(ctx context.Context, was *inventory.Inventory, write bool, 
 func (w *call) planInput(ctx context.Context, was *inventory.Inventory, known map[cluster.ObjectRef]cluster.ObjectState) plan.Input {
 	now := w.e.now()
 	return plan.Input{
-		Parts: w.parts, Inventory: was, Objects: known, Denied: w.denied, Drift: w.b.Drift, Paused: w.mem.contention.AllPaused(now), Retry: w.b.Retry, Now: now,
+		Parts: w.parts, Inventory: was, Objects: known, Denied: w.denied, Drift: w.b.Drift, Paused: w.mem.contention.AllPaused(now), Retry: w.o.Retry, Now: now,
 		Awaited: w.config.Waits,
 		Compose: func(p *bundle.Part, rec inventory.Part) (*compose.Component, error) {
 			return w.composer.Compose(ctx, p, rec)
@@ -99,11 +99,11 @@ func (w *call) basis(was *inventory.Inventory, known map[cluster.ObjectRef]clust
 	if was != nil {
 		drifted = plan.FindDrifted(was, known, w.denied, w.e.now())
 	}
-	b := w.b
+	b, o := w.b, w.o
 	// Objects that are paused are not repaired, and those that may not be read did not drift.
 	paused, denied := refs(w.mem.contention.AllPaused(w.e.now())), refs(w.denied)
-	return plan.Fingerprint(w.parts, was, known, drifted, keyOfSet(w.c, b), w.id, w.mem.stored.Version, was != nil,
-		b.Test, b.Adopt, b.Recreate, b.Drift, b.RollingBack, b.Retry, paused, denied)
+	return plan.Fingerprint(w.parts, was, known, drifted, keyOf(w.c, b), w.id, w.mem.stored.Version, was != nil,
+		o.Test, b.Adopt, b.Recreate, b.Drift, o.Rollback, o.Retry, paused, denied)
 }
 
 // refs returns the keys of a map, sorted.

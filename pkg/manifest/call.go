@@ -28,6 +28,7 @@ type call struct {
 	e     *Engine
 	c     cluster.Cluster
 	b     *Bundle
+	o     CallOptions
 	id    string
 	parts []bundle.Part
 	mem   *memory
@@ -70,14 +71,14 @@ func (w *call) policy() apply.Policy {
 func (w *call) newComposer() *compose.Composer {
 	return &compose.Composer{
 		Messages: w.e.messages,
-		Bundle:   w.b, Config: w.config, Target: w.c, Releases: w.history(), Connection: w.c.Config(), Inventory: w.parentKey(),
-		Labels: w.labels(), Caches: w.e.caches,
+		Bundle:   w.b, Config: w.config, Retry: w.o.Retry, RollsBack: w.o.Rollback, Target: w.c, Releases: w.history(),
+		Connection: w.c.Config(), Inventory: w.parentKey(), Labels: w.labels(), Caches: w.e.caches,
 	}
 }
 
 // checkpoint returns what is to be kept beside the inventory.
 func (w *call) checkpoint() *observe.Checkpoint {
-	return &observe.Checkpoint{Wanted: w.b.Good, Inventory: w.mem.stored.Size, Limit: inventory.MaxData, Parent: w.parentKey()}
+	return &observe.Checkpoint{Wanted: w.o.Checkpoint, Inventory: w.mem.stored.Size, Limit: inventory.MaxData, Parent: w.parentKey()}
 }
 
 // history returns the records of the releases in the cluster.
@@ -97,7 +98,7 @@ func (w *call) labels() map[string]string {
 // removalHooks run the hooks of parts of an inventory that leave. Their runs are kept in it.
 func (w *call) removalHooks(inv *inventory.Inventory, parts []object.PartID, save func(ctx context.Context) error) *hook.Removal {
 	return &hook.Removal{
-		Inventory: inv, Parts: parts, Retry: w.b.Retry, Force: w.b.ForceRemoval, Prepare: w.recordedHooks, Describe: w.history().Describe,
+		Inventory: inv, Parts: parts, Retry: w.o.Retry, Force: w.o.ForceRemoval, Prepare: w.recordedHooks, Describe: w.history().Describe,
 		Runner: w.hookRunner(), Save: save,
 	}
 }
@@ -115,7 +116,7 @@ func (w *call) leavingAll(inv *inventory.Inventory) *hook.Removal {
 func (w *call) hookRunner() hook.Runner {
 	return hook.Runner{
 		Target: &hook.Cluster{Client: w.Client, Cache: w.c.Cache(), Track: w.track},
-		Pods:   w.Client, Set: w.id, Adopt: w.b.Adopt, Now: w.e.now, Redact: w.b.Redact, Messages: w.e.messages,
+		Pods:   w.Client, Set: w.id, Adopt: w.b.Adopt, Now: w.e.now, Redact: w.o.Redact, Messages: w.e.messages,
 	}
 }
 

@@ -21,7 +21,7 @@ func TestCrashOfUpgrade(t *testing.T) {
 	}
 	after := func(b *bench) *Bundle {
 		s := fixedSet(b, "large")
-		s.Recreate, s.Adopt, s.Test, s.Good = true, true, "now", []byte("this one")
+		s.Recreate, s.Adopt = true, true
 		s.Installs[0] = install("web", strings.ReplaceAll(tmplFixed, "SIZE", "large"), configMap("found"), "crds/"+tmplCRD,
 			hookJob("first", "pre-upgrade"), hookJob("last", "post-upgrade", policies(string(hook.Succeeded))), hookJob("try", "test"))
 		s.Installs = append(s.Installs, plainOf("raw", configMap("two"), configMap("three")))
@@ -32,20 +32,20 @@ func TestCrashOfUpgrade(t *testing.T) {
 		b.settle(before(b))
 		b.s.deploy(manifestOf(t, strings.Replace(configMap("found"), "name:", "namespace: apps, name:", 1)), "helm/Update")
 		b.s.put(manifestOf(t, tmplCRD).Object)
-		s := after(b)
+		s, options := after(b), []CallOption{WithTestToken("now"), WithCheckpoint([]byte("this one"))}
 		b.restart()
 		b.c.cutAfter(n, lost)
-		_, _ = b.Apply(t.Context(), b.c, s)
+		_, _ = b.Apply(t.Context(), b.c, s, options...)
 		cut = b.c.left == 0
 		b.c.left = -1
 		if again {
 			b.restart()
 		}
-		b.settle(s)
+		b.settle(s, options...)
 		for _, name := range []string{"first", "last", "bye", "gone", "try"} {
 			out = append(out, fmt.Sprintf("%s ran %d times", name, b.s.made[jobKey(name)]))
 		}
-		o := b.observe(s)
+		o := b.observe(s, options...)
 		out = append(out, fmt.Sprintf("%s %s good %q tests %v", o.State, o.Message, o.Good, o.Tests))
 		return append(append(out, b.statuses()...), stateOfSet(t, b, s)...), cut
 	}

@@ -133,13 +133,12 @@ func TestForceRemoval(t *testing.T) {
 	s, all := strangersIn(b)
 	held := all[2]
 	b.s.edit(held, func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"example.org/x"}) })
-	s.ForceRemoval = true
-	r := b.take(s)
+	r := b.take(s, ForceRemoval())
 	if r.State != Deleting || len(r.Forced) != 7 || !slices.Contains(r.Forced, held) {
 		t.Errorf("removal: %+v", r)
 	}
 	for range 2 {
-		r = b.take(s)
+		r = b.take(s, ForceRemoval())
 		if want := "1 object of this module's own kinds is left: Widget default/w2 (is being deleted and waits for finalizer example.org/x); what is left is being deleted"; r.Message != want || r.State != Deleting || len(r.Forced) > 0 {
 			t.Errorf("while it waits: %+v", r)
 		}
@@ -151,7 +150,7 @@ func TestForceRemoval(t *testing.T) {
 		}
 	}
 	b.s.remove(held)
-	if r := b.take(s); !r.Gone {
+	if r := b.take(s, ForceRemoval()); !r.Gone {
 		t.Errorf("in the end: %+v", r)
 	}
 }

@@ -54,7 +54,8 @@
 //	}
 //	seen, err := engine.Install(ctx, c, b)
 //
-// One Engine and one Cluster serve a whole process. Make a Bundle for each call; it costs nothing.
+// One Engine and one Cluster serve a whole process. The engine only reads a Bundle, so that one can serve several calls. What is
+// about one call is a CallOption: a token that runs failed hooks or tests once more, or the last known good revision to keep.
 //
 // Package source has the sources: Path and FS (directories and archives), OCI, ChartRepository, YAML and Objects. Install.Form
 // describes the content: a chart, plain objects or a kustomization.

@@ -25,10 +25,10 @@ const (
 	// DefaultHistory is how many revisions of a Helm release are kept, as many as Helm keeps.
 	DefaultHistory = 10
 
-	cachedSets = 50_000
+	cachedBundles = 50_000
 )
 
-// An Engine works on sets. It is safe for concurrent use. Of several calls on one set of one cluster one works at a time;
+// An Engine works on bundles. It is safe for concurrent use. Of several calls on one bundle of one cluster one works at a time;
 // the others wait for it, as long as their contexts last.
 type Engine struct {
 	namespace   string
@@ -40,11 +40,11 @@ type Engine struct {
 	caches      *compose.Caches
 	rules       *health.Rules
 
-	// turns at sets.
+	// turns at bundles.
 	turns turns
 
-	mu   sync.Mutex
-	sets *lru.Cache // setKey to *memory.
+	mu       sync.Mutex
+	memories *lru.Cache // bundleKey to *memory.
 }
 
 // An Option of an Engine.
@@ -54,7 +54,7 @@ type Option func(*Engine)
 type Messages = advice.Messages
 
 // WithMessages tells users what to do in the terms of the caller, for example of the fields of a custom resource. By default
-// messages name the fields of a Bundle.
+// messages name the fields of a Bundle and the options of a call.
 func WithMessages(m Messages) Option {
 	return func(e *Engine) { e.messages = m }
 }
@@ -83,7 +83,7 @@ func New(o ...Option) *Engine {
 		history:     DefaultHistory,
 		now:         time.Now,
 		caches:      compose.NewCaches(),
-		sets:        lru.New(cachedSets),
+		memories:    lru.New(cachedBundles),
 		rules:       health.NewRules(),
 	}
 	for _, fn := range o {
@@ -94,12 +94,12 @@ func New(o ...Option) *Engine {
 }
 
 // newCall returns a call on a bundle, once no other one works on it. End the call, unless there is an error.
-func (e *Engine) newCall(ctx context.Context, c cluster.Cluster, b *Bundle) (*call, error) {
+func (e *Engine) newCall(ctx context.Context, c cluster.Cluster, b *Bundle, o []CallOption) (*call, error) {
 	parts, err := b.Parts()
 	if err != nil {
 		return nil, err
 	}
-	w, err := e.newOutline(ctx, c, b)
+	w, err := e.newOutline(ctx, c, b, o)
 	if err != nil {
 		return nil, err
 	}
@@ -108,14 +108,14 @@ func (e *Engine) newCall(ctx context.Context, c cluster.Cluster, b *Bundle) (*ca
 }
 
 // newOutline returns a call that needs no more than the names of the parts.
-func (e *Engine) newOutline(ctx context.Context, c cluster.Cluster, b *Bundle) (*call, error) {
-	end, err := e.turns.take(ctx, keyOfSet(c, b))
+func (e *Engine) newOutline(ctx context.Context, c cluster.Cluster, b *Bundle, o []CallOption) (*call, error) {
+	end, err := e.turns.take(ctx, keyOf(c, b))
 	if err != nil {
 		return nil, err
 	}
 	w := &call{
-		Client: ssa.New(c), e: e, c: c, b: b, id: b.ID(e.namespace), parts: b.Outline(), mem: e.memoryOf(c, b), denied: map[cluster.ObjectRef]error{}, end: end,
-		config: compose.NewConfig(b),
+		Client: ssa.New(c), e: e, c: c, b: b, o: CallOptionsOf(o...), id: b.ID(e.namespace), parts: b.Outline(), mem: e.memoryOf(c, b),
+		denied: map[cluster.ObjectRef]error{}, end: end, config: compose.NewConfig(b),
 	}
 	w.composer = w.newComposer()
 	w.applier = apply.NewWriter(w.target(), w.policy(), &w.mem.contention, e.now)
@@ -128,14 +128,14 @@ func (e *Engine) ID(b *Bundle) string {
 }
 
 func (e *Engine) memoryOf(c cluster.Cluster, b *Bundle) *memory {
-	k := keyOfSet(c, b)
+	k := keyOf(c, b)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if m, ok := e.sets.Get(k); ok {
+	if m, ok := e.memories.Get(k); ok {
 		return m.(*memory) //nolint:forcetypeassert // Only memories are put in.
 	}
 	m := &memory{verdicts: probe.Verdicts{}, reports: probe.Reports{}}
-	e.sets.Add(k, m)
+	e.memories.Add(k, m)
 	return m
 }
 
@@ -143,5 +143,5 @@ func (e *Engine) memoryOf(c cluster.Cluster, b *Bundle) *memory {
 func (e *Engine) Forget(c cluster.Cluster, b *Bundle) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.sets.Remove(keyOfSet(c, b))
+	e.memories.Remove(keyOf(c, b))
 }

@@ -133,27 +133,27 @@ func (b *bench) restart() {
 	b.c.blind = blind
 }
 
-func (b *bench) apply(s *Bundle) Result {
+func (b *bench) apply(s *Bundle, o ...CallOption) Result {
 	b.t.Helper()
-	r, err := b.Apply(b.t.Context(), b.c, s)
+	r, err := b.Apply(b.t.Context(), b.c, s, o...)
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	return r
 }
 
-func (b *bench) observe(s *Bundle) observe.Observation {
+func (b *bench) observe(s *Bundle, o ...CallOption) observe.Observation {
 	b.t.Helper()
-	o, err := b.Observe(b.t.Context(), b.c, s)
+	seen, err := b.Observe(b.t.Context(), b.c, s, o...)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	return o
+	return seen
 }
 
-func (b *bench) take(s *Bundle) Removal {
+func (b *bench) take(s *Bundle, o ...CallOption) Removal {
 	b.t.Helper()
-	r, err := b.Remove(b.t.Context(), b.c, s)
+	r, err := b.Remove(b.t.Context(), b.c, s, o...)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -161,21 +161,21 @@ func (b *bench) take(s *Bundle) Removal {
 }
 
 // settle applies until there is nothing to do, as a controller does. Errors are tried again.
-func (b *bench) settle(s *Bundle) {
+func (b *bench) settle(s *Bundle, o ...CallOption) {
 	b.t.Helper()
 	for range 5 {
-		if o, err := b.Observe(b.t.Context(), b.c, s); err == nil && o.Exists && o.UpToDate {
+		if seen, err := b.Observe(b.t.Context(), b.c, s, o...); err == nil && seen.Exists && seen.UpToDate {
 			return
 		}
-		_, _ = b.Apply(b.t.Context(), b.c, s)
+		_, _ = b.Apply(b.t.Context(), b.c, s, o...)
 	}
-	b.t.Fatalf("the set is not applied after 5 steps: %+v", b.observe(s))
+	b.t.Fatalf("the set is not applied after 5 steps: %+v", b.observe(s, o...))
 }
 
 // begun is work on a set that ends at once, to look into it.
 func (b *bench) begun(s *Bundle) *call {
 	b.t.Helper()
-	w, err := b.newCall(b.t.Context(), b.c, s)
+	w, err := b.newCall(b.t.Context(), b.c, s, nil)
 	if err != nil {
 		b.t.Fatal(err)
 	}

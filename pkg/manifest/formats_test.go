@@ -38,20 +38,22 @@ func TestFormats(t *testing.T) {
 	}{
 		"install": {
 			reason: "A first install of each form, with definitions, a config layer, a custom resource, hooks and a checkpoint.",
-			run:    func(t *testing.T, b *bench) { t.Helper(); b.settle(formatsSet(t)) },
+			run: func(t *testing.T, b *bench) {
+				t.Helper()
+				b.settle(formatsSet(t), WithCheckpoint([]byte(`{"version":"1"}`)))
+			},
 		},
 		"upgrade": {
 			reason: "An upgrade that prunes, with a ceded field, a kept object, tests, and a second revision.",
 			run: func(t *testing.T, b *bench) {
 				t.Helper()
-				b.settle(formatsSet(t))
-				s := formatsSet(t)
+				b.settle(formatsSet(t), WithCheckpoint([]byte(`{"version":"1"}`)))
+				s, options := formatsSet(t), []CallOption{WithCheckpoint([]byte(`{"version":"2"}`)), WithTestToken("run-1")}
 				s.Installs[0] = install("web", tmplConfig, deployOf(1, "b"), tmplHPA, hookJob("check", "test"))
 				s.Installs[0].Values = map[string]any{"greeting": "hi"}
-				s.Good, s.Test = []byte(`{"version":"2"}`), "run-1"
-				b.settle(s)
+				b.settle(s, options...)
 				b.s.scale(key("Deployment", "apps", "web"), 4, kcm)
-				b.settle(s)
+				b.settle(s, options...)
 			},
 		},
 		"moved": {
@@ -126,7 +128,6 @@ func formatsSet(t *testing.T) *Bundle {
 	s.CRDs, s.Config = &definitions, &config
 	s.Resource = manifestOf(t, fmt.Sprintf(tmplWidget, "main"))
 	s.Resource.SetNamespace("default")
-	s.Good = []byte(`{"version":"1"}`)
 	return s
 }
 

@@ -20,49 +20,46 @@ func TestGood(t *testing.T) {
 	b.settle(one)
 	b.s.took()
 
-	one.Good = []byte("one")
-	if o := b.observe(one); o.UpToDate || o.State != Ready || o.Good != nil {
+	keepOne, keepTwo := WithCheckpoint([]byte("one")), WithCheckpoint([]byte("two"))
+	if o := b.observe(one, keepOne); o.UpToDate || o.State != Ready || o.Good != nil {
 		t.Errorf("Observe(...): a set that is Ready is to be kept: %+v", o)
 	}
-	b.apply(one)
+	b.apply(one, keepOne)
 	if diff := cmp.Diff([]string{"patch Secret kyma-system/team-a-web"}, b.s.took()); diff != "" {
 		t.Errorf("Apply(...): keeping costs one write: -want, +got:\n%s", diff)
 	}
-	if o := b.observe(one); !o.UpToDate || string(o.Good) != "one" {
+	if o := b.observe(one, keepOne); !o.UpToDate || string(o.Good) != "one" {
 		t.Errorf("Observe(...): want what is kept, and nothing to do, got %+v", o)
 	}
 
 	b.s.unready = true
 	two := setOf(install("web", append([]string{strings.Replace(tmplDeploy, "name: web", "name: two", 1)}, webTemplates...)...))
-	two.Good = []byte("two")
-	b.settle(two)
-	if o := b.observe(two); o.State == Ready || !o.UpToDate || string(o.Good) != "one" {
+	b.settle(two, keepTwo)
+	if o := b.observe(two, keepTwo); o.State == Ready || !o.UpToDate || string(o.Good) != "one" {
 		t.Errorf("Observe(...): what is not Ready is not kept: %+v", o)
 	}
 	b.restart()
-	if o := b.observe(two); string(o.Good) != "one" {
+	if o := b.observe(two, keepTwo); string(o.Good) != "one" {
 		t.Errorf("Observe(...): what is kept outlives the process: %+v", o)
 	}
 
-	one.RollingBack = true
-	b.settle(one)
-	if o := b.observe(one); o.State != Ready || string(o.Good) != "one" {
+	b.settle(one, keepOne, AsRollback())
+	if o := b.observe(one, keepOne, AsRollback()); o.State != Ready || string(o.Good) != "one" {
 		t.Errorf("Observe(...): %+v", o)
 	}
 
-	one.Good, one.RollingBack = nil, false
 	b.settle(one)
 	if o := b.observe(one); o.Good != nil || !o.UpToDate {
-		t.Errorf("Observe(...): without Good none is kept: %+v", o)
+		t.Errorf("Observe(...): without a checkpoint none is kept: %+v", o)
 	}
 }
 
 func TestGoodTooLarge(t *testing.T) {
 	b := newBench(t)
 	s := setOf(install("web", webTemplates...))
-	s.Good = bytes.Repeat([]byte("x"), inventory.MaxData)
-	b.settle(s)
-	o := b.observe(s)
+	large := WithCheckpoint(bytes.Repeat([]byte("x"), inventory.MaxData))
+	b.settle(s, large)
+	o := b.observe(s, large)
 	want := fmt.Sprintf("has %d bytes compressed, and there is no room for it in Secret kyma-system/team-a-web", inventory.MaxData)
 	if o.State != Ready || !o.UpToDate || o.Good != nil || !strings.Contains(o.NotKept, want) {
 		t.Errorf("Observe(...): what is too large is not kept, which fails nothing: %s %v %q", o.State, o.UpToDate, o.NotKept)
@@ -75,12 +72,12 @@ func TestGoodCrash(t *testing.T) {
 		b := newBench(t)
 		s := setOf(install("web", webTemplates...))
 		b.settle(s)
-		s.Good = []byte("one")
+		keep := WithCheckpoint([]byte("one"))
 		b.c.cutAfter(1, lost)
-		_, _ = b.Apply(t.Context(), b.c, s)
+		_, _ = b.Apply(t.Context(), b.c, s, keep)
 		b.restart()
-		b.settle(s)
-		if o := b.observe(s); string(o.Good) != "one" || o.State != Ready {
+		b.settle(s, keep)
+		if o := b.observe(s, keep); string(o.Good) != "one" || o.State != Ready {
 			t.Errorf("Observe(...): after a crash (answer lost: %v): %+v", lost, o)
 		}
 	}
@@ -103,8 +100,7 @@ func TestRollBackRandom(t *testing.T) {
 	if value() == want {
 		t.Fatal("the chart must render differently each time")
 	}
-	one.RollingBack = true
-	b.settle(one)
+	b.settle(one, AsRollback())
 	if value() != want {
 		t.Errorf("a set that is rolled back gets the objects of then: want %s, got %s", want, value())
 	}

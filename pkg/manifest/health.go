@@ -7,7 +7,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 )
 
-// A State is the state of a part of a bundle, or of the whole set.
+// A State is the state of a part of a bundle, or of the whole bundle.
 type State = health.State
 
 // The states in the order of their urgency, the most urgent last.

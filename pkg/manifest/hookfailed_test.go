@@ -13,10 +13,10 @@ import (
 )
 
 // fails applies until an error comes, and returns it.
-func (b *bench) fails(s *Bundle) string {
+func (b *bench) fails(s *Bundle, o ...CallOption) string {
 	b.t.Helper()
 	for range 3 {
-		if _, err := b.Apply(b.t.Context(), b.c, s); err != nil {
+		if _, err := b.Apply(b.t.Context(), b.c, s, o...); err != nil {
 			return err.Error()
 		}
 	}
@@ -104,9 +104,9 @@ func TestFailedHook(t *testing.T) {
 			if got := hookWrites(b.s.took()); err == nil || len(got) != 0 {
 				t.Errorf("\n%s\nanother step did %v, error %v", tc.reason, got, err)
 			}
-			s.Retry = "again"
+			again := WithRetryToken("again")
 			b.s.unready = false
-			b.settle(s)
+			b.settle(s, again)
 			if diff := cmp.Diff([]string{"1 failed", "2 deployed"}, b.statuses()); diff != "" {
 				t.Errorf("\n%s\nrecords: -want, +got:\n%s", tc.reason, diff)
 			}
@@ -114,7 +114,7 @@ func TestFailedHook(t *testing.T) {
 				t.Errorf("\n%s\nthe object of the second revision: %+v", tc.reason, d)
 			}
 			b.s.remove(key("ConfigMap", "apps", "web"))
-			b.settle(s)
+			b.settle(s, again)
 		})
 	}
 }

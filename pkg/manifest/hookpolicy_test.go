@@ -220,8 +220,7 @@ func TestDisableHooks(t *testing.T) {
 	b.settle(s)
 	s.Installs[0].Values = map[string]any{"greeting": "two"}
 	b.settle(s)
-	s.Test = "now"
-	if r := b.apply(s); len(r.Tested) != 2 {
+	if r := b.apply(s, WithTestToken("now")); len(r.Tested) != 2 {
 		t.Errorf("tests: %+v", r)
 	}
 	b.restart()

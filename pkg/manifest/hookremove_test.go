@@ -52,16 +52,15 @@ func TestFailedDeleteHook(t *testing.T) {
 	if b.s.objects[key("ConfigMap", "apps", "web")] == nil {
 		t.Error("objects went before the hook succeeded")
 	}
-	s.Retry = "again"
-	if left = b.take(s); left.State != Deleting || left.Message != "web: hook pre-delete Job apps/bye is running" {
+	again := WithRetryToken("again")
+	if left = b.take(s, again); left.State != Deleting || left.Message != "web: hook pre-delete Job apps/bye is running" {
 		t.Errorf("the hook was not run again: %+v", left)
 	}
 	failJob(b, "bye")
-	s.ForceRemoval = true
-	b.take(s)
+	b.take(s, again, ForceRemoval())
 	failJob(b, "gone")
 	for range 3 {
-		if left = b.take(s); left.Gone {
+		if left = b.take(s, again, ForceRemoval()); left.Gone {
 			break
 		}
 	}
@@ -95,38 +94,37 @@ func TestTests(t *testing.T) {
 	s := hookedWeb("one")
 	b.settle(s)
 	b.s.unready = true
-	s.Test = "now"
-	if o := b.observe(s); o.UpToDate || o.State != Ready {
+	now := WithTestToken("now")
+	if o := b.observe(s, now); o.UpToDate || o.State != Ready {
 		t.Errorf("before: %+v", o)
 	}
 	s.Installs[0].Fetch = nil // It is not needed.
-	b.apply(s)
+	b.apply(s, now)
 	b.restart()
 	want := []observe.TestState{{Install: "web", Name: "Pod apps/ping", State: Processing}, {Install: "web", Name: "Pod apps/probe", State: Processing}}
-	o := b.observe(s)
+	o := b.observe(s, now)
 	if diff := cmp.Diff(want, o.Tests); diff != "" || o.UpToDate || o.State != Ready || o.TestToken != "now" {
 		t.Errorf("while they run: %+v, -want, +got:\n%s", o, diff)
 	}
 	b.s.status(pod("ping"), map[string]any{"phase": "Succeeded"})
-	b.apply(s)
+	b.apply(s, now)
 	b.s.status(pod("probe"), map[string]any{"phase": "Failed", "message": "it is wet"})
-	r := b.apply(s)
+	r := b.apply(s, now)
 	want[0].State, want[1] = Ready, observe.TestState{Install: "web", Name: "Pod apps/probe", State: Error, Message: "hook test Pod apps/probe failed: it is wet"}
 	if diff := cmp.Diff(want, r.Tested); diff != "" {
 		t.Errorf("result: -want, +got:\n%s", diff)
 	}
 	b.restart()
 	b.s.took()
-	o = b.observe(s)
+	o = b.observe(s, now)
 	if diff := cmp.Diff(want, o.Tests); diff != "" || !o.UpToDate || o.State != Ready {
 		t.Errorf("after: %+v, -want, +got:\n%s", o, diff)
 	}
-	if r = b.apply(s); r.Tested != nil {
+	if r = b.apply(s, now); r.Tested != nil {
 		t.Errorf("tests ran twice for one token: %+v", r)
 	}
 	b.s.unready = false
-	s.Test = "again"
-	if r = b.apply(s); len(r.Tested) != 2 || r.Tested[1].State != Ready {
+	if r = b.apply(s, WithTestToken("again")); len(r.Tested) != 2 || r.Tested[1].State != Ready {
 		t.Errorf("another token: %+v", r)
 	}
 }

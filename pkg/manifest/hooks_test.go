@@ -121,8 +121,7 @@ func TestHooks(t *testing.T) {
 		t.Errorf("upgrade: -want, +got:\n%s", diff)
 	}
 	back := hookedWeb("one")
-	back.RollingBack = true
-	b.settle(back)
+	b.settle(back, AsRollback())
 	want = []string{"patch Job apps/first", "delete Job apps/first", web, "patch Job apps/last", "delete Job apps/last", "patch Job apps/last"}
 	if diff := cmp.Diff(want, hookWrites(b.s.took())); diff != "" {
 		t.Errorf("rollback: -want, +got:\n%s", diff)

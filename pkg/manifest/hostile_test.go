@@ -64,13 +64,13 @@ func TestRedactLastWords(t *testing.T) {
 	b := newBench(t)
 	b.s.unready = true
 	s := setOf(install("web", tmplConfig, hookJob("first", "pre-install")))
-	s.Redact = func(text string) string { return strings.ReplaceAll(text, "hunter2", "(hidden)") }
-	b.apply(s)
+	redact := WithRedactor(func(text string) string { return strings.ReplaceAll(text, "hunter2", "(hidden)") })
+	b.apply(s, redact)
 	b.s.put(manifestOf(t, "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: apps, labels: {batch.kubernetes.io/job-name: first}}\n"+
 		"status: {phase: Failed, containerStatuses: [{name: c, state: {terminated: {exitCode: 1, reason: Error}}}]}\n").Object)
 	b.s.logs = map[string]string{"p": strings.Repeat("x", text.MaxExcerpt-4) + "hunter2\n"}
 	failJob(b, "first")
-	if got := b.fails(s); strings.Contains(got, "hunt") || !strings.Contains(got, "xxx") {
+	if got := b.fails(s, redact); strings.Contains(got, "hunt") || !strings.Contains(got, "xxx") {
 		t.Errorf("the error is %q", got)
 	}
 	if run := b.inventory(s).Parts["web"].Run; strings.Contains(run.Failed, "hunt") {

@@ -18,44 +18,33 @@ const (
 	lookRarely = 10 * time.Second
 )
 
-// A CallOption changes how Install, Check and Uninstall work.
-type CallOption func(*callOptions)
-
-type callOptions struct{ wait bool }
-
-// Wait until the bundle is Ready, or gone for Uninstall. How long is up to the context, which should have a deadline. What
-// fails is tried again until then, as most failures pass; only a bundle that is malformed is not.
-func Wait() CallOption {
-	return func(c *callOptions) { c.wait = true }
-}
-
 // Install or upgrade a bundle: the next step, if anything is left to do, and what is seen after it. Without Wait it does not
 // wait for anything, so that a controller calls it at each reconciliation until the observation is Ready and UpToDate,
 // and after that whenever something changed; at rest it sends no request. An error of one part is in the observation
 // too, and leaves the other parts alone.
 func (e *Engine) Install(ctx context.Context, c cluster.Cluster, b *Bundle, o ...CallOption) (Observation, error) {
 	return e.until(ctx, b, o, func() (Observation, error) {
-		seen, err := e.Observe(ctx, c, b)
+		seen, err := e.Observe(ctx, c, b, o...)
 		if err != nil || (seen.Exists && seen.UpToDate) {
 			return seen, err
 		}
-		_, failed := e.Apply(ctx, c, b)
-		seen, err = e.Observe(ctx, c, b)
+		_, failed := e.Apply(ctx, c, b, o...)
+		seen, err = e.Observe(ctx, c, b, o...)
 		return seen, errors.Join(failed, err)
 	})
 }
 
-// Check a bundle: is it installed as it is wanted, and does it work? Nothing is changed. It is Observe, with options.
+// Check a bundle: is it installed as it is wanted, and does it work? Nothing is changed. It is Observe that can wait.
 func (e *Engine) Check(ctx context.Context, c cluster.Cluster, b *Bundle, o ...CallOption) (Observation, error) {
-	return e.until(ctx, b, o, func() (Observation, error) { return e.Observe(ctx, c, b) })
+	return e.until(ctx, b, o, func() (Observation, error) { return e.Observe(ctx, c, b, o...) })
 }
 
-// Uninstall a bundle: the next step towards a cluster without it. Without Wait it does not wait for anything. It is Remove,
-// with options.
+// Uninstall a bundle: the next step towards a cluster without it. Without Wait it does not wait for anything. It is Remove
+// that can wait.
 func (e *Engine) Uninstall(ctx context.Context, c cluster.Cluster, b *Bundle, o ...CallOption) (Removal, error) {
 	var left Removal
 	err := retry(ctx, o, func() (done bool, waiting string, err error) {
-		left, err = e.Remove(ctx, c, b)
+		left, err = e.Remove(ctx, c, b, o...)
 		return left.Gone, left.Message, err
 	})
 	return left, err
@@ -76,14 +65,11 @@ func (e *Engine) until(ctx context.Context, b *Bundle, o []CallOption, look func
 
 // retry what is not done, if that is wanted.
 func retry(ctx context.Context, o []CallOption, try func() (done bool, waiting string, err error)) error {
-	var c callOptions
-	for _, f := range o {
-		f(&c)
-	}
+	wait := CallOptionsOf(o...).Wait
 	pause, last := lookEvery, "nothing was done"
 	for {
 		done, waiting, err := try()
-		if (done && err == nil) || !c.wait {
+		if (done && err == nil) || !wait {
 			return err
 		}
 		if pause = min(2*pause, lookRarely); err == nil {

@@ -39,7 +39,7 @@ func (i *installs) attempt(c *compose.Component, run *inventory.Run) *hook.Attem
 	w, in := i.call, c.Installation
 	a := &hook.Attempt{
 		Operation: c.Operation(), Release: in.Release.Name, Run: run,
-		First: inventory.Run{Inputs: c.Digest, Retry: w.b.Retry, Revision: c.Next.Number, Before: c.Next.Before},
+		First: inventory.Run{Inputs: c.Digest, Retry: w.o.Retry, Revision: c.Next.Number, Before: c.Next.Before},
 		Note:  c.NoteHooks,
 		Prepare: func(ctx context.Context, run *inventory.Run) ([]hook.Hook, error) {
 			return w.prepareHooks(ctx, c.Hooks, c.Name, in, run)
@@ -99,7 +99,7 @@ func (i *installs) test(ctx context.Context) (string, error) {
 			t.Parts = append(t.Parts, hook.Tested{Part: name, Release: rec.ReleaseOf(name), Revision: rec.Revision, Timeout: rec.HookTimeoutOf()})
 		}
 	}
-	return t.Advance(ctx, hook.BeginTests(inv.Tests, w.b.Test))
+	return t.Advance(ctx, hook.BeginTests(inv.Tests, w.o.Test))
 }
 
 // An attemptStore has the record of a part in the inventory of a plan.
@@ -162,7 +162,7 @@ func (s *saver) Conclude(ctx context.Context, inv *inventory.Inventory, why inve
 		return
 	}
 	s.told = s.IsSaved(inv)
-	if now := inv.WithoutStuck(why, s.call.b.Retry).ToStore(s.call.b.Redact); !now.Same(inv.Last) {
+	if now := inv.WithoutStuck(why, s.call.o.Retry).ToStore(s.call.o.Redact); !now.Same(inv.Last) {
 		inv.Last = now
 	}
 }

@@ -15,14 +15,14 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/probe"
 )
 
-// setKey identifies a bundle among all clusters. Its owner is part of it, so that two owners of one name share nothing, and
+// A bundleKey identifies a bundle among all clusters. Its owner is part of it, so that two owners of one name share nothing, and
 // the cluster as far as that can be proved, so that a connection which only claims the same address shares nothing either.
-type setKey struct {
+type bundleKey struct {
 	cluster, name, owner string
 }
 
-func keyOfSet(c cluster.Cluster, b *Bundle) setKey {
-	k := setKey{cluster: c.Config().Host, name: b.Name, owner: b.Owner}
+func keyOf(c cluster.Cluster, b *Bundle) bundleKey {
+	k := bundleKey{cluster: c.Config().Host, name: b.Name, owner: b.Owner}
 	if i, ok := c.(interface{ Identity() string }); ok {
 		k.cluster = i.Identity()
 	}
@@ -72,7 +72,7 @@ func (m *memory) forgetGone(inv *inventory.Inventory) {
 // turns let one call at a time work on a bundle.
 type turns struct {
 	mu sync.Mutex
-	by map[setKey]*turn
+	by map[bundleKey]*turn
 }
 
 // A turn is held by the call that has put something into the channel; calls counts that one and those that wait for it.
@@ -82,10 +82,10 @@ type turn struct {
 }
 
 // take a turn at a bundle, which is to be given back. Others that have it are waited for as long as the context lasts.
-func (t *turns) take(ctx context.Context, k setKey) (back func(), err error) {
+func (t *turns) take(ctx context.Context, k bundleKey) (back func(), err error) {
 	t.mu.Lock()
 	if t.by == nil {
-		t.by = map[setKey]*turn{}
+		t.by = map[bundleKey]*turn{}
 	}
 	own := t.by[k]
 	if own == nil {

@@ -3,7 +3,6 @@
 package manifest
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -129,10 +128,10 @@ func (m *model) checkpoint() error {
 		m.help()
 		m.clock = m.clock.Add(2 * time.Minute)
 		m.unwant()
-		if seen, err = m.b.Observe(m.t.Context(), m.b.c, m.set()); err == nil && seen.Exists && seen.UpToDate && seen.State == Ready {
+		if seen, err = m.b.Observe(m.t.Context(), m.b.c, m.set(), m.options()...); err == nil && seen.Exists && seen.UpToDate && seen.State == Ready {
 			return m.check(seen)
 		}
-		r, err := m.b.Apply(m.t.Context(), m.b.c, m.set())
+		r, err := m.b.Apply(m.t.Context(), m.b.c, m.set(), m.options()...)
 		m.sayf("  settle: %+v, %v", r, err)
 		if err := m.invariants(); err != nil {
 			return err
@@ -270,11 +269,7 @@ func (m *model) checkInventory(wanted map[cluster.ObjectRef]modelObject, inv *in
 			return errors.Errorf("part %s in the inventory: want %v, got %v", name, there, ok)
 		}
 	}
-	good, err := json.Marshal(&m.spec)
-	if err != nil {
-		return err
-	}
-	if string(inv.Good) != string(good) {
+	if good := m.spec.checkpoint(m.t); string(inv.Good) != string(good) {
 		return errors.Errorf("kept to go back to: %s, want %s", inv.Good, good)
 	}
 	return nil
@@ -335,11 +330,11 @@ func (m *model) checkRecords(inv *inventory.Inventory) error {
 // checkRest: nothing is asked, and nothing is done.
 func (m *model) checkRest() error {
 	m.b.s.took()
-	o, err := m.b.Observe(m.t.Context(), m.b.c, m.set())
+	o, err := m.b.Observe(m.t.Context(), m.b.c, m.set(), m.options()...)
 	if err != nil || !o.UpToDate || o.State != Ready {
 		return errors.Errorf("at rest: %+v, %v", o, err)
 	}
-	if _, err := m.b.Apply(m.t.Context(), m.b.c, m.set()); err != nil {
+	if _, err := m.b.Apply(m.t.Context(), m.b.c, m.set(), m.options()...); err != nil {
 		return err
 	}
 	if log := m.b.s.took(); len(log) > 0 {

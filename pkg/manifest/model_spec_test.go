@@ -142,11 +142,16 @@ func (s *modelSpec) set(t testing.TB) *Bundle {
 	if s.CRDs && s.Resource {
 		out.Resource = manifestOf(t, strings.ReplaceAll(modelWidget, "VALUE", strconv.Itoa(s.Size)))
 	}
-	good, err := json.Marshal(s)
+	return out
+}
+
+// checkpoint of a spec.
+func (s *modelSpec) checkpoint(t testing.TB) []byte {
+	t.Helper()
+	out, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out.Good = good
 	return out
 }
 

@@ -104,9 +104,20 @@ func (m *model) sayf(format string, a ...any) {
 // set that is wanted now.
 func (m *model) set() *Bundle {
 	s := m.spec.set(m.t)
-	s.Drift, s.Adopt, s.Recreate, s.ForceRemoval, s.RollingBack = m.drift, m.adopt, m.recreate, m.force, m.rolling
-	s.Retry = strconv.Itoa(m.retry)
+	s.Drift, s.Adopt, s.Recreate = m.drift, m.adopt, m.recreate
 	return s
+}
+
+// options of each call.
+func (m *model) options() []CallOption {
+	out := []CallOption{WithCheckpoint(m.spec.checkpoint(m.t)), WithRetryToken(strconv.Itoa(m.retry))}
+	if m.force {
+		out = append(out, ForceRemoval())
+	}
+	if m.rolling {
+		out = append(out, AsRollback())
+	}
+	return out
 }
 
 // wanted objects, other than the custom resource.
@@ -154,16 +165,16 @@ func (m *model) engine() error {
 	if m.removing {
 		m.unsure, m.undone = true, true
 		clear(m.uids)
-		r, err := m.b.Remove(m.t.Context(), m.b.c, s)
+		r, err := m.b.Remove(m.t.Context(), m.b.c, s, m.options()...)
 		m.sayf("  remove: %+v, %v", r, err)
 		return m.invariants()
 	}
-	o, err := m.b.Observe(m.t.Context(), m.b.c, s)
+	o, err := m.b.Observe(m.t.Context(), m.b.c, s, m.options()...)
 	if err == nil && o.Exists && o.UpToDate {
 		m.sayf("  at rest: %s %s", o.State, o.Message)
 		return m.invariants()
 	}
-	r, err := m.b.Apply(m.t.Context(), m.b.c, s)
+	r, err := m.b.Apply(m.t.Context(), m.b.c, s, m.options()...)
 	m.sayf("  apply: %+v, %v", r, err)
 	return m.invariants()
 }

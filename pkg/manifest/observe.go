@@ -22,7 +22,7 @@ import (
 func (w *call) observed(inv *inventory.Inventory) observe.Input {
 	now := w.e.now()
 	return observe.Input{
-		Parts: w.parts, Drift: w.b.Drift, Retry: w.b.Retry, Inventory: inv, Denied: w.denied,
+		Parts: w.parts, Drift: w.b.Drift, Retry: w.o.Retry, Inventory: inv, Denied: w.denied,
 		Paused: w.mem.contention.AllPaused(now), Last: w.reasons(inv), Now: now,
 	}
 }
@@ -68,7 +68,7 @@ func (w *call) track(ctx context.Context, gvks []schema.GroupVersionKind) map[sc
 	return probe.Track(ctx, w.c.Cache(), gvks)
 }
 
-// A renderer renders the objects of a set to compare them with those in the cluster.
+// A renderer renders the objects of a bundle to compare them with those in the cluster.
 type renderer struct{ w *call }
 
 // WithoutCeded returns an object without the fields that are left to other managers, and these fields.

@@ -194,7 +194,7 @@ func TestCallsAtOnce(t *testing.T) {
 func TestTurn(t *testing.T) {
 	b := newBench(t)
 	s := setOf(install("web", tmplConfig))
-	back, err := b.turns.take(t.Context(), keyOfSet(b.c, s))
+	back, err := b.turns.take(t.Context(), keyOf(b.c, s))
 	if err != nil {
 		t.Fatal(err)
 	}

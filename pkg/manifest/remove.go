@@ -29,7 +29,7 @@ func (w *call) forgetAll(ctx context.Context, inv *inventory.Inventory) error {
 }
 
 func (w *call) removalMode() teardown.Mode {
-	if w.b.ForceRemoval {
+	if w.o.ForceRemoval {
 		return teardown.ForceRemove
 	}
 	return teardown.Remove

@@ -120,8 +120,7 @@ func TestObserveAfterRestart(t *testing.T) {
 func TestReasonsInInventory(t *testing.T) {
 	b := newBench(t)
 	s := setOf(install("web", `{{ fail "the password is hunter2" }}`))
-	s.Redact = func(text string) string { return strings.ReplaceAll(text, "hunter2", "REDACTED") }
-	_ = b.fails(s)
+	_ = b.fails(s, WithRedactor(func(text string) string { return strings.ReplaceAll(text, "hunter2", "REDACTED") }))
 	last := b.inventory(s).Last
 	if last == nil || !strings.Contains(last.Failed["web"].Message, "the password is REDACTED") || strings.Contains(last.Failed["web"].Message, "hunter2") {
 		t.Errorf("want a failure without the secret value, got %+v", last)

@@ -18,19 +18,19 @@ import (
 
 // Apply does the next step towards the bundle: all that can be done without waiting. A part that fails leaves the others
 // alone; its error is returned, and is part of what Observe says from then on.
-func (e *Engine) Apply(ctx context.Context, c cluster.Cluster, b *Bundle) (Result, error) {
-	return e.apply(ctx, c, b, func(*call, *inventory.Inventory, map[cluster.ObjectRef]cluster.ObjectState) error { return nil })
+func (e *Engine) Apply(ctx context.Context, c cluster.Cluster, b *Bundle, o ...CallOption) (Result, error) {
+	return e.apply(ctx, c, b, o, func(*call, *inventory.Inventory, map[cluster.ObjectRef]cluster.ObjectState) error { return nil })
 }
 
-// ApplyPlan is Apply for a plan that was approved. It does the next step if the cluster, the bundle, the inventory and the members
-// that the informers show are those that the plan was made of; otherwise it does nothing, and returns a *StalePlanError. Objects that
+// ApplyPlan is Apply for a plan that was approved. It does the next step if the cluster, the bundle, the options, the inventory and
+// the members that the informers show are those that the plan was made of; otherwise it does nothing, and returns a *StalePlanError. Objects that
 // are no members are not compared. The approval is for one step: pass the plan to the first step of a bundle that needs several, and
 // use Apply for the others.
-func (e *Engine) ApplyPlan(ctx context.Context, c cluster.Cluster, b *Bundle, p Plan) (Result, error) {
+func (e *Engine) ApplyPlan(ctx context.Context, c cluster.Cluster, b *Bundle, p Plan, o ...CallOption) (Result, error) {
 	if p.Basis == "" {
 		return Result{}, errors.New("the plan has no basis; pass the one that Engine.Plan returned")
 	}
-	return e.apply(ctx, c, b, func(w *call, was *inventory.Inventory, known map[cluster.ObjectRef]cluster.ObjectState) error {
+	return e.apply(ctx, c, b, o, func(w *call, was *inventory.Inventory, known map[cluster.ObjectRef]cluster.ObjectState) error {
 		if p.Basis != w.basis(was, known) {
 			return &StalePlanError{Bundle: b.Name}
 		}
@@ -50,8 +50,8 @@ func (e *StalePlanError) Error() string {
 }
 
 // apply a bundle, if a check of what is known before passes.
-func (e *Engine) apply(ctx context.Context, c cluster.Cluster, b *Bundle, check check) (Result, error) {
-	w, err := e.newCall(ctx, c, b)
+func (e *Engine) apply(ctx context.Context, c cluster.Cluster, b *Bundle, o []CallOption, check check) (Result, error) {
+	w, err := e.newCall(ctx, c, b, o)
 	if err != nil {
 		return Result{}, err
 	}
@@ -72,8 +72,8 @@ func (e *Engine) apply(ctx context.Context, c cluster.Cluster, b *Bundle, check 
 }
 
 // Observe a bundle. It writes nothing, and asks the cluster for nothing that a watch tells.
-func (e *Engine) Observe(ctx context.Context, c cluster.Cluster, b *Bundle) (Observation, error) {
-	w, err := e.newCall(ctx, c, b)
+func (e *Engine) Observe(ctx context.Context, c cluster.Cluster, b *Bundle, o ...CallOption) (Observation, error) {
+	w, err := e.newCall(ctx, c, b, o)
 	if err != nil {
 		return Observation{}, err
 	}
@@ -92,7 +92,7 @@ func (e *Engine) Observe(ctx context.Context, c cluster.Cluster, b *Bundle) (Obs
 	if err := in.Gather(ctx, w.health(), w.differences()); err != nil {
 		return Observation{}, err
 	}
-	in.Adopting, in.Test, in.Checkpoint = !w.owns(), w.b.Test, w.checkpoint()
+	in.Adopting, in.Test, in.Checkpoint = !w.owns(), w.o.Test, w.checkpoint()
 	return observe.Observe(in), nil
 }
 
@@ -100,7 +100,7 @@ func (e *Engine) Observe(ctx context.Context, c cluster.Cluster, b *Bundle) (Obs
 // confirmed by a request, so that it can be trusted where a bundle is removed. The inventory of another owner is not that of
 // the bundle; the error is an *OwnedError then, whether the bundle adopts or not.
 func (e *Engine) Exists(ctx context.Context, c cluster.Cluster, b *Bundle) (bool, error) {
-	w, err := e.newOutline(ctx, c, b)
+	w, err := e.newOutline(ctx, c, b, nil)
 	if err != nil {
 		return false, err
 	}
@@ -113,10 +113,10 @@ func (e *Engine) Exists(ctx context.Context, c cluster.Cluster, b *Bundle) (bool
 // that nothing has to be done about cost no request; for each other one there is one dry run, and where it exists it is
 // read. An object whose namespace or kind is part of the plan cannot be tried, and counts as created.
 //
-// With WithPlanAge a plan is kept that long while inputs, inventory and what watches tell stay the same. The error is that
+// With WithPlanAge a plan is kept that long while inputs, options, inventory and what watches tell stay the same. The error is that
 // the cluster cannot be asked, or that the bundle is wrong as a whole.
-func (e *Engine) Plan(ctx context.Context, c cluster.Cluster, b *Bundle) (Plan, error) {
-	w, err := e.newCall(ctx, c, b)
+func (e *Engine) Plan(ctx context.Context, c cluster.Cluster, b *Bundle, o ...CallOption) (Plan, error) {
+	w, err := e.newCall(ctx, c, b, o)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -157,8 +157,8 @@ func (e *Engine) Plan(ctx context.Context, c cluster.Cluster, b *Bundle) (Plan, 
 // Each object is waited for before what came before it goes. Of the bundle only the names are used, so that it can be removed when
 // its sources cannot be resolved any more. Objects of another owner are not removed, whether the bundle adopts or not: the error is
 // an *OwnedError then.
-func (e *Engine) Remove(ctx context.Context, c cluster.Cluster, b *Bundle) (Removal, error) {
-	w, err := e.newOutline(ctx, c, b)
+func (e *Engine) Remove(ctx context.Context, c cluster.Cluster, b *Bundle, o ...CallOption) (Removal, error) {
+	w, err := e.newOutline(ctx, c, b, o)
 	if err != nil {
 		return Removal{}, err
 	}

@@ -91,17 +91,17 @@ func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*extern
 		return nil, verdict, errors.Wrapf(err, "%s %s", cfg.Kind, cfg.Name)
 	}
 	sources := c.sources(cfg)
-	set, err := sources.setOf(mr)
+	bundle, err := sources.bundleOf(mr)
 	if err != nil {
 		return nil, verdict, err
 	}
-	secrets, err := c.values.fill(ctx, mr.Namespace, &mr.Spec.ForProvider, set)
+	secrets, err := c.values.fill(ctx, mr.Namespace, &mr.Spec.ForProvider, bundle)
 	if err != nil {
 		return nil, verdict, err
 	}
-	e := c.external(key, cluster, set, secrets)
+	e := c.external(key, cluster, bundle, secrets)
 	e.decider = &decider{
-		set: set, secrets: secrets, setOf: sources.setOf, now: time.Now,
+		bundle: bundle, secrets: secrets, bundleOf: sources.bundleOf, now: time.Now,
 		verify: func(ctx context.Context, mr *v1alpha1.Manifest) error { return c.enforce(ctx, cfg, mr) },
 		memory: c.memory, key: key,
 	}
@@ -112,13 +112,13 @@ func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*extern
 // namespace, and a mistake in it must not keep it: the last connection and the name of the inventory are enough.
 func (c *connector) connectRemoval(ctx context.Context, mr *v1alpha1.Manifest) (*external, removal, error) {
 	key := client.ObjectKeyFromObject(mr)
-	set := outlineOf(mr)
+	bundle := outlineOf(mr)
 	var cluster cluster.Cluster
 	cfg, err := config.Load(ctx, c.client, mr)
 	if err == nil {
-		// The parts of the whole set say in which order they go.
-		if whole, err := (&content{}).setOf(mr); err == nil {
-			set = whole
+		// The parts of the whole bundle say in which order they go.
+		if whole, err := (&content{}).bundleOf(mr); err == nil {
+			bundle = whole
 		}
 		cluster, err = c.clusters.Get(ctx, key.String(), cfg)
 		err = errors.Wrapf(err, "%s %s", cfg.Kind, cfg.Name)
@@ -127,17 +127,16 @@ func (c *connector) connectRemoval(ctx context.Context, mr *v1alpha1.Manifest) (
 	if !found {
 		cluster, found = c.clusters.Last(key.String())
 	}
-	e := c.external(key, cluster, set, c.values.allSecrets(ctx, mr))
+	e := c.external(key, cluster, bundle, c.values.allSecrets(ctx, mr))
 	return e, removalOf(mr, found, err), err
 }
 
 // external returns an external client, and has changes of the bundle in its cluster lead to it.
-func (c *connector) external(key client.ObjectKey, cluster cluster.Cluster, set *manifest.Bundle, secrets []any) *external {
-	c.routes.add(c.engine.ID(set), key)
+func (c *connector) external(key client.ObjectKey, cluster cluster.Cluster, bundle *manifest.Bundle, secrets []any) *external {
+	c.routes.add(c.engine.ID(bundle), key)
 	report := &reporter{recorder: c.record, redactor: redact.New(secrets...)}
-	set.Redact = report.redactor.Text
 	return &external{
-		engine: c.engine, cluster: cluster, report: report, choice: choice{set: set, report: report},
+		engine: c.engine, cluster: cluster, report: report, choice: choice{bundle: bundle, report: report},
 		again: func() { c.routes.again(key) },
 	}
 }

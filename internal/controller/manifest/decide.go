@@ -18,11 +18,13 @@ import (
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// A choice is what a pass installs: what the Manifest says, or the snapshot that replaces it. The bundle is immutable.
+// A choice is what a pass installs: what the Manifest says, or the snapshot that replaces it.
 type choice struct {
 	rollback.Decision
 
-	set *engine.Bundle
+	bundle *engine.Bundle
+	// keep is the snapshot of the bundle as it is stored, to be kept once the bundle is Ready; nil to keep none.
+	keep []byte
 	// report also redacts the values in the snapshot.
 	report *reporter
 	policy *rollback.Policy
@@ -51,12 +53,12 @@ func checkpointIn(o engine.Observation) checkpoint {
 // A decider decides what a pass installs: it feeds the state machine of package rollback, and makes the bundle that the
 // machine asks for.
 type decider struct {
-	// set is what the Manifest says, secrets are the values of Secrets in it.
-	set     *engine.Bundle
-	secrets []any
-	setOf   func(mr *v1alpha1.Manifest) (*engine.Bundle, error)
-	verify  func(ctx context.Context, mr *v1alpha1.Manifest) error
-	now     func() time.Time
+	// bundle is what the Manifest says, secrets are the values of Secrets in it.
+	bundle   *engine.Bundle
+	secrets  []any
+	bundleOf func(mr *v1alpha1.Manifest) (*engine.Bundle, error)
+	verify   func(ctx context.Context, mr *v1alpha1.Manifest) error
+	now      func() time.Time
 
 	memory *memory
 	key    client.ObjectKey
@@ -65,9 +67,9 @@ type decider struct {
 }
 
 // choose what to install, by the status and a checkpoint. For a snapshot that is to be brought back, the caller makes the
-// set with bringBack.
+// bundle with bringBack.
 func (d *decider) choose(mr *v1alpha1.Manifest, report *reporter, cp checkpoint) (choice, error) {
-	out := choice{set: d.set, report: report}
+	out := choice{bundle: d.bundle, report: report}
 	in := rollback.Input{Status: mr.Status.AtProvider.Rollback, Now: d.now()}
 	if mayUpdate(mr) {
 		in.Policy = policyOf(mr, cp.atomic)
@@ -85,10 +87,9 @@ func (d *decider) choose(mr *v1alpha1.Manifest, report *reporter, cp checkpoint)
 	switch out.Action {
 	case rollback.Install:
 	case rollback.InstallAndKeep:
-		set := *d.set
-		set.Good, out.set = d.desired.data, &set
+		out.keep = d.desired.data
 	case rollback.BringBack:
-		out.report = report.with(out.last.Secrets)
+		out.keep, out.report = out.last.data, report.with(out.last.Secrets)
 	}
 	return out, nil
 }
@@ -96,23 +97,18 @@ func (d *decider) choose(mr *v1alpha1.Manifest, report *reporter, cp checkpoint)
 // describe what is desired, once in a pass.
 func (d *decider) describe(mr *v1alpha1.Manifest) (err error) {
 	if d.desired == nil {
-		d.desired, err = snapshotOf(mr, d.set, d.secrets)
+		d.desired, err = snapshotOf(mr, d.bundle, d.secrets)
 	}
 	return err
 }
 
-// bringBack returns the set of a snapshot. Its sources are verified as those of any other bundle.
+// bringBack returns the bundle of a snapshot. Its sources are verified as those of any other bundle.
 func (d *decider) bringBack(ctx context.Context, mr *v1alpha1.Manifest, c choice) (*engine.Bundle, error) {
 	restored := c.last.restored(mr)
 	if err := d.verify(ctx, restored); err != nil {
 		return nil, err
 	}
-	set, err := d.setOf(restored)
-	if err != nil {
-		return nil, err
-	}
-	set.RollingBack, set.Good, set.Redact = true, c.last.data, c.report.redactor.Text
-	return set, nil
+	return d.bundleOf(restored)
 }
 
 // policyOf a Manifest, where its installs ask for some time.

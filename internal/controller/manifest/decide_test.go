@@ -46,22 +46,23 @@ type versions struct {
 	log   []string
 }
 
-func versionIn(s *engine.Bundle) string {
-	v, _ := s.Installs[0].Values["v"].(string)
+func versionIn(b *engine.Bundle) string {
+	v, _ := b.Installs[0].Values["v"].(string)
 	return v
 }
 
-func (v *versions) Observe(_ context.Context, _ cluster.Cluster, s *engine.Bundle) (engine.Observation, error) {
+func (v *versions) Observe(_ context.Context, _ cluster.Cluster, b *engine.Bundle, options ...engine.CallOption) (engine.Observation, error) {
+	call := engine.CallOptionsOf(options...)
 	o := engine.Observation{Exists: true, Good: v.good, Atomic: v.atomic, State: engine.Processing, Message: "is being applied"}
-	if s.RollingBack && v.err != nil {
+	if call.Rollback && v.err != nil {
 		return engine.Observation{}, v.err
 	}
-	switch want := versionIn(s); {
+	switch want := versionIn(b); {
 	case v.applied != want:
 	case v.fails[want]:
 		o.State, o.Message, o.UpToDate = engine.Error, "web: broken", true
 	default:
-		o.State, o.Message, o.UpToDate = engine.Ready, "", cmp.Equal(v.good, s.Good)
+		o.State, o.Message, o.UpToDate = engine.Ready, "", cmp.Equal(v.good, call.Checkpoint)
 		if v.message != "" {
 			o.State, o.Message = engine.Warning, v.message
 		}
@@ -69,15 +70,15 @@ func (v *versions) Observe(_ context.Context, _ cluster.Cluster, s *engine.Bundl
 	return o, nil
 }
 
-func (v *versions) Apply(_ context.Context, _ cluster.Cluster, s *engine.Bundle) (engine.Result, error) {
-	want := versionIn(s)
-	v.redacted = s.Redact(hunter)
+func (v *versions) Apply(_ context.Context, _ cluster.Cluster, b *engine.Bundle, options ...engine.CallOption) (engine.Result, error) {
+	want, call := versionIn(b), engine.CallOptionsOf(options...)
+	v.redacted = call.Redact(hunter)
 	if v.applied == want && !v.fails[want] {
-		v.good = s.Good
+		v.good = call.Checkpoint
 		return engine.Result{}, nil
 	}
 	v.applied = want
-	if s.RollingBack {
+	if call.Rollback {
 		want += " rolling back"
 	}
 	v.log = append(v.log, want)
@@ -107,12 +108,12 @@ func (l *life) pass(times int) error {
 	var last error
 	for range times {
 		c := &content{}
-		set, err := c.setOf(l.mr)
+		b, err := c.bundleOf(l.mr)
 		if err != nil {
 			l.t.Fatal(err)
 		}
-		before := *set
-		e := externalOf(&l.calls, set, &l.record)
+		before := *b
+		e := externalOf(&l.calls, b, &l.record)
 		e.again = func() { l.again++ }
 		e.decider.verify = func(context.Context, *v1alpha1.Manifest) error { return l.verify }
 		e.decider.now = func() time.Time { return l.now }
@@ -126,8 +127,7 @@ func (l *life) pass(times int) error {
 				l.t.Fatal(err)
 			}
 		}
-		before.Redact, set.Redact = nil, nil
-		if diff := cmp.Diff(before, *set, cmpopts.IgnoreFields(engine.Install{}, "Fetch")); diff != "" {
+		if diff := cmp.Diff(before, *b, cmpopts.IgnoreFields(engine.Install{}, "Fetch")); diff != "" {
 			l.t.Errorf("what the Manifest says must stay as it is: -want, +got:\n%s", diff)
 		}
 	}

@@ -59,12 +59,12 @@ func TestRecord(t *testing.T) {
 func TestAsked(t *testing.T) {
 	for value, want := range map[string]bool{"true": true, "false": false, "": false, "yes": false} {
 		mr := &v1alpha1.Manifest{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{v1alpha1.AnnotationRecreate: value}}}
-		set, err := (&content{}).setOf(mr)
+		bundle, err := (&content{}).bundleOf(mr)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if set.Recreate != want || set.ForceRemoval {
-			t.Errorf("%q: recreate %v, force removal %v", value, set.Recreate, set.ForceRemoval)
+		if bundle.Recreate != want {
+			t.Errorf("%q: recreate %v", value, bundle.Recreate)
 		}
 	}
 }

@@ -16,14 +16,14 @@ import (
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// An Engine works on sets.
+// An Engine works on bundles.
 type Engine interface {
-	ID(s *engine.Bundle) string
-	Observe(ctx context.Context, c cluster.Cluster, s *engine.Bundle) (engine.Observation, error)
-	Exists(ctx context.Context, c cluster.Cluster, s *engine.Bundle) (bool, error)
-	Apply(ctx context.Context, c cluster.Cluster, s *engine.Bundle) (engine.Result, error)
-	Plan(ctx context.Context, c cluster.Cluster, s *engine.Bundle) (engine.Plan, error)
-	Remove(ctx context.Context, c cluster.Cluster, s *engine.Bundle) (engine.Removal, error)
+	ID(b *engine.Bundle) string
+	Observe(ctx context.Context, c cluster.Cluster, b *engine.Bundle, o ...engine.CallOption) (engine.Observation, error)
+	Exists(ctx context.Context, c cluster.Cluster, b *engine.Bundle) (bool, error)
+	Apply(ctx context.Context, c cluster.Cluster, b *engine.Bundle, o ...engine.CallOption) (engine.Result, error)
+	Plan(ctx context.Context, c cluster.Cluster, b *engine.Bundle, o ...engine.CallOption) (engine.Plan, error)
+	Remove(ctx context.Context, c cluster.Cluster, b *engine.Bundle, o ...engine.CallOption) (engine.Removal, error)
 }
 
 // external is the external client of one pass.
@@ -54,7 +54,7 @@ func (e *external) Observe(ctx context.Context, mr *v1alpha1.Manifest) (managed.
 	}
 	o = e.evaluate(mr, o, o.UpToDate)
 	mr.Status.AtProvider.Plan = nil
-	e.choice.report.recordDrift(mr, e.choice.set.Drift, o.Drift)
+	e.choice.report.recordDrift(mr, e.choice.bundle.Drift, o.Drift)
 	e.choice.report.observation(mr, o)
 	return managed.ExternalObservation{ResourceExists: o.Exists, ResourceUpToDate: o.UpToDate, Diff: e.choice.report.diff(o)}, nil
 }
@@ -72,7 +72,7 @@ func (e *external) observe(ctx context.Context, mr *v1alpha1.Manifest) (engine.O
 		return o, err
 	}
 	if next.same(e.choice) {
-		next.set = e.choice.set
+		next.bundle = e.choice.bundle
 		e.choice = next
 	} else if o, err = e.observeBy(ctx, mr, checkpointIn(o)); err != nil {
 		return o, err
@@ -90,18 +90,18 @@ func (e *external) observeBy(ctx context.Context, mr *v1alpha1.Manifest, cp chec
 	e.choice = c
 	if c.Action == rollback.BringBack {
 		c.report.rollback(mr, c.Status)
-		if e.choice.set, err = e.decider.bringBack(ctx, mr, c); err != nil {
+		if e.choice.bundle, err = e.decider.bringBack(ctx, mr, c); err != nil {
 			return engine.Observation{}, errors.Wrap(err, "cannot roll back")
 		}
 	}
-	return e.engine.Observe(ctx, e.cluster, e.choice.set)
+	return e.engine.Observe(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
 }
 
 // Create the bundle. What Create sets in the status would be lost, so it asks for another pass at once.
 func (e *external) Create(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalCreation, error) {
-	meta.SetExternalName(mr, e.choice.set.Name)
+	meta.SetExternalName(mr, e.choice.bundle.Name)
 	defer e.again()
-	r, err := e.engine.Apply(ctx, e.cluster, e.choice.set)
+	r, err := e.engine.Apply(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
 	e.choice.report.recordApply(mr, r)
 	return managed.ExternalCreation{}, e.choice.report.error(err)
 }
@@ -109,16 +109,16 @@ func (e *external) Create(ctx context.Context, mr *v1alpha1.Manifest) (managed.E
 // Update the bundle, and report what it has become.
 func (e *external) Update(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalUpdate, error) {
 	report := e.choice.report
-	r, err := e.engine.Apply(ctx, e.cluster, e.choice.set)
+	r, err := e.engine.Apply(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
 	report.recordApply(mr, r)
-	o, oerr := e.engine.Observe(ctx, e.cluster, e.choice.set)
+	o, oerr := e.engine.Observe(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
 	if oerr != nil {
 		return managed.ExternalUpdate{}, errors.Join(report.error(err), report.failure(mr, oerr))
 	}
 	e.decider.learn(e.choice, o)
 	report.recordNotKept(mr, r, o)
 	o = e.evaluate(mr, o, settled(r, o))
-	report.recordDrift(mr, e.choice.set.Drift, o.Drift)
+	report.recordDrift(mr, e.choice.bundle.Drift, o.Drift)
 	report.observation(mr, o)
 	return managed.ExternalUpdate{}, report.error(err)
 }

@@ -30,11 +30,14 @@ type mockEngine struct {
 	apply   func() (engine.Result, error)
 	remove  func() (engine.Removal, error)
 	plan    func() (engine.Plan, error)
+	// options of the calls.
+	options []engine.CallOptions
 }
 
-func (m *mockEngine) ID(s *engine.Bundle) string { return "id-" + s.Name }
+func (m *mockEngine) ID(b *engine.Bundle) string { return "id-" + b.Name }
 
-func (m *mockEngine) Observe(context.Context, cluster.Cluster, *engine.Bundle) (engine.Observation, error) {
+func (m *mockEngine) Observe(_ context.Context, _ cluster.Cluster, _ *engine.Bundle, o ...engine.CallOption) (engine.Observation, error) {
+	m.options = append(m.options, engine.CallOptionsOf(o...))
 	return m.observe()
 }
 
@@ -43,15 +46,18 @@ func (m *mockEngine) Exists(context.Context, cluster.Cluster, *engine.Bundle) (b
 	return o.Exists, err
 }
 
-func (m *mockEngine) Apply(context.Context, cluster.Cluster, *engine.Bundle) (engine.Result, error) {
+func (m *mockEngine) Apply(_ context.Context, _ cluster.Cluster, _ *engine.Bundle, o ...engine.CallOption) (engine.Result, error) {
+	m.options = append(m.options, engine.CallOptionsOf(o...))
 	return m.apply()
 }
 
-func (m *mockEngine) Plan(context.Context, cluster.Cluster, *engine.Bundle) (engine.Plan, error) {
+func (m *mockEngine) Plan(_ context.Context, _ cluster.Cluster, _ *engine.Bundle, o ...engine.CallOption) (engine.Plan, error) {
+	m.options = append(m.options, engine.CallOptionsOf(o...))
 	return m.plan()
 }
 
-func (m *mockEngine) Remove(context.Context, cluster.Cluster, *engine.Bundle) (engine.Removal, error) {
+func (m *mockEngine) Remove(_ context.Context, _ cluster.Cluster, _ *engine.Bundle, o ...engine.CallOption) (engine.Removal, error) {
+	m.options = append(m.options, engine.CallOptionsOf(o...))
 	return m.remove()
 }
 

@@ -14,13 +14,13 @@ import (
 
 // TestNewSourceType shows that a set takes a new type of sources as it is.
 func TestNewSourceType(t *testing.T) {
-	set, err := (&content{}).setOf(named("n", "m", installs(*sourcetest.Git("https://git.example.org/a", digest))))
+	bundle, err := (&content{}).bundleOf(named("n", "m", installs(*sourcetest.Git("https://git.example.org/a", digest))))
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := &set.Installs[0]
+	in := &bundle.Installs[0]
 	if in.Digest != "git https://git.example.org/a@"+digest || in.Form != manifest.FormPlain || in.Name != "a" || in.Namespace != "ns" {
-		t.Errorf("setOf(...): got %+v", in)
+		t.Errorf("bundleOf(...): got %+v", in)
 	}
 	c, err := in.Fetch(t.Context())
 	if err != nil {

@@ -25,15 +25,14 @@ func key(namespace, name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: name}
 }
 
-// externalOf an engine and a set is what Connect returns, with values that no text may show.
-func externalOf(e Engine, set *engine.Bundle, record event.Recorder, secrets ...any) *external {
+// externalOf an engine and a bundle is what Connect returns, with values that no text may show.
+func externalOf(e Engine, b *engine.Bundle, record event.Recorder, secrets ...any) *external {
 	report := &reporter{recorder: record, redactor: redact.New(secrets...)}
-	set.Redact = report.redactor.Text
 	c := &content{}
 	return &external{
-		engine: e, report: report, choice: choice{set: set, report: report}, again: func() {},
+		engine: e, report: report, choice: choice{bundle: b, report: report}, again: func() {},
 		decider: &decider{
-			set: set, secrets: secrets, setOf: c.setOf, now: time.Now, memory: &memory{}, key: key("n", "m"),
+			bundle: b, secrets: secrets, bundleOf: c.bundleOf, now: time.Now, memory: &memory{}, key: key("n", "m"),
 			verify: func(context.Context, *v1alpha1.Manifest) error { return nil },
 		},
 	}
@@ -47,19 +46,19 @@ type countingEngine struct {
 }
 
 // Observe as the engine does.
-func (c *countingEngine) Observe(ctx context.Context, cl cluster.Cluster, s *engine.Bundle) (engine.Observation, error) {
+func (c *countingEngine) Observe(ctx context.Context, cl cluster.Cluster, b *engine.Bundle, o ...engine.CallOption) (engine.Observation, error) {
 	c.observed++
-	return c.Engine.Observe(ctx, cl, s)
+	return c.Engine.Observe(ctx, cl, b, o...)
 }
 
 // Apply as the engine does.
-func (c *countingEngine) Apply(ctx context.Context, cl cluster.Cluster, s *engine.Bundle) (engine.Result, error) {
+func (c *countingEngine) Apply(ctx context.Context, cl cluster.Cluster, b *engine.Bundle, o ...engine.CallOption) (engine.Result, error) {
 	c.applied++
-	return c.Engine.Apply(ctx, cl, s)
+	return c.Engine.Apply(ctx, cl, b, o...)
 }
 
 // Plan as the engine does.
-func (c *countingEngine) Plan(ctx context.Context, cl cluster.Cluster, s *engine.Bundle) (engine.Plan, error) {
+func (c *countingEngine) Plan(ctx context.Context, cl cluster.Cluster, b *engine.Bundle, o ...engine.CallOption) (engine.Plan, error) {
 	c.planned++
-	return c.Engine.Plan(ctx, cl, s)
+	return c.Engine.Plan(ctx, cl, b, o...)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/manifest/rollback"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
@@ -21,7 +22,19 @@ func driftPolicy(p v1alpha1.DriftPolicy) manifest.DriftPolicy {
 	return manifest.DriftRepair
 }
 
-// retryToken of a Manifest: a new token runs hooks that failed once more.
-func retryToken(mr *v1alpha1.Manifest) string {
-	return cut(mr.Annotations[meta.AnnotationKeyReconcileRequestedAt])
+// options of the calls on a choice: what the annotations of the Manifest ask for, and whether to keep or to bring back a checkpoint.
+func (c *choice) options(mr *v1alpha1.Manifest) []manifest.CallOption {
+	out := []manifest.CallOption{
+		manifest.WithRetryToken(cut(mr.Annotations[meta.AnnotationKeyReconcileRequestedAt])),
+		manifest.WithTestToken(cut(mr.Annotations[v1alpha1.AnnotationTest])),
+		manifest.WithRedactor(c.report.redactor.Text),
+		manifest.WithCheckpoint(c.keep),
+	}
+	if asked(mr, v1alpha1.AnnotationForceRemoval) {
+		out = append(out, manifest.ForceRemoval())
+	}
+	if c.Action == rollback.BringBack {
+		out = append(out, manifest.AsRollback())
+	}
+	return out
 }

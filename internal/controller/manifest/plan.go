@@ -33,9 +33,9 @@ func planOnly(mr *v1alpha1.Manifest) bool {
 // about it.
 func (e *external) observePlan(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalObservation, error) {
 	p := engine.Plan{}
-	o, err := e.engine.Observe(ctx, e.cluster, e.choice.set)
+	o, err := e.engine.Observe(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
 	if err == nil {
-		p, err = e.engine.Plan(ctx, e.cluster, e.choice.set)
+		p, err = e.engine.Plan(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
 	}
 	if err != nil {
 		return managed.ExternalObservation{}, e.report.failure(mr, transport.Explain(err))

@@ -166,8 +166,13 @@ func TestNothingIsShown(t *testing.T) {
 				if strings.Contains(all, hunter) || !strings.Contains(all, "(hidden)") {
 					t.Errorf("%s shows a value of a Secret, or nothing:\n%s", name, all)
 				}
-				if got := e.choice.set.Redact("log: " + hunter); got != "log: (hidden)" {
-					t.Errorf("what hooks say last: %q", got)
+				for _, o := range m.options {
+					if got := o.Redact("log: " + hunter); got != "log: (hidden)" {
+						t.Errorf("what hooks say last: %q", got)
+					}
+				}
+				if len(m.options) == 0 && name != "ObserveRemoval" {
+					t.Error("the engine was not called")
 				}
 			})
 		}

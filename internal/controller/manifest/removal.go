@@ -54,11 +54,7 @@ func removalAfter(err error) removal {
 
 // outlineOf a Manifest is the bundle without its parts. It is enough to remove what the inventory lists.
 func outlineOf(mr *v1alpha1.Manifest) *engine.Bundle {
-	return &engine.Bundle{
-		Name: externalName(mr), Owner: owner(mr), Adopt: mr.Spec.ForProvider.Adopt,
-		ForceRemoval: asked(mr, v1alpha1.AnnotationForceRemoval),
-		Retry:        retryToken(mr),
-	}
+	return &engine.Bundle{Name: externalName(mr), Owner: owner(mr), Adopt: mr.Spec.ForProvider.Adopt}
 }
 
 // neverInstalled reports whether a Manifest never got as far as its cluster.
@@ -81,7 +77,7 @@ func (nothing) Disconnect(context.Context) error { return nil }
 
 // observeRemoval asks the cluster itself whether there is an inventory left, since the finalizer depends on the answer.
 func (e *external) observeRemoval(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalObservation, error) {
-	exists, err := e.engine.Exists(ctx, e.cluster, e.choice.set)
+	exists, err := e.engine.Exists(ctx, e.cluster, e.choice.bundle)
 	if other := (*engine.OwnedError)(nil); errors.As(err, &other) {
 		// Its owner keeps the inventory, with all that it lists.
 		e.report.recordOther(mr, other)
@@ -100,7 +96,7 @@ func (e *external) observeRemoval(ctx context.Context, mr *v1alpha1.Manifest) (m
 
 // Delete does the next step of the removal.
 func (e *external) Delete(ctx context.Context, mr *v1alpha1.Manifest) (managed.ExternalDelete, error) {
-	r, err := e.engine.Remove(ctx, e.cluster, e.choice.set)
+	r, err := e.engine.Remove(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
 	e.report.recordRemoval(mr, r)
 	if err != nil {
 		e.report.waiting(mr, removalAfter(err), err)

@@ -16,7 +16,7 @@ import (
 // pending is how many events wait for the queue. The queue takes them at once, so that few ever do.
 const pending = 1024
 
-// routes lead from the ID of a set to the Manifests that it is of. Changes in target clusters come this way.
+// routes lead from the ID of a bundle to the Manifests that it is of. Changes in target clusters come this way.
 type routes struct {
 	events chan event.GenericEvent
 

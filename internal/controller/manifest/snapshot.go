@@ -25,7 +25,7 @@ const (
 	snapshotLimit  = 8 << 20
 )
 
-// A snapshot is all that makes the set of a Manifest: its parameters, with values in the place of references to values.
+// A snapshot is all that makes the bundle of a Manifest: its parameters, with values in the place of references to values.
 // It has values of Secrets, so it is stored in the target cluster only.
 type snapshot struct {
 	Format     int                         `json:"format"`
@@ -40,7 +40,7 @@ type snapshot struct {
 
 // snapshotOf a Manifest, and the bundle that was made of it. It leaves out how to install: that is always as the Manifest says
 // now.
-func snapshotOf(mr *v1alpha1.Manifest, set *manifest.Bundle, secrets []any) (*snapshot, error) {
+func snapshotOf(mr *v1alpha1.Manifest, bundle *manifest.Bundle, secrets []any) (*snapshot, error) {
 	s := &snapshot{Format: snapshotFormat, Secrets: secrets}
 	mr.Spec.ForProvider.DeepCopyInto(&s.Parameters)
 	p := &s.Parameters
@@ -48,10 +48,10 @@ func snapshotOf(mr *v1alpha1.Manifest, set *manifest.Bundle, secrets []any) (*sn
 	for i := range p.Installs {
 		in := &p.Installs[i]
 		in.ValuesFrom, in.Values = nil, nil
-		if len(set.Installs[i].Values) == 0 {
+		if len(bundle.Installs[i].Values) == 0 {
 			continue
 		}
-		b, err := json.Marshal(set.Installs[i].Values)
+		b, err := json.Marshal(bundle.Installs[i].Values)
 		if err != nil {
 			return nil, errors.Wrapf(err, "spec.forProvider.installs[%q]: cannot encode values", in.Name)
 		}

@@ -20,13 +20,13 @@ func TestSnapshot(t *testing.T) {
 			Installs: []v1alpha1.Install{{Name: "a", ValuesFrom: []v1alpha1.ValuesReference{{Kind: "Secret", Name: "s"}}}},
 		}
 	})
-	set := &manifest.Bundle{Installs: []manifest.Install{{Values: map[string]any{"password": "secret"}}}}
-	one, err := snapshotOf(mr, set, []any{"secret"})
+	bundle := &manifest.Bundle{Installs: []manifest.Install{{Values: map[string]any{"password": "secret"}}}}
+	one, err := snapshotOf(mr, bundle, []any{"secret"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	mr.Spec.ForProvider.Resource.Raw = []byte(`{"a":1,"b":9007199254740993}`)
-	two, err := snapshotOf(mr, set, []any{"secret"})
+	two, err := snapshotOf(mr, bundle, []any{"secret"})
 	if err != nil || one.digest != two.digest || !cmp.Equal(one.data, two.data) {
 		t.Errorf("snapshotOf(...): equal contents have equal snapshots: %v", err)
 	}
@@ -38,8 +38,8 @@ func TestSnapshot(t *testing.T) {
 	if string(p.Installs[0].Values.Raw) != `{"password":"secret"}` || p.Installs[0].ValuesFrom != nil || !p.Adopt || p.Drift != v1alpha1.DriftPolicyReport {
 		t.Errorf("restored(...): %+v", p)
 	}
-	set.Installs[0].Values["password"] = "other"
-	if other, err := snapshotOf(mr, set, nil); err != nil || other.digest == one.digest {
+	bundle.Installs[0].Values["password"] = "other"
+	if other, err := snapshotOf(mr, bundle, nil); err != nil || other.digest == one.digest {
 		t.Errorf("snapshotOf(...): another value is another snapshot: %v", err)
 	}
 	for _, bad := range [][]byte{nil, []byte("x"), one.data[:20]} {

@@ -50,24 +50,24 @@ func TestSourceDigestsStay(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			set, err := (&content{}).setOf(named("n", "m", installs(tc.source)))
+			bundle, err := (&content{}).bundleOf(named("n", "m", installs(tc.source)))
 			if err != nil {
 				t.Fatal(err)
 			}
-			in := &set.Installs[0]
+			in := &bundle.Installs[0]
 			if diff := cmp.Diff(tc.want, want{Digest: in.Digest, Form: in.Form, Path: in.Path}); diff != "" {
-				t.Errorf("\n%s\nsetOf(...): -want, +got:\n%s", tc.reason, diff)
+				t.Errorf("\n%s\nbundleOf(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
-	set, err := (&content{}).setOf(named("n", "m", func(m *v1alpha1.Manifest) {
+	bundle, err := (&content{}).bundleOf(named("n", "m", func(m *v1alpha1.Manifest) {
 		l := &v1alpha1.LayerSource{Type: v1alpha1.LayerSourceTypeOCIRef, Repo: "r.example.org/x", Name: "y/z", Ref: digest}
 		m.Spec.ForProvider.CRDs, m.Spec.ForProvider.Config = l, l
 	}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"crds " + zeros, "config " + zeros}, []string{set.CRDs.Digest, set.Config.Digest}); diff != "" {
+	if diff := cmp.Diff([]string{"crds " + zeros, "config " + zeros}, []string{bundle.CRDs.Digest, bundle.Config.Digest}); diff != "" {
 		t.Errorf("layers: -want, +got:\n%s", diff)
 	}
 }

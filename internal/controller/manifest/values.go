@@ -84,14 +84,14 @@ func valuesOf(o client.Object) []string {
 // fill the values of a bundle in, below those that it has. What is wrong with those of one install becomes an error of that
 // install, so that the others go on; the error that is returned is that the API server cannot be asked. Those of Secrets are
 // returned, too, also where another one is wrong: no message may show them.
-func (v *valuesReader) fill(ctx context.Context, namespace string, p *v1alpha1.ManifestParameters, set *manifest.Bundle) ([]any, error) {
+func (v *valuesReader) fill(ctx context.Context, namespace string, p *v1alpha1.ManifestParameters, bundle *manifest.Bundle) ([]any, error) {
 	var hidden []any
-	for i := range set.Installs {
+	for i := range bundle.Installs {
 		refs := p.Installs[i].ValuesFrom
 		if len(refs) == 0 {
 			continue
 		}
-		in := &set.Installs[i]
+		in := &bundle.Installs[i]
 		values, err := v.merge(ctx, namespace, in, refs)
 		wrong := (*valuesError)(nil)
 		switch {

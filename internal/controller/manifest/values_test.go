@@ -99,11 +99,11 @@ func TestFill(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			p := &v1alpha1.ManifestParameters{Installs: []v1alpha1.Install{{Name: "web", ValuesFrom: tc.refs}, {Name: "other"}}}
-			set := &manifest.Bundle{Installs: []manifest.Install{{Name: "web", Values: tc.values, Form: tc.form}, {Name: "other"}}}
-			if _, err := newValuesReader(someValues()).fill(t.Context(), "n", p, set); err != nil {
+			bundle := &manifest.Bundle{Installs: []manifest.Install{{Name: "web", Values: tc.values, Form: tc.form}, {Name: "other"}}}
+			if _, err := newValuesReader(someValues()).fill(t.Context(), "n", p, bundle); err != nil {
 				t.Fatal(err)
 			}
-			in := &set.Installs[0]
+			in := &bundle.Installs[0]
 			if tc.err == "" {
 				if diff := cmp.Diff(tc.want, in.Values); diff != "" || in.Fetch != nil || in.Digest != "" {
 					t.Errorf("\n%s\nfill(...): -want, +got:\n%s", tc.reason, diff)
@@ -114,7 +114,7 @@ func TestFill(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tc.err) || strings.Contains(err.Error()+in.Digest, hunter) || !strings.Contains(in.Digest, tc.err) {
 				t.Errorf("\n%s\nFetch(): want error %q, got %v", tc.reason, tc.err, err)
 			}
-			if set.Installs[1].Fetch != nil {
+			if bundle.Installs[1].Fetch != nil {
 				t.Errorf("\n%s\nthe other install must go on", tc.reason)
 			}
 		})
@@ -126,9 +126,9 @@ func TestFillFollowsChanges(t *testing.T) {
 	v := newValuesReader(m)
 	p := &v1alpha1.ManifestParameters{Installs: []v1alpha1.Install{{Name: "web", ValuesFrom: []v1alpha1.ValuesReference{ref("Secret", "s", "", "")}}}}
 	fill := func() (any, error) {
-		set := &manifest.Bundle{Installs: []manifest.Install{{Name: "web"}}}
-		_, err := v.fill(t.Context(), "n", p, set)
-		return set.Installs[0].Values["only"], err
+		bundle := &manifest.Bundle{Installs: []manifest.Install{{Name: "web"}}}
+		_, err := v.fill(t.Context(), "n", p, bundle)
+		return bundle.Installs[0].Values["only"], err
 	}
 	if got, err := fill(); got != "s" || err != nil {
 		t.Errorf("fill(...): %v, %v", got, err)
@@ -156,9 +156,9 @@ func TestFillReturnsSecretsBesideMistakes(t *testing.T) {
 	p := &v1alpha1.ManifestParameters{Installs: []v1alpha1.Install{{Name: "web", ValuesFrom: []v1alpha1.ValuesReference{
 		ref("Secret", "s", "password", "a"), ref("Secret", "missing", "", ""), ref("ConfigMap", "c", "", ""),
 	}}}}
-	set := &manifest.Bundle{Installs: []manifest.Install{{Name: "web"}}}
-	secrets, err := newValuesReader(someValues()).fill(t.Context(), "n", p, set)
-	if diff := cmp.Diff([]any{map[string]any{"a": hunter}}, secrets); diff != "" || err != nil || set.Installs[0].Fetch == nil {
+	bundle := &manifest.Bundle{Installs: []manifest.Install{{Name: "web"}}}
+	secrets, err := newValuesReader(someValues()).fill(t.Context(), "n", p, bundle)
+	if diff := cmp.Diff([]any{map[string]any{"a": hunter}}, secrets); diff != "" || err != nil || bundle.Installs[0].Fetch == nil {
 		t.Errorf("fill(...): %v, -want, +got:\n%s", err, diff)
 	}
 }

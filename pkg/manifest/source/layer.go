@@ -6,12 +6,12 @@ import "context"
 
 // A Layer is content that the engine fetches when it needs it.
 type Layer struct {
-	// Digest identifies the content, and must not be empty. While it and the rest of the set are unchanged, the engine
+	// Digest identifies the content, and must not be empty. While it and the rest of the bundle are unchanged, the engine
 	// fetches nothing.
 	Digest string
 
 	// Fetch returns the content. It must fail for a caller that may not have it, because the engine shares what it makes of
-	// content between all sets that fetch the same.
+	// content between all bundles that fetch the same.
 	Fetch func(ctx context.Context) (Content, error)
 }
 

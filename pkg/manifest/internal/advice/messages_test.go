@@ -18,6 +18,6 @@ func TestWithDefaults(t *testing.T) {
 		Rename:       "choose another Bundle.Name",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("what is set stays, and the rest names fields of a Bundle: -want, +got:\n%s", diff)
+		t.Errorf("what is set stays, and the rest names fields of a Bundle and options: -want, +got:\n%s", diff)
 	}
 }

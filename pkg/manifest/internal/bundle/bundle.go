@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
-// A Bundle is all that one module wants in one cluster.
+// A Bundle is all that one module wants in one cluster. The engine only reads it, so that several calls can share one.
 type Bundle struct {
 	// Name of the inventory, a DNS subdomain. It identifies the bundle in the cluster and must never change.
 	Name string
@@ -59,28 +59,6 @@ type Bundle struct {
 	// Recreate allows the engine to delete an object and create it again where an immutable field would have to change. Without
 	// it, only objects with the annotation AnnotationRecreate allow that; for others it is an error.
 	Recreate bool
-
-	// ForceRemoval makes Remove delete custom resources of the kinds that the bundle defines, also those that it did not create.
-	// Without it they block the removal.
-	ForceRemoval bool
-
-	// Retry is a token. A new one runs hooks that failed once more. It may be empty.
-	Retry string
-
-	// Test is a token. For each new one that is not empty Apply runs the test hooks of all charts once.
-	Test string
-
-	// RollingBack says that this bundle is the last known good revision: charts are rendered and hooks run as by helm rollback.
-	RollingBack bool
-
-	// Good describes this bundle to the caller. Once the bundle is Ready, Apply keeps it in the inventory instead of the one
-	// before; Observe tells which is kept. With nil none is kept.
-	Good []byte
-
-	// Redact removes values that are secret from a text. Apply and Remove call it with the last output of a hook that failed,
-	// and Apply with the reasons why parts failed or wait, before they shorten that and store it in the cluster. It must be safe
-	// for concurrent use. Nil removes nothing.
-	Redact func(text string) string
 }
 
 // A DriftPolicy says what Apply does about objects that others changed or deleted.

@@ -78,7 +78,7 @@ func (c *Composer) objectsOf(ctx context.Context, out *Component, r *render.Rend
 				"change a value to install a new revision", home.Name, out.Record.Revision)
 		}
 		return release.Objects(info.Manifest, home, out.Record.Revision)
-	case out.Record.Resumes(out.Digest, c.Bundle.Retry) && out.Record.Run.Recorded:
+	case out.Record.Resumes(out.Digest, c.Retry) && out.Record.Run.Recorded:
 		info, err := c.Releases.Get(ctx, home, out.Record.Run.Revision)
 		if err != nil || info == nil {
 			return r.Objects, err
@@ -92,7 +92,7 @@ func (c *Composer) objectsOf(ctx context.Context, out *Component, r *render.Rend
 // goBack returns the objects of the revision that a bundle which is rolled back goes back to, if the chart does not render them
 // again; otherwise the objects that it is given.
 func (c *Composer) goBack(ctx context.Context, out *Component, r *render.Rendered, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
-	if !c.Bundle.RollingBack || out.Purpose == Repair {
+	if !c.RollsBack || out.Purpose == Repair {
 		return objects, nil
 	}
 	var err error

@@ -49,6 +49,9 @@ type Composer struct {
 	Messages advice.Messages
 	Bundle   *bundle.Bundle
 	Config   *Config
+	// Retry is the token that runs failed hooks once more. RollsBack says that the bundle is the last known good revision.
+	Retry     string
+	RollsBack bool
 
 	Target   Target
 	Releases Releases
@@ -100,7 +103,7 @@ func (c *Composer) install(ctx context.Context, out *Component) error {
 	out.Installation = in
 	in.recordConfig(&out.Record)
 	out.Desired = release.Desired{
-		Part: out.Name, Release: in.Release, Inputs: out.Digest, Retry: c.Bundle.Retry, Adopts: c.Config.Adoption(out.Name), RollsBack: c.Bundle.RollingBack,
+		Part: out.Name, Release: in.Release, Inputs: out.Digest, Retry: c.Retry, Adopts: c.Config.Adoption(out.Name), RollsBack: c.RollsBack,
 		Messages: c.Messages,
 	}
 	out.Next, out.Record, err = c.Releases.Next(ctx, &out.Desired, out.Record)

@@ -56,10 +56,11 @@ func recordOf(t *testing.T, template string) *render.RecordInfo {
 // TestCompose holds which objects a part has, and what is asked for them.
 func TestCompose(t *testing.T) {
 	type args struct {
-		bundle  bundle.Bundle
-		part    object.PartID
-		rec     inventory.Part
-		history history
+		bundle    bundle.Bundle
+		part      object.PartID
+		rec       inventory.Part
+		history   history
+		rollsBack bool
 	}
 	type want struct {
 		Objects []string
@@ -77,8 +78,6 @@ func TestCompose(t *testing.T) {
 	climbing.Path = "../x"
 	valued := plainOf("web", configMap("a"))
 	valued.Values = map[string]any{"a": "b"}
-	rollingBack := installs(chartOf("web", changing))
-	rollingBack.RollingBack = true
 	recorded := recordOf(t, configMap("recorded"))
 	cases := map[string]struct {
 		reason string
@@ -108,13 +107,13 @@ func TestCompose(t *testing.T) {
 		"RepairLost":   {reason: "Without the record it cannot be repaired.", args: args{bundle: installs(chartOf("web", changing)), part: "web", rec: repair}, want: want{Asked: []string{"version"}, Err: "the record of release web revision 3 is gone, and the chart renders differently each time; change a value to install a new revision"}},
 		"Resumes":      {reason: "A revision whose hooks run goes on with what was recorded.", args: args{bundle: installs(chartOf("web", changing)), part: "web", rec: resumes, history: history{recorded: recorded}}, want: want{Objects: []string{"ConfigMap apps/recorded"}, Asked: []string{"version"}}},
 		"ResumesLost":  {reason: "Without the record it is rendered.", args: args{bundle: installs(chartOf("web", changing)), part: "web", rec: resumes}, want: want{Objects: []string{"ConfigMap apps/rendered"}, Asked: []string{"version"}}},
-		"RollBack":     {reason: "A rollback restores what was recorded then.", args: args{bundle: rollingBack, part: "web", history: history{recorded: recorded, backTo: 2}}, want: want{Objects: []string{"ConfigMap apps/recorded"}, Asked: []string{"version"}}},
-		"RollBackNone": {reason: "Without such a revision the chart is rendered.", args: args{bundle: rollingBack, part: "web"}, want: want{Objects: []string{"ConfigMap apps/rendered"}, Asked: []string{"version"}}},
+		"RollBack":     {reason: "A rollback restores what was recorded then.", args: args{bundle: installs(chartOf("web", changing)), part: "web", rollsBack: true, history: history{recorded: recorded, backTo: 2}}, want: want{Objects: []string{"ConfigMap apps/recorded"}, Asked: []string{"version"}}},
+		"RollBackNone": {reason: "Without such a revision the chart is rendered.", args: args{bundle: installs(chartOf("web", changing)), part: "web", rollsBack: true}, want: want{Objects: []string{"ConfigMap apps/rendered"}, Asked: []string{"version"}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			c := composerOf(&tc.args.bundle)
-			c.Releases = &tc.args.history
+			c.Releases, c.RollsBack = &tc.args.history, tc.args.rollsBack
 			got := want{}
 			out, err := c.Compose(t.Context(), partOf(t, &tc.args.bundle, tc.args.part), tc.args.rec)
 			if err == nil {

@@ -37,8 +37,8 @@ func (r *Reasons) Failure(part object.PartID, digest string) string {
 	return ""
 }
 
-// WithoutStuck returns reasons without the failures of hooks, which the runs of the hooks in the inventory have. The token is that of
-// Bundle.Retry.
+// WithoutStuck returns reasons without the failures of hooks, which the runs of the hooks in the inventory have. The token is that
+// of the call.
 func (i *Inventory) WithoutStuck(r Reasons, retry string) *Reasons {
 	r.Failed = maps.Clone(r.Failed)
 	maps.DeleteFunc(r.Failed, func(part object.PartID, f Failure) bool {

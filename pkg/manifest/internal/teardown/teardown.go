@@ -32,7 +32,7 @@ type Removal struct {
 	LeftBehind []cluster.ObjectRef
 	// HookFailed says why a hook of a chart failed after the objects were gone. It blocks nothing, and is set together with Gone.
 	HookFailed string
-	// Forced are the custom resources of others that this call deleted because of Bundle.ForceRemoval.
+	// Forced are the custom resources of others that this call deleted because of ForceRemoval.
 	Forced []cluster.ObjectRef
 }
 

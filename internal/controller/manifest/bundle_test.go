@@ -110,7 +110,7 @@ func TestSetOf(t *testing.T) {
 		digests []string
 		calls   []string
 		forms   []manifest.Form // Those that are no charts.
-		paths   []string        // Those that are set.
+		paths   []string        // Those that are bundle.
 		config  string
 		err     string
 	}
@@ -190,15 +190,15 @@ func TestSetOf(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := &pulled{err: context.Canceled}
 			c := &content{puller: p, limits: oci.DefaultLimits(), regs: func(context.Context) (oci.Registries, error) { return nil, nil }}
-			set, err := c.setOf(tc.mr)
+			bundle, err := c.bundleOf(tc.mr)
 			got := want{}
 			if err != nil {
 				if tc.want.err == "" || !strings.Contains(err.Error(), tc.want.err) {
-					t.Errorf("\n%s\nsetOf(...): want error %q, got %v", tc.reason, tc.want.err, err)
+					t.Errorf("\n%s\nbundleOf(...): want error %q, got %v", tc.reason, tc.want.err, err)
 				}
 				return
 			}
-			for _, in := range set.Installs {
+			for _, in := range bundle.Installs {
 				got.digests = append(got.digests, in.Digest)
 				if in.Form != manifest.FormChart {
 					got.forms = append(got.forms, in.Form)
@@ -210,15 +210,15 @@ func TestSetOf(t *testing.T) {
 					t.Errorf("\n%s\nFetch(...): the error of the puller is lost", tc.reason)
 				}
 			}
-			if set.Config != nil {
-				got.config = set.Config.Digest
-				if _, err := set.Config.Fetch(t.Context()); err == nil {
+			if bundle.Config != nil {
+				got.config = bundle.Config.Digest
+				if _, err := bundle.Config.Fetch(t.Context()); err == nil {
 					t.Errorf("\n%s\nFetch(...): the error of the puller is lost", tc.reason)
 				}
 			}
 			got.calls = p.calls
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
-				t.Errorf("\n%s\nsetOf(...): -want, +got:\n%s", tc.reason, diff)
+				t.Errorf("\n%s\nbundleOf(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
@@ -263,13 +263,13 @@ func TestPlainFiles(t *testing.T) {
 			if tc.inline == "" {
 				src.Repo, src.Name, src.Ref = "r.example.org", "x", digest
 			}
-			set, err := c.setOf(named("n", "m", installs(src), func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Config = &v1alpha1.LayerSource{} }))
+			bundle, err := c.bundleOf(named("n", "m", installs(src), func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Config = &v1alpha1.LayerSource{} }))
 			if err != nil {
 				t.Fatal(err)
 			}
-			layer := set.Installs[0].Layer
+			layer := bundle.Installs[0].Layer
 			if tc.config {
-				layer = *set.Config
+				layer = *bundle.Config
 			}
 			got, err := layer.Fetch(t.Context())
 			if err != nil {
@@ -317,11 +317,11 @@ func TestLabels(t *testing.T) {
 	c := &content{}
 	mr := named("n", "m")
 	mr.Labels = map[string]string{"operator.kyma-project.io/module-name": "x", "mine": "y"}
-	set, err := c.setOf(mr)
+	bundle, err := c.bundleOf(mr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[string]string{"operator.kyma-project.io/module-name": "x"}, set.Labels); diff != "" {
+	if diff := cmp.Diff(map[string]string{"operator.kyma-project.io/module-name": "x"}, bundle.Labels); diff != "" {
 		t.Errorf("only labels of the original are handed on: -want, +got:\n%s", diff)
 	}
 }

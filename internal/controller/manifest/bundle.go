@@ -59,7 +59,7 @@ func asked(mr *v1alpha1.Manifest, annotation string) bool {
 	return mr.Annotations[annotation] == "true"
 }
 
-// content makes sets of Manifests, and gets what they install.
+// content makes bundles of Manifests, and gets what they install.
 type content struct {
 	puller Puller
 	limits oci.Limits
@@ -71,20 +71,16 @@ func (s *content) sources() source.Puller {
 	return source.FromRegistries(s.puller, s.regs)
 }
 
-// setOf a Manifest.
-func (s *content) setOf(mr *v1alpha1.Manifest) (*manifest.Bundle, error) {
+// bundleOf returns the bundle of a Manifest: what it wants in its cluster.
+func (s *content) bundleOf(mr *v1alpha1.Manifest) (*manifest.Bundle, error) {
 	p := &mr.Spec.ForProvider
 	out := &manifest.Bundle{
-		Name:   externalName(mr),
-		Owner:  owner(mr),
-		Labels: map[string]string{},
-		Adopt:  p.Adopt,
-		Drift:  driftPolicy(p.Drift),
-
-		Recreate:     asked(mr, v1alpha1.AnnotationRecreate),
-		ForceRemoval: asked(mr, v1alpha1.AnnotationForceRemoval),
-		Retry:        retryToken(mr),
-		Test:         cut(mr.Annotations[v1alpha1.AnnotationTest]),
+		Name:     externalName(mr),
+		Owner:    owner(mr),
+		Labels:   map[string]string{},
+		Adopt:    p.Adopt,
+		Drift:    driftPolicy(p.Drift),
+		Recreate: asked(mr, v1alpha1.AnnotationRecreate),
 	}
 	for _, l := range labels {
 		if v, ok := mr.Labels[l]; ok {
