@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
 )
 
 func TestPermissions(t *testing.T) {
@@ -133,7 +133,7 @@ func TestExampleRole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		read, err := render.Objects(data)
+		read, err := yamldoc.Objects(data)
 		if err != nil {
 			t.Fatal(err)
 		}

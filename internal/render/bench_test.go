@@ -85,26 +85,3 @@ func BenchmarkEngine(b *testing.B) {
 		}
 	})
 }
-
-func BenchmarkObjects(b *testing.B) {
-	text := []byte(mustRender(b, mustLoad(b, benchChart(5)), Options{}).Manifest())
-	b.ReportAllocs()
-	b.SetBytes(int64(len(text)))
-	for b.Loop() {
-		if _, err := Objects(text); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkRecord(b *testing.B) {
-	r := mustRender(b, mustLoad(b, benchChart(5)), Options{})
-	b.ReportAllocs()
-	for b.Loop() {
-		s, err := r.Record(RecordOptions{Revision: 1, Status: "deployed"})
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.ReportMetric(float64(len(s.Data["release"])), "bytes/record")
-	}
-}

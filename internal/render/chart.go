@@ -49,7 +49,7 @@ func (c *Chart) Metadata() ([]byte, error) {
 
 // Values returns a copy of the default values of the chart; those of its
 // dependencies are not among them.
-func (c *Chart) Values() map[string]any { return mergeValues(c.chart.Values, nil) }
+func (c *Chart) Values() map[string]any { return MergeValues(c.chart.Values, nil) }
 
 // Digest of the archive (see WithDigest) or of the files, "sha256:…".
 func (c *Chart) Digest() string { return c.digest }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /*
-Package render turns charts, kustomizations and plain YAML into Kubernetes
-objects. It is the only package that knows Helm and kustomize.
+Package render turns charts into Kubernetes objects. It and the packages below
+it are the only ones that know Helm and kustomize.
 
 Helm's own library does what defines a chart: loading, dependencies with their
 conditions, tags, aliases and imported values, the order of values, hooks, the
@@ -17,10 +17,6 @@ used, because a chart and its values are input that a tenant may choose:
   - Helm's schema check fetches whatever a $ref of a chart names, files of this
     machine included. The check of this package uses the same validator without
     a way to fetch anything.
-
-Kustomize cannot be stopped either, fetches what looks like a URL, and ends the
-process in one place. Kustomization looks at everything first, and refuses what it
-cannot bound.
 
 What is not bounded is the memory that a hostile template can build up with
 values that grow by doubling, and the depth of a value that holds itself: give

@@ -21,7 +21,7 @@ func both(tb testing.TB, files tree, values map[string]any) (helm, ours map[stri
 	c := mustLoad(tb, files)
 	o := Options{ReleaseName: "rel", Namespace: "ns", Revision: 1, Values: values}
 	prepare := func() (*chart.Chart, map[string]any) {
-		inst, top, err := c.prepare(o, copyValues(values))
+		inst, top, err := c.prepare(o, likeFile(values))
 		if err != nil {
 			tb.Fatalf("prepare: %v", err)
 		}

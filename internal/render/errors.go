@@ -9,10 +9,12 @@ import (
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 )
 
-// maxMessage bounds what a chart can put into an error, in bytes.
-const maxMessage = 1024
+// maxPlace bounds how much of an error is searched for its place, in bytes.
+const maxPlace = 4 << 10
 
 // A failure is what a template says with fail or required, or what the engine
 // says in a place that it does not know.
@@ -43,7 +45,7 @@ func (p place) String() string { return p.file + ":" + p.line }
 // the message, it shows which of a line is meant.
 func placeOf(err error) (place, bool) {
 	s := err.Error()
-	m := position.FindStringSubmatch(s[:min(len(s), 4*maxMessage)])
+	m := position.FindStringSubmatch(s[:min(len(s), maxPlace)])
 	if m == nil || m[1] == guardName {
 		return place{}, false
 	}
@@ -65,14 +67,14 @@ func templateError(root string, err error) error {
 	msg, file := innermost(err)
 	if pe := (*positionError)(nil); errors.As(err, &pe) {
 		if pe.name != engineName {
-			return errors.Errorf("%s: %s", relative(root, pe.name), oneLine(pe.msg))
+			return errors.Errorf("%s: %s", relative(root, pe.name), input.Line(pe.msg))
 		}
 		msg = inTPL + pe.msg
 	}
 	if f := (*failure)(nil); errors.As(err, &f) {
 		msg = f.msg
 	}
-	msg = oneLine(msg)
+	msg = input.Line(msg)
 
 	if file.file == "" {
 		return errors.New(msg)
@@ -118,20 +120,11 @@ func innermost(err error) (string, place) {
 // relative is the path of a template below the chart's folder.
 func relative(root, name string) string { return strings.TrimPrefix(name, root+"/") }
 
-// oneLine makes one line of at most maxMessage bytes.
-func oneLine(s string) string {
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
-	if len(s) <= maxMessage {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxMessage], "") + " …"
-}
-
 // helmError makes one line of an error of Helm. One of them shows a value, which
 // may be a secret, by a mistake of formatting.
 func helmError(err error) string {
 	s, _, _ := strings.Cut(err.Error(), ": %!t(")
-	return oneLine(s)
+	return input.Line(s)
 }
 
 func tooMuch(limit int) string {

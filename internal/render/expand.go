@@ -13,6 +13,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"helm.sh/helm/v3/pkg/chart/loader"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
 
@@ -29,11 +30,11 @@ type expander struct {
 }
 
 // add files below prefix, which is empty or ends with a slash.
-func (x *expander) add(prefix string, files []File, depth int) error {
+func (x *expander) add(prefix string, files []input.File, depth int) error {
 	for _, f := range files {
 		name := prefix + f.Name
-		if len(name) > maxNameLen {
-			return errors.Errorf("a file name is longer than %d bytes", maxNameLen)
+		if len(name) > input.MaxName {
+			return errors.Errorf("a file name is longer than %d bytes", input.MaxName)
 		}
 		if isDependencyArchive(f.Name) {
 			if err := x.archive(name, f.Data, depth+1); err != nil {
@@ -41,8 +42,8 @@ func (x *expander) add(prefix string, files []File, depth int) error {
 			}
 			continue
 		}
-		if len(f.Data) > maxFileSize {
-			return errors.Errorf("%s is larger than %d bytes", name, maxFileSize)
+		if len(f.Data) > input.MaxFile {
+			return errors.Errorf("%s is larger than %d bytes", name, input.MaxFile)
 		}
 		if err := x.count(int64(len(f.Data))); err != nil {
 			return err
@@ -50,16 +51,16 @@ func (x *expander) add(prefix string, files []File, depth int) error {
 		if err := checkParsed(f); err != nil {
 			return errors.Wrap(err, name)
 		}
-		x.out = append(x.out, &loader.BufferedFile{Name: name, Data: trimBOM(f.Data)})
+		x.out = append(x.out, &loader.BufferedFile{Name: name, Data: input.TrimBOM(f.Data)})
 	}
 	return nil
 }
 
 // checkParsed bounds what Helm's loader makes of the files that it parses.
-func checkParsed(f File) error {
+func checkParsed(f input.File) error {
 	switch path.Base(f.Name) {
 	case chartfile, "Chart.lock", "values.yaml", "requirements.yaml", "requirements.lock":
-		return yamlsize.Limits{Bytes: maxFileSize}.Check(f.Data)
+		return yamlsize.Limits{Bytes: input.MaxFile}.Check(f.Data)
 	}
 	return nil
 }
@@ -109,7 +110,7 @@ func isDependencyArchive(name string) bool {
 
 // untar reads a packed chart: a gzipped tar with one folder, whose name is
 // dropped, as Helm does.
-func untar(data []byte, l Limits) ([]File, error) {
+func untar(data []byte, l Limits) ([]input.File, error) {
 	gz, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
 		return nil, errors.Wrap(err, "not a gzipped archive")
@@ -119,7 +120,7 @@ func untar(data []byte, l Limits) ([]File, error) {
 	budget := &io.LimitedReader{R: gz, N: l.Uncompressed + int64(l.Files+2)*1024 + 1}
 	tr := tar.NewReader(budget)
 
-	var out []File
+	var out []input.File
 	for {
 		h, err := tr.Next()
 		if errors.Is(err, io.EOF) {
@@ -148,7 +149,7 @@ func untar(data []byte, l Limits) ([]File, error) {
 		if err != nil {
 			return nil, errors.Wrapf(err, "cannot read %q", name)
 		}
-		out = append(out, File{Name: name, Data: b})
+		out = append(out, input.File{Name: name, Data: b})
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	yamlv3 "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
 
@@ -112,7 +113,7 @@ func fromYAML(s string) map[string]any {
 
 // unmarshal YAML that a template was given or has made, within the bound of a file of the chart.
 func unmarshal(s string, into any) error {
-	if err := (yamlsize.Limits{Bytes: maxFileSize}).Check([]byte(s)); err != nil {
+	if err := (yamlsize.Limits{Bytes: input.MaxFile}).Check([]byte(s)); err != nil {
 		return err
 	}
 	return yaml.Unmarshal([]byte(s), into)

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 )
 
 // A tree is the files of a chart by path.
@@ -33,10 +35,10 @@ func (t tree) below(dir string) tree {
 	return out
 }
 
-func (t tree) files() []File {
-	var out []File
+func (t tree) files() []input.File {
+	var out []input.File
 	for _, name := range slices.Sorted(maps.Keys(t)) {
-		out = append(out, File{Name: name, Data: []byte(t[name])})
+		out = append(out, input.File{Name: name, Data: []byte(t[name])})
 	}
 	return out
 }

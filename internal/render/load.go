@@ -3,7 +3,6 @@
 package render
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -17,14 +16,9 @@ import (
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chart/loader"
 	"sigs.k8s.io/yaml"
-)
 
-// File is one file of a chart. Name is a slash separated path relative to the
-// root of the archive, without leading "./".
-type File struct {
-	Name string
-	Data []byte
-}
+	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
+)
 
 // Limits of what Load accepts, dependencies in charts/*.tgz unpacked.
 type Limits struct {
@@ -34,7 +28,7 @@ type Limits struct {
 
 // DefaultLimits apply unless WithLimits says otherwise.
 func DefaultLimits() Limits {
-	return Limits{Uncompressed: 512 << 20, Files: 10_000}
+	return Limits{Uncompressed: 512 << 20, Files: input.MaxFiles}
 }
 
 // A LoadOption changes how Load reads a chart.
@@ -59,27 +53,16 @@ func WithDigest(d string) LoadOption {
 const (
 	chartfile = "Chart.yaml"
 
-	// maxNameLen bounds the length of a path, and with it how deep charts in
-	// charts/ can nest, which Helm's loader follows by recursion.
-	maxNameLen = 1024
-
-	// maxFileSize is Helm's limit for one file (loader.MaxDecompressedFileSize).
-	// Some files are parsed, which takes many times their size.
-	maxFileSize = 5 << 20
-
 	// maxCharts bounds the charts that dependencies and their aliases make.
 	maxCharts = 1000
 )
-
-//nolint:gochecknoglobals // A constant.
-var utf8BOM = []byte{0xEF, 0xBB, 0xBF}
 
 // Load makes a chart of the files of its archive. Chart.yaml lies at the root
 // or in exactly one folder below it; what is outside of that folder is ignored.
 // As in Helm, .helmignore is not consulted: it is applied when a chart is
 // packed. Library charts, charts with an invalid Chart.yaml, and charts whose
 // declared dependencies are not in charts/ are refused.
-func Load(files []File, o ...LoadOption) (c *Chart, err error) {
+func Load(files []input.File, o ...LoadOption) (c *Chart, err error) {
 	opts := loadOptions{limits: DefaultLimits()}
 	for _, fn := range o {
 		fn(&opts)
@@ -95,7 +78,7 @@ func Load(files []File, o ...LoadOption) (c *Chart, err error) {
 	// (CVE-2025-55198); a chart must not be able to end the process.
 	defer func() {
 		if r := recover(); r != nil {
-			c, err = nil, errors.Errorf("chart %q: cannot load it: %s", name, oneLine(fmt.Sprint(r)))
+			c, err = nil, errors.Errorf("chart %q: cannot load it: %s", name, input.Line(fmt.Sprint(r)))
 		}
 	}()
 
@@ -106,7 +89,7 @@ func Load(files []File, o ...LoadOption) (c *Chart, err error) {
 
 	hc, err := loader.LoadFiles(x.out)
 	if err != nil {
-		return nil, errors.Errorf("chart %q: %s", name, oneLine(err.Error()))
+		return nil, errors.Errorf("chart %q: %s", name, input.Line(err.Error()))
 	}
 	if err := installable(hc); err != nil {
 		return nil, errors.Wrapf(err, "chart %q", hc.Name())
@@ -120,7 +103,7 @@ func Load(files []File, o ...LoadOption) (c *Chart, err error) {
 }
 
 // chartRoot returns the files of the chart relative to its Chart.yaml.
-func chartRoot(files []File) ([]File, error) {
+func chartRoot(files []input.File) ([]input.File, error) {
 	roots := map[string]bool{}
 	for _, f := range files {
 		dir, base := path.Split(f.Name)
@@ -139,27 +122,27 @@ func chartRoot(files []File) ([]File, error) {
 	}
 
 	root := slices.Collect(maps.Keys(roots))[0]
-	out := make([]File, 0, len(files))
+	out := make([]input.File, 0, len(files))
 	for _, f := range files {
 		if rest, ok := strings.CutPrefix(f.Name, root); ok && rest != "" {
-			out = append(out, File{Name: rest, Data: f.Data})
+			out = append(out, input.File{Name: rest, Data: f.Data})
 		}
 	}
 	return out, nil
 }
 
 // chartName is the name of the chart for errors, before it is loaded and checked.
-func chartName(files []File) string {
+func chartName(files []input.File) string {
 	var md struct {
 		Name string `json:"name"`
 	}
 	for _, f := range files {
-		if f.Name == chartfile && len(f.Data) <= maxFileSize && checkParsed(f) == nil {
+		if f.Name == chartfile && len(f.Data) <= input.MaxFile && checkParsed(f) == nil {
 			// What cannot be read here, the loader reports.
-			_ = yaml.Unmarshal(trimBOM(f.Data), &md)
+			_ = yaml.Unmarshal(input.TrimBOM(f.Data), &md)
 		}
 	}
-	return oneLine(md.Name)
+	return input.Line(md.Name)
 }
 
 // installable applies what helm install checks before it runs, and an end to
@@ -225,9 +208,9 @@ func sortDependencies(c *chart.Chart) {
 
 // digestFiles hashes names and contents with their lengths, in the order of the
 // names.
-func digestFiles(files []File) string {
+func digestFiles(files []input.File) string {
 	sorted := slices.Clone(files)
-	slices.SortFunc(sorted, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(sorted, func(a, b input.File) int { return strings.Compare(a.Name, b.Name) })
 
 	h := sha256.New()
 	var n [8]byte
@@ -242,5 +225,3 @@ func digestFiles(files []File) string {
 	}
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
-
-func trimBOM(b []byte) []byte { return bytes.TrimPrefix(b, utf8BOM) }

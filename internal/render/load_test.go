@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 )
 
 func TestLoad(t *testing.T) {
@@ -134,7 +136,7 @@ func TestLoad(t *testing.T) {
 		},
 		"LargeFile": {
 			reason: "Helm's limit of one file holds.",
-			files:  app.with(tree{"c": strings.Repeat("0", maxFileSize+1)}),
+			files:  app.with(tree{"c": strings.Repeat("0", input.MaxFile+1)}),
 			want:   want{Err: `chart "app": c is larger than 5242880 bytes`},
 		},
 		"Aliases": {

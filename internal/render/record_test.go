@@ -3,7 +3,6 @@
 package render
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +13,8 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
 )
 
 var (
@@ -29,14 +30,14 @@ func recordChart() tree {
 	}
 }
 
-// TestRecordReadByHelm reads records with Helm's own driver.
-func TestRecordReadByHelm(t *testing.T) {
+// TestRecordsReadByHelm reads records with Helm's own driver.
+func TestRecordsReadByHelm(t *testing.T) {
 	r := mustRender(t, mustLoad(t, recordChart()), Options{ReleaseName: "rel", Namespace: "ns", Values: map[string]any{"b": map[string]any{"c": int64(2)}}})
-	one, err := r.Record(RecordOptions{Revision: 1, Status: "superseded", Description: "Install complete", FirstDeployed: first, LastDeployed: first})
+	one, err := r.Draft.Encode(record.Options{Revision: 1, Status: "superseded", Description: "Install complete", FirstDeployed: first, LastDeployed: first})
 	if err != nil {
 		t.Fatal(err)
 	}
-	two, err := r.Record(RecordOptions{Revision: 2, Status: "deployed", Description: "Upgrade complete", FirstDeployed: first, LastDeployed: last, Labels: map[string]string{"mine": "x"}})
+	two, err := r.Draft.Encode(record.Options{Revision: 2, Status: "deployed", Description: "Upgrade complete", FirstDeployed: first, LastDeployed: last, Labels: map[string]string{"mine": "x"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,6 +58,10 @@ func TestRecordReadByHelm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	hooks := []*release.Hook{{
+		Name: "h", Kind: "Pod", Path: "app/templates/h.yaml", Events: []release.HookEvent{release.HookTest},
+		Manifest: "apiVersion: v1\nkind: Pod\nmetadata: {name: h, annotations: {helm.sh/hook: test}}",
+	}}
 	type summary struct {
 		Name, Namespace, Status, Description, Notes, Manifest string
 		Version                                               int
@@ -74,7 +79,7 @@ func TestRecordReadByHelm(t *testing.T) {
 	}
 	want := summary{
 		"rel", "ns", "deployed", "Upgrade complete", "note", "---\n# Source: app/templates/a.yaml\n" + configMap("a", "x"), 2,
-		map[string]any{"b": map[string]any{"c": 2.0}}, rel.Labels, "app 1.2.3 v9 text", 3, 1, `{"type":"object"}`, r.release.Hooks, first, last,
+		map[string]any{"b": map[string]any{"c": 2.0}}, rel.Labels, "app 1.2.3 v9 text", 3, 1, `{"type":"object"}`, hooks, first, last,
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("release: -want, +got:\n%s", diff)
@@ -82,75 +87,5 @@ func TestRecordReadByHelm(t *testing.T) {
 	history, err := store.History("rel")
 	if err != nil || len(history) != 2 {
 		t.Errorf("history: want 2 revisions, got %d, %v", len(history), err)
-	}
-}
-
-func TestRecordRoundTrip(t *testing.T) {
-	r := mustRender(t, mustLoad(t, recordChart()), Options{ReleaseName: "rel", Namespace: "ns"})
-	o := RecordOptions{Revision: 3, Status: "deployed", Description: "d", FirstDeployed: first, LastDeployed: last}
-	s, err := r.Record(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := r.Record(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(s, again); diff != "" {
-		t.Errorf("two records of the same must be equal:\n%s", diff)
-	}
-
-	i, err := DecodeRecord(s.Data["release"])
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := RecordInfo{
-		Name: "rel", Namespace: "ns", Revision: 3, Status: "deployed", Description: "d", ChartName: "app", ChartVersion: "1.2.3", AppVersion: "v9",
-		Manifest: r.Manifest(), FirstDeployed: first, LastDeployed: last, release: i.release,
-	}
-	if diff := cmp.Diff(want, *i, cmp.AllowUnexported(RecordInfo{}), cmp.Comparer(func(a, b *release.Release) bool { return a == b })); diff != "" {
-		t.Errorf("DecodeRecord(...): -want, +got:\n%s", diff)
-	}
-	objs, err := Objects([]byte(i.Manifest))
-	if diff := cmp.Diff([]string{"ConfigMap/a"}, names(objs)); diff != "" || err != nil {
-		t.Errorf("Objects(manifest): %v, -want, +got:\n%s", err, diff)
-	}
-
-	i.Labels = map[string]string{"mine": "x", "status": "deployed", "owner": "helm"}
-	old, err := i.WithStatus("superseded")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if old.Labels["status"] != "superseded" || old.Labels["mine"] != "x" || old.Name != s.Name {
-		t.Errorf("WithStatus: got %s with labels %v", old.Name, old.Labels)
-	}
-	o.Status, o.Labels = "superseded", map[string]string{"mine": "x"}
-	same, err := r.Record(o)
-	if diff := cmp.Diff(same, old); diff != "" || err != nil {
-		t.Errorf("WithStatus must give what Record gives: %v\n%s", err, diff)
-	}
-	if i.Status != "deployed" {
-		t.Error("WithStatus must not change the RecordInfo")
-	}
-}
-
-func TestRecordErrors(t *testing.T) {
-	r := mustRender(t, mustLoad(t, recordChart()), Options{})
-	_, err := r.Record(RecordOptions{Labels: map[string]string{"owner": "me"}})
-	if got := text(err); !strings.HasPrefix(got, "labels of a release record must not be any of") {
-		t.Errorf("labels: got %q", got)
-	}
-
-	for name, data := range map[string]string{"Empty": "", "NotBase64": "%%%", "NotJSON": "YWJj", "NotGzip": "H4sIAAAA", "NoName": "e30="} {
-		if _, err := DecodeRecord([]byte(data)); err == nil || !strings.HasPrefix(err.Error(), "cannot read release record: ") {
-			t.Errorf("%s: DecodeRecord(...): got %v", name, err)
-		}
-	}
-	bomb, err := pack(make([]byte, maxRecordSize+1), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := DecodeRecord(bomb); !strings.Contains(text(err), "bytes unpacked") {
-		t.Errorf("bomb: DecodeRecord(...): got %v", err)
 	}
 }

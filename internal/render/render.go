@@ -18,6 +18,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	k8sversion "k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/rest"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
 )
 
 const (
@@ -48,27 +52,10 @@ type Options struct {
 type Rendered struct {
 	CRDs    []*unstructured.Unstructured // of the crds/ folders, in the order of the charts and files
 	Objects []*unstructured.Unstructured // of templates, without hooks, lists flattened, in Helm's install order; namespaces as written
-	Hooks   []Hook                       // in Helm's order of kinds
+	Hooks   []record.Hook                // in Helm's order of kinds
 	Notes   string                       // templates/NOTES.txt of the chart itself
 	Pure    bool                         // the same chart and options, REST aside, render the same again
-
-	release *release.Release
-
-	// recordForm is the first form of a record that fits, once recordChecked.
-	recordForm    int
-	recordChecked bool
-}
-
-// A Hook is an object that Helm creates at a point in the life of a release.
-// Test hooks are among them.
-type Hook struct {
-	Name           string
-	Kind           string
-	Path           string // of the template, e.g. mychart/templates/hook.yaml
-	Manifest       string
-	Events         []string // e.g. pre-install
-	Weight         int
-	DeletePolicies []string // e.g. before-hook-creation
+	Draft   *record.Draft                // of the record of the release
 }
 
 // Render does what helm install does before it talks to a cluster: it switches
@@ -80,7 +67,7 @@ func (c *Chart) Render(ctx context.Context, o Options) (r *Rendered, err error) 
 	defer func() {
 		// Templates are foreign code, and so is what they call.
 		if p := recover(); p != nil {
-			r, err = nil, errors.Errorf("chart %q: cannot render it: %s", c.Name(), oneLine(fmt.Sprint(p)))
+			r, err = nil, errors.Errorf("chart %q: cannot render it: %s", c.Name(), input.Line(fmt.Sprint(p)))
 		}
 	}()
 	r, err = c.render(ctx, o)
@@ -89,7 +76,7 @@ func (c *Chart) Render(ctx context.Context, o Options) (r *Rendered, err error) 
 
 func (c *Chart) render(ctx context.Context, o Options) (*Rendered, error) {
 	if err := chartutil.ValidateReleaseName(o.ReleaseName); err != nil {
-		return nil, errors.Errorf("release name %q: %s", o.ReleaseName, oneLine(err.Error()))
+		return nil, errors.Errorf("release name %q: %s", o.ReleaseName, input.Line(err.Error()))
 	}
 	if ctx.Err() != nil {
 		return nil, errors.Wrap(context.Cause(ctx), "rendering was stopped")
@@ -99,9 +86,9 @@ func (c *Chart) render(ctx context.Context, o Options) (*Rendered, error) {
 	}
 	o.Revision = max(o.Revision, 1)
 
-	config := copyValues(o.Values)
+	config := likeFile(o.Values)
 	if len(o.Overrides) > 0 {
-		config = mergeValues(o.Overrides, config)
+		config = MergeValues(o.Overrides, config)
 	}
 	inst, values, err := c.prepare(o, config)
 	if err != nil {
@@ -118,11 +105,13 @@ func (c *Chart) render(ctx context.Context, o Options) (*Rendered, error) {
 		return nil, templateError(inst.Name(), err)
 	}
 
+	rel := &release.Release{Name: o.ReleaseName, Namespace: o.Namespace, Config: config, Chart: inst}
 	r := &Rendered{Pure: !e.impure}
-	if err := r.sort(inst, files); err != nil {
+	if err := r.sort(rel, files); err != nil {
 		return nil, err
 	}
-	r.release.Name, r.release.Namespace, r.release.Config = o.ReleaseName, o.Namespace, config
+	r.Draft = record.NewDraft(rel)
+	r.Hooks = r.Draft.Hooks()
 	if o.SkipCRDs {
 		return r, nil
 	}
@@ -185,8 +174,9 @@ func capabilities(o Options) (*chartutil.Capabilities, error) {
 	return caps, nil
 }
 
-// sort what the templates printed into notes, hooks and objects.
-func (r *Rendered) sort(c *chart.Chart, files map[string]string) error {
+// sort what the templates printed into notes, hooks and objects, and note them in the release.
+func (r *Rendered) sort(rel *release.Release, files map[string]string) error {
+	c := rel.Chart
 	for name := range files {
 		if !strings.HasSuffix(name, notesFile) {
 			continue
@@ -206,79 +196,31 @@ func (r *Rendered) sort(c *chart.Chart, files map[string]string) error {
 	for _, m := range manifests {
 		fmt.Fprintf(&doc, "---\n# Source: %s\n%s\n", m.Name, m.Content)
 		// Helm applies the text above, in which a line end follows that a block scalar at the end keeps.
-		objs, err := ChartObjects([]byte(m.Content + "\n"))
+		objs, err := yamldoc.ChartObjects([]byte(m.Content + "\n"))
 		if err != nil {
 			return errors.Wrap(err, relative(c.Name(), m.Name))
 		}
 		r.Objects = append(r.Objects, objs...)
 	}
-	for _, h := range hooks {
-		r.Hooks = append(r.Hooks, newHook(h))
-	}
-	r.release = &release.Release{
-		Chart:    c,
-		Manifest: doc.String(),
-		Hooks:    hooks,
-		Info:     &release.Info{Notes: r.Notes},
-	}
+	rel.Manifest, rel.Hooks, rel.Info = doc.String(), hooks, &release.Info{Notes: r.Notes}
 	return nil
 }
 
 // manifestError makes "file: message" of the one error that SortManifests has.
 func manifestError(root string, err error) error {
 	msg := strings.TrimPrefix(err.Error(), "YAML parse error on ")
-	return errors.New(oneLine(relative(root, msg)))
-}
-
-func newHook(h *release.Hook) Hook {
-	out := Hook{Name: h.Name, Kind: h.Kind, Path: h.Path, Manifest: h.Manifest, Weight: h.Weight}
-	for _, e := range h.Events {
-		out.Events = append(out.Events, string(e))
-	}
-	for _, p := range h.DeletePolicies {
-		out.DeletePolicies = append(out.DeletePolicies, string(p))
-	}
-	return out
+	return errors.New(input.Line(relative(root, msg)))
 }
 
 // crds reads the crds/ folders of c and its dependencies that are switched on.
 func crds(c *chart.Chart) ([]*unstructured.Unstructured, error) {
 	var out []*unstructured.Unstructured
 	for _, crd := range c.CRDObjects() {
-		objs, err := ChartObjects(crd.File.Data)
+		objs, err := yamldoc.ChartObjects(crd.File.Data)
 		if err != nil {
 			return nil, errors.Wrap(err, relative(c.Name(), crd.Filename))
 		}
 		out = append(out, objs...)
 	}
 	return out, nil
-}
-
-// copyValues copies values into the types that Helm reads from a values file:
-// all numbers are float64, which templates can tell from integers.
-func copyValues(in map[string]any) map[string]any {
-	out := make(map[string]any, len(in))
-	for k, v := range in {
-		out[k] = copyValue(v)
-	}
-	return out
-}
-
-func copyValue(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		return copyValues(v)
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = copyValue(v[i])
-		}
-		return out
-	case int64:
-		return float64(v)
-	case int:
-		return float64(v)
-	default:
-		return v
-	}
 }

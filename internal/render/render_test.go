@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
 )
 
 // printed is data.v of all objects, by name.
@@ -162,7 +164,7 @@ func TestRenderParts(t *testing.T) {
 	if diff := cmp.Diff([]string{crds + "a", crds + "a", crds + "c"}, names(r.CRDs)); diff != "" {
 		t.Errorf("CRDs: -want, +got:\n%s", diff)
 	}
-	hooks := []Hook{
+	hooks := []record.Hook{
 		{Name: "t", Kind: "Pod", Path: "app/templates/test.yaml", Manifest: strings.TrimSpace(files["templates/test.yaml"]), Events: []string{"test"}},
 		{
 			Name: "h", Kind: "Job", Path: "app/templates/hook.yaml", Manifest: strings.TrimSpace(files["templates/hook.yaml"]), Weight: -5,
@@ -175,8 +177,8 @@ func TestRenderParts(t *testing.T) {
 	if want := "Hello rel"; r.Notes != want {
 		t.Errorf("Notes: want %q, got %q", want, r.Notes)
 	}
-	if !strings.HasPrefix(r.Manifest(), "---\n# Source: app/templates/ns.yaml\n") || strings.Contains(r.Manifest(), "kind: Job") {
-		t.Errorf("Manifest: want objects without hooks, got:\n%s", r.Manifest())
+	if !strings.HasPrefix(r.Draft.Manifest(), "---\n# Source: app/templates/ns.yaml\n") || strings.Contains(r.Draft.Manifest(), "kind: Job") {
+		t.Errorf("Manifest: want objects without hooks, got:\n%s", r.Draft.Manifest())
 	}
 	if r := mustRender(t, mustLoad(t, files), Options{SkipCRDs: true}); len(r.CRDs) != 0 {
 		t.Errorf("SkipCRDs: got %v", names(r.CRDs))

@@ -15,6 +15,8 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 	"helm.sh/helm/v3/pkg/chart"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 )
 
 // schemaURL names the schema in itself only: nothing is read from there.
@@ -64,7 +66,7 @@ func (closedLoader) Load(url string) (any, error) {
 func compileSchema(text []byte) (s *valuesSchema) {
 	defer func() {
 		if r := recover(); r != nil {
-			s = &valuesSchema{err: errors.New(oneLine(fmt.Sprint(r)))}
+			s = &valuesSchema{err: errors.New(input.Line(fmt.Sprint(r)))}
 		}
 	}()
 
@@ -114,11 +116,11 @@ func below(at []string, more ...string) []string { return slices.Concat(at, more
 
 func (s *valuesSchema) validate(values map[string]any, at []string) (err error) {
 	if s.err != nil {
-		return errors.Errorf("%s: %s", strings.Join(below(at, "values.schema.json"), "/"), oneLine(s.err.Error()))
+		return errors.Errorf("%s: %s", strings.Join(below(at, "values.schema.json"), "/"), input.Line(s.err.Error()))
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			err = errors.Errorf("values: cannot check them: %s", oneLine(fmt.Sprint(r)))
+			err = errors.Errorf("values: cannot check them: %s", input.Line(fmt.Sprint(r)))
 		}
 	}()
 
@@ -129,7 +131,7 @@ func (s *valuesSchema) validate(values map[string]any, at []string) (err error) 
 	}
 	var all []found
 	violations(ve, at, message.NewPrinter(language.English), &all)
-	return errors.Errorf("values: %s", oneLine(join(all)))
+	return errors.Errorf("values: %s", input.Line(join(all)))
 }
 
 // A found violation.

@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
@@ -122,15 +122,15 @@ func (w *call) hookRunner() hook.Runner {
 
 // prepareHooks returns the hooks of the event of a run, ready to be sent.
 func (w *call) prepareHooks(
-	ctx context.Context, all []render.Hook, part object.PartID, in *compose.Installation, run *inventory.Run,
+	ctx context.Context, all []record.Hook, part object.PartID, in *compose.Installation, run *inventory.Run,
 ) ([]hook.Hook, error) {
-	return hook.Prepare(ctx, all, w.id, part, run, func(ctx context.Context, h *render.Hook, identity string) (object.Desired, error) {
+	return hook.Prepare(ctx, all, w.id, part, run, func(ctx context.Context, h *record.Hook, identity string) (object.Desired, error) {
 		return w.composer.BuildHook(ctx, in, part, h, identity)
 	})
 }
 
 // recordedHooks returns the hooks of the event of a run as the record of a release has them; nil where it has no record.
-func (w *call) recordedHooks(ctx context.Context, part object.PartID, r inventory.Release, run *inventory.Run) ([]hook.Hook, *render.RecordInfo, error) {
+func (w *call) recordedHooks(ctx context.Context, part object.PartID, r inventory.Release, run *inventory.Run) ([]hook.Hook, *record.Info, error) {
 	info, err := w.history().Get(ctx, r, run.Revision)
 	if err != nil || info == nil {
 		return nil, nil, err

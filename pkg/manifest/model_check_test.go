@@ -13,7 +13,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
@@ -315,7 +315,7 @@ func (m *model) checkRecords(inv *inventory.Inventory) error {
 		var deployed []string
 		for k, o := range m.b.s.objects {
 			l := o.u().GetLabels()
-			if k.Namespace == in.namespace() && strings.HasPrefix(k.Name, release.RecordPrefix+modelNames[i]+".v") && l[release.LabelStatus] == render.StatusDeployed {
+			if k.Namespace == in.namespace() && strings.HasPrefix(k.Name, release.RecordPrefix+modelNames[i]+".v") && l[release.LabelStatus] == record.StatusDeployed {
 				deployed = append(deployed, l[release.LabelRevision])
 			}
 		}

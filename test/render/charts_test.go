@@ -22,6 +22,8 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/config"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 )
 
 const (
@@ -287,20 +289,20 @@ func tidy(list string) string {
 // ours is what this provider makes of a chart, and its notes.
 func ours(t *testing.T, tree map[string]string, f feature) (rendering, string, error) {
 	t.Helper()
-	var in []render.File
+	var in []input.File
 	for _, name := range slices.Sorted(maps.Keys(tree)) {
-		in = append(in, render.File{Name: name, Data: []byte(tree[name])})
+		in = append(in, input.File{Name: name, Data: []byte(tree[name])})
 	}
 	c, err := render.Load(in)
 	if err != nil {
 		return rendering{}, "", err
 	}
-	config, err := render.ConfigEntry{Name: "app", Overrides: f.set}.Parse()
+	settings, err := config.Entry{Name: "app", Overrides: f.set}.Parse()
 	if err != nil {
 		return rendering{}, "", err
 	}
 	o := render.Options{
-		ReleaseName: releaseName, Namespace: releaseNamespace, KubeVersion: kubeVersion, Overrides: config.Overrides,
+		ReleaseName: releaseName, Namespace: releaseNamespace, KubeVersion: kubeVersion, Overrides: settings.Overrides,
 		APIVersions: append(slices.Clone(f.apis), chartutil.DefaultVersionSet...),
 	}
 	if err := yaml.Unmarshal([]byte(f.values), &o.Values); err != nil {

@@ -14,7 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
-	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/kustomize"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
 )
 
 // base is a base that most cases build upon.
@@ -138,26 +140,26 @@ func TestKustomization(t *testing.T) {
 			}
 			tree := files(base)
 			maps.Copy(tree, files("== overlay/kustomization.yaml\n"+head+feature))
-			want := kustomize(t, kubectl, tree, "overlay")
-			var in []render.File
+			want := kubectlKustomize(t, kubectl, tree, "overlay")
+			var in []input.File
 			for name, data := range tree {
-				in = append(in, render.File{Name: name, Data: []byte(data)})
+				in = append(in, input.File{Name: name, Data: []byte(data)})
 			}
-			got, err := render.Kustomization(t.Context(), in, "overlay")
+			got, err := kustomize.Build(t.Context(), in, "overlay")
 			if err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(want, string(got)); diff != "" {
 				t.Errorf("-kubectl, +ours:\n%s", diff)
 			}
-			if objects, err := render.Objects(got); err != nil || len(objects) == 0 {
+			if objects, err := yamldoc.Objects(got); err != nil || len(objects) == 0 {
 				t.Errorf("%d objects, %v", len(objects), err)
 			}
 		})
 	}
 }
 
-func kustomize(t *testing.T, kubectl string, tree map[string]string, dir string) string {
+func kubectlKustomize(t *testing.T, kubectl string, tree map[string]string, dir string) string {
 	t.Helper()
 	root := t.TempDir()
 	write(t, root, tree)

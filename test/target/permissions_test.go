@@ -21,7 +21,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
-	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
@@ -113,7 +113,7 @@ func grantExamples(t *testing.T, clients kubernetes.Interface) {
 // objectsIn a file of the repository.
 func objectsIn(t *testing.T, path ...string) []*unstructured.Unstructured {
 	t.Helper()
-	objects, err := render.Objects(contentOf(t, path...))
+	objects, err := yamldoc.Objects(contentOf(t, path...))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
-	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
 )
 
 // maxTemplates bounds a file of ModuleTemplates, in bytes.
@@ -65,7 +65,7 @@ func readTemplate(in io.Reader, path string) ([]byte, error) {
 
 // templatesOf a stream of documents. Only what the user may write is left in them.
 func templatesOf(data []byte) ([]*unstructured.Unstructured, error) {
-	objects, err := render.Objects(data)
+	objects, err := yamldoc.Objects(data)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,9 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/pack"
-	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/kustomize"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
 	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
 
@@ -35,7 +37,7 @@ func (b *builder) kustomizations(ctx context.Context) error {
 		if err := r.folder(dir); err != nil {
 			return errors.Wrap(err, field)
 		}
-		data, err := render.Kustomization(ctx, r.out, dir)
+		data, err := kustomize.Build(ctx, r.out, dir)
 		if err != nil {
 			return errors.Wrap(err, field)
 		}
@@ -58,7 +60,7 @@ func (b *builder) kustomizations(ctx context.Context) error {
 func (b *builder) splitCRDs(data []byte) ([]byte, error) {
 	var rest [][]byte
 	for _, doc := range documents(data) {
-		objects, err := render.Objects(doc)
+		objects, err := yamldoc.Objects(doc)
 		if err != nil {
 			return nil, err
 		}
@@ -98,7 +100,7 @@ type reachable struct {
 	fsys  fs.FS
 	seen  map[string]bool
 	bytes int64
-	out   []render.File
+	out   []input.File
 }
 
 // folder with a kustomization.
@@ -140,7 +142,7 @@ func (r *reachable) file(name string) ([]byte, error) {
 	if r.bytes -= int64(len(data)); r.bytes < 0 {
 		return nil, errors.Errorf("%s: with it, kustomizations read more than %d bytes", name, oci.DefaultLimits().Uncompressed)
 	}
-	r.out = append(r.out, render.File{Name: name, Data: data})
+	r.out = append(r.out, input.File{Name: name, Data: data})
 	return data, nil
 }
 

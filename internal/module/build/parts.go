@@ -20,6 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/pack"
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 )
 
 // Names and types of resources, as internal/module reads them.
@@ -330,10 +331,10 @@ func archived(p place, name, kind string, files []oci.File) (part, error) {
 	return out, nil
 }
 
-func renderFiles(files []oci.File) []render.File {
-	out := make([]render.File, 0, len(files))
+func renderFiles(files []oci.File) []input.File {
+	out := make([]input.File, 0, len(files))
 	for _, f := range files {
-		out = append(out, render.File(f))
+		out = append(out, input.File(f))
 	}
 	return out
 }

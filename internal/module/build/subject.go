@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/module/check"
 	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
-	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/config"
 )
 
 // subjectOf parts is what there is to check.
@@ -35,7 +35,7 @@ func subjectOf(parts []part, d *definition.Definition) (check.Subject, error) {
 			s.Installs = append(s.Installs, check.Install{Name: p.resource.Name, Chart: p.chart, Files: p.files})
 		case placeConfig:
 			var err error
-			if s.Config, err = render.Configs(p.files[0].Data); err != nil {
+			if s.Config, err = config.Read(p.files[0].Data); err != nil {
 				return s, errors.Wrap(err, "config")
 			}
 		case placeCustomResource:
@@ -48,7 +48,7 @@ func subjectOf(parts []part, d *definition.Definition) (check.Subject, error) {
 		}
 	}
 	// Charts of a base that lie elsewhere are not looked into, and neither is how they are installed.
-	s.Config = slices.DeleteFunc(s.Config, func(e render.ConfigEntry) bool { return remote[e.Name] })
+	s.Config = slices.DeleteFunc(s.Config, func(e config.Entry) bool { return remote[e.Name] })
 	return s, nil
 }
 

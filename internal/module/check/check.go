@@ -12,7 +12,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
-	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/config"
 )
 
 // maxWarnings bounds what a hostile module can make a person read.
@@ -22,7 +22,7 @@ const maxWarnings = 200
 type Subject struct {
 	CRDs     []oci.File // Of the crds layer.
 	Installs []Install  // In the order in which they are installed.
-	Config   []render.ConfigEntry
+	Config   []config.Entry
 	// CustomResource is the default one, or nil.
 	CustomResource *unstructured.Unstructured
 	// CustomResourceFile is where it comes from, for messages; it may be empty.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
-	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/config"
 )
 
 const configMap = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"
@@ -58,7 +58,7 @@ func TestModule(t *testing.T) {
 						file("templates/cm.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: cm-{{ .Values.suffix }}, namespace: {{ .Release.Namespace }}}}")),
 					plain("raw-manifest", "{apiVersion: example.org/v1, kind: Gadget, metadata: {name: g}}"),
 				},
-				Config:         []render.ConfigEntry{{Name: "operator", ClientConfig: "Namespace=kyma-system", Overrides: "suffix=b"}},
+				Config:         []config.Entry{{Name: "operator", ClientConfig: "Namespace=kyma-system", Overrides: "suffix=b"}},
 				CustomResource: widget(t, "{size: 2}"),
 				Readiness: []v1alpha1.ReadinessRule{
 					{CEL: `object.status.state == "Ready"`},
@@ -74,7 +74,7 @@ func TestModule(t *testing.T) {
 			reason: "Config says whether crds/ counts.",
 			subject: Subject{
 				Installs: []Install{chart("operator", file("crds/gadgets.yaml", gadgets), file("templates/cm.yaml", configMap))},
-				Config:   []render.ConfigEntry{{Name: "operator", ClientConfig: "SkipCRDs=true"}},
+				Config:   []config.Entry{{Name: "operator", ClientConfig: "SkipCRDs=true"}},
 			},
 			want: want{objects: map[string][]string{"operator": {"ConfigMap /a"}}},
 		},
@@ -136,7 +136,7 @@ func TestModule(t *testing.T) {
 					plain("one", "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: a, namespace: x}}"),
 					plain("two", "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: a}}"),
 				},
-				Config: []render.ConfigEntry{{Name: "two", ClientConfig: "Namespace=other"}},
+				Config: []config.Entry{{Name: "two", ClientConfig: "Namespace=other"}},
 			},
 			want: want{err: `install "two": ClusterRole a is part of install "one" too`},
 		},
@@ -144,7 +144,7 @@ func TestModule(t *testing.T) {
 			reason: "The same name in another namespace, or of another group, is another object.",
 			subject: Subject{
 				Installs: []Install{plain("one", configMap), plain("two", configMap)},
-				Config:   []render.ConfigEntry{{Name: "two", ClientConfig: "Namespace=other"}},
+				Config:   []config.Entry{{Name: "two", ClientConfig: "Namespace=other"}},
 			},
 			want: want{objects: map[string][]string{"one": {"ConfigMap /a"}, "two": {"ConfigMap /a"}}},
 		},
@@ -171,28 +171,28 @@ func TestModule(t *testing.T) {
 			reason: "Two charts cannot be one release.",
 			subject: Subject{
 				Installs: []Install{chart("one", file("templates/cm.yaml", configMap)), chart("two", file("templates/cm.yaml", "{apiVersion: v1, kind: Secret, metadata: {name: a}}"))},
-				Config:   []render.ConfigEntry{{Name: "two", ClientConfig: "ReleaseName=one"}},
+				Config:   []config.Entry{{Name: "two", ClientConfig: "ReleaseName=one"}},
 			},
 			want: want{err: `install "two": its Helm release one in namespace default is that of install "one" too: give one of them another ReleaseName`},
 		},
 		"ConfigOfNone": {
 			reason:  "An entry of the config is for an install.",
-			subject: Subject{Installs: []Install{plain("one", configMap), plain("two", configMap)}, Config: []render.ConfigEntry{{Name: "three"}}},
+			subject: Subject{Installs: []Install{plain("one", configMap), plain("two", configMap)}, Config: []config.Entry{{Name: "three"}}},
 			want:    want{err: `config: entry "three" names no install; there is one, two`},
 		},
 		"ConfigTwice": {
 			reason:  "An install has one entry.",
-			subject: Subject{Installs: []Install{plain("one", configMap)}, Config: []render.ConfigEntry{{Name: "one"}, {Name: "one"}}},
+			subject: Subject{Installs: []Install{plain("one", configMap)}, Config: []config.Entry{{Name: "one"}, {Name: "one"}}},
 			want:    want{err: `config: entry "one" is there twice`},
 		},
 		"ConfigUnknown": {
 			reason:  "Unknown keys of clientConfig are refused.",
-			subject: Subject{Installs: []Install{plain("one", configMap)}, Config: []render.ConfigEntry{{Name: "one", ClientConfig: "Nonsense=1"}}},
+			subject: Subject{Installs: []Install{plain("one", configMap)}, Config: []config.Entry{{Name: "one", ClientConfig: "Nonsense=1"}}},
 			want:    want{err: `config: entry "one": clientConfig: Nonsense: is unknown; the keys are the fields of Helm's install action`},
 		},
 		"ConfigOfPlain": {
 			reason:  "Plain objects have no values.",
-			subject: Subject{Installs: []Install{plain("one", configMap)}, Config: []render.ConfigEntry{{Name: "one", Overrides: "a=b"}}},
+			subject: Subject{Installs: []Install{plain("one", configMap)}, Config: []config.Entry{{Name: "one", Overrides: "a=b"}}},
 			want:    want{err: `config: entry "one": overrides are for charts, and this install is plain objects; take them out`},
 		},
 		"Hooks": {

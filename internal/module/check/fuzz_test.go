@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
-	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
 )
 
 // FuzzModule checks modules that nobody would make: what is wrong is said in one
@@ -23,7 +23,7 @@ func FuzzModule(f *testing.F) {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		s := Subject{CRDs: []oci.File{file("crd.yaml", crds)}, Installs: []Install{plain("raw", raw)}}
-		if objects, err := render.Objects([]byte(cr)); err == nil && len(objects) > 0 {
+		if objects, err := yamldoc.Objects([]byte(cr)); err == nil && len(objects) > 0 {
 			s.CustomResource = objects[0]
 		}
 		first, err := Module(ctx, s)

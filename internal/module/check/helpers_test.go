@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
-	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
 )
 
 // digest is one that an image may have.
@@ -104,7 +104,7 @@ func plain(name string, texts ...string) Install {
 
 func object(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
-	objects, err := render.Objects([]byte(text))
+	objects, err := yamldoc.Objects([]byte(text))
 	if err != nil || len(objects) != 1 {
 		t.Fatalf("no object: %v", err)
 	}

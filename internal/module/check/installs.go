@@ -13,14 +13,17 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/config"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
 )
 
 // defaultNamespace of installs, which is that of the API.
 const defaultNamespace = "default"
 
 // readConfigs reads what the config says of each install.
-func readConfigs(entries []render.ConfigEntry, installs []Install) (map[string]render.Config, error) {
-	out := map[string]render.Config{}
+func readConfigs(entries []config.Entry, installs []Install) (map[string]config.Settings, error) {
+	out := map[string]config.Settings{}
 	for _, e := range entries {
 		i := slices.IndexFunc(installs, func(in Install) bool { return in.Name == e.Name })
 		if i < 0 {
@@ -56,7 +59,7 @@ func namesOf(installs []Install) string {
 // checkInstalls renders installs, one after the other, adds what they hold to what was found, and returns their objects by
 // the name of the install.
 func checkInstalls(
-	ctx context.Context, installs []Install, configs map[string]render.Config, found contents, w *warnings,
+	ctx context.Context, installs []Install, configs map[string]config.Settings, found contents, w *warnings,
 ) (map[string][]*unstructured.Unstructured, error) {
 	out, releases := map[string][]*unstructured.Unstructured{}, map[string]string{}
 	for i := range installs {
@@ -70,19 +73,19 @@ func checkInstalls(
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		config := configs[in.Name]
-		config.Namespace, config.ReleaseName = or(config.Namespace, defaultNamespace), or(config.ReleaseName, in.Name)
+		settings := configs[in.Name]
+		settings.Namespace, settings.ReleaseName = or(settings.Namespace, defaultNamespace), or(settings.ReleaseName, in.Name)
 		if in.Chart {
-			release := config.ReleaseName + " in namespace " + config.Namespace
+			release := settings.ReleaseName + " in namespace " + settings.Namespace
 			if other, ok := releases[release]; ok {
 				return nil, errors.Errorf("install %q: its Helm release %s is that of install %q too: give one of them another ReleaseName",
 					in.Name, release, other)
 			}
 			releases[release] = in.Name
 		}
-		objects, err := renderInstall(ctx, in, config)
+		objects, err := renderInstall(ctx, in, settings)
 		if err == nil {
-			err = found.add(ctx, in.Name, config.Namespace, objects, w)
+			err = found.add(ctx, in.Name, settings.Namespace, objects, w)
 		}
 		if err != nil {
 			return nil, errors.Wrapf(err, "install %q", in.Name)
@@ -92,9 +95,9 @@ func checkInstalls(
 	return out, nil
 }
 
-func renderInstall(ctx context.Context, in *Install, config render.Config) ([]*unstructured.Unstructured, error) {
+func renderInstall(ctx context.Context, in *Install, settings config.Settings) ([]*unstructured.Unstructured, error) {
 	if in.Chart {
-		return renderChart(ctx, in.Files, config)
+		return renderChart(ctx, in.Files, settings)
 	}
 	objects, err := objectsOf(in.Files)
 	if err == nil && len(objects) == 0 {
@@ -103,18 +106,18 @@ func renderInstall(ctx context.Context, in *Install, config render.Config) ([]*u
 	return objects, err
 }
 
-func renderChart(ctx context.Context, in []oci.File, config render.Config) ([]*unstructured.Unstructured, error) {
-	files := make([]render.File, len(in))
+func renderChart(ctx context.Context, in []oci.File, settings config.Settings) ([]*unstructured.Unstructured, error) {
+	files := make([]input.File, len(in))
 	for i, f := range in {
-		files[i] = render.File(f)
+		files[i] = input.File(f)
 	}
 	chart, err := render.Load(files)
 	if err != nil {
 		return nil, err
 	}
 	r, err := chart.Render(ctx, render.Options{
-		ReleaseName: config.ReleaseName, Namespace: config.Namespace,
-		Overrides: config.Overrides, SkipCRDs: config.SkipCRDs, KubeVersion: chart.KubeVersion(),
+		ReleaseName: settings.ReleaseName, Namespace: settings.Namespace,
+		Overrides: settings.Overrides, SkipCRDs: settings.SkipCRDs, KubeVersion: chart.KubeVersion(),
 	})
 	if err != nil {
 		return nil, err
@@ -126,7 +129,7 @@ func renderChart(ctx context.Context, in []oci.File, config render.Config) ([]*u
 func objectsOf(files []oci.File) ([]*unstructured.Unstructured, error) {
 	var out []*unstructured.Unstructured
 	for _, f := range files {
-		objects, err := render.Objects(f.Data)
+		objects, err := yamldoc.Objects(f.Data)
 		if err != nil {
 			return nil, errors.Wrap(err, oneLine(f.Name))
 		}

@@ -9,6 +9,8 @@ import (
 	"k8s.io/utils/lru"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/kustomize"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
@@ -71,7 +73,7 @@ func (c *Caches) buildKustomization(ctx context.Context, content source.Content,
 	if err != nil {
 		return nil, err
 	}
-	text, err := render.Kustomization(ctx, renderFiles(files), dir)
+	text, err := kustomize.Build(ctx, renderFiles(files), dir)
 	if c != nil && err == nil && len(text) <= maxCachedBuild {
 		c.builds.Add(key, text)
 	}
@@ -86,10 +88,10 @@ func parseChart(content source.Content) (*render.Chart, error) {
 	return render.Load(renderFiles(files), render.WithDigest(content.Digest))
 }
 
-func renderFiles(files []source.File) []render.File {
-	out := make([]render.File, len(files))
+func renderFiles(files []source.File) []input.File {
+	out := make([]input.File, len(files))
 	for i, f := range files {
-		out[i] = render.File(f)
+		out[i] = input.File(f)
 	}
 	return out
 }

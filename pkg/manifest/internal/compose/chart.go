@@ -29,7 +29,7 @@ func (c *Composer) renderChart(ctx context.Context, out *Component) ([]*unstruct
 	r, err := chart.Render(ctx, o)
 	if err == nil && out.Purpose == Advance {
 		// Do not begin what cannot be recorded in the end.
-		err = r.CheckRecord("")
+		err = r.Draft.Check("")
 	}
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
@@ -52,7 +53,7 @@ type Component struct {
 	Chart    *render.Chart
 	Rendered *render.Rendered
 	// Hooks of the chart, if some of them run while it is applied; nil for none.
-	Hooks []render.Hook
+	Hooks []record.Hook
 }
 
 // Operation returns how the next revision comes to be, which decides about the hooks that run.
@@ -69,7 +70,7 @@ func (c *Component) Operation() hook.Operation {
 
 // hooksToRun returns the hooks of the chart if some of them run while it is applied, else nil. None run to repair drift, nor to
 // write an inventory again that was lost.
-func (c *Component) hooksToRun() []render.Hook {
+func (c *Component) hooksToRun() []record.Hook {
 	if !c.Next.RunsHooks() || c.Installation.Config.DisableHooks {
 		return nil
 	}

@@ -8,6 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/config"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
@@ -45,8 +47,8 @@ func TestHooks(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			c := &Component{
-				Installation: &Installation{Config: render.Config{DisableHooks: tc.args.disabled}}, Next: tc.args.next,
-				Rendered: &render.Rendered{Hooks: []render.Hook{{Events: tc.args.events}}},
+				Installation: &Installation{Config: config.Settings{DisableHooks: tc.args.disabled}}, Next: tc.args.next,
+				Rendered: &render.Rendered{Hooks: []record.Hook{{Events: tc.args.events}}},
 			}
 			var rec inventory.Part
 			c.NoteHooks(&rec)

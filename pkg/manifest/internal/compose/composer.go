@@ -12,7 +12,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/advice"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
@@ -39,7 +39,7 @@ type Releases interface {
 	FindRollback(ctx context.Context, r inventory.Release, inputs string, pure bool) (revision int, manifest string, err error)
 
 	// Get returns a recorded revision of a release; nil if there is none.
-	Get(ctx context.Context, r inventory.Release, revision int) (*render.RecordInfo, error)
+	Get(ctx context.Context, r inventory.Release, revision int) (*record.Info, error)
 }
 
 // A Composer makes Components of the parts of one bundle for one cluster. It is made for one call of the engine, and must not

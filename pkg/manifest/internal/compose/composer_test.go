@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
@@ -30,7 +31,7 @@ const (
 )
 
 // recordOf a revision of a chart with a template.
-func recordOf(t *testing.T, template string) *render.RecordInfo {
+func recordOf(t *testing.T, template string) *record.Info {
 	t.Helper()
 	in := chartOf("web", template)
 	var caches *Caches
@@ -42,11 +43,11 @@ func recordOf(t *testing.T, template string) *render.RecordInfo {
 	if err != nil {
 		t.Fatal(err)
 	}
-	secret, err := r.Record(render.RecordOptions{Revision: 1, Status: render.StatusDeployed})
+	secret, err := r.Draft.Encode(record.Options{Revision: 1, Status: record.StatusDeployed})
 	if err != nil {
 		t.Fatal(err)
 	}
-	info, err := render.DecodeRecord(secret.Data["release"])
+	info, err := record.Decode(secret.Data["release"])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/config"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
@@ -27,7 +27,7 @@ type Config struct {
 
 // A configEntry is what a config says of one install, or why it cannot be done.
 type configEntry struct {
-	render.Config
+	config.Settings
 
 	err error
 }
@@ -52,7 +52,7 @@ func (c *Config) Of(ctx context.Context, in *bundle.Install) (*Installation, err
 	case in.Form != bundle.FormChart && len(e.Overrides) > 0:
 		return nil, errors.Errorf("config: overrides are for charts, and this install is %s; take them out", in.Form.Title())
 	}
-	out := newInstallation(in, e.Config)
+	out := newInstallation(in, e.Settings)
 	if c.bundle.Config == nil {
 		return out, nil
 	}
@@ -66,7 +66,7 @@ func (c *Config) checkRelease(in *Installation) error {
 		if other.Name == in.Name {
 			return nil
 		}
-		if r := newInstallation(other, c.entries[other.Name].Config).Release; r == in.Release && !r.IsZero() {
+		if r := newInstallation(other, c.entries[other.Name].Settings).Release; r == in.Release && !r.IsZero() {
 			return errors.Errorf("the Helm release %s in namespace %s is that of install %s too; give one of them another ReleaseName",
 				r.Name, r.Namespace, other.Name)
 		}
@@ -106,7 +106,7 @@ func readConfig(ctx context.Context, b *bundle.Bundle) (map[string]configEntry, 
 	names := installNames(b)
 	out := map[string]configEntry{}
 	for _, f := range files {
-		entries, err := render.Configs(f.Data)
+		entries, err := config.Read(f.Data)
 		if err != nil {
 			return nil, err
 		}
@@ -114,8 +114,8 @@ func readConfig(ctx context.Context, b *bundle.Bundle) (map[string]configEntry, 
 			if !slices.Contains(names, e.Name) {
 				return nil, errors.Errorf("entry %q names no install; there is %s", e.Name, strings.Join(names, ", "))
 			}
-			config, err := e.Parse()
-			out[e.Name] = configEntry{Config: config, err: err}
+			settings, err := e.Parse()
+			out[e.Name] = configEntry{Settings: settings, err: err}
 		}
 	}
 	return out, nil

@@ -12,7 +12,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/config"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
@@ -35,7 +35,7 @@ func TestConfigOf(t *testing.T) {
 		namespace string
 		release   inventory.Release
 		keeps     bool
-		config    render.Config
+		config    config.Settings
 		err       string
 	}
 	flags := bundle.ConfigOf(map[string]bundle.Flags{"web": {
@@ -56,12 +56,12 @@ func TestConfigOf(t *testing.T) {
 			reason: "Each flag is kept.", args: args{config: &flags},
 			want: want{
 				namespace: "apps", release: inventory.Release{Namespace: "apps", Name: "other"}, keeps: true,
-				config: render.Config{ReleaseName: "other", CreateNamespace: new(false), SkipCRDs: true, DisableHooks: true, Timeout: time.Minute, Wait: true, SkipSchemaValidation: true},
+				config: config.Settings{ReleaseName: "other", CreateNamespace: new(false), SkipCRDs: true, DisableHooks: true, Timeout: time.Minute, Wait: true, SkipSchemaValidation: true},
 			},
 		},
 		"Namespace": {
 			reason: "The namespace is that of the release, too.", args: args{config: configLayer("configs: [{name: web, clientConfig: Namespace=other}]")},
-			want: want{namespace: "other", release: inventory.Release{Namespace: "other", Name: "web"}, config: render.Config{Namespace: "other"}},
+			want: want{namespace: "other", release: inventory.Release{Namespace: "other", Name: "web"}, config: config.Settings{Namespace: "other"}},
 		},
 		"Down":    {reason: "A layer that cannot be fetched is an error of each install.", args: args{config: down, install: 1}, want: want{err: "config: registry is down"}},
 		"Unknown": {reason: "An entry for no install is an error of each install.", args: args{config: configLayer("configs: [{name: wep}]")}, want: want{err: `config: entry "wep" names no install; there is web, raw, extra`}},

@@ -12,7 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
@@ -101,7 +102,7 @@ func (c *target) APIVersions(context.Context) ([]string, error) {
 
 // history has the same revision at each number, and goes back to backTo.
 type history struct {
-	recorded *render.RecordInfo
+	recorded *record.Info
 	backTo   int
 	err      error
 }
@@ -117,7 +118,7 @@ func (h *history) FindRollback(_ context.Context, _ inventory.Release, _ string,
 	return h.backTo, h.recorded.Manifest, nil
 }
 
-func (h *history) Get(context.Context, inventory.Release, int) (*render.RecordInfo, error) {
+func (h *history) Get(context.Context, inventory.Release, int) (*record.Info, error) {
 	return h.recorded, nil
 }
 
@@ -141,7 +142,7 @@ func refs(objects []object.Desired) []string {
 
 func unmarshal(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
-	objects, err := render.Objects([]byte(text))
+	objects, err := yamldoc.Objects([]byte(text))
 	if err != nil || len(objects) != 1 {
 		t.Fatalf("not one object: %v, %s", err, text)
 	}

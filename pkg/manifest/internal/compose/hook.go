@@ -7,14 +7,15 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // BuildHook returns the object of a hook of a part, as it is created where the installation says. Identity identifies the hook in
 // one run: it is the value of object.AnnotationHookRun.
-func (c *Composer) BuildHook(ctx context.Context, in *Installation, part object.PartID, h *render.Hook, identity string) (object.Desired, error) {
-	objects, err := render.ChartObjects([]byte(h.Manifest + "\n"))
+func (c *Composer) BuildHook(ctx context.Context, in *Installation, part object.PartID, h *record.Hook, identity string) (object.Desired, error) {
+	objects, err := yamldoc.ChartObjects([]byte(h.Manifest + "\n"))
 	if err != nil {
 		return object.Desired{}, err
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
@@ -39,7 +39,7 @@ func TestBuildHook(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			o, err := composerOf(&bundle.Bundle{}).BuildHook(t.Context(), &Installation{Namespace: "apps", KeepNamespaces: true}, "web", &render.Hook{Manifest: tc.manifest}, "run")
+			o, err := composerOf(&bundle.Bundle{}).BuildHook(t.Context(), &Installation{Namespace: "apps", KeepNamespaces: true}, "web", &record.Hook{Manifest: tc.manifest}, "run")
 			got := want{Err: textOf(err)}
 			if err == nil {
 				if !o.KeepNamespaces {
@@ -58,7 +58,7 @@ func TestBuildHook(t *testing.T) {
 func TestBuildHookLearns(t *testing.T) {
 	c := composerOf(&bundle.Bundle{})
 	for _, manifest := range []string{widgetCRD, widget} {
-		if _, err := c.BuildHook(t.Context(), &Installation{Namespace: "apps"}, "web", &render.Hook{Manifest: manifest}, "run"); err != nil {
+		if _, err := c.BuildHook(t.Context(), &Installation{Namespace: "apps"}, "web", &record.Hook{Manifest: manifest}, "run"); err != nil {
 			t.Error(err)
 		}
 	}

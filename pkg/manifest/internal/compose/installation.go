@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/config"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
@@ -21,10 +22,10 @@ type Installation struct {
 	Release inventory.Release
 	// KeepNamespaces is true where a missing namespace must not be created.
 	KeepNamespaces bool
-	Config         render.Config
+	Config         config.Settings
 }
 
-func newInstallation(in *bundle.Install, c render.Config) *Installation {
+func newInstallation(in *bundle.Install, c config.Settings) *Installation {
 	out := &Installation{Install: in, Namespace: cmp.Or(c.Namespace, in.Namespace), Config: c}
 	out.KeepNamespaces = c.CreateNamespace != nil && !*c.CreateNamespace
 	if in.Form == bundle.FormChart {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
@@ -64,7 +64,7 @@ func readObjects(ctx context.Context, l *source.Layer, check func(*unstructured.
 	}
 	var out []*unstructured.Unstructured
 	for _, f := range files {
-		objects, err := render.Objects(f.Data)
+		objects, err := yamldoc.Objects(f.Data)
 		if err != nil {
 			return nil, errors.Wrap(err, f.Name)
 		}
@@ -113,7 +113,7 @@ func readKustomization(ctx context.Context, caches *Caches, in *bundle.Install) 
 	if err != nil {
 		return nil, err
 	}
-	out, err := render.Objects(text)
+	out, err := yamldoc.Objects(text)
 	if err == nil && len(out) == 0 {
 		err = errors.New("the kustomization makes no object")
 	}

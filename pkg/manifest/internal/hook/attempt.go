@@ -8,7 +8,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
@@ -140,7 +140,7 @@ func (a *Attempt) advance(ctx context.Context, event Event) (string, error) {
 	if over {
 		return "", why
 	}
-	if _, err := a.Records.Describe(ctx, a.Run.Revision, render.StatusFailed, a.failure(event)); err != nil {
+	if _, err := a.Records.Describe(ctx, a.Run.Revision, record.StatusFailed, a.failure(event)); err != nil {
 		// The event is over only once the record says so.
 		a.Run.Over = false
 		a.keep()

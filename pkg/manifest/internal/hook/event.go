@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
@@ -46,7 +46,7 @@ func (o Operation) Pre() Event { return Event("pre-" + o) }
 func (o Operation) Post() Event { return Event("post-" + o) }
 
 // Hooks returns all hooks of a chart if some of them run at the operation, else nil.
-func (o Operation) Hooks(all []render.Hook) []render.Hook {
+func (o Operation) Hooks(all []record.Hook) []record.Hook {
 	if has(all, o.Pre(), o.Post()) {
 		return all
 	}
@@ -54,28 +54,28 @@ func (o Operation) Hooks(all []render.Hook) []render.Hook {
 }
 
 // Count returns how many hooks run at the operation.
-func (o Operation) Count(all []render.Hook) int {
+func (o Operation) Count(all []record.Hook) int {
 	return len(order(all, o.Pre())) + len(order(all, o.Post()))
 }
 
 // Note records which hooks a chart has that must be known without the chart. The hooks of a removal do not count where the
 // config of the install disables hooks; tests run in any case, as with Helm.
-func Note(r *inventory.Part, all []render.Hook, disabled bool) {
+func Note(r *inventory.Part, all []record.Hook, disabled bool) {
 	r.DeleteHooks = !disabled && has(all, PreDelete, PostDelete)
 	r.TestHooks = has(all, Test)
 }
 
 // has reports whether some of the hooks are for one of the events.
-func has(all []render.Hook, events ...Event) bool {
-	return slices.ContainsFunc(all, func(h render.Hook) bool {
+func has(all []record.Hook, events ...Event) bool {
+	return slices.ContainsFunc(all, func(h record.Hook) bool {
 		return slices.ContainsFunc(events, func(e Event) bool { return slices.Contains(h.Events, string(e)) })
 	})
 }
 
 // order returns the hooks of an event in the order in which Helm runs them: by weight, then by name, then as rendered, which is
 // by kind.
-func order(all []render.Hook, event Event) []render.Hook {
-	var out []render.Hook
+func order(all []record.Hook, event Event) []record.Hook {
+	var out []record.Hook
 	for _, h := range all {
 		for _, e := range h.Events {
 			// A hook that names an event twice runs twice, as in Helm.
@@ -84,7 +84,7 @@ func order(all []render.Hook, event Event) []render.Hook {
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b render.Hook) int {
+	slices.SortStableFunc(out, func(a, b record.Hook) int {
 		if a.Weight != b.Weight {
 			return a.Weight - b.Weight
 		}

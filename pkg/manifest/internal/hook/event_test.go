@@ -7,37 +7,37 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
 )
 
 func TestOrder(t *testing.T) {
-	h := func(name, kind string, weight int, events ...string) render.Hook {
-		return render.Hook{Name: name, Kind: kind, Weight: weight, Events: events}
+	h := func(name, kind string, weight int, events ...string) record.Hook {
+		return record.Hook{Name: name, Kind: kind, Weight: weight, Events: events}
 	}
 	cases := map[string]struct {
 		reason string
-		hooks  []render.Hook
+		hooks  []record.Hook
 		event  Event
 		want   []string
 	}{
 		"Weight": {
 			reason: "Lower weights come first, negative ones among them.",
-			hooks:  []render.Hook{h("a", "Job", 5, "pre-install"), h("b", "Job", 0, "pre-install"), h("c", "Job", -5, "pre-install")},
+			hooks:  []record.Hook{h("a", "Job", 5, "pre-install"), h("b", "Job", 0, "pre-install"), h("c", "Job", -5, "pre-install")},
 			event:  PreInstall, want: []string{"c", "b", "a"},
 		},
 		"Name": {
 			reason: "Of equal weight the name decides, whatever the kind.",
-			hooks:  []render.Hook{h("b", "ConfigMap", 0, "pre-install"), h("a", "Job", 0, "pre-install")},
+			hooks:  []record.Hook{h("b", "ConfigMap", 0, "pre-install"), h("a", "Job", 0, "pre-install")},
 			event:  PreInstall, want: []string{"a", "b"},
 		},
 		"Kind": {
 			reason: "Of equal name the order of kinds stays as rendered.",
-			hooks:  []render.Hook{h("a", "ServiceAccount", 0, "pre-install"), h("a", "Job", 0, "pre-install")},
+			hooks:  []record.Hook{h("a", "ServiceAccount", 0, "pre-install"), h("a", "Job", 0, "pre-install")},
 			event:  PreInstall, want: []string{"a", "a"},
 		},
 		"Events": {
 			reason: "A hook of several events runs at each, and one of another does not.",
-			hooks:  []render.Hook{h("a", "Job", 0, "pre-install", "post-upgrade"), h("b", "Job", 0, "pre-install")},
+			hooks:  []record.Hook{h("a", "Job", 0, "pre-install", "post-upgrade"), h("b", "Job", 0, "pre-install")},
 			event:  PostUpgrade, want: []string{"a"},
 		},
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
@@ -45,10 +45,10 @@ func (h *Hook) DeletedBy(p Policy) bool {
 }
 
 // Build returns the object of a rendered hook as it is applied. The identity is the value of object.AnnotationHookRun.
-type Build func(ctx context.Context, h *render.Hook, identity string) (object.Desired, error)
+type Build func(ctx context.Context, h *record.Hook, identity string) (object.Desired, error)
 
 // Prepare the hooks of the event of a run, in the order in which they run. The bundle is the ID of the ApplySet.
-func Prepare(ctx context.Context, all []render.Hook, set string, part object.PartID, run *inventory.Run, build Build) ([]Hook, error) {
+func Prepare(ctx context.Context, all []record.Hook, set string, part object.PartID, run *inventory.Run, build Build) ([]Hook, error) {
 	in := order(all, Event(run.Event))
 	out := make([]Hook, 0, len(in))
 	for i := range in {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
@@ -86,13 +86,13 @@ func TestDisposable(t *testing.T) {
 }
 
 func TestPrepare(t *testing.T) {
-	all := []render.Hook{
+	all := []record.Hook{
 		{Name: "late", Weight: 1, Events: []string{"pre-install"}, DeletePolicies: []string{"hook-failed"}, Path: "late.yaml"},
 		{Name: "other", Events: []string{"test"}},
 		{Name: "early", Events: []string{"pre-install", "pre-upgrade"}, Path: "early.yaml"},
 	}
 	run := &inventory.Run{ID: "r", Event: string(PreInstall)}
-	build := func(_ context.Context, h *render.Hook, identity string) (object.Desired, error) {
+	build := func(_ context.Context, h *record.Hook, identity string) (object.Desired, error) {
 		return object.Desired{Ref: cluster.ObjectRef{Kind: "Job", Name: h.Name}, Part: object.PartID(identity)}, nil
 	}
 	got, err := Prepare(t.Context(), all, "set", "web", run, build)
@@ -110,7 +110,7 @@ func TestPrepare(t *testing.T) {
 	if diff := cmp.Diff([]string{"Job early", "Job late"}, Names(got)); diff != "" {
 		t.Errorf("Names(...): -want, +got:\n%s", diff)
 	}
-	_, err = Prepare(t.Context(), all, "set", "web", run, func(context.Context, *render.Hook, string) (object.Desired, error) {
+	_, err = Prepare(t.Context(), all, "set", "web", run, func(context.Context, *record.Hook, string) (object.Desired, error) {
 		return object.Desired{}, errors.New("no object")
 	})
 	if err == nil || err.Error() != "hook pre-install of early.yaml: no object" {
@@ -119,7 +119,7 @@ func TestPrepare(t *testing.T) {
 }
 
 func TestOperations(t *testing.T) {
-	all := []render.Hook{{Name: "a", Events: []string{"pre-install", "post-upgrade", "pre-upgrade"}}, {Name: "b", Events: []string{"test", "post-delete"}}}
+	all := []record.Hook{{Name: "a", Events: []string{"pre-install", "post-upgrade", "pre-upgrade"}}, {Name: "b", Events: []string{"test", "post-delete"}}}
 	counts := map[Operation]int{}
 	for _, o := range []Operation{Install, Upgrade, Rollback} {
 		counts[o] = o.Count(o.Hooks(all))

@@ -8,7 +8,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
@@ -33,7 +33,7 @@ type Removal struct {
 	Force bool
 	// Prepare returns the hooks of the event of a run, as the record of the release has them, and the record; none without a
 	// record. The chart is not used, as with helm uninstall: it may be out of reach.
-	Prepare func(ctx context.Context, part object.PartID, r inventory.Release, run *inventory.Run) ([]Hook, *render.RecordInfo, error)
+	Prepare func(ctx context.Context, part object.PartID, r inventory.Release, run *inventory.Run) ([]Hook, *record.Info, error)
 	// Describe sets the status and the description of a recorded revision.
 	Describe func(ctx context.Context, r inventory.Release, revision int, status, text string) (bool, error)
 	// Runner has what does not depend on the event.
@@ -94,10 +94,10 @@ func (r *Removal) runPart(ctx context.Context, part object.PartID, p *inventory.
 // prepare the hooks of the event of a run. The first ones put the record of the release in the status of one that is being removed.
 func (r *Removal) prepare(ctx context.Context, part object.PartID, rel inventory.Release, run *inventory.Run) ([]Hook, error) {
 	hooks, info, err := r.Prepare(ctx, part, rel, run)
-	if err != nil || len(hooks) == 0 || Event(run.Event) != PreDelete || info.Status == render.StatusUninstalling {
+	if err != nil || len(hooks) == 0 || Event(run.Event) != PreDelete || info.Status == record.StatusUninstalling {
 		return hooks, err
 	}
-	_, err = r.Describe(ctx, rel, run.Revision, render.StatusUninstalling, "Deletion in progress (or silently failed)")
+	_, err = r.Describe(ctx, rel, run.Revision, record.StatusUninstalling, "Deletion in progress (or silently failed)")
 	return hooks, err
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
@@ -51,7 +51,7 @@ func TestRemoval(t *testing.T) {
 			},
 		},
 		"Waits": {
-			reason: "A hook that runs holds the removal.", event: PreDelete, status: render.StatusUninstalling,
+			reason: "A hook that runs holds the removal.", event: PreDelete, status: record.StatusUninstalling,
 			want: want{
 				standing: Standing{Stage: Due, Message: "web: hook pre-delete Job a/web is running"},
 				log:      []string{"save pre-delete", "create web", "state web", "save pre-delete"},
@@ -90,11 +90,11 @@ func TestRemoval(t *testing.T) {
 			inv := &inventory.Inventory{Parts: map[object.PartID]inventory.Part{"web": part(tc.run), "plain": {Digest: "d"}}}
 			r := Removal{
 				Inventory: inv, Parts: []object.PartID{"plain", "web"}, Force: tc.force, Runner: s.Runner,
-				Prepare: func(_ context.Context, part object.PartID, _ inventory.Release, _ *inventory.Run) ([]Hook, *render.RecordInfo, error) {
+				Prepare: func(_ context.Context, part object.PartID, _ inventory.Release, _ *inventory.Run) ([]Hook, *record.Info, error) {
 					if tc.err != nil {
 						return nil, nil, tc.err
 					}
-					return []Hook{aHook("Job", part.Install())}, &render.RecordInfo{Status: tc.status}, nil
+					return []Hook{aHook("Job", part.Install())}, &record.Info{Status: tc.status}, nil
 				},
 				Describe: func(_ context.Context, rel inventory.Release, _ int, status, _ string) (bool, error) {
 					s.log = append(s.log, "describe 2 "+status)

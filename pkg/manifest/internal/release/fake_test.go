@@ -24,6 +24,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
@@ -71,9 +73,9 @@ func (c *fakeCluster) put(resource string, s *corev1.Secret) {
 }
 
 // record a revision of apps/web.
-func (c *fakeCluster) record(o render.RecordOptions) {
+func (c *fakeCluster) record(o record.Options) {
 	c.t.Helper()
-	s, err := rendered(c.t).Record(o)
+	s, err := rendered(c.t).Draft.Encode(o)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -88,7 +90,7 @@ func (c *fakeCluster) statuses() []string {
 		if !strings.HasPrefix(s.Name, RecordPrefix) {
 			continue
 		}
-		info, err := render.DecodeRecord(s.Data["release"])
+		info, err := record.Decode(s.Data["release"])
 		if err != nil {
 			c.t.Fatal(err)
 		}
@@ -185,7 +187,7 @@ func rendered(t *testing.T) *render.Rendered {
 
 func chartOf(t *testing.T) *render.Chart {
 	t.Helper()
-	c, err := render.Load([]render.File{
+	c, err := render.Load([]input.File{
 		{Name: "Chart.yaml", Data: []byte("{apiVersion: v2, name: app, version: 1.2.3}")},
 		{Name: "templates/a.yaml", Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")},
 	})

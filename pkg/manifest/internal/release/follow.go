@@ -5,7 +5,7 @@ package release
 import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/advice"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
@@ -117,10 +117,10 @@ func (d *Desired) mayFollow(found []Revision) error {
 // revision before the next one, whatever became of it.
 func (d *Desired) count(n *Next, found []Revision) (last int) {
 	for _, r := range found {
-		if r.Ours && r.Inputs == d.Inputs && r.Status != render.StatusFailed {
+		if r.Ours && r.Inputs == d.Inputs && r.Status != record.StatusFailed {
 			// It was recorded by a step that was cut off right after it, or the inventory was lost.
 			last = max(last, r.Number-1)
-			if r.Status == render.StatusDeployed {
+			if r.Status == record.StatusDeployed {
 				n.Progress = Settled
 			}
 			continue
@@ -135,7 +135,7 @@ func (d *Desired) count(n *Next, found []Revision) (last int) {
 
 // wasDeployed reports whether a revision of a status was in use; one whose hooks failed or still run never was.
 func wasDeployed(status string) bool {
-	return status == "" || status == render.StatusDeployed || status == render.StatusSuperseded
+	return status == "" || status == record.StatusDeployed || status == record.StatusSuperseded
 }
 
 // number the next revision, after the last one that was found and the one whose hooks run.

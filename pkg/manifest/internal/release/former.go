@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
@@ -18,7 +18,7 @@ import (
 
 // formerObjects returns the objects of a release that another tool installed and that is adopted, without those that are to be
 // kept. Before is the record of the revision before; nil for none.
-func (i *Installation) formerObjects(before *render.RecordInfo) ([]*unstructured.Unstructured, error) {
+func (i *Installation) formerObjects(before *record.Info) ([]*unstructured.Unstructured, error) {
 	if before == nil || before.Labels[LabelSet] != "" || i.Desired.Adopts == ownership.AdoptNone {
 		return nil, nil
 	}
@@ -36,12 +36,12 @@ type Has func(u *unstructured.Unstructured) (bool, error)
 // FindFormer returns the objects that were part of an adopted release and that the installation no longer has, the last ones
 // first, as helm upgrade deletes them. Only what is still marked as part of that very release is among them. Before is the record
 // of the revision before; nil for none.
-func (h History) FindFormer(ctx context.Context, i *Installation, before *render.RecordInfo, has Has) ([]cluster.ObjectRef, error) {
+func (h History) FindFormer(ctx context.Context, i *Installation, before *record.Info, has Has) ([]cluster.ObjectRef, error) {
 	return h.eachFormer(ctx, i, before, has, func(*unstructured.Unstructured, *metav1.PartialObjectMetadata) error { return nil })
 }
 
 // PruneFormer deletes what FindFormer returns. Where it returns an error, too, these objects are deleted, and others may be left.
-func (h History) PruneFormer(ctx context.Context, i *Installation, before *render.RecordInfo, has Has) ([]cluster.ObjectRef, error) {
+func (h History) PruneFormer(ctx context.Context, i *Installation, before *record.Info, has Has) ([]cluster.ObjectRef, error) {
 	return h.eachFormer(ctx, i, before, has, func(u *unstructured.Unstructured, m *metav1.PartialObjectMetadata) error {
 		_, err := h.Client.Delete(ctx, u.GroupVersionKind(), object.RefOf(u), string(m.UID))
 		if kerrors.IsConflict(err) {
@@ -55,7 +55,7 @@ func (h History) PruneFormer(ctx context.Context, i *Installation, before *rende
 // eachFormer calls a function with each former object, and its metadata in the cluster. It returns those for which the function
 // returned no error.
 func (h History) eachFormer(
-	ctx context.Context, i *Installation, before *render.RecordInfo, has Has,
+	ctx context.Context, i *Installation, before *record.Info, has Has,
 	do func(u *unstructured.Unstructured, m *metav1.PartialObjectMetadata) error,
 ) ([]cluster.ObjectRef, error) {
 	objects, err := i.formerObjects(before)

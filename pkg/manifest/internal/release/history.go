@@ -18,7 +18,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
-	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
@@ -79,7 +80,7 @@ func (h History) List(ctx context.Context, r inventory.Release) ([]Revision, err
 // its objects, unless the chart is pure, which means that it renders them again. As with helm rollback, a chart that renders
 // differently each time, with random values, say, gets the objects of then.
 func (h History) FindRollback(ctx context.Context, r inventory.Release, inputs string, pure bool) (revision int, manifest string, err error) {
-	selector := fmt.Sprintf("%s,status in (%s,%s),%s=%s,%s=%s", selectorOf(r), render.StatusDeployed, render.StatusSuperseded,
+	selector := fmt.Sprintf("%s,status in (%s,%s),%s=%s,%s=%s", selectorOf(r), record.StatusDeployed, record.StatusSuperseded,
 		LabelSet, h.Set, LabelInputs, inputs)
 	l, err := h.Client.List(ctx, ssa.SecretKind, r.Namespace, selector, 0)
 	if err != nil {
@@ -99,7 +100,7 @@ func (h History) FindRollback(ctx context.Context, r inventory.Release, inputs s
 }
 
 // Get returns a recorded revision; nil where there is none.
-func (h History) Get(ctx context.Context, r inventory.Release, revision int) (*render.RecordInfo, error) {
+func (h History) Get(ctx context.Context, r inventory.Release, revision int) (*record.Info, error) {
 	b, err := h.Client.Read(ctx, ssa.SecretKind, recordOf(r, revision), ssa.JSON)
 	if err != nil || b == nil {
 		return nil, err
@@ -108,7 +109,7 @@ func (h History) Get(ctx context.Context, r inventory.Release, revision int) (*r
 	if err := json.Unmarshal(b, s); err != nil {
 		return nil, errors.Wrapf(err, "record of release %s revision %d", r.Name, revision)
 	}
-	info, err := render.DecodeRecord(s.Data["release"])
+	info, err := record.Decode(s.Data["release"])
 	if err != nil {
 		return nil, &ssa.RefusedError{Err: errors.Wrapf(err, "record of release %s revision %d", r.Name, revision)}
 	}
@@ -161,13 +162,13 @@ func (h History) DeleteOf(ctx context.Context, part object.PartID, rec *inventor
 
 // Objects returns the objects of a manifest that a revision of a release has recorded.
 func Objects(manifest string, r inventory.Release, revision int) ([]*unstructured.Unstructured, error) {
-	objects, err := render.ChartObjects([]byte(manifest))
+	objects, err := yamldoc.ChartObjects([]byte(manifest))
 	return objects, errors.Wrapf(err, "record of release %s revision %d", r.Name, revision)
 }
 
 // recordOf returns the reference to the record of a revision.
 func recordOf(r inventory.Release, revision int) cluster.ObjectRef {
-	return cluster.ObjectRef{Kind: ssa.SecretKind.Kind, Namespace: r.Namespace, Name: render.RecordName(r.Name, revision)}
+	return cluster.ObjectRef{Kind: ssa.SecretKind.Kind, Namespace: r.Namespace, Name: record.Name(r.Name, revision)}
 }
 
 // IsOurs reports whether no other owner has recorded a revision of a release.

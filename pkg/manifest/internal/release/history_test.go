@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
@@ -20,8 +20,8 @@ const (
 )
 
 // recorded is a revision that an ApplySet recorded; empty for another tool.
-func recorded(n int, status, set, inputs string) render.RecordOptions {
-	o := render.RecordOptions{Revision: n, Status: status, Description: "said", FirstDeployed: first, LastDeployed: first, Labels: map[string]string{}}
+func recorded(n int, status, set, inputs string) record.Options {
+	o := record.Options{Revision: n, Status: status, Description: "said", FirstDeployed: first, LastDeployed: first, Labels: map[string]string{}}
 	if set != "" {
 		o.Labels[LabelSet], o.Labels[LabelInputs] = set, inputs
 	}
@@ -36,20 +36,20 @@ func TestNext(t *testing.T) {
 	}
 	cases := map[string]struct {
 		reason  string
-		records []render.RecordOptions
+		records []record.Options
 		rec     inventory.Part
 		want    want
 	}{
 		"Known": {reason: "What the inventory knows needs no request.", rec: in(apps, inventory.Part{Revision: 2}), want: want{Number: 3}},
 		"Searched": {
 			reason:  "Else the records tell.",
-			records: []render.RecordOptions{recorded(4, "deployed", "us", "old"), recorded(5, "deployed", "us", "new")},
+			records: []record.Options{recorded(4, "deployed", "us", "old"), recorded(5, "deployed", "us", "new")},
 			rec:     in(apps, inventory.Part{}),
 			want:    want{Requests: []string{"GET " + all}, Number: 5},
 		},
 		"Foreign": {
 			reason:  "The record of another set is refused.",
-			records: []render.RecordOptions{recorded(4, "deployed", "them", "new")},
+			records: []record.Options{recorded(4, "deployed", "them", "new")},
 			rec:     in(apps, inventory.Part{}),
 			want: want{
 				Requests: []string{"GET " + all},
@@ -84,13 +84,13 @@ func TestFindRollback(t *testing.T) {
 	}
 	cases := map[string]struct {
 		reason  string
-		records []render.RecordOptions
+		records []record.Options
 		pure    bool
 		want    want
 	}{
-		"None":   {reason: "A revision that failed, or is of others, is not one to go back to.", records: []render.RecordOptions{recorded(1, "failed", "us", "new"), recorded(2, "deployed", "them", "new"), recorded(3, "deployed", "us", "old")}, want: want{Requests: 1}},
-		"Pure":   {reason: "A chart that renders the same has no need of the record.", records: []render.RecordOptions{recorded(1, "superseded", "us", "new"), recorded(3, "superseded", "us", "new")}, pure: true, want: want{Revision: 3, Requests: 1}},
-		"Impure": {reason: "Another one gets the objects of then.", records: []render.RecordOptions{recorded(1, "superseded", "us", "new")}, want: want{Revision: 1, Objects: true, Requests: 2}},
+		"None":   {reason: "A revision that failed, or is of others, is not one to go back to.", records: []record.Options{recorded(1, "failed", "us", "new"), recorded(2, "deployed", "them", "new"), recorded(3, "deployed", "us", "old")}, want: want{Requests: 1}},
+		"Pure":   {reason: "A chart that renders the same has no need of the record.", records: []record.Options{recorded(1, "superseded", "us", "new"), recorded(3, "superseded", "us", "new")}, pure: true, want: want{Revision: 3, Requests: 1}},
+		"Impure": {reason: "Another one gets the objects of then.", records: []record.Options{recorded(1, "superseded", "us", "new")}, want: want{Revision: 1, Objects: true, Requests: 2}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -112,11 +112,11 @@ func TestFindRollback(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	c := newFakeCluster(t)
 	h := c.history()
-	if found, err := h.Describe(t.Context(), apps, 1, render.StatusFailed, "why"); found || err != nil {
+	if found, err := h.Describe(t.Context(), apps, 1, record.StatusFailed, "why"); found || err != nil {
 		t.Errorf("Describe of a revision without a record: %t, %v", found, err)
 	}
 	c.record(recorded(1, "pending-install", "us", "new"))
-	if found, err := h.Describe(t.Context(), apps, 1, render.StatusFailed, "why"); !found || err != nil {
+	if found, err := h.Describe(t.Context(), apps, 1, record.StatusFailed, "why"); !found || err != nil {
 		t.Errorf("Describe: %t, %v", found, err)
 	}
 	if diff := cmp.Diff([]string{"1 failed: why"}, c.statuses()); diff != "" {
@@ -126,7 +126,7 @@ func TestDescribe(t *testing.T) {
 		t.Errorf("Describe(...): the record has label %s=%q, and is no longer known as ours", LabelSet, got)
 	}
 	c.put("secrets", &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: RecordPrefix + "web.v2"}})
-	if _, err := h.Describe(t.Context(), apps, 2, render.StatusFailed, "why"); !ssa.IsRefused(err) {
+	if _, err := h.Describe(t.Context(), apps, 2, record.StatusFailed, "why"); !ssa.IsRefused(err) {
 		t.Errorf("Describe of a record that cannot be read: want an objection to the object, got %v", err)
 	}
 }
@@ -161,13 +161,13 @@ func TestDeleteOf(t *testing.T) {
 func TestIsOurs(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
-		records []render.RecordOptions
+		records []record.Options
 		want    bool
 	}{
 		"None":    {reason: "A release that is gone belongs to no other owner.", want: true},
-		"Ours":    {reason: "All revisions are ours.", records: []render.RecordOptions{recorded(1, "deployed", "us", "new")}, want: true},
-		"Adopted": {reason: "One of Helm is left.", records: []render.RecordOptions{recorded(1, "superseded", "", ""), recorded(2, "deployed", "us", "new")}},
-		"Others":  {reason: "Another set has it.", records: []render.RecordOptions{recorded(1, "deployed", "them", "new")}},
+		"Ours":    {reason: "All revisions are ours.", records: []record.Options{recorded(1, "deployed", "us", "new")}, want: true},
+		"Adopted": {reason: "One of Helm is left.", records: []record.Options{recorded(1, "superseded", "", ""), recorded(2, "deployed", "us", "new")}},
+		"Others":  {reason: "Another set has it.", records: []record.Options{recorded(1, "deployed", "them", "new")}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

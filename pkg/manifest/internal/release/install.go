@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
-	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
@@ -50,7 +50,7 @@ func (h History) EndFormer(ctx context.Context, part object.PartID, rec *invento
 }
 
 // Before returns the record of the revision that an installation follows; nil where there is none.
-func (h History) Before(ctx context.Context, i *Installation) (*render.RecordInfo, error) {
+func (h History) Before(ctx context.Context, i *Installation) (*record.Info, error) {
 	if i.Next.Before == 0 {
 		return nil, nil //nolint:nilnil // There is none, as documented.
 	}
@@ -69,12 +69,12 @@ func (h History) WritePending(ctx context.Context, i *Installation) error {
 // WriteDeployed records that a revision is installed, marks the one before as superseded, and deletes those that are too old. A
 // pending record keeps what it says, but for its status and description. Before is the record of the revision before; nil for
 // none. WriteDeployed notes the revision in the record of its part, once nothing failed.
-func (h History) WriteDeployed(ctx context.Context, i *Installation, before *render.RecordInfo, rec *inventory.Part) error {
+func (h History) WriteDeployed(ctx context.Context, i *Installation, before *record.Info, rec *inventory.Part) error {
 	if err := h.writeDeployed(ctx, i, i.record(h.Set, i.firstDeployed(before)), rec.Run); err != nil {
 		return err
 	}
 	r := i.Desired.Release
-	if before != nil && before.Status == render.StatusDeployed {
+	if before != nil && before.Status == record.StatusDeployed {
 		if err := h.supersede(ctx, before); err != nil {
 			return errors.Wrapf(err, "cannot mark revision %d of release %s as superseded", i.Next.Before, r.Name)
 		}
@@ -90,7 +90,7 @@ func (h History) WriteDeployed(ctx context.Context, i *Installation, before *ren
 
 // writeDeployed writes the record. Last is the run of hooks that the inventory has, which may be that of a revision that is
 // replaced.
-func (h History) writeDeployed(ctx context.Context, i *Installation, o render.RecordOptions, last *inventory.Run) error {
+func (h History) writeDeployed(ctx context.Context, i *Installation, o record.Options, last *inventory.Run) error {
 	if i.hasRecord() {
 		if found, err := h.Describe(ctx, i.Desired.Release, o.Revision, o.Status, o.Description); found || err != nil {
 			return err
@@ -109,13 +109,13 @@ func (h History) CutShort(ctx context.Context, r inventory.Release, run *invento
 	if run == nil || !run.Recorded || run.Failed != "" {
 		return nil
 	}
-	_, err := h.Describe(ctx, r, run.Revision, render.StatusFailed, "Replaced by a newer version while its hooks ran")
+	_, err := h.Describe(ctx, r, run.Revision, record.StatusFailed, "Replaced by a newer version while its hooks ran")
 	return err
 }
 
 // write the record of a revision.
-func (h History) write(ctx context.Context, i *Installation, o render.RecordOptions) error {
-	s, err := i.Rendered.Record(o)
+func (h History) write(ctx context.Context, i *Installation, o record.Options) error {
+	s, err := i.Rendered.Draft.Encode(o)
 	if err != nil {
 		return err
 	}
@@ -141,8 +141,8 @@ func (h History) refuse(ctx context.Context, i *Installation) error {
 }
 
 // supersede a recorded revision. One that was deleted meanwhile is not created again.
-func (h History) supersede(ctx context.Context, i *render.RecordInfo) error {
-	s, err := i.WithStatus(render.StatusSuperseded)
+func (h History) supersede(ctx context.Context, i *record.Info) error {
+	s, err := i.WithStatus(record.StatusSuperseded)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
@@ -32,7 +32,7 @@ func TestWriteDeployed(t *testing.T) {
 	}
 	cases := map[string]struct {
 		reason    string
-		records   []render.RecordOptions
+		records   []record.Options
 		namespace string
 		next      Next
 		run       *inventory.Run
@@ -48,7 +48,7 @@ func TestWriteDeployed(t *testing.T) {
 		},
 		"FirstOverForeign": {
 			reason:  "A release that was not searched for, and that belongs to another owner, is refused.",
-			records: []render.RecordOptions{recorded(1, "deployed", "", "")},
+			records: []record.Options{recorded(1, "deployed", "", "")},
 			next:    Next{Kind: Install, Number: 1, Unsearched: true},
 			want: want{
 				Requests: []string{"POST apps/secrets", "GET " + all}, Statuses: []string{"1 deployed: said"},
@@ -57,7 +57,7 @@ func TestWriteDeployed(t *testing.T) {
 		},
 		"FirstOverOurs": {
 			reason:  "One that is ours, of an inventory that was lost, is followed next.",
-			records: []render.RecordOptions{recorded(1, "deployed", "us", "new")},
+			records: []record.Options{recorded(1, "deployed", "us", "new")},
 			next:    Next{Kind: Install, Number: 1, Unsearched: true},
 			want: want{
 				Requests: []string{"POST apps/secrets", "GET " + all}, Statuses: []string{"1 deployed: said"},
@@ -66,7 +66,7 @@ func TestWriteDeployed(t *testing.T) {
 		},
 		"Replaced": {
 			reason:  "A record of that number is replaced where the cluster was searched.",
-			records: []render.RecordOptions{recorded(1, "deployed", "us", "new")},
+			records: []record.Options{recorded(1, "deployed", "us", "new")},
 			next:    Next{Kind: Install, Number: 1},
 			want: want{
 				Requests: []string{"POST apps/secrets", "PUT " + secrets + "1"}, Statuses: []string{"1 deployed: Install complete"}, Part: noted(1, 0),
@@ -74,7 +74,7 @@ func TestWriteDeployed(t *testing.T) {
 		},
 		"Upgrade": {
 			reason:  "The revision before is superseded, and those that are too old are deleted.",
-			records: []render.RecordOptions{recorded(1, "superseded", "us", "a"), recorded(2, "deployed", "us", "b")},
+			records: []record.Options{recorded(1, "superseded", "us", "a"), recorded(2, "deployed", "us", "b")},
 			next:    Next{Kind: Upgrade, Number: 3, Before: 2},
 			want: want{
 				Requests: []string{"GET " + secrets + "2", "POST apps/secrets", "PUT " + secrets + "2", "DELETE " + secrets + "1"},
@@ -83,7 +83,7 @@ func TestWriteDeployed(t *testing.T) {
 		},
 		"UpgradeOfDeleted": {
 			reason:   "A record before that is deleted meanwhile is not created again.",
-			records:  []render.RecordOptions{recorded(1, "deployed", "us", "a")},
+			records:  []record.Options{recorded(1, "deployed", "us", "a")},
 			next:     Next{Kind: Upgrade, Number: 2, Before: 1},
 			deleteOn: map[string]string{"PUT " + secrets + "1": secrets + "1"},
 			want: want{
@@ -93,7 +93,7 @@ func TestWriteDeployed(t *testing.T) {
 		},
 		"UpgradeOfFailed": {
 			reason:  "A foreign revision that failed stays failed.",
-			records: []render.RecordOptions{recorded(1, "failed", "", "")},
+			records: []record.Options{recorded(1, "failed", "", "")},
 			next:    Next{Kind: Upgrade, Number: 2, Before: 1},
 			want: want{
 				Requests: []string{"GET " + secrets + "1", "POST apps/secrets"},
@@ -102,7 +102,7 @@ func TestWriteDeployed(t *testing.T) {
 		},
 		"AfterHooks": {
 			reason:  "A pending record becomes deployed.",
-			records: []render.RecordOptions{recorded(1, "deployed", "us", "a"), recorded(2, "pending-upgrade", "us", "new")},
+			records: []record.Options{recorded(1, "deployed", "us", "a"), recorded(2, "pending-upgrade", "us", "new")},
 			next:    Next{Kind: Upgrade, Progress: Resumes, Number: 2, Before: 1},
 			run:     pending,
 			rec:     inventory.Part{Revision: 1, Run: pending},
@@ -122,7 +122,7 @@ func TestWriteDeployed(t *testing.T) {
 		},
 		"ReplacesRun": {
 			reason:  "A revision whose hooks still ran, and that is replaced by one without hooks, has failed.",
-			records: []render.RecordOptions{recorded(1, "deployed", "us", "a"), recorded(2, "pending-upgrade", "us", "b")},
+			records: []record.Options{recorded(1, "deployed", "us", "a"), recorded(2, "pending-upgrade", "us", "b")},
 			next:    Next{Kind: Upgrade, Number: 3, Before: 1},
 			rec:     inventory.Part{Revision: 1, Run: pending},
 			want: want{
@@ -218,7 +218,7 @@ func TestFormer(t *testing.T) {
 	i := &Installation{Desired: desired(adopting(ownership.AdoptUnowned)), Next: Next{Number: 2, Before: 1}}
 	has := func(u *unstructured.Unstructured) (bool, error) { return u.GetName() == "wanted", nil }
 	want := []cluster.ObjectRef{{Kind: "ConfigMap", Namespace: "apps", Name: "last"}, {Kind: "ConfigMap", Namespace: "apps", Name: "stale"}}
-	before := &render.RecordInfo{Manifest: manifest.String()}
+	before := &record.Info{Manifest: manifest.String()}
 	got, err := c.history().FindFormer(t.Context(), i, before, has)
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("Only what is still marked as part of the release is former, the last object first.\nFindFormer(...): -want, +got:\n%s\n%v", diff, err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
@@ -36,9 +37,9 @@ func (i *Installation) hasRecord() bool { return i.Run != nil && i.Run.Recorded 
 
 // record returns what an ApplySet records of the revision once it is deployed. First is when the first revision of the release was
 // deployed.
-func (i *Installation) record(set string, first time.Time) render.RecordOptions {
-	o := render.RecordOptions{
-		Revision: i.Next.Number, Status: render.StatusDeployed, Description: i.complete(),
+func (i *Installation) record(set string, first time.Time) record.Options {
+	o := record.Options{
+		Revision: i.Next.Number, Status: record.StatusDeployed, Description: i.complete(),
 		FirstDeployed: first, LastDeployed: i.Now, Manifest: i.Next.BackManifest,
 		Labels: map[string]string{},
 	}
@@ -59,21 +60,21 @@ func (i *Installation) complete() string {
 }
 
 // pending returns what is recorded of the revision while its hooks run.
-func (i *Installation) pending(set string, first time.Time) render.RecordOptions {
+func (i *Installation) pending(set string, first time.Time) record.Options {
 	o := i.record(set, first)
 	switch i.Next.Kind {
 	case Install:
-		o.Status, o.Description = render.StatusPendingInstall, "Initial install underway"
+		o.Status, o.Description = record.StatusPendingInstall, "Initial install underway"
 	case Rollback:
-		o.Status, o.Description = render.StatusPendingRollback, "Preparing rollback"
+		o.Status, o.Description = record.StatusPendingRollback, "Preparing rollback"
 	case Upgrade:
-		o.Status, o.Description = render.StatusPendingUpgrade, "Preparing upgrade"
+		o.Status, o.Description = record.StatusPendingUpgrade, "Preparing upgrade"
 	}
 	return o
 }
 
 // firstDeployed returns when the first revision of the release was deployed. Before is the revision before; nil for none.
-func (i *Installation) firstDeployed(before *render.RecordInfo) time.Time {
+func (i *Installation) firstDeployed(before *record.Info) time.Time {
 	if before == nil {
 		return i.Now
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
@@ -30,54 +32,54 @@ func installing(next Next, changes ...func(*Installation)) *Installation {
 
 func TestRecords(t *testing.T) {
 	type want struct {
-		Deployed, Pending render.RecordOptions
+		Deployed, Pending record.Options
 	}
 	labels := map[string]string{LabelSet: "us", LabelInputs: "new"}
-	record := func(revision int, status, description string, since time.Time) render.RecordOptions {
-		return render.RecordOptions{
+	recorded := func(revision int, status, description string, since time.Time) record.Options {
+		return record.Options{
 			Revision: revision, Status: status, Description: description, FirstDeployed: since, LastDeployed: now, Labels: labels,
 		}
 	}
-	with := func(o render.RecordOptions, change func(*render.RecordOptions)) render.RecordOptions {
+	with := func(o record.Options, change func(*record.Options)) record.Options {
 		change(&o)
 		return o
 	}
 	cases := map[string]struct {
 		reason string
 		in     *Installation
-		before *render.RecordInfo
+		before *record.Info
 		want   want
 	}{
 		"Install": {
 			reason: "The first revision begins the release.",
 			in:     installing(Next{Kind: Install, Number: 1}),
-			want:   want{Deployed: record(1, "deployed", "Install complete", now), Pending: record(1, "pending-install", "Initial install underway", now)},
+			want:   want{Deployed: recorded(1, "deployed", "Install complete", now), Pending: recorded(1, "pending-install", "Initial install underway", now)},
 		},
 		"Upgrade": {
 			reason: "An upgrade has the time of the first revision.",
 			in:     installing(Next{Kind: Upgrade, Number: 3, Before: 2}),
-			before: &render.RecordInfo{FirstDeployed: first},
-			want:   want{Deployed: record(3, "deployed", "Upgrade complete", first), Pending: record(3, "pending-upgrade", "Preparing upgrade", first)},
+			before: &record.Info{FirstDeployed: first},
+			want:   want{Deployed: recorded(3, "deployed", "Upgrade complete", first), Pending: recorded(3, "pending-upgrade", "Preparing upgrade", first)},
 		},
 		"UpgradeOfLostRecord": {
 			reason: "Where the record before is gone, so is the time of the first revision.",
 			in:     installing(Next{Kind: Upgrade, Number: 3, Before: 2}),
-			want:   want{Deployed: record(3, "deployed", "Upgrade complete", now), Pending: record(3, "pending-upgrade", "Preparing upgrade", now)},
+			want:   want{Deployed: recorded(3, "deployed", "Upgrade complete", now), Pending: recorded(3, "pending-upgrade", "Preparing upgrade", now)},
 		},
 		"RollbackToRecorded": {
 			reason: "A rollback names the revision, and has its objects where the chart does not render them again.",
 			in:     installing(Next{Kind: Rollback, Number: 4, Before: 3, BackTo: 1, BackManifest: "kind: ConfigMap"}),
-			before: &render.RecordInfo{FirstDeployed: first},
+			before: &record.Info{FirstDeployed: first},
 			want: want{
-				Deployed: with(record(4, "deployed", "Rollback to 1", first), func(o *render.RecordOptions) { o.Manifest = "kind: ConfigMap" }),
-				Pending:  with(record(4, "pending-rollback", "Preparing rollback", first), func(o *render.RecordOptions) { o.Manifest = "kind: ConfigMap" }),
+				Deployed: with(recorded(4, "deployed", "Rollback to 1", first), func(o *record.Options) { o.Manifest = "kind: ConfigMap" }),
+				Pending:  with(recorded(4, "pending-rollback", "Preparing rollback", first), func(o *record.Options) { o.Manifest = "kind: ConfigMap" }),
 			},
 		},
 		"RollbackToUnrecorded": {
 			reason: "Where the revision is no longer recorded, the description is that of an upgrade.",
 			in:     installing(Next{Kind: Rollback, Number: 4, Before: 3}),
-			before: &render.RecordInfo{FirstDeployed: first},
-			want:   want{Deployed: record(4, "deployed", "Upgrade complete", first), Pending: record(4, "pending-rollback", "Preparing rollback", first)},
+			before: &record.Info{FirstDeployed: first},
+			want:   want{Deployed: recorded(4, "deployed", "Upgrade complete", first), Pending: recorded(4, "pending-rollback", "Preparing rollback", first)},
 		},
 		"Config": {
 			reason: "The config has its own description and labels, which do not replace those of the engine.",
@@ -85,10 +87,10 @@ func TestRecords(t *testing.T) {
 				i.Description, i.Labels = "by us", map[string]string{"team": "a", LabelSet: "them"}
 			}),
 			want: want{
-				Deployed: with(record(1, "deployed", "by us", now), func(o *render.RecordOptions) {
+				Deployed: with(recorded(1, "deployed", "by us", now), func(o *record.Options) {
 					o.Labels = map[string]string{"team": "a", LabelSet: "us", LabelInputs: "new"}
 				}),
-				Pending: with(record(1, "pending-install", "Initial install underway", now), func(o *render.RecordOptions) {
+				Pending: with(recorded(1, "pending-install", "Initial install underway", now), func(o *record.Options) {
 					o.Labels = map[string]string{"team": "a", LabelSet: "us", LabelInputs: "new"}
 				}),
 			},
@@ -96,8 +98,8 @@ func TestRecords(t *testing.T) {
 		"ConfigOfRollback": {
 			reason: "A rollback says so, whatever the config describes.",
 			in:     installing(Next{Kind: Rollback, Number: 4, Before: 3, BackTo: 1}, func(i *Installation) { i.Description = "by us" }),
-			before: &render.RecordInfo{FirstDeployed: first},
-			want:   want{Deployed: record(4, "deployed", "Rollback to 1", first), Pending: record(4, "pending-rollback", "Preparing rollback", first)},
+			before: &record.Info{FirstDeployed: first},
+			want:   want{Deployed: recorded(4, "deployed", "Rollback to 1", first), Pending: recorded(4, "pending-rollback", "Preparing rollback", first)},
 		},
 	}
 	for name, tc := range cases {
@@ -135,7 +137,7 @@ func TestOutdated(t *testing.T) {
 }
 
 func TestNoteRevision(t *testing.T) {
-	chart, err := render.Load([]render.File{{Name: "Chart.yaml", Data: []byte("{apiVersion: v2, name: app, version: 1.2.3}")}})
+	chart, err := render.Load([]input.File{{Name: "Chart.yaml", Data: []byte("{apiVersion: v2, name: app, version: 1.2.3}")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,23 +200,23 @@ metadata: {name: kept, annotations: {helm.sh/resource-policy: keep}}
 	cases := map[string]struct {
 		reason  string
 		adopts  ownership.Adoption
-		before  *render.RecordInfo
+		before  *record.Info
 		want    []string
 		wantErr string
 	}{
 		"NoneBefore": {reason: "Without a revision before there is nothing.", adopts: ownership.AdoptAll},
-		"Helm":       {reason: "What is to be kept stays.", adopts: ownership.AdoptUnowned, before: &render.RecordInfo{Manifest: manifest}, want: []string{"a"}},
-		"NotAdopted": {reason: "Without adoption nothing is taken from others.", before: &render.RecordInfo{Manifest: manifest}},
+		"Helm":       {reason: "What is to be kept stays.", adopts: ownership.AdoptUnowned, before: &record.Info{Manifest: manifest}, want: []string{"a"}},
+		"NotAdopted": {reason: "Without adoption nothing is taken from others.", before: &record.Info{Manifest: manifest}},
 		"OtherSet": {
 			reason: "The objects of another set are in its inventory.", adopts: ownership.AdoptAll,
-			before: &render.RecordInfo{Manifest: manifest, Labels: map[string]string{LabelSet: "them"}},
+			before: &record.Info{Manifest: manifest, Labels: map[string]string{LabelSet: "them"}},
 		},
 		"Ours": {
 			reason: "So are ours.", adopts: ownership.AdoptAll,
-			before: &render.RecordInfo{Manifest: manifest, Labels: map[string]string{LabelSet: "us"}},
+			before: &record.Info{Manifest: manifest, Labels: map[string]string{LabelSet: "us"}},
 		},
 		"Unreadable": {
-			reason: "The error names the record.", adopts: ownership.AdoptAll, before: &render.RecordInfo{Manifest: "- a list"},
+			reason: "The error names the record.", adopts: ownership.AdoptAll, before: &record.Info{Manifest: "- a list"},
 			wantErr: "record of release web revision 7",
 		},
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package render
+package record
 
 import (
 	"encoding/hex"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/storage"
 	"helm.sh/helm/v3/pkg/storage/driver"
@@ -25,31 +26,34 @@ func noise(n int) string {
 	return hex.EncodeToString(b)
 }
 
-func TestRecordSize(t *testing.T) {
-	printed := func(n int) string { return configMap("big", "\""+noise(n)+"\"") }
+func TestSize(t *testing.T) {
+	file := func(name, text string) *chart.File { return &chart.File{Name: name, Data: []byte(text)} }
 	cases := map[string]struct {
 		reason string
-		files  tree
+		file   *chart.File // of the chart, beside the usual ones
+		object string      // in the manifest, beside the usual one
 		lean   bool
 		err    string
 	}{
-		"Small":    {reason: "Most records hold all.", files: recordChart()},
-		"Squeezed": {reason: "Text that compresses well fits, however much it is.", files: recordChart().with(tree{"big.txt": strings.Repeat("all the same ", 300_000)})},
-		"Files":    {reason: "A record that is too large leaves out the files of the chart.", files: recordChart().with(tree{"big.txt": noise(4 << 20)}), lean: true},
-		"CRDs":     {reason: "The crds folder is among the files.", files: recordChart().with(tree{"crds/a.yaml": "# " + noise(2<<20)}), lean: true},
+		"Small":    {reason: "Most records hold all.", file: file("README.md", "hello")},
+		"Squeezed": {reason: "Text that compresses well fits, however much it is.", file: file("big.txt", strings.Repeat("all the same ", 300_000))},
+		"Files":    {reason: "A record that is too large leaves out the files of the chart.", file: file("big.txt", noise(4<<20)), lean: true},
+		"CRDs":     {reason: "The CRDs of the chart are among the files.", file: file("crds/a.yaml", "# "+noise(2<<20)), lean: true},
 		"Manifest": {
-			reason: "What was installed must be known.", files: recordChart().with(tree{"templates/big.yaml": printed(2 << 20)}),
+			reason: "What was installed must be known.", file: file("README.md", "hello"), object: noise(2 << 20),
 			err: "even without the templates and files of the chart, and a Secret holds 1048576; split the chart into smaller ones, " +
 				"or install its objects as raw or kustomize, which need no record",
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			r := mustRender(t, mustLoad(t, tc.files), Options{ReleaseName: "rel", Namespace: "ns", Values: map[string]any{"own": "x"}})
-			o := RecordOptions{Revision: 1, Status: "deployed", Description: "Install complete", FirstDeployed: first, LastDeployed: first}
-			unchecked, err := r.Record(o)
-			if checked := r.CheckRecord(""); text(checked) == "" != (text(err) == "") {
-				t.Errorf("\n%s\nRecord: %v, CheckRecord: %v", tc.reason, err, checked)
+			drafted := releaseOf(tc.file)
+			drafted.Manifest += tc.object
+			d := NewDraft(drafted)
+			o := Options{Revision: 1, Status: "deployed", Description: "Install complete", FirstDeployed: first, LastDeployed: first}
+			unchecked, err := d.Encode(o)
+			if checked := d.Check(""); text(checked) == "" != (text(err) == "") {
+				t.Errorf("\n%s\nEncode: %v, Check: %v", tc.reason, err, checked)
 			}
 			if tc.err != "" {
 				if got := text(err); !strings.HasPrefix(got, `release record of chart "app": it has `) || !strings.HasSuffix(got, tc.err) {
@@ -60,7 +64,7 @@ func TestRecordSize(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := r.Record(o)
+			s, err := d.Encode(o)
 			if diff := cmp.Diff(unchecked, s); diff != "" || err != nil {
 				t.Errorf("\n%s\na check must not change the record: %v\n%s", tc.reason, err, diff)
 			}
@@ -81,11 +85,11 @@ func TestRecordSize(t *testing.T) {
 			if diff := cmp.Diff(chartutil.Values{"a": 1.0, "own": "x"}, all); diff != "" || err != nil {
 				t.Errorf("\n%s\nhelm get values --all: %v, -want, +got:\n%s", tc.reason, err, diff)
 			}
-			if rel.Manifest != r.Manifest() || len(rel.Hooks) != 1 || rel.Info.Notes != "note" || rel.Chart.Metadata.AppVersion != "v9" {
+			if rel.Manifest != d.Manifest() || len(rel.Hooks) != 1 || rel.Info.Notes != "note" || rel.Chart.Metadata.AppVersion != "v9" {
 				t.Errorf("\n%s\nmanifest, hooks, notes and metadata must be kept", tc.reason)
 			}
 
-			i, err := DecodeRecord(s.Data["release"])
+			i, err := Decode(s.Data["release"])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,11 +100,11 @@ func TestRecordSize(t *testing.T) {
 	}
 }
 
-// TestCheckRecordOfSmallCharts holds that the check of a usual chart allocates nothing.
-func TestCheckRecordOfSmallCharts(t *testing.T) {
-	r := mustRender(t, mustLoad(t, recordChart()), Options{})
+// TestCheckSmall holds that the check of a usual release allocates nothing.
+func TestCheckSmall(t *testing.T) {
+	d := NewDraft(releaseOf())
 	if n := testing.AllocsPerRun(10, func() {
-		if err := r.CheckRecord(""); err != nil {
+		if err := d.Check(""); err != nil {
 			t.Fatal(err)
 		}
 	}); n != 0 {

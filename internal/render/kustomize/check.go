@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package render
+package kustomize
 
 import (
 	"fmt"
@@ -11,15 +11,17 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/types"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 )
 
-// maxKustomizationFile bounds a kustomization.yaml, which is parsed, in bytes.
-const maxKustomizationFile = 1 << 20
+// maxKustomization bounds a kustomization.yaml, which is parsed, in bytes.
+const maxKustomization = 1 << 20
 
-// A kustomizeCheck looks at all kustomizations before kustomize does, which would
+// A check looks at all kustomizations before kustomize does, which would
 // fetch what looks like a URL, and could neither be stopped nor bounded.
-type kustomizeCheck struct {
-	files  *kustomizeFiles
+type check struct {
+	files  *fileSystem
 	visits int
 	bytes  int // What was looked at.
 
@@ -40,22 +42,22 @@ type kustomizeCheck struct {
 
 	// How many objects have or had a name, and the first thing that makes that
 	// unknown.
-	names   map[kustomizeName]int
+	names   map[objectName]int
 	renames string
 }
 
-// A kustomizeFile is the kustomization of a folder while it is looked at. Errors
+// A kustomization is the kustomization of a directory while it is looked at. Errors
 // name the file, the field and the value.
-type kustomizeFile struct {
-	check *kustomizeCheck
+type kustomization struct {
+	check *check
 	name  string // Of the file.
-	dir   string // Its folder, without a slash in front.
+	dir   string // Its directory, without a slash in front.
 	up    []string
 	// renames of its objects, the innermost first.
-	renames []kustomizeRename
+	renames []rename
 }
 
-func (f *kustomizeFile) refuse(field, value, why string) error {
+func (f *kustomization) refuse(field, value, why string) error {
 	return errors.Errorf("%s: %s: %q %s", f.name, field, shorten(value), why)
 }
 
@@ -68,14 +70,14 @@ func shorten(s string) string {
 	return s
 }
 
-// folder is a kustomization; up are the folders that led here.
-func (c *kustomizeCheck) folder(dir string, up []string, outer []kustomizeRename) error {
+// enter the kustomization of a directory; up are the directories that led here.
+func (c *check) enter(dir string, up []string, outer []rename) error {
 	c.visits++
 	if c.visits > maxKustomizations {
 		return errors.Errorf("there are more than %d kustomizations to build, each counted as often as it is used", maxKustomizations)
 	}
-	if len(up) >= maxKustomizationDepth {
-		return errors.Errorf("kustomizations lie more than %d deep in each other", maxKustomizationDepth)
+	if len(up) >= maxDepth {
+		return errors.Errorf("kustomizations lie more than %d deep in each other", maxDepth)
 	}
 	name, data, err := c.kustomization(dir)
 	if err != nil {
@@ -86,12 +88,12 @@ func (c *kustomizeCheck) folder(dir string, up []string, outer []kustomizeRename
 	}
 	var k types.Kustomization
 	if err := k.Unmarshal(data); err != nil {
-		return errors.Errorf("%s: %s", name, oneLine(err.Error()))
+		return errors.Errorf("%s: %s", name, input.Line(err.Error()))
 	}
 	k.FixKustomization()
-	f := &kustomizeFile{
+	f := &kustomization{
 		check: c, name: name, dir: dir, up: append(slices.Clone(up), dir),
-		renames: append([]kustomizeRename{{k.NamePrefix, k.NameSuffix}}, outer...),
+		renames: append([]rename{{k.NamePrefix, k.NameSuffix}}, outer...),
 	}
 	for _, look := range []func(*types.Kustomization) error{f.unsupported, f.component, f.operands, f.generators, f.patches, f.plugins, f.additions} {
 		if err := look(&k); err != nil {
@@ -101,8 +103,8 @@ func (c *kustomizeCheck) folder(dir string, up []string, outer []kustomizeRename
 	return nil
 }
 
-// kustomization of a folder: one file of three names.
-func (c *kustomizeCheck) kustomization(dir string) (string, []byte, error) {
+// kustomization of a directory: one file of three names.
+func (c *check) kustomization(dir string) (string, []byte, error) {
 	var found []string
 	for _, base := range konfig.RecognizedKustomizationFileNames() {
 		if name := path.Join(dir, base); c.files.content["/"+name] != nil {
@@ -116,29 +118,29 @@ func (c *kustomizeCheck) kustomization(dir string) (string, []byte, error) {
 		return "", nil, errors.Errorf("there are both %s and %s", found[0], found[1])
 	}
 	data, err := c.read(found[0])
-	if err == nil && len(data) > maxKustomizationFile {
-		err = errors.Errorf("%s is larger than %d bytes", found[0], maxKustomizationFile)
+	if err == nil && len(data) > maxKustomization {
+		err = errors.Errorf("%s is larger than %d bytes", found[0], maxKustomization)
 	}
 	return found[0], data, err
 }
 
 // read a file. What is read here counts, as kustomize will read it as often.
-func (c *kustomizeCheck) read(name string) ([]byte, error) {
+func (c *check) read(name string) ([]byte, error) {
 	if err := c.files.ctx.Err(); err != nil {
 		return nil, errors.Wrap(err, "cannot build the kustomization")
 	}
 	data := c.files.content["/"+name]
-	if c.bytes += len(data); c.bytes > maxKustomizeRead {
-		return nil, errors.Errorf("the kustomization reads more than %d bytes", maxKustomizeRead)
+	if c.bytes += len(data); c.bytes > maxRead {
+		return nil, errors.Errorf("the kustomization reads more than %d bytes", maxRead)
 	}
-	if len(data) > maxFileSize {
-		return nil, errors.Errorf("%s is larger than %d bytes", name, maxFileSize)
+	if len(data) > input.MaxFile {
+		return nil, errors.Errorf("%s is larger than %d bytes", name, input.MaxFile)
 	}
 	return data, nil
 }
 
 // unsupported fields, which would execute or change something, or fetch it.
-func (f *kustomizeFile) unsupported(k *types.Kustomization) error {
+func (f *kustomization) unsupported(k *types.Kustomization) error {
 	switch {
 	case len(k.HelmCharts) > 0:
 		return f.refuse("helmCharts", k.HelmCharts[0].Name, "is not supported: nothing is executed here; make the chart an install of its own")
@@ -154,7 +156,7 @@ func (f *kustomizeFile) unsupported(k *types.Kustomization) error {
 }
 
 // operands are objects and other kustomizations.
-func (f *kustomizeFile) operands(k *types.Kustomization) error {
+func (f *kustomization) operands(k *types.Kustomization) error {
 	for i, p := range k.Resources {
 		field := fmt.Sprintf("resources[%d]", i)
 		name, err := f.local(field, p)
@@ -193,15 +195,15 @@ func (f *kustomizeFile) operands(k *types.Kustomization) error {
 }
 
 // enter another kustomization.
-func (f *kustomizeFile) enter(field, value, dir string) error {
+func (f *kustomization) enter(field, value, dir string) error {
 	if slices.Contains(f.up, dir) {
 		return f.refuse(field, value, "leads back to a kustomization that it is part of")
 	}
-	return f.check.folder(dir, f.up, f.renames)
+	return f.check.enter(dir, f.up, f.renames)
 }
 
 // local is the path of a value among the files.
-func (f *kustomizeFile) local(field, value string) (string, error) {
+func (f *kustomization) local(field, value string) (string, error) {
 	if why := remote(value); why != "" {
 		return "", f.refuse(field, value, why)
 	}
@@ -235,8 +237,8 @@ func remote(value string) string {
 	return ""
 }
 
-// file is the content of a file in or below the folder, as kustomize demands.
-func (f *kustomizeFile) file(field, value string) (string, []byte, error) {
+// file is the content of a file in or below the directory, as kustomize demands.
+func (f *kustomization) file(field, value string) (string, []byte, error) {
 	name, err := f.local(field, value)
 	if err != nil {
 		return "", nil, err
@@ -252,7 +254,7 @@ func (f *kustomizeFile) file(field, value string) (string, []byte, error) {
 }
 
 // parsed is a file of YAML that kustomize parses.
-func (f *kustomizeFile) parsed(field, value string) ([]byte, error) {
+func (f *kustomization) parsed(field, value string) ([]byte, error) {
 	name, data, err := f.file(field, value)
 	if err != nil {
 		return nil, err
@@ -262,7 +264,7 @@ func (f *kustomizeFile) parsed(field, value string) ([]byte, error) {
 }
 
 // object is a file of objects.
-func (f *kustomizeFile) object(field, value string) error {
+func (f *kustomization) object(field, value string) error {
 	name, data, err := f.file(field, value)
 	if err != nil {
 		return err
@@ -282,13 +284,13 @@ func (f *kustomizeFile) object(field, value string) error {
 }
 
 // count an object.
-func (c *kustomizeCheck) count(kind string, size int) error {
+func (c *check) count(kind string, size int) error {
 	c.objects++
 	c.counts[kind]++
 	c.sizes[kind] = max(c.sizes[kind], size)
 	c.largest = max(c.largest, size)
-	if c.objects > maxKustomizeObjects {
-		return errors.Errorf("there are more than %d objects", maxKustomizeObjects)
+	if c.objects > maxObjects {
+		return errors.Errorf("there are more than %d objects", maxObjects)
 	}
 	return nil
 }

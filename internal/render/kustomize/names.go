@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package render
+package kustomize
 
 import (
 	"bytes"
@@ -10,6 +10,8 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"sigs.k8s.io/kustomize/api/types"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 )
 
 /*
@@ -21,15 +23,15 @@ may ever have had the same name; and where names are not known before, none may 
 used.
 */
 
-// A kustomizeName is what a reference goes by. Namespaces do not count, as objects
+// A objectName is what a reference goes by. Namespaces do not count, as objects
 // may refer across them.
-type kustomizeName struct{ kind, name string }
+type objectName struct{ kind, name string }
 
-// A kustomizeRename is what a kustomization does to the names of its objects.
-type kustomizeRename struct{ prefix, suffix string }
+// A rename is what a kustomization does to the names of its objects.
+type rename struct{ prefix, suffix string }
 
 // named counts the names that an object has on its way.
-func (c *kustomizeCheck) named(kind, name string, renames []kustomizeRename) {
+func (c *check) named(kind, name string, renames []rename) {
 	names := map[string]bool{name: true}
 	for _, r := range renames {
 		name = r.prefix + name
@@ -38,19 +40,19 @@ func (c *kustomizeCheck) named(kind, name string, renames []kustomizeRename) {
 		names[name] = true
 	}
 	for n := range names {
-		c.names[kustomizeName{kind, n}]++
+		c.names[objectName{kind, n}]++
 	}
 }
 
 // renamed says that a field gives objects other names in a way that is not followed.
-func (f *kustomizeFile) renamed(field string) {
+func (f *kustomization) renamed(field string) {
 	if f.check.renames == "" {
 		f.check.renames = f.name + ": " + field
 	}
 }
 
 // configuration of where names are.
-func (f *kustomizeFile) configuration(field string, data []byte) {
+func (f *kustomization) configuration(field string, data []byte) {
 	lower := bytes.ToLower(data)
 	// A name may be written with escapes.
 	if bytes.ContainsAny(lower, "\\") || bytes.Contains(lower, []byte("prefix")) || bytes.Contains(lower, []byte("suffix")) {
@@ -58,15 +60,15 @@ func (f *kustomizeFile) configuration(field string, data []byte) {
 	}
 }
 
-// component says that a component renames objects of whoever uses it.
-func (f *kustomizeFile) component(k *types.Kustomization) error {
+// component says that a component renames objects of the kustomizations that use it.
+func (f *kustomization) component(k *types.Kustomization) error {
 	if k.Kind == types.ComponentKind && k.NamePrefix+k.NameSuffix != "" {
 		f.renamed("namePrefix and nameSuffix of a component")
 	}
 	return nil
 }
 
-// writesName says whether a replacement may change the name of an object.
+// writesName reports whether a replacement may change the name of an object.
 func writesName(p string) bool {
 	e := elements(p)
 	if len(e) == 0 || e[0] != "metadata" && !wild(e[0]) {
@@ -75,21 +77,21 @@ func writesName(p string) bool {
 	return len(e) == 1 || e[1] == "name" || wild(e[1])
 }
 
-// unambiguous says whether replacements are safe here.
-func (c *kustomizeCheck) unambiguous() error {
+// unambiguous reports whether replacements are safe here.
+func (c *check) unambiguous() error {
 	if len(c.replacements) == 0 {
 		return nil
 	}
 	if c.renames != "" {
 		return errors.Errorf("%s is not supported together with replacements, as a reference may become ambiguous", c.renames)
 	}
-	twice := slices.SortedFunc(maps.Keys(c.names), func(a, b kustomizeName) int {
+	twice := slices.SortedFunc(maps.Keys(c.names), func(a, b objectName) int {
 		return strings.Compare(a.kind+"/"+a.name, b.kind+"/"+b.name)
 	})
-	twice = slices.DeleteFunc(twice, func(n kustomizeName) bool { return c.names[n] < 2 })
+	twice = slices.DeleteFunc(twice, func(n objectName) bool { return c.names[n] < 2 })
 	if len(twice) == 0 {
 		return nil
 	}
 	return errors.Errorf("replacements are not supported where two objects have or had the same name, as a reference to it may be ambiguous: %s %q",
-		oneLine(twice[0].kind), shorten(twice[0].name))
+		input.Line(twice[0].kind), shorten(twice[0].name))
 }

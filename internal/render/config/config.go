@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package render
+package config
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"regexp"
@@ -12,6 +11,8 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
 )
 
 const (
@@ -21,17 +22,17 @@ const (
 	maxIndexes = 1 << 20
 )
 
-// A ConfigEntry is what a config layer says of one install, as it is written
+// An Entry is what a config layer says of one install, as it is written
 // there: two texts in the grammar of helm --set.
-type ConfigEntry struct {
+type Entry struct {
 	Name         string `json:"name"`
 	ClientConfig string `json:"clientConfig"`
 	Overrides    string `json:"overrides"`
 }
 
-// Config is how an install is installed, beyond what the chart says. The zero
+// Settings are how an install is installed, beyond what the chart says. The zero
 // value changes nothing.
-type Config struct {
+type Settings struct {
 	Namespace   string // of the release; "" for no change
 	ReleaseName string // "" for no change
 
@@ -53,7 +54,7 @@ type Config struct {
 	Overrides map[string]any // values between those of the chart and of the install
 }
 
-// Configs reads a config layer, one document of YAML or JSON:
+// Read reads a config layer, one document of YAML or JSON:
 //
 //	configs:
 //	- name: <name of the install>
@@ -62,36 +63,17 @@ type Config struct {
 //
 // A layer without any entry is allowed, also an empty one. Errors are one line
 // and name the entry. The texts of an entry are read by its Parse.
-func Configs(data []byte) ([]ConfigEntry, error) {
-	docs, err := documents(trimBOM(data))
-	if err != nil || len(docs) == 0 {
-		return nil, err
-	}
-	if len(docs) > 1 {
-		return nil, errors.Errorf("it has %d documents, and must have one", len(docs))
-	}
-	j, err := jsonOf(docs[0].data)
-	if err != nil {
-		return nil, placed(err, 1, 1, docs[0].line)
-	}
-	if bytes.Equal(bytes.TrimSpace(j), []byte("null")) {
-		return nil, nil
-	}
+func Read(data []byte) ([]Entry, error) {
 	all := struct {
-		Configs []ConfigEntry `json:"configs"`
+		Configs []Entry `json:"configs"`
 	}{}
-	d := json.NewDecoder(bytes.NewReader(j))
-	d.DisallowUnknownFields()
-	err = d.Decode(&all)
+	err := yamldoc.Decode(data, &all)
 	if te := (*json.UnmarshalTypeError)(nil); errors.As(err, &te) {
 		field := cmp.Or(te.Field, "the document")
 		return nil, errors.Errorf("%s must not be of type %s: it is a map with a list configs, each with the texts name, clientConfig and overrides",
 			field, te.Value)
 	}
 	if err != nil {
-		return nil, errors.New(oneLine(strings.TrimPrefix(err.Error(), "json: ")))
-	}
-	if err := single(docs[0].data); err != nil {
 		return nil, err
 	}
 	seen := map[string]bool{}
@@ -153,44 +135,4 @@ func checkSet(text string) error {
 		}
 	}
 	return nil
-}
-
-// MergeValues returns base with over on top, as Helm merges files of values. Maps
-// are merged, all else is replaced; null stays, and takes away what the chart has.
-// Neither is changed.
-func MergeValues(base, over map[string]any) map[string]any { return mergeValues(base, over) }
-
-// mergeValues returns base with over on top. Maps are merged, all else is
-// replaced; null takes a value away, as in Helm. Neither is changed.
-func mergeValues(base, over map[string]any) map[string]any {
-	out := make(map[string]any, len(base)+len(over))
-	for k, v := range base {
-		out[k] = cloneValue(v)
-	}
-	for k, v := range over {
-		b, isMap := out[k].(map[string]any)
-		o, overMap := v.(map[string]any)
-		if isMap && overMap {
-			out[k] = mergeValues(b, o)
-			continue
-		}
-		out[k] = cloneValue(v)
-	}
-	return out
-}
-
-// cloneValue copies the maps and lists of a value, which Helm may change.
-func cloneValue(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		return mergeValues(v, nil)
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = cloneValue(v[i])
-		}
-		return out
-	default:
-		return v
-	}
 }

@@ -1,24 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package render
+package yamldoc
 
 import (
-	"bytes"
-	"fmt"
-	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/json"
-	"sigs.k8s.io/yaml"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 )
-
-// maxDocument bounds a document with its aliases written out, in bytes.
-const maxDocument = 64 << 20
 
 // maxListDepth is how deep lists may lie in lists.
 const maxListDepth = 4
@@ -41,7 +33,7 @@ func ChartObjects(data []byte) ([]*unstructured.Unstructured, error) {
 }
 
 func objects(data []byte, convert func(doc []byte) ([]byte, error)) ([]*unstructured.Unstructured, error) {
-	docs, err := documents(trimBOM(data))
+	docs, err := split(input.TrimBOM(data))
 	if err != nil {
 		return nil, err
 	}
@@ -56,57 +48,12 @@ func objects(data []byte, convert func(doc []byte) ([]byte, error)) ([]*unstruct
 	return out, nil
 }
 
-// A syntaxError is what the decoder of YAML says of a document. Its lines are those of the document.
-type syntaxError struct{ text string }
-
-func (e *syntaxError) Error() string { return e.text }
-
-// decoderLine is how the decoder of YAML names a line. It has no other way to tell; and none for what is in the first one.
-var decoderLine = regexp.MustCompile(`(^|yaml: | )line (\d+): `)
-
-// placed is an error of a document of several, which begins in a line of a text: with the line of the text.
-func placed(err error, number, of, begin int) error {
-	syntax := (*syntaxError)(nil)
-	if errors.As(err, &syntax) && decoderLine.MatchString(syntax.text) {
-		err = errors.New(decoderLine.ReplaceAllStringFunc(syntax.text, func(s string) string {
-			m := decoderLine.FindStringSubmatch(s)
-			n, _ := strconv.Atoi(m[2])
-			return fmt.Sprintf("%sline %d: ", m[1], begin-1+n)
-		}))
-		if of == 1 {
-			return err
-		}
-		return errors.Wrapf(err, "document %d", number)
-	}
-	if of == 1 && syntax == nil {
-		return err
-	}
-	return errors.Wrapf(err, "document %d, which begins in line %d", number, begin)
-}
-
-// jsonOf converts a document of YAML that has no key twice.
-func jsonOf(doc []byte) ([]byte, error) { return convertWith(yaml.YAMLToJSONStrict, doc) }
-
-// jsonOfChart converts any document of YAML.
-func jsonOfChart(doc []byte) ([]byte, error) { return convertWith(yaml.YAMLToJSON, doc) }
-
-func convertWith(toJSON func(doc []byte) ([]byte, error), doc []byte) ([]byte, error) {
-	if err := (yamlsize.Limits{Bytes: maxDocument}).Check(doc); err != nil {
-		return nil, err
-	}
-	j, err := toJSON(doc)
-	if err != nil {
-		return nil, &syntaxError{oneLine(strings.ReplaceAll(err.Error(), "error converting YAML to JSON: ", ""))}
-	}
-	return j, nil
-}
-
 func objectsOf(doc []byte, convert func(doc []byte) ([]byte, error)) ([]*unstructured.Unstructured, error) {
 	j, err := convert(doc)
 	if err != nil {
 		return nil, err
 	}
-	if bytes.Equal(bytes.TrimSpace(j), []byte("null")) {
+	if isNull(j) {
 		return nil, nil
 	}
 	if j[0] != '{' {
@@ -117,7 +64,7 @@ func objectsOf(doc []byte, convert func(doc []byte) ([]byte, error)) ([]*unstruc
 	}
 	content := map[string]any{}
 	if err := json.Unmarshal(j, &content); err != nil {
-		return nil, errors.New(oneLine(err.Error()))
+		return nil, errors.New(input.Line(err.Error()))
 	}
 	return flatten(nil, content, 0)
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package render
+package record
 
 import (
 	"compress/gzip"
@@ -18,7 +18,7 @@ const (
 	// to base64 twice, which makes 16/9 of it.
 	smallRecord = 512 << 10
 
-	// recordReserve is kept free for what CheckRecord cannot know: another
+	// recordReserve is kept free for what Check cannot know: another
 	// status, a longer description, and the last run of each hook.
 	recordReserve = 8 << 10
 
@@ -47,36 +47,9 @@ func forms() []form {
 	}
 }
 
-// CheckRecord says, before anything is installed, whether Record will fit into a
-// Secret. It costs nothing for charts that are small enough for any record; of
-// others it makes one, once for each Rendered, and Record will not try again what
-// was too large. The manifest is that of RecordOptions, empty for the rendered one.
-func (r *Rendered) CheckRecord(manifest string) error {
-	rel := r.release
-	if manifest != "" {
-		other := *r.release
-		other.Manifest = manifest
-		rel = &other
-	}
-	if r.recordChecked || sizeOfRelease(rel) <= smallRecord {
-		return nil
-	}
-	// The fastest compression is the weakest one, and enough for most charts.
-	if _, err := encodeIn(rel, form{level: gzip.BestSpeed}, maxSecretSize-recordReserve); err == nil {
-		r.recordChecked = true
-		return nil
-	}
-	_, f, err := encodeRecord(rel, r.recordForm, maxSecretSize-recordReserve)
-	if err != nil {
-		return errors.Wrapf(err, "release record of chart %q", r.release.Chart.Name())
-	}
-	r.recordForm, r.recordChecked = f, true
-	return nil
-}
-
-// encodeRecord writes base64 of gzip of JSON, in the first form from the given one
+// encodeFrom writes base64 of gzip of JSON, in the first form from the given one
 // on that has at most so many bytes, and returns which one that is.
-func encodeRecord(rel *release.Release, from, most int) ([]byte, int, error) {
+func encodeFrom(rel *release.Release, from, most int) ([]byte, int, error) {
 	all := forms()
 	var err error
 	for i := from; i < len(all); i++ {

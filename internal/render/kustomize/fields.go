@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package render
+package kustomize
 
 import (
 	"fmt"
@@ -11,17 +11,19 @@ import (
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/types"
 	sigsyaml "sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 )
 
 // generators of ConfigMaps and Secrets.
-func (f *kustomizeFile) generators(k *types.Kustomization) error {
+func (f *kustomization) generators(k *types.Kustomization) error {
 	for i, g := range k.ConfigMapGenerator {
-		if err := f.pairs(fmt.Sprintf("configMapGenerator[%d]", i), kindConfigMap, g.GeneratorArgs); err != nil {
+		if err := f.pairs(fmt.Sprintf("configMapGenerator[%d]", i), "ConfigMap", g.GeneratorArgs); err != nil {
 			return err
 		}
 	}
 	for i, g := range k.SecretGenerator {
-		if err := f.pairs(fmt.Sprintf("secretGenerator[%d]", i), kindSecret, g.GeneratorArgs); err != nil {
+		if err := f.pairs(fmt.Sprintf("secretGenerator[%d]", i), "Secret", g.GeneratorArgs); err != nil {
 			return err
 		}
 	}
@@ -29,7 +31,7 @@ func (f *kustomizeFile) generators(k *types.Kustomization) error {
 }
 
 // pairs of a generator, from files and literals.
-func (f *kustomizeFile) pairs(field, kind string, s types.GeneratorArgs) error {
+func (f *kustomization) pairs(field, kind string, s types.GeneratorArgs) error {
 	size := 0
 	for _, l := range s.LiteralSources {
 		size += len(l)
@@ -64,7 +66,7 @@ func (f *kustomizeFile) pairs(field, kind string, s types.GeneratorArgs) error {
 }
 
 // patches and replacements.
-func (f *kustomizeFile) patches(k *types.Kustomization) error {
+func (f *kustomization) patches(k *types.Kustomization) error {
 	for i, p := range k.PatchesStrategicMerge { //nolint:staticcheck // It is still in use.
 		field := fmt.Sprintf("patchesStrategicMerge[%d]", i)
 		if err := f.pathOrText(field, string(p), func(text string) error { return f.patch(field, text, false) }); err != nil {
@@ -93,7 +95,7 @@ func (f *kustomizeFile) patches(k *types.Kustomization) error {
 }
 
 // patchOf a path or a text.
-func (f *kustomizeFile) patchOf(field, file, text string, many bool) error {
+func (f *kustomization) patchOf(field, file, text string, many bool) error {
 	if file != "" {
 		_, data, err := f.file(field+".path", file)
 		if err != nil {
@@ -110,7 +112,7 @@ func (f *kustomizeFile) patchOf(field, file, text string, many bool) error {
 }
 
 // replacement, from a file or in place.
-func (f *kustomizeFile) replacement(field string, r types.ReplacementField) error {
+func (f *kustomization) replacement(field string, r types.ReplacementField) error {
 	list := []types.Replacement{r.Replacement}
 	if r.Path != "" {
 		data, err := f.parsed(field+".path", r.Path)
@@ -121,7 +123,7 @@ func (f *kustomizeFile) replacement(field string, r types.ReplacementField) erro
 		if err := sigsyaml.Unmarshal(data, &list); err != nil {
 			list = make([]types.Replacement, 1)
 			if err := sigsyaml.Unmarshal(data, &list[0]); err != nil {
-				return errors.Errorf("%s: %s.path: %s", f.name, field, oneLine(err.Error()))
+				return errors.Errorf("%s: %s.path: %s", f.name, field, input.Line(err.Error()))
 			}
 		}
 	}
@@ -143,7 +145,7 @@ func (f *kustomizeFile) replacement(field string, r types.ReplacementField) erro
 }
 
 // pathOrText is the path of a file, or YAML in place.
-func (f *kustomizeFile) pathOrText(field, value string, text func(string) error) error {
+func (f *kustomization) pathOrText(field, value string, text func(string) error) error {
 	if strings.Contains(value, "\n") || strings.HasPrefix(strings.TrimSpace(value), "{") {
 		return text(value)
 	}
@@ -157,7 +159,7 @@ func (f *kustomizeFile) pathOrText(field, value string, text func(string) error)
 // plugins are generators, transformers and validators that are listed. Only the
 // built-in ones are allowed, and their files are looked at as those of the
 // kustomization itself.
-func (f *kustomizeFile) plugins(k *types.Kustomization) error {
+func (f *kustomization) plugins(k *types.Kustomization) error {
 	for _, l := range []struct {
 		field string
 		list  []string
@@ -197,7 +199,7 @@ var allowedPlugins = []string{ //nolint:gochecknoglobals // Constant.
 	"SecretGenerator", "ValueAddTransformer", "ReplacementTransformer",
 }
 
-func (f *kustomizeFile) plugin(field, text string) error {
+func (f *kustomization) plugin(field, text string) error {
 	nodes, err := f.check.nodes(f.name+": "+field, []byte(text))
 	if err != nil {
 		return err
@@ -205,7 +207,7 @@ func (f *kustomizeFile) plugin(field, text string) error {
 	for _, n := range nodes {
 		var p pluginConfig
 		if err := sigsyaml.Unmarshal(n.json, &p); err != nil {
-			return errors.Errorf("%s: %s: %s", f.name, field, oneLine(err.Error()))
+			return errors.Errorf("%s: %s: %s", f.name, field, input.Line(err.Error()))
 		}
 		if p.APIVersion != konfig.BuiltinPluginApiVersion || !slices.Contains(allowedPlugins, p.Kind) {
 			return f.refuse(field, p.APIVersion+" "+p.Kind, "is no plugin that is built into kustomize: nothing is executed here")
@@ -217,7 +219,7 @@ func (f *kustomizeFile) plugin(field, text string) error {
 	return nil
 }
 
-func (f *kustomizeFile) pluginFiles(field string, p *pluginConfig, size int) error {
+func (f *kustomization) pluginFiles(field string, p *pluginConfig, size int) error {
 	if p.EnvSource != "" {
 		p.EnvSources = append(p.EnvSources, p.EnvSource)
 	}
@@ -239,7 +241,7 @@ func (f *kustomizeFile) pluginFiles(field string, p *pluginConfig, size int) err
 	return f.pluginPatches(field, p)
 }
 
-func (f *kustomizeFile) pluginPatches(field string, p *pluginConfig) error {
+func (f *kustomization) pluginPatches(field string, p *pluginConfig) error {
 	if err := f.patchOf(field, p.Path, p.Patch+p.JSONOp, true); err != nil {
 		return err
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package render
+package yamldoc
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // bomb is YAML in which each of depth levels refers to the one before width
@@ -168,4 +169,82 @@ data:
 	if diff := cmp.Diff(want, objs[0].Object); diff != "" {
 		t.Errorf("Objects(...): -want, +got:\n%s", diff)
 	}
+}
+
+// FuzzObjects checks that what is accepted can be applied, and that errors are
+// one line.
+func FuzzObjects(f *testing.F) {
+	for _, s := range []string{
+		"", "---\n", "a: b\n---\nc", bomb(2, 2), "{}\n{}", "%YAML 1.2\n---\n[]", "--- {a: b}\n...\n--- |\n x",
+		"apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Pod, metadata: {name: a}}\n",
+		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","labels":{"x":null}}}{"a":1}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		objs, err := Objects(data)
+		if strings.Contains(text(err), "\n") {
+			t.Errorf("error of several lines: %q", err)
+		}
+		for _, o := range objs {
+			if o.GetName() == "" || o.GetKind() == "" || o.GetAPIVersion() == "" {
+				t.Errorf("not an object: %v", o.Object)
+			}
+			o.DeepCopy() // Panics on types that JSON does not have.
+		}
+	})
+}
+
+func BenchmarkObjects(b *testing.B) {
+	var text strings.Builder
+	for i := range 5 {
+		fmt.Fprintf(&text, `---
+# Source: app/templates/d%[1]d.yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: rel-app-%[1]d
+  labels:
+    a: b
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: x}}
+  template:
+    metadata:
+      labels: {app: x}
+    spec:
+      containers:
+      - name: a
+        image: "x"
+        resources: {limits: {cpu: 1, memory: 64Mi}}
+      - name: b
+        image: "x"
+        resources: {limits: {cpu: 1, memory: 64Mi}}
+`, i)
+	}
+	data := []byte(text.String())
+	b.ReportAllocs()
+	b.SetBytes(int64(len(data)))
+	for b.Loop() {
+		if _, err := Objects(data); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// names of objects as Kind/name.
+func names(objs []*unstructured.Unstructured) []string {
+	var out []string
+	for _, o := range objs {
+		out = append(out, o.GetKind()+"/"+o.GetName())
+	}
+	return out
+}
+
+// text of an error, "" for none.
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }

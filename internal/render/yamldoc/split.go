@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package render
+package yamldoc
 
 import (
 	"bytes"
@@ -10,6 +10,8 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	yamlv2 "go.yaml.in/yaml/v2"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 )
 
 // A document of a text, and the line of the text, from 1, in which it begins.
@@ -18,11 +20,11 @@ type document struct {
 	line int
 }
 
-// documents splits a stream of YAML documents at lines that begin with "---" or
+// split divides a stream of YAML documents at lines that begin with "---" or
 // "...", which YAML allows nowhere else, and leaves out empty ones. A document
 // of JSON may be followed by more without a separator. Splitting here, and not
 // while decoding, is what keeps content after a document from being ignored.
-func documents(data []byte) ([]document, error) {
+func split(data []byte) ([]document, error) {
 	var out []document
 	var cur []byte
 	// number is that of the line that is read, begin that of the one in which cur begins.
@@ -65,7 +67,7 @@ func documents(data []byte) ([]document, error) {
 	return out, flush()
 }
 
-// isMarker is true for the lines between documents.
+// isMarker reports whether a line is one between documents.
 func isMarker(line []byte) bool {
 	if !bytes.HasPrefix(line, []byte("---")) && !bytes.HasPrefix(line, []byte("...")) {
 		return false
@@ -73,7 +75,7 @@ func isMarker(line []byte) bool {
 	return len(line) == 3 || strings.IndexByte(" \t\r\n", line[3]) >= 0
 }
 
-// isBlank is true for a document of comments, directives and blank lines.
+// isBlank reports whether a document consists of comments, directives and blank lines.
 func isBlank(doc []byte) bool {
 	for isBlankLine(doc) {
 		_, doc, _ = bytes.Cut(doc, []byte("\n"))
@@ -81,7 +83,7 @@ func isBlank(doc []byte) bool {
 	return len(doc) == 0
 }
 
-// isBlankLine is true if doc begins with a line that says nothing.
+// isBlankLine reports whether doc begins with a line that says nothing.
 func isBlankLine(doc []byte) bool {
 	line, _, _ := bytes.Cut(doc, []byte("\n"))
 	text := bytes.TrimSpace(line)
@@ -112,7 +114,7 @@ func jsonDocuments(whole document) ([]document, error) {
 			return []document{{doc, first}}, nil
 		}
 		if err != nil {
-			return nil, errors.Errorf("cannot read the JSON after object %d, which begins in line %d: %s", len(out), out[len(out)-1].line, oneLine(err.Error()))
+			return nil, errors.Errorf("cannot read the JSON after object %d, which begins in line %d: %s", len(out), out[len(out)-1].line, input.Line(err.Error()))
 		}
 		before := doc[:int(d.InputOffset())-len(raw)]
 		out = append(out, document{raw, first + bytes.Count(before, []byte("\n"))})
@@ -131,7 +133,7 @@ func single(doc []byte) error {
 	d := yamlv2.NewDecoder(bytes.NewReader(doc))
 	var skip struct{}
 	if err := d.Decode(&skip); err != nil {
-		return errors.New(oneLine(err.Error()))
+		return errors.New(input.Line(err.Error()))
 	}
 	if err := d.Decode(&skip); !errors.Is(err, io.EOF) {
 		return errors.New("there is more after the object: separate documents with ---")

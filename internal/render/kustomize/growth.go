@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package render
+package kustomize
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 	sigsyaml "sigs.k8s.io/yaml"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
 
@@ -26,11 +27,8 @@ const maxFeeding = 4
 // maxReplacements are compared with each other.
 const maxReplacements = 200
 
-// kindConfigMap is what generators make, besides Secrets.
-const kindConfigMap = "ConfigMap"
-
-// A kustomizeNode is an object as kustomize reads it.
-type kustomizeNode struct {
+// A node is an object as kustomize reads it.
+type node struct {
 	kind, name string
 	json       []byte
 }
@@ -38,29 +36,29 @@ type kustomizeNode struct {
 // nodes reads YAML with the reader that kustomize uses, but writes no aliases
 // out: kustomize would not stop at one that contains itself. Each document must
 // be JSON, as kustomize ends the process where it cannot print an object.
-func (c *kustomizeCheck) nodes(name string, data []byte) ([]kustomizeNode, error) {
-	if err := (yamlsize.Limits{Bytes: maxFileSize}).Check(data); err != nil {
+func (c *check) nodes(name string, data []byte) ([]node, error) {
+	if err := (yamlsize.Limits{Bytes: input.MaxFile}).Check(data); err != nil {
 		return nil, errors.Wrap(err, name)
 	}
 	docs, err := (&kio.ByteReader{Reader: bytes.NewReader(data), OmitReaderAnnotations: true, DisableUnwrapping: true}).Read()
 	if err != nil {
-		return nil, errors.Errorf("%s: %s", name, oneLine(err.Error()))
+		return nil, errors.Errorf("%s: %s", name, input.Line(err.Error()))
 	}
-	var out []kustomizeNode
+	var out []node
 	for _, d := range docs {
-		m := &kustomizeMeter{open: map[*yaml.Node]bool{}, sizes: map[*yaml.Node]int{}}
-		if m.size(d.YNode()) > maxFileSize {
-			return nil, errors.Errorf("%s: its aliases make it larger than %d bytes", name, maxFileSize)
+		m := &meter{open: map[*yaml.Node]bool{}, sizes: map[*yaml.Node]int{}}
+		if m.size(d.YNode()) > input.MaxFile {
+			return nil, errors.Errorf("%s: its aliases make it larger than %d bytes", name, input.MaxFile)
 		}
 		if m.endless {
 			return nil, errors.Errorf("%s: an alias contains itself", name)
 		}
 		if err := d.DeAnchor(); err != nil {
-			return nil, errors.Errorf("%s: %s", name, oneLine(err.Error()))
+			return nil, errors.Errorf("%s: %s", name, input.Line(err.Error()))
 		}
 		j, err := d.MarshalJSON()
 		if err != nil {
-			return nil, errors.Errorf("%s: %s", name, oneLine(err.Error()))
+			return nil, errors.Errorf("%s: %s", name, input.Line(err.Error()))
 		}
 		out = append(out, objectNodes(j)...)
 	}
@@ -68,7 +66,7 @@ func (c *kustomizeCheck) nodes(name string, data []byte) ([]kustomizeNode, error
 }
 
 // objectNodes are the object, or the items of a list.
-func objectNodes(j []byte) []kustomizeNode {
+func objectNodes(j []byte) []node {
 	var o struct {
 		Kind     string            `json:"kind"`
 		Items    []json.RawMessage `json:"items"`
@@ -79,27 +77,27 @@ func objectNodes(j []byte) []kustomizeNode {
 	// What does not fit, kustomize refuses.
 	_ = json.Unmarshal(j, &o)
 	if len(o.Items) == 0 {
-		return []kustomizeNode{{o.Kind, o.Metadata.Name, j}}
+		return []node{{o.Kind, o.Metadata.Name, j}}
 	}
-	out := make([]kustomizeNode, 0, len(o.Items))
+	out := make([]node, 0, len(o.Items))
 	for _, item := range o.Items {
 		o.Items = nil
 		o.Kind, o.Metadata.Name = "", ""
 		_ = json.Unmarshal(item, &o)
-		out = append(out, kustomizeNode{o.Kind, o.Metadata.Name, item})
+		out = append(out, node{o.Kind, o.Metadata.Name, item})
 	}
 	return out
 }
 
-// A kustomizeMeter measures nodes with their aliases written out, and finds an
+// A meter measures nodes with their aliases written out, and finds an
 // alias that stands below what it stands for. It stops counting above the limit.
-type kustomizeMeter struct {
+type meter struct {
 	open    map[*yaml.Node]bool
 	sizes   map[*yaml.Node]int
 	endless bool
 }
 
-func (m *kustomizeMeter) size(n *yaml.Node) int {
+func (m *meter) size(n *yaml.Node) int {
 	if n == nil || m.open[n] {
 		m.endless = m.endless || n != nil
 		return 0
@@ -116,7 +114,7 @@ func (m *kustomizeMeter) size(n *yaml.Node) int {
 	}
 	size := 4 + len(n.Value)
 	for _, c := range n.Content {
-		size = min(size+m.size(c), maxFileSize+1)
+		size = min(size+m.size(c), input.MaxFile+1)
 	}
 	if n.Anchor != "" {
 		m.sizes[n] = size
@@ -126,8 +124,8 @@ func (m *kustomizeMeter) size(n *yaml.Node) int {
 
 // patch that may be applied to several objects. A JSON patch must not copy: a few
 // copies of an object into itself are larger than any memory.
-func (f *kustomizeFile) patch(field, text string, many bool) error {
-	if err := (yamlsize.Limits{Bytes: maxFileSize}).Check([]byte(text)); err != nil {
+func (f *kustomization) patch(field, text string, many bool) error {
+	if err := (yamlsize.Limits{Bytes: input.MaxFile}).Check([]byte(text)); err != nil {
 		return errors.Wrapf(err, "%s: %s", f.name, field)
 	}
 	f.check.steps++
@@ -145,7 +143,7 @@ func (f *kustomizeFile) patch(field, text string, many bool) error {
 		Op string `json:"op"`
 	}
 	if err := json.Unmarshal(j, &ops); err != nil {
-		return errors.Errorf("%s: %s is no JSON patch: %s", f.name, field, oneLine(err.Error()))
+		return errors.Errorf("%s: %s is no JSON patch: %s", f.name, field, input.Line(err.Error()))
 	}
 	for i, op := range ops {
 		if op.Op == "copy" {
@@ -156,7 +154,7 @@ func (f *kustomizeFile) patch(field, text string, many bool) error {
 }
 
 // additions to each object.
-func (f *kustomizeFile) additions(k *types.Kustomization) error {
+func (f *kustomization) additions(k *types.Kustomization) error {
 	c := f.check
 	size := len(k.NamePrefix) + len(k.NameSuffix) + len(k.Namespace)
 	pairs := []map[string]string{k.CommonLabels, k.CommonAnnotations} //nolint:staticcheck // It is still in use.
@@ -191,9 +189,9 @@ func (f *kustomizeFile) additions(k *types.Kustomization) error {
 	return nil
 }
 
-// bounded says whether what is built stays within bounds.
-func (c *kustomizeCheck) bounded() error {
-	if c.steps*c.objects > maxKustomizeSteps {
+// bounded reports whether what is built stays within bounds.
+func (c *check) bounded() error {
+	if c.steps*c.objects > maxSteps {
 		return errors.Errorf("%d patches, images and the like for %d objects are too many", c.steps, c.objects)
 	}
 	if len(c.replacements) > maxReplacements {
@@ -205,7 +203,7 @@ func (c *kustomizeCheck) bounded() error {
 	growth := c.perObject * c.objects
 	for _, v := range c.vars {
 		uses := bytes.Count(c.text, []byte("$("+v.Name+")"))
-		growth += min(uses*c.sizeOf(v.ObjRef.Kind), maxKustomizeGrowth+1)
+		growth += min(uses*c.sizeOf(v.ObjRef.Kind), maxGrowth+1)
 	}
 	feeding := 0
 	for _, r := range c.replacements {
@@ -214,8 +212,8 @@ func (c *kustomizeCheck) bounded() error {
 			feeding++
 		}
 	}
-	if growth > maxKustomizeGrowth {
-		return errors.Errorf("patches, labels, variables and replacements may add more than %d bytes: select fewer objects", maxKustomizeGrowth)
+	if growth > maxGrowth {
+		return errors.Errorf("patches, labels, variables and replacements may add more than %d bytes: select fewer objects", maxGrowth)
 	}
 	if feeding > maxFeeding {
 		return errors.Errorf("more than %d replacements copy fields that replacements write into", maxFeeding)
@@ -224,7 +222,7 @@ func (c *kustomizeCheck) bounded() error {
 }
 
 // growth that a replacement may bring, at most.
-func (c *kustomizeCheck) growth(r types.Replacement) int {
+func (c *check) growth(r types.Replacement) int {
 	size, out := 0, 0
 	switch {
 	case r.SourceValue != nil:
@@ -234,13 +232,13 @@ func (c *kustomizeCheck) growth(r types.Replacement) int {
 	}
 	for _, t := range r.Targets {
 		n := max(len(t.FieldPaths), 1) * c.countOf(t)
-		out += min(n*size, maxKustomizeGrowth+1)
+		out += min(n*size, maxGrowth+1)
 	}
 	return out
 }
 
 // sizeOf the largest object of a kind, or of all.
-func (c *kustomizeCheck) sizeOf(kind string) int {
+func (c *check) sizeOf(kind string) int {
 	if kind == "" {
 		return c.largest
 	}
@@ -248,7 +246,7 @@ func (c *kustomizeCheck) sizeOf(kind string) int {
 }
 
 // countOf objects that a replacement may write to. Kinds are expressions there.
-func (c *kustomizeCheck) countOf(t *types.TargetSelector) int {
+func (c *check) countOf(t *types.TargetSelector) int {
 	if t == nil || t.Select == nil || t.Select.Kind == "" {
 		return c.objects
 	}
@@ -258,8 +256,8 @@ func (c *kustomizeCheck) countOf(t *types.TargetSelector) int {
 	return c.objects
 }
 
-// fed says whether a replacement copies what a replacement writes into.
-func (c *kustomizeCheck) fed(r types.Replacement) bool {
+// fed reports whether a replacement copies what a replacement writes into.
+func (c *check) fed(r types.Replacement) bool {
 	if r.Source == nil {
 		return false
 	}
@@ -279,7 +277,7 @@ func (c *kustomizeCheck) fed(r types.Replacement) bool {
 	return false
 }
 
-// feeds says whether writing to one field makes another one larger: one in it, or,
+// feeds reports whether writing to one field makes another one larger: one in it, or,
 // where it is added to text, the same one, or one that is YAML in that text.
 func feeds(from, to string, adds bool) bool {
 	f, t := elements(from), elements(to)
@@ -296,7 +294,7 @@ func elements(p string) []string {
 	return slices.DeleteFunc(utils.SmarterPathSplitter(p, "."), func(e string) bool { return e == "" })
 }
 
-// wild says whether an element may stand for several.
+// wild reports whether an element may stand for several.
 func wild(e string) bool {
 	return e == "-" || strings.ContainsAny(e, "*[]\\") || strings.Trim(e, "0123456789") == ""
 }

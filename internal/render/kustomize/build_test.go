@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package render
+package kustomize
 
 import (
 	"bytes"
@@ -12,15 +12,17 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 )
 
-// kustomizeTree makes files of a text: each begins with a line "== name".
-func kustomizeTree(text string) []File {
-	var out []File
+// tree makes files of a text: each begins with a line "== name".
+func tree(text string) []input.File {
+	var out []input.File
 	for part := range strings.SplitSeq("\n"+text, "\n== ") {
 		name, data, ok := strings.Cut(part, "\n")
 		if ok && name != "" {
-			out = append(out, File{Name: name, Data: []byte(data + "\n")})
+			out = append(out, input.File{Name: name, Data: []byte(data + "\n")})
 		}
 	}
 	return out
@@ -33,7 +35,7 @@ kind: ConfigMap
 metadata: {name: x}
 data: {a: b}`
 
-func TestKustomization(t *testing.T) {
+func TestBuild(t *testing.T) {
 	many := strings.Repeat("- {op: add, path: /data/a, value: b}\n", 3)
 	cases := map[string]struct {
 		reason string
@@ -172,17 +174,17 @@ namePrefix: q-
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := Kustomization(t.Context(), kustomizeTree(tc.files), tc.dir)
+			got, err := Build(t.Context(), tree(tc.files), tc.dir)
 			switch {
 			case tc.err == "" && err != nil:
-				t.Fatalf("\n%s\nKustomization(...): %v", tc.reason, err)
+				t.Fatalf("\n%s\nBuild(...): %v", tc.reason, err)
 			case tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)):
-				t.Fatalf("\n%s\nKustomization(...): want error %q, got %v", tc.reason, tc.err, err)
-			case err != nil && (strings.Contains(err.Error(), "\n") || len(err.Error()) > 2*maxMessage):
+				t.Fatalf("\n%s\nBuild(...): want error %q, got %v", tc.reason, tc.err, err)
+			case err != nil && (strings.Contains(err.Error(), "\n") || len(err.Error()) > 2*1024):
 				t.Errorf("the error is too long, or has more than one line: %q", err)
 			}
 			if diff := cmp.Diff(tc.want, string(got)); diff != "" {
-				t.Errorf("\n%s\nKustomization(...): -want, +got:\n%s", tc.reason, diff)
+				t.Errorf("\n%s\nBuild(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
@@ -256,24 +258,24 @@ replicas: [{name: app, count: 3}]
 patches: [{target: {kind: Deployment}, patch: '[{"op": "add", "path": "/metadata/annotations", "value": {"a": "b"}}]'}]
 `
 
-// TestKustomizationTogether holds that builds do not see each other, and that
+// TestBuildTogether holds that builds do not see each other, and that
 // the order of files does not matter.
-func TestKustomizationTogether(t *testing.T) {
-	want, err := Kustomization(t.Context(), kustomizeTree(features), "overlay")
+func TestBuildTogether(t *testing.T) {
+	want, err := Build(t.Context(), tree(features), "overlay")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup
 	for i := range 16 {
 		wg.Go(func() {
-			files := kustomizeTree(features)
+			files := tree(features)
 			if i%2 == 1 {
 				files[0], files[len(files)-1] = files[len(files)-1], files[0]
 			}
-			if got, err := Kustomization(t.Context(), files, "overlay"); err != nil || !bytes.Equal(got, want) {
+			if got, err := Build(t.Context(), files, "overlay"); err != nil || !bytes.Equal(got, want) {
 				t.Errorf("got %v and\n%s", err, got)
 			}
-			if _, err := Kustomization(t.Context(), kustomizeTree("== kustomization.yaml\nopenapi: {version: v1.21.2}"), ""); err == nil {
+			if _, err := Build(t.Context(), tree("== kustomization.yaml\nopenapi: {version: v1.21.2}"), ""); err == nil {
 				t.Error("a schema is accepted")
 			}
 		})
@@ -281,10 +283,10 @@ func TestKustomizationTogether(t *testing.T) {
 	wg.Wait()
 }
 
-func TestKustomizationCancelled(t *testing.T) {
+func TestBuildCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Kustomization(ctx, kustomizeTree(features), "overlay"); err == nil || !strings.Contains(err.Error(), context.Canceled.Error()) {
+	if _, err := Build(ctx, tree(features), "overlay"); err == nil || !strings.Contains(err.Error(), context.Canceled.Error()) {
 		t.Errorf("want an error of the context, got %v", err)
 	}
 }
@@ -297,9 +299,9 @@ func (n noNetwork) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, http.ErrServerClosed
 }
 
-// FuzzKustomization holds that no kustomization reaches the network, a file of
+// FuzzBuild holds that no kustomization reaches the network, a file of
 // this machine or the end of the process, and that errors are one line.
-func FuzzKustomization(f *testing.F) {
+func FuzzBuild(f *testing.F) {
 	f.Add([]byte(features[:200]), []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}"))
 	for _, s := range []string{
 		"resources: [a.yaml, b]\nvars: [{name: A, objref: {kind: ConfigMap, name: x, apiVersion: v1}}]",
@@ -316,24 +318,24 @@ func FuzzKustomization(f *testing.F) {
 	f.Setenv("PATH", "")
 	f.Fuzz(func(t *testing.T, k, other []byte) {
 		http.DefaultTransport = noNetwork{t}
-		out, err := Kustomization(t.Context(), []File{
+		out, err := Build(t.Context(), []input.File{
 			{Name: "kustomization.yaml", Data: k}, {Name: "a.yaml", Data: other},
 			{Name: "b/kustomization.yaml", Data: other}, {Name: "b/a.yaml", Data: other},
 		}, "")
 		if err != nil && strings.Contains(err.Error(), "\n") {
 			t.Errorf("the error has more than one line: %q", err)
 		}
-		if err == nil && len(out) > maxKustomizeOutput {
+		if err == nil && len(out) > maxOutput {
 			t.Errorf("%d bytes", len(out))
 		}
 	})
 }
 
-func BenchmarkKustomization(b *testing.B) {
-	files := kustomizeTree(features)
+func BenchmarkBuild(b *testing.B) {
+	files := tree(features)
 	b.Run("Small", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := Kustomization(b.Context(), files, "overlay"); err != nil {
+			if _, err := Build(b.Context(), files, "overlay"); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -343,10 +345,10 @@ func BenchmarkKustomization(b *testing.B) {
 	for i := range 500 {
 		fmt.Fprintf(&text, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c%d}\ndata: {a: b}\n", i)
 	}
-	many := kustomizeTree(text.String())
+	many := tree(text.String())
 	b.Run("500Objects", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := Kustomization(b.Context(), many, ""); err != nil {
+			if _, err := Build(b.Context(), many, ""); err != nil {
 				b.Fatal(err)
 			}
 		}

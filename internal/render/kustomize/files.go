@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package render
+package kustomize
 
 import (
 	"context"
@@ -10,48 +10,49 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 )
 
-// kustomizeFiles are the files that kustomize sees, and nothing else: no file of
+// fileSystem are the files that kustomize sees, and nothing else: no file of
 // this machine, and nothing can be written. Paths begin with a slash. Reading
 // ends with the context, and when too much was read.
-type kustomizeFiles struct {
+type fileSystem struct {
 	// What is not below fails, as it panics: kustomize reads only.
 	filesys.FileSystem
 
 	ctx     context.Context //nolint:containedctx // Kustomize hands none through.
 	content map[string][]byte
-	folders map[string]bool
+	dirs    map[string]bool
 	read    int
 }
 
-func newKustomizeFiles(ctx context.Context, files []File) (*kustomizeFiles, error) {
-	l := DefaultLimits()
-	if len(files) > l.Files {
-		return nil, errors.Errorf("there are more than %d files", l.Files)
+func newFileSystem(ctx context.Context, files []input.File) (*fileSystem, error) {
+	if len(files) > input.MaxFiles {
+		return nil, errors.Errorf("there are more than %d files", input.MaxFiles)
 	}
-	f := &kustomizeFiles{ctx: ctx, content: make(map[string][]byte, len(files)), folders: map[string]bool{"/": true}}
+	f := &fileSystem{ctx: ctx, content: make(map[string][]byte, len(files)), dirs: map[string]bool{"/": true}}
 	for _, file := range files {
 		name := path.Clean("/" + file.Name)
 		switch {
-		case len(name) > maxNameLen:
-			return nil, errors.Errorf("a file name is longer than %d bytes", maxNameLen)
+		case len(name) > input.MaxName:
+			return nil, errors.Errorf("a file name is longer than %d bytes", input.MaxName)
 		case strings.ContainsRune(name, 0) || name == "/":
 			return nil, errors.Errorf("%q is no name of a file", file.Name)
 		case f.content[name] != nil:
 			return nil, errors.Errorf("file %s is there twice", name[1:])
 		}
-		data := trimBOM(file.Data)
+		data := input.TrimBOM(file.Data)
 		if data == nil {
 			data = []byte{}
 		}
 		f.content[name] = data
-		for d := path.Dir(name); !f.folders[d]; d = path.Dir(d) {
-			f.folders[d] = true
+		for d := path.Dir(name); !f.dirs[d]; d = path.Dir(d) {
+			f.dirs[d] = true
 		}
 	}
 	for name := range f.content {
-		if f.folders[name] {
+		if f.dirs[name] {
 			return nil, errors.Errorf("%s is both a file and a folder", name[1:])
 		}
 	}
@@ -59,7 +60,7 @@ func newKustomizeFiles(ctx context.Context, files []File) (*kustomizeFiles, erro
 }
 
 // ReadFile that exists.
-func (f *kustomizeFiles) ReadFile(name string) ([]byte, error) {
+func (f *fileSystem) ReadFile(name string) ([]byte, error) {
 	if err := f.ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -67,25 +68,25 @@ func (f *kustomizeFiles) ReadFile(name string) ([]byte, error) {
 	if !ok {
 		return nil, &fs.PathError{Op: "open", Path: strings.TrimPrefix(name, "/"), Err: fs.ErrNotExist}
 	}
-	if f.read += len(data); f.read > maxKustomizeRead {
-		return nil, errors.Errorf("the kustomization reads more than %d bytes", maxKustomizeRead)
+	if f.read += len(data); f.read > maxRead {
+		return nil, errors.Errorf("the kustomization reads more than %d bytes", maxRead)
 	}
 	// Kustomize may keep it, and callers share theirs.
 	return append(make([]byte, 0, len(data)), data...), nil
 }
 
-// IsDir says whether there is such a folder.
-func (f *kustomizeFiles) IsDir(name string) bool { return f.folders[path.Clean("/"+name)] }
+// IsDir reports whether there is such a folder.
+func (f *fileSystem) IsDir(name string) bool { return f.dirs[path.Clean("/"+name)] }
 
-// Exists says whether there is such a file or folder.
-func (f *kustomizeFiles) Exists(name string) bool {
+// Exists reports whether there is such a file or directory.
+func (f *fileSystem) Exists(name string) bool {
 	return f.IsDir(name) || f.content[path.Clean("/"+name)] != nil
 }
 
-// CleanedAbs returns the folder and the name of a file, or only the folder.
-func (f *kustomizeFiles) CleanedAbs(name string) (filesys.ConfirmedDir, string, error) {
+// CleanedAbs returns the directory and the name of a file, or only the directory.
+func (f *fileSystem) CleanedAbs(name string) (filesys.ConfirmedDir, string, error) {
 	clean := path.Clean("/" + name)
-	if f.folders[clean] {
+	if f.dirs[clean] {
 		return filesys.ConfirmedDir(clean), "", nil
 	}
 	if f.content[clean] == nil {
@@ -96,4 +97,4 @@ func (f *kustomizeFiles) CleanedAbs(name string) (filesys.ConfirmedDir, string, 
 }
 
 // RemoveAll is called after git clones, which there are none of.
-func (f *kustomizeFiles) RemoveAll(string) error { return nil }
+func (f *fileSystem) RemoveAll(string) error { return nil }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package render
+package config
 
 import (
 	"maps"
@@ -14,6 +14,8 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 	"helm.sh/helm/v3/pkg/strvals"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 )
 
 const (
@@ -30,36 +32,36 @@ const (
 // Parse the texts of an entry. Keys of clientConfig are those of Helm's install
 // action; one that is unknown, and one that asks for what is not done here, is
 // an error that names it. No error shows a value of overrides.
-func (e ConfigEntry) Parse() (Config, error) {
+func (e Entry) Parse() (Settings, error) {
 	keys, err := parseSet(e.ClientConfig, strvals.ParseString)
 	if err != nil {
-		return Config{}, errors.Wrap(err, "clientConfig")
+		return Settings{}, errors.Wrap(err, "clientConfig")
 	}
 	f := &flags{}
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		if err := f.read(key, keys[key]); err != nil {
-			return Config{}, errors.Wrapf(err, "clientConfig: %s", oneLine(key))
+			return Settings{}, errors.Wrapf(err, "clientConfig: %s", input.Line(key))
 		}
 	}
-	c := f.config()
-	c.Overrides, err = parseSet(e.Overrides, strvals.Parse)
-	return c, errors.Wrap(err, "overrides")
+	s := f.settings()
+	s.Overrides, err = parseSet(e.Overrides, strvals.Parse)
+	return s, errors.Wrap(err, "overrides")
 }
 
 // flags of Helm's install action, as far as they count.
 type flags struct {
-	Config
+	Settings
 
 	include, wait, waitForJobs, noHooks bool
 }
 
-// config that the flags make together, as in Helm.
-func (f *flags) config() Config {
-	c := f.Config
-	c.SkipCRDs = c.SkipCRDs && !f.include
-	c.DisableHooks = c.DisableHooks || f.noHooks
-	c.Wait = f.wait || f.waitForJobs || c.Atomic
-	return c
+// settings that the flags make together, as in Helm.
+func (f *flags) settings() Settings {
+	s := f.Settings
+	s.SkipCRDs = s.SkipCRDs && !f.include
+	s.DisableHooks = s.DisableHooks || f.noHooks
+	s.Wait = f.wait || f.waitForJobs || s.Atomic
+	return s
 }
 
 // withoutEffect are keys that tell Helm's client what to do, where this provider
@@ -72,7 +74,7 @@ var withoutEffect = []string{ //nolint:gochecknoglobals // A constant table.
 	"RepoURL", "SubNotes", "UseReleaseName", "Username", "Version",
 }
 
-// notDone are keys whose effect nobody must count on, so that they are accepted
+// notDone are keys whose effect must not be counted on, so that they are accepted
 // only where they say that it is not wanted.
 var notDone = map[string]string{ //nolint:gochecknoglobals // A constant table.
 	"APIVersions":  "they are those of the target cluster",
@@ -130,12 +132,12 @@ func (f *flags) text(key, text string) (err error) {
 	switch key {
 	case "Namespace":
 		if msgs := validation.IsDNS1123Label(text); text != "" && len(msgs) > 0 {
-			return errors.Errorf("%q is no name of a namespace", oneLine(text))
+			return errors.Errorf("%q is no name of a namespace", input.Line(text))
 		}
 		f.Namespace = text
 	case "ReleaseName":
 		if text != "" && chartutil.ValidateReleaseName(text) != nil {
-			return errors.Errorf("%q is no name of a release: at most 53 characters, as in a DNS subdomain", oneLine(text))
+			return errors.Errorf("%q is no name of a release: at most 53 characters, as in a DNS subdomain", input.Line(text))
 		}
 		f.ReleaseName = text
 	case "CreateNamespace":
@@ -171,13 +173,13 @@ func (f *flags) labels(value any) error {
 		text, ok := in[name].(string)
 		switch {
 		case !ok:
-			return errors.Errorf(`%s must be one value, with \. for a dot in a name`, oneLine(name))
+			return errors.Errorf(`%s must be one value, with \. for a dot in a name`, input.Line(name))
 		case driver.ContainsSystemLabels(map[string]string{name: text}):
-			return errors.Errorf("%s is a label of Helm's own", oneLine(name))
+			return errors.Errorf("%s is a label of Helm's own", input.Line(name))
 		case len(validation.IsQualifiedName(name)) > 0:
-			return errors.Errorf("%q is no name of a label", oneLine(name))
+			return errors.Errorf("%q is no name of a label", input.Line(name))
 		case len(validation.IsValidLabelValue(text)) > 0:
-			return errors.Errorf("%q is no value of a label", oneLine(text))
+			return errors.Errorf("%q is no value of a label", input.Line(text))
 		}
 		f.Labels[name] = text
 	}

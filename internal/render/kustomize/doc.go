@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/*
+Package kustomize builds kustomizations. It is the only package that knows
+kustomize.
+
+Kustomize cannot be stopped, fetches what looks like a URL, and ends the process
+in one place. Build looks at all files first, and refuses what it cannot bound.
+*/
+package kustomize
