@@ -84,7 +84,7 @@ func (c *Component) NoteHooks(r *inventory.Part) {
 
 // Needs reports whether the component must not be applied before a CRD is established.
 func (c *Component) Needs(crd *inventory.Entry) bool {
-	if crd.Part.Kind() == object.KindCRDs || crd.Part == c.Name {
+	if crd.Part.Kind() == object.PartKindCRDs || crd.Part == c.Name {
 		return true
 	}
 	return slices.ContainsFunc(c.Objects, func(o object.Desired) bool { return o.CRD == crd.Name })

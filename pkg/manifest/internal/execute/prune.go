@@ -37,7 +37,7 @@ func (p *Progress) markPruned(c *compose.Component) {
 // applied again, whatever its inputs. The custom resource of the bundle belongs to its users then, and only its entry goes.
 func (p *Progress) markLeaving() {
 	if !p.plan.Wants(object.PartResource) {
-		p.Inventory.Drop(func(e *inventory.Entry) bool { return e.Part.Kind() == object.KindResource })
+		p.Inventory.Drop(func(e *inventory.Entry) bool { return e.Part.Kind() == object.PartKindResource })
 	}
 	for i := range p.Inventory.Objects {
 		if en := &p.Inventory.Objects[i]; !en.Pruned && !p.plan.Wants(en.Part) {

@@ -19,9 +19,9 @@ type PartKind int
 
 // The kinds of parts.
 const (
-	KindInstall PartKind = iota
-	KindCRDs
-	KindResource
+	PartKindInstall PartKind = iota
+	PartKindCRDs
+	PartKindResource
 )
 
 // PartOf returns the ID of an install.
@@ -31,16 +31,16 @@ func PartOf(install string) PartID { return PartID(install) }
 func (p PartID) Kind() PartKind {
 	switch p {
 	case PartCRDs:
-		return KindCRDs
+		return PartKindCRDs
 	case PartResource:
-		return KindResource
+		return PartKindResource
 	}
-	return KindInstall
+	return PartKindInstall
 }
 
 // Install returns the name of the install; empty for other parts.
 func (p PartID) Install() string {
-	if p.Kind() != KindInstall {
+	if p.Kind() != PartKindInstall {
 		return ""
 	}
 	return string(p)
@@ -48,7 +48,7 @@ func (p PartID) Install() string {
 
 // String returns what the part is called in messages.
 func (p PartID) String() string {
-	if p.Kind() != KindInstall {
+	if p.Kind() != PartKindInstall {
 		return strings.TrimSuffix(string(p), ":")
 	}
 	return string(p)

@@ -20,8 +20,8 @@ func TestPartID(t *testing.T) {
 		want   want
 	}{
 		"Install":  {reason: "An install is called by its name.", id: PartOf("web"), want: want{Install: "web", Title: "web", Stored: `{"web":"web"}`}},
-		"CRDs":     {reason: "The CRDs cannot be mistaken for an install.", id: PartCRDs, want: want{Kind: KindCRDs, Title: "crds", Stored: `{"crds:":"crds:"}`}},
-		"Resource": {reason: "Nor can the custom resource.", id: PartResource, want: want{Kind: KindResource, Title: "resource", Stored: `{"resource:":"resource:"}`}},
+		"CRDs":     {reason: "The CRDs cannot be mistaken for an install.", id: PartCRDs, want: want{Kind: PartKindCRDs, Title: "crds", Stored: `{"crds:":"crds:"}`}},
+		"Resource": {reason: "Nor can the custom resource.", id: PartResource, want: want{Kind: PartKindResource, Title: "resource", Stored: `{"resource:":"resource:"}`}},
 		"SameName": {reason: "An install may have the title of another part.", id: PartOf("crds"), want: want{Install: "crds", Title: "crds", Stored: `{"crds":"crds"}`}},
 	}
 	for name, tc := range cases {

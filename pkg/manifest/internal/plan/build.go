@@ -192,7 +192,7 @@ func (b *builder) holdBack() error {
 	reason := ""
 	for i := range b.plan.Parts {
 		part := &b.plan.Parts[i]
-		c, rec := b.plan.Component(part.Name), b.plan.Inventory.Parts[part.Name]
+		c, rec := b.component(part.Name), b.plan.Inventory.Parts[part.Name]
 		if reason != "" && (c == nil || c.Purpose == compose.Advance) && rec.Digest != part.Digest {
 			b.say(part.Name, Held, reason)
 		}
@@ -205,6 +205,16 @@ func (b *builder) holdBack() error {
 		}
 		if what != "" {
 			reason = "waits until install " + part.Install.Name + " is ready, as config asks for with Wait: " + what
+		}
+	}
+	return nil
+}
+
+// component of a part; nil where nothing is done for the part.
+func (b *builder) component(part object.PartID) *compose.Component {
+	for _, c := range b.plan.Components {
+		if c.Name == part {
+			return c
 		}
 	}
 	return nil

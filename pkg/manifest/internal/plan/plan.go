@@ -32,16 +32,6 @@ type Plan struct {
 	Verdicts Verdicts
 }
 
-// Component of a part; nil where nothing is done for the part.
-func (p *Plan) Component(part object.PartID) *compose.Component {
-	for _, c := range p.Components {
-		if c.Name == part {
-			return c
-		}
-	}
-	return nil
-}
-
 // Wants reports whether the bundle has a part.
 func (p *Plan) Wants(part object.PartID) bool {
 	return slices.ContainsFunc(p.Parts, func(b bundle.Part) bool { return b.Name == part })
