@@ -46,7 +46,7 @@ func TestCrashOfUpgrade(t *testing.T) {
 			out = append(out, fmt.Sprintf("%s ran %d times", name, b.s.made[jobKey(name)]))
 		}
 		o := b.observe(s, options...)
-		out = append(out, fmt.Sprintf("%s %s good %q tests %v", o.State, o.Message, o.Good, o.Tests))
+		out = append(out, fmt.Sprintf("%s %s good %q tests %v", o.State, o.Message, o.Checkpoint, o.Tests))
 		return append(append(out, b.statuses()...), stateOfSet(t, b, s)...), cut
 	}
 	cutEverywhere(t, "An upgrade must end where one that was never cut off ends.", end)

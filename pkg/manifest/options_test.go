@@ -108,7 +108,7 @@ func TestBundleIsShared(t *testing.T) {
 				keep := WithCheckpoint([]byte(name))
 				b.settle(s, keep)
 				b.settle(s, keep)
-				if o := b.observe(s, keep); string(o.Good) != name || !o.UpToDate {
+				if o := b.observe(s, keep); string(o.Checkpoint) != name || !o.UpToDate {
 					t.Errorf("want the checkpoint of this cluster, %s, got %+v", name, o)
 				}
 				b.takeAll(s)

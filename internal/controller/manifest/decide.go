@@ -47,7 +47,7 @@ type checkpoint struct {
 
 // checkpointIn an observation.
 func checkpointIn(o engine.Observation) checkpoint {
-	return checkpoint{data: o.Good, atomic: o.Atomic}
+	return checkpoint{data: o.Checkpoint, atomic: o.Atomic}
 }
 
 // A decider decides what a pass installs: it feeds the state machine of package rollback, and makes the bundle that the

@@ -53,7 +53,7 @@ func versionIn(b *engine.Bundle) string {
 
 func (v *versions) Observe(_ context.Context, _ cluster.Cluster, b *engine.Bundle, options ...engine.CallOption) (engine.Observation, error) {
 	call := engine.CallOptionsOf(options...)
-	o := engine.Observation{Exists: true, Good: v.good, Atomic: v.atomic, State: engine.Processing, Message: "is being applied"}
+	o := engine.Observation{Exists: true, Checkpoint: v.good, Atomic: v.atomic, State: engine.Processing, Message: "is being applied"}
 	if call.Rollback && v.err != nil {
 		return engine.Observation{}, v.err
 	}

@@ -145,7 +145,7 @@ func TestNothingIsShown(t *testing.T) {
 				m := &mockEngine{
 					observe: func() (engine.Observation, error) {
 						return filled(func(o *engine.Observation) {
-							o.State, o.Exists, o.Good = state, true, last.data
+							o.State, o.Exists, o.Checkpoint = state, true, last.data
 							o.Tests[0].State, o.UpToDate = state, state == engine.Error
 						}), failure
 					},

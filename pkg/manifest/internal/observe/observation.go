@@ -45,9 +45,10 @@ type Observation struct {
 	// Atomic is how long an upgrade may take before it is to be rolled back, where the config of some install asks for
 	// that: the longest of their timeouts, by default 5 minutes; 0 where none does.
 	Atomic time.Duration
-	// Good is what Set.Good was when the bundle was Ready last; nil for none. NotKept says why that of this bundle cannot be kept.
-	Good    []byte
-	NotKept string
+	// Checkpoint is the last known good revision, as the option WithCheckpoint described it; nil for none. NotKept says why that
+	// of this call cannot be kept.
+	Checkpoint []byte
+	NotKept    string
 	// Tests are the tests that ran for TestToken, or are about to.
 	Tests     []TestState
 	TestToken string

@@ -338,7 +338,7 @@ func TestObserve(t *testing.T) {
 				return in
 			},
 			phase: PhaseReady,
-			want:  Observation{Exists: true, State: health.Ready, Ready: 1, Total: 1, Good: []byte("a")},
+			want:  Observation{Exists: true, State: health.Ready, Ready: 1, Total: 1, Checkpoint: []byte("a")},
 		},
 		"CheckpointOfUnready": {
 			reason: "One that is not Ready is not kept.",
@@ -350,7 +350,7 @@ func TestObserve(t *testing.T) {
 			},
 			phase: PhaseProgressing,
 			want: Observation{
-				Exists: true, UpToDate: true, State: health.Processing, Message: "web: ConfigMap apps/web: is not ready", Total: 1, Good: []byte("a"),
+				Exists: true, UpToDate: true, State: health.Processing, Message: "web: ConfigMap apps/web: is not ready", Total: 1, Checkpoint: []byte("a"),
 			},
 		},
 		"CheckpointTooLarge": {

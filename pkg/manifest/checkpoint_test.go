@@ -14,60 +14,60 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
-func TestGood(t *testing.T) {
+func TestCheckpoint(t *testing.T) {
 	b := newBench(t)
 	one := setOf(install("web", webTemplates...))
 	b.settle(one)
 	b.s.took()
 
 	keepOne, keepTwo := WithCheckpoint([]byte("one")), WithCheckpoint([]byte("two"))
-	if o := b.observe(one, keepOne); o.UpToDate || o.State != Ready || o.Good != nil {
+	if o := b.observe(one, keepOne); o.UpToDate || o.State != Ready || o.Checkpoint != nil {
 		t.Errorf("Observe(...): a set that is Ready is to be kept: %+v", o)
 	}
 	b.apply(one, keepOne)
 	if diff := cmp.Diff([]string{"patch Secret kyma-system/team-a-web"}, b.s.took()); diff != "" {
 		t.Errorf("Apply(...): keeping costs one write: -want, +got:\n%s", diff)
 	}
-	if o := b.observe(one, keepOne); !o.UpToDate || string(o.Good) != "one" {
+	if o := b.observe(one, keepOne); !o.UpToDate || string(o.Checkpoint) != "one" {
 		t.Errorf("Observe(...): want what is kept, and nothing to do, got %+v", o)
 	}
 
 	b.s.unready = true
 	two := setOf(install("web", append([]string{strings.Replace(tmplDeploy, "name: web", "name: two", 1)}, webTemplates...)...))
 	b.settle(two, keepTwo)
-	if o := b.observe(two, keepTwo); o.State == Ready || !o.UpToDate || string(o.Good) != "one" {
+	if o := b.observe(two, keepTwo); o.State == Ready || !o.UpToDate || string(o.Checkpoint) != "one" {
 		t.Errorf("Observe(...): what is not Ready is not kept: %+v", o)
 	}
 	b.restart()
-	if o := b.observe(two, keepTwo); string(o.Good) != "one" {
+	if o := b.observe(two, keepTwo); string(o.Checkpoint) != "one" {
 		t.Errorf("Observe(...): what is kept outlives the process: %+v", o)
 	}
 
 	b.settle(one, keepOne, AsRollback())
-	if o := b.observe(one, keepOne, AsRollback()); o.State != Ready || string(o.Good) != "one" {
+	if o := b.observe(one, keepOne, AsRollback()); o.State != Ready || string(o.Checkpoint) != "one" {
 		t.Errorf("Observe(...): %+v", o)
 	}
 
 	b.settle(one)
-	if o := b.observe(one); o.Good != nil || !o.UpToDate {
+	if o := b.observe(one); o.Checkpoint != nil || !o.UpToDate {
 		t.Errorf("Observe(...): without a checkpoint none is kept: %+v", o)
 	}
 }
 
-func TestGoodTooLarge(t *testing.T) {
+func TestCheckpointTooLarge(t *testing.T) {
 	b := newBench(t)
 	s := setOf(install("web", webTemplates...))
 	large := WithCheckpoint(bytes.Repeat([]byte("x"), inventory.MaxData))
 	b.settle(s, large)
 	o := b.observe(s, large)
 	want := fmt.Sprintf("has %d bytes compressed, and there is no room for it in Secret kyma-system/team-a-web", inventory.MaxData)
-	if o.State != Ready || !o.UpToDate || o.Good != nil || !strings.Contains(o.NotKept, want) {
+	if o.State != Ready || !o.UpToDate || o.Checkpoint != nil || !strings.Contains(o.NotKept, want) {
 		t.Errorf("Observe(...): what is too large is not kept, which fails nothing: %s %v %q", o.State, o.UpToDate, o.NotKept)
 	}
 }
 
 // A crash at any write while a set is kept leaves nothing but what the next step does.
-func TestGoodCrash(t *testing.T) {
+func TestCheckpointCrash(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		b := newBench(t)
 		s := setOf(install("web", webTemplates...))
@@ -77,7 +77,7 @@ func TestGoodCrash(t *testing.T) {
 		_, _ = b.Apply(t.Context(), b.c, s, keep)
 		b.restart()
 		b.settle(s, keep)
-		if o := b.observe(s, keep); string(o.Good) != "one" || o.State != Ready {
+		if o := b.observe(s, keep); string(o.Checkpoint) != "one" || o.State != Ready {
 			t.Errorf("Observe(...): after a crash (answer lost: %v): %+v", lost, o)
 		}
 	}
