@@ -18,7 +18,7 @@ type Run struct {
 	ID string `json:"id"`
 	// Event of the hooks.
 	Event string `json:"event"`
-	// Inputs of the part, and the retry token of the bundle when the run began.
+	// Inputs of the part, and the retry token of the call that began the run.
 	Inputs string `json:"inputs,omitempty"`
 	Retry  string `json:"retry,omitempty"`
 	// Revision of the release that is being installed, and the deployed one before it; 0 for none.

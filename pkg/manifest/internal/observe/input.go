@@ -17,7 +17,7 @@ import (
 type Input struct {
 	// Parts of the bundle, with their digests.
 	Parts []bundle.Part
-	// Drift is the policy of the bundle. Retry and Test are its tokens.
+	// Drift is the policy of the bundle. Retry and Test are the tokens of the call.
 	Drift       bundle.DriftPolicy
 	Retry, Test string
 	// Inventory in the cluster; nil for none.

@@ -31,7 +31,7 @@ type Input struct {
 	// Drift is the policy of the bundle, and Paused are the objects whose repair has to wait.
 	Drift  bundle.DriftPolicy
 	Paused map[cluster.ObjectRef]bool
-	// Retry is the token of the bundle.
+	// Retry is the retry token of the call.
 	Retry string
 	Now   time.Time
 

@@ -30,7 +30,7 @@ type Desired struct {
 	Part object.PartID
 	// Release of the part. The zero value stands for a part of plain objects, which has none.
 	Release inventory.Release
-	// Inputs is the digest of the inputs of the part, and Retry the retry token of the bundle.
+	// Inputs is the digest of the inputs of the part, and Retry the retry token of the call.
 	Inputs, Retry string
 	// Adopts says which releases are taken over.
 	Adopts ownership.Adoption
