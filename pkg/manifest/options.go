@@ -2,8 +2,7 @@
 
 package manifest
 
-// A CallOption says something of one call on a bundle; what is wanted says the Bundle. Each call reads these options, and ignores
-// the others:
+// A CallOption says something about one call; the Bundle says what is wanted. Each call reads these options, and ignores the others:
 //
 //	Apply, ApplyPlan  WithCheckpoint, AsRollback, WithRetryToken, WithTestToken, WithRedactor, ForceRemoval
 //	Plan              AsRollback, WithRetryToken, WithTestToken
@@ -13,11 +12,10 @@ package manifest
 //	Check             those of Observe, and Wait
 //	Uninstall         those of Remove, and Wait
 //
-// Observe says what is left to do for an Apply with the same options, and ApplyPlan needs those that Plan had.
+// Observe reports what is left to do for an Apply with the same options, and ApplyPlan needs the options that Plan had.
 type CallOption func(*CallOptions)
 
-// CallOptions are the options of one call. Callers pass CallOptions of their own making only where they stand in for an Engine,
-// as in tests: such a stand-in gets them from CallOptionsOf.
+// CallOptions are the options of one call as a value. A stand-in for an Engine, as in a test, gets them from CallOptionsOf.
 type CallOptions struct {
 	// Wait is set by Wait.
 	Wait bool
@@ -77,7 +75,8 @@ func WithRedactor(redact func(text string) string) CallOption {
 }
 
 // ForceRemoval makes Remove delete custom resources of the kinds that the bundle defines, also those that it did not create.
-// Without it they block the removal. Of an install that leaves, it has Apply and Remove pass over a deletion hook that fails.
+// Without it they block the removal. With it, a deletion hook that fails blocks neither Remove nor an Apply that takes an install
+// away.
 func ForceRemoval() CallOption {
 	return func(o *CallOptions) { o.ForceRemoval = true }
 }
