@@ -21,7 +21,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/secrets"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
-	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/pull"
 	"github.com/crossplane-contrib/provider-kyma/internal/target"
 	"github.com/crossplane-contrib/provider-kyma/internal/version"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
@@ -34,9 +35,9 @@ func setup(ctx context.Context, mgr ctrl.Manager, local *rest.Config, f *flags, 
 	if err != nil {
 		return nil, errors.Wrap(err, "--module-verification-key")
 	}
-	limits := oci.Limits{Compressed: f.maxArchive, Uncompressed: f.maxUnpacked, Files: f.maxFiles}
+	limits := archive.Limits{Compressed: f.maxArchive, Uncompressed: f.maxUnpacked, Files: f.maxFiles}
 	agent := "provider-kyma/" + version.Version
-	puller, err := oci.NewPuller(oci.WithCacheDir(f.cacheDir), oci.WithCacheSize(f.cacheSize), oci.WithLimits(limits), oci.WithUserAgent(agent))
+	puller, err := pull.New(pull.WithCacheDir(f.cacheDir), pull.WithCacheSize(f.cacheSize), pull.WithLimits(limits), pull.WithUserAgent(agent))
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot set up pulling")
 	}

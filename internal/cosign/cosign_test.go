@@ -19,6 +19,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/layout"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/remote"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
@@ -209,11 +211,11 @@ func TestSignTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Stop()
-	remote, err := store.NewRemote(r.Host()+"/x", nil)
+	remote, err := remote.New(r.Host()+"/x", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	layout, err := store.CreateLayout(t.Context(), t.TempDir())
+	layout, err := layout.Create(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
@@ -38,11 +38,11 @@ func (r *Resolver) customResource(ctx context.Context, reg ocm.Registry, s *v1al
 // CustomResource reads a default custom resource as it lies in a layer: a bare file, or an archive with one. The error is
 // one line.
 func CustomResource(layer []byte) (*runtime.RawExtension, error) {
-	return decodeCustomResource(layer, oci.DefaultLimits())
+	return decodeCustomResource(layer, archive.DefaultLimits())
 }
 
-func decodeCustomResource(layer []byte, l oci.Limits) (*runtime.RawExtension, error) {
-	files, err := oci.ReadLayer(layer, l)
+func decodeCustomResource(layer []byte, l archive.Limits) (*runtime.RawExtension, error) {
+	files, err := archive.ReadLayer(layer, l)
 	if err != nil {
 		return nil, err
 	}

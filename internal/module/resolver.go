@@ -9,17 +9,18 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
 // A Resolver says what ModuleTemplates mean. It is safe for concurrent use.
 type Resolver struct {
 	puller Puller
-	limits oci.Limits
+	limits archive.Limits
 }
 
 // NewResolver returns a Resolver that fetches with p. The limits are those of the layers that are read.
-func NewResolver(p Puller, l oci.Limits) *Resolver {
+func NewResolver(p Puller, l archive.Limits) *Resolver {
 	return &Resolver{puller: p, limits: l}
 }
 

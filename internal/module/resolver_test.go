@@ -18,7 +18,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/module/convert"
-	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -42,7 +42,7 @@ func TestFixtures(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := newPuller()
-			res, err := NewResolver(p, oci.DefaultLimits()).Resolve(t.Context(), nil, template)
+			res, err := NewResolver(p, archive.DefaultLimits()).Resolve(t.Context(), nil, template)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -326,7 +326,7 @@ func TestResolve(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			p := newPuller()
-			res, err := NewResolver(p, oci.DefaultLimits()).Resolve(t.Context(), nil, tc.args.template(t, p))
+			res, err := NewResolver(p, archive.DefaultLimits()).Resolve(t.Context(), nil, tc.args.template(t, p))
 			if tc.want.err != "" {
 				var invalid *InvalidError
 				if err == nil || !strings.HasPrefix(err.Error(), tc.want.err) || errors.As(err, &invalid) != tc.want.invalid {
@@ -374,7 +374,7 @@ func TestComponents(t *testing.T) {
 	template := componentTemplate(sample, "1.0.0")
 	template.Status.Digest = digest
 	p.push(t, describe(t, sample, "1.0.0", []fields{local("chart", "helm-chart", []byte("x"))}), []byte("x"))
-	got, err := NewResolver(p, oci.DefaultLimits()).Components(t.Context(), nil, template)
+	got, err := NewResolver(p, archive.DefaultLimits()).Components(t.Context(), nil, template)
 	if err != nil || len(got) != 1 || len(got[0].Resources()) != 0 {
 		t.Errorf("Components(...): got %v, %v", got, err)
 	}

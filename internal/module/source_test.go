@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
@@ -226,7 +226,7 @@ func FuzzDecodeCustomResource(f *testing.F) {
 	f.Add([]byte("apiVersion: v1\nkind: X\n---\n"))
 	f.Add([]byte(`{"apiVersion":"v1","kind":"X","spec":{"a":1e400}}`))
 	f.Fuzz(func(t *testing.T, layer []byte) {
-		got, err := decodeCustomResource(layer, oci.DefaultLimits())
+		got, err := decodeCustomResource(layer, archive.DefaultLimits())
 		if err != nil && strings.Contains(err.Error(), "\n") {
 			t.Errorf("the error has more than one line: %q", err)
 		}

@@ -58,5 +58,5 @@ func explainAmbient(err error, host string) error {
 	case strings.Contains(err.Error(), "error getting credentials"):
 		return &ambientError{message: fmt.Sprintf("the credential helper of the docker configuration of this process failed for host %q", host)}
 	}
-	return &ambientError{message: "cannot read the docker configuration of this process: " + oneLine(err.Error())}
+	return &ambientError{message: "cannot read the docker configuration of this process: " + OneLine(err.Error())}
 }

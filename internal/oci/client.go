@@ -5,19 +5,23 @@ package oci
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"io"
 	"net/http"
+	"strings"
 
-	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
 
-const (
-	blobs     = "blobs"
-	manifests = "manifests"
+// A Kind says how a registry files content.
+type Kind string
 
+// Kinds of content.
+const (
+	Blobs     Kind = "blobs"
+	Manifests Kind = "manifests"
+)
+
+const (
 	digestHeader = "Docker-Content-Digest"
 
 	// maxUpfront bounds the memory taken on the word of a server, in bytes.
@@ -31,27 +35,15 @@ const (
 		"application/vnd.docker.distribution.manifest.list.v2+json"
 )
 
-// A repository is a repository of a registry, and how to reach it.
-type repository struct {
-	*endpoint
-
-	name name.Repository
-}
-
-// key names something in the repository as seen with our credentials.
-func (r *repository) key(what string) string {
-	return r.caller + " " + r.name.RepositoryStr() + " " + what
-}
-
 // A client is logged in to one repository.
 type client struct {
 	http *http.Client
-	repo *repository
+	repo *Repository
 }
 
 // client returns the client for r, and whether it was used before.
-func (p *Puller) client(ctx context.Context, r *repository) (c *client, used bool, err error) {
-	if c, ok := p.clients.Get(r.key("")); ok {
+func (p *Pool) client(ctx context.Context, r *Repository) (c *client, used bool, err error) {
+	if c, ok := p.clients.Get(r.Key("")); ok {
 		return c.(*client), true, nil //nolint:forcetypeassert // Only this method adds to clients.
 	}
 	w, err := p.wire(r.endpoint)
@@ -67,24 +59,38 @@ func (p *Puller) client(ctx context.Context, r *repository) (c *client, used boo
 		return nil, false, err
 	}
 	c = &client{http: &http.Client{Transport: t}, repo: r}
-	p.clients.Add(r.key(""), c)
+	p.clients.Add(r.Key(""), c)
 	return c, false, nil
 }
 
-// get returns the body of one blob or manifest, at most limit bytes of it.
-func (p *Puller) get(ctx context.Context, r *repository, kind, reference string, limit int64) ([]byte, error) {
+// Get returns one blob or manifest, of at most limit bytes.
+func (p *Pool) Get(ctx context.Context, r *Repository, kind Kind, reference string, limit int64) ([]byte, error) {
 	var data []byte
 	err := p.request(ctx, r, http.MethodGet, kind, reference, func(resp *http.Response) (err error) {
-		data, err = readAll(resp, limit, kind[:len(kind)-1])
+		data, err = readAll(resp, limit, strings.TrimSuffix(string(kind), "s"))
 		return err
 	})
 	return data, err
 }
 
-// head asks whether one blob or manifest is there, and returns its digest if
-// the registry says it.
-func (p *Puller) head(ctx context.Context, r *repository, kind, reference string) (digest string, err error) {
-	err = p.request(ctx, r, http.MethodHead, kind, reference, func(resp *http.Response) error {
+// Has asks whether one blob or manifest is there. False says that the server
+// does not answer such a question.
+func (p *Pool) Has(ctx context.Context, r *Repository, kind Kind, reference string) (bool, error) {
+	return answered(p.request(ctx, r, http.MethodHead, kind, reference, func(*http.Response) error { return nil }))
+}
+
+// answered tells a server that does not answer HEAD from one that says no.
+func answered(err error) (bool, error) {
+	if code := Status(err); code == 0 || code == http.StatusNotFound {
+		return err == nil, err
+	}
+	return false, nil
+}
+
+// Resolve returns the digest of the manifest that a tag stands for, if the
+// registry says it.
+func (p *Pool) Resolve(ctx context.Context, r *Repository, tag string) (digest string, err error) {
+	err = p.request(ctx, r, http.MethodHead, Manifests, tag, func(resp *http.Response) error {
 		digest = resp.Header.Get(digestHeader)
 		return nil
 	})
@@ -92,17 +98,19 @@ func (p *Puller) head(ctx context.Context, r *repository, kind, reference string
 }
 
 // request retries, and logs in again where a login is not good any more.
-func (p *Puller) request(ctx context.Context, r *repository, method, kind, reference string, read func(*http.Response) error) error {
+func (p *Pool) request(
+	ctx context.Context, r *Repository, method string, kind Kind, reference string, read func(*http.Response) error,
+) error {
 	return p.retry(ctx, func() error {
 		c, used, err := p.client(ctx, r)
 		if err != nil {
 			return err
 		}
 		err = c.do(ctx, method, kind, reference, read)
-		if !used || status(err) != http.StatusUnauthorized {
+		if !used || Status(err) != http.StatusUnauthorized {
 			return err
 		}
-		p.clients.Remove(r.key(""))
+		p.clients.Remove(r.Key(""))
 		if c, _, err = p.client(ctx, r); err != nil {
 			return err
 		}
@@ -110,13 +118,13 @@ func (p *Puller) request(ctx context.Context, r *repository, method, kind, refer
 	})
 }
 
-func (c *client) do(ctx context.Context, method, kind, reference string, read func(*http.Response) error) error {
-	url := https + "://" + c.repo.host + "/v2/" + c.repo.name.RepositoryStr() + "/" + kind + "/" + reference
+func (c *client) do(ctx context.Context, method string, kind Kind, reference string, read func(*http.Response) error) error {
+	url := https + "://" + c.repo.host + "/v2/" + c.repo.Path() + "/" + string(kind) + "/" + reference
 	req, err := http.NewRequestWithContext(ctx, method, url, nil)
 	if err != nil {
 		return err
 	}
-	if kind == manifests {
+	if kind == Manifests {
 		req.Header.Set("Accept", accepted)
 	}
 	resp, err := c.http.Do(req)
@@ -144,10 +152,4 @@ func readAll(resp *http.Response, limit int64, what string) ([]byte, error) {
 		return nil, &tooLargeError{what: what, limit: limit}
 	}
 	return b.Bytes(), nil
-}
-
-// digestOf returns the digest of data as registries write it.
-func digestOf(data []byte) string {
-	sum := sha256.Sum256(data)
-	return "sha256:" + hex.EncodeToString(sum[:])
 }

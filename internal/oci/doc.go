@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package oci pulls modules and charts from OCI registries and from Helm chart
-// repositories, and reads the archives that it pulled.
+// Package oci talks to OCI registries and to Helm chart repositories: it knows
+// which hosts may be asked, how they are reached and as whom.
 //
 // Everything that comes from a network is treated as hostile. Bodies are
-// bounded whatever their headers claim, content is only returned when it has
-// the digest that was asked for, redirects carry no credentials, and TLS can
-// not be switched off (only replaced by plain HTTP, where a Registry says so)
-// but by a person at a command line.
+// bounded whatever their headers claim, redirects carry no credentials, and TLS
+// can not be switched off (only replaced by plain HTTP, where a Registry says
+// so) but by a person at a command line. Errors are one line that says what is
+// wrong and what to change, and never tells a secret.
 //
-// Content is cached by its digest, on disk or in memory, so that a second pull
-// costs no request. A cache is shared by tenants that must not see each
-// other's content, which gives two rules. Content is filed under the server
-// that delivered it, so a registry can never vouch for what another one
-// delivered. And a caller is only served from the cache after its own
-// credentials were seen to work for that repository and digest, in this
-// process or by a HEAD request now.
+// A Pool reads from many repositories, for a process that serves many. A Session
+// reads and writes one repository, for a person at a command line. What is read
+// is checked against its digest and cached by the packages below.
 //
-// This is the only package that imports go-containerregistry.
+// Only this package and those below it import go-containerregistry.
 package oci

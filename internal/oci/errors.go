@@ -55,8 +55,8 @@ func (e *tooLargeError) Error() string {
 // An errDowngrade stops a redirect from HTTPS to HTTP.
 var errDowngrade = errors.New("redirect from HTTPS to plain HTTP refused")
 
-// status returns the code of the answer that err stands for, or 0.
-func status(err error) int {
+// Status returns the code of the answer that err stands for, or 0.
+func Status(err error) int {
 	var s *statusError
 	if errors.As(err, &s) {
 		return s.code
@@ -70,7 +70,7 @@ func status(err error) int {
 
 // transient tells whether another try, soon, may succeed.
 func transient(err error) bool {
-	if code := status(err); code != 0 {
+	if code := Status(err); code != 0 {
 		return code == http.StatusTooManyRequests || code >= http.StatusInternalServerError
 	}
 	for _, target := range []error{syscall.ECONNRESET, syscall.EPIPE, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed} {
@@ -110,8 +110,9 @@ func atCommandLine() *advice {
 	}
 }
 
-// explain is advice.explain in a cluster.
-func explain(err error, host string) error { return inCluster().explain(err, host) }
+// Explain turns an error of talking to host into one line that says what is wrong
+// and what to change, for the conditions of resources.
+func Explain(err error, host string) error { return inCluster().explain(err, host) }
 
 // explain turns an error of talking to host into one line that says what is
 // wrong and what to change. Addresses, ports and times that differ from one
@@ -161,7 +162,7 @@ func (a *advice) explainOne(err error, host string) error {
 	if e := a.explainCertificate(err, host); e != nil {
 		return e
 	}
-	if status(err) != 0 {
+	if Status(err) != 0 {
 		return a.explainStatus(err, host)
 	}
 	if e := a.explainTLS(err, host); e != nil {
@@ -194,7 +195,7 @@ func (a *advice) explainStatus(err error, host string) error {
 	if said != "" {
 		said = ": " + said
 	}
-	switch code := status(err); code {
+	switch code := Status(err); code {
 	case http.StatusUnauthorized:
 		return errors.Errorf("host %q refuses our credentials or wants some (401 Unauthorized): %s%s", host, a.credentials, said)
 	case http.StatusForbidden:
@@ -216,11 +217,11 @@ func reason(err error) string {
 		return ""
 	}
 	if len(t.Errors) > 0 {
-		return oneLine(string(t.Errors[0].Code) + ": " + t.Errors[0].Message)
+		return OneLine(string(t.Errors[0].Code) + ": " + t.Errors[0].Message)
 	}
 	// An error of this type has no other way to get at the body.
 	if _, body, ok := strings.Cut(t.Error(), http.StatusText(t.StatusCode)+": "); ok {
-		return oneLine(body)
+		return OneLine(body)
 	}
 	return ""
 }
@@ -237,7 +238,7 @@ func (a *advice) explainCertificate(err error, host string) error {
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		return errors.Errorf("TLS: the certificate of host %q has expired or is not yet valid", host)
 	case errors.As(err, &invalid):
-		return errors.Errorf("TLS: the certificate of host %q is not valid: %s", host, oneLine(invalid.Error()))
+		return errors.Errorf("TLS: the certificate of host %q is not valid: %s", host, OneLine(invalid.Error()))
 	}
 	return nil
 }
@@ -251,7 +252,7 @@ func (a *advice) explainTLS(err error, host string) error {
 	case errors.As(err, &record):
 		return errors.Errorf("TLS: host %q does not speak TLS", host)
 	case errors.As(err, &alert):
-		return errors.Errorf("TLS: host %q refused the handshake: %s", host, oneLine(alert.Error()))
+		return errors.Errorf("TLS: host %q refused the handshake: %s", host, OneLine(alert.Error()))
 	}
 	return nil
 }
@@ -278,11 +279,11 @@ func explainNetwork(err error, host string) error {
 	for errors.As(err, &u) {
 		err = u.Err
 	}
-	return errors.Errorf("host %q: %s", host, oneLine(err.Error()))
+	return errors.Errorf("host %q: %s", host, OneLine(err.Error()))
 }
 
-// oneLine bounds foreign text and takes line breaks and control characters out.
-func oneLine(s string) string {
+// OneLine bounds foreign text and takes line breaks and control characters out.
+func OneLine(s string) string {
 	if len(s) > maxReason {
 		s = s[:maxReason] + "…"
 	}
@@ -293,4 +294,18 @@ func oneLine(s string) string {
 		return r
 	}, strings.ToValidUTF8(s, ""))
 	return strings.Join(strings.Fields(printable), " ")
+}
+
+// Redact returns a reference or URL without what may be secret in it, for errors.
+func Redact(raw string) string {
+	raw, _, _ = strings.Cut(raw, "?")
+	i := strings.LastIndex(raw, "@")
+	if i < 0 {
+		return OneLine(raw)
+	}
+	scheme := ""
+	if j := strings.Index(raw, "://"); j >= 0 && isScheme.MatchString(raw[:j]) {
+		scheme = raw[:j+3]
+	}
+	return OneLine(scheme + "…" + raw[i:])
 }

@@ -55,9 +55,9 @@ func TestExplain(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := explain(tc.err, host)
+			got := Explain(tc.err, host)
 			if diff := cmp.Diff(tc.want, text(got)); diff != "" {
-				t.Errorf("\n%s\nexplain(...): -want, +got:\n%s", tc.reason, diff)
+				t.Errorf("\n%s\nExplain(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
@@ -69,3 +69,11 @@ type limited struct{}
 func (limited) Error() string        { return "gave up after the 2m" }
 func (limited) TimeLimit() string    { return "2m" }
 func (limited) Is(target error) bool { return target == context.DeadlineExceeded }
+
+// text returns the text of err, or "".
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

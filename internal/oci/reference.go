@@ -3,6 +3,8 @@
 package oci
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"regexp"
 	"strings"
 
@@ -19,6 +21,11 @@ const (
 
 var (
 	isScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`)
+
+	// The forms are those of the OCI distribution specification, section "Pulling manifests".
+	isPath   = regexp.MustCompile(`^[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$`)
+	isTag    = regexp.MustCompile(`^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$`)
+	isDigest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
 	// isHost is a DNS name, an IPv4 address or an IPv6 address in brackets, with or without a port.
 	isHost = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*|\[[0-9a-f:]*:[0-9a-f:.]*\])(:[0-9]{1,5})?$`)
@@ -37,7 +44,7 @@ type Reference struct {
 // Errors say what is wrong, and never print credentials.
 func ParseReference(s string) (Reference, error) {
 	r, err := parseReference(s)
-	return r, errors.Wrapf(err, "malformed reference %q", redacted(s))
+	return r, errors.Wrapf(err, "malformed reference %q", Redact(s))
 }
 
 func parseReference(s string) (Reference, error) {
@@ -46,7 +53,7 @@ func parseReference(s string) (Reference, error) {
 	}
 	bare := strings.TrimPrefix(s, ociScheme)
 	if scheme, _, ok := strings.Cut(bare, "://"); ok && isScheme.MatchString(scheme) {
-		return Reference{}, errors.Errorf("it has the scheme %s://: leave that out, or use oci://", oneLine(scheme))
+		return Reference{}, errors.Errorf("it has the scheme %s://: leave that out, or use oci://", OneLine(scheme))
 	}
 	var r Reference
 	bare, r.Digest, _ = strings.Cut(bare, "@")
@@ -65,10 +72,10 @@ func parseReference(s string) (Reference, error) {
 	}
 	path, tag, tagged := strings.Cut(path, ":")
 	if tagged && !isTag.MatchString(tag) {
-		return Reference{}, errors.Errorf("malformed tag %q: want 1 to 128 letters, digits and ._-, and not . or - first", oneLine(tag))
+		return Reference{}, errors.Errorf("malformed tag %q: want 1 to 128 letters, digits and ._-, and not . or - first", OneLine(tag))
 	}
 	if len(path) > maxPath || !isPath.MatchString(path) {
-		return Reference{}, errors.Errorf("malformed path %q: want lower case letters, digits and ._-/ of at most %d bytes", oneLine(path), maxPath)
+		return Reference{}, errors.Errorf("malformed path %q: want lower case letters, digits and ._-/ of at most %d bytes", OneLine(path), maxPath)
 	}
 	r.Repository, r.Tag = host+"/"+path, tag
 	return r, nil
@@ -76,7 +83,7 @@ func parseReference(s string) (Reference, error) {
 
 func checkHost(host string) error {
 	if !isHost.MatchString(host) {
-		return errors.Errorf("malformed host %q: want a name or an address, and maybe a port", oneLine(host))
+		return errors.Errorf("malformed host %q: want a name or an address, and maybe a port", OneLine(host))
 	}
 	if !strings.ContainsAny(host, ".:") && host != "localhost" {
 		return errors.Errorf("it names no registry: %q has neither a dot nor a port", host)
@@ -101,3 +108,9 @@ func ValidTag(tag string) bool { return isTag.MatchString(tag) }
 
 // ValidDigest says whether digest is sha256: and 64 hexadecimal digits in lower case.
 func ValidDigest(digest string) bool { return isDigest.MatchString(digest) }
+
+// DigestOf returns the digest of data as registries write it.
+func DigestOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}

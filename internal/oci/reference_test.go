@@ -100,8 +100,7 @@ func FuzzParseReference(f *testing.F) {
 		if err != nil || again != r {
 			t.Errorf("ParseReference(%q): %+v, then %+v, %v", s, r, again, err)
 		}
-		p := &Puller{}
-		if _, err := p.repository(nil, r.Repository); err != nil && !strings.Contains(err.Error(), "malformed host") {
+		if _, err := Registries(nil).Repository(r.Repository); err != nil && !strings.Contains(err.Error(), "malformed host") {
 			t.Errorf("ParseReference(%q): the repository is refused: %v", s, err)
 		}
 	})

@@ -86,6 +86,9 @@ type endpoint struct {
 	caller string
 }
 
+// Host is host[:port], in its normal form.
+func (e *endpoint) Host() string { return e.host }
+
 // endpoint finds how to reach path on host. The path matters because docker
 // configurations may hold different credentials for parts of a host.
 func (rs Registries) endpoint(host, path string) (*endpoint, error) {

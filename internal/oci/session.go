@@ -23,7 +23,7 @@ const (
 	// sessionPatience is how long a registry may take to file a large blob.
 	sessionPatience = 5 * time.Minute
 
-	// sessionLimit bounds a body, in bytes. Whoever reads it is to bound it better.
+	// sessionLimit bounds a body, in bytes. Each reader has a tighter bound.
 	sessionLimit = 1 << 46
 
 	sessionAgent = "kymactl"
@@ -32,8 +32,8 @@ const (
 // A Session talks to one repository of a registry, to read and to write. It
 // logs in when it is first used. It is safe for concurrent use.
 type Session struct {
-	puller *Puller
-	repo   *repository
+	pool *Pool
+	repo *Repository
 
 	// mu guards the logins.
 	mu     sync.Mutex
@@ -45,20 +45,17 @@ type Session struct {
 // NewSession prepares to talk to the repository host[:port]/path. Nothing is
 // asked yet.
 func NewSession(repo string, regs Registries) (*Session, error) {
-	p, err := NewPuller(WithUserAgent(sessionAgent), WithLimits(Limits{Compressed: sessionLimit}))
+	r, err := regs.Repository(repo)
 	if err != nil {
 		return nil, err
 	}
+	p := NewPool(sessionAgent, sessionLimit)
 	p.patience = sessionPatience
-	r, err := p.repository(regs, repo)
-	if err != nil {
-		return nil, err
-	}
-	return &Session{puller: p, repo: r}, nil
+	return &Session{pool: p, repo: r}, nil
 }
 
 // String is host[:port]/path.
-func (s *Session) String() string { return s.repo.host + "/" + s.repo.name.RepositoryStr() }
+func (s *Session) String() string { return s.repo.host + "/" + s.repo.Path() }
 
 // Push makes the session log in to write from now on. A registry may tell those
 // who may only read nothing of a repository that is not there yet.
@@ -110,7 +107,7 @@ func (s *Session) Do(ctx context.Context, c Call) (*http.Response, error) {
 	if err == nil {
 		return resp, nil
 	}
-	if l.used.Load() && status(err) == http.StatusUnauthorized {
+	if l.used.Load() && Status(err) == http.StatusUnauthorized {
 		s.forget(l)
 		if l, err = s.login(ctx); err != nil {
 			return nil, s.explain(err, nil)
@@ -156,7 +153,7 @@ func (s *Session) do(ctx context.Context, l *login, c Call) (*http.Response, err
 
 // resolve returns the URL of a call. TLS or not is decided further below.
 func (s *Session) resolve(path string) (string, error) {
-	base := &url.URL{Scheme: https, Host: s.repo.host, Path: "/v2/" + s.repo.name.RepositoryStr() + "/"}
+	base := &url.URL{Scheme: https, Host: s.repo.host, Path: "/v2/" + s.repo.Path() + "/"}
 	// The colon of a digest is none after a scheme.
 	if !strings.HasPrefix(path, "/") && !strings.Contains(path, "://") {
 		path = base.Path + path
@@ -184,7 +181,7 @@ func (s *Session) login(ctx context.Context) (*login, error) {
 	if *place != nil {
 		return *place, nil
 	}
-	w, err := s.puller.wire(s.repo.endpoint)
+	w, err := s.pool.wire(s.repo.endpoint)
 	if err != nil {
 		return nil, err
 	}
@@ -211,14 +208,14 @@ func (s *Session) forget(l *login) {
 }
 
 func (s *Session) explain(err error, resp *http.Response) error {
-	e := &CallError{Code: status(err), Transient: transient(err), cause: atCommandLine().explain(err, s.repo.host)}
+	e := &CallError{Code: Status(err), Transient: transient(err), cause: atCommandLine().explain(err, s.repo.host)}
 	if resp != nil {
 		if n, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && n > 0 {
 			e.After = time.Duration(n) * time.Second
 		}
 	}
 	if e.Code != 0 {
-		e.cause = errors.Wrapf(e.cause, "repository %q", s.repo.name.RepositoryStr())
+		e.cause = errors.Wrapf(e.cause, "repository %q", s.repo.Path())
 	}
 	return e
 }

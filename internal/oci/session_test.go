@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package oci
+package oci_test
 
 import (
 	"bytes"
@@ -16,12 +16,21 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/ocitest"
 )
 
-func newSession(tb testing.TB, repo string, regs Registries) *Session {
+const (
+	repo     = "modules/component-descriptors/kyma-project.io/module/sample"
+	user     = ocitest.User
+	password = ocitest.Password
+)
+
+func newSession(tb testing.TB, repo string, regs oci.Registries) *oci.Session {
 	tb.Helper()
-	newPuller(tb) // For its environment.
-	s, err := NewSession(repo, regs)
+	ocitest.Isolate(tb)
+	s, err := oci.NewSession(repo, regs)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -29,7 +38,7 @@ func newSession(tb testing.TB, repo string, regs Registries) *Session {
 }
 
 // do does a call and closes its answer.
-func do(ctx context.Context, s *Session, c Call) error {
+func do(ctx context.Context, s *oci.Session, c oci.Call) error {
 	resp, err := s.Do(ctx, c)
 	if err != nil {
 		return err
@@ -38,16 +47,16 @@ func do(ctx context.Context, s *Session, c Call) error {
 }
 
 // upload is a monolithic upload of data.
-func upload(data []byte) Call {
-	return Call{
-		Method: http.MethodPost, Path: "blobs/uploads/?digest=" + digestOf(data), Size: int64(len(data)),
+func upload(data []byte) oci.Call {
+	return oci.Call{
+		Method: http.MethodPost, Path: "blobs/uploads/?digest=" + oci.DigestOf(data), Size: int64(len(data)),
 		Body: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil },
 		Want: []int{http.StatusCreated},
 	}
 }
 
 func TestSessionErrors(t *testing.T) {
-	s := newRegistry(t)
+	s := ocitest.NewRegistry(t)
 	elsewhere := func(location string) func(w http.ResponseWriter) {
 		return func(w http.ResponseWriter) {
 			w.Header().Set("Location", location)
@@ -82,19 +91,19 @@ func TestSessionErrors(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			s.misbehave(func(w http.ResponseWriter, r *http.Request) bool {
+			s.Misbehave(func(w http.ResponseWriter, r *http.Request) bool {
 				if r.URL.Path == "/v2/" {
 					return false
 				}
 				tc.answer(w)
 				return true
 			})
-			err := do(t.Context(), newSession(t, s.host()+"/"+repo, s.plain(user, password)), Call{Method: http.MethodGet, Path: "manifests/x", Want: []int{200}})
-			var c *CallError
+			err := do(t.Context(), newSession(t, s.Host()+"/"+repo, s.Plain(user, password)), oci.Call{Method: http.MethodGet, Path: "manifests/x", Want: []int{200}})
+			var c *oci.CallError
 			if !errors.As(err, &c) || c.Code != tc.code || c.Transient != tc.transient || c.After != tc.after {
 				t.Fatalf("\n%s\nDo(...): %#v", tc.reason, err)
 			}
-			if !strings.Contains(c.Error(), tc.want) || !strings.Contains(c.Error(), s.host()) || tc.code != 0 && tc.code != 302 && !strings.Contains(c.Error(), repo) {
+			if !strings.Contains(c.Error(), tc.want) || !strings.Contains(c.Error(), s.Host()) || tc.code != 0 && tc.code != 302 && !strings.Contains(c.Error(), repo) {
 				t.Errorf("\n%s\nDo(...): error %q does not contain %q, host and repository", tc.reason, err, tc.want)
 			}
 			if strings.Contains(c.Error(), "pullSecretRef") || strings.Contains(c.Error(), password) {
@@ -107,10 +116,10 @@ func TestSessionErrors(t *testing.T) {
 // TestSessionToken holds that the right to write is asked for only where it is
 // written, and that a body is sent again after a token has run out.
 func TestSessionToken(t *testing.T) {
-	s := newRegistry(t)
+	s := ocitest.NewRegistry(t)
 	var scopes []string
 	good := "t1"
-	s.misbehave(func(w http.ResponseWriter, r *http.Request) bool {
+	s.Misbehave(func(w http.ResponseWriter, r *http.Request) bool {
 		if r.URL.Path == "/token" {
 			scope := r.URL.Query().Get("scope")
 			scopes = append(scopes, scope)
@@ -134,8 +143,8 @@ func TestSessionToken(t *testing.T) {
 		w.WriteHeader(http.StatusUnauthorized)
 		return true
 	})
-	session := newSession(t, s.host()+"/"+repo, s.plain(user, password))
-	get := Call{Method: http.MethodGet, Path: "tags/list", Want: []int{http.StatusOK, http.StatusNotFound}}
+	session := newSession(t, s.Host()+"/"+repo, s.Plain(user, password))
+	get := oci.Call{Method: http.MethodGet, Path: "tags/list", Want: []int{http.StatusOK, http.StatusNotFound}}
 	if err := do(t.Context(), session, get); err != nil {
 		t.Fatal(err)
 	}
@@ -149,74 +158,74 @@ func TestSessionToken(t *testing.T) {
 	if err := do(t.Context(), session, upload(other)); err != nil {
 		t.Fatal(err)
 	}
-	if s.count("POST", "") != 3 {
-		t.Errorf("%d uploads, want 3, of which one was refused", s.count("POST", ""))
+	if s.Count("POST", "") != 3 {
+		t.Errorf("%d uploads, want 3, of which one was refused", s.Count("POST", ""))
 	}
 	want := []string{"repository:" + repo + ":pull", "repository:" + repo + ":push,pull", "repository:" + repo + ":push,pull"}
 	if diff := cmp.Diff(want, scopes); diff != "" {
 		t.Errorf("scopes: -want, +got:\n%s", diff)
 	}
-	if err := do(t.Context(), newSession(t, s.host()+"/"+repo, s.plain(user, "wrong")), get); !strings.Contains(text(err), "401 Unauthorized") {
+	if err := do(t.Context(), newSession(t, s.Host()+"/"+repo, s.Plain(user, "wrong")), get); !strings.Contains(ocitest.Text(err), "401 Unauthorized") {
 		t.Errorf("Do(...) with wrong credentials: %v", err)
 	}
 }
 
 func TestSessionTLS(t *testing.T) {
-	s := newTLSRegistry(t)
-	get := Call{Method: http.MethodGet, Path: "tags/list", Want: []int{http.StatusOK, http.StatusNotFound}}
+	s := ocitest.NewTLSRegistry(t)
+	get := oci.Call{Method: http.MethodGet, Path: "tags/list", Want: []int{http.StatusOK, http.StatusNotFound}}
 	cases := map[string]struct {
 		reason string
-		all    Registry
+		all    oci.Registry
 		err    string
 	}{
 		"Unknown":  {reason: "Certificates are checked.", err: "unknown authority: use --ca-file"},
-		"CA":       {reason: "Others can be trusted.", all: Registry{CABundle: s.ca()}},
-		"Insecure": {reason: "Or none is looked at, where somebody says so.", all: Registry{SkipTLSVerify: true}},
-		"Plain":    {reason: "Plain HTTP is plain.", all: Registry{PlainHTTP: true}, err: "wants TLS: leave out --plain-http"},
+		"CA":       {reason: "Others can be trusted.", all: oci.Registry{CABundle: s.CA()}},
+		"Insecure": {reason: "Or none is looked at, where somebody says so.", all: oci.Registry{SkipTLSVerify: true}},
+		"Plain":    {reason: "Plain HTTP is plain.", all: oci.Registry{PlainHTTP: true}, err: "wants TLS: leave out --plain-http"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			tc.all.Host = "*"
-			err := do(t.Context(), newSession(t, s.host()+"/"+repo, Registries{tc.all}), get)
-			if tc.err == "" && err != nil || !strings.Contains(text(err), tc.err) {
-				t.Errorf("\n%s\nDo(...): error %q does not contain %q", tc.reason, text(err), tc.err)
+			err := do(t.Context(), newSession(t, s.Host()+"/"+repo, oci.Registries{tc.all}), get)
+			if tc.err == "" && err != nil || !strings.Contains(ocitest.Text(err), tc.err) {
+				t.Errorf("\n%s\nDo(...): error %q does not contain %q", tc.reason, ocitest.Text(err), tc.err)
 			}
 		})
 	}
-	plain := newRegistry(t)
-	if err := do(t.Context(), newSession(t, plain.host()+"/"+repo, Registries{{Host: "*"}}), get); err != nil {
+	plain := ocitest.NewRegistry(t)
+	if err := do(t.Context(), newSession(t, plain.Host()+"/"+repo, oci.Registries{{Host: "*"}}), get); err != nil {
 		t.Errorf("Do(...) at a loopback host in plain HTTP: %v", err)
 	}
 }
 
 func TestSessionAmbient(t *testing.T) {
-	s := newRegistry(t)
-	s.demand(user, password)
-	get := Call{Method: http.MethodGet, Path: "tags/list", Want: []int{http.StatusOK, http.StatusNotFound}}
+	s := ocitest.NewRegistry(t)
+	s.Demand(user, password)
+	get := oci.Call{Method: http.MethodGet, Path: "tags/list", Want: []int{http.StatusOK, http.StatusNotFound}}
 	cases := map[string]struct {
 		reason  string
 		config  string
 		helper  string
 		timeout time.Duration
-		regs    Registries
+		regs    oci.Registries
 		err     string
 	}{
-		"Config":  {reason: "The docker configuration is used.", config: `{"auths":{"HOST":{"username":"ann","password":"s3cr3t"}}}`, regs: Registries{{Host: "*", Ambient: true}}},
-		"Helper":  {reason: "And its credential helpers.", config: `{"credsStore":"ours"}`, helper: `echo '{"Username":"ann","Secret":"s3cr3t"}'`, regs: Registries{{Host: "*", Ambient: true}}},
-		"Not":     {reason: "But only where that is said.", config: `{"auths":{"HOST":{"username":"ann","password":"s3cr3t"}}}`, regs: Registries{{Host: "*"}}, err: "401"},
-		"Given":   {reason: "What is given comes first.", config: `{"credsStore":"absent"}`, regs: Registries{{Host: "*", Ambient: true, Username: user, Password: password}}},
-		"Missing": {reason: "A missing helper is named.", config: `{"credsStore":"absent"}`, regs: Registries{{Host: "*", Ambient: true}}, err: "from docker-credential-absent, which cannot be run: install it"},
-		"Failing": {reason: "What a helper says is not told.", config: `{"credsStore":"ours"}`, helper: "echo s3cr3t; exit 1", regs: Registries{{Host: "*", Ambient: true}}, err: "the credential helper of the docker configuration of this process failed"},
-		"Broken":  {reason: "A broken configuration is an error.", config: `{`, regs: Registries{{Host: "*", Ambient: true}}, err: "cannot read the docker configuration"},
-		"Slow":    {reason: "A helper may wait for somebody.", config: `{"credsStore":"ours"}`, helper: "exec sleep 1", timeout: 100 * time.Millisecond, regs: Registries{{Host: "*", Ambient: true}}, err: "context deadline exceeded"},
+		"Config":  {reason: "The docker configuration is used.", config: `{"auths":{"HOST":{"username":"ann","password":"s3cr3t"}}}`, regs: oci.Registries{{Host: "*", Ambient: true}}},
+		"Helper":  {reason: "And its credential helpers.", config: `{"credsStore":"ours"}`, helper: `echo '{"Username":"ann","Secret":"s3cr3t"}'`, regs: oci.Registries{{Host: "*", Ambient: true}}},
+		"Not":     {reason: "But only where that is said.", config: `{"auths":{"HOST":{"username":"ann","password":"s3cr3t"}}}`, regs: oci.Registries{{Host: "*"}}, err: "401"},
+		"Given":   {reason: "What is given comes first.", config: `{"credsStore":"absent"}`, regs: oci.Registries{{Host: "*", Ambient: true, Username: user, Password: password}}},
+		"Missing": {reason: "A missing helper is named.", config: `{"credsStore":"absent"}`, regs: oci.Registries{{Host: "*", Ambient: true}}, err: "from docker-credential-absent, which cannot be run: install it"},
+		"Failing": {reason: "What a helper says is not told.", config: `{"credsStore":"ours"}`, helper: "echo s3cr3t; exit 1", regs: oci.Registries{{Host: "*", Ambient: true}}, err: "the credential helper of the docker configuration of this process failed"},
+		"Broken":  {reason: "A broken configuration is an error.", config: `{`, regs: oci.Registries{{Host: "*", Ambient: true}}, err: "cannot read the docker configuration"},
+		"Slow":    {reason: "A helper may wait for somebody.", config: `{"credsStore":"ours"}`, helper: "exec sleep 1", timeout: 100 * time.Millisecond, regs: oci.Registries{{Host: "*", Ambient: true}}, err: "context deadline exceeded"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			session := newSession(t, s.host()+"/"+repo, tc.regs)
+			session := newSession(t, s.Host()+"/"+repo, tc.regs)
 			dir := t.TempDir()
 			t.Setenv("DOCKER_CONFIG", dir)
 			t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-			if err := os.WriteFile(filepath.Join(dir, "config.json"), []byte(strings.ReplaceAll(tc.config, "HOST", s.host())), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, "config.json"), []byte(strings.ReplaceAll(tc.config, "HOST", s.Host())), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			if err := os.WriteFile(filepath.Join(dir, "docker-credential-ours"), []byte("#!/bin/sh\n"+tc.helper+"\n"), 0o700); err != nil {
@@ -228,8 +237,8 @@ func TestSessionAmbient(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), tc.timeout)
 			defer cancel()
 			err := do(ctx, session, get)
-			if tc.err == "" && err != nil || !strings.Contains(text(err), tc.err) || strings.Contains(text(err), password) {
-				t.Errorf("\n%s\nDo(...): error %q does not contain %q", tc.reason, text(err), tc.err)
+			if tc.err == "" && err != nil || !strings.Contains(ocitest.Text(err), tc.err) || strings.Contains(ocitest.Text(err), password) {
+				t.Errorf("\n%s\nDo(...): error %q does not contain %q", tc.reason, ocitest.Text(err), tc.err)
 			}
 		})
 	}
@@ -256,23 +265,21 @@ func TestSessionElsewhere(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			s, other := newRegistry(t), newRegistry(t)
-			s.demand(user, password)
-			s.misbehave(func(w http.ResponseWriter, r *http.Request) bool {
+			s, other := ocitest.NewRegistry(t), ocitest.NewRegistry(t)
+			s.Demand(user, password)
+			s.Misbehave(func(w http.ResponseWriter, r *http.Request) bool {
 				if tc.answer == nil || r.URL.Path == "/v2/" {
 					return false
 				}
 				tc.answer(w, r, other.URL)
 				return true
 			})
-			path := strings.NewReplacer("OTHERHOST", other.host(), "OTHER", other.URL, "HOST", s.host()).Replace(tc.path)
-			_ = do(t.Context(), newSession(t, s.host()+"/"+repo, s.plain(user, password)), Call{Method: http.MethodPut, Path: path, Want: []int{200}})
-			other.mu.Lock()
-			defer other.mu.Unlock()
-			if name != "Slashes" && len(other.requests) == 0 {
+			path := strings.NewReplacer("OTHERHOST", other.Host(), "OTHER", other.URL, "HOST", s.Host()).Replace(tc.path)
+			_ = do(t.Context(), newSession(t, s.Host()+"/"+repo, s.Plain(user, password)), oci.Call{Method: http.MethodPut, Path: path, Want: []int{200}})
+			if name != "Slashes" && len(other.Requests()) == 0 {
 				t.Errorf("\n%s\nDo(...): nothing was asked elsewhere, so that this says nothing", tc.reason)
 			}
-			for _, h := range other.headers {
+			for _, h := range other.Headers() {
 				if _, p, _ := (&http.Request{Header: h}).BasicAuth(); p == password || strings.Contains(h.Get("Authorization"), password) {
 					t.Errorf("\n%s\nDo(...): our credentials went elsewhere", tc.reason)
 				}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/google/go-containerregistry/pkg/authn"
@@ -15,27 +14,27 @@ import (
 
 const maxRedirects = 10
 
-// A site is an URL and how to reach it.
-type site struct {
+// A Site is a URL and how to reach it.
+type Site struct {
 	*endpoint
 
 	url *url.URL
 }
 
-// newSite resolves u. Unlike with registries, the scheme is part of the URL;
-// plain HTTP needs the same permission all the same.
-func newSite(regs Registries, u *url.URL) (*site, error) {
-	e, err := regs.endpoint(u.Host, u.Path)
+// Site finds how to reach u. Unlike with repositories, the scheme is part of the
+// URL; plain HTTP needs the same permission all the same.
+func (rs Registries) Site(u *url.URL) (*Site, error) {
+	e, err := rs.endpoint(u.Host, u.Path)
 	if err != nil {
 		return nil, err
 	}
 	if u.Scheme == https {
-		return &site{endpoint: e.as(schemeTLS), url: u}, nil
+		return &Site{endpoint: e.as(schemeTLS), url: u}, nil
 	}
 	if e.scheme == schemeTLS {
 		return nil, errors.Errorf("plain HTTP to host %q is not allowed: use https://, or set plainHTTP of its entry in registries", u.Host)
 	}
-	return &site{endpoint: e.as(schemePlain), url: u}, nil
+	return &Site{endpoint: e.as(schemePlain), url: u}, nil
 }
 
 // as returns e for another scheme.
@@ -45,18 +44,22 @@ func (e *endpoint) as(s scheme) *endpoint {
 	return c.identify(e.caller)
 }
 
-// at returns the site for another URL of the same host.
-func (s *site) at(u *url.URL) *site {
-	return &site{endpoint: s.endpoint, url: u}
+// Join returns the site of a path below the URL.
+func (s *Site) Join(path string) *Site {
+	return &Site{endpoint: s.endpoint, url: s.url.JoinPath(path)}
 }
 
-// key names something at the URL as seen with our credentials.
-func (s *site) key(what string) string {
+// Scope names who delivers what is at the URL: that very URL, since a host of
+// files may well belong to many.
+func (s *Site) Scope() string { return fingerprint(s.server, s.url.String()) }
+
+// Key names something at the URL as seen with our credentials.
+func (s *Site) Key(what string) string {
 	return s.caller + " " + s.url.String() + " " + what
 }
 
-// parseURL accepts what may be fetched.
-func parseURL(raw string) (*url.URL, error) {
+// ParseURL reads a URL that may be fetched.
+func ParseURL(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	switch {
 	case err != nil:
@@ -72,65 +75,54 @@ func parseURL(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// redacted is a reference or URL without what may be secret in it, for errors.
-func redacted(raw string) string {
-	raw, _, _ = strings.Cut(raw, "?")
-	i := strings.LastIndex(raw, "@")
-	if i < 0 {
-		return oneLine(raw)
-	}
-	scheme := ""
-	if j := strings.Index(raw, "://"); j >= 0 && isScheme.MatchString(raw[:j]) {
-		scheme = raw[:j+3]
-	}
-	return oneLine(scheme + "…" + raw[i:])
-}
-
-// validators say which version of something we have, RFC 9110, section 13.
-type validators struct {
+// Validators say which version of something we have, RFC 9110, section 13.
+type Validators struct {
 	etag     string
 	modified string
 }
 
-type page struct {
-	validators
+// A Page is what is at a URL.
+type Page struct {
+	Validators
 
-	data      []byte
-	unchanged bool
+	Data      []byte
+	Unchanged bool // It is what was known; there is no Data.
 }
 
-// fetch returns what is at s, or that it is still what known says.
-func (p *Puller) fetch(ctx context.Context, s *site, known validators, limit int64, what string) (page, error) {
-	var result page
+// Fetch returns what is at s, of at most limit bytes, or that it is still what
+// is known. What names it in errors.
+func (p *Pool) Fetch(ctx context.Context, s *Site, known Validators, limit int64, what string) (Page, error) {
+	var result Page
 	err := p.roundTrip(ctx, s, http.MethodGet, known, func(resp *http.Response) error {
-		if resp.StatusCode == http.StatusNotModified && known != (validators{}) {
-			result = page{unchanged: true}
+		if resp.StatusCode == http.StatusNotModified && known != (Validators{}) {
+			result = Page{Unchanged: true}
 			return nil
 		}
 		if resp.StatusCode != http.StatusOK {
 			return &statusError{code: resp.StatusCode, host: resp.Request.URL.Host}
 		}
 		data, err := readAll(resp, limit, what)
-		result = page{
-			data:       data,
-			validators: validators{etag: resp.Header.Get("ETag"), modified: resp.Header.Get("Last-Modified")},
+		result = Page{
+			Data:       data,
+			Validators: Validators{etag: resp.Header.Get("ETag"), modified: resp.Header.Get("Last-Modified")},
 		}
 		return err
 	})
 	return result, err
 }
 
-// touch asks whether s may be read.
-func (p *Puller) touch(ctx context.Context, s *site) error {
-	return p.roundTrip(ctx, s, http.MethodHead, validators{}, func(resp *http.Response) error {
+// MayFetch asks whether s may be read. False says that the server does not
+// answer such a question.
+func (p *Pool) MayFetch(ctx context.Context, s *Site) (bool, error) {
+	return answered(p.roundTrip(ctx, s, http.MethodHead, Validators{}, func(resp *http.Response) error {
 		if resp.StatusCode != http.StatusOK {
 			return &statusError{code: resp.StatusCode, host: resp.Request.URL.Host}
 		}
 		return nil
-	})
+	}))
 }
 
-func (p *Puller) roundTrip(ctx context.Context, s *site, method string, known validators, read func(*http.Response) error) error {
+func (p *Pool) roundTrip(ctx context.Context, s *Site, method string, known Validators, read func(*http.Response) error) error {
 	w, err := p.wire(s.endpoint)
 	if err != nil {
 		return err
@@ -169,7 +161,7 @@ func dropCredentials(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-func (s *site) authorize(ctx context.Context, req *http.Request) error {
+func (s *Site) authorize(ctx context.Context, req *http.Request) error {
 	reg, err := name.NewRegistry(s.host, name.StrictValidation)
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 )
 
 // Modes of entries, whatever those of the files were.
@@ -33,7 +33,7 @@ const (
 // make folders by themselves. Owner and group are 0, times are 1970, and nothing
 // else is said of a file. Names that are no clean relative paths, that are there
 // twice, or that are those of a file and a folder, are refused.
-func Archive(files []oci.File) ([]byte, error) {
+func Archive(files []archive.File) ([]byte, error) {
 	entries, err := entriesOf(files)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot pack files")
@@ -60,7 +60,7 @@ func Archive(files []oci.File) ([]byte, error) {
 }
 
 // entriesOf files and of the folders above them, by name.
-func entriesOf(files []oci.File) (map[string][]byte, error) {
+func entriesOf(files []archive.File) (map[string][]byte, error) {
 	entries := make(map[string][]byte, len(files))
 	for _, f := range files {
 		if err := checkName(f.Name); err != nil {

@@ -16,37 +16,37 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 )
 
 func TestArchive(t *testing.T) {
 	long := strings.Repeat("a", 300) + "/ä.yaml"
 	cases := map[string]struct {
 		reason string
-		files  []oci.File
+		files  []archive.File
 		want   []string // Names and modes.
 		digest string
 		err    string
 	}{
 		"Sorted": {
 			reason: "Entries are sorted, with each folder once and before what is in it.",
-			files:  []oci.File{{Name: "b/c/d", Data: []byte("1")}, {Name: "b.yaml"}, {Name: "b/a"}, {Name: "a", Data: []byte("2")}},
+			files:  []archive.File{{Name: "b/c/d", Data: []byte("1")}, {Name: "b.yaml"}, {Name: "b/a"}, {Name: "a", Data: []byte("2")}},
 			want:   []string{"a 644", "b.yaml 644", "b/ 755", "b/a 644", "b/c/ 755", "b/c/d 644"},
 			digest: "79f7b78e18b977c5b46ea1e725c86d5db1f3505aa5e77c6256f529baed9c1bda",
 		},
 		"Long": {
 			reason: "A name that USTAR has no room for is written as PAX.",
-			files:  []oci.File{{Name: long}},
+			files:  []archive.File{{Name: long}},
 			want:   []string{strings.Repeat("a", 300) + "/ 755", long + " 644"},
 			digest: "a8b64b97b8aa8a109a112cdb48fc672929072a515237b5b685e2d719026b4095",
 		},
-		"Twice":    {reason: "A name is there once.", files: []oci.File{{Name: "a"}, {Name: "a"}}, err: `cannot pack files: "a" is there twice`},
-		"Both":     {reason: "A file is no folder.", files: []oci.File{{Name: "a/b/c"}, {Name: "a"}}, err: `cannot pack files: "a" is a file and a folder`},
-		"Climbing": {reason: "A name does not climb.", files: []oci.File{{Name: "../a"}}, err: `cannot pack files: "../a" is no relative path`},
-		"Absolute": {reason: "A name is relative.", files: []oci.File{{Name: "/a"}}, err: `cannot pack files: "/a" is no relative path`},
-		"Dot":      {reason: "A name is clean.", files: []oci.File{{Name: "./a"}}, err: `cannot pack files: "./a" is no relative path`},
-		"Empty":    {reason: "A file has a name.", files: []oci.File{{}}, err: `cannot pack files: "" is no relative path`},
-		"Back":     {reason: "A name has no backslash.", files: []oci.File{{Name: `a\b`}}, err: `characters that are not allowed`},
+		"Twice":    {reason: "A name is there once.", files: []archive.File{{Name: "a"}, {Name: "a"}}, err: `cannot pack files: "a" is there twice`},
+		"Both":     {reason: "A file is no folder.", files: []archive.File{{Name: "a/b/c"}, {Name: "a"}}, err: `cannot pack files: "a" is a file and a folder`},
+		"Climbing": {reason: "A name does not climb.", files: []archive.File{{Name: "../a"}}, err: `cannot pack files: "../a" is no relative path`},
+		"Absolute": {reason: "A name is relative.", files: []archive.File{{Name: "/a"}}, err: `cannot pack files: "/a" is no relative path`},
+		"Dot":      {reason: "A name is clean.", files: []archive.File{{Name: "./a"}}, err: `cannot pack files: "./a" is no relative path`},
+		"Empty":    {reason: "A file has a name.", files: []archive.File{{}}, err: `cannot pack files: "" is no relative path`},
+		"Back":     {reason: "A name has no backslash.", files: []archive.File{{Name: `a\b`}}, err: `characters that are not allowed`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -106,7 +106,7 @@ func TestArchiveProperties(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := oci.ReadArchive(first, oci.Limits{})
+		got, err := archive.Read(first, archive.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,10 +136,10 @@ func TestArchiveProperties(t *testing.T) {
 	}
 }
 
-func randomFiles(random *rand.Rand) []oci.File {
+func randomFiles(random *rand.Rand) []archive.File {
 	names := []string{"a", "b", "a.b", "A", "é", "a b", "-", "~"}
 	known := map[string]bool{} // Files are true, folders false.
-	var out []oci.File
+	var out []archive.File
 	for range 1 + random.IntN(20) {
 		parts := make([]string, 1+random.IntN(6))
 		for i := range parts {
@@ -163,15 +163,15 @@ func randomFiles(random *rand.Rand) []oci.File {
 		for i := range data {
 			data[i] = byte(random.IntN(4))
 		}
-		out = append(out, oci.File{Name: strings.Join(parts, "/"), Data: data})
+		out = append(out, archive.File{Name: strings.Join(parts, "/"), Data: data})
 	}
 	return out
 }
 
 func BenchmarkArchive(b *testing.B) {
-	files := make([]oci.File, 0, 100)
+	files := make([]archive.File, 0, 100)
 	for i := range 100 {
-		files = append(files, oci.File{Name: fmt.Sprintf("templates/%d.yaml", i), Data: bytes.Repeat([]byte("key: value\n"), 500)})
+		files = append(files, archive.File{Name: fmt.Sprintf("templates/%d.yaml", i), Data: bytes.Repeat([]byte("key: value\n"), 500)})
 	}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 )
 
 const (
@@ -29,13 +29,13 @@ const (
 //
 // It is fsys that sees links leave it: give it that of an os.Root. A folder has
 // at most as many files and bytes as a layer.
-func Folder(fsys fs.FS, dir string) ([]oci.File, error) {
+func Folder(fsys fs.FS, dir string) ([]archive.File, error) {
 	return folder(fsys, dir, func(string, bool) bool { return false })
 }
 
 // Chart returns the files of a folder with a chart, as Folder does, without
 // those that its .helmignore names.
-func Chart(fsys fs.FS, dir string) ([]oci.File, error) {
+func Chart(fsys fs.FS, dir string) ([]archive.File, error) {
 	rules, err := readIgnore(fsys, dir)
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func Chart(fsys fs.FS, dir string) ([]oci.File, error) {
 
 // YAML returns the files of a folder that are wanted, by their names, as Folder
 // does. Folders whose names begin with a dot are left out.
-func YAML(fsys fs.FS, dir string, wanted func(name string) bool) ([]oci.File, error) {
+func YAML(fsys fs.FS, dir string, wanted func(name string) bool) ([]archive.File, error) {
 	return folder(fsys, dir, func(name string, folder bool) bool {
 		if folder {
 			return strings.HasPrefix(path.Base(name), ".")
@@ -63,11 +63,11 @@ func ReadFile(fsys fs.FS, name string) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, errors.Errorf("%s: it is no file", name)
 	}
-	return read(fsys, name, oci.DefaultLimits().Uncompressed)
+	return read(fsys, name, archive.DefaultLimits().Uncompressed)
 }
 
-func folder(fsys fs.FS, dir string, ignored func(name string, folder bool) bool) ([]oci.File, error) {
-	limits := oci.DefaultLimits()
+func folder(fsys fs.FS, dir string, ignored func(name string, folder bool) bool) ([]archive.File, error) {
+	limits := archive.DefaultLimits()
 	w := &walk{fsys: fsys, root: dir, ignored: ignored, bytes: limits.Uncompressed, files: limits.Files}
 	info, err := fs.Stat(fsys, dir)
 	if err != nil {
@@ -79,7 +79,7 @@ func folder(fsys fs.FS, dir string, ignored func(name string, folder bool) bool)
 	if err := w.folder("", []fs.FileInfo{info}); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(w.out, func(a, b oci.File) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(w.out, func(a, b archive.File) int { return strings.Compare(a.Name, b.Name) })
 	return w.out, nil
 }
 
@@ -90,7 +90,7 @@ type walk struct {
 	ignored func(name string, folder bool) bool
 	bytes   int64 // That are left.
 	files   int   // That are left.
-	out     []oci.File
+	out     []archive.File
 }
 
 // folder of a name, with the folders above it.
@@ -135,14 +135,14 @@ func (w *walk) entry(name string, above []fs.FileInfo) error {
 		return errors.Errorf("%s: it is neither a file nor a folder", full)
 	}
 	if w.files--; w.files < 0 {
-		return errors.Errorf("%s: it has more than %d files", w.root, oci.DefaultLimits().Files)
+		return errors.Errorf("%s: it has more than %d files", w.root, archive.DefaultLimits().Files)
 	}
 	data, err := read(w.fsys, full, w.bytes)
 	if err != nil {
 		return err
 	}
 	w.bytes -= int64(len(data))
-	w.out = append(w.out, oci.File{Name: name, Data: data})
+	w.out = append(w.out, archive.File{Name: name, Data: data})
 	return nil
 }
 
@@ -175,7 +175,7 @@ func read(fsys fs.FS, name string, limit int64) ([]byte, error) {
 		return nil, reason(name, err)
 	}
 	if int64(len(data)) > limit {
-		return nil, errors.Errorf("%s: with it there are more than %d bytes, the limit of a layer", name, oci.DefaultLimits().Uncompressed)
+		return nil, errors.Errorf("%s: with it there are more than %d bytes, the limit of a layer", name, archive.DefaultLimits().Uncompressed)
 	}
 	return data, nil
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 )
 
 // tree makes files in a new folder. A text that begins with -> is a link.
@@ -151,7 +151,7 @@ func TestReadOnly(t *testing.T) {
 		defer os.Chmod(d, 0o700)
 	}
 	files, err := Folder(open(t, dir).FS(), ".")
-	if diff := cmp.Diff([]oci.File{{Name: "s/a", Data: []byte("1")}}, files); diff != "" || err != nil {
+	if diff := cmp.Diff([]archive.File{{Name: "s/a", Data: []byte("1")}}, files); diff != "" || err != nil {
 		t.Errorf("Folder(...): %v, %s", err, diff)
 	}
 }

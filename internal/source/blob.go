@@ -9,7 +9,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/pull"
 )
 
 // Patterns of the API.
@@ -61,10 +61,10 @@ func errNoDigest() error {
 type pullFunc func(ctx context.Context, repo, digest string) ([]byte, error)
 
 // fetch returns a function that pulls the blob with a method of the puller.
-func (b blob) fetch(method func(p Puller) pullFunc) func(ctx context.Context, p Puller) (oci.Artifact, error) {
-	return func(ctx context.Context, p Puller) (oci.Artifact, error) {
+func (b blob) fetch(method func(p Puller) pullFunc) func(ctx context.Context, p Puller) (pull.Artifact, error) {
+	return func(ctx context.Context, p Puller) (pull.Artifact, error) {
 		data, err := method(p)(ctx, b.repository(), b.ref)
-		return oci.Artifact{Data: data, Digest: b.ref}, err
+		return pull.Artifact{Data: data, Digest: b.ref}, err
 	}
 }
 

@@ -5,19 +5,19 @@ package source
 import (
 	"context"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 	library "github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
 // Install returns an install of the content without name, namespace and values. The engine fetches the content with p, and
 // reads it within the limits, when it needs it.
-func (c Content) Install(p Puller, l oci.Limits) engine.Install {
+func (c Content) Install(p Puller, l archive.Limits) engine.Install {
 	return engine.Install{Layer: c.Layer(p, l), Form: c.Form, Path: c.Path}
 }
 
 // Layer returns the content as the engine wants it.
-func (c Content) Layer(p Puller, l oci.Limits) library.Layer {
+func (c Content) Layer(p Puller, l archive.Limits) library.Layer {
 	return library.Layer{Digest: c.Digest, Fetch: func(ctx context.Context) (library.Content, error) {
 		a, err := c.Fetch(ctx, p)
 		if err != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/pull"
 	"github.com/crossplane-contrib/provider-kyma/internal/source/digest"
 )
 
@@ -66,10 +67,10 @@ func (*helmChart) SignedDigest() (string, error) {
 
 // Content is a chart.
 func (h *helmChart) Content() Content {
-	return Content{Digest: digest.OfChart(h.url, h.name, h.version), Fetch: h.fetch, Read: oci.ReadArchive}
+	return Content{Digest: digest.OfChart(h.url, h.name, h.version), Fetch: h.fetch, Read: archive.Read}
 }
 
-func (h *helmChart) fetch(ctx context.Context, p Puller) (oci.Artifact, error) {
+func (h *helmChart) fetch(ctx context.Context, p Puller) (pull.Artifact, error) {
 	if strings.HasPrefix(h.url, ociScheme) {
 		return p.Chart(ctx, h.url, h.name, h.version)
 	}

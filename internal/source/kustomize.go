@@ -4,7 +4,7 @@ package source
 
 import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 	"github.com/crossplane-contrib/provider-kyma/internal/source/digest"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
@@ -24,6 +24,6 @@ type kustomize struct {
 func (k *kustomize) Content() Content {
 	return Content{
 		Digest: digest.OfBlob(digest.Kustomization, k.ref), Form: engine.FormKustomize, Path: k.path,
-		Fetch: k.fetch(pullLayer), Read: oci.ReadArchive,
+		Fetch: k.fetch(pullLayer), Read: archive.Read,
 	}
 }

@@ -4,14 +4,14 @@ package source
 
 import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 	"github.com/crossplane-contrib/provider-kyma/internal/source/digest"
 )
 
 // CRDs returns the content of a layer of CRDs.
 func CRDs(l *v1alpha1.LayerSource) Content {
 	b := blobOf(*FromLayer(l))
-	return Content{Digest: digest.OfBlob(digest.CRDs, b.ref), Fetch: b.fetch(pullBlob), Read: oci.ReadArchive}
+	return Content{Digest: digest.OfBlob(digest.CRDs, b.ref), Fetch: b.fetch(pullBlob), Read: archive.Read}
 }
 
 // Config returns the content of a config layer, which may be empty.
@@ -20,11 +20,11 @@ func Config(l *v1alpha1.LayerSource) Content {
 	return Content{Digest: digest.OfBlob(digest.Config, b.ref), Fetch: b.fetch(pullBlob), Read: readConfig}
 }
 
-func readConfig(data []byte, l oci.Limits) ([]oci.File, error) {
+func readConfig(data []byte, l archive.Limits) ([]archive.File, error) {
 	if len(data) == 0 {
 		return nil, nil
 	}
-	return oci.ReadLayer(data, l)
+	return archive.ReadLayer(data, l)
 }
 
 // FromLayer returns a layer as a source.

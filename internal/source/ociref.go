@@ -4,7 +4,7 @@ package source
 
 import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 	"github.com/crossplane-contrib/provider-kyma/internal/source/digest"
 )
 
@@ -22,5 +22,5 @@ func OCIRef(repo, name, ref string) *v1alpha1.Source {
 
 // Content is a chart.
 func (o *ociRef) Content() Content {
-	return Content{Digest: digest.OfBlob(digest.Chart, o.ref), Fetch: o.fetch(pullChart), Read: oci.ReadArchive}
+	return Content{Digest: digest.OfBlob(digest.Chart, o.ref), Fetch: o.fetch(pullChart), Read: archive.Read}
 }

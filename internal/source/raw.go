@@ -8,7 +8,8 @@ import (
 	"encoding/hex"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/pull"
 	"github.com/crossplane-contrib/provider-kyma/internal/source/digest"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
@@ -34,7 +35,7 @@ type raw struct{ blob }
 func (r *raw) Content() Content {
 	return Content{
 		Digest: digest.OfBlob(digest.Plain, r.ref), Form: engine.FormPlain,
-		Fetch: r.fetch(pullLayer), Read: oci.ReadLayer,
+		Fetch: r.fetch(pullLayer), Read: archive.ReadLayer,
 	}
 }
 
@@ -56,11 +57,11 @@ func (i *inline) Content() Content {
 	ref := "sha256:" + hex.EncodeToString(sum[:])
 	return Content{
 		Digest: digest.OfText(digest.Plain, ref), Form: engine.FormPlain,
-		Fetch: func(context.Context, Puller) (oci.Artifact, error) {
-			return oci.Artifact{Data: []byte(i.text), Digest: ref}, nil
+		Fetch: func(context.Context, Puller) (pull.Artifact, error) {
+			return pull.Artifact{Data: []byte(i.text), Digest: ref}, nil
 		},
-		Read: func(data []byte, _ oci.Limits) ([]oci.File, error) {
-			return []oci.File{{Name: "inline.yaml", Data: data}}, nil
+		Read: func(data []byte, _ archive.Limits) ([]archive.File, error) {
+			return []archive.File{{Name: "inline.yaml", Data: data}}, nil
 		},
 	}
 }

@@ -6,15 +6,16 @@ import (
 	"context"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/pull"
 )
 
-// A RegistryPuller pulls from the registries that a ProviderConfig allows, as *oci.Puller does.
+// A RegistryPuller pulls from the registries that a ProviderConfig allows, as *pull.Client does.
 type RegistryPuller interface {
 	Blob(ctx context.Context, regs oci.Registries, repo, digest string) ([]byte, error)
 	Layer(ctx context.Context, regs oci.Registries, repo, digest string) ([]byte, error)
 	ChartByDigest(ctx context.Context, regs oci.Registries, repo, digest string) ([]byte, error)
-	Chart(ctx context.Context, regs oci.Registries, url, chartName, version string) (oci.Artifact, error)
-	RepoChart(ctx context.Context, regs oci.Registries, url, chartName, version string) (oci.Artifact, error)
+	Chart(ctx context.Context, regs oci.Registries, url, chartName, version string) (pull.Artifact, error)
+	RepoChart(ctx context.Context, regs oci.Registries, url, chartName, version string) (pull.Artifact, error)
 }
 
 // A RegistriesFunc returns the registries that may be used.
@@ -55,18 +56,18 @@ func (r *registries) ChartByDigest(ctx context.Context, repo, digest string) ([]
 	return r.puller.ChartByDigest(ctx, regs, repo, digest)
 }
 
-func (r *registries) Chart(ctx context.Context, url, chartName, version string) (oci.Artifact, error) {
+func (r *registries) Chart(ctx context.Context, url, chartName, version string) (pull.Artifact, error) {
 	regs, err := r.regs(ctx)
 	if err != nil {
-		return oci.Artifact{}, err
+		return pull.Artifact{}, err
 	}
 	return r.puller.Chart(ctx, regs, url, chartName, version)
 }
 
-func (r *registries) RepoChart(ctx context.Context, url, chartName, version string) (oci.Artifact, error) {
+func (r *registries) RepoChart(ctx context.Context, url, chartName, version string) (pull.Artifact, error) {
 	regs, err := r.regs(ctx)
 	if err != nil {
-		return oci.Artifact{}, err
+		return pull.Artifact{}, err
 	}
 	return r.puller.RepoChart(ctx, regs, url, chartName, version)
 }

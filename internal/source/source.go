@@ -9,7 +9,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/pull"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
@@ -41,10 +42,10 @@ type Content struct {
 	Path string
 
 	// Fetch returns the content.
-	Fetch func(ctx context.Context, p Puller) (oci.Artifact, error)
+	Fetch func(ctx context.Context, p Puller) (pull.Artifact, error)
 
 	// Read returns the files in what Fetch returned.
-	Read func(data []byte, l oci.Limits) ([]oci.File, error)
+	Read func(data []byte, l archive.Limits) ([]archive.File, error)
 }
 
 // A Puller pulls blobs and charts.
@@ -59,10 +60,10 @@ type Puller interface {
 	ChartByDigest(ctx context.Context, repo, digest string) ([]byte, error)
 
 	// Chart returns a chart of a registry, whose URL begins with oci://.
-	Chart(ctx context.Context, url, chartName, version string) (oci.Artifact, error)
+	Chart(ctx context.Context, url, chartName, version string) (pull.Artifact, error)
 
 	// RepoChart returns a chart of a chart repository.
-	RepoChart(ctx context.Context, url, chartName, version string) (oci.Artifact, error)
+	RepoChart(ctx context.Context, url, chartName, version string) (pull.Artifact, error)
 }
 
 // A Constructor returns a source of its type.

@@ -17,6 +17,8 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/pull"
 	"github.com/crossplane-contrib/provider-kyma/package/crds"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
@@ -104,12 +106,12 @@ func (c *calls) ChartByDigest(_ context.Context, repo, digest string) ([]byte, e
 	return nil, c.call("ChartByDigest", repo, digest)
 }
 
-func (c *calls) Chart(_ context.Context, url, chartName, version string) (oci.Artifact, error) {
-	return oci.Artifact{}, c.call("Chart", url, chartName, version)
+func (c *calls) Chart(_ context.Context, url, chartName, version string) (pull.Artifact, error) {
+	return pull.Artifact{}, c.call("Chart", url, chartName, version)
 }
 
-func (c *calls) RepoChart(_ context.Context, url, chartName, version string) (oci.Artifact, error) {
-	return oci.Artifact{}, c.call("RepoChart", url, chartName, version)
+func (c *calls) RepoChart(_ context.Context, url, chartName, version string) (pull.Artifact, error) {
+	return pull.Artifact{}, c.call("RepoChart", url, chartName, version)
 }
 
 func TestSources(t *testing.T) {
@@ -179,7 +181,7 @@ func TestSources(t *testing.T) {
 				t.Errorf("\n%s\nValidate(): %v", tc.reason, err)
 			}
 			var asked calls
-			in := src.Content().Install(&asked, oci.Limits{})
+			in := src.Content().Install(&asked, archive.Limits{})
 			got := want{Address: src.String(), Digest: in.Digest, Form: in.Form, Path: in.Path}
 			if got.Signed, err = src.SignedDigest(); err != nil {
 				got.Refused, _, _ = strings.Cut(strings.SplitN(err.Error(), ";", 2)[0], ", as")
@@ -243,7 +245,7 @@ func TestLayers(t *testing.T) {
 	l := ToLayer(Raw("r.example.org/x", "y/z", zeros))
 	var asked calls
 	for _, c := range []Content{CRDs(l), Config(l)} {
-		if _, err := c.Layer(&asked, oci.Limits{}).Fetch(t.Context()); err == nil {
+		if _, err := c.Layer(&asked, archive.Limits{}).Fetch(t.Context()); err == nil {
 			t.Error("Fetch(...): the error of the puller is lost")
 		}
 	}
@@ -252,7 +254,7 @@ func TestLayers(t *testing.T) {
 	if diff := cmp.Diff([]string{"crds " + zeros, "config " + zeros, pull, pull}, got); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
-	if files, err := Config(l).Read(nil, oci.Limits{}); err != nil || len(files) != 0 {
+	if files, err := Config(l).Read(nil, archive.Limits{}); err != nil || len(files) != 0 {
 		t.Errorf("Read(...): a config layer may be empty: %v", err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
-	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
@@ -26,7 +26,7 @@ func TestExamplesResolve(t *testing.T) {
 			t.Run(file, func(t *testing.T) {
 				template := &v1alpha1.ModuleTemplate{}
 				convert(t, o.Object, template)
-				resolution, err := module.NewResolver(nil, oci.DefaultLimits()).Resolve(t.Context(), nil, template)
+				resolution, err := module.NewResolver(nil, archive.DefaultLimits()).Resolve(t.Context(), nil, template)
 				if err != nil {
 					t.Fatal(err)
 				}

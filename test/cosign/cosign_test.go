@@ -23,6 +23,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 	"github.com/crossplane-contrib/provider-kyma/internal/cosign"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/layout"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/remote"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
@@ -126,7 +128,7 @@ func place(t *testing.T, r *controlplane.Registry, content string) (s store.Stor
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err = store.NewRemote(pushed.Repository, nil)
+	s, err = remote.New(pushed.Repository, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +271,7 @@ func TestSamePayload(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := store.CreateLayout(t.Context(), filepath.Join(t.TempDir(), "layout"))
+	l, err := layout.Create(t.Context(), filepath.Join(t.TempDir(), "layout"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,8 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/summary"
-	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/layout"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/remote"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
@@ -64,7 +65,7 @@ func keyFiles(t *testing.T) (private, public string) {
 
 func tagsOf(t *testing.T, path string) []string {
 	t.Helper()
-	l, err := store.OpenLayout(path)
+	l, err := layout.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +139,7 @@ func TestHelmCharts(t *testing.T) {
 
 func remoteTags(t *testing.T, repository string) []string {
 	t.Helper()
-	s, err := store.NewRemote(repository, nil)
+	s, err := remote.New(repository, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +184,7 @@ func TestHelmChartChanged(t *testing.T) {
 	path, s := made(t, helmModule(t, "0.1.0", moduleText))
 	kymactl(t, "module", "sign", path, "--key", private).want(t, command.ExitOK, "Signed")
 	kymactl(t, "module", "verify", path, "--key", public).want(t, command.ExitOK, "Verified")
-	l, err := store.OpenLayout(path)
+	l, err := layout.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +243,7 @@ func TestHelmChartMissing(t *testing.T) {
 	r := startRegistry(t, controlplane.WebOptions{})
 	path, s := made(t, helmModule(t, "0.1.0", moduleText))
 	kymactl(t, "module", "push", path, r.Host()+"/m").want(t, command.ExitOK, "")
-	l, err := store.CreateLayout(t.Context(), path)
+	l, err := layout.Create(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}

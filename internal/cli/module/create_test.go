@@ -21,7 +21,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/summary"
-	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/layout"
 )
 
 const fixtures = "../../module/build/testdata"
@@ -66,7 +66,7 @@ func names(t *testing.T, dir string) []string {
 // rootOf a layout.
 func rootOf(t *testing.T, path string) (tag, digest string) {
 	t.Helper()
-	l, err := store.OpenLayout(path)
+	l, err := layout.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +257,7 @@ func TestCreateSigned(t *testing.T) {
 	if tag, digest := rootOf(t, out); tag != "0.3.0" || digest != s.Digest {
 		t.Errorf("root: %s, %s", tag, digest)
 	}
-	l, err := store.OpenLayout(out)
+	l, err := layout.Open(out)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/layout"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/remote"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
@@ -20,7 +22,7 @@ import (
 // pushImage pushes a manifest with layers, and returns its digest.
 func pushImage(t *testing.T, repository, tag string, layers ...string) string {
 	t.Helper()
-	s, err := store.NewRemote(repository, nil)
+	s, err := remote.New(repository, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +60,7 @@ func TestCreateFromImage(t *testing.T) {
 	t.Chdir(t.TempDir())
 
 	kymactl(t, "module", "create", dir, "--from", repository+":1.0", "-o", "out").want(t, command.ExitOK, "Wrote")
-	l, err := store.OpenLayout("out")
+	l, err := layout.Open("out")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +104,7 @@ func TestCreateFromImage(t *testing.T) {
 	kymactl(t, "module", "create", "--from", repository+":1.0", "-o", "x").want(t, command.ExitFailure, "name is missing")
 	kymactl(t, "module", "create", "--from", repository+":2.0", "-o", "x").want(t, command.ExitNotFound, "2.0")
 
-	s, err := store.NewRemote(repository, nil)
+	s, err := remote.New(repository, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +148,7 @@ func TestCreateFromModule(t *testing.T) {
 	if slices.Sort(digests); len(slices.Compact(digests)) != 1 {
 		t.Errorf("digests: %v", digests)
 	}
-	l, err := store.OpenLayout("over")
+	l, err := layout.Open("over")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +168,7 @@ func TestCreateFromModule(t *testing.T) {
 }
 
 // describe the component of a layout.
-func describe(t *testing.T, l *store.Layout, tag string) *ocm.Descriptor {
+func describe(t *testing.T, l *layout.Store, tag string) *ocm.Descriptor {
 	t.Helper()
 	data, _, err := l.Manifest(t.Context(), tag)
 	if err != nil {

@@ -14,13 +14,14 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/remote"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
 func remoteOf(t *testing.T, r *controlplane.Registry, component string) store.Store {
 	t.Helper()
-	s, err := store.NewRemote(r.Host()+"/m/component-descriptors/"+component, oci.Registries(nil))
+	s, err := remote.New(r.Host()+"/m/component-descriptors/"+component, oci.Registries(nil))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,17 +16,18 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/layout"
 )
 
 // layoutRegistry is a layout as ocm reads from registries.
-type layoutRegistry struct{ *store.Layout }
+type layoutRegistry struct{ *layout.Store }
 
 func (l layoutRegistry) Manifest(ctx context.Context, _, reference string) (data []byte, digest string, err error) {
-	return l.Layout.Manifest(ctx, reference)
+	return l.Store.Manifest(ctx, reference)
 }
 
 func (l layoutRegistry) Blob(ctx context.Context, _, digest string) ([]byte, error) {
-	return store.ReadBlob(ctx, l.Layout, digest, 0)
+	return store.ReadBlob(ctx, l.Store, digest, 0)
 }
 
 // TestInit holds that what is written can be made, and is what would have been made without it.

@@ -19,8 +19,11 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
-	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/pull"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/layout"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/remote"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
@@ -128,11 +131,11 @@ func pushGreeting(t *testing.T, r *controlplane.Registry, c controlplane.Compone
 func layoutOf(t *testing.T, p controlplane.PushedComponent, tag string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "greeter.tar")
-	l, err := store.CreateLayout(t.Context(), path)
+	l, err := layout.Create(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	from, err := store.NewRemote(p.Repository, nil)
+	from, err := remote.New(p.Repository, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -334,12 +337,12 @@ func readBack(t *testing.T, text string) {
 	if err := d.Decode(m); err != nil {
 		t.Fatal(err)
 	}
-	puller, err := oci.NewPuller()
+	puller, err := pull.New()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer puller.Close()
-	res, err := module.NewResolver(puller, oci.DefaultLimits()).Resolve(t.Context(), nil, m)
+	res, err := module.NewResolver(puller, archive.DefaultLimits()).Resolve(t.Context(), nil, m)
 	if err != nil {
 		t.Fatal(err)
 	}

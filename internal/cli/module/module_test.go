@@ -21,6 +21,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/layout"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
@@ -100,7 +101,7 @@ func (s sample) layout(t *testing.T) (path, digest string) {
 		s.version = "1.0.0"
 	}
 	path = filepath.Join(t.TempDir(), "layout")
-	l, err := store.CreateLayout(t.Context(), path)
+	l, err := layout.Create(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/cosign"
-	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/layout"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
@@ -307,7 +307,7 @@ func TestSignCosignLater(t *testing.T) {
 	k := newPair(t)
 	path, _ := sample{}.layout(t)
 	first := kymactl(t, "module", "sign", path, "--key", k.key, "--cosign=false").want(t, command.ExitOK, "Signed")
-	l, err := store.OpenLayout(path)
+	l, err := layout.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}

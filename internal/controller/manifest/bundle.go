@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 	"github.com/crossplane-contrib/provider-kyma/internal/source"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
@@ -62,7 +62,7 @@ func asked(mr *v1alpha1.Manifest, annotation string) bool {
 // content makes bundles of Manifests, and gets what they install.
 type content struct {
 	puller Puller
-	limits oci.Limits
+	limits archive.Limits
 	regs   source.RegistriesFunc
 }
 

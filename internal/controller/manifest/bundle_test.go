@@ -18,6 +18,8 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/pull"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
@@ -86,14 +88,14 @@ func (p *pulled) ChartByDigest(_ context.Context, _ oci.Registries, repo, digest
 	return nil, p.err
 }
 
-func (p *pulled) Chart(_ context.Context, _ oci.Registries, url, chart, version string) (oci.Artifact, error) {
+func (p *pulled) Chart(_ context.Context, _ oci.Registries, url, chart, version string) (pull.Artifact, error) {
 	p.calls = append(p.calls, strings.Join([]string{"Chart", url, chart, version}, " "))
-	return oci.Artifact{}, p.err
+	return pull.Artifact{}, p.err
 }
 
-func (p *pulled) RepoChart(_ context.Context, _ oci.Registries, url, chart, version string) (oci.Artifact, error) {
+func (p *pulled) RepoChart(_ context.Context, _ oci.Registries, url, chart, version string) (pull.Artifact, error) {
 	p.calls = append(p.calls, strings.Join([]string{"RepoChart", url, chart, version}, " "))
-	return oci.Artifact{}, p.err
+	return pull.Artifact{}, p.err
 }
 
 func installs(sources ...v1alpha1.Source) func(m *v1alpha1.Manifest) {
@@ -189,7 +191,7 @@ func TestSetOf(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			p := &pulled{err: context.Canceled}
-			c := &content{puller: p, limits: oci.DefaultLimits(), regs: func(context.Context) (oci.Registries, error) { return nil, nil }}
+			c := &content{puller: p, limits: archive.DefaultLimits(), regs: func(context.Context) (oci.Registries, error) { return nil, nil }}
 			bundle, err := c.bundleOf(tc.mr)
 			got := want{}
 			if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/redact"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
@@ -41,7 +42,7 @@ type connector struct {
 	clusters Clusters
 	puller   Puller
 	verifier Verifier
-	limits   oci.Limits
+	limits   archive.Limits
 	engine   Engine
 	record   event.Recorder
 	routes   *routes

@@ -27,7 +27,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/lane"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
-	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 )
 
 // Options of the controller.
@@ -42,7 +42,7 @@ type Options struct {
 	Clusters Clusters
 	// Puller gets charts and layers, Limits bound what is unpacked of them.
 	Puller Puller
-	Limits oci.Limits
+	Limits archive.Limits
 	// Verifier verifies signatures, where a ProviderConfig asks for it.
 	Verifier Verifier
 	// Engine does the work.

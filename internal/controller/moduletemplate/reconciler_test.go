@@ -22,6 +22,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
@@ -40,7 +41,7 @@ func TestReconcile(t *testing.T) {
 		events     []string
 	}
 	invalid := func() error {
-		_, err := module.NewResolver(nil, oci.Limits{}).Resolve(context.Background(), nil, &v1alpha1.ModuleTemplate{})
+		_, err := module.NewResolver(nil, archive.Limits{}).Resolve(context.Background(), nil, &v1alpha1.ModuleTemplate{})
 		return err
 	}()
 	// before is a template that was resolved.

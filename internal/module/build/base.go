@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/remote"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
@@ -41,7 +42,7 @@ func OpenBase(ctx context.Context, reference string, regs oci.Registries) (*Base
 	if err != nil {
 		return nil, err
 	}
-	repository, err := store.NewRemote(ref.Repository, regs)
+	repository, err := remote.New(ref.Repository, regs)
 	if err != nil {
 		return nil, err
 	}

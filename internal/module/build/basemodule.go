@@ -13,6 +13,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/layers"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
@@ -115,12 +117,12 @@ func (b *Base) part(ctx context.Context, m *manifest, r ocm.Resource) (part, err
 		b.template = readSkeleton(p.layer.Data)
 		return p, nil
 	}
-	p.files, err = oci.ReadLayer(p.layer.Data, oci.DefaultLimits())
+	p.files, err = archive.ReadLayer(p.layer.Data, archive.DefaultLimits())
 	return p, err
 }
 
 // beside reads a chart of the base that is an artifact of its own, and is carried along.
-func (b *Base) beside(ctx context.Context, c *bundle.Chart) (*Chart, []oci.File, error) {
+func (b *Base) beside(ctx context.Context, c *bundle.Chart) (*Chart, []archive.File, error) {
 	from, data, err := b.bundle.ChartStore(ctx, c)
 	if err != nil {
 		return nil, nil, err
@@ -133,15 +135,15 @@ func (b *Base) beside(ctx context.Context, c *bundle.Chart) (*Chart, []oci.File,
 	for _, l := range append([]content{m.Config}, m.Layers...) {
 		out.Layers = append(out.Layers, Layer{Layer: ocm.Layer(l), from: from})
 	}
-	digest, err := oci.ChartArchive(data)
+	digest, _, err := layers.OfChart(data, archive.DefaultLimits().Compressed)
 	if err != nil {
 		return nil, nil, err
 	}
-	archive, err := store.ReadBlob(ctx, from, digest, 0)
+	packed, err := store.ReadBlob(ctx, from, digest, 0)
 	if err != nil {
 		return nil, nil, err
 	}
-	files, err := oci.ReadLayer(archive, oci.DefaultLimits())
+	files, err := archive.ReadLayer(packed, archive.DefaultLimits())
 	return out, files, err
 }
 
@@ -169,7 +171,7 @@ func placeOf(r *ocm.Resource) place {
 // readSkeleton reads what it can. A template of the original, which modules bring along by the same name, says nothing.
 func readSkeleton(data []byte) skeleton {
 	var s skeleton
-	files, err := oci.ReadLayer(data, oci.Limits{Uncompressed: maxSkeleton, Files: 8})
+	files, err := archive.ReadLayer(data, archive.Limits{Uncompressed: maxSkeleton, Files: 8})
 	if err != nil || len(files) != 1 || (yamlsize.Limits{Bytes: maxSkeleton}).Check(files[0].Data) != nil {
 		return skeleton{}
 	}

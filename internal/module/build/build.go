@@ -15,7 +15,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/module/check"
 	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
-	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 	"github.com/crossplane-contrib/provider-kyma/internal/pack"
@@ -180,7 +180,7 @@ type part struct {
 	beside *Chart
 	// chart says that files are those of a chart.
 	chart bool
-	files []oci.File
+	files []archive.File
 }
 
 // newPart makes a part of content.

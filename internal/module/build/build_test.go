@@ -20,7 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
-	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 	"github.com/crossplane-contrib/provider-kyma/internal/pack"
 )
 
@@ -82,7 +82,7 @@ func describe(m *Module, a *Artifact) string {
 			if m.Layers[i].Digest != r.Access.Digest {
 				continue
 			}
-			files, err := oci.ReadLayer(m.Layers[i].Data, oci.Limits{})
+			files, err := archive.ReadLayer(m.Layers[i].Data, archive.Limits{})
 			if err != nil {
 				fmt.Fprintf(&out, "  %s\n", err)
 			}

@@ -12,7 +12,8 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
 	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
-	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/layers"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 	"github.com/crossplane-contrib/provider-kyma/internal/pack"
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
@@ -27,7 +28,7 @@ type Chart struct {
 }
 
 // helmChart makes a part of a chart, which lies beside the module and not in it.
-func helmChart(name string, files []oci.File, chart *render.Chart) (part, error) {
+func helmChart(name string, files []archive.File, chart *render.Chart) (part, error) {
 	c, err := newChart(files, chart)
 	if err != nil {
 		return part{}, err
@@ -42,7 +43,7 @@ func helmChart(name string, files []oci.File, chart *render.Chart) (part, error)
 	}, nil
 }
 
-func newChart(files []oci.File, chart *render.Chart) (*Chart, error) {
+func newChart(files []archive.File, chart *render.Chart) (*Chart, error) {
 	c := &Chart{Chart: bundle.Chart{Repository: bundle.ChartsFolder + "/" + chart.Name(), Tag: strings.ReplaceAll(chart.Version(), "+", "_")}}
 	if !c.Valid() {
 		return nil, errors.Errorf("the chart %.100q of version %.100q cannot be an artifact %.200s of a registry: want a name in lower case, "+
@@ -53,15 +54,15 @@ func newChart(files []oci.File, chart *render.Chart) (*Chart, error) {
 		return nil, err
 	}
 	// Helm wants one folder, which is named like the chart.
-	below := make([]oci.File, 0, len(files))
+	below := make([]archive.File, 0, len(files))
 	for _, f := range files {
-		below = append(below, oci.File{Name: path.Join(chart.Name(), f.Name), Data: f.Data})
+		below = append(below, archive.File{Name: path.Join(chart.Name(), f.Name), Data: f.Data})
 	}
-	archive, err := pack.Archive(below)
+	packed, err := pack.Archive(below)
 	if err != nil {
 		return nil, err
 	}
-	c.Layers = []Layer{NewLayer(oci.HelmConfig, metadata), NewLayer(oci.HelmContent, archive)}
+	c.Layers = []Layer{NewLayer(layers.HelmConfig, metadata), NewLayer(layers.HelmContent, packed)}
 	// What Helm adds as well is left out: it is in the config, or it is the time.
 	c.Manifest, err = json.Marshal(struct {
 		SchemaVersion int               `json:"schemaVersion"`

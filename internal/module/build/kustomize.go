@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
-	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 	"github.com/crossplane-contrib/provider-kyma/internal/pack"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/kustomize"
@@ -33,7 +33,7 @@ func (b *builder) kustomizations(ctx context.Context) error {
 	for i, k := range b.d.Kustomizations {
 		field := fmt.Sprintf("kustomizations[%d]", i)
 		dir := path.Clean(k.Path)
-		r := &reachable{fsys: b.fsys, seen: map[string]bool{}, bytes: oci.DefaultLimits().Uncompressed}
+		r := &reachable{fsys: b.fsys, seen: map[string]bool{}, bytes: archive.DefaultLimits().Uncompressed}
 		if err := r.folder(dir); err != nil {
 			return errors.Wrap(err, field)
 		}
@@ -49,7 +49,7 @@ func (b *builder) kustomizations(ctx context.Context) error {
 				continue
 			}
 		}
-		if err := b.plain(field, k.Name, k.Path, []oci.File{{Name: path.Join(dir, "kustomization.yaml"), Data: data}}); err != nil {
+		if err := b.plain(field, k.Name, k.Path, []archive.File{{Name: path.Join(dir, "kustomization.yaml"), Data: data}}); err != nil {
 			return err
 		}
 	}
@@ -68,7 +68,7 @@ func (b *builder) splitCRDs(data []byte) ([]byte, error) {
 			rest = append(rest, doc)
 			continue
 		}
-		b.split = append(b.split, oci.File{Name: objects[0].GetName() + ".yaml", Data: doc})
+		b.split = append(b.split, archive.File{Name: objects[0].GetName() + ".yaml", Data: doc})
 	}
 	return bytes.Join(rest, separator), nil
 }
@@ -140,7 +140,7 @@ func (r *reachable) file(name string) ([]byte, error) {
 		return nil, err
 	}
 	if r.bytes -= int64(len(data)); r.bytes < 0 {
-		return nil, errors.Errorf("%s: with it, kustomizations read more than %d bytes", name, oci.DefaultLimits().Uncompressed)
+		return nil, errors.Errorf("%s: with it, kustomizations read more than %d bytes", name, archive.DefaultLimits().Uncompressed)
 	}
 	r.out = append(r.out, input.File{Name: name, Data: data})
 	return data, nil

@@ -17,7 +17,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
-	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 	"github.com/crossplane-contrib/provider-kyma/internal/pack"
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
@@ -46,7 +46,7 @@ type builder struct {
 	parts    []part
 	warnings []string
 	// split are definitions that came out of kustomizations.
-	split []oci.File
+	split []archive.File
 }
 
 func (b *builder) charts(ctx context.Context) error {
@@ -85,9 +85,9 @@ func (b *builder) charts(ctx context.Context) error {
 }
 
 // readChart reads a chart, a folder or packed, with its Chart.yaml on top.
-func readChart(fsys fs.FS, name string) ([]oci.File, *render.Chart, error) {
+func readChart(fsys fs.FS, name string) ([]archive.File, *render.Chart, error) {
 	info, err := fs.Stat(fsys, name)
-	var files []oci.File
+	var files []archive.File
 	if err == nil && info.Mode().IsRegular() {
 		files, err = unpackChart(fsys, name)
 	} else {
@@ -104,27 +104,27 @@ func readChart(fsys fs.FS, name string) ([]oci.File, *render.Chart, error) {
 }
 
 // unpackChart brings a packed chart to the form that a folder has, where its Chart.yaml is on top.
-func unpackChart(fsys fs.FS, name string) ([]oci.File, error) {
+func unpackChart(fsys fs.FS, name string) ([]archive.File, error) {
 	data, err := pack.ReadFile(fsys, name)
 	if err != nil {
 		return nil, err
 	}
-	files, err := oci.ReadArchive(data, oci.Limits{})
+	files, err := archive.Read(data, archive.Limits{})
 	if err != nil {
 		return nil, errors.Wrap(err, name)
 	}
-	isTop := func(f oci.File) bool { return f.Name == "Chart.yaml" }
+	isTop := func(f archive.File) bool { return f.Name == "Chart.yaml" }
 	if slices.ContainsFunc(files, isTop) {
 		return files, nil
 	}
 	top, _, _ := strings.Cut(files[0].Name, "/")
-	out := make([]oci.File, 0, len(files))
+	out := make([]archive.File, 0, len(files))
 	for _, f := range files {
 		rest, ok := strings.CutPrefix(f.Name, top+"/")
 		if !ok {
 			return nil, errors.Errorf("%s: it is no packed chart: want one folder with a Chart.yaml in it", name)
 		}
-		out = append(out, oci.File{Name: rest, Data: f.Data})
+		out = append(out, archive.File{Name: rest, Data: f.Data})
 	}
 	return out, nil
 }
@@ -144,7 +144,7 @@ func (b *builder) manifests(context.Context) error {
 }
 
 // plain YAML becomes one text.
-func (b *builder) plain(field, name, from string, files []oci.File) error {
+func (b *builder) plain(field, name, from string, files []archive.File) error {
 	if name == "" {
 		var err error
 		if name, err = b.plainName(from); err != nil {
@@ -177,7 +177,7 @@ func (b *builder) plainName(from string) (string, error) {
 }
 
 // joined files as one text of YAML documents. One file stays as it is.
-func joined(files []oci.File) []byte {
+func joined(files []archive.File) []byte {
 	if len(files) == 1 {
 		return files[0].Data
 	}
@@ -197,10 +197,10 @@ func joined(files []oci.File) []byte {
 
 // readYAML reads a file, or the files of a folder and of folders in it that are taken for YAML. Their names are relative to
 // the folder of the module.
-func readYAML(fsys fs.FS, name string) ([]oci.File, error) {
+func readYAML(fsys fs.FS, name string) ([]archive.File, error) {
 	if info, err := fs.Stat(fsys, name); err == nil && !info.IsDir() {
 		data, err := pack.ReadFile(fsys, name)
-		return []oci.File{{Name: name, Data: data}}, err
+		return []archive.File{{Name: name, Data: data}}, err
 	}
 	files, err := pack.YAML(fsys, name, definition.IsYAML)
 	if err != nil {
@@ -239,9 +239,9 @@ func (b *builder) crds(context.Context) error {
 	if len(all) == 0 {
 		return nil
 	}
-	files := make([]oci.File, 0, len(all))
+	files := make([]archive.File, 0, len(all))
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		files = append(files, oci.File{Name: name, Data: all[name]})
+		files = append(files, archive.File{Name: name, Data: all[name]})
 	}
 	p, err := archived(placeCRDs, nameCRDs, typeCRDs, files)
 	if err != nil {
@@ -266,7 +266,7 @@ func (b *builder) config(context.Context) error {
 		return errors.Wrap(err, "config")
 	}
 	p := newPart(placeConfig, nameConfig, typeYAML, textType, data)
-	p.files = []oci.File{{Name: nameConfig, Data: data}}
+	p.files = []archive.File{{Name: nameConfig, Data: data}}
 	return b.add("config", p)
 }
 
@@ -280,7 +280,7 @@ func (b *builder) customResource(context.Context) error {
 		return errors.Wrap(err, "defaultCustomResource")
 	}
 	p := newPart(placeCustomResource, nameCustomResource, typeYAML, textType, data)
-	p.files = []oci.File{{Name: name, Data: data}}
+	p.files = []archive.File{{Name: name, Data: data}}
 	return b.add("defaultCustomResource", p)
 }
 
@@ -311,7 +311,7 @@ func (b *builder) add(field string, p part) error {
 	if p.beside != nil {
 		layer = &p.beside.Layers[1]
 	}
-	if _, err := oci.ReadLayer(layer.Data, oci.DefaultLimits()); err != nil {
+	if _, err := archive.ReadLayer(layer.Data, archive.DefaultLimits()); err != nil {
 		return errors.Wrap(err, field)
 	}
 	if slices.ContainsFunc(b.parts, func(have part) bool { return have.resource.Name == p.resource.Name }) {
@@ -321,7 +321,7 @@ func (b *builder) add(field string, p part) error {
 	return nil
 }
 
-func archived(p place, name, kind string, files []oci.File) (part, error) {
+func archived(p place, name, kind string, files []archive.File) (part, error) {
 	data, err := pack.Archive(files)
 	if err != nil {
 		return part{}, err
@@ -331,7 +331,7 @@ func archived(p place, name, kind string, files []oci.File) (part, error) {
 	return out, nil
 }
 
-func renderFiles(files []oci.File) []input.File {
+func renderFiles(files []archive.File) []input.File {
 	out := make([]input.File, 0, len(files))
 	for _, f := range files {
 		out = append(out, input.File(f))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/remote"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
@@ -51,7 +52,7 @@ func (b *Bundle) artifact(ctx context.Context, d *ocm.Descriptor) (Artifact, err
 	if err != nil || b.layout != nil {
 		return Artifact{Descriptor: d, Digest: digest, Store: b.Store}, err
 	}
-	s, err := store.NewRemote(repository, b.regs)
+	s, err := remote.New(repository, b.regs)
 	return Artifact{Descriptor: d, Digest: digest, Store: s}, err
 }
 

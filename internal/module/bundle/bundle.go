@@ -10,7 +10,10 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/pull"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/layout"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/remote"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
@@ -31,10 +34,10 @@ type Bundle struct {
 	Store store.Store
 
 	cache  *cache
-	puller *oci.Puller
+	puller *pull.Client
 	regs   oci.Registries
 	// layout is nil for a registry.
-	layout *store.Layout
+	layout *layout.Store
 	path   string
 	// incomplete says why Components are not all that the module consists of.
 	incomplete error
@@ -58,7 +61,7 @@ func Open(ctx context.Context, reference string, regs oci.Registries) (*Bundle, 
 	if err != nil {
 		return nil, err
 	}
-	puller, err := oci.NewPuller(oci.WithUserAgent(agent))
+	puller, err := pull.New(pull.WithUserAgent(agent))
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +91,7 @@ func (b *Bundle) openLayout(ctx context.Context, at place) error {
 	if info, err := os.Stat(at.path); err == nil && info.IsDir() && !exists(filepath.Join(at.path, "oci-layout")) {
 		return ocm.Invalid(errors.New("it is a folder, and no image layout: kymactl module create makes a module of a chart or of manifests"))
 	}
-	l, err := store.OpenLayout(at.path)
+	l, err := layout.Open(at.path)
 	if err != nil {
 		return err
 	}
@@ -107,7 +110,7 @@ func (b *Bundle) openLayout(ctx context.Context, at place) error {
 }
 
 func (b *Bundle) openRemote(ctx context.Context, at place) error {
-	s, err := store.NewRemote(at.repository, b.regs)
+	s, err := remote.New(at.repository, b.regs)
 	if err != nil {
 		return err
 	}

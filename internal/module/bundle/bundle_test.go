@@ -13,6 +13,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/remote"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
@@ -74,11 +75,11 @@ func TestOpenRefuses(t *testing.T) {
 	if _, err := r.PushModule(t.Context(), "image", chart("web", false)); err != nil {
 		t.Fatal(err)
 	}
-	moved, err := store.NewRemote(r.Host()+"/modules/component-descriptors/example.org/module/other", nil)
+	moved, err := remote.New(r.Host()+"/modules/component-descriptors/example.org/module/other", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	from, err := store.NewRemote(pushed.Repository, nil)
+	from, err := remote.New(pushed.Repository, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

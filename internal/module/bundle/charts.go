@@ -10,7 +10,10 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/layers"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/remote"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
@@ -107,7 +110,7 @@ func (b *Bundle) ChartStore(ctx context.Context, c *Chart) (store.Store, []byte,
 		if err != nil {
 			return nil, nil, err
 		}
-		if s, err = store.NewRemote(repository, b.regs); err != nil {
+		if s, err = remote.New(repository, b.regs); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -115,7 +118,7 @@ func (b *Bundle) ChartStore(ctx context.Context, c *Chart) (store.Store, []byte,
 	if err != nil {
 		return nil, nil, err
 	}
-	_, err = oci.ChartArchive(manifest)
+	_, _, err = layers.OfChart(manifest, archive.DefaultLimits().Compressed)
 	return s, manifest, errors.Wrapf(err, "%s of %s", c.Reference(), s)
 }
 

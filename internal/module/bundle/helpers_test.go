@@ -14,6 +14,8 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/layout"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/remote"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
@@ -96,12 +98,12 @@ func push(t *testing.T, r *controlplane.Registry, c controlplane.Component) cont
 func layoutOf(t *testing.T, path string, pushed ...controlplane.PushedComponent) string {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), path)
-	l, err := store.CreateLayout(t.Context(), path)
+	l, err := layout.Create(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, p := range pushed {
-		from, err := store.NewRemote(p.Repository, nil)
+		from, err := remote.New(p.Repository, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 	"github.com/crossplane-contrib/provider-kyma/internal/source"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
@@ -127,15 +127,15 @@ func bundleOf(p *v1alpha1.ManifestParameters, from source.Puller) (*manifest.Bun
 		if err != nil {
 			return nil, errors.Wrapf(err, "install %s", in.Name)
 		}
-		install := src.Content().Install(from, oci.DefaultLimits())
+		install := src.Content().Install(from, archive.DefaultLimits())
 		install.Name, install.Namespace = in.Name, in.Namespace
 		out.Installs = append(out.Installs, install)
 	}
 	if p.CRDs != nil {
-		out.CRDs = new(source.CRDs(p.CRDs).Layer(from, oci.DefaultLimits()))
+		out.CRDs = new(source.CRDs(p.CRDs).Layer(from, archive.DefaultLimits()))
 	}
 	if p.Config != nil {
-		out.Config = new(source.Config(p.Config).Layer(from, oci.DefaultLimits()))
+		out.Config = new(source.Config(p.Config).Layer(from, archive.DefaultLimits()))
 	}
 	if p.Resource != nil {
 		out.Resource = &unstructured.Unstructured{}

@@ -6,6 +6,9 @@ import (
 	"context"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/layers"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/pull"
 )
 
 // A puller reads repositories for the code of the controller.
@@ -36,11 +39,11 @@ func (s sources) ChartByDigest(ctx context.Context, repository, digest string) (
 		if err != nil {
 			return nil, err
 		}
-		archive, err := oci.ChartArchive(manifest)
+		layer, _, err := layers.OfChart(manifest, archive.DefaultLimits().Compressed)
 		if err != nil {
 			return nil, err
 		}
-		return s.stored.Blob(ctx, "", archive)
+		return s.stored.Blob(ctx, "", layer)
 	case s.inStore(repository):
 		return s.stored.Blob(ctx, repository, digest)
 	}
@@ -48,11 +51,11 @@ func (s sources) ChartByDigest(ctx context.Context, repository, digest string) (
 }
 
 // Chart returns a chart of a registry.
-func (s sources) Chart(ctx context.Context, url, name, version string) (oci.Artifact, error) {
+func (s sources) Chart(ctx context.Context, url, name, version string) (pull.Artifact, error) {
 	return s.puller.Chart(ctx, s.regs, url, name, version)
 }
 
 // RepoChart returns a chart of a chart repository.
-func (s sources) RepoChart(ctx context.Context, url, name, version string) (oci.Artifact, error) {
+func (s sources) RepoChart(ctx context.Context, url, name, version string) (pull.Artifact, error) {
 	return s.puller.RepoChart(ctx, s.regs, url, name, version)
 }

@@ -7,7 +7,10 @@ import (
 	"strings"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/pull"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/remote"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
@@ -35,7 +38,7 @@ func (s stored) Blob(ctx context.Context, _, digest string) ([]byte, error) {
 	if data, ok := s.cache.remembered(digest); ok {
 		return data, nil
 	}
-	data, err := store.ReadBlob(ctx, s.store, digest, oci.DefaultLimits().Compressed)
+	data, err := store.ReadBlob(ctx, s.store, digest, archive.DefaultLimits().Compressed)
 	if err == nil {
 		s.cache.remember(digest, data)
 	}
@@ -45,7 +48,7 @@ func (s stored) Blob(ctx context.Context, _, digest string) ([]byte, error) {
 // repositories are those that a module consists of: what lies in its store is read from there, and all else from registries.
 type repositories struct {
 	stored stored
-	puller *oci.Puller
+	puller *pull.Client
 	regs   oci.Registries
 	// layout is the path of the store if that is a layout, and else empty.
 	layout string
@@ -101,7 +104,7 @@ func (r *repositories) manifest(ctx context.Context, repository, reference strin
 		return data, reference, nil
 	}
 	// Unlike those of the puller its errors say what is not there.
-	s, err := store.NewRemote(repository, r.regs)
+	s, err := remote.New(repository, r.regs)
 	if err != nil {
 		return nil, "", err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/cosign"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/layout"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
@@ -116,7 +117,7 @@ func replace(ctx context.Context, s store.Store, reference string, old []byte, d
 	if reference == digest {
 		target.Tag = ""
 		// Otherwise nobody could tell which of the two the layout is about.
-		if _, ok := s.(*store.Layout); ok {
+		if _, ok := s.(*layout.Store); ok {
 			if target.Tag, err = ocm.Tag(d.Version()); err != nil {
 				return "", err
 			}
@@ -124,7 +125,7 @@ func replace(ctx context.Context, s store.Store, reference string, old []byte, d
 	}
 	written := &overlay{Reader: s, digest: sum(manifest), manifest: manifest, blobs: map[string][]byte{sum(config): config, sum(layer): layer}}
 	copied, err := store.Copy(ctx, written, written.digest, s, target)
-	if l, ok := s.(*store.Layout); ok && err == nil {
+	if l, ok := s.(*layout.Store); ok && err == nil {
 		// A registry collects what nobody refers to by itself.
 		err = errors.Wrap(l.Drop(ctx, append(own(old), digest)...), "it is signed, but what was not is still there")
 	}

@@ -17,6 +17,8 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/cosign"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/layout"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/remote"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
@@ -27,7 +29,7 @@ func signOptions() SignOptions {
 
 func remoteOf(t *testing.T, p controlplane.PushedComponent) store.Store {
 	t.Helper()
-	s, err := store.NewRemote(p.Repository, nil)
+	s, err := remote.New(p.Repository, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,12 +58,12 @@ func TestSign(t *testing.T) {
 	c := moduleOf("1.0.0+b1")
 	ocmTypes := moduleOf("2.0.0")
 	ocmTypes.OCM = true
-	folder, err := store.CreateLayout(t.Context(), layoutOf(t, "folder", push(t, r, c)))
+	folder, err := layout.Create(t.Context(), layoutOf(t, "folder", push(t, r, c)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer folder.Close()
-	archive, err := store.CreateLayout(t.Context(), layoutOf(t, "m.tar", push(t, r, c)))
+	archive, err := layout.Create(t.Context(), layoutOf(t, "m.tar", push(t, r, c)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +120,7 @@ func TestSignDigest(t *testing.T) {
 	if _, _, err := s.Manifest(t.Context(), signed.Digest); err != nil || signed.Digest == p.Digest {
 		t.Errorf("Sign(...): got %s, %v", signed.Digest, err)
 	}
-	l, err := store.CreateLayout(t.Context(), t.TempDir()+"/layout")
+	l, err := layout.Create(t.Context(), t.TempDir()+"/layout")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/layout"
 )
 
 // TestSignLeavesNothing says that a signed layout holds what is signed, and not what was not.
@@ -21,7 +21,7 @@ func TestSignLeavesNothing(t *testing.T) {
 		return len(blobs)
 	}
 	before := count()
-	l, err := store.CreateLayout(t.Context(), path)
+	l, err := layout.Create(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}

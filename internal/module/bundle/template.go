@@ -15,7 +15,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
-	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
@@ -112,7 +112,7 @@ func skeletonOf(ctx context.Context, r *repositories) (*v1alpha1.ModuleTemplate,
 // readSkeleton takes what a module may say of its template. Templates of the original, which modules bring along under
 // the same name, say nothing that fits.
 func readSkeleton(layer []byte) (*v1alpha1.ModuleTemplate, error) {
-	files, err := oci.ReadLayer(layer, oci.Limits{Uncompressed: maxSkeleton, Files: 8})
+	files, err := archive.ReadLayer(layer, archive.Limits{Uncompressed: maxSkeleton, Files: 8})
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func resolve(ctx context.Context, r *repositories) (*v1alpha1.ModuleTemplate, er
 	if err != nil {
 		return nil, err
 	}
-	res, err := module.NewResolver(puller{r}, oci.DefaultLimits()).Resolve(ctx, r.regs, t)
+	res, err := module.NewResolver(puller{r}, archive.DefaultLimits()).Resolve(ctx, r.regs, t)
 	if err != nil {
 		return nil, err
 	}

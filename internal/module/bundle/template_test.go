@@ -11,8 +11,10 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
-	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/pull"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/remote"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
@@ -68,12 +70,12 @@ func TestTemplate(t *testing.T) {
 			if tc.inline == (got.Spec.Descriptor == nil) {
 				t.Errorf("\n%s\ninline: want %t", tc.reason, tc.inline)
 			}
-			puller, err := oci.NewPuller()
+			puller, err := pull.New()
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer puller.Close()
-			res, err := module.NewResolver(puller, oci.DefaultLimits()).Resolve(t.Context(), nil, got)
+			res, err := module.NewResolver(puller, archive.DefaultLimits()).Resolve(t.Context(), nil, got)
 			if err != nil {
 				t.Fatalf("\n%s\n%v", tc.reason, err)
 			}
@@ -91,7 +93,7 @@ func TestTemplateRefuses(t *testing.T) {
 	if _, err := Template(t.Context(), open(t, layoutOf(t, "greeter", pushed)), "", false); err == nil {
 		t.Error("a layout is in no registry")
 	}
-	s, err := store.NewRemote(pushed.Repository, nil)
+	s, err := remote.New(pushed.Repository, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

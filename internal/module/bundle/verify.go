@@ -87,7 +87,7 @@ func verifyLayer(ctx context.Context, r *repositories, d *ocm.Descriptor, res *o
 	switch {
 	case errors.As(err, &missing):
 		return &ocm.VerificationError{Reason: what + " is missing"}
-	case store.Changed(err):
+	case store.IsDamaged(err):
 		return &ocm.VerificationError{Reason: what + " was changed"}
 	}
 	return errors.Wrap(err, what)

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/config"
 )
 
@@ -20,8 +20,8 @@ const maxWarnings = 200
 
 // A Subject is a module as it would be installed.
 type Subject struct {
-	CRDs     []oci.File // Of the crds layer.
-	Installs []Install  // In the order in which they are installed.
+	CRDs     []archive.File // Of the crds layer.
+	Installs []Install      // In the order in which they are installed.
 	Config   []config.Entry
 	// CustomResource is the default one, or nil.
 	CustomResource *unstructured.Unstructured
@@ -34,7 +34,7 @@ type Subject struct {
 type Install struct {
 	Name  string
 	Chart bool // Files are those of a chart, and else each is YAML.
-	Files []oci.File
+	Files []archive.File
 }
 
 // A Result says what was found.

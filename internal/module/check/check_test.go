@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/config"
 )
 
@@ -52,7 +52,7 @@ func TestModule(t *testing.T) {
 		"Whole": {
 			reason: "A module with all that there is gives its objects, those of crds/ among them, and no warning.",
 			subject: Subject{
-				CRDs: []oci.File{file("widgets.yaml", widgets), file("README.md", "{")},
+				CRDs: []archive.File{file("widgets.yaml", widgets), file("README.md", "{")},
 				Installs: []Install{
 					chart("operator", file("crds/gadgets.yaml", gadgets), file("values.yaml", "suffix: a"),
 						file("templates/cm.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: cm-{{ .Values.suffix }}, namespace: {{ .Release.Namespace }}}}")),
@@ -80,7 +80,7 @@ func TestModule(t *testing.T) {
 		},
 		"KubeVersion": {
 			reason: "A chart for an older Kubernetes is rendered for that one.",
-			subject: Subject{Installs: []Install{{Name: "c", Chart: true, Files: []oci.File{
+			subject: Subject{Installs: []Install{{Name: "c", Chart: true, Files: []archive.File{
 				file("Chart.yaml", "apiVersion: v2\nname: c\nversion: 1.0.0\nkubeVersion: '>= 1.24.3 < 1.30.0'\n"),
 				file("templates/cm.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: {{ .Capabilities.KubeVersion }}}}"),
 			}}}},
@@ -88,7 +88,7 @@ func TestModule(t *testing.T) {
 		},
 		"KubeVersionOfNone": {
 			reason: "A chart that no Kubernetes satisfies is refused.",
-			subject: Subject{Installs: []Install{{Name: "c", Chart: true, Files: []oci.File{
+			subject: Subject{Installs: []Install{{Name: "c", Chart: true, Files: []archive.File{
 				file("Chart.yaml", "apiVersion: v2\nname: c\nversion: 1.0.0\nkubeVersion: '< 1.10.0'\n"),
 			}}}},
 			want: want{err: `install "c": chart "c": requires Kubernetes < 1.10.0 but the cluster runs v1.37.0`},
@@ -105,7 +105,7 @@ func TestModule(t *testing.T) {
 		},
 		"NoChart": {
 			reason:  "A chart has a Chart.yaml.",
-			subject: Subject{Installs: []Install{{Name: "c", Chart: true, Files: []oci.File{file("x.yaml", "")}}}},
+			subject: Subject{Installs: []Install{{Name: "c", Chart: true, Files: []archive.File{file("x.yaml", "")}}}},
 			want:    want{err: `install "c": not a chart: there is no Chart.yaml at the root of the archive or one folder down`},
 		},
 		"LongName": {
@@ -151,7 +151,7 @@ func TestModule(t *testing.T) {
 		"ScopeByDefinition": {
 			reason: "A definition of the module says that a kind is cluster-scoped.",
 			subject: Subject{
-				CRDs: []oci.File{file("g.yaml", gadgets)},
+				CRDs: []archive.File{file("g.yaml", gadgets)},
 				Installs: []Install{plain("one", "{apiVersion: example.org/v1, kind: Gadget, metadata: {name: g, namespace: a}}",
 					"{apiVersion: example.org/v1, kind: Gadget, metadata: {name: g, namespace: b}}")},
 			},
@@ -285,7 +285,7 @@ func TestModuleStops(t *testing.T) {
 func TestModuleLeavesSubject(t *testing.T) {
 	cr := object(t, "{apiVersion: example.org/v1, kind: Widget, metadata: {name: w}, spec: {size: 2}, status: {state: x}}")
 	before := cr.DeepCopy()
-	s := Subject{CRDs: []oci.File{file("w.yaml", widgets)}, CustomResource: cr}
+	s := Subject{CRDs: []archive.File{file("w.yaml", widgets)}, CustomResource: cr}
 	for range 2 {
 		if _, err := Module(context.Background(), s); err != nil {
 			t.Fatal(err)
@@ -314,7 +314,7 @@ func BenchmarkModule(b *testing.B) {
 	cr := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "example.org/v1", "kind": "Widget", "metadata": map[string]any{"name": "w"}, "spec": map[string]any{"size": int64(2)},
 	}}
-	s := Subject{CRDs: []oci.File{file("w.yaml", widgets)}, CustomResource: cr, Installs: []Install{chart("c", file("templates/cm.yaml", configMap))}}
+	s := Subject{CRDs: []archive.File{file("w.yaml", widgets)}, CustomResource: cr, Installs: []Install{chart("c", file("templates/cm.yaml", configMap))}}
 	for b.Loop() {
 		if _, err := Module(context.Background(), s); err != nil {
 			b.Fatal(err)

@@ -21,7 +21,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 )
 
 const (
@@ -50,14 +50,14 @@ func isCRD(u *unstructured.Unstructured) bool {
 type crdSet map[string]*crd
 
 // readCRDs reads the layer that comes first.
-func readCRDs(ctx context.Context, files []oci.File, w *warnings) (crdSet, error) {
+func readCRDs(ctx context.Context, files []archive.File, w *warnings) (crdSet, error) {
 	out, own, n := crdSet{}, keys{}, 0
 	for _, f := range files {
 		// As the engine, which looks at no other files.
 		if ext := path.Ext(f.Name); ext != ".yaml" && ext != ".yml" && ext != ".json" {
 			continue
 		}
-		objects, err := objectsOf([]oci.File{f})
+		objects, err := objectsOf([]archive.File{f})
 		if err != nil {
 			return nil, errors.Wrap(err, partCRDs)
 		}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
 )
 
@@ -22,7 +22,7 @@ func FuzzModule(f *testing.F) {
 	f.Fuzz(func(t *testing.T, crds, raw, cr string) {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
-		s := Subject{CRDs: []oci.File{file("crd.yaml", crds)}, Installs: []Install{plain("raw", raw)}}
+		s := Subject{CRDs: []archive.File{file("crd.yaml", crds)}, Installs: []Install{plain("raw", raw)}}
 		if objects, err := yamldoc.Objects([]byte(cr)); err == nil && len(objects) > 0 {
 			s.CustomResource = objects[0]
 		}

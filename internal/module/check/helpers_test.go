@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
 )
 
@@ -85,11 +85,11 @@ func changed(t *testing.T, text string, pairs ...string) string {
 	return text
 }
 
-func file(name, text string) oci.File { return oci.File{Name: name, Data: []byte(text)} }
+func file(name, text string) archive.File { return archive.File{Name: name, Data: []byte(text)} }
 
 // chart is one with some templates and other files.
-func chart(name string, files ...oci.File) Install {
-	return Install{Name: name, Chart: true, Files: append([]oci.File{
+func chart(name string, files ...archive.File) Install {
+	return Install{Name: name, Chart: true, Files: append([]archive.File{
 		file("Chart.yaml", "apiVersion: v2\nname: "+name+"\nversion: 1.0.0\n"),
 	}, files...)}
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/config"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
@@ -106,7 +106,7 @@ func renderInstall(ctx context.Context, in *Install, settings config.Settings) (
 	return objects, err
 }
 
-func renderChart(ctx context.Context, in []oci.File, settings config.Settings) ([]*unstructured.Unstructured, error) {
+func renderChart(ctx context.Context, in []archive.File, settings config.Settings) ([]*unstructured.Unstructured, error) {
 	files := make([]input.File, len(in))
 	for i, f := range in {
 		files[i] = input.File(f)
@@ -126,7 +126,7 @@ func renderChart(ctx context.Context, in []oci.File, settings config.Settings) (
 }
 
 // objectsOf files of YAML.
-func objectsOf(files []oci.File) ([]*unstructured.Unstructured, error) {
+func objectsOf(files []archive.File) ([]*unstructured.Unstructured, error) {
 	var out []*unstructured.Unstructured
 	for _, f := range files {
 		objects, err := yamldoc.Objects(f.Data)

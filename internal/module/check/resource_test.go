@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 )
 
 func TestCRDs(t *testing.T) {
@@ -21,77 +21,77 @@ func TestCRDs(t *testing.T) {
 	const prefix = "crds: w.yaml: CustomResourceDefinition widgets.example.org: "
 	cases := map[string]struct {
 		reason   string
-		crds     []oci.File
+		crds     []archive.File
 		installs []Install
 		want     want
 	}{
 		"Valid": {
 			reason: "A definition that an API server takes is taken, with the empty status that generators write.",
-			crds:   []oci.File{file("w.yaml", widgets)},
+			crds:   []archive.File{file("w.yaml", widgets)},
 		},
 		"None": {
 			reason: "A layer of definitions has some.",
-			crds:   []oci.File{file("w.txt", widgets)},
+			crds:   []archive.File{file("w.txt", widgets)},
 			want:   want{err: "crds: there is no CustomResourceDefinition in it"},
 		},
 		"Other": {
 			reason: "A layer of definitions has nothing else.",
-			crds:   []oci.File{file("w.yaml", configMap)},
+			crds:   []archive.File{file("w.yaml", configMap)},
 			want:   want{err: "crds: w.yaml: ConfigMap a is no CustomResourceDefinition"},
 		},
 		"Broken": {
 			reason: "A file that cannot be read is named.",
-			crds:   []oci.File{file("w.yaml", "{")},
+			crds:   []archive.File{file("w.yaml", "{")},
 			want:   want{err: "crds: w.yaml: yaml: line 1: did not find expected node content"},
 		},
 		"Old": {
 			reason: "Definitions of v1beta1 are served nowhere.",
-			crds:   []oci.File{file("w.yaml", changed(t, widgets, "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1"))},
+			crds:   []archive.File{file("w.yaml", changed(t, widgets, "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1"))},
 			want: want{err: prefix + "apiVersion: no Kubernetes since 1.22 serves apiextensions.k8s.io/v1beta1: " +
 				"use apiextensions.k8s.io/v1"},
 		},
 		"WrongType": {
 			reason: "A field of the wrong type is refused.",
-			crds:   []oci.File{file("w.yaml", changed(t, widgets, "served: true", "served: often"))},
+			crds:   []archive.File{file("w.yaml", changed(t, widgets, "served: true", "served: often"))},
 			want:   want{err: prefix + "spec.versions.served: must not be of type string"},
 		},
 		"Name": {
 			reason: "The name of a definition is made of plural and group.",
-			crds:   []oci.File{file("w.yaml", changed(t, widgets, "name: widgets.example.org", "name: widget.example.org"))},
+			crds:   []archive.File{file("w.yaml", changed(t, widgets, "name: widgets.example.org", "name: widget.example.org"))},
 			want: want{err: "crds: w.yaml: CustomResourceDefinition widget.example.org: " +
 				`metadata.name: must be spec.names.plural+"."+spec.group`},
 		},
 		"NotStructural": {
 			reason: "An API server refuses a schema that is not structural.",
-			crds:   []oci.File{file("w.yaml", changed(t, widgets, "min: {type: integer, default: 1}", "min: {default: 1}"))},
+			crds:   []archive.File{file("w.yaml", changed(t, widgets, "min: {type: integer, default: 1}", "min: {default: 1}"))},
 			want: want{err: prefix + "spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[min].type: " +
 				"is missing: must not be empty for specified object fields"},
 		},
 		"Rule": {
 			reason: "Rules of a definition compile.",
-			crds:   []oci.File{file("w.yaml", changed(t, widgets, "self.min <= self.size", "self.mini <= self.size"))},
+			crds:   []archive.File{file("w.yaml", changed(t, widgets, "self.min <= self.size", "self.mini <= self.size"))},
 			want: want{err: prefix + "spec.versions[0].schema.openAPIV3Schema.properties[spec].x-kubernetes-validations[0].rule: compilation failed: " +
 				"ERROR: <input>:1:5: undefined field 'mini' | self.mini <= self.size | ....^"},
 		},
 		"Default": {
 			reason: "Defaults fit their own schema.",
-			crds:   []oci.File{file("w.yaml", changed(t, widgets, "default: 1", "default: one"))},
+			crds:   []archive.File{file("w.yaml", changed(t, widgets, "default: 1", "default: one"))},
 			want:   want{err: prefix + `spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[min].default: must be of type integer: "string"`},
 		},
 		"Storage": {
 			reason: "One version is stored.",
-			crds:   []oci.File{file("w.yaml", changed(t, widgets, "storage: true", "storage: false"))},
+			crds:   []archive.File{file("w.yaml", changed(t, widgets, "storage: true", "storage: false"))},
 			want: want{err: prefix + "spec.versions: must have exactly one version marked as storage version; " +
 				"status.storedVersions: must have at least one stored version"},
 		},
 		"Unknown": {
 			reason: "What an API server would drop is said.",
-			crds:   []oci.File{file("w.yaml", changed(t, widgets, "scope: Namespaced", "scope: Namespaced\n  owner: me"))},
+			crds:   []archive.File{file("w.yaml", changed(t, widgets, "scope: Namespaced", "scope: Namespaced\n  owner: me"))},
 			want:   want{warnings: []string{`CustomResourceDefinition widgets.example.org: unknown field "spec.owner"`}},
 		},
 		"Twice": {
 			reason: "A definition is in one part once.",
-			crds:   []oci.File{file("w.yaml", widgets), file("x.yaml", widgets)},
+			crds:   []archive.File{file("w.yaml", widgets), file("x.yaml", widgets)},
 			want:   want{err: "crds: x.yaml: CustomResourceDefinition widgets.example.org is there twice"},
 		},
 		"TwiceInInstall": {
@@ -101,18 +101,18 @@ func TestCRDs(t *testing.T) {
 		},
 		"Shared": {
 			reason:   "The same definition may come with several parts.",
-			crds:     []oci.File{file("w.yaml", gadgets)},
+			crds:     []archive.File{file("w.yaml", gadgets)},
 			installs: []Install{chart("c", file("crds/g.yaml", gadgets)), plain("raw", gadgets)},
 		},
 		"SharedButDiffers": {
 			reason:   "Of definitions that differ the first one counts.",
-			crds:     []oci.File{file("w.yaml", gadgets)},
+			crds:     []archive.File{file("w.yaml", gadgets)},
 			installs: []Install{chart("c", file("crds/g.yaml", changed(t, gadgets, "x-kubernetes-preserve-unknown-fields: true", "properties: {}")))},
 			want:     want{warnings: []string{"CustomResourceDefinition gadgets.example.org of install c differs from that of crds, which is the one that counts"}},
 		},
 		"KindTwice": {
 			reason: "A kind has one definition.",
-			crds: []oci.File{
+			crds: []archive.File{
 				file("w.yaml", gadgets),
 				file("x.yaml", changed(t, gadgets, "gadgets.example.org", "things.example.org", "plural: gadgets", "plural: things")),
 			},
@@ -126,7 +126,7 @@ func TestCRDs(t *testing.T) {
 		},
 		"TooLarge": {
 			reason: "A definition is no larger than what an API server takes.",
-			crds:   []oci.File{file("w.yaml", changed(t, widgets, "type: object", "type: object\n        description: "+strings.Repeat("x", maxCRD)))},
+			crds:   []archive.File{file("w.yaml", changed(t, widgets, "type: object", "type: object\n        description: "+strings.Repeat("x", maxCRD)))},
 			want:   want{err: prefix + "is larger than 3145728 bytes, which no API server takes"},
 		},
 	}
@@ -260,7 +260,7 @@ func TestCustomResource(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			r, err := Module(context.Background(), Subject{CRDs: []oci.File{file("w.yaml", widgets)}, Installs: tc.installs, CustomResource: tc.cr})
+			r, err := Module(context.Background(), Subject{CRDs: []archive.File{file("w.yaml", widgets)}, Installs: tc.installs, CustomResource: tc.cr})
 			got := want{}
 			if err != nil {
 				got.err = err.Error()

@@ -16,15 +16,15 @@ const maxAttachments = 1000
 // and bills of materials.
 func attachmentSuffixes() []string { return []string{".sig", ".att", ".sbom"} }
 
-// A lister knows what refers to a manifest. Stores of this package are listers.
+// A lister knows what refers to a manifest. Registries and layouts are listers.
 type lister interface {
-	referrers(ctx context.Context, subject string) ([]v1.Descriptor, error)
+	Referrers(ctx context.Context, subject string) ([]v1.Descriptor, error)
 }
 
 // planAttachments adds what is attached to an artifact, to its parts, and to
 // what is attached itself.
 func (c *copier) planAttachments(ctx context.Context, data []byte, digest string) error {
-	m, err := parseManifest(data)
+	m, err := ParseManifest(data)
 	if err != nil {
 		return errors.Wrapf(err, "cannot copy %s", digest)
 	}
@@ -64,7 +64,7 @@ func (c *copier) planReferrers(ctx context.Context, subject string) ([]string, e
 	if !ok {
 		return nil, nil
 	}
-	list, err := l.referrers(ctx, subject)
+	list, err := l.Referrers(ctx, subject)
 	if err != nil {
 		return nil, err
 	}
@@ -84,8 +84,8 @@ func (c *copier) planReferrers(ctx context.Context, subject string) ([]string, e
 		if err != nil {
 			return nil, err
 		}
-		m, err := parseManifest(data)
-		if err != nil || m.subject() != subject || c.seen[digest] {
+		m, err := ParseManifest(data)
+		if err != nil || m.AttachedTo() != subject || c.seen[digest] {
 			continue
 		}
 		if err := c.planned(ctx, todo{data: data, digest: digest}); err != nil {
@@ -99,7 +99,7 @@ func (c *copier) planReferrers(ctx context.Context, subject string) ([]string, e
 // planTags adds what cosign has attached to subject.
 func (c *copier) planTags(ctx context.Context, subject string) error {
 	for _, suffix := range attachmentSuffixes() {
-		tag := fallbackTag(subject) + suffix
+		tag := FallbackTag(subject) + suffix
 		data, digest, err := c.from.Manifest(ctx, tag)
 		var missing *NotFoundError
 		if errors.As(err, &missing) {
@@ -138,11 +138,11 @@ func (c *copier) adds(ctx context.Context, m todo) (bool, error) {
 	if c.options.Overwrite {
 		return true, nil
 	}
-	ours, err := parseManifest(m.data)
+	ours, err := ParseManifest(m.data)
 	if err != nil {
 		return false, errors.Wrapf(err, "cannot copy %s", m.digest)
 	}
-	theirs, err := parseManifest(data)
+	theirs, err := ParseManifest(data)
 	switch {
 	case err == nil && covers(theirs, ours):
 		return false, nil
@@ -153,8 +153,8 @@ func (c *copier) adds(ctx context.Context, m todo) (bool, error) {
 }
 
 // covers says whether a has all layers of b, with all that is said about them.
-func covers(a, b *manifest) bool {
-	if a.isIndex() || b.isIndex() {
+func covers(a, b *Manifest) bool {
+	if a.IsIndex() || b.IsIndex() {
 		return false
 	}
 	return subset(b.Layers, a.Layers)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package store
+package store_test
 
 import (
 	"strings"
@@ -9,24 +9,27 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/google/go-cmp/cmp"
 	v1 "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/storetest"
 )
 
 // TestCopySignatures holds that no signature gets lost.
 func TestCopySignatures(t *testing.T) {
 	s := newServer(t)
-	source := s.store(t, "source")
-	root := artifact(t, source, "1", "one", 1, nil)
-	tag := fallbackTag(string(root.Digest)) + ".sig"
-	sign := func(to Store, by ...string) v1.Descriptor {
+	source := repositoryAt(t, s, "source")
+	root := storetest.Artifact(t, source, "1", "one", 1, nil)
+	tag := store.FallbackTag(string(root.Digest)) + ".sig"
+	sign := func(to store.Store, by ...string) v1.Descriptor {
 		m := v1.Manifest{MediaType: v1.MediaTypeImageManifest, Layers: []v1.Descriptor{}}
 		m.SchemaVersion = 2
-		m.Config = put(t, to, []byte("{}"))
+		m.Config = storetest.Put(t, to, []byte("{}"))
 		for _, b := range by {
-			l := put(t, to, []byte("payload"))
+			l := storetest.Put(t, to, []byte("payload"))
 			l.Annotations = map[string]string{"dev.cosignproject.cosign/signature": b}
 			m.Layers = append(m.Layers, l)
 		}
-		return putManifest(t, to, m, tag)
+		return storetest.PutManifest(t, to, m, tag)
 	}
 	cases := map[string]struct {
 		reason     string
@@ -42,10 +45,10 @@ func TestCopySignatures(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			to := s.store(t, strings.ToLower(name))
+			to := repositoryAt(t, s, strings.ToLower(name))
 			ours, theirs := sign(source, tc.ours...), sign(to, tc.theirs...)
-			_, err := Copy(t.Context(), source, "1", to, CopyOptions{Tag: "x", Attachments: true, Overwrite: tc.overwrite})
-			var exists *ExistsError
+			_, err := store.Copy(t.Context(), source, "1", to, store.CopyOptions{Tag: "x", Attachments: true, Overwrite: tc.overwrite})
+			var exists *store.ExistsError
 			if errors.As(err, &exists) != tc.fail || !tc.fail && err != nil {
 				t.Errorf("\n%s\nCopy(...): %v", tc.reason, err)
 			}

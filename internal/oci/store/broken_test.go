@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package store
+package store_test
 
 import (
 	"context"
@@ -15,6 +15,10 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/layout"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/storetest"
 )
 
 // TestCopyInterrupted holds that what was cut off at any request is completed by
@@ -24,9 +28,9 @@ func TestCopyInterrupted(t *testing.T) {
 	for kind, pull := range map[string]bool{"Push": false, "Pull": true} {
 		t.Run(kind, func(t *testing.T) {
 			s := newServer(t)
-			source := s.store(t, "source")
-			root := artifact(t, source, "1", "one", 5, nil)
-			artifact(t, source, fallbackTag(string(root.Digest))+".sig", "signature", 1, nil)
+			source := repositoryAt(t, s, "source")
+			root := storetest.Artifact(t, source, "1", "one", 5, nil)
+			storetest.Artifact(t, source, store.FallbackTag(string(root.Digest))+".sig", "signature", 1, nil)
 			for at := 1; ; at++ {
 				target := s
 				if !pull {
@@ -39,41 +43,41 @@ func TestCopyInterrupted(t *testing.T) {
 					}
 					panic(http.ErrAbortHandler)
 				}
-				open := func() Store { return target.store(t, "target") }
+				open := func() store.Store { return repositoryAt(t, target, "target") }
 				path := filepath.Join(dir, fmt.Sprint("layout", at))
 				if pull {
-					open = func() Store { return newLayout(t, path) }
+					open = func() store.Store { return newLayout(t, path) }
 				}
 				to := open()
-				target.misbehave(broken)
-				_, err := Copy(t.Context(), s.store(t, "source"), "1", to, CopyOptions{Tag: "x", Attachments: true})
-				target.misbehave(nil)
+				target.Misbehave(broken)
+				_, err := store.Copy(t.Context(), repositoryAt(t, s, "source"), "1", to, store.CopyOptions{Tag: "x", Attachments: true})
+				target.Misbehave(nil)
 				if err == nil {
 					if at < 10 {
 						t.Fatalf("only %d requests", at)
 					}
 					return
 				}
-				if l, ok := to.(*Layout); ok {
+				if l, ok := to.(*layout.Store); ok {
 					mustClose(t, l)
 				}
 				to = open()
 				if _, _, err := to.Manifest(t.Context(), "x"); err == nil {
 					// The last look at the tag may be what failed.
-					if _, _, err := to.Manifest(t.Context(), fallbackTag(string(root.Digest))+".sig"); err != nil {
+					if _, _, err := to.Manifest(t.Context(), store.FallbackTag(string(root.Digest))+".sig"); err != nil {
 						t.Errorf("request %d: tagged before it was complete", at)
 					}
 				}
-				if _, err := Copy(t.Context(), source, "1", to, CopyOptions{Tag: "x", Attachments: true}); err != nil {
+				if _, err := store.Copy(t.Context(), source, "1", to, store.CopyOptions{Tag: "x", Attachments: true}); err != nil {
 					t.Fatalf("request %d: the next try: %v", at, err)
 				}
 				m, _, err := to.Manifest(t.Context(), "x")
 				if err != nil {
 					t.Fatal(err)
 				}
-				p, _ := parseManifest(m)
-				for _, d := range p.content() {
-					if _, err := ReadBlob(t.Context(), to, string(d.Digest), 0); err != nil {
+				p, _ := store.ParseManifest(m)
+				for _, d := range p.Content() {
+					if _, err := store.ReadBlob(t.Context(), to, string(d.Digest), 0); err != nil {
 						t.Errorf("request %d: %v", at, err)
 					}
 				}
@@ -85,7 +89,7 @@ func TestCopyInterrupted(t *testing.T) {
 // TestCopyTransient holds that one failure of each request does not matter.
 func TestCopyTransient(t *testing.T) {
 	source := newLayout(t, filepath.Join(t.TempDir(), "layout"))
-	artifact(t, source, "1", "one", 5, nil)
+	storetest.Artifact(t, source, "1", "one", 5, nil)
 	for name, fail := range map[string]func(w http.ResponseWriter){
 		"503":   func(w http.ResponseWriter) { w.WriteHeader(http.StatusServiceUnavailable) },
 		"429":   func(w http.ResponseWriter) { w.WriteHeader(http.StatusTooManyRequests) },
@@ -94,7 +98,7 @@ func TestCopyTransient(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t)
 			var seen sync.Map
-			s.misbehave(func(w http.ResponseWriter, r *http.Request) bool {
+			s.Misbehave(func(w http.ResponseWriter, r *http.Request) bool {
 				path := r.URL.Path
 				if strings.Contains(path, "/uploads/") {
 					path = r.Method + "uploads"
@@ -105,11 +109,11 @@ func TestCopyTransient(t *testing.T) {
 				fail(w)
 				return true
 			})
-			to := s.store(t, "to")
-			if _, err := Copy(t.Context(), source, "1", to, CopyOptions{Tag: "x"}); err != nil {
+			to := repositoryAt(t, s, "to")
+			if _, err := store.Copy(t.Context(), source, "1", to, store.CopyOptions{Tag: "x"}); err != nil {
 				t.Error(err)
 			}
-			if _, err := Copy(t.Context(), to, "x", newLayout(t, filepath.Join(t.TempDir(), "back")), CopyOptions{Tag: "x"}); err != nil {
+			if _, err := store.Copy(t.Context(), to, "x", newLayout(t, filepath.Join(t.TempDir(), "back")), store.CopyOptions{Tag: "x"}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -119,11 +123,11 @@ func TestCopyTransient(t *testing.T) {
 func TestCopyProgress(t *testing.T) {
 	s := newServer(t)
 	source := newLayout(t, filepath.Join(t.TempDir(), "layout"))
-	root := artifact(t, source, "1", "one", 8, nil)
-	artifact(t, source, "", "attached", 2, &root)
+	root := storetest.Artifact(t, source, "1", "one", 8, nil)
+	storetest.Artifact(t, source, "", "attached", 2, &root)
 	// Uploads fail once, and begin anew.
 	var failed sync.Map
-	s.misbehave(func(w http.ResponseWriter, r *http.Request) bool {
+	s.Misbehave(func(w http.ResponseWriter, r *http.Request) bool {
 		if r.Method != http.MethodPut || !strings.Contains(r.URL.Path, "/uploads/") {
 			return false
 		}
@@ -135,13 +139,13 @@ func TestCopyProgress(t *testing.T) {
 		return false
 	})
 	var last, all int64
-	o := CopyOptions{Tag: "x", Attachments: true, Progress: func(done, total int64) {
+	o := store.CopyOptions{Tag: "x", Attachments: true, Progress: func(done, total int64) {
 		if done < last || done > total || all != 0 && total != all {
 			t.Errorf("progress: %d of %d after %d of %d", done, total, last, all)
 		}
 		last, all = done, total
 	}}
-	got, err := Copy(t.Context(), source, "1", s.store(t, "to"), o)
+	got, err := store.Copy(t.Context(), source, "1", repositoryAt(t, s, "to"), o)
 	if err != nil || last != all || got.Bytes != all {
 		t.Errorf("Copy(...): %+v, %v; progress ended at %d of %d", got, err, last, all)
 	}
@@ -150,7 +154,7 @@ func TestCopyProgress(t *testing.T) {
 // TestCopyCancel holds that a copy can be stopped at once, wherever it is.
 func TestCopyCancel(t *testing.T) {
 	from := newServer(t)
-	artifact(t, from.store(t, "source"), "1", "one", 3, nil)
+	storetest.Artifact(t, repositoryAt(t, from, "source"), "1", "one", 3, nil)
 	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut} {
 		t.Run(method, func(t *testing.T) {
 			s := newServer(t)
@@ -158,7 +162,7 @@ func TestCopyCancel(t *testing.T) {
 			defer cancel()
 			over := make(chan struct{})
 			defer close(over)
-			s.misbehave(func(_ http.ResponseWriter, r *http.Request) bool {
+			s.Misbehave(func(_ http.ResponseWriter, r *http.Request) bool {
 				if r.Method != method || r.URL.Path == "/v2/" {
 					return false
 				}
@@ -169,9 +173,9 @@ func TestCopyCancel(t *testing.T) {
 				}
 				return true
 			})
-			defer s.misbehave(nil)
+			defer s.Misbehave(nil)
 			start := time.Now()
-			_, err := Copy(ctx, from.store(t, "source"), "1", s.store(t, "to"), CopyOptions{Tag: "x"})
+			_, err := store.Copy(ctx, repositoryAt(t, from, "source"), "1", repositoryAt(t, s, "to"), store.CopyOptions{Tag: "x"})
 			if !errors.Is(err, context.Canceled) || time.Since(start) > 2*time.Second {
 				t.Errorf("Copy(...): %v after %s", err, time.Since(start))
 			}

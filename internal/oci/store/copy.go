@@ -19,9 +19,6 @@ const (
 	// maxKept bounds the manifests of a copy, in bytes, besides the first one.
 	maxKept = 64 << 20
 
-	// defaultRead bounds what ReadBlob returns, in bytes.
-	defaultRead = 64 << 20
-
 	// How long it takes at least and at most until it is looked at once more what a tag is.
 	minSettle = 100 * time.Millisecond
 	maxSettle = 2 * time.Second
@@ -67,8 +64,8 @@ func Copy(ctx context.Context, from Reader, reference string, to Store, o CopyOp
 	if err != nil {
 		return Copied{}, err
 	}
-	if r, ok := to.(*remote); ok {
-		r.session.Push()
+	if p, ok := to.(pusher); ok {
+		p.Push()
 	}
 	c := &copier{from: from, to: to, options: o, seen: map[string]bool{}}
 	done, err := c.copy(ctx, data, digest)
@@ -79,23 +76,20 @@ func Copy(ctx context.Context, from Reader, reference string, to Store, o CopyOp
 	return done, nil
 }
 
-// ReadBlob returns a blob of at most limit bytes (0: 64 MiB), verified.
-func ReadBlob(ctx context.Context, from Reader, digest string, limit int64) ([]byte, error) {
-	if limit <= 0 {
-		limit = defaultRead
-	}
-	r, err := from.Blob(ctx, digest, 0)
-	if err != nil {
-		return nil, err
-	}
-	data, err := readAll(r, limit)
-	if err != nil {
-		return nil, errors.Wrapf(err, "cannot read blob %s", digest)
-	}
-	if got := digestOf(data); got != digest {
-		return nil, errors.Wrap(&digestError{want: digest, got: got}, "cannot read blob")
-	}
-	return data, nil
+// A pusher is a store that others may write to at any time, and that may tell
+// those who write more than those who read. A registry is one.
+type pusher interface {
+	// Push says that it will be written to.
+	Push()
+}
+
+// A swapper is a store in which nobody else can write a tag meanwhile, and whose
+// content costs little to look through. A layout is one.
+type swapper interface {
+	// Swap is PutManifest that first asks whether the tag may move from what it has now, "" for nothing.
+	Swap(ctx context.Context, data []byte, tag string, may func(have string) error) error
+	// PutPart writes a manifest that another one names.
+	PutPart(ctx context.Context, data []byte) error
 }
 
 // A copier copies one artifact.
@@ -129,13 +123,13 @@ func (c *copier) copy(ctx context.Context, data []byte, digest string) (Copied, 
 	if err != nil {
 		return Copied{}, err
 	}
-	_, isLayout := c.to.(*Layout)
+	_, swaps := c.to.(swapper)
 	there := have == digest
 	if err := c.mayReplace(root.tag, have, digest); err != nil {
 		return Copied{}, err
 	}
 	// Its blobs are there, for it was written last. A layout is looked through all the same, for it costs little.
-	if err := c.planAll(ctx, root, !there || isLayout); err != nil {
+	if err := c.planAll(ctx, root, !there || swaps); err != nil {
 		return Copied{}, err
 	}
 	c.progress = newProgress(c.options.Progress, c.blobs, c.manifests, root, there)
@@ -145,7 +139,7 @@ func (c *copier) copy(ctx context.Context, data []byte, digest string) (Copied, 
 	switch {
 	case !there:
 		err = c.putRoot(ctx, root, have)
-	case isLayout && c.progress.finish().Uploaded > 0:
+	case swaps && c.progress.finish().Uploaded > 0:
 		// Something was lost and is there again, which a tar has to be written for.
 		err = c.to.PutManifest(ctx, root.data, root.tag)
 	}
@@ -203,12 +197,12 @@ func (c *copier) mayReplace(tag, have, want string) error {
 // plan adds the blobs of a manifest, and its parts if it is an index.
 func (c *copier) plan(ctx context.Context, data []byte, digest string) error {
 	c.seen[digest] = true
-	m, err := parseManifest(data)
+	m, err := ParseManifest(data)
 	if err != nil {
 		return errors.Wrapf(err, "cannot copy %s", digest)
 	}
-	for _, d := range m.content() {
-		if !c.seen[string(d.Digest)] && !isForeign(d) {
+	for _, d := range m.Content() {
+		if !c.seen[string(d.Digest)] && !IsForeign(d) {
 			c.seen[string(d.Digest)] = true
 			c.blobs = append(c.blobs, d)
 		}
@@ -230,7 +224,7 @@ func (c *copier) plan(ctx context.Context, data []byte, digest string) error {
 }
 
 // planned adds a manifest after what it names. Manifests are kept in memory,
-// which whoever made them has no right to fill.
+// which those who made them have no right to fill.
 func (c *copier) planned(ctx context.Context, m todo) error {
 	if c.kept += len(m.data); c.kept > maxKept {
 		return errors.Errorf("cannot copy %s: its manifests, and those of what is attached to it, have more than %d bytes", m.digest, maxKept)
@@ -280,10 +274,10 @@ func (c *copier) copyBlob(ctx context.Context, d v1.Descriptor) error {
 
 // putManifest writes a part or an attachment.
 func (c *copier) putManifest(ctx context.Context, m todo) error {
-	if l, ok := c.to.(*Layout); ok && m.part {
-		there, err := l.Has(ctx, m.digest)
+	if s, ok := c.to.(swapper); ok && m.part {
+		there, err := c.to.Has(ctx, m.digest)
 		if err == nil && !there {
-			err = l.putUnlisted(ctx, m.data)
+			err = s.PutPart(ctx, m.data)
 		}
 		c.progress.wrote(m, there)
 		return err
@@ -310,9 +304,9 @@ func (c *copier) putRoot(ctx context.Context, m todo, had string) error {
 		c.progress.wrote(m, false)
 		return c.to.PutManifest(ctx, m.data, "")
 	}
-	if l, ok := c.to.(*Layout); ok {
+	if s, ok := c.to.(swapper); ok {
 		c.progress.wrote(m, false)
-		return l.swap(ctx, m.data, m.tag, func(have string) error { return c.unmoved(m, had, have) })
+		return s.Swap(ctx, m.data, m.tag, func(have string) error { return c.unmoved(m, had, have) })
 	}
 	start := time.Now()
 	have, err := c.tagged(ctx, m)
@@ -344,12 +338,14 @@ func (c *copier) unmoved(m todo, had, have string) error {
 	return &ExistsError{Store: c.to.String(), Tag: m.tag, Have: have, Want: m.digest, Raced: true}
 }
 
-// settle looks whether the tag is still what we wrote after whoever looked at it
+// settle looks whether the tag is still what we wrote after those who looked at it
 // before us must have written it too.
 func (c *copier) settle(ctx context.Context, m todo, took time.Duration) error {
-	if _, ok := c.to.(*remote); ok {
-		if err := pause(ctx, min(max(2*took, minSettle), maxSettle)); err != nil {
-			return err
+	if _, ok := c.to.(pusher); ok {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(min(max(2*took, minSettle), maxSettle)):
 		}
 	}
 	have, err := c.tagged(ctx, m)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package store
+package store_test
 
 import (
 	"fmt"
@@ -12,6 +12,10 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/google/go-containerregistry/pkg/registry"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/layout"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/storetest"
 )
 
 // TestCopyEverywhere holds that content arrives unchanged, in all directions,
@@ -20,34 +24,34 @@ func TestCopyEverywhere(t *testing.T) {
 	dir := t.TempDir()
 	for _, referrers := range []bool{false, true} {
 		s := newServer(t, registry.WithReferrersSupport(referrers))
-		source := s.store(t, fmt.Sprintf("source-%t", referrers))
-		root := artifact(t, source, "1.0.0", "one", 6, nil)
-		artifact(t, source, fallbackTag(string(root.Digest))+".sig", "signature", 1, nil)
-		sbom := artifact(t, source, "", "sbom", 1, &root)
-		artifact(t, source, "", "signature of sbom", 1, &sbom)
-		index := multi(t, source, "2.0.0")
-		artifact(t, source, fallbackTag(string(index.Digest))+".att", "attestation", 1, nil)
+		source := repositoryAt(t, s, fmt.Sprintf("source-%t", referrers))
+		root := storetest.Artifact(t, source, "1.0.0", "one", 6, nil)
+		storetest.Artifact(t, source, store.FallbackTag(string(root.Digest))+".sig", "signature", 1, nil)
+		sbom := storetest.Artifact(t, source, "", "sbom", 1, &root)
+		storetest.Artifact(t, source, "", "signature of sbom", 1, &sbom)
+		index := storetest.Multi(t, source, "2.0.0")
+		storetest.Artifact(t, source, store.FallbackTag(string(index.Digest))+".att", "attestation", 1, nil)
 
-		for name, to := range map[string]func(t *testing.T) (Store, func() Store){
-			"Remote": func(t *testing.T) (Store, func() Store) {
+		for name, to := range map[string]func(t *testing.T) (store.Store, func() store.Store){
+			"Remote": func(t *testing.T) (store.Store, func() store.Store) {
 				// The registry of the tests has each blob in all its repositories.
-				r := newServer(t, registry.WithReferrersSupport(referrers)).store(t, "copy")
-				return r, func() Store { return r }
+				r := repositoryAt(t, newServer(t, registry.WithReferrersSupport(referrers)), "copy")
+				return r, func() store.Store { return r }
 			},
-			"Folder": func(t *testing.T) (Store, func() Store) {
+			"Folder": func(t *testing.T) (store.Store, func() store.Store) {
 				path := filepath.Join(dir, fmt.Sprint("folder-", referrers))
 				l := newLayout(t, path)
-				return l, func() Store { mustClose(t, l); return openLayout(t, path) }
+				return l, func() store.Store { mustClose(t, l); return openLayout(t, path) }
 			},
-			"Tar": func(t *testing.T) (Store, func() Store) {
+			"Tar": func(t *testing.T) (store.Store, func() store.Store) {
 				path := filepath.Join(dir, fmt.Sprint("tar-", referrers, ".tar"))
 				l := newLayout(t, path)
-				return l, func() Store { mustClose(t, l); return openLayout(t, path) }
+				return l, func() store.Store { mustClose(t, l); return openLayout(t, path) }
 			},
-			"Gzip": func(t *testing.T) (Store, func() Store) {
+			"Gzip": func(t *testing.T) (store.Store, func() store.Store) {
 				path := filepath.Join(dir, fmt.Sprint("tar-", referrers, ".tgz"))
 				l := newLayout(t, path)
-				return l, func() Store { mustClose(t, l); return openLayout(t, path) }
+				return l, func() store.Store { mustClose(t, l); return openLayout(t, path) }
 			},
 		} {
 			t.Run(fmt.Sprint(name, referrers), func(t *testing.T) {
@@ -61,36 +65,36 @@ func TestCopyEverywhere(t *testing.T) {
 					// 1 index, 3 manifests, 3 layers, 3 configs.
 					"2.0.0": {string(index.Digest), 10},
 				} {
-					o := CopyOptions{Tag: tag, Attachments: true}
-					got, err := Copy(t.Context(), source, tag, target, o)
+					o := store.CopyOptions{Tag: tag, Attachments: true}
+					got, err := store.Copy(t.Context(), source, tag, target, o)
 					if err != nil || got.Digest != want.digest || got.Uploaded != want.uploaded {
 						t.Fatalf("Copy(%s): %+v, %v; want %s and %d uploads", tag, got, err, want.digest, want.uploaded)
 					}
-					s.forget()
-					got, err = Copy(t.Context(), source, tag, target, o)
-					if err != nil || got != (Copied{Digest: want.digest}) || s.count("PUT", "POST", "PATCH") != 0 {
-						t.Errorf("Copy(%s) again: %+v, %v, %d writes", tag, got, err, s.count("PUT", "POST", "PATCH"))
+					s.Forget()
+					got, err = store.Copy(t.Context(), source, tag, target, o)
+					if err != nil || got != (store.Copied{Digest: want.digest}) || writes(s) != 0 {
+						t.Errorf("Copy(%s) again: %+v, %v, %d writes", tag, got, err, writes(s))
 					}
 				}
 				// And on, from there to somewhere else.
 				from := reopen()
-				if l, ok := from.(*Layout); ok {
+				if l, ok := from.(*layout.Store); ok {
 					tag, digest, err := l.Root(t.Context())
 					if tag != "1.0.0" || digest != string(root.Digest) || err != nil {
 						t.Errorf("Root(): %q, %q, %v", tag, digest, err)
 					}
 				}
-				last := s.store(t, strings.ToLower(fmt.Sprint("last-", name, referrers)))
+				last := repositoryAt(t, s, strings.ToLower(fmt.Sprint("last-", name, referrers)))
 				for _, tag := range []string{"1.0.0", "2.0.0"} {
-					if _, err := Copy(t.Context(), from, tag, last, CopyOptions{Tag: tag, Attachments: true}); err != nil {
+					if _, err := store.Copy(t.Context(), from, tag, last, store.CopyOptions{Tag: tag, Attachments: true}); err != nil {
 						t.Fatal(err)
 					}
 				}
-				attached, err := last.referrers(t.Context(), string(root.Digest))
+				attached, err := last.Referrers(t.Context(), string(root.Digest))
 				if err != nil || len(attached) != 1 || attached[0].Digest != sbom.Digest {
 					t.Errorf("referrers: %v, %v", attached, err)
 				}
-				attached, err = last.referrers(t.Context(), string(sbom.Digest))
+				attached, err = last.Referrers(t.Context(), string(sbom.Digest))
 				if err != nil || len(attached) != 1 {
 					t.Errorf("referrers of referrers: %v, %v", attached, err)
 				}
@@ -110,34 +114,34 @@ func TestCopyEverywhere(t *testing.T) {
 
 func TestCopyTag(t *testing.T) {
 	s := newServer(t)
-	source := s.store(t, "source")
-	one, two := artifact(t, source, "1", "one", 1, nil), artifact(t, source, "2", "two", 1, nil)
+	source := repositoryAt(t, s, "source")
+	one, two := storetest.Artifact(t, source, "1", "one", 1, nil), storetest.Artifact(t, source, "2", "two", 1, nil)
 	cases := map[string]struct {
 		reason string
-		o      CopyOptions
+		o      store.CopyOptions
 		exists bool
 	}{
 		"Other":     {reason: "A tag is not moved.", exists: true},
-		"Overwrite": {reason: "But where that is asked for.", o: CopyOptions{Overwrite: true}},
-		"Replaces":  {reason: "And where it has what is replaced.", o: CopyOptions{Replaces: string(one.Digest)}},
-		"NotThat":   {reason: "Only that.", o: CopyOptions{Replaces: string(two.Digest)}, exists: true},
+		"Overwrite": {reason: "But where that is asked for.", o: store.CopyOptions{Overwrite: true}},
+		"Replaces":  {reason: "And where it has what is replaced.", o: store.CopyOptions{Replaces: string(one.Digest)}},
+		"NotThat":   {reason: "Only that.", o: store.CopyOptions{Replaces: string(two.Digest)}, exists: true},
 	}
 	layouts := t.TempDir()
 	for name, tc := range cases {
-		for kind, to := range map[string]Store{"Remote": s.store(t, strings.ToLower(name)), "Layout": newLayout(t, filepath.Join(layouts, name))} {
+		for kind, to := range map[string]store.Store{"Remote": repositoryAt(t, s, strings.ToLower(name)), "Layout": newLayout(t, filepath.Join(layouts, name))} {
 			t.Run(name+kind, func(t *testing.T) {
-				if _, err := Copy(t.Context(), source, "1", to, CopyOptions{Tag: "x"}); err != nil {
+				if _, err := store.Copy(t.Context(), source, "1", to, store.CopyOptions{Tag: "x"}); err != nil {
 					t.Fatal(err)
 				}
-				s.forget()
+				s.Forget()
 				tc.o.Tag = "x"
-				_, err := Copy(t.Context(), source, "2", to, tc.o)
-				var exists *ExistsError
+				_, err := store.Copy(t.Context(), source, "2", to, tc.o)
+				var exists *store.ExistsError
 				if errors.As(err, &exists) != tc.exists || !tc.exists && err != nil {
 					t.Fatalf("\n%s\nCopy(...): %v", tc.reason, err)
 				}
-				if tc.exists && (s.count("PUT", "POST") != 0 || exists.Raced || exists.Have != string(one.Digest) || exists.Want != string(two.Digest)) {
-					t.Errorf("\n%s\nCopy(...): %+v, %d writes", tc.reason, exists, s.count("PUT", "POST"))
+				if tc.exists && (writes(s) != 0 || exists.Raced || exists.Have != string(one.Digest) || exists.Want != string(two.Digest)) {
+					t.Errorf("\n%s\nCopy(...): %+v, %d writes", tc.reason, exists, writes(s))
 				}
 			})
 		}
@@ -149,15 +153,15 @@ func TestCopyTag(t *testing.T) {
 func TestCopyRace(t *testing.T) {
 	const racers = 6
 	s := newServer(t)
-	source := s.store(t, "source")
+	source := repositoryAt(t, s, "source")
 	for i := range racers {
-		artifact(t, source, fmt.Sprint("v", i), fmt.Sprint("content ", i), 1, nil)
+		storetest.Artifact(t, source, fmt.Sprint("v", i), fmt.Sprint("content ", i), 1, nil)
 	}
 	path := filepath.Join(t.TempDir(), "layout")
 	newLayout(t, path)
-	for name, open := range map[string]func() Store{
-		"Remote": func() Store { return s.store(t, "race") },
-		"Layout": func() Store { return newLayout(t, path) },
+	for name, open := range map[string]func() store.Store{
+		"Remote": func() store.Store { return repositoryAt(t, s, "race") },
+		"Layout": func() store.Store { return newLayout(t, path) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var won atomic.Pointer[string]
@@ -166,8 +170,8 @@ func TestCopyRace(t *testing.T) {
 			for i := range racers {
 				to := open()
 				wait.Go(func() {
-					got, err := Copy(t.Context(), source, fmt.Sprint("v", i), to, CopyOptions{Tag: "x"})
-					var exists *ExistsError
+					got, err := store.Copy(t.Context(), source, fmt.Sprint("v", i), to, store.CopyOptions{Tag: "x"})
+					var exists *store.ExistsError
 					switch {
 					case err == nil:
 						wins.Add(1)
@@ -193,25 +197,25 @@ func TestCopyRace(t *testing.T) {
 // TestCopyAlike holds that many may push the same.
 func TestCopyAlike(t *testing.T) {
 	s := newServer(t)
-	source := s.store(t, "source")
-	root := artifact(t, source, "1", "one", 3, nil)
-	artifact(t, source, "", "attached", 1, &root)
+	source := repositoryAt(t, s, "source")
+	root := storetest.Artifact(t, source, "1", "one", 3, nil)
+	storetest.Artifact(t, source, "", "attached", 1, &root)
 	path := filepath.Join(t.TempDir(), "layout")
 	var wait sync.WaitGroup
 	for range 16 {
-		remote := s.store(t, "alike")
+		remote := repositoryAt(t, s, "alike")
 		wait.Go(func() {
-			if _, err := Copy(t.Context(), source, "1", remote, CopyOptions{Tag: "x", Attachments: true}); err != nil {
+			if _, err := store.Copy(t.Context(), source, "1", remote, store.CopyOptions{Tag: "x", Attachments: true}); err != nil {
 				t.Error(err)
 			}
 		})
 		wait.Go(func() {
-			l, err := CreateLayout(t.Context(), path)
+			l, err := layout.Create(t.Context(), path)
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			if _, err := Copy(t.Context(), source, "1", l, CopyOptions{Tag: "x", Attachments: true}); err != nil {
+			if _, err := store.Copy(t.Context(), source, "1", l, store.CopyOptions{Tag: "x", Attachments: true}); err != nil {
 				t.Error(err)
 			}
 			if err := l.Close(); err != nil {
@@ -220,7 +224,7 @@ func TestCopyAlike(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	for name := range filesOf(t, path) {
+	for name := range storetest.FilesOf(t, path) {
 		if strings.Contains(name, "/.") || strings.HasPrefix(name, ".") {
 			t.Errorf("%s was left", name)
 		}

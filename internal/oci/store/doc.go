@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package store reads and writes OCI artifacts where they lie: in a repository
-// of a registry, or in an OCI image layout, which is a folder or a tar.
+// Package store is about OCI artifacts where they lie, and copies them from one
+// place to another. Package remote has those in a repository of a registry,
+// and package layout those in an OCI image layout.
 //
-// It is for whoever moves artifacts, byte for byte. Whoever installs them pulls
-// with the package above, which caches and which trusts nobody.
+// It is for those who move artifacts, byte for byte. Those who install them pull
+// with package pull, which caches and which trusts nobody.
 package store

@@ -2,11 +2,15 @@
 
 package store
 
-import "github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+import (
+	"strconv"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
 
 // IsDamaged says whether err is that content is not what its digest says.
 func IsDamaged(err error) bool {
-	var d *digestError
+	var d *DigestError
 	return errors.As(err, &d)
 }
 
@@ -36,4 +40,22 @@ func (e *ExistsError) Error() string {
 	}
 	return e.Store + ":" + e.Tag + " exists with other content, " + e.Have + ", and not " + e.Want +
 		": use another version, or --overwrite to replace it"
+}
+
+// A DigestError says that content is not what its name says.
+type DigestError struct{ Want, Got string }
+
+// Error is one line.
+func (e *DigestError) Error() string {
+	return "digest does not match: want " + e.Want + ", got " + e.Got
+}
+
+// A TooLargeError says that something is larger than allowed.
+type TooLargeError struct {
+	Limit int64 // In bytes.
+}
+
+// Error is one line.
+func (e *TooLargeError) Error() string {
+	return "it is larger than the limit of " + strconv.FormatInt(e.Limit, 10) + " bytes"
 }

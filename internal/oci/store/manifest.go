@@ -13,18 +13,19 @@ import (
 )
 
 const (
-	dockerManifest = "application/vnd.docker.distribution.manifest.v2+json"
-	dockerList     = "application/vnd.docker.distribution.manifest.list.v2+json"
+	// DockerManifest and DockerList are the media types of Docker, from before those of OCI.
+	DockerManifest = "application/vnd.docker.distribution.manifest.v2+json"
+	DockerList     = "application/vnd.docker.distribution.manifest.list.v2+json"
 
-	// maxManifest bounds a manifest, in bytes. It is what registries must accept at least.
-	maxManifest = 4 << 20
+	// MaxManifest bounds a manifest, in bytes. It is what registries must accept at least.
+	MaxManifest = 4 << 20
 
-	// maxBlob bounds a blob, in bytes; its size is somebody's word.
+	// maxBlob bounds a blob, in bytes; its size is the word of another.
 	maxBlob = 1 << 40
 )
 
-// A manifest is what we need to know of a manifest or an index.
-type manifest struct {
+// A Manifest is what we need to know of a manifest or an index.
+type Manifest struct {
 	SchemaVersion int             `json:"schemaVersion"`
 	MediaType     string          `json:"mediaType"`
 	ArtifactType  string          `json:"artifactType"`
@@ -37,10 +38,10 @@ type manifest struct {
 	Annotations map[string]string `json:"annotations"`
 }
 
-// parseManifest reads a manifest or an index. What it names has valid digests
+// ParseManifest reads a manifest or an index. What it names has valid digests
 // and sizes.
-func parseManifest(data []byte) (*manifest, error) {
-	m := &manifest{}
+func ParseManifest(data []byte) (*Manifest, error) {
+	m := &Manifest{}
 	if err := json.Unmarshal(data, m); err != nil {
 		return nil, errors.New("it is no manifest: it is not valid JSON, or not of its form")
 	}
@@ -53,27 +54,28 @@ func parseManifest(data []byte) (*manifest, error) {
 			m.MediaType = v1.MediaTypeImageIndex
 		}
 	}
-	if m.isIndex() && (m.Config != nil || m.Layers != nil) || !m.isIndex() && m.Manifests != nil {
+	if m.IsIndex() && (m.Config != nil || m.Layers != nil) || !m.IsIndex() && m.Manifests != nil {
 		// Two clients could see two different things in it.
 		return nil, errors.Errorf("it is both a manifest and an index, for its mediaType is %q", m.MediaType)
 	}
 	return m, m.check()
 }
 
-func (m *manifest) check() error {
-	all := append(m.content(), m.Manifests...)
+func (m *Manifest) check() error {
+	all := append(m.Content(), m.Manifests...)
 	if m.Subject != nil {
 		all = append(all, *m.Subject)
 	}
 	for _, d := range all {
-		if err := checkDescriptor(d); err != nil {
+		if err := CheckDescriptor(d); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func checkDescriptor(d v1.Descriptor) error {
+// CheckDescriptor fails on a digest or a size that cannot be.
+func CheckDescriptor(d v1.Descriptor) error {
 	if !oci.ValidDigest(string(d.Digest)) {
 		return errors.Errorf("it names a malformed digest %.80q: want sha256: and 64 hexadecimal digits", d.Digest)
 	}
@@ -83,12 +85,13 @@ func checkDescriptor(d v1.Descriptor) error {
 	return nil
 }
 
-func (m *manifest) isIndex() bool {
-	return m.MediaType == v1.MediaTypeImageIndex || m.MediaType == dockerList
+// IsIndex says whether it names manifests.
+func (m *Manifest) IsIndex() bool {
+	return m.MediaType == v1.MediaTypeImageIndex || m.MediaType == DockerList
 }
 
-// content returns the blobs that the manifest names, in its order.
-func (m *manifest) content() []v1.Descriptor {
+// Content returns the blobs that the manifest names, in its order.
+func (m *Manifest) Content() []v1.Descriptor {
 	var out []v1.Descriptor
 	if m.Config != nil {
 		out = append(out, *m.Config)
@@ -96,27 +99,27 @@ func (m *manifest) content() []v1.Descriptor {
 	return append(append(out, m.Layers...), m.Blobs...)
 }
 
-// subject returns the digest of what the manifest is attached to, or "".
-func (m *manifest) subject() string {
+// AttachedTo returns the digest of what the manifest is attached to, or "".
+func (m *Manifest) AttachedTo() string {
 	if m.Subject == nil {
 		return ""
 	}
 	return string(m.Subject.Digest)
 }
 
-// kind is the artifact type as the list of referrers has it.
-func (m *manifest) kind() string {
+// Kind is the artifact type as the list of referrers has it.
+func (m *Manifest) Kind() string {
 	if m.ArtifactType != "" || m.Config == nil {
 		return m.ArtifactType
 	}
 	return m.Config.MediaType
 }
 
-// isForeign tells what lies elsewhere and must not be moved, such as layers of Windows.
-func isForeign(d v1.Descriptor) bool {
+// IsForeign tells what lies elsewhere and must not be moved, such as layers of Windows.
+func IsForeign(d v1.Descriptor) bool {
 	return len(d.URLs) > 0 && (strings.Contains(d.MediaType, "nondistributable") || strings.Contains(d.MediaType, ".foreign."))
 }
 
-// fallbackTag is the tag that lists what is attached to a digest, at registries
+// FallbackTag is the tag that lists what is attached to a digest, at registries
 // that do not list that by themselves. With a suffix it is that of cosign.
-func fallbackTag(digest string) string { return strings.ReplaceAll(digest, ":", "-") }
+func FallbackTag(digest string) string { return strings.ReplaceAll(digest, ":", "-") }

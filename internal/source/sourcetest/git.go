@@ -8,7 +8,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/pull"
 	"github.com/crossplane-contrib/provider-kyma/internal/source"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
@@ -52,9 +53,9 @@ func (g *git) SignedDigest() (string, error) {
 // Content is plain objects.
 func (g *git) Content() source.Content {
 	return source.Content{
-		Digest: "git " + g.String(), Form: manifest.FormPlain, Read: oci.ReadLayer,
-		Fetch: func(context.Context, source.Puller) (oci.Artifact, error) {
-			return oci.Artifact{Data: []byte(Text), Digest: g.tree}, nil
+		Digest: "git " + g.String(), Form: manifest.FormPlain, Read: archive.ReadLayer,
+		Fetch: func(context.Context, source.Puller) (pull.Artifact, error) {
+			return pull.Artifact{Data: []byte(Text), Digest: g.tree}, nil
 		},
 	}
 }

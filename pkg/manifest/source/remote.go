@@ -11,6 +11,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/pull"
 	"github.com/crossplane-contrib/provider-kyma/internal/source/digest"
 )
 
@@ -40,7 +42,7 @@ func WithPlainHTTP() RemoteOption {
 }
 
 // pullers is the one cache of all sources of a process. It keeps the content of different credentials apart.
-var pullers = sync.OnceValues(func() (*oci.Puller, error) { return oci.NewPuller() }) //nolint:gochecknoglobals // See above.
+var pullers = sync.OnceValues(func() (*pull.Client, error) { return pull.New() }) //nolint:gochecknoglobals // See above.
 
 // OCI returns what a registry has at [oci://]host[:port]/repository:tag or …@sha256:…: a Helm chart, an artifact of Flux,
 // or by its own digest a layer of either form. The engine pulls it when it needs it, and keeps it in memory. It does not
@@ -56,7 +58,7 @@ func OCI(reference string, o ...RemoteOption) (Layer, error) {
 	}
 	host, _, _ := strings.Cut(ref.Repository, "/")
 	regs := registries(host, o)
-	return pulled(digest.OfArtifact(ref.String()), func(ctx context.Context, p *oci.Puller) (oci.Artifact, error) {
+	return pulled(digest.OfArtifact(ref.String()), func(ctx context.Context, p *pull.Client) (pull.Artifact, error) {
 		return p.Artifact(ctx, regs, ref)
 	}), nil
 }
@@ -75,7 +77,7 @@ func ChartRepository(repoURL, chart, version string, o ...RemoteOption) (Layer, 
 		return Layer{}, errors.New("a chart repository is asked for a chart and a version of it")
 	}
 	regs := registries(u.Host, o)
-	return pulled(digest.OfChart(repoURL, chart, version), func(ctx context.Context, p *oci.Puller) (oci.Artifact, error) {
+	return pulled(digest.OfChart(repoURL, chart, version), func(ctx context.Context, p *pull.Client) (pull.Artifact, error) {
 		return p.RepoChart(ctx, regs, repoURL, chart, version)
 	}), nil
 }
@@ -94,18 +96,18 @@ func registries(host string, o []RemoteOption) oci.Registries {
 }
 
 // pulled returns a layer that is pulled when it is needed.
-func pulled(id string, pull func(ctx context.Context, p *oci.Puller) (oci.Artifact, error)) Layer {
+func pulled(id string, get func(ctx context.Context, p *pull.Client) (pull.Artifact, error)) Layer {
 	return Layer{Digest: id, Fetch: func(ctx context.Context) (Content, error) {
 		p, err := pullers()
 		if err != nil {
 			return Content{}, err
 		}
-		a, err := pull(ctx, p)
+		a, err := get(ctx, p)
 		if err != nil {
 			return Content{}, err
 		}
 		return Content{Digest: a.Digest, Files: func() ([]File, error) {
-			files, err := oci.ReadLayer(a.Data, oci.Limits{})
+			files, err := archive.ReadLayer(a.Data, archive.Limits{})
 			return unpacked(files), err
 		}}, nil
 	}}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 	"github.com/crossplane-contrib/provider-kyma/internal/pack"
 	"github.com/crossplane-contrib/provider-kyma/internal/source/digest"
 )
@@ -40,7 +40,7 @@ func Path(path string) (Layer, error) {
 	if err != nil {
 		return Layer{}, errors.Wrap(err, "cannot read the source")
 	}
-	files, err := oci.ReadLayer(data, oci.Limits{})
+	files, err := archive.ReadLayer(data, archive.Limits{})
 	return layerOfFiles(unpacked(files)), errors.Wrap(err, path)
 }
 
@@ -101,7 +101,7 @@ func layerOfFiles(files []File) Layer {
 }
 
 // unpacked returns files of an archive.
-func unpacked(files []oci.File) []File {
+func unpacked(files []archive.File) []File {
 	out := make([]File, len(files))
 	for i, f := range files {
 		out[i] = File(f)

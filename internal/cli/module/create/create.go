@@ -23,6 +23,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
 	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/layout"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
@@ -223,7 +224,7 @@ func (c *creation) write(ctx context.Context, m *build.Module, d *ocm.Descriptor
 	if err != nil {
 		return err
 	}
-	l, err := store.CreateLayout(ctx, c.to)
+	l, err := layout.Create(ctx, c.to)
 	if err != nil {
 		return file.ExplainLayout(c.to, err)
 	}
@@ -260,7 +261,7 @@ func (c *creation) write(ctx context.Context, m *build.Module, d *ocm.Descriptor
 
 // putManifests of the module and of the charts beside it, whose digests it returns. The module comes first, as the layout is
 // about it.
-func putManifests(ctx context.Context, l *store.Layout, m *build.Module, a *build.Artifact, tag string) (charts []string, err error) {
+func putManifests(ctx context.Context, l *layout.Store, m *build.Module, a *build.Artifact, tag string) (charts []string, err error) {
 	if err := l.PutManifest(ctx, a.Manifest, tag); err != nil {
 		return nil, err
 	}
@@ -275,7 +276,7 @@ func putManifests(ctx context.Context, l *store.Layout, m *build.Module, a *buil
 }
 
 // put all blobs.
-func (c *creation) put(ctx context.Context, l *store.Layout, m *build.Module, a *build.Artifact) error {
+func (c *creation) put(ctx context.Context, l *layout.Store, m *build.Module, a *build.Artifact) error {
 	layers := m.Layers
 	for i := range m.Charts {
 		layers = slices.Concat(layers, m.Charts[i].Layers)

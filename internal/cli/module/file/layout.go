@@ -6,7 +6,7 @@ import (
 	"os"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
-	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/layout"
 )
 
 // noStream is for layouts, which are directories or tars.
@@ -22,7 +22,7 @@ func CheckLayout(to string, o *command.Output) error {
 
 // ExplainLayout explains why a layout could not be made: something else may be where it is to be.
 func ExplainLayout(to string, err error) error {
-	if _, missing := os.Stat(to); missing == nil && !store.IsLayout(to) {
+	if _, missing := os.Stat(to); missing == nil && !layout.Exists(to) {
 		return command.WithCode(command.ExitExists, err)
 	}
 	return err

@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/summary"
 	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
-	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/layout"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
@@ -110,7 +110,7 @@ func (s *signing) sign(ctx context.Context, b *bundle.Bundle, signer crypto.Sign
 		return bundle.Sign(ctx, b.Store, reference, o)
 	}
 	// It was opened for reading.
-	l, err := store.CreateLayout(ctx, b.Layout())
+	l, err := layout.Create(ctx, b.Layout())
 	if err != nil {
 		return bundle.Signed{}, err
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/layout"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/remote"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
@@ -43,7 +45,7 @@ func (t *transfer) chartsToRegistry(ctx context.Context, b *bundle.Bundle, l ocm
 		if err != nil {
 			return err
 		}
-		to, err := store.NewRemote(repository, regs)
+		to, err := remote.New(repository, regs)
 		if err != nil {
 			return err
 		}
@@ -54,7 +56,7 @@ func (t *transfer) chartsToRegistry(ctx context.Context, b *bundle.Bundle, l ocm
 }
 
 // chartsToLayout brings charts to the layout of a module.
-func (t *transfer) chartsToLayout(ctx context.Context, b *bundle.Bundle, l *store.Layout, out *destination) error {
+func (t *transfer) chartsToLayout(ctx context.Context, b *bundle.Bundle, l *layout.Store, out *destination) error {
 	return t.charts(ctx, b, func(c *bundle.Chart, from store.Reader) error {
 		n, err := t.copyArtifact(ctx, c.Repository+":"+c.Tag, from, c.Digest, l, c.LayoutTag())
 		out.Uploaded += n

@@ -18,6 +18,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/layout"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/remote"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
@@ -88,7 +90,7 @@ func (t *transfer) toRegistry(ctx context.Context, b *bundle.Bundle, to string, 
 		if err != nil {
 			return nil, err
 		}
-		s, err := store.NewRemote(repository, regs)
+		s, err := remote.New(repository, regs)
 		if err != nil {
 			return nil, err
 		}
@@ -108,7 +110,7 @@ func (t *transfer) toLayout(ctx context.Context, b *bundle.Bundle, to string) (o
 	if err != nil {
 		return nil, err
 	}
-	l, err := store.CreateLayout(ctx, to)
+	l, err := layout.Create(ctx, to)
 	if err != nil {
 		return nil, file.ExplainLayout(to, err)
 	}
@@ -147,7 +149,7 @@ func (t *transfer) toLayout(ctx context.Context, b *bundle.Bundle, to string) (o
 }
 
 // other says whether a layout holds something else, which is to be replaced.
-func (t *transfer) other(ctx context.Context, l *store.Layout, digest string) (bool, error) {
+func (t *transfer) other(ctx context.Context, l *layout.Store, digest string) (bool, error) {
 	tag, have, err := l.Root(ctx)
 	if missing := (*store.NotFoundError)(nil); errors.As(err, &missing) {
 		return false, nil

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package archive
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"io"
+	"path"
+	"slices"
+	"sort"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// A File is one regular file of an archive.
+type File struct {
+	Name string // Relative, with slashes, without . and .. elements.
+	Data []byte
+}
+
+// Read reads a tar, with or without gzip, into its regular files, sorted by
+// name. Directories are left out. It fails on whatever has no place in an
+// archive of text files: absolute or climbing paths, links, devices, sparse
+// files, duplicate names, more than the limits allow; and on damaged archives.
+// It unpacks as a stream and stops at the limit, so a small archive cannot use
+// much memory.
+func Read(data []byte, l Limits) ([]File, error) {
+	l = l.WithDefaults()
+	if int64(len(data)) > l.Compressed {
+		return nil, errors.Wrap(&tooLargeError{what: "it", limit: l.Compressed}, "cannot read archive")
+	}
+	files, err := read(data, l)
+	return files, errors.Wrap(err, "cannot read archive")
+}
+
+func read(data []byte, l Limits) ([]File, error) {
+	var r io.Reader = bytes.NewReader(data)
+	zipped := bytes.HasPrefix(data, []byte{0x1f, 0x8b})
+	if !zipped && 0 < len(data) && len(data) < tarBlock {
+		return nil, damaged(tar.ErrHeader)
+	}
+	if zipped {
+		z, err := gzip.NewReader(r)
+		if err != nil {
+			return nil, damaged(err)
+		}
+		r = z
+	}
+	b := &boundedReader{r: r, left: l.Uncompressed, limit: l.Uncompressed}
+	a := &reader{tar: tar.NewReader(b), limits: l, seen: map[string]struct{}{}}
+	for {
+		err := a.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	// What follows the tar still counts, and the checksum of gzip comes last.
+	if _, err := io.Copy(io.Discard, b); err != nil {
+		return nil, damaged(err)
+	}
+	if len(a.files) == 0 {
+		return nil, errors.New("it holds no files")
+	}
+	sort.Slice(a.files, func(i, j int) bool { return a.files[i].Name < a.files[j].Name })
+	return a.files, nil
+}
+
+const (
+	// tarBlock is what a tar has at least: the header of its first file.
+	tarBlock = 512
+
+	// maxUpfront bounds the memory taken on the word of a header, in bytes.
+	maxUpfront = 4 << 20
+)
+
+// A reader reads the entries of a tar one by one.
+type reader struct {
+	tar     *tar.Reader
+	limits  Limits
+	entries int
+	seen    map[string]struct{}
+	files   []File
+}
+
+// next reads one entry. It returns io.EOF, bare, after the last one.
+func (a *reader) next() error {
+	h, err := a.tar.Next()
+	if err == io.EOF { //nolint:errorlint // A wrapped EOF is a damaged archive.
+		return io.EOF
+	}
+	if err != nil {
+		return damaged(err)
+	}
+	if h.Typeflag == tar.TypeXGlobalHeader {
+		return nil
+	}
+	if a.entries++; a.entries > a.limits.Files {
+		return errors.Errorf("it has more than the limit of %d entries", a.limits.Files)
+	}
+	name, err := entryName(h)
+	if err != nil || h.Typeflag == tar.TypeDir {
+		return err
+	}
+	if _, ok := a.seen[name]; ok {
+		return errors.Errorf("it holds %q twice", name)
+	}
+	a.seen[name] = struct{}{}
+	data, err := a.read(h)
+	if err != nil {
+		return err
+	}
+	a.files = append(a.files, File{Name: name, Data: data})
+	return nil
+}
+
+// read reads the file of h. The size that h claims is not taken as a reason to
+// use memory before that many bytes have arrived.
+func (a *reader) read(h *tar.Header) ([]byte, error) {
+	if h.Size > a.limits.Uncompressed {
+		return nil, &tooLargeError{what: "it, unpacked,", limit: a.limits.Uncompressed}
+	}
+	if h.Size <= maxUpfront {
+		data := make([]byte, h.Size)
+		_, err := io.ReadFull(a.tar, data)
+		return data, damaged(err)
+	}
+	data, err := io.ReadAll(a.tar)
+	return data, damaged(err)
+}
+
+// entryName returns the clean name of an entry, or why it is refused.
+func entryName(h *tar.Header) (string, error) {
+	n := h.Name
+	switch h.Typeflag {
+	case tar.TypeReg, tar.TypeDir:
+	case tar.TypeSymlink, tar.TypeLink:
+		return "", errors.Errorf("entry %q is a link, which is not allowed", n)
+	default:
+		return "", errors.Errorf("entry %q is neither a file nor a folder", n)
+	}
+	for key := range h.PAXRecords {
+		// A sparse file is as large as it claims, without any bytes behind it.
+		if strings.HasPrefix(key, "GNU.sparse.") {
+			return "", errors.Errorf("entry %q is a sparse file, which is not allowed", n)
+		}
+	}
+	if path.IsAbs(n) {
+		return "", errors.Errorf("entry %q has an absolute path", n)
+	}
+	if strings.ContainsAny(n, "\\\x00") || !utf8.ValidString(n) {
+		return "", errors.Errorf("entry %q has a path with characters that are not allowed", n)
+	}
+	if slices.Contains(strings.Split(n, "/"), "..") {
+		return "", errors.Errorf("entry %q has a path that leaves the archive", n)
+	}
+	clean := path.Clean(n)
+	if clean == "." && h.Typeflag != tar.TypeDir {
+		return "", errors.New("it has a file without a name")
+	}
+	return clean, nil
+}
+
+// damaged words an error of reading a tar or gzip stream.
+func damaged(err error) error {
+	var large *tooLargeError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &large):
+		return large
+	case errors.Is(err, tar.ErrHeader), errors.Is(err, gzip.ErrHeader):
+		return errors.New("it is neither a tar nor a tar with gzip, or it is damaged")
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return errors.New("it is cut off")
+	}
+	return errors.Wrap(err, "it is damaged")
+}
+
+// A boundedReader fails, instead of ending, when there is more than the limit.
+type boundedReader struct {
+	r     io.Reader
+	left  int64
+	limit int64
+}
+
+func (b *boundedReader) Read(p []byte) (int, error) {
+	if int64(len(p)) > b.left+1 {
+		p = p[:b.left+1]
+	}
+	n, err := b.r.Read(p)
+	b.left -= int64(n)
+	if b.left < 0 {
+		return 0, &tooLargeError{what: "it, unpacked,", limit: b.limit}
+	}
+	return n, err
+}

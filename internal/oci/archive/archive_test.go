@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package archive
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestRead(t *testing.T) {
+	small := Limits{Uncompressed: 4096, Files: 3}
+	plain := tarOf(t, file("Chart.yaml", "name: a"), file("templates/b.yaml", "kind: B"))
+	packed := gzipOf(t, plain)
+	many := make([]tarEntry, 100_000)
+	for i := range many {
+		many[i] = file(fmt.Sprintf("f/%d", i), "")
+	}
+	want := []File{{Name: "Chart.yaml", Data: []byte("name: a")}, {Name: "templates/b.yaml", Data: []byte("kind: B")}}
+
+	cases := map[string]struct {
+		reason string
+		data   []byte
+		limits Limits
+		want   []File
+		err    string
+	}{
+		"Gzip": {
+			reason: "The usual form of charts and module layers.",
+			data:   packed,
+			want:   want,
+		},
+		"PlainTar": {
+			reason: "Module layers may be packed without gzip.",
+			data:   plain,
+			want:   want,
+		},
+		"WithoutTrailer": {
+			reason: "Old modules were packed without the end marker of tar.",
+			data:   plain[:len(plain)-1024],
+			want:   want,
+		},
+		"SortedAndClean": {
+			reason: "The order and the dots of the archive do not matter, folders may repeat.",
+			data: tarOf(t, link("./d/", "", tar.TypeDir), file("./d/b", "2"), link("d", "", tar.TypeDir),
+				file("a", "1"), tarEntry{Header: tar.Header{Typeflag: tar.TypeXGlobalHeader, PAXRecords: map[string]string{"comment": "x"}}}),
+			want: []File{{Name: "a", Data: []byte("1")}, {Name: "d/b", Data: []byte("2")}},
+		},
+		"Climbing":    {reason: "No entry may leave the archive.", data: tarOf(t, file("a/../../b", "")), err: `entry "a/../../b" has a path that leaves the archive`},
+		"ClimbingDir": {reason: "Neither may a folder.", data: tarOf(t, link("../b/", "", tar.TypeDir)), err: `entry "../b/" has a path that leaves the archive`},
+		"Absolute":    {reason: "Absolute paths are refused.", data: tarOf(t, file("/etc/passwd", "")), err: `entry "/etc/passwd" has an absolute path`},
+		"Backslash":   {reason: "What is a path elsewhere is refused.", data: tarOf(t, file(`..\b`, "")), err: "characters that are not allowed"},
+		"NoName":      {reason: "A file needs a name.", data: tarOf(t, file(".", "x")), err: "a file without a name"},
+		"Symlink":     {reason: "Links are refused, wherever they point.", data: tarOf(t, link("a", "b", tar.TypeSymlink)), err: `entry "a" is a link`},
+		"Hardlink":    {reason: "Hard links as well.", data: tarOf(t, link("a", "/etc/passwd", tar.TypeLink)), err: `entry "a" is a link`},
+		"CharDevice":  {reason: "Devices are refused.", data: tarOf(t, link("a", "", tar.TypeChar)), err: `entry "a" is neither a file nor a folder`},
+		"BlockDevice": {reason: "Devices are refused.", data: tarOf(t, link("a", "", tar.TypeBlock)), err: `entry "a" is neither a file nor a folder`},
+		"Fifo":        {reason: "Pipes are refused.", data: tarOf(t, link("a", "", tar.TypeFifo)), err: `entry "a" is neither a file nor a folder`},
+		"SparseOld":   {reason: "Sparse files are refused.", data: sparseTar(t), err: `entry "a" is neither a file nor a folder`},
+		"Duplicate":   {reason: "The second of two equal names is refused, cleaned or not.", data: tarOf(t, file("a", "1"), file("./a", "2")), err: `it holds "a" twice`},
+		"TooMany":     {reason: "100,000 files are more than the default allows.", data: gzipOf(t, tarOf(t, many...)), err: "it has more than the limit of 10000 entries"},
+		"TooManyDirs": {reason: "Folders count.", data: tarOf(t, link("a/", "", tar.TypeDir), link("b/", "", tar.TypeDir), link("c/", "", tar.TypeDir), file("d", "")), limits: small, err: "it has more than the limit of 3 entries"},
+		"Bomb":        {reason: "Unpacking stops at the limit.", data: gzipOf(t, tarOf(t, file("a", strings.Repeat("0", 1<<20)))), limits: small, err: "it, unpacked, is larger than the limit of 4096 bytes"},
+		"BombOfMany":  {reason: "The limit is for all files together.", data: gzipOf(t, tarOf(t, file("a", strings.Repeat("0", 2048)), file("b", strings.Repeat("0", 2048)))), limits: small, err: "it, unpacked, is larger than the limit of 4096 bytes"},
+		"BombAfter":   {reason: "What follows the end of the tar counts.", data: gzipOf(t, append(bytes.Clone(plain), make([]byte, 1<<20)...)), limits: small, err: "it, unpacked, is larger than the limit of 4096 bytes"},
+		"Compressed":  {reason: "The archive itself is bounded.", data: packed, limits: Limits{Compressed: 10}, err: "it is larger than the limit of 10 bytes"},
+		"CutGzip":     {reason: "A truncated gzip is found out even if the tar is complete.", data: packed[:len(packed)-4], err: "it is cut off"},
+		"CutTar":      {reason: "A truncated tar is found out.", data: plain[:515], err: "it is cut off"},
+		"BitFlip":     {reason: "The checksum of gzip is checked.", data: flip(packed, len(packed)-8), err: "it is damaged"},
+		"NotAnArchive": {
+			reason: "Plain YAML is no archive.",
+			data:   []byte(strings.Repeat("kind: ConfigMap\n", 100)),
+			err:    "neither a tar nor a tar with gzip",
+		},
+		"Short": {
+			reason: "What is shorter than the header of a tar is none, rather than one that is cut off.",
+			data:   []byte(`{"name":"app","version":"1.0.0","apiVersion":"v2"}`),
+			err:    "neither a tar nor a tar with gzip",
+		},
+		"Empty":   {reason: "Nothing is no archive.", err: "it holds no files"},
+		"NoFiles": {reason: "Folders alone are no archive.", data: tarOf(t, link("a/", "", tar.TypeDir)), err: "it holds no files"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := Read(tc.data, tc.limits)
+			if tc.err == "" && err != nil || !strings.Contains(text(err), tc.err) {
+				t.Errorf("\n%s\nRead(...): error %q does not contain %q", tc.reason, text(err), tc.err)
+			}
+			if strings.Contains(text(err), "\n") {
+				t.Errorf("Read(...): error has several lines: %q", err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nRead(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestReadLargeFile holds that a file of more than what is taken upfront
+// is read completely.
+func TestReadLargeFile(t *testing.T) {
+	want := strings.Repeat("x", maxUpfront+1)
+	got, err := Read(tarOf(t, file("a", want)), Limits{})
+	if err != nil || len(got) != 1 || string(got[0].Data) != want {
+		t.Errorf("Read(...): %d files, error %v", len(got), err)
+	}
+}
+
+// sparseTar changes the type of an entry behind the back of the writer, which
+// does not write such entries.
+func sparseTar(t *testing.T) []byte {
+	t.Helper()
+	data := tarOf(t, tarEntry{Header: tar.Header{Name: "a", Typeflag: tar.TypeReg, Format: tar.FormatGNU}})
+	data[156] = tar.TypeGNUSparse
+	copy(data[483:495], "00000000000\x00") // The real size.
+	checksum(data)
+	return data
+}
+
+// checksum corrects the checksum of the first header of a tar.
+func checksum(data []byte) {
+	copy(data[148:156], "        ")
+	sum := 0
+	for _, b := range data[:512] {
+		sum += int(b)
+	}
+	copy(data[148:156], fmt.Sprintf("%06o\x00 ", sum))
+}
+
+func TestReadSparsePAX(t *testing.T) {
+	// A sparse file in PAX form has the type of a regular file.
+	var b bytes.Buffer
+	b.Write(paxHeader(t, "GNU.sparse.major=0", "GNU.sparse.minor=0", "GNU.sparse.numblocks=0", "GNU.sparse.size=1000", "GNU.sparse.map="))
+	b.Write(tarOf(t, file("a", "")))
+	_, err := Read(b.Bytes(), Limits{})
+	if !strings.Contains(text(err), "sparse") {
+		t.Errorf("Read(...): a sparse file was not refused: %v", err)
+	}
+}
+
+// paxHeader makes an extended header with records that the writer refuses.
+func paxHeader(t *testing.T, records ...string) []byte {
+	t.Helper()
+	var body strings.Builder
+	for _, r := range records {
+		n := len(r) + 2
+		for len(strconv.Itoa(n))+len(r)+2 != n {
+			n = len(strconv.Itoa(n)) + len(r) + 2
+		}
+		fmt.Fprintf(&body, "%d %s\n", n, r)
+	}
+	data := tarOf(t, file("pax", body.String()))
+	data[156] = tar.TypeXHeader
+	checksum(data)
+	return data[:len(data)-1024]
+}
+
+// TestReadMemory holds that neither a claimed size nor a bomb uses memory.
+func TestReadMemory(t *testing.T) {
+	claim := tarOf(t, file("a", strings.Repeat("x", 1024)))
+	copy(claim[124:136], fmt.Sprintf("%011o\x00", 400<<20))
+	checksum(claim)
+
+	var bomb bytes.Buffer
+	z := gzip.NewWriter(&bomb)
+	if _, err := z.Write(claim[:512]); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.CopyN(z, zeros{}, 64<<20); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	for name, tc := range map[string]struct {
+		reason string
+		data   []byte
+		limits Limits
+	}{
+		"Claim": {reason: "A size that is claimed but not delivered.", data: claim},
+		"Bomb":  {reason: "64 MiB of zeros where 8 MiB are allowed.", data: bomb.Bytes(), limits: Limits{Uncompressed: 8 << 20}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			if _, err := Read(tc.data, tc.limits); err == nil {
+				t.Fatalf("\n%s\nRead(...): want an error", tc.reason)
+			}
+			runtime.ReadMemStats(&after)
+			if used := after.TotalAlloc - before.TotalAlloc; used > 32<<20 {
+				t.Errorf("\n%s\nRead(...): allocated %d MiB", tc.reason, used>>20)
+			}
+		})
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+func flip(data []byte, at int) []byte {
+	c := bytes.Clone(data)
+	c[at] ^= 1
+	return c
+}
+
+func FuzzRead(f *testing.F) {
+	plain := tarOf(f, file("Chart.yaml", "name: a"), link("d/", "", tar.TypeDir), file("d/b", "x"))
+	f.Add(plain)
+	f.Add(gzipOf(f, plain))
+	f.Add(tarOf(f, file("../a", "x")))
+	f.Add(tarOf(f, link("a", "b", tar.TypeSymlink)))
+	f.Add([]byte{0x1f, 0x8b})
+	limits := Limits{Compressed: 1 << 20, Uncompressed: 1 << 20, Files: 100}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		files, err := Read(data, limits)
+		if err != nil {
+			if files != nil || strings.Contains(err.Error(), "\n") {
+				t.Fatalf("Read(...): %d files, error %q", len(files), err)
+			}
+			return
+		}
+		total, last := 0, ""
+		for _, file := range files {
+			n := "/" + file.Name + "/"
+			if file.Name <= last || strings.Contains(n, "/../") || strings.Contains(n, "//") || strings.Contains(n, "/./") {
+				t.Fatalf("Read(...): name %q after %q", file.Name, last)
+			}
+			last = file.Name
+			total += len(file.Data)
+		}
+		if len(files) == 0 || len(files) > limits.Files || int64(total) > limits.Uncompressed {
+			t.Fatalf("Read(...): %d files with %d bytes", len(files), total)
+		}
+	})
+}
+
+func BenchmarkRead(b *testing.B) {
+	entries := make([]tarEntry, 50)
+	for i := range entries {
+		entries[i] = file(fmt.Sprintf("templates/%d.yaml", i), strings.Repeat("kind: ConfigMap\n", 256))
+	}
+	data := gzipOf(b, tarOf(b, entries...))
+	b.ReportAllocs()
+	b.SetBytes(int64(len(data)))
+	for b.Loop() {
+		if _, err := Read(data, Limits{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

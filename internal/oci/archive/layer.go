@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package archive
+
+import (
+	"archive/tar"
+	"bytes"
+	"io"
+	"slices"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// layerFile is the name given to a layer that is a bare file.
+const layerFile = "layer.yaml"
+
+// ReadLayer reads a layer of a module, which is an archive as Read reads it, or
+// a bare text file, which is returned under the name layer.yaml. It fails on
+// other content, such as a zip. The files may share memory with data.
+func ReadLayer(data []byte, l Limits) ([]File, error) {
+	if isArchive(data) {
+		return Read(data, l)
+	}
+	if limit := l.WithDefaults().Compressed; int64(len(data)) > limit {
+		return nil, errors.Wrap(&tooLargeError{what: "it", limit: limit}, "cannot read layer")
+	}
+	if slices.Contains(data, 0) {
+		return nil, errors.New("cannot read layer: it is neither a tar, nor a tar with gzip, nor text")
+	}
+	return []File{{Name: layerFile, Data: data}}, nil
+}
+
+// isArchive tells an archive from text, even if the archive is damaged further
+// on. Nothing at all is an empty archive.
+func isArchive(data []byte) bool {
+	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
+		return true
+	}
+	// Where the magic of tar is. The oldest form has none, but a checksum.
+	if len(data) >= 262 && bytes.Equal(data[257:262], []byte("ustar")) {
+		return true
+	}
+	_, err := tar.NewReader(bytes.NewReader(data)).Next()
+	return err == nil || err == io.EOF
+}

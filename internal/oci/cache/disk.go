@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cache
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+)
+
+const (
+	tempPrefix = ".tmp-"
+
+	// staleTemp is when a temporary file was surely left behind by a crash.
+	staleTemp = time.Hour
+)
+
+// A disk is a store in a folder: <scope>/sha256/<hex of the digest>. Files are
+// published by rename and verified when read, so processes may share a folder,
+// and neither a crash nor a bad disk can make it return something else.
+type disk struct {
+	dir  string
+	size int64
+
+	// mu guards used and lets one goroutine at a time sweep.
+	mu sync.Mutex
+	// used is what we believe is in the folder, in bytes. Other processes may
+	// add to it unseen; each sweep counts again.
+	used int64
+}
+
+func newDisk(dir string, size int64) (*disk, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, errors.Wrap(err, "cannot make the cache folder")
+	}
+	d := &disk{dir: dir, size: size}
+	d.sweep()
+	return d, nil
+}
+
+func (d *disk) path(scope, digest string) string {
+	return filepath.Join(d.dir, scope, "sha256", strings.TrimPrefix(digest, "sha256:"))
+}
+
+func (d *disk) get(scope, digest string) ([]byte, bool) {
+	path := d.path(scope, digest)
+	data, err := os.ReadFile(path) //nolint:gosec // The path is made of hexadecimal digits.
+	if err != nil {
+		return nil, false
+	}
+	if oci.DigestOf(data) != digest {
+		_ = os.Remove(path) // If that fails, the next pull replaces it.
+		return nil, false
+	}
+	// Many file systems do not keep access times, so the time of the last
+	// change is our time of last use.
+	now := time.Now()
+	_ = os.Chtimes(path, now, now)
+	return data, true
+}
+
+func (d *disk) put(scope, digest string, data []byte) {
+	if int64(len(data)) > d.size || publish(d.path(scope, digest), data) != nil {
+		return
+	}
+	d.mu.Lock()
+	d.used += int64(len(data))
+	full := d.used > d.size
+	d.mu.Unlock()
+	if full {
+		d.sweep()
+	}
+}
+
+// publish makes data appear at path at once and completely. There is no fsync:
+// what a power failure truncates is found out by its digest.
+func publish(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), tempPrefix+"*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
+
+// sweep counts what is stored and, if that is too much, removes what was not
+// used for longest until a tenth of the size is free again.
+func (d *disk) sweep() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	files, stale, used := d.list()
+	for _, path := range stale {
+		_ = os.Remove(path)
+	}
+	if used > d.size {
+		sort.Slice(files, func(i, j int) bool { return files[i].info.ModTime().Before(files[j].info.ModTime()) })
+		for _, f := range files {
+			if used <= d.size-d.size/10 {
+				break
+			}
+			if os.Remove(f.path) == nil {
+				used -= f.info.Size()
+			}
+		}
+	}
+	d.used = used
+}
+
+type storedFile struct {
+	path string
+	info fs.FileInfo
+}
+
+// list returns what is published, what a crash left behind, and the bytes of
+// the former.
+func (d *disk) list() (files []storedFile, stale []string, used int64) {
+	// Errors are of files that another process removed just now.
+	_ = filepath.WalkDir(d.dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return nil //nolint:nilerr // See above.
+		}
+		info, err := e.Info()
+		if err != nil {
+			return nil //nolint:nilerr // See above.
+		}
+		if strings.HasPrefix(e.Name(), tempPrefix) {
+			if time.Since(info.ModTime()) > staleTemp {
+				stale = append(stale, path)
+			}
+			return nil
+		}
+		files = append(files, storedFile{path: path, info: info})
+		used += info.Size()
+		return nil
+	})
+	return files, stale, used
+}

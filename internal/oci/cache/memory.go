@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cache
+
+import (
+	"container/list"
+	"sync"
+)
+
+// A memory is a store that ends with the process.
+type memory struct {
+	size int64
+
+	// mu guards all below.
+	mu    sync.Mutex
+	used  int64
+	order *list.List // *stored, that used last in front.
+	byKey map[string]*list.Element
+}
+
+type stored struct {
+	key  string
+	data []byte
+}
+
+func newMemory(size int64) *memory {
+	return &memory{size: size, order: list.New(), byKey: map[string]*list.Element{}}
+}
+
+func (m *memory) get(scope, digest string) ([]byte, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e, ok := m.byKey[scope+" "+digest]
+	if !ok {
+		return nil, false
+	}
+	m.order.MoveToFront(e)
+	return e.Value.(*stored).data, true //nolint:forcetypeassert // Only stored is put in.
+}
+
+func (m *memory) put(scope, digest string, data []byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	key := scope + " " + digest
+	if _, ok := m.byKey[key]; ok || int64(len(data)) > m.size {
+		return
+	}
+	m.byKey[key] = m.order.PushFront(&stored{key: key, data: data})
+	m.used += int64(len(data))
+	for m.used > m.size {
+		s := m.order.Remove(m.order.Back()).(*stored) //nolint:forcetypeassert // Only stored is put in.
+		delete(m.byKey, s.key)
+		m.used -= int64(len(s.data))
+	}
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package chartrepo
+
+import (
+	"context"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/cache"
+)
+
+// Download returns the archive of a chart that is not at a registry. A digest in
+// the index is verified. An archive at another host needs an entry of its own in
+// regs. Credentials never follow a redirect.
+func (c *Client) Download(ctx context.Context, regs oci.Registries, chart Chart) ([]byte, error) {
+	u, err := oci.ParseURL(chart.URL)
+	if err != nil {
+		return nil, err
+	}
+	s, err := regs.Site(u)
+	if err != nil {
+		return nil, err
+	}
+	data, err := c.archive(ctx, s, chart.Digest)
+	var d *cache.DigestError
+	if errors.As(err, &d) {
+		return nil, errors.Errorf("host %q delivered another archive than the index says: %s", s.Host(), d)
+	}
+	return data, oci.Explain(err, s.Host())
+}
+
+// archive returns the archive at s.
+func (c *Client) archive(ctx context.Context, s *oci.Site, digest string) ([]byte, error) {
+	if digest == "" {
+		return c.unnamed(ctx, s)
+	}
+	return c.cache.Content(ctx, cache.Request{
+		Scope:  s.Scope(),
+		Proof:  s.Key(digest),
+		Digest: digest,
+		Limit:  c.limit,
+		May:    func(ctx context.Context) (bool, error) { return c.pool.MayFetch(ctx, s) },
+		Get: func(ctx context.Context) ([]byte, error) {
+			page, err := c.pool.Fetch(ctx, s, oci.Validators{}, c.limit, "chart")
+			return page.Data, err
+		},
+	})
+}
+
+// A cachedChart is an archive without a digest in an index.
+type cachedChart struct {
+	oci.Validators
+
+	digest string
+}
+
+// unnamed returns the archive at s, which is asked for each time.
+func (c *Client) unnamed(ctx context.Context, s *oci.Site) ([]byte, error) {
+	unlock, err := c.cache.Lock(ctx, s.Key(""))
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+
+	var known oci.Validators
+	var old []byte
+	if i, ok := c.charts.Get(s.Key("")); ok {
+		chart := i.(*cachedChart) //nolint:forcetypeassert // Only this method adds to charts.
+		if data, ok := c.cache.Get(s.Scope(), chart.digest); ok {
+			known, old = chart.Validators, data
+		}
+	}
+	page, err := c.pool.Fetch(ctx, s, known, c.limit, "chart")
+	if err != nil {
+		return nil, err
+	}
+	if page.Unchanged {
+		return old, nil
+	}
+	digest := oci.DigestOf(page.Data)
+	c.cache.Put(s.Scope(), digest, page.Data)
+	c.charts.Add(s.Key(""), &cachedChart{Validators: page.Validators, digest: digest})
+	return page.Data, nil
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package chartrepo
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
+)
+
+// An index is what a chart repository offers, by name of the chart. Of the
+// fields of https://helm.sh/docs/topics/chart_repository/ it keeps what is needed.
+type index map[string][]*indexEntry
+
+type indexEntry struct {
+	Version string   `json:"version"`
+	URLs    []string `json:"urls"`
+	Digest  string   `json:"digest"`
+}
+
+// maxSeparators bounds the values of an index. It is about what an index of
+// MaxIndex bytes holds that helm wrote; one of mere commas would take gigabytes
+// of memory to parse.
+const maxSeparators = 1_500_000
+
+func parseIndex(data []byte) (index, error) {
+	n := 0
+	for _, c := range []string{",", ":", "\n"} {
+		n += bytes.Count(data, []byte(c))
+	}
+	if n > maxSeparators {
+		return nil, errors.Errorf("index.yaml holds too many values: more than %d separators", maxSeparators)
+	}
+	if err := (yamlsize.Limits{Bytes: 2 * MaxIndex}).Check(data); err != nil {
+		return nil, errors.Wrap(err, "malformed index.yaml")
+	}
+	var doc struct {
+		Entries index `json:"entries"`
+	}
+	if err := yaml.Unmarshal(data, &doc); err != nil {
+		return nil, errors.Errorf("malformed index.yaml: %s", oci.OneLine(err.Error()))
+	}
+	if doc.Entries == nil {
+		return nil, errors.New("malformed index.yaml: it has no entries")
+	}
+	return doc.Entries, nil
+}
+
+// find returns the entry of name whose version is version to the letter, or
+// else the newest one in the semantic version range that version is. An empty
+// version is any, without pre-releases.
+func (i index) find(name, version string) (*indexEntry, error) {
+	entries, ok := i[name]
+	if !ok {
+		return nil, errors.Errorf("the repository has no chart %q", name)
+	}
+	for _, e := range entries {
+		if e != nil && version != "" && e.Version == version {
+			return e.check(name)
+		}
+	}
+	if version == "" {
+		version = "*"
+	}
+	want, err := semver.NewConstraint(version)
+	if err != nil {
+		return nil, errors.Errorf("the repository has no version %q of chart %q, and that is no range of versions", version, name)
+	}
+	e := newest(entries, want)
+	if e == nil {
+		return nil, errors.Errorf("the repository has no version of chart %q that is %q", name, version)
+	}
+	return e.check(name)
+}
+
+// newest returns the entry with the highest version that is wanted, or nil.
+func newest(entries []*indexEntry, want *semver.Constraints) (best *indexEntry) {
+	var highest *semver.Version
+	for _, e := range entries {
+		if e == nil {
+			continue
+		}
+		v, err := semver.NewVersion(e.Version)
+		if err != nil || !want.Check(v) {
+			continue
+		}
+		if highest == nil || v.GreaterThan(highest) {
+			best, highest = e, v
+		}
+	}
+	return best
+}
+
+// check refuses entries that cannot be pulled, and puts the digest in one form.
+func (e *indexEntry) check(name string) (*indexEntry, error) {
+	if len(e.URLs) == 0 || e.URLs[0] == "" {
+		return nil, errors.Errorf("the repository has no URL for version %q of chart %q", e.Version, name)
+	}
+	c := *e
+	if c.Digest == "" {
+		return &c, nil
+	}
+	c.Digest = "sha256:" + strings.ToLower(strings.TrimPrefix(c.Digest, "sha256:"))
+	if !oci.ValidDigest(c.Digest) {
+		return nil, errors.Errorf("the repository has a malformed digest %q for version %q of chart %q", oci.OneLine(e.Digest), e.Version, name)
+	}
+	return &c, nil
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package layers
+
+import (
+	"bytes"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+)
+
+// The media types of Flux, https://fluxcd.io/flux/cheatsheets/oci-artifacts/.
+const (
+	FluxConfig  = "application/vnd.cncf.flux.config.v1+json"
+	FluxContent = "application/vnd.cncf.flux.content.v1.tar+gzip"
+)
+
+// IsFlux says whether a manifest is that of an artifact of Flux.
+func IsFlux(manifest []byte) bool {
+	m, err := v1.ParseManifest(bytes.NewReader(manifest))
+	return err == nil && m.Config.MediaType == FluxConfig
+}
+
+// OfFlux returns the digest of the only layer that a manifest of an artifact of
+// Flux names. It fails on what is no such manifest, and on a layer of more than
+// limit bytes.
+func OfFlux(manifest []byte, limit int64) (string, error) {
+	m, err := v1.ParseManifest(bytes.NewReader(manifest))
+	if err != nil {
+		return "", errors.New("the manifest is not valid JSON")
+	}
+	if m.MediaType.IsIndex() {
+		return "", errors.Errorf("it is an index of manifests (%q): use the digest of one manifest, or of its layer", m.MediaType)
+	}
+	if m.Config.MediaType != FluxConfig {
+		return "", errors.Errorf("it is a manifest whose configuration is of type %q, which is no artifact of Flux (%q): "+
+			"use the digest of its layer",
+			oci.OneLine(string(m.Config.MediaType)), FluxConfig)
+	}
+	if len(m.Layers) != 1 || m.Layers[0].MediaType != FluxContent {
+		return "", errors.Errorf("it is an artifact of Flux that does not have one layer of type %q: use the digest of the layer", FluxContent)
+	}
+	l := &m.Layers[0]
+	if !oci.ValidDigest(l.Digest.String()) {
+		return "", errors.Errorf("malformed digest %q of its layer", oci.OneLine(l.Digest.String()))
+	}
+	if l.Size > limit {
+		return "", errors.Errorf("layer is larger than the limit of %d bytes", limit)
+	}
+	return l.Digest.String(), nil
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package oci
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"k8s.io/utils/lru"
+)
+
+const (
+	// maxServers bounds the pooled transports; the one unused longest is closed.
+	maxServers = 64
+
+	// maxClients bounds the logins that are remembered.
+	maxClients = 256
+
+	dialTimeout      = 10 * time.Second
+	handshakeTimeout = 10 * time.Second
+	headerTimeout    = 30 * time.Second
+	idleTimeout      = 60 * time.Second
+	maxIdle          = 4
+	maxConns         = 16
+)
+
+// A Pool reads from registries and web servers, over connections and logins
+// that are used again. It is safe for concurrent use; one is enough for a
+// process. How long a request may take is up to the context.
+type Pool struct {
+	// Pauses are how long it takes until another try of a request that failed. They are set before the first request.
+	Pauses []time.Duration
+
+	agent string
+	limit int64
+
+	// patience is how long a server may think before it answers.
+	patience time.Duration
+
+	// mu guards adding to wires.
+	mu    sync.Mutex
+	wires *lru.Cache // *wire by endpoint.server
+
+	clients *lru.Cache // *client by endpoint.caller and repository
+}
+
+// NewPool returns a Pool. Agent is how requests name this program, and limit
+// bounds every body, in bytes.
+func NewPool(agent string, limit int64) *Pool {
+	return &Pool{
+		Pauses:   []time.Duration{100 * time.Millisecond, 400 * time.Millisecond},
+		agent:    agent,
+		limit:    limit,
+		patience: headerTimeout,
+		wires:    lru.NewWithEvictionFunc(maxServers, closeWire),
+		clients:  lru.New(maxClients),
+	}
+}
+
+func closeWire(_ lru.Key, w any) {
+	w.(*wire).next.CloseIdleConnections() //nolint:forcetypeassert // Only wires are added.
+}
+
+// Close closes idle connections. The Pool can still be used.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	// Clearing calls the eviction function for each.
+	p.wires.Clear()
+	p.clients.Clear()
+}
+
+// wire returns the transport to the server of e, the same one for every
+// caller: connections carry no credentials of their own.
+func (p *Pool) wire(e *endpoint) (http.RoundTripper, error) {
+	// Two that miss at once would open two pools, and one would never be closed.
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if t, ok := p.wires.Get(e.server); ok {
+		return t.(*wire), nil //nolint:forcetypeassert // Only this method adds to wires.
+	}
+	//nolint:gosec // Certificates are not checked where a person at a command line asks for that.
+	c := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: e.insecure}
+	if len(e.ca) > 0 {
+		pool, err := x509.SystemCertPool()
+		if err != nil {
+			pool = x509.NewCertPool()
+		}
+		if !pool.AppendCertsFromPEM(e.ca) {
+			return nil, errors.Errorf("the CA bundle of registry host %q holds no PEM certificate", e.host)
+		}
+		c.RootCAs = pool
+	}
+	w := &wire{
+		host:   e.host,
+		scheme: e.scheme,
+		agent:  p.agent,
+		limit:  p.limit + 1,
+		next: &http.Transport{
+			Proxy:                 http.ProxyFromEnvironment,
+			DialContext:           (&net.Dialer{Timeout: dialTimeout}).DialContext,
+			TLSClientConfig:       c,
+			ForceAttemptHTTP2:     true,
+			TLSHandshakeTimeout:   handshakeTimeout,
+			ResponseHeaderTimeout: p.patience,
+			IdleConnTimeout:       idleTimeout,
+			MaxIdleConns:          maxIdle,
+			MaxConnsPerHost:       maxConns,
+			// A digest is of the bytes as they are stored.
+			DisableCompression: true,
+		},
+	}
+	p.wires.Add(e.server, w)
+	return w, nil
+}
+
+// retry calls f again when it failed for a reason that may have passed.
+func (p *Pool) retry(ctx context.Context, f func() error) error {
+	for i := 0; ; i++ {
+		err := f()
+		if err == nil || i >= len(p.Pauses) || !transient(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(p.Pauses[i]):
+		}
+	}
+}

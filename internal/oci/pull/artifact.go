@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pull
+
+import (
+	"context"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/layers"
+)
+
+// artifact returns the layer that a reference leads to.
+func (r *repository) artifact(ctx context.Context, ref oci.Reference) (Artifact, error) {
+	data, err := r.named(ctx, ref)
+	if err != nil {
+		return Artifact{}, err
+	}
+	if ref.Digest != "" && !layers.IsManifest(data) {
+		return Artifact{Data: data, Digest: ref.Digest}, nil
+	}
+	if layers.IsFlux(data) {
+		return r.fluxOf(ctx, data)
+	}
+	a, err := r.chartOf(ctx, data)
+	if err == nil && a.Version == "" {
+		a.Version = versionOf(ref.Tag)
+	}
+	return a, err
+}
+
+// named is the blob or manifest of a reference.
+func (r *repository) named(ctx context.Context, ref oci.Reference) ([]byte, error) {
+	if ref.Digest == "" {
+		return r.tagged(ctx, ref.Tag)
+	}
+	return r.either(ctx, ref.Digest)
+}
+
+// layer returns the layer of a digest, which may be that of its manifest.
+func (r *repository) layer(ctx context.Context, digest string) ([]byte, error) {
+	data, err := r.either(ctx, digest)
+	if err != nil || !layers.IsManifest(data) {
+		return data, err
+	}
+	a, err := r.fluxOf(ctx, data)
+	return a.Data, err
+}
+
+// fluxOf pulls the layer that a manifest of Flux names.
+func (r *repository) fluxOf(ctx context.Context, manifest []byte) (Artifact, error) {
+	digest, err := layers.OfFlux(manifest, r.client.limit)
+	if err != nil {
+		return Artifact{}, err
+	}
+	data, err := r.blob(ctx, digest)
+	return Artifact{Data: data, Digest: digest}, err
+}
+
+// chartByTag returns the chart that a tag stands for now.
+func (r *repository) chartByTag(ctx context.Context, tag string) (Artifact, error) {
+	manifest, err := r.tagged(ctx, tag)
+	if err != nil {
+		return Artifact{}, err
+	}
+	a, err := r.chartOf(ctx, manifest)
+	a.Version = versionOf(tag)
+	return a, err
+}
+
+// chartByDigest returns the chart of a digest, which may be that of its manifest.
+func (r *repository) chartByDigest(ctx context.Context, digest string) (Artifact, error) {
+	data, err := r.either(ctx, digest)
+	if err != nil {
+		return Artifact{}, err
+	}
+	if layers.IsManifest(data) {
+		return r.chartOf(ctx, data)
+	}
+	if layers.IsJSON(data) {
+		return Artifact{}, errors.Errorf("not a chart: it is JSON, such as the configuration of a chart; "+
+			"take the digest of its manifest, or of its layer of type %q", layers.HelmContent)
+	}
+	return Artifact{Data: data, Digest: digest}, nil
+}
+
+// chartOf pulls the archive that a manifest of a chart names.
+func (r *repository) chartOf(ctx context.Context, manifest []byte) (Artifact, error) {
+	digest, version, err := layers.OfChart(manifest, r.client.limit)
+	if err != nil {
+		return Artifact{}, err
+	}
+	data, err := r.blob(ctx, digest)
+	if err != nil {
+		return Artifact{}, err
+	}
+	return Artifact{Data: data, Digest: digest, Version: version}, nil
+}
+
+// versionOf a chart that has a tag, in which a plus cannot be.
+func versionOf(tag string) string { return strings.ReplaceAll(tag, "_", "+") }

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pull
+
+import (
+	"k8s.io/utils/lru"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/cache"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/chartrepo"
+)
+
+const (
+	defaultAgent = "provider-kyma"
+
+	// maxTags is how many are remembered; each is small.
+	maxTags = 4096
+)
+
+// A Client pulls content and caches it. It is safe for concurrent use; one is
+// enough for a process. How long a pull may take is up to the context.
+type Client struct {
+	limit int64 // Of a blob, in bytes.
+	pool  *oci.Pool
+	cache *cache.Cache
+	repos *chartrepo.Client
+	tags  *lru.Cache // digest of the manifest by Repository.Key of the tag
+}
+
+type config struct {
+	dir    string
+	size   int64
+	limits archive.Limits
+	agent  string
+}
+
+// An Option changes how a Client works.
+type Option func(*config)
+
+// WithCacheDir caches on disk, in dir, which is made if needed and may be
+// shared by several processes. The default is a cache in memory.
+func WithCacheDir(dir string) Option {
+	return func(c *config) { c.dir = dir }
+}
+
+// WithCacheSize bounds the cache, in bytes; what was not used for longest goes
+// first. The default is 1 GiB on disk, or 128 MiB in memory.
+func WithCacheSize(bytes int64) Option {
+	return func(c *config) { c.size = bytes }
+}
+
+// WithLimits bounds what is pulled.
+func WithLimits(l archive.Limits) Option {
+	return func(c *config) { c.limits = l }
+}
+
+// WithUserAgent is how requests name this program; default "provider-kyma".
+func WithUserAgent(agent string) Option {
+	return func(c *config) { c.agent = agent }
+}
+
+// New returns a Client. It fails if the cache directory cannot be made.
+func New(o ...Option) (*Client, error) {
+	c := config{agent: defaultAgent}
+	for _, f := range o {
+		f(&c)
+	}
+	files, err := cache.New(c.dir, c.size)
+	if err != nil {
+		return nil, err
+	}
+	limit := c.limits.WithDefaults().Compressed
+	pool := oci.NewPool(c.agent, max(limit, chartrepo.MaxIndex))
+	return &Client{
+		limit: limit,
+		pool:  pool,
+		cache: files,
+		repos: chartrepo.New(pool, files, limit),
+		tags:  lru.New(maxTags),
+	}, nil
+}
+
+// Close closes idle connections. The Client can still be used.
+func (c *Client) Close() { c.pool.Close() }

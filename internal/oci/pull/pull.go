@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pull
+
+import (
+	"context"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/cache"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/chartrepo"
+)
+
+// An Artifact is the archive of a chart, or another layer.
+type Artifact struct {
+	Data    []byte // The archive as it was pulled; must not be changed.
+	Digest  string // sha256:… of Data.
+	Version string // Of the chart, as far as the source says it, or "".
+}
+
+// Artifact returns what a reference names, which has a tag, or a digest that
+// goes before the tag: the archive of a Helm chart, or the layer of an artifact
+// of Flux. The digest may also be that of the archive or the layer itself.
+func (c *Client) Artifact(ctx context.Context, regs oci.Registries, ref oci.Reference) (Artifact, error) {
+	r, err := c.repository(regs, ref.Repository)
+	if err != nil {
+		return Artifact{}, errors.Wrapf(err, "cannot pull %q", ref)
+	}
+	a, err := r.artifact(ctx, ref)
+	return a, errors.Wrapf(err, "cannot pull %q", ref)
+}
+
+// Blob returns the blob repo@digest. Repo is host[:port]/path; a scheme before
+// it is tolerated and means nothing. Digest is sha256:… and what is returned
+// has this digest. The caller must not change the bytes.
+func (c *Client) Blob(ctx context.Context, regs oci.Registries, repo, digest string) ([]byte, error) {
+	r, err := c.byDigest(regs, repo, digest)
+	if err != nil {
+		return nil, cannot(err, "blob", repo, digest)
+	}
+	data, err := r.blob(ctx, digest)
+	return data, cannot(err, "blob", repo, digest)
+}
+
+// Layer returns the layer repo@digest. The digest may be that of the layer, as a
+// blob, or that of the manifest of an artifact of Flux, whose layer is then
+// returned. The rest is as with Blob.
+func (c *Client) Layer(ctx context.Context, regs oci.Registries, repo, digest string) ([]byte, error) {
+	r, err := c.byDigest(regs, repo, digest)
+	if err != nil {
+		return nil, cannot(err, "layer", repo, digest)
+	}
+	data, err := r.layer(ctx, digest)
+	return data, cannot(err, "layer", repo, digest)
+}
+
+// ChartByDigest returns the archive repo@digest. The digest may be that of the
+// archive, as a blob, or that of a manifest of Helm's OCI chart type, whose
+// archive is then returned. The rest is as with Blob.
+func (c *Client) ChartByDigest(ctx context.Context, regs oci.Registries, repo, digest string) ([]byte, error) {
+	r, err := c.byDigest(regs, repo, digest)
+	if err != nil {
+		return nil, cannot(err, "chart", repo, digest)
+	}
+	a, err := r.chartByDigest(ctx, digest)
+	return a.Data, cannot(err, "chart", repo, digest)
+}
+
+// Manifest returns a manifest of repo and its digest, sha256:…. Reference is a
+// tag or a digest. A tag is looked up at the registry each time, a digest as
+// with Blob, and what is returned has the digest that is returned with it. The
+// caller must not change the bytes.
+func (c *Client) Manifest(ctx context.Context, regs oci.Registries, repo, reference string) (data []byte, digest string, err error) {
+	data, digest, err = c.manifest(ctx, regs, repo, reference)
+	if err != nil {
+		return nil, "", cannot(err, "manifest", repo, reference)
+	}
+	return data, digest, nil
+}
+
+// Chart pulls chartName from the registry namespace at url, oci://host/path;
+// an empty chartName means that url names the chart itself. Version is a
+// version, which is also the tag (with + as _), or a digest as in ChartByDigest.
+// A tag is looked up at the registry each time.
+func (c *Client) Chart(ctx context.Context, regs oci.Registries, url, chartName, version string) (Artifact, error) {
+	a, err := c.chart(ctx, regs, url, chartName, version)
+	return a, errors.Wrapf(err, "cannot pull chart %q version %q from %q",
+		oci.OneLine(chartName), oci.OneLine(version), oci.Redact(url))
+}
+
+// RepoChart pulls chartName from the chart repository at repoURL, http:// or
+// https://, whose index.yaml is looked at each time (and only transferred when
+// it changed, if the server supports that). Version is a version, a range of
+// semantic versions (the newest that fits is taken), or empty for the newest
+// release. A digest in the index is verified. An archive at another host needs
+// an entry of its own in regs. Credentials never follow a redirect.
+func (c *Client) RepoChart(ctx context.Context, regs oci.Registries, repoURL, chartName, version string) (Artifact, error) {
+	a, err := c.repoChart(ctx, regs, repoURL, chartName, version)
+	return a, errors.Wrapf(err, "cannot pull chart %q version %q from repository %q",
+		oci.OneLine(chartName), oci.OneLine(version), oci.Redact(repoURL))
+}
+
+// cannot says what could not be pulled from where.
+func cannot(err error, what, repo, reference string) error {
+	return errors.Wrapf(err, "cannot pull %s %q of %q", what, oci.OneLine(reference), oci.Redact(repo))
+}
+
+// repository finds how to reach a repository, given as host[:port]/path.
+func (c *Client) repository(regs oci.Registries, repo string) (*repository, error) {
+	r, err := regs.Repository(repo)
+	if err != nil {
+		return nil, err
+	}
+	return &repository{Repository: r, client: c}, nil
+}
+
+// byDigest is repository for what is asked for by its digest.
+func (c *Client) byDigest(regs oci.Registries, repo, digest string) (*repository, error) {
+	if !oci.ValidDigest(digest) {
+		if strings.Contains(digest, ":") {
+			return nil, errors.Errorf("malformed digest %q: want sha256: and 64 hexadecimal digits", oci.OneLine(digest))
+		}
+		return nil, errors.Errorf("%q is a tag or version, which can move: want a digest (sha256:…)", oci.OneLine(digest))
+	}
+	return c.repository(regs, repo)
+}
+
+func (c *Client) manifest(ctx context.Context, regs oci.Registries, repo, reference string) (data []byte, digest string, err error) {
+	if strings.Contains(reference, ":") {
+		r, err := c.byDigest(regs, repo, reference)
+		if err != nil {
+			return nil, "", err
+		}
+		data, err := r.manifest(ctx, reference)
+		return data, reference, err
+	}
+	if !oci.ValidTag(reference) {
+		return nil, "", errors.Errorf("%q is neither a tag nor a digest (sha256:…)", oci.OneLine(reference))
+	}
+	r, err := c.repository(regs, repo)
+	if err != nil {
+		return nil, "", err
+	}
+	data, err = r.tagged(ctx, reference)
+	if err != nil {
+		return nil, "", err
+	}
+	return data, oci.DigestOf(data), nil
+}
+
+func (c *Client) chart(ctx context.Context, regs oci.Registries, url, chartName, version string) (Artifact, error) {
+	if !strings.HasPrefix(url, "oci://") {
+		return Artifact{}, errors.New("url does not begin with oci://")
+	}
+	repo := strings.TrimSuffix(url, "/")
+	if chartName != "" {
+		repo += "/" + chartName
+	}
+	tag := strings.ReplaceAll(version, "+", "_")
+	if !oci.ValidDigest(version) && !oci.ValidTag(tag) {
+		return Artifact{}, errors.New("version is neither a version nor a digest (sha256:…): " +
+			"a range works with http(s):// chart repositories only")
+	}
+	r, err := c.repository(regs, repo)
+	if err != nil {
+		return Artifact{}, err
+	}
+	if oci.ValidDigest(version) {
+		return r.chartByDigest(ctx, version)
+	}
+	return r.chartByTag(ctx, tag)
+}
+
+func (c *Client) repoChart(ctx context.Context, regs oci.Registries, repoURL, chartName, version string) (Artifact, error) {
+	found, err := c.repos.Find(ctx, regs, repoURL, chartName, version)
+	if err != nil {
+		return Artifact{}, err
+	}
+	a, err := c.offered(ctx, regs, found)
+	a.Version = found.Version
+	return a, err
+}
+
+// offered pulls what a chart repository offers.
+func (c *Client) offered(ctx context.Context, regs oci.Registries, found chartrepo.Chart) (Artifact, error) {
+	repo, tag, ok := found.AtRegistry()
+	if !ok {
+		data, err := c.repos.Download(ctx, regs, found)
+		if err != nil {
+			return Artifact{}, err
+		}
+		return Artifact{Data: data, Digest: oci.DigestOf(data)}, nil
+	}
+	a, err := c.chart(ctx, regs, repo, "", tag)
+	if err == nil && found.Digest != "" && a.Digest != found.Digest {
+		d := &cache.DigestError{Want: found.Digest, Got: a.Digest}
+		return Artifact{}, errors.Errorf("registry %q has another archive than the index says: %s", oci.Redact(repo), d)
+	}
+	return a, err
+}

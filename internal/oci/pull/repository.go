@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pull
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/cache"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/layers"
+)
+
+// A repository is where a caller pulls from, through the cache.
+type repository struct {
+	*oci.Repository
+
+	client *Client
+}
+
+// blob returns a blob by its digest.
+func (r *repository) blob(ctx context.Context, digest string) ([]byte, error) {
+	data, err := r.content(ctx, oci.Blobs, digest, r.client.limit)
+	return data, r.explain(err, digest)
+}
+
+// manifest returns a manifest by its digest.
+func (r *repository) manifest(ctx context.Context, digest string) ([]byte, error) {
+	data, err := r.content(ctx, oci.Manifests, digest, layers.MaxManifest)
+	return data, r.explain(err, digest)
+}
+
+// either returns the blob of a digest, or the manifest where there is no such
+// blob. Blobs come first, since that is what modules refer to. Some registries
+// also serve manifests as blobs.
+func (r *repository) either(ctx context.Context, digest string) ([]byte, error) {
+	data, err := r.content(ctx, oci.Blobs, digest, r.client.limit)
+	if oci.Status(err) == http.StatusNotFound {
+		return r.manifest(ctx, digest)
+	}
+	return data, r.explain(err, digest)
+}
+
+// tagged returns the manifest that the tag stands for now. Where we know a
+// manifest of the tag already, HEAD tells whether it is still the same, which
+// registries with a quota do not count as a pull.
+func (r *repository) tagged(ctx context.Context, tag string) ([]byte, error) {
+	c := r.client
+	if known, ok := c.tags.Get(r.Key(tag)); ok {
+		digest, err := c.pool.Resolve(ctx, r.Repository, tag)
+		if err == nil && digest == known {
+			return r.manifest(ctx, digest)
+		}
+	}
+	data, err := c.pool.Get(ctx, r.Repository, oci.Manifests, tag, layers.MaxManifest)
+	if oci.Status(err) == http.StatusNotFound {
+		return nil, errors.Errorf("host %q has no tag %q in repository %q (404 Not Found)", r.Host(), tag, r.Path())
+	}
+	if err != nil {
+		return nil, oci.Explain(err, r.Host())
+	}
+	digest := oci.DigestOf(data)
+	c.cache.Put(r.Scope(), digest, data)
+	c.cache.Prove(r.Key(digest))
+	c.tags.Add(r.Key(tag), digest)
+	return data, nil
+}
+
+// content returns what a digest is, as blob or as manifest, from the cache
+// where r may read it, and else from the registry.
+func (r *repository) content(ctx context.Context, kind oci.Kind, digest string, limit int64) ([]byte, error) {
+	pool := r.client.pool
+	return r.client.cache.Content(ctx, cache.Request{
+		Scope:  r.Scope(),
+		Proof:  r.Key(digest),
+		Digest: digest,
+		Limit:  limit,
+		May: func(ctx context.Context) (bool, error) {
+			return pool.Has(ctx, r.Repository, kind, digest)
+		},
+		Get: func(ctx context.Context) ([]byte, error) {
+			return pool.Get(ctx, r.Repository, kind, digest, limit)
+		},
+	})
+}
+
+// explain is oci.Explain for something that was asked for by digest.
+func (r *repository) explain(err error, digest string) error {
+	var d *cache.DigestError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &d):
+		return errors.Errorf("host %q delivered other content: %s", r.Host(), d)
+	case oci.Status(err) == http.StatusNotFound:
+		return errors.Errorf("host %q has no %q in repository %q (404 Not Found)", r.Host(), digest, r.Path())
+	}
+	return oci.Explain(err, r.Host())
+}

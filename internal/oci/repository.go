@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package oci
+
+import (
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/google/go-containerregistry/pkg/name"
+)
+
+// A Repository is a repository of a registry, and how to reach it.
+type Repository struct {
+	*endpoint
+
+	name name.Repository
+}
+
+// Repository finds how to reach a repository, given as host[:port]/path. A scheme
+// before it is tolerated and means nothing.
+func (rs Registries) Repository(repo string) (*Repository, error) {
+	bare := repo
+	for _, s := range []string{"oci://", "https://", "http://"} {
+		bare = strings.TrimPrefix(bare, s)
+	}
+	host, path, _ := strings.Cut(bare, "/")
+	path = strings.Trim(path, "/")
+	if strings.Contains(host, "@") {
+		return nil, errors.Errorf("repository %q contains credentials: put them into the pull secret of an entry in registries", Redact(repo))
+	}
+	if !isPath.MatchString(path) {
+		return nil, errors.Errorf("malformed repository %q: want host[:port]/path with a path of lower case letters, digits and ._-/", Redact(repo))
+	}
+	e, err := rs.endpoint(host, path)
+	if err != nil {
+		return nil, err
+	}
+	reg, err := name.NewRegistry(e.host, name.StrictValidation)
+	if err != nil {
+		return nil, errors.Errorf("malformed host in repository %q", Redact(repo))
+	}
+	return &Repository{endpoint: e, name: reg.Repo(path)}, nil
+}
+
+// Path of the repository at its host.
+func (r *Repository) Path() string { return r.name.RepositoryStr() }
+
+// Scope names who delivers what is in the repository: its server.
+func (r *Repository) Scope() string { return r.server }
+
+// Key names something in the repository as seen with our credentials.
+func (r *Repository) Key(what string) string {
+	return r.caller + " " + r.Path() + " " + what
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package layout
+
+import (
+	"cmp"
+	"encoding/json"
+	"regexp"
+	"slices"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/opencontainers/image-spec/specs-go"
+	v1 "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+)
+
+const (
+	// maxIndex bounds index.json, in bytes, and maxListed what it lists.
+	maxIndex  = 8 << 20
+	maxListed = 10_000
+
+	// containerdName has the whole reference, where docker and containerd write a layout.
+	containerdName = "io.containerd.image.name"
+)
+
+// attachmentTag is the tag of what is attached to a digest: of cosign, or a list of referrers.
+var attachmentTag = regexp.MustCompile(`^sha256-[0-9a-f]{64}(\.[a-z0-9]+)?$`)
+
+func isAttachment(tag string) bool { return attachmentTag.MatchString(tag) }
+
+// An index is index.json.
+type index struct{ v1.Index }
+
+// parseIndex reads index.json. All digests and sizes in it are valid.
+func parseIndex(data []byte) (*index, error) {
+	i := &index{}
+	if err := json.Unmarshal(data, &i.Index); err != nil {
+		return nil, errors.New("index.json is not valid JSON, or not of its form")
+	}
+	if i.SchemaVersion != 2 {
+		return nil, errors.Errorf("index.json is of schemaVersion %d, want 2", i.SchemaVersion)
+	}
+	if len(i.Manifests) > maxListed {
+		return nil, errors.Errorf("index.json lists more than %d manifests", maxListed)
+	}
+	for _, d := range i.Manifests {
+		if err := store.CheckDescriptor(d); err != nil {
+			return nil, errors.Wrap(err, "index.json")
+		}
+		if d.Size > store.MaxManifest {
+			return nil, errors.Errorf("index.json: manifest %s of %d bytes is too large", d.Digest, d.Size)
+		}
+	}
+	i.sort()
+	return i, nil
+}
+
+func newIndex() *index {
+	return &index{v1.Index{Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: v1.MediaTypeImageIndex, Manifests: []v1.Descriptor{}}}
+}
+
+// encode returns the same bytes for the same content.
+func (i *index) encode() ([]byte, error) {
+	i.sort()
+	if i.Manifests == nil {
+		i.Manifests = []v1.Descriptor{}
+	}
+	return json.Marshal(i.Index)
+}
+
+// sort puts what has a tag first, by tag.
+func (i *index) sort() {
+	slices.SortStableFunc(i.Manifests, func(a, b v1.Descriptor) int {
+		x, y := tagOf(a), tagOf(b)
+		if (x == "") != (y == "") {
+			return cmp.Compare(y, x)
+		}
+		return cmp.Or(cmp.Compare(x, y), cmp.Compare(a.Digest, b.Digest))
+	})
+}
+
+// tagOf returns the tag of an entry, or "". Tools write the tag, or the whole
+// reference.
+func tagOf(d v1.Descriptor) string {
+	for _, key := range []string{v1.AnnotationRefName, containerdName} {
+		name := d.Annotations[key]
+		if oci.ValidTag(name) {
+			return name
+		}
+		if ref, err := oci.ParseReference(name); err == nil && ref.Tag != "" {
+			return ref.Tag
+		}
+	}
+	return ""
+}
+
+// find returns the digest of a tag, or "". It may be given as tools wrote it.
+func (i *index) find(name string) (string, error) {
+	found := ""
+	if name == "" {
+		return "", nil
+	}
+	for _, d := range i.Manifests {
+		if tagOf(d) != name && d.Annotations[v1.AnnotationRefName] != name {
+			continue
+		}
+		if found != "" && found != string(d.Digest) {
+			return "", errors.Errorf("tag %.200q stands for several manifests: use a digest", name)
+		}
+		found = string(d.Digest)
+	}
+	return found, nil
+}
+
+func (i *index) tags() []string {
+	out := []string{}
+	for _, d := range i.Manifests {
+		if t := tagOf(d); t != "" {
+			out = append(out, t)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// put adds a manifest under a tag unless that is empty, in the place of what had
+// the tag. False says that it was there.
+func (i *index) put(d v1.Descriptor, tag string) bool {
+	listed := slices.ContainsFunc(i.Manifests, func(e v1.Descriptor) bool {
+		return e.Digest == d.Digest && (tag == "" || tagOf(e) == tag)
+	})
+	// Other tools may have given a tag twice, which find refuses before.
+	if listed {
+		return false
+	}
+	if tag != "" {
+		d.Annotations = map[string]string{v1.AnnotationRefName: tag}
+	}
+	i.Manifests = slices.DeleteFunc(i.Manifests, func(e v1.Descriptor) bool {
+		return tag != "" && tagOf(e) == tag || e.Digest == d.Digest && tagOf(e) == ""
+	})
+	i.Manifests = append(i.Manifests, d)
+	return true
+}

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package layout
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	v1 "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+)
+
+// maxLayoutFile bounds oci-layout, in bytes.
+const maxLayoutFile = 4 << 10
+
+// A Store is an OCI image layout. It implements store.Store. Tags are the
+// annotation org.opencontainers.image.ref.name in index.json. It is safe for
+// concurrent use, and a directory is so for several processes.
+type Store struct {
+	path  string
+	files tree
+
+	// root is where it is written to, or nil if it is only read.
+	root *os.Root
+	// made says that there was no layout before, and madeFolder that there was nothing at all.
+	made, madeFolder bool
+	// pack is the tar that is made of it, or nil.
+	pack *pack
+
+	// mu guards all below.
+	mu sync.Mutex
+	// good are the blobs whose content was read and found right.
+	good map[string]bool
+	// briefs are the manifests that were read, by digest; nil is none.
+	briefs map[string]*brief
+	// blobs says that a blob was written since the last manifest.
+	blobs bool
+	// done says that something was finished, and changed that it changed the layout.
+	done, changed bool
+	closed        bool
+}
+
+// Open opens the OCI image layout at path for reading: a directory, or a tar
+// with or without gzip. A *store.NotFoundError says that nothing is there.
+func Open(path string) (*Store, error) {
+	info, err := os.Stat(path) //nolint:gosec // The user names their own file.
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &store.NotFoundError{What: "image layout", Store: path}
+	}
+	if err != nil {
+		return nil, err
+	}
+	var t tree
+	switch {
+	case info.IsDir():
+		var root *os.Root
+		root, err = os.OpenRoot(path)
+		t = folder{root}
+	case info.Mode().IsRegular():
+		t, err = openArchive(path)
+	default:
+		err = errors.New("it is neither a folder nor a file")
+	}
+	if err != nil {
+		return nil, errors.Wrapf(err, "cannot open image layout %s", path)
+	}
+	if err := checkLayout(t); err != nil {
+		_ = t.Close()
+		return nil, errors.Wrapf(err, "cannot open image layout %s", path)
+	}
+	return &Store{path: path, files: t, good: map[string]bool{}}, nil
+}
+
+// checkLayout reads oci-layout.
+func checkLayout(t tree) error {
+	f, err := t.open(layoutFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return errors.New("it is none: it has no file oci-layout")
+	}
+	if err != nil {
+		return err
+	}
+	data, err := store.ReadAll(f, maxLayoutFile)
+	if err != nil {
+		return errors.Wrap(err, layoutFile)
+	}
+	var l v1.ImageLayout
+	if err := json.Unmarshal(data, &l); err != nil {
+		return errors.New("it is none: oci-layout is not valid JSON")
+	}
+	if !strings.HasPrefix(l.Version, "1.") {
+		return errors.Errorf("it is of version %.20q, want 1.0.0", l.Version)
+	}
+	return nil
+}
+
+// Exists says whether there is an image layout at path.
+func Exists(path string) bool {
+	l, err := Open(path)
+	if err != nil {
+		return false
+	}
+	return l.Close() == nil
+}
+
+// String implements store.Store.
+func (l *Store) String() string { return l.path }
+
+// Blob implements store.Reader.
+func (l *Store) Blob(_ context.Context, digest string, offset int64) (io.ReadCloser, error) {
+	if err := store.CheckBlob(digest, offset); err != nil {
+		return nil, err
+	}
+	f, err := l.openBlob(digest)
+	if err != nil {
+		return nil, err
+	}
+	if offset == 0 {
+		return store.Verify(f, digest, -1), nil
+	}
+	if _, err := f.Seek(offset, io.SeekStart); err != nil {
+		_ = f.Close()
+		return nil, errors.Wrapf(err, "cannot read blob %s of %s", digest, l)
+	}
+	return f, nil
+}
+
+func (l *Store) openBlob(digest string) (content, error) {
+	if err := l.usable(); err != nil {
+		return nil, err
+	}
+	f, err := l.files.open(blobName(digest))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &store.NotFoundError{What: "blob " + digest, Store: l.path}
+	}
+	return f, errors.Wrapf(err, "cannot read blob %s of %s", digest, l)
+}
+
+func (l *Store) usable() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return errors.Errorf("image layout %s is closed", l.path)
+	}
+	return nil
+}
+
+// Manifest implements store.Reader.
+func (l *Store) Manifest(_ context.Context, reference string) (data []byte, digest string, err error) {
+	digest = reference
+	if !oci.ValidDigest(reference) {
+		i, err := l.readIndex()
+		if err != nil {
+			return nil, "", err
+		}
+		if digest, err = i.find(reference); err != nil {
+			return nil, "", errors.Wrapf(err, "image layout %s", l)
+		}
+		if digest == "" {
+			return nil, "", &store.NotFoundError{What: "manifest \"" + reference + "\"", Store: l.path}
+		}
+	}
+	data, err = l.manifest(digest)
+	var missing *store.NotFoundError
+	if errors.As(err, &missing) {
+		err = &store.NotFoundError{What: "manifest \"" + reference + "\"", Store: l.path}
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	return data, digest, nil
+}
+
+// manifest reads one by its digest, whether the index lists it or another manifest does.
+func (l *Store) manifest(digest string) ([]byte, error) {
+	f, err := l.openBlob(digest)
+	if err != nil {
+		return nil, err
+	}
+	data, err := store.ReadAll(f, store.MaxManifest)
+	if err != nil {
+		return nil, errors.Wrapf(err, "cannot read manifest %s of %s", digest, l)
+	}
+	if got := oci.DigestOf(data); got != digest {
+		return nil, errors.Wrapf(&store.DigestError{Want: digest, Got: got}, "cannot read manifest of %s: it is damaged", l)
+	}
+	return data, nil
+}
+
+// Tags implements store.Reader.
+func (l *Store) Tags(context.Context) ([]string, error) {
+	i, err := l.readIndex()
+	if err != nil {
+		return nil, err
+	}
+	return i.tags(), nil
+}
+
+// Root returns the tag and the digest of the manifest that the layout is about:
+// the only one, or the first that is no signature or other attachment. An index
+// of a single manifest stands for that. The tag may be empty. A *store.NotFoundError
+// says that the layout is empty.
+func (l *Store) Root(ctx context.Context) (tag, digest string, err error) {
+	i, err := l.readIndex()
+	if err != nil {
+		return "", "", err
+	}
+	known, parts := map[string]*brief{}, map[string]bool{}
+	for _, d := range i.Manifests {
+		digest := string(d.Digest)
+		if known[digest] != nil {
+			continue
+		}
+		if known[digest], err = l.brief(ctx, digest); err != nil {
+			return "", "", err
+		}
+		for _, p := range known[digest].parts {
+			parts[p] = true
+		}
+	}
+	for _, d := range i.Manifests {
+		digest, tag := string(d.Digest), tagOf(d)
+		if known[digest].subject != "" || isAttachment(tag) || parts[digest] {
+			continue
+		}
+		m, err := l.parsed(digest)
+		if err != nil {
+			return "", "", err
+		}
+		return tag, single(digest, m), nil
+	}
+	return "", "", &store.NotFoundError{What: "manifest", Store: l.path}
+}
+
+// readIndex reads index.json. While a layout is made it may not be there yet.
+func (l *Store) readIndex() (*index, error) {
+	if err := l.usable(); err != nil {
+		return nil, err
+	}
+	f, err := l.files.open(indexFile)
+	if errors.Is(err, fs.ErrNotExist) && l.root != nil {
+		return newIndex(), nil
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.Errorf("image layout %s has no index.json", l)
+	}
+	if err != nil {
+		return nil, errors.Wrapf(err, "image layout %s", l)
+	}
+	data, err := store.ReadAll(f, maxIndex)
+	if err != nil {
+		return nil, errors.Wrapf(err, "image layout %s: index.json", l)
+	}
+	i, err := parseIndex(data)
+	return i, errors.Wrapf(err, "image layout %s", l)
+}
+
+// A brief is what of a manifest says how it belongs to others.
+type brief struct {
+	subject string
+	parts   []string // The digests of what an index names.
+}
+
+// brief of a manifest, which is read once, however often it is listed.
+func (l *Store) brief(ctx context.Context, digest string) (*brief, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	b := l.briefs[digest]
+	l.mu.Unlock()
+	if b != nil {
+		return b, nil
+	}
+	m, err := l.parsed(digest)
+	if err != nil {
+		return nil, err
+	}
+	b = &brief{subject: m.AttachedTo()}
+	for _, p := range m.Manifests {
+		b.parts = append(b.parts, string(p.Digest))
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.briefs == nil {
+		l.briefs = map[string]*brief{}
+	}
+	l.briefs[digest] = b
+	return b, nil
+}
+
+func (l *Store) parsed(digest string) (*store.Manifest, error) {
+	data, err := l.manifest(digest)
+	if err != nil {
+		return nil, err
+	}
+	m, err := store.ParseManifest(data)
+	return m, errors.Wrapf(err, "manifest %s of %s", digest, l)
+}
+
+// single returns the digest of the only manifest of an index, where it is one.
+func single(digest string, m *store.Manifest) string {
+	found := ""
+	for _, c := range m.Manifests {
+		// Builders of images add their provenance as a manifest beside the real one.
+		if c.Annotations["vnd.docker.reference.type"] != "" {
+			continue
+		}
+		if found != "" {
+			return digest
+		}
+		found = string(c.Digest)
+	}
+	if found == "" {
+		return digest
+	}
+	return found
+}
+
+// Referrers returns what is attached to a digest.
+func (l *Store) Referrers(ctx context.Context, subject string) ([]v1.Descriptor, error) {
+	i, err := l.readIndex()
+	if err != nil {
+		return nil, err
+	}
+	var out []v1.Descriptor
+	lists := map[string]bool{}
+	for _, d := range i.Manifests {
+		digest := string(d.Digest)
+		b, err := l.brief(ctx, digest)
+		if err != nil {
+			return nil, err
+		}
+		if b.subject == subject {
+			out = append(out, d)
+		}
+		// A copy of a repository whose registry keeps no lists by itself.
+		if tagOf(d) != store.FallbackTag(subject) || len(b.parts) == 0 || lists[digest] {
+			continue
+		}
+		lists[digest] = true
+		m, err := l.parsed(digest)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, m.Manifests...)
+	}
+	return out, nil
+}

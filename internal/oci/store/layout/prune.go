@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package layout
+
+import (
+	"context"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	v1 "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
+)
+
+// Prune drops all manifests but one and what is attached to it, and all blobs
+// that nothing refers to any more. Keep is a tag, which is then the only one of
+// its manifest, or a digest, which keeps all its tags. Also are digests that
+// are kept besides, if they are there.
+func (l *Store) Prune(ctx context.Context, keep string, also ...string) error {
+	return l.locked(ctx, func() error {
+		i, err := l.readIndex()
+		if err != nil {
+			return err
+		}
+		root := keep
+		if !oci.ValidDigest(keep) {
+			if root, err = i.find(keep); err != nil {
+				return errors.Wrapf(err, "image layout %s", l)
+			}
+		}
+		if root == "" || !slices.ContainsFunc(i.Manifests, func(d v1.Descriptor) bool { return string(d.Digest) == root }) {
+			return &store.NotFoundError{What: "manifest \"" + keep + "\"", Store: l.path}
+		}
+		k := &kept{layout: l, manifests: map[string]bool{}, blobs: map[string]bool{}, entries: map[string]bool{}}
+		if err := k.visit(root); err != nil {
+			return err
+		}
+		if err := k.also(i, also); err != nil {
+			return err
+		}
+		if err := k.attached(ctx, i); err != nil {
+			return err
+		}
+		before := len(i.Manifests)
+		i.Manifests = slices.DeleteFunc(i.Manifests, func(d v1.Descriptor) bool {
+			if string(d.Digest) == root {
+				return keep != root && tagOf(d) != keep
+			}
+			return !k.listed(d)
+		})
+		if err := l.finish(i, len(i.Manifests) != before); err != nil {
+			return err
+		}
+		return errors.Wrapf(l.sweep(k), "cannot remove blobs from %s", l)
+	})
+}
+
+// Drop removes those of some blobs and manifests that nothing in the layout
+// refers to. Others stay, so that it does not disturb who is writing.
+func (l *Store) Drop(ctx context.Context, digests ...string) error {
+	return l.locked(ctx, func() error {
+		i, err := l.readIndex()
+		if err != nil {
+			return err
+		}
+		k := &kept{layout: l, manifests: map[string]bool{}, blobs: map[string]bool{}, entries: map[string]bool{}}
+		for _, d := range i.Manifests {
+			if err := k.visit(string(d.Digest)); err != nil {
+				return err
+			}
+		}
+		for _, digest := range digests {
+			if !oci.ValidDigest(digest) || k.blobs[digest] {
+				continue
+			}
+			if err := l.remove(digest); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return errors.Wrapf(err, "cannot remove a blob from %s", l)
+			}
+		}
+		return nil
+	})
+}
+
+// remove a blob.
+func (l *Store) remove(digest string) error {
+	if err := l.root.Remove(blobName(digest)); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.good, digest)
+	l.changed = true
+	return nil
+}
+
+// kept is what a layout is to keep.
+type kept struct {
+	layout    *Store
+	manifests map[string]bool
+	blobs     map[string]bool // Of them, and they themselves.
+	entries   map[string]bool // Manifests besides the one, by digest.
+}
+
+// visit keeps a manifest with all that it names.
+func (k *kept) visit(digest string) error {
+	if k.manifests[digest] {
+		return nil
+	}
+	m, err := k.layout.parsed(digest)
+	if err != nil {
+		return err
+	}
+	k.manifests[digest], k.blobs[digest] = true, true
+	for _, d := range m.Content() {
+		k.blobs[string(d.Digest)] = true
+	}
+	for _, d := range m.Manifests {
+		err := k.visit(string(d.Digest))
+		var missing *store.NotFoundError
+		// Some tools leave out the platforms that they do not want.
+		if err != nil && !errors.As(err, &missing) {
+			return err
+		}
+	}
+	return nil
+}
+
+// also keeps other manifests, if they are there.
+func (k *kept) also(i *index, digests []string) error {
+	for _, d := range i.Manifests {
+		digest := string(d.Digest)
+		if !slices.Contains(digests, digest) {
+			continue
+		}
+		if err := k.visit(digest); err != nil {
+			return err
+		}
+		k.entries[digest] = true
+	}
+	return nil
+}
+
+// attached keeps what is attached to what is kept, and so on.
+func (k *kept) attached(ctx context.Context, i *index) error {
+	for more := true; more; {
+		more = false
+		for _, d := range i.Manifests {
+			digest := string(d.Digest)
+			if k.entries[digest] {
+				continue
+			}
+			b, err := k.layout.brief(ctx, digest)
+			if err != nil {
+				return err
+			}
+			if !k.manifests[b.subject] && !k.isAbout(tagOf(d)) {
+				continue
+			}
+			if err := k.visit(digest); err != nil {
+				return err
+			}
+			k.entries[digest], more = true, true
+		}
+	}
+	return nil
+}
+
+// isAbout says whether a tag is about what is kept.
+func (k *kept) isAbout(tag string) bool {
+	if !isAttachment(tag) {
+		return false
+	}
+	hex, _, _ := strings.Cut(strings.TrimPrefix(tag, "sha256-"), ".")
+	return k.manifests["sha256:"+hex]
+}
+
+// listed says whether an entry of the index stays.
+func (k *kept) listed(d v1.Descriptor) bool {
+	tag := tagOf(d)
+	return k.entries[string(d.Digest)] && (tag == "" || k.isAbout(tag) || !isAttachment(tag))
+}
+
+// sweep removes all other blobs.
+func (l *Store) sweep(k *kept) error {
+	names, err := l.list()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		digest := "sha256:" + name
+		if !oci.ValidDigest(digest) || k.blobs[digest] {
+			continue
+		}
+		if err := l.remove(digest); err != nil {
+			return err
+		}
+	}
+	return nil
+}

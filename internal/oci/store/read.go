@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"hash"
+	"io"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
+)
+
+// defaultRead bounds what ReadBlob returns, in bytes.
+const defaultRead = 64 << 20
+
+// ReadBlob returns a blob of at most limit bytes (0: 64 MiB), verified.
+func ReadBlob(ctx context.Context, from Reader, digest string, limit int64) ([]byte, error) {
+	if limit <= 0 {
+		limit = defaultRead
+	}
+	r, err := from.Blob(ctx, digest, 0)
+	if err != nil {
+		return nil, err
+	}
+	data, err := ReadAll(r, limit)
+	if err != nil {
+		return nil, errors.Wrapf(err, "cannot read blob %s", digest)
+	}
+	if got := oci.DigestOf(data); got != digest {
+		return nil, errors.Wrap(&DigestError{Want: digest, Got: got}, "cannot read blob")
+	}
+	return data, nil
+}
+
+// A verifier reads content and fails where it has not the digest, and where it
+// is longer or shorter than its size unless that is negative.
+type verifier struct {
+	io.Closer
+
+	r    io.Reader
+	want string
+	size int64
+	hash hash.Hash
+	n    int64
+	err  error
+}
+
+// Verify returns a reader of r that fails where it has not the digest, and where
+// it is longer or shorter than size unless that is negative.
+func Verify(r io.ReadCloser, digest string, size int64) io.ReadCloser {
+	return &verifier{Closer: r, r: r, want: digest, size: size, hash: sha256.New()}
+}
+
+func (v *verifier) Read(p []byte) (int, error) {
+	if v.err != nil {
+		return 0, v.err
+	}
+	n, err := v.r.Read(p)
+	v.n += int64(n)
+	_, _ = v.hash.Write(p[:n])
+	if v.size >= 0 && v.n > v.size {
+		v.err = errors.Errorf("%s is longer than %d bytes", v.want, v.size)
+		return 0, v.err
+	}
+	// The last byte is held back where it is known which one that is: who gets less cannot take it for all.
+	if v.size >= 0 && v.n == v.size && n > 0 || err == io.EOF {
+		if wrong := v.check(); wrong != nil {
+			v.err = wrong
+			return 0, wrong
+		}
+	}
+	if err != nil {
+		v.err = err
+	}
+	return n, err
+}
+
+func (v *verifier) check() error {
+	if v.size >= 0 && v.n < v.size {
+		return errors.Errorf("%s is cut off: it has %d of %d bytes", v.want, v.n, v.size)
+	}
+	if got := "sha256:" + hex.EncodeToString(v.hash.Sum(nil)); got != v.want {
+		return &DigestError{Want: v.want, Got: got}
+	}
+	return nil
+}
+
+// CheckBlob fails on what cannot be read at an offset.
+func CheckBlob(digest string, offset int64) error {
+	if !oci.ValidDigest(digest) {
+		return errors.Errorf("malformed digest %.80q: want sha256: and 64 hexadecimal digits", digest)
+	}
+	if offset < 0 {
+		return errors.Errorf("cannot read %s at offset %d", digest, offset)
+	}
+	return nil
+}
+
+// ReadAll reads at most limit bytes and closes. It takes no memory on the word of another.
+func ReadAll(r io.ReadCloser, limit int64) ([]byte, error) {
+	defer r.Close()
+	var b bytes.Buffer
+	if _, err := b.ReadFrom(io.LimitReader(r, limit+1)); err != nil {
+		return nil, err
+	}
+	if int64(b.Len()) > limit {
+		return nil, &TooLargeError{Limit: limit}
+	}
+	return b.Bytes(), nil
+}
