@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm/artifact"
 )
 
 // Puller gets what components consist of.
@@ -34,7 +35,7 @@ type origin struct {
 }
 
 // inline is the origin of a descriptor that stands in a spec.
-func inline(ctx context.Context, r ocm.Registry, raw *runtime.RawExtension) (*origin, error) {
+func inline(ctx context.Context, r artifact.Registry, raw *runtime.RawExtension) (*origin, error) {
 	d, err := ocm.Decode(raw.Raw)
 	if err != nil {
 		return nil, &InvalidError{err: err}
@@ -50,14 +51,14 @@ func inline(ctx context.Context, r ocm.Registry, raw *runtime.RawExtension) (*or
 	if o.location == nil {
 		return nil, invalidf("component %s references components, and has no repository context of type ociRegistry to get them from", d.Name())
 	}
-	o.components, err = ocm.Collect(ctx, r, *o.location, d)
+	o.components, err = artifact.Collect(ctx, r, *o.location, d)
 	return o, err
 }
 
 // fetched is the origin of a component in a registry, by version or by digest of its manifest.
-func fetched(ctx context.Context, r ocm.Registry, c *v1alpha1.Component, reference string) (*origin, error) {
+func fetched(ctx context.Context, r artifact.Registry, c *v1alpha1.Component, reference string) (*origin, error) {
 	l := ocm.Location{BaseURL: c.Repository, Mapping: ocm.Mapping(c.NameMapping)}
-	d, digest, err := ocm.Fetch(ctx, r, l, c.Name, reference)
+	d, digest, err := artifact.Fetch(ctx, r, l, c.Name, reference)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +66,7 @@ func fetched(ctx context.Context, r ocm.Registry, c *v1alpha1.Component, referen
 		return nil, invalidf("component %s has version %q, and %q was asked for", c.Name, d.Version(), c.Version)
 	}
 	o := &origin{location: &l, digest: digest}
-	o.components, err = ocm.Collect(ctx, r, l, d)
+	o.components, err = artifact.Collect(ctx, r, l, d)
 	return o, err
 }
 
@@ -138,7 +139,7 @@ func (r *registry) Blob(ctx context.Context, repository, digest string) ([]byte,
 }
 
 // origin of a template. A component is fetched by digest where there is one, and else by its version.
-func (r *Resolver) origin(ctx context.Context, reg ocm.Registry, t *v1alpha1.ModuleTemplate, digest string) (*origin, error) {
+func (r *Resolver) origin(ctx context.Context, reg artifact.Registry, t *v1alpha1.ModuleTemplate, digest string) (*origin, error) {
 	switch {
 	case t.Spec.Descriptor != nil:
 		o, err := inline(ctx, reg, t.Spec.Descriptor)

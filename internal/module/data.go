@@ -18,7 +18,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
-	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm/artifact"
 	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
 
@@ -26,7 +26,7 @@ import (
 const maxData = 256 << 10
 
 // customResource of a layer.
-func (r *Resolver) customResource(ctx context.Context, reg ocm.Registry, s *v1alpha1.Source) (*runtime.RawExtension, error) {
+func (r *Resolver) customResource(ctx context.Context, reg artifact.Registry, s *v1alpha1.Source) (*runtime.RawExtension, error) {
 	layer, err := reg.Blob(ctx, s.Repo+"/"+s.Name, s.Ref)
 	if err != nil {
 		return nil, errors.Wrapf(err, "resource %s", resourceDefaultCR)

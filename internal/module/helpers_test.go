@@ -18,6 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm/artifact"
 )
 
 // fakePuller holds content by repository and reference.
@@ -122,12 +123,12 @@ func refer(t *testing.T, name string, d *ocm.Descriptor) fields {
 func (p *fakePuller) push(t *testing.T, d *ocm.Descriptor, blobs ...[]byte) string {
 	t.Helper()
 	repo := "reg.example.org/modules/component-descriptors/" + d.Name()
-	layers := make([]ocm.Layer, 0, len(blobs))
+	layers := make([]artifact.Layer, 0, len(blobs))
 	for _, b := range blobs {
-		layers = append(layers, ocm.Layer{Digest: sum(b), Size: int64(len(b))})
+		layers = append(layers, artifact.Layer{Digest: sum(b), Size: int64(len(b))})
 		p.content[repo+" "+sum(b)] = b
 	}
-	manifest, config, descriptor, err := ocm.Artifact(d, layers)
+	manifest, config, descriptor, err := artifact.Encode(d, layers)
 	if err != nil {
 		t.Fatal(err)
 	}

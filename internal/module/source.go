@@ -66,12 +66,12 @@ func blob(r *ocm.Resource, repo, name string) (*v1alpha1.Source, error) {
 func (s *sourcer) chart(r *ocm.Resource) (*v1alpha1.Source, error) {
 	switch r.Access.Type {
 	case ocm.AccessOCIRegistry, ocm.AccessOCIArtifact:
-		return artifact(r, r.Access.Reference)
+		return chartArtifact(r, r.Access.Reference)
 	case ocm.AccessRelativeOCI:
 		if s.location == nil {
 			return nil, errors.Errorf("access %s needs a repository context of type ociRegistry, and the descriptor has none", r.Access.Type)
 		}
-		return artifact(r, relative(s.location, r.Access.Reference))
+		return chartArtifact(r, relative(s.location, r.Access.Reference))
 	case ocm.AccessHelmChart:
 		return chartOf(r.Access.ChartURL, r.Access.ChartName, r.Access.ChartVersion)
 	case ocm.AccessLocalOCIBlob, ocm.AccessLocalBlob, ocm.AccessOCIBlob:
@@ -92,8 +92,8 @@ func relative(l *ocm.Location, reference string) string {
 	return strings.Join(parts, "/")
 }
 
-// artifact is the source of a chart that is an artifact of its own. It is fetched by digest where one is known.
-func artifact(r *ocm.Resource, at string) (*v1alpha1.Source, error) {
+// chartArtifact is the source of a chart that is an artifact of its own. It is fetched by digest where one is known.
+func chartArtifact(r *ocm.Resource, at string) (*v1alpha1.Source, error) {
 	ref, err := parseReference(at)
 	if err != nil {
 		return nil, errors.Wrapf(err, "access %s", r.Access.Type)

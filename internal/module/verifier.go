@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm/artifact"
 	"github.com/crossplane-contrib/provider-kyma/internal/source"
 )
 
@@ -62,7 +63,7 @@ func (v *Verifier) Verify(ctx context.Context, regs oci.Registries, p *v1alpha1.
 }
 
 // originOf a Manifest.
-func originOf(ctx context.Context, reg ocm.Registry, p *v1alpha1.ManifestParameters) (*origin, error) {
+func originOf(ctx context.Context, reg artifact.Registry, p *v1alpha1.ManifestParameters) (*origin, error) {
 	switch {
 	case p.Descriptor != nil:
 		o, err := inline(ctx, reg, p.Descriptor)

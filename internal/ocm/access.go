@@ -48,6 +48,9 @@ type Access struct {
 	Fields string
 }
 
+// IsLocal reports whether the content is a layer of the component's own manifest.
+func (a Access) IsLocal() bool { return a.Type == AccessLocalOCIBlob || a.Type == AccessLocalBlob }
+
 // accessNames are other spellings of types.
 var accessNames = map[string]string{ //nolint:gochecknoglobals // A constant, which Go has no maps of.
 	"LocalBlob": AccessLocalBlob,

@@ -74,7 +74,7 @@ func checkNewDigest(r Resource) error {
 	if r.Access.Type == AccessNone && r.Digest != nil {
 		return errors.Errorf("it has a digest although its access is %s", AccessNone)
 	}
-	if r.Digest == nil && !local(r.Access.Type) {
+	if r.Digest == nil && !r.Access.IsLocal() {
 		return nil
 	}
 	_, err := signedDigest(r)

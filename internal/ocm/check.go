@@ -20,20 +20,20 @@ type checker struct {
 
 // check takes in a component whose descriptor is known to be the signed one.
 func (c *checker) check(d *Descriptor) error {
-	if _, ok := c.done[d.id()]; ok {
+	if _, ok := c.done[d.ID()]; ok {
 		return nil
 	}
-	c.done[d.id()] = struct{}{}
+	c.done[d.ID()] = struct{}{}
 	digests, err := signedDigests(d)
 	if err != nil {
-		return errors.Wrapf(err, "component %s", d.id())
+		return errors.Wrapf(err, "component %s", d.ID())
 	}
 	for _, digest := range digests {
 		c.digests[digest] = struct{}{}
 	}
 	for _, ref := range d.References() {
 		if err := c.follow(ref); err != nil {
-			return errors.Wrapf(err, "reference %q of component %s", ref.Name, d.id())
+			return errors.Wrapf(err, "reference %q of component %s", ref.Name, d.ID())
 		}
 	}
 	return nil
@@ -47,9 +47,9 @@ func (c *checker) follow(ref Reference) error {
 	if *ref.Digest == Excluded() {
 		return nil
 	}
-	child, ok := c.components[ref.id()]
+	child, ok := c.components[ref.ID()]
 	if !ok {
-		return errors.Errorf("component %s is missing", ref.id())
+		return errors.Errorf("component %s is missing", ref.ID())
 	}
 	if _, _, err := checkHash(child, *ref.Digest); err != nil {
 		return err
@@ -86,7 +86,7 @@ func signedDigest(r Resource) (string, error) {
 	digest := "sha256:" + r.Digest.Value
 	// The digest of an artifact is that of its manifest, while OCM may keep it as
 	// a blob that holds the manifest.
-	if r.Digest.NormalisationAlgorithm == NormalisationBlob && local(r.Access.Type) && r.Access.Digest != digest {
+	if r.Digest.NormalisationAlgorithm == NormalisationBlob && r.Access.IsLocal() && r.Access.Digest != digest {
 		return "", errors.Errorf("its access names the blob %.100q, while %s is signed", r.Access.Digest, digest)
 	}
 	return digest, nil

@@ -10,7 +10,6 @@ import (
 // TestConcurrent holds, under the race detector, that a descriptor may be shared.
 func TestConcurrent(t *testing.T) {
 	all, keys := family(t), []Key{keyOf(t, signedBy, ours())}
-	r := newRegistry()
 	var g sync.WaitGroup
 	for range 8 {
 		g.Go(func() {
@@ -23,9 +22,7 @@ func TestConcurrent(t *testing.T) {
 			if _, err := all[0].Normalised(); err != nil {
 				t.Error(err)
 			}
-			_, _, _, _ = Artifact(all[0], nil)
 			_, _ = all[0].Location()
-			_, _ = Collect(t.Context(), &fakeRegistry{manifests: r.manifests, blobs: r.blobs}, here(), all[0])
 			all[0].Resources()[0].Digest.Value = "mine"
 			all[0].JSON()[0] = 'x'
 		})

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// maxDescriptor bounds a descriptor, in bytes, with its aliases written out.
-	maxDescriptor = 4 << 20
+	// MaxDescriptor bounds a descriptor, in bytes, with its aliases written out.
+	MaxDescriptor = 4 << 20
 	// maxValues bounds the separators in a descriptor. Large ones have some
 	// thousands; one of mere commas would take a gigabyte to read.
 	maxValues = 250_000
@@ -33,6 +33,9 @@ func (e *InvalidError) Error() string { return e.err.Error() }
 // Unwrap returns the cause.
 func (e *InvalidError) Unwrap() error { return e.err }
 
+// Invalid returns an *InvalidError of an error that others found in what was read.
+func Invalid(err error) *InvalidError { return &InvalidError{err: err} }
+
 // Decode reads a component descriptor of schema version v2, YAML or JSON, of at
 // most 4 MiB and 250000 values. Unknown fields are kept, duplicate ones refused. What component-spec
 // and what OCM write is read; of the fields only those are checked that something
@@ -40,14 +43,14 @@ func (e *InvalidError) Unwrap() error { return e.err }
 func Decode(data []byte) (*Descriptor, error) {
 	d, err := decode(data)
 	if err != nil {
-		return nil, &InvalidError{err: errors.Wrap(err, "cannot read component descriptor")}
+		return nil, Invalid(errors.Wrap(err, "cannot read component descriptor"))
 	}
 	return d, nil
 }
 
 func decode(data []byte) (*Descriptor, error) {
-	if len(data) > maxDescriptor {
-		return nil, errors.Errorf("it is larger than the limit of %d bytes", maxDescriptor)
+	if len(data) > MaxDescriptor {
+		return nil, errors.Errorf("it is larger than the limit of %d bytes", MaxDescriptor)
 	}
 	if !utf8.Valid(data) {
 		return nil, errors.New("it is not UTF-8")
@@ -78,7 +81,7 @@ func parse(data []byte) (map[string]any, error) {
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) && json.Valid(data) {
 		return parseJSON(data)
 	}
-	if err := (yamlsize.Limits{Bytes: maxDescriptor}).Check(data); err != nil {
+	if err := (yamlsize.Limits{Bytes: MaxDescriptor}).Check(data); err != nil {
 		return nil, err
 	}
 	converted, err := yaml.YAMLToJSONStrict(data)

@@ -64,7 +64,7 @@ func TestDecodeErrors(t *testing.T) {
 		"Reference":      {reason: "References name components.", data: with(`,"componentReferences":[{"name":"ab","componentName":"b","version":"1"}]`), err: `component.componentReferences[0].componentName is "b"`},
 		"RefVersion":     {reason: "References have a version.", data: with(`,"componentReferences":[{"name":"ab","componentName":"b.org/b"}]`), err: `component.componentReferences[0].version is ""`},
 		"Signature":      {reason: "Signatures have names.", data: strings.Replace(with(""), `{"meta"`, `{"signatures":[{}],"meta"`, 1), err: "signatures[0].name is missing"},
-		"Large":          {reason: "Descriptors are bounded.", data: strings.Repeat(" ", maxDescriptor+1), err: "larger than the limit of 4194304 bytes"},
+		"Large":          {reason: "Descriptors are bounded.", data: strings.Repeat(" ", MaxDescriptor+1), err: "larger than the limit of 4194304 bytes"},
 		"Values":         {reason: "Values take hundreds of times their length.", data: `{"x":[` + strings.Repeat("0,", maxValues) + "0]}", err: "it holds too many values: more than 250000"},
 		"Resources":      {reason: "So do resources.", data: with(`,"resources":[` + strings.Repeat("{},", maxValues) + "{}]"), err: "it holds too many values: more than 250000"},
 		"Bomb":           {reason: "Aliases must not multiply.", data: bomb(), err: "its aliases make it larger than 4194304 bytes"},

@@ -53,6 +53,9 @@ type Reference struct {
 	Digest *Digest
 }
 
+// ID is the ID of the component that is named.
+func (r *Reference) ID() string { return r.Component + ":" + r.Version }
+
 // A Signature is what a descriptor says about its signature. It proves nothing
 // before Verify does.
 type Signature struct {
@@ -68,6 +71,9 @@ func (d *Descriptor) Name() string { return d.spec.Name }
 
 // Version returns the version of the component as written, such as v1.2.3+b5.
 func (d *Descriptor) Version() string { return d.spec.Version }
+
+// ID tells the component from others. No name contains a colon.
+func (d *Descriptor) ID() string { return d.Name() + ":" + d.Version() }
 
 // Provider returns who provides the component. Where the field holds JSON, as
 // OCM writes it to keep labels, that is the name in it.

@@ -3,19 +3,16 @@
 package ocm
 
 import (
-	"context"
+	"crypto"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/pem"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 const (
@@ -106,6 +103,9 @@ func excluded() map[string]any {
 	return digestFields("NO-DIGEST", "EXCLUDE-FROM-SIGNATURE", "NO-DIGEST")
 }
 
+// digestOfBlob returns the digest of data as registries write it.
+func digestOfBlob(data []byte) string { return "sha256:" + sum(crypto.SHA256, data) }
+
 // resource is a local blob with a digest.
 func resource(name string, data []byte) map[string]any {
 	digest := digestOfBlob(data)
@@ -160,68 +160,6 @@ func signed(tb testing.TB, d *Descriptor, name string, k *rsa.PrivateKey) *Descr
 	return s
 }
 
-// A fakeRegistry holds content by "repository reference".
-type fakeRegistry struct {
-	manifests map[string][]byte
-	blobs     map[string][]byte
-	requests  int
-}
-
-func newRegistry() *fakeRegistry {
-	return &fakeRegistry{manifests: map[string][]byte{}, blobs: map[string][]byte{}}
-}
-
-func (f *fakeRegistry) Manifest(_ context.Context, repository, reference string) (data []byte, digest string, err error) {
-	f.requests++
-	data, ok := f.manifests[repository+" "+reference]
-	if !ok {
-		return nil, "", errors.Errorf("no manifest %q in %q", reference, repository)
-	}
-	return data, digestOfBlob(data), nil
-}
-
-func (f *fakeRegistry) Blob(_ context.Context, repository, digest string) ([]byte, error) {
-	f.requests++
-	data, ok := f.blobs[repository+" "+digest]
-	if !ok {
-		return nil, errors.Errorf("no blob %q in %q", digest, repository)
-	}
-	return data, nil
-}
-
-// push files a component under a version, and returns the digest of its manifest.
-func (f *fakeRegistry) push(tb testing.TB, l Location, d *Descriptor, o ...ArtifactOption) string {
-	tb.Helper()
-	var layers []Layer
-	for _, r := range d.Resources() {
-		layers = append(layers, Layer{Digest: r.Access.Digest, Size: 1})
-	}
-	m, c, descriptor, err := Artifact(d, layers, o...)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tag, err := Tag(d.Version())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	f.pushRaw(tb, l, d.Name(), tag, m, c, descriptor)
-	return digestOfBlob(m)
-}
-
-func (f *fakeRegistry) pushRaw(tb testing.TB, l Location, component, tag string, manifest []byte, blobs ...[]byte) {
-	tb.Helper()
-	repo, name, err := l.Repository(component)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	for _, reference := range []string{tag, digestOfBlob(manifest)} {
-		f.manifests[fmt.Sprintf("%s/%s %s", repo, name, reference)] = manifest
-	}
-	for _, b := range blobs {
-		f.blobs[fmt.Sprintf("%s/%s %s", repo, name, digestOfBlob(b))] = b
-	}
-}
-
 // text returns the text of err, or "".
 func text(err error) string {
 	if err == nil {
@@ -230,7 +168,7 @@ func text(err error) string {
 	return err.Error()
 }
 
-// isOneLine says whether the text of an error is fit for a condition.
+// isOneLine reports whether the text of an error is fit for a condition.
 func isOneLine(err error) bool {
 	return err == nil || !strings.ContainsAny(err.Error(), "\n\r\t")
 }

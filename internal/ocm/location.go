@@ -25,9 +25,8 @@ const buildMark = ".build-"
 
 var (
 	// The forms are those of the OCI distribution specification, section "Pulling manifests".
-	isPath   = regexp.MustCompile(`^[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$`)
-	isTag    = regexp.MustCompile(`^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$`)
-	isDigest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+	isPath = regexp.MustCompile(`^[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$`)
+	isTag  = regexp.MustCompile(`^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$`)
 )
 
 // A Location is where a registry keeps components.

@@ -3,6 +3,7 @@
 package ocm
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -18,7 +19,7 @@ import (
 func (d *Descriptor) WithLocation(l Location) (*Descriptor, error) {
 	located, err := d.withLocation(l)
 	if err != nil {
-		return nil, &InvalidError{err: errors.Wrapf(err, "cannot add a repository context to component %s", d.id())}
+		return nil, &InvalidError{err: errors.Wrapf(err, "cannot add a repository context to component %s", d.ID())}
 	}
 	return located, nil
 }
@@ -68,6 +69,28 @@ func (l Location) bare(component string) (Location, error) {
 		bare.Mapping = URLPath
 	}
 	return bare, nil
+}
+
+// with returns a copy with a signature more and all other fields.
+func (d *Descriptor) with(s v2.Signature) (*Descriptor, error) {
+	tree, err := parseJSON(d.raw)
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	field, err := parseJSON(data)
+	if err != nil {
+		return nil, err
+	}
+	list, _ := tree["signatures"].([]any)
+	tree["signatures"] = append(list, field)
+	if data, err = encode(tree); err != nil {
+		return nil, err
+	}
+	return Decode(data)
 }
 
 // Component returns what the descriptor says, for a new one to be made of.

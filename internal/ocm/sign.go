@@ -7,7 +7,6 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"encoding/hex"
-	"encoding/json"
 	"encoding/pem"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -22,7 +21,7 @@ import (
 // same key gives the same signature.
 func Sign(d *Descriptor, name string, signer crypto.Signer) (*Descriptor, error) {
 	signed, err := sign(d, name, signer)
-	return signed, errors.Wrapf(err, "cannot sign component %s", d.id())
+	return signed, errors.Wrapf(err, "cannot sign component %s", d.ID())
 }
 
 func sign(d *Descriptor, name string, signer crypto.Signer) (*Descriptor, error) {
@@ -72,26 +71,4 @@ func sign(d *Descriptor, name string, signer crypto.Signer) (*Descriptor, error)
 			})),
 		},
 	})
-}
-
-// with returns a copy with a signature more and all other fields.
-func (d *Descriptor) with(s v2.Signature) (*Descriptor, error) {
-	tree, err := parseJSON(d.raw)
-	if err != nil {
-		return nil, err
-	}
-	data, err := json.Marshal(s)
-	if err != nil {
-		return nil, err
-	}
-	field, err := parseJSON(data)
-	if err != nil {
-		return nil, err
-	}
-	list, _ := tree["signatures"].([]any)
-	tree["signatures"] = append(list, field)
-	if data, err = encode(tree); err != nil {
-		return nil, err
-	}
-	return Decode(data)
 }

@@ -64,15 +64,15 @@ func verify(components []*Descriptor, keys []Key) (*Verified, error) {
 	}
 	c := &checker{components: map[string]*Descriptor{}, done: map[string]struct{}{}, digests: map[string]struct{}{}}
 	for _, d := range components {
-		if other, ok := c.components[d.id()]; ok && !bytes.Equal(other.raw, d.raw) {
-			return nil, errors.Errorf("there are two different components %s", d.id())
+		if other, ok := c.components[d.ID()]; ok && !bytes.Equal(other.raw, d.raw) {
+			return nil, errors.Errorf("there are two different components %s", d.ID())
 		}
-		c.components[d.id()] = d
+		c.components[d.ID()] = d
 	}
 	root := components[0]
 	name, err := verifySignatures(root, keys)
 	if err != nil {
-		return nil, errors.Wrapf(err, "component %s", root.id())
+		return nil, errors.Wrapf(err, "component %s", root.ID())
 	}
 	if err := c.check(root); err != nil {
 		return nil, err
@@ -113,6 +113,29 @@ func verifySignatures(d *Descriptor, keys []Key) (string, error) {
 	}
 	slices.Sort(names)
 	return "", errors.Errorf("it has no signature named %s", strings.Join(slices.Compact(names), " or "))
+}
+
+// SignedBy reports whether a descriptor has a signature of a name. It fails if
+// that is not valid, or not by the key, or if there are two. It does not look at
+// what the component references, so that it is no replacement for Verify.
+func SignedBy(d *Descriptor, name string, key crypto.PublicKey) (bool, error) {
+	public, ok := key.(*rsa.PublicKey)
+	if !ok {
+		return false, errors.Errorf("the public key is a %T: want RSA", key)
+	}
+	var found []Signature
+	for _, s := range d.Signatures() {
+		if s.Name == name {
+			found = append(found, s)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return false, nil
+	case 1:
+		return true, verifySignature(d, found[0], public)
+	}
+	return true, errors.Errorf("there are %d signatures of that name", len(found))
 }
 
 func verifySignature(d *Descriptor, s Signature, k *rsa.PublicKey) error {

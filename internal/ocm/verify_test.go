@@ -287,6 +287,38 @@ func TestVerifyForeign(t *testing.T) {
 	}
 }
 
+func TestSignedBy(t *testing.T) {
+	d := made(t, trial())
+	ok := signed(t, d, signedBy, ours())
+	twice := edited(t, ok, func(tree map[string]any) {
+		list := tree["signatures"].([]any)
+		tree["signatures"] = append(list, list[0])
+	})
+	stale := edited(t, ok, func(tree map[string]any) { tree["component"].(map[string]any)["provider"] = "else" })
+	cases := map[string]struct {
+		reason string
+		d      *Descriptor
+		name   string
+		found  bool
+		err    string
+	}{
+		"Good":     {"It is the same key.", ok, signedBy, true, ""},
+		"Unsigned": {"There is none.", d, signedBy, false, ""},
+		"Name":     {"Names count.", ok, "else", false, ""},
+		"Twice":    {"Which one would count?", twice, signedBy, true, "2 signatures"},
+		"Stale":    {"It is for something else.", stale, signedBy, true, "was changed after"},
+		"Theirs":   {"It is another key.", signed(t, d, signedBy, theirs()), signedBy, true, "not made with the private key"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			found, err := SignedBy(tc.d, tc.name, ours().Public())
+			if found != tc.found || (tc.err == "") != (err == nil) || !strings.Contains(text(err), tc.err) {
+				t.Errorf("\n%s\nSignedBy(...): got %t, %v, want %t, %q", tc.reason, found, err, tc.found, tc.err)
+			}
+		})
+	}
+}
+
 func BenchmarkVerify(b *testing.B) {
 	all, keys := family(b), []Key{keyOf(b, signedBy, ours())}
 	b.ReportAllocs()

@@ -31,16 +31,13 @@ type size struct{ Files, Lines int }
 // oversized are the packages that are still above the limits, with the size that they may have. Split a package rather than
 // raise its numbers; lower them when it shrinks.
 func oversized() map[string]size {
-	return map[string]size{
-		"internal/ocm": {Files: 21, Lines: 2700},
-	}
+	return map[string]size{}
 }
 
 // scattered are the types that still have methods in more files than the limit, with the number that they may have.
 func scattered() map[string]int {
 	return map[string]int{
 		"cluster/local.environment":               11,
-		"internal/ocm.Descriptor":                 7,
 		"test/bench.environment":                  6,
 		"test/controlplane.Cluster":               6,
 		"test/controlplane/crossplane.Crossplane": 9,

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm/artifact"
 )
 
 // A Component is a component version to push.
@@ -221,19 +222,19 @@ func (r *Registry) pushArtifact(ctx context.Context, reference string, d *ocm.De
 	if err != nil {
 		return "", errors.Wrapf(err, "cannot push to %q", reference)
 	}
-	layers := make([]ocm.Layer, 0, len(blobs))
+	layers := make([]artifact.Layer, 0, len(blobs))
 	for _, b := range blobs {
 		pushed, err := pushLayer(ref.Context(), static.NewLayer(b.data, types.MediaType(b.mediaType)), r.remoteOptions(ctx))
 		if err != nil {
 			return "", err
 		}
-		layers = append(layers, ocm.Layer{MediaType: b.mediaType, Digest: pushed.Digest.String(), Size: pushed.Size})
+		layers = append(layers, artifact.Layer{MediaType: b.mediaType, Digest: pushed.Digest.String(), Size: pushed.Size})
 	}
-	var options []ocm.ArtifactOption
+	var options []artifact.Option
 	if ocmTypes {
-		options = append(options, ocm.OCMMediaTypes())
+		options = append(options, artifact.OCMMediaTypes())
 	}
-	manifest, config, descriptor, err := ocm.Artifact(d, layers, options...)
+	manifest, config, descriptor, err := artifact.Encode(d, layers, options...)
 	if err != nil {
 		return "", err
 	}

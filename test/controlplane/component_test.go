@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm/artifact"
 )
 
 // reader reads from a registry over plain http, without a cache.
@@ -113,7 +114,7 @@ func TestPushComponent(t *testing.T) {
 				t.Errorf("%s: repository: want %q, got %q", tc.reason, want, pushed.Repository)
 			}
 			location := ocm.Location{BaseURL: r.Host() + "/modules", Mapping: c.Mapping}
-			got, digest, err := ocm.Fetch(t.Context(), reader{}, location, c.Name, c.Version)
+			got, digest, err := artifact.Fetch(t.Context(), reader{}, location, c.Name, c.Version)
 			if err != nil {
 				t.Fatalf("%s: Fetch: %v", tc.reason, err)
 			}
@@ -188,11 +189,11 @@ func TestPushSignedComponent(t *testing.T) {
 				t.Fatal(err)
 			}
 			location := ocm.Location{BaseURL: r.Host() + "/modules"}
-			root, _, err := ocm.Fetch(t.Context(), reader{}, location, c.Name, c.Version)
+			root, _, err := artifact.Fetch(t.Context(), reader{}, location, c.Name, c.Version)
 			if err != nil {
 				t.Fatal(err)
 			}
-			all, err := ocm.Collect(t.Context(), reader{}, location, root)
+			all, err := artifact.Collect(t.Context(), reader{}, location, root)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/layout"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/remote"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm/artifact"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
@@ -174,7 +175,7 @@ func describe(t *testing.T, l *layout.Store, tag string) *ocm.Descriptor {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := ocm.Describe(t.Context(), layoutRegistry{l}, l.String(), data)
+	d, err := artifact.Describe(t.Context(), layoutRegistry{l}, l.String(), data)
 	if err != nil {
 		t.Fatal(err)
 	}

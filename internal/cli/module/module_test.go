@@ -23,6 +23,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/layout"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm/artifact"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
@@ -138,7 +139,7 @@ func (s sample) layout(t *testing.T) (path, digest string) {
 // put a component into a store.
 func put(t *testing.T, s store.Store, c ocm.Component, tag string, key *rsa.PrivateKey, blobs ...[]byte) *ocm.Descriptor {
 	t.Helper()
-	var layers []ocm.Layer
+	var layers []artifact.Layer
 	for i, data := range blobs {
 		name := "raw-manifest"
 		typ := "yaml"
@@ -146,7 +147,7 @@ func put(t *testing.T, s store.Store, c ocm.Component, tag string, key *rsa.Priv
 			name, typ = "extra-"+string(rune('a'+i)), "plainText"
 		}
 		digest := digestOf(data)
-		layers = append(layers, ocm.Layer{MediaType: yamlType, Digest: digest, Size: int64(len(data))})
+		layers = append(layers, artifact.Layer{MediaType: yamlType, Digest: digest, Size: int64(len(data))})
 		c.Resources = append(c.Resources, ocm.Resource{
 			Name: name, Type: typ, Access: ocm.Access{Type: ocm.AccessLocalOCIBlob, Digest: digest, MediaType: yamlType},
 			Digest: &ocm.Digest{HashAlgorithm: "sha256", NormalisationAlgorithm: ocm.NormalisationBlob, Value: strings.TrimPrefix(digest, "sha256:")},
@@ -159,7 +160,7 @@ func put(t *testing.T, s store.Store, c ocm.Component, tag string, key *rsa.Priv
 	if err != nil {
 		t.Fatal(err)
 	}
-	manifest, config, descriptor, err := ocm.Artifact(d, layers)
+	manifest, config, descriptor, err := artifact.Encode(d, layers)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm/artifact"
 )
 
 // aRegistry holds content by its digest, and counts who asks.
@@ -94,7 +95,7 @@ func signedComponent(t *testing.T, r *aRegistry, chart string, key *rsa.PrivateK
 	if d, err = ocm.Sign(d, "acme", key); err != nil {
 		t.Fatal(err)
 	}
-	data, config, layer, err := ocm.Artifact(d, []ocm.Layer{{Digest: chart}})
+	data, config, layer, err := artifact.Encode(d, []artifact.Layer{{Digest: chart}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/remote"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm/artifact"
 )
 
 // A Base is what a module is built on top of: another module, or an image. It has to be closed.
@@ -147,7 +148,7 @@ func (b *Base) with(parts []part) ([]part, error) {
 func imageBase(from store.Reader, repository, name, digest string, m *manifest) *Base {
 	b := &Base{annotations: map[string]string{annotationBaseName: name, annotationBaseDigest: digest}}
 	for _, l := range m.Layers {
-		b.layers = append(b.layers, Layer{Layer: ocm.Layer(l), from: from})
+		b.layers = append(b.layers, Layer{Layer: artifact.Layer(l), from: from})
 	}
 	b.parts = []part{{place: placeOther, resource: ocm.Resource{
 		Name: "image", Type: "ociImage", Relation: "external",
@@ -231,5 +232,5 @@ func onlyChild(ctx context.Context, from store.Reader, data []byte, digest strin
 
 // isComponent says whether a config is that of a component.
 func isComponent(mediaType string) bool {
-	return mediaType == ocm.CNUDIEConfig || mediaType == ocm.OCMConfig || strings.Contains(mediaType, "component-descriptor-metadata")
+	return mediaType == artifact.CNUDIEConfig || mediaType == artifact.OCMConfig || strings.Contains(mediaType, "component-descriptor-metadata")
 }

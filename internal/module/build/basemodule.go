@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/layers"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm/artifact"
 	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
 
@@ -78,7 +79,7 @@ func (b *Base) read(ctx context.Context) error {
 	}
 	for _, l := range m.Layers {
 		if !used[l.Digest] && !strings.Contains(l.MediaType, "component-descriptor") {
-			b.layers = append(b.layers, Layer{Layer: ocm.Layer(l), from: b.bundle.Store})
+			b.layers = append(b.layers, Layer{Layer: artifact.Layer(l), from: b.bundle.Store})
 		}
 	}
 	return nil
@@ -105,7 +106,7 @@ func (b *Base) part(ctx context.Context, m *manifest, r ocm.Resource) (part, err
 	if r.Digest == nil {
 		p.resource.Digest = blobDigest(r.Access.Digest)
 	}
-	p.layer = &Layer{Layer: ocm.Layer(m.Layers[i]), from: b.bundle.Store}
+	p.layer = &Layer{Layer: artifact.Layer(m.Layers[i]), from: b.bundle.Store}
 	if p.place == placeOther {
 		return p, nil
 	}
@@ -133,7 +134,7 @@ func (b *Base) beside(ctx context.Context, c *bundle.Chart) (*Chart, []archive.F
 	}
 	out := &Chart{Chart: *c, Manifest: data}
 	for _, l := range append([]content{m.Config}, m.Layers...) {
-		out.Layers = append(out.Layers, Layer{Layer: ocm.Layer(l), from: from})
+		out.Layers = append(out.Layers, Layer{Layer: artifact.Layer(l), from: from})
 	}
 	digest, _, err := layers.OfChart(data, archive.DefaultLimits().Compressed)
 	if err != nil {

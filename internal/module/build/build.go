@@ -18,6 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm/artifact"
 	"github.com/crossplane-contrib/provider-kyma/internal/pack"
 )
 
@@ -39,7 +40,7 @@ type Module struct {
 
 // A Layer is a blob of the module.
 type Layer struct {
-	ocm.Layer
+	artifact.Layer
 
 	// Data is nil for a layer of a base image, which is not read before it is opened.
 	Data []byte
@@ -48,7 +49,7 @@ type Layer struct {
 
 // NewLayer returns a layer of content.
 func NewLayer(mediaType string, data []byte) Layer {
-	return Layer{Layer: ocm.Layer{MediaType: mediaType, Digest: digestOf(data), Size: int64(len(data))}, Data: data}
+	return Layer{Layer: artifact.Layer{MediaType: mediaType, Digest: digestOf(data), Size: int64(len(data))}, Data: data}
 }
 
 // Open the layer at an offset, in bytes.
@@ -72,11 +73,11 @@ type Artifact struct {
 
 // Artifact of the module with a descriptor, which is its own or that with signatures more.
 func (m *Module) Artifact(d *ocm.Descriptor) (*Artifact, error) {
-	layers := make([]ocm.Layer, 0, len(m.Layers))
+	layers := make([]artifact.Layer, 0, len(m.Layers))
 	for i := range m.Layers {
 		layers = append(layers, m.Layers[i].Layer)
 	}
-	manifest, config, descriptor, err := ocm.Artifact(d, layers, ocm.Annotations(m.Annotations))
+	manifest, config, descriptor, err := artifact.Encode(d, layers, artifact.Annotations(m.Annotations))
 	if err != nil {
 		return nil, err
 	}

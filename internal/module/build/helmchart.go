@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/layers"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm/artifact"
 	"github.com/crossplane-contrib/provider-kyma/internal/pack"
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 )
@@ -71,7 +72,7 @@ func newChart(files []archive.File, chart *render.Chart) (*Chart, error) {
 		Layers        []content         `json:"layers"`
 		Annotations   map[string]string `json:"annotations"`
 	}{
-		SchemaVersion: 2, MediaType: ocm.ManifestType,
+		SchemaVersion: 2, MediaType: artifact.ManifestType,
 		Config: content(c.Layers[0].Layer), Layers: []content{content(c.Layers[1].Layer)},
 		Annotations: map[string]string{
 			"org.opencontainers.image.title": chart.Name(), "org.opencontainers.image.version": chart.Version(),

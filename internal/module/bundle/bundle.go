@@ -15,12 +15,13 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/layout"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/remote"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm/artifact"
 )
 
 // A Bundle is a module that was opened. Descriptors are read, layers are not. It
 // is safe for concurrent use once it is opened, and has to be closed.
 type Bundle struct {
-	// Components are the module's own and those that it references, as ocm.Collect returns them. Where not all of them are
+	// Components are the module's own and those that it references, as artifact.Collect returns them. Where not all of them are
 	// there it is the module's own only.
 	Components []*ocm.Descriptor
 	// Digest of the manifest of the module's own component, sha256:….
@@ -143,14 +144,14 @@ func (b *Bundle) describe(ctx context.Context, where string) (*ocm.Descriptor, e
 	}
 	b.Digest = digest
 	b.cache.remember(digest, data)
-	return ocm.Describe(ctx, b.stored(), where, data)
+	return artifact.Describe(ctx, b.stored(), where, data)
 }
 
 // collect what the module's own component references.
 func (b *Bundle) collect(ctx context.Context, d *ocm.Descriptor) error {
 	b.Components = []*ocm.Descriptor{d}
 	r := b.repositories()
-	all, err := ocm.Collect(ctx, r, r.location, d)
+	all, err := artifact.Collect(ctx, r, r.location, d)
 	if missing := (*store.NotFoundError)(nil); errors.As(err, &missing) {
 		// To look at the component, to push or to verify it needs nothing else.
 		b.incomplete = err

@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/remote"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm/artifact"
 )
 
 // TestOpen holds each form of a reference, and where it leads.
@@ -156,7 +157,7 @@ func TestKinds(t *testing.T) {
 		"Docker":  {reason: "An image of Docker too.", manifest: `{"config":{"mediaType":"application/vnd.docker.container.image.v1+json"}}`, want: "container image"},
 		"Index":   {reason: "An index is no manifest.", manifest: `{"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[]}`, want: "index"},
 		"Unnamed": {reason: "An index needs no media type.", manifest: `{"manifests":[{}]}`, want: "index"},
-		"Module":  {reason: "A module is fine.", manifest: `{"config":{"mediaType":"` + ocm.CNUDIEConfig + `"}}`},
+		"Module":  {reason: "A module is fine.", manifest: `{"config":{"mediaType":"` + artifact.CNUDIEConfig + `"}}`},
 		"Unknown": {reason: "All else is for others to refuse.", manifest: `{"config":{"mediaType":"text/plain"}}`},
 	}
 	for name, tc := range cases {

@@ -12,6 +12,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/remote"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm/artifact"
 )
 
 // nowhere is the registry of a layout. It never exists, by RFC 2606, and is never shown.
@@ -131,7 +132,7 @@ func (r *repositories) find(ctx context.Context, repository, reference string) (
 		if err != nil {
 			return nil, "", err
 		}
-		d, err := ocm.Describe(ctx, r.stored, repository, data)
+		d, err := artifact.Describe(ctx, r.stored, repository, data)
 		if err != nil {
 			// A layout may hold other things too.
 			continue

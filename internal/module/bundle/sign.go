@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/layout"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm/artifact"
 )
 
 // DefaultSignature is the name of the signatures of Kyma's own tools.
@@ -69,12 +70,12 @@ func sign(ctx context.Context, s store.Store, reference string, o SignOptions) (
 	if err := isModule(data); err != nil {
 		return Signed{}, err
 	}
-	d, err := ocm.Describe(ctx, blobs{s}, s.String(), data)
+	d, err := artifact.Describe(ctx, blobs{s}, s.String(), data)
 	if err != nil {
 		return Signed{}, err
 	}
 	out := Signed{Digest: digest}
-	there, err := d.SignedBy(o.Name, o.Signer.Public())
+	there, err := ocm.SignedBy(d, o.Name, o.Signer.Public())
 	if err != nil {
 		return Signed{}, errors.Wrapf(err, "it has a signature named %q already, which is not by this key, or not of what the component is now; "+
 			"use another --signature-name", o.Name)
@@ -109,7 +110,7 @@ func replace(ctx context.Context, s store.Store, reference string, old []byte, d
 	if err != nil {
 		return "", err
 	}
-	manifest, config, layer, err := ocm.Redescribe(old, config, signed)
+	manifest, config, layer, err := artifact.Redescribe(old, config, signed)
 	if err != nil {
 		return "", err
 	}

@@ -235,7 +235,7 @@ func TestSignTogether(t *testing.T) {
 	wg.Wait()
 	b := open(t, p.Repository+":1.0.0")
 	for i, name := range names {
-		found, err := b.Descriptor().SignedBy(name, keyPair().Public())
+		found, err := ocm.SignedBy(b.Descriptor(), name, keyPair().Public())
 		// One that was signed on top of is told that the tag moved, and its signature is there all the same.
 		if err != nil || !found && failed[i] == nil {
 			t.Errorf("signature %s: found %t, %v, and Sign(...) said %v", name, found, err, failed[i])

@@ -1,53 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ocm
+package artifact
 
 import (
 	"bytes"
-	"crypto"
-	"crypto/rsa"
 	"encoding/json"
 	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-)
 
-// SignedBy says whether the descriptor has a signature of a name. It fails if
-// that is not valid, or not by the key, or if there are two. It does not look at
-// what the component references, so that it is no replacement for Verify.
-func (d *Descriptor) SignedBy(name string, key crypto.PublicKey) (bool, error) {
-	public, ok := key.(*rsa.PublicKey)
-	if !ok {
-		return false, errors.Errorf("the public key is a %T: want RSA", key)
-	}
-	var found []Signature
-	for _, s := range d.Signatures() {
-		if s.Name == name {
-			found = append(found, s)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return false, nil
-	case 1:
-		return true, verifySignature(d, found[0], public)
-	}
-	return true, errors.Errorf("there are %d signatures of that name", len(found))
-}
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
+)
 
 // Redescribe returns what to push for a component that is an artifact already,
 // with another descriptor: the manifest, the config blob, and the layer with the
 // descriptor. All else that the manifest and the config say stays: layers, their
-// order and media types, and annotations. The error is an *InvalidError.
-func Redescribe(manifestData, configData []byte, d *Descriptor) (newManifest, newConfig, descriptor []byte, err error) {
+// order and media types, and annotations. The error is an *ocm.InvalidError.
+func Redescribe(manifestData, configData []byte, d *ocm.Descriptor) (newManifest, newConfig, descriptor []byte, err error) {
 	newManifest, newConfig, descriptor, err = redescribe(manifestData, configData, d)
 	if err != nil {
-		return nil, nil, nil, &InvalidError{err: errors.Wrapf(err, "cannot write component %s", d.id())}
+		return nil, nil, nil, ocm.Invalid(errors.Wrapf(err, "cannot write component %s", d.ID()))
 	}
 	return newManifest, newConfig, descriptor, nil
 }
 
-func redescribe(manifestData, configData []byte, d *Descriptor) (newManifest, newConfig, descriptor []byte, err error) {
+func redescribe(manifestData, configData []byte, d *ocm.Descriptor) (newManifest, newConfig, descriptor []byte, err error) {
 	m, err := readManifest(manifestData)
 	if err != nil {
 		return nil, nil, nil, err

@@ -1,31 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ocm
+package artifact
 
 import (
 	"archive/tar"
 	"bytes"
-	"crypto"
+	"crypto/sha256"
+	"encoding/hex"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
 // maxLayer bounds the layer with a descriptor: a tar has headers and padding.
-const maxLayer = maxDescriptor + 64<<10
+const maxLayer = ocm.MaxDescriptor + 64<<10
 
 // readLayer returns the descriptor in a layer.
-func readLayer(mediaType string, data []byte) (*Descriptor, error) {
+func readLayer(mediaType string, data []byte) (*ocm.Descriptor, error) {
 	switch mediaType {
 	case CNUDIEJSON, OCMJSON:
-		return Decode(data)
+		return ocm.Decode(data)
 	case CNUDIEDescriptor, OCMDescriptor, legacyDescriptor:
 		text, err := unpackDescriptor(data)
 		if err != nil {
 			return nil, errors.Wrap(err, "cannot read the tar of the component descriptor")
 		}
-		return Decode(text)
+		return ocm.Decode(text)
 	}
 	return nil, errors.Errorf("not a component: the layer of its descriptor has the type %.100q, want %q", mediaType, CNUDIEDescriptor)
 }
@@ -65,17 +69,21 @@ func unpackDescriptor(data []byte) ([]byte, error) {
 // readFile does not believe the size in a header: a sparse file is larger than
 // the bytes behind it.
 func readFile(r io.Reader) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxDescriptor+1))
+	data, err := io.ReadAll(io.LimitReader(r, ocm.MaxDescriptor+1))
 	if err != nil {
 		return nil, errors.New("it is cut off")
 	}
-	if len(data) > maxDescriptor {
-		return nil, errors.Errorf("its file is larger than the limit of %d bytes", maxDescriptor)
+	if len(data) > ocm.MaxDescriptor {
+		return nil, errors.Errorf("its file is larger than the limit of %d bytes", ocm.MaxDescriptor)
 	}
 	return data, nil
 }
 
+// isDigest is the form of the OCI distribution specification, of which only this algorithm is used.
+var isDigest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+
 // digestOfBlob returns the digest of data as registries write it.
 func digestOfBlob(data []byte) string {
-	return "sha256:" + sum(crypto.SHA256, data)
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:])
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ocm
+package artifact
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
 // maxConfig bounds the config blob of a component, in bytes.
@@ -25,9 +27,9 @@ type Registry interface {
 // Fetch pulls the descriptor of a component. Reference is a version, or the
 // digest of the component's manifest (sha256:…). It returns that digest too. A
 // component of another name is refused, and one of another version than asked
-// for. An *InvalidError says that what the registry has is no such component;
+// for. An *ocm.InvalidError says that what the registry has is no such component;
 // other errors are those of the registry.
-func Fetch(ctx context.Context, r Registry, l Location, component, reference string) (*Descriptor, string, error) {
+func Fetch(ctx context.Context, r Registry, l ocm.Location, component, reference string) (*ocm.Descriptor, string, error) {
 	d, digest, err := fetch(ctx, r, l, component, reference)
 	if err != nil {
 		return nil, "", errors.Wrapf(err, "cannot fetch component %.300q %.140q", component, reference)
@@ -35,17 +37,17 @@ func Fetch(ctx context.Context, r Registry, l Location, component, reference str
 	return d, digest, nil
 }
 
-func fetch(ctx context.Context, r Registry, l Location, component, reference string) (*Descriptor, string, error) {
+func fetch(ctx context.Context, r Registry, l ocm.Location, component, reference string) (*ocm.Descriptor, string, error) {
 	repo, name, err := l.Repository(component)
 	if err != nil {
-		return nil, "", &InvalidError{err: err}
+		return nil, "", ocm.Invalid(err)
 	}
 	repository := repo + "/" + name
 	tag, version := reference, ""
 	if !isDigest.MatchString(reference) {
 		version = reference
-		if tag, err = Tag(reference); err != nil {
-			return nil, "", &InvalidError{err: err}
+		if tag, err = ocm.Tag(reference); err != nil {
+			return nil, "", ocm.Invalid(err)
 		}
 	}
 	data, digest, err := r.Manifest(ctx, repository, tag)
@@ -53,37 +55,29 @@ func fetch(ctx context.Context, r Registry, l Location, component, reference str
 		return nil, "", err
 	}
 	if got := digestOfBlob(data); got != digest || version == "" && got != reference {
-		return nil, "", &InvalidError{err: errors.Errorf("the manifest has the digest %s instead of the one asked for", got)}
+		return nil, "", ocm.Invalid(errors.Errorf("the manifest has the digest %s instead of the one asked for", got))
 	}
-	d, err := fetchDescriptor(ctx, r, repository, data)
+	d, err := Describe(ctx, r, repository, data)
 	if err != nil {
 		return nil, "", err
 	}
 	if d.Name() != component {
-		return nil, "", &InvalidError{err: errors.Errorf("repository %q holds another component: %q", repository, d.Name())}
+		return nil, "", ocm.Invalid(errors.Errorf("repository %q holds another component: %q", repository, d.Name()))
 	}
 	if version != "" && d.Version() != version {
-		return nil, "", &InvalidError{err: errors.Errorf("tag %q of repository %q is another version: %q", tag, repository, d.Version())}
+		return nil, "", ocm.Invalid(errors.Errorf("tag %q of repository %q is another version: %q", tag, repository, d.Version()))
 	}
 	return d, digest, nil
 }
 
 // Describe pulls the descriptor of the component whose manifest is data, which
-// lies in a repository. Whether that is where the component belongs is not
-// looked at. Errors are as those of Fetch.
-func Describe(ctx context.Context, r Registry, repository string, data []byte) (*Descriptor, error) {
-	return fetchDescriptor(ctx, r, repository, data)
-}
-
-// Invalid makes an *InvalidError of the error of somebody who looked closer.
-func Invalid(err error) *InvalidError { return &InvalidError{err: err} }
-
-// fetchDescriptor pulls what a manifest leads to: first the config, which says
-// which layer is the descriptor.
-func fetchDescriptor(ctx context.Context, r Registry, repository string, data []byte) (*Descriptor, error) {
+// lies in a repository: first the config, which says which layer is the
+// descriptor. Whether the repository is where the component belongs is not looked
+// at. Errors are as those of Fetch.
+func Describe(ctx context.Context, r Registry, repository string, data []byte) (*ocm.Descriptor, error) {
 	m, err := readManifest(data)
 	if err != nil {
-		return nil, &InvalidError{err: err}
+		return nil, ocm.Invalid(err)
 	}
 	configData, err := pull(ctx, r, repository, m.Config, maxConfig)
 	if err != nil {
@@ -91,7 +85,7 @@ func fetchDescriptor(ctx context.Context, r Registry, repository string, data []
 	}
 	layer, err := descriptorLayer(m, configData)
 	if err != nil {
-		return nil, &InvalidError{err: err}
+		return nil, ocm.Invalid(err)
 	}
 	layerData, err := pull(ctx, r, repository, layer, maxLayer)
 	if err != nil {
@@ -99,7 +93,7 @@ func fetchDescriptor(ctx context.Context, r Registry, repository string, data []
 	}
 	d, err := readLayer(layer.MediaType, layerData)
 	if err != nil {
-		return nil, &InvalidError{err: err}
+		return nil, ocm.Invalid(err)
 	}
 	return d, nil
 }
@@ -141,20 +135,20 @@ func descriptorLayer(m *manifest, configData []byte) (blob, error) {
 // pull returns a blob that is what its digest says.
 func pull(ctx context.Context, r Registry, repository string, b blob, limit int64) ([]byte, error) {
 	if !isDigest.MatchString(b.Digest) {
-		return nil, &InvalidError{err: errors.Errorf("malformed digest %.100q: want sha256: and 64 hexadecimal digits", b.Digest)}
+		return nil, ocm.Invalid(errors.Errorf("malformed digest %.100q: want sha256: and 64 hexadecimal digits", b.Digest))
 	}
 	if b.Size > limit {
-		return nil, &InvalidError{err: errors.Errorf("it is larger than the limit of %d bytes", limit)}
+		return nil, ocm.Invalid(errors.Errorf("it is larger than the limit of %d bytes", limit))
 	}
 	data, err := r.Blob(ctx, repository, b.Digest)
 	if err != nil {
 		return nil, err
 	}
 	if int64(len(data)) > limit {
-		return nil, &InvalidError{err: errors.Errorf("it is larger than the limit of %d bytes", limit)}
+		return nil, ocm.Invalid(errors.Errorf("it is larger than the limit of %d bytes", limit))
 	}
 	if got := digestOfBlob(data); got != b.Digest {
-		return nil, &InvalidError{err: errors.Errorf("blob %s has the digest %s", b.Digest, got)}
+		return nil, ocm.Invalid(errors.Errorf("blob %s has the digest %s", b.Digest, got))
 	}
 	return data, nil
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ocm
+package artifact
 
 import (
 	"bytes"
@@ -14,18 +14,18 @@ import (
 // TestRedescribe says that a component that is signed later is the one that was
 // signed when it was made, in all forms.
 func TestRedescribe(t *testing.T) {
-	d := made(t, trial())
+	d := trial(t)
 	layers := []Layer{{MediaType: "application/gzip", Digest: "sha256:" + trialBlob, Size: 5}, {Digest: digestOfBlob([]byte("x")), Size: 1}}
-	after := signed(t, d, signedBy, ours())
-	for name, o := range map[string][]ArtifactOption{
+	after := signed(t, d)
+	for name, o := range map[string][]Option{
 		"CNUDIE": nil, "JSON": {JSONDescriptor()}, "OCM": {OCMMediaTypes()}, "OCMJSON": {OCMMediaTypes(), JSONDescriptor()},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, c, _, err := Artifact(d, layers, o...)
+			m, c, _, err := Encode(d, layers, o...)
 			if err != nil {
 				t.Fatal(err)
 			}
-			wantManifest, wantConfig, wantLayer, err := Artifact(after, layers, o...)
+			wantManifest, wantConfig, wantLayer, err := Encode(after, layers, o...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -43,7 +43,7 @@ func TestRedescribe(t *testing.T) {
 
 // TestRedescribeKeeps says that nothing is lost that others have written.
 func TestRedescribeKeeps(t *testing.T) {
-	d := made(t, trial())
+	d := trial(t)
 	layer, err := packDescriptor(d.JSON())
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func TestRedescribeKeeps(t *testing.T) {
 	manifest := []byte(`{"annotations":{"a":"b"},"layers":[{"digest":"sha256:1","size":2,"mediaType":"c","annotations":{"d":"e"}},` +
 		`{"mediaType":"` + legacyDescriptor + `","digest":"` + digest + `","size":3,"annotations":{"f":"g"},"data":"AA=="}],` +
 		`"config":{"mediaType":"` + legacyConfig + `","digest":"` + digestOfBlob(config) + `","size":4},"schemaVersion":2,"subject":{"h":5}}`)
-	after := signed(t, d, signedBy, ours())
+	after := signed(t, d)
 	m, c, l, err := Redescribe(manifest, config, after)
 	if err != nil {
 		t.Fatal(err)
@@ -78,8 +78,8 @@ func TestRedescribeKeeps(t *testing.T) {
 }
 
 func TestRedescribeRefuses(t *testing.T) {
-	d := made(t, trial())
-	m, c, _, err := Artifact(d, []Layer{{Digest: "sha256:" + trialBlob}})
+	d := trial(t)
+	m, c, _, err := Encode(d, []Layer{{Digest: "sha256:" + trialBlob}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,38 +98,6 @@ func TestRedescribeRefuses(t *testing.T) {
 			_, _, _, err := Redescribe(tc.manifest, tc.config, d)
 			if err == nil || !strings.Contains(err.Error(), tc.want) || !isOneLine(err) {
 				t.Errorf("\n%s\nRedescribe(...): want %q, got %v", tc.reason, tc.want, err)
-			}
-		})
-	}
-}
-
-func TestSignedBy(t *testing.T) {
-	d := made(t, trial())
-	ok := signed(t, d, signedBy, ours())
-	twice := edited(t, ok, func(tree map[string]any) {
-		list := tree["signatures"].([]any)
-		tree["signatures"] = append(list, list[0])
-	})
-	stale := edited(t, ok, func(tree map[string]any) { tree["component"].(map[string]any)["provider"] = "else" })
-	cases := map[string]struct {
-		reason string
-		d      *Descriptor
-		name   string
-		found  bool
-		err    string
-	}{
-		"Good":     {"It is the same key.", ok, signedBy, true, ""},
-		"Unsigned": {"There is none.", d, signedBy, false, ""},
-		"Name":     {"Names count.", ok, "else", false, ""},
-		"Twice":    {"Which one would count?", twice, signedBy, true, "2 signatures"},
-		"Stale":    {"It is for something else.", stale, signedBy, true, "was changed after"},
-		"Theirs":   {"It is another key.", signed(t, d, signedBy, theirs()), signedBy, true, "not made with the private key"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			found, err := tc.d.SignedBy(tc.name, ours().Public())
-			if found != tc.found || (tc.err == "") != (err == nil) || !strings.Contains(text(err), tc.err) {
-				t.Errorf("\n%s\nSignedBy(...): got %t, %v, want %t, %q", tc.reason, found, err, tc.found, tc.err)
 			}
 		})
 	}

@@ -1,45 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ocm
+package artifact
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// TestArtifactGolden holds the bytes that are pushed. If it fails, modules that
+// TestEncodeGolden holds the bytes that are pushed. If it fails, modules that
 // are built again have another digest.
-func TestArtifactGolden(t *testing.T) {
-	d := decoded(t, read(t, "trial.json"))
+func TestEncodeGolden(t *testing.T) {
+	d := trial(t)
 	layers := []Layer{
 		{MediaType: "application/gzip", Digest: d.Resources()[0].Access.Digest, Size: 98},
 		{Digest: digestOfBlob([]byte("b")), Size: 1},
 		{MediaType: "application/gzip", Digest: d.Resources()[0].Access.Digest, Size: 98},
 	}
-	m, c, descriptor, err := Artifact(d, layers)
+	m, c, descriptor, err := Encode(d, layers)
 	if err != nil {
 		t.Fatal(err)
 	}
 	layer := `{"mediaType":"application/vnd.gardener.cloud.cnudie.component-descriptor.v2+yaml+tar","digest":"` + digestOfBlob(descriptor) + `","size":2560}`
 	if diff := cmp.Diff(`{"componentDescriptorLayer":`+layer+"}", string(c)); diff != "" {
-		t.Errorf("Artifact(...): config: -want, +got:\n%s", diff)
+		t.Errorf("Encode(...): config: -want, +got:\n%s", diff)
 	}
 	want := `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json",` +
 		`"config":{"mediaType":"application/vnd.gardener.cloud.cnudie.component.config.v1+json","digest":"` + digestOfBlob(c) + `","size":210},"layers":[` + layer +
 		`,{"mediaType":"application/gzip","digest":"sha256:2dd783cc8dab86a84a7f3be1a05859d7bb265e94ec3fd72558fa0d4fbd1ce375","size":98}` +
 		`,{"mediaType":"application/octet-stream","digest":"` + digestOfBlob([]byte("b")) + `","size":1}]}`
 	if diff := cmp.Diff(want, string(m)); diff != "" {
-		t.Errorf("Artifact(...): manifest: -want, +got:\n%s", diff)
+		t.Errorf("Encode(...): manifest: -want, +got:\n%s", diff)
 	}
 	if got, want := digestOfBlob(m), "sha256:9099a03b741cacddd96a9a80d7b52304e093876f26f96103a0eeae88659cf67d"; got != want {
-		t.Errorf("Artifact(...): manifest has the digest %s, want %s", got, want)
+		t.Errorf("Encode(...): manifest has the digest %s, want %s", got, want)
 	}
 }
 
-func TestArtifactErrors(t *testing.T) {
-	d := component(t, rootName, []any{resource("chart", []byte("x"))}, nil)
+func TestEncodeErrors(t *testing.T) {
+	d := component(t, rootName, []ocm.Resource{resource("chart", []byte("x"))}, nil)
 	cases := map[string]struct {
 		reason string
 		layers []Layer
@@ -51,8 +53,8 @@ func TestArtifactErrors(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if _, _, _, err := Artifact(d, tc.layers); !strings.Contains(text(err), tc.err) || err == nil {
-				t.Errorf("\n%s\nArtifact(...): error %q does not contain %q", tc.reason, text(err), tc.err)
+			if _, _, _, err := Encode(d, tc.layers); !strings.Contains(text(err), tc.err) || err == nil {
+				t.Errorf("\n%s\nEncode(...): error %q does not contain %q", tc.reason, text(err), tc.err)
 			}
 		})
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ocm
+package artifact
 
 import (
 	"archive/tar"
@@ -12,22 +12,26 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-func here() Location { return Location{BaseURL: "localhost:5000/modules", Mapping: URLPath} }
+func here() ocm.Location {
+	return ocm.Location{BaseURL: "localhost:5000/modules", Mapping: ocm.URLPath}
+}
 
 func TestFetch(t *testing.T) {
-	d := component(t, rootName, []any{resource("chart", []byte("x"))}, nil)
+	d := component(t, rootName, []ocm.Resource{resource("chart", []byte("x"))}, nil)
 	cases := map[string]struct {
 		reason   string
-		location Location
-		options  []ArtifactOption
+		location ocm.Location
+		options  []Option
 	}{
 		"CNUDIE":     {reason: "What component-spec writes.", location: here()},
-		"CNUDIEJSON": {reason: "Without a tar.", location: here(), options: []ArtifactOption{JSONDescriptor()}},
-		"OCM":        {reason: "What OCM writes.", location: here(), options: []ArtifactOption{OCMMediaTypes()}},
-		"OCMJSON":    {reason: "Without a tar.", location: here(), options: []ArtifactOption{OCMMediaTypes(), JSONDescriptor()}},
-		"SHA256":     {reason: "With hashes for names.", location: Location{BaseURL: "https://localhost:5000", SubPath: "modules", Mapping: SHA256Digest}},
+		"CNUDIEJSON": {reason: "Without a tar.", location: here(), options: []Option{JSONDescriptor()}},
+		"OCM":        {reason: "What OCM writes.", location: here(), options: []Option{OCMMediaTypes()}},
+		"OCMJSON":    {reason: "Without a tar.", location: here(), options: []Option{OCMMediaTypes(), JSONDescriptor()}},
+		"SHA256":     {reason: "With hashes for names.", location: ocm.Location{BaseURL: "https://localhost:5000", SubPath: "modules", Mapping: ocm.SHA256Digest}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -126,7 +130,7 @@ func TestFetchArtifacts(t *testing.T) {
 		"EmptyTar":      {reason: "A tar may be empty.", artifact: with(tarOf(t)), err: "it holds no component-descriptor.yaml"},
 		"CutOff":        {reason: "A tar may be cut off.", artifact: with(packed[:600]), err: "it is cut off"},
 		"NoTar":         {reason: "The media type must be right.", artifact: with(descriptor), err: "it is damaged, or no tar"},
-		"Bomb":          {reason: "The file is bounded.", artifact: with(tarOf(t, file(descriptorFile, make([]byte, maxDescriptor+1)))), err: "larger than the limit of 4194304 bytes"},
+		"Bomb":          {reason: "The file is bounded.", artifact: with(tarOf(t, file(descriptorFile, make([]byte, ocm.MaxDescriptor+1)))), err: "larger than the limit of 4194304 bytes"},
 		"Large":         {reason: "The layer is bounded, before it is pulled.", artifact: artifact{CNUDIEJSON, descriptor, CNUDIEConfig, field, maxLayer + 1}, err: "layer of the component descriptor: it is larger than the limit"},
 		"LyingSize":     {reason: "Also if its size is a lie.", artifact: of(make([]byte, maxLayer+1)), err: "larger than the limit"},
 		"Descriptor":    {reason: "What is in it is checked.", artifact: of([]byte("{}")), err: "cannot read component descriptor: meta.schemaVersion"},
@@ -147,7 +151,7 @@ func TestFetchArtifacts(t *testing.T) {
 			r := newRegistry()
 			tc.artifact.push(t, r)
 			_, _, err := Fetch(t.Context(), r, here(), rootName, "1.0.0")
-			var invalid *InvalidError
+			var invalid *ocm.InvalidError
 			if (tc.err == "") != (err == nil) || !strings.Contains(text(err), tc.err) || err != nil && !errors.As(err, &invalid) || !isOneLine(err) {
 				t.Errorf("\n%s\nFetch(...): error %q (%T), want an InvalidError of one line with %q", tc.reason, text(err), err, tc.err)
 			}
@@ -184,7 +188,7 @@ func TestFetchErrors(t *testing.T) {
 	cases := map[string]struct {
 		reason    string
 		registry  Registry
-		location  Location
+		location  ocm.Location
 		component string
 		reference string
 		invalid   bool
@@ -202,10 +206,29 @@ func TestFetchErrors(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := Fetch(t.Context(), tc.registry, tc.location, tc.component, tc.reference)
-			var invalid *InvalidError
+			var invalid *ocm.InvalidError
 			if err == nil || !strings.Contains(text(err), tc.err) || errors.As(err, &invalid) != tc.invalid {
 				t.Errorf("\n%s\nFetch(...): error %q (%T), want one with %q, an InvalidError: %t", tc.reason, text(err), err, tc.err, tc.invalid)
 			}
 		})
 	}
+}
+
+// FuzzUnpackDescriptor holds that no tar does harm, and that only a file of the
+// right name comes out of one.
+func FuzzUnpackDescriptor(f *testing.F) {
+	good, err := packDescriptor([]byte("{}"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good)
+	f.Add(good[:700])
+	f.Add(tarOf(f, file("../"+descriptorFile, []byte("x")), file(descriptorFile, []byte("y"))))
+	f.Add(tarOf(f, tar.Header{Typeflag: tar.TypeSymlink, Name: descriptorFile, Linkname: "/etc/passwd"}))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		out, err := unpackDescriptor(data)
+		if err == nil && (len(out) > ocm.MaxDescriptor || !bytes.Contains(data, []byte(descriptorFile))) {
+			t.Errorf("unpackDescriptor(...): got %d bytes of %d", len(out), len(data))
+		}
+	})
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ocm
+package artifact
 
 import (
 	"archive/tar"
@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
 // Media types of the artifact that a component is in a registry. CNUDIE is what
@@ -63,28 +65,28 @@ type config struct {
 	Layer *blob `json:"componentDescriptorLayer"`
 }
 
-type artifactOptions struct {
+type options struct {
 	ocm, json   bool
 	annotations map[string]string
 }
 
-// An ArtifactOption changes how Artifact writes.
-type ArtifactOption func(*artifactOptions)
+// An Option changes how Encode writes.
+type Option func(*options)
 
 // OCMMediaTypes writes the media types of OCM rather than those of component-spec.
-func OCMMediaTypes() ArtifactOption { //nolint:revive // OCM is the owner of the types, not only the name of this package.
-	return func(o *artifactOptions) { o.ocm = true }
+func OCMMediaTypes() Option {
+	return func(o *options) { o.ocm = true }
 }
 
 // JSONDescriptor writes the descriptor as bare JSON rather than in a tar.
-func JSONDescriptor() ArtifactOption { return func(o *artifactOptions) { o.json = true } }
+func JSONDescriptor() Option { return func(o *options) { o.json = true } }
 
 // Annotations of the manifest. None means that there are none.
-func Annotations(a map[string]string) ArtifactOption {
-	return func(o *artifactOptions) { o.annotations = a }
+func Annotations(a map[string]string) Option {
+	return func(o *options) { o.annotations = a }
 }
 
-func (o *artifactOptions) mediaTypes() (config, descriptor string) {
+func (o *options) mediaTypes() (config, descriptor string) {
 	switch {
 	case o.ocm && o.json:
 		return OCMConfig, OCMJSON
@@ -96,12 +98,12 @@ func (o *artifactOptions) mediaTypes() (config, descriptor string) {
 	return CNUDIEConfig, CNUDIEDescriptor
 }
 
-// Artifact returns what to push for a component: the manifest, the config blob,
+// Encode returns what to push for a component: the manifest, the config blob,
 // and the layer with the descriptor, which comes before layers. Equal layers
 // are named once. The same arguments give the same bytes. It fails if the
 // descriptor names a local blob that is not in layers.
-func Artifact(d *Descriptor, layers []Layer, o ...ArtifactOption) (manifestData, configData, descriptorLayer []byte, err error) {
-	var opts artifactOptions
+func Encode(d *ocm.Descriptor, layers []Layer, o ...Option) (manifestData, configData, descriptorLayer []byte, err error) {
+	var opts options
 	for _, f := range o {
 		f(&opts)
 	}
@@ -120,7 +122,7 @@ func Artifact(d *Descriptor, layers []Layer, o ...ArtifactOption) (manifestData,
 	}
 	m.Config = blobOf(configType, configData)
 	if err := m.add(d, layers); err != nil {
-		return nil, nil, nil, errors.Wrapf(err, "cannot write component %s:%s", d.Name(), d.Version())
+		return nil, nil, nil, errors.Wrapf(err, "cannot write component %s", d.ID())
 	}
 	if manifestData, err = json.Marshal(m); err != nil {
 		return nil, nil, nil, err
@@ -128,7 +130,7 @@ func Artifact(d *Descriptor, layers []Layer, o ...ArtifactOption) (manifestData,
 	return manifestData, configData, descriptorLayer, nil
 }
 
-func (m *manifest) add(d *Descriptor, layers []Layer) error {
+func (m *manifest) add(d *ocm.Descriptor, layers []Layer) error {
 	for i, l := range layers {
 		if !isDigest.MatchString(l.Digest) || l.Size < 0 {
 			return errors.Errorf("layer %d has the digest %.100q and the size %d: want sha256: with 64 hexadecimal digits, and a size", i, l.Digest, l.Size)
@@ -141,7 +143,7 @@ func (m *manifest) add(d *Descriptor, layers []Layer) error {
 		}
 	}
 	for _, r := range d.Resources() {
-		if local(r.Access.Type) && !m.has(r.Access.Digest) {
+		if r.Access.IsLocal() && !m.has(r.Access.Digest) {
 			return errors.Errorf("resource %q is the blob %.100q, which is not among the layers", r.Name, r.Access.Digest)
 		}
 	}
@@ -150,11 +152,6 @@ func (m *manifest) add(d *Descriptor, layers []Layer) error {
 
 func (m *manifest) has(digest string) bool {
 	return slices.ContainsFunc(m.Layers, func(b blob) bool { return b.Digest == digest })
-}
-
-// local says whether an access is a layer of the component's own manifest.
-func local(accessType string) bool {
-	return accessType == AccessLocalOCIBlob || accessType == AccessLocalBlob
 }
 
 func blobOf(mediaType string, data []byte) blob {
