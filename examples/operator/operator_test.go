@@ -20,6 +20,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
@@ -107,6 +108,9 @@ func TestOperator(t *testing.T) {
 	eventually(t, "the objects are there", func() bool { return says("Hello, world")() && c.Get(ctx, key, server) == nil })
 	if page.Labels["example.org/site"] != "default.welcome" || server.Labels["example.org/site"] != "default.welcome" {
 		t.Errorf("all objects must have the label of the transform: %v, %v", page.Labels, server.Labels)
+	}
+	if got := server.Labels[manifest.LabelManagedBy]; got != operator {
+		t.Errorf("the label of the engine must name the operator, got %q", got)
 	}
 	eventually(t, "the site waits for a replica", func() bool {
 		return maps.Equal(status(), map[string]string{"state": "Processing", "message": "welcome: Deployment default/welcome: no replica is available yet"})

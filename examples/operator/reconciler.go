@@ -28,6 +28,8 @@ import (
 
 const (
 	finalizer = "example.org/site"
+	// operator is the name of the operator in clusters.
+	operator = "site-operator"
 	// lookAgain at a site that is on its way.
 	lookAgain = 2 * time.Second
 	// backlog of changes that were not looked at yet.
@@ -48,13 +50,14 @@ type reconciler struct {
 
 // setup the controller of sites. Close the connection after the manager has ended.
 func setup(mgr ctrl.Manager, rc *rest.Config) (*connect.Connection, error) {
-	r := &reconciler{client: mgr.GetClient(), engine: manifest.New(manifest.WithInventoryNamespace("site-operator"))}
+	id := manifest.Identity{FieldManager: operator, ManagedBy: operator}
+	r := &reconciler{client: mgr.GetClient(), engine: manifest.New(manifest.WithIdentity(id), manifest.WithInventoryNamespace(operator))}
 	var err error
 	if r.chart, err = chart(); err != nil {
 		return nil, errors.Wrap(err, "chart")
 	}
 	changes := make(chan event.GenericEvent, backlog)
-	r.cluster, err = connect.New(rc, connect.WithOnChange(func(set string, _ cluster.ObjectRef, _, _ *cluster.ObjectState) {
+	r.cluster, err = connect.New(rc, connect.WithIdentity(id), connect.WithOnChange(func(set string, _ cluster.ObjectRef, _, _ *cluster.ObjectState) {
 		if site, ok := r.sites.Load(set); ok {
 			changes <- event.GenericEvent{Object: site.(client.Object)} //nolint:forcetypeassert // Only sites are stored.
 		}

@@ -14,6 +14,11 @@ import (
 //
 //nolint:interfacebloat // The one interface to a cluster: each method is used in one place.
 type Cluster interface {
+	// Identity of the cluster, as far as the connection proves it: those of equal identities lead to the same cluster, so that what
+	// an engine knows of a bundle through one of them holds for the others. A connection that proves nothing has an identity of
+	// its own. The identity of one Cluster never changes.
+	Identity() string
+
 	// REST returns a client for requests to absolute paths, without a rate limit. Where the API server answered, errors are
 	// those of k8s.io/apimachinery/pkg/api/errors.
 	REST() rest.Interface
@@ -58,6 +63,10 @@ func (e *NoKindError) Error() string {
 
 // A Cache holds the state of the objects that the engine has labelled, from one watch for each kind.
 type Cache interface {
+	// Interpreter returns what the cache was made with. The engine works only on a cache that has manifest.Interpreter of its
+	// identity.
+	Interpreter() Interpreter
+
 	// Track starts to watch the kinds, and waits until each has been listed once or the context ends. It returns the kinds
 	// that are not in sync, with the reason.
 	Track(ctx context.Context, gvks []schema.GroupVersionKind) map[schema.GroupVersionKind]error

@@ -91,7 +91,7 @@ func (w *call) labels() map[string]string {
 	l := make(map[string]string, len(w.b.Labels)+2)
 	maps.Copy(l, w.b.Labels)
 	l[object.LabelPartOf] = w.id
-	l[object.LabelManagedBy] = object.ManagedBy
+	l[object.LabelManagedBy] = w.e.identity.ManagedBy
 	return l
 }
 
@@ -151,7 +151,7 @@ func (w *call) parentKey() cluster.ObjectRef {
 func (w *call) store() *inventory.Store {
 	return &inventory.Store{
 		Client: w.Client, Cache: w.c.Cache(), SyncTimeout: probe.SyncTimeout, Ref: w.parentKey(), Set: w.id, Owner: w.b.Owner, Adopt: w.b.Adopt,
-		Messages: w.e.messages,
+		Identity: w.e.identity, Messages: w.e.messages,
 	}
 }
 

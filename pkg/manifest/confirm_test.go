@@ -57,7 +57,7 @@ func TestStripped(t *testing.T) {
 			reason: "Another set has taken it over.", stays: true, left: []cluster.ObjectRef{webDeployment},
 			harm: func(b *bench) {
 				b.s.edit(webDeployment, func(u *unstructured.Unstructured) {
-					u.SetLabels(map[string]string{object.LabelPartOf: "other", object.LabelManagedBy: object.ManagedBy})
+					u.SetLabels(map[string]string{object.LabelPartOf: "other", object.LabelManagedBy: object.DefaultManagedBy})
 				})
 			},
 		},

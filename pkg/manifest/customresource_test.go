@@ -49,7 +49,7 @@ func TestStateOfResource(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			u := manifestOf(t, "{apiVersion: example.org/v1, kind: Widget, metadata: {name: x, generation: 2}, status: "+tc.status+"}")
-			s, m := health.OfCustomResource(u, health.StateOf(u))
+			s, m := health.OfCustomResource(u, health.StateOf(DefaultFieldManager, u))
 			if s != tc.state || m != tc.message {
 				t.Errorf("\n%s\ngot %s %q, want %s %q", tc.reason, s, m, tc.state, tc.message)
 			}

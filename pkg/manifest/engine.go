@@ -9,11 +9,14 @@ import (
 
 	"k8s.io/utils/lru"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/advice"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/probe"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
@@ -25,12 +28,14 @@ const (
 	// DefaultHistory is how many revisions of a Helm release are kept, as many as Helm keeps.
 	DefaultHistory = 10
 
+	minHistory    = 2
 	cachedBundles = 50_000
 )
 
 // An Engine works on bundles. It is safe for concurrent use. Of several calls on one bundle of one cluster one works at a time;
 // the others wait for it, as long as their contexts last.
 type Engine struct {
+	identity    Identity
 	namespace   string
 	concurrency int
 	history     int
@@ -39,6 +44,8 @@ type Engine struct {
 	now         func() time.Time
 	caches      *compose.Caches
 	rules       *health.Rules
+	// invalid says which option is; nil for none.
+	invalid error
 
 	// turns at bundles.
 	turns turns
@@ -47,7 +54,7 @@ type Engine struct {
 	memories *lru.Cache // bundleKey to *memory.
 }
 
-// An Option of an Engine.
+// An Option of an Engine. The calls of an Engine with an invalid option return an error, and do nothing.
 type Option func(*Engine)
 
 // Messages are the parts of messages that tell users what to do.
@@ -70,6 +77,12 @@ func WithConcurrency(n int) Option {
 	return func(e *Engine) { e.concurrency = max(n, 1) }
 }
 
+// WithHistory sets how many revisions of a Helm release are kept; at least 2. A lower number than before deletes none of the records
+// that are older than those that it replaces.
+func WithHistory(n int) Option {
+	return func(e *Engine) { e.history = n }
+}
+
 // WithPlanAge keeps a plan this long, as long as nothing is known to have changed. By default none is kept.
 func WithPlanAge(d time.Duration) Option {
 	return func(e *Engine) { e.planAge = d }
@@ -78,6 +91,7 @@ func WithPlanAge(d time.Duration) Option {
 // New returns an Engine.
 func New(o ...Option) *Engine {
 	e := &Engine{
+		identity:    object.DefaultIdentity(),
 		namespace:   DefaultNamespace,
 		concurrency: DefaultConcurrency,
 		history:     DefaultHistory,
@@ -90,7 +104,30 @@ func New(o ...Option) *Engine {
 		fn(e)
 	}
 	e.messages = e.messages.WithDefaults()
+	e.invalid = e.validate()
 	return e
+}
+
+func (e *Engine) interpreter() cluster.Interpreter { return health.Interpreter{Identity: e.identity} }
+
+// validate the options.
+func (e *Engine) validate() error {
+	if e.history < minHistory {
+		return errors.Errorf("cannot keep %d revisions of a Helm release: the least is %d, the deployed one and the one before", e.history, minHistory)
+	}
+	return e.identity.Validate()
+}
+
+// check whether the engine can work on a cluster.
+func (e *Engine) check(c cluster.Cluster) error {
+	if e.invalid != nil {
+		return errors.Wrap(e.invalid, "the engine has an invalid option")
+	}
+	if c.Cache().Interpreter() != e.interpreter() {
+		return errors.Errorf("the connection does not watch for the identity of the engine, field manager %q and label %s=%s; "+
+			"give both the same identity", e.identity.FieldManager, object.LabelManagedBy, e.identity.ManagedBy)
+	}
+	return nil
 }
 
 // newCall returns a call on a bundle, once no other one works on it. End the call, unless there is an error.
@@ -109,13 +146,16 @@ func (e *Engine) newCall(ctx context.Context, c cluster.Cluster, b *Bundle, o []
 
 // newOutline returns a call that needs no more than the names of the parts.
 func (e *Engine) newOutline(ctx context.Context, c cluster.Cluster, b *Bundle, o []CallOption) (*call, error) {
+	if err := e.check(c); err != nil {
+		return nil, err
+	}
 	end, err := e.turns.take(ctx, keyOf(c, b))
 	if err != nil {
 		return nil, err
 	}
 	w := &call{
-		Client: ssa.New(c), e: e, c: c, b: b, o: CallOptionsOf(o...), id: b.ID(e.namespace), parts: b.Outline(), mem: e.memoryOf(c, b),
-		denied: map[cluster.ObjectRef]error{}, end: end, config: compose.NewConfig(b),
+		Client: ssa.New(c, e.identity.FieldManager), e: e, c: c, b: b, o: CallOptionsOf(o...), id: b.ID(e.namespace), parts: b.Outline(),
+		mem: e.memoryOf(c, b), denied: map[cluster.ObjectRef]error{}, end: end, config: compose.NewConfig(b),
 	}
 	w.composer = w.newComposer()
 	w.applier = apply.NewWriter(w.target(), w.policy(), &w.mem.contention, e.now)

@@ -83,6 +83,8 @@ func (c *fakeCluster) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func (c *fakeCluster) REST() rest.Interface                    { return c.client }
 func (c *fakeCluster) Cache() cluster.Cache                    { return c }
+func (c *fakeCluster) Interpreter() cluster.Interpreter        { return Interpreter() }
+func (c *fakeCluster) Identity() string                        { return c.config.Host }
 func (c *fakeCluster) Config() *rest.Config                    { return c.config }
 func (c *fakeCluster) Version(context.Context) (string, error) { return "v1.36.3", nil }
 func (c *fakeCluster) APIVersions(context.Context) ([]string, error) {
@@ -129,8 +131,8 @@ func (c *fakeCluster) Get(k cluster.ObjectRef) (cluster.ObjectState, bool) {
 	c.server.mu.Lock()
 	defer c.server.mu.Unlock()
 	o := c.server.objects[k]
-	if o == nil || c.blind[k.Kind] || c.late[k] || o.u().GetLabels()[object.LabelManagedBy] != object.ManagedBy {
+	if o == nil || c.blind[k.Kind] || c.late[k] || o.u().GetLabels()[object.LabelManagedBy] != object.DefaultManagedBy {
 		return cluster.ObjectState{}, false
 	}
-	return health.StateOf(&unstructured.Unstructured{Object: o.full()}), true
+	return health.StateOf(object.DefaultFieldManager, &unstructured.Unstructured{Object: o.full()}), true
 }

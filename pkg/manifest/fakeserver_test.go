@@ -92,7 +92,7 @@ func newFakeServer() *fakeServer {
 func (s *fakeServer) kinds() []fakeKind {
 	out := slices.Clone(fakeKinds)
 	for k, o := range s.objects {
-		if k.GroupKind() == object.CRDKind && health.StateOf(o.u()).Status == cluster.Current {
+		if k.GroupKind() == object.CRDKind && health.StateOf(DefaultFieldManager, o.u()).Status == cluster.Current {
 			for gvk, m := range object.ServedKinds(o.u()) {
 				out = append(out, fakeKind{gvk, m})
 			}

@@ -2,10 +2,7 @@
 
 package manifest
 
-import (
-	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
-)
+import "github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 
 // A State is the state of a part of a bundle, or of the whole bundle.
 type State = health.State
@@ -18,6 +15,3 @@ const (
 	Error      = health.Error
 	Deleting   = health.Deleting
 )
-
-// Interpreter returns what a cluster.Cache for the engine has to know: which objects to watch, and what to keep of them.
-func Interpreter() cluster.Interpreter { return health.Interpreter{} }

@@ -149,7 +149,7 @@ func TestPlaceOfHook(t *testing.T) {
 	foreign := func(labels map[string]any) map[string]any {
 		return map[string]any{"apiVersion": "batch/v1", "kind": "Job", "metadata": map[string]any{"name": "first", "namespace": "apps", "labels": labels}}
 	}
-	ours := map[string]any{object.LabelPartOf: setOf().ID(DefaultNamespace), object.LabelManagedBy: object.ManagedBy}
+	ours := map[string]any{object.LabelPartOf: setOf().ID(DefaultNamespace), object.LabelManagedBy: object.DefaultManagedBy}
 	cases := map[string]struct {
 		reason   string
 		template string

@@ -23,7 +23,7 @@ const (
 // and after that whenever something changed; at rest it sends no request. An error of one part is in the observation
 // too, and leaves the other parts alone.
 func (e *Engine) Install(ctx context.Context, c cluster.Cluster, b *Bundle, o ...CallOption) (Observation, error) {
-	return e.until(ctx, b, o, func() (Observation, error) {
+	return e.until(ctx, c, b, o, func() (Observation, error) {
 		seen, err := e.Observe(ctx, c, b, o...)
 		if err != nil || (seen.Exists && seen.UpToDate) {
 			return seen, err
@@ -36,12 +36,15 @@ func (e *Engine) Install(ctx context.Context, c cluster.Cluster, b *Bundle, o ..
 
 // Check a bundle: is it installed as it is wanted, and does it work? Nothing is changed. It is Observe that can wait.
 func (e *Engine) Check(ctx context.Context, c cluster.Cluster, b *Bundle, o ...CallOption) (Observation, error) {
-	return e.until(ctx, b, o, func() (Observation, error) { return e.Observe(ctx, c, b, o...) })
+	return e.until(ctx, c, b, o, func() (Observation, error) { return e.Observe(ctx, c, b, o...) })
 }
 
 // Uninstall a bundle: the next step towards a cluster without it. Without Wait it does not wait for anything. It is Remove
 // that can wait.
 func (e *Engine) Uninstall(ctx context.Context, c cluster.Cluster, b *Bundle, o ...CallOption) (Removal, error) {
+	if err := e.check(c); err != nil {
+		return Removal{}, err
+	}
 	var left Removal
 	err := retry(ctx, o, func() (done bool, waiting string, err error) {
 		left, err = e.Remove(ctx, c, b, o...)
@@ -51,7 +54,10 @@ func (e *Engine) Uninstall(ctx context.Context, c cluster.Cluster, b *Bundle, o 
 }
 
 // until a bundle is Ready.
-func (e *Engine) until(ctx context.Context, b *Bundle, o []CallOption, look func() (Observation, error)) (Observation, error) {
+func (e *Engine) until(ctx context.Context, c cluster.Cluster, b *Bundle, o []CallOption, look func() (Observation, error)) (Observation, error) {
+	if err := e.check(c); err != nil {
+		return Observation{}, err
+	}
 	if err := b.Validate(); err != nil {
 		return Observation{}, err
 	}

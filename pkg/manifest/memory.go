@@ -22,11 +22,7 @@ type bundleKey struct {
 }
 
 func keyOf(c cluster.Cluster, b *Bundle) bundleKey {
-	k := bundleKey{cluster: c.Config().Host, name: b.Name, owner: b.Owner}
-	if i, ok := c.(interface{ Identity() string }); ok {
-		k.cluster = i.Identity()
-	}
-	return k
+	return bundleKey{cluster: c.Identity(), name: b.Name, owner: b.Owner}
 }
 
 // A memory is what the engine knows of a bundle between two calls. It can be lost at any time.

@@ -201,7 +201,7 @@ func (m *model) checkObjects(wanted map[cluster.ObjectRef]modelObject, inv *inve
 			return errors.Errorf("%s is being deleted", k)
 		}
 		fields := fieldsOf(want.Object)
-		ours := o.owners[object.FieldManager+"/Apply"]
+		ours := o.owners[object.DefaultFieldManager+"/Apply"]
 		if ours == nil || !ours.Equals(fields) {
 			return errors.Errorf("%s: want fields %s, got %s", k, fields, ours)
 		}
@@ -280,7 +280,7 @@ func (m *model) checkLeftovers(wanted map[cluster.ObjectRef]modelObject, inv *in
 	id := m.b.ID(m.set())
 	for k, o := range m.b.s.objects {
 		labels := o.u().GetLabels()
-		ours := labels[object.LabelPartOf] == id || labels[object.LabelManagedBy] == object.ManagedBy
+		ours := labels[object.LabelPartOf] == id || labels[object.LabelManagedBy] == object.DefaultManagedBy
 		switch {
 		case wanted[k] != nil, m.strangers[k] != "", k == widgetMain, k.Kind == "Namespace" && !strings.HasPrefix(k.Name, "own"):
 		case k.Kind == "Job" && slices.ContainsFunc(modelNames[:], func(n string) bool { return strings.HasPrefix(k.Name, n+"-") }):

@@ -175,7 +175,7 @@ func (s *modelSpec) wanted(t testing.TB, id string, inv *inventory.Inventory) ma
 		if in != nil && !in.Plain {
 			object.AddRelease(u, part, namespace)
 		}
-		object.AddLabels(u, map[string]string{"team": fmt.Sprintf("t%d", s.Labels), object.LabelPartOf: id, object.LabelManagedBy: object.ManagedBy})
+		object.AddLabels(u, map[string]string{"team": fmt.Sprintf("t%d", s.Labels), object.LabelPartOf: id, object.LabelManagedBy: object.DefaultManagedBy})
 		if out[object.RefOf(u)] == nil {
 			out[object.RefOf(u)] = modelObject{}
 		}

@@ -45,7 +45,7 @@ func (w *call) health() *probe.Health {
 
 // differences finds out how objects that drifted differ from what was applied.
 func (w *call) differences() *probe.Differences {
-	return &probe.Differences{Set: w.id, Objects: w.Client, Bundle: renderer{w}, Now: w.e.now(), Reports: w.mem.reports}
+	return &probe.Differences{Set: w.id, FieldManager: w.e.identity.FieldManager, Objects: w.Client, Bundle: renderer{w}, Now: w.e.now(), Reports: w.mem.reports}
 }
 
 // look at all objects of the inventory. What may not be read is noted as denied.

@@ -41,7 +41,7 @@ func CallOptionsOf(o ...CallOption) CallOptions {
 }
 
 // Wait until the bundle is Ready, or gone for Uninstall. How long is up to the context, which should have a deadline. What
-// fails is tried again until then, as most failures pass; only a bundle that is malformed is not.
+// fails is tried again until then, as most failures pass; a bundle that is malformed and an invalid option of the Engine are not.
 func Wait() CallOption {
 	return func(o *CallOptions) { o.Wait = true }
 }

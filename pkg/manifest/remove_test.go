@@ -121,7 +121,7 @@ func TestRemoveLeavesOthersAlone(t *testing.T) {
 			reason: "An object that another set took over is its own.",
 			change: func(_ *testing.T, b *bench) {
 				b.s.edit(config, func(u *unstructured.Unstructured) {
-					u.SetLabels(map[string]string{object.LabelManagedBy: object.ManagedBy, object.LabelPartOf: "applyset-other-v1"})
+					u.SetLabels(map[string]string{object.LabelManagedBy: object.DefaultManagedBy, object.LabelPartOf: "applyset-other-v1"})
 				})
 			},
 			stays: true,

@@ -31,7 +31,7 @@ func explained(err error) string {
 
 func TestStopped(t *testing.T) {
 	c := connect(t, server.Config())
-	apply(t, manifest.FieldManager, "set", "configmaps", configMap("stays", "x"))
+	apply(t, manifest.DefaultFieldManager, "set", "configmaps", configMap("stays", "x"))
 	if err := c.track(t, configMapKind); err != nil {
 		t.Fatal(err)
 	}

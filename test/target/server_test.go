@@ -172,7 +172,7 @@ func apply(t *testing.T, manager, set, resource string, object map[string]any) *
 	t.Helper()
 	u := &unstructured.Unstructured{Object: object}
 	if set != "" {
-		u.SetLabels(map[string]string{manifest.LabelManagedBy: manifest.ManagedBy, manifest.LabelPartOf: set})
+		u.SetLabels(map[string]string{manifest.LabelManagedBy: manifest.DefaultManagedBy, manifest.LabelPartOf: set})
 	}
 	got, err := of(u.GroupVersionKind().GroupVersion().WithResource(resource), u.GetNamespace()).Apply(t.Context(), u.GetName(), u,
 		metav1.ApplyOptions{FieldManager: manager, Force: true})

@@ -124,7 +124,7 @@ func TestWatch(t *testing.T) {
 	key := func(name string) cluster.ObjectRef {
 		return cluster.ObjectRef{Kind: "ConfigMap", Namespace: "default", Name: name}
 	}
-	there := manifest.Interpreter().State(apply(t, manifest.FieldManager, "set", "configmaps", configMap("there", "x")))
+	there := manifest.Interpreter().State(apply(t, manifest.DefaultFieldManager, "set", "configmaps", configMap("there", "x")))
 	apply(t, "somebody", "", "configmaps", configMap("foreign", "x"))
 	if err := c.track(t, configMapKind); err != nil {
 		t.Fatal(err)
@@ -144,10 +144,10 @@ func TestWatch(t *testing.T) {
 
 	// Our own writes, put in before or after their events, are no news; the fence behind them is.
 	for _, value := range []string{"1", "2", "3"} {
-		s := manifest.Interpreter().State(apply(t, manifest.FieldManager, "set", "configmaps", configMap("there", value)))
+		s := manifest.Interpreter().State(apply(t, manifest.DefaultFieldManager, "set", "configmaps", configMap("there", value)))
 		c.Cache().Put(key("there"), s)
 	}
-	apply(t, manifest.FieldManager, "fence", "configmaps", configMap("fence", "x"))
+	apply(t, manifest.DefaultFieldManager, "fence", "configmaps", configMap("fence", "x"))
 	c.heard(t, "fence: new ConfigMap default/fence")
 	c.forgetNews()
 
@@ -173,7 +173,7 @@ func TestWatchStatus(t *testing.T) {
 		t.Fatal(err)
 	}
 	labels := map[string]any{"app": "web"}
-	apply(t, manifest.FieldManager, "set", "deployments", map[string]any{
+	apply(t, manifest.DefaultFieldManager, "set", "deployments", map[string]any{
 		"apiVersion": "apps/v1", "kind": "Deployment",
 		"metadata": map[string]any{"namespace": "default", "name": "web"},
 		"spec": map[string]any{
@@ -217,7 +217,7 @@ func TestWatchOfKindThatComesAndGoes(t *testing.T) {
 		},
 	})
 	eventually(t, "the kind is watched", func() bool { return c.track(t, thingKind) == nil })
-	apply(t, manifest.FieldManager, "set", "things", map[string]any{
+	apply(t, manifest.DefaultFieldManager, "set", "things", map[string]any{
 		"apiVersion": "target.example.org/v1", "kind": "Thing", "metadata": map[string]any{"name": "one"},
 	})
 	c.heard(t, "set: new Thing one")

@@ -60,7 +60,7 @@ func TestRecreate(t *testing.T) {
 	if diff := cmp.Diff(any(map[string]any{"type": "Recreate"}), strategyOf(t, c, ns, third)); diff != "" {
 		t.Errorf("strategy: -want, +got:\n%s", diff)
 	}
-	if f := fieldsOf(after, manifest.FieldManager); strings.Contains(f, "rollingUpdate") || !strings.Contains(f, `"f:strategy":{"f:type":{}}`) {
+	if f := fieldsOf(after, manifest.DefaultFieldManager); strings.Contains(f, "rollingUpdate") || !strings.Contains(f, `"f:strategy":{"f:type":{}}`) {
 		t.Errorf("want what is ours to be what is applied, got %s", f)
 	}
 	o, err := c.engine.Observe(t.Context(), c, setOf(ns, third))

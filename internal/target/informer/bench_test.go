@@ -22,10 +22,10 @@ func metadata(i, version int) *metav1.PartialObjectMetadata {
 		ResourceVersion: strconv.Itoa(version),
 		Labels: map[string]string{
 			manifest.LabelPartOf:    fmt.Sprintf("applyset-%043d-v1", i/5),
-			manifest.LabelManagedBy: manifest.ManagedBy,
+			manifest.LabelManagedBy: manifest.DefaultManagedBy,
 		},
 		ManagedFields: []metav1.ManagedFieldsEntry{{
-			Manager: manifest.FieldManager, Operation: metav1.ManagedFieldsOperationApply,
+			Manager: manifest.DefaultFieldManager, Operation: metav1.ManagedFieldsOperationApply,
 			FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:labels":{"f:a":{},"f:b":{}}},"f:data":{"f:x":{},"f:y":{}}}`),
 		}},
 	}}

@@ -102,6 +102,9 @@ func New(c Client, m MapFunc, i cluster.Interpreter, o ...Option) *Cache {
 	return h
 }
 
+// Interpreter returns the one that the cache was made with.
+func (h *Cache) Interpreter() cluster.Interpreter { return h.interpreter }
+
 // Track watches kinds, waits for their first listing, and returns an error for each kind that is not in sync: a
 // *cluster.NoKindError for a kind that the cluster does not serve, the error of the API server for one that the credentials
 // may not watch, and the error of the context for one that was not listed in time. Track retries a failed watch, with a pause.

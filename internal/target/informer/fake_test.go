@@ -122,7 +122,7 @@ func (f *fake) set(name, set, uid string) cluster.ObjectState {
 	u.SetName(name)
 	u.SetUID(types.UID(uid))
 	u.SetResourceVersion(strconv.Itoa(f.version))
-	u.SetLabels(map[string]string{manifest.LabelPartOf: set, manifest.LabelManagedBy: manifest.ManagedBy})
+	u.SetLabels(map[string]string{manifest.LabelPartOf: set, manifest.LabelManagedBy: manifest.DefaultManagedBy})
 	event := watch.Modified
 	if f.objects[name] == nil {
 		event = watch.Added

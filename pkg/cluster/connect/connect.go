@@ -15,7 +15,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// A Connection is a connection to one cluster. It is safe for concurrent use by any number of engines and sets.
+// A Connection is a connection to one cluster. It is safe for concurrent use by any number of engines of one identity, and of sets.
+// A connection that does not verify its server, or has a Transport of its own, has a cluster.Cluster.Identity that no other one has.
 type Connection struct {
 	cluster.Cluster
 
@@ -30,7 +31,17 @@ type ChangeFunc func(set string, key cluster.ObjectRef, old, now *cluster.Object
 // An Option of a connection.
 type Option func(*options)
 
-type options struct{ connection.Options }
+type options struct {
+	connection.Options
+
+	identity manifest.Identity
+}
+
+// WithIdentity watches for engines of an identity, which is that of manifest.WithIdentity. Engines of different identities need
+// different connections.
+func WithIdentity(i manifest.Identity) Option {
+	return func(o *options) { o.identity = i }
+}
 
 // WithOnChange has a function called when others change objects of sets, which is the time to reconcile them.
 func WithOnChange(f ChangeFunc) Option {
@@ -44,22 +55,24 @@ func WithLogger(l logr.Logger) Option {
 
 // New connection with a REST config, whose authentication, TLS, proxy, impersonation, user agent, Transport and
 // WrapTransport are used. Its rate limits and its timeout are not: the API server limits by itself, and a timeout would
-// end watches. Nothing is sent before the connection is used. Errors name what is wrong with the config.
+// end watches. Nothing is sent before the connection is used. Errors name what is wrong with the config or with the identity.
 func New(rc *rest.Config, o ...Option) (*Connection, error) {
-	opts := options{connection.Options{Builtin: mapper.Builtin()}}
+	opts := options{
+		Options:  connection.Options{Builtin: mapper.Builtin()},
+		identity: manifest.Identity{FieldManager: manifest.DefaultFieldManager, ManagedBy: manifest.DefaultManagedBy},
+	}
 	for _, f := range o {
 		f(&opts)
 	}
-	c, err := connection.New(rc, manifest.Interpreter(), opts.Options)
+	if err := opts.identity.Validate(); err != nil {
+		return nil, err
+	}
+	c, err := connection.New(rc, manifest.Interpreter(manifest.WithIdentity(opts.identity)), opts.Options)
 	if err != nil {
 		return nil, err
 	}
 	return &Connection{Cluster: c, connection: c}, nil
 }
-
-// Identity of the cluster, as far as the connection proves it: two connections of one identity lead to the same cluster. One
-// that does not verify its server, or has a Transport of its own, has an identity that no other connection has.
-func (c *Connection) Identity() string { return c.connection.Identity() }
 
 // Close the connection: watches end, and requests fail from now on.
 func (c *Connection) Close() { c.connection.Close() }

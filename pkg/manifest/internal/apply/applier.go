@@ -260,7 +260,7 @@ func (a *Applier) Recreate(ctx context.Context, o *object.Desired) (out Outcome,
 		deleted = true
 		a.Cluster.Cache().Forget(o.Ref)
 		if m = left; left != nil {
-			a.Cluster.Cache().Put(o.Ref, health.MetadataStateOf(left))
+			a.Cluster.Cache().Put(o.Ref, health.MetadataStateOf(a.Client.FieldManager, left))
 		}
 	}
 	if m != nil {

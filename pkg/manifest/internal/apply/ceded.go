@@ -26,7 +26,7 @@ import (
 // cededFields returns the fields of an object that are left to the managers that own them. The entry, nil for none, has those
 // that were ceded after a contention.
 func (a *Applier) cededFields(ctx context.Context, o *object.Desired, en *inventory.Entry, managed []metav1.ManagedFieldsEntry) ([]ownership.Ceded, error) {
-	ours := fieldset.Of(fieldset.AppliedBy(object.FieldManager, managed))
+	ours := fieldset.Of(fieldset.AppliedBy(a.Client.FieldManager, managed))
 	if ours == nil {
 		ours = &fieldpath.Set{}
 	}
@@ -52,7 +52,7 @@ func (a *Applier) cededLegitimately(
 	var want map[string]any
 	for i := range managed {
 		m := &managed[i]
-		if ownership.IsEngine(m) || (m.Subresource != "" && m.Subresource != ownership.Scale) {
+		if ownership.IsAppliedBy(a.Client.FieldManager, m) || (m.Subresource != "" && m.Subresource != ownership.Scale) {
 			continue
 		}
 		theirs := fieldset.Of(m.FieldsV1)
@@ -163,7 +163,7 @@ func (a *Applier) WithoutCeded(
 ) (*object.Desired, []ownership.Ceded, error) {
 	if o.Stage == object.StageResource {
 		// Users own all fields that they set.
-		out, err := ownership.WithoutFieldsOfOthers(o, managed)
+		out, err := ownership.WithoutFieldsOfOthers(a.Client.FieldManager, o, managed)
 		return out, nil, errors.Wrap(err, o.Ref.String())
 	}
 	ys, err := a.cededFields(ctx, o, en, managed)

@@ -88,7 +88,7 @@ func (a *Applier) precise(ctx context.Context, o *object.Desired, f fixed.Field,
 	if err != nil {
 		return f.Precise(want, live.Object)
 	}
-	owned := fieldset.Of(fieldset.AppliedBy(object.FieldManager, live.GetManagedFields()))
+	owned := fieldset.Of(fieldset.AppliedBy(a.Client.FieldManager, live.GetManagedFields()))
 	return f.Compared(want, created.Object, live.Object, func(field string) bool {
 		return owned != nil && fieldset.Touches(owned, fieldpath.MakePathOrDie(f.Name, field))
 	})

@@ -69,12 +69,12 @@ func (w *writer) ownLeftovers(ctx context.Context, o *object.Desired, en *invent
 		if err != nil || live == nil {
 			return nil, "", err
 		}
-		found, err := leftovers(o, live)
+		found, err := leftovers(w.Client.FieldManager, o, live)
 		if err != nil || len(found) == 0 {
 			return nil, "", err
 		}
 		before := live.GetManagedFields()
-		fields, err := withLeftovers(before, found, o)
+		fields, err := withLeftovers(w.Client.FieldManager, before, found, o)
 		if err != nil {
 			return nil, "", err
 		}
@@ -82,9 +82,9 @@ func (w *writer) ownLeftovers(ctx context.Context, o *object.Desired, en *invent
 		if err == nil {
 			live.SetManagedFields(now.ManagedFields)
 			live.SetResourceVersion(now.ResourceVersion)
-			s := health.StateOf(live)
+			s := health.StateOf(w.Client.FieldManager, live)
 			w.Cluster.Cache().Put(o.Ref, s)
-			if en.Owned != fieldset.Hash(fieldset.AppliedBy(object.FieldManager, before)) {
+			if en.Owned != fieldset.Hash(fieldset.AppliedBy(w.Client.FieldManager, before)) {
 				return found, "", nil
 			}
 			return found, s.Owned, nil
@@ -95,10 +95,11 @@ func (w *writer) ownLeftovers(ctx context.Context, o *object.Desired, en *invent
 	}
 }
 
-// leftovers of unions in a live object. An error is returned where another manager owns one, which is not
+// leftovers of unions in a live object. An error is returned where another manager than that of the engine owns one, which is not
 // cleared.
-func leftovers(o *object.Desired, live *unstructured.Unstructured) ([]unions.Leftover, error) {
-	found := unions.Find(o.Ref.GroupKind(), o.Content(), live.Object, live.GetManagedFields(), ownership.IsEngine)
+func leftovers(manager string, o *object.Desired, live *unstructured.Unstructured) ([]unions.Leftover, error) {
+	ours := func(e *metav1.ManagedFieldsEntry) bool { return ownership.IsAppliedBy(manager, e) }
+	found := unions.Find(o.Ref.GroupKind(), o.Content(), live.Object, live.GetManagedFields(), ours)
 	for i := range found {
 		if l := &found[i]; len(l.Managers) > 0 {
 			return nil, &ssa.RefusedError{Err: errors.Errorf("%s belongs to field manager %s and may not stand beside %s; remove it there, or take %s out of the module",
@@ -108,16 +109,18 @@ func leftovers(o *object.Desired, live *unstructured.Unstructured) ([]unions.Lef
 	return found, nil
 }
 
-// withLeftovers are managedFields in which leftovers are ours.
-func withLeftovers(in []metav1.ManagedFieldsEntry, found []unions.Leftover, o *object.Desired) ([]metav1.ManagedFieldsEntry, error) {
+// withLeftovers are managedFields in which leftovers belong to a manager, that of the engine.
+func withLeftovers(manager string, in []metav1.ManagedFieldsEntry, found []unions.Leftover, o *object.Desired) ([]metav1.ManagedFieldsEntry, error) {
 	version := o.GVK().GroupVersion().String()
 	out := slices.Clone(in)
-	i := slices.IndexFunc(out, func(e metav1.ManagedFieldsEntry) bool { return ownership.IsEngine(&e) && e.APIVersion == version })
+	i := slices.IndexFunc(out, func(e metav1.ManagedFieldsEntry) bool {
+		return ownership.IsAppliedBy(manager, &e) && e.APIVersion == version
+	})
 	if i < 0 {
 		now := metav1.Now()
 		i = len(out)
 		out = append(out, metav1.ManagedFieldsEntry{
-			Manager: object.FieldManager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: version, Time: &now, FieldsType: "FieldsV1",
+			Manager: manager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: version, Time: &now, FieldsType: "FieldsV1",
 		})
 	}
 	set := &fieldpath.Set{}
@@ -148,7 +151,7 @@ func texts(found []unions.Leftover) string {
 // refusal back. A dry run cannot make leftovers ours first. So one shows what becomes of the object while its unions stay as
 // they are, and another one that of the same with the unions as they are wanted.
 func (d *dryRunner) dryRunCleared(ctx context.Context, o *object.Desired, live *unstructured.Unstructured, refusal error) ([]string, error) {
-	found, err := leftovers(o, live)
+	found, err := leftovers(d.Client.FieldManager, o, live)
 	if err != nil {
 		return nil, err
 	}

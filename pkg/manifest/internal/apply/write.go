@@ -60,7 +60,7 @@ func (w *writer) read(ctx context.Context, o *object.Desired) (*Live, error) {
 func (w *writer) adopt(ctx context.Context, o *object.Desired, l *Live) (*Live, error) {
 	m := l.PartialObjectMetadata
 	for try := 1; w.isAdopted(o, m); try++ {
-		fields, err := ownership.Adopt(m.ManagedFields)
+		fields, err := ownership.Adopt(w.Client.FieldManager, m.ManagedFields)
 		if err != nil {
 			return nil, errors.Wrapf(err, "%s: cannot take over its fields", o.Ref)
 		}
@@ -100,7 +100,7 @@ func (w *writer) update(ctx context.Context, in *Input, o *object.Desired, l *Li
 	}
 	return Outcome{
 		Kind: Updated, State: now.state, Before: l.PartialObjectMetadata, Ceded: ceded,
-		Lost: ownership.Lost(fieldset.AppliedBy(object.FieldManager, l.ManagedFields), now.fields),
+		Lost: ownership.Lost(fieldset.AppliedBy(w.Client.FieldManager, l.ManagedFields), now.fields),
 	}, nil
 }
 

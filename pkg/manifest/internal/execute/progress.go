@@ -132,10 +132,10 @@ func (p *Progress) intend(restart func(ref cluster.ObjectRef)) (save bool) {
 	return save || len(added) > 0
 }
 
-// postpone an object that is being deleted, or is gone, to the next call.
-func (p *Progress) postpone(ref cluster.ObjectRef, m *metav1.PartialObjectMetadata) {
+// postpone an object that is being deleted, or is gone, to the next call. The manager is the field manager of the engine.
+func (p *Progress) postpone(manager string, ref cluster.ObjectRef, m *metav1.PartialObjectMetadata) {
 	delete(p.Objects, ref)
 	if m != nil {
-		p.Objects[ref] = health.MetadataStateOf(m)
+		p.Objects[ref] = health.MetadataStateOf(manager, m)
 	}
 }

@@ -80,7 +80,7 @@ func TestBeginSharesNothing(t *testing.T) {
 	b := Begin(p)
 	b.intend(func(cluster.ObjectRef) {})
 	b.markLeaving()
-	b.postpone(ref, nil)
+	b.postpone("engine", ref, nil)
 	delete(b.repairs, ref)
 	b.drop(b.components[0], errors.New("no"))
 	b.Inventory.Parts["web"] = inventory.Part{}

@@ -74,7 +74,7 @@ func (r *run) record(o *object.Desired, en *inventory.Entry, out apply.Outcome, 
 	case apply.Unchanged:
 		en.Intent = o.Hash
 	case apply.Deleting:
-		r.Progress.postpone(o.Ref, out.Before)
+		r.Progress.postpone(r.Applier.Client.FieldManager, o.Ref, out.Before)
 	case apply.Created, apply.Updated:
 		r.recordApplied(o, en, out)
 	case apply.Immutable:
@@ -101,7 +101,7 @@ func (r *run) recordApplied(o *object.Desired, en *inventory.Entry, out apply.Ou
 		r.Contention.Restored(o.Ref, now)
 		r.result.Repaired = append(r.result.Repaired, observe.Drift{Key: o.Ref, Deleted: out.Kind == apply.Created, Replaced: replaced})
 	case ownership.IsDrift(!out.Lost.Empty(), len(ceded)):
-		r.Contention.Repaired(o.Ref, out.Before.ManagedFields, out.Lost, now)
+		r.Contention.Repaired(r.Applier.Client.FieldManager, o.Ref, out.Before.ManagedFields, out.Lost, now)
 		r.result.Repaired = append(r.result.Repaired, observe.Drift{Key: o.Ref, Fields: ownership.Names(out.Lost)})
 	}
 }
@@ -139,7 +139,7 @@ func (r *run) recreateAll(ctx context.Context, part object.PartID, todo []*objec
 		}
 		switch {
 		case out.Kind == apply.Deleting:
-			r.Progress.postpone(o.Ref, out.Before)
+			r.Progress.postpone(r.Applier.Client.FieldManager, o.Ref, out.Before)
 		case err == nil:
 			r.recordApplied(o, idx[o.Ref], out)
 		}

@@ -11,21 +11,23 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// Interpreter is the cluster.Interpreter of the engine. It has no state.
-type Interpreter struct{}
+// Interpreter is the cluster.Interpreter of an engine. It is comparable: interpreters of the same identity are equal.
+type Interpreter struct{ Identity object.Identity }
 
 var _ cluster.Interpreter = Interpreter{}
 
 // Selector returns the label selector of the objects that the engine installs.
-func (Interpreter) Selector() string { return object.LabelManagedBy + "=" + object.ManagedBy }
+func (i Interpreter) Selector() string { return object.LabelManagedBy + "=" + i.Identity.ManagedBy }
 
 // NeedsStatus is NeedsStatus of the package.
 func (Interpreter) NeedsStatus(gk schema.GroupKind) bool { return NeedsStatus(gk) }
 
 // State is StateOf.
-func (Interpreter) State(u *unstructured.Unstructured) cluster.ObjectState { return StateOf(u) }
+func (i Interpreter) State(u *unstructured.Unstructured) cluster.ObjectState {
+	return StateOf(i.Identity.FieldManager, u)
+}
 
 // MetadataState is MetadataStateOf.
-func (Interpreter) MetadataState(m *metav1.PartialObjectMetadata) cluster.ObjectState {
-	return MetadataStateOf(m)
+func (i Interpreter) MetadataState(m *metav1.PartialObjectMetadata) cluster.ObjectState {
+	return MetadataStateOf(i.Identity.FieldManager, m)
 }

@@ -56,9 +56,9 @@ func NeedsStatus(gk schema.GroupKind) bool {
 	return !statusless[gk]
 }
 
-// StateOf returns the state of an object.
-func StateOf(u *unstructured.Unstructured) cluster.ObjectState {
-	s := metadataState(u, u.GetManagedFields())
+// StateOf returns the state of an object. The manager is the field manager of the engine.
+func StateOf(manager string, u *unstructured.Unstructured) cluster.ObjectState {
+	s := metadataState(manager, u, u.GetManagedFields())
 	s.Status, s.Message = statusOf(u)
 	s.Content = Outcome(u)
 	if isCustom(u.GroupVersionKind().Group) {
@@ -90,16 +90,16 @@ func content(u *unstructured.Unstructured) string {
 }
 
 // MetadataStateOf returns the state of an object of a kind for which NeedsStatus is false.
-func MetadataStateOf(m *metav1.PartialObjectMetadata) cluster.ObjectState {
-	return metadataState(m, m.ManagedFields)
+func MetadataStateOf(manager string, m *metav1.PartialObjectMetadata) cluster.ObjectState {
+	return metadataState(manager, m, m.ManagedFields)
 }
 
-func metadataState(o metav1.Object, managed []metav1.ManagedFieldsEntry) cluster.ObjectState {
+func metadataState(manager string, o metav1.Object, managed []metav1.ManagedFieldsEntry) cluster.ObjectState {
 	s := cluster.ObjectState{
 		UID:             string(o.GetUID()),
 		ResourceVersion: o.GetResourceVersion(),
 		Set:             o.GetLabels()[object.LabelPartOf],
-		Owned:           fieldset.Hash(fieldset.AppliedBy(object.FieldManager, managed)),
+		Owned:           fieldset.Hash(fieldset.AppliedBy(manager, managed)),
 		Keep:            object.Keeps(o.GetAnnotations()),
 		Status:          cluster.Current,
 	}

@@ -115,7 +115,7 @@ func TestStateOf(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := StateOf(fromYAML(t, tc.object))
+			got := StateOf("engine", fromYAML(t, tc.object))
 			if got.Status != tc.status {
 				t.Errorf("\n%s\nstatus: want %s, got %s", tc.reason, tc.status, got.Status)
 			}
@@ -131,12 +131,12 @@ func TestMetadataStateOf(t *testing.T) {
 	m.UID, m.ResourceVersion, m.Labels = "u", "7", map[string]string{object.LabelPartOf: "set"}
 	now := metav1.Now()
 	want := cluster.ObjectState{UID: "u", ResourceVersion: "7", Set: "set", Status: cluster.Current}
-	if diff := cmp.Diff(want, MetadataStateOf(m)); diff != "" {
+	if diff := cmp.Diff(want, MetadataStateOf("engine", m)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 	m.Labels, m.DeletionTimestamp = map[string]string{object.LabelApplySetID: "parent"}, &now
 	want.Set, want.Status, want.Message = "parent", cluster.Terminating, "is being deleted"
-	if diff := cmp.Diff(want, MetadataStateOf(m)); diff != "" {
+	if diff := cmp.Diff(want, MetadataStateOf("engine", m)); diff != "" {
 		t.Errorf("of a parent: -want, +got:\n%s", diff)
 	}
 	other := want

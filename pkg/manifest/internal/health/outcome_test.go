@@ -28,7 +28,7 @@ func TestOutcome(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := StateOf(fromYAML(t, tc.object)).Content; got != tc.want {
+			if got := StateOf("engine", fromYAML(t, tc.object)).Content; got != tc.want {
 				t.Errorf("\n%s\nwant %q, got %q", tc.reason, tc.want, got)
 			}
 		})

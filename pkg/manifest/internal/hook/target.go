@@ -79,7 +79,7 @@ func (c *Cluster) Delete(ctx context.Context, o *object.Desired, uid string) (*c
 		c.Cache.Forget(o.Ref)
 		return nil, nil //nolint:nilnil // Nothing is left, as documented.
 	}
-	s := health.MetadataStateOf(left)
+	s := health.MetadataStateOf(c.Client.FieldManager, left)
 	c.Cache.Put(o.Ref, s)
 	return &s, nil
 }

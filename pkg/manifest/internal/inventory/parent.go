@@ -25,7 +25,12 @@ type Parent struct {
 	Set string
 	// Owner of the bundle; empty for none.
 	Owner string
+	// ManagedBy is that of the identity of the engine.
+	ManagedBy string
 }
+
+// format of inventories, which AnnotationTooling has behind the name of the tool.
+const format = "/v1"
 
 // Secret returns the parent of an inventory, whose data are those that Marshal returned.
 func (p Parent) Secret(inv *Inventory, data []byte) *corev1.Secret {
@@ -33,9 +38,9 @@ func (p Parent) Secret(inv *Inventory, data []byte) *corev1.Secret {
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
 		ObjectMeta: metav1.ObjectMeta{
 			Name: p.Ref.Name, Namespace: p.Ref.Namespace,
-			Labels: map[string]string{object.LabelApplySetID: p.Set, object.LabelManagedBy: object.ManagedBy},
+			Labels: map[string]string{object.LabelApplySetID: p.Set, object.LabelManagedBy: p.ManagedBy},
 			Annotations: map[string]string{
-				object.AnnotationTooling:            object.Tooling,
+				object.AnnotationTooling:            p.ManagedBy + format,
 				object.AnnotationContainsGroupKinds: GroupKinds(inv),
 				object.AnnotationOwner:              p.Owner,
 			},

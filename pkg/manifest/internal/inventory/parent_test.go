@@ -13,14 +13,14 @@ import (
 )
 
 func TestParentSecret(t *testing.T) {
-	p := Parent{Ref: cluster.ObjectRef{Kind: "Secret", Namespace: "kyma-system", Name: "web"}, Set: "applyset-x-v1", Owner: "Manifest team-a/web"}
+	p := Parent{Ref: cluster.ObjectRef{Kind: "Secret", Namespace: "kyma-system", Name: "web"}, Set: "applyset-x-v1", Owner: "Manifest team-a/web", ManagedBy: "engine"}
 	secret := func(annotations map[string]string, data map[string][]byte) *corev1.Secret {
-		annotations["applyset.kubernetes.io/tooling"] = "provider-kyma/v1"
+		annotations["applyset.kubernetes.io/tooling"] = "engine/v1"
 		return &corev1.Secret{
 			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
 			ObjectMeta: metav1.ObjectMeta{
 				Namespace: "kyma-system", Name: "web", Annotations: annotations,
-				Labels: map[string]string{"applyset.kubernetes.io/id": "applyset-x-v1", "operator.kyma-project.io/managed-by": "provider-kyma"},
+				Labels: map[string]string{"applyset.kubernetes.io/id": "applyset-x-v1", "operator.kyma-project.io/managed-by": "engine"},
 			},
 			Data: data,
 		}
@@ -32,7 +32,7 @@ func TestParentSecret(t *testing.T) {
 		want   *corev1.Secret
 	}{
 		"Empty": {
-			reason: "An inventory without members and without owner.", parent: Parent{Ref: p.Ref, Set: p.Set},
+			reason: "An inventory without members and without owner.", parent: Parent{Ref: p.Ref, Set: p.Set, ManagedBy: p.ManagedBy},
 			want: secret(map[string]string{"applyset.kubernetes.io/contains-group-kinds": "", "kyma.m.crossplane.io/owner": ""}, map[string][]byte{Key: []byte("data")}),
 		},
 		"Members": {

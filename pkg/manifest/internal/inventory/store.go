@@ -72,6 +72,8 @@ type Store struct {
 	// Owner of the bundle; empty for none. With Adopt the inventory of another owner is loaded, too.
 	Owner string
 	Adopt bool
+	// Identity of the engine.
+	Identity object.Identity
 	// Messages tell users what to do.
 	Messages advice.Messages
 }
@@ -137,7 +139,7 @@ func (s *Store) read(u *unstructured.Unstructured, last Stored) (Stored, error) 
 		return last, errors.Wrapf(err, "%s is damaged; restore it, or delete it to have it written anew from what is installed", s.Ref)
 	}
 	inv.Good = parent.Data[GoodKey]
-	s.Cache.Put(s.Ref, health.StateOf(u))
+	s.Cache.Put(s.Ref, health.StateOf(s.Identity.FieldManager, u))
 	return Stored{Inventory: inv, Version: u.GetResourceVersion(), Owner: parent.Annotations[object.AnnotationOwner], Size: len(parent.Data[Key])}, nil
 }
 
@@ -198,7 +200,7 @@ func (s *Store) write(ctx context.Context, last Stored, inv *Inventory, create b
 	if !Fits(len(data), kept.Good) {
 		kept.Good = nil
 	}
-	parent := Parent{Ref: s.Ref, Set: s.Set, Owner: s.Owner}
+	parent := Parent{Ref: s.Ref, Set: s.Set, Owner: s.Owner, ManagedBy: s.Identity.ManagedBy}
 	if s.Owner == "" && last.Inventory != nil {
 		parent.Owner = last.Owner
 	}

@@ -69,6 +69,7 @@ func (c fakeCache) Get(cluster.ObjectRef) (cluster.ObjectState, bool) {
 	return cluster.ObjectState{ResourceVersion: c.target.live.GetResourceVersion()}, true
 }
 
+func (fakeCache) Interpreter() cluster.Interpreter           { return nil }
 func (fakeCache) Put(cluster.ObjectRef, cluster.ObjectState) {}
 func (fakeCache) Forget(cluster.ObjectRef)                   {}
 

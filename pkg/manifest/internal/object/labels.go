@@ -24,9 +24,6 @@ func Keeps(annotations map[string]string) bool {
 	return strings.ToLower(strings.TrimSpace(annotations[AnnotationResourcePolicy])) == PolicyKeep
 }
 
-// FieldManager is the field manager of everything that the engine applies.
-const FieldManager = "provider-kyma"
-
 // Labels and annotations of the ApplySet specification, KEP-3659.
 const (
 	LabelApplySetID                = "applyset.kubernetes.io/id"
@@ -34,19 +31,13 @@ const (
 	AnnotationTooling              = "applyset.kubernetes.io/tooling"
 	AnnotationContainsGroupKinds   = "applyset.kubernetes.io/contains-group-kinds"
 	AnnotationAdditionalNamespaces = "applyset.kubernetes.io/additional-namespaces"
-
-	// Tooling is the value of AnnotationTooling: a name, and the version of the format of the inventory.
-	Tooling = "provider-kyma/v1"
 )
 
 // AnnotationOwner names the owner of a bundle in its inventory.
 const AnnotationOwner = "kyma.m.crossplane.io/owner"
 
-// LabelManagedBy is on the inventory and on each object that the engine installs. Watches select by it.
-const (
-	LabelManagedBy = "operator.kyma-project.io/managed-by"
-	ManagedBy      = "provider-kyma"
-)
+// LabelManagedBy is on the inventory and on each object that the engine installs. Its value is Identity.ManagedBy.
+const LabelManagedBy = "operator.kyma-project.io/managed-by"
 
 // AnnotationRecreate with the value "true" on an installed object allows the engine to delete the object and create it again
 // where an immutable field would have to change.

@@ -25,9 +25,10 @@ var deployers = []string{ //nolint:gochecknoglobals // Constant.
 // deployed are annotations that only a deployer sets, whatever its name.
 var deployed = []string{object.AnnotationReleaseName, "kubectl.kubernetes.io/last-applied-configuration"} //nolint:gochecknoglobals // Constant.
 
-// Adopt returns managedFields in which the engine owns everything that deployers set; nil where there is nothing to take over.
-func Adopt(in []metav1.ManagedFieldsEntry) ([]metav1.ManagedFieldsEntry, error) {
-	ours := metav1.ManagedFieldsEntry{Manager: object.FieldManager, Operation: metav1.ManagedFieldsOperationApply, FieldsType: "FieldsV1"}
+// Adopt returns managedFields in which a manager, that of the engine, owns everything that deployers set; nil where there is nothing
+// to take over.
+func Adopt(manager string, in []metav1.ManagedFieldsEntry) ([]metav1.ManagedFieldsEntry, error) {
+	ours := metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationApply, FieldsType: "FieldsV1"}
 	var rest []metav1.ManagedFieldsEntry
 	union, found := &fieldpath.Set{}, false
 	for i := range in {
@@ -60,9 +61,16 @@ func deploys(e *metav1.ManagedFieldsEntry, fields *fieldpath.Set) bool {
 	if e.Subresource != "" {
 		return false
 	}
-	return slices.Contains(deployers, e.Manager) || slices.ContainsFunc(deployed, func(a string) bool {
+	return slices.Contains(deployers, e.Manager) || appliesMember(e, fields) || slices.ContainsFunc(deployed, func(a string) bool {
 		return fields.Has(fieldpath.MakePathOrDie("metadata", "annotations", a))
 	})
+}
+
+// appliesMember reports whether an entry is that of an engine with another identity, which applies both labels of its members.
+func appliesMember(e *metav1.ManagedFieldsEntry, fields *fieldpath.Set) bool {
+	return e.Operation == metav1.ManagedFieldsOperationApply &&
+		fields.Has(fieldpath.MakePathOrDie("metadata", "labels", object.LabelPartOf)) &&
+		fields.Has(fieldpath.MakePathOrDie("metadata", "labels", object.LabelManagedBy))
 }
 
 // withoutBonds returns fields without those that no adoption takes over: finalizers, owner references, and the status.

@@ -12,6 +12,9 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
+// us is the field manager of the engine.
+const us = "engine"
+
 func TestAdopt(t *testing.T) {
 	entry := func(manager, op, version, sub, fields string) metav1.ManagedFieldsEntry {
 		f := &metav1.FieldsV1{}
@@ -26,7 +29,28 @@ func TestAdopt(t *testing.T) {
 		want   []metav1.ManagedFieldsEntry
 	}{
 		"Nobody": {reason: "Without a deployer there is nothing to do.", in: []metav1.ManagedFieldsEntry{entry("tuner", "Update", "v1", "", `{"f:data":{}}`)}},
-		"Ours":   {reason: "Nor where all is ours.", in: []metav1.ManagedFieldsEntry{entry(object.FieldManager, "Apply", "v1", "", `{"f:data":{}}`)}},
+		"Ours":   {reason: "Nor where all is ours.", in: []metav1.ManagedFieldsEntry{entry(us, "Apply", "v1", "", `{"f:data":{}}`)}},
+		"Member": {
+			reason: "An engine with another identity applies the labels of a member.",
+			in: []metav1.ManagedFieldsEntry{
+				entry("another", "Apply", "v1", "", `{"f:data":{"f:a":{}},"f:metadata":{"f:labels":{"f:applyset.kubernetes.io/part-of":{},"f:operator.kyma-project.io/managed-by":{}}}}`),
+			},
+			want: []metav1.ManagedFieldsEntry{
+				entry(us, "Apply", "v1", "", `{"f:data":{"f:a":{}},"f:metadata":{"f:labels":{"f:applyset.kubernetes.io/part-of":{},"f:operator.kyma-project.io/managed-by":{}}}}`),
+			},
+		},
+		"Labelled": {
+			reason: "Who edits the labels deploys nothing.",
+			in: []metav1.ManagedFieldsEntry{
+				entry("kubectl-label", "Update", "v1", "", `{"f:metadata":{"f:labels":{"f:applyset.kubernetes.io/part-of":{},"f:operator.kyma-project.io/managed-by":{}}}}`),
+				entry("tuner", "Apply", "v1", "", `{"f:metadata":{"f:labels":{"f:operator.kyma-project.io/managed-by":{}}}}`),
+			},
+		},
+		"Default": {
+			reason: "The name that other engines have is not ours.",
+			in:     []metav1.ManagedFieldsEntry{entry(object.DefaultFieldManager, "Apply", "v1", "", `{"f:data":{}}`), entry("helm", "Update", "v1", "", `{"f:data":{"f:a":{}}}`)},
+			want:   []metav1.ManagedFieldsEntry{entry(us, "Apply", "v1", "", `{"f:data":{"f:a":{}}}`), entry(object.DefaultFieldManager, "Apply", "v1", "", `{"f:data":{}}`)},
+		},
 		"Union": {
 			reason: "All deployers become one entry, without status, finalizers and owners; subresources and other versions stay.",
 			in: []metav1.ManagedFieldsEntry{
@@ -35,13 +59,13 @@ func TestAdopt(t *testing.T) {
 				entry("kubectl", "Apply", "v1", "", `{"f:data":{"f:b":{}}}`),
 			},
 			want: []metav1.ManagedFieldsEntry{
-				entry(object.FieldManager, "Apply", "v1", "", `{"f:data":{"f:a":{},"f:b":{}},"f:metadata":{"f:labels":{"f:l":{}}}}`), scale, other,
+				entry(us, "Apply", "v1", "", `{"f:data":{"f:a":{},"f:b":{}},"f:metadata":{"f:labels":{"f:l":{}}}}`), scale, other,
 			},
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := Adopt(tc.in)
+			got, err := Adopt(us, tc.in)
 			if err != nil {
 				t.Fatal(err)
 			}

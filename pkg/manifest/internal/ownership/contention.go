@@ -43,11 +43,12 @@ type record struct {
 	since, last time.Time
 }
 
-// Repaired counts a repair of fields of an object. Before are its managedFields before the repair.
-func (f *Contention) Repaired(k cluster.ObjectRef, before []metav1.ManagedFieldsEntry, lost *fieldpath.Set, now time.Time) {
+// Repaired counts a repair that a manager, that of the engine, made of fields of an object. Before are its managedFields before the
+// repair.
+func (f *Contention) Repaired(manager string, k cluster.ObjectRef, before []metav1.ManagedFieldsEntry, lost *fieldpath.Set, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	holders := holdersOf(before)
+	holders := holdersOf(manager, before)
 	paths := fieldset.All(lost)
 	identity := false
 	for _, p := range paths[:min(len(paths), maxRecords)] {

@@ -39,7 +39,7 @@ func TestContention(t *testing.T) {
 			c, now := &Contention{}, start
 			for _, m := range tc.managers {
 				now = now.Add(tc.step)
-				c.Repaired(ref, before(m), lost, now)
+				c.Repaired(us, ref, before(m), lost, now)
 			}
 			got := c.Ceded(ref, now)
 			if len(got) != tc.want {
@@ -83,12 +83,12 @@ func TestLostLabelsAreOneRepair(t *testing.T) {
 	)
 	c, now := &Contention{}, time.Unix(1_700_000_000, 0)
 	for range MaxRepairs - 1 {
-		c.Repaired(ref, nil, both, now)
+		c.Repaired(us, ref, nil, both, now)
 	}
 	if c.Paused(ref, now) {
 		t.Errorf("%d repairs of both labels count more than once each", MaxRepairs-1)
 	}
-	c.Repaired(ref, nil, both, now)
+	c.Repaired(us, ref, nil, both, now)
 	if !c.Paused(ref, now) {
 		t.Errorf("%d repairs of both labels do not pause the next one", MaxRepairs)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// holders are the managers of an object besides the engine.
+// holders are the managers of an object besides the one of the engine.
 type holders struct {
 	names  []string
 	fields []*fieldpath.Set
@@ -20,13 +20,13 @@ type holders struct {
 	last string
 }
 
-// holdersOf returns the managers of an object besides the engine.
-func holdersOf(managed []metav1.ManagedFieldsEntry) holders {
+// holdersOf returns the managers of an object besides the one of the engine.
+func holdersOf(manager string, managed []metav1.ManagedFieldsEntry) holders {
 	var out holders
 	var at time.Time
 	for i := range managed {
 		m := &managed[i]
-		if IsEngine(m) || m.Subresource == "status" {
+		if IsAppliedBy(manager, m) || m.Subresource == "status" {
 			continue
 		}
 		if s := fieldset.Of(m.FieldsV1); s != nil {
@@ -49,19 +49,19 @@ func (h *holders) of(p fieldpath.Path) string {
 	return h.last
 }
 
-// FieldsOfOthers returns the leaves that other managers own and the engine does not.
-func FieldsOfOthers(managed []metav1.ManagedFieldsEntry) *fieldpath.Set {
+// FieldsOfOthers returns the leaves that others own and a manager, that of the engine, does not.
+func FieldsOfOthers(manager string, managed []metav1.ManagedFieldsEntry) *fieldpath.Set {
 	theirs := &fieldpath.Set{}
 	for i := range managed {
 		e := &managed[i]
-		if e.Subresource != "" || e.FieldsV1 == nil || (e.Manager == object.FieldManager && e.Operation == metav1.ManagedFieldsOperationApply) {
+		if e.Subresource != "" || e.FieldsV1 == nil || IsAppliedBy(manager, e) {
 			continue
 		}
 		if s := fieldset.Of(e.FieldsV1); s != nil {
 			theirs = theirs.Union(s)
 		}
 	}
-	if ours := fieldset.Of(fieldset.AppliedBy(object.FieldManager, managed)); ours != nil {
+	if ours := fieldset.Of(fieldset.AppliedBy(manager, managed)); ours != nil {
 		theirs = theirs.Difference(ours)
 	}
 	return theirs.Leaves()
@@ -69,11 +69,11 @@ func FieldsOfOthers(managed []metav1.ManagedFieldsEntry) *fieldpath.Set {
 
 // WithoutFieldsOfOthers returns a custom resource without the fields that its users have set since it was created, so that
 // applying it leaves them as they are.
-func WithoutFieldsOfOthers(o *object.Desired, managed []metav1.ManagedFieldsEntry) (*object.Desired, error) {
-	return o.Without(FieldsOfOthers(managed))
+func WithoutFieldsOfOthers(manager string, o *object.Desired, managed []metav1.ManagedFieldsEntry) (*object.Desired, error) {
+	return o.Without(FieldsOfOthers(manager, managed))
 }
 
-// IsEngine reports whether an entry has the fields that the engine has applied.
-func IsEngine(m *metav1.ManagedFieldsEntry) bool {
-	return m.Manager == object.FieldManager && m.Operation == metav1.ManagedFieldsOperationApply && m.Subresource == ""
+// IsAppliedBy reports whether an entry has the fields that a manager has applied.
+func IsAppliedBy(manager string, m *metav1.ManagedFieldsEntry) bool {
+	return m.Manager == manager && m.Operation == metav1.ManagedFieldsOperationApply && m.Subresource == ""
 }

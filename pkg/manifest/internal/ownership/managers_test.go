@@ -29,8 +29,13 @@ func TestWithoutFieldsOfOthers(t *testing.T) {
 		"Field":  {reason: "A field that a user set is left out.", managed: []metav1.ManagedFieldsEntry{managed("u", "Update", "", `{"f:spec":{"f:a":{}}}`)}, want: `{"l":[{"name":"x","v":1},{"name":"z","v":2}],"s":["p","q"]}`},
 		"Shared": {
 			reason:  "A field that is ours as well is applied.",
-			managed: []metav1.ManagedFieldsEntry{managed("u", "Apply", "", `{"f:spec":{"f:a":{}}}`), managed(object.FieldManager, "Apply", "", `{"f:spec":{"f:a":{}}}`)},
+			managed: []metav1.ManagedFieldsEntry{managed("u", "Apply", "", `{"f:spec":{"f:a":{}}}`), managed(us, "Apply", "", `{"f:spec":{"f:a":{}}}`)},
 			want:    `{"a":1,"l":[{"name":"x","v":1},{"name":"z","v":2}],"s":["p","q"]}`,
+		},
+		"Default": {
+			reason:  "Another engine is another manager.",
+			managed: []metav1.ManagedFieldsEntry{managed(object.DefaultFieldManager, "Apply", "", `{"f:spec":{"f:a":{}}}`)},
+			want:    `{"l":[{"name":"x","v":1},{"name":"z","v":2}],"s":["p","q"]}`,
 		},
 		"Status": {reason: "A status is no field of ours.", managed: []metav1.ManagedFieldsEntry{managed("u", "Update", "status", `{"f:spec":{"f:a":{}}}`)}, want: `{"a":1,"l":[{"name":"x","v":1},{"name":"z","v":2}],"s":["p","q"]}`},
 		"Key":    {reason: "A field of an item is left out, the item is not.", managed: []metav1.ManagedFieldsEntry{managed("u", "Update", "", `{"f:spec":{"f:l":{"k:{\"name\":\"x\"}":{"f:v":{}}}}}`)}, want: `{"a":1,"l":[{"name":"x"},{"name":"z","v":2}],"s":["p","q"]}`},
@@ -50,7 +55,7 @@ func TestWithoutFieldsOfOthers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := WithoutFieldsOfOthers(&o, tc.managed)
+			got, err := WithoutFieldsOfOthers(us, &o, tc.managed)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -67,5 +72,47 @@ func TestWithoutFieldsOfOthers(t *testing.T) {
 	s := fieldpath.NewSet(fieldpath.Path{{Index: &index}})
 	if diff := cmp.Diff([]any{"a", "c"}, fieldset.Without([]any{"a", "b", "c"}, s)); diff != "" {
 		t.Errorf("by index: -want, +got:\n%s", diff)
+	}
+}
+
+func TestIsAppliedBy(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		entry  metav1.ManagedFieldsEntry
+		want   bool
+	}{
+		"Ours":        {reason: "What we applied is ours.", entry: metav1.ManagedFieldsEntry{Manager: us, Operation: "Apply"}, want: true},
+		"Default":     {reason: "What another engine applied is not.", entry: metav1.ManagedFieldsEntry{Manager: object.DefaultFieldManager, Operation: "Apply"}},
+		"Update":      {reason: "Nor what was written in another way.", entry: metav1.ManagedFieldsEntry{Manager: us, Operation: "Update"}},
+		"Subresource": {reason: "Nor what was applied to a subresource.", entry: metav1.ManagedFieldsEntry{Manager: us, Operation: "Apply", Subresource: "status"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := IsAppliedBy(us, &tc.entry); got != tc.want {
+				t.Errorf("\n%s\nIsAppliedBy(...): want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+func TestHoldersOf(t *testing.T) {
+	const path = `{"f:data":{"f:a":{}}}`
+	entry := func(manager string) metav1.ManagedFieldsEntry {
+		return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationApply, FieldsV1: &metav1.FieldsV1{Raw: []byte(path)}}
+	}
+	managed := []metav1.ManagedFieldsEntry{entry(us), entry(object.DefaultFieldManager)}
+	cases := map[string]struct {
+		reason, manager, want string
+	}{
+		"Ours":    {reason: "The other engine has taken the field.", manager: us, want: object.DefaultFieldManager},
+		"Default": {reason: "So it is for the other engine.", manager: object.DefaultFieldManager, want: us},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			h := holdersOf(tc.manager, managed)
+			if got := h.of(fieldset.Parse(path)); got != tc.want {
+				t.Errorf("\n%s\nholdersOf(%s, ...).of(...): want %s, got %s", tc.reason, tc.manager, tc.want, got)
+			}
+		})
 	}
 }

@@ -58,7 +58,10 @@ func (r *report) holds(en *inventory.Entry, s cluster.ObjectState, now time.Time
 // for concurrent use.
 type Differences struct {
 	// Set is the ID of the ApplySet.
-	Set     string
+	Set string
+	// FieldManager of the engine.
+	FieldManager string
+
 	Objects DryRunner
 	Bundle  Renderer
 	Now     time.Time
@@ -111,7 +114,7 @@ func (c *Differences) compareFields(
 	if err != nil {
 		return out, false
 	}
-	out.Drift.Fields = ownership.LostNames(fieldset.AppliedBy(object.FieldManager, m.ManagedFields), after)
+	out.Drift.Fields = ownership.LostNames(fieldset.AppliedBy(c.FieldManager, m.ManagedFields), after)
 	out.Differs = ownership.IsDrift(len(out.Drift.Fields) > 0, len(ceded))
 	return out, true
 }

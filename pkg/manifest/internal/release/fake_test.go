@@ -57,7 +57,9 @@ func newFakeCluster(t *testing.T) *fakeCluster {
 	return c
 }
 
-func (c *fakeCluster) history() History { return History{Client: ssa.New(c), Set: "us", Keep: 2} }
+func (c *fakeCluster) history() History {
+	return History{Client: ssa.New(c, "engine"), Set: "us", Keep: 2}
+}
 
 func (c *fakeCluster) REST() rest.Interface { return c.client }
 

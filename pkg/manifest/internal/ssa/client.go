@@ -28,11 +28,16 @@ const (
 
 // A Client sends requests to one cluster. It has no state.
 type Client struct {
+	// FieldManager of everything that the client writes.
+	FieldManager string
+
 	cluster cluster.Cluster
 }
 
-// New returns a client of a cluster.
-func New(c cluster.Cluster) *Client { return &Client{cluster: c} }
+// New returns a client of a cluster that writes as a field manager.
+func New(c cluster.Cluster, fieldManager string) *Client {
+	return &Client{FieldManager: fieldManager, cluster: c}
+}
 
 // path of an object; with an empty name that of the collection.
 func path(gv schema.GroupVersion, m cluster.Mapping, namespace, name string) string {

@@ -49,7 +49,7 @@ func (c *Client) DryRunFields(ctx context.Context, o *object.Desired) (*metav1.F
 	if err := json.Unmarshal(b, m); err != nil {
 		return nil, errors.Wrapf(err, "%s: cannot read the answer", o.Ref)
 	}
-	return fieldset.AppliedBy(object.FieldManager, m.ManagedFields), nil
+	return fieldset.AppliedBy(c.FieldManager, m.ManagedFields), nil
 }
 
 // DryRunCreate returns what an object would be if it was created under a name that is free.
@@ -67,7 +67,7 @@ func (c *Client) DryRunCreate(ctx context.Context, o *object.Desired) (*unstruct
 		return nil, err
 	}
 	b, err := c.body(c.cluster.REST().Post().AbsPath(path(o.GVK().GroupVersion(), m, o.Ref.Namespace, "")).
-		Param("fieldManager", object.FieldManager).Param("dryRun", "All").
+		Param("fieldManager", c.FieldManager).Param("dryRun", "All").
 		SetHeader("Accept", JSON).SetHeader("Content-Type", JSON).Body(body).Do(ctx))
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (c *Client) dryRun(ctx context.Context, o *object.Desired, create bool, acc
 	}
 	return c.body(c.cluster.REST().Verb(http.MethodPatch).
 		AbsPath(path(o.GVK().GroupVersion(), m, o.Ref.Namespace, o.Ref.Name)).
-		Param("fieldManager", object.FieldManager).Param("force", "true").Param("dryRun", "All").
+		Param("fieldManager", c.FieldManager).Param("force", "true").Param("dryRun", "All").
 		SetHeader("Accept", accept).SetHeader("Content-Type", applyPatch).
 		Body(o.Body(create)).Do(ctx))
 }

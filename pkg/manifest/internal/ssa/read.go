@@ -16,7 +16,6 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // Get returns an object; nil where the object or its kind does not exist.
@@ -45,7 +44,7 @@ func (c *Client) State(ctx context.Context, gvk schema.GroupVersionKind, r clust
 	if err != nil || b == nil {
 		return cluster.ObjectState{}, false, err
 	}
-	s, _, err := decodeState(gvk, b)
+	s, _, err := c.decodeState(gvk, b)
 	return s, err == nil, err
 }
 
@@ -133,17 +132,17 @@ func acceptFor(gvk schema.GroupVersionKind) string {
 }
 
 // decodeState returns the state of an object, and the fields that the engine has applied.
-func decodeState(gvk schema.GroupVersionKind, b []byte) (cluster.ObjectState, *metav1.FieldsV1, error) {
+func (c *Client) decodeState(gvk schema.GroupVersionKind, b []byte) (cluster.ObjectState, *metav1.FieldsV1, error) {
 	if !health.NeedsStatus(gvk.GroupKind()) {
 		m := &metav1.PartialObjectMetadata{}
 		if err := json.Unmarshal(b, m); err != nil {
 			return cluster.ObjectState{}, nil, err
 		}
-		return health.MetadataStateOf(m), fieldset.AppliedBy(object.FieldManager, m.ManagedFields), nil
+		return health.MetadataStateOf(c.FieldManager, m), fieldset.AppliedBy(c.FieldManager, m.ManagedFields), nil
 	}
 	u := &unstructured.Unstructured{}
 	if err := u.UnmarshalJSON(b); err != nil {
 		return cluster.ObjectState{}, nil, err
 	}
-	return health.StateOf(u), fieldset.AppliedBy(object.FieldManager, u.GetManagedFields()), nil
+	return health.StateOf(c.FieldManager, u), fieldset.AppliedBy(c.FieldManager, u.GetManagedFields()), nil
 }

@@ -30,7 +30,7 @@ func (c *Client) Apply(ctx context.Context, o *object.Desired, create bool) (clu
 	send := func() ([]byte, error) {
 		return c.body(c.cluster.REST().Verb(http.MethodPatch).
 			AbsPath(path(o.GVK().GroupVersion(), m, o.Ref.Namespace, o.Ref.Name)).
-			Param("fieldManager", object.FieldManager).Param("force", strconv.FormatBool(!o.NoForce)).
+			Param("fieldManager", c.FieldManager).Param("force", strconv.FormatBool(!o.NoForce)).
 			SetHeader("Accept", acceptFor(o.GVK())).SetHeader("Content-Type", applyPatch).
 			Body(o.Body(create)).Do(ctx))
 	}
@@ -44,7 +44,7 @@ func (c *Client) Apply(ctx context.Context, o *object.Desired, create bool) (clu
 	if err != nil {
 		return cluster.ObjectState{}, nil, err
 	}
-	s, fields, err := decodeState(o.GVK(), b)
+	s, fields, err := c.decodeState(o.GVK(), b)
 	if err != nil {
 		return cluster.ObjectState{}, nil, errors.Wrap(err, "cannot read the answer")
 	}
@@ -66,7 +66,7 @@ type Patch struct {
 // Patch an object, and return the answer.
 func (c *Client) Patch(ctx context.Context, gvk schema.GroupVersionKind, m cluster.Mapping, r cluster.ObjectRef, p Patch) ([]byte, error) {
 	req := c.cluster.REST().Verb(http.MethodPatch).AbsPath(path(gvk.GroupVersion(), m, r.Namespace, r.Name)).
-		Param("fieldManager", object.FieldManager)
+		Param("fieldManager", c.FieldManager)
 	if p.DryRun {
 		req = req.Param("dryRun", "All")
 	}
@@ -160,7 +160,7 @@ func (c *Client) CreateNamespace(ctx context.Context, name string) error {
 	if err != nil {
 		return errors.Wrap(err, "cannot encode namespace")
 	}
-	_, err = c.body(c.cluster.REST().Post().AbsPath("/api/v1/namespaces").Param("fieldManager", object.FieldManager).
+	_, err = c.body(c.cluster.REST().Post().AbsPath("/api/v1/namespaces").Param("fieldManager", c.FieldManager).
 		SetHeader("Content-Type", JSON).SetHeader("Accept", Metadata).Body(body).Do(ctx))
 	if err != nil && !kerrors.IsAlreadyExists(err) {
 		return errors.Wrapf(Explain(err), "cannot create namespace %s", name)
@@ -201,7 +201,7 @@ func (c *Client) SendSecret(ctx context.Context, verb string, s *corev1.Secret) 
 		name = ""
 	}
 	_, err = c.body(c.cluster.REST().Verb(verb).AbsPath(path(SecretKind.GroupVersion(), secrets, s.Namespace, name)).
-		Param("fieldManager", object.FieldManager).SetHeader("Content-Type", JSON).SetHeader("Accept", Metadata).
+		Param("fieldManager", c.FieldManager).SetHeader("Content-Type", JSON).SetHeader("Accept", Metadata).
 		Body(b).Do(ctx))
 	return err
 }

@@ -61,7 +61,7 @@ func (r *remover) deleteOne(ctx context.Context, e *inventory.Entry) (string, er
 		return "", err
 	}
 	if left != nil {
-		s := health.MetadataStateOf(left)
+		s := health.MetadataStateOf(r.in.FieldManager, left)
 		r.in.Cluster.Cache().Put(k, s)
 		return s.Message, nil
 	}
@@ -77,7 +77,7 @@ func (r *remover) awaitReplaced(ctx context.Context, e *inventory.Entry) (string
 	if err != nil || m == nil {
 		return "", err
 	}
-	r.in.Cluster.Cache().Put(k, health.MetadataStateOf(m))
+	r.in.Cluster.Cache().Put(k, health.MetadataStateOf(r.in.FieldManager, m))
 	return "was replaced by another one", nil
 }
 

@@ -125,7 +125,7 @@ func (r *remover) settle(e *inventory.Entry, m *metav1.PartialObjectMetadata) {
 	k := e.Ref()
 	switch Identify(e, m, r.in.Set) {
 	case Member:
-		s := health.MetadataStateOf(m)
+		s := health.MetadataStateOf(r.in.FieldManager, m)
 		s.Set = r.in.Set
 		r.known[k], r.asked[k] = s, true
 		return

@@ -82,6 +82,8 @@ type Input struct {
 	// Set is the ID of the ApplySet, and Labels are those of each member.
 	Set    string
 	Labels map[string]string
+	// FieldManager of the engine.
+	FieldManager string
 	// Entries to remove, and the parts of the bundle in the order in which they are applied.
 	Entries []*inventory.Entry
 	Parts   []object.PartID

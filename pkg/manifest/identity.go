@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+)
+
+// An Identity is the name under which an Engine works in clusters.
+type Identity = object.Identity
+
+// The default Identity.
+const (
+	DefaultFieldManager = object.DefaultFieldManager
+	DefaultManagedBy    = object.DefaultManagedBy
+)
+
+// WithIdentity sets the identity of an Engine. Connections have to watch for it: give connect.WithIdentity the same one. Keep the
+// identity for as long as a bundle is installed. By default it is that of the provider.
+func WithIdentity(i Identity) Option {
+	return func(e *Engine) { e.identity = i }
+}
+
+// Interpreter returns what the cluster.Cache of an Engine with these options has to know: which objects to watch, and what to keep of
+// them. Those of equal identities are equal.
+func Interpreter(o ...Option) cluster.Interpreter {
+	e := &Engine{identity: object.DefaultIdentity()}
+	for _, fn := range o {
+		fn(e)
+	}
+	return e.interpreter()
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package object
+
+import (
+	"strings"
+
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// The default Identity.
+const (
+	DefaultFieldManager = "provider-kyma"
+	DefaultManagedBy    = "provider-kyma"
+)
+
+// An Identity is the name under which an engine works in clusters. By it the engine recognises its objects and its fields. Both
+// values are required.
+type Identity struct {
+	// FieldManager is the field manager of everything that the engine applies.
+	FieldManager string
+	// ManagedBy is the value of LabelManagedBy on each object that the engine installs, and on the inventory, whose AnnotationTooling
+	// it begins. Watches select by it.
+	ManagedBy string
+}
+
+// DefaultIdentity returns the identity of an engine that has no other one.
+func DefaultIdentity() Identity {
+	return Identity{FieldManager: DefaultFieldManager, ManagedBy: DefaultManagedBy}
+}
+
+// Validate returns an error where an API server would refuse the identity.
+func (i Identity) Validate() error {
+	if i.FieldManager == "" {
+		return errors.New("the identity has no field manager")
+	}
+	if errs := metav1validation.ValidateFieldManager(i.FieldManager, field.NewPath("fieldManager")); len(errs) > 0 {
+		return errors.Wrap(errs.ToAggregate(), "the field manager of the identity cannot be used")
+	}
+	if i.ManagedBy == "" {
+		return errors.Errorf("the identity has no value for the label %s", LabelManagedBy)
+	}
+	if problems := validation.IsValidLabelValue(i.ManagedBy); len(problems) > 0 {
+		return errors.Errorf("the identity has %q, which cannot be the value of the label %s: %s", i.ManagedBy, LabelManagedBy,
+			strings.Join(problems, "; "))
+	}
+	return nil
+}

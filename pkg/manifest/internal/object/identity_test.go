@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package object
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestValidateIdentity(t *testing.T) {
+	const value = "cannot be the value of the label operator.kyma-project.io/managed-by"
+	cases := map[string]struct {
+		reason string
+		id     Identity
+		want   string
+	}{
+		"Default":     {reason: "The default is valid.", id: DefaultIdentity()},
+		"Longest":     {reason: "A field manager may be longer than a label.", id: Identity{strings.Repeat("m", 128), strings.Repeat("l", 63)}},
+		"AnyText":     {reason: "A field manager is any text that can be printed.", id: Identity{"My operator (é)", "my.operator_1"}},
+		"NoManager":   {reason: "An empty field manager would be one that the API server chooses.", id: Identity{"", "x"}, want: "no field manager"},
+		"LongManager": {reason: "The API server refuses more than 128 characters.", id: Identity{strings.Repeat("m", 129), "x"}, want: "field manager"},
+		"Unprintable": {reason: "And what cannot be printed.", id: Identity{"a\nb", "x"}, want: "field manager"},
+		"NoLabel":     {reason: "Watches select by the value.", id: Identity{"x", ""}, want: "no value for the label"},
+		"LongLabel":   {reason: "A label has up to 63 characters.", id: Identity{"x", strings.Repeat("l", 64)}, want: value},
+		"Slash":       {reason: "A label has no slash.", id: Identity{"x", "a/b"}, want: value},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			err := tc.id.Validate()
+			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("\n%s\nValidate(): want an error with %q, got %v", tc.reason, tc.want, err)
+			}
+		})
+	}
+}
