@@ -23,8 +23,8 @@ const (
 	staleTemp = time.Hour
 )
 
-// A disk is a store in a folder: <scope>/sha256/<hex of the digest>. Files are
-// published by rename and verified when read, so processes may share a folder,
+// A disk is a store in a directory: <scope>/sha256/<hex of the digest>. Files are
+// published by rename and verified when read, so processes may share a directory,
 // and neither a crash nor a bad disk can make it return something else.
 type disk struct {
 	dir  string
@@ -32,7 +32,7 @@ type disk struct {
 
 	// mu guards used and lets one goroutine at a time sweep.
 	mu sync.Mutex
-	// used is what we believe is in the folder, in bytes. Other processes may
+	// used is what we believe is in the directory, in bytes. Other processes may
 	// add to it unseen; each sweep counts again.
 	used int64
 }

@@ -84,7 +84,7 @@ func TestCacheUnwritable(t *testing.T) {
 	s, dir := ocitest.NewRegistry(t), t.TempDir()
 	digest := s.Push(t, repo, []byte("x"))
 	p := newClient(t, WithCacheDir(dir))
-	// A file where a folder is needed fails for root as well.
+	// A file where a directory is needed fails for root as well.
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestCacheUnwritable(t *testing.T) {
 	}
 }
 
-// TestCacheShared holds that pullers of one folder do not harm each other.
+// TestCacheShared holds that pullers of one directory do not harm each other.
 func TestCacheShared(t *testing.T) {
 	s, dir := ocitest.NewRegistry(t), t.TempDir()
 	// Too small for all, so that one removes what another one reads.

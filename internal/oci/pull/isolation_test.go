@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/ocitest"
 )
 
-// TestBlobIsolation holds that the cache gives nobody what the registry would not.
+// TestBlobIsolation holds that the cache gives no one what the registry would not.
 func TestBlobIsolation(t *testing.T) {
 	private, dir := ocitest.NewRegistry(t), t.TempDir()
 	digest := private.Push(t, repo, ocitest.Chart(t, "private"))

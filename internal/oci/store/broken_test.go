@@ -125,7 +125,7 @@ func TestCopyProgress(t *testing.T) {
 	source := newLayout(t, filepath.Join(t.TempDir(), "layout"))
 	root := storetest.Artifact(t, source, "1", "one", 8, nil)
 	storetest.Artifact(t, source, "", "attached", 2, &root)
-	// Uploads fail once, and begin anew.
+	// Uploads fail once, and begin again.
 	var failed sync.Map
 	s.Misbehave(func(w http.ResponseWriter, r *http.Request) bool {
 		if r.Method != http.MethodPut || !strings.Contains(r.URL.Path, "/uploads/") {

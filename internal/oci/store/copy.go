@@ -83,7 +83,7 @@ type pusher interface {
 	Push()
 }
 
-// A swapper is a store in which nobody else can write a tag meanwhile, and whose
+// A swapper is a store in which no other can write a tag meanwhile, and whose
 // content costs little to look through. A layout is one.
 type swapper interface {
 	// Swap is PutManifest that first asks whether the tag may move from what it has now, "" for nothing.

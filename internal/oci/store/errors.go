@@ -23,14 +23,14 @@ type NotFoundError struct {
 // Error is one line.
 func (e *NotFoundError) Error() string { return e.Store + " has no " + e.What }
 
-// An ExistsError says that a tag names other content already, or that somebody
-// else has written it at the same time.
+// An ExistsError says that a tag names other content already, or that another
+// one has written it at the same time.
 type ExistsError struct {
 	Store string
 	Tag   string
 	Have  string // The digest that the tag has, sha256:….
 	Want  string // The digest that it was to get.
-	Raced bool   // Somebody else has written the tag after we did, or while we did.
+	Raced bool   // Another one has written the tag after we did, or while we did.
 }
 
 // Error is one line that says what to do.

@@ -28,7 +28,7 @@ const (
 // Create opens the layout at path for writing, and makes it if nothing is
 // there. A path that ends in .tar, .tar.gz or .tgz is a tar, which is written
 // as a whole by Close, through temporary files beside it; all else is a
-// folder. A folder that holds something else than a layout is refused, and so
+// directory. A directory that holds something else than a layout is refused, and so
 // is a file that is no layout.
 func Create(ctx context.Context, path string) (*Store, error) {
 	info, err := os.Stat(path) //nolint:gosec // The user names their own file.
@@ -41,7 +41,7 @@ func Create(ctx context.Context, path string) (*Store, error) {
 	case err == nil && !info.IsDir():
 		return nil, errors.Errorf("cannot make image layout %s: it is a file, and a layout is a folder or a file whose name ends in .tar, .tar.gz or .tgz", path)
 	}
-	l, err := createFolder(ctx, path, err != nil)
+	l, err := createDirectory(ctx, path, err != nil)
 	return l, errors.Wrapf(err, "cannot make image layout %s", path)
 }
 
@@ -49,7 +49,7 @@ func isTarName(path string) bool {
 	return slices.ContainsFunc([]string{".tar", ".tar.gz", ".tgz"}, func(s string) bool { return strings.HasSuffix(path, s) })
 }
 
-func createFolder(ctx context.Context, path string, made bool) (*Store, error) {
+func createDirectory(ctx context.Context, path string, made bool) (*Store, error) {
 	if err := os.MkdirAll(path, 0o755); err != nil { //nolint:gosec // What is published is read by others, too.
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func createFolder(ctx context.Context, path string, made bool) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Store{path: path, files: folder{root}, root: root, good: map[string]bool{}}
+	l := &Store{path: path, files: directory{root}, root: root, good: map[string]bool{}}
 	if err := l.locked(ctx, func() error { return l.prepare(made) }); err != nil {
 		_ = root.Close()
 		return nil, err
@@ -84,7 +84,7 @@ func (l *Store) prepare(made bool) error {
 	if slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(ours, n) }) || slices.Contains(names, indexFile) && !l.emptyIndex() {
 		return errors.New("the folder holds something else than an image layout: name another one, or an empty one")
 	}
-	l.made, l.madeFolder = true, made
+	l.made, l.madeDirectory = true, made
 	data, err := newIndex().encode()
 	if err != nil {
 		return err
@@ -176,7 +176,7 @@ func (l *Store) publish(name string, data []byte) error {
 }
 
 // Close publishes a tar if something was finished in it. It removes what is
-// temporary, and a folder that was made and in which nothing is. What was half
+// temporary, and a directory that was made and in which nothing is. What was half
 // written stays, so that it can be completed, until something is finished.
 func (l *Store) Close() error { return l.close(true) }
 
@@ -202,7 +202,7 @@ func (l *Store) close(publish bool) error {
 	return errors.Wrapf(err, "cannot close image layout %s", l)
 }
 
-// tidy removes what nobody needs any more.
+// tidy removes what is not needed any more.
 func (l *Store) tidy() error {
 	if l.done {
 		return l.sweepPartials()
@@ -210,7 +210,7 @@ func (l *Store) tidy() error {
 	if !l.made || !l.emptyIndex() {
 		return nil
 	}
-	// Folders go only where they are empty: something half written is worth more than tidiness.
+	// Directories go only where they are empty: something half written is worth more than tidiness.
 	if l.root.Remove(blobsDir) != nil && !isMissing(l.root, blobsDir) {
 		return nil
 	}
@@ -219,13 +219,13 @@ func (l *Store) tidy() error {
 			return err
 		}
 	}
-	if l.madeFolder {
+	if l.madeDirectory {
 		_ = os.Remove(l.path)
 	}
 	return nil
 }
 
-// sweepPartials removes what is half written, unless somebody is at it.
+// sweepPartials removes what is half written, unless a writer is at it.
 func (l *Store) sweepPartials() error {
 	names, err := l.list()
 	if err != nil {

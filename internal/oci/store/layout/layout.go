@@ -30,8 +30,8 @@ type Store struct {
 
 	// root is where it is written to, or nil if it is only read.
 	root *os.Root
-	// made says that there was no layout before, and madeFolder that there was nothing at all.
-	made, madeFolder bool
+	// made says that there was no layout before, and madeDirectory that there was nothing at all.
+	made, madeDirectory bool
 	// pack is the tar that is made of it, or nil.
 	pack *pack
 
@@ -63,7 +63,7 @@ func Open(path string) (*Store, error) {
 	case info.IsDir():
 		var root *os.Root
 		root, err = os.OpenRoot(path)
-		t = folder{root}
+		t = directory{root}
 	case info.Mode().IsRegular():
 		t, err = openArchive(path)
 	default:

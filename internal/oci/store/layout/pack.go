@@ -20,10 +20,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
 )
 
-// stalePack is when a temporary folder whose owner is gone may be removed.
+// stalePack is when a temporary directory whose owner is gone may be removed.
 const stalePack = time.Minute
 
-// A pack is a tar that is made of a layout in a temporary folder beside it.
+// A pack is a tar that is made of a layout in a temporary directory beside it.
 type pack struct {
 	target string
 	temp   string
@@ -42,7 +42,7 @@ func createPack(ctx context.Context, target string, exists bool) (*Store, error)
 	if err != nil {
 		return nil, err
 	}
-	l, err := createFolder(ctx, filepath.Join(p.temp, "layout"), true)
+	l, err := createDirectory(ctx, filepath.Join(p.temp, "layout"), true)
 	if err == nil && exists {
 		err = unpack(ctx, target, l)
 	}
@@ -87,16 +87,16 @@ func removeStale(dir, prefix string) {
 		return
 	}
 	for _, path := range found {
-		info, err := os.Lstat(path) //nolint:gosec // Only folders with our name.
+		info, err := os.Lstat(path) //nolint:gosec // Only directories with our name.
 		if err != nil || !info.IsDir() || time.Since(info.ModTime()) < stalePack {
 			continue
 		}
-		f, err := os.Open(path) //nolint:gosec // Only folders with our name.
+		f, err := os.Open(path) //nolint:gosec // Only directories with our name.
 		if err != nil {
 			continue
 		}
 		if ok, err := tryLock(f); ok && err == nil {
-			_ = os.RemoveAll(path) //nolint:gosec // Only folders with our name.
+			_ = os.RemoveAll(path) //nolint:gosec // Only directories with our name.
 		}
 		_ = f.Close()
 	}

@@ -44,9 +44,9 @@ type content interface {
 	Size() int64
 }
 
-// A folder is a tree on disk. Nothing outside of it can be reached, whatever
+// A directory is a tree on disk. Nothing outside of it can be reached, whatever
 // links it has.
-type folder struct{ *os.Root }
+type directory struct{ *os.Root }
 
 type diskFile struct {
 	*os.File
@@ -56,7 +56,7 @@ type diskFile struct {
 
 func (f *diskFile) Size() int64 { return f.size }
 
-func (d folder) open(name string) (content, error) {
+func (d directory) open(name string) (content, error) {
 	// To open a pipe could wait forever.
 	if info, err := d.Stat(name); err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func inflate(f *os.File) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Where an open file cannot be removed, it stays until somebody cleans up.
+	// Where an open file cannot be removed, it stays until the directory is cleaned.
 	_ = os.Remove(out.Name())
 	z, limit, err := gunzip(f)
 	if err == nil {

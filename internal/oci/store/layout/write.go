@@ -99,7 +99,7 @@ func (l *Store) PutBlob(ctx context.Context, c store.Content, open func(offset i
 	return nil
 }
 
-// write writes a blob. False says that somebody else was at it meanwhile.
+// write writes a blob. False says that another one was at it meanwhile.
 func (l *Store) write(ctx context.Context, c store.Content, open func(offset int64) (io.ReadCloser, error)) (bool, error) {
 	if err := l.root.MkdirAll(blobsDir, 0o755); err != nil {
 		return false, err
@@ -170,7 +170,7 @@ type partial struct {
 }
 
 // complete reads what is there and then what is missing. Where the whole is not
-// right, it begins anew, once.
+// right, it begins again, once.
 func (p *partial) complete(ctx context.Context, open func(offset int64) (io.ReadCloser, error)) error {
 	p.hash = sha256.New()
 	var err error
@@ -293,7 +293,7 @@ func (l *Store) finish(i *index, changed bool) error {
 	return nil
 }
 
-// complete says whether all is there that a manifest names. Somebody else may
+// complete says whether all is there that a manifest names. Another one may
 // have pruned the layout.
 func (l *Store) complete(m *store.Manifest, d v1.Descriptor) error {
 	for _, c := range append(append(m.Content(), m.Manifests...), d) {

@@ -260,7 +260,7 @@ func (r *Repository) fallback(ctx context.Context, subject string) ([]v1.Descrip
 	}
 	m, err := store.ParseManifest(data)
 	if err != nil || !m.IsIndex() {
-		return nil, nil //nolint:nilerr // A tag of somebody who knows nothing of this.
+		return nil, nil //nolint:nilerr // A tag of those who know nothing of this.
 	}
 	return m.Manifests, nil
 }

@@ -208,7 +208,7 @@ func nextPage(h http.Header) string {
 		return ""
 	}
 	u, err := url.Parse(link)
-	// Whoever sends us to another host is not followed; that of a path with two slashes is one, too.
+	// A link to another host is not followed; that of a path with two slashes is one, too.
 	if err != nil || u.Opaque != "" || strings.HasPrefix(u.Path, "//") {
 		return ""
 	}

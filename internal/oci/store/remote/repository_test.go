@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-containerregistry/pkg/registry"
+	v1 "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store"
@@ -257,6 +258,23 @@ func TestRemotePutBlob(t *testing.T) {
 	storetest.Put(t, r, nil)
 	if ok, err := r.Has(t.Context(), oci.DigestOf(nil)); !ok || err != nil {
 		t.Errorf("Has(...) of what is empty: %t, %v", ok, err)
+	}
+}
+
+// TestRemoteMediaTypes holds that a registry is told what it is given.
+func TestRemoteMediaTypes(t *testing.T) {
+	s := newServer(t)
+	storetest.Multi(t, repositoryAt(t, s, "x"), "1")
+	got := map[string]int{}
+	for _, h := range s.Headers() {
+		if t := h.Get("Content-Type"); t != "" {
+			got[t]++
+		}
+	}
+	// An index of two manifests, each with a config and a layer.
+	want := map[string]int{v1.MediaTypeImageIndex: 1, v1.MediaTypeImageManifest: 2, octets: 4}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Content-Type: -want, +got:\n%s", diff)
 	}
 }
 
