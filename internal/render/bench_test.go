@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	helmengine "helm.sh/helm/v3/pkg/engine"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render/templates"
 )
 
 // benchChart has n templates of the usual kind, and helpers.
@@ -70,8 +72,7 @@ func BenchmarkEngine(b *testing.B) {
 	b.Run("ours", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			e := &engine{ctx: b.Context(), lookup: noLookup, max: defaultMaxBytes}
-			if _, err := e.execute(renderables(c.sources, inst, top)); err != nil {
+			if _, err := c.templates.Execute(b.Context(), inst, top, templates.Options{MaxBytes: defaultMaxBytes}); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -4,31 +4,24 @@ package render
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
-	"strings"
-	"sync"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"helm.sh/helm/v3/pkg/chart"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render/templates"
 )
 
 // A Chart is a loaded chart. It is immutable and safe for concurrent use.
 type Chart struct {
-	chart   *chart.Chart
-	digest  string
-	schemas schemas
-	sources *sources
-
-	impure      bool
-	apiVersions bool
-	tpl         bool
+	chart     *chart.Chart
+	digest    string
+	schemas   schemas
+	templates *templates.Set
 }
 
 func newChart(c *chart.Chart, digest string) *Chart {
-	out := &Chart{chart: c, digest: digest, schemas: compileSchemas(c), sources: newSources()}
-	out.scan(c)
-	return out
+	return &Chart{chart: c, digest: digest, schemas: compileSchemas(c), templates: templates.Parse(c)}
 }
 
 // Name of the chart, from Chart.yaml.
@@ -55,78 +48,57 @@ func (c *Chart) Values() map[string]any { return MergeValues(c.chart.Values, nil
 func (c *Chart) Digest() string { return c.digest }
 
 // Pure is false when a template of the chart or of one of its dependencies
-// names a function whose result may differ between two renderings (see
-// impureFuncs). It is a promise about all values only for charts without tpl:
-// give the values of the install to have the text looked at that tpl might run.
-// Rendered.Pure knows exactly, afterwards.
+// names a function whose result may differ between two renderings. It is a
+// promise about all values only for charts without tpl: give the values of the
+// install to have the text looked at that tpl might run. Rendered.Pure knows
+// exactly, afterwards.
 func (c *Chart) Pure(values ...map[string]any) bool {
-	return !c.impure && !c.tplMentions(impureWord, values)
+	return !c.templates.Uses.Impure && !c.tplMentions(templates.MayBeImpure, values)
 }
 
 // NeedsAPIVersions is true when a template of the chart or of one of its
 // dependencies mentions .Capabilities.APIVersions, so that Options.APIVersions
 // must be what the cluster serves. Values are looked at as in Pure.
 func (c *Chart) NeedsAPIVersions(values ...map[string]any) bool {
-	return c.apiVersions || c.tplMentions(apiVersionsWord, values)
+	return c.templates.Uses.APIVersions || c.tplMentions(templates.MayUseAPIVersions, values)
 }
 
-var (
-	impureWord      = regexp.MustCompile(`\b(?:` + strings.Join(impureFuncs, "|") + `)\b`)
-	apiVersionsWord = regexp.MustCompile(`\bAPIVersions\b`)
-)
-
-// tplMentions is true when the chart uses tpl, and values, its own or those of
-// an install, hold a template in which word occurs.
-func (c *Chart) tplMentions(word *regexp.Regexp, values []map[string]any) bool {
-	if !c.tpl {
+// tplMentions reports whether the chart uses tpl, and values, its own or those of
+// an install, hold a text that tpl may run, of which may is true.
+func (c *Chart) tplMentions(may func(text string) bool, values []map[string]any) bool {
+	if !c.templates.Uses.TPL {
 		return false
 	}
 	for _, v := range values {
-		if valuesMention(v, word) {
+		if valuesMention(v, may) {
 			return true
 		}
 	}
-	return chartMentions(c.chart, word)
+	return chartMentions(c.chart, may)
 }
 
-func chartMentions(c *chart.Chart, word *regexp.Regexp) bool {
-	if valuesMention(c.Values, word) {
+func chartMentions(c *chart.Chart, may func(text string) bool) bool {
+	if valuesMention(c.Values, may) {
 		return true
 	}
-	return slices.ContainsFunc(c.Dependencies(), func(d *chart.Chart) bool { return chartMentions(d, word) })
+	return slices.ContainsFunc(c.Dependencies(), func(d *chart.Chart) bool { return chartMentions(d, may) })
 }
 
-// valuesMention is true when a string below v is a template with word in it.
-func valuesMention(v any, word *regexp.Regexp) bool {
+// valuesMention reports whether there is such a text below v.
+func valuesMention(v any, may func(text string) bool) bool {
 	switch t := v.(type) {
 	case string:
-		return hasAction(t) && word.MatchString(t)
+		return may(t)
 	case []any:
-		return slices.ContainsFunc(t, func(e any) bool { return valuesMention(e, word) })
+		return slices.ContainsFunc(t, func(e any) bool { return valuesMention(e, may) })
 	case map[string]any:
 		for _, e := range t {
-			if valuesMention(e, word) {
+			if valuesMention(e, may) {
 				return true
 			}
 		}
 	}
 	return false
-}
-
-// scan parses the templates of c and its dependencies, which also fills the
-// cache of parsed templates, and notes which functions and fields they use.
-// Templates that do not parse are an error of Render, not of Load: they may
-// belong to a dependency that is switched off.
-func (c *Chart) scan(hc *chart.Chart) {
-	for _, f := range hc.Templates {
-		s := c.sources.get(templatePath(hc, f), f)
-		c.tpl = c.tpl || s.uses.tpl
-		c.apiVersions = c.apiVersions || s.uses.apiVersions
-		c.impure = c.impure || s.uses.impure
-	}
-	for _, d := range hc.Dependencies() {
-		c.scan(d)
-	}
 }
 
 // instance returns a copy of the chart that Helm may change: it rewrites
@@ -154,31 +126,4 @@ func instance(c *chart.Chart) *chart.Chart {
 		out.AddDependency(instance(d))
 	}
 	return out
-}
-
-// sources keeps parsed templates. The path is part of the key, because an alias
-// in Chart.yaml gives one file a second path and errors name the path. There are as
-// many entries as files and aliases.
-type sources struct {
-	mu    sync.Mutex
-	items map[sourceKey]*source
-}
-
-type sourceKey struct {
-	path string
-	file *chart.File
-}
-
-func newSources() *sources { return &sources{items: map[sourceKey]*source{}} }
-
-func (s *sources) get(path string, f *chart.File) *source {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	key := sourceKey{path: path, file: f}
-	if src, ok := s.items[key]; ok {
-		return src
-	}
-	src := parseSource(path, string(f.Data))
-	s.items[key] = src
-	return src
 }

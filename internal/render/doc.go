@@ -9,18 +9,11 @@ conditions, tags, aliases and imported values, the order of values, hooks, the
 install order, and the format of the release record. Two of its parts are not
 used, because a chart and its values are input that a tenant may choose:
 
-  - Helm's template engine cannot be cancelled, and endless recursion through
-    tpl ends the whole process with a stack overflow. The engine of this package
-    runs the same template language with the same functions, but stops when its
-    context ends, at a depth and at a size. A test renders charts with both and
-    compares.
+  - Helm's template engine cannot be stopped. Package templates has another one.
+    A test renders charts with both and compares.
   - Helm's schema check fetches whatever a $ref of a chart names, files of this
     machine included. The check of this package uses the same validator without
     a way to fetch anything.
-
-What is not bounded is the memory that a hostile template can build up with
-values that grow by doubling, and the depth of a value that holds itself: give
-the process a memory limit.
 
 Nothing here writes to a cluster. Only lookup reads from one, and only when
 Options.REST is given.

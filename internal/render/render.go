@@ -21,6 +21,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/templates"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
 )
 
@@ -95,19 +96,14 @@ func (c *Chart) render(ctx context.Context, o Options) (*Rendered, error) {
 		return nil, err
 	}
 
-	e := &engine{ctx: ctx, lookup: newLookup(ctx, o.REST), max: o.MaxBytes}
-	files, err := e.execute(renderables(c.sources, inst, values))
+	printed, err := c.templates.Execute(ctx, inst, values, templates.Options{MaxBytes: o.MaxBytes, REST: o.REST})
 	if err != nil {
-		// A deadline shows as an error of whatever was going on.
-		if ctx.Err() != nil {
-			return nil, errors.Wrap(context.Cause(ctx), "rendering was stopped")
-		}
-		return nil, templateError(inst.Name(), err)
+		return nil, err
 	}
 
 	rel := &release.Release{Name: o.ReleaseName, Namespace: o.Namespace, Config: config, Chart: inst}
-	r := &Rendered{Pure: !e.impure}
-	if err := r.sort(rel, files); err != nil {
+	r := &Rendered{Pure: printed.Pure}
+	if err := r.sort(rel, printed.Files); err != nil {
 		return nil, err
 	}
 	r.Draft = record.NewDraft(rel)
@@ -205,6 +201,16 @@ func (r *Rendered) sort(rel *release.Release, files map[string]string) error {
 	rel.Manifest, rel.Hooks, rel.Info = doc.String(), hooks, &release.Info{Notes: r.Notes}
 	return nil
 }
+
+// helmError makes one line of an error of Helm. One of them shows a value, which
+// may be a secret, by a mistake of formatting.
+func helmError(err error) string {
+	s, _, _ := strings.Cut(err.Error(), ": %!t(")
+	return input.Line(s)
+}
+
+// relative is the path of a template below the directory of the chart.
+func relative(root, name string) string { return strings.TrimPrefix(name, root+"/") }
 
 // manifestError makes "file: message" of the one error that SortManifests has.
 func manifestError(root string, err error) error {

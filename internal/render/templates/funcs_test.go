@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package render
+package templates
 
 import (
 	"strings"
 	"testing"
+	"text/template"
 )
 
 // TestFromYAMLBounded holds what YAML becomes in a template to the bound of a file of the chart.
@@ -26,5 +27,21 @@ func TestFromYAMLBounded(t *testing.T) {
 				t.Errorf("%s\nwant %q, got %.100v", tc.reason, tc.want, tc.got)
 			}
 		})
+	}
+}
+
+// TestFunctionNames notices when sprig renames what is listed here.
+func TestFunctionNames(t *testing.T) {
+	all := parseFuncs()
+	for _, name := range impureFuncs {
+		if _, ok := all[name]; !ok {
+			t.Errorf("there is no function %q", name)
+		}
+	}
+	if _, ok := all["env"]; ok {
+		t.Error("env must not be there")
+	}
+	if _, err := template.New("").Funcs(all).Parse(`{{ include "a" . | tpl "" | required "" }}`); err != nil {
+		t.Error(err)
 	}
 }

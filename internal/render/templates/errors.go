@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package render
+package templates
 
 import (
 	"fmt"
@@ -117,15 +117,8 @@ func innermost(err error) (string, place) {
 	return msg, place{}
 }
 
-// relative is the path of a template below the chart's folder.
+// relative is the path of a template below the directory of the chart.
 func relative(root, name string) string { return strings.TrimPrefix(name, root+"/") }
-
-// helmError makes one line of an error of Helm. One of them shows a value, which
-// may be a secret, by a mistake of formatting.
-func helmError(err error) string {
-	s, _, _ := strings.Cut(err.Error(), ": %!t(")
-	return input.Line(s)
-}
 
 func tooMuch(limit int) string {
 	return fmt.Sprintf("templates print more than %d bytes", limit)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package render
+package templates
 
 import (
 	"cmp"
@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
+	"k8s.io/client-go/rest"
 )
 
 const (
@@ -32,6 +33,34 @@ const (
 
 	msgEndless = "templates call each other without an end"
 )
+
+// Options of one execution.
+type Options struct {
+	MaxBytes int          // That one template, and all together, may print.
+	REST     *rest.Config // For lookup; nil: lookup finds nothing.
+}
+
+// Printed is what templates print.
+type Printed struct {
+	Files map[string]string // By the path of the template.
+	Pure  bool              // The same chart and values print the same again, REST aside.
+}
+
+// Execute the templates of a chart, of whose dependencies those are left that are
+// switched on, with what helm gives to them as values. It returns when ctx ends.
+// The error is one line that names file and line.
+func (s *Set) Execute(ctx context.Context, c *chart.Chart, values chartutil.Values, o Options) (*Printed, error) {
+	e := &engine{ctx: ctx, lookup: newLookup(ctx, o.REST), max: o.MaxBytes}
+	files, err := e.execute(renderables(s, c, values))
+	if err == nil {
+		return &Printed{Files: files, Pure: !e.impure}, nil
+	}
+	// A deadline shows as an error of whatever was going on.
+	if ctx.Err() != nil {
+		return nil, errors.Wrap(context.Cause(ctx), "rendering was stopped")
+	}
+	return nil, templateError(c.Name(), err)
+}
 
 // A renderable is one template of a chart with what it sees.
 type renderable struct {
@@ -59,9 +88,9 @@ func templatePath(c *chart.Chart, f *chart.File) string {
 // renderables collects the templates of c and its dependencies, in the order in
 // which Helm parses and executes them: deep paths first, so that definitions of a
 // parent replace those of its dependencies; then by name, descending.
-func renderables(src *sources, c *chart.Chart, values chartutil.Values) []renderable {
+func renderables(set *Set, c *chart.Chart, values chartutil.Values) []renderable {
 	byPath := map[string]renderable{}
-	collect(src, c, values, byPath)
+	collect(set, c, values, byPath)
 	return slices.SortedFunc(maps.Values(byPath), func(a, b renderable) int {
 		if n := cmp.Compare(strings.Count(b.path, "/"), strings.Count(a.path, "/")); n != 0 {
 			return n
@@ -72,7 +101,7 @@ func renderables(src *sources, c *chart.Chart, values chartutil.Values) []render
 
 // collect returns what templates of c see, which for its parent is an entry of
 // .Subcharts.
-func collect(src *sources, c *chart.Chart, values chartutil.Values, out map[string]renderable) map[string]any {
+func collect(set *Set, c *chart.Chart, values chartutil.Values, out map[string]renderable) map[string]any {
 	sub := map[string]any{}
 	next := map[string]any{
 		"Chart": struct {
@@ -92,7 +121,7 @@ func collect(src *sources, c *chart.Chart, values chartutil.Values, out map[stri
 		next["Values"] = v
 	}
 	for _, d := range c.Dependencies() {
-		sub[d.Name()] = collect(src, d, next, out)
+		sub[d.Name()] = collect(set, d, next, out)
 	}
 
 	library := strings.EqualFold(c.Metadata.Type, "library")
@@ -104,7 +133,7 @@ func collect(src *sources, c *chart.Chart, values chartutil.Values, out map[stri
 		out[p] = renderable{
 			path:     p,
 			basePath: path.Join(c.ChartFullPath(), "templates"),
-			source:   src.get(p, f),
+			source:   set.get(p, f),
 			values:   next,
 		}
 	}

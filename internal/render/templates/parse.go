@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package render
+package templates
 
 import (
 	"slices"
@@ -24,19 +24,9 @@ const (
 // A source is one parsed template file: its own body and what it defines.
 type source struct {
 	trees []*parse.Tree
-	uses  uses
+	uses  Uses
 	err   error
 }
-
-// uses is what a template mentions.
-type uses struct {
-	impure      bool // a function of impureFuncs
-	apiVersions bool // a field named APIVersions
-	tpl         bool // the function tpl
-}
-
-// hasAction tells text that is a template from text that is only itself.
-func hasAction(text string) bool { return strings.Contains(text, "{{") }
 
 // parseSource parses the text of a template and prepares its trees: see
 // instrument.
@@ -101,7 +91,7 @@ var (
 // print nothing. A template that is empty stays so, because text/template lets
 // an empty definition not replace another one.
 type walker struct {
-	uses    *uses
+	uses    *Uses
 	depth   int
 	tooDeep bool
 }
@@ -182,11 +172,11 @@ func (w *walker) expression(n parse.Node) {
 	case *parse.VariableNode:
 		w.fields(n.Ident)
 	case *parse.IdentifierNode:
-		w.uses.impure = w.uses.impure || slices.Contains(impureFuncs, n.Ident)
-		w.uses.tpl = w.uses.tpl || n.Ident == funcTPL
+		w.uses.Impure = w.uses.Impure || slices.Contains(impureFuncs, n.Ident)
+		w.uses.TPL = w.uses.TPL || n.Ident == funcTPL
 	}
 }
 
 func (w *walker) fields(names []string) {
-	w.uses.apiVersions = w.uses.apiVersions || slices.Contains(names, "APIVersions")
+	w.uses.APIVersions = w.uses.APIVersions || slices.Contains(names, "APIVersions")
 }

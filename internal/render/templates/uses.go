@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package templates
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Uses is what templates mention.
+type Uses struct {
+	Impure      bool // A function whose result depends on more than its arguments: the cluster, the clock or chance.
+	APIVersions bool // A field named APIVersions.
+	TPL         bool // The function tpl, which runs text.
+}
+
+func (u *Uses) add(o Uses) {
+	u.Impure = u.Impure || o.Impure
+	u.APIVersions = u.APIVersions || o.APIVersions
+	u.TPL = u.TPL || o.TPL
+}
+
+var (
+	impureWord      = regexp.MustCompile(`\b(?:` + strings.Join(impureFuncs, "|") + `)\b`)
+	apiVersionsWord = regexp.MustCompile(`\bAPIVersions\b`)
+)
+
+// hasAction tells text that is a template from text that is only itself.
+func hasAction(text string) bool { return strings.Contains(text, "{{") }
+
+// MayBeImpure reports whether a text is a template that may use what Uses.Impure says.
+func MayBeImpure(text string) bool { return hasAction(text) && impureWord.MatchString(text) }
+
+// MayUseAPIVersions reports whether a text is a template that may use what Uses.APIVersions says.
+func MayUseAPIVersions(text string) bool { return hasAction(text) && apiVersionsWord.MatchString(text) }
