@@ -65,7 +65,7 @@ func parsePrivate(data []byte) (*rsa.PrivateKey, error) {
 	return private, nil
 }
 
-// checkBlock says what a block is that is no private key which can be read.
+// checkBlock returns an error that says what a block is, unless it is a private key that can be read.
 func checkBlock(block *pem.Block) error {
 	_, legacy := block.Headers["DEK-Info"]
 	if legacy || strings.HasPrefix(block.Type, "ENCRYPTED ") {

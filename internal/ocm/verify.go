@@ -29,7 +29,7 @@ type Verified struct {
 	digests   map[string]struct{}
 }
 
-// Covers says whether the digest, sha256:…, is that of a blob or a manifest that
+// Covers reports whether the digest, sha256:…, is that of a blob or a manifest that
 // a signed resource names. Excluded resources are not covered, nor those of
 // components to which no signed digest leads.
 func (v *Verified) Covers(digest string) bool {
@@ -48,7 +48,7 @@ func (v *Verified) Signature() string { return v.signature }
 // The signature must be RSASSA-PKCS1-V1_5 over the hash, SHA-256 or SHA-512, of
 // what is now in the descriptor, in the form jsonNormalisation/v1. All else is
 // refused, and so is a local blob whose access names another digest than the
-// signed one. Whoever installs something must ask Covers for the digest that is
+// signed one. The caller must ask Covers for the digest that is
 // pulled. The error is a *VerificationError.
 func Verify(components []*Descriptor, keys []Key) (*Verified, error) {
 	v, err := verify(components, keys)

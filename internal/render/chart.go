@@ -56,7 +56,7 @@ func (c *Chart) Pure(values ...map[string]any) bool {
 	return !c.templates.Uses.Impure && !c.tplMentions(templates.MayBeImpure, values)
 }
 
-// NeedsAPIVersions is true when a template of the chart or of one of its
+// NeedsAPIVersions reports whether a template of the chart or of one of its
 // dependencies mentions .Capabilities.APIVersions, so that Options.APIVersions
 // must be what the cluster serves. Values are looked at as in Pure.
 func (c *Chart) NeedsAPIVersions(values ...map[string]any) bool {

@@ -85,13 +85,13 @@ func (x *expander) archive(name string, data []byte, depth int) error {
 	if err != nil {
 		return errors.Wrapf(err, "dependency %s", name)
 	}
-	// The name of the folder does not matter to Helm, but it must not be that
+	// The name of the directory does not matter to Helm, but it must not be that
 	// of another dependency, nor end in .tgz.
 	return x.add(name+".d/", files, depth)
 }
 
-// isDependencyArchive is true for charts/x.tgz, also of a dependency that is a
-// folder. Helm ignores names that begin with a dot or an underscore.
+// isDependencyArchive reports whether a file is charts/x.tgz, also of a dependency that is a
+// directory. Helm ignores names that begin with a dot or an underscore.
 func isDependencyArchive(name string) bool {
 	parts := strings.Split(name, "/")
 	if len(parts)%2 != 0 || path.Ext(name) != ".tgz" {
@@ -108,7 +108,7 @@ func isDependencyArchive(name string) bool {
 	return true
 }
 
-// untar reads a packed chart: a gzipped tar with one folder, whose name is
+// untar reads a packed chart: a gzipped tar with one directory, whose name is
 // dropped, as Helm does.
 func untar(data []byte, l Limits) ([]input.File, error) {
 	gz, err := gzip.NewReader(bytes.NewReader(data))
@@ -153,7 +153,7 @@ func untar(data []byte, l Limits) ([]input.File, error) {
 	}
 }
 
-// archiveName is the name of a regular file without its first folder.
+// archiveName is the name of a regular file without its first directory.
 func archiveName(h *tar.Header) (string, error) {
 	if h.Typeflag != tar.TypeReg {
 		return "", errors.Errorf("%q is not a regular file", h.Name)

@@ -58,7 +58,7 @@ const (
 )
 
 // Load makes a chart of the files of its archive. Chart.yaml lies at the root
-// or in exactly one folder below it; what is outside of that folder is ignored.
+// or in exactly one directory below it; what is outside of that directory is ignored.
 // As in Helm, .helmignore is not consulted: it is applied when a chart is
 // packed. Library charts, charts with an invalid Chart.yaml, and charts whose
 // declared dependencies are not in charts/ are refused.

@@ -51,7 +51,7 @@ type Options struct {
 
 // Rendered is what a chart becomes.
 type Rendered struct {
-	CRDs    []*unstructured.Unstructured // of the crds/ folders, in the order of the charts and files
+	CRDs    []*unstructured.Unstructured // of the crds/ directories, in the order of the charts and files
 	Objects []*unstructured.Unstructured // of templates, without hooks, lists flattened, in Helm's install order; namespaces as written
 	Hooks   []record.Hook                // in Helm's order of kinds
 	Notes   string                       // templates/NOTES.txt of the chart itself
@@ -218,7 +218,7 @@ func manifestError(root string, err error) error {
 	return errors.New(input.Line(relative(root, msg)))
 }
 
-// crds reads the crds/ folders of c and its dependencies that are switched on.
+// crds reads the crds/ directories of c and its dependencies that are switched on.
 func crds(c *chart.Chart) ([]*unstructured.Unstructured, error) {
 	var out []*unstructured.Unstructured
 	for _, crd := range c.CRDObjects() {

@@ -220,7 +220,7 @@ func (f *kustomization) local(field, value string) (string, error) {
 	return name, nil
 }
 
-// remote says why a value is no local path. It is stricter than kustomize, which
+// remote returns why a value is not a local path. It is stricter than kustomize, which
 // takes github.com/a/b, git::a, user@host:path and any scheme for a remote.
 func remote(value string) string {
 	lower := strings.ToLower(value)

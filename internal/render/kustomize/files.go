@@ -75,7 +75,7 @@ func (f *fileSystem) ReadFile(name string) ([]byte, error) {
 	return append(make([]byte, 0, len(data)), data...), nil
 }
 
-// IsDir reports whether there is such a folder.
+// IsDir reports whether there is such a directory.
 func (f *fileSystem) IsDir(name string) bool { return f.dirs[path.Clean("/"+name)] }
 
 // Exists reports whether there is such a file or directory.

@@ -140,7 +140,7 @@ func collect(set *Set, c *chart.Chart, values chartutil.Values, out map[string]r
 	return next
 }
 
-// isPartial is true for templates that only define others.
+// isPartial reports whether a template only defines others.
 func isPartial(name string) bool { return strings.HasPrefix(path.Base(name), "_") }
 
 // execute renders all templates but partials and returns what they print.
