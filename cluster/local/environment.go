@@ -13,6 +13,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/crossplane"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
 // An environment is everything that runs in a demo.
@@ -26,7 +27,7 @@ type environment struct {
 	control, target *controlplane.Cluster
 	registry        *controlplane.Registry
 	// provider is that of a bare demo. Otherwise it is Crossplane's.
-	provider   *controlplane.Process
+	provider   *process.Process
 	crossplane *crossplane.Crossplane
 	// references of modules in the registry, by <module>-<version>.
 	references map[string]string

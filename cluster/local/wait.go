@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
 // still is how long what the demo waits for may stay as it is.
@@ -21,8 +21,8 @@ const still = 3 * time.Minute
 
 // await looks until there is what is waited for. It prints what is seen each time that
 // changes, so that a wait explains itself, and fails with it when nothing moves.
-func await(ctx context.Context, what string, look controlplane.Look) error {
-	return controlplane.Wait{What: what, Still: still, OnChange: func(seen string) { sayf("  %s: %s", what, seen) }}.Until(ctx, look)
+func await(ctx context.Context, what string, look process.Look) error {
+	return process.Wait{What: what, Still: still, OnChange: func(seen string) { sayf("  %s: %s", what, seen) }}.Until(ctx, look)
 }
 
 // awaitReady waits until each Manifest says Ready and Synced of its current

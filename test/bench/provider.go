@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
 // ticksPerSecond is the unit of CPU times in /proc: USER_HZ, 100 on each
@@ -25,7 +26,7 @@ const ticksPerSecond = 100
 // A provider is a process of its own, so that what it uses can be told from what
 // the servers and the benchmark use.
 type provider struct {
-	process *controlplane.Process
+	process *process.Process
 	metrics string
 }
 
@@ -182,6 +183,6 @@ func get(ctx context.Context, url string) (string, error) {
 
 // freeAddress on which no process listened a moment ago, and that no outgoing connection gets.
 func freeAddress(ctx context.Context) (string, error) {
-	port, err := controlplane.FreePort(ctx)
+	port, err := process.FreePort(ctx)
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), err
 }

@@ -39,7 +39,6 @@ func scattered() map[string]int {
 	return map[string]int{
 		"cluster/local.environment":               11,
 		"test/bench.environment":                  6,
-		"test/controlplane.Cluster":               6,
 		"test/controlplane/crossplane.Crossplane": 9,
 	}
 }

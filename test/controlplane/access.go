@@ -16,24 +16,53 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
+// access is how clients reach a cluster, and as which user.
+type access struct {
+	// name of the cluster.
+	name string
+	ca   *authority
+	// file is where the kubeconfig of an administrator lies.
+	file string
+
+	url   string
+	admin *rest.Config
+	// kubeconfig is that of admin.
+	kubeconfig []byte
+}
+
+// reach the cluster at a URL, as an administrator.
+func (a *access) reach(url string) error {
+	a.url = url
+	var err error
+	a.admin, err = a.User("admin", "system:masters")
+	return err
+}
+
+// Name returns the name of the cluster.
+func (a *access) Name() string { return a.name }
+
+// URL returns the address of the API server. It stays the same when the server
+// is stopped and started.
+func (a *access) URL() string { return a.url }
+
 // Config returns the configuration of an administrator, without a client-side
 // rate limit. Each call returns a copy.
-func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.admin) }
+func (a *access) Config() *rest.Config { return rest.CopyConfig(a.admin) }
 
 // User returns the configuration of a user with a client certificate. What it
 // may do is decided by RBAC.
-func (c *Cluster) User(name string, groups ...string) (*rest.Config, error) {
-	identity, err := c.ca.client(name, groups...)
+func (a *access) User(name string, groups ...string) (*rest.Config, error) {
+	identity, err := a.ca.client(name, groups...)
 	if err != nil {
 		return nil, err
 	}
-	return c.config(identity), nil
+	return a.config(identity), nil
 }
 
 // ServiceAccount returns the configuration of a service account, with a token
 // that the API server issues for an hour.
-func (c *Cluster) ServiceAccount(ctx context.Context, namespace, name string) (*rest.Config, error) {
-	client, err := kubernetes.NewForConfig(c.Config())
+func (a *access) ServiceAccount(ctx context.Context, namespace, name string) (*rest.Config, error) {
+	client, err := kubernetes.NewForConfig(a.admin)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot make a client")
 	}
@@ -41,47 +70,46 @@ func (c *Cluster) ServiceAccount(ctx context.Context, namespace, name string) (*
 	if err != nil {
 		return nil, errors.Wrapf(err, "cannot get a token of service account %s/%s", namespace, name)
 	}
-	config := c.config(&pair{})
+	config := a.config(&pair{})
 	config.BearerToken = req.Status.Token
 	return config, nil
 }
 
-func (c *Cluster) config(identity *pair) *rest.Config {
+func (a *access) config(identity *pair) *rest.Config {
 	return &rest.Config{
-		Host: c.URL(),
+		Host: a.url,
 		QPS:  -1,
 		TLSClientConfig: rest.TLSClientConfig{
-			CAData: c.ca.pem, CertData: identity.certificate, KeyData: identity.key,
+			CAData: a.ca.pem, CertData: identity.certificate, KeyData: identity.key,
 		},
 	}
 }
 
 // Kubeconfig returns the kubeconfig of an administrator.
-func (c *Cluster) Kubeconfig() []byte { return bytes.Clone(c.kubeconfig) }
+func (a *access) Kubeconfig() []byte { return bytes.Clone(a.kubeconfig) }
 
 // KubeconfigOf returns a kubeconfig for a configuration of this cluster. Its
 // only context is called after the cluster, and holds no path.
-func (c *Cluster) KubeconfigOf(config *rest.Config) ([]byte, error) {
-	name := c.options.Name
+func (a *access) KubeconfigOf(config *rest.Config) ([]byte, error) {
 	data, err := clientcmd.Write(api.Config{
-		Clusters: map[string]*api.Cluster{name: {Server: config.Host, CertificateAuthorityData: config.CAData}},
-		AuthInfos: map[string]*api.AuthInfo{name: {
+		Clusters: map[string]*api.Cluster{a.name: {Server: config.Host, CertificateAuthorityData: config.CAData}},
+		AuthInfos: map[string]*api.AuthInfo{a.name: {
 			ClientCertificateData: config.CertData, ClientKeyData: config.KeyData, Token: config.BearerToken,
 		}},
-		Contexts:       map[string]*api.Context{name: {Cluster: name, AuthInfo: name}},
-		CurrentContext: name,
+		Contexts:       map[string]*api.Context{a.name: {Cluster: a.name, AuthInfo: a.name}},
+		CurrentContext: a.name,
 	})
 	return data, errors.Wrap(err, "cannot write a kubeconfig")
 }
 
 // KubeconfigFile returns the path of the kubeconfig of an administrator.
-func (c *Cluster) KubeconfigFile() string { return c.path("kubeconfig") }
+func (a *access) KubeconfigFile() string { return a.file }
 
-func (c *Cluster) writeKubeconfig() error {
-	data, err := c.KubeconfigOf(c.admin)
+func (a *access) writeKubeconfig() error {
+	data, err := a.KubeconfigOf(a.admin)
 	if err != nil {
 		return err
 	}
-	c.kubeconfig = data
-	return errors.Wrap(os.WriteFile(c.KubeconfigFile(), data, 0o600), "cannot write a kubeconfig")
+	a.kubeconfig = data
+	return errors.Wrap(os.WriteFile(a.file, data, 0o600), "cannot write a kubeconfig")
 }

@@ -21,7 +21,7 @@ const kubeconfigKey = "kubeconfig"
 // Client returns a client of an administrator, which knows the kinds of
 // Kubernetes and those of this repository. It reads from the API server, not from
 // a cache.
-func (c *Cluster) Client() (client.WithWatch, error) {
+func (a *access) Client() (client.WithWatch, error) {
 	scheme := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {
 		return nil, errors.Wrap(err, "cannot register the kinds of Kubernetes")
@@ -29,8 +29,8 @@ func (c *Cluster) Client() (client.WithWatch, error) {
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		return nil, errors.Wrap(err, "cannot register our kinds")
 	}
-	made, err := client.NewWithWatch(c.Config(), client.Options{Scheme: scheme})
-	return made, errors.Wrapf(err, "cannot make a client of cluster %q", c.options.Name)
+	made, err := client.NewWithWatch(a.admin, client.Options{Scheme: scheme})
+	return made, errors.Wrapf(err, "cannot make a client of cluster %q", a.name)
 }
 
 // Connect makes, in a control plane, a namespace with a ProviderConfig for a

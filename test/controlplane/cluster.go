@@ -13,46 +13,44 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"golang.org/x/sync/errgroup"
-	"k8s.io/client-go/rest"
+
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
 // A Cluster is a running control plane. Its methods may be called at any time,
 // from any goroutine.
 type Cluster struct {
+	access
+	crash
+
 	options Options
 	dir     string
 	// temporary says that dir goes with the cluster.
 	temporary bool
-	ca        *authority
-	admin     *rest.Config
-	// kubeconfig is that of admin.
-	kubeconfig []byte
-	etcdPort   int
-	port       int
+	// etcdURL is the address of etcd, and port is that of the API server.
+	etcdURL string
+	port    int
 
 	// mu guards the processes, and is held while they start and stop.
 	mu        sync.Mutex
-	etcd      *Process
-	apiserver *Process
-	others    []*Process
-
-	crashOnce sync.Once
-	crashed   chan struct{}
-	err       error // written before crashed is closed
+	etcd      *process.Process
+	apiserver *process.Process
+	others    []*process.Process
 }
 
 // Start starts a cluster and returns once it serves: the API is ready, and so
 // are the default service account and the node when they were asked for. ctx
 // bounds the start only. An error of a server carries the end of its log.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
-	c := &Cluster{options: o.withDefaults(), crashed: make(chan struct{})}
+	o = o.withDefaults()
+	c := &Cluster{options: o, crash: crash{cluster: o.Name, crashed: make(chan struct{})}}
 	err := c.prepare()
 	if err == nil {
 		err = c.start(ctx)
 	}
 	if err != nil {
 		c.Stop()
-		return nil, errors.Wrapf(err, "cannot start cluster %q", c.options.Name)
+		return nil, errors.Wrapf(err, "cannot start cluster %q", o.Name)
 	}
 	return c, nil
 }
@@ -79,6 +77,7 @@ func StartAll(ctx context.Context, options ...Options) ([]*Cluster, error) {
 	return clusters, nil
 }
 
+// prepare the data directory, and what the servers read from files.
 func (c *Cluster) prepare() error {
 	c.dir = c.options.Dir
 	if c.dir == "" {
@@ -100,39 +99,28 @@ func (c *Cluster) prepare() error {
 	if err != nil {
 		return err
 	}
-	c.ca = ca
-	return c.writeKeys()
+	c.access = access{name: c.options.Name, ca: ca, file: filepath.Join(c.dir, "kubeconfig")}
+	return writeKeys(c.dir, ca)
 }
-
-// writeKeys puts what the servers read from files into the data folder.
-func (c *Cluster) writeKeys() error {
-	serving, err := c.ca.server()
-	if err != nil {
-		return err
-	}
-	signing, err := signingKey()
-	if err != nil {
-		return err
-	}
-	for name, data := range map[string][]byte{
-		"ca.crt": c.ca.pem, "tls.crt": serving.certificate, "tls.key": serving.key, "sa.key": signing,
-	} {
-		if err := os.WriteFile(c.path(name), data, 0o600); err != nil {
-			return errors.Wrapf(err, "cannot write %s", name)
-		}
-	}
-	return nil
-}
-
-func (c *Cluster) path(name string) string { return filepath.Join(c.dir, name) }
 
 func (c *Cluster) start(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.startEtcd(ctx); err != nil {
+	var err error
+	if c.etcd, c.etcdURL, err = startEtcd(ctx, c.dir); err != nil {
 		return err
 	}
-	if err := c.startAPIServer(ctx); err != nil {
+	c.watch(c.etcd)
+	err = process.RetryTaken(func() error {
+		if c.port, err = process.FreePort(ctx); err != nil {
+			return err
+		}
+		if err := c.reach("https://" + net.JoinHostPort(process.Loopback, strconv.Itoa(c.port))); err != nil {
+			return err
+		}
+		return c.startAPIServer(ctx)
+	})
+	if err != nil {
 		return err
 	}
 	if err := c.writeKubeconfig(); err != nil {
@@ -141,46 +129,35 @@ func (c *Cluster) start(ctx context.Context) error {
 	return c.startOthers(ctx)
 }
 
-// Name returns the name of the cluster.
-func (c *Cluster) Name() string { return c.options.Name }
+func (c *Cluster) startAPIServer(ctx context.Context) error {
+	p, err := startAPIServer(ctx, c.dir, apiServer(c.options, c.dir, c.etcdURL, c.port), c.admin)
+	if err != nil {
+		return err
+	}
+	c.apiserver = p
+	c.watch(p)
+	return nil
+}
+
+// startOthers starts the servers that are clients of the API server, and returns once they are of use.
+func (c *Cluster) startOthers(ctx context.Context) error {
+	others, err := clients(ctx, c.options, c.dir, c.file)
+	if err != nil {
+		return err
+	}
+	for _, s := range others {
+		p, err := s.start(ctx, c.dir)
+		if err != nil {
+			return err
+		}
+		c.others = append(c.others, p)
+		c.watch(p)
+	}
+	return c.unlessCrashed(ctx, func(ctx context.Context) error { return awaitUse(ctx, c.options, c.apiserver, c.admin) })
+}
 
 // Dir returns the folder with the data and the log of each server.
 func (c *Cluster) Dir() string { return c.dir }
-
-// URL returns the address of the API server. It stays the same when the server
-// is stopped and started.
-func (c *Cluster) URL() string {
-	return "https://" + net.JoinHostPort(loopback, strconv.Itoa(c.port))
-}
-
-// Crashed is closed when a server ends that was not asked to.
-func (c *Cluster) Crashed() <-chan struct{} { return c.crashed }
-
-// Err says which server ended that was not asked to, with the end of its log.
-// It is nil as long as all is well.
-func (c *Cluster) Err() error {
-	select {
-	case <-c.crashed:
-		return c.err
-	default:
-		return nil
-	}
-}
-
-// watch reports the end of a process, unless it was asked for.
-func (c *Cluster) watch(p *Process) {
-	go func() {
-		<-p.done
-		err := p.Err()
-		if err == nil {
-			return
-		}
-		c.crashOnce.Do(func() {
-			c.err = errors.Wrapf(err, "cluster %q", c.options.Name)
-			close(c.crashed)
-		})
-	}()
-}
 
 // Pause freezes the API server: connections are accepted, and nobody answers.
 func (c *Cluster) Pause() { c.signal(syscall.SIGSTOP) }
@@ -209,7 +186,7 @@ func (c *Cluster) StopAPIServer() {
 func (c *Cluster) StartAPIServer(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return errors.Wrapf(c.runAPIServer(ctx), "cannot start the API server of cluster %q again", c.options.Name)
+	return errors.Wrapf(c.startAPIServer(ctx), "cannot start the API server of cluster %q again", c.options.Name)
 }
 
 // Stop ends all servers, waits until they are gone, and removes a temporary data

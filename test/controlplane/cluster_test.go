@@ -19,6 +19,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
 const patience = 60 * time.Second
@@ -202,7 +204,7 @@ func testOutage(t *testing.T, c *Cluster) {
 
 func testStop(t *testing.T, c *Cluster) {
 	var pids []int
-	for _, p := range append([]*Process{c.etcd, c.apiserver}, c.others...) {
+	for _, p := range append([]*process.Process{c.etcd, c.apiserver}, c.others...) {
 		pids = append(pids, p.PID())
 	}
 	if len(pids) != 5 {

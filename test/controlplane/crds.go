@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,13 +17,15 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
 // InstallCRDs applies the CustomResourceDefinitions of a folder, one a file, and
 // waits until all of them are established and clients discover what they define, which
 // comes a little later.
-func (c *Cluster) InstallCRDs(ctx context.Context, dir string) error {
-	client, err := dynamic.NewForConfig(c.Config())
+func (a *access) InstallCRDs(ctx context.Context, dir string) error {
+	client, err := dynamic.NewForConfig(a.admin)
 	if err != nil {
 		return errors.Wrap(err, "cannot make a client")
 	}
@@ -33,7 +36,7 @@ func (c *Cluster) InstallCRDs(ctx context.Context, dir string) error {
 	if err != nil || len(files) == 0 {
 		return errors.Errorf("no CustomResourceDefinitions are in %q", dir)
 	}
-	finder, err := discovery.NewDiscoveryClientForConfig(c.Config())
+	finder, err := discovery.NewDiscoveryClientForConfig(a.admin)
 	if err != nil {
 		return errors.Wrap(err, "cannot make a client")
 	}
@@ -61,7 +64,7 @@ func (c *Cluster) InstallCRDs(ctx context.Context, dir string) error {
 }
 
 func awaitServed(ctx context.Context, definitions dynamic.ResourceInterface, finder *discovery.DiscoveryClient, name string) error {
-	w := Wait{What: "CustomResourceDefinition " + name + " is established and discovered", Every: pollInterval}
+	w := process.Wait{What: "CustomResourceDefinition " + name + " is established and discovered", Every: 50 * time.Millisecond}
 	return w.Until(ctx, func(ctx context.Context) (bool, string, error) {
 		crd, err := definitions.Get(ctx, name, metav1.GetOptions{})
 		if err != nil || !established(crd) {

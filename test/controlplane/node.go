@@ -9,40 +9,21 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
 const nodeName = "node-0"
 
-// awaitOthers waits until the controllers and the node are of use. A crash of
-// any server ends the wait.
-func (c *Cluster) awaitOthers(ctx context.Context) error {
-	if len(c.others) == 0 {
-		return nil
-	}
-	client, err := kubernetes.NewForConfig(c.Config())
+// awaitUse waits until the controllers and the node are of use.
+func awaitUse(ctx context.Context, o Options, apiserver *process.Process, admin *rest.Config) error {
+	client, err := kubernetes.NewForConfig(admin)
 	if err != nil {
 		return errors.Wrap(err, "cannot make a client")
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() {
-		select {
-		case <-c.crashed:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-
-	err = c.awaitUse(ctx, client)
-	if crash := c.Err(); crash != nil {
-		return crash
-	}
-	return err
-}
-
-func (c *Cluster) awaitUse(ctx context.Context, client kubernetes.Interface) error {
-	if c.options.ControllerManager && len(c.options.Controllers) == 0 {
-		err := c.apiserver.await(ctx, "used by the controller manager", func(ctx context.Context) error {
+	if o.ControllerManager && len(o.Controllers) == 0 {
+		err := apiserver.Await(ctx, "used by the controller manager", func(ctx context.Context) error {
 			_, err := client.CoreV1().ServiceAccounts("default").Get(ctx, "default", metav1.GetOptions{})
 			return err //nolint:wrapcheck // It names the object.
 		})
@@ -50,10 +31,10 @@ func (c *Cluster) awaitUse(ctx context.Context, client kubernetes.Interface) err
 			return err
 		}
 	}
-	if !c.options.Kwok {
+	if !o.Kwok {
 		return nil
 	}
-	_, err := client.CoreV1().Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{
+	_, err = client.CoreV1().Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{
 		Name:        nodeName,
 		Annotations: map[string]string{"kwok.x-k8s.io/node": "fake"},
 		Labels:      map[string]string{corev1.LabelHostname: nodeName, corev1.LabelOSStable: "linux", corev1.LabelArchStable: "amd64"},
@@ -61,7 +42,7 @@ func (c *Cluster) awaitUse(ctx context.Context, client kubernetes.Interface) err
 	if err != nil {
 		return errors.Wrapf(err, "cannot create node %q", nodeName)
 	}
-	return c.apiserver.await(ctx, "used by kwok", func(ctx context.Context) error {
+	return apiserver.Await(ctx, "used by kwok", func(ctx context.Context) error {
 		node, err := client.CoreV1().Nodes().Get(ctx, nodeName, metav1.GetOptions{})
 		if err != nil {
 			return err //nolint:wrapcheck // It names the object.

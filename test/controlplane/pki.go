@@ -11,15 +11,17 @@ import (
 	"encoding/pem"
 	"math/big"
 	"net"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
-const (
-	loopback = "127.0.0.1"
-	lifetime = 48 * time.Hour
-)
+// lifetime of certificates.
+const lifetime = 48 * time.Hour
 
 // An authority signs certificates. Each cluster and registry has its own.
 type authority struct {
@@ -71,7 +73,7 @@ func (a *authority) server() (*pair, error) {
 	return a.sign(&x509.Certificate{
 		Subject:     pkix.Name{CommonName: "localhost"},
 		DNSNames:    []string{"localhost", "kubernetes.default.svc"},
-		IPAddresses: []net.IP{net.ParseIP(loopback)},
+		IPAddresses: []net.IP{net.ParseIP(process.Loopback)},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	})
 }
@@ -98,6 +100,26 @@ func (a *authority) sign(template *x509.Certificate) (*pair, error) {
 		return nil, err
 	}
 	return &pair{certificate: encode("CERTIFICATE", der), key: keyPEM}, nil
+}
+
+// writeKeys writes what the servers of a cluster read from files into its data directory.
+func writeKeys(dir string, ca *authority) error {
+	serving, err := ca.server()
+	if err != nil {
+		return err
+	}
+	signing, err := signingKey()
+	if err != nil {
+		return err
+	}
+	for name, data := range map[string][]byte{
+		"ca.crt": ca.pem, "tls.crt": serving.certificate, "tls.key": serving.key, "sa.key": signing,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			return errors.Wrapf(err, "cannot write %s", name)
+		}
+	}
+	return nil
 }
 
 // signingKey makes the key that service account tokens are signed with.

@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
 // ProviderOptions say how the provider is started.
@@ -57,7 +58,7 @@ func build(ctx context.Context, dir, command string) (string, error) {
 
 // StartProvider starts the provider as a process of its own, and returns once it
 // says that it is ready. The environment of the caller is not handed on.
-func StartProvider(ctx context.Context, o ProviderOptions) (*Process, error) {
+func StartProvider(ctx context.Context, o ProviderOptions) (*process.Process, error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, errors.Wrap(err, "cannot make the folder of the provider")
 	}
@@ -66,23 +67,25 @@ func StartProvider(ctx context.Context, o ProviderOptions) (*Process, error) {
 		return nil, errors.Wrap(err, "cannot find the folder of the provider")
 	}
 	env := append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "KUBECONFIG=" + o.Kubeconfig}, o.Env...)
-	var started *Process
-	err = retryTaken(func() error {
-		port, err := FreePort(ctx)
+	var started *process.Process
+	err = process.RetryTaken(func() error {
+		port, err := process.FreePort(ctx)
 		if err != nil {
 			return err
 		}
-		health := net.JoinHostPort(loopback, strconv.Itoa(port))
+		health := net.JoinHostPort(process.Loopback, strconv.Itoa(port))
 		args := withDefaults(o.Args, map[string]string{
-			"--metrics-bind-address":   loopback + ":0",
+			"--metrics-bind-address":   process.Loopback + ":0",
 			"--health-probe-bind-addr": health,
 			"--cache-dir":              filepath.Join(dir, "cache"),
 		})
-		p, err := StartProcess(dir, "provider", o.Binary, env, args...)
+		p, err := process.Start(dir, "provider", o.Binary, env, args...)
 		if err != nil {
 			return err
 		}
-		err = p.await(ctx, "ready", func(ctx context.Context) error { return get(ctx, http.DefaultClient, "http://"+health+"/readyz") })
+		err = p.Await(ctx, "ready", func(ctx context.Context) error {
+			return process.CheckURL(ctx, http.DefaultClient, "http://"+health+"/readyz")
+		})
 		if err != nil {
 			p.Stop()
 			return err

@@ -28,6 +28,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/crossplane"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
 const (
@@ -131,7 +132,7 @@ func (e *environment) startServers(ctx context.Context) error {
 
 // configure how the provider will run: as one of several that elect a leader, and where its metrics are.
 func (e *environment) configure(ctx context.Context) error {
-	port, err := controlplane.FreePort(ctx)
+	port, err := process.FreePort(ctx)
 	if err != nil {
 		return err
 	}

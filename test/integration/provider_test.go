@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
-	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
 // termination is how long the provider may take to end in good order.
@@ -32,7 +32,7 @@ type provider struct {
 	args []string
 	// metrics and health are addresses, host:port. They change with each start.
 	metrics, health string
-	process         *controlplane.Process
+	process         *process.Process
 }
 
 // build a command of this repository into a folder, with the race detector where there is a C compiler, without which Go
@@ -69,7 +69,7 @@ func (p *provider) start(ctx context.Context) error {
 	if p.health, err = freeAddress(ctx); err != nil {
 		return err
 	}
-	p.process, err = controlplane.StartProcess(p.dir, "provider", p.binary,
+	p.process, err = process.Start(p.dir, "provider", p.binary,
 		[]string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.dir, "KUBECONFIG=" + p.kubeconfig},
 		append([]string{
 			"--metrics-bind-address=" + p.metrics, "--health-probe-bind-addr=" + p.health,
@@ -125,7 +125,7 @@ func (p *provider) logTail(lines int) string {
 
 // freeAddress on which no process listened a moment ago, and that no outgoing connection gets.
 func freeAddress(ctx context.Context) (string, error) {
-	port, err := controlplane.FreePort(ctx)
+	port, err := process.FreePort(ctx)
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), err
 }
 

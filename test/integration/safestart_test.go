@@ -21,6 +21,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
 // A freshPlane is a control plane without any of our kinds, and a provider for it.
@@ -57,7 +58,7 @@ func (f *freshPlane) serve(ctx context.Context, plurals ...string) {
 }
 
 // start the provider with a kubeconfig.
-func (f *freshPlane) start(ctx context.Context, kubeconfig string, args ...string) (*controlplane.Process, error) {
+func (f *freshPlane) start(ctx context.Context, kubeconfig string, args ...string) (*process.Process, error) {
 	return controlplane.StartProvider(ctx, controlplane.ProviderOptions{
 		Kubeconfig: kubeconfig, Dir: f.dir, Binary: env.provider.binary, Args: args,
 		Env: []string{"LEADER_ELECTION=true", "POD_NAMESPACE=default", "PROVIDER_POLL_STATE_METRIC=100ms"},
@@ -190,7 +191,7 @@ func (f *freshPlane) listen(ctx context.Context) *changeLog {
 }
 
 // end the provider as Kubernetes does.
-func (f *freshPlane) end(ctx context.Context, p *controlplane.Process) {
+func (f *freshPlane) end(ctx context.Context, p *process.Process) {
 	GinkgoHelper()
 	ctx, cancel := context.WithTimeout(ctx, termination)
 	defer cancel()

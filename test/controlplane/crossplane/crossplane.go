@@ -19,7 +19,7 @@ import (
 	pkgv1beta1 "github.com/crossplane/crossplane/apis/v2/pkg/v1beta1"
 
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
-	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
 // pollInterval is the pause between two looks of the played node, and of waits.
@@ -33,7 +33,7 @@ type Crossplane struct {
 	// crank is the path of the command line.
 	crank string
 
-	core, rbac *controlplane.Process
+	core, rbac *process.Process
 	node       *node
 
 	stopNode context.CancelFunc
@@ -145,13 +145,13 @@ func (x *Crossplane) await(ctx context.Context, what string, check func(context.
 }
 
 // wait for something that Crossplane does.
-func (x *Crossplane) wait(what string, onChange func(string)) controlplane.Wait {
-	return controlplane.Wait{What: what, Every: pollInterval, OnChange: onChange, Broken: x.broken}
+func (x *Crossplane) wait(what string, onChange func(string)) process.Wait {
+	return process.Wait{What: what, Every: pollInterval, OnChange: onChange, Broken: x.broken}
 }
 
 // broken says which server ended.
 func (x *Crossplane) broken() error {
-	for _, p := range []*controlplane.Process{x.core, x.rbac} {
+	for _, p := range []*process.Process{x.core, x.rbac} {
 		if p != nil && p.Err() != nil {
 			return p.Err()
 		}

@@ -25,12 +25,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
-	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
 // An endpoint is a function that runs.
 type endpoint struct {
-	process *controlplane.Process
+	process *process.Process
 	// address is what Crossplane dials. The certificate is for its host.
 	address string
 	// secret holds the certificate, for Crossplane to see that there is one.
@@ -65,12 +65,12 @@ func (x *Crossplane) startFunction(ctx context.Context, t tools.Tool) (*endpoint
 	if err := client.IgnoreAlreadyExists(x.client.Create(ctx, secret)); err != nil {
 		return nil, errors.Wrap(err, "cannot create the Secret of a function")
 	}
-	port, err := controlplane.FreePort(ctx)
+	port, err := process.FreePort(ctx)
 	if err != nil {
 		return nil, err
 	}
 	listen := net.JoinHostPort(loopback, strconv.Itoa(port))
-	e.process, err = controlplane.StartProcess(dir, string(t), binary, []string{"HOME=" + dir},
+	e.process, err = process.Start(dir, string(t), binary, []string{"HOME=" + dir},
 		"--debug", "--address="+listen, "--tls-certs-dir="+dir)
 	if err != nil {
 		return nil, err

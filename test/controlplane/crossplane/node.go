@@ -19,7 +19,7 @@ import (
 	pkgv1 "github.com/crossplane/crossplane/apis/v2/pkg/v1"
 
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
-	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
 // A node plays what a cluster with nodes would do for packages: it runs the
@@ -164,7 +164,7 @@ func (n *node) runDeployment(ctx context.Context, d *appsv1.Deployment) error {
 type Pod struct {
 	// Deployment has the name of the package's revision.
 	Deployment string
-	Process    *controlplane.Process
+	Process    *process.Process
 	// Restarts counts how often it ended without being asked to.
 	Restarts int
 	// Kubeconfig is the path of the one that the process has.

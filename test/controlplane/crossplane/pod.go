@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
 // rightsPatience is how long a process waits for its rights. A kubelet would need
@@ -25,7 +26,7 @@ const rightsPatience = 15 * time.Second
 
 // A pod is the process of a Deployment.
 type pod struct {
-	process    *controlplane.Process
+	process    *process.Process
 	template   string
 	kubeconfig string
 	restarts   int

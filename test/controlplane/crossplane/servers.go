@@ -22,7 +22,7 @@ import (
 	pkgv1beta1 "github.com/crossplane/crossplane/apis/v2/pkg/v1beta1"
 
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
-	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
 const (
@@ -103,7 +103,7 @@ func (x *Crossplane) startServers(ctx context.Context) error {
 	}
 	ports := make([]string, 3)
 	for i := range ports {
-		port, err := controlplane.FreePort(ctx)
+		port, err := process.FreePort(ctx)
 		if err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func (x *Crossplane) startServers(ctx context.Context) error {
 	}
 	env = x.environment(source, append(env, "TLS_CLIENT_CERTS_DIR="+x.path("tls"), "XPKG_CACHE_DIR="+x.path("xpkg"), "XFN_CACHE_DIR="+x.path("xfn"),
 		"METRICS_PORT="+ports[0], "HEALTH_PROBE_PORT="+ports[1], "WEBHOOK_PORT="+ports[2])...)
-	x.core, err = controlplane.StartProcess(x.dir, "core", binary, env,
+	x.core, err = process.Start(x.dir, "core", binary, env,
 		slices.Concat([]string{"core", "start", "--debug", "--package-runtime=Provider=Deployment;Function=External"}, args, x.options.CoreArgs)...)
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (x *Crossplane) startServers(ctx context.Context) error {
 	if err := x.await(ctx, "the RBAC manager's port is free", func(ctx context.Context) error { return free(ctx, rbacAddress) }); err != nil {
 		return err
 	}
-	if x.rbac, err = controlplane.StartProcess(x.dir, "rbac", binary, x.environment(source), "rbac", "start", "--debug"); err != nil {
+	if x.rbac, err = process.Start(x.dir, "rbac", binary, x.environment(source), "rbac", "start", "--debug"); err != nil {
 		return err
 	}
 	err = x.await(ctx, "core is ready", func(ctx context.Context) error {

@@ -2,7 +2,7 @@
 
 //go:build unix && !linux
 
-package controlplane
+package process
 
 import "syscall"
 

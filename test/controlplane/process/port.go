@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controlplane
+package process
 
 import (
 	"context"
@@ -10,6 +10,9 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
+
+// Loopback is the address that all servers listen on.
+const Loopback = "127.0.0.1"
 
 // Ports come from below those that systems hand out to outgoing connections. A
 // stopped server then finds its port free when it comes back.
@@ -25,7 +28,7 @@ func FreePort(ctx context.Context) (int, error) {
 	var last error
 	for range 100 {
 		port := firstPort + rand.IntN(lastPort-firstPort)
-		l, err := config.Listen(ctx, "tcp", net.JoinHostPort(loopback, strconv.Itoa(port)))
+		l, err := config.Listen(ctx, "tcp", net.JoinHostPort(Loopback, strconv.Itoa(port)))
 		if err != nil {
 			last = err
 			continue

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controlplane
+package process
 
 import (
 	"context"
@@ -18,6 +18,7 @@ import (
 )
 
 const (
+	// pollInterval is the pause between two looks at a server that starts.
 	pollInterval = 50 * time.Millisecond
 	// tailBytes is how much of a log a crash report shows.
 	tailBytes = 3000
@@ -35,10 +36,10 @@ type Process struct {
 	stopping atomic.Bool
 }
 
-// StartProcess starts a program whose output is appended to dir/name.log. Its
+// Start starts a program whose output is appended to dir/name.log. Its
 // working directory is dir, and its environment is env and nothing else. It is
 // gone when this process is: on Linux however that ends, elsewhere by Stop.
-func StartProcess(dir, name, path string, env []string, args ...string) (*Process, error) {
+func Start(dir, name, path string, env []string, args ...string) (*Process, error) {
 	p := &Process{name: name, log: filepath.Join(dir, name+".log"), done: make(chan struct{})}
 	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -151,28 +152,4 @@ func (p *Process) Tail() string {
 		data = data[len(data)-tailBytes:]
 	}
 	return strings.TrimSpace(string(data))
-}
-
-// await calls check until it succeeds, the process ends, or neither the answers nor the
-// log have moved for some time.
-func (p *Process) await(ctx context.Context, what string, check func(context.Context) error) error {
-	err := Wait{What: p.name + " is " + what, Every: pollInterval, Broken: p.Err}.Until(ctx, func(ctx context.Context) (bool, string, error) {
-		err := check(ctx)
-		if err == nil {
-			return true, "", nil
-		}
-		return false, fmt.Sprintf("%v, and %d bytes of log", err, p.logSize()), nil
-	})
-	if err == nil || p.Err() != nil {
-		return err
-	}
-	return errors.Errorf("%w; its log (%s) ends with:\n%s", err, p.log, p.Tail())
-}
-
-func (p *Process) logSize() int64 {
-	info, err := os.Stat(p.log)
-	if err != nil {
-		return 0
-	}
-	return info.Size()
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package controlplane
+package process
 
 import (
 	"bufio"
@@ -44,15 +44,18 @@ func TestKilledParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	eventually(t, "the child of a killed process is gone", func(context.Context) (bool, string) {
+	err = Wait{What: "the child of a killed process is gone"}.Until(t.Context(), func(context.Context) (bool, string, error) {
 		err := syscall.Kill(pid, 0)
-		return errors.Is(err, syscall.ESRCH) || zombie(pid), "it runs"
+		return errors.Is(err, syscall.ESRCH) || zombie(pid), "it runs", nil
 	})
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 func beParent(t *testing.T, dir string) {
 	t.Helper()
-	p, err := StartProcess(dir, "sleep", "/bin/sleep", nil, "600")
+	p, err := Start(dir, "sleep", "/bin/sleep", nil, "600")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"context"
+	"sync"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
+)
+
+// A crash is the first end of a server of a cluster that was not asked for.
+type crash struct {
+	cluster string
+	once    sync.Once
+	crashed chan struct{}
+	err     error // written before crashed is closed
+}
+
+// watch a server.
+func (c *crash) watch(p *process.Process) {
+	go func() {
+		<-p.Done()
+		err := p.Err()
+		if err == nil {
+			return
+		}
+		c.once.Do(func() {
+			c.err = errors.Wrapf(err, "cluster %q", c.cluster)
+			close(c.crashed)
+		})
+	}()
+}
+
+// Crashed is closed when a server ends that was not asked to.
+func (c *crash) Crashed() <-chan struct{} { return c.crashed }
+
+// Err says which server ended that was not asked to, with the end of its log.
+// It is nil as long as all is well.
+func (c *crash) Err() error {
+	select {
+	case <-c.crashed:
+		return c.err
+	default:
+		return nil
+	}
+}
+
+// unlessCrashed calls do with a context that a crash ends, which is then the error.
+func (c *crash) unlessCrashed(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-c.crashed:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	err := do(ctx)
+	if crash := c.Err(); crash != nil {
+		return crash
+	}
+	return err
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package process
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// portAttempts is how often a start is tried when another process is quicker to
+// take a port.
+const portAttempts = 5
+
+// RetryTaken tries again while another process holds a port that was just free.
+func RetryTaken(start func() error) error {
+	var err error
+	for range portAttempts {
+		if err = start(); err == nil || !strings.Contains(err.Error(), "address already in use") {
+			return err
+		}
+	}
+	return err
+}
+
+// Await calls check until it succeeds, the process ends, or neither the answers nor the
+// log have moved for some time.
+func (p *Process) Await(ctx context.Context, what string, check func(context.Context) error) error {
+	err := Wait{What: p.name + " is " + what, Every: pollInterval, Broken: p.Err}.Until(ctx, func(ctx context.Context) (bool, string, error) {
+		err := check(ctx)
+		if err == nil {
+			return true, "", nil
+		}
+		return false, fmt.Sprintf("%v, and %d bytes of log", err, p.logSize()), nil
+	})
+	if err == nil || p.Err() != nil {
+		return err
+	}
+	return errors.Errorf("%w; its log (%s) ends with:\n%s", err, p.log, p.Tail())
+}
+
+func (p *Process) logSize() int64 {
+	info, err := os.Stat(p.log)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// CheckURL fails unless the answer to a GET is 200.
+func CheckURL(ctx context.Context, client *http.Client, url string) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return errors.Wrap(err, "cannot make a request")
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		return err //nolint:wrapcheck // It names the request.
+	}
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode != http.StatusOK {
+		return errors.Errorf("GET %s: %s", url, res.Status)
+	}
+	return nil
+}
