@@ -105,7 +105,7 @@ func printCommand(name string, args []string, out string) {
 // checkRights checks that the provider asked for nothing that Crossplane did not
 // grant, and that it never ended.
 func (e *environment) checkRights(ctx context.Context) error {
-	refused, err := e.crossplane.Refused()
+	refused, err := crossplane.Refused(e.control)
 	if err != nil {
 		return err
 	}

@@ -255,7 +255,7 @@ func (e *environment) mayDelete(ctx context.Context) (bool, error) {
 // refused are the requests that the provider had no right to. In a namespace that is being deleted nobody may create
 // anything, which is no matter of rights, and Crossplane takes the rights of a version away before it ends.
 func (e *environment) refused() ([]crossplane.Refusal, error) {
-	all, err := e.crossplane.Refused()
+	all, err := crossplane.Refused(e.control)
 	return slices.DeleteFunc(all, func(r crossplane.Refusal) bool {
 		return strings.Contains(r.Reason, "because it is being terminated") || slices.Contains(e.retired, r.User[strings.LastIndexByte(r.User, ':')+1:])
 	}), err

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
 // A Refusal is a request that the API server answered with 403.
@@ -21,9 +23,9 @@ type Refusal struct {
 }
 
 // Refused returns what service accounts of Crossplane's namespace, which are those
-// of providers, were refused since the control plane started, in order.
-func (x *Crossplane) Refused() ([]Refusal, error) {
-	f, err := os.Open(filepath.Join(x.options.Cluster.Dir(), auditLog))
+// of providers, were refused since a control plane started, in order.
+func Refused(c *controlplane.Cluster) ([]Refusal, error) {
+	f, err := os.Open(filepath.Join(c.Dir(), auditLog))
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot open the audit log: was the cluster started with ClusterOptions?")
 	}

@@ -37,7 +37,7 @@ func testCompositions(t *testing.T, x *Crossplane) {
 		t.Fatal(err)
 	}
 	defer target.Stop()
-	control, err := x.options.Cluster.Client()
+	control, err := x.cluster.Client()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func testExamples(t *testing.T, control client.Client) {
 // offer a module.
 func offer(t *testing.T, x *Crossplane, control client.Client) {
 	t.Helper()
-	r := x.options.Registry
+	r := x.registry
 	chart := controlplane.Files{
 		"Chart.yaml":            []byte("apiVersion: v2\nname: hello\nversion: 1.0.0\n"),
 		"templates/config.yaml": []byte("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: hello\ndata: {a: b}\n"),
@@ -137,7 +137,7 @@ func composite(x *Crossplane, kind, name string, more map[string]any) *unstructu
 	spec := map[string]any{
 		"modules":             []any{map[string]any{"name": "hello"}},
 		"kubeconfigSecretRef": map[string]any{"name": "target"},
-		"registries":          []any{map[string]any{"host": x.options.Registry.Host(), "plainHTTP": true}},
+		"registries":          []any{map[string]any{"host": x.registry.Host(), "plainHTTP": true}},
 	}
 	maps.Copy(spec, more)
 	return &unstructured.Unstructured{Object: map[string]any{

@@ -65,7 +65,7 @@ func TestCrossplane(t *testing.T) {
 	if err := x.Err(); err != nil {
 		t.Error(err)
 	}
-	refused, err := x.Refused()
+	refused, err := Refused(x.cluster)
 	if err != nil {
 		t.Error(err)
 	}
@@ -79,7 +79,7 @@ func testProvider(t *testing.T, x *Crossplane, packages string, digests map[stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	pushed := x.options.Registry.Host() + strings.TrimPrefix(ref, Host)
+	pushed := x.registry.Host() + strings.TrimPrefix(ref, Host)
 	if d, err := crane.Digest(pushed); err != nil || d != digests[ProviderPackage] {
 		t.Errorf("the registry has digest %q, %v, and the build said %q", d, err, digests)
 	}
@@ -190,7 +190,7 @@ func testConflict(t *testing.T, x *Crossplane) {
 	e := &endpoint{address: stale.Status.Endpoint, secret: *stale.GetObservedTLSServerSecretName()}
 	// It looks as if nothing had been written yet.
 	stale.Status.Endpoint = ""
-	if err := x.node.announce(t.Context(), stale, e); err != nil {
+	if err := announce(t.Context(), x.client, stale, e); err != nil {
 		t.Errorf("a conflict is not tried again: %v", err)
 	}
 	if stale.Annotations["example.org/written"] != "meanwhile" || stale.Status.Endpoint != e.address {

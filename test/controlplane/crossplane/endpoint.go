@@ -4,25 +4,18 @@ package crossplane
 
 import (
 	"context"
-	"crypto"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"math/big"
 	"net"
-	"os"
-	"path/filepath"
 	"strconv"
-	"time"
+	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	pkgv1 "github.com/crossplane/crossplane/apis/v2/pkg/v1"
 
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
@@ -37,107 +30,115 @@ type endpoint struct {
 	secret string
 }
 
+// endpoints are the functions that run. They are for one goroutine.
+type endpoints map[tools.Tool]*endpoint
+
+// sync starts the functions of active revisions, and tells Crossplane where they are.
+func (e endpoints) sync(ctx context.Context, s site) error {
+	found := &pkgv1.FunctionRevisionList{}
+	if err := s.client.List(ctx, found); err != nil {
+		return errors.Wrap(err, "cannot list FunctionRevisions")
+	}
+	for i := range found.Items {
+		r := &found.Items[i]
+		if r.DeletionTimestamp != nil || r.Spec.DesiredState != pkgv1.PackageRevisionActive {
+			continue
+		}
+		for _, f := range functions() {
+			if !strings.Contains(r.Spec.Package, "/"+string(f.tool)) {
+				continue
+			}
+			if err := e.run(ctx, s, f.tool, r); err != nil {
+				return errors.Wrapf(err, "cannot run function %q", r.Name)
+			}
+		}
+	}
+	return nil
+}
+
+func (e endpoints) run(ctx context.Context, s site, t tools.Tool, r *pkgv1.FunctionRevision) error {
+	if e[t] == nil {
+		started, err := startFunction(ctx, s, t)
+		if err != nil {
+			return err
+		}
+		e[t] = started
+	}
+	if err := e[t].process.Err(); err != nil {
+		return err
+	}
+	return errors.Wrap(announce(ctx, s.client, r, e[t]), "cannot say where it listens")
+}
+
+func (e endpoints) stop() {
+	for _, f := range e {
+		f.process.Stop()
+	}
+}
+
+// announce writes where a function listens into the status of its revision, which
+// Crossplane writes too.
+func announce(ctx context.Context, c client.Client, r *pkgv1.FunctionRevision, e *endpoint) error {
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error { //nolint:wrapcheck // The caller says what it is.
+		secret := r.GetObservedTLSServerSecretName()
+		if r.Status.Endpoint == e.address && secret != nil && *secret == e.secret && r.GetCondition(pkgv1.TypeRuntimeHealthy).Status == "True" {
+			return nil
+		}
+		r.Status.Endpoint = e.address
+		r.SetObservedTLSServerSecretName(&e.secret)
+		r.SetConditions(pkgv1.RuntimeHealthy())
+		err := c.Status().Update(ctx, r)
+		if !kerrors.IsConflict(err) {
+			return err //nolint:wrapcheck // The caller says what it is.
+		}
+		// What is read here is written at the next try.
+		return errors.Join(err, c.Get(ctx, client.ObjectKeyFromObject(r), r))
+	})
+}
+
 // startFunction starts a function with a certificate of Crossplane's authority, and
 // returns once it takes connections.
-func (x *Crossplane) startFunction(ctx context.Context, t tools.Tool) (*endpoint, error) {
+func startFunction(ctx context.Context, s site, t tools.Tool) (*endpoint, error) {
 	binary, err := tools.Path(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	dir := x.path("functions", string(t))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, errors.Wrap(err, "cannot make the folder of a function")
-	}
-	files, err := x.certify(ctx)
+	dir := s.path("functions", string(t))
+	files, err := certify(ctx, s, dir)
 	if err != nil {
 		return nil, err
-	}
-	for file, data := range files {
-		if err := os.WriteFile(filepath.Join(dir, file), data, 0o600); err != nil {
-			return nil, errors.Wrap(err, "cannot write the certificate of a function")
-		}
 	}
 	e := &endpoint{secret: string(t) + "-tls"}
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: e.secret},
 		Data:       map[string][]byte{corev1.TLSCertKey: files[corev1.TLSCertKey]},
 	}
-	if err := client.IgnoreAlreadyExists(x.client.Create(ctx, secret)); err != nil {
+	if err := client.IgnoreAlreadyExists(s.client.Create(ctx, secret)); err != nil {
 		return nil, errors.Wrap(err, "cannot create the Secret of a function")
 	}
 	port, err := process.FreePort(ctx)
 	if err != nil {
 		return nil, err
 	}
-	listen := net.JoinHostPort(loopback, strconv.Itoa(port))
+	listen := net.JoinHostPort(process.Loopback, strconv.Itoa(port))
 	e.process, err = process.Start(dir, string(t), binary, []string{"HOME=" + dir},
 		"--debug", "--address="+listen, "--tls-certs-dir="+dir)
 	if err != nil {
 		return nil, err
 	}
 	e.address = "dns:///" + net.JoinHostPort("localhost", strconv.Itoa(port))
-	if err := x.await(ctx, string(t)+" listens", dialer(listen)); err != nil {
+	if err := e.process.Await(ctx, "listening", func(ctx context.Context) error { return dial(ctx, listen) }); err != nil {
 		e.process.Stop()
 		return nil, err
 	}
 	return e, nil
 }
 
-func dialer(address string) func(context.Context) error {
-	return func(ctx context.Context) error {
-		var d net.Dialer
-		conn, err := d.DialContext(ctx, "tcp", address)
-		if err != nil {
-			return err //nolint:wrapcheck // It names the address.
-		}
-		return conn.Close() //nolint:wrapcheck // It names the address.
-	}
-}
-
-// certify returns tls.crt and tls.key for localhost, signed by Crossplane's
-// authority, and its ca.crt.
-func (x *Crossplane) certify(ctx context.Context) (map[string][]byte, error) {
-	s := &corev1.Secret{}
-	if err := x.client.Get(ctx, client.ObjectKey{Namespace: Namespace, Name: secretCA}, s); err != nil {
-		return nil, errors.Wrapf(err, "cannot get Secret %q", secretCA)
-	}
-	authority, err := tls.X509KeyPair(s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey])
+func dial(ctx context.Context, address string) error {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", address)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot read Crossplane's authority")
+		return err //nolint:wrapcheck // It names the address.
 	}
-	parent, err := x509.ParseCertificate(authority.Certificate[0])
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot read Crossplane's authority")
-	}
-	certificate, key, err := sign(parent, authority.PrivateKey)
-	if err != nil {
-		return nil, err
-	}
-	return map[string][]byte{"ca.crt": s.Data[corev1.TLSCertKey], corev1.TLSCertKey: certificate, corev1.TLSPrivateKeyKey: key}, nil
-}
-
-func sign(parent *x509.Certificate, authority crypto.PrivateKey) (certificate, key []byte, err error) {
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, nil, errors.Wrap(err, "cannot make a key")
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()),
-		Subject:      pkix.Name{CommonName: "localhost"},
-		DNSNames:     []string{"localhost"},
-		NotBefore:    time.Now().Add(-time.Hour),
-		NotAfter:     time.Now().Add(24 * time.Hour),
-		KeyUsage:     x509.KeyUsageDigitalSignature,
-		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, parent, &private.PublicKey, authority)
-	if err != nil {
-		return nil, nil, errors.Wrap(err, "cannot sign a certificate")
-	}
-	encoded, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		return nil, nil, errors.Wrap(err, "cannot encode a key")
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
-		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded}), nil
+	return conn.Close() //nolint:wrapcheck // It names the address.
 }

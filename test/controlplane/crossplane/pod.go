@@ -43,7 +43,7 @@ func (p *pod) ended() bool {
 }
 
 // mayStart says whether the service account has its rights, or has had its time.
-func (n *node) mayStart(ctx context.Context, d *appsv1.Deployment) (bool, error) {
+func mayStart(ctx context.Context, c client.Client, d *appsv1.Deployment) (bool, error) {
 	if time.Since(d.CreationTimestamp.Time) > rightsPatience {
 		return true, nil
 	}
@@ -52,20 +52,20 @@ func (n *node) mayStart(ctx context.Context, d *appsv1.Deployment) (bool, error)
 		// One of the rights that all providers get at once.
 		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: Namespace, Verb: "create", Resource: "events"},
 	}}
-	err := n.x.client.Create(ctx, review)
+	err := c.Create(ctx, review)
 	return review.Status.Allowed, errors.Wrap(err, "cannot ask for the rights of the service account")
 }
 
 // startPod starts the program of the Deployment's image, with the arguments, the
 // environment, the secrets and the identity that the Deployment gives it, and
 // returns once it is ready.
-func (x *Crossplane) startPod(ctx context.Context, d *appsv1.Deployment) (*pod, error) {
+func startPod(ctx context.Context, s site, d *appsv1.Deployment) (*pod, error) {
 	spec := d.Spec.Template.Spec
 	if len(spec.Containers) != 1 {
 		return nil, errors.Errorf("it has %d containers, and one can be played", len(spec.Containers))
 	}
 	container := spec.Containers[0]
-	dir := x.path("pods", d.Name)
+	dir := s.path("pods", d.Name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, errors.Wrap(err, "cannot make the folder of a pod")
 	}
@@ -73,16 +73,16 @@ func (x *Crossplane) startPod(ctx context.Context, d *appsv1.Deployment) (*pod, 
 	if err != nil {
 		return nil, err
 	}
-	mounts, err := x.mount(ctx, spec.Volumes, container.VolumeMounts, dir)
+	mounts, err := mount(ctx, s, spec.Volumes, container.VolumeMounts, dir)
 	if err != nil {
 		return nil, err
 	}
 	p := &pod{kubeconfig: filepath.Join(dir, "kubeconfig")}
-	config, err := x.options.Cluster.ServiceAccount(ctx, Namespace, spec.ServiceAccountName)
+	config, err := s.cluster.ServiceAccount(ctx, Namespace, spec.ServiceAccountName)
 	if err != nil {
 		return nil, err
 	}
-	kubeconfig, err := x.options.Cluster.KubeconfigOf(config)
+	kubeconfig, err := s.cluster.KubeconfigOf(config)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (x *Crossplane) startPod(ctx context.Context, d *appsv1.Deployment) (*pod, 
 
 // mount writes the Secrets that a container sees to files, and returns the folder for
 // each path in the container.
-func (x *Crossplane) mount(ctx context.Context, volumes []corev1.Volume, mounts []corev1.VolumeMount, dir string) (map[string]string, error) {
+func mount(ctx context.Context, s site, volumes []corev1.Volume, mounts []corev1.VolumeMount, dir string) (map[string]string, error) {
 	secrets := map[string]string{}
 	for _, v := range volumes {
 		if v.Secret != nil {
@@ -111,7 +111,7 @@ func (x *Crossplane) mount(ctx context.Context, volumes []corev1.Volume, mounts 
 			continue
 		}
 		out[m.MountPath] = filepath.Join(dir, m.Name)
-		if err := x.dump(ctx, secret, out[m.MountPath]); err != nil {
+		if err := s.writeSecret(ctx, secret, out[m.MountPath]); err != nil {
 			return nil, err
 		}
 	}
@@ -153,7 +153,7 @@ func field(d *appsv1.Deployment, path string) string {
 
 // report what runs, in the status of a Deployment. None is enough where none is
 // wanted.
-func (n *node) report(ctx context.Context, d *appsv1.Deployment, running int32) error {
+func report(ctx context.Context, c client.Client, d *appsv1.Deployment, running int32) error {
 	available := corev1.ConditionTrue
 	if running == 0 && (d.Spec.Replicas == nil || *d.Spec.Replicas > 0) {
 		available = corev1.ConditionFalse
@@ -169,6 +169,6 @@ func (n *node) report(ctx context.Context, d *appsv1.Deployment, running int32) 
 		Type: appsv1.DeploymentAvailable, Status: available, Reason: "Played", Message: "this Deployment is run as a process",
 		LastTransitionTime: metav1.Now(), LastUpdateTime: metav1.Now(),
 	}}
-	err := n.x.client.Status().Patch(ctx, d, client.MergeFrom(before))
+	err := c.Status().Patch(ctx, d, client.MergeFrom(before))
 	return errors.Wrap(client.IgnoreNotFound(err), "cannot say what runs of a Deployment")
 }

@@ -19,14 +19,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	pkgv1beta1 "github.com/crossplane/crossplane/apis/v2/pkg/v1beta1"
-
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
 const (
-	loopback = "127.0.0.1"
 	// serviceAccount is the one that core would run under in a pod.
 	serviceAccount = "crossplane"
 
@@ -39,44 +36,53 @@ const (
 	rbacAddress = ":8080"
 )
 
-// environment is that of core's commands. The caller's is not handed on, so that
+// A program is that of Crossplane, with the files of its source that it reads.
+type program struct{ path, source string }
+
+func findProgram(ctx context.Context) (program, error) {
+	path, err := tools.Path(ctx, tools.Crossplane)
+	if err != nil {
+		return program{}, err
+	}
+	source, err := tools.ModuleDir(ctx, tools.Crossplane, "github.com/crossplane/crossplane/v2")
+	return program{path: path, source: source}, err
+}
+
+// environment of the program's commands. The caller's is not handed on, so that
 // proxies and credentials have no influence.
-func (x *Crossplane) environment(source string, more ...string) []string {
+func (p program) environment(s site, more ...string) []string {
 	return append([]string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + x.dir,
-		"KUBECONFIG=" + x.options.Cluster.KubeconfigFile(),
+		"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir,
+		"KUBECONFIG=" + s.cluster.KubeconfigFile(),
 		"POD_NAMESPACE=" + Namespace, "POD_SERVICE_ACCOUNT=" + serviceAccount,
 		// The API server could not reach them by the name of a service.
 		"ENABLE_WEBHOOKS=false",
-		"CRDS_PATH=" + filepath.Join(source, "cluster", "crds"),
-		"WEBHOOK_CONFIGS_PATH=" + filepath.Join(source, "cluster", "webhookconfigurations"),
+		"CRDS_PATH=" + filepath.Join(p.source, "cluster", "crds"),
+		"WEBHOOK_CONFIGS_PATH=" + filepath.Join(p.source, "cluster", "webhookconfigurations"),
 		"TLS_CA_SECRET_NAME=" + secretCA, "TLS_SERVER_SECRET_NAME=" + secretServer, "TLS_CLIENT_SECRET_NAME=" + secretClient,
 	}, more...)
 }
 
-// install makes the namespace and runs Crossplane's initializer.
-func (x *Crossplane) install(ctx context.Context) error {
+// initialize makes the namespace and runs Crossplane's initializer.
+func (p program) initialize(ctx context.Context, s site, activate []string) error {
 	for _, o := range []client.Object{
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}},
 		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: serviceAccount}},
 	} {
-		if err := x.client.Create(ctx, o); err != nil && !kerrors.IsAlreadyExists(err) {
+		if err := s.client.Create(ctx, o); err != nil && !kerrors.IsAlreadyExists(err) {
 			return errors.Wrapf(err, "cannot create %T %q", o, o.GetName())
 		}
 	}
-	binary, source, err := core(ctx)
-	if err != nil {
-		return err
-	}
 	args := []string{"core", "init"}
-	for _, pattern := range x.options.Activate {
+	for _, pattern := range activate {
 		args = append(args, "--activation", pattern)
 	}
 	var said []byte
+	var err error
 	// It uses its own kinds before the API server serves all of them.
 	for range initAttempts {
-		cmd := exec.CommandContext(ctx, binary, args...)
-		cmd.Env, cmd.Dir = x.environment(source), x.dir
+		cmd := exec.CommandContext(ctx, p.path, args...)
+		cmd.Env, cmd.Dir = p.environment(s), s.dir
 		if said, err = cmd.CombinedOutput(); err == nil {
 			return nil
 		}
@@ -84,21 +90,23 @@ func (x *Crossplane) install(ctx context.Context) error {
 	return errors.Wrapf(err, "cannot initialize: %s", strings.TrimSpace(string(said)))
 }
 
-func core(ctx context.Context) (binary, source string, err error) {
-	if binary, err = tools.Path(ctx, tools.Crossplane); err != nil {
-		return "", "", err
-	}
-	source, err = tools.ModuleDir(ctx, tools.Crossplane, "github.com/crossplane/crossplane/v2")
-	return binary, source, err
+// servers are the processes of Crossplane.
+type servers struct {
+	core, rbac *process.Process
+	// dir has their logs.
+	dir string
 }
 
-// startServers starts core and the RBAC manager, and returns once core is ready.
-func (x *Crossplane) startServers(ctx context.Context) error {
-	binary, source, err := core(ctx)
-	if err != nil {
-		return err
+// start core and the RBAC manager, and return once core is ready. What has been started
+// has to be stopped also where it fails.
+func (v *servers) start(ctx context.Context, s site, p program, o Options) error {
+	v.dir = s.dir
+	for _, cache := range []string{"xpkg", "xfn"} {
+		if err := os.MkdirAll(s.path(cache), 0o700); err != nil {
+			return errors.Wrap(err, "cannot make the folder of a cache")
+		}
 	}
-	if err := x.dump(ctx, secretClient, x.path("tls")); err != nil {
+	if err := s.writeSecret(ctx, secretClient, s.path("tls")); err != nil {
 		return err
 	}
 	ports := make([]string, 3)
@@ -109,31 +117,64 @@ func (x *Crossplane) startServers(ctx context.Context) error {
 		}
 		ports[i] = strconv.Itoa(port)
 	}
-	args, env, err := x.protect(ctx)
-	if err != nil {
-		return err
+	env := []string{
+		"TLS_CLIENT_CERTS_DIR=" + s.path("tls"), "XPKG_CACHE_DIR=" + s.path("xpkg"), "XFN_CACHE_DIR=" + s.path("xfn"),
+		"METRICS_PORT=" + ports[0], "HEALTH_PROBE_PORT=" + ports[1], "WEBHOOK_PORT=" + ports[2],
 	}
-	env = x.environment(source, append(env, "TLS_CLIENT_CERTS_DIR="+x.path("tls"), "XPKG_CACHE_DIR="+x.path("xpkg"), "XFN_CACHE_DIR="+x.path("xfn"),
-		"METRICS_PORT="+ports[0], "HEALTH_PROBE_PORT="+ports[1], "WEBHOOK_PORT="+ports[2])...)
-	x.core, err = process.Start(x.dir, "core", binary, env,
-		slices.Concat([]string{"core", "start", "--debug", "--package-runtime=Provider=Deployment;Function=External"}, args, x.options.CoreArgs)...)
-	if err != nil {
+	args := slices.Concat([]string{"core", "start", "--debug", "--package-runtime=Provider=Deployment;Function=External"}, o.CoreArgs)
+	if o.ProtectProviders {
+		url := "https://" + net.JoinHostPort("localhost", ports[2]) + webhookPath
+		dir, err := protect(ctx, s, url)
+		if err != nil {
+			return err
+		}
+		args = append(args, "--enable-provider-deletion-protection")
+		env = append(env, "ENABLE_WEBHOOKS=true", "TLS_SERVER_CERTS_DIR="+dir)
+	}
+	var err error
+	if v.core, err = process.Start(s.dir, "core", p.path, p.environment(s, env...), args...); err != nil {
 		return err
 	}
 	// Another test may be at it.
-	if err := x.await(ctx, "the RBAC manager's port is free", func(ctx context.Context) error { return free(ctx, rbacAddress) }); err != nil {
+	if err := v.await(ctx, "the RBAC manager's port is free", func(ctx context.Context) error { return free(ctx, rbacAddress) }); err != nil {
 		return err
 	}
-	if x.rbac, err = process.Start(x.dir, "rbac", binary, x.environment(source), "rbac", "start", "--debug"); err != nil {
+	if v.rbac, err = process.Start(s.dir, "rbac", p.path, p.environment(s), "rbac", "start", "--debug"); err != nil {
 		return err
 	}
-	err = x.await(ctx, "core is ready", func(ctx context.Context) error {
-		return get(ctx, "http://"+net.JoinHostPort(loopback, ports[1])+"/readyz")
+	return v.await(ctx, "core is ready", func(ctx context.Context) error {
+		return process.CheckURL(ctx, http.DefaultClient, "http://"+net.JoinHostPort(process.Loopback, ports[1])+"/readyz")
 	})
-	if err != nil {
-		return err
+}
+
+// broken says which server ended.
+func (v *servers) broken() error {
+	for _, p := range []*process.Process{v.core, v.rbac} {
+		if p != nil && p.Err() != nil {
+			return p.Err()
+		}
 	}
-	return x.registerWebhook(ctx, ports[2])
+	return nil
+}
+
+// wait for something that Crossplane does.
+func (v *servers) wait(what string, onChange func(string)) process.Wait {
+	return process.Wait{What: what, Every: pollInterval, OnChange: onChange, Broken: v.broken}
+}
+
+// await calls check until it returns nil, a server ends, or what check returns has not
+// changed for some time.
+func (v *servers) await(ctx context.Context, what string, check func(context.Context) error) error {
+	err := v.wait(what, nil).Until(ctx, func(ctx context.Context) (bool, string, error) {
+		err := check(ctx)
+		return err == nil, "", err
+	})
+	return errors.Wrapf(err, "see the logs in %s", v.dir)
+}
+
+func (v *servers) stop() {
+	v.rbac.Stop()
+	v.core.Stop()
 }
 
 // free fails when somebody listens on an address.
@@ -144,54 +185,4 @@ func free(ctx context.Context, address string) error {
 		return errors.Wrapf(err, "the RBAC manager listens on %s, and nobody else may", address)
 	}
 	return errors.Wrap(l.Close(), "cannot free a port")
-}
-
-func get(ctx context.Context, url string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return errors.Wrap(err, "cannot make a request")
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err //nolint:wrapcheck // It names the request.
-	}
-	defer func() { _ = res.Body.Close() }()
-	if res.StatusCode != http.StatusOK {
-		return errors.Errorf("GET %s: %s", url, res.Status)
-	}
-	return nil
-}
-
-func (x *Crossplane) path(elem ...string) string {
-	return filepath.Join(append([]string{x.dir}, elem...)...)
-}
-
-// dump writes each key of a Secret of Crossplane's namespace to a file.
-func (x *Crossplane) dump(ctx context.Context, name, dir string) error {
-	s := &corev1.Secret{}
-	if err := x.client.Get(ctx, client.ObjectKey{Namespace: Namespace, Name: name}, s); err != nil {
-		return errors.Wrapf(err, "cannot get Secret %q", name)
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return errors.Wrapf(err, "cannot make a folder for Secret %q", name)
-	}
-	for key, data := range s.Data {
-		if err := os.WriteFile(filepath.Join(dir, key), data, 0o600); err != nil {
-			return errors.Wrapf(err, "cannot write key %q of Secret %q", key, name)
-		}
-	}
-	return nil
-}
-
-// mirror leads the names of packages to the registry of the test.
-func (x *Crossplane) mirror(ctx context.Context) error {
-	config := &pkgv1beta1.ImageConfig{ObjectMeta: metav1.ObjectMeta{Name: "mirror"}}
-	config.Spec.MatchImages = []pkgv1beta1.ImageMatch{{Type: pkgv1beta1.Prefix, Prefix: Host}}
-	config.Spec.RewriteImage = &pkgv1beta1.ImageRewrite{Prefix: x.options.Registry.Host()}
-	return x.await(ctx, "ImageConfigs are served", func(ctx context.Context) error {
-		if err := x.client.Create(ctx, config); !kerrors.IsAlreadyExists(err) {
-			return err //nolint:wrapcheck // It names the object.
-		}
-		return nil
-	})
 }

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package crossplane
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	appsv1 "k8s.io/api/apps/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
+)
+
+// A Pod is a process that runs for the Deployment of a provider.
+type Pod struct {
+	// Deployment has the name of the package's revision.
+	Deployment string
+	Process    *process.Process
+	// Restarts counts how often it ended without being asked to.
+	Restarts int
+	// Kubeconfig is the path of the one that the process has.
+	Kubeconfig string
+}
+
+// pods are the processes of Deployments, by the name of the Deployment.
+type pods struct {
+	mu      sync.Mutex
+	running map[string]*pod
+}
+
+// Pods returns what runs now, sorted by Deployment.
+func (p *pods) Pods() []Pod {
+	var out []Pod
+	for name, r := range p.all() {
+		out = append(out, Pod{Deployment: name, Process: r.process, Restarts: r.restarts, Kubeconfig: r.kubeconfig})
+	}
+	slices.SortFunc(out, func(a, b Pod) int { return strings.Compare(a.Deployment, b.Deployment) })
+	return out
+}
+
+// all pods, which may change meanwhile.
+func (p *pods) all() map[string]*pod {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.running)
+}
+
+func (p *pods) set(name string, started *pod) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.running[name] = started
+}
+
+// sync starts the processes of new and changed Deployments, and ends those of
+// Deployments that are gone or scaled down.
+func (p *pods) sync(ctx context.Context, s site) error {
+	found := &appsv1.DeploymentList{}
+	if err := s.client.List(ctx, found, client.InNamespace(Namespace)); err != nil {
+		return errors.Wrap(err, "cannot list Deployments")
+	}
+	var failed []error
+	wanted := map[string]bool{}
+	for i := range found.Items {
+		d := &found.Items[i]
+		if d.DeletionTimestamp != nil || (d.Spec.Replicas != nil && *d.Spec.Replicas == 0) {
+			failed = append(failed, report(ctx, s.client, d, 0))
+			continue
+		}
+		wanted[d.Name] = true
+		failed = append(failed, errors.Wrapf(p.run(ctx, s, d), "cannot run Deployment %q", d.Name))
+	}
+	for name, running := range p.all() {
+		if !wanted[name] {
+			failed = append(failed, p.end(ctx, name, running))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// run has one process run for a Deployment, whatever its number of replicas, and says
+// so in its status.
+func (p *pods) run(ctx context.Context, s site, d *appsv1.Deployment) error {
+	template := d.Spec.Template.String()
+	restarts := 0
+	if running, ok := p.all()[d.Name]; ok {
+		ended := running.ended()
+		if running.template == template && !ended {
+			return report(ctx, s.client, d, 1)
+		}
+		if ended {
+			restarts = running.restarts + 1
+		}
+		if err := p.end(ctx, d.Name, running); err != nil {
+			return err
+		}
+		if err := report(ctx, s.client, d, 0); err != nil {
+			return err
+		}
+	}
+	ready, err := mayStart(ctx, s.client, d)
+	if err != nil || !ready {
+		return err
+	}
+	started, err := startPod(ctx, s, d)
+	if err != nil {
+		return err
+	}
+	started.template, started.restarts = template, restarts
+	p.set(d.Name, started)
+	return report(ctx, s.client, d, 1)
+}
+
+// end a process as a kubelet does: it is asked, and has some time.
+func (p *pods) end(ctx context.Context, name string, running *pod) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	err := running.process.Terminate(ctx)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.running, name)
+	return err
+}
+
+func (p *pods) stop() {
+	for _, running := range p.all() {
+		running.process.Stop()
+	}
+}
