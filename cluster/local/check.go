@@ -16,30 +16,31 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane/crossplane"
 )
 
 // check asserts what the demo claims.
-func (e *environment) check(ctx context.Context) error {
+func check(ctx context.Context, e *environment) error {
 	steps := []struct {
 		what string
-		do   func(context.Context) error
+		do   func(context.Context, *environment) error
 	}{
-		{"the modules run in the target", e.checkAvailable},
-		{"what is broken in the target is repaired", e.checkRepair},
-		{"a good value of a Manifest arrives in the target, and a bad one does not", e.checkChange},
-		{"a warning of a module is that of the Kyma and of the claim", e.checkWarning},
-		{"kymactl says who signed a module, and what differs in its next version", e.checkReleases},
-		{"kymactl leaves to the claim what belongs to the claim", e.checkClaimed},
-		{"a channel with higher versions is installed", e.checkUpgrade},
-		{"a channel with lower versions is not installed", e.checkNoDowngrade},
-		{"lower versions are installed where that is asked for", e.checkDowngrade},
-		{"a module that is disabled goes, and no other", e.checkDisable},
-		{"nothing is left in the target after removal", e.checkRemoval},
-		{"the rights that Crossplane granted were enough", e.checkRights},
+		{"the modules run in the target", checkAvailable},
+		{"what is broken in the target is repaired", checkRepair},
+		{"a good value of a Manifest arrives in the target, and a bad one does not", checkChange},
+		{"a warning of a module is that of the Kyma and of the claim", checkWarning},
+		{"kymactl says who signed a module, and what differs in its next version", checkReleases},
+		{"kymactl leaves to the claim what belongs to the claim", checkClaimed},
+		{"a channel with higher versions is installed", checkUpgrade},
+		{"a channel with lower versions is not installed", checkNoDowngrade},
+		{"lower versions are installed where that is asked for", checkDowngrade},
+		{"a module that is disabled goes, and no other", checkDisable},
+		{"nothing is left in the target after removal", checkRemoval},
+		{"the rights that Crossplane granted were enough", checkRights},
 	}
 	for _, s := range steps {
 		sayf("checking that %s", s.what)
-		if err := s.do(ctx); err != nil {
+		if err := s.do(ctx, e); err != nil {
 			return errors.Wrapf(err, "it is not true that %s", s.what)
 		}
 	}
@@ -47,41 +48,41 @@ func (e *environment) check(ctx context.Context) error {
 }
 
 // checkAvailable does not wait: all were Ready.
-func (e *environment) checkAvailable(ctx context.Context) error {
+func checkAvailable(ctx context.Context, e *environment) error {
 	for name, replicas := range map[types.NamespacedName]int32{
 		{Namespace: helloNamespace, Name: hello}: helloReplicas,
 		moduleNamed(greeter).deployment:          greeterCount,
 		moduleNamed(templateOperator).deployment: 1,
 	} {
 		d := &appsv1.Deployment{}
-		if err := e.targetClient.Get(ctx, name, d); err != nil {
+		if err := e.target.client.Get(ctx, name, d); err != nil {
 			return errors.Wrapf(err, "cannot get Deployment %s", name)
 		}
 		if d.Status.AvailableReplicas != replicas {
 			return errors.Errorf("Deployment %s: %d of %d replicas available", name, d.Status.AvailableReplicas, replicas)
 		}
 	}
-	return e.checkVersions(ctx, regular)
+	return checkVersions(ctx, e, regular)
 }
 
 // checkRepair deletes an object of one module and edits one of another.
-func (e *environment) checkRepair(ctx context.Context) error {
+func checkRepair(ctx context.Context, e *environment) error {
 	old := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: greeter}}
 	name := client.ObjectKeyFromObject(old)
-	if err := e.targetClient.Get(ctx, name, old); err != nil {
+	if err := e.target.client.Get(ctx, name, old); err != nil {
 		return errors.Wrapf(err, "cannot get Service %s", name)
 	}
-	if err := e.targetClient.Delete(ctx, old); err != nil {
+	if err := e.target.client.Delete(ctx, old); err != nil {
 		return errors.Wrapf(err, "cannot delete Service %s", name)
 	}
 	deployment := moduleNamed(templateOperator).deployment
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: deployment.Namespace, Name: deployment.Name}}
-	if err := e.targetClient.Patch(ctx, d, merge(`{"spec":{"replicas":7}}`)); err != nil {
+	if err := e.target.client.Patch(ctx, d, merge(`{"spec":{"replicas":7}}`)); err != nil {
 		return errors.Wrapf(err, "cannot edit Deployment %s", deployment)
 	}
 	err := await(ctx, "Service "+name.String(), func(ctx context.Context) (bool, string, error) {
 		s := &corev1.Service{}
-		err := e.targetClient.Get(ctx, name, s)
+		err := e.target.client.Get(ctx, name, s)
 		if kerrors.IsNotFound(err) {
 			return false, "gone", nil
 		}
@@ -90,88 +91,72 @@ func (e *environment) checkRepair(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := e.awaitReplicas(ctx, deployment, 1); err != nil {
+	if err := e.target.awaitReplicas(ctx, deployment, 1); err != nil {
 		return err
 	}
-	return e.awaitClaim(ctx, v1alpha1.StateReady, nil)
-}
-
-func (e *environment) awaitReplicas(ctx context.Context, name types.NamespacedName, replicas int32) error {
-	return await(ctx, "Deployment "+name.String(), func(ctx context.Context) (bool, string, error) {
-		d := &appsv1.Deployment{}
-		err := e.targetClient.Get(ctx, name, d)
-		seen := fmt.Sprintf("%d replicas wanted, %d available", *orZero(d.Spec.Replicas), d.Status.AvailableReplicas)
-		return *orZero(d.Spec.Replicas) == replicas && d.Status.AvailableReplicas == replicas, seen, err
-	})
-}
-
-func orZero(n *int32) *int32 {
-	if n == nil {
-		return new(int32)
-	}
-	return n
+	return e.claim.await(ctx, v1alpha1.StateReady, nil)
 }
 
 // checkChange sets a value that the chart accepts, one that it refuses, and the
 // first again.
-func (e *environment) checkChange(ctx context.Context) error {
+func checkChange(ctx context.Context, e *environment) error {
 	name := types.NamespacedName{Namespace: helloNamespace, Name: hello}
-	if err := e.setHello(ctx, `{"replicas":3}`); err != nil {
+	if err := setHello(ctx, e, `{"replicas":3}`); err != nil {
 		return err
 	}
-	if err := e.awaitReplicas(ctx, name, 3); err != nil {
+	if err := e.target.awaitReplicas(ctx, name, 3); err != nil {
 		return err
 	}
-	if err := e.setHello(ctx, `{"replicas":"many"}`); err != nil {
+	if err := setHello(ctx, e, `{"replicas":"many"}`); err != nil {
 		return err
 	}
 	err := await(ctx, "Manifest "+hello, func(ctx context.Context) (bool, string, error) {
 		m := &v1alpha1.Manifest{}
-		err := e.controlClient.Get(ctx, types.NamespacedName{Namespace: team, Name: hello}, m)
+		err := e.control.Get(ctx, types.NamespacedName{Namespace: team, Name: hello}, m)
 		_, seen := describe(m)
 		return strings.Contains(seen, "replicas"), seen, err
 	})
 	if err != nil {
 		return err
 	}
-	if err := e.awaitReplicas(ctx, name, 3); err != nil {
+	if err := e.target.awaitReplicas(ctx, name, 3); err != nil {
 		return err
 	}
-	if err := e.setHello(ctx, `{"replicas":3}`); err != nil {
+	if err := setHello(ctx, e, `{"replicas":3}`); err != nil {
 		return err
 	}
-	return e.awaitReady(ctx, hello)
+	return awaitReady(ctx, e.control, hello)
 }
 
-func (e *environment) setHello(ctx context.Context, values string) error {
+func setHello(ctx context.Context, e *environment, values string) error {
 	m := &v1alpha1.Manifest{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: hello}}
 	edit := client.RawPatch(types.JSONPatchType, []byte(
 		`[{"op": "replace", "path": "/spec/forProvider/installs/0/values", "value": `+values+`}]`,
 	))
-	return errors.Wrapf(e.controlClient.Patch(ctx, m, edit), "cannot edit Manifest %q", hello)
+	return errors.Wrapf(e.control.Patch(ctx, m, edit), "cannot edit Manifest %q", hello)
 }
 
 // checkRemoval deletes the claim, and the Manifest that is not the claim's.
-func (e *environment) checkRemoval(ctx context.Context) error {
+func checkRemoval(ctx context.Context, e *environment) error {
 	for _, o := range []client.Object{
-		platform(claimKind, team, claim),
+		platform(claimKind, team, claimName),
 		&v1alpha1.Manifest{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: hello}},
 	} {
-		if err := e.controlClient.Delete(ctx, o); err != nil {
+		if err := e.control.Delete(ctx, o); err != nil {
 			return errors.Wrapf(err, "cannot delete %T %q", o, o.GetName())
 		}
 	}
-	if _, err := e.do(ctx, "wait", e.composite, "--for", "deleted", "--timeout", waitTimeout); err != nil {
+	if _, err := e.workshop.do(ctx, "wait", e.claim.composite, "--for", "deleted", "--timeout", waitTimeout); err != nil {
 		return err
 	}
 	err := await(ctx, "what the claim became, and the Manifests", func(ctx context.Context) (bool, string, error) {
 		left := 0
 		for _, o := range []client.Object{
-			platform(claimKind, team, claim), platform(compositeKind, "", e.composite),
-			&v1alpha1.Kyma{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: e.composite}},
-			&v1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: e.composite}},
+			platform(claimKind, team, claimName), platform(compositeKind, "", e.claim.composite),
+			&v1alpha1.Kyma{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: e.claim.composite}},
+			&v1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: e.claim.composite}},
 		} {
-			err := e.controlClient.Get(ctx, client.ObjectKeyFromObject(o), o)
+			err := e.control.Get(ctx, client.ObjectKeyFromObject(o), o)
 			if client.IgnoreNotFound(err) != nil {
 				return false, "", errors.Wrapf(err, "cannot get %T %q", o, o.GetName())
 			}
@@ -180,7 +165,7 @@ func (e *environment) checkRemoval(ctx context.Context) error {
 			}
 		}
 		manifests := &v1alpha1.ManifestList{}
-		err := e.controlClient.List(ctx, manifests, client.InNamespace(team))
+		err := e.control.List(ctx, manifests, client.InNamespace(team))
 		left += len(manifests.Items)
 		seen := []string{fmt.Sprintf("%d left", left)}
 		for i := range manifests.Items {
@@ -192,9 +177,29 @@ func (e *environment) checkRemoval(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return e.checkNothingLeft(ctx)
+	return e.target.checkNothingLeft(ctx)
 }
 
 func merge(patch string) client.Patch {
 	return client.RawPatch(types.MergePatchType, []byte(patch))
+}
+
+// checkRights checks that the provider asked for nothing that Crossplane did not
+// grant, and that it never ended.
+func checkRights(ctx context.Context, e *environment) error {
+	refused, err := crossplane.Refused(e.servers.control)
+	if err != nil {
+		return err
+	}
+	if len(refused) > 0 {
+		return errors.Errorf("%d requests were refused, the first is %+v", len(refused), refused[0])
+	}
+	pod, err := e.servers.crossplane.AwaitPod(ctx)
+	if err != nil {
+		return err
+	}
+	if pod.Restarts > 0 {
+		return errors.Errorf("the provider ended %d times", pod.Restarts)
+	}
+	return nil
 }

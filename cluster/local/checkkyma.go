@@ -11,9 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
@@ -28,22 +26,22 @@ func versionsIn(channel string) map[string]string {
 	return out
 }
 
-func (e *environment) switchTo(ctx context.Context, channel string) error {
-	return e.editClaim(ctx, fmt.Sprintf(`{"spec":{"channel":%q}}`, channel))
+func switchTo(ctx context.Context, e *environment, channel string) error {
+	return e.claim.edit(ctx, fmt.Sprintf(`{"spec":{"channel":%q}}`, channel))
 }
 
 // checkVersions checks what runs in the target, and what its operator says.
-func (e *environment) checkVersions(ctx context.Context, channel string) error {
+func checkVersions(ctx context.Context, e *environment, channel string) error {
 	for _, m := range modules() {
 		d := &appsv1.Deployment{}
-		if err := e.targetClient.Get(ctx, m.deployment, d); err != nil {
+		if err := e.target.client.Get(ctx, m.deployment, d); err != nil {
 			return errors.Wrapf(err, "cannot get Deployment %s", m.deployment)
 		}
 		image := d.Spec.Template.Spec.Containers[0].Image
 		if want := ":" + m.versions[channel]; !strings.HasSuffix(image, want) {
 			return errors.Errorf("Deployment %s: the image is %q, which does not end with %q", m.deployment, image, want)
 		}
-		state, err := e.sampleState(ctx, m)
+		state, err := e.target.sampleState(ctx, m)
 		if err != nil {
 			return err
 		}
@@ -51,35 +49,13 @@ func (e *environment) checkVersions(ctx context.Context, channel string) error {
 			return errors.Errorf("the custom resource of module %q is %q", m.name, state)
 		}
 	}
-	return e.checkListed(ctx, versionsIn(channel))
-}
-
-// samples are the custom resources of a module.
-func (e *environment) samples(m module) (dynamic.ResourceInterface, error) {
-	c, err := dynamic.NewForConfig(e.target.Config())
-	if err != nil {
-		return nil, errors.Wrap(err, "cannot make a client of the target")
-	}
-	return c.Resource(m.resource).Namespace(m.sample.Namespace), nil
-}
-
-func (e *environment) sampleState(ctx context.Context, m module) (string, error) {
-	c, err := e.samples(m)
-	if err != nil {
-		return "", err
-	}
-	u, err := c.Get(ctx, m.sample.Name, metav1.GetOptions{})
-	if err != nil {
-		return "", errors.Wrapf(err, "cannot get the custom resource of module %q", m.name)
-	}
-	state, _, err := unstructured.NestedString(u.Object, "status", "state")
-	return state, errors.Wrapf(err, "cannot read the custom resource of module %q", m.name)
+	return checkListed(ctx, e, versionsIn(channel))
 }
 
 // checkWarning has an operator warn, and takes the cause away again.
-func (e *environment) checkWarning(ctx context.Context) error {
+func checkWarning(ctx context.Context, e *environment) error {
 	m := moduleNamed(templateOperator)
-	c, err := e.samples(m)
+	c, err := e.target.samples(m)
 	if err != nil {
 		return err
 	}
@@ -96,50 +72,50 @@ func (e *environment) checkWarning(ctx context.Context) error {
 		if _, err := c.Patch(ctx, m.sample.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
 			return errors.Wrapf(err, "cannot edit the custom resource of module %q", m.name)
 		}
-		if err := e.awaitClaim(ctx, step.state, nil); err != nil {
+		if err := e.claim.await(ctx, step.state, nil); err != nil {
 			return err
 		}
-		if err := e.checkStatus(ctx, step.code, step.words...); err != nil {
+		if err := checkStatus(ctx, e, step.code, step.words...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (e *environment) checkUpgrade(ctx context.Context) error {
-	if err := e.switchTo(ctx, fast); err != nil {
+func checkUpgrade(ctx context.Context, e *environment) error {
+	if err := switchTo(ctx, e, fast); err != nil {
 		return err
 	}
-	if err := e.awaitClaim(ctx, v1alpha1.StateReady, versionsIn(fast)); err != nil {
+	if err := e.claim.await(ctx, v1alpha1.StateReady, versionsIn(fast)); err != nil {
 		return err
 	}
-	return e.checkVersions(ctx, fast)
+	return checkVersions(ctx, e, fast)
 }
 
 // checkNoDowngrade goes back to the lower versions, which is refused.
-func (e *environment) checkNoDowngrade(ctx context.Context) error {
-	before, err := e.footprint(ctx)
+func checkNoDowngrade(ctx context.Context, e *environment) error {
+	before, err := footprint(ctx, e)
 	if err != nil {
 		return err
 	}
-	if err := e.switchTo(ctx, regular); err != nil {
+	if err := switchTo(ctx, e, regular); err != nil {
 		return err
 	}
-	if err := e.awaitClaim(ctx, v1alpha1.StateWarning, versionsIn(fast)); err != nil {
+	if err := e.claim.await(ctx, v1alpha1.StateWarning, versionsIn(fast)); err != nil {
 		return err
 	}
-	after, err := e.footprint(ctx)
+	after, err := footprint(ctx, e)
 	if err != nil {
 		return err
 	}
 	if before != after {
 		return errors.Errorf("something changed: it was %s, and is %s", before, after)
 	}
-	return e.checkVersions(ctx, fast)
+	return checkVersions(ctx, e, fast)
 }
 
 // footprint tells whether somebody wrote to what runs, or to what asks for it.
-func (e *environment) footprint(ctx context.Context) (string, error) {
+func footprint(ctx context.Context, e *environment) (string, error) {
 	var seen []string
 	for _, m := range modules() {
 		for _, o := range []struct {
@@ -147,8 +123,8 @@ func (e *environment) footprint(ctx context.Context) (string, error) {
 			object client.Object
 			name   types.NamespacedName
 		}{
-			{e.targetClient, &appsv1.Deployment{}, m.deployment},
-			{e.controlClient, &v1alpha1.Manifest{}, types.NamespacedName{Namespace: team, Name: e.composite + "-" + m.name}},
+			{e.target.client, &appsv1.Deployment{}, m.deployment},
+			{e.control, &v1alpha1.Manifest{}, types.NamespacedName{Namespace: team, Name: e.claim.composite + "-" + m.name}},
 		} {
 			if err := o.client.Get(ctx, o.name, o.object); err != nil {
 				return "", errors.Wrapf(err, "cannot get %T %s", o.object, o.name)
@@ -161,16 +137,16 @@ func (e *environment) footprint(ctx context.Context) (string, error) {
 
 // checkDowngrade says that lower versions are meant, to the Kyma: the composition
 // leaves its annotations to others.
-func (e *environment) checkDowngrade(ctx context.Context) error {
-	k := &v1alpha1.Kyma{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: e.composite}}
+func checkDowngrade(ctx context.Context, e *environment) error {
+	k := &v1alpha1.Kyma{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: e.claim.composite}}
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.AnnotationAllowDowngrade, allowed(regular))
-	if err := e.controlClient.Patch(ctx, k, merge(patch)); err != nil {
-		return errors.Wrapf(err, "cannot annotate Kyma %q", e.composite)
+	if err := e.control.Patch(ctx, k, merge(patch)); err != nil {
+		return errors.Wrapf(err, "cannot annotate Kyma %q", e.claim.composite)
 	}
-	if err := e.awaitClaim(ctx, v1alpha1.StateReady, versionsIn(regular)); err != nil {
+	if err := e.claim.await(ctx, v1alpha1.StateReady, versionsIn(regular)); err != nil {
 		return err
 	}
-	return e.checkVersions(ctx, regular)
+	return checkVersions(ctx, e, regular)
 }
 
 // allowed is the value of the annotation that allows the versions of a channel.
@@ -183,9 +159,9 @@ func allowed(channel string) string {
 }
 
 // checkDisable disables the greeter.
-func (e *environment) checkDisable(ctx context.Context) error {
+func checkDisable(ctx context.Context, e *environment) error {
 	labels := client.MatchingLabels{v1alpha1.LabelManagedBy: v1alpha1.ManagedBy, v1alpha1.LabelModuleName: greeter}
-	before, err := e.leftovers(ctx, labels)
+	before, err := e.target.leftovers(ctx, labels)
 	if err != nil {
 		return err
 	}
@@ -194,13 +170,13 @@ func (e *environment) checkDisable(ctx context.Context) error {
 	}
 	other := moduleNamed(templateOperator).deployment
 	kept := &appsv1.Deployment{}
-	if err := e.targetClient.Get(ctx, other, kept); err != nil {
+	if err := e.target.client.Get(ctx, other, kept); err != nil {
 		return errors.Wrapf(err, "cannot get Deployment %s", other)
 	}
-	if err := e.disableGreeter(ctx); err != nil {
+	if err := disableGreeter(ctx, e); err != nil {
 		return err
 	}
-	left, err := e.leftovers(ctx, labels)
+	left, err := e.target.leftovers(ctx, labels)
 	if err != nil {
 		return err
 	}
@@ -208,11 +184,11 @@ func (e *environment) checkDisable(ctx context.Context) error {
 		return errors.Errorf("left in the target: %s", strings.Join(left, ", "))
 	}
 	gone := moduleNamed(greeter).deployment
-	if err := e.targetClient.Get(ctx, gone, &appsv1.Deployment{}); !kerrors.IsNotFound(err) {
+	if err := e.target.client.Get(ctx, gone, &appsv1.Deployment{}); !kerrors.IsNotFound(err) {
 		return errors.Errorf("Deployment %s is still there (%v)", gone, err)
 	}
 	now := &appsv1.Deployment{}
-	if err := e.targetClient.Get(ctx, other, now); err != nil {
+	if err := e.target.client.Get(ctx, other, now); err != nil {
 		return errors.Wrapf(err, "cannot get Deployment %s", other)
 	}
 	if now.UID != kept.UID || now.Generation != kept.Generation {
@@ -222,12 +198,12 @@ func (e *environment) checkDisable(ctx context.Context) error {
 }
 
 // disableGreeter in the claim, and wait until only the other module is enabled.
-func (e *environment) disableGreeter(ctx context.Context) error {
-	if err := e.editClaim(ctx, fmt.Sprintf(`{"spec":{"modules":[{"name":%q}]}}`, templateOperator)); err != nil {
+func disableGreeter(ctx context.Context, e *environment) error {
+	if err := e.claim.edit(ctx, fmt.Sprintf(`{"spec":{"modules":[{"name":%q}]}}`, templateOperator)); err != nil {
 		return err
 	}
-	if err := e.awaitClaim(ctx, v1alpha1.StateReady, versionsIn(regular)); err != nil {
+	if err := e.claim.await(ctx, v1alpha1.StateReady, versionsIn(regular)); err != nil {
 		return err
 	}
-	return e.checkListed(ctx, map[string]string{templateOperator: moduleNamed(templateOperator).versions[regular]})
+	return checkListed(ctx, e, map[string]string{templateOperator: moduleNamed(templateOperator).versions[regular]})
 }

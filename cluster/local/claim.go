@@ -15,6 +15,7 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
@@ -24,8 +25,8 @@ const (
 	platformGroup = "platform.kyma.crossplane.io"
 	claimKind     = "KymaEnvironmentClaim"
 	compositeKind = "XKymaEnvironment"
-	// claim is the name of the team's claim.
-	claim = "cluster-a"
+	// claimName is the name of the team's claim.
+	claimName = "cluster-a"
 )
 
 // platform is an object of a kind of the configuration package, without a spec.
@@ -40,7 +41,7 @@ func platform(kind, namespace, name string) *unstructured.Unstructured {
 
 // newClaim is a claim with all modules, in channel regular.
 func newClaim(registry string) *unstructured.Unstructured {
-	u := platform(claimKind, team, claim)
+	u := platform(claimKind, team, claimName)
 	u.Object["spec"] = map[string]any{
 		"targetNamespace": team,
 		"channel":         regular,
@@ -54,63 +55,71 @@ func newClaim(registry string) *unstructured.Unstructured {
 	return u
 }
 
+// A claim of the team has become a composite resource, and a Kyma of the same name.
+type claim struct {
+	control   client.Client
+	composite string
+}
+
 // applyClaim applies the claim, and waits until it has become something, with a
 // Kyma.
-func (e *environment) applyClaim(ctx context.Context) error {
-	u := newClaim(e.registry.Host())
+func applyClaim(ctx context.Context, control client.Client, registry string) (claim, error) {
+	c := claim{control: control}
+	u := newClaim(registry)
 	text, err := yaml.Marshal(u.Object)
 	if err != nil {
-		return errors.Wrap(err, "cannot write the claim")
+		return c, errors.Wrap(err, "cannot write the claim")
 	}
 	sayf("applying this claim:")
 	_, _ = fmt.Fprintf(os.Stdout, "\n%s\n", text)
-	if err := e.controlClient.Create(ctx, u); err != nil {
-		return errors.Wrapf(err, "cannot create %s %q", claimKind, claim)
+	if err := control.Create(ctx, u); err != nil {
+		return c, errors.Wrapf(err, "cannot create %s %q", claimKind, claimName)
 	}
-	return await(ctx, claimKind+" "+claim, func(ctx context.Context) (bool, string, error) {
-		u, err := e.getClaim(ctx)
+	err = await(ctx, claimKind+" "+claimName, func(ctx context.Context) (bool, string, error) {
+		u, err := c.get(ctx)
 		if err != nil {
 			return false, "", err
 		}
-		e.composite = field(u, "spec", "resourceRef", "name")
-		if e.composite == "" {
+		c.composite = field(u, "spec", "resourceRef", "name")
+		if c.composite == "" {
 			return false, "has become nothing yet", nil
 		}
-		seen := "is now " + compositeKind + " " + e.composite
-		err = e.controlClient.Get(ctx, types.NamespacedName{Namespace: team, Name: e.composite}, &v1alpha1.Kyma{})
+		seen := "is now " + compositeKind + " " + c.composite
+		err = control.Get(ctx, types.NamespacedName{Namespace: team, Name: c.composite}, &v1alpha1.Kyma{})
 		if kerrors.IsNotFound(err) {
 			return false, seen, nil
 		}
-		return true, seen + ", with a Kyma of that name", errors.Wrapf(err, "cannot get Kyma %q", e.composite)
+		return true, seen + ", with a Kyma of that name", errors.Wrapf(err, "cannot get Kyma %q", c.composite)
 	})
+	return c, err
 }
 
-func (e *environment) getClaim(ctx context.Context) (*unstructured.Unstructured, error) {
+func (c claim) get(ctx context.Context) (*unstructured.Unstructured, error) {
 	u := platform(claimKind, "", "")
-	err := e.controlClient.Get(ctx, types.NamespacedName{Namespace: team, Name: claim}, u)
-	return u, errors.Wrapf(err, "cannot get %s %q", claimKind, claim)
+	err := c.control.Get(ctx, types.NamespacedName{Namespace: team, Name: claimName}, u)
+	return u, errors.Wrapf(err, "cannot get %s %q", claimKind, claimName)
 }
 
-func (e *environment) editClaim(ctx context.Context, patch string) error {
-	err := e.controlClient.Patch(ctx, platform(claimKind, team, claim), merge(patch))
-	return errors.Wrapf(err, "cannot edit %s %q", claimKind, claim)
+func (c claim) edit(ctx context.Context, patch string) error {
+	err := c.control.Patch(ctx, platform(claimKind, team, claimName), merge(patch))
+	return errors.Wrapf(err, "cannot edit %s %q", claimKind, claimName)
 }
 
-// awaitClaim waits until the claim and its Kyma have a state, with all modules in
+// await waits until the claim and its Kyma have a state, with all modules in
 // it, and have the versions by module; nil means any.
-func (e *environment) awaitClaim(ctx context.Context, state v1alpha1.State, versions map[string]string) error {
-	return await(ctx, claimKind+" "+claim, func(ctx context.Context) (bool, string, error) {
-		u, err := e.getClaim(ctx)
+func (c claim) await(ctx context.Context, state v1alpha1.State, versions map[string]string) error {
+	return await(ctx, claimKind+" "+claimName, func(ctx context.Context) (bool, string, error) {
+		u, err := c.get(ctx)
 		if err != nil {
 			return false, "", err
 		}
 		k := &v1alpha1.Kyma{}
-		err = e.controlClient.Get(ctx, types.NamespacedName{Namespace: team, Name: e.composite}, k)
+		err = c.control.Get(ctx, types.NamespacedName{Namespace: team, Name: c.composite}, k)
 		if kerrors.IsNotFound(err) {
 			return false, "there is no Kyma yet", nil
 		}
 		if err != nil {
-			return false, "", errors.Wrapf(err, "cannot get Kyma %q", e.composite)
+			return false, "", errors.Wrapf(err, "cannot get Kyma %q", c.composite)
 		}
 		if !composed(u, k) {
 			return false, "its Kyma is not what it asks for yet", nil

@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/cluster/local/operator"
@@ -32,56 +34,77 @@ const (
 	greeterCount   = 2
 )
 
+// An environment joins what is installed, and what it is looked at with.
+type environment struct {
+	servers  *servers
+	workshop workshop
+	// control is a client of the control plane, as its administrator.
+	control client.Client
+	target  target
+	claim   claim
+	// references of modules in the registry, by <module>-<version>.
+	references map[string]string
+}
+
 // install has Crossplane install the provider, pushes modules, and claims them.
-func (e *environment) install(ctx context.Context) error {
-	if err := e.installPackages(ctx); err != nil {
-		return err
+func install(ctx context.Context, s *servers) (*environment, error) {
+	e := &environment{servers: s, workshop: s.workshop}
+	var err error
+	if e.control, err = s.control.Client(); err != nil {
+		return nil, err
 	}
-	if err := e.writeTeamKubeconfig(); err != nil {
-		return err
+	if e.target, err = newTarget(s.target); err != nil {
+		return nil, err
 	}
-	sayf("making modules, signing them, and pushing them to the registry at %s", e.registry.Host())
-	o, err := e.push(ctx)
+	if err := installPackages(ctx, s.crossplane, s.workshop.packages(), s.registry.Host()); err != nil {
+		return nil, err
+	}
+	if err := s.workshop.writeKubeconfig(s.control.Kubeconfig()); err != nil {
+		return nil, err
+	}
+	sayf("making modules, signing them, and pushing them to the registry at %s", s.registry.Host())
+	o, err := push(ctx, s.workshop, s.registry)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := e.startOperator(ctx); err != nil {
-		return err
+	e.references = o.references
+	if err := startOperator(ctx, e.target.config); err != nil {
+		return nil, err
 	}
-	if err := e.create(ctx, o); err != nil {
-		return err
+	if err := controlplane.Connect(ctx, e.control, team, config, s.target, s.registry); err != nil {
+		return nil, err
 	}
-	if err := e.applyClaim(ctx); err != nil {
-		return err
+	if err := o.create(ctx, s.workshop, e.control); err != nil {
+		return nil, err
+	}
+	if e.claim, err = applyClaim(ctx, e.control, s.registry.Host()); err != nil {
+		return nil, err
 	}
 	sayf("waiting until the claim, and Manifest %q in the same namespace, are Ready", hello)
-	if _, err := e.do(ctx, "wait", e.composite, "--timeout", waitTimeout); err != nil {
-		return err
+	if _, err := e.workshop.do(ctx, "wait", e.claim.composite, "--timeout", waitTimeout); err != nil {
+		return nil, err
 	}
-	if err := e.awaitClaim(ctx, v1alpha1.StateReady, nil); err != nil {
-		return err
+	if err := e.claim.await(ctx, v1alpha1.StateReady, nil); err != nil {
+		return nil, err
 	}
-	if err := e.awaitReady(ctx, hello); err != nil {
-		return err
-	}
-	return e.printTree(ctx)
+	return e, awaitReady(ctx, e.control, hello)
 }
 
 // An offer is what there is to install.
 type offer struct {
-	// templates are paths of ModuleTemplates.
-	templates []string
-	manifest  *v1alpha1.Manifest
+	releases
+
+	manifest *v1alpha1.Manifest
 }
 
 // push pushes what there is to install.
-func (e *environment) push(ctx context.Context) (*offer, error) {
+func push(ctx context.Context, w workshop, registry *controlplane.Registry) (*offer, error) {
 	root, err := tools.Root()
 	if err != nil {
 		return nil, err
 	}
 	local := filepath.Join(root, "cluster", "local")
-	templates, err := e.pushModules(ctx, filepath.Join(local, "modules"))
+	pushed, err := pushModules(ctx, w, registry.Host(), filepath.Join(local, "modules"))
 	if err != nil {
 		return nil, err
 	}
@@ -89,34 +112,31 @@ func (e *environment) push(ctx context.Context) (*offer, error) {
 	if err != nil {
 		return nil, err
 	}
-	chart, err := e.registry.PushChart(ctx, "charts", files)
+	chart, err := registry.PushChart(ctx, "charts", files)
 	if err != nil {
 		return nil, err
 	}
 	m := newManifest(hello, helloNamespace, map[string]any{"replicas": helloReplicas}, v1alpha1.Source{
-		Type: v1alpha1.SourceTypeHelmChart, URL: "oci://" + e.registry.Host() + "/charts", ChartName: "hello", Version: chart.Tag,
+		Type: v1alpha1.SourceTypeHelmChart, URL: "oci://" + registry.Host() + "/charts", ChartName: "hello", Version: chart.Tag,
 	})
-	return &offer{templates: templates, manifest: m}, nil
+	return &offer{releases: pushed, manifest: m}, nil
 }
 
-// create creates what is offered, and what it needs, in the control plane.
-func (e *environment) create(ctx context.Context, o *offer) error {
-	if err := controlplane.Connect(ctx, e.controlClient, team, config, e.target, e.registry); err != nil {
-		return err
-	}
+// create what is offered in the control plane.
+func (o *offer) create(ctx context.Context, w workshop, control client.Client) error {
 	for _, path := range o.templates {
 		sayf("  kubectl apply -f %s", filepath.Base(path))
-		if _, err := e.kubectl(ctx, "apply", "-f", path); err != nil {
+		if _, err := w.kubectl(ctx, "apply", "-f", path); err != nil {
 			return err
 		}
 	}
-	return errors.Wrapf(e.controlClient.Create(ctx, o.manifest), "cannot create Manifest %q", hello)
+	return errors.Wrapf(control.Create(ctx, o.manifest), "cannot create Manifest %q", hello)
 }
 
 // startOperator starts what stands for the operators of the modules, until ctx is
 // done.
-func (e *environment) startOperator(ctx context.Context) error {
-	c, err := dynamic.NewForConfig(e.target.Config())
+func startOperator(ctx context.Context, target *rest.Config) error {
+	c, err := dynamic.NewForConfig(target)
 	if err != nil {
 		return errors.Wrap(err, "cannot make a client of the target")
 	}

@@ -20,12 +20,12 @@ import (
 
 // checkNothingLeft checks that the target has nothing with our label, and no
 // record of a release.
-func (e *environment) checkNothingLeft(ctx context.Context) error {
-	left, err := e.leftovers(ctx, client.MatchingLabels{v1alpha1.LabelManagedBy: v1alpha1.ManagedBy})
+func (t target) checkNothingLeft(ctx context.Context) error {
+	left, err := t.leftovers(ctx, client.MatchingLabels{v1alpha1.LabelManagedBy: v1alpha1.ManagedBy})
 	if err != nil {
 		return err
 	}
-	records, err := e.list(ctx, corev1.SchemeGroupVersion.WithKind("Secret"), client.MatchingLabels{"owner": "helm"})
+	records, err := t.list(ctx, corev1.SchemeGroupVersion.WithKind("Secret"), client.MatchingLabels{"owner": "helm"})
 	if err != nil {
 		return err
 	}
@@ -37,8 +37,8 @@ func (e *environment) checkNothingLeft(ctx context.Context) error {
 
 // leftovers lists the objects of the target with labels. Namespaces stay: a
 // module's namespace may hold what others made.
-func (e *environment) leftovers(ctx context.Context, labels client.MatchingLabels) ([]string, error) {
-	d, err := discovery.NewDiscoveryClientForConfig(e.target.Config())
+func (t target) leftovers(ctx context.Context, labels client.MatchingLabels) ([]string, error) {
+	d, err := discovery.NewDiscoveryClientForConfig(t.config)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot make a client")
 	}
@@ -56,7 +56,7 @@ func (e *environment) leftovers(ctx context.Context, labels client.MatchingLabel
 			if !slices.Contains(r.Verbs, "list") || r.Kind == "Namespace" {
 				continue
 			}
-			found, err := e.list(ctx, gv.WithKind(r.Kind), labels)
+			found, err := t.list(ctx, gv.WithKind(r.Kind), labels)
 			if err != nil {
 				return nil, err
 			}
@@ -66,10 +66,10 @@ func (e *environment) leftovers(ctx context.Context, labels client.MatchingLabel
 	return left, nil
 }
 
-func (e *environment) list(ctx context.Context, gvk schema.GroupVersionKind, labels client.MatchingLabels) ([]string, error) {
+func (t target) list(ctx context.Context, gvk schema.GroupVersionKind, labels client.MatchingLabels) ([]string, error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-	if err := e.targetClient.List(ctx, list, labels); err != nil {
+	if err := t.client.List(ctx, list, labels); err != nil {
 		return nil, errors.Wrapf(err, "cannot list %s", gvk.Kind)
 	}
 	var found []string

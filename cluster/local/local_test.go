@@ -36,43 +36,47 @@ func TestDemoIsAccepted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer registry.Stop()
-	e := &environment{dir: t.TempDir(), control: cluster, target: cluster, registry: registry}
-	if err := errors.Join(e.equip(ctx), e.writeTeamKubeconfig()); err != nil {
+	w := workshop(t.TempDir())
+	if err := errors.Join(w.equip(ctx), w.writeKubeconfig(cluster.Kubeconfig())); err != nil {
 		t.Fatal(err)
 	}
-	if e.controlClient, err = cluster.Client(); err != nil {
-		t.Fatal(err)
-	}
-	e.targetClient = e.controlClient
-
-	offered, err := e.push(ctx)
+	target, err := newTarget(cluster)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := e.create(ctx, offered); err != nil {
+	control := target.client
+
+	offered, err := push(ctx, w, registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := controlplane.Connect(ctx, control, team, config, cluster, registry); err != nil {
+		t.Fatal(err)
+	}
+	if err := offered.create(ctx, w, control); err != nil {
 		t.Fatal(err)
 	}
 	templates := &v1alpha1.ModuleTemplateList{}
-	if err := e.controlClient.List(ctx, templates); err != nil {
+	if err := control.List(ctx, templates); err != nil {
 		t.Fatal(err)
 	}
 	if want := 2 * len(modules()); len(templates.Items) != want {
 		t.Errorf("want %d ModuleTemplates, got %d", want, len(templates.Items))
 	}
 	m := &v1alpha1.Manifest{}
-	if err := e.controlClient.Get(ctx, client.ObjectKey{Namespace: team, Name: hello}, m); err != nil {
+	if err := control.Get(ctx, client.ObjectKey{Namespace: team, Name: hello}, m); err != nil {
 		t.Fatal(err)
 	}
 
 	// Only what carries our label counts as left over.
-	if err := e.checkNothingLeft(ctx); err != nil {
+	if err := target.checkNothingLeft(ctx); err != nil {
 		t.Error(err)
 	}
 	m.Labels = map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedBy}
-	if err := e.controlClient.Update(ctx, m); err != nil {
+	if err := control.Update(ctx, m); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.checkNothingLeft(ctx); err == nil || err.Error() != "left in the target: Manifest team-a/hello" {
+	if err := target.checkNothingLeft(ctx); err == nil || err.Error() != "left in the target: Manifest team-a/hello" {
 		t.Errorf("want the labelled object left, got %v", err)
 	}
 }

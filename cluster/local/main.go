@@ -43,31 +43,40 @@ func run(ctx context.Context, checked, bare bool) error {
 			return err
 		}
 	}
-	e, err := newEnvironment(bare)
+	dir, err := os.MkdirTemp("", "provider-kyma-demo-")
 	if err != nil {
-		return err
+		return errors.Wrap(err, "cannot make a directory for the demo")
 	}
-	defer e.stop()
-	var coreArgs []string
-	if checked {
-		// It changes in seconds what people change in minutes. That alone would have
-		// Crossplane look at the claim's composite resource once a minute only.
-		coreArgs = []string{"--circuit-breaker-burst=1000"}
-	}
+	s := &servers{workshop: workshop(dir)}
+	defer s.stop()
 	begin := time.Now()
-	err = inOrder(ctx, e.build,
-		func(ctx context.Context) error { return e.start(ctx, coreArgs...) },
+	err = inOrder(ctx,
+		func(ctx context.Context) error { return build(ctx, s.workshop, bare) },
+		func(ctx context.Context) error { return start(ctx, s, checked, bare) },
 		func(ctx context.Context) error {
-			return e.watched(ctx, func(ctx context.Context) error { return play(ctx, e, checked) })
+			return s.watched(ctx, func(ctx context.Context) error { return play(ctx, s, checked, bare) })
 		})
 	if err != nil {
-		e.keepLogs(ctx)
+		s.keepLogs(ctx)
 		return err
 	}
 	if checked {
 		sayf("all of it is true, after %s", time.Since(begin).Round(time.Second))
 	}
 	return nil
+}
+
+// start the servers that the command line asks for.
+func start(ctx context.Context, s *servers, checked, bare bool) error {
+	switch {
+	case bare:
+		return s.startBare(ctx)
+	case checked:
+		// It changes in seconds what people change in minutes. That alone would have
+		// Crossplane look at the claim's composite resource once a minute only.
+		return s.start(ctx, "--circuit-breaker-burst=1000")
+	}
+	return s.start(ctx)
 }
 
 // inOrder runs the parts of a demo one after the other, and ends at the first error.
@@ -80,30 +89,22 @@ func inOrder(ctx context.Context, parts ...func(context.Context) error) error {
 	return nil
 }
 
-// watched runs a part of the demo, which the death of a server ends.
-func (e *environment) watched(ctx context.Context, part func(context.Context) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go func() { cancel(e.watch(ctx)) }()
-	err := part(ctx)
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
-		return cause
-	}
-	return err
-}
-
-// play does what the demo shows, on an environment that runs.
-func play(ctx context.Context, e *environment, checked bool) error {
-	if e.bare {
-		printBare(e)
+// play does what the demo shows, on servers that run.
+func play(ctx context.Context, s *servers, checked, bare bool) error {
+	if bare {
+		printBare(s)
 		<-ctx.Done()
 		return nil
 	}
-	if err := e.install(ctx); err != nil {
+	e, err := install(ctx, s)
+	if err != nil {
+		return err
+	}
+	if err := printTree(ctx, e); err != nil {
 		return err
 	}
 	if checked {
-		return e.check(ctx)
+		return check(ctx, e)
 	}
 	if err := printThingsToTry(ctx, e); err != nil {
 		return err

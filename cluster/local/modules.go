@@ -78,53 +78,61 @@ func moduleNamed(name string) module {
 	return module{}
 }
 
-// pushModules makes, signs, pushes and verifies each version of each module, and
-// writes the ModuleTemplates that put them into channels. It returns their paths.
-func (e *environment) pushModules(ctx context.Context, folder string) ([]string, error) {
-	if _, err := e.do(ctx, "module", "keygen", signer); err != nil {
-		return nil, err
+// releases are the versions of modules in the registry.
+type releases struct {
+	// templates are the paths of ModuleTemplates that put them into channels.
+	templates []string
+	// references in the registry, by <module>-<version>.
+	references map[string]string
+}
+
+// pushModules makes, signs, pushes and verifies each version of each module in a
+// directory, and writes the ModuleTemplates.
+func pushModules(ctx context.Context, w workshop, registry, dir string) (releases, error) {
+	out := releases{references: map[string]string{}}
+	if _, err := w.do(ctx, "module", "keygen", signer); err != nil {
+		return out, err
 	}
-	e.references = map[string]string{}
-	var templates []string
 	for _, m := range modules() {
-		files, err := controlplane.ReadFolder(filepath.Join(folder, m.name))
+		files, err := controlplane.ReadFolder(filepath.Join(dir, m.name))
 		if err != nil {
-			return nil, err
+			return out, err
 		}
 		for _, channel := range []string{regular, fast} {
 			version := m.versions[channel]
 			source := m.name + "-" + version
-			if err := write(at(files, m.marker, version), filepath.Join(e.workshop(), source)); err != nil {
-				return nil, err
+			if err := write(at(files, m.marker, version), filepath.Join(w.modules(), source)); err != nil {
+				return out, err
 			}
-			path, err := e.pushModule(ctx, source, version, m.name+"-"+channel+".yaml", channel)
+			reference, err := pushModule(ctx, w, source, version, registry)
 			if err != nil {
-				return nil, err
+				return out, err
 			}
-			templates = append(templates, path)
+			out.references[source] = reference
+			template := m.name + "-" + channel + ".yaml"
+			if _, err := w.do(ctx, "module", "template", reference, "--channel", channel, "-o", template); err != nil {
+				return out, err
+			}
+			out.templates = append(out.templates, filepath.Join(w.modules(), template))
 		}
 	}
-	return templates, nil
+	return out, nil
 }
 
-// pushModule pushes a version of a module from its folder in the workshop, and
-// returns the path of its ModuleTemplate for a channel.
-func (e *environment) pushModule(ctx context.Context, source, version, template, channel string) (string, error) {
+// pushModule pushes a version of a module from its directory in the workshop, and
+// returns where it is in the registry.
+func pushModule(ctx context.Context, w workshop, source, version, registry string) (string, error) {
 	layout := source + ".tar"
-	if _, err := e.do(ctx, "module", "create", source, "--version", version, "--key", signer+".key", "-o", layout); err != nil {
+	if _, err := w.do(ctx, "module", "create", source, "--version", version, "--key", signer+".key", "-o", layout); err != nil {
 		return "", err
 	}
-	out, err := e.do(ctx, "module", "push", layout, e.registry.Host()+"/"+repository, "-o", "jsonpath={.repository}:{.tag}")
+	out, err := w.do(ctx, "module", "push", layout, registry+"/"+repository, "-o", "jsonpath={.repository}:{.tag}")
 	if err != nil {
 		return "", err
 	}
 	reference := strings.TrimSpace(out)
-	e.references[source] = reference
-	if _, err := e.do(ctx, "module", "verify", reference, "--key", signer+".pub"); err != nil {
-		return "", err
-	}
-	_, err = e.do(ctx, "module", "template", reference, "--channel", channel, "-o", template)
-	return filepath.Join(e.workshop(), template), err
+	_, err = w.do(ctx, "module", "verify", reference, "--key", signer+".pub")
+	return reference, err
 }
 
 // write files into a folder.

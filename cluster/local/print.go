@@ -86,6 +86,35 @@ Things to try:
 The provider's log is LOG.
 Ctrl-C stops everything.`
 
+// printTree prints what the claim has become, and the modules below it, as the
+// team would look at them.
+func printTree(ctx context.Context, e *environment) error {
+	args := []string{"beta", "trace", strings.ToLower(claimKind), claimName, "-n", team}
+	tree, err := e.servers.crossplane.Crank(ctx, args...)
+	if err != nil {
+		return err
+	}
+	printCommand("crossplane", args, tree)
+	args = []string{"get", "kymas,manifests"}
+	out, err := e.workshop.kubectl(ctx, args...)
+	if err != nil {
+		return err
+	}
+	printCommand("kubectl", args, out)
+	for _, args := range [][]string{{"module", "list"}, {"status", e.claim.composite, "--all"}} {
+		out, err := e.workshop.kymactl(ctx, args...)
+		if err != nil {
+			return err
+		}
+		printCommand("kymactl", args, out)
+	}
+	return nil
+}
+
+func printCommand(name string, args []string, out string) {
+	_, _ = fmt.Fprintf(os.Stdout, "\n$ %s %s\n%s\n", name, strings.Join(args, " "), strings.TrimSpace(out))
+}
+
 func printThingsToTry(ctx context.Context, e *environment) error {
 	paths := map[tools.Tool]string{}
 	for _, t := range []tools.Tool{tools.Kubectl, tools.Crank} {
@@ -95,12 +124,12 @@ func printThingsToTry(ctx context.Context, e *environment) error {
 		}
 		paths[t] = path
 	}
-	log, _ := e.providerLog()
+	log, _ := e.servers.providerLog()
 	text := strings.NewReplacer(
-		"CONTROL", e.teamKubeconfig(), "TARGET", e.target.KubeconfigFile(), "COMPOSITE", e.composite,
+		"CONTROL", e.workshop.kubeconfig(), "TARGET", e.servers.target.KubeconfigFile(), "COMPOSITE", e.claim.composite,
 		"KUBECTL", paths[tools.Kubectl], "CRANK", paths[tools.Crank], "LOG", log,
-		"KYMACTL", filepath.Join(e.binaries(), "kymactl"), "REGISTRY", e.registry.Host()+"/"+repository,
-		"KEY", filepath.Join(e.workshop(), signer+".pub"),
+		"KYMACTL", filepath.Join(e.workshop.binaries(), "kymactl"), "REGISTRY", e.servers.registry.Host()+"/"+repository,
+		"KEY", filepath.Join(e.workshop.modules(), signer+".pub"),
 		"DOWNGRADE", v1alpha1.AnnotationAllowDowngrade+"="+allowed(regular),
 	).Replace(thingsToTry)
 	_, _ = fmt.Fprintln(os.Stdout, text)
@@ -108,13 +137,13 @@ func printThingsToTry(ctx context.Context, e *environment) error {
 }
 
 // printBare prints what docs/first-module.md starts from.
-func printBare(e *environment) {
-	log, _ := e.providerLog()
+func printBare(s *servers) {
+	log, _ := s.providerLog()
 	sayf("the control plane, the provider, a second cluster and an empty registry run. In another terminal:")
-	sayf("  export KUBECONFIG=%s", e.control.KubeconfigFile())
-	sayf("  export TARGET=%s", e.target.KubeconfigFile())
-	sayf("  export REGISTRY=%s/%s", e.registry.Host(), repository)
-	sayf("  export PATH=%s:$PATH", e.binaries())
+	sayf("  export KUBECONFIG=%s", s.control.KubeconfigFile())
+	sayf("  export TARGET=%s", s.target.KubeconfigFile())
+	sayf("  export REGISTRY=%s/%s", s.registry.Host(), repository)
+	sayf("  export PATH=%s:$PATH", s.workshop.binaries())
 	sayf("docs/first-module.md makes a first module with these")
 	sayf("the provider's log is %s", log)
 	sayf("Ctrl-C stops everything")

@@ -11,6 +11,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
@@ -27,11 +28,11 @@ func await(ctx context.Context, what string, look process.Look) error {
 
 // awaitReady waits until each Manifest says Ready and Synced of its current
 // generation.
-func (e *environment) awaitReady(ctx context.Context, names ...string) error {
+func awaitReady(ctx context.Context, control client.Client, names ...string) error {
 	for _, name := range names {
 		err := await(ctx, "Manifest "+name, func(ctx context.Context) (bool, string, error) {
 			m := &v1alpha1.Manifest{}
-			if err := e.controlClient.Get(ctx, types.NamespacedName{Namespace: team, Name: name}, m); err != nil {
+			if err := control.Get(ctx, types.NamespacedName{Namespace: team, Name: name}, m); err != nil {
 				return false, "", errors.Wrapf(err, "cannot get Manifest %q", name)
 			}
 			ready, seen := describe(m)

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane/crossplane"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
+)
+
+// calm is how long Crossplane may have trouble: what fails is tried again.
+const calm = 15 * time.Second
+
+// servers are everything that runs in a demo.
+type servers struct {
+	workshop workshop
+	// keep says that the workshop outlives the demo.
+	keep bool
+
+	control, target *controlplane.Cluster
+	registry        *controlplane.Registry
+	// provider is that of a bare demo. Otherwise it is Crossplane's.
+	provider   *process.Process
+	crossplane *crossplane.Crossplane
+}
+
+func (s *servers) dir(name string) string { return filepath.Join(string(s.workshop), name) }
+
+// start starts all servers, which have been built; coreArgs are flags of Crossplane. What
+// has been started has to be stopped also where it fails.
+func (s *servers) start(ctx context.Context, coreArgs ...string) error {
+	sayf("starting a control plane with Crossplane, and a second cluster: up to a minute")
+	options, err := crossplane.ClusterOptions(s.dir("control-plane"))
+	if err != nil {
+		return err
+	}
+	if err := s.startClusters(ctx, options); err != nil {
+		return err
+	}
+	s.crossplane, err = crossplane.Start(ctx, crossplane.Options{
+		Cluster: s.control, Registry: s.registry, Dir: s.dir("crossplane"), CoreArgs: coreArgs,
+	})
+	return err
+}
+
+// startBare starts the same without Crossplane: a control plane with our kinds, and the
+// provider as a process that may do anything.
+func (s *servers) startBare(ctx context.Context) error {
+	sayf("starting a control plane with the provider, and a second cluster")
+	err := s.startClusters(ctx, controlplane.Options{Name: "control-plane", Dir: s.dir("control-plane"), ControllerManager: true})
+	if err != nil {
+		return err
+	}
+	root, err := tools.Root()
+	if err != nil {
+		return err
+	}
+	if err := s.control.InstallCRDs(ctx, filepath.Join(root, "package", "crds")); err != nil {
+		return err
+	}
+	s.provider, err = controlplane.StartProvider(ctx, controlplane.ProviderOptions{
+		Kubeconfig: s.control.KubeconfigFile(), Dir: s.dir("provider-data"), Binary: filepath.Join(s.workshop.binaries(), "provider"),
+	})
+	return err
+}
+
+// startClusters starts a control plane, a second cluster and a registry.
+func (s *servers) startClusters(ctx context.Context, control controlplane.Options) error {
+	var err error
+	if s.registry, err = controlplane.StartRegistry(controlplane.WebOptions{}); err != nil {
+		return err
+	}
+	clusters, err := controlplane.StartAll(ctx, control, controlplane.Options{Name: "target", Dir: s.dir("target")}.Complete())
+	if err != nil {
+		return err
+	}
+	s.control, s.target = clusters[0], clusters[1]
+	return nil
+}
+
+// watched runs a part of the demo, which the death of a server ends.
+func (s *servers) watched(ctx context.Context, part func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() { cancel(s.watch(ctx)) }()
+	err := part(ctx)
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return err
+}
+
+// watch returns why a part ended that should not have, or nil when ctx is done.
+func (s *servers) watch(ctx context.Context) error {
+	if s.crossplane == nil {
+		select {
+		case <-s.control.Crashed():
+			return s.control.Err()
+		case <-s.target.Crashed():
+			return s.target.Err()
+		case <-s.provider.Done():
+			return s.provider.Err()
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	select {
+	case <-s.control.Crashed():
+		return s.control.Err()
+	case <-s.target.Crashed():
+		return s.target.Err()
+	case err := <-fails(ctx, s.crossplane):
+		return err
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// keepLogs of a demo that failed, unless it was interrupted or nothing was started.
+func (s *servers) keepLogs(ctx context.Context) {
+	if s.registry == nil || errors.Is(context.Cause(ctx), context.Canceled) {
+		return
+	}
+	s.keep = true
+	if _, tail := s.providerLog(); tail != "" {
+		sayf("the provider's log ends with:\n%s", tail)
+	}
+	sayf("all logs are kept in %s", s.workshop)
+}
+
+// stop ends everything that was started, and removes its data
+// unless that is kept.
+func (s *servers) stop() {
+	s.crossplane.Stop()
+	s.provider.Stop()
+	if s.registry != nil {
+		s.registry.Stop()
+	}
+	s.target.Stop()
+	s.control.Stop()
+	if !s.keep {
+		_ = os.RemoveAll(string(s.workshop))
+	}
+}
+
+// fails sends why Crossplane does not recover. It looks until ctx is done.
+func fails(ctx context.Context, x *crossplane.Crossplane) <-chan error {
+	failed := make(chan error, 1)
+	go func() {
+		well := time.Now()
+		for ctx.Err() == nil {
+			err := x.Err()
+			if err == nil {
+				well = time.Now()
+			}
+			if time.Since(well) > calm {
+				failed <- err
+				return
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Second):
+			}
+		}
+	}()
+	return failed
+}
+
+// providerLog is the path of the provider's log, and its last lines.
+func (s *servers) providerLog() (path, tail string) {
+	p := s.provider
+	if s.crossplane != nil {
+		for _, pod := range s.crossplane.Pods() {
+			p = pod.Process
+		}
+	}
+	if p == nil {
+		return "", ""
+	}
+	return p.LogFile(), p.Tail()
+}
