@@ -10,6 +10,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
@@ -20,9 +21,9 @@ type environment struct {
 	control, target *controlplane.Cluster
 	registry        *controlplane.Registry
 	provider        *provider
-	// chart of the benchmark, and the same as a layer of a module.
-	chart controlplane.Files
-	layer controlplane.Pushed
+	// chart of the benchmark, and the same as a layer of a module, which is the source of the Manifests.
+	chart  controlplane.Files
+	source v1alpha1.Source
 
 	controlClient client.WithWatch
 	targetClient  client.Client
@@ -98,7 +99,10 @@ func (e *environment) startRegistry(ctx context.Context, chart string) error {
 	if e.chart, err = controlplane.ReadFolder(chart); err != nil {
 		return err
 	}
-	e.layer, err = e.registry.PushModule(ctx, repository+"/"+component, e.chart)
+	layer, err := e.registry.PushModule(ctx, repository+"/"+component, e.chart)
+	e.source = v1alpha1.Source{
+		Type: v1alpha1.SourceTypeOCIRef, Repo: e.registry.Host() + "/" + repository, Name: component, Ref: layer.Layer,
+	}
 	return err
 }
 

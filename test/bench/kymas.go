@@ -13,6 +13,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
@@ -40,7 +41,7 @@ func measureKymas(ctx context.Context, e *environment, o options, r *result) err
 	if o.kymas == 0 {
 		return nil
 	}
-	if err := e.prepareKymas(ctx, o); err != nil {
+	if err := prepareKymas(ctx, e, o); err != nil {
 		return err
 	}
 	before, err := e.provider.quiet(ctx)
@@ -48,7 +49,7 @@ func measureKymas(ctx context.Context, e *environment, o options, r *result) err
 		return err
 	}
 	sayf("creating %d Kymas of %d modules", o.kymas, kymaModules)
-	if r.kymaSeconds, err = e.installKymas(ctx, o); err != nil {
+	if r.kymaSeconds, err = installKymas(ctx, e.controlClient, o); err != nil {
 		return err
 	}
 	ready, err := e.provider.sample(ctx)
@@ -68,7 +69,7 @@ func measureKymas(ctx context.Context, e *environment, o options, r *result) err
 	}
 	r.KymaIdleWrites = idle.target.minus(after.target).writes() + idle.control.minus(after.control).writes()
 	sayf("breaking and mending one module of each Kyma after another")
-	lags, err := e.measureLags(ctx, o.kymas)
+	lags, err := measureLags(ctx, e, o.kymas)
 	if err != nil {
 		return err
 	}
@@ -77,7 +78,7 @@ func measureKymas(ctx context.Context, e *environment, o options, r *result) err
 }
 
 // prepareKymas makes all that is not measured: the modules and their catalogue.
-func (e *environment) prepareKymas(ctx context.Context, o options) error {
+func prepareKymas(ctx context.Context, e *environment, o options) error {
 	root, err := tools.Root()
 	if err != nil {
 		return err
@@ -104,55 +105,56 @@ func (e *environment) prepareKymas(ctx context.Context, o options) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, errors.Errorf("not all were resolved within %s", o.timeout))
 	defer cancel()
 	err = parallel(ctx, n, func(ctx context.Context, i int) error {
-		return e.release(ctx, moduleName(i/kymaModules, i%kymaModules), chart)
+		return release(ctx, e.controlClient, e.registry, moduleName(i/kymaModules, i%kymaModules), chart)
 	})
 	if err != nil {
 		return errors.Wrap(err, "cannot release a module")
 	}
-	return errors.Wrap(e.awaitReady(ctx, unresolved, &v1alpha1.ModuleTemplateList{}, ""), "cannot prepare the ModuleTemplates")
+	return errors.Wrap(unresolved.await(ctx, e.controlClient, &v1alpha1.ModuleTemplateList{}, ""), "cannot prepare the ModuleTemplates")
 }
 
 // release a module: its component, and the ModuleTemplate that offers it.
-func (e *environment) release(ctx context.Context, module string, chart controlplane.Files) error {
+func release(ctx context.Context, control client.Client, registry *controlplane.Registry, module string, chart controlplane.Files) error {
 	c := controlplane.Component{
 		Name: "example.org/module/" + module, Version: moduleVersion,
 		Resources: []controlplane.ComponentResource{{Name: module, Type: "helm-chart", Files: chart}},
 	}
-	if _, err := e.registry.PushComponent(ctx, kymaRepository, c); err != nil {
+	if _, err := registry.PushComponent(ctx, kymaRepository, c); err != nil {
 		return err
 	}
 	t := &v1alpha1.ModuleTemplate{
 		ObjectMeta: metav1.ObjectMeta{Name: module},
 		Spec: v1alpha1.ModuleTemplateSpec{
 			Channel:   "regular",
-			Component: &v1alpha1.Component{Repository: e.registry.Host() + "/" + kymaRepository, Name: c.Name, Version: c.Version},
+			Component: &v1alpha1.Component{Repository: registry.Host() + "/" + kymaRepository, Name: c.Name, Version: c.Version},
 		},
 	}
-	return errors.Wrapf(e.controlClient.Create(ctx, t), "cannot create ModuleTemplate %q", module)
+	return errors.Wrapf(control.Create(ctx, t), "cannot create ModuleTemplate %q", module)
 }
 
 // installKymas returns the seconds from before the first create until all are
 // Ready.
-func (e *environment) installKymas(ctx context.Context, o options) (float64, error) {
+func installKymas(ctx context.Context, control client.WithWatch, o options) (float64, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, errors.Errorf("not all were Ready within %s", o.timeout))
 	defer cancel()
 	g, ctx := errgroup.WithContext(ctx)
 	begin := time.Now()
 	g.Go(func() error {
-		return errors.Wrap(parallel(ctx, o.kymas, e.createKyma), "cannot create a Kyma")
+		err := parallel(ctx, o.kymas, func(ctx context.Context, i int) error { return control.Create(ctx, newKyma(i)) })
+		return errors.Wrap(err, "cannot create a Kyma")
 	})
-	g.Go(func() error { return e.awaitReady(ctx, newPending(o.kymas), &v1alpha1.KymaList{}, kymaNamespace) })
+	g.Go(func() error { return newPending(o.kymas).await(ctx, control, &v1alpha1.KymaList{}, kymaNamespace) })
 	err := g.Wait()
 	return time.Since(begin).Seconds(), err
 }
 
-func (e *environment) createKyma(ctx context.Context, i int) error {
+func newKyma(i int) *v1alpha1.Kyma {
 	k := &v1alpha1.Kyma{ObjectMeta: metav1.ObjectMeta{Namespace: kymaNamespace, Name: name(i)}}
 	k.Spec.ProviderConfigReference = &xpv2.ProviderConfigReference{Kind: v1alpha1.ProviderConfigKind, Name: config}
 	for j := range kymaModules {
 		k.Spec.ForProvider.Modules = append(k.Spec.ForProvider.Modules, v1alpha1.Module{Name: moduleName(i, j)})
 	}
-	return e.controlClient.Create(ctx, k)
+	return k
 }
 
 // addKymas adds what was used between two samples, per Kyma.

@@ -80,7 +80,7 @@ func (t *turns) between(from, to turn) (time.Duration, bool) {
 
 // measureLags breaks and mends each module, and returns the times from the change
 // of its Manifest to that of its Kyma.
-func (e *environment) measureLags(ctx context.Context, kymas int) ([]time.Duration, error) {
+func measureLags(ctx context.Context, e *environment, kymas int) ([]time.Duration, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	t := &turns{seen: map[turn]time.Time{}}
@@ -100,7 +100,7 @@ func (e *environment) measureLags(ctx context.Context, kymas int) ([]time.Durati
 		return parallel(ctx, kymas, func(ctx context.Context, i int) error {
 			for j := range kymaModules {
 				for _, ready := range []bool{false, true} {
-					lag, err := e.turn(ctx, t, i, moduleName(i, j), ready)
+					lag, err := t.measure(ctx, e.targetClient, i, moduleName(i, j), ready)
 					if err != nil {
 						return err
 					}
@@ -133,8 +133,8 @@ func (t *turns) follow(ctx context.Context, w watch.Interface) error {
 	}
 }
 
-// turn a module, and wait until its Manifest and its Kyma say so.
-func (e *environment) turn(ctx context.Context, t *turns, kyma int, module string, ready bool) (time.Duration, error) {
+// measure turns a module, waits until its Manifest and its Kyma say so, and returns the time between.
+func (t *turns) measure(ctx context.Context, target client.Client, kyma int, module string, ready bool) (time.Duration, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, turnTimeout,
 		errors.Errorf("module %q was set to ready=%t, and Manifest and Kyma do not both say so within %s", module, ready, turnTimeout))
 	defer cancel()
@@ -149,7 +149,7 @@ func (e *environment) turn(ctx context.Context, t *turns, kyma int, module strin
 		status = corev1.ConditionTrue
 	}
 	patch := fmt.Sprintf(`{"status":{"conditions":[{"type":"Ready","status":%q,"message":"set by the benchmark"}]}}`, status)
-	if err := e.targetClient.Status().Patch(ctx, probe, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+	if err := target.Status().Patch(ctx, probe, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
 		return 0, errors.Wrapf(err, "cannot set the status of Probe %q", module)
 	}
 	for {

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
@@ -29,7 +30,7 @@ const (
 func name(i int) string { return fmt.Sprintf("bench-%d", i) }
 
 // prepare all that is not measured: the namespaces and the ProviderConfig.
-func (e *environment) prepare(ctx context.Context, n int) error {
+func prepare(ctx context.Context, e *environment, n int) error {
 	err := parallel(ctx, n, func(ctx context.Context, i int) error {
 		return e.targetClient.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name(i)}})
 	})
@@ -39,20 +40,17 @@ func (e *environment) prepare(ctx context.Context, n int) error {
 	return controlplane.Connect(ctx, e.controlClient, namespace, config, e.target, e.registry)
 }
 
-// create the Manifests.
-func (e *environment) create(ctx context.Context, n int) error {
+// createManifests creates Manifests of a source.
+func createManifests(ctx context.Context, control client.Client, source v1alpha1.Source, n int) error {
 	err := parallel(ctx, n, func(ctx context.Context, i int) error {
 		m := &v1alpha1.Manifest{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name(i)},
 			Spec: v1alpha1.ManifestSpec{ForProvider: v1alpha1.ManifestParameters{Installs: []v1alpha1.Install{{
-				Name: name(i), Namespace: name(i),
-				Source: v1alpha1.Source{
-					Type: v1alpha1.SourceTypeOCIRef, Repo: e.registry.Host() + "/" + repository, Name: component, Ref: e.layer.Layer,
-				},
+				Name: name(i), Namespace: name(i), Source: source,
 			}}}},
 		}
 		m.Spec.ProviderConfigReference = &xpv2.ProviderConfigReference{Kind: v1alpha1.ProviderConfigKind, Name: config}
-		return e.controlClient.Create(ctx, m)
+		return control.Create(ctx, m)
 	})
 	return errors.Wrap(err, "cannot create a Manifest")
 }

@@ -27,7 +27,7 @@ const (
 
 // measure the installation of the Manifests, and the idle time after it.
 func measure(ctx context.Context, e *environment, o options) (*result, error) {
-	if err := e.prepare(ctx, o.manifests); err != nil {
+	if err := prepare(ctx, e, o.manifests); err != nil {
 		return nil, err
 	}
 	// What the provider does to start, and what it does for the ProviderConfig, is over before the clock starts.
@@ -40,7 +40,7 @@ func measure(ctx context.Context, e *environment, o options) (*result, error) {
 		return nil, err
 	}
 	sayf("creating %d Manifests", o.manifests)
-	seconds, err := e.install(ctx, o)
+	seconds, err := install(ctx, e, o)
 	if err != nil {
 		return nil, err
 	}
@@ -76,13 +76,15 @@ func (p *provider) idle(ctx context.Context, d time.Duration) (sample, error) {
 
 // install the Manifests, and return the seconds from before the first create
 // until all are Ready.
-func (e *environment) install(ctx context.Context, o options) (float64, error) {
+func install(ctx context.Context, e *environment, o options) (float64, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, errors.Errorf("not all were Ready within %s", o.timeout))
 	defer cancel()
 	g, ctx := errgroup.WithContext(ctx)
 	begin := time.Now()
-	g.Go(func() error { return e.create(ctx, o.manifests) })
-	g.Go(func() error { return e.awaitReady(ctx, newPending(o.manifests), &v1alpha1.ManifestList{}, namespace) })
+	g.Go(func() error { return createManifests(ctx, e.controlClient, e.source, o.manifests) })
+	g.Go(func() error {
+		return newPending(o.manifests).await(ctx, e.controlClient, &v1alpha1.ManifestList{}, namespace)
+	})
 	err := g.Wait()
 	return time.Since(begin).Seconds(), err
 }

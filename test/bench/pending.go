@@ -64,18 +64,18 @@ func (p pending) String() string {
 	return strings.Join(lines, "; ")
 }
 
-// awaitReady watches until all objects of a kind, given by an empty list, are
-// Ready. The namespace is empty for kinds that are in none.
-func (e *environment) awaitReady(ctx context.Context, p pending, list client.ObjectList, namespace string) error {
+// await watches until all objects of a kind, given by an empty list, are Ready. The
+// namespace is empty for kinds that are in none.
+func (p pending) await(ctx context.Context, control client.WithWatch, list client.ObjectList, namespace string) error {
 	for len(p) > 0 {
-		if err := e.controlClient.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		if err := control.List(ctx, list, client.InNamespace(namespace)); err != nil {
 			return p.explain(ctx, err)
 		}
 		_ = meta.EachListItem(list, func(o runtime.Object) error {
 			p.see(o)
 			return nil
 		})
-		w, err := e.controlClient.Watch(ctx, list, client.InNamespace(namespace), from(list.GetResourceVersion()))
+		w, err := control.Watch(ctx, list, client.InNamespace(namespace), from(list.GetResourceVersion()))
 		if err != nil {
 			return p.explain(ctx, err)
 		}
