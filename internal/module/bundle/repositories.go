@@ -66,7 +66,7 @@ func (r *repositories) isNowhere() bool { return r.location.BaseURL == nowhere }
 // own is the module's own component.
 func (r *repositories) own() *ocm.Descriptor { return r.components[0] }
 
-// of a component, its repository.
+// of returns the repository of a component.
 func (r *repositories) of(d *ocm.Descriptor) string {
 	repo, name, err := r.location.Repository(d.Name())
 	if err != nil {
