@@ -57,11 +57,12 @@ func setup(mgr ctrl.Manager, rc *rest.Config) (*connect.Connection, error) {
 		return nil, errors.Wrap(err, "chart")
 	}
 	changes := make(chan event.GenericEvent, backlog)
-	r.cluster, err = connect.New(rc, connect.WithIdentity(id), connect.WithOnChange(func(set string, _ cluster.ObjectRef, _, _ *cluster.ObjectState) {
+	onChange := func(set string, _ cluster.ObjectRef, _, _ *cluster.ObjectState) {
 		if site, ok := r.sites.Load(set); ok {
 			changes <- event.GenericEvent{Object: site.(client.Object)} //nolint:forcetypeassert // Only sites are stored.
 		}
-	}))
+	}
+	r.cluster, err = connect.New(rc, connect.WithIdentity(id), connect.WithOnChange(onChange))
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot connect")
 	}

@@ -113,7 +113,8 @@ func (e *Engine) interpreter() cluster.Interpreter { return health.Interpreter{I
 // validate the options.
 func (e *Engine) validate() error {
 	if e.history < minHistory {
-		return errors.Errorf("cannot keep %d revisions of a Helm release: the least is %d, the deployed one and the one before", e.history, minHistory)
+		return errors.Errorf("cannot keep %d revisions of a Helm release: the least is %d, the deployed one and the one before",
+			e.history, minHistory)
 	}
 	return e.identity.Validate()
 }

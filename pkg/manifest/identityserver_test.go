@@ -23,14 +23,13 @@ import (
 // operator is the identity of another program.
 var operator = manifest.Identity{FieldManager: "site operator", ManagedBy: "sites"}
 
-// A program has an identity, an engine and a connection.
+// A program has an engine and a connection of one identity.
 type program struct {
 	*manifest.Engine
 
 	t   *testing.T
 	ctx context.Context //nolint:containedctx // That of the test.
 	c   *connect.Connection
-	id  manifest.Identity
 }
 
 func newProgram(t *testing.T, id manifest.Identity) *program {
@@ -42,9 +41,8 @@ func newProgram(t *testing.T, id manifest.Identity) *program {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	return &program{
-		Engine: manifest.New(manifest.WithIdentity(id), manifest.WithInventoryNamespace("inventories-of-"+id.ManagedBy)), t: t, ctx: ctx, c: c, id: id,
-	}
+	e := manifest.New(manifest.WithIdentity(id), manifest.WithInventoryNamespace("inventories-of-"+id.ManagedBy))
+	return &program{Engine: e, t: t, ctx: ctx, c: c}
 }
 
 func (p *program) install(s *manifest.Bundle) {

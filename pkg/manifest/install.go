@@ -54,7 +54,9 @@ func (e *Engine) Uninstall(ctx context.Context, c cluster.Cluster, b *Bundle, o 
 }
 
 // until a bundle is Ready.
-func (e *Engine) until(ctx context.Context, c cluster.Cluster, b *Bundle, o []CallOption, look func() (Observation, error)) (Observation, error) {
+func (e *Engine) until(
+	ctx context.Context, c cluster.Cluster, b *Bundle, o []CallOption, look func() (Observation, error),
+) (Observation, error) {
 	if err := e.check(c); err != nil {
 		return Observation{}, err
 	}

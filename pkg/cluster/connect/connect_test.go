@@ -167,16 +167,22 @@ func TestTransport(t *testing.T) {
 
 func TestNewFails(t *testing.T) {
 	cases := map[string]struct {
-		reason string
-		config *rest.Config
-		want   string
+		reason  string
+		config  *rest.Config
+		options []connect.Option
+		want    string
 	}{
 		"Address": {reason: "An address is a URL.", config: &rest.Config{Host: "::"}, want: "the address of the API server is not a URL"},
 		"TLS":     {reason: "Certificates are PEM.", config: &rest.Config{Host: "https://x", TLSClientConfig: rest.TLSClientConfig{CAData: []byte("x")}}, want: "TLS"},
+		"Identity": {
+			reason: "The value of a label has no slash.", config: &rest.Config{Host: "https://x"},
+			options: []connect.Option{connect.WithIdentity(manifest.Identity{FieldManager: "x", ManagedBy: "a/b"})},
+			want:    "cannot be the value of the label",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			c, err := connect.New(tc.config)
+			c, err := connect.New(tc.config, tc.options...)
 			if c != nil || err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("\n%s\nwant an error with %q, got %v", tc.reason, tc.want, err)
 			}

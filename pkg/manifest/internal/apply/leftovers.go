@@ -110,7 +110,9 @@ func leftovers(manager string, o *object.Desired, live *unstructured.Unstructure
 }
 
 // withLeftovers are managedFields in which leftovers belong to a manager, that of the engine.
-func withLeftovers(manager string, in []metav1.ManagedFieldsEntry, found []unions.Leftover, o *object.Desired) ([]metav1.ManagedFieldsEntry, error) {
+func withLeftovers(
+	manager string, in []metav1.ManagedFieldsEntry, found []unions.Leftover, o *object.Desired,
+) ([]metav1.ManagedFieldsEntry, error) {
 	version := o.GVK().GroupVersion().String()
 	out := slices.Clone(in)
 	i := slices.IndexFunc(out, func(e metav1.ManagedFieldsEntry) bool {
