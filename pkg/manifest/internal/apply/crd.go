@@ -28,7 +28,7 @@ import (
 func examineAll(ctx context.Context, client *ssa.Client, live, next *unstructured.Unstructured) error {
 	checks, err := crdcheck.Checks(live, next)
 	if err != nil {
-		return err
+		return &ssa.RefusedError{Err: err}
 	}
 	for _, c := range checks {
 		if err := examine(ctx, client, live, c); err != nil {
@@ -106,8 +106,8 @@ func examine(ctx context.Context, client *ssa.Client, crd *unstructured.Unstruct
 	if f.bad == 0 {
 		return nil
 	}
-	return errors.Errorf("%d of %d objects would be invalid with the new definition in version %s: %s; change them first",
-		f.bad, f.all, c.Version, text.Some(f.named, int64(f.bad)))
+	return &ssa.RefusedError{Err: errors.Errorf("%d of %d objects would be invalid with the new definition in version %s: %s; change them first",
+		f.bad, f.all, c.Version, text.Some(f.named, int64(f.bad)))}
 }
 
 // A pageOf objects, which are not read yet.

@@ -89,7 +89,7 @@ func (a *Applier) CheckCRD(ctx context.Context, o *object.Desired, en inventory.
 	}
 	next := &unstructured.Unstructured{Object: o.Content()}
 	if err := crdcheck.Replaceable(live, next); err != nil {
-		return err
+		return &ssa.RefusedError{Err: err}
 	}
 	// Fields of others, and those that are set by default, are part of what it will be.
 	after, err := a.Client.DryRun(ctx, o, false)

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
+)
+
+// adopt objects of nobody, or all.
+func adopt(a ownership.Adoption) func(p *Policy) {
+	return func(p *Policy) {
+		switch a {
+		case ownership.AdoptNone:
+			p.Adopts = adoptNone
+		case ownership.AdoptUnowned:
+			p.Adopts = adoptUnowned
+		case ownership.AdoptAll:
+			p.Adopts = adoptAll
+		}
+	}
+}
+
+// foreign creates the object of another client.
+func foreign(manager, text string, change ...func(u *unstructured.Unstructured)) func(s *site) {
+	return func(s *site) {
+		ref := s.c.Create(manager, text)
+		for _, f := range change {
+			s.c.Edit(manager, ref, f)
+		}
+	}
+}
+
+func annotate(annotations map[string]string) func(u *unstructured.Unstructured) {
+	return func(u *unstructured.Unstructured) { u.SetAnnotations(annotations) }
+}
+
+func both(fs ...func(s *site)) func(s *site) {
+	return func(s *site) {
+		for _, f := range fs {
+			f(s)
+		}
+	}
+}
+
+// inventoryOf another set names its owner.
+func inventoryOf(owner string) func(s *site) {
+	return func(s *site) {
+		s.c.Create("kubectl", `{apiVersion: v1, kind: Namespace, metadata: {name: kyma-system}}`)
+		s.c.Create("provider-kyma", `{apiVersion: v1, kind: Secret, metadata: {name: inventory, namespace: kyma-system,
+labels: {applyset.kubernetes.io/id: applyset-other}, annotations: {kyma.m.crossplane.io/owner: "`+owner+`"}}}`)
+	}
+}
+
+var (
+	look    = []string{"apply new ConfigMap apps/web", "metadata ConfigMap apps/web"}
+	tryLook = []string{"try apply new ConfigMap apps/web", "get ConfigMap apps/web"}
+	take    = append(look[:2:2], "apply ConfigMap apps/web")
+	tryTake = append(tryLook[:2:2], "try apply ConfigMap apps/web")
+	labels  = []string{"metadata.labels.applyset.kubernetes.io/part-of", "metadata.labels.operator.kyma-project.io/managed-by"}
+)
+
+// Objects that exist and that the bundle did not apply.
+func TestApplyForeign(t *testing.T) {
+	other := label(object.LabelPartOf, "applyset-other")
+	cases := map[string]scenario{
+		"Unowned": {
+			reason: "An object of nobody is left alone. The message names it, and says what to do.",
+			others: foreign("kubectl-create", cm),
+			want:   cm,
+			out: result{
+				Err: "ConfigMap apps/web: exists and does not belong to this module; remove it, or set adopt to take it over", Refused: true,
+			},
+			requests: look, tries: tryLook,
+		},
+		"UnownedResource": {
+			reason: "The custom resource of the bundle may be left out instead.",
+			others: foreign("kubectl-create", cm),
+			want:   cm,
+			change: func(o *object.Desired) { o.Stage = object.StageResource },
+			out: result{
+				Err: "ConfigMap apps/web: exists and does not belong to this module; set adopt to take it over, or omit it", Refused: true,
+			},
+			requests: look, tries: tryLook,
+		},
+		"OfAnother": {
+			reason: "An object of another set is named by its label where the owner is not known.",
+			others: foreign("kubectl-create", cm, other),
+			want:   cm,
+			policy: adopt(ownership.AdoptUnowned),
+			out: result{
+				Err: "ConfigMap apps/web: exists and belongs to another set of objects (label applyset.kubernetes.io/part-of: applyset-other); " +
+					"remove it there, or set adopt to take it over", Refused: true,
+			},
+			requests: append(look[:2:2], "list Secret kyma-system"),
+			tries:    append(tryLook[:2:2], "list Secret kyma-system"),
+		},
+		"OfAnOwner": {
+			reason: "Where the inventory of the set is there, it names the owner, on one line.",
+			others: both(inventoryOf("Kyma a/\\nb"), foreign("kubectl-create", cm, other)),
+			want:   cm,
+			out: result{
+				Err: "ConfigMap apps/web: exists and belongs to Kyma a/ b; remove it there, or set adopt to take it over", Refused: true,
+			},
+			requests: append(look[:2:2], "list Secret kyma-system"),
+			tries:    append(tryLook[:2:2], "list Secret kyma-system"),
+		},
+		"TakenByAnother": {
+			reason: "Another set may take an object of ours while the watch is behind: the conflict about the label shows it.",
+			was:    cm,
+			others: func(s *site) { s.c.Edit("provider-kyma", refOf(cm), other) },
+			want:   cmNext,
+			input:  func(in *Input) { in.State.Set, in.Drifted = ourSet, false },
+			out: result{
+				Err: "ConfigMap apps/web: exists and belongs to another set of objects (label applyset.kubernetes.io/part-of: applyset-other); " +
+					"remove it there, or set adopt to take it over", Refused: true,
+			},
+			requests: []string{"apply unforced ConfigMap apps/web", "metadata ConfigMap apps/web", "list Secret kyma-system"},
+			tries:    []string{"get ConfigMap apps/web", "list Secret kyma-system"},
+		},
+		"KnownOfAnother": {
+			reason: "Where the watch shows it, nothing is sent before the object is read.",
+			was:    cm,
+			others: func(s *site) { s.c.Edit("provider-kyma", refOf(cm), other) },
+			want:   cmNext,
+			input:  func(in *Input) { in.Drifted = false },
+			out: result{
+				Err: "ConfigMap apps/web: exists and belongs to another set of objects (label applyset.kubernetes.io/part-of: applyset-other); " +
+					"remove it there, or set adopt to take it over", Refused: true,
+			},
+			requests: []string{"metadata ConfigMap apps/web", "list Secret kyma-system"},
+			tries:    []string{"get ConfigMap apps/web", "list Secret kyma-system"},
+		},
+		"KeptByUs": {
+			reason:   "What this bundle orphaned before comes back without being asked for.",
+			others:   foreign("kubectl-create", cm, annotate(map[string]string{object.AnnotationKeptBy: ourSet})),
+			want:     cmNext,
+			out:      result{Kind: "Updated", Lost: append([]string{"data.a", "data.c"}, labels...)},
+			requests: take,
+			fields:   []string{"data.a", "data.c", "metadata.labels"},
+			tries:    tryTake,
+		},
+		"KeptByAnother": {
+			reason: "What another one orphaned does not.",
+			others: foreign("kubectl-create", cm, annotate(map[string]string{object.AnnotationKeptBy: "applyset-other"})),
+			want:   cmNext,
+			out: result{
+				Err: "ConfigMap apps/web: exists and does not belong to this module; remove it, or set adopt to take it over", Refused: true,
+			},
+			requests: look, tries: tryLook,
+		},
+		"KeptAndTaken": {
+			reason: "An annotation does not make an object ours that belongs to another set.",
+			others: foreign("kubectl-create", cm, annotate(map[string]string{object.AnnotationKeptBy: ourSet}), other),
+			want:   cm,
+			out: result{
+				Err: "ConfigMap apps/web: exists and belongs to another set of objects (label applyset.kubernetes.io/part-of: applyset-other); " +
+					"remove it there, or set adopt to take it over", Refused: true,
+			},
+			requests: append(look[:2:2], "list Secret kyma-system"),
+			tries:    append(tryLook[:2:2], "list Secret kyma-system"),
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) { tc.test(t) })
+	}
+}
+
+// helmRelease is what Helm writes on the objects of the release web.
+var helmRelease = map[string]string{object.AnnotationReleaseName: "web", object.AnnotationReleaseNamespace: "apps"} //nolint:gochecknoglobals // Constant.
+
+// ofHelm is an object of that release.
+const ofHelm = `{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: apps, labels: {app.kubernetes.io/managed-by: Helm},
+annotations: {meta.helm.sh/release-name: web, meta.helm.sh/release-namespace: apps}}, data: {a: "1"}}`
+
+// Helm keeps objects of a release that is uninstalled. The install that continues the release has them again.
+func TestApplyOrphanOfHelm(t *testing.T) {
+	orphan := func(change func(annotations map[string]string), managedBy string) func(s *site) {
+		return func(s *site) {
+			a := map[string]string{object.AnnotationResourcePolicy: "keep"}
+			for k, v := range helmRelease {
+				a[k] = v
+			}
+			if change != nil {
+				change(a)
+			}
+			foreign("kubectl-edit", cm, annotate(a), label(object.LabelHelmManagedBy, managedBy))(s)
+		}
+	}
+	record := func(set string) func(s *site) {
+		return func(s *site) {
+			s.c.Create("helm", `{apiVersion: v1, kind: Secret, metadata: {name: sh.helm.release.v1.web.v1, namespace: apps,
+labels: {owner: helm, name: web, kyma.m.crossplane.io/set: "`+set+`"}}}`)
+		}
+	}
+	unowned := result{
+		Err: "ConfigMap apps/web: exists and does not belong to this module; remove it, or set adopt to take it over", Refused: true,
+	}
+	ours := result{Kind: "Updated", Lost: append([]string{
+		"data.a", "metadata.annotations.meta.helm.sh/release-name", "metadata.annotations.meta.helm.sh/release-namespace",
+		"metadata.labels.app.kubernetes.io/managed-by",
+	}, labels...)}
+	cases := map[string]struct {
+		reason string
+		others func(s *site)
+		want   string
+		asks   bool
+		out    result
+	}{
+		"Continued":    {reason: "Nothing is left of the release.", others: orphan(nil, "Helm"), want: ofHelm, asks: true, out: ours},
+		"Ours":         {reason: "The records that are left are ours.", others: both(orphan(nil, "Helm"), record(ourSet)), want: ofHelm, asks: true, out: ours},
+		"Installed":    {reason: "A release that another client has is not continued.", others: both(orphan(nil, "Helm"), record("")), want: ofHelm, asks: true, out: unowned},
+		"NoInstall":    {reason: "Plain objects continue no release.", others: orphan(nil, "Helm"), want: cm, out: unowned},
+		"NotHelm":      {reason: "An object without the label of Helm is not of Helm.", others: orphan(nil, "me"), want: ofHelm, out: unowned},
+		"NotKept":      {reason: "Helm deletes what is not kept, so that it is of another client.", others: orphan(func(a map[string]string) { delete(a, object.AnnotationResourcePolicy) }, "Helm"), want: ofHelm, out: unowned},
+		"OtherRelease": {reason: "Another release is not continued.", others: orphan(func(a map[string]string) { a[object.AnnotationReleaseName] = "x" }, "Helm"), want: ofHelm, out: unowned},
+		"OtherPlace":   {reason: "Nor is one in another namespace.", others: orphan(func(a map[string]string) { a[object.AnnotationReleaseNamespace] = "x" }, "Helm"), want: ofHelm, out: unowned},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			sc := scenario{reason: tc.reason, others: tc.others, want: tc.want, out: tc.out, requests: look, tries: tryLook}
+			if tc.asks {
+				sc.requests, sc.tries = append(sc.requests[:2:2], "list Secret apps"), append(sc.tries[:2:2], "list Secret apps")
+			}
+			if tc.out.Err == "" {
+				sc.requests, sc.tries = append(sc.requests, "apply ConfigMap apps/web"), append(sc.tries, "try apply ConfigMap apps/web")
+				sc.fields = labels
+			}
+			sc.test(t)
+		})
+	}
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+)
+
+func TestApply(t *testing.T) {
+	cases := map[string]scenario{
+		"Missing": {
+			reason:   "An object that does not exist is created with one request.",
+			want:     cm,
+			out:      result{Kind: "Created"},
+			requests: []string{"apply new ConfigMap apps/web"},
+			tries:    []string{"try apply new ConfigMap apps/web"},
+		},
+		"MissingNamespace": {
+			reason:   "So is its namespace, which the dry run says.",
+			others:   func(s *site) { s.c.Finish(refOf(`{apiVersion: v1, kind: Namespace, metadata: {name: apps}}`)) },
+			want:     cm,
+			out:      result{Kind: "Created"},
+			requests: []string{"apply new ConfigMap apps/web", "create Namespace apps", "apply new ConfigMap apps/web"},
+			note:     "namespace apps would be created",
+			tries:    []string{"try apply new ConfigMap apps/web"},
+		},
+		"KeptNamespaces": {
+			reason: "Config may say that no namespace is created. The run is told of the connection, which makes no difference to it.",
+			others: func(s *site) { s.c.Finish(refOf(`{apiVersion: v1, kind: Namespace, metadata: {name: apps}}`)) },
+			want:   cm,
+			change: func(o *object.Desired) { o.KeepNamespaces = true },
+			out:    result{Err: "ConfigMap apps/web: namespace apps does not exist, and config says CreateNamespace=false; create it"},
+			instead: &result{
+				Err: "ConfigMap apps/web: namespace apps does not exist, and config says CreateNamespace=false; create it", Refused: true,
+			},
+			requests: []string{"apply new ConfigMap apps/web"},
+			tries:    []string{"try apply new ConfigMap apps/web"},
+		},
+		"MissingKind": {
+			reason: "Without the kind there is no request.",
+			want:   widget,
+			out:    result{Err: "Widget apps/web: the cluster has no kind Widget in example.org/v1", Refused: true},
+		},
+		"ForgottenResource": {
+			reason: "A custom resource that its users deleted does not come back.",
+			want:   cm,
+			change: func(o *object.Desired) { o.Stage = object.StageResource },
+			input:  func(in *Input) { in.Entry.UID = "uid-9" },
+			out:    result{Kind: "Unchanged"},
+		},
+		"NewResource": {
+			reason:   "One that was never applied is created.",
+			want:     cm,
+			change:   func(o *object.Desired) { o.Stage = object.StageResource },
+			out:      result{Kind: "Created"},
+			requests: []string{"apply new ConfigMap apps/web"},
+			tries:    []string{"try apply new ConfigMap apps/web"},
+		},
+		"DeletedByOthers": {
+			reason:   "Any other object that was deleted does.",
+			was:      cm,
+			others:   func(s *site) { s.c.Finish(refOf(cm)) },
+			want:     cm,
+			out:      result{Kind: "Created"},
+			requests: []string{"apply new ConfigMap apps/web"},
+			tries:    []string{"try apply new ConfigMap apps/web"},
+		},
+		"Updated": {
+			reason:   "An object that is ours is updated without being read. The dry run reads it to compare.",
+			was:      cm,
+			want:     cmNext,
+			out:      result{Kind: "Updated"},
+			requests: []string{"apply unforced ConfigMap apps/web"},
+			fields:   []string{"data.a", "data.b", "data.c"},
+			tries:    []string{"get ConfigMap apps/web", "try apply ConfigMap apps/web"},
+		},
+		"Same": {
+			reason:   "What is written differently may mean the same: the run sends it, and the dry run says that nothing changes.",
+			was:      cm,
+			want:     cm,
+			out:      result{Kind: "Updated"},
+			requests: []string{"apply unforced ConfigMap apps/web"},
+			instead:  &result{Kind: "Unchanged"},
+			tries:    []string{"get ConfigMap apps/web", "try apply ConfigMap apps/web"},
+		},
+		"Lost": {
+			reason:   "An inventory may be lost. What is found is ours by its label.",
+			was:      cm,
+			want:     cmNext,
+			input:    func(in *Input) { *in = Input{Object: in.Object} },
+			out:      result{Kind: "Updated", Lost: []string{"data.c"}},
+			requests: []string{"apply new ConfigMap apps/web", "metadata ConfigMap apps/web", "apply ConfigMap apps/web"},
+			fields:   []string{"data.a", "data.b", "data.c"},
+			tries:    []string{"try apply new ConfigMap apps/web", "get ConfigMap apps/web", "try apply ConfigMap apps/web"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) { tc.test(t) })
+	}
+}
+
+// refuse the requests of a line as an API server, or the connection, does.
+func refuse(line string, err error) func(*site, string) error {
+	return func(_ *site, l string) error {
+		if l == line || l == "try "+line {
+			return err
+		}
+		return nil
+	}
+}
+
+func TestApplyRefused(t *testing.T) {
+	configMaps := schema.GroupResource{Resource: "configmaps"}
+	forbidden := kerrors.NewForbidden(configMaps, "web", errors.New("no\nquota"))
+	outage := kerrors.NewServiceUnavailable("later")
+	terminating := kerrors.NewForbidden(configMaps, "web", errors.New("it goes"))
+	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: "NamespaceTerminating"}}
+	create, tryCreate := []string{"apply new ConfigMap apps/web"}, []string{"try apply new ConfigMap apps/web"}
+	cases := map[string]scenario{
+		"Forbidden": {
+			reason:   "What the API server refuses is about the object, on one line.",
+			want:     cm,
+			meet:     refuse("apply new ConfigMap apps/web", forbidden),
+			out:      result{Err: `ConfigMap apps/web: configmaps "web" is forbidden: no quota`, Refused: true},
+			requests: create, tries: tryCreate,
+		},
+		"Terminating": {
+			reason:   "A namespace that is being deleted is named as the reason.",
+			want:     cm,
+			meet:     refuse("apply new ConfigMap apps/web", terminating),
+			out:      result{Err: `ConfigMap apps/web: its namespace is being deleted: configmaps "web" is forbidden: it goes`, Refused: true},
+			requests: create, tries: tryCreate,
+		},
+		"Outage": {
+			reason:   "An outage is not about the object.",
+			want:     cm,
+			meet:     refuse("apply new ConfigMap apps/web", outage),
+			out:      result{Err: "ConfigMap apps/web: later"},
+			requests: create, tries: tryCreate,
+		},
+		"Connection": {
+			reason:   "Nor is a connection that breaks.",
+			want:     cm,
+			meet:     refuse("apply new ConfigMap apps/web", errors.New("cut")),
+			out:      result{Err: "ConfigMap apps/web: cut"},
+			requests: create, tries: tryCreate,
+		},
+		"Invalid": {
+			reason:   "What is invalid, and not immutable, is refused as the API server says it.",
+			was:      deploy,
+			want:     `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: apps}, spec: {replicas: -1, image: b}}`,
+			out:      result{Err: `Deployment apps/web: Deployment.apps "web" is invalid: spec.replicas: Invalid value: -1: must be greater than or equal to 0`, Refused: true},
+			requests: []string{"apply unforced Deployment apps/web", "get Deployment apps/web"},
+			tries:    []string{"get Deployment apps/web", "try apply Deployment apps/web"},
+		},
+		"UpdateForbidden": {
+			reason:   "An update that is refused is told of in the same way.",
+			was:      cm,
+			want:     cmNext,
+			meet:     updates(forbidden),
+			out:      result{Err: `ConfigMap apps/web: configmaps "web" is forbidden: no quota`, Refused: true},
+			requests: []string{"apply unforced ConfigMap apps/web"},
+			tries:    []string{"get ConfigMap apps/web", "try apply ConfigMap apps/web"},
+		},
+		"RepairForbidden": {
+			reason:   "So is a repair.",
+			was:      cm,
+			others:   func(s *site) { s.c.Set("kubectl-edit", refOf(cm), "9", "data", "a") },
+			want:     cm,
+			meet:     updates(forbidden),
+			out:      result{Err: `ConfigMap apps/web: configmaps "web" is forbidden: no quota`, Refused: true},
+			requests: []string{"metadata ConfigMap apps/web", "apply ConfigMap apps/web"},
+			tries:    []string{"get ConfigMap apps/web", "try apply ConfigMap apps/web"},
+		},
+		"Unread": {
+			reason: "Without permission to read, nothing is changed.",
+			was:    cm,
+			others: func(s *site) { s.c.Set("kubectl-edit", refOf(cm), "9", "data", "a") },
+			want:   cm,
+			meet: func(_ *site, line string) error {
+				if line == "metadata ConfigMap apps/web" || line == "get ConfigMap apps/web" {
+					return forbidden
+				}
+				return nil
+			},
+			out:      result{Err: `ConfigMap apps/web: configmaps "web" is forbidden: no quota`, Refused: true},
+			requests: []string{"metadata ConfigMap apps/web"},
+			tries:    []string{"get ConfigMap apps/web"},
+		},
+		"NotAnAPIServer": {
+			reason:   "A 404 that names nothing does not come from an API server, and proves nothing.",
+			want:     cm,
+			meet:     refuse("apply new ConfigMap apps/web", &kerrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound}}),
+			out:      result{Err: "ConfigMap apps/web: API server http://fake: 404 Not Found does not come from a Kubernetes API server; check the server of the kubeconfig, and the proxies on the way to it"},
+			requests: create, tries: tryCreate,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) { tc.test(t) })
+	}
+}
+
+// updates of the object are refused.
+func updates(err error) func(*site, string) error {
+	return func(_ *site, line string) error {
+		switch line {
+		case "apply unforced ConfigMap apps/web", "apply ConfigMap apps/web", "try apply ConfigMap apps/web":
+			return err
+		}
+		return nil
+	}
+}

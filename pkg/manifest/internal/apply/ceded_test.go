@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
+)
+
+const listHPAs = "list HorizontalPodAutoscaler apps"
+
+// scaled is what an autoscaler does.
+func scaled(manager string) func(s *site) {
+	return func(s *site) { s.c.Scale(manager, refOf(deploy), 7) }
+}
+
+func autoscaled(s *site) { s.c.Create("kubectl", hpa) }
+
+func TestApplyCedes(t *testing.T) {
+	read, try := []string{"metadata Deployment apps/web"}, []string{"get Deployment apps/web"}
+	ceded := result{Kind: "Updated", Ceded: []string{"spec.replicas to kube-controller-manager"}}
+	requests := append(read[:1:1], listHPAs, "apply Deployment apps/web")
+	tries := append(try[:1:1], listHPAs, "try apply Deployment apps/web")
+	autoscalers := schema.GroupResource{Group: "autoscaling", Resource: "horizontalpodautoscalers"}
+	cases := map[string]scenario{
+		"Autoscaled": {
+			reason:   "The number of replicas is that of an autoscaler that is for the object.",
+			was:      deploy,
+			others:   both(autoscaled, scaled("kube-controller-manager")),
+			want:     deploy2,
+			out:      ceded,
+			requests: requests,
+			fields:   []string{"spec.image"},
+			tries:    tries,
+		},
+		"OnlyCeded": {
+			reason:   "Where nothing else is to change, the run says which field is ceded, and the dry run that nothing changes.",
+			was:      deploy,
+			others:   both(autoscaled, scaled("kube-controller-manager")),
+			want:     deploy,
+			out:      ceded,
+			instead:  &result{Kind: "Unchanged"},
+			requests: requests,
+			tries:    tries,
+		},
+		"Scaled": {
+			reason:   "Without an autoscaler they are as the bundle wants them.",
+			was:      deploy,
+			others:   scaled("kube-controller-manager"),
+			want:     deploy,
+			out:      result{Kind: "Updated", Lost: []string{"spec.replicas"}},
+			requests: requests,
+			fields:   []string{"spec.replicas"},
+			tries:    tries,
+		},
+		"OtherTarget": {
+			reason: "An autoscaler of another object does not count.",
+			was:    deploy,
+			others: both(scaled("kube-controller-manager"), func(s *site) {
+				s.c.Create("kubectl", `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web, namespace: apps},
+spec: {scaleTargetRef: {apiVersion: v1, kind: Deployment, name: web}}}`)
+			}),
+			want:     deploy,
+			out:      result{Kind: "Updated", Lost: []string{"spec.replicas"}},
+			requests: requests,
+			fields:   []string{"spec.replicas"},
+			tries:    tries,
+		},
+		"OtherField": {
+			reason:   "No other field is ceded to the autoscaler, or to any other manager.",
+			was:      deploy,
+			others:   both(autoscaled, func(s *site) { s.c.Set("kube-controller-manager", refOf(deploy), "z", "spec", "image") }),
+			want:     deploy,
+			out:      result{Kind: "Updated", Lost: []string{"spec.image"}},
+			requests: []string{"metadata Deployment apps/web", "apply Deployment apps/web"},
+			fields:   []string{"spec.image"},
+			tries:    []string{"get Deployment apps/web", "try apply Deployment apps/web"},
+		},
+		"Unlisted": {
+			reason:   "Without permission to list autoscalers, the field manager decides.",
+			was:      deploy,
+			others:   scaled("kube-controller-manager"),
+			want:     deploy2,
+			meet:     refuse(listHPAs, kerrors.NewForbidden(autoscalers, "", errors.New("no"))),
+			out:      ceded,
+			requests: requests,
+			fields:   []string{"spec.image"},
+			tries:    tries,
+		},
+		"UnlistedOther": {
+			reason:   "Any other manager is none.",
+			was:      deploy,
+			others:   scaled("kubectl"),
+			want:     deploy2,
+			meet:     refuse(listHPAs, kerrors.NewForbidden(autoscalers, "", errors.New("no"))),
+			out:      result{Kind: "Updated", Lost: []string{"spec.replicas"}},
+			requests: requests,
+			fields:   []string{"spec.image", "spec.replicas"},
+			tries:    tries,
+		},
+		"UnlistedField": {
+			reason:   "Nor is the controller manager where it does not use the subresource.",
+			was:      deploy,
+			others:   func(s *site) { s.c.Set("kube-controller-manager", refOf(deploy), int64(7), "spec", "replicas") },
+			want:     deploy,
+			meet:     refuse(listHPAs, kerrors.NewForbidden(autoscalers, "", errors.New("no"))),
+			out:      result{Kind: "Updated", Lost: []string{"spec.replicas"}},
+			requests: requests,
+			fields:   []string{"spec.replicas"},
+			tries:    tries,
+		},
+		"ListFails": {
+			reason:   "Where it cannot be known, nothing is changed.",
+			was:      deploy,
+			others:   scaled("kube-controller-manager"),
+			want:     deploy2,
+			meet:     refuse(listHPAs, kerrors.NewServiceUnavailable("later")),
+			out:      result{Err: "Deployment apps/web: cannot look for HorizontalPodAutoscalers in namespace apps: later"},
+			requests: requests[:2], tries: tries[:2],
+		},
+		"Remembered": {
+			reason: "An object with ceded fields is read before it is applied, so that they stay ceded.",
+			was:    deploy,
+			others: both(autoscaled, scaled("kube-controller-manager"), func(s *site) {
+				s.entry.Yields = []ownership.Ceded{{Path: `{"f:spec":{"f:replicas":{}}}`, Manager: "kube-controller-manager"}}
+			}),
+			want:     deploy2,
+			input:    func(in *Input) { in.Drifted = false },
+			out:      ceded,
+			requests: requests,
+			fields:   []string{"spec.image"},
+			tries:    tries,
+		},
+		"Unread": {
+			reason:   "Where the watch is behind, the conflict shows it.",
+			was:      deploy,
+			others:   both(autoscaled, scaled("kube-controller-manager")),
+			want:     deploy2,
+			input:    func(in *Input) { in.Drifted = false },
+			out:      ceded,
+			requests: append([]string{"apply unforced Deployment apps/web"}, requests...),
+			fields:   []string{"spec.image"},
+			tries:    tries,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) { tc.test(t) })
+	}
+}
+
+// The autoscalers of a namespace are listed once for each call.
+func TestAutoscalersAreCached(t *testing.T) {
+	s := newSite(t)
+	s.apply(t, desired(t, deploy))
+	autoscaled(s)
+	scaled("kube-controller-manager")(s)
+	w := s.writer()
+	in := s.input(desired(t, deploy2))
+	s.c.Requests()
+	for range 2 {
+		if _, err := w.Apply(t.Context(), in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lists := 0
+	for _, line := range s.c.Requests() {
+		if line == listHPAs {
+			lists++
+		}
+	}
+	if lists != 1 {
+		t.Errorf("the autoscalers are listed %d times", lists)
+	}
+}
+
+// apiService has a certificate.
+func apiService(bundle, service string) string {
+	return fmt.Sprintf(`{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.x}, spec: {caBundle: %s, service: %s}}`, bundle, service)
+}
+
+const (
+	certificate = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t" // -----BEGIN CERTIFICATE-----
+	placeholder = "Q2c9PQ=="
+)
+
+func TestApplyCedesCertificates(t *testing.T) {
+	inject := func(s *site) {
+		s.c.Set("cainjector", refOf(apiService("a", "a")), certificate+"LQ==", "spec", "caBundle")
+	}
+	requests := []string{"metadata APIService v1.x", "apply APIService v1.x"}
+	tries := []string{"get APIService v1.x", "try apply APIService v1.x"}
+	cases := map[string]scenario{
+		"Injected": {
+			reason: "A certificate that a controller injected in place of none is left to it.",
+			was:    apiService(placeholder, "a"), others: inject, want: apiService(placeholder, "b"),
+			out:      result{Kind: "Updated", Ceded: []string{"spec.caBundle to cainjector"}},
+			requests: requests, fields: []string{"spec.service"}, tries: tries,
+		},
+		"Wanted": {
+			reason: "One that the bundle sets is put back.",
+			was:    apiService(certificate, "a"), others: inject, want: apiService(certificate, "b"),
+			out:      result{Kind: "Updated", Lost: []string{"spec.caBundle"}},
+			requests: requests, fields: []string{"spec.caBundle", "spec.service"}, tries: tries,
+		},
+		"OtherField": {
+			reason: "Nothing else of that kind is ceded.",
+			was:    apiService(placeholder, "a"), want: apiService(placeholder, "b"),
+			others:   func(s *site) { s.c.Set("cainjector", refOf(apiService("a", "a")), "z", "spec", "service") },
+			out:      result{Kind: "Updated", Lost: []string{"spec.service"}},
+			requests: requests, fields: []string{"spec.service"}, tries: tries,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) { tc.test(t) })
+	}
+}
+
+// contend repairs a field as often as it takes until it is ceded.
+func contend(t *testing.T) func(s *site) {
+	t.Helper()
+	return func(s *site) {
+		for range ownership.MaxRepairs {
+			s.c.Set("kubectl-edit", refOf(cm), "9", "data", "a")
+			s.apply(t, desired(t, cm))
+		}
+		s.c.Set("kubectl-edit", refOf(cm), "9", "data", "a")
+	}
+}
+
+func TestApplyInContention(t *testing.T) {
+	lost := result{Kind: "Updated", Lost: []string{"data.a"}}
+	ceded := result{Kind: "Updated", Ceded: []string{"data.a to kubectl-edit after a contention"}}
+	requests := []string{"metadata ConfigMap apps/web", "apply ConfigMap apps/web"}
+	tries := []string{"get ConfigMap apps/web", "try apply ConfigMap apps/web"}
+	after := func(s *site) {
+		// The field is ceded, and what was counted is lost with the process.
+		s.apply(t, desired(t, cm))
+		s.contention = &ownership.Contention{}
+	}
+	cases := map[string]scenario{
+		"Ceded": {
+			reason: "A field that others take each time is ceded to them.",
+			was:    cm, others: contend(t), want: cm, out: ceded, instead: &result{Kind: "Unchanged"}, requests: requests, tries: tries,
+		},
+		"Before": {
+			reason: "It is put back as long as that does not happen too often.",
+			was:    cm,
+			others: func(s *site) {
+				contend(t)(s)
+				s.contention = &ownership.Contention{}
+			},
+			want: cm, out: lost, requests: requests, fields: []string{"data.a"}, tries: tries,
+		},
+		"Remembered": {
+			reason: "The inventory remembers what was ceded.",
+			was:    cm, others: both(contend(t), after, func(s *site) { s.now = s.now.Add(time.Hour - time.Second) }), want: cm,
+			out: ceded, instead: &result{Kind: "Unchanged"}, requests: requests, tries: tries,
+		},
+		"Due": {
+			reason: "After an hour it is tried again.",
+			was:    cm, others: both(contend(t), after, func(s *site) { s.now = s.now.Add(time.Hour) }), want: cm,
+			out: lost, requests: requests, fields: []string{"data.a"}, tries: tries,
+		},
+		"NewVersion": {
+			reason: "So it is with another version of the object.",
+			was:    cm, others: both(contend(t), after), want: cmNext,
+			out:      result{Kind: "Updated", Lost: []string{"data.a", "data.c"}},
+			requests: requests, fields: []string{"data.a", "data.b", "data.c"}, tries: tries,
+		},
+		"Ours": {
+			reason: "What is ours again is not ceded: the API server would remove it.",
+			was:    cm,
+			others: both(contend(t), after, func(s *site) { s.c.Apply("provider-kyma", labelled(cm)) }),
+			want:   cm, out: result{Kind: "Updated"}, instead: &result{Kind: "Updated"},
+			requests: requests, tries: tries,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) { tc.test(t) })
+	}
+}
+
+// Which fields are ceded is asked for by observers, too. They have no entry of an object that was never applied.
+func TestWithoutCededUnknown(t *testing.T) {
+	s := newSite(t)
+	s.apply(t, desired(t, cm))
+	contend(t)(s)
+	o := desired(t, cm)
+	for name, managed := range map[string]bool{"Managed": true, "Unmanaged": false} {
+		t.Run(name, func(t *testing.T) {
+			fields := s.c.Object(o.Ref).GetManagedFields()
+			if !managed {
+				fields = nil
+			}
+			out, ceded, err := s.writer().WithoutCeded(t.Context(), o, nil, fields)
+			if err != nil || len(ceded) > 0 {
+				t.Errorf("WithoutCeded(...): %v, %v", ceded, err)
+			}
+			if diff := cmp.Diff(o.Content(), out.Content()); diff != "" {
+				t.Errorf("WithoutCeded(...): nothing is ceded: -want, +got:\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
+)
+
+const (
+	anySpec    = `{type: object, properties: {size: {type: integer}, mode: {type: string}}}`
+	strictSpec = `{type: object, required: [mode], properties: {size: {type: integer}, mode: {type: string}}}`
+)
+
+// widgets creates a number of custom resources.
+func widgets(n int) func(s *site) {
+	return func(s *site) {
+		for i := range n {
+			s.c.Create("kubectl", strings.Replace(widget, "name: web", fmt.Sprintf("name: web-%03d", i), 1))
+		}
+	}
+}
+
+// A CRD that nothing is known of is checked before it is changed.
+func TestApplyFoundCRD(t *testing.T) {
+	name := "CustomResourceDefinition widgets.example.org"
+	look, tryLook := []string{"apply new " + name, "metadata " + name}, []string{"try apply new " + name, "get " + name}
+	check := []string{"get " + name, "try apply " + name}
+	lost := append([]string{}, labels...)
+	exists := both(foreign("some-controller", crd(anySpec)), widgets(1))
+	spec := []string{"metadata.labels", "spec.versions[name=\"v1\"].schema.openAPIV3Schema.properties.spec.required"}
+	adopting := adopt(ownership.AdoptUnowned)
+	cases := map[string]scenario{
+		"Invalid": {
+			reason: "Objects that would be invalid are named, and the CRD stays as it is.",
+			others: exists, want: crd(strictSpec), policy: adopting,
+			out: result{
+				Err: name + ": 1 of 1 objects would be invalid with the new definition in version v1: Widget apps/web-000 (spec.mode: required value); change them first",
+				// A dry run tells of it as of any other objection.
+				Refused: true,
+			},
+			requests: append(look[:2:2], append(check[:2:2], "list Widget")...),
+			tries:    append(tryLook[:2:2], append(check[:2:2], "list Widget")...),
+		},
+		"Valid": {
+			reason: "Where all stay valid, it is applied.",
+			others: foreign("some-controller", crd(anySpec)), want: crd(strictSpec), policy: adopting,
+			out:      result{Kind: "Updated", Lost: append(lost, "spec.group", "spec.scope", "spec.versions", "spec.names.kind", "spec.names.plural")},
+			requests: append(look[:2:2], append(check[:2:2], "list Widget", "apply "+name)...),
+			fields:   spec,
+			tries:    append(tryLook[:2:2], append(check[:2:2], "list Widget", "try apply "+name)...),
+		},
+		"Checked": {
+			reason: "What the plan has checked is not checked again.",
+			others: exists, want: crd(strictSpec),
+			policy:   func(p *Policy) { adopting(p); p.CheckedCRDs = true },
+			out:      result{Kind: "Updated", Lost: append(lost, "spec.group", "spec.scope", "spec.versions", "spec.names.kind", "spec.names.plural")},
+			requests: append(look[:2:2], "apply "+name),
+			fields:   spec,
+			tries:    append(tryLook[:2:2], "try apply "+name),
+		},
+		"Known": {
+			reason: "Nor is one of ours, which the plan has checked in any case.",
+			was:    crd(anySpec), others: widgets(1), want: crd(strictSpec),
+			out:      result{Kind: "Updated"},
+			requests: []string{"apply unforced " + name},
+			fields:   spec[1:],
+			tries:    []string{"get " + name, "try apply " + name},
+		},
+		"Other": {
+			reason: "An object of any other kind is not checked.",
+			others: foreign("some-controller", cm), want: cm, policy: adopting,
+			out:      result{Kind: "Updated", Lost: append([]string{"data.a", "data.b"}, labels...)},
+			requests: take, fields: []string{"metadata.labels"}, tries: tryTake,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) { tc.test(t) })
+	}
+}
+
+func TestCheckCRD(t *testing.T) {
+	name := "CustomResourceDefinition widgets.example.org"
+	ref := refOf(crd(anySpec))
+	get, try, list := "get "+name, "try apply "+name, "list Widget"
+	forbidden := kerrors.NewForbidden(schema.GroupResource{Group: "example.org", Resource: "widgets"}, "", errors.New("no\nway"))
+	several := strings.Replace(crd(anySpec), "versions: [", "versions: [{name: v2, served: false, storage: false, schema: {openAPIV3Schema: {type: object}}}, ", 1)
+	one := "1 of 1 objects would be invalid with the new definition in version v1: Widget apps/web-000 (spec.mode: required value); change them first"
+	type want struct {
+		Err      string
+		Refused  bool
+		Requests []string
+	}
+	cases := map[string]struct {
+		reason string
+		others func(s *site)
+		next   string
+		change func(en *inventory.Entry)
+		meet   func(s *site, line string) error
+		want   want
+	}{
+		"Missing": {
+			reason: "There is nothing to check where there is none.", next: crd(strictSpec), want: want{Requests: []string{get}},
+		},
+		"Same": {
+			reason: "What makes no object invalid needs no look at them.", others: both(ours(crd(anySpec)), widgets(1)), next: crd(anySpec),
+			want: want{Requests: []string{get, try}},
+		},
+		"Invalid": {
+			reason: "Objects that would be invalid are an objection.", others: both(ours(crd(anySpec)), widgets(1)), next: crd(strictSpec),
+			want: want{Err: one, Refused: true, Requests: []string{get, try, list}},
+		},
+		"Unchecked": {
+			reason: "Without objects there is none.", others: ours(crd(anySpec)), next: crd(strictSpec),
+			want: want{Requests: []string{get, try, list}},
+		},
+		"Deleting": {
+			reason: "One that goes is not checked: its objects go with it.",
+			others: both(ours(crd(anySpec)), widgets(1), func(s *site) { s.c.Edit("kubectl", ref, finalize); s.c.Delete(ref) }),
+			next:   crd(strictSpec), want: want{Requests: []string{get}},
+		},
+		"Foreign": {
+			reason: "Nor is one of others: it is not applied in any case.",
+			others: both(foreign("kubectl", crd(anySpec)), widgets(1)), next: crd(strictSpec), want: want{Requests: []string{get}},
+		},
+		"ForeignWithUID": {
+			reason: "One that lost its label is ours by its UID.",
+			others: both(foreign("kubectl", crd(anySpec)), widgets(1)), next: crd(strictSpec),
+			change: func(en *inventory.Entry) { en.UID = "uid-3" },
+			want:   want{Err: one, Refused: true, Requests: []string{get, try, list}},
+		},
+		"Scope": {
+			reason: "What cannot become the new definition is refused before anything is tried.",
+			others: ours(crd(anySpec)), next: strings.Replace(crd(anySpec), "Namespaced", "Cluster", 1),
+			want: want{Err: "spec.scope cannot change from Namespaced to Cluster; delete the definition with all its objects first, or leave it as it is", Refused: true, Requests: []string{get}},
+		},
+		"Unread": {
+			reason: "What cannot be read is an error, and not an objection to the CRD.", others: ours(crd(anySpec)), next: crd(strictSpec),
+			meet: refuse(get, kerrors.NewServiceUnavailable("later")), want: want{Err: name + ": later", Requests: []string{get}},
+		},
+		"Refused": {
+			reason: "So is a refusal of the API server.", others: ours(crd(anySpec)), next: crd(strictSpec),
+			meet: refuse("apply "+name, kerrors.NewServiceUnavailable("la\nter")), want: want{Err: "la ter", Requests: []string{get, try}},
+		},
+		"WithoutDryRun": {
+			reason: "Where something supports no dry run, the CRD is taken as it is written.",
+			others: both(ours(crd(anySpec)), widgets(1)), next: crd(strictSpec),
+			meet: refuse("apply "+name, kerrors.NewBadRequest("admission webhook x does not support dry run")),
+			want: want{Err: one, Refused: true, Requests: []string{get, try, list}},
+		},
+		"Others": {
+			reason: "What others have added to the CRD is part of what it will be.",
+			others: both(ours(several), widgets(1)), next: several, want: want{Requests: []string{get, try}},
+		},
+		"Many": {
+			reason: "All pages are read, and the first objects named.",
+			others: both(ours(crd(anySpec)), widgets(pageSize+1)), next: crd(strictSpec),
+			want: want{
+				Err: "101 of 101 objects would be invalid with the new definition in version v1: " + strings.Join(namesOf(mostNamed), ", ") +
+					" and 96 more; change them first",
+				Refused: true, Requests: []string{get, try, list, list},
+			},
+		},
+		"Expired": {
+			reason: "A look that takes too long begins again, and counts no object twice.",
+			others: both(ours(crd(anySpec)), widgets(pageSize+1)), next: crd(strictSpec),
+			meet: second(list, kerrors.NewResourceExpired("too old")),
+			want: want{
+				Err: "101 of 101 objects would be invalid with the new definition in version v1: " + strings.Join(namesOf(mostNamed), ", ") +
+					" and 96 more; change them first",
+				Refused: true, Requests: []string{get, try, list, list, list, list},
+			},
+		},
+		"Unlisted": {
+			reason: "Objects that cannot be looked at are an error.", others: ours(crd(anySpec)), next: crd(strictSpec),
+			meet: refuse(list, forbidden),
+			want: want{
+				Err:     `cannot look at the objects of kind Widget: widgets.example.org is forbidden: no way`,
+				Refused: true, Requests: []string{get, try, list},
+			},
+		},
+		"GoneMeanwhile": {
+			reason: "Where the kind is gone, no object is left to become invalid.", others: ours(crd(anySpec)), next: crd(strictSpec),
+			meet: func(s *site, line string) error {
+				if line == list {
+					s.c.Finish(ref)
+				}
+				return nil
+			},
+			want: want{Requests: []string{get, try, list, "discover"}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			if tc.others != nil {
+				tc.others(s)
+			}
+			s.c.Requests()
+			if tc.meet != nil {
+				s.c.Meet = func(line string) error { return tc.meet(s, line) }
+			}
+			o := desired(t, tc.next)
+			en := inventory.EntryOf(o)
+			if tc.change != nil {
+				tc.change(&en)
+			}
+			err := s.dryRunner().CheckCRD(t.Context(), o, en)
+			got := want{Requests: s.c.Requests()}
+			for i, line := range got.Requests {
+				if strings.HasPrefix(line, "discover") {
+					got.Requests = append(got.Requests[:i], "discover")
+					break
+				}
+			}
+			if err != nil {
+				got.Err, got.Refused = err.Error(), ssa.IsRefused(err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nCheckCRD(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// ours is an object that the bundle applied.
+func ours(text string) func(s *site) {
+	return func(s *site) { s.c.Apply(object.DefaultFieldManager, labelled(text)) }
+}
+
+// namesOf the first widgets, with what would be wrong.
+func namesOf(n int) []string {
+	var out []string
+	for i := range n {
+		out = append(out, fmt.Sprintf("Widget apps/web-%03d (spec.mode: required value)", i))
+	}
+	return out
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+)
+
+// Others change what was applied.
+func TestApplyDrifted(t *testing.T) {
+	repair := []string{"metadata ConfigMap apps/web", "apply ConfigMap apps/web"}
+	tries := []string{"get ConfigMap apps/web", "try apply ConfigMap apps/web"}
+	cases := map[string]scenario{
+		"Changed": {
+			reason:   "A field that others changed is put back, and named.",
+			was:      cm,
+			others:   func(s *site) { s.c.Set("kubectl-edit", refOf(cm), "9", "data", "a") },
+			want:     cm,
+			out:      result{Kind: "Updated", Lost: []string{"data.a"}},
+			requests: repair,
+			fields:   []string{"data.a"},
+			tries:    tries,
+		},
+		"Added": {
+			reason:   "What others add is theirs.",
+			was:      cm,
+			others:   func(s *site) { s.c.Set("kubectl-edit", refOf(cm), "9", "data", "z") },
+			want:     cmNext,
+			out:      result{Kind: "Updated"},
+			requests: []string{"apply unforced ConfigMap apps/web"},
+			fields:   []string{"data.a", "data.b", "data.c"},
+			tries:    tries,
+		},
+		"TakenAndPutBack": {
+			reason: "Others may own a field with the value that it should have: it is still repaired, and the dry run says so.",
+			was:    cm,
+			others: func(s *site) {
+				s.c.Set("kubectl-edit", refOf(cm), "9", "data", "a")
+				s.c.Set("kubectl-edit", refOf(cm), "1", "data", "a")
+			},
+			want:     cm,
+			out:      result{Kind: "Updated", Lost: []string{"data.a"}},
+			requests: repair,
+			tries:    tries,
+		},
+		"Label": {
+			reason: "An object that lost its labels is ours as long as it has the UID.",
+			was:    cm,
+			others: func(s *site) {
+				s.c.Edit("kubectl-edit", refOf(cm), func(u *unstructured.Unstructured) { u.SetLabels(nil) })
+			},
+			want:     cm,
+			input:    known,
+			out:      result{Kind: "Updated", Lost: []string{"metadata.labels.applyset.kubernetes.io/part-of", "metadata.labels.operator.kyma-project.io/managed-by"}},
+			requests: repair,
+			fields:   []string{"metadata.labels"},
+			tries:    tries,
+		},
+		"Replaced": {
+			reason: "Another object under the name of ours is not ours.",
+			was:    cm,
+			others: func(s *site) {
+				s.c.Finish(refOf(cm))
+				s.c.Create("kubectl-create", cm)
+			},
+			want: cm,
+			out: result{
+				Err: "ConfigMap apps/web: exists and does not belong to this module; remove it, or set adopt to take it over", Refused: true,
+			},
+			requests: []string{"apply new ConfigMap apps/web", "metadata ConfigMap apps/web"},
+			tries:    []string{"try apply new ConfigMap apps/web", "get ConfigMap apps/web"},
+		},
+		"Behind": {
+			reason:   "A watch that is behind does not know of the drift. The API server does, and the field is taken back.",
+			was:      cm,
+			others:   func(s *site) { s.c.Set("kubectl-edit", refOf(cm), "9", "data", "a") },
+			want:     cmNext,
+			input:    func(in *Input) { in.Drifted = false },
+			out:      result{Kind: "Updated", Lost: []string{"data.a", "data.c"}},
+			requests: []string{"apply unforced ConfigMap apps/web", "metadata ConfigMap apps/web", "apply ConfigMap apps/web"},
+			fields:   []string{"data.a", "data.b", "data.c"},
+			tries:    tries,
+		},
+		"BehindAndGone": {
+			reason: "A watch that is behind does not know that the object is gone either: the run creates it without having asked.",
+			was:    cm,
+			others: func(s *site) { s.c.Finish(refOf(cm)) },
+			want:   cmNext,
+			input:  func(in *Input) { in.Exists, in.State.Set, in.Drifted = true, ourSet, false },
+			out:    result{Kind: "Updated"},
+			// To create it is what the dry run says for an object that is being deleted.
+			instead:  &result{Kind: "Deleting"},
+			requests: []string{"apply unforced ConfigMap apps/web"},
+			tries:    []string{"get ConfigMap apps/web"},
+		},
+		"DriftedAndGone": {
+			reason:   "The same holds for one that has to be read.",
+			was:      cm,
+			others:   func(s *site) { s.c.Finish(refOf(cm)) },
+			want:     cm,
+			input:    func(in *Input) { in.Exists, in.State.Set, in.Drifted = true, ourSet, true },
+			out:      result{Kind: "Updated"},
+			instead:  &result{Kind: "Deleting"},
+			requests: []string{"metadata ConfigMap apps/web", "apply unforced ConfigMap apps/web"},
+			tries:    []string{"get ConfigMap apps/web", "get ConfigMap apps/web"},
+		},
+		"Resource": {
+			reason: "What users changed in the custom resource of the bundle is theirs, and nothing is reported as ceded.",
+			was:    cm,
+			others: func(s *site) { s.c.Set("kubectl-edit", refOf(cm), "9", "data", "a") },
+			want:   cmNext,
+			change: func(o *object.Desired) { o.Stage = object.StageResource },
+			out:    result{Kind: "Updated", Lost: []string{"data.c"}},
+			input:  func(in *Input) { in.Drifted = false },
+
+			requests: repair,
+			fields:   []string{"data.b", "data.c"},
+			tries:    tries,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) { tc.test(t) })
+	}
+}
+
+// known tells of an object that has lost its labels, which a watch does not show.
+func known(in *Input) { in.Exists, in.Drifted = true, true }

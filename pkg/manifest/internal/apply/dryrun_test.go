@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// What a dry run would create before counts as existing.
+func TestAssumed(t *testing.T) {
+	namespace := `{apiVersion: v1, kind: Namespace, metadata: {name: new}}`
+	inside := `{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: new}}`
+	other := `{apiVersion: v1, kind: ConfigMap, metadata: {name: two, namespace: new}}`
+	created := result{Kind: "Created"}
+	cases := map[string]struct {
+		reason string
+		// created are objects that would be created before.
+		created []string
+		planned bool
+		// all are the objects to try, one after the other.
+		all  []string
+		want []result
+		// tries are those of all.
+		tries []string
+	}{
+		"Namespace": {
+			reason:  "An object in a namespace of the plan cannot be tried, and counts as created.",
+			created: []string{namespace}, all: []string{inside}, want: []result{created},
+		},
+		"OtherNamespace": {
+			reason:  "An object elsewhere is tried.",
+			created: []string{namespace}, all: []string{cm}, want: []result{created}, tries: []string{"try apply new ConfigMap apps/web"},
+		},
+		"ClusterScoped": {
+			reason:  "So is one without a namespace.",
+			created: []string{namespace}, all: []string{namespace}, want: []result{created}, tries: []string{"try apply new Namespace new"},
+		},
+		"OncePerNamespace": {
+			reason: "A namespace that is created with an object is told of once, and assumed from then on.",
+			all:    []string{inside, other}, want: []result{{Kind: "Created", Note: "namespace new would be created"}, created},
+			tries: []string{"try apply new ConfigMap new/web"},
+		},
+		"Kind": {
+			reason:  "An object of a kind of the plan cannot be tried.",
+			created: []string{crd(anySpec)}, all: []string{widget}, want: []result{created},
+		},
+		"Other": {
+			reason:  "What is created in other stages makes nothing else exist.",
+			created: []string{cm}, all: []string{widget},
+			want: []result{{Err: "Widget apps/web: the cluster has no kind Widget in example.org/v1", Refused: true}},
+		},
+		"Version": {
+			reason: "A CRD that exists may get a version with the plan.",
+			all:    []string{widget}, planned: true,
+			want: []result{{Kind: "Created", Note: "Widget apps/web cannot be tried: its kind is not served in this version yet"}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			if tc.planned {
+				s.assumed.Planned = map[string]bool{"widgets.example.org": true}
+			}
+			for _, text := range tc.created {
+				s.assumed.Created(desired(t, text))
+			}
+			s.c.Requests()
+			d := s.dryRunner()
+			var got []result
+			for _, text := range tc.all {
+				got = append(got, resultOf(d.Apply(t.Context(), s.input(desired(t, text)))))
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.tries, s.c.Requests()); diff != "" {
+				t.Errorf("\n%s\nrequests: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// Something on the way may support no dry run. That is no objection: to apply the object may work.
+func TestWithoutDryRun(t *testing.T) {
+	hook := func(err error) func(*site, string) error {
+		return func(_ *site, line string) error {
+			if line == "try apply ConfigMap apps/web" || line == "try apply new ConfigMap apps/web" {
+				return err
+			}
+			return nil
+		}
+	}
+	unsupported := hook(kerrors.NewBadRequest("admission webhook \"x\"\ndoes not support dry run"))
+	note := `ConfigMap apps/web cannot be tried: admission webhook "x" does not support dry run`
+	cases := map[string]scenario{
+		"Created": {
+			reason: "It is noted for an object that would be created,",
+			want:   cm, meet: unsupported, out: result{Kind: "Created"}, note: note,
+			requests: look[:1], tries: tryLook[:1],
+		},
+		"Updated": {
+			reason: "and for one that would be updated.",
+			was:    cm, want: cmNext, meet: unsupported, out: result{Kind: "Updated"}, note: note,
+			requests: []string{"apply unforced ConfigMap apps/web"}, tries: []string{"get ConfigMap apps/web", "try apply ConfigMap apps/web"},
+		},
+		"Bad": {
+			reason: "Any other bad request is an objection.",
+			want:   cm, meet: hook(kerrors.NewBadRequest("no")), out: result{Kind: "Created"},
+			instead:  &result{Err: "ConfigMap apps/web: no", Refused: true},
+			requests: look[:1], tries: tryLook[:1],
+		},
+		"Elsewhere": {
+			reason: "The same words in another refusal are one.",
+			want:   cm, meet: hook(kerrors.NewInternalError(errors.New("does not support dry run"))), out: result{Kind: "Created"},
+			instead:  &result{Err: "ConfigMap apps/web: Internal error occurred: does not support dry run", Refused: true},
+			requests: look[:1], tries: tryLook[:1],
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) { tc.test(t) })
+	}
+}
+
+// The owner of a set is looked for once.
+func TestOwnersAreCached(t *testing.T) {
+	s := newSite(t)
+	inventoryOf("Kyma a")(s)
+	w := s.writer()
+	s.c.Requests()
+	for range 2 {
+		if got := w.owners.nameOf(t.Context(), w.Target, "applyset-other"); got != "Kyma a" {
+			t.Errorf("nameOf(...): %q", got)
+		}
+	}
+	if diff := cmp.Diff([]string{"list Secret kyma-system"}, s.c.Requests()); diff != "" {
+		t.Errorf("requests: -want, +got:\n%s", diff)
+	}
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"errors"
+	"testing"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+)
+
+const (
+	claim     = `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: web, namespace: apps}, spec: {storageClassName: a}}`
+	claim2    = `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: web, namespace: apps}, spec: {storageClassName: b}}`
+	stateful  = `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: web, namespace: apps}, spec: {serviceName: a, replicas: 1, x: 1}}`
+	stateful2 = `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: web, namespace: apps}, spec: {serviceName: b, replicas: 2, x: 1}}`
+)
+
+// Some fields of objects cannot be changed.
+func TestApplyImmutable(t *testing.T) {
+	requests := []string{"apply unforced ConfigMap apps/web"}
+	tries := []string{"get ConfigMap apps/web", "try apply ConfigMap apps/web"}
+	again := result{Kind: "Immutable", Fields: []string{"data"}}
+	why := "ConfigMap apps/web: data cannot be changed (field is immutable when `immutable` is set); "
+	cases := map[string]scenario{
+		"NotAllowed": {
+			reason: "Without permission the error says what cannot be changed, why, and what can be done.",
+			was:    cmFixed, want: cmFixed2,
+			out:      result{Err: why + "set recreate to have it deleted and created anew", Refused: true},
+			requests: append(requests[:1:1], "get ConfigMap apps/web"),
+			tries:    append(tries[:2:2], "get ConfigMap apps/web"),
+		},
+		"Allowed": {
+			reason: "With permission it has to be recreated.",
+			was:    cmFixed, want: cmFixed2, policy: func(p *Policy) { p.Recreate = true },
+			out: again, fields: again.Fields, requests: requests, tries: tries,
+		},
+		"AllowedByConfig": {
+			reason: "Config may give the permission,",
+			was:    cmFixed, want: cmFixed2, change: func(o *object.Desired) { o.Recreate = true },
+			out: again, fields: again.Fields, requests: requests, tries: tries,
+		},
+		"AllowedByAnnotation": {
+			reason: "and so may the object.",
+			was:    cmFixed,
+			want: `{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: apps, annotations: {kyma.m.crossplane.io/recreate: "true"}},
+immutable: true, data: {a: "2"}}`,
+			out: again, fields: again.Fields, requests: requests, tries: tries,
+		},
+		"AnnotatedOtherwise": {
+			reason: "Another value of the annotation is no permission.",
+			was:    cmFixed,
+			want: `{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: apps, annotations: {kyma.m.crossplane.io/recreate: "yes"}},
+immutable: true, data: {a: "2"}}`,
+			out:      result{Err: why + "set recreate to have it deleted and created anew", Refused: true},
+			requests: append(requests[:1:1], "get ConfigMap apps/web"),
+			tries:    append(tries[:2:2], "get ConfigMap apps/web"),
+		},
+		"Read": {
+			reason: "An object that is found is ours by its label.",
+			was:    cmFixed, want: cmFixed2, policy: func(p *Policy) { p.Recreate = true },
+			input: func(in *Input) { *in = Input{Object: in.Object} },
+			out:   again, fields: again.Fields, requests: take, tries: tryTake,
+		},
+		"Foreign": {
+			reason: "An object that does not belong to the module yet is not deleted, even with permission.",
+			others: foreign("some-controller", cmFixed), want: cmFixed2,
+			policy: func(p *Policy) { p.Recreate = true; p.Adopts = adoptUnowned },
+			out: result{
+				Err:     why + "it is not deleted and created anew, as it does not belong to this module yet: delete it yourself",
+				Refused: true,
+			},
+			requests: append(take[:3:3], "get ConfigMap apps/web"),
+			tries:    append(tryTake[:3:3], "get ConfigMap apps/web"),
+		},
+		"Irreplaceable": {
+			reason: "What holds data is never deleted.",
+			was:    claim, want: claim2, policy: func(p *Policy) { p.Recreate = true },
+			out: result{
+				Err: "PersistentVolumeClaim apps/web: spec.storageClassName cannot be changed (spec is immutable after creation except resources.requests); " +
+					"it is not deleted and created anew, as what it holds would be lost: put the field back, or delete it yourself", Refused: true,
+			},
+			requests: []string{
+				"apply unforced PersistentVolumeClaim apps/web", "get PersistentVolumeClaim apps/web", "try create PersistentVolumeClaim apps/web-",
+			},
+			tries: []string{
+				"get PersistentVolumeClaim apps/web", "try apply PersistentVolumeClaim apps/web", "get PersistentVolumeClaim apps/web",
+				"try create PersistentVolumeClaim apps/web-",
+			},
+		},
+		"Resource": {
+			reason: "Nor is the custom resource of the bundle.",
+			was:    cmFixed, want: cmFixed2, policy: func(p *Policy) { p.Recreate = true },
+			change: func(o *object.Desired) { o.Stage = object.StageResource },
+			out: result{
+				Err: why + "it is not deleted and created anew, as what it holds would be lost: put the field back, or delete it yourself", Refused: true,
+			},
+			requests: []string{"metadata ConfigMap apps/web", "apply ConfigMap apps/web", "get ConfigMap apps/web"},
+			tries:    append(tries[:2:2], "get ConfigMap apps/web"),
+		},
+		"Precise": {
+			reason: "Where the API server names the whole spec, the fields that differ are found: those that may change are not to blame.",
+			was:    stateful, want: stateful2,
+			out: result{
+				Err: "StatefulSet apps/web: spec.serviceName cannot be changed " +
+					"(updates to statefulset spec for fields other than 'replicas', 'template' are forbidden); set recreate to have it deleted and created anew",
+				Refused: true,
+			},
+			requests: []string{
+				"apply unforced StatefulSet apps/web", "get StatefulSet apps/web", "get StatefulSet apps/web", "try create StatefulSet apps/web-",
+			},
+			tries: []string{
+				"get StatefulSet apps/web", "try apply StatefulSet apps/web", "get StatefulSet apps/web", "try create StatefulSet apps/web-",
+			},
+		},
+		"Untold": {
+			reason: "They are found by comparison where the API server does not say what the object would be.",
+			was:    stateful, want: stateful2,
+			meet: refuse("create StatefulSet apps/web-", kerrors.NewForbidden(schema.GroupResource{}, "web", errors.New("no"))),
+			out: result{
+				Err: "StatefulSet apps/web: spec.serviceName cannot be changed " +
+					"(updates to statefulset spec for fields other than 'replicas', 'template' are forbidden); set recreate to have it deleted and created anew",
+				Refused: true,
+			},
+			requests: []string{
+				"apply unforced StatefulSet apps/web", "get StatefulSet apps/web", "get StatefulSet apps/web", "try create StatefulSet apps/web-",
+			},
+			tries: []string{
+				"get StatefulSet apps/web", "try apply StatefulSet apps/web", "get StatefulSet apps/web", "try create StatefulSet apps/web-",
+			},
+		},
+		"Removed": {
+			reason: "A field that was applied before and is not wanted any more is to blame, too; what others set is not.",
+			was:    stateful, want: `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: web, namespace: apps}, spec: {replicas: 1, x: 1}}`,
+			others: func(s *site) { s.c.Set("some-controller", refOf(stateful), "z", "spec", "z") },
+			out: result{
+				Err: "StatefulSet apps/web: spec.serviceName cannot be changed " +
+					"(updates to statefulset spec for fields other than 'replicas', 'template' are forbidden); set recreate to have it deleted and created anew",
+				Refused: true,
+			},
+			requests: []string{
+				"apply unforced StatefulSet apps/web", "get StatefulSet apps/web", "get StatefulSet apps/web", "try create StatefulSet apps/web-",
+			},
+			tries: []string{
+				"get StatefulSet apps/web", "try apply StatefulSet apps/web", "get StatefulSet apps/web", "try create StatefulSet apps/web-",
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) { tc.test(t) })
+	}
+}
+
+// The API server fills in members of unions that may not stand beside others.
+func TestApplyClearsLeftovers(t *testing.T) {
+	first, look, own := "apply unforced Deployment apps/web", "get Deployment apps/web", "patch Deployment apps/web"
+	tries := []string{look, "try apply Deployment apps/web", "try apply Deployment apps/web", "try patch Deployment apps/web"}
+	fields := []string{"spec.strategy.rollingUpdate", "spec.strategy.type"}
+	cleared := result{Kind: "Updated"}
+	theirs := result{
+		Err: "Deployment apps/web: spec.strategy.rollingUpdate belongs to field manager kubectl-edit and may not stand beside spec.strategy.type Recreate; " +
+			"remove it there, or take spec.strategy.type out of the module", Refused: true,
+	}
+	edits := func(times int) func(s *site, line string) error {
+		n, value := 0, "x"
+		return func(s *site, line string) error {
+			if line == own && n < times {
+				n++
+				value += "x"
+				s.c.Set("kubectl-edit", refOf(rolling), value, "spec", "note")
+			}
+			return nil
+		}
+	}
+	cases := map[string]scenario{
+		"Cleared": {
+			reason: "A leftover becomes ours, and goes as it is not wanted.",
+			was:    rolling, want: recreate, out: cleared, requests: []string{first, look, own, first}, fields: fields, tries: tries,
+		},
+		"Drifted": {
+			reason: "So it does in a repair.",
+			was:    rolling, want: recreate, input: func(in *Input) { in.Drifted = true },
+			out:      result{Kind: "Updated", Lost: []string{"spec.strategy.type"}},
+			requests: []string{"metadata Deployment apps/web", "apply Deployment apps/web", look, own, "apply Deployment apps/web"},
+			fields:   fields, tries: tries,
+		},
+		"Theirs": {
+			reason: "One that another manager set is not cleared.",
+			was:    rolling,
+			others: func(s *site) {
+				s.c.Set("kubectl-edit", refOf(rolling), "50%", "spec", "strategy", "rollingUpdate", "maxSurge")
+			},
+			want: recreate, input: func(in *Input) { in.Drifted = false },
+			out: theirs, requests: []string{first, look}, tries: tries[:2],
+		},
+		"Conflict": {
+			reason: "A conflict is tried again.",
+			was:    rolling, want: recreate, meet: edits(2), out: cleared,
+			requests: []string{first, look, own, look, own, look, own, first}, fields: fields, tries: tries,
+		},
+		"Conflicts": {
+			reason: "After three conflicts it is left to the next call.",
+			was:    rolling, want: recreate, meet: edits(3),
+			out: result{
+				Err: `Deployment apps/web: cannot clear spec.strategy.rollingUpdate: Operation cannot be fulfilled on deployments.apps "web": the object has been modified`, Refused: true,
+			},
+			instead: &result{Kind: "Updated", Fields: fields}, requests: []string{first, look, own, look, own, look, own}, tries: tries,
+		},
+		"Cut": {
+			reason: "If the object is not applied after that, the outcome says what is owned now, so that it does not count as drift.",
+			was:    rolling, want: recreate, meet: second(first, kerrors.NewServiceUnavailable("later")),
+			out:     result{Err: "Deployment apps/web: later", Owned: true},
+			instead: &result{Kind: "Updated", Fields: fields}, requests: []string{first, look, own, first}, tries: tries,
+		},
+		"CutAfterDrift": {
+			reason: "Where it was drift before, it still is.",
+			was:    rolling, want: recreate, meet: second(first, kerrors.NewServiceUnavailable("later")),
+			input:   func(in *Input) { in.Entry.Owned = "x"; in.Drifted = false },
+			out:     result{Err: "Deployment apps/web: later"},
+			instead: &result{Kind: "Updated", Fields: fields}, requests: []string{first, look, own, first}, tries: tries,
+		},
+		"Gone": {
+			reason: "An object that is gone meanwhile has no leftovers: the refusal stays.",
+			was:    rolling, want: recreate,
+			meet: func(s *site, line string) error {
+				if line == look && s.c.Object(refOf(rolling)) != nil && s.removes {
+					s.c.Finish(refOf(rolling))
+				}
+				s.removes = s.removes || line == first
+				return nil
+			},
+			out: result{
+				Err: "Deployment apps/web: Deployment.apps \"web\" is invalid: spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is 'Recreate'", Refused: true,
+			},
+			instead: &result{Kind: "Updated", Fields: fields}, requests: []string{first, look}, tries: tries,
+		},
+		"Unread": {
+			reason: "Without permission to read it nothing is cleared.",
+			was:    rolling, want: recreate,
+			meet: func(s *site, line string) error {
+				s.removes = s.removes || line == first
+				if line == look && s.removes {
+					return kerrors.NewForbidden(schema.GroupResource{}, "web", errors.New("no"))
+				}
+				return nil
+			},
+			out:     result{Err: "Deployment apps/web: Deployment apps/web: forbidden: no", Refused: true},
+			instead: &result{Kind: "Updated", Fields: fields}, requests: []string{first, look}, tries: tries,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) { tc.test(t) })
+	}
+}
+
+// second refuses the second request of a line.
+func second(line string, err error) func(*site, string) error {
+	n := 0
+	return func(_ *site, l string) error {
+		if l == line {
+			n++
+		}
+		if l == line && n == 2 {
+			return err
+		}
+		return nil
+	}
+}

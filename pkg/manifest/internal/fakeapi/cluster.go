@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fakeapi
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+)
+
+// A Cluster is an API server, and a connection to it. It notes all requests.
+type Cluster struct {
+	// Meet is called before each request with its line in the log, so that a test can count, and others can act. An error answers the
+	// request: one of k8s.io/apimachinery/pkg/api/errors as the API server, any other as the connection.
+	Meet func(line string) error
+	// Left is called after each request that was served. An error is that of the connection: the answer is lost.
+	Left func(line string) error
+	// Unready leaves new CRDs without the status of one that is established.
+	Unready bool
+
+	client rest.Interface
+
+	mu       sync.Mutex
+	objects  map[cluster.ObjectRef]*unstructured.Unstructured
+	learned  map[schema.GroupVersionKind]cluster.Mapping
+	log      []string
+	cached   []string
+	revision int
+	uids     int
+}
+
+// New returns a cluster with the namespace default.
+func New(t testing.TB) *Cluster {
+	t.Helper()
+	c := &Cluster{
+		objects: map[cluster.ObjectRef]*unstructured.Unstructured{}, learned: map[schema.GroupVersionKind]cluster.Mapping{}, revision: 100,
+	}
+	client, err := rest.RESTClientForConfigAndClient(c.Config(), &http.Client{Transport: c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.client = client
+	c.Create("kubectl", `{apiVersion: v1, kind: Namespace, metadata: {name: default}}`)
+	return c
+}
+
+// RoundTrip answers a request without a network.
+func (c *Cluster) RoundTrip(r *http.Request) (*http.Response, error) {
+	var body []byte
+	if r.Body != nil {
+		var err error
+		if body, err = io.ReadAll(r.Body); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	code, answer, err := c.answer(r, body)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Response{
+		StatusCode: code, Body: io.NopCloser(bytes.NewReader(answer)), Request: r, Header: http.Header{"Content-Type": {contentType(answer)}},
+	}, nil
+}
+
+// contentType of an answer.
+func contentType(answer []byte) string {
+	if bytes.HasPrefix(answer, []byte("{")) {
+		return "application/json"
+	}
+	return "text/plain"
+}
+
+// REST returns the client of the cluster.
+func (c *Cluster) REST() rest.Interface { return c.client }
+
+// Config returns a configuration that no other client can connect with.
+func (c *Cluster) Config() *rest.Config {
+	return &rest.Config{Host: "http://fake", QPS: -1, ContentConfig: rest.ContentConfig{
+		GroupVersion: &schema.GroupVersion{Version: "v1"}, NegotiatedSerializer: scheme.Codecs.WithoutConversion(),
+	}}
+}
+
+// Mapping returns the mapping of a kind that is served, or was learned.
+func (c *Cluster) Mapping(_ context.Context, gvk schema.GroupVersionKind) (cluster.Mapping, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m, ok := servedBy(c.objects)[gvk]; ok {
+		return m, nil
+	}
+	if m, ok := c.learned[gvk]; ok {
+		return m, nil
+	}
+	return cluster.Mapping{}, &cluster.NoKindError{GVK: gvk}
+}
+
+// Learn the mapping of a kind.
+func (c *Cluster) Learn(gvk schema.GroupVersionKind, m cluster.Mapping) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.learned[gvk] = m
+}
+
+// Version returns the version of the cluster.
+func (c *Cluster) Version(context.Context) (string, error) { return "v1.36.3", nil }
+
+// APIVersions returns nothing.
+func (c *Cluster) APIVersions(context.Context) ([]string, error) { return nil, nil }
+
+// Cache returns a cache that is never behind, and notes what it is told.
+func (c *Cluster) Cache() cluster.Cache { return c }
+
+// Identity returns nothing.
+func (c *Cluster) Identity() string { return "" }
+
+// Interpreter returns that of the default identity.
+func (c *Cluster) Interpreter() cluster.Interpreter {
+	return health.Interpreter{Identity: object.DefaultIdentity()}
+}
+
+// Track does nothing.
+func (c *Cluster) Track(context.Context, []schema.GroupVersionKind) map[schema.GroupVersionKind]error {
+	return nil
+}
+
+// Get returns the state of an object that the engine has labelled.
+func (c *Cluster) Get(r cluster.ObjectRef) (cluster.ObjectState, bool) {
+	u := c.Object(r)
+	if u == nil || u.GetLabels()[object.LabelManagedBy] != object.DefaultManagedBy {
+		return cluster.ObjectState{}, false
+	}
+	return health.StateOf(object.DefaultFieldManager, u), true
+}
+
+// Put notes the object.
+func (c *Cluster) Put(r cluster.ObjectRef, s cluster.ObjectState) {
+	c.noteCached("put " + r.String() + " " + s.UID)
+}
+
+// Forget notes the object.
+func (c *Cluster) Forget(r cluster.ObjectRef) { c.noteCached("forget " + r.String()) }
+
+func (c *Cluster) noteCached(line string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cached = append(c.cached, line)
+}
+
+// Cached returns what the cache was told since the last call.
+func (c *Cluster) Cached() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := c.cached
+	c.cached = nil
+	return out
+}
+
+// Requests returns the log of the requests since the last call. A line has what was done and the object; "try" means that the request
+// was a dry run, "new" that the object must not exist, and "unforced" that no field is taken from others.
+func (c *Cluster) Requests() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := c.log
+	c.log = nil
+	return out
+}
+
+// Object returns a copy of an object; nil for none.
+func (c *Cluster) Object(r cluster.ObjectRef) *unstructured.Unstructured {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if u := c.objects[r]; u != nil {
+		return u.DeepCopy()
+	}
+	return nil
+}
+
+// Refs returns all objects, sorted by their names as users read them.
+func (c *Cluster) Refs() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []string
+	for r := range c.objects {
+		if r.String() != "Namespace default" {
+			out = append(out, r.String())
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// All returns a copy of all objects.
+func (c *Cluster) All() map[cluster.ObjectRef]map[string]any {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := make(map[cluster.ObjectRef]map[string]any, len(c.objects))
+	for r, u := range c.objects {
+		out[r] = u.DeepCopy().Object
+	}
+	return out
+}

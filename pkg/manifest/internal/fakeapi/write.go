@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fakeapi
+
+import (
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+)
+
+// A codec converts between versions by their names, and defaults.
+type codec struct{}
+
+func (codec) Convert(any, any, any) error { return errors.New("converts to versions only") }
+
+func (codec) ConvertToVersion(in runtime.Object, gv runtime.GroupVersioner) (runtime.Object, error) {
+	gvk, ok := gv.KindForGroupVersionKinds([]schema.GroupVersionKind{in.GetObjectKind().GroupVersionKind()})
+	u, isUnstructured := in.(*unstructured.Unstructured)
+	if !ok || !isUnstructured {
+		return nil, errors.Errorf("cannot convert to %s", gv)
+	}
+	return inVersion(u, gvk.GroupVersion()), nil
+}
+
+func (codec) ConvertFieldLabel(_ schema.GroupVersionKind, label, value string) (string, string, error) {
+	return label, value, nil
+}
+
+func (codec) Default(in runtime.Object) {
+	if u, ok := in.(*unstructured.Unstructured); ok {
+		setDefaults(u)
+	}
+}
+
+func (codec) New(gvk schema.GroupVersionKind) (runtime.Object, error) { return newObject(gvk), nil }
+
+func newObject(gvk schema.GroupVersionKind) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{}}}
+	u.SetGroupVersionKind(gvk)
+	return u
+}
+
+// inVersion returns a copy of an object in another version.
+func inVersion(u *unstructured.Unstructured, gv schema.GroupVersion) *unstructured.Unstructured {
+	out := u.DeepCopy()
+	out.SetAPIVersion(gv.String())
+	return out
+}
+
+// fields returns the field manager of Kubernetes for a kind.
+func fields(gvk schema.GroupVersionKind, subresource string) (*managedfields.FieldManager, error) {
+	c, err := newConverter()
+	if err != nil {
+		return nil, err
+	}
+	return managedfields.NewDefaultCRDFieldManager(c, codec{}, codec{}, codec{}, gvk, gvk.GroupVersion(), subresource, nil)
+}
+
+// admit a write: the namespace must exist.
+func (c *Cluster) admit(ref cluster.ObjectRef) error {
+	if ref.Namespace != "" && c.objects[cluster.ObjectRef{Kind: "Namespace", Name: ref.Namespace}] == nil {
+		return kerrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, ref.Namespace)
+	}
+	return nil
+}
+
+// apply is server-side apply.
+func (c *Cluster) apply(r *request) (*unstructured.Unstructured, error) {
+	want := &unstructured.Unstructured{}
+	if err := want.UnmarshalJSON(r.body); err != nil {
+		return nil, kerrors.NewBadRequest(err.Error())
+	}
+	if want.GroupVersionKind() != r.gvk || want.GetName() != r.ref.Name || want.GetNamespace() != r.ref.Namespace {
+		return nil, kerrors.NewBadRequest("the body is another object than the path")
+	}
+	if err := c.admit(r.ref); err != nil {
+		return nil, err
+	}
+	old := c.objects[r.ref]
+	if v := want.GetResourceVersion(); old != nil && v != "" && v != old.GetResourceVersion() {
+		return nil, modified(r)
+	}
+	want.SetResourceVersion("")
+	return c.applied(r, want, r.query.Get("fieldManager"))
+}
+
+func modified(r *request) error {
+	return kerrors.NewConflict(r.resource(), r.ref.Name, errors.New("the object has been modified"))
+}
+
+func (c *Cluster) applied(r *request, want *unstructured.Unstructured, manager string) (*unstructured.Unstructured, error) {
+	f, err := fields(r.gvk, "")
+	if err != nil {
+		return nil, err
+	}
+	live := newObject(r.gvk)
+	if old := c.objects[r.ref]; old != nil {
+		live = inVersion(old, r.gvk.GroupVersion())
+	}
+	next, err := f.Apply(live, want, manager, r.query.Get("force") == "true")
+	if err != nil {
+		return nil, err
+	}
+	return c.store(r, next)
+}
+
+// patch is a JSON patch of fields at most one level deep, such as managedFields.
+func (c *Cluster) patch(r *request) (*unstructured.Unstructured, error) {
+	old, err := c.live(r)
+	if err != nil {
+		return nil, err
+	}
+	var operations []any
+	if err := utiljson.Unmarshal(r.body, &operations); err != nil {
+		return nil, kerrors.NewBadRequest(err.Error())
+	}
+	next := old.DeepCopy()
+	for _, o := range operations {
+		m, _ := o.(map[string]any)
+		path, _ := m["path"].(string)
+		if path == "/metadata/resourceVersion" && m["value"] != old.GetResourceVersion() {
+			return nil, modified(r)
+		}
+		if err := unstructured.SetNestedField(next.Object, m["value"], strings.Split(path[1:], "/")...); err != nil {
+			return nil, kerrors.NewBadRequest(err.Error())
+		}
+	}
+	return c.updated(r, next, r.query.Get("fieldManager"), "")
+}
+
+// write creates or replaces an object.
+func (c *Cluster) write(r *request) (*unstructured.Unstructured, error) {
+	u := &unstructured.Unstructured{}
+	if err := u.UnmarshalJSON(r.body); err != nil {
+		return nil, kerrors.NewBadRequest(err.Error())
+	}
+	if err := c.admit(r.ref); err != nil {
+		return nil, err
+	}
+	switch old := c.objects[r.ref]; {
+	case r.method == http.MethodPost && old != nil:
+		return nil, kerrors.NewAlreadyExists(r.resource(), r.ref.Name)
+	case r.method == http.MethodPut && old == nil:
+		return nil, kerrors.NewNotFound(r.resource(), r.ref.Name)
+	}
+	return c.updated(r, u, r.query.Get("fieldManager"), "")
+}
+
+// updated stores what a manager made of an object by another request than server-side apply.
+func (c *Cluster) updated(r *request, next *unstructured.Unstructured, manager, subresource string) (*unstructured.Unstructured, error) {
+	f, err := fields(r.gvk, subresource)
+	if err != nil {
+		return nil, err
+	}
+	live := newObject(r.gvk)
+	if old := c.objects[r.ref]; old != nil {
+		live = inVersion(old, r.gvk.GroupVersion())
+	}
+	setDefaults(next)
+	out, err := f.Update(live, next, manager)
+	if err != nil {
+		return nil, err
+	}
+	return c.store(r, out)
+}
+
+// store an object, unless the request is a dry run.
+func (c *Cluster) store(r *request, o runtime.Object) (*unstructured.Unstructured, error) {
+	next, ok := o.(*unstructured.Unstructured)
+	if !ok {
+		return nil, errors.Errorf("%T", o)
+	}
+	dropNulls(next.Object)
+	old := c.objects[r.ref]
+	if err := validate(old, next); err != nil {
+		return nil, err
+	}
+	if old == nil {
+		next.SetUID(types.UID("uid-" + strconv.Itoa(c.uids+1)))
+		next.SetCreationTimestamp(metav1.Unix(1, 0))
+		if r.gvk.GroupKind() == object.CRDKind && !c.Unready {
+			establish(next)
+		}
+	}
+	if old != nil && reflect.DeepEqual(inVersion(old, r.gvk.GroupVersion()).Object, next.Object) {
+		return old, nil
+	}
+	if r.isDryRun() {
+		return next, nil
+	}
+	if old == nil {
+		c.uids++
+	}
+	c.revision++
+	next.SetResourceVersion(strconv.Itoa(c.revision))
+	c.objects[r.ref] = next
+	return next.DeepCopy(), nil
+}
+
+// dropNulls removes fields without a value, as an API server does when it decodes an object.
+func dropNulls(m map[string]any) {
+	for k, v := range m {
+		switch v := v.(type) {
+		case nil:
+			delete(m, k)
+		case map[string]any:
+			dropNulls(v)
+		}
+	}
+}
+
+// terminate an object, and report whether it waits for finalizers.
+func (c *Cluster) terminate(ref cluster.ObjectRef) bool {
+	u := c.objects[ref]
+	c.revision++
+	if len(u.GetFinalizers()) == 0 {
+		delete(c.objects, ref)
+		return false
+	}
+	if u.GetDeletionTimestamp() == nil {
+		now := metav1.Unix(2, 0)
+		u.SetDeletionTimestamp(&now)
+		u.SetResourceVersion(strconv.Itoa(c.revision))
+	}
+	return true
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package text
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestExcerpt(t *testing.T) {
+	long := strings.Repeat("a", MaxExcerpt)
+	cases := map[string]struct {
+		reason string
+		text   string
+		want   string
+	}{
+		"Empty": {reason: "Nothing stays nothing."},
+		"Short": {reason: "A short text stays as it is.", text: "no quota", want: "no quota"},
+		"Lines": {reason: "Lines become one.", text: " no\r\n\tquota\n", want: "no quota"},
+		"Control": {
+			reason: "What no terminal should get becomes a space: escapes, and what is not UTF-8.",
+			text:   "a\x1b[31mb\x00c\x7fd\xffe", want: "a [31mb c d e",
+		},
+		"Limit":   {reason: "The longest excerpt is whole.", text: long, want: long},
+		"Longer":  {reason: "A longer one is cut, and shows it.", text: long + "b", want: long[:MaxExcerpt-len("…")] + "…"},
+		"Spaces":  {reason: "Spaces that are left out do not count.", text: long[:MaxExcerpt-1] + strings.Repeat(" ", 100), want: long[:MaxExcerpt-1]},
+		"Letters": {reason: "No letter is cut in two.", text: strings.Repeat("ä", MaxExcerpt), want: strings.Repeat("ä", (MaxExcerpt-len("…"))/2) + "…"},
+		"Huge": {
+			reason: "Of a huge text only the beginning is looked at.",
+			text:   strings.Repeat(" ", 4*MaxExcerpt) + "a",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := Excerpt(tc.text)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nExcerpt(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			if len(got) > MaxExcerpt || !utf8.ValidString(got) {
+				t.Errorf("\n%s\nExcerpt(...): %d bytes, valid %t", tc.reason, len(got), utf8.ValidString(got))
+			}
+		})
+	}
+}
+
+func TestSome(t *testing.T) {
+	type args struct {
+		named []string
+		all   int64
+	}
+	cases := map[string]struct {
+		reason string
+		args   args
+		want   string
+	}{
+		"All":   {reason: "All are named.", args: args{named: []string{"a", "b"}, all: 2}, want: "a, b"},
+		"More":  {reason: "The rest is counted.", args: args{named: []string{"a", "b"}, all: 5}, want: "a, b and 3 more"},
+		"Fewer": {reason: "A number that is behind says nothing.", args: args{named: []string{"a", "b"}, all: 1}, want: "a, b"},
+		"None":  {reason: "Without any there is nothing to say."},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, Some(tc.args.named, tc.args.all)); diff != "" {
+				t.Errorf("\n%s\nSome(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestOneLine(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		text   string
+		want   string
+	}{
+		"Line":  {reason: "One line stays as it is.", text: "a b", want: "a b"},
+		"Lines": {reason: "Each run of white space becomes one space, and none is left at the ends.", text: "\n a \t\r\n  b\u00a0c ", want: "a b c"},
+		"Empty": {reason: "White space alone is nothing.", text: " \n"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, OneLine(tc.text)); diff != "" {
+				t.Errorf("\n%s\nOneLine(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// Whatever others write, an excerpt fits.
+func FuzzExcerpt(f *testing.F) {
+	f.Add("a\nb")
+	f.Add(strings.Repeat("€", 200))
+	f.Add("\xe2\x82")
+	f.Fuzz(func(t *testing.T, s string) {
+		got := Excerpt(s)
+		if len(got) > MaxExcerpt || !utf8.ValidString(got) || strings.ContainsAny(got, "\n\t\x1b") {
+			t.Errorf("Excerpt(%q): %q", s, got)
+		}
+	})
+}
