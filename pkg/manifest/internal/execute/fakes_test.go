@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package execute
+
+import (
+	"context"
+	"slices"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fakeapi"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/teardown"
+)
+
+// Save the inventory.
+func (w *world) Save(ctx context.Context, inv *inventory.Inventory, create bool) error {
+	if create != (w.stored == nil) {
+		w.t.Errorf("the inventory is saved with create %t", create)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := w.note("save"); err != nil {
+		return err
+	}
+	w.stored = inv.Clone()
+	return nil
+}
+
+// Conclude keeps the reasons.
+func (w *world) Conclude(_ context.Context, _ *inventory.Inventory, why inventory.Reasons) {
+	w.why = why
+}
+
+// IsSaved compares with what is stored.
+func (w *world) IsSaved(inv *inventory.Inventory) bool { return inv.Equal(w.stored) }
+
+// hook runs the hooks of an event, once.
+func (w *world) hook(event string, c *compose.Component) (string, error) {
+	key := event + " " + c.Name.String() + " " + c.Digest
+	if w.ran[key] {
+		return "", nil
+	}
+	line := event + " " + c.Name.String()
+	if err := w.note("%s", line); err != nil {
+		return "", err
+	}
+	if waits := w.waits[line]; waits != "" {
+		return waits, nil
+	}
+	w.ran[key] = true
+	return "", nil
+}
+
+// RunPre runs the hooks before the objects.
+func (w *world) RunPre(_ context.Context, c *compose.Component) (*inventory.Run, string, error) {
+	waiting, err := w.hook("pre", c)
+	run := &inventory.Run{Event: "pre-install"}
+	if err == nil && waiting == "" {
+		run.Event = "post-install"
+	}
+	return run, waiting, err
+}
+
+// RunPost runs the hooks after them.
+func (w *world) RunPost(_ context.Context, c *compose.Component, run *inventory.Run) (string, error) {
+	if run == nil || !run.IsPost() {
+		w.t.Errorf("%s: the hooks after the objects run in %+v", c.Name, run)
+	}
+	waiting, err := w.hook("post", c)
+	if err == nil && waiting == "" {
+		run.Done = 2
+	}
+	return waiting, err
+}
+
+// Finish notes the revision.
+func (w *world) Finish(_ context.Context, c *compose.Component, run *inventory.Run, rec *inventory.Part) (Installed, error) {
+	out := Installed{Name: c.Name.String() + " " + c.Digest}
+	if run != nil {
+		out.Hooks = run.Done
+	}
+	if err := w.note("finish %s", c.Name); err != nil {
+		return out, err
+	}
+	rec.Revision++
+	return out, nil
+}
+
+// Abandon notes the release.
+func (w *world) Abandon(_ context.Context, c *compose.Component) error {
+	return w.note("abandon %s", c.Name)
+}
+
+// Prune deletes the objects that are ours. An object with finalizers is waited for.
+func (w *world) Prune(ctx context.Context, p Prune) (teardown.Result, error) {
+	out := teardown.Result{Done: map[cluster.ObjectRef]bool{}}
+	for _, en := range slices.Backward(p.Entries) {
+		ref := en.Ref()
+		if s, ok := w.c.Get(ref); ok && s.Set == worldSet {
+			left, err := ssa.New(w.c, object.DefaultFieldManager).Delete(ctx, en.GVK(), ref, s.UID)
+			if err != nil {
+				return out, err
+			}
+			if left != nil {
+				out.Blocked.Message = ref.String() + " waits"
+				continue
+			}
+		}
+		out.Done[ref] = true
+	}
+	return out, nil
+}
+
+// Forget notes the part.
+func (w *world) Forget(_ context.Context, part object.PartID, _ inventory.Part) error {
+	return w.note("forget %s", part)
+}
+
+// text of an error; empty for none.
+func textOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+var errDied = errors.New("died")
+
+// Objects of worlds.
+const (
+	aNamespace = `{apiVersion: v1, kind: Namespace, metadata: {name: new}}`
+	aCRD       = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.example.org},
+spec: {group: example.org, scope: Namespaced, names: {kind: Widget, plural: widgets}, versions: [{name: v1, served: true, storage: true}]}}`
+	aWidget  = `{apiVersion: example.org/v1, kind: Widget, metadata: {name: w, namespace: apps}}`
+	aConfig  = `{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: apps}, data: {a: "1"}}`
+	aConfig2 = `{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: apps}, data: {a: "2"}}`
+	aFixed   = `{apiVersion: v1, kind: ConfigMap, metadata: {name: f, namespace: apps}, immutable: true, data: {a: "1"}}`
+	aFixed2  = `{apiVersion: v1, kind: ConfigMap, metadata: {name: f, namespace: apps}, immutable: true, data: {a: "2"}}`
+	aDeploy  = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, namespace: apps}, spec: {replicas: 1}}`
+	aWebhook = `{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: h}}`
+	other    = `{apiVersion: v1, kind: ConfigMap, metadata: {name: o, namespace: apps}}`
+)
+
+func refOf(text string) cluster.ObjectRef { return object.RefOf(fakeapi.Parse(text)) }

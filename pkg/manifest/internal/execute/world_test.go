@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package execute
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/render"
+	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/advice"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fakeapi"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
+)
+
+const worldSet = "applyset-world"
+
+// A piece is a part of the bundle of a world.
+type piece struct {
+	name object.PartID
+	// digest of the inputs. An install with other objects has another one.
+	digest string
+	// objects as YAML.
+	objects []string
+	// hooks is true for an install with hooks before and after its objects, and wait is that flag of its config.
+	hooks, wait bool
+	// fails is why the part cannot be composed.
+	fails error
+	// abandoned is true where a release never arrived where it was to move to.
+	abandoned bool
+}
+
+// A world is a cluster, the inventory that is stored in it, and a log of all saves, requests and hooks. It implements the interfaces that a
+// run needs.
+type world struct {
+	t          *testing.T
+	c          *fakeapi.Cluster
+	pieces     []piece
+	stored     *inventory.Inventory
+	why        inventory.Reasons
+	now        time.Time
+	contention *ownership.Contention
+	recreate   bool
+	// concurrency is 1 where it is 0.
+	concurrency int
+	adoption    ownership.Adoption
+	drift       bundle.DriftPolicy
+	mu          sync.Mutex
+	log         []string
+	// meet is called before each line of the log, but for reads. An error is what that save, request or hook answers.
+	meet func(line string) error
+	// left is called after each request that was served. An error is that the answer is lost.
+	left func(line string) error
+	// waits are what hooks wait for, and unready what installs are not ready for, by part.
+	waits   map[string]string
+	unready map[string]string
+	// ran are the events that are over, by part.
+	ran map[string]bool
+	// last is the progress of the last run.
+	last *Progress
+	ctx  context.Context //nolint:containedctx // That of a test.
+	test func(context.Context) (string, error)
+}
+
+func newWorld(t *testing.T, pieces ...piece) *world {
+	t.Helper()
+	w := &world{
+		t: t, c: fakeapi.New(t), pieces: pieces, now: time.Unix(1_000_000, 0), contention: &ownership.Contention{}, drift: bundle.DriftRepair,
+		waits: map[string]string{}, unready: map[string]string{}, ran: map[string]bool{}, ctx: t.Context(),
+	}
+	w.c.Create("kubectl", `{apiVersion: v1, kind: Namespace, metadata: {name: apps}}`)
+	w.watch()
+	return w
+}
+
+// watch the requests.
+func (w *world) watch() {
+	w.c.Meet = func(line string) error {
+		if verb, _, _ := strings.Cut(line, " "); slices.Contains([]string{"get", "metadata", "list", "discover", "try"}, verb) {
+			return nil
+		}
+		return w.note("%s", line)
+	}
+	w.c.Left = func(line string) error {
+		if w.left != nil {
+			return w.left(line)
+		}
+		return nil
+	}
+}
+
+// note a line of the log.
+func (w *world) note(format string, a ...any) error {
+	line := fmt.Sprintf(format, a...)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if verb, what, _ := strings.Cut(line, " "); verb == "apply" || verb == "delete" {
+		w.mustHave(strings.TrimPrefix(strings.TrimPrefix(what, "new "), "unforced "))
+	}
+	if w.meet != nil {
+		if err := w.meet(line); err != nil {
+			w.log = append(w.log, line+": "+err.Error())
+			return err
+		}
+	}
+	w.log = append(w.log, line)
+	return nil
+}
+
+// mustHave fails the test if an object is about to be changed that the stored inventory does not have.
+func (w *world) mustHave(ref string) {
+	w.t.Helper()
+	if w.stored == nil || !slices.ContainsFunc(w.stored.Objects, func(en inventory.Entry) bool { r := en.Ref(); return r.String() == ref }) {
+		w.t.Errorf("%s is sent, and not in the inventory:\n%s", ref, strings.Join(w.log, "\n"))
+	}
+}
+
+func (w *world) target() apply.Target {
+	return apply.Target{Client: ssa.New(w.c, object.DefaultFieldManager), Cluster: w.c, ID: worldSet, Namespace: "kyma-system"}
+}
+
+func (w *world) policy() apply.Policy {
+	return apply.Policy{
+		Adopts:   func(_ object.PartID, owner string) bool { return w.adoption.From(owner) },
+		Recreate: w.recreate, Messages: advice.Messages{Adopt: "set adopt", Recreate: "set recreate"},
+	}
+}
+
+func (w *world) clock() time.Time { return w.now }
+
+// parts of the bundle.
+func (w *world) parts() []bundle.Part {
+	var out []bundle.Part
+	for i := range w.pieces {
+		p := bundle.Part{Name: w.pieces[i].name, Digest: w.pieces[i].digest}
+		switch p.Name.Kind() {
+		case object.PartKindInstall:
+			p.Install = &bundle.Install{Name: p.Name.Install()}
+		case object.PartKindResource:
+			p.Resource = &unstructured.Unstructured{}
+		case object.PartKindCRDs:
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// compose a part, as it would be rendered.
+func (w *world) compose(p *bundle.Part, rec inventory.Part) (*compose.Component, error) {
+	i := slices.IndexFunc(w.pieces, func(x piece) bool { return x.name == p.Name })
+	x := w.pieces[i]
+	if x.fails != nil {
+		return nil, x.fails
+	}
+	c := &compose.Component{Part: p, Record: rec, Purpose: compose.PurposeOf(p, &rec)}
+	c.Record.Wait = x.wait
+	if c.Purpose == compose.Advance {
+		c.Record.Digest = ""
+	}
+	if p.Install != nil {
+		c.Installation, c.Rendered = &compose.Installation{Namespace: "apps"}, &render.Rendered{}
+	}
+	if x.abandoned && c.Purpose == compose.Advance {
+		c.Next.Abandoned = inventory.Release{Namespace: "old", Name: p.Name.Install()}
+	}
+	if x.hooks && c.Purpose == compose.Advance {
+		c.Hooks = []record.Hook{{}}
+	}
+	for _, text := range x.objects {
+		u := fakeapi.Parse(text)
+		if u.GetAnnotations()["test/in-crds"] != "" {
+			c.Rendered.CRDs = append(c.Rendered.CRDs, u.DeepCopy())
+		}
+		object.AddLabels(u, map[string]string{object.LabelPartOf: worldSet, object.LabelManagedBy: object.DefaultManagedBy})
+		gk := u.GroupVersionKind().GroupKind()
+		s := object.StageOf(gk)
+		if p.Resource != nil {
+			s = object.StageResource
+		}
+		if gk == object.CRDKind {
+			for gvk, m := range object.ServedKinds(u) {
+				w.c.Learn(gvk, m)
+			}
+		}
+		o, err := object.New(u, p.Name, s)
+		if err != nil {
+			return nil, err
+		}
+		if gk.Group == "example.org" {
+			o.CRD = "widgets.example.org"
+		}
+		c.Objects = append(c.Objects, o)
+	}
+	return c, nil
+}
+
+// build the plan of the next call.
+func (w *world) build() *plan.Plan {
+	w.t.Helper()
+	known := map[cluster.ObjectRef]cluster.ObjectState{}
+	var was *inventory.Inventory
+	if w.stored != nil {
+		was = w.stored.Clone()
+		for i := range was.Objects {
+			ref := was.Objects[i].Ref()
+			if s, ok := w.c.Get(ref); ok {
+				known[ref] = s
+			}
+		}
+	}
+	p, err := plan.Build(plan.Input{
+		Parts: w.parts(), Inventory: was, Objects: known, Drift: w.drift, Paused: w.contention.AllPaused(w.now), Now: w.now, Compose: w.compose,
+		Awaited:  func(string) (bool, bool) { return false, false },
+		Unready:  func(part object.PartID) (string, error) { return w.unready[part.String()], nil },
+		MayExist: func(ref cluster.ObjectRef) bool { _, ok := w.c.Get(ref); return ok },
+		CheckCRD: func(o *object.Desired, en inventory.Entry) error {
+			return apply.NewDryRunner(w.target(), w.policy(), w.contention, w.clock, &apply.Assumed{}).CheckCRD(w.t.Context(), o, en)
+		},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return p
+}
+
+// run does the next step.
+func (w *world) run() (Result, error) {
+	w.t.Helper()
+	p := w.build()
+	w.last = Begin(p)
+	return Run(w.ctx, Input{
+		Progress: w.last, Applier: apply.NewWriter(w.target(), w.policy(), w.contention, w.clock), Concurrency: max(w.concurrency, 1), Inventory: w,
+		Create: w.stored == nil, Write: w.stored == nil, Installs: w, Pruner: w, Latest: w.c.Get, Contention: w.contention, Now: w.clock, Test: w.test,
+		Unready: func(_ context.Context, install object.PartID) (string, error) {
+			return w.unready[install.String()], nil
+		},
+	})
+}
+
+// settle runs until nothing is left to do.
+func (w *world) settle() {
+	w.t.Helper()
+	for range 10 {
+		r, err := w.run()
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if r.Waiting == "" && w.isDone() {
+			w.log = nil
+			return
+		}
+	}
+	w.t.Fatalf("it never ends:\n%s", strings.Join(w.log, "\n"))
+}
+
+// isDone reports whether the next call has nothing to do.
+func (w *world) isDone() bool {
+	p := w.build()
+	return len(p.Components) == 0 && p.Verdicts.IsClear() && len(Begin(p).prune().Entries) == 0
+}
+
+// dryRun says what would be done.
+func (w *world) dryRun() (plan.Summary, error) {
+	w.t.Helper()
+	assumed := &apply.Assumed{}
+	return DryRun(w.ctx, DryInput{
+		Plan: w.build(), Applier: apply.NewDryRunner(w.target(), w.policy(), w.contention, w.clock, assumed), Assumed: assumed, Concurrency: 1,
+		ID: worldSet, Hooks: func(c *compose.Component) int { return len(c.Hooks) },
+		Former: func(context.Context, *compose.Component, *inventory.Inventory) ([]cluster.ObjectRef, error) {
+			return nil, nil
+		},
+	})
+}
+
+// took returns the log since the last call.
+func (w *world) took() []string {
+	out := w.log
+	w.log = nil
+	return out
+}
