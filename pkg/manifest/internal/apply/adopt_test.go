@@ -215,6 +215,7 @@ labels: {owner: helm, name: web, kyma.m.crossplane.io/set: "`+set+`"}}}`)
 		"Ours":         {reason: "The records that are left are ours.", others: both(orphan(nil, "Helm"), record(ourSet)), want: ofHelm, asks: true, out: ours},
 		"Installed":    {reason: "A release that another client has is not continued.", others: both(orphan(nil, "Helm"), record("")), want: ofHelm, asks: true, out: unowned},
 		"NoInstall":    {reason: "Plain objects continue no release.", others: orphan(nil, "Helm"), want: cm, out: unowned},
+		"NoRelease":    {reason: "Nor is an object continued that names none.", others: orphan(func(a map[string]string) { clear(a); a[object.AnnotationResourcePolicy] = "keep" }, "Helm"), want: cm, out: unowned},
 		"NotHelm":      {reason: "An object without the label of Helm is not of Helm.", others: orphan(nil, "me"), want: ofHelm, out: unowned},
 		"NotKept":      {reason: "Helm deletes what is not kept, so that it is of another client.", others: orphan(func(a map[string]string) { delete(a, object.AnnotationResourcePolicy) }, "Helm"), want: ofHelm, out: unowned},
 		"OtherRelease": {reason: "Another release is not continued.", others: orphan(func(a map[string]string) { a[object.AnnotationReleaseName] = "x" }, "Helm"), want: ofHelm, out: unowned},

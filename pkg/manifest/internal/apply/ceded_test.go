@@ -5,11 +5,12 @@ package apply
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
@@ -30,7 +31,55 @@ func TestApplyCedes(t *testing.T) {
 	requests := append(read[:1:1], listHPAs, "apply Deployment apps/web")
 	tries := append(try[:1:1], listHPAs, "try apply Deployment apps/web")
 	autoscalers := schema.GroupResource{Group: "autoscaling", Resource: "horizontalpodautoscalers"}
+	yields := func(since int64) func(s *site) {
+		return func(s *site) {
+			s.entry.Yields = []ownership.Ceded{{Path: `{"f:spec":{"f:replicas":{}}}`, Manager: "kube-controller-manager", Since: since}}
+		}
+	}
+	without := `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: apps}, spec: {image: %s}}`
 	cases := map[string]scenario{
+		"Once": {
+			reason:   "A field that was ceded after a contention, too, is ceded once.",
+			was:      deploy,
+			others:   both(autoscaled, scaled("kube-controller-manager"), yields(1_000_000)),
+			want:     deploy,
+			out:      ceded,
+			instead:  &result{Kind: "Unchanged"},
+			requests: requests,
+			tries:    tries,
+		},
+		"AutoscalerGone": {
+			reason:   "What was left to an autoscaler is taken back once that is gone.",
+			was:      deploy,
+			others:   both(scaled("kube-controller-manager"), yields(0)),
+			want:     deploy,
+			out:      result{Kind: "Updated", Lost: []string{"spec.replicas"}},
+			requests: requests,
+			fields:   []string{"spec.replicas"},
+			tries:    tries,
+		},
+		"NotWanted": {
+			reason:   "What the bundle does not set is not ceded.",
+			was:      fmt.Sprintf(without, "a"),
+			others:   both(autoscaled, scaled("kube-controller-manager")),
+			want:     fmt.Sprintf(without, "b"),
+			input:    func(in *Input) { in.Drifted = true },
+			out:      result{Kind: "Updated"},
+			requests: []string{"metadata Deployment apps/web", "apply Deployment apps/web"},
+			fields:   []string{"spec.image"},
+			tries:    []string{"get Deployment apps/web", "try apply Deployment apps/web"},
+		},
+		"Unserved": {
+			reason:   "A cluster may have no autoscalers of that version.",
+			was:      deploy,
+			others:   scaled("kube-controller-manager"),
+			want:     deploy2,
+			meet:     refuse(listHPAs, &kerrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound}}),
+			out:      ceded,
+			requests: requests,
+			fields:   []string{"spec.image"},
+			tries:    tries,
+		},
 		"Autoscaled": {
 			reason:   "The number of replicas is that of an autoscaler that is for the object.",
 			was:      deploy,
@@ -275,6 +324,11 @@ func TestApplyInContention(t *testing.T) {
 			out:      result{Kind: "Updated", Lost: []string{"data.a", "data.c"}},
 			requests: requests, fields: []string{"data.a", "data.b", "data.c"}, tries: tries,
 		},
+		"Unapplied": {
+			reason: "What an object that was never applied was repaired of counts, too.",
+			was:    cm, others: contend(t), want: cm, input: func(in *Input) { in.Entry.Intent = "" },
+			out: ceded, instead: &result{Kind: "Unchanged"}, requests: requests, tries: tries,
+		},
 		"Ours": {
 			reason: "What is ours again is not ceded: the API server would remove it.",
 			was:    cm,
@@ -285,28 +339,5 @@ func TestApplyInContention(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) { tc.test(t) })
-	}
-}
-
-// Which fields are ceded is asked for by observers, too. They have no entry of an object that was never applied.
-func TestWithoutCededUnknown(t *testing.T) {
-	s := newSite(t)
-	s.apply(t, desired(t, cm))
-	contend(t)(s)
-	o := desired(t, cm)
-	for name, managed := range map[string]bool{"Managed": true, "Unmanaged": false} {
-		t.Run(name, func(t *testing.T) {
-			fields := s.c.Object(o.Ref).GetManagedFields()
-			if !managed {
-				fields = nil
-			}
-			out, ceded, err := s.writer().WithoutCeded(t.Context(), o, nil, fields)
-			if err != nil || len(ceded) > 0 {
-				t.Errorf("WithoutCeded(...): %v, %v", ceded, err)
-			}
-			if diff := cmp.Diff(o.Content(), out.Content()); diff != "" {
-				t.Errorf("WithoutCeded(...): nothing is ceded: -want, +got:\n%s", diff)
-			}
-		})
 	}
 }

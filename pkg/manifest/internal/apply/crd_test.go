@@ -95,7 +95,8 @@ func TestCheckCRD(t *testing.T) {
 	ref := refOf(crd(anySpec))
 	get, try, list := "get "+name, "try apply "+name, "list Widget"
 	forbidden := kerrors.NewForbidden(schema.GroupResource{Group: "example.org", Resource: "widgets"}, "", errors.New("no\nway"))
-	several := strings.Replace(crd(anySpec), "versions: [", "versions: [{name: v2, served: false, storage: false, schema: {openAPIV3Schema: {type: object}}}, ", 1)
+	moved := strings.Replace(crd(strictSpec), "versions: [{name: v1, served: true, storage: true,",
+		"versions: [{name: v1, served: false, storage: true, schema: {openAPIV3Schema: {type: object}}}, {name: v2, served: true, storage: false,", 1)
 	one := "1 of 1 objects would be invalid with the new definition in version v1: Widget apps/web-000 (spec.mode: required value); change them first"
 	type want struct {
 		Err      string
@@ -160,8 +161,22 @@ func TestCheckCRD(t *testing.T) {
 			want: want{Err: one, Refused: true, Requests: []string{get, try, list}},
 		},
 		"Others": {
-			reason: "What others have added to the CRD is part of what it will be.",
-			others: both(ours(several), widgets(1)), next: several, want: want{Requests: []string{get, try}},
+			reason: "What others have set in the CRD is part of what it will be: with their webhook, objects of other versions can be read.",
+			others: both(ours(crd(anySpec)), widgets(1), func(s *site) { s.c.Set("cert", ref, "Webhook", "spec", "conversion", "strategy") }),
+			next:   moved, want: want{Requests: []string{get, try}},
+		},
+		"Moved": {
+			reason: "Without it they would be read as what they are.",
+			others: both(ours(crd(anySpec)), widgets(1)), next: moved,
+			want: want{Err: one, Refused: true, Requests: []string{get, try, list}},
+		},
+		"SomeInvalid": {
+			reason: "Objects that stay valid are counted, and not named.",
+			others: both(ours(crd(anySpec)), widgets(1), func(s *site) {
+				s.c.Create("kubectl", strings.Replace(widget, "size: 1", "size: 1, mode: a", 1))
+			}),
+			next: crd(strictSpec),
+			want: want{Err: strings.Replace(one, "1 of 1", "1 of 2", 1), Refused: true, Requests: []string{get, try, list}},
 		},
 		"Many": {
 			reason: "All pages are read, and the first objects named.",

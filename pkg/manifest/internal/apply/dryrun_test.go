@@ -84,6 +84,14 @@ func TestAssumed(t *testing.T) {
 	}
 }
 
+// Objects are tried at the same time: a namespace that two of them lack is told of once.
+func TestAssumedNamespace(t *testing.T) {
+	a := &Assumed{}
+	if !a.addNamespace("new") || a.addNamespace("new") || !a.addNamespace("other") {
+		t.Error("addNamespace(...): each namespace is new once")
+	}
+}
+
 // Something on the way may support no dry run. That is no objection: to apply the object may work.
 func TestWithoutDryRun(t *testing.T) {
 	hook := func(err error) func(*site, string) error {

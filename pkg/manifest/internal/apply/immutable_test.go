@@ -4,6 +4,7 @@ package apply
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -56,6 +57,17 @@ immutable: true, data: {a: "2"}}`,
 			want: `{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: apps, annotations: {kyma.m.crossplane.io/recreate: "yes"}},
 immutable: true, data: {a: "2"}}`,
 			out:      result{Err: why + "set recreate to have it deleted and created anew", Refused: true},
+			requests: append(requests[:1:1], "get ConfigMap apps/web"),
+			tries:    append(tries[:2:2], "get ConfigMap apps/web"),
+		},
+		"SameReason": {
+			reason: "A reason that several fields have is told once.",
+			was:    cmFixed,
+			want:   strings.Replace(cmFixed2, ", data:", ", binaryData: {b: MQ==}, data:", 1),
+			out: result{
+				Err:     strings.Replace(why, "data cannot", "data, binaryData cannot", 1) + "set recreate to have it deleted and created anew",
+				Refused: true,
+			},
 			requests: append(requests[:1:1], "get ConfigMap apps/web"),
 			tries:    append(tries[:2:2], "get ConfigMap apps/web"),
 		},
@@ -215,6 +227,17 @@ func TestApplyClearsLeftovers(t *testing.T) {
 			out:     result{Err: "Deployment apps/web: later", Owned: true},
 			instead: &result{Kind: "Updated", Fields: fields}, requests: []string{first, look, own, first}, tries: tries,
 		},
+		"CutRepair": {
+			reason: "So it does where the object was read.",
+			was:    rolling, want: recreate, meet: second("apply Deployment apps/web", kerrors.NewServiceUnavailable("later")),
+			input:   func(in *Input) { in.Drifted = true },
+			out:     result{Err: "Deployment apps/web: later", Owned: true},
+			instead: &result{Kind: "Updated", Fields: fields},
+			requests: []string{
+				"metadata Deployment apps/web", "apply Deployment apps/web", look, own, "apply Deployment apps/web",
+			},
+			tries: tries,
+		},
 		"CutAfterDrift": {
 			reason: "Where it was drift before, it still is.",
 			was:    rolling, want: recreate, meet: second(first, kerrors.NewServiceUnavailable("later")),
@@ -253,6 +276,17 @@ func TestApplyClearsLeftovers(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) { tc.test(t) })
+	}
+}
+
+// No watch is behind once leftovers are ours.
+func TestLeftoversAreCached(t *testing.T) {
+	s := newSite(t)
+	s.apply(t, desired(t, rolling))
+	s.c.Cached()
+	s.apply(t, desired(t, recreate))
+	if got := s.c.Cached(); len(got) != 2 {
+		t.Errorf("the cache is told %v", got)
 	}
 }
 

@@ -4,9 +4,6 @@ package execute
 
 import (
 	"errors"
-	"fmt"
-	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -16,10 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
 func changesOf(s plan.Summary) []string {
@@ -40,6 +37,8 @@ func TestDryRun(t *testing.T) {
 	fresh := `{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: new}}`
 	keep := strings.Replace(other, "{name: o", `{annotations: {helm.sh/resource-policy: keep}, name: o`, 1)
 	web := func(objects ...string) piece { return piece{name: "web", digest: "2", objects: objects} }
+	loose := strings.Replace(aCRD, "storage: true", "storage: true, schema: {openAPIV3Schema: {type: object}}", 1)
+	strict := strings.Replace(aCRD, "storage: true", "storage: true, schema: {openAPIV3Schema: {type: object, required: [spec]}}", 1)
 	try := func(line string, err error) func(w *world) {
 		return func(w *world) {
 			w.c.Meet = func(l string) error {
@@ -90,14 +89,71 @@ func TestDryRun(t *testing.T) {
 			reason: "A CRD that nothing was known of, and that would make objects invalid, is a problem as well.", was: []piece{},
 			before: func(w *world) {
 				w.adoption = ownership.AdoptUnowned
-				w.c.Create("kubectl", strings.Replace(aCRD, "storage: true", "storage: true, schema: {openAPIV3Schema: {type: object}}", 1))
+				w.c.Create("kubectl", loose)
 				w.c.Create("kubectl", aWidget)
 			},
-			pieces: []piece{web(strings.Replace(aCRD, "storage: true", "storage: true, schema: {openAPIV3Schema: {type: object, required: [spec]}}", 1))},
+			pieces: []piece{web(strict)},
 			want: want{Problems: []string{
 				"web: CustomResourceDefinition widgets.example.org: 1 of 1 objects would be invalid with the new definition in version v1: " +
 					"Widget apps/w (spec: required value); change them first",
 			}},
+		},
+		"NewVersion": {
+			reason: "An object of a version that the CRD gets cannot be tried.", was: []piece{{name: "web", digest: "1", objects: []string{aCRD}}},
+			pieces: []piece{web(strings.Replace(aCRD, "versions: [", "versions: [{name: v2, served: true, storage: false}, ", 1), strings.Replace(aWidget, "/v1", "/v2", 1))},
+			want: want{
+				Changes: []string{`Change CustomResourceDefinition widgets.example.org spec.versions[name="v2"]`, "Create Widget apps/w"},
+				Notes:   []string{"Widget apps/w cannot be tried: its kind is not served in this version yet"},
+			},
+		},
+		"CRDRefused": {
+			reason: "A CRD that the plan refuses is a problem of its part, and what it blocks waits.",
+			was:    []piece{{name: "web", digest: "1", objects: []string{loose}}},
+			before: func(w *world) { w.c.Create("kubectl", aWidget); w.former = []cluster.ObjectRef{refOf(other)} },
+			pieces: []piece{{name: "web", digest: "2", objects: []string{strict}, hooks: true}, {name: "db", digest: "1", objects: []string{other}}},
+			want: want{
+				Problems: []string{
+					"web: CustomResourceDefinition widgets.example.org: 1 of 1 objects would be invalid with the new definition in version v1: " +
+						"Widget apps/w (spec: required value); change them first",
+				},
+				Notes: []string{
+					"db waits until CustomResourceDefinition widgets.example.org of web can be applied", "nothing is pruned until all installs can be rendered",
+				},
+			},
+		},
+		"Adopted": {
+			reason: "What an adopted release has and the chart lacks is pruned.", was: []piece{},
+			before: func(w *world) { w.former = []cluster.ObjectRef{refOf(other)} }, pieces: []piece{web(aConfig)},
+			want: want{Changes: []string{"Create ConfigMap apps/c", "Prune ConfigMap apps/o"}},
+		},
+		"Unadoptable": {
+			reason: "A release that must not be adopted is a problem.", was: []piece{},
+			before: func(w *world) { w.formerErr = &ssa.RefusedError{Err: errors.New("no\nway")} }, pieces: []piece{web(aConfig)},
+			want: want{Changes: []string{"Create ConfigMap apps/c"}, Problems: []string{"web: no way"}},
+		},
+		"Unknown": {
+			reason: "One that cannot be read leaves it unknown.", was: []piece{},
+			before: func(w *world) { w.formerErr = errors.New("cut") }, pieces: []piece{web(aConfig)}, want: want{Err: "cut"},
+		},
+		"Recorded": {
+			reason: "Once there is a revision, nothing is adopted,", before: func(w *world) { w.former = []cluster.ObjectRef{refOf(aWidget)} },
+			pieces: []piece{web(aConfig, aDeploy, aFixed), db},
+		},
+		"Repaired": {
+			reason: "nor by a repair,", pieces: was,
+			before: func(w *world) {
+				w.former = []cluster.ObjectRef{refOf(aWidget)}
+				w.c.Finish(refOf(aConfig))
+				rec := w.stored.Parts["web"]
+				rec.Revision = 0
+				w.stored.Parts["web"] = rec
+			},
+			want: want{Changes: []string{"Create ConfigMap apps/c"}},
+		},
+		"Plain": {
+			reason: "nor without a chart.", was: []piece{}, before: func(w *world) { w.former = []cluster.ObjectRef{refOf(aWidget)} },
+			pieces: []piece{{name: "web", digest: "1", objects: []string{aConfig}, plain: true}},
+			want:   want{Changes: []string{"Create ConfigMap apps/c"}},
 		},
 		"Outage": {
 			reason: "Where the cluster cannot be asked, nothing is known.", pieces: []piece{web(aConfig2)},
@@ -173,135 +229,3 @@ func TestDryRun(t *testing.T) {
 		})
 	}
 }
-
-// did returns what became of all objects between two contents of a cluster, in the words of a plan. Objects that are deleted and created
-// are recreated; the UIDs tell.
-func did(before, after map[cluster.ObjectRef]map[string]any, said map[string]bool) map[string]string {
-	out := map[string]string{}
-	uid := func(m map[string]any) string { return string((&unstructured.Unstructured{Object: m}).GetUID()) }
-	for ref, now := range after {
-		was, existed := before[ref]
-		switch {
-		case !existed:
-			out[ref.String()] = "Create"
-		case uid(was) != uid(now):
-			out[ref.String()] = "Recreate"
-		default:
-			// What is written differently may mean the same.
-			if f := fieldset.Differences(was, now); len(f) > 0 || said["Change "+ref.String()] {
-				out[ref.String()] = "Change " + strings.Join(f, ",")
-			}
-		}
-	}
-	for ref := range before {
-		if after[ref] == nil {
-			out[ref.String()] = "Prune"
-		}
-	}
-	return out
-}
-
-// What a dry run lists is what runs then do, for random bundles in random states of the cluster.
-func TestDryRunForetellsRun(t *testing.T) {
-	names := []string{"a", "b", "c", "d"}
-	acts := map[string]int{}
-	for seed := range uint64(150) {
-		r := rand.New(rand.NewPCG(seed, 2)) //nolint:gosec // The same in each test.
-		w := newWorld(t)
-		w.recreate = r.IntN(2) == 0
-		var lines []string
-		for step := range 5 {
-			w.pieces = randomPieces(r, names, step)
-			disturb(w, r, names)
-			for _, p := range w.pieces {
-				lines = append(lines, fmt.Sprintf("%s: %v", p.name, p.objects))
-			}
-			before := w.c.All()
-			s, err := w.dryRun()
-			if err != nil {
-				t.Fatalf("seed %d: %v", seed, err)
-			}
-			said, all := map[string]string{}, map[string]bool{}
-			for _, c := range s.Changes {
-				said[c.Key.String()] = string(c.Action)
-				if c.Action == plan.ActionChange {
-					said[c.Key.String()] = "Change " + strings.Join(c.Fields, ",")
-				}
-				all[string(c.Action)+" "+c.Key.String()] = true
-				acts[string(c.Action)]++
-			}
-			var failed error
-			for range 4 {
-				if _, failed = w.run(); failed != nil || w.isDone() {
-					break
-				}
-			}
-			if (failed != nil) != (len(s.Problems) > 0) {
-				t.Fatalf("seed %d: problems %v, error %v\n%s", seed, s.Problems, failed, strings.Join(lines, "\n"))
-			}
-			if failed != nil {
-				acts["Problem"]++
-				// What is refused stops its part, so that more is said than done.
-				break
-			}
-			if diff := cmp.Diff(said, did(before, w.c.All(), all)); diff != "" {
-				t.Fatalf("seed %d, step %d: -said, +done:\n%s\n%s\n%s", seed, step, diff, strings.Join(lines, "\n"), strings.Join(w.took(), "\n"))
-			}
-			w.took()
-		}
-	}
-	for _, a := range []string{"Create", "Change", "Recreate", "Prune", "Problem"} {
-		if acts[a] < 10 {
-			t.Errorf("the bundles hardly make a dry run say %s: %v", a, acts)
-		}
-	}
-}
-
-// randomPieces of a bundle that changes with each step.
-func randomPieces(r *rand.Rand, names []string, step int) []piece {
-	var out []piece
-	owned := map[string]bool{}
-	for _, part := range []object.PartID{"web", "db"} {
-		if r.IntN(5) == 0 {
-			continue
-		}
-		p := piece{name: part, digest: fmt.Sprint(step), hooks: r.IntN(4) == 0}
-		for _, n := range names {
-			if owned[n] || r.IntN(2) == 0 {
-				continue
-			}
-			owned[n] = true
-			text := fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, namespace: apps}, data: {k: "%d"}}`, n, r.IntN(3))
-			if n == "d" {
-				text = strings.Replace(text, ", data:", ", immutable: true, data:", 1)
-			}
-			p.objects = append(p.objects, text)
-		}
-		out = append(out, p)
-	}
-	return out
-}
-
-// disturb what is in the cluster.
-func disturb(w *world, r *rand.Rand, names []string) {
-	for _, n := range names {
-		ref := cluster.ObjectRef{Kind: "ConfigMap", Namespace: "apps", Name: n}
-		u := w.c.Object(ref)
-		switch r.IntN(10) {
-		case 0:
-			if u != nil {
-				w.c.Finish(ref)
-			}
-		case 1:
-			if u != nil && n != "d" {
-				w.c.Set("kubectl-edit", ref, "9", "data", pickOf(r, "k", "z"))
-			}
-		case 2:
-			if u == nil && !slices.Contains(w.c.Refs(), ref.String()) && r.IntN(3) == 0 {
-				w.c.Create("kubectl", fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, namespace: apps}}`, n))
-			}
-		}
-	}
-}
-
-func pickOf(r *rand.Rand, values ...string) string { return values[r.IntN(len(values))] }

@@ -62,6 +62,7 @@ func (w *world) RunPre(_ context.Context, c *compose.Component) (*inventory.Run,
 	waiting, err := w.hook("pre", c)
 	run := &inventory.Run{Event: "pre-install"}
 	if err == nil && waiting == "" {
+		*run = w.begun
 		run.Event = "post-install"
 	}
 	return run, waiting, err
@@ -113,6 +114,9 @@ func (w *world) Prune(ctx context.Context, p Prune) (teardown.Result, error) {
 			}
 		}
 		out.Done[ref] = true
+	}
+	if out.Blocked.Message == "" {
+		out.Blocked.Message = w.waits["prune"]
 	}
 	return out, nil
 }

@@ -3,7 +3,6 @@
 package execute
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -15,7 +14,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
@@ -272,106 +270,48 @@ func TestRunRecreates(t *testing.T) {
 
 // An object that is being deleted is created once it is gone, and its part is finished after that.
 func TestRunWaitsForDeletion(t *testing.T) {
-	w := newWorld(t, piece{name: "web", digest: "1", objects: []string{aConfig}})
-	w.settle()
-	w.c.Edit("x", refOf(aConfig), finalize)
-	w.settle()
-	w.c.Delete(refOf(aConfig))
-	w.pieces[0].digest, w.pieces[0].objects = "2", []string{aConfig2}
-	r, err := w.run()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := "ConfigMap apps/c: is being deleted and waits for finalizer example.org/x"; r.Waiting != want {
-		t.Errorf("Run(...): it waits for %q, want %q", r.Waiting, want)
-	}
-	if diff := cmp.Diff([]string{"save"}, w.took()); diff != "" {
-		t.Errorf("log: -want, +got:\n%s", diff)
-	}
-	w.c.Finish(refOf(aConfig))
-	w.settle()
-}
-
-// Tests run once all is up to date, and not before.
-func TestRunTests(t *testing.T) {
-	next := []piece{{name: "web", digest: "2", objects: []string{aConfig2, other}}}
 	cases := map[string]struct {
-		reason  string
-		pieces  []piece
-		before  func(w *world)
-		answer  error
-		waiting string
-		tested  bool
-		over    bool
-		err     string
+		reason string
+		part   object.PartID
+		hooks  bool
+		lost   bool
+		want   string
+		log    []string
 	}{
-		"Applied":  {reason: "A run that ends runs the tests.", tested: true},
-		"Upgraded": {reason: "So does one that applies something before.", pieces: next, tested: true, over: true},
-		"Waits":    {reason: "A test that runs is waited for.", tested: true, waiting: "test x is running"},
-		"Fails":    {reason: "What goes wrong on the way is an error.", tested: true, answer: errors.New("no\npods"), err: "tests: no pods"},
-		"Failed":   {reason: "A part that failed is not tested, nor any other.", pieces: next, before: on("apply new ConfigMap apps/o", errDied), err: "web: ConfigMap apps/o: died"},
-		"Waiting": {
-			reason: "Nor is a bundle that waits for something.", pieces: []piece{{name: "web", digest: "2", objects: []string{aConfig}, hooks: true}},
-			before: func(w *world) { w.waits["post web"] = "hook" }, waiting: "hook",
-		},
-		"Pruning": {
-			reason: "Nor one from which something cannot be deleted.", pieces: []piece{},
-			before: on("delete ConfigMap apps/c", errDied), err: "pruning: ConfigMap apps/c: died",
+		"Install": {reason: "No revision is recorded.", part: "web", log: []string{"save"}},
+		"Hooks":   {reason: "Nor do the last hooks run.", part: "web", hooks: true, log: []string{"save", "pre web"}},
+		"CRDs":    {reason: "Other parts are not up to date either.", part: object.PartCRDs, log: []string{"save"}},
+		"Lost": {
+			reason: "An object that the inventory does not know is found when it is to be created.", part: "web", lost: true,
+			log: []string{"save", "apply new ConfigMap apps/c"}, want: "is being recreated: ",
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, piece{name: "web", digest: "1", objects: []string{aConfig}})
+			w := newWorld(t, piece{name: tc.part, digest: "1", objects: []string{aConfig}})
 			w.settle()
-			if tc.pieces != nil {
-				w.pieces = tc.pieces
-			}
-			if tc.before != nil {
-				tc.before(w)
-			}
-			tested := false
-			w.test = func(context.Context) (string, error) {
-				tested = true
-				if tc.over {
-					w.last.Inventory.Tests = &inventory.Tests{Over: true, Tests: []inventory.TestState{{Part: "web", Name: "x"}}}
-				}
-				return tc.waiting, tc.answer
+			w.c.Edit("x", refOf(aConfig), finalize)
+			w.settle()
+			w.c.Delete(refOf(aConfig))
+			w.pieces[0].digest, w.pieces[0].objects, w.pieces[0].hooks = "2", []string{aConfig2}, tc.hooks
+			if tc.lost {
+				w.stored = nil
 			}
 			r, err := w.run()
-			if tested != tc.tested || r.Waiting != tc.waiting || textOf(err) != tc.err || (len(r.Tested) > 0) != tc.over {
-				t.Errorf("\n%s\nRun(...): tested %t, waits for %q, error %q, %v", tc.reason, tested, r.Waiting, textOf(err), r.Tested)
+			if err != nil {
+				t.Fatal(err)
 			}
+			if want := "ConfigMap apps/c: " + tc.want + "is being deleted and waits for finalizer example.org/x"; r.Waiting != want {
+				t.Errorf("\n%s\nRun(...): it waits for %q, want %q", tc.reason, r.Waiting, want)
+			}
+			if diff := cmp.Diff(tc.log, w.took()); diff != "" {
+				t.Errorf("\n%s\nlog: -want, +got:\n%s", tc.reason, diff)
+			}
+			if got := w.stored.Parts[tc.part].Digest; got != "" {
+				t.Errorf("\n%s\nthe part has digest %q", tc.reason, got)
+			}
+			w.c.Finish(refOf(aConfig))
+			w.settle()
 		})
-	}
-}
-
-// The reasons of a call that cannot prune are those of that.
-func TestRunKeepsPruneError(t *testing.T) {
-	w := newWorld(t, piece{name: "web", digest: "1", objects: []string{aConfig}})
-	w.settle()
-	w.pieces = nil
-	on("delete ConfigMap apps/c", errors.New("no\nway"))(w)
-	if _, err := w.run(); err == nil {
-		t.Error("Run(...): nothing failed")
-	}
-	if want := "ConfigMap apps/c: no way"; w.why.Waiting != want {
-		t.Errorf("reasons: %q, want %q", w.why.Waiting, want)
-	}
-}
-
-// Objects of one stage are applied at the same time, up to a limit, and each outcome is that of its object.
-func TestRunConcurrently(t *testing.T) {
-	var objects []string
-	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
-		objects = append(objects, strings.Replace(aConfig, "name: c", "name: "+name, 1))
-	}
-	w := newWorld(t, piece{name: "web", digest: "1", objects: objects})
-	w.concurrency = 4
-	w.settle()
-	for i := range w.stored.Objects {
-		en := &w.stored.Objects[i]
-		if u := w.c.Object(en.Ref()); u == nil || string(u.GetUID()) != en.UID {
-			t.Errorf("%s: the inventory has UID %q", en.Ref(), en.UID)
-		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
@@ -108,6 +109,36 @@ func TestRun(t *testing.T) {
 				Log:     []string{"save", "apply new CustomResourceDefinition widgets.example.org", "apply new ConfigMap apps/o", "finish db", "save"},
 				Waiting: "CustomResourceDefinition widgets.example.org: Install in progress", Why: "CustomResourceDefinition widgets.example.org: Install in progress",
 			},
+		},
+		"CRDsUnwatched": {
+			reason: "Where no watch knows of the CRD, the answer of the API server counts.",
+			pieces: []piece{web(aCRD, aWidget)},
+			before: func(w *world) { w.c.Unready, w.blind = true, true },
+			want: want{
+				Log:     []string{"save", "apply new CustomResourceDefinition widgets.example.org", "save"},
+				Waiting: "CustomResourceDefinition widgets.example.org: Install in progress", Why: "CustomResourceDefinition widgets.example.org: Install in progress",
+			},
+		},
+		"CRDsAfterHooks": {
+			reason: "A CRD that comes after the hooks is waited for as well.",
+			pieces: []piece{hooked(web(aCRD, aWidget))},
+			before: func(w *world) { w.c.Unready = true },
+			want: want{
+				Log:     []string{"save", "pre web", "apply new CustomResourceDefinition widgets.example.org", "save"},
+				Waiting: "CustomResourceDefinition widgets.example.org: Install in progress", Why: "CustomResourceDefinition widgets.example.org: Install in progress",
+			},
+		},
+		"WaitFlagBegun": {
+			reason: "Hooks that have begun go on, whatever became of the install since.",
+			pieces: []piece{{name: "web", digest: "1", objects: []string{aConfig}, hooks: true, wait: true}},
+			before: func(w *world) { w.unready["web"], w.begun = "Deployment d is not ready", inventory.Run{Started: 1} },
+			want:   want{Log: []string{"save", "pre web", "apply new ConfigMap apps/c", "post web", "finish web", "save"}},
+		},
+		"WaitFlagNext": {
+			reason: "So do those after the first one.",
+			pieces: []piece{{name: "web", digest: "1", objects: []string{aConfig}, hooks: true, wait: true}},
+			before: func(w *world) { w.unready["web"], w.begun = "Deployment d is not ready", inventory.Run{Index: 1} },
+			want:   want{Log: []string{"save", "pre web", "apply new ConfigMap apps/c", "post web", "finish web", "save"}},
 		},
 		"Hooks": {
 			reason: "Hooks run before the objects and after them. Namespaces and CRDs wait for them, too, but for those that come first with Helm.",
@@ -265,7 +296,7 @@ func TestRun(t *testing.T) {
 			}
 			// Without the fault all is done in the end.
 			w.meet, w.waits, w.unready = nil, map[string]string{}, map[string]string{}
-			w.c.Unready = false
+			w.c.Unready, w.blind = false, false
 			for i := range w.pieces {
 				w.pieces[i].fails = nil
 			}

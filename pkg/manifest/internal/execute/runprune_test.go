@@ -102,6 +102,29 @@ func TestRunPrunes(t *testing.T) {
 				Left: []string{"ConfigMap apps/c", "ConfigMap apps/f", "ConfigMap apps/o", "Deployment apps/d"},
 			},
 		},
+		"OthersWait": {
+			reason: "A part whose objects are gone goes, whatever else is waited for.",
+			pieces: first[:1],
+			before: func(w *world) { w.waits["prune"] = "x" },
+			want: want{
+				Log: []string{"delete ConfigMap apps/o", "forget db", "save"}, Pruned: []string{"ConfigMap apps/o"}, Waiting: "x",
+				Left: []string{"ConfigMap apps/c", "ConfigMap apps/f", "Deployment apps/d"},
+			},
+		},
+		"DeleteHooks": {
+			reason: "Not one whose last hooks may still have to run.",
+			pieces: first[:1],
+			before: func(w *world) {
+				rec := w.stored.Parts["db"]
+				rec.DeleteHooks = true
+				w.stored.Parts["db"] = rec
+				w.waits["prune"] = "x"
+			},
+			want: want{
+				Log: []string{"delete ConfigMap apps/o", "save"}, Pruned: []string{"ConfigMap apps/o"}, Waiting: "x",
+				Left: []string{"ConfigMap apps/c", "ConfigMap apps/f", "Deployment apps/d"},
+			},
+		},
 		"Unforgotten": {
 			reason: "A part whose records cannot be deleted stays in the inventory.",
 			pieces: first[:1],
@@ -135,7 +158,7 @@ func TestRunPrunes(t *testing.T) {
 				t.Errorf("\n%s\nRun(...): -want, +got:\n%s", tc.reason, diff)
 			}
 			_, stays := w.stored.Parts["db"]
-			if want := slices.ContainsFunc(tc.pieces, func(p piece) bool { return p.name == "db" }) || name == "Waits" || name == "Unforgotten"; stays != want {
+			if want := slices.ContainsFunc(tc.pieces, func(p piece) bool { return p.name == "db" }) || slices.Contains([]string{"Waits", "DeleteHooks", "Unforgotten"}, name); stays != want {
 				t.Errorf("\n%s\npart db is in the inventory: %t", tc.reason, stays)
 			}
 		})

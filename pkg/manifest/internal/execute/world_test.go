@@ -41,6 +41,8 @@ type piece struct {
 	hooks, wait bool
 	// fails is why the part cannot be composed.
 	fails error
+	// plain is true for an install without a chart.
+	plain bool
 	// abandoned is true where a release never arrived where it was to move to.
 	abandoned bool
 }
@@ -71,6 +73,13 @@ type world struct {
 	unready map[string]string
 	// ran are the events that are over, by part.
 	ran map[string]bool
+	// begun is how far the hooks after the objects are when a run begins.
+	begun inventory.Run
+	// blind is true where no watch knows of an object.
+	blind bool
+	// former are the objects that an adopted release has beside the component, and formerErr is that they cannot be known.
+	former    []cluster.ObjectRef
+	formerErr error
 	// last is the progress of the last run.
 	last *Progress
 	ctx  context.Context //nolint:containedctx // That of a test.
@@ -173,7 +182,10 @@ func (w *world) compose(p *bundle.Part, rec inventory.Part) (*compose.Component,
 		c.Record.Digest = ""
 	}
 	if p.Install != nil {
-		c.Installation, c.Rendered = &compose.Installation{Namespace: "apps"}, &render.Rendered{}
+		c.Installation = &compose.Installation{Namespace: "apps"}
+		if !x.plain {
+			c.Rendered = &render.Rendered{}
+		}
 	}
 	if x.abandoned && c.Purpose == compose.Advance {
 		c.Next.Abandoned = inventory.Release{Namespace: "old", Name: p.Name.Install()}
@@ -245,11 +257,19 @@ func (w *world) run() (Result, error) {
 	w.last = Begin(p)
 	return Run(w.ctx, Input{
 		Progress: w.last, Applier: apply.NewWriter(w.target(), w.policy(), w.contention, w.clock), Concurrency: max(w.concurrency, 1), Inventory: w,
-		Create: w.stored == nil, Write: w.stored == nil, Installs: w, Pruner: w, Latest: w.c.Get, Contention: w.contention, Now: w.clock, Test: w.test,
+		Create: w.stored == nil, Write: w.stored == nil, Installs: w, Pruner: w, Latest: w.latest, Contention: w.contention, Now: w.clock, Test: w.test,
 		Unready: func(_ context.Context, install object.PartID) (string, error) {
 			return w.unready[install.String()], nil
 		},
 	})
+}
+
+// latest is what a watch knows.
+func (w *world) latest(ref cluster.ObjectRef) (cluster.ObjectState, bool) {
+	if w.blind {
+		return cluster.ObjectState{}, false
+	}
+	return w.c.Get(ref)
 }
 
 // settle runs until nothing is left to do.
@@ -282,7 +302,7 @@ func (w *world) dryRun() (plan.Summary, error) {
 		Plan: w.build(), Applier: apply.NewDryRunner(w.target(), w.policy(), w.contention, w.clock, assumed), Assumed: assumed, Concurrency: 1,
 		ID: worldSet, Hooks: func(c *compose.Component) int { return len(c.Hooks) },
 		Former: func(context.Context, *compose.Component, *inventory.Inventory) ([]cluster.ObjectRef, error) {
-			return nil, nil
+			return w.former, w.formerErr
 		},
 	})
 }

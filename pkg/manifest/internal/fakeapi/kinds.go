@@ -95,8 +95,10 @@ func validate(old, next *unstructured.Unstructured) error {
 	var errs field.ErrorList
 	switch gk.Kind {
 	case "ConfigMap":
-		if at(old, "immutable") == true && differs("data") {
-			errs = append(errs, field.Forbidden(field.NewPath("data"), "field is immutable when `immutable` is set"))
+		for _, f := range []string{"data", "binaryData"} {
+			if at(old, "immutable") == true && differs(f) {
+				errs = append(errs, field.Forbidden(field.NewPath(f), "field is immutable when `immutable` is set"))
+			}
 		}
 	case "Deployment":
 		if differs("spec", "selector") {

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package execute
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
+)
+
+// Tests run once all is up to date, and not before.
+func TestRunTests(t *testing.T) {
+	next := []piece{{name: "web", digest: "2", objects: []string{aConfig2, other}}}
+	cases := map[string]struct {
+		reason  string
+		pieces  []piece
+		before  func(w *world)
+		answer  error
+		waiting string
+		tested  bool
+		over    bool
+		begun   bool
+		err     string
+	}{
+		"Applied":  {reason: "A run that ends runs the tests.", tested: true},
+		"Upgraded": {reason: "So does one that applies something before.", pieces: next, tested: true, over: true},
+		"Waits":    {reason: "A test that runs is waited for.", tested: true, waiting: "test x is running"},
+		"Fails":    {reason: "What goes wrong on the way is an error.", tested: true, answer: errors.New("no\npods"), err: "tests: no pods"},
+		"Failed":   {reason: "A part that failed is not tested, nor any other.", pieces: next, before: on("apply new ConfigMap apps/o", errDied), err: "web: ConfigMap apps/o: died"},
+		"Waiting": {
+			reason: "Nor is a bundle that waits for something.", pieces: []piece{{name: "web", digest: "2", objects: []string{aConfig}, hooks: true}},
+			before: func(w *world) { w.waits["post web"] = "hook" }, waiting: "hook",
+		},
+		"Runs": {reason: "Tests that are not over are not told of.", tested: true, begun: true},
+		"Blocked": {
+			reason: "Nor one that waits for an object to go.", pieces: []piece{}, before: func(w *world) { w.c.Edit("x", refOf(aConfig), finalize) },
+			waiting: "ConfigMap apps/c waits",
+		},
+		"HandedOver": {
+			reason: "Nor one that has to be applied again, as it takes over a CRD of a part that left.",
+			before: func(w *world) {
+				w.pieces = append(w.pieces, piece{name: "db", digest: "1", objects: []string{aCRD}})
+				w.settle()
+				rec := w.stored.Parts["web"]
+				rec.Shared = []string{"widgets.example.org"}
+				w.stored.Parts["web"] = rec
+				w.pieces = w.pieces[:1]
+			},
+		},
+		"Pruning": {
+			reason: "Nor one from which something cannot be deleted.", pieces: []piece{},
+			before: on("delete ConfigMap apps/c", errDied), err: "pruning: ConfigMap apps/c: died",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, piece{name: "web", digest: "1", objects: []string{aConfig}})
+			w.settle()
+			if tc.pieces != nil {
+				w.pieces = tc.pieces
+			}
+			if tc.before != nil {
+				tc.before(w)
+			}
+			tested := false
+			w.test = func(context.Context) (string, error) {
+				tested = true
+				if tc.over || tc.begun {
+					w.last.Inventory.Tests = &inventory.Tests{Over: tc.over, Tests: []inventory.TestState{{Part: "web", Name: "x"}}}
+				}
+				return tc.waiting, tc.answer
+			}
+			r, err := w.run()
+			if tested != tc.tested || r.Waiting != tc.waiting || textOf(err) != tc.err || (len(r.Tested) > 0) != tc.over {
+				t.Errorf("\n%s\nRun(...): tested %t, waits for %q, error %q, %v", tc.reason, tested, r.Waiting, textOf(err), r.Tested)
+			}
+		})
+	}
+}
+
+// The reasons of a call that cannot prune are those of that.
+func TestRunKeepsPruneError(t *testing.T) {
+	w := newWorld(t, piece{name: "web", digest: "1", objects: []string{aConfig}})
+	w.settle()
+	w.pieces = nil
+	on("delete ConfigMap apps/c", errors.New("no\nway"))(w)
+	if _, err := w.run(); err == nil {
+		t.Error("Run(...): nothing failed")
+	}
+	if want := "ConfigMap apps/c: no way"; w.why.Waiting != want {
+		t.Errorf("reasons: %q, want %q", w.why.Waiting, want)
+	}
+}
+
+// Objects of one stage are applied at the same time, up to a limit, and each outcome is that of its object.
+func TestRunConcurrently(t *testing.T) {
+	var objects []string
+	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
+		objects = append(objects, strings.Replace(aConfig, "name: c", "name: "+name, 1))
+	}
+	w := newWorld(t, piece{name: "web", digest: "1", objects: objects})
+	w.concurrency = 4
+	w.settle()
+	for i := range w.stored.Objects {
+		en := &w.stored.Objects[i]
+		if u := w.c.Object(en.Ref()); u == nil || string(u.GetUID()) != en.UID {
+			t.Errorf("%s: the inventory has UID %q", en.Ref(), en.UID)
+		}
+	}
+}
+
+// A repair waits for no hook of another part, and is made once, although stages are applied again after hooks.
+func TestRunRepairsBesideHooks(t *testing.T) {
+	namespace := strings.Replace(aNamespace, "{name: new", `{annotations: {a: "1"}, name: new`, 1)
+	w := newWorld(t, piece{name: "top", digest: "1", objects: []string{other}}, piece{name: "web", digest: "1", objects: []string{aConfig, namespace}})
+	w.settle()
+	drifts := func() {
+		w.c.Set("kubectl-edit", refOf(aConfig), "9", "data", "a")
+		w.c.Set("kubectl-edit", refOf(namespace), "9", "metadata", "annotations", "a")
+	}
+	drifts()
+	w.pieces[0].digest, w.pieces[0].hooks = "2", true
+	w.waits["pre top"] = "hook"
+	if _, err := w.run(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"save", "apply Namespace new", "pre top", "apply ConfigMap apps/c"}, w.took()); diff != "" {
+		t.Errorf("log: -want, +got:\n%s", diff)
+	}
+	drifts()
+	delete(w.waits, "pre top")
+	if _, err := w.run(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"apply Namespace new", "pre top", "apply ConfigMap apps/c", "post top", "finish top", "save"}, w.took()); diff != "" {
+		t.Errorf("log: -want, +got:\n%s", diff)
+	}
+}
+
+// What the engine owns since a run that was cut off is no drift.
+func TestRunRecordsOwned(t *testing.T) {
+	recreate := strings.Replace(aDeploy, "replicas: 1", "replicas: 1, strategy: {type: Recreate}", 1)
+	w := newWorld(t, piece{name: "web", digest: "1", objects: []string{aDeploy}})
+	w.settle()
+	w.pieces[0].digest, w.pieces[0].objects = "2", []string{recreate}
+	n := 0
+	w.meet = func(line string) error {
+		if line == "apply unforced Deployment apps/d" {
+			n++
+		}
+		if n == 2 {
+			return kerrors.NewServiceUnavailable("later")
+		}
+		return nil
+	}
+	if _, err := w.run(); err == nil {
+		t.Fatal("Run(...): nothing failed")
+	}
+	w.meet = nil
+	// The last save was cut off, too.
+	w.stored = w.last.Inventory
+	if p := w.build(); len(p.Drifted) > 0 {
+		t.Errorf("it counts as drift: %v", p.Drifted)
+	}
+	w.settle()
+}
+
+func TestNewlyCeded(t *testing.T) {
+	field := func(name string, since int64) ownership.Ceded {
+		return ownership.Ceded{Path: `{"f:spec":{"f:` + name + `":{}}}`, Manager: "x", Since: since}
+	}
+	cases := map[string]struct {
+		reason      string
+		before, now []ownership.Ceded
+		want        []string
+	}{
+		"First":     {reason: "A field is ceded.", now: []ownership.Ceded{field("a", 0)}, want: []string{"spec.a"}},
+		"Again":     {reason: "It was before.", before: []ownership.Ceded{field("a", 0)}, now: []ownership.Ceded{field("a", 0)}},
+		"Another":   {reason: "Another one was before.", before: []ownership.Ceded{field("a", 0)}, now: []ownership.Ceded{field("a", 0), field("b", 0)}, want: []string{"spec.b"}},
+		"Contended": {reason: "It was for another reason.", before: []ownership.Ceded{field("a", 0)}, now: []ownership.Ceded{field("a", 5)}, want: []string{"spec.a"}},
+		"Renewed":   {reason: "A contention goes on.", before: []ownership.Ceded{field("a", 4)}, now: []ownership.Ceded{field("a", 5)}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, y := range newlyCeded(refOf(aConfig), tc.before, tc.now) {
+				got = append(got, y.Field)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nnewlyCeded(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
