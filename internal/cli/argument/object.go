@@ -3,10 +3,12 @@
 package argument
 
 import (
+	"bytes"
 	"io"
 	"os"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	yamlv3 "go.yaml.in/yaml/v3"
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
@@ -17,14 +19,20 @@ import (
 // maxObject bounds a file with an object, in bytes. An API server takes no more.
 const maxObject = 1 << 20
 
-// ReadObject reads the YAML file that a flag names, or stdin where the path is a dash: a Kubernetes object, or values of a chart.
-// The object is never nil.
-func ReadObject(in io.Reader, flag, path string) (map[string]any, error) {
+// What a file with one YAML object holds.
+const (
+	KubernetesObject = "Kubernetes object, which has apiVersion, kind and metadata"
+	Values           = "object of values, as in \"replicas: 2\""
+)
+
+// ReadObject reads the YAML file that a flag names, or stdin where the path is a dash. An error calls what is missing by kind,
+// which is KubernetesObject or Values. The object is never nil.
+func ReadObject(in io.Reader, flag, path, kind string) (map[string]any, error) {
 	data, err := readBounded(in, path)
 	if err != nil {
 		return nil, command.WithCode(command.ExitUsage, errors.Wrap(err, flag))
 	}
-	object, err := parseObject(data)
+	object, err := parseObject(data, kind)
 	if err != nil {
 		return nil, command.Usagef("%s: %s: %s", flag, path, err)
 	}
@@ -44,7 +52,7 @@ func readBounded(in io.Reader, path string) ([]byte, error) {
 }
 
 // parseObject parses YAML as the API server does: numbers that are whole are so, and none is rounded.
-func parseObject(data []byte) (map[string]any, error) {
+func parseObject(data []byte, kind string) (map[string]any, error) {
 	if err := (yamlsize.Limits{Bytes: maxObject}).Check(data); err != nil {
 		return nil, err
 	}
@@ -52,13 +60,37 @@ func parseObject(data []byte) (map[string]any, error) {
 	if err != nil {
 		return nil, errors.Wrap(err, "it is no YAML")
 	}
+	if err := checkSingle(data); err != nil {
+		return nil, err
+	}
 	object := map[string]any{}
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(encoded, &object); err != nil {
-		return nil, errors.New("it is no object of values, as in \"replicas: 2\"")
+		return nil, errors.New("it is no " + kind)
 	}
 	if object == nil {
 		// The file is empty.
 		return map[string]any{}, nil
 	}
 	return object, nil
+}
+
+// checkSingle refuses what holds a second YAML document, which YAMLToJSONStrict ignores. Documents without content do not count.
+func checkSingle(data []byte) error {
+	d := yamlv3.NewDecoder(bytes.NewReader(data))
+	for first := true; ; first = false {
+		var n yamlv3.Node
+		switch err := d.Decode(&n); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return errors.Wrap(err, "it is no YAML")
+		case !first && !isEmpty(&n):
+			return errors.New("it holds more than one YAML document: want one")
+		}
+	}
+}
+
+// isEmpty reports whether a YAML document holds comments at most.
+func isEmpty(document *yamlv3.Node) bool {
+	return len(document.Content) == 0 || document.Content[0].Tag == "!!null"
 }

@@ -194,6 +194,9 @@ func TestPlanEnds(t *testing.T) {
 	}
 	planner(t, m, onePlan())
 	s.want(t, command.ExitFailure, "was changed by somebody else since it was planned")
+	if out := s.out.String(); !strings.Contains(out, "Nothing was applied.") || strings.Contains(out, "being applied") {
+		t.Errorf("what could not be applied is not said to be, got\n%s", out)
+	}
 	if got := leftOf(manifestNow(t, m)); got.Plan != planOn {
 		t.Errorf("what nobody has planned is not applied, got %+v", got)
 	}
@@ -223,6 +226,8 @@ func TestPlanUsage(t *testing.T) {
 		"Flags":     {args: []string{"web", "--apply", "--keep"}, code: command.ExitUsage, says: "exclude each other"},
 		"NoFile":    {args: []string{"-f", "/nope"}, code: command.ExitUsage, says: "--file"},
 		"OtherKind": {args: []string{"-f", "-"}, in: "apiVersion: v1\nkind: Pod\n", code: command.ExitUsage, says: "want one Manifest or Kyma"},
+		"NoObject":  {args: []string{"-f", "-"}, in: "- a\n", code: command.ExitUsage, says: "--file: -: it is no Kubernetes object"},
+		"Several":   {args: []string{"-f", "-"}, in: "apiVersion: v1\n---\nkind: Pod\n", code: command.ExitUsage, says: "--file: -: it holds more than one"},
 		"NoName":    {args: []string{"-f", "-"}, in: "apiVersion: kyma.m.crossplane.io/v1alpha1\nkind: Kyma\n", code: command.ExitUsage, says: "metadata.name is missing"},
 		"NoSpec":    {args: []string{"-f", "-"}, in: "apiVersion: kyma.m.crossplane.io/v1alpha1\nkind: Kyma\nmetadata: {name: a}\n", code: command.ExitUsage, says: "spec is missing"},
 		"Invalid":   {args: []string{"-f", "-"}, in: "apiVersion: kyma.m.crossplane.io/v1alpha1\nkind: Manifest\nmetadata: {name: a}\nspec: {}\n", code: command.ExitFailure, says: "forProvider"},

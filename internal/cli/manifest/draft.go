@@ -42,7 +42,7 @@ type draft struct {
 
 // readSubject reads one Manifest or Kyma from a file, or from stdin where the path is a dash.
 func readSubject(in io.Reader, path string) (*unstructured.Unstructured, error) {
-	content, err := argument.ReadObject(in, "--file", path)
+	content, err := argument.ReadObject(in, "--file", path, argument.KubernetesObject)
 	if err != nil {
 		return nil, err
 	}

@@ -143,16 +143,19 @@ func (p *plan) report(ctx context.Context, d *draft) (*planReport, error) {
 
 // finish with the object, and say what became of it.
 func (p *plan) finish(ctx context.Context, d *draft, r *planReport) error {
-	r.Result = resultPlanned
+	// The object is in plan mode until a write that takes it out has succeeded.
+	r.Result = resultKept
 	var err error
 	switch problems := r.problems(); {
 	case p.apply && problems == 0:
-		r.Result = resultApplied
-		err = d.apply(ctx)
+		if err = d.apply(ctx); err == nil {
+			r.Result = resultApplied
+		}
 	case p.keep:
-		r.Result = resultKept
 	default:
-		err = p.back(ctx, d)
+		if err = p.back(ctx, d); err == nil {
+			r.Result = resultPlanned
+		}
 	}
 	if werr := r.write(p.environment, &p.output); err == nil {
 		err = werr

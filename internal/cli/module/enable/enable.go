@@ -98,7 +98,7 @@ func (n *enable) run(ctx context.Context) error {
 	}
 	if n.values != "" {
 		var err error
-		if n.wish.values, err = argument.ReadObject(n.environment.In, "--values", n.values); err != nil {
+		if n.wish.values, err = argument.ReadObject(n.environment.In, "--values", n.values, argument.Values); err != nil {
 			return err
 		}
 	}
