@@ -147,3 +147,16 @@ func TestWriteToDevice(t *testing.T) {
 		t.Errorf("template: the device is gone: %v", err)
 	}
 }
+
+// TestKeyIsBounded holds that no command reads more of a file than a key can have.
+func TestKeyIsBounded(t *testing.T) {
+	large := filepath.Join(t.TempDir(), "large")
+	if err := os.WriteFile(large, make([]byte, 64<<10+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"sign", "layout"}, {"verify", "layout"}, {"pull", "registry.example.org/a//b:1.0.0"}, {"create", "--dry-run"},
+	} {
+		kymactl(t, append(append([]string{"module"}, args...), "--key", large)...).want(t, command.ExitUsage, "larger than 65536 bytes")
+	}
+}

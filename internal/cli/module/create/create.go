@@ -7,7 +7,6 @@ import (
 	"crypto"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -17,6 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/argument"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/file"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/key"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/open"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/summary"
 	"github.com/crossplane-contrib/provider-kyma/internal/module/build"
@@ -180,12 +180,7 @@ func (c *creation) signer() (crypto.Signer, error) {
 	if c.keyFile == "" {
 		return nil, nil //nolint:nilnil // There is none.
 	}
-	data, err := os.ReadFile(c.keyFile)
-	if err != nil {
-		return nil, command.WithCode(command.ExitUsage, errors.Wrap(err, "--key"))
-	}
-	signer, err := ocm.ParsePrivateKey(data)
-	return signer, command.WithCode(command.ExitUsage, errors.Wrapf(err, "--key %s", c.keyFile))
+	return key.ReadPrivate(c.keyFile)
 }
 
 // base is nil where there is none.

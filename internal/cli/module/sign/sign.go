@@ -6,16 +6,15 @@ import (
 	"context"
 	"crypto"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/spf13/cobra"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/key"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/open"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/summary"
 	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/store/layout"
-	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
 type signing struct {
@@ -90,12 +89,7 @@ func (s *signing) signer() (crypto.Signer, error) {
 	case s.name == "":
 		return nil, command.Usagef("--signature-name is empty")
 	}
-	data, err := readKey(s.keyFile)
-	if err != nil {
-		return nil, err
-	}
-	signer, err := ocm.ParsePrivateKey(data)
-	return signer, command.WithCode(command.ExitUsage, errors.Wrapf(err, "--key %s", s.keyFile))
+	return key.ReadPrivate(s.keyFile)
 }
 
 // sign the module where it was opened.

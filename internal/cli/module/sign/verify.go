@@ -6,20 +6,17 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/spf13/cobra"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/key"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/open"
 	"github.com/crossplane-contrib/provider-kyma/internal/cosign"
 	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
-
-// maxKey bounds a file with a key, in bytes.
-const maxKey = 64 << 10
 
 // A Verification is what verify says of a module, as JSON and YAML. Fields are
 // only ever added.
@@ -113,34 +110,13 @@ func (v *verifying) keys() ([]ocm.Key, error) {
 	}
 	keys := make([]ocm.Key, 0, len(v.keyFiles))
 	for _, file := range v.keyFiles {
-		data, err := readKey(file)
+		k, err := key.ReadPublic(v.name, file)
 		if err != nil {
 			return nil, err
 		}
-		key, err := ocm.ParseKey(v.name, data)
-		if err != nil {
-			return nil, command.WithCode(command.ExitUsage, errors.Wrapf(err, "--key %s", file))
-		}
-		keys = append(keys, key)
+		keys = append(keys, k)
 	}
 	return keys, nil
-}
-
-// readKey reads no more of a file than a key can have, as it may be a device without an end.
-func readKey(file string) ([]byte, error) {
-	f, err := os.Open(file) //nolint:gosec // The user names their own file.
-	if err != nil {
-		return nil, command.WithCode(command.ExitUsage, errors.Wrap(err, "--key"))
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxKey+1))
-	if err != nil {
-		return nil, command.WithCode(command.ExitUsage, errors.Wrap(err, "--key"))
-	}
-	if len(data) > maxKey {
-		return nil, command.Usagef("--key %s is larger than %d bytes: it is no key", file, maxKey)
-	}
-	return data, nil
 }
 
 // verifyCosign asks for a signature of cosign by one of the keys.

@@ -4,7 +4,6 @@ package transfer
 
 import (
 	"context"
-	"os"
 	"path"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/file"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/key"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/open"
 	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
@@ -125,7 +125,7 @@ type verification struct {
 
 func (v *verification) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&v.key, "key", "", "PEM `FILE` with the public RSA key or a certificate, whose private key must have signed the module")
-	f.StringVar(&v.name, "signature-name", "kyma-module-signature", "`NAME` of the signature that --key is for")
+	f.StringVar(&v.name, "signature-name", bundle.DefaultSignature, "`NAME` of the signature that --key is for")
 	f.BoolVar(&v.wanted, "verify", false, "verify the module, which --key does by itself; needs --key")
 }
 
@@ -136,13 +136,9 @@ func (v *verification) read() ([]ocm.Key, error) {
 		}
 		return nil, nil
 	}
-	data, err := os.ReadFile(v.key)
+	k, err := key.ReadPublic(v.name, v.key)
 	if err != nil {
-		return nil, command.WithCode(command.ExitUsage, errors.Wrap(err, "--key"))
-	}
-	k, err := ocm.ParseKey(v.name, data)
-	if err != nil {
-		return nil, command.WithCode(command.ExitUsage, errors.Wrapf(err, "--key %s", v.key))
+		return nil, err
 	}
 	return []ocm.Key{k}, nil
 }
