@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
 // relisting is how soon objects are listed again when a watch has ended.
@@ -35,8 +37,8 @@ type Follower struct {
 }
 
 // follow calls look with what there is now, and again after each change, until it is done or fails. A watch that
-// expires or breaks is replaced by a new list and a new watch, however long the server is away; only what keeps the first
-// list from being read is an error. The objects belong to follow and are not changed after look was called with them.
+// expires or breaks is replaced by a new list and a new watch, however long the server is away. What keeps the first list from
+// being read is an error, and so is a refusal. The objects belong to follow and are not changed after look was called with them.
 func (f *Follower) follow(ctx context.Context, look func(Objects) (done bool, err error)) error {
 	pause := relisting()
 	for seen := false; ; {
@@ -46,7 +48,7 @@ func (f *Follower) follow(ctx context.Context, look func(Objects) (done bool, er
 			return err
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case !seen && err != nil:
+		case err != nil && (!seen || command.Refused(err)):
 			return err
 		}
 		if err != nil && f.trouble != nil {
@@ -61,6 +63,20 @@ func (f *Follower) follow(ctx context.Context, look func(Objects) (done bool, er
 		case <-time.After(pause.Step()):
 		}
 	}
+}
+
+// A blindError says that a look failed because something else could not be seen.
+type blindError struct{ error }
+
+// Unwrap returns the cause.
+func (e *blindError) Unwrap() error { return e.error }
+
+// Blind marks the error of a judge that cannot see for now what it needs besides the objects. They are listed again then, and
+// the judge is asked again.
+func Blind(err error) error { return &blindError{err} }
+
+func isBlind(err error) bool {
+	return errors.As(err, new(*blindError))
 }
 
 // session is one list and one watch. lasted says that the watch told something, done that look needs no more.
@@ -81,7 +97,7 @@ func (f *Follower) session(ctx context.Context, seen *bool, look func(Objects) (
 		}
 	}
 	if done, err := look(all); done || err != nil {
-		return true, true, err
+		return false, !isBlind(err), err
 	}
 	from := &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: l.GetResourceVersion()}}
 	w, err := f.Client.Watch(ctx, f.List(), append([]client.ListOption{from}, f.Options...)...)
@@ -115,7 +131,7 @@ func (f *Follower) hear(ctx context.Context, w watch.Interface, all Objects, loo
 				delete(all, client.ObjectKeyFromObject(o))
 			}
 			if done, err := look(all); done || err != nil {
-				return true, true, err
+				return lasted, !isBlind(err), err
 			}
 		}
 	}

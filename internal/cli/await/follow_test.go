@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -60,6 +61,8 @@ func named(name string) *v1alpha1.Kyma {
 func TestFollow(t *testing.T) {
 	expired := kerrors.NewResourceExpired("too old").Status()
 	boom := errors.New("boom")
+	forbidden := kerrors.NewForbidden(schema.GroupResource{Resource: "kymas"}, "", boom)
+	unauthorized := kerrors.NewUnauthorized("expired")
 	type want struct {
 		seen    []int
 		trouble int
@@ -70,14 +73,23 @@ func TestFollow(t *testing.T) {
 		server *scripted
 		// until so many objects are there.
 		until int
+		// blind is which look fails because something else cannot be seen; 0 is none.
+		blind int
 		want  want
 	}{
-		"AtOnce":  {"A list may be enough.", &scripted{lists: []any{[]string{"a"}}}, 1, want{seen: []int{1}}},
-		"Watched": {"A watch tells what is new and what is gone.", &scripted{lists: []any{[]string{"a"}}, watches: []any{[]watch.Event{{Type: watch.Added, Object: named("b")}, {Type: watch.Deleted, Object: named("a")}, {Type: watch.Deleted, Object: named("b")}}}}, 0, want{seen: []int{1, 2, 1, 0}}},
-		"Ended":   {"A watch that ends is no trouble.", &scripted{lists: []any{[]string{"a"}, []string{"a", "b"}}, watches: []any{[]watch.Event{}}}, 2, want{seen: []int{1, 2}}},
-		"Expired": {"After one that expires all is listed again.", &scripted{lists: []any{[]string{"a"}, []string{"a", "b"}}, watches: []any{[]watch.Event{{Type: watch.Error, Object: &expired}}}}, 2, want{seen: []int{1, 2}, trouble: 1}},
-		"Away":    {"A server that is away is waited for.", &scripted{lists: []any{[]string{"a"}, boom, []string{"a", "b"}}, watches: []any{boom}}, 2, want{seen: []int{1, 2}, trouble: 2}},
-		"Never":   {"One that never was there is not.", &scripted{lists: []any{boom}}, 1, want{err: boom}},
+		"AtOnce":  {"A list may be enough.", &scripted{lists: []any{[]string{"a"}}}, 1, 0, want{seen: []int{1}}},
+		"Watched": {"A watch tells what is new and what is gone.", &scripted{lists: []any{[]string{"a"}}, watches: []any{[]watch.Event{{Type: watch.Added, Object: named("b")}, {Type: watch.Deleted, Object: named("a")}, {Type: watch.Deleted, Object: named("b")}}}}, 0, 0, want{seen: []int{1, 2, 1, 0}}},
+		"Ended":   {"A watch that ends is no trouble.", &scripted{lists: []any{[]string{"a"}, []string{"a", "b"}}, watches: []any{[]watch.Event{}}}, 2, 0, want{seen: []int{1, 2}}},
+		"Expired": {"After one that expires all is listed again.", &scripted{lists: []any{[]string{"a"}, []string{"a", "b"}}, watches: []any{[]watch.Event{{Type: watch.Error, Object: &expired}}}}, 2, 0, want{seen: []int{1, 2}, trouble: 1}},
+		"Away":    {"A server that is away is waited for.", &scripted{lists: []any{[]string{"a"}, boom, []string{"a", "b"}}, watches: []any{boom}}, 2, 0, want{seen: []int{1, 2}, trouble: 2}},
+		"Blind":   {"A look that fails for now is tried again.", &scripted{lists: []any{[]string{"a"}, []string{"a"}}}, 1, 1, want{seen: []int{1, 1}, trouble: 1}},
+		"BlindWatch": {
+			"So is one at a change.", &scripted{lists: []any{[]string{}, []string{"a"}}, watches: []any{[]watch.Event{{Type: watch.Added, Object: named("a")}}}}, 1, 2,
+			want{seen: []int{0, 1, 1}, trouble: 1},
+		},
+		"Unauthorized": {"A list that is refused is the end.", &scripted{lists: []any{[]string{}, unauthorized}, watches: []any{boom}}, 1, 0, want{seen: []int{0}, trouble: 1, err: unauthorized}},
+		"Forbidden":    {"So is a watch.", &scripted{lists: []any{[]string{}}, watches: []any{forbidden}}, 1, 0, want{seen: []int{0}, err: forbidden}},
+		"Never":        {"One that never was there is not.", &scripted{lists: []any{boom}}, 1, 0, want{err: boom}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -88,6 +100,9 @@ func TestFollow(t *testing.T) {
 			}
 			got.err = f.follow(t.Context(), func(all Objects) (bool, error) {
 				got.seen = append(got.seen, len(all))
+				if tc.blind > 0 && len(got.seen) == tc.blind {
+					return false, Blind(boom)
+				}
 				return len(all) == tc.until, nil
 			})
 			if !errors.Is(got.err, tc.want.err) {

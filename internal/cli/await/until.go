@@ -37,7 +37,9 @@ func Until(
 		if err == nil && !v.Met {
 			note(v.Message)
 		}
-		judged = err
+		if judged = err; isBlind(err) {
+			judged = nil
+		}
 		return v.Met, err
 	})
 	switch {

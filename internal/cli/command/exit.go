@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/cosign"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
@@ -110,7 +111,12 @@ func CodeOf(err error) ExitCode {
 	return ExitFailure
 }
 
-// Ended is why a command ends where its context has: err with the code for it when its time is over, or that it was interrupted.
+// Refused reports whether an API server has refused a request for good: to wait, or to try again, does not help.
+func Refused(err error) bool {
+	return kerrors.IsForbidden(err) || kerrors.IsUnauthorized(err) || kerrors.IsInvalid(err) || kerrors.IsBadRequest(err)
+}
+
+// Ended is the error of a command whose context has ended: err with ExitTimeout if its time is over, and else that of the context.
 func Ended(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return WithCode(ExitTimeout, err)

@@ -82,6 +82,17 @@ func Enabled(flags *command.ClusterFlags, kyma *string) Completer {
 	})
 }
 
+// EnabledIn completes with the modules of the Kyma that the arguments of a command name. They are no modules themselves.
+func EnabledIn(flags *command.ClusterFlags, kymaOf func(args []string) (string, bool)) Completer {
+	return func(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		kyma, ok := kymaOf(args)
+		if !ok {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return Enabled(flags, &kyma)(cmd, nil, toComplete)
+	}
+}
+
 // Flag registers a completer. That only fails for a flag that does not exist, or has one.
 func Flag(cmd *cobra.Command, flag string, c Completer) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, c); err != nil {

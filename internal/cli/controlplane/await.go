@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
@@ -56,6 +55,5 @@ func over(ctx context.Context, what, last string) error {
 
 // final says whether an error is there to stay.
 func final(err error) bool {
-	return command.CodeOf(err) != command.ExitFailure ||
-		kerrors.IsForbidden(err) || kerrors.IsUnauthorized(err) || kerrors.IsInvalid(err) || kerrors.IsBadRequest(err)
+	return command.CodeOf(err) != command.ExitFailure || command.Refused(err)
 }

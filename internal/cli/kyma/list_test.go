@@ -106,26 +106,37 @@ func TestStatus(t *testing.T) {
 
 func TestCompletion(t *testing.T) {
 	k := newKyma(t, v1alpha1.Module{Name: "m1"})
+	two := newKyma(t, v1alpha1.Module{Name: "m1"})
+	addKyma(t, two.Namespace, "m2", v1alpha1.Module{Name: "m2"})
 	cases := map[string]struct {
 		reason string
+		kyma   *v1alpha1.Kyma
 		args   string
 		last   string
 		want   string
 	}{
-		"Modules":  {"What there is can be enabled.", "module enable m0", "", "m1\nm10\n"},
-		"Enabled":  {"What is enabled can be disabled.", "module disable", "", "m1\n:4"},
-		"Channels": {"Channels are those of the catalogue.", "module list --channel", "", "broken\nfast\nregular\n"},
-		"Kymas":    {"Kymas are those of the namespace.", "status", "", "k\n:4"},
-		"Silent":   {"Errors are not shown.", "status --context nope", "", ":4\n"},
+		"Modules":      {"What there is can be enabled.", k, "module enable m0", "", "m1\nm10\n"},
+		"Enabled":      {"What is enabled can be disabled.", k, "module disable", "", "m1\n:4"},
+		"Channels":     {"Channels are those of the catalogue.", k, "module list --channel", "", "broken\nfast\nregular\n"},
+		"Kymas":        {"Kymas are those of the namespace.", k, "status", "", "k\n:4"},
+		"Wait":         {"The modules to wait for are those of the Kyma.", two, "wait m2 --module", "", "m2\n:4"},
+		"WaitOnly":     {"There may be one Kyma only.", k, "wait --module", "", "m1\n:4"},
+		"WaitWhich":    {"Or too many.", two, "wait --module", "", ":4\n"},
+		"Test":         {"So are the modules to test.", two, "test kyma/m2 --module", "", "m2\n:4"},
+		"TestName":     {"A name alone may be that of a Kyma.", two, "test k --module", "", "m1\n:4"},
+		"TestManifest": {"A Manifest has no modules.", two, "test manifest/m2 --module", "", ":4\n"},
+		"Silent":       {"Errors are not shown.", k, "status --context nope", "", ":4\n"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			args, last := tc.args, tc.last
-			if strings.HasSuffix(args, "--channel") {
-				// The flag stands before what is completed.
-				args, last = strings.TrimSuffix(args, " --channel"), "--channel="
+			// The flag stands before what is completed.
+			for _, flag := range []string{"--channel", "--module"} {
+				if strings.HasSuffix(args, flag) {
+					args, last = strings.TrimSuffix(args, " "+flag), flag+"="
+				}
 			}
-			s := start(t, "", long, k.Namespace, "__complete", args, last).wait()
+			s := start(t, "", long, tc.kyma.Namespace, "__complete", args, last).wait()
 			if !strings.HasPrefix(s.out.String(), tc.want) {
 				t.Errorf("\n%s\nwant %q, got %q", tc.reason, tc.want, s.out.String())
 			}

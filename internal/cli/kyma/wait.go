@@ -74,7 +74,10 @@ func NewWait(e *command.Environment) *cobra.Command {
 	f.StringSliceVar(&w.modules, "module", nil, "wait for the module `NAME`; may be given several times")
 	f.BoolVar(&w.failFast, "fail-fast", false, "end at a state Error")
 	complete.Flag(cmd, "kyma", complete.Kymas(&w.cluster))
-	complete.Flag(cmd, "module", complete.Enabled(&w.cluster, &w.kyma))
+	complete.Flag(cmd, "module", complete.EnabledIn(&w.cluster, func(args []string) (string, bool) {
+		err := takeKyma(&w.kyma, args)
+		return w.kyma, err == nil
+	}))
 	complete.Flag(cmd, "for", cobra.FixedCompletions([]string{forReady, forDeleted}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }

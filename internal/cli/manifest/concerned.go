@@ -19,6 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/catalog"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/lookup"
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
 // concerned are the Manifests that a command is about: the one that was named, or those of a Kyma.
@@ -96,6 +97,9 @@ func (c *concerned) among(ctx context.Context, all await.Objects) (out, gone []v
 	}
 	k := &v1alpha1.Kyma{}
 	if err := c.client.Get(ctx, c.of.NamespacedName, k); err != nil {
+		if !notfound.Is(err) && !command.Refused(err) {
+			return nil, nil, await.Verdict{}, await.Blind(err)
+		}
 		return nil, nil, await.Verdict{}, lookup.ExplainGet(err, c.of.Namespace, c.of.Name)
 	}
 	if v, err := c.made(k); err != nil || !v.Met {

@@ -58,6 +58,15 @@ func kindsOf(argument string) (kinds []schema.GroupVersionKind, name string, err
 	return nil, "", command.Usagef("%q is no Manifest and no Kyma: want manifest/NAME, kyma/NAME, or NAME alone", argument)
 }
 
+// kymaNamed returns the name of the Kyma that arguments may name, and reports whether they can name one.
+func kymaNamed(args []string) (string, bool) {
+	if len(args) == 0 {
+		return "", true
+	}
+	kinds, name, err := kindsOf(args[0])
+	return name, err == nil && slices.Contains(kinds, v1alpha1.KymaGroupVersionKind)
+}
+
 // find what an argument names. Without a kind it must be the name of one object only.
 func find(ctx context.Context, c client.Reader, namespace, argument string) (*subject, *unstructured.Unstructured, error) {
 	kinds, name, err := kindsOf(argument)

@@ -19,6 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/await"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/catalog"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/complete"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/lookup"
 )
 
@@ -75,6 +76,7 @@ func NewTest(e *command.Environment) *cobra.Command {
 	t.cluster.AddFlags(f)
 	t.output.AddFlag(f, false)
 	f.StringSliceVar(&t.modules, "module", nil, "test the module `NAME` of a Kyma only; may be given several times")
+	complete.Flag(cmd, "module", complete.EnabledIn(&t.cluster, kymaNamed))
 	return cmd
 }
 
