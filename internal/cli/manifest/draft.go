@@ -110,14 +110,14 @@ func (d *draft) put(ctx context.Context) error {
 	if d.before == nil {
 		u := d.want.DeepCopy()
 		annotate(u, v1alpha1.AnnotationPlan, planOn)
+		attempted := u.DeepCopy()
 		if err := d.client.Create(ctx, u, client.FieldOwner(command.FieldManager)); err != nil {
-			return lookup.Explain(err, "create "+d.String())
+			return lookup.Explain(unanswered(attempted, err), "create "+d.String())
 		}
 		d.written = u
 		return nil
 	}
-	var err error
-	d.written, err = d.change(ctx, d.client, func(u *unstructured.Unstructured) (bool, error) {
+	written, err := d.change(ctx, d.client, func(u *unstructured.Unstructured) (bool, error) {
 		if u.GetDeletionTimestamp() != nil {
 			return false, errors.Errorf("%s is being deleted, and has no plan", d)
 		}
@@ -135,6 +135,9 @@ func (d *draft) put(ctx context.Context) error {
 		merged(u, d.want)
 		return changed || !reflect.DeepEqual(u.Object, d.before.Object), nil
 	})
+	if err == nil {
+		d.written = written
+	}
 	return err
 }
 

@@ -100,7 +100,7 @@ func (p *plan) run(ctx context.Context) error {
 	if p.apply && d.observes {
 		return command.Usagef("%s is only planned because of its spec.managementPolicies: change them to apply it", &d.subject)
 	}
-	if err := d.put(ctx); err != nil {
+	if err := p.put(ctx, d); err != nil {
 		return err
 	}
 	r, err := p.report(ctx, d)
@@ -129,6 +129,21 @@ func (p *plan) back(ctx context.Context, d *draft) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), backTimeout)
 	defer cancel()
 	return d.back(ctx)
+}
+
+// put the object into plan mode. Where that fails the object is as it was, also if the answer was lost.
+func (p *plan) put(ctx context.Context, d *draft) error {
+	failure := d.put(ctx)
+	if failure == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), backTimeout)
+	defer cancel()
+	err := d.settle(ctx, failure)
+	if err == nil {
+		err = d.back(ctx)
+	}
+	return errors.Join(failure, err)
 }
 
 // report on the plan once it is there.

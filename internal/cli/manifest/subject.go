@@ -112,12 +112,13 @@ func (s *subject) change(ctx context.Context, c client.Client, do func(u *unstru
 		if err != nil || !write {
 			return u, err
 		}
+		attempted := u.DeepCopy()
 		err = c.Update(ctx, u, client.FieldOwner(command.FieldManager))
 		if err == nil {
 			return u, nil
 		}
 		if !kerrors.IsConflict(err) {
-			return nil, errors.Wrapf(err, "cannot change %s", s)
+			return nil, errors.Wrapf(unanswered(attempted, err), "cannot change %s", s)
 		}
 		select {
 		case <-ctx.Done():

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+	"slices"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
+)
+
+// An unansweredError is the error of a write that may have been done nevertheless, such as one whose answer was lost.
+type unansweredError struct {
+	error
+
+	attempted *unstructured.Unstructured
+}
+
+// Unwrap returns the cause.
+func (e *unansweredError) Unwrap() error { return e.error }
+
+// unanswered adds to the error of a write what was attempted, unless the API server has rejected it.
+func unanswered(attempted *unstructured.Unstructured, err error) error {
+	if isRejected(err) {
+		return err
+	}
+	return &unansweredError{error: err, attempted: attempted}
+}
+
+// settle finds out what became of a write that failed. Where it was done nevertheless, what is in the control plane is what was
+// written, so that it can be put back.
+func (d *draft) settle(ctx context.Context, failure error) error {
+	var e *unansweredError
+	if !errors.As(failure, &e) {
+		return nil
+	}
+	now := &unstructured.Unstructured{}
+	now.SetGroupVersionKind(d.kind)
+	switch err := d.client.Get(ctx, d.NamespacedName, now); {
+	case notfound.Is(err):
+	case err != nil:
+		return errors.Wrapf(err, "%s may be in plan mode, with annotation %s: cannot read it", d, v1alpha1.AnnotationPlan)
+	case isWritten(e.attempted, now):
+		d.written = now
+	}
+	return nil
+}
+
+// isRejected reports whether an error is the answer of an API server that has not written anything.
+func isRejected(err error) bool {
+	var answer kerrors.APIStatus
+	if !errors.As(err, &answer) {
+		return false
+	}
+	code := answer.Status().Code
+	return code >= http.StatusBadRequest && code < http.StatusInternalServerError && code != http.StatusRequestTimeout
+}
+
+// isWritten reports whether an object is what was attempted. The API server adds defaults to it, and the UID of a new object.
+func isWritten(attempted, now *unstructured.Unstructured) bool {
+	if uid := attempted.GetUID(); uid != "" && uid != now.GetUID() {
+		return false
+	}
+	ours := slices.ContainsFunc(now.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool { return f.Manager == command.FieldManager })
+	return ours && contains(now.Object["spec"], specOf(attempted, nil)) &&
+		containsAll(now.GetLabels(), attempted.GetLabels()) && containsAll(now.GetAnnotations(), attempted.GetAnnotations())
+}
+
+// contains reports whether a value has all fields of another one, with their values. Lists are equally long. A field that is null
+// is not set, and may have a default.
+func contains(all, part any) bool {
+	switch part := part.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		in, ok := all.(map[string]any)
+		if !ok {
+			return false
+		}
+		for k, v := range part {
+			if !contains(in[k], v) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		in, ok := all.([]any)
+		if !ok || len(in) != len(part) {
+			return false
+		}
+		for i, v := range part {
+			if !contains(in[i], v) {
+				return false
+			}
+		}
+		return true
+	}
+	return reflect.DeepEqual(all, part)
+}
+
+func containsAll(all, part map[string]string) bool {
+	for k, v := range part {
+		if had, ok := all[k]; !ok || had != v {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/google/go-cmp/cmp"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+)
+
+// manifestOf a version, as it is in a file.
+func manifestOf(version string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: map[string]any{
+		"spec": map[string]any{"forProvider": map[string]any{"installs": []any{map[string]any{"name": "web", "version": version}}}},
+	}}
+	u.SetGroupVersionKind(v1alpha1.ManifestGroupVersionKind)
+	u.SetNamespace("ns")
+	u.SetName("web")
+	return u
+}
+
+// stored is what an API server makes of what is sent: with a UID, a field manager and defaults, and without empty fields.
+func stored(u *unstructured.Unstructured) *unstructured.Unstructured {
+	out := u.DeepCopy()
+	if out.GetUID() == "" {
+		out.SetUID("1")
+	}
+	for _, field := range []string{"labels", "annotations"} {
+		if m, _, _ := unstructured.NestedMap(out.Object, "metadata", field); len(m) == 0 {
+			unstructured.RemoveNestedField(out.Object, "metadata", field)
+		}
+	}
+	out.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: command.FieldManager}})
+	_ = unstructured.SetNestedStringSlice(out.Object, []string{"*"}, "spec", "managementPolicies")
+	return out
+}
+
+// A faulty server loses the answer to its first write, which ends the context of the command.
+type faulty struct {
+	now     *unstructured.Unstructured // Nil where there is none.
+	failure error                      // Of the first write.
+	written bool                       // Whether it is done nevertheless.
+	writes  int
+	end     context.CancelFunc
+}
+
+func (f *faulty) client(t *testing.T) client.WithWatch {
+	t.Helper()
+	write := func(o client.Object) error {
+		f.writes++
+		if f.writes > 1 || f.written {
+			f.now = stored(o.(*unstructured.Unstructured))
+		}
+		if f.writes > 1 {
+			return nil
+		}
+		f.end()
+		return f.failure
+	}
+	return interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{
+		Get: func(ctx context.Context, _ client.WithWatch, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if f.now == nil {
+				return kerrors.NewNotFound(schema.GroupResource{Resource: "manifests"}, key.Name)
+			}
+			f.now.DeepCopyInto(o.(*unstructured.Unstructured))
+			return nil
+		},
+		Create: func(_ context.Context, _ client.WithWatch, o client.Object, _ ...client.CreateOption) error {
+			return write(o)
+		},
+		Update: func(_ context.Context, _ client.WithWatch, o client.Object, _ ...client.UpdateOption) error {
+			return write(o)
+		},
+		Delete: func(_ context.Context, _ client.WithWatch, _ client.Object, o ...client.DeleteOption) error {
+			if p := (&client.DeleteOptions{}).ApplyOptions(o).Preconditions; p == nil || p.UID == nil || *p.UID != f.now.GetUID() {
+				return errors.New("want the UID of the object")
+			}
+			f.now = nil
+			return nil
+		},
+	})
+}
+
+// TestPutLosesAnswer holds that an object is as it was when the write that puts it into plan mode ends with an error.
+func TestPutLosesAnswer(t *testing.T) {
+	lost := errors.New("connection reset")
+	was := stored(manifestOf("1"))
+	kept := was.DeepCopy()
+	annotate(kept, v1alpha1.AnnotationPlan, planOn)
+	cases := map[string]struct {
+		reason string
+		before *unstructured.Unstructured
+		want   *unstructured.Unstructured
+		server faulty
+		writes int
+	}{
+		"Interrupted": {"What was annotated no longer is.", was, nil, faulty{failure: context.Canceled, written: true}, 2},
+		"File":        {"A spec is the old one.", was, manifestOf("2"), faulty{failure: lost, written: true}, 2},
+		"InPlanMode":  {"What was in plan mode stays in it.", kept, manifestOf("2"), faulty{failure: lost, written: true}, 2},
+		"ServerError": {"An internal error proves nothing.", was, manifestOf("2"), faulty{failure: kerrors.NewInternalError(lost), written: true}, 2},
+		"New":         {"What was not there is not there.", nil, manifestOf("2"), faulty{failure: lost, written: true}, 2},
+		"Unwritten":   {"What was not written is not put back.", was, manifestOf("2"), faulty{failure: lost}, 1},
+		"NoneWritten": {"Nor is it deleted.", nil, manifestOf("2"), faulty{failure: lost}, 1},
+		"Refused": {
+			"What was refused is not looked for.", nil, manifestOf("2"),
+			faulty{failure: kerrors.NewAlreadyExists(schema.GroupResource{}, "web"), written: true}, 1,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			ctx, end := context.WithCancel(t.Context())
+			s := &tc.server
+			s.end = end
+			if tc.before != nil {
+				s.now = tc.before.DeepCopy()
+			}
+			d := &draft{client: s.client(t), want: tc.want, before: tc.before}
+			d.subject = subject{kind: v1alpha1.ManifestGroupVersionKind, NamespacedName: types.NamespacedName{Namespace: "ns", Name: "web"}}
+			if err := (&plan{}).put(ctx, d); !errors.Is(err, s.failure) {
+				t.Errorf("\n%s\nput(...): want %v, got %v", tc.reason, s.failure, err)
+			}
+			want := tc.before
+			if name == "Refused" {
+				want = s.now
+			}
+			if diff := cmp.Diff(want, s.now); diff != "" || s.writes != tc.writes {
+				t.Errorf("\n%s\nput(...): %d writes, want %d; object: -want, +got:\n%s", tc.reason, s.writes, tc.writes, diff)
+			}
+		})
+	}
+}
+
+func TestContains(t *testing.T) {
+	type args struct{ all, part any }
+	one := map[string]any{"a": int64(1)}
+	two := map[string]any{"a": int64(1), "b": "c"}
+	cases := map[string]struct {
+		reason string
+		args   args
+		want   bool
+	}{
+		"Equal":    {"A value has itself.", args{two, two}, true},
+		"Default":  {"A field may have been added.", args{two, one}, true},
+		"Missing":  {"None may be missing.", args{one, two}, false},
+		"Other":    {"A value is another one.", args{map[string]any{"a": int64(2)}, one}, false},
+		"Null":     {"A field that is null is not set.", args{one, map[string]any{"b": nil}}, true},
+		"List":     {"In a list, too, fields may have been added.", args{[]any{two}, []any{one}}, true},
+		"Longer":   {"Items may not.", args{[]any{one, one}, []any{one}}, false},
+		"Item":     {"Items are compared.", args{[]any{one}, []any{two}}, false},
+		"NoObject": {"An object is one.", args{"a", one}, false},
+		"NoList":   {"A list is one.", args{one, []any{}}, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := contains(tc.args.all, tc.args.part); got != tc.want {
+				t.Errorf("\n%s\ncontains(...): want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
