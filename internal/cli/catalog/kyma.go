@@ -45,3 +45,13 @@ func StatusOf(k *v1alpha1.Kyma, name string) (v1alpha1.ModuleStatus, bool) {
 	}
 	return v1alpha1.ModuleStatus{}, false
 }
+
+// IndexOf returns where a module is among those of a Kyma, as they are in an unstructured object, or -1.
+func IndexOf(modules []any, name string) int {
+	for i := range modules {
+		if m, ok := modules[i].(map[string]any); ok && m["name"] == name {
+			return i
+		}
+	}
+	return -1
+}

@@ -116,10 +116,14 @@ func Refused(err error) bool {
 	return kerrors.IsForbidden(err) || kerrors.IsUnauthorized(err) || kerrors.IsInvalid(err) || kerrors.IsBadRequest(err)
 }
 
-// Ended is the error of a command whose context has ended: err with ExitTimeout if its time is over, and else that of the context.
+// Ended returns the error of a command: ExitTimeout where err has no code of its own and the time is over, that of the context
+// where the command was interrupted, and else err as it is.
 func Ended(ctx context.Context, err error) error {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded) && CodeOf(err) == ExitFailure:
 		return WithCode(ExitTimeout, err)
+	case errors.Is(ctx.Err(), context.Canceled):
+		return ctx.Err()
 	}
-	return ctx.Err()
+	return err
 }

@@ -45,3 +45,34 @@ func TestCodeOf(t *testing.T) {
 		t.Error("WithCode of no error is an error")
 	}
 }
+
+func TestEnded(t *testing.T) {
+	broken := errors.New("broken")
+	interrupted, cancel := context.WithCancel(t.Context())
+	cancel()
+	late, cancelLate := context.WithTimeout(t.Context(), 0)
+	defer cancelLate()
+	type want struct {
+		err  error
+		code ExitCode
+	}
+	cases := map[string]struct {
+		reason string
+		ctx    context.Context
+		err    error
+		want   want
+	}{
+		"Runs":        {"An error is what it is.", t.Context(), broken, want{broken, ExitFailure}},
+		"Late":        {"What fails when the time is over fails because of that.", late, broken, want{broken, ExitTimeout}},
+		"LateExists":  {"An error with a code of its own keeps it.", late, WithCode(ExitExists, broken), want{broken, ExitExists}},
+		"Interrupted": {"An interrupt is the reason.", interrupted, broken, want{context.Canceled, ExitFailure}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := Ended(tc.ctx, tc.err)
+			if !errors.Is(got, tc.want.err) || CodeOf(got) != tc.want.code {
+				t.Errorf("\n%s\nEnded(...): want %v with code %d, got %v with code %d", tc.reason, tc.want.err, tc.want.code, got, CodeOf(got))
+			}
+		})
+	}
+}

@@ -123,21 +123,13 @@ func (d *deployment) run(ctx context.Context) error {
 		d.refer, kinds.define, d.makeNamespace, d.configure, d.applyTemplates, d.applyKyma,
 	} {
 		if err := step(ctx); err != nil {
-			return ended(ctx, err)
+			return command.Ended(ctx, err)
 		}
 	}
 	if d.o.wait {
 		return d.awaitReady(ctx)
 	}
 	return nil
-}
-
-// ended has an error be about the time where that is why.
-func ended(ctx context.Context, err error) error {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) && command.CodeOf(err) == command.ExitFailure {
-		return command.WithCode(command.ExitTimeout, err)
-	}
-	return err
 }
 
 // makeNamespace makes the namespace, unless it is there. Who may not look expects

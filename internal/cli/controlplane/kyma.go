@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/catalog"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
@@ -168,7 +169,7 @@ func enabling(kyma *unstructured.Unstructured, modules []moduleArg) []operation 
 	has, found, _ := unstructured.NestedSlice(kyma.Object, "spec", "forProvider", "modules")
 	var out []operation
 	for _, m := range modules {
-		i, channel := indexOf(has, m.name)
+		i, channel := listed(has, m.name)
 		switch {
 		case i < 0 && m.channel == "":
 			out = append(out, operation{Op: "add", Path: list + "/-", Value: map[string]any{"name": m.name}})
@@ -188,14 +189,16 @@ func enabling(kyma *unstructured.Unstructured, modules []moduleArg) []operation 
 	return append(first, out...)
 }
 
-func indexOf(modules []any, name string) (index int, channel string) {
-	for i, item := range modules {
-		if m, ok := item.(map[string]any); ok && m["name"] == name {
-			channel, _ = m["channel"].(string)
-			return i, channel
-		}
+// listed returns where a module is in a list, or -1, and the channel that it has there.
+func listed(modules []any, name string) (index int, channel string) {
+	index = catalog.IndexOf(modules, name)
+	if index < 0 {
+		return index, ""
 	}
-	return -1, ""
+	if m, ok := modules[index].(map[string]any); ok {
+		channel, _ = m["channel"].(string)
+	}
+	return index, channel
 }
 
 // awaitReady waits until the Kyma is Ready as it is now.

@@ -31,7 +31,7 @@ func notOffered(kyma *unstructured.Unstructured, modules []moduleArg, templates 
 	var out []moduleArg
 	for _, m := range modules {
 		if m.channel == "" {
-			_, m.channel = indexOf(has, m.name)
+			_, m.channel = listed(has, m.name)
 		}
 		if m.channel == "" {
 			m.channel = general

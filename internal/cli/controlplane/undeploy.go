@@ -8,12 +8,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	kmeta "k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/lookup"
 )
 
 const undeployLong = `Take away what deploy put into a control plane: the Kyma, and with it all its modules, which the
@@ -139,7 +139,7 @@ func (r *removal) run(ctx context.Context) error {
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
-			return ended(ctx, err)
+			return command.Ended(ctx, err)
 		}
 	}
 	r.sayKept()
@@ -192,18 +192,9 @@ func (r *removal) modulesOf(ctx context.Context, kyma *unstructured.Unstructured
 	}
 	var manifests []unstructured.Unstructured
 	for i := range all {
-		if belongs(&all[i], kyma) {
+		if lookup.Owns(kyma.GetUID(), &all[i]) {
 			manifests = append(manifests, all[i])
 		}
 	}
 	return waitingFor(kyma, manifests), nil
-}
-
-// belongs says whether a Manifest is of a Kyma, also where it was handed to the
-// garbage collector.
-func belongs(manifest, kyma *unstructured.Unstructured) bool {
-	if manifest.GetAnnotations()[v1alpha1.AnnotationReleasedBy] == string(kyma.GetUID()) {
-		return true
-	}
-	return metav1.IsControlledBy(manifest, kyma)
 }

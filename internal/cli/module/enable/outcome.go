@@ -50,13 +50,3 @@ func (o *outcomes) write(e *command.Environment, output *command.Output) error {
 		return nil
 	})
 }
-
-// indexOf a module among those of a Kyma, or -1.
-func indexOf(modules []any, name string) int {
-	for i := range modules {
-		if m, ok := modules[i].(map[string]any); ok && m["name"] == name {
-			return i
-		}
-	}
-	return -1
-}

@@ -38,7 +38,7 @@ func (w *wish) fulfil(k *v1alpha1.Kyma, modules []any, offer catalog.Releases) (
 	after, f := slices.Clone(modules), &fulfilment{}
 	changed := false
 	for _, name := range w.names {
-		i, result := indexOf(after, name), resultUnchanged
+		i, result := catalog.IndexOf(after, name), resultUnchanged
 		was := map[string]any{"name": name}
 		if i < 0 {
 			after, i, result = append(after, was), len(after), resultEnabled
@@ -124,7 +124,7 @@ func without(modules []any, names []string) ([]any, []outcome) {
 	out := make([]outcome, 0, len(names))
 	for _, name := range names {
 		o := outcome{Name: name, Result: resultUnchanged}
-		if i := indexOf(after, name); i >= 0 {
+		if i := catalog.IndexOf(after, name); i >= 0 {
 			after, o.Result = slices.Delete(after, i, i+1), resultDisabled
 		}
 		out = append(out, o)
