@@ -2,9 +2,9 @@
 
 // Package cli is kymactl: it makes, signs, ships and runs modules.
 //
-// Its commands are laid out as the command line has them: module has those of
-// kymactl module, and kyma, manifest and controlplane the others. Below them are
-// argument and complete (what a command line names), catalog and lookup (what a
-// control plane has) and await (waiting for it); what all commands have in common is
-// in command.
+// The commands lie in packages by what they are about: module has a package for each
+// group of kymactl module, kyma has status and wait, manifest has plan and test, and
+// controlplane has deploy and undeploy. Below them are complete and await, catalog,
+// argument and lookup, and command, in this order; test/boundary holds it. Package
+// reference writes the documentation of all commands.
 package cli

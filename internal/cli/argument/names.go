@@ -8,31 +8,31 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
-// As the CRD of Kymas has the names of modules and channels.
+// The patterns of names that the CRD of Kymas accepts.
 var (
 	modulePattern  = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$`)
 	channelPattern = regexp.MustCompile(`^[a-z]{3,32}$`)
 )
 
-// IsModule reports whether a module may have this name.
-func IsModule(name string) bool { return modulePattern.MatchString(name) }
+// IsModuleName reports whether a module may have this name.
+func IsModuleName(name string) bool { return modulePattern.MatchString(name) }
 
-// IsChannel reports whether a channel may have this name.
-func IsChannel(name string) bool { return channelPattern.MatchString(name) }
+// IsChannelName reports whether a channel may have this name.
+func IsChannelName(name string) bool { return channelPattern.MatchString(name) }
 
-// CheckModules refuses what no module can be called.
+// CheckModules returns an error that names the first name that no module can have.
 func CheckModules(names []string) error {
 	for _, n := range names {
-		if !IsModule(n) {
+		if !IsModuleName(n) {
 			return command.Usagef("%q is no name of a module: want at most 63 lower case letters, digits, - and .", n)
 		}
 	}
 	return nil
 }
 
-// CheckChannel refuses a --channel that no channel can be called. It may be empty.
+// CheckChannel returns an error if no channel can have the name that --channel gives. The name may be empty.
 func CheckChannel(channel string) error {
-	if channel != "" && !IsChannel(channel) {
+	if channel != "" && !IsChannelName(channel) {
 		return command.Usagef("--channel is %q: want 3 to 32 lower case letters", channel)
 	}
 	return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestIsModule(t *testing.T) {
+func TestIsModuleName(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		name   string
@@ -26,14 +26,14 @@ func TestIsModule(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := IsModule(tc.name); got != tc.want {
+			if got := IsModuleName(tc.name); got != tc.want {
 				t.Errorf("\n%s\nIsModule(%q): want %t, got %t", tc.reason, tc.name, tc.want, got)
 			}
 		})
 	}
 }
 
-func TestIsChannel(t *testing.T) {
+func TestIsChannelName(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		name   string
@@ -47,7 +47,7 @@ func TestIsChannel(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := IsChannel(tc.name); got != tc.want {
+			if got := IsChannelName(tc.name); got != tc.want {
 				t.Errorf("\n%s\nIsChannel(%q): want %t, got %t", tc.reason, tc.name, tc.want, got)
 			}
 		})

@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/lookup"
 )
 
-// A Kyma is one that is waited for, or some of its modules.
+// A Kyma says which Kyma to wait for, or which of its modules.
 type Kyma struct {
 	Environment *command.Environment
 	Client      client.WithWatch
@@ -77,7 +77,7 @@ func (k *Kyma) Removed(ctx context.Context) error {
 	return k.emptied(ctx, uid)
 }
 
-// Until waits until a verdict about the Kyma is met, which is nil where there is none.
+// Until waits until the verdict of judge is met. now is the Kyma, or nil where it does not exist.
 func (k *Kyma) Until(ctx context.Context, state string, judge func(now *v1alpha1.Kyma) (Verdict, error)) error {
 	key := types.NamespacedName{Namespace: k.Namespace, Name: k.Name}
 	f := &Follower{

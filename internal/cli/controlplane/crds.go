@@ -49,7 +49,7 @@ type packaged struct {
 	by, provider string
 }
 
-// packagedCRDs are those of some CRDs that packages brought.
+// packagedCRDs returns which of the CRDs a package has brought.
 func (a *applier) packagedCRDs(ctx context.Context, all []*unstructured.Unstructured) ([]packaged, error) {
 	var out []packaged
 	for _, d := range all {
@@ -121,6 +121,7 @@ func (i *installation) awaitServed(ctx context.Context, all []*unstructured.Unst
 	})
 }
 
+// served reports whether the API server serves the kind of a CRD, or else why not.
 func (i *installation) served(ctx context.Context, definition *unstructured.Unstructured) (done bool, state string, err error) {
 	name := definition.GetName()
 	u, err := i.live(ctx, objectOf(definition))

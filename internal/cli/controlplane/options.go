@@ -74,7 +74,7 @@ func (o *deployOptions) check() error {
 	if err := checkName("--provider-config", o.configName()); err != nil {
 		return err
 	}
-	if o.channel != "" && !argument.IsChannel(o.channel) {
+	if o.channel != "" && !argument.IsChannelName(o.channel) {
 		return command.Usagef("--channel %q: want 3 to 32 lower case letters", o.channel)
 	}
 	var err error
@@ -126,9 +126,9 @@ func parseModules(args []string) ([]moduleArg, error) {
 		name, channel, found := strings.Cut(a, "=")
 		m := moduleArg{name: name, channel: channel}
 		switch before, again := seen[name]; {
-		case !argument.IsModule(name):
+		case !argument.IsModuleName(name):
 			return nil, command.Usagef("--module %q: want the name of a module, or NAME=CHANNEL", a)
-		case found && !argument.IsChannel(channel):
+		case found && !argument.IsChannelName(channel):
 			return nil, command.Usagef("--module %q: the channel must be 3 to 32 lower case letters", a)
 		case again && before != m:
 			return nil, command.Usagef("--module %s is given twice, with different channels", name)

@@ -31,8 +31,8 @@ type concerned struct {
 	modules []string
 }
 
-// await each of the Manifests. Judge says whether one is as it should be. They are returned sorted by name, and with them
-// the names of those whose modules the Kyma no longer has.
+// await waits until judge is met for each of the Manifests, and returns them sorted by name. gone are the Manifests of modules
+// that the Kyma no longer has.
 func (c *concerned) await(
 	ctx context.Context, state string, judge func(m *v1alpha1.Manifest) (await.Verdict, error),
 ) (out, gone []v1alpha1.Manifest, err error) {

@@ -19,19 +19,19 @@ import (
 func Commands(e *command.Environment) []*cobra.Command {
 	return []*cobra.Command{
 		create.NewInit(e),
-		create.NewCreate(e),
-		inspect.NewInspect(e),
+		create.Command(e),
+		inspect.Command(e),
 		inspect.NewDiff(e),
 		sign.NewKeygen(e),
-		sign.NewSign(e),
+		sign.Command(e),
 		sign.NewVerify(e),
 		transfer.NewPush(e),
 		transfer.NewPull(e),
 		transfer.NewCopy(e),
-		template.NewTemplate(e),
+		template.Command(e),
 		template.NewConvert(e),
-		list.NewList(e),
-		enable.NewEnable(e),
+		list.Command(e),
+		enable.Command(e),
 		enable.NewDisable(e),
 	}
 }

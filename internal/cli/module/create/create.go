@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/cli/argument"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/file"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/flags"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/key"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/open"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/summary"
@@ -44,8 +44,8 @@ type creation struct {
 	strictness bool
 }
 
-// NewCreate makes kymactl module create.
-func NewCreate(e *command.Environment) *cobra.Command {
+// Command makes kymactl module create.
+func Command(e *command.Environment) *cobra.Command {
 	c := &creation{e: e}
 	cmd := &cobra.Command{
 		Use:   "create [DIR]",
@@ -116,7 +116,7 @@ func (c *creation) check(f *pflag.FlagSet) error {
 	case c.signature == "":
 		return command.Usagef("--signature-name is empty")
 	}
-	return argument.CheckDefinition(&c.over)
+	return flags.CheckDefinition(&c.over)
 }
 
 func (c *creation) run(ctx context.Context, args []string) error {

@@ -10,9 +10,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/spf13/cobra"
 
-	"github.com/crossplane-contrib/provider-kyma/internal/cli/argument"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/file"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/flags"
 	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
 )
 
@@ -58,7 +58,7 @@ func NewInit(e *command.Environment) *cobra.Command {
 }
 
 func (i *initiation) run(dir string) error {
-	if err := argument.CheckDefinition(&i.over); err != nil {
+	if err := flags.CheckDefinition(&i.over); err != nil {
 		return err
 	}
 	to := i.to

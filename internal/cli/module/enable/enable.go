@@ -27,8 +27,8 @@ type enable struct {
 	wish        wish
 }
 
-// NewEnable makes kymactl module enable.
-func NewEnable(e *command.Environment) *cobra.Command {
+// Command makes kymactl module enable.
+func Command(e *command.Environment) *cobra.Command {
 	n := &enable{environment: e}
 	cmd := &cobra.Command{
 		Use:   "enable NAME...",

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package argument
+package flags
 
 import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
 )
 
-// CheckDefinition checks the flags that replace fields of a module.yaml; they are called as its fields are.
+// CheckDefinition checks the values of flags that replace fields of a module.yaml. Each flag has the name of its field.
 func CheckDefinition(over *definition.Definition) error {
 	for _, f := range []struct {
 		value string

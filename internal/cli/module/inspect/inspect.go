@@ -20,8 +20,8 @@ type inspectFlags struct {
 	showObjects bool
 }
 
-// NewInspect makes kymactl module inspect.
-func NewInspect(e *command.Environment) *cobra.Command {
+// Command makes kymactl module inspect.
+func Command(e *command.Environment) *cobra.Command {
 	f := &inspectFlags{}
 	c := &cobra.Command{
 		Use:     "inspect MODULE",

@@ -29,8 +29,8 @@ type list struct {
 	channel     string
 }
 
-// NewList makes kymactl module list.
-func NewList(e *command.Environment) *cobra.Command {
+// Command makes kymactl module list.
+func Command(e *command.Environment) *cobra.Command {
 	l := &list{environment: e}
 	cmd := &cobra.Command{
 		Use:     "list",

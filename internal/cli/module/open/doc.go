@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package open opens the modules that a command line names, and checks that they
-// are signed.
+// Package open opens the modules that a command line names.
 package open

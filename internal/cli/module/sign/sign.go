@@ -26,8 +26,8 @@ type signing struct {
 	cosign   bool
 }
 
-// NewSign makes kymactl module sign.
-func NewSign(e *command.Environment) *cobra.Command {
+// Command makes kymactl module sign.
+func Command(e *command.Environment) *cobra.Command {
 	s := &signing{e: e}
 	c := &cobra.Command{
 		Use:   "sign MODULE",

@@ -13,6 +13,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/key"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/open"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/verify"
 	"github.com/crossplane-contrib/provider-kyma/internal/cosign"
 	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
@@ -81,17 +82,17 @@ func (v *verifying) run(ctx context.Context, reference string) error {
 	}
 	b, err := bundle.Open(ctx, reference, regs)
 	if err != nil {
-		return open.Unverified(err, false)
+		return verify.Unverified(err, false)
 	}
 	defer b.Close()
 	if err := v.verify(ctx, b, keys); err != nil {
-		return open.Unverified(errors.Wrapf(err, "%s is not verified", reference), true)
+		return verify.Unverified(errors.Wrapf(err, "%s is not verified", reference), true)
 	}
 	return v.say(b)
 }
 
 func (v *verifying) verify(ctx context.Context, b *bundle.Bundle, keys []ocm.Key) error {
-	if err := open.CheckSignature(ctx, b, keys); err != nil {
+	if err := verify.CheckSignature(ctx, b, keys); err != nil {
 		return err
 	}
 	if !v.cosign {

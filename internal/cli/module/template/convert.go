@@ -15,9 +15,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/internal/cli/argument"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/file"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/flags"
 	"github.com/crossplane-contrib/provider-kyma/internal/module/convert"
 	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
 )
@@ -70,7 +70,7 @@ func NewConvert(e *command.Environment) *cobra.Command {
 
 func (f *conversion) check(args []string) error {
 	o := f.options
-	if err := argument.CheckDefinition(&definition.Definition{Channel: o.Channel}); err != nil {
+	if err := flags.CheckDefinition(&definition.Definition{Channel: o.Channel}); err != nil {
 		return err
 	}
 	if o.ProviderConfig != "" && len(validation.IsDNS1123Subdomain(o.ProviderConfig)) > 0 {

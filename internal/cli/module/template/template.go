@@ -14,9 +14,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/internal/cli/argument"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/file"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/flags"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/open"
 	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
 	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
@@ -33,8 +33,8 @@ type templateFlags struct {
 	file       string
 }
 
-// NewTemplate makes kymactl module template.
-func NewTemplate(e *command.Environment) *cobra.Command {
+// Command makes kymactl module template.
+func Command(e *command.Environment) *cobra.Command {
 	f := &templateFlags{}
 	c := &cobra.Command{
 		Use:   "template MODULE",
@@ -62,7 +62,7 @@ func NewTemplate(e *command.Environment) *cobra.Command {
 }
 
 func (f *templateFlags) check() error {
-	if err := argument.CheckDefinition(&definition.Definition{Channel: f.channel}); err != nil {
+	if err := flags.CheckDefinition(&definition.Definition{Channel: f.channel}); err != nil {
 		return err
 	}
 	if f.name != "" && len(validation.IsDNS1123Subdomain(f.name)) > 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/file"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/key"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/open"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/verify"
 	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
@@ -80,7 +81,7 @@ func openVerified(ctx context.Context, e *command.Environment, registry *command
 	b, err := open.Module(ctx, e, registry, reference)
 	if err != nil && len(keys) > 0 {
 		// What cannot be read is not verified, as verify has it.
-		return nil, open.Unverified(err, false)
+		return nil, verify.Unverified(err, false)
 	}
 	if err != nil {
 		return nil, err
@@ -110,8 +111,8 @@ func verifyFirst(ctx context.Context, b *bundle.Bundle, keys []ocm.Key) error {
 	if len(keys) == 0 {
 		return nil
 	}
-	if err := open.CheckSignature(ctx, b, keys); err != nil {
-		return open.Unverified(errors.Wrap(err, "nothing was written: cannot verify the module"), true)
+	if err := verify.CheckSignature(ctx, b, keys); err != nil {
+		return verify.Unverified(errors.Wrap(err, "nothing was written: cannot verify the module"), true)
 	}
 	return nil
 }

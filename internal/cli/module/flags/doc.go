@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package flags checks flags that several commands of kymactl module have.
+package flags
