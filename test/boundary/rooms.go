@@ -39,7 +39,7 @@ func rooms() []room {
 		{path: "pkg/manifest/internal/advice", floor: 1, unaware: []string{"apis"}},
 		{path: "pkg/manifest/internal/text", floor: 1, unaware: []string{"apis"}},
 		{path: "pkg/manifest/internal/fieldset", floor: 1, unaware: []string{"apis"}},
-		{path: "pkg/manifest/internal/fixed", floor: 2, unaware: []string{"apis"}},
+		{path: "pkg/manifest/internal/immutable", floor: 2, unaware: []string{"apis"}},
 		{path: "pkg/manifest/internal/unions", floor: 2, unaware: []string{"apis"}},
 		{path: "pkg/manifest/internal/object", floor: 3, unaware: []string{"apis"}},
 		{path: "pkg/manifest/internal/health", floor: 4, unaware: []string{"apis"}},

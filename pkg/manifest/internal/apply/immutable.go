@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fixed"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/immutable"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
@@ -29,7 +29,7 @@ func (a *Applier) mayRecreate(o *object.Desired) bool {
 // refused returns what becomes of an object that the API server did not let change: it has to be recreated, or the error says
 // which fields are immutable and what can be done. It returns false where no field is.
 func (a *Applier) refused(ctx context.Context, in *Input, before *metav1.PartialObjectMetadata, err error) (Outcome, bool, error) {
-	fields := fixed.Fields(err)
+	fields := immutable.Fields(err)
 	if len(fields) == 0 {
 		return Outcome{}, false, nil
 	}
@@ -41,7 +41,7 @@ func (a *Applier) refused(ctx context.Context, in *Input, before *metav1.Partial
 }
 
 // fieldNames returns the names of immutable fields, as the API server names them.
-func fieldNames(fields []fixed.Field) []string {
+func fieldNames(fields []immutable.Field) []string {
 	out := make([]string, 0, len(fields))
 	for _, f := range fields {
 		out = append(out, f.Name)
@@ -50,7 +50,7 @@ func fieldNames(fields []fixed.Field) []string {
 }
 
 // unchangeable says in an error which fields of an object cannot be changed, why, and what can be done.
-func (a *Applier) unchangeable(ctx context.Context, o *object.Desired, fields []fixed.Field) error {
+func (a *Applier) unchangeable(ctx context.Context, o *object.Desired, fields []immutable.Field) error {
 	what := errors.Errorf("%s: %s", o.Ref, a.blame(ctx, o, fields))
 	if a.mayRecreate(o) {
 		return errors.Errorf("%w; it is not deleted and created anew, as it does not belong to this module yet: delete it yourself", what)
@@ -62,7 +62,7 @@ func (a *Applier) unchangeable(ctx context.Context, o *object.Desired, fields []
 }
 
 // blame fields that cannot be changed, with the reasons.
-func (a *Applier) blame(ctx context.Context, o *object.Desired, fields []fixed.Field) string {
+func (a *Applier) blame(ctx context.Context, o *object.Desired, fields []immutable.Field) string {
 	live, err := a.Client.Get(ctx, o.GVK(), o.Ref)
 	want := o.Content()
 	var names, reasons []string
@@ -80,7 +80,7 @@ func (a *Applier) blame(ctx context.Context, o *object.Desired, fields []fixed.F
 
 // precise names the fields that differ, where the API server names no more than the spec. It is asked what the object would
 // be if it was created, because it replaces values with defaults; where it does not say, values are compared as they are.
-func (a *Applier) precise(ctx context.Context, o *object.Desired, f fixed.Field, want map[string]any, live *unstructured.Unstructured) fixed.Field {
+func (a *Applier) precise(ctx context.Context, o *object.Desired, f immutable.Field, want map[string]any, live *unstructured.Unstructured) immutable.Field {
 	if f.Name != "spec" {
 		return f
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package fixed
+package immutable
 
 import (
 	"fmt"
@@ -21,9 +21,9 @@ type Field struct {
 	Name, Reason string
 }
 
-// fixedReason is how API servers say that a field cannot be changed. There is no code for it: the reason of such an error
+// immutableReason is how API servers say that a field cannot be changed. There is no code for it: the reason of such an error
 // is Invalid, like that of a wrong value.
-var fixedReason = regexp.MustCompile(`(?i)\bimmutable\b|\b(may|must) not (be )?chang|\bcan(not| not) (be )?chang|` +
+var immutableReason = regexp.MustCompile(`(?i)\bimmutable\b|\b(may|must) not (be )?chang|\bcan(not| not) (be )?chang|` +
 	`\b(may not|can ?not) be (unset|updated|modified)\b|\bupdates to .+ (is|are) forbidden\b|\bupdates may not change\b`)
 
 // Fields are the fields that cannot be changed, if that is all that is wrong. Where something else is wrong as well,
@@ -50,7 +50,7 @@ func Fields(err error) []Field {
 // lines that follow, which show what differs. It is empty where something else is wrong.
 func reasonOf(message string) string {
 	message, _, _ = strings.Cut(message, "\n")
-	all := fixedReason.FindAllStringIndex(message, -1)
+	all := immutableReason.FindAllStringIndex(message, -1)
 	if len(all) == 0 {
 		return ""
 	}
