@@ -84,6 +84,9 @@ type Input struct {
 	Exists bool
 	// Drifted is true where the object differs from what was applied.
 	Drifted bool
+	// Restarted is true where a contention for fields of the object ended because its inputs changed. What was counted of it no longer
+	// counts, and its fields are applied again.
+	Restarted bool
 }
 
 // A Live object is one that exists.
@@ -220,7 +223,11 @@ func (a *Applier) readOwned(ctx context.Context, in *Input) (*Live, error) {
 
 // applyRead applies an object that was read, without the fields that are ceded to others.
 func (a *Applier) applyRead(ctx context.Context, in *Input, l *Live) (Outcome, error) {
-	out, ceded, err := a.WithoutCeded(ctx, in.Object, &in.Entry, l.ManagedFields)
+	en := &in.Entry
+	if in.Restarted {
+		en = nil
+	}
+	out, ceded, err := a.WithoutCeded(ctx, in.Object, en, l.ManagedFields)
 	if err != nil {
 		return Outcome{}, err
 	}

@@ -329,6 +329,11 @@ func TestApplyInContention(t *testing.T) {
 			was:    cm, others: contend(t), want: cm, input: func(in *Input) { in.Entry.Intent = "" },
 			out: ceded, instead: &result{Kind: "Unchanged"}, requests: requests, tries: tries,
 		},
+		"Restarted": {
+			reason: "What was counted before the inputs of the object changed does not.",
+			was:    cm, others: contend(t), want: cm, input: func(in *Input) { in.Entry.Intent, in.Restarted = "", true },
+			out: lost, requests: requests, fields: []string{"data.a"}, tries: tries,
+		},
 		"Ours": {
 			reason: "What is ours again is not ceded: the API server would remove it.",
 			was:    cm,

@@ -42,7 +42,7 @@ type dryRun struct {
 // DryRun returns what Run would do until nothing is left to do. The error is that the cluster cannot be asked.
 func DryRun(ctx context.Context, in DryInput) (plan.Summary, error) {
 	d := &dryRun{DryInput: in, progress: Begin(in.Plan)}
-	d.progress.intend(func(cluster.ObjectRef) {})
+	d.progress.intend()
 	in.Assumed.Planned = in.Plan.CRDs()
 	for _, s := range object.Stages {
 		if err := d.tryStage(ctx, s); err != nil {

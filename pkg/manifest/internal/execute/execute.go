@@ -137,7 +137,11 @@ func Run(ctx context.Context, in Input) (Result, error) {
 func (r *run) do(ctx context.Context) error {
 	p := r.Progress
 	r.abandon(ctx)
-	if p.intend(r.Contention.Forget) || r.Write {
+	save := p.intend() || r.Write
+	for ref := range p.restarted {
+		r.Contention.Forget(ref)
+	}
+	if save {
 		if err := r.Inventory.Save(ctx, p.Inventory, r.Create); err != nil {
 			return err
 		}

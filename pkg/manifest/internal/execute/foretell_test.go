@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
 )
 
@@ -55,6 +56,9 @@ func TestDryRunForetellsRun(t *testing.T) {
 		w.recreate = r.IntN(2) == 0
 		var lines []string
 		for step := range 5 {
+			if fight(w, r) {
+				acts["Cede"]++
+			}
 			w.pieces = randomPieces(r, names, step)
 			disturb(w, r, names)
 			for _, p := range w.pieces {
@@ -94,7 +98,7 @@ func TestDryRunForetellsRun(t *testing.T) {
 			w.took()
 		}
 	}
-	for _, a := range []string{"Create", "Change", "Recreate", "Prune", "Problem"} {
+	for _, a := range []string{"Create", "Change", "Recreate", "Prune", "Problem", "Cede"} {
 		if acts[a] < 10 {
 			t.Errorf("the bundles hardly make a dry run say %s: %v", a, acts)
 		}
@@ -124,6 +128,27 @@ func randomPieces(r *rand.Rand, names []string, step int) []piece {
 		out = append(out, p)
 	}
 	return out
+}
+
+// fight for a field of an object until the engine cedes it. It reports whether it did so.
+func fight(w *world, r *rand.Rand) bool {
+	w.t.Helper()
+	if w.stored == nil || r.IntN(3) > 0 {
+		return false
+	}
+	for _, en := range w.stored.Objects {
+		if en.Name == "d" || en.UID == "" || w.c.Object(en.Ref()) == nil {
+			continue
+		}
+		for range ownership.MaxRepairs + 1 {
+			w.c.Set("kubectl-edit", en.Ref(), "8", "data", "k")
+			if _, err := w.run(); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+		return plan.IsContended(w.stored.Index()[en.Ref()])
+	}
+	return false
 }
 
 // disturb what is in the cluster.

@@ -29,6 +29,8 @@ type Progress struct {
 	components []*compose.Component
 	// repairs that are not made yet.
 	repairs map[cluster.ObjectRef]bool
+	// restarted are the objects whose contention ended because their inputs changed: ceded fields of them are applied again.
+	restarted map[cluster.ObjectRef]bool
 	// runs of the hooks of components by part, once they began.
 	runs     map[object.PartID]*inventory.Run
 	verdicts plan.Verdicts
@@ -38,7 +40,7 @@ type Progress struct {
 func Begin(p *plan.Plan) *Progress {
 	return &Progress{
 		Inventory: p.Inventory.Clone(), Objects: maps.Clone(p.Objects), plan: p, components: slices.Clone(p.Components),
-		repairs: maps.Clone(p.Repairs), runs: map[object.PartID]*inventory.Run{}, verdicts: slices.Clone(p.Verdicts),
+		repairs: maps.Clone(p.Repairs), restarted: map[cluster.ObjectRef]bool{}, runs: map[object.PartID]*inventory.Run{}, verdicts: slices.Clone(p.Verdicts),
 	}
 }
 
@@ -101,8 +103,7 @@ func (p *Progress) drop(c *compose.Component, err error) {
 
 // intend writes into the inventory what is about to be applied: each object of a component gets an entry. It reports whether that
 // has to be saved before anything is sent: there are new objects, or parts whose old inputs are no longer what is in the cluster.
-// Restart is called with each object of which ceded fields are applied again.
-func (p *Progress) intend(restart func(ref cluster.ObjectRef)) (save bool) {
+func (p *Progress) intend() (save bool) {
 	inv := p.Inventory
 	for _, c := range p.components {
 		old, ok := inv.Parts[c.Name]
@@ -121,7 +122,7 @@ func (p *Progress) intend(restart func(ref cluster.ObjectRef)) (save bool) {
 				continue
 			}
 			if plan.IsContended(en) && !plan.IsContended(&next) {
-				restart(o.Ref)
+				p.restarted[o.Ref] = true
 			}
 			*en = next
 		}

@@ -3,6 +3,8 @@
 package execute
 
 import (
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -78,7 +80,7 @@ func TestBeginSharesNothing(t *testing.T) {
 	}
 	before := p.String()
 	b := Begin(p)
-	b.intend(func(cluster.ObjectRef) {})
+	b.intend()
 	b.markLeaving()
 	b.postpone("engine", ref, nil)
 	delete(b.repairs, ref)
@@ -98,8 +100,8 @@ func TestIntend(t *testing.T) {
 	contended := applied("web", ref)
 	contended.Yields = []ownership.Ceded{{Path: "f:b", Since: 1}}
 	type want struct {
-		Save    bool
-		Restart []cluster.ObjectRef
+		Save      bool
+		Restarted []cluster.ObjectRef
 	}
 	cases := map[string]struct {
 		reason  string
@@ -125,7 +127,7 @@ func TestIntend(t *testing.T) {
 		},
 		"Contended": {
 			reason: "Other inputs end a contention.", purpose: compose.Advance, was: map[object.PartID]inventory.Part{"web": {}}, entries: []inventory.Entry{contended},
-			want: want{Restart: []cluster.ObjectRef{ref}},
+			want: want{Restarted: []cluster.ObjectRef{ref}},
 		},
 	}
 	for name, tc := range cases {
@@ -137,7 +139,8 @@ func TestIntend(t *testing.T) {
 				p.Inventory.Parts[name] = rec
 			}
 			var got want
-			got.Save = p.intend(func(ref cluster.ObjectRef) { got.Restart = append(got.Restart, ref) })
+			got.Save = p.intend()
+			got.Restarted = slices.Collect(maps.Keys(p.restarted))
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\nintend(...): -want, +got:\n%s", tc.reason, diff)
 			}

@@ -52,7 +52,9 @@ func (p *Progress) send(
 	g.SetLimit(concurrency)
 	for i, o := range todo {
 		s, exists := p.Objects[o.Ref]
-		one := apply.Input{Object: o, Entry: *idx[o.Ref], State: s, Exists: exists, Drifted: p.plan.Drifted[o.Ref]}
+		one := apply.Input{
+			Object: o, Entry: *idx[o.Ref], State: s, Exists: exists, Drifted: p.plan.Drifted[o.Ref], Restarted: p.restarted[o.Ref],
+		}
 		g.Go(func() error {
 			outs[i], errs[i] = a.Apply(ctx, one)
 			return nil
