@@ -57,8 +57,8 @@ func setup(mgr ctrl.Manager, rc *rest.Config) (*connect.Connection, error) {
 		return nil, errors.Wrap(err, "chart")
 	}
 	changes := make(chan event.GenericEvent, backlog)
-	onChange := func(set string, _ cluster.ObjectRef, _, _ *cluster.ObjectState) {
-		if site, ok := r.sites.Load(set); ok {
+	onChange := func(bundle string, _ cluster.ObjectRef, _, _ *cluster.ObjectState) {
+		if site, ok := r.sites.Load(bundle); ok {
 			changes <- event.GenericEvent{Object: site.(client.Object)} //nolint:forcetypeassert // Only sites are stored.
 		}
 	}

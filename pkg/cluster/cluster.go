@@ -30,7 +30,7 @@ type Cluster interface {
 	// Learn the mapping of a kind whose CRD is being installed.
 	Learn(gvk schema.GroupVersionKind, m Mapping)
 
-	// Cache returns the cache of the objects of all sets.
+	// Cache returns the cache of the objects of all bundles.
 	Cache() Cache
 
 	// Version returns the version of the cluster, for example v1.36.3.

@@ -23,7 +23,7 @@ type ObjectState struct {
 	// Owned is a hash of the fields that the engine applied and still owns. It changes when another manager takes or removes
 	// one of them.
 	Owned string
-	// Keep is true where the annotation helm.sh/resource-policy asks to keep the object when it is no longer part of the set.
+	// Keep is true where the annotation helm.sh/resource-policy asks to keep the object when it is no longer part of the bundle.
 	Keep bool
 	// Status of the object, and the reason for a status other than Current.
 	Status  Status

@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// A Connection is a connection to one cluster. It is safe for concurrent use by any number of engines of one identity, and of sets.
+// A Connection is a connection to one cluster. It is safe for concurrent use by any number of engines of one identity, and of bundles.
 // A connection that does not verify its server, or has a Transport of its own, has a cluster.Cluster.Identity that no other one has.
 type Connection struct {
 	cluster.Cluster
@@ -23,10 +23,10 @@ type Connection struct {
 	connection *connection.Cluster
 }
 
-// A ChangeFunc is told that somebody else changed an object of a set: old is nil if it is new, and now is nil if it is
-// gone. The set is named by its ID, as Engine.ID returns it. What the engine itself does is not told. The function is
-// called by the goroutine of a watch, and should return soon.
-type ChangeFunc func(set string, key cluster.ObjectRef, old, now *cluster.ObjectState)
+// A ChangeFunc is called when another client has changed an object of a bundle: old is nil for a new object, and now is nil for a
+// deleted one. The bundle is its ID, as Engine.ID returns it. Writes of the engine itself are not reported. The function is
+// called by the goroutine of a watch and should return soon.
+type ChangeFunc func(bundle string, key cluster.ObjectRef, old, now *cluster.ObjectState)
 
 // An Option of a connection.
 type Option func(*options)
@@ -43,7 +43,7 @@ func WithIdentity(i manifest.Identity) Option {
 	return func(o *options) { o.identity = i }
 }
 
-// WithOnChange has a function called when others change objects of sets, which is the time to reconcile them.
+// WithOnChange calls a function when another client changes an object of a bundle, which is then to be reconciled.
 func WithOnChange(f ChangeFunc) Option {
 	return func(o *options) { o.Change = informer.ChangeFunc(f) }
 }

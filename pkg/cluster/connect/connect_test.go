@@ -47,10 +47,10 @@ func newManager(t *testing.T, o ...manifest.Option) *manager {
 		})
 	})
 	var err error
-	m.c, err = connect.New(rc, connect.WithOnChange(func(set string, k cluster.ObjectRef, _, now *cluster.ObjectState) {
+	m.c, err = connect.New(rc, connect.WithOnChange(func(bundle string, k cluster.ObjectRef, _, now *cluster.ObjectState) {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		m.news = append(m.news, fmt.Sprint(set, " ", k, " gone: ", now == nil))
+		m.news = append(m.news, fmt.Sprint(bundle, " ", k, " gone: ", now == nil))
 	}))
 	if err != nil {
 		t.Fatal(err)
@@ -92,14 +92,14 @@ func (m *manager) heard(t *testing.T, line string) {
 }
 
 // TestTwoManagers shows that two programs with the library leave each other alone in one cluster, even where they give
-// their sets the same name.
+// their bundles the same name.
 func TestTwoManagers(t *testing.T) {
 	a, b := newManager(t), newManager(t, manifest.WithInventoryNamespace("operator-system"))
 	mine, theirs := settings("web", "two-managers", "a"), settings("web", "two-managers", "b")
 	a.install(t, mine)
 	b.install(t, theirs)
 	if a.ID(mine) == b.ID(theirs) {
-		t.Fatal("sets of the same name must have different IDs where their inventories are in different namespaces")
+		t.Fatal("bundles of the same name must have different IDs where their inventories are in different namespaces")
 	}
 
 	// Each sees its own objects only, and neither does anything about those of the other.
@@ -113,7 +113,7 @@ func TestTwoManagers(t *testing.T) {
 		t.Errorf("at rest nothing must be sent: %q", got)
 	}
 
-	// A change is told to both, with the ID of the set that it is about, so that only one of them has something to do.
+	// A change is told to both, with the ID of the bundle that it is about, so that only one of them has something to do.
 	if err := b.c.REST().Delete().AbsPath("/api/v1/namespaces/two-managers/configmaps/a").Do(t.Context()).Error(); err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestTwoManagers(t *testing.T) {
 	a.heard(t, line)
 	b.heard(t, line)
 	if o, err := b.Check(t.Context(), b.c, theirs); err != nil || !o.UpToDate {
-		t.Errorf("the other set must be as it was: %+v, %v", o, err)
+		t.Errorf("the other bundle must be as it was: %+v, %v", o, err)
 	}
 	a.install(t, mine)
 
@@ -138,7 +138,7 @@ func TestTwoManagers(t *testing.T) {
 		t.Fatalf("want it gone, got %+v, %v", r, err)
 	}
 	if o, err := a.Check(t.Context(), a.c, mine); err != nil || !o.UpToDate || o.State != manifest.Ready {
-		t.Errorf("the other set must be as it was: %+v, %v", o, err)
+		t.Errorf("the other bundle must be as it was: %+v, %v", o, err)
 	}
 }
 

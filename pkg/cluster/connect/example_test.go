@@ -12,15 +12,15 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// A controller in small: it hears of a change that somebody else made, and repairs it.
+// A small controller: it is told of a change that another client made, and repairs it.
 func ExampleNew() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 
 	changes := make(chan string, 1)
-	c, err := connect.New(restConfig(), connect.WithOnChange(func(set string, _ cluster.ObjectRef, _, _ *cluster.ObjectState) {
+	c, err := connect.New(restConfig(), connect.WithOnChange(func(bundle string, _ cluster.ObjectRef, _, _ *cluster.ObjectState) {
 		select {
-		case changes <- set:
+		case changes <- bundle:
 		default: // It is in the queue already.
 		}
 	}))
@@ -30,25 +30,25 @@ func ExampleNew() {
 	}
 	defer c.Close()
 
-	engine, set := manifest.New(), settings("example-change", "example-change", "settings")
-	seen, err := engine.Install(ctx, c, set, manifest.Wait())
+	engine, bundle := manifest.New(), settings("example-change", "example-change", "settings")
+	seen, err := engine.Install(ctx, c, bundle, manifest.Wait())
 	fmt.Println(seen.State, err)
 
-	// Somebody else deletes the object.
+	// Another client deletes the object.
 	path := "/api/v1/namespaces/example-change/configmaps/settings"
 	fmt.Println(c.REST().Delete().AbsPath(path).Do(ctx).Error())
 
 	select {
 	case id := <-changes:
-		fmt.Println("the set changed:", id == engine.ID(set))
+		fmt.Println("the bundle changed:", id == engine.ID(bundle))
 	case <-ctx.Done():
 		fmt.Println(ctx.Err())
 	}
-	seen, err = engine.Install(ctx, c, set)
+	seen, err = engine.Install(ctx, c, bundle)
 	fmt.Println(seen.State, err)
 	// Output:
 	// Ready <nil>
 	// <nil>
-	// the set changed: true
+	// the bundle changed: true
 	// Ready <nil>
 }

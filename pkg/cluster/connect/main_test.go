@@ -38,7 +38,7 @@ func run(m *testing.M) (int, error) {
 // restConfig of an administrator of a real API server.
 func restConfig() *rest.Config { return server.Config() }
 
-// settings are a set of one ConfigMap.
+// settings returns a bundle of one ConfigMap.
 func settings(name, namespace, configMap string) *manifest.Bundle {
 	text := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\ndata: {greeting: hello}\n", configMap)
 	return &manifest.Bundle{Name: name, Owner: "a test", Installs: []manifest.Install{

@@ -48,7 +48,7 @@ func Text(p fieldpath.Path) string {
 	return strings.TrimPrefix(p.String(), ".")
 }
 
-// All paths of a bundle. Its own iterator must not be left early.
+// All returns the paths of a set. The iterator of the set itself must run to its end.
 func All(s *fieldpath.Set) []fieldpath.Path {
 	var out []fieldpath.Path
 	s.Iterate(func(p fieldpath.Path) { out = append(out, p.Copy()) })
@@ -65,7 +65,7 @@ func Below(p fieldpath.Path, names ...string) bool {
 	return true
 }
 
-// Touches says whether a bundle has a path, or anything below it.
+// Touches reports whether a set has a path, or any path below it.
 func Touches(s *fieldpath.Set, p fieldpath.Path) bool {
 	if s.Has(p) {
 		return true

@@ -4,7 +4,7 @@ package fieldset
 
 import "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-// Without is a value less the leaves of a bundle. Lists are cut by what identifies their items.
+// Without returns a value without the leaves of a set. Items of lists are matched by the keys that identify them.
 func Without(v any, s *fieldpath.Set) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -46,7 +46,7 @@ func empty(v any) bool {
 	return false
 }
 
-// withoutItem is an item of a list, unless the item itself is in the bundle.
+// withoutItem returns an item of a list without the leaves of a set, and false if the set has the item itself.
 func withoutItem(item any, index int, s *fieldpath.Set) (any, bool) {
 	gone, sub := false, &fieldpath.Set{}
 	s.Members.Iterate(func(pe fieldpath.PathElement) { gone = gone || identifies(&pe, item, index) })
