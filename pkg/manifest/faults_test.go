@@ -144,6 +144,26 @@ func TestNoPruneWhileAnInstallCannotBePlanned(t *testing.T) {
 	}
 }
 
+// A source whose error says nothing fails all the same.
+func TestFailureWithoutReason(t *testing.T) {
+	for _, said := range []string{"", " \n"} {
+		b := newBench(t)
+		silent := install("web", configMap("x"))
+		silent.Fetch = func(context.Context) (source.Content, error) { return source.Content{}, errors.New(said) }
+		s := setOf(silent)
+		const want = "web: failed without a reason"
+		if _, err := b.Apply(t.Context(), b.c, s); err == nil || err.Error() != want {
+			t.Errorf("Apply(...) after %q: want %q, got %v", said, want, err)
+		}
+		if o := b.observe(s); o.State != Error || o.Message != want {
+			t.Errorf("Observe(...) after %q: want %q, got %s %q", said, want, o.State, o.Message)
+		}
+		if p, err := b.Plan(t.Context(), b.c, s); err != nil || len(p.Problems) != 1 || p.Problems[0] != want {
+			t.Errorf("Plan(...) after %q: want %q, got %q, %v", said, want, p.Problems, err)
+		}
+	}
+}
+
 func TestObjectOfTwoInstalls(t *testing.T) {
 	b := newBench(t)
 	s := setOf(install("a", configMap("x")), install("b", configMap("x"), configMap("y")))

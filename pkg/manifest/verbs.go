@@ -179,7 +179,7 @@ func (e *Engine) Remove(ctx context.Context, c cluster.Cluster, b *Bundle, o ...
 	left := Removal{
 		State: res.Blocked.State, Message: res.Blocked.Message, Kept: res.Kept, LeftBehind: res.LeftBehind, Forced: res.Forced,
 	}
-	if err != nil || left.Message != "" {
+	if err != nil || res.Blocked.Waits() {
 		return left, err
 	}
 	if err := w.forgetAll(ctx, inv); err != nil {

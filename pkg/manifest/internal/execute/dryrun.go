@@ -148,8 +148,8 @@ func (d *dryRun) pruneFormer(ctx context.Context) error {
 func (d *dryRun) conclude() {
 	p := d.Plan
 	for i := range p.Parts {
-		if why := p.Verdicts.Failure(p.Parts[i].Name); why != "" {
-			d.out.Problems = append(d.out.Problems, p.Parts[i].Title()+": "+why)
+		if failure, failed := p.Verdicts.Failure(p.Parts[i].Name); failed {
+			d.out.Problems = append(d.out.Problems, p.Parts[i].Title()+": "+failure.Reason)
 		}
 	}
 	if waiting := p.Verdicts.Waiting(); waiting != "" {

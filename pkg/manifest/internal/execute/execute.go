@@ -17,8 +17,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/teardown"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
 // A Result says what a call did.
@@ -187,12 +187,12 @@ func (r *run) reasons() inventory.Reasons {
 	out := inventory.Reasons{Failed: map[object.PartID]inventory.Failure{}, Held: p.verdicts.Held(), Waiting: p.verdicts.Waiting()}
 	for i := range p.plan.Parts {
 		part := &p.plan.Parts[i]
-		if why := p.verdicts.Failure(part.Name); why != "" {
-			out.Failed[part.Name] = inventory.Failure{Digest: part.Digest, Message: why}
+		if failure, failed := p.verdicts.Failure(part.Name); failed {
+			out.Failed[part.Name] = inventory.Failure{Digest: part.Digest, Message: failure.Reason}
 		}
 	}
 	if r.pruneErr != nil {
-		out.Waiting = text.OneLine(r.pruneErr.Error())
+		out.Waiting = plan.Why(r.pruneErr)
 	}
 	return out
 }
@@ -209,15 +209,16 @@ func (r *run) conclude() Result {
 func (r *run) err() error {
 	var all []failure
 	for i := range r.Progress.plan.Parts {
-		if part := &r.Progress.plan.Parts[i]; r.Progress.verdicts.Failure(part.Name) != "" {
-			all = append(all, failure{title: part.Title(), message: r.Progress.verdicts.Failure(part.Name)})
+		part := &r.Progress.plan.Parts[i]
+		if v, failed := r.Progress.verdicts.Failure(part.Name); failed {
+			all = append(all, failure{title: part.Title(), message: v.Reason})
 		}
 	}
 	if r.pruneErr != nil {
-		all = append(all, failure{title: "pruning", message: text.OneLine(r.pruneErr.Error())})
+		all = append(all, failure{title: "pruning", message: plan.Why(r.pruneErr)})
 	}
 	if r.testErr != nil {
-		all = append(all, failure{title: "tests", message: text.OneLine(r.testErr.Error())})
+		all = append(all, failure{title: "tests", message: plan.Why(r.testErr)})
 	}
 	return join(all)
 }

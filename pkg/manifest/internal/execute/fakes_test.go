@@ -11,6 +11,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fakeapi"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
@@ -109,14 +110,14 @@ func (w *world) Prune(ctx context.Context, p Prune) (teardown.Result, error) {
 				return out, err
 			}
 			if left != nil {
-				out.Blocked.Message = ref.String() + " waits"
+				out.Blocked = teardown.Blocked{State: health.Deleting, Message: ref.String() + " waits"}
 				continue
 			}
 		}
 		out.Done[ref] = true
 	}
-	if out.Blocked.Message == "" {
-		out.Blocked.Message = w.waits["prune"]
+	if why := w.waits["prune"]; why != "" && !out.Blocked.Waits() {
+		out.Blocked = teardown.Blocked{State: health.Deleting, Message: why}
 	}
 	return out, nil
 }

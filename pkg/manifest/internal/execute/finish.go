@@ -3,6 +3,7 @@
 package execute
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -67,12 +68,14 @@ func (r *run) prune(ctx context.Context) {
 	}
 	res, err := r.Pruner.Prune(ctx, what)
 	r.failPrune(err)
-	p.wait("", res.Blocked.Message)
+	if res.Blocked.Waits() {
+		p.wait("", cmp.Or(res.Blocked.Message, "pruning waits"))
+	}
 	r.result.Kept = append(r.result.Kept, res.Kept...)
 	r.result.LeftBehind = append(r.result.LeftBehind, res.LeftBehind...)
 	r.result.Pruned = append(r.result.Pruned, res.Deleted(what.Entries)...)
 	p.Inventory.Drop(func(e *inventory.Entry) bool { return e.Pruned && res.Done[e.Ref()] })
-	r.dropParts(ctx, what.Parts, err == nil && res.Blocked.Message == "")
+	r.dropParts(ctx, what.Parts, err == nil && !res.Blocked.Waits())
 }
 
 func (r *run) failPrune(err error) {

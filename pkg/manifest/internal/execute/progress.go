@@ -14,7 +14,6 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
 // A Progress says how far a plan has been carried out. It has copies of what changes on the way, so that the plan stays as it is.
@@ -92,12 +91,12 @@ func (p *Progress) wait(part object.PartID, reason string) {
 
 // fail a part.
 func (p *Progress) fail(part object.PartID, err error) {
-	p.note(plan.Verdict{Part: part, State: plan.Failed, Reason: text.OneLine(err.Error())})
+	p.note(plan.Verdict{Part: part, State: plan.Failed, Reason: plan.Why(err)})
 }
 
 // drop a component that failed in a way that leaves it unknown which objects it wants.
 func (p *Progress) drop(c *compose.Component, err error) {
-	p.note(plan.Verdict{Part: c.Name, State: plan.Dropped, Reason: text.OneLine(err.Error())})
+	p.note(plan.Verdict{Part: c.Name, State: plan.Dropped, Reason: plan.Why(err)})
 	p.components = slices.DeleteFunc(p.components, func(other *compose.Component) bool { return other == c })
 }
 

@@ -124,7 +124,7 @@ func (b *builder) compose() {
 		}
 		c, err := b.in.Compose(part, rec)
 		if err != nil {
-			b.say(part.Name, Dropped, text.OneLine(err.Error()))
+			b.say(part.Name, Dropped, Why(err))
 			continue
 		}
 		b.plan.Components = append(b.plan.Components, c)
@@ -155,7 +155,7 @@ func (b *builder) assignOwners() {
 	b.plan.Components = slices.DeleteFunc(b.plan.Components, func(c *compose.Component) bool {
 		err := assignTo(c, owner)
 		if err != nil {
-			b.say(c.Name, Dropped, text.OneLine(err.Error()))
+			b.say(c.Name, Dropped, Why(err))
 		}
 		return err != nil
 	})
@@ -233,8 +233,8 @@ func isAwaited(install string, c *compose.Component, rec inventory.Part, in *Inp
 
 // notReady returns why an install is not ready; empty where it is.
 func (b *builder) notReady(part *bundle.Part) (string, error) {
-	if why := b.plan.Verdicts.Failure(part.Name); why != "" {
-		return why, nil
+	if failure, failed := b.plan.Verdicts.Failure(part.Name); failed {
+		return failure.Reason, nil
 	}
 	if b.plan.Inventory.Parts[part.Name].Digest != part.Digest {
 		return "it is being applied", nil
@@ -262,9 +262,9 @@ func (b *builder) checkCRDs() {
 			case err == nil:
 			case c.Purpose == compose.Repair:
 				b.plan.Spared[o.Ref] = true
-				b.say(c.Name, Spared, text.OneLine(errors.Wrapf(err, "%s: was changed, and is not put back", o.Ref).Error()))
+				b.say(c.Name, Spared, Why(errors.Wrapf(err, "%s: was changed, and is not put back", o.Ref)))
 			default:
-				b.say(c.Name, Dropped, text.OneLine(errors.Wrap(err, o.Ref.String()).Error()))
+				b.say(c.Name, Dropped, Why(errors.Wrap(err, o.Ref.String())))
 				refused = cmp.Or(refused, fmt.Sprintf("%s of %s", o.Ref, c.Title()))
 			}
 		}
@@ -288,7 +288,7 @@ func (b *builder) changesCRD(o *object.Desired, en *inventory.Entry) bool {
 // is blocked may want objects that the inventory does not know of.
 func (b *builder) block(refused string) {
 	b.plan.Components = slices.DeleteFunc(b.plan.Components, func(c *compose.Component) bool {
-		if c.Purpose == compose.Advance && b.plan.Verdicts.Failure(c.Name) == "" {
+		if _, failed := b.plan.Verdicts.Failure(c.Name); c.Purpose == compose.Advance && !failed {
 			b.say(c.Name, Blocked, fmt.Sprintf("%s waits until %s can be applied", c.Title(), refused))
 		}
 		return c.Purpose == compose.Advance

@@ -6,6 +6,7 @@ import (
 	"cmp"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
 // A State says what keeps a part from being applied, or a piece of it. Of several states of a part the greatest one counts.
@@ -49,6 +50,11 @@ type Verdict struct {
 	Reason string
 }
 
+// Why returns an error as the reason of a verdict, which is never empty.
+func Why(err error) string {
+	return cmp.Or(text.OneLine(err.Error()), "failed without a reason")
+}
+
 // Verdicts in the order in which they were reached.
 type Verdicts []Verdict
 
@@ -57,9 +63,10 @@ func (v Verdicts) Of(part object.PartID) Verdict {
 	return v.greatest(part, func(State) bool { return true })
 }
 
-// Failure of a part: why something is wrong with it, whatever else it waits for; empty where nothing is.
-func (v Verdicts) Failure(part object.PartID) string {
-	return v.greatest(part, State.Fails).Reason
+// Failure of a part: the verdict that says what is wrong with it, whatever else it waits for; false where nothing is.
+func (v Verdicts) Failure(part object.PartID) (Verdict, bool) {
+	d := v.greatest(part, State.Fails)
+	return d, d.State.Fails()
 }
 
 // greatest returns the verdict on a part with the greatest of some states, and of equal ones the first.

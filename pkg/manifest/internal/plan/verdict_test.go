@@ -18,6 +18,7 @@ func TestVerdicts(t *testing.T) {
 		Web                  Verdict
 		Failure, Waiting     string
 		Held                 map[object.PartID]string
+		Failed               bool
 		Stop, Clear, Unknown bool
 	}
 	cases := map[string]struct {
@@ -29,17 +30,17 @@ func TestVerdicts(t *testing.T) {
 		"Spared": {
 			reason:   "A part with a CRD that cannot be repaired goes on, and has failed in the end.",
 			verdicts: Verdicts{on("web", Spared, "crd")},
-			want:     want{Web: on("web", Spared, "crd"), Failure: "crd", Clear: true},
+			want:     want{Web: on("web", Spared, "crd"), Failed: true, Failure: "crd", Clear: true},
 		},
 		"SparedWaits": {
 			reason:   "What a part waits for does not hide what is wrong with it.",
 			verdicts: Verdicts{on("web", Spared, "crd"), on("web", Waiting, "hook")},
-			want:     want{Web: on("web", Waiting, "hook"), Failure: "crd", Waiting: "hook", Stop: true},
+			want:     want{Web: on("web", Waiting, "hook"), Failed: true, Failure: "crd", Waiting: "hook", Stop: true},
 		},
 		"SparedFails": {
 			reason:   "A failure counts more than a CRD that cannot be repaired.",
 			verdicts: Verdicts{on("web", Spared, "crd"), on("web", Failed, "error")},
-			want:     want{Web: on("web", Failed, "error"), Failure: "error", Stop: true},
+			want:     want{Web: on("web", Failed, "error"), Failed: true, Failure: "error", Stop: true},
 		},
 		"Blocked": {
 			reason:   "What a blocked part wants is unknown.",
@@ -59,7 +60,7 @@ func TestVerdicts(t *testing.T) {
 		"HeldAndFailed": {
 			reason:   "A part that failed is held back all the same.",
 			verdicts: Verdicts{on("web", Failed, "error"), on("web", Held, "db")},
-			want:     want{Web: on("web", Failed, "error"), Failure: "error", Held: map[object.PartID]string{"web": "db"}, Waiting: "db", Stop: true},
+			want:     want{Web: on("web", Failed, "error"), Failed: true, Failure: "error", Held: map[object.PartID]string{"web": "db"}, Waiting: "db", Stop: true},
 		},
 		"FirstWait": {
 			reason:   "The first wait is told, whichever part it is of.",
@@ -69,17 +70,22 @@ func TestVerdicts(t *testing.T) {
 		"FirstFailure": {
 			reason:   "The first failure is told.",
 			verdicts: Verdicts{on("web", Failed, "first"), on("web", Failed, "second")},
-			want:     want{Web: on("web", Failed, "first"), Failure: "first", Stop: true},
+			want:     want{Web: on("web", Failed, "first"), Failed: true, Failure: "first", Stop: true},
 		},
 		"FailureAfterWait": {
 			reason:   "A failure counts more than a wait, which is still told of the whole.",
 			verdicts: Verdicts{on("web", Waiting, "object"), on("web", Failed, "error")},
-			want:     want{Web: on("web", Failed, "error"), Failure: "error", Waiting: "object", Stop: true},
+			want:     want{Web: on("web", Failed, "error"), Failed: true, Failure: "error", Waiting: "object", Stop: true},
 		},
 		"Dropped": {
 			reason:   "What a part wants that cannot be composed is unknown.",
 			verdicts: Verdicts{on("web", Dropped, "no chart")},
-			want:     want{Web: on("web", Dropped, "no chart"), Failure: "no chart", Stop: true, Unknown: true},
+			want:     want{Web: on("web", Dropped, "no chart"), Failed: true, Failure: "no chart", Stop: true, Unknown: true},
+		},
+		"Silent": {
+			reason:   "A failure counts whatever its reason is.",
+			verdicts: Verdicts{on("web", Dropped, "")},
+			want:     want{Web: on("web", Dropped, ""), Failed: true, Stop: true, Unknown: true},
 		},
 		"OtherPart": {
 			reason:   "A failure of another part leaves the part alone.",
@@ -95,8 +101,9 @@ func TestVerdicts(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			v := tc.verdicts
+			failure, failed := v.Failure("web")
 			got := want{
-				Web: v.Of("web"), Failure: v.Failure("web"), Waiting: v.Waiting(), Held: v.Held(), Stop: v.Stop("web"), Clear: v.IsClear(), Unknown: v.IsIncomplete(),
+				Web: v.Of("web"), Failed: failed, Failure: failure.Reason, Waiting: v.Waiting(), Held: v.Held(), Stop: v.Stop("web"), Clear: v.IsClear(), Unknown: v.IsIncomplete(),
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\nverdicts: -want, +got:\n%s", tc.reason, diff)

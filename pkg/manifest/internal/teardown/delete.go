@@ -20,17 +20,17 @@ func (r *remover) deleteAll(ctx context.Context, group []*inventory.Entry) (Bloc
 	left := Blocked{}
 	count := 0
 	for _, e := range group {
-		waiting, err := r.deleteOne(ctx, e)
+		gone, waiting, err := r.deleteOne(ctx, e)
 		if err != nil {
 			return Blocked{}, err
 		}
-		if waiting == "" {
+		if gone {
 			r.out.Done[e.Ref()] = true
 			continue
 		}
 		count++
-		if left.Message == "" {
-			left = Blocked{State: health.Deleting, Message: e.Ref().String() + ": " + waiting}
+		if !left.Waits() {
+			left = Blocked{State: health.Deleting, Message: e.Ref().String() + ": " + cmp.Or(waiting, "is being deleted")}
 		}
 	}
 	if count > 1 {
@@ -39,46 +39,46 @@ func (r *remover) deleteAll(ctx context.Context, group []*inventory.Entry) (Bloc
 	return left, nil
 }
 
-// deleteOne object, unless it is gone or not a member. It returns what the object waits for; empty once it is gone.
-func (r *remover) deleteOne(ctx context.Context, e *inventory.Entry) (string, error) {
+// deleteOne object, unless it is not a member. It reports whether nothing is left to do for it, and returns what it waits for.
+func (r *remover) deleteOne(ctx context.Context, e *inventory.Entry) (gone bool, waiting string, err error) {
 	k := e.Ref()
 	d, state, err := r.decide(ctx, e)
 	if err != nil {
-		return "", err
+		return false, "", err
 	}
 	switch d {
 	case Wait:
-		return cmp.Or(state.Message, "is being deleted"), nil
+		return false, state.Message, nil
 	case Delete:
 	default:
-		return "", nil
+		return true, "", nil
 	}
 	left, err := r.in.Write.Delete(ctx, e.GVK(), k, state.UID)
 	if kerrors.IsConflict(err) {
 		return r.awaitReplaced(ctx, e)
 	}
 	if err != nil {
-		return "", err
+		return false, "", err
 	}
 	if left != nil {
 		s := health.MetadataStateOf(r.in.FieldManager, left)
 		r.in.Cluster.Cache().Put(k, s)
-		return s.Message, nil
+		return false, s.Message, nil
 	}
 	r.forget(e)
-	return "", nil
+	return true, "", nil
 }
 
 // awaitReplaced waits where another object has taken the place of the one to delete. The next call decides whether that one is a
 // member.
-func (r *remover) awaitReplaced(ctx context.Context, e *inventory.Entry) (string, error) {
+func (r *remover) awaitReplaced(ctx context.Context, e *inventory.Entry) (gone bool, waiting string, err error) {
 	k := e.Ref()
 	m, err := r.in.Read.Metadata(ctx, e.GVK(), k)
 	if err != nil || m == nil {
-		return "", err
+		return err == nil, "", err
 	}
 	r.in.Cluster.Cache().Put(k, health.MetadataStateOf(r.in.FieldManager, m))
-	return "was replaced by another one", nil
+	return false, "was replaced by another one", nil
 }
 
 // ownKinds returns the kinds of the CRDs among the entries, with one version of each that is served.

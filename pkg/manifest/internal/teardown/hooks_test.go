@@ -20,12 +20,17 @@ func TestBlockedBy(t *testing.T) {
 		"Passed":  {reason: "Hooks that ran block nothing.", in: hook.Standing{Stage: hook.Passed}},
 		"Error":   {reason: "Nor does the standing beside an error."},
 		"Due":     {reason: "Hooks that run are waited for.", in: hook.Standing{Stage: hook.Due, Message: "x is running"}, want: Blocked{State: health.Deleting, Message: "x is running"}},
+		"Silent":  {reason: "So are hooks that say nothing.", in: hook.Standing{Stage: hook.Due}, want: Blocked{State: health.Deleting}},
 		"Refused": {reason: "A hook that failed is for a user to repair.", in: hook.Standing{Stage: hook.Refused, Message: "x failed"}, want: Blocked{State: health.Warning, Message: "x failed; repair what is wrong and ask for another try, or force the removal"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, blockedBy(tc.in)); diff != "" {
+			got := blockedBy(tc.in)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\nblockedBy(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			if want := tc.in.Stage == hook.Due || tc.in.Stage == hook.Refused; got.Waits() != want {
+				t.Errorf("\n%s\nWaits(): want %v, got %v", tc.reason, want, got.Waits())
 			}
 		})
 	}

@@ -66,10 +66,13 @@ type Hooks interface {
 
 // Blocked says what a removal waits for. The zero value stands for nothing.
 type Blocked struct {
-	// State is Deleting, or Warning where a user has to do something.
+	// State is Deleting, or Warning where a user has to do something; empty where nothing is waited for.
 	State   health.State
 	Message string
 }
+
+// Waits reports whether anything is waited for.
+func (b Blocked) Waits() bool { return b.State != "" }
 
 // An Input is all that a removal depends on. Run changes none of its values.
 type Input struct {
@@ -146,7 +149,7 @@ func (r *remover) run(ctx context.Context) (Blocked, error) {
 	}
 	r.phase = Deleting
 	for _, g := range Plan(r.in.Mode, r.in.Entries, own, r.in.Parts) {
-		if blocked, err := r.do(ctx, g, own); err != nil || blocked.Message != "" {
+		if blocked, err := r.do(ctx, g, own); err != nil || blocked.Waits() {
 			return blocked, err
 		}
 	}
