@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -205,28 +207,73 @@ spec: {scaleTargetRef: {apiVersion: v1, kind: Deployment, name: web}}}`)
 	}
 }
 
-// The autoscalers of a namespace are listed once for each call.
+// The autoscalers of a namespace are listed once for each call, also where that is refused.
 func TestAutoscalersAreCached(t *testing.T) {
-	s := newSite(t)
-	s.apply(t, desired(t, deploy))
-	autoscaled(s)
-	scaled("kube-controller-manager")(s)
-	w := s.writer()
-	in := s.input(desired(t, deploy2))
-	s.c.Requests()
-	for range 2 {
-		if _, err := w.Apply(t.Context(), in); err != nil {
-			t.Fatal(err)
+	autoscalers := schema.GroupResource{Group: "autoscaling", Resource: "horizontalpodautoscalers"}
+	cases := map[string]struct {
+		reason string
+		answer error
+		want   int
+	}{
+		"Listed":    {reason: "What was listed holds for the call.", want: 1},
+		"Forbidden": {reason: "So does a refusal.", answer: kerrors.NewForbidden(autoscalers, "", errors.New("no")), want: 1},
+		"Failed":    {reason: "An outage may be over for the next object.", answer: kerrors.NewServiceUnavailable("later"), want: 2},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			s.apply(t, desired(t, deploy))
+			autoscaled(s)
+			scaled("kube-controller-manager")(s)
+			w := s.writer()
+			in := s.input(desired(t, deploy2))
+			s.c.Requests()
+			s.c.Meet = func(line string) error { return refuse(listHPAs, tc.answer)(s, line) }
+			for range 2 {
+				if _, err := w.Apply(t.Context(), in); (err != nil) != (tc.want == 2) {
+					t.Fatal(err)
+				}
+			}
+			lists := 0
+			for _, line := range s.c.Requests() {
+				if line == listHPAs {
+					lists++
+				}
+			}
+			if lists != tc.want {
+				t.Errorf("\n%s\nthe autoscalers are listed %d times", tc.reason, lists)
+			}
+		})
+	}
+}
+
+// Objects of one namespace that are applied at the same time share a list, and those of another one do not wait for it.
+func TestAutoscalersAreListedConcurrently(t *testing.T) {
+	var c autoscalers
+	var lists atomic.Int32
+	other := make(chan struct{})
+	list := func(namespace string) func() (targets, error) {
+		return func() (targets, error) {
+			lists.Add(1)
+			if namespace == "b" {
+				close(other)
+				return targets{}, nil
+			}
+			<-other
+			return nil, nil //nolint:nilnil // As documented.
 		}
 	}
-	lists := 0
-	for _, line := range s.c.Requests() {
-		if line == listHPAs {
-			lists++
-		}
+	var wg sync.WaitGroup
+	for _, namespace := range []string{"a", "a", "a", "b"} {
+		wg.Go(func() {
+			if _, err := c.of(namespace, list(namespace)); err != nil {
+				t.Error(err)
+			}
+		})
 	}
-	if lists != 1 {
-		t.Errorf("the autoscalers are listed %d times", lists)
+	wg.Wait()
+	if lists.Load() != 2 {
+		t.Errorf("the autoscalers of two namespaces are listed %d times", lists.Load())
 	}
 }
 

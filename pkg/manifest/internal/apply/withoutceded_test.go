@@ -6,10 +6,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // Which fields are ceded is asked for by observers, too. They have no entry of an object that was never applied.
@@ -35,38 +31,6 @@ func TestWithoutCededUnknown(t *testing.T) {
 	}
 }
 
-// Of the managers of an object only some may own a field legitimately.
-func TestWithoutCededManagers(t *testing.T) {
-	replicas := &metav1.FieldsV1{}
-	replicas.SetRawBytes([]byte(`{"f:spec":{"f:replicas":{}}}`))
-	entry := func(manager string, op metav1.ManagedFieldsOperationType, version, subresource string) metav1.ManagedFieldsEntry {
-		return metav1.ManagedFieldsEntry{Manager: manager, Operation: op, APIVersion: version, Subresource: subresource, FieldsType: "FieldsV1", FieldsV1: replicas}
-	}
-	cases := map[string]struct {
-		reason string
-		entry  metav1.ManagedFieldsEntry
-		want   bool
-	}{
-		"Scale":        {reason: "Autoscalers write through the subresource.", entry: entry("x", metav1.ManagedFieldsOperationUpdate, "apps/v1", "scale"), want: true},
-		"Object":       {reason: "Others may write the object.", entry: entry("x", metav1.ManagedFieldsOperationUpdate, "apps/v1", ""), want: true},
-		"Status":       {reason: "No other subresource counts.", entry: entry("x", metav1.ManagedFieldsOperationUpdate, "apps/v1", "status")},
-		"OtherVersion": {reason: "What the engine applied in another version is not of others.", entry: entry(object.DefaultFieldManager, metav1.ManagedFieldsOperationApply, "apps/v1beta1", "")},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			s := newSite(t)
-			autoscaled(s)
-			first := entry(object.DefaultFieldManager, metav1.ManagedFieldsOperationApply, "apps/v1", "")
-			first.FieldsV1 = &metav1.FieldsV1{}
-			first.FieldsV1.SetRawBytes([]byte(`{"f:spec":{"f:image":{}}}`))
-			_, ceded, err := s.writer().WithoutCeded(t.Context(), desired(t, deploy), nil, []metav1.ManagedFieldsEntry{first, tc.entry})
-			if err != nil || (len(ceded) > 0) != tc.want {
-				t.Errorf("\n%s\nWithoutCeded(...): %v, %v", tc.reason, ceded, err)
-			}
-		})
-	}
-}
-
 // The target of an autoscaler may be of the core group, which is not written.
 func TestTargets(t *testing.T) {
 	s := newSite(t)
@@ -77,7 +41,7 @@ spec: {scaleTargetRef: {apiVersion: v1, kind: ReplicationController, name: rc}}}
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[cluster.ObjectRef]bool{
+	want := targets{
 		refOf(deploy): true, {Kind: "ReplicationController", Namespace: "apps", Name: "rc"}: true,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

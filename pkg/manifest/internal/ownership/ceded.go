@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"slices"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -46,25 +47,119 @@ func (c *Ceded) IsDue(now time.Time) bool {
 	return c.Contended() && now.Sub(time.Unix(c.Since, 0)) >= retryContended
 }
 
+// Contended returns the fields among some ceded ones that stay ceded after a contention: those that are not due yet.
+func Contended(ceded []Ceded, now time.Time) []Ceded {
+	var out []Ceded
+	for _, c := range ceded {
+		if c.Contended() && !c.IsDue(now) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
 // AnyDue reports whether the engine should try to own any of some ceded fields again.
 func AnyDue(ceded []Ceded, now time.Time) bool {
 	return slices.ContainsFunc(ceded, func(c Ceded) bool { return c.IsDue(now) })
 }
 
-// Scale is the subresource through which autoscalers write.
-const Scale = "scale"
+// An Autoscaling says whether an autoscaler is for an object.
+type Autoscaling int
 
-// MayCede reports whether a field of another manager may be one that the manager owns legitimately.
-func MayCede(o *object.Desired, m *metav1.ManagedFieldsEntry, p fieldpath.Path) bool {
-	return m.Subresource == Scale || isReplicas(p) || (IsCABundle(p) && injected[o.Ref.GroupKind()])
+// The answers to whether an autoscaler is for an object.
+const (
+	// Unscaled and Autoscaled mean that no autoscaler, and that one, is for the object.
+	Unscaled Autoscaling = iota
+	Autoscaled
+	// UnknownAutoscaling means that autoscalers may not be seen.
+	UnknownAutoscaling
+)
+
+// scale is the subresource through which autoscalers write, and autoscalerManager the field manager of that of Kubernetes.
+const (
+	scale             = "scale"
+	autoscalerManager = "kube-controller-manager"
+)
+
+// CededOf returns the fields of an object that are left to the managers that own them: those that others took and own by the way
+// Kubernetes works, and those that are ceded after a contention. The manager is that of the engine; what it owns is never ceded.
+// Autoscaled is called only if the answer depends on it.
+func CededOf(
+	manager string, o *object.Desired, managed []metav1.ManagedFieldsEntry, contended []Ceded, autoscaled func() (Autoscaling, error),
+) ([]Ceded, error) {
+	ours := fieldset.Of(fieldset.AppliedBy(manager, managed))
+	if ours == nil {
+		ours = &fieldpath.Set{}
+	}
+	var out []Ceded
+	want := sync.OnceValue(o.Content)
+	for i := range managed {
+		m := &managed[i]
+		if IsAppliedBy(manager, m) || (m.Subresource != "" && m.Subresource != scale) {
+			continue
+		}
+		theirs := fieldset.Of(m.FieldsV1)
+		if theirs == nil {
+			continue
+		}
+		for _, p := range fieldset.All(theirs.Difference(ours).Leaves()) {
+			if !mayCede(o, m, p) {
+				continue
+			}
+			v, wanted := fieldset.At(want(), p)
+			if !wanted {
+				continue
+			}
+			ok, err := isTheirs(m, p, v, autoscaled)
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				out = append(out, Ceded{Path: fieldset.Encode(p), Manager: m.Manager})
+			}
+		}
+	}
+	return appendContended(out, contended, ours), nil
+}
+
+// appendContended appends the contended fields that are neither ceded already nor owned by the engine: the API server would remove
+// the latter.
+func appendContended(out, contended []Ceded, ours *fieldpath.Set) []Ceded {
+	for _, c := range contended {
+		p := fieldset.Parse(c.Path)
+		known := slices.ContainsFunc(out, func(x Ceded) bool { return x.Path == c.Path })
+		if len(p) > 0 && !known && !ours.Has(p) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// mayCede reports whether a field of another manager may be one that the manager owns legitimately.
+func mayCede(o *object.Desired, m *metav1.ManagedFieldsEntry, p fieldpath.Path) bool {
+	return m.Subresource == scale || isReplicas(p) || (isCABundle(p) && injected[o.Ref.GroupKind()])
+}
+
+// isTheirs reports whether a field belongs to the manager that took it: the number of replicas where an autoscaler is for the
+// object, and the certificate of an authority where the module sets none. Where autoscalers may not be seen, the manager decides.
+func isTheirs(m *metav1.ManagedFieldsEntry, p fieldpath.Path, want any, autoscaled func() (Autoscaling, error)) (bool, error) {
+	if isCABundle(p) {
+		s, ok := want.(string)
+		return !ok || isPlaceholder(s), nil
+	}
+	is, err := autoscaled()
+	if is == UnknownAutoscaling {
+		return m.Subresource == scale && m.Manager == autoscalerManager, err
+	}
+	return is == Autoscaled, err
 }
 
 func isReplicas(p fieldpath.Path) bool {
 	return len(p) == 2 && p[0].FieldName != nil && *p[0].FieldName == "spec" && p[1].FieldName != nil && *p[1].FieldName == "replicas"
 }
 
-// IsCABundle reports whether a field holds the certificate of an authority.
-func IsCABundle(p fieldpath.Path) bool {
+// isCABundle reports whether a field holds the certificate of an authority.
+func isCABundle(p fieldpath.Path) bool {
 	last := len(p) - 1
 	return last >= 0 && p[last].FieldName != nil && *p[last].FieldName == "caBundle"
 }
@@ -77,8 +172,8 @@ var injected = map[schema.GroupKind]bool{ //nolint:gochecknoglobals // A constan
 	object.CRDKind: true,
 }
 
-// IsPlaceholder reports whether a text in base64 is not a certificate.
-func IsPlaceholder(s string) bool {
+// isPlaceholder reports whether a text in base64 is not a certificate.
+func isPlaceholder(s string) bool {
 	b, err := base64.StdEncoding.DecodeString(s)
 	return err != nil || !bytes.Contains(b, []byte("BEGIN CERTIFICATE"))
 }
