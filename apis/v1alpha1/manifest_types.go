@@ -166,6 +166,8 @@ type ComponentDigest struct {
 // ManifestParameters say what is installed in the target cluster.
 // +kubebuilder:validation:XValidation:rule="!has(self.descriptor) || !has(self.component)",message="a Manifest has a descriptor or a component, not both"
 // +kubebuilder:validation:XValidation:rule="(has(self.installs) && size(self.installs) > 0) || has(self.crds) || has(self.resource)",message="a Manifest needs installs, crds or a resource"
+// +kubebuilder:validation:XValidation:rule="!has(self.crds) || !has(self.installs) || self.installs.all(i, i.name != 'crds')",message="an install of a Manifest with crds must not be named crds"
+// +kubebuilder:validation:XValidation:rule="!has(self.resource) || (has(self.customResourcePolicy) && self.customResourcePolicy == 'Ignore') || !has(self.installs) || self.installs.all(i, i.name != 'resource')",message="an install of a Manifest with a resource must not be named resource"
 type ManifestParameters struct {
 	// Version of the module, as it is shown; by default that of the first install's chart.
 	// +optional

@@ -123,7 +123,7 @@ func TestConfig(t *testing.T) {
 				t.Errorf("\n%s\nhooks that were run: -want, +got:\n%s", tc.reason, diff)
 			}
 			b.restart()
-			if o := b.observe(s); !o.UpToDate || o.State != Ready || len(o.Parts) != 3 || o.Parts[0].Name != "web" {
+			if o := b.observe(s); !o.UpToDate || o.State != Ready || len(o.Parts) != 3 || o.Parts[0].Install != "web" {
 				t.Errorf("\n%s\nobservation: %+v", tc.reason, o)
 			}
 

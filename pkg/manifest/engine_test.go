@@ -42,7 +42,7 @@ func TestInstallCountsRequests(t *testing.T) {
 		t.Errorf("cluster: -want, +got:\n%s", diff)
 	}
 	o := b.observe(s)
-	want := observe.Observation{Exists: true, UpToDate: true, State: Ready, Ready: 5, Total: 5, Parts: []observe.PartState{{Name: "web", Phase: observe.PhaseReady, State: Ready, Version: "1.0.0"}}}
+	want := observe.Observation{Exists: true, UpToDate: true, State: Ready, Ready: 5, Total: 5, Parts: []observe.PartState{{Install: "web", Phase: observe.PhaseReady, State: Ready, Version: "1.0.0"}}}
 	if diff := cmp.Diff(want, o); diff != "" {
 		t.Errorf("observation: -want, +got:\n%s", diff)
 	}

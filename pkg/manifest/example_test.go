@@ -214,7 +214,7 @@ func ExampleOCI() {
 	}
 	seen, err := manifest.New().Install(ctx, c, set, manifest.Wait())
 	fmt.Println(seen.State, err)
-	fmt.Println(seen.Parts[0].Name, seen.Parts[0].Version, greeting(ctx, c, "example-oci", "welcome"))
+	fmt.Println(seen.Parts[0].Install, seen.Parts[0].Version, greeting(ctx, c, "example-oci", "welcome"))
 	// Output:
 	// Ready <nil>
 	// greeter 1.0.0 hello

@@ -40,7 +40,7 @@ func TestKustomize(t *testing.T) {
 	if diff := cmp.Diff(want, b.s.keys()); diff != "" {
 		t.Errorf("a kustomization has no release: -want, +got:\n%s", diff)
 	}
-	parts := []observe.PartState{{Name: "web", Phase: observe.PhaseReady, State: Ready}, {Name: "chart", Phase: observe.PhaseReady, State: Ready, Version: "1.0.0"}, {Name: "raw", Phase: observe.PhaseReady, State: Ready}}
+	parts := []observe.PartState{{Install: "web", Phase: observe.PhaseReady, State: Ready}, {Install: "chart", Phase: observe.PhaseReady, State: Ready, Version: "1.0.0"}, {Install: "raw", Phase: observe.PhaseReady, State: Ready}}
 	if diff := cmp.Diff(parts, b.observe(s).Parts); diff != "" {
 		t.Errorf("each install has its own state: -want, +got:\n%s", diff)
 	}

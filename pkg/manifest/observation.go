@@ -6,6 +6,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/execute"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/teardown"
 )
@@ -21,14 +22,23 @@ type (
 	Observation = observe.Observation
 	// A PartState is what became of one part of a bundle.
 	PartState = observe.PartState
+	// A PartKind says what a part of a bundle is.
+	PartKind = object.PartKind
 	// A Phase says where a part of a bundle stands.
 	Phase = observe.Phase
 	// A TestState is what became of one test hook.
 	TestState = observe.TestState
 	// A Drift is one object that another client changed or deleted.
 	Drift = observe.Drift
-	// A Yield is a field that is left to somebody else.
+	// A Yield is a field that is left to another manager.
 	Yield = observe.Yield
+)
+
+// The kinds of parts.
+const (
+	PartKindInstall  = object.PartKindInstall
+	PartKindCRDs     = object.PartKindCRDs
+	PartKindResource = object.PartKindResource
 )
 
 // The phases of a part. A State groups several of them.

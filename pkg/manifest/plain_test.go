@@ -71,7 +71,7 @@ func TestPlainCountsRequests(t *testing.T) {
 	if r.Created != 3 || !slices.Equal(r.Installed, []string{"raw"}) {
 		t.Errorf("result: %+v", r)
 	}
-	want := observe.Observation{Exists: true, UpToDate: true, State: Ready, Ready: 3, Total: 3, Parts: []observe.PartState{{Name: "raw", Phase: observe.PhaseReady, State: Ready}}}
+	want := observe.Observation{Exists: true, UpToDate: true, State: Ready, Ready: 3, Total: 3, Parts: []observe.PartState{{Install: "raw", Phase: observe.PhaseReady, State: Ready}}}
 	if diff := cmp.Diff(want, b.observe(s)); diff != "" {
 		t.Errorf("observation: -want, +got:\n%s", diff)
 	}

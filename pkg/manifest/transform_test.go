@@ -185,7 +185,7 @@ func TestRuleFuncVerdicts(t *testing.T) {
 			b.apply(s)
 			b.observe(s)
 			o := b.observe(s)
-			if diff := cmp.Diff(observe.PartState{Name: "web", Phase: tc.phase, State: tc.state, Message: tc.message, Version: "1.0.0"}, o.Parts[0]); diff != "" {
+			if diff := cmp.Diff(observe.PartState{Install: "web", Phase: tc.phase, State: tc.state, Message: tc.message, Version: "1.0.0"}, o.Parts[0]); diff != "" {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 			if calls != tc.calls {

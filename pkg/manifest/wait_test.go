@@ -38,8 +38,8 @@ func TestConfigWait(t *testing.T) {
 	}
 	held := "waits until install first is ready, as config asks for with Wait: Deployment apps/web: 0 of 1 replicas available"
 	want := []observe.PartState{
-		{Name: "first", Phase: observe.PhaseProgressing, State: Processing, Version: "1.0.0", Message: "Deployment apps/web: 0 of 1 replicas available"},
-		{Name: "second", Phase: observe.PhaseBlocked, State: Processing, Message: held}, {Name: "third", Phase: observe.PhaseBlocked, State: Processing, Message: held},
+		{Install: "first", Phase: observe.PhaseProgressing, State: Processing, Version: "1.0.0", Message: "Deployment apps/web: 0 of 1 replicas available"},
+		{Install: "second", Phase: observe.PhaseBlocked, State: Processing, Message: held}, {Install: "third", Phase: observe.PhaseBlocked, State: Processing, Message: held},
 	}
 	o := b.observe(s)
 	if diff := cmp.Diff(want, o.Parts); diff != "" || o.UpToDate || o.Atomic != 0 {

@@ -61,6 +61,13 @@ func manifestBreaches() map[string]breach {
 			set: fields{"spec.forProvider": map[string]any{"installs": []any{}}},
 			ok:  fields{"spec.forProvider": map[string]any{"installs": []any{install(0)}}},
 		},
+		"spec.forProvider cel an install of a Manifest with crds must not be named crds": {
+			set: fields{installs + "[0].name": "crds"}, field: "spec.forProvider", ok: fields{installs + "[0].name": "resource"},
+		},
+		"spec.forProvider cel an install of a Manifest with a resource must not be named resource": {
+			set:   fields{installs + "[0].name": "resource", "spec.forProvider.customResourcePolicy": "CreateAndDelete"},
+			field: "spec.forProvider", ok: fields{installs + "[0].name": "crds", "spec.forProvider.crds": gone{}},
+		},
 		"spec.forProvider.version maxLength 128":                            tooLong("spec.forProvider.version", "", 128),
 		"spec.forProvider.customResourcePolicy enum CreateAndDelete,Ignore": unknown("spec.forProvider.customResourcePolicy"),
 

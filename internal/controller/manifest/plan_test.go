@@ -68,7 +68,7 @@ func TestObservePlan(t *testing.T) {
 	}, Notes: []string{"web: the chart has 2 hooks"}}
 	installed := engine.Observation{
 		Exists: true, State: engine.Processing, Message: "web: is being applied", Total: 3, Ready: 3,
-		Parts: []engine.PartState{{Name: "web", State: engine.Processing, Message: "is being applied", Phase: engine.PhaseApplying}},
+		Parts: []engine.PartState{{Install: "web", State: engine.Processing, Message: "is being applied", Phase: engine.PhaseApplying}},
 	}
 	type want struct {
 		state   v1alpha1.State

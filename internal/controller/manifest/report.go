@@ -76,7 +76,7 @@ func (r *reporter) installs(mr *v1alpha1.Manifest, parts []engine.PartState) (ve
 	version = mr.Spec.ForProvider.Version
 	for i := range parts {
 		p := &parts[i]
-		out = append(out, v1alpha1.InstallStatus{Name: p.Name, State: v1alpha1.State(p.State), Version: p.Version, Message: r.text(p.Message)})
+		out = append(out, v1alpha1.InstallStatus{Name: p.Title(), State: v1alpha1.State(p.State), Version: p.Version, Message: r.text(p.Message)})
 		if version == "" {
 			version = p.Version
 		}

@@ -27,7 +27,7 @@ func TestReport(t *testing.T) {
 		"Ready": {
 			reason: "What is ready has no message, and the version of its first chart.",
 			o: engine.Observation{State: engine.Ready, Ready: 2, Total: 2, Parts: []engine.PartState{
-				{Name: "crds", State: engine.Ready}, {Name: "a", State: engine.Ready, Version: "1.0.0"}, {Name: "b", State: engine.Ready, Version: "2.0.0"},
+				{Kind: engine.PartKindCRDs, State: engine.Ready}, {Install: "a", State: engine.Ready, Version: "1.0.0"}, {Install: "b", State: engine.Ready, Version: "2.0.0"}, {Kind: engine.PartKindResource, State: engine.Ready},
 			}},
 			want: v1alpha1.ManifestObservation{
 				State: v1alpha1.StateReady, Version: "1.0.0", Resources: &v1alpha1.ResourceCounts{Ready: 2, Total: 2},
@@ -35,6 +35,7 @@ func TestReport(t *testing.T) {
 					{Name: "crds", State: v1alpha1.StateReady},
 					{Name: "a", State: v1alpha1.StateReady, Version: "1.0.0"},
 					{Name: "b", State: v1alpha1.StateReady, Version: "2.0.0"},
+					{Name: "resource", State: v1alpha1.StateReady},
 				},
 			},
 			ready: corev1.ConditionTrue,

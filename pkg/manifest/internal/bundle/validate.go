@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // Validate returns an error if two parts would be the same, or one part would mean two things.
@@ -25,6 +27,9 @@ func (b *Bundle) Validate() error {
 		if in.Name == "" || strings.Contains(in.Name, ":") {
 			return errors.Errorf("install %q at index %d: a name is needed, and no colon in it", in.Name, i)
 		}
+		if b.titled(in.Name) {
+			return errors.Errorf("install %q has the name of another part of the bundle; rename it", in.Name)
+		}
 		if seen[in.Name] {
 			return errors.Errorf("install %q is there twice", in.Name)
 		}
@@ -34,6 +39,11 @@ func (b *Bundle) Validate() error {
 		seen[in.Name] = true
 	}
 	return nil
+}
+
+// titled reports whether a part other than an install has this name in messages and in the status.
+func (b *Bundle) titled(name string) bool {
+	return b.CRDs != nil && name == object.PartCRDs.String() || b.Resource != nil && name == object.PartResource.String()
 }
 
 // validateFuncs checks transforms and readiness rules. Without a digest it is unknown whether a transform changed.

@@ -19,6 +19,11 @@ func TestValidate(t *testing.T) {
 		change(&in)
 		return Bundle{Installs: []Install{in}}
 	}
+	named := func(name string) Install {
+		in := web()
+		in.Name = name
+		return in
+	}
 	ready := func(context.Context, *unstructured.Unstructured) (health.State, string, error) {
 		return health.Ready, "", nil
 	}
@@ -27,21 +32,24 @@ func TestValidate(t *testing.T) {
 		bundle Bundle
 		want   string
 	}{
-		"Good":       {reason: "A bundle may have any number of installs.", bundle: Bundle{Installs: []Install{web()}}},
-		"NoName":     {reason: "The name is that of the release.", bundle: with(func(in *Install) { in.Name = "" }), want: `install "" at index 0: a name is needed, and no colon in it`},
-		"Colon":      {reason: "Names with a colon are those of other parts.", bundle: with(func(in *Install) { in.Name = "crds:" }), want: `install "crds:" at index 0: a name is needed, and no colon in it`},
-		"Twice":      {reason: "Two releases cannot have one name.", bundle: Bundle{Installs: []Install{web(), web()}}, want: `install "web" is there twice`},
-		"NoDigest":   {reason: "Without a digest it is unknown whether anything changed.", bundle: with(func(in *Install) { in.Digest = "" }), want: `install "web": has no digest`},
-		"Namespace":  {reason: "A release is in a namespace.", bundle: with(func(in *Install) { in.Namespace = "" }), want: `install "web": has no namespace`},
-		"Form":       {reason: "There are three forms.", bundle: with(func(in *Install) { in.Form = "jsonnet" }), want: `install "web": form "jsonnet" is unknown`},
-		"Path":       {reason: "Only a kustomization has a path.", bundle: with(func(in *Install) { in.Path = "x" }), want: `install "web": has a path, which is for a kustomization only`},
-		"CRDs":       {reason: "CRDs have a digest, too.", bundle: Bundle{CRDs: &source.Layer{}}, want: "crds have no digest"},
-		"Config":     {reason: "So does a config.", bundle: Bundle{Config: &source.Layer{}}, want: "config has no digest"},
-		"Transform":  {reason: "So does a transform.", bundle: Bundle{Transforms: []Transform{{}}}, want: "transforms[0] has no digest"},
-		"NoFunc":     {reason: "A transform does something.", bundle: Bundle{Transforms: []Transform{{Digest: "t"}}}, want: "transforms[0] t has no function"},
-		"EmptyRule":  {reason: "So does a rule.", bundle: Bundle{Readiness: []Rule{{}}}, want: "readiness[0]: has neither an expression nor a function"},
-		"DoubleRule": {reason: "It is clear what a rule does.", bundle: Bundle{Readiness: []Rule{{CEL: "true", Func: ready}}}, want: "readiness[0]: has an expression and a function; take one of them out"},
-		"Values":     {reason: "Values are JSON.", bundle: with(func(in *Install) { in.Values = map[string]any{"a": func() {}} }), want: `install "web": cannot encode values: json: unsupported type: func()`},
+		"Good":          {reason: "A bundle may have any number of installs.", bundle: Bundle{Installs: []Install{web()}}},
+		"NoName":        {reason: "The name is that of the release.", bundle: with(func(in *Install) { in.Name = "" }), want: `install "" at index 0: a name is needed, and no colon in it`},
+		"Colon":         {reason: "Names with a colon are those of other parts.", bundle: with(func(in *Install) { in.Name = "crds:" }), want: `install "crds:" at index 0: a name is needed, and no colon in it`},
+		"Twice":         {reason: "Two releases cannot have one name.", bundle: Bundle{Installs: []Install{web(), web()}}, want: `install "web" is there twice`},
+		"NamedCRDs":     {reason: "The CRDs are called so.", bundle: Bundle{CRDs: &source.Layer{Digest: "c"}, Installs: []Install{named("crds")}}, want: `install "crds" has the name of another part of the bundle; rename it`},
+		"NamedResource": {reason: "So is the custom resource.", bundle: Bundle{Resource: &unstructured.Unstructured{}, Installs: []Install{named("resource")}}, want: `install "resource" has the name of another part of the bundle; rename it`},
+		"NamedFreely":   {reason: "Without such a part the name is free.", bundle: Bundle{Installs: []Install{named("crds"), named("resource")}}},
+		"NoDigest":      {reason: "Without a digest it is unknown whether anything changed.", bundle: with(func(in *Install) { in.Digest = "" }), want: `install "web": has no digest`},
+		"Namespace":     {reason: "A release is in a namespace.", bundle: with(func(in *Install) { in.Namespace = "" }), want: `install "web": has no namespace`},
+		"Form":          {reason: "There are three forms.", bundle: with(func(in *Install) { in.Form = "jsonnet" }), want: `install "web": form "jsonnet" is unknown`},
+		"Path":          {reason: "Only a kustomization has a path.", bundle: with(func(in *Install) { in.Path = "x" }), want: `install "web": has a path, which is for a kustomization only`},
+		"CRDs":          {reason: "CRDs have a digest, too.", bundle: Bundle{CRDs: &source.Layer{}}, want: "crds have no digest"},
+		"Config":        {reason: "So does a config.", bundle: Bundle{Config: &source.Layer{}}, want: "config has no digest"},
+		"Transform":     {reason: "So does a transform.", bundle: Bundle{Transforms: []Transform{{}}}, want: "transforms[0] has no digest"},
+		"NoFunc":        {reason: "A transform does something.", bundle: Bundle{Transforms: []Transform{{Digest: "t"}}}, want: "transforms[0] t has no function"},
+		"EmptyRule":     {reason: "So does a rule.", bundle: Bundle{Readiness: []Rule{{}}}, want: "readiness[0]: has neither an expression nor a function"},
+		"DoubleRule":    {reason: "It is clear what a rule does.", bundle: Bundle{Readiness: []Rule{{CEL: "true", Func: ready}}}, want: "readiness[0]: has an expression and a function; take one of them out"},
+		"Values":        {reason: "Values are JSON.", bundle: with(func(in *Install) { in.Values = map[string]any{"a": func() {}} }), want: `install "web": cannot encode values: json: unsupported type: func()`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

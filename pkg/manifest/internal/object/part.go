@@ -2,10 +2,8 @@
 
 package object
 
-import "strings"
-
-// A PartID identifies a part of a bundle: an install, the CRDs of the bundle, or its custom resource. Its text is what clusters store; all
-// else is told by the methods.
+// A PartID identifies a part of a bundle: an install, the CRDs of the bundle, or its custom resource. Its text is stored in
+// clusters. Code does not parse the text, but calls the methods.
 type PartID string
 
 // The parts that are not installs. The name of an install has no colon.
@@ -23,6 +21,18 @@ const (
 	PartKindCRDs
 	PartKindResource
 )
+
+// String returns what parts of the kind are called in messages.
+func (k PartKind) String() string {
+	switch k {
+	case PartKindCRDs:
+		return "crds"
+	case PartKindResource:
+		return "resource"
+	case PartKindInstall:
+	}
+	return "install"
+}
 
 // PartOf returns the ID of an install.
 func PartOf(install string) PartID { return PartID(install) }
@@ -48,8 +58,8 @@ func (p PartID) Install() string {
 
 // String returns what the part is called in messages.
 func (p PartID) String() string {
-	if p.Kind() != PartKindInstall {
-		return strings.TrimSuffix(string(p), ":")
+	if k := p.Kind(); k != PartKindInstall {
+		return k.String()
 	}
 	return string(p)
 }

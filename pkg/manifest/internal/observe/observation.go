@@ -10,18 +10,28 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 // A PartState is what became of one part of a bundle.
 type PartState struct {
-	// Name of the install; crds and resource for the others.
-	Name string
+	// Kind of the part, and the name of an install; empty for other parts.
+	Kind    object.PartKind
+	Install string
 	// Phase of the part, and the State that follows from it. For any State but Ready, Message is the first thing to look at.
 	Phase   Phase
 	State   health.State
 	Message string
 	// Version of the chart that is installed.
 	Version string
+}
+
+// Title returns what the part is called in messages: the name of an install, crds or resource.
+func (p *PartState) Title() string {
+	if p.Kind != object.PartKindInstall {
+		return p.Kind.String()
+	}
+	return p.Install
 }
 
 // An Observation is what was seen of a bundle.
@@ -114,7 +124,7 @@ func (o *Observation) conclude() {
 		p := &o.Parts[i]
 		if p.State.MoreUrgentThan(o.State) || (o.State == health.Ready && o.Message == "" && p.Message != "") {
 			o.State = p.State
-			o.Message = p.Name + ": " + p.Message
+			o.Message = p.Title() + ": " + p.Message
 		}
 	}
 }

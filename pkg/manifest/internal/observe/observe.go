@@ -226,7 +226,8 @@ func (o *observer) concludeParts() {
 		all = append(all, findings...)
 		f := conclude(findings)
 		o.out.Parts = append(o.out.Parts, PartState{
-			Name: p.Title(), Phase: f.phase, State: f.phase.State(), Message: f.message, Version: o.Inventory.Parts[p.Name].Version,
+			Kind: p.Name.Kind(), Install: p.Name.Install(),
+			Phase: f.phase, State: f.phase.State(), Message: f.message, Version: o.Inventory.Parts[p.Name].Version,
 		})
 	}
 	o.out.Works = o.out.State == health.Ready && works(all)

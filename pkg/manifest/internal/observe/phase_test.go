@@ -65,19 +65,19 @@ func TestConclude(t *testing.T) {
 		"Urgent": {
 			reason: "The first of the most urgent parts counts.",
 			in: Observation{State: health.Ready, Parts: []PartState{
-				{Name: "a", State: health.Processing, Message: "1"}, {Name: "b", State: health.Error, Message: "2"},
-				{Name: "c", State: health.Error, Message: "3"}, {Name: "d", State: health.Warning, Message: "4"},
+				{Install: "a", State: health.Processing, Message: "1"}, {Install: "b", State: health.Error, Message: "2"},
+				{Install: "c", State: health.Error, Message: "3"}, {Install: "d", State: health.Warning, Message: "4"},
 			}},
 			want: "Error b: 2",
 		},
 		"Leaving": {
 			reason: "A part that leaves comes first.",
-			in:     Observation{State: health.Processing, Message: "old: is being removed", Parts: []PartState{{Name: "a", State: health.Processing, Message: "1"}}},
+			in:     Observation{State: health.Processing, Message: "old: is being removed", Parts: []PartState{{Install: "a", State: health.Processing, Message: "1"}}},
 			want:   "Processing old: is being removed",
 		},
 		"Ready": {
 			reason: "A message of a part that is ready is told.",
-			in:     Observation{State: health.Ready, Parts: []PartState{{Name: "a", State: health.Ready}, {Name: "b", State: health.Ready, Message: "1"}}},
+			in:     Observation{State: health.Ready, Parts: []PartState{{Install: "a", State: health.Ready}, {Install: "b", State: health.Ready, Message: "1"}}},
 			want:   "Ready b: 1",
 		},
 	}
