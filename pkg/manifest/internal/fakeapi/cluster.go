@@ -24,7 +24,8 @@ import (
 // A Cluster is an API server, and a connection to it. It notes all requests.
 type Cluster struct {
 	// Meet is called before each request with its line in the log, so that a test can count, and others can act. An error answers the
-	// request: one of k8s.io/apimachinery/pkg/api/errors as the API server, any other as the connection.
+	// request: one of k8s.io/apimachinery/pkg/api/errors as the API server, ErrPage as another web server, any other as the
+	// connection.
 	Meet func(line string) error
 	// Left is called after each request that was served. An error is that of the connection: the answer is lost.
 	Left func(line string) error

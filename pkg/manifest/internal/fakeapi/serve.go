@@ -32,8 +32,8 @@ type request struct {
 	body    []byte
 }
 
-// errUnknownPath is answered where nothing is served.
-var errUnknownPath = errors.New("404 page not found")
+// ErrPage is the page of a web server, which is answered where nothing is served.
+var ErrPage = errors.New("404 page not found")
 
 // answer a request. The error is that of the connection.
 func (c *Cluster) answer(r *http.Request, body []byte) (int, []byte, error) {
@@ -54,7 +54,7 @@ func (c *Cluster) answer(r *http.Request, body []byte) (int, []byte, error) {
 	}
 	switch {
 	case asks && document == nil:
-		return http.StatusNotFound, []byte(errUnknownPath.Error()), nil
+		return failure(ErrPage)
 	case asks:
 		return encode(document)
 	}
@@ -70,7 +70,7 @@ func (c *Cluster) serve(r *request, path string) (int, []byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.route(r, path) {
-		return http.StatusNotFound, []byte(errUnknownPath.Error()), nil
+		return failure(ErrPage)
 	}
 	v, err := c.do(r)
 	if err != nil {
@@ -86,6 +86,9 @@ func encode(v any) (int, []byte, error) {
 
 // failure returns the answer for an error.
 func failure(err error) (int, []byte, error) {
+	if errors.Is(err, ErrPage) {
+		return http.StatusNotFound, []byte(ErrPage.Error()), nil
+	}
 	s := kerrors.APIStatus(nil)
 	if !errors.As(err, &s) {
 		return 0, nil, err
@@ -204,6 +207,8 @@ func (c *Cluster) do(r *request) (any, error) {
 		return c.remove(r)
 	case r.isApply():
 		u, err = c.apply(r)
+	case r.method == http.MethodPatch && r.header.Get("Content-Type") == mergePatch:
+		u, err = c.merge(r)
 	case r.method == http.MethodPatch:
 		u, err = c.patch(r)
 	default:
@@ -252,9 +257,12 @@ func (c *Cluster) list(r *request) (any, error) {
 	limit, _ := strconv.Atoi(r.query.Get("limit"))
 	meta := map[string]any{"resourceVersion": strconv.Itoa(c.revision)}
 	refs = refs[min(from, len(refs)):]
-	if limit > 0 && len(refs) > limit {
+	if left := len(refs); limit > 0 && left > limit {
 		refs = refs[:limit]
 		meta["continue"] = strconv.Itoa(from + limit)
+		if selector.Empty() {
+			meta["remainingItemCount"] = left - limit
+		}
 	}
 	items := []any{}
 	for _, ref := range refs {
@@ -279,7 +287,7 @@ func (c *Cluster) remove(r *request) (any, error) {
 		return nil, kerrors.NewBadRequest(err.Error())
 	}
 	if p := opts.Preconditions; p != nil && p.UID != nil && *p.UID != u.GetUID() {
-		return nil, kerrors.NewConflict(r.resource(), r.ref.Name, errors.New("the UID in the precondition does not match"))
+		return nil, otherUID(r)
 	}
 	if c.terminate(r.ref) {
 		return metadataOf(c.objects[r.ref]), nil

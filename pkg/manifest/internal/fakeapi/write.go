@@ -143,6 +143,49 @@ func (c *Cluster) patch(r *request) (*unstructured.Unstructured, error) {
 	return c.updated(r, next, r.query.Get("fieldManager"), "")
 }
 
+const mergePatch = "application/merge-patch+json"
+
+// merge is a merge patch. A UID in it is a precondition.
+func (c *Cluster) merge(r *request) (*unstructured.Unstructured, error) {
+	old, err := c.live(r)
+	if err != nil {
+		return nil, err
+	}
+	change := &unstructured.Unstructured{}
+	if err := utiljson.Unmarshal(r.body, &change.Object); err != nil {
+		return nil, kerrors.NewBadRequest(err.Error())
+	}
+	if uid := change.GetUID(); uid != "" && uid != old.GetUID() {
+		return nil, otherUID(r)
+	}
+	next := old.DeepCopy()
+	mergeInto(next.Object, change.Object)
+	return c.updated(r, next, r.query.Get("fieldManager"), "")
+}
+
+// mergeInto merges a change into a map. What is null in the change is removed.
+func mergeInto(m, change map[string]any) {
+	for k, v := range change {
+		nested, ok := v.(map[string]any)
+		if !ok {
+			m[k] = v
+			continue
+		}
+		into, ok := m[k].(map[string]any)
+		if !ok {
+			into = map[string]any{}
+			m[k] = into
+		}
+		mergeInto(into, nested)
+	}
+	dropNulls(m)
+}
+
+// otherUID is the error where a precondition names another object.
+func otherUID(r *request) error {
+	return kerrors.NewConflict(r.resource(), r.ref.Name, errors.New("the UID in the precondition does not match"))
+}
+
 // write creates or replaces an object.
 func (c *Cluster) write(r *request) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{}

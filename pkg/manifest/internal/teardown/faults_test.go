@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package teardown
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fakeapi"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+)
+
+// at answers the request with a line in the log with an error.
+func (w *world) at(line string, err error) {
+	w.meet = func(got string) error {
+		if got == line {
+			return err
+		}
+		return nil
+	}
+}
+
+// TestRunIdentifies holds what becomes of each object that has the name of a member.
+func TestRunIdentifies(t *testing.T) {
+	const web = "ConfigMap apps/web"
+	hooks := []string{"hooks pre-delete", "hooks post-delete"}
+	read := append([]string{"metadata " + web}, hooks...)
+	removed := []string{hooks[0], "delete " + web, hooks[1]}
+	both, space := []string{web, "Namespace apps"}, []string{"Namespace apps"}
+	label := func(w *world, labels map[string]string) {
+		w.c.Edit("kubectl", named(aConfig), func(u *unstructured.Unstructured) { u.SetLabels(labels) })
+	}
+	again := func(w *world, create func(w *world)) {
+		w.add("web", aConfig)
+		w.c.Finish(named(aConfig))
+		create(w)
+	}
+	runScenarios(t, map[string]scenario{
+		"Unlabelled": {
+			reason: "The very object that was applied is a member without its labels, too.",
+			given: func(w *world) {
+				w.add("web", aConfig)
+				label(w, nil)
+			},
+			want: outcome{Log: append([]string{"metadata " + web}, removed...), Done: []string{web}, Left: space},
+		},
+		"OtherSet": {
+			reason: "It belongs to another bundle by now.",
+			given: func(w *world) {
+				w.add("web", aConfig)
+				label(w, map[string]string{object.LabelPartOf: "applyset-other"})
+			},
+			want: outcome{Log: read, Done: []string{web}, LeftBehind: []string{web}, Left: both},
+		},
+		"OtherUID": {
+			reason: "Others made another one.",
+			given:  func(w *world) { again(w, func(w *world) { w.c.Create("kubectl", aConfig) }) },
+			want:   outcome{Log: read, Done: []string{web}, LeftBehind: []string{web}, Left: both},
+		},
+		"OurOtherUID": {
+			reason: "The engine made another one.",
+			given:  func(w *world) { again(w, func(w *world) { w.apply(aConfig) }) },
+			want:   outcome{Log: removed, Done: []string{web}, Left: space},
+		},
+		"Unwatched": {
+			reason: "One that the watch does not show is asked for, before anything is deleted.",
+			given: func(w *world) {
+				w.add("web", aConfig)
+				w.blind[named(aConfig)] = true
+			},
+			want: outcome{Log: append([]string{"metadata " + web}, removed...), Done: []string{web}, Left: space},
+		},
+		"Gone": {
+			reason: "One that others deleted is done, and is not reported.",
+			given:  func(w *world) { again(w, func(*world) {}) },
+			want:   outcome{Log: read, Done: []string{web}, Left: space},
+		},
+		"GoneWithKind": {
+			reason: "So is one whose kind went with its CRD.",
+			given: func(w *world) {
+				w.add(object.PartCRDs, aCRD)
+				w.add("web", aWidget)
+				w.in.Entries = w.in.Entries[1:]
+				w.c.Finish(named(aWidget))
+				w.c.Finish(named(aCRD))
+			},
+			want: outcome{Log: hooks, Done: []string{"Widget apps/sample"}, Left: space},
+		},
+		"Settled": {
+			reason: "What an earlier call found is not asked for again.",
+			given: func(w *world) {
+				again(w, func(w *world) { w.c.Create("kubectl", aConfig) })
+				w.in.Settled = map[cluster.ObjectRef]string{named(aConfig): w.in.Entries[0].UID}
+			},
+			want: outcome{Log: hooks, Done: []string{web}, Left: both},
+		},
+		"AppliedSince": {
+			reason: "Unless it was applied since.",
+			given: func(w *world) {
+				w.in.Settled = map[cluster.ObjectRef]string{w.add("web", aConfig).Ref(): "uid-before"}
+				label(w, nil)
+			},
+			want: outcome{Log: append([]string{"metadata " + web}, removed...), Done: []string{web}, Left: space},
+		},
+		"Unanswered": {
+			reason: "One that a request made without an answer is a member by its label.",
+			given: func(w *world) {
+				w.apply(aConfig)
+				w.enter("web", aConfig)
+				w.blind[named(aConfig)] = true
+			},
+			want: outcome{Log: []string{hooks[0], "metadata " + web, "delete " + web, hooks[1]}, Done: []string{web}, Left: space},
+		},
+		"NeverMade": {
+			reason: "Without the label it was made by others.",
+			given: func(w *world) {
+				w.c.Create("kubectl", aConfig)
+				w.enter("web", aConfig)
+			},
+			want: outcome{Log: []string{hooks[0], "metadata " + web, hooks[1]}, Done: []string{web}, Left: both},
+		},
+		"KeptBefore": {
+			reason: "An orphan of an earlier process is not left behind, but kept.",
+			given: func(w *world) {
+				w.add("web", aConfig)
+				label(w, nil)
+				w.c.Set("kubectl", named(aConfig), ourSet, "metadata", "annotations", object.AnnotationKeptBy)
+			},
+			want: outcome{Log: read, Done: []string{web}, Left: both},
+		},
+		"ReplacedMeanwhile": {
+			reason: "Another one that takes its place is not deleted; the next call decides what it is.",
+			given: func(w *world) {
+				w.add("web", aConfig)
+				w.meet = func(line string) error {
+					if line == "delete "+web {
+						w.c.Finish(named(aConfig))
+						w.c.Create("kubectl", aConfig)
+					}
+					return nil
+				}
+			},
+			want: outcome{
+				Log: []string{hooks[0], "delete " + web, "metadata " + web}, Left: both,
+				Blocked: Blocked{State: health.Deleting, Message: web + ": was replaced by another one"},
+			},
+		},
+		"GoneMeanwhile": {
+			reason: "One that others delete first is gone by the word of the API server.",
+			given: func(w *world) {
+				w.add("web", aConfig)
+				w.meet = func(line string) error {
+					if line == "delete "+web {
+						w.c.Finish(named(aConfig))
+					}
+					return nil
+				}
+			},
+			want: outcome{Log: removed, Done: []string{web}, Left: space},
+		},
+		"Denied": {
+			reason: "One that was applied and may not be read ends the call.",
+			given: func(w *world) {
+				w.add("web", aConfig)
+				w.in.Denied = map[cluster.ObjectRef]error{named(aConfig): errors.New("may not")}
+			},
+			want: outcome{Log: hooks[:1], Left: both, Err: "may not"},
+		},
+		"DeniedBefore": {
+			reason: "One that was not applied was not created either.",
+			given: func(w *world) {
+				w.enter("web", aConfig)
+				w.in.Denied = map[cluster.ObjectRef]error{named(aConfig): errors.New("may not")}
+			},
+			want: outcome{Log: hooks, Done: []string{web}, Left: space},
+		},
+	})
+}
+
+// TestRunAnswers holds that no answer but the word of the API server counts as gone, and that the call says what it did before.
+func TestRunAnswers(t *testing.T) {
+	const web, db = "ConfigMap apps/web", "ConfigMap apps/db"
+	maps, widgets := schema.GroupResource{Resource: "configmaps"}, schema.GroupResource{Group: "example.org", Resource: "widgets"}
+	const page = "API server http://fake: 404 Not Found does not come from a Kubernetes API server; check the server of the kubeconfig, " +
+		"and the proxies on the way to it"
+	crd, widget := "CustomResourceDefinition widgets.example.org", "Widget apps/sample"
+	cases := map[string]struct {
+		reason string
+		line   string
+		err    error
+		// others is true where others have a custom resource, and the removal is forced.
+		others bool
+		done   []string
+		want   string
+	}{
+		"DeleteForbidden": {
+			reason: "What may not be deleted is left.", line: "delete " + db, done: []string{web, widget},
+			err: kerrors.NewForbidden(maps, "db", errors.New("no")), want: db + `: configmaps "db" is forbidden: no`,
+		},
+		"DeleteUnavailable": {
+			reason: "Nor is it gone where nothing answers for now.", line: "delete " + web, done: []string{widget},
+			err: kerrors.NewServiceUnavailable("down"), want: web + ": down",
+		},
+		"DeletePage": {
+			reason: "Nor where a web server answers.", line: "delete " + web, done: []string{widget}, err: fakeapi.ErrPage, want: web + ": " + page,
+		},
+		"DeleteOther": {
+			reason: "Nor where another object does not exist.", line: "delete " + web, done: []string{widget},
+			err: kerrors.NewNotFound(schema.GroupResource{Resource: "clusters"}, "c"), want: web + ": " + page,
+		},
+		"ReadForbidden": {
+			reason: "Nothing is deleted before all objects are known.", line: "metadata " + web,
+			err: kerrors.NewForbidden(maps, "web", errors.New("no")), want: web + `: configmaps "web" is forbidden: no`,
+		},
+		"ReadPage": {reason: "Nor after a page.", line: "metadata " + web, err: fakeapi.ErrPage, want: web + ": " + page},
+		"CRDUnavailable": {
+			reason: "Nor before the own kinds are known.", line: readCRD, err: kerrors.NewServiceUnavailable("down"), want: crd + ": down",
+		},
+		"ListForbidden": {
+			reason: "What serves custom resources stays while it is not known how many there are.", line: listWidget, done: []string{widget},
+			err: kerrors.NewForbidden(widgets, "", errors.New("no")), want: "cannot list Widget: widgets.example.org is forbidden: no",
+		},
+		"ListPage": {reason: "Nor is a page an empty list.", line: listWidget, done: []string{widget}, err: fakeapi.ErrPage, want: "cannot list Widget: " + page},
+		"ForceForbidden": {
+			reason: "One of others that may not be deleted is not forced.", line: "delete Widget default/user", others: true, done: []string{widget},
+			err: kerrors.NewForbidden(widgets, "user", errors.New("no")), want: `Widget default/user: widgets.example.org "user" is forbidden: no`,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, Remove)
+			w.add("web", aNamespace)
+			w.add(object.PartCRDs, aCRD)
+			w.add("db", bConfig)
+			w.add("web", aConfig)
+			w.add("web", aWidget)
+			w.blind[named(aConfig)] = true
+			if tc.others {
+				w.in.Mode = ForceRemove
+				w.c.Create("kubectl", otherWidget)
+			}
+			w.at(tc.line, tc.err)
+			got := w.outcome(t.Context())
+			if diff := cmp.Diff(tc.want, got.Err); diff != "" {
+				t.Errorf("\n%s\nRun(...): -want error, +got error:\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.done, got.Done); diff != "" {
+				t.Errorf("\n%s\nRun(...): -want done, +got done:\n%s", tc.reason, diff)
+			}
+			w.meet = nil
+			if !w.finish(t) || len(w.c.Refs()) > 0 {
+				t.Errorf("\n%s\nthe next calls leave %q", tc.reason, w.c.Refs())
+			}
+		})
+	}
+}
