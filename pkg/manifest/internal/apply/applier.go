@@ -149,19 +149,23 @@ type verbs interface {
 
 // Apply an object. It reads the object only if something depends on it: who owns it, or which of its fields are whose.
 func (a *Applier) Apply(ctx context.Context, in Input) (Outcome, error) {
-	o := in.Object
-	if o.Stage == object.StageResource && in.Entry.UID != "" && !in.Exists {
+	if !in.Exists {
+		return a.create(ctx, &in)
+	}
+	return a.applyExisting(ctx, &in)
+}
+
+// create an object that does not exist as far as is known, or apply the one that does.
+func (a *Applier) create(ctx context.Context, in *Input) (Outcome, error) {
+	if in.Object.Stage == object.StageResource && in.Entry.UID != "" {
 		// Its users deleted the custom resource, and do not want it back with the next version.
 		return Outcome{}, nil
 	}
-	if !in.Exists {
-		out, err := a.verbs.create(ctx, &in)
-		if kerrors.IsConflict(err) {
-			return a.applyFound(ctx, &in)
-		}
-		return out, err
+	out, err := a.verbs.create(ctx, in)
+	if kerrors.IsConflict(err) {
+		return a.applyFound(ctx, in)
 	}
-	return a.applyExisting(ctx, &in)
+	return out, err
 }
 
 // applyExisting applies an object that exists.
@@ -172,11 +176,12 @@ func (a *Applier) applyExisting(ctx context.Context, in *Input) (Outcome, error)
 			return Outcome{}, err
 		}
 		switch {
-		case l != nil && l.DeletionTimestamp != nil:
+		case l == nil:
+			return a.create(ctx, in)
+		case l.DeletionTimestamp != nil:
 			return deleting(l), nil
-		case l != nil:
-			return a.applyRead(ctx, in, l)
 		}
+		return a.applyRead(ctx, in, l)
 	}
 	out, done, err := a.verbs.applyUnread(ctx, in)
 	if done || err != nil {

@@ -3,6 +3,7 @@
 package apply
 
 import (
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -98,15 +99,53 @@ func TestApplyDrifted(t *testing.T) {
 			tries:    []string{"get ConfigMap apps/web"},
 		},
 		"DriftedAndGone": {
-			reason:   "The same holds for one that has to be read.",
+			reason:   "Where it has to be read, it is seen to be gone, and created.",
 			was:      cm,
 			others:   func(s *site) { s.c.Finish(refOf(cm)) },
 			want:     cm,
-			input:    func(in *Input) { in.Exists, in.State.Set, in.Drifted = true, ourSet, true },
-			out:      result{Kind: "Updated"},
-			instead:  &result{Kind: "Deleting"},
-			requests: []string{"metadata ConfigMap apps/web", "apply unforced ConfigMap apps/web"},
-			tries:    []string{"get ConfigMap apps/web", "get ConfigMap apps/web"},
+			input:    behind,
+			out:      result{Kind: "Created"},
+			requests: []string{"metadata ConfigMap apps/web", "apply new ConfigMap apps/web"},
+			tries:    []string{"get ConfigMap apps/web", "try apply new ConfigMap apps/web"},
+		},
+		"DriftedAndTaken": {
+			reason: "What another client creates in its place at this moment is not ours.",
+			was:    cm,
+			others: func(s *site) { s.c.Finish(refOf(cm)) },
+			want:   cm,
+			input:  behind,
+			meet: func(s *site, line string) error {
+				if strings.Contains(line, "apply") && s.c.Object(refOf(cm)) == nil {
+					s.c.Create("kubectl-create", cm)
+				}
+				return nil
+			},
+			out: result{
+				Err: "ConfigMap apps/web: exists and does not belong to this module; remove it, or set adopt to take it over", Refused: true,
+			},
+			requests: []string{"metadata ConfigMap apps/web", "apply new ConfigMap apps/web", "metadata ConfigMap apps/web"},
+			tries:    []string{"get ConfigMap apps/web", "try apply new ConfigMap apps/web", "get ConfigMap apps/web"},
+		},
+		"ResourceGone": {
+			reason:   "A custom resource that its users deleted does not come back with the next version, even if the watch is behind.",
+			was:      cm,
+			others:   func(s *site) { s.c.Finish(refOf(cm)) },
+			want:     cmNext,
+			change:   func(o *object.Desired) { o.Stage = object.StageResource },
+			input:    behind,
+			out:      result{Kind: "Unchanged"},
+			requests: []string{"metadata ConfigMap apps/web"},
+			tries:    []string{"get ConfigMap apps/web"},
+		},
+		"ResourceOfAnotherGone": {
+			reason: "One that was never applied is created.",
+			want:   cm,
+			change: func(o *object.Desired) { o.Stage = object.StageResource },
+			input:  behind,
+			out:    result{Kind: "Created"},
+
+			requests: []string{"metadata ConfigMap apps/web", "apply new ConfigMap apps/web"},
+			tries:    []string{"get ConfigMap apps/web", "try apply new ConfigMap apps/web"},
 		},
 		"Resource": {
 			reason: "What users changed in the custom resource of the bundle is theirs, and nothing is reported as ceded.",
@@ -129,3 +168,6 @@ func TestApplyDrifted(t *testing.T) {
 
 // known tells of an object that has lost its labels, which a watch does not show.
 func known(in *Input) { in.Exists, in.Drifted = true, true }
+
+// behind tells of an object that is gone, which a watch does not show yet.
+func behind(in *Input) { in.Exists, in.State.Set, in.Drifted = true, ourSet, true }
