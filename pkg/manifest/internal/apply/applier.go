@@ -278,7 +278,7 @@ func (a *Applier) Recreate(ctx context.Context, o *object.Desired) (out Outcome,
 	if m != nil {
 		return Outcome{Kind: Deleting, Before: m}, deleted, nil
 	}
-	now, _, err := a.Client.Apply(ctx, o, true)
+	now, _, err := a.Client.Apply(ctx, o, ssa.Create)
 	if kerrors.IsConflict(err) {
 		// Another client was faster, or the object is not gone yet. The next call sees which.
 		m, err := a.Client.Metadata(ctx, o.GVK(), o.Ref)

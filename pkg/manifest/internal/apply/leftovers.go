@@ -28,8 +28,8 @@ import (
 
 // applyClearing applies an object that exists. Only where the API server refuses it as invalid, it is read, and applied again
 // once leftovers of unions are ours, which server-side apply then removes.
-func (w *writer) applyClearing(ctx context.Context, o *object.Desired, en *inventory.Entry) (applied, error) {
-	now, fields, err := w.Client.Apply(ctx, o, false)
+func (w *writer) applyClearing(ctx context.Context, o *object.Desired, en *inventory.Entry, how ssa.Mode) (applied, error) {
+	now, fields, err := w.Client.Apply(ctx, o, how)
 	if !kerrors.IsInvalid(err) || !unions.Known(o.Ref.GroupKind()) {
 		return applied{state: now, fields: fields}, err
 	}
@@ -48,7 +48,7 @@ func (w *writer) applyClearing(ctx context.Context, o *object.Desired, en *inven
 	if o, err = o.Without(paths); err != nil {
 		return applied{owned: owned}, err
 	}
-	now, fields, err = w.Client.Apply(ctx, o, false)
+	now, fields, err = w.Client.Apply(ctx, o, how)
 	return applied{state: now, fields: fields, owned: owned}, err
 }
 

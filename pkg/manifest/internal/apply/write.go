@@ -23,7 +23,7 @@ const attempts = 3
 type writer struct{ *Applier }
 
 func (w *writer) create(ctx context.Context, in *Input) (Outcome, error) {
-	now, _, err := w.Client.Apply(ctx, in.Object, true)
+	now, _, err := w.Client.Apply(ctx, in.Object, ssa.Create)
 	if err != nil {
 		return Outcome{}, errors.Wrap(ssa.Explain(err), in.Object.Ref.String())
 	}
@@ -32,9 +32,7 @@ func (w *writer) create(ctx context.Context, in *Input) (Outcome, error) {
 
 // applyUnread applies without force, so that the API server answers with a conflict where other managers own fields.
 func (w *writer) applyUnread(ctx context.Context, in *Input) (Outcome, bool, error) {
-	o := *in.Object
-	o.NoForce = true
-	now, err := w.applyClearing(ctx, &o, &in.Entry)
+	now, err := w.applyClearing(ctx, in.Object, &in.Entry, ssa.NoForce)
 	if ssa.IsOwnershipConflict(err) {
 		return Outcome{}, false, nil
 	}
@@ -92,7 +90,7 @@ func (w *writer) isAdopted(o *object.Desired, m *metav1.PartialObjectMetadata) b
 }
 
 func (w *writer) update(ctx context.Context, in *Input, o *object.Desired, l *Live, ceded []ownership.Ceded) (Outcome, error) {
-	now, err := w.applyClearing(ctx, o, &in.Entry)
+	now, err := w.applyClearing(ctx, o, &in.Entry, ssa.Force)
 	if err != nil {
 		out, err := w.explain(ctx, in, l.PartialObjectMetadata, err)
 		out.Owned = now.owned

@@ -41,7 +41,7 @@ type Cluster struct {
 
 // Create an object.
 func (c *Cluster) Create(ctx context.Context, o *object.Desired) (string, error) {
-	s, _, err := c.Client.Apply(ctx, o, true)
+	s, _, err := c.Client.Apply(ctx, o, ssa.Create)
 	return s.UID, err
 }
 

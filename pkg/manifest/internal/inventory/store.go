@@ -45,7 +45,7 @@ func (e *OwnedError) Error() string {
 // A Client sends the requests of a Store.
 type Client interface {
 	Get(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef) (*unstructured.Unstructured, error)
-	Apply(ctx context.Context, o *object.Desired, create bool) (cluster.ObjectState, *metav1.FieldsV1, error)
+	Apply(ctx context.Context, o *object.Desired, how ssa.Mode) (cluster.ObjectState, *metav1.FieldsV1, error)
 	Delete(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, uid string) (*metav1.PartialObjectMetadata, error)
 }
 
@@ -167,7 +167,7 @@ func (s *Store) checkLoad(st Stored) error {
 // Create the inventory where there is none. The error is ErrExists where there is one of this ApplySet. Create leaves any other
 // Secret of its name unchanged.
 func (s *Store) Create(ctx context.Context, last Stored, inv *Inventory) (Stored, error) {
-	out, err := s.write(ctx, last, inv, true)
+	out, err := s.write(ctx, last, inv, ssa.Create)
 	if !kerrors.IsConflict(err) {
 		return out, err
 	}
@@ -183,10 +183,10 @@ func (s *Store) Create(ctx context.Context, last Stored, inv *Inventory) (Stored
 
 // Save the inventory.
 func (s *Store) Save(ctx context.Context, last Stored, inv *Inventory) (Stored, error) {
-	return s.write(ctx, last, inv, false)
+	return s.write(ctx, last, inv, ssa.Force)
 }
 
-func (s *Store) write(ctx context.Context, last Stored, inv *Inventory, create bool) (Stored, error) {
+func (s *Store) write(ctx context.Context, last Stored, inv *Inventory, how ssa.Mode) (Stored, error) {
 	data, err := inv.Marshal()
 	if err != nil {
 		return last, err
@@ -208,7 +208,7 @@ func (s *Store) write(ctx context.Context, last Stored, inv *Inventory, create b
 	if err != nil {
 		return last, err
 	}
-	state, _, err := s.Client.Apply(ctx, o, create)
+	state, _, err := s.Client.Apply(ctx, o, how)
 	if err != nil {
 		return last, errors.Wrapf(ssa.Explain(err), "cannot write inventory %s", s.Ref)
 	}

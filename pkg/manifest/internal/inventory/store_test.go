@@ -18,6 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/advice"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
 // fakeTarget is a cluster with one Secret; nil for none. A fakeCache watches it.
@@ -33,9 +34,9 @@ func (f *fakeTarget) Get(context.Context, schema.GroupVersionKind, cluster.Objec
 	return f.live, nil
 }
 
-func (f *fakeTarget) Apply(_ context.Context, o *object.Desired, create bool) (cluster.ObjectState, *metav1.FieldsV1, error) {
-	f.requests = append(f.requests, map[bool]string{true: "create", false: "apply"}[create])
-	if create && f.live != nil {
+func (f *fakeTarget) Apply(_ context.Context, o *object.Desired, how ssa.Mode) (cluster.ObjectState, *metav1.FieldsV1, error) {
+	f.requests = append(f.requests, map[ssa.Mode]string{ssa.Create: "create", ssa.Force: "apply"}[how])
+	if how == ssa.Create && f.live != nil {
 		return cluster.ObjectState{}, nil, kerrors.NewConflict(schema.GroupResource{Resource: "secrets"}, o.Ref.Name, errors.New("exists"))
 	}
 	f.live = &unstructured.Unstructured{Object: o.Content()}

@@ -29,9 +29,6 @@ type Desired struct {
 	Stage Stage
 	// KeepNamespaces is true where a missing namespace of the object must not be created.
 	KeepNamespaces bool
-	// NoForce applies the object without force: the API server answers with a conflict where another manager owns a field
-	// with another value.
-	NoForce bool
 	// Keep leaves the object in the cluster when it is no longer part of the bundle. Recreate allows the engine to delete it and
 	// create it again where an immutable field would have to change.
 	Keep, Recreate bool

@@ -20,9 +20,22 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// Apply an object, and create its namespace where it is missing. With create the object must not exist: the error is a conflict
-// where it does. Apply returns the state of the object, and the fields that the engine owns now.
-func (c *Client) Apply(ctx context.Context, o *object.Desired, create bool) (cluster.ObjectState, *metav1.FieldsV1, error) {
+// A Mode says when Apply is refused with a conflict.
+type Mode int
+
+// The modes of Apply.
+const (
+	// Force is never refused: what other managers own becomes ours.
+	Force Mode = iota
+	// NoForce is refused where another manager owns a field with another value.
+	NoForce
+	// Create is refused where the object exists.
+	Create
+)
+
+// Apply an object, and create its namespace where it is missing. The mode says when the error is a conflict.
+// Apply returns the state of the object, and the fields that the engine owns now.
+func (c *Client) Apply(ctx context.Context, o *object.Desired, how Mode) (cluster.ObjectState, *metav1.FieldsV1, error) {
 	m, err := c.cluster.Mapping(ctx, o.GVK())
 	if err != nil {
 		return cluster.ObjectState{}, nil, err
@@ -30,9 +43,9 @@ func (c *Client) Apply(ctx context.Context, o *object.Desired, create bool) (clu
 	send := func() ([]byte, error) {
 		return c.body(c.cluster.REST().Verb(http.MethodPatch).
 			AbsPath(path(o.GVK().GroupVersion(), m, o.Ref.Namespace, o.Ref.Name)).
-			Param("fieldManager", c.FieldManager).Param("force", strconv.FormatBool(!o.NoForce)).
+			Param("fieldManager", c.FieldManager).Param("force", strconv.FormatBool(how != NoForce)).
 			SetHeader("Accept", acceptFor(o.GVK())).SetHeader("Content-Type", applyPatch).
-			Body(o.Body(create)).Do(ctx))
+			Body(o.Body(how == Create)).Do(ctx))
 	}
 	b, err := send()
 	if IsNamespaceMissing(err, o.Ref.Namespace) {
