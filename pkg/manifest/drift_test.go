@@ -32,9 +32,9 @@ func TestDriftIsRepaired(t *testing.T) {
 		"Deleted": {
 			reason:  "A deleted object comes back.",
 			harm:    func(b *bench) { b.s.remove(config) },
-			seen:    []observe.Drift{{Key: config, Deleted: true}},
+			seen:    []observe.Drift{{Key: config, Kind: observe.DriftDeleted}},
 			message: "web: ConfigMap apps/web was deleted",
-			want:    []observe.Drift{{Key: config, Deleted: true}},
+			want:    []observe.Drift{{Key: config, Kind: observe.DriftDeleted}},
 		},
 		"Edited": {
 			reason:  "A changed field is set back, and named.",
@@ -49,16 +49,16 @@ func TestDriftIsRepaired(t *testing.T) {
 				b.s.edit(deploy, set(int64(3), "spec", "replicas"))
 				b.s.remove(account)
 			},
-			seen:    []observe.Drift{{Key: account, Deleted: true}, {Key: deploy}},
+			seen:    []observe.Drift{{Key: account, Kind: observe.DriftDeleted}, {Key: deploy}},
 			message: "web: ServiceAccount apps/web was deleted",
-			want:    []observe.Drift{{Key: deploy, Fields: []string{"spec.replicas"}}, {Key: account, Deleted: true}},
+			want:    []observe.Drift{{Key: deploy, Fields: []string{"spec.replicas"}}, {Key: account, Kind: observe.DriftDeleted}},
 		},
 		"Unlabelled": {
 			reason: "An object without the label of the watch is still known by its UID.",
 			harm: func(b *bench) {
 				b.s.edit(config, func(u *unstructured.Unstructured) { u.SetLabels(nil) })
 			},
-			seen:    []observe.Drift{{Key: config, Deleted: true}},
+			seen:    []observe.Drift{{Key: config, Kind: observe.DriftDeleted}},
 			message: "web: ConfigMap apps/web was deleted",
 			want: []observe.Drift{{Key: config, Fields: []string{
 				"metadata.labels.app", `metadata.labels.app.kubernetes.io/managed-by`, "metadata.labels." + object.LabelPartOf,

@@ -52,7 +52,7 @@ func TestDriftPolicies(t *testing.T) {
 			policy: DriftReport,
 			harm:   func(b *bench) { b.s.remove(config) },
 			want: want{
-				Drift: []observe.Drift{{Key: config, Deleted: true}},
+				Drift: []observe.Drift{{Key: config, Kind: observe.DriftDeleted}},
 				State: Warning, Message: "web: ConfigMap apps/web was deleted", Ready: 4,
 			},
 		},
@@ -70,7 +70,7 @@ func TestDriftPolicies(t *testing.T) {
 			policy: DriftReport,
 			harm:   replace(map[string]any{}),
 			want: want{
-				Drift: []observe.Drift{{Key: config, Replaced: true, Foreign: true}},
+				Drift: []observe.Drift{{Key: config, Kind: observe.DriftForeign}},
 				State: Warning, Message: "web: ConfigMap apps/web was replaced by one that does not belong to this module", Ready: 4,
 			},
 		},
@@ -204,7 +204,7 @@ func TestReplaced(t *testing.T) {
 		t.Errorf("observation: %+v", o)
 	}
 	r := b.apply(s)
-	if diff := cmp.Diff([]observe.Drift{{Key: x, Replaced: true}}, r.Repaired); diff != "" || b.s.uidOf(x) == uid {
+	if diff := cmp.Diff([]observe.Drift{{Key: x, Kind: observe.DriftReplaced}}, r.Repaired); diff != "" || b.s.uidOf(x) == uid {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 	if o := b.observe(s); o.State != Ready || !o.UpToDate {

@@ -30,6 +30,8 @@ type (
 	TestState = observe.TestState
 	// A Drift is one object that another client changed or deleted.
 	Drift = observe.Drift
+	// A DriftKind says what another client did to an object.
+	DriftKind = observe.DriftKind
 	// A Yield is a field that is left to another manager.
 	Yield = observe.Yield
 )
@@ -39,6 +41,14 @@ const (
 	PartKindInstall  = object.PartKindInstall
 	PartKindCRDs     = object.PartKindCRDs
 	PartKindResource = object.PartKindResource
+)
+
+// The kinds of drift. With DriftForeign, what replaced the object does not belong to the bundle.
+const (
+	DriftChanged  = observe.DriftChanged
+	DriftDeleted  = observe.DriftDeleted
+	DriftReplaced = observe.DriftReplaced
+	DriftForeign  = observe.DriftForeign
 )
 
 // The phases of a part. A State groups several of them.

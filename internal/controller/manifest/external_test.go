@@ -100,7 +100,7 @@ func TestObserve(t *testing.T) {
 		"Drifted": {
 			reason: "Drift is told as the difference.",
 			mr:     named("n", "m"),
-			o:      engine.Observation{Exists: true, State: engine.Processing, Drift: []engine.Drift{{Key: cluster.ObjectRef{Kind: "ConfigMap", Name: "a"}, Deleted: true}}},
+			o:      engine.Observation{Exists: true, State: engine.Processing, Drift: []engine.Drift{{Key: cluster.ObjectRef{Kind: "ConfigMap", Name: "a"}, Kind: engine.DriftDeleted}}},
 			want: want{
 				o:     managed.ExternalObservation{ResourceExists: true, Diff: "ConfigMap a was deleted"},
 				state: v1alpha1.StateProcessing,

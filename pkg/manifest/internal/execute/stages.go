@@ -101,7 +101,14 @@ func (r *run) recordApplied(o *object.Desired, en *inventory.Entry, out apply.Ou
 		r.result.Changed++
 	case out.Before == nil || replaced:
 		r.Contention.Restored(o.Ref, now)
-		r.result.Repaired = append(r.result.Repaired, observe.Drift{Key: o.Ref, Deleted: out.Kind == apply.Created, Replaced: replaced})
+		kind := observe.DriftChanged
+		switch {
+		case replaced:
+			kind = observe.DriftReplaced
+		case out.Kind == apply.Created:
+			kind = observe.DriftDeleted
+		}
+		r.result.Repaired = append(r.result.Repaired, observe.Drift{Key: o.Ref, Kind: kind})
 	case ownership.IsDrift(!out.Lost.Empty(), len(ceded)):
 		r.Contention.Repaired(r.Applier.Client.FieldManager, o.Ref, out.Before.ManagedFields, out.Lost, now)
 		r.result.Repaired = append(r.result.Repaired, observe.Drift{Key: o.Ref, Fields: ownership.Names(out.Lost)})

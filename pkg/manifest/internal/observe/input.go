@@ -56,7 +56,7 @@ type Difference struct {
 
 // breaks reports whether the object is not there for the part.
 func (d *Difference) breaks() bool {
-	return d.Differs && (d.Drift.Deleted || d.Drift.Foreign)
+	return d.Differs && (d.Drift.Kind == DriftDeleted || d.Drift.Kind == DriftForeign)
 }
 
 // A Checkpoint describes the last known good revision that is to be kept beside the inventory.

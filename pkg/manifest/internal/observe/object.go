@@ -49,12 +49,12 @@ func FindDrift(en *inventory.Entry, state cluster.ObjectState, exists bool) (Dri
 	case en.Stage == object.StageResource:
 		return Drift{}, false
 	case !exists:
-		return Drift{Key: en.Ref(), Deleted: true}, true
+		return Drift{Key: en.Ref(), Kind: DriftDeleted}, true
 	case state.Status == cluster.Terminating:
 		// It comes back once it is gone.
 		return Drift{}, false
 	case state.UID != en.UID:
-		return Drift{Key: en.Ref(), Replaced: true}, true
+		return Drift{Key: en.Ref(), Kind: DriftReplaced}, true
 	case state.Owned != en.Owned:
 		return Drift{Key: en.Ref()}, true
 	}
@@ -124,7 +124,7 @@ func (in *Input) compare(ctx context.Context, c Comparer, en *inventory.Entry, s
 	}
 	switch in.Drift {
 	case bundle.DriftIgnore:
-		return !d.Deleted, nil
+		return d.Kind != DriftDeleted, nil
 	case bundle.DriftReport:
 		found, err := c.Compare(ctx, en, d, state)
 		if err != nil {

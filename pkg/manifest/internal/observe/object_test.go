@@ -26,8 +26,8 @@ func TestFindDrift(t *testing.T) {
 	}{
 		"Same":        {reason: "What is as it was applied does not differ.", change: func(*world) {}},
 		"Changed":     {reason: "Fields that are no longer ours are.", change: func(w *world) { w.obj.Owned = "theirs" }, want: Drift{Key: ref}, found: true},
-		"Deleted":     {reason: "A missing object does.", change: func(*world) {}, gone: true, want: Drift{Key: ref, Deleted: true}, found: true},
-		"Replaced":    {reason: "So does another one in its place.", change: func(w *world) { w.obj.UID = "2" }, want: Drift{Key: ref, Replaced: true}, found: true},
+		"Deleted":     {reason: "A missing object does.", change: func(*world) {}, gone: true, want: Drift{Key: ref, Kind: DriftDeleted}, found: true},
+		"Replaced":    {reason: "So does another one in its place.", change: func(w *world) { w.obj.UID = "2" }, want: Drift{Key: ref, Kind: DriftReplaced}, found: true},
 		"Terminating": {reason: "An object that is being deleted comes back once it is gone.", change: func(w *world) { w.obj.Status, w.obj.UID = cluster.Terminating, "2" }},
 		"Resource":    {reason: "The custom resource belongs to its users.", change: func(w *world) { w.en.Stage = object.StageResource }, gone: true},
 	}
@@ -92,7 +92,7 @@ func TestGather(t *testing.T) {
 		"Report":      {reason: "A change that is reported is compared.", policy: bundle.DriftReport, change: drifted, asked: asked{applies: true, difference: changed}, want: want{Compared: 1, Evaluated: 1, Health: 1, Differences: 1}},
 		"ReportGone": {
 			reason: "What is not there for the part has no health.", policy: bundle.DriftReport, change: func(*world) {}, gone: true,
-			asked: asked{applies: true, difference: Difference{Drift: Drift{Key: ref, Deleted: true}, Differs: true}}, want: want{Compared: 1, Differences: 1},
+			asked: asked{applies: true, difference: Difference{Drift: Drift{Key: ref, Kind: DriftDeleted}, Differs: true}}, want: want{Compared: 1, Differences: 1},
 		},
 		"ReportFails": {reason: "Where that cannot be asked, it is an error.", policy: bundle.DriftReport, change: drifted, asked: asked{err: errors.New("no")}, want: want{Compared: 1, Failed: true}},
 		"Pruned":      {reason: "Nothing is asked about an object on its way out.", change: func(w *world) { w.en.Pruned = true }, asked: asked{applies: true}},

@@ -73,12 +73,25 @@ type TestState struct {
 	Message string
 }
 
+// A DriftKind says what another client did to an object.
+type DriftKind int
+
+// The kinds of drift.
+const (
+	// DriftChanged means that fields of the object were changed or removed.
+	DriftChanged DriftKind = iota
+	// DriftDeleted means that the object is missing.
+	DriftDeleted
+	// DriftReplaced and DriftForeign mean that there is another object in its place; with DriftForeign that one does not belong to
+	// the bundle.
+	DriftReplaced
+	DriftForeign
+)
+
 // A Drift is one object that another client changed or deleted.
 type Drift struct {
-	Key cluster.ObjectRef
-	// Deleted says that the object is missing, Replaced that there is another one in its place, and Foreign that it does
-	// not belong to the bundle.
-	Deleted, Replaced, Foreign bool
+	Key  cluster.ObjectRef
+	Kind DriftKind
 	// Fields that were changed or removed, as paths. Values are never part of it. Observe leaves them out where the object
 	// is about to be repaired.
 	Fields []string
@@ -86,14 +99,16 @@ type Drift struct {
 
 // String names the object and the fields.
 func (d Drift) String() string {
-	switch {
-	case d.Deleted:
+	switch d.Kind {
+	case DriftDeleted:
 		return d.Key.String() + " was deleted"
-	case d.Foreign:
+	case DriftForeign:
 		return d.Key.String() + " was replaced by one that does not belong to this module"
-	case d.Replaced:
+	case DriftReplaced:
 		return d.Key.String() + " was replaced by another one"
-	case len(d.Fields) == 0:
+	case DriftChanged:
+	}
+	if len(d.Fields) == 0 {
 		return d.Key.String() + " was changed"
 	}
 	return fmt.Sprintf("%s was changed at %s", d.Key, strings.Join(d.Fields, ", "))

@@ -159,10 +159,10 @@ func (o *observer) observeRecreated(en *inventory.Entry, p *part) {
 func (o *observer) observeDrift(d Drift, p *part) bool {
 	switch o.Drift {
 	case bundle.DriftIgnore:
-		if d.Deleted {
+		if d.Kind == DriftDeleted {
 			p.noted(PhaseMissing, d.Key.String()+" is missing")
 		}
-		return !d.Deleted
+		return d.Kind != DriftDeleted
 	case bundle.DriftReport:
 		found := o.Differences[d.Key]
 		if !found.Differs {

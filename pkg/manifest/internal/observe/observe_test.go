@@ -143,7 +143,7 @@ func TestObserve(t *testing.T) {
 				return deleted(w)
 			},
 			phase: PhaseHookFailed,
-			want:  Observation{Exists: true, State: health.Error, Message: "web: no", Total: 1, Drift: []Drift{{Key: ref, Deleted: true}}},
+			want:  Observation{Exists: true, State: health.Error, Message: "web: no", Total: 1, Drift: []Drift{{Key: ref, Kind: DriftDeleted}}},
 		},
 		"HookRetried": {
 			reason: "A new token runs the hook again.",
@@ -180,7 +180,7 @@ func TestObserve(t *testing.T) {
 			},
 			phase: PhaseContended,
 			want: Observation{
-				Exists: true, State: health.Warning, Total: 1, Drift: []Drift{{Key: ref, Deleted: true}},
+				Exists: true, State: health.Warning, Total: 1, Drift: []Drift{{Key: ref, Kind: DriftDeleted}},
 				Message: "web: ConfigMap apps/web was deleted again and again, and is put back once a minute; find out who does it",
 			},
 		},
@@ -201,13 +201,13 @@ func TestObserve(t *testing.T) {
 			reason: "What is missing does not work.",
 			in: func(w *world) Input {
 				w.in.Drift = bundle.DriftReport
-				w.in.Differences = map[cluster.ObjectRef]Difference{ref: {Drift: Drift{Key: ref, Deleted: true}, Differs: true}}
+				w.in.Differences = map[cluster.ObjectRef]Difference{ref: {Drift: Drift{Key: ref, Kind: DriftDeleted}, Differs: true}}
 				return deleted(w)
 			},
 			phase: PhaseBroken,
 			want: Observation{
 				Exists: true, UpToDate: true, State: health.Warning, Message: "web: ConfigMap apps/web was deleted", Total: 1,
-				Drift: []Drift{{Key: ref, Deleted: true}},
+				Drift: []Drift{{Key: ref, Kind: DriftDeleted}},
 			},
 		},
 		"DriftLegitimate": {

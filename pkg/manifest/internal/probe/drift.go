@@ -83,13 +83,17 @@ func (c *Differences) Compare(ctx context.Context, en *inventory.Entry, d observ
 	r, known := report{uid: s.UID, owned: s.Owned, intent: en.Intent}, true
 	switch {
 	case m == nil:
-		r.difference = observe.Difference{Drift: observe.Drift{Key: k, Deleted: true}, Differs: true}
+		r.difference = observe.Difference{Drift: observe.Drift{Key: k, Kind: observe.DriftDeleted}, Differs: true}
 	case string(m.UID) != en.UID:
-		r.difference = observe.Difference{Drift: observe.Drift{Key: k, Replaced: true, Foreign: m.Labels[object.LabelPartOf] != c.Set}, Differs: true}
+		kind := observe.DriftReplaced
+		if m.Labels[object.LabelPartOf] != c.Set {
+			kind = observe.DriftForeign
+		}
+		r.difference = observe.Difference{Drift: observe.Drift{Key: k, Kind: kind}, Differs: true}
 	default:
 		r.difference, known = c.compareFields(ctx, en, m)
 	}
-	if d.Deleted || !known {
+	if d.Kind == observe.DriftDeleted || !known {
 		r.until = c.Now.Add(ReportAge)
 	}
 	c.Reports[k] = r
