@@ -13,6 +13,17 @@ const (
 	Terminating Status = "Terminating"
 )
 
+// An Outcome is how a Job or a Pod ended.
+type Outcome uint8
+
+// The outcomes of a Job or a Pod.
+const (
+	// OutcomeNone is that of one that has not ended, and of all other kinds.
+	OutcomeNone Outcome = iota
+	OutcomeSucceeded
+	OutcomeFailed
+)
+
 // An ObjectState is all that a Cache keeps of an object. It is comparable, and has at most 128 bytes: a larger one would be an
 // allocation of its own in a map.
 type ObjectState struct {
@@ -23,15 +34,18 @@ type ObjectState struct {
 	// Owned is a hash of the fields that the engine applied and still owns. It changes when another manager takes or removes
 	// one of them.
 	Owned string
+	// Content is a hash of everything but the metadata of a custom resource, because readiness rules may read any field. It is
+	// zero for all other kinds.
+	Content [6]byte
+	// Outcome of a Job or a Pod; Reason says why it failed.
+	Outcome Outcome
 	// Keep is true where the annotation helm.sh/resource-policy asks to keep the object when it is no longer part of the bundle.
 	Keep bool
 	// Status of the object, and the reason for a status other than Current.
 	Status  Status
 	Message string
-	// Content depends on the kind. For a custom resource it is a hash of everything but the metadata, because readiness
-	// rules may read any field. For a Job or a Pod that has ended it is Succeeded or the reason of the failure. It is empty
-	// for all other kinds.
-	Content string
+	// Reason of OutcomeFailed, as users read it; empty for any other.
+	Reason string
 }
 
 // Same reports whether two states differ in nothing but the resource version.

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// A Summary is kept of each object of each cluster, and a map allocates for each value that is larger than this.
-func TestSummaryIsSmall(t *testing.T) {
+// An ObjectState is kept of each object of each cluster, and a map allocates for each value that is larger than this.
+func TestObjectStateIsSmall(t *testing.T) {
 	if size := reflect.TypeFor[ObjectState]().Size(); size > 128 {
-		t.Errorf("a Summary has %d bytes, want at most 128", size)
+		t.Errorf("an ObjectState has %d bytes, want at most 128", size)
 	}
 }

@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 )
 
 func TestHooksOfReinstall(t *testing.T) {
@@ -177,7 +176,7 @@ func TestHookBehindTheWatch(t *testing.T) {
 	b.s.unready = true
 	s := setOf(install("web", tmplConfig, hookJob("first", "pre-install")))
 	b.apply(s)
-	c := &behind{fakeCluster: b.c, k: jobKey("first"), old: cluster.ObjectState{UID: "before", Status: cluster.Current, Content: health.Succeeded, Set: b.ID(s)}}
+	c := &behind{fakeCluster: b.c, k: jobKey("first"), old: cluster.ObjectState{UID: "before", Status: cluster.Current, Outcome: cluster.OutcomeSucceeded, Set: b.ID(s)}}
 	if _, err := b.Apply(t.Context(), c, s); err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ package health
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -60,7 +59,7 @@ func NeedsStatus(gk schema.GroupKind) bool {
 func StateOf(manager string, u *unstructured.Unstructured) cluster.ObjectState {
 	s := metadataState(manager, u, u.GetManagedFields())
 	s.Status, s.Message = statusOf(u)
-	s.Content = Outcome(u)
+	s.Outcome, s.Reason = outcomeOf(u)
 	if isCustom(u.GroupVersionKind().Group) {
 		s.Content = content(u)
 	}
@@ -74,7 +73,7 @@ func isCustom(group string) bool {
 }
 
 // content returns a hash of everything but the metadata of an object.
-func content(u *unstructured.Unstructured) string {
+func content(u *unstructured.Unstructured) (hash [6]byte) {
 	rest := make(map[string]any, len(u.Object))
 	for k, v := range u.Object {
 		if k != "metadata" {
@@ -83,10 +82,10 @@ func content(u *unstructured.Unstructured) string {
 	}
 	b, err := json.Marshal(rest)
 	if err != nil {
-		return ""
+		return hash
 	}
 	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:8])
+	return [6]byte(sum[:])
 }
 
 // MetadataStateOf returns the state of an object of a kind for which NeedsStatus is false.

@@ -10,38 +10,36 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
-// Succeeded is the outcome of a Job or a Pod that succeeded.
-const Succeeded = "Succeeded"
-
-// Outcome returns how a Job or a Pod ended: Succeeded, the reason of a failure, or empty while it runs and for other kinds.
-func Outcome(u *unstructured.Unstructured) string {
+// outcomeOf returns how an object ended, and the reason of a failure.
+func outcomeOf(u *unstructured.Unstructured) (cluster.Outcome, string) {
 	switch u.GroupVersionKind().GroupKind() {
 	case JobKind:
 		return outcomeOfJob(u)
 	case PodKind:
 		phase, _, err := unstructured.NestedString(u.Object, "status", "phase")
 		if err != nil {
-			return "" // A status of another form says nothing.
+			return cluster.OutcomeNone, "" // A status of another form says nothing.
 		}
 		switch corev1.PodPhase(phase) {
 		case corev1.PodSucceeded:
-			return Succeeded
+			return cluster.OutcomeSucceeded, ""
 		case corev1.PodFailed:
-			return "failed"
+			return cluster.OutcomeFailed, "failed"
 		case corev1.PodPending, corev1.PodRunning, corev1.PodUnknown:
 		}
 	}
-	return ""
+	return cluster.OutcomeNone, ""
 }
 
-// outcomeOfJob returns the outcome of a Job by its conditions.
-func outcomeOfJob(u *unstructured.Unstructured) string {
+// outcomeOfJob returns how a Job ended by its conditions, and the reason of a failure.
+func outcomeOfJob(u *unstructured.Unstructured) (cluster.Outcome, string) {
 	conditions, _, err := unstructured.NestedSlice(u.Object, "status", "conditions")
 	if err != nil {
-		return "" // A status of another form says nothing.
+		return cluster.OutcomeNone, "" // A status of another form says nothing.
 	}
 	for _, c := range conditions {
 		m, ok := c.(map[string]any)
@@ -50,14 +48,14 @@ func outcomeOfJob(u *unstructured.Unstructured) string {
 		}
 		switch m["type"] {
 		case string(batchv1.JobComplete):
-			return Succeeded
+			return cluster.OutcomeSucceeded, ""
 		case string(batchv1.JobFailed):
 			reason, _ := m["reason"].(string)
 			message, _ := m["message"].(string)
-			return strings.TrimSuffix(text.Excerpt("failed: "+strings.TrimSuffix(reason+": "+message, ": ")), ":")
+			return cluster.OutcomeFailed, strings.TrimSuffix(text.Excerpt("failed: "+strings.TrimSuffix(reason+": "+message, ": ")), ":")
 		}
 	}
-	return ""
+	return cluster.OutcomeNone, ""
 }
 
 // The kinds that hooks wait for. A hook of any other kind is done as soon as it exists.

@@ -98,10 +98,10 @@ func outcome(gk schema.GroupKind, uid string, s cluster.ObjectState, exists bool
 	case gk == object.CRDKind && s.Status != cluster.Current:
 		// Helm does not wait, and sometimes fails where the next hook is of that kind.
 		return facts{status: cluster.InProgress, message: "is not established"}
-	case gk == object.CRDKind, s.Content == health.Succeeded:
+	case gk == object.CRDKind, s.Outcome == cluster.OutcomeSucceeded:
 		return facts{status: cluster.Current}
-	case s.Content != "":
-		return facts{status: cluster.Failed, message: s.Content}
+	case s.Outcome == cluster.OutcomeFailed:
+		return facts{status: cluster.Failed, message: s.Reason}
 	}
 	return facts{status: cluster.InProgress, message: "is running"}
 }

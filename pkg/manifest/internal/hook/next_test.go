@@ -78,8 +78,12 @@ func TestIsLate(t *testing.T) {
 }
 
 func TestOutcome(t *testing.T) {
-	state := func(uid string, status cluster.Status, content string) cluster.ObjectState {
-		return cluster.ObjectState{UID: uid, Status: status, Content: content}
+	state := func(uid string, status cluster.Status, outcome cluster.Outcome) cluster.ObjectState {
+		s := cluster.ObjectState{UID: uid, Status: status, Outcome: outcome}
+		if outcome == cluster.OutcomeFailed {
+			s.Reason = "failed: no"
+		}
+		return s
 	}
 	cases := map[string]struct {
 		reason  string
@@ -89,12 +93,12 @@ func TestOutcome(t *testing.T) {
 		want    facts
 	}{
 		"Gone":        {reason: "A Job that was deleted after it ended counts as done, as in Helm.", kind: health.JobKind, missing: true, want: facts{status: cluster.Current}},
-		"Other":       {reason: "So does one in whose place there is another one, whatever became of that.", kind: health.JobKind, state: state("x", cluster.Failed, "failed"), want: facts{status: cluster.Current}},
-		"Succeeded":   {reason: "A Job that succeeded is done.", kind: health.JobKind, state: state("u", cluster.Current, health.Succeeded), want: facts{status: cluster.Current}},
-		"Failed":      {reason: "A Pod that failed has a reason.", kind: health.PodKind, state: state("u", cluster.Failed, "failed"), want: facts{status: cluster.Failed, message: "failed"}},
-		"Running":     {reason: "One without an outcome runs, even if it is ready.", kind: health.PodKind, state: state("u", cluster.Current, ""), want: facts{status: cluster.InProgress, message: "is running"}},
-		"Unready":     {reason: "A hook after a CRD may be of its kind.", kind: object.CRDKind, state: state("u", cluster.InProgress, ""), want: facts{status: cluster.InProgress, message: "is not established"}},
-		"Established": {reason: "The content of a CRD says nothing.", kind: object.CRDKind, state: state("u", cluster.Current, "abc"), want: facts{status: cluster.Current}},
+		"Other":       {reason: "So does one in whose place there is another one, whatever became of that.", kind: health.JobKind, state: state("x", cluster.Failed, cluster.OutcomeFailed), want: facts{status: cluster.Current}},
+		"Succeeded":   {reason: "A Job that succeeded is done.", kind: health.JobKind, state: state("u", cluster.Current, cluster.OutcomeSucceeded), want: facts{status: cluster.Current}},
+		"Failed":      {reason: "A Pod that failed has a reason.", kind: health.PodKind, state: state("u", cluster.Failed, cluster.OutcomeFailed), want: facts{status: cluster.Failed, message: "failed: no"}},
+		"Running":     {reason: "One without an outcome runs, even if it is ready.", kind: health.PodKind, state: state("u", cluster.Current, cluster.OutcomeNone), want: facts{status: cluster.InProgress, message: "is running"}},
+		"Unready":     {reason: "A hook after a CRD may be of its kind.", kind: object.CRDKind, state: state("u", cluster.InProgress, cluster.OutcomeNone), want: facts{status: cluster.InProgress, message: "is not established"}},
+		"Established": {reason: "The outcome of a CRD says nothing.", kind: object.CRDKind, state: state("u", cluster.Current, cluster.OutcomeFailed), want: facts{status: cluster.Current}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

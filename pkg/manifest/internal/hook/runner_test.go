@@ -20,12 +20,14 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/advice"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 const ourSet = "applyset-1"
+
+// succeeded is the outcome of a thing that succeeded; any other one is the reason of a failure.
+const succeeded = "Succeeded"
 
 // A thing is an object of a fake target.
 type thing struct {
@@ -81,7 +83,14 @@ func (f *fakeTarget) State(_ context.Context, o *object.Desired, _ string) (clus
 		return cluster.ObjectState{}, false, err
 	}
 	t := f.things[o.Ref]
-	s := cluster.ObjectState{UID: t.uid, Set: t.set, Content: t.outcome}
+	s := cluster.ObjectState{UID: t.uid, Set: t.set, Reason: t.outcome}
+	switch t.outcome {
+	case "":
+	case succeeded:
+		s.Outcome, s.Reason = cluster.OutcomeSucceeded, ""
+	default:
+		s.Outcome = cluster.OutcomeFailed
+	}
 	if t.leaving {
 		s.Status = cluster.Terminating
 	}
@@ -119,7 +128,7 @@ type fakeStage struct {
 
 func newStage(hooks ...Hook) *fakeStage {
 	s := &fakeStage{now: 100}
-	s.target = &fakeTarget{things: map[cluster.ObjectRef]*thing{}, log: &s.log, outcome: health.Succeeded, err: map[string]error{}}
+	s.target = &fakeTarget{things: map[cluster.ObjectRef]*thing{}, log: &s.log, outcome: succeeded, err: map[string]error{}}
 	s.Runner = Runner{
 		Messages: advice.Messages{Adopt: "set adopt"},
 		Target:   s.target, Pods: fakePods{}, Set: ourSet, Now: func() time.Time { return time.Unix(s.now, 0) }, Timeout: time.Minute,
@@ -203,7 +212,7 @@ func TestAdvance(t *testing.T) {
 			hooks:  []Hook{job("a")},
 			before: func(s *fakeStage) {
 				s.Run.Started = 100
-				s.target.things[key] = &thing{uid: "u", set: ourSet, identity: "id-a", outcome: health.Succeeded}
+				s.target.things[key] = &thing{uid: "u", set: ourSet, identity: "id-a", outcome: succeeded}
 			},
 			log:  []string{"create a", "metadata a", "take a", "state a"},
 			want: inventory.Run{Index: 1, Done: 1, Over: true},

@@ -140,7 +140,7 @@ func TestTester(t *testing.T) {
 		t.Errorf("the progress is kept, and saved at the end of the step: %+v, -want, +got:\n%s", s.kept, diff)
 	}
 	// It fails, and the tests of the other part still run.
-	s.target.things[aHook("Job", "a1").Ref].outcome, s.target.outcome, s.log = "failed", health.Succeeded, nil
+	s.target.things[aHook("Job", "a1").Ref].outcome, s.target.outcome, s.log = "failed", succeeded, nil
 	if waiting, err := s.tester.Advance(t.Context(), BeginTests(s.kept, "now")); err != nil || waiting != "" {
 		t.Errorf("one fails: %q, %v", waiting, err)
 	}
