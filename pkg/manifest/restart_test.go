@@ -116,6 +116,20 @@ func TestObserveAfterRestart(t *testing.T) {
 	}
 }
 
+// After a restart the object is named that is waited for now, although its name differs in a digit only.
+func TestRestartNamesNext(t *testing.T) {
+	b := newBench(t)
+	b.s.unready = true
+	s := setOf(install("web", hookJob("migrate-1", "pre-install", weight(1)), hookJob("migrate-2", "pre-install", weight(2))))
+	b.apply(s)
+	completeJob(b, "migrate-1")
+	b.apply(s)
+	b.restart()
+	if o := b.observe(s); !strings.Contains(o.Message, "Job apps/migrate-2 is running") {
+		t.Errorf("Observe(...): want the second hook, got %q", o.Message)
+	}
+}
+
 // What is stored has no secret value in it, and goes with the reason.
 func TestReasonsInInventory(t *testing.T) {
 	b := newBench(t)

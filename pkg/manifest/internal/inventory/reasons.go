@@ -4,7 +4,9 @@ package inventory
 
 import (
 	"maps"
+	"net/netip"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
@@ -84,8 +86,8 @@ func Bounded(s string, redact func(text string) string) string {
 	return s
 }
 
-// Same reports whether both are the same reasons; nil stands for none. Words with digits do not count: ports, addresses, times and
-// counters differ each time, and are not worth a write.
+// Same reports whether both are the same reasons; nil stands for none. Measures do not count: ports, times and counters differ each
+// time, and are not worth a write. Names count, also where they differ in a digit only.
 func (r *Reasons) Same(o *Reasons) bool {
 	if r == nil || o == nil {
 		return r == o
@@ -94,7 +96,7 @@ func (r *Reasons) Same(o *Reasons) bool {
 		maps.EqualFunc(r.Failed, o.Failed, func(a, b Failure) bool { return a.Digest == b.Digest && similar(a.Message, b.Message) })
 }
 
-// similar reports whether two texts differ in nothing but words with digits.
+// similar reports whether two texts differ in nothing but measures.
 func similar(a, b string) bool {
 	if a == b {
 		return true
@@ -104,7 +106,35 @@ func similar(a, b string) bool {
 		return false
 	}
 	for i := range x {
-		if counts := strings.ContainsFunc(x[i], unicode.IsDigit) && strings.ContainsFunc(y[i], unicode.IsDigit); x[i] != y[i] && !counts {
+		if x[i] != y[i] && (!isMeasure(x[i]) || !isMeasure(y[i])) {
+			return false
+		}
+	}
+	return true
+}
+
+// isMeasure reports whether a word is a number, a count as 1/2, a percentage, an address with a port, a duration or a time.
+func isMeasure(word string) bool {
+	if !strings.ContainsFunc(word, unicode.IsDigit) {
+		return false
+	}
+	if !strings.ContainsFunc(word, unicode.IsLetter) {
+		return true
+	}
+	word = strings.Trim(word, `()"',;`)
+	if isAddress(word) {
+		return true
+	}
+	word = strings.TrimRight(word, ".:")
+	_, badDuration := time.ParseDuration(word)
+	_, badTime := time.Parse(time.RFC3339, word)
+	return badDuration == nil || badTime == nil
+}
+
+// isAddress reports whether a word is an IP address with a port, or two of them as in from->to.
+func isAddress(word string) bool {
+	for addr := range strings.SplitSeq(strings.TrimSuffix(word, ":"), "->") {
+		if _, err := netip.ParseAddrPort(addr); err != nil {
 			return false
 		}
 	}

@@ -58,6 +58,17 @@ func TestSameReasons(t *testing.T) {
 		"Held":    {reason: "Another part is held.", a: &Reasons{Held: map[object.PartID]string{"a": "x"}}, b: &Reasons{Held: map[object.PartID]string{"b": "x"}}},
 		"Digits":  {reason: "Ports differ each time.", a: failed("1", "read udp 10.0.0.1:4711: i/o timeout"), b: failed("1", "read udp 10.0.0.1:4712: i/o timeout"), want: true},
 		"Counted": {reason: "A counter is not worth a write.", a: &Reasons{Waiting: "0 of 2 replicas"}, b: &Reasons{Waiting: "1 of 2 replicas"}, want: true},
+		"Digits6": {reason: "Also those of IPv6.", a: failed("1", "read udp [fd00::1]:4711->[fd00::a]:53: i/o timeout"), b: failed("1", "read udp [fd00::1]:4712->[fd00::a]:53: i/o timeout"), want: true},
+		"Port":    {reason: "And those behind an arrow.", a: failed("1", "read tcp 10.0.0.1:4711->10.0.0.2:443: i/o timeout"), b: failed("1", "read tcp 10.0.0.1:4712->10.0.0.2:443: i/o timeout"), want: true},
+		"Ratio":   {reason: "Nor is a count of several.", a: &Reasons{Waiting: "hooks (1/2) ran, 50%"}, b: &Reasons{Waiting: "hooks (2/2) ran, 100%"}, want: true},
+		"Time":    {reason: "Nor is a time.", a: &Reasons{Waiting: "since 2026-01-02T03:04:05Z, retry in 1m5s."}, b: &Reasons{Waiting: "since 2026-01-02T03:05:10Z, retry in 10s."}, want: true},
+		"Install": {
+			reason: "Another install is waited for.",
+			a:      &Reasons{Held: map[object.PartID]string{"db": "waits for install web1: x"}}, b: &Reasons{Held: map[object.PartID]string{"db": "waits for install web2: x"}},
+		},
+		"Object":  {reason: "Another object is waited for.", a: &Reasons{Waiting: "Job apps/migrate-1: is running"}, b: &Reasons{Waiting: "Job apps/migrate-2: is running"}},
+		"Version": {reason: "Another version of a chart is another failure.", a: failed("1", "chart web v1.2.3 is missing"), b: failed("1", "chart web v1.2.4 is missing")},
+		"Host":    {reason: "A host is a name, whatever its port.", a: failed("1", "dial tcp: lookup node1:53"), b: failed("1", "dial tcp: lookup node2:53")},
 		"Longer":  {reason: "More words are another text.", a: &Reasons{Waiting: "waits 1"}, b: &Reasons{Waiting: "waits 1 more"}},
 		"Word":    {reason: "A word is not a number.", a: &Reasons{Waiting: "waits 1"}, b: &Reasons{Waiting: "waits long"}},
 	}
