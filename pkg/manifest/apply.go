@@ -17,17 +17,15 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
 )
 
-// A check returns why what is known of a bundle must not be applied.
-type check func(w *call, was *inventory.Inventory, known map[cluster.ObjectRef]cluster.ObjectState) error
-
-// apply the bundle, beginning with an inventory, nil for none. With write the inventory is saved in any case.
-func (w *call) apply(ctx context.Context, was *inventory.Inventory, write bool, check check) (Result, error) {
+// apply the bundle, beginning with an inventory, nil for none. With write the inventory is saved in any case. If a plan was approved,
+// nothing but what it shows is applied.
+func (w *call) apply(ctx context.Context, was *inventory.Inventory, write bool, approved *Plan) (Result, error) {
 	known, err := w.known(ctx, was)
 	if err != nil {
 		return Result{}, err
 	}
-	if err := check(w, was, known); err != nil {
-		return Result{}, err
+	if approved != nil && approved.Basis != w.basis(was, known) {
+		return Result{}, &StalePlanError{Bundle: w.b.Name}
 	}
 	kept, err := w.keepsCheckpoint(ctx, was, known)
 	if err != nil {
@@ -38,6 +36,9 @@ func (w *call) apply(ctx context.Context, was *inventory.Inventory, write bool, 
 	p, err := plan.Build(in)
 	if err != nil {
 		return Result{}, err
+	}
+	if approved != nil && approved.Content != p.Digest() {
+		return Result{}, &StalePlanError{Bundle: w.b.Name}
 	}
 	progress := execute.Begin(p)
 	if kept {

@@ -3,6 +3,8 @@
 package manifest
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,6 +50,69 @@ func TestApplyPlan(t *testing.T) {
 				t.Errorf("\n%s\nApplyPlan(...): %+v", tc.reason, r)
 			}
 		})
+	}
+}
+
+func TestApplyPlanComparesContent(t *testing.T) {
+	random := configMap("x") + "---\n" + strings.ReplaceAll(configMap("y"), "k: v", "k: {{ randAlphaNum 20 | quote }}")
+	cases := map[string]struct {
+		reason string
+		chart  Install
+		// moved is what the source has at the time of the approval.
+		moved Install
+		stale bool
+	}{
+		"Same":  {reason: "What renders equally is applied by another process, too.", chart: install("web", configMap("x")), moved: install("web", configMap("x"))},
+		"Moved": {reason: "Objects that were not shown are not applied.", chart: install("web", configMap("x")), moved: install("web", configMap("x"), configMap("y")), stale: true},
+		"Other": {
+			reason: "Nor is other content of an object.",
+			chart:  install("web", configMap("x")), moved: install("web", strings.ReplaceAll(configMap("x"), "k: v", "k: other")), stale: true,
+		},
+		"Hook": {
+			reason: "Nor is another hook run.",
+			chart:  install("web", configMap("x"), hookJob("a", "pre-install")), moved: install("web", configMap("x"), hookJob("b", "pre-install")), stale: true,
+		},
+		"Broken": {
+			reason: "A chart that could not be rendered was not shown.",
+			chart:  install("web", `{{ fail "no" }}`), moved: install("web", configMap("x")), stale: true,
+		},
+		"Random": {reason: "A chart that renders differently each time is never what was shown.", chart: install("web", random), moved: install("web", random), stale: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			p, err := b.Plan(t.Context(), b.c, setOf(tc.chart))
+			if err != nil {
+				t.Fatal(err)
+			}
+			tc.moved.Digest = tc.chart.Digest
+			b.restart()
+			b.s.took()
+			r, err := b.ApplyPlan(t.Context(), b.c, setOf(tc.moved), p)
+			if stale := (*StalePlanError)(nil); errors.As(err, &stale) != tc.stale || (err != nil) != tc.stale {
+				t.Errorf("\n%s\nApplyPlan(...): %v", tc.reason, err)
+			}
+			if applied := r.Created > 0 && b.s.uidOf(key("ConfigMap", "apps", "x")) != ""; applied == tc.stale {
+				t.Errorf("\n%s\nApplyPlan(...): %+v", tc.reason, r)
+			}
+			if tc.stale && slices.ContainsFunc(b.s.took(), func(req string) bool { return !strings.HasPrefix(req, "get ") }) {
+				t.Errorf("\n%s\nApplyPlan(...): the cluster was changed", tc.reason)
+			}
+		})
+	}
+}
+
+// A part that is held back was shown all the same.
+func TestApplyPlanHoldsBack(t *testing.T) {
+	b := newBench(t)
+	b.s.unready = true
+	s := waitingSet("hello", "Wait=true")
+	p, err := b.Plan(t.Context(), b.c, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := b.ApplyPlan(t.Context(), b.c, s, p); err != nil || r.Created == 0 || r.Waiting == "" {
+		t.Errorf("ApplyPlan(...): %+v, %v", r, err)
 	}
 }
 

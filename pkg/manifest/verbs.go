@@ -11,7 +11,6 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/execute"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
 )
@@ -19,23 +18,20 @@ import (
 // Apply does the next step towards the bundle: all that can be done without waiting. A part that fails leaves the others
 // alone; its error is returned, and is part of what Observe says from then on.
 func (e *Engine) Apply(ctx context.Context, c cluster.Cluster, b *Bundle, o ...CallOption) (Result, error) {
-	return e.apply(ctx, c, b, o, func(*call, *inventory.Inventory, map[cluster.ObjectRef]cluster.ObjectState) error { return nil })
+	return e.apply(ctx, c, b, o, nil)
 }
 
 // ApplyPlan is Apply for a plan that was approved. It does the next step if the cluster, the bundle, the options, the inventory and
-// the members that the informers show are those that the plan was made of; otherwise it does nothing, and returns a *StalePlanError. Objects that
-// are no members are not compared. The approval is for one step: pass the plan to the first step of a bundle that needs several, and
-// use Apply for the others.
+// the members that the informers show are those that the plan was made of, and the objects and hooks to apply are those that were
+// planned; otherwise it does nothing, and returns a *StalePlanError. So it does where a source has other content by now, and for a
+// chart that renders differently each time, as with random values: no plan of a new revision of it holds. Objects that are no members
+// are not compared. The approval is for one step: pass the plan to the first step of a bundle that needs several, and use Apply for
+// the others.
 func (e *Engine) ApplyPlan(ctx context.Context, c cluster.Cluster, b *Bundle, p Plan, o ...CallOption) (Result, error) {
 	if p.Basis == "" {
 		return Result{}, errors.New("the plan has no basis; pass the one that Engine.Plan returned")
 	}
-	return e.apply(ctx, c, b, o, func(w *call, was *inventory.Inventory, known map[cluster.ObjectRef]cluster.ObjectState) error {
-		if p.Basis != w.basis(was, known) {
-			return &StalePlanError{Bundle: b.Name}
-		}
-		return nil
-	})
+	return e.apply(ctx, c, b, o, &p)
 }
 
 // A StalePlanError is returned for a plan that no longer holds.
@@ -49,8 +45,8 @@ func (e *StalePlanError) Error() string {
 	return "the plan of " + e.Bundle + " no longer holds, as the bundle or the cluster changed; plan again"
 }
 
-// apply a bundle, if a check of what is known before passes.
-func (e *Engine) apply(ctx context.Context, c cluster.Cluster, b *Bundle, o []CallOption, check check) (Result, error) {
+// apply a bundle, if the plan that was approved still holds; nil for none.
+func (e *Engine) apply(ctx context.Context, c cluster.Cluster, b *Bundle, o []CallOption, approved *Plan) (Result, error) {
 	w, err := e.newCall(ctx, c, b, o)
 	if err != nil {
 		return Result{}, err
@@ -60,7 +56,7 @@ func (e *Engine) apply(ctx context.Context, c cluster.Cluster, b *Bundle, o []Ca
 	if err != nil {
 		return Result{}, err
 	}
-	r, err := w.apply(ctx, was, was == nil || !w.owns(), check)
+	r, err := w.apply(ctx, was, was == nil || !w.owns(), approved)
 	if !errors.Is(err, errInventoryExists) {
 		return r, err
 	}
@@ -68,7 +64,7 @@ func (e *Engine) apply(ctx context.Context, c cluster.Cluster, b *Bundle, o []Ca
 	if was, err = w.load(ctx, true); err != nil {
 		return Result{}, err
 	}
-	return w.apply(ctx, was, true, check)
+	return w.apply(ctx, was, true, approved)
 }
 
 // Observe a bundle. It writes nothing, and asks the cluster for nothing that a watch tells.
@@ -147,7 +143,7 @@ func (e *Engine) Plan(ctx context.Context, c cluster.Cluster, b *Bundle, o ...Ca
 	if err != nil {
 		return Plan{}, err
 	}
-	out.Basis = basis
+	out.Basis, out.Content = basis, p.Digest()
 	w.mem.plan = &keptPlan{until: e.now().Add(e.keepFor(&out)), plan: out.Clone()}
 	return out, nil
 }

@@ -43,11 +43,14 @@ type Summary struct {
 	Notes []string
 	// Basis identifies what the plan is based on: the bundle, its inventory, and what is known of its objects.
 	Basis string
+	// Content identifies what would be applied, as it was composed of that.
+	Content string
 }
 
 // Clone returns a copy that shares nothing with the summary.
 func (s *Summary) Clone() Summary {
-	out := Summary{Changes: slices.Clone(s.Changes), Problems: slices.Clone(s.Problems), Notes: slices.Clone(s.Notes), Basis: s.Basis}
+	out := *s
+	out.Changes, out.Problems, out.Notes = slices.Clone(s.Changes), slices.Clone(s.Problems), slices.Clone(s.Notes)
 	for i := range out.Changes {
 		out.Changes[i].Fields = slices.Clone(out.Changes[i].Fields)
 	}
@@ -102,6 +105,27 @@ func Fingerprint(
 		for i := range inv.Objects {
 			s, exists := objects[inv.Objects[i].Ref()]
 			line(exists, s.UID, s.Set, s.Status == cluster.Terminating)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Digest returns a digest of what a plan applies: the objects and the hooks of its components, and the parts that are kept from being
+// applied. It leaves out which parts are held back, as a plan that is only shown holds none, and the reasons, which differ each time.
+func (p *Plan) Digest() string {
+	h := sha256.New()
+	for _, c := range p.Components {
+		fmt.Fprintf(h, "component %q %q\n", c.Name, c.Purpose)
+		for i := range c.Objects {
+			fmt.Fprintf(h, "object %q %q\n", c.Objects[i].Ref.String(), c.Objects[i].Hash)
+		}
+		for i := range c.Hooks {
+			fmt.Fprintf(h, "hook %q %q\n", c.Hooks[i].Path, c.Hooks[i].Manifest)
+		}
+	}
+	for _, v := range p.Verdicts {
+		if v.State != Held {
+			fmt.Fprintf(h, "verdict %q %s\n", v.Part, v.State)
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil))
