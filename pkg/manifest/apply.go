@@ -32,7 +32,14 @@ func (w *call) apply(ctx context.Context, was *inventory.Inventory, write bool, 
 		return Result{}, err
 	}
 	in := w.planInput(ctx, was, known)
-	in.Unready = func(install object.PartID) (string, error) { return w.unready(ctx, was, known, install) }
+	in.Unready = func(install object.PartID) (string, error) {
+		what, err := w.unready(ctx, was, known, install)
+		if err != nil && ctx.Err() == nil {
+			// What comes after the install waits, and all else goes on.
+			return plan.Why(err), nil
+		}
+		return what, err
+	}
 	p, err := plan.Build(in)
 	if err != nil {
 		return Result{}, err
@@ -81,6 +88,7 @@ func (w *call) unready(ctx context.Context, inv *inventory.Inventory, objects ma
 }
 
 // keepsCheckpoint reports whether another last known good revision is kept from now on: the bundle is Ready with these very inputs.
+// It is not as long as an object cannot be read. The error is that the call is over.
 func (w *call) keepsCheckpoint(ctx context.Context, was *inventory.Inventory, known map[cluster.ObjectRef]cluster.ObjectState) (bool, error) {
 	if was == nil || !w.checkpoint().Differs(was) {
 		return false, nil
@@ -88,7 +96,7 @@ func (w *call) keepsCheckpoint(ctx context.Context, was *inventory.Inventory, kn
 	in := w.observed(was)
 	in.Objects = known
 	if err := in.Gather(ctx, w.health(), w.differences()); err != nil {
-		return false, err
+		return false, ctx.Err()
 	}
 	o := observe.Observe(in)
 	return o.State == Ready && o.UpToDate, nil

@@ -164,6 +164,49 @@ func TestFailureWithoutReason(t *testing.T) {
 	}
 }
 
+// An object that cannot be read holds back what waits for it, and stops nothing else.
+func TestUnreadableObject(t *testing.T) {
+	b := newBench(t)
+	s := setOf(install("first", configMap("first")), install("second", configMap("second")))
+	s.Config = configOf(entryFor("first", "Wait=true", ""))
+	s.Readiness = []Rule{{CEL: "true", For: key("ConfigMap", "", "").GroupKind()}}
+	b.settle(s)
+	b.restart()
+	first, second := key("ConfigMap", "apps", "first"), key("ConfigMap", "apps", "second")
+	b.s.remove(second)
+	b.s.fault = func(verb string, k cluster.ObjectRef) *metav1.Status {
+		if verb == "get" && k == first {
+			return refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, "no answer")
+		}
+		return nil
+	}
+	keep := WithCheckpoint([]byte("one"))
+	if _, err := b.Apply(t.Context(), b.c, s, keep); err != nil || b.s.uidOf(second) == "" {
+		t.Errorf("Apply(...): another object must be repaired: %v", err)
+	}
+	if inv := b.inventory(s); inv.Good != nil {
+		t.Errorf("Apply(...): no checkpoint must be kept of what cannot be read: %q", inv.Good)
+	}
+
+	s.Installs[1].Values = map[string]any{"a": "b"}
+	r, err := b.Apply(t.Context(), b.c, s, keep)
+	const held = "waits until install first is ready, as config asks for with Wait: "
+	if err != nil || !strings.HasPrefix(r.Waiting, held) || !strings.Contains(r.Waiting, "no answer") {
+		t.Errorf("Apply(...): want the later install to wait, and why, got %q, %v", r.Waiting, err)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := b.Apply(over, b.c, s, keep); !errors.Is(err, context.Canceled) {
+		t.Errorf("Apply(...): want the end of the call, got %v", err)
+	}
+
+	b.s.fault = nil
+	b.settle(s, keep)
+	if o := b.observe(s, keep); o.State != Ready || string(o.Checkpoint) != "one" {
+		t.Errorf("Observe(...): %+v", o)
+	}
+}
+
 func TestObjectOfTwoInstalls(t *testing.T) {
 	b := newBench(t)
 	s := setOf(install("a", configMap("x")), install("b", configMap("x"), configMap("y")))

@@ -53,7 +53,7 @@ type builder struct {
 	plan Plan
 }
 
-// Build a plan. The error is that of Unready; what is wrong with parts is in the verdicts.
+// Build a plan. The error is that of Unready, and ends the call; what is wrong with parts is in the verdicts.
 func Build(in Input) (*Plan, error) {
 	b := &builder{in: &in, plan: Plan{
 		Parts: in.Parts, Inventory: &inventory.Inventory{Parts: map[object.PartID]inventory.Part{}},
