@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package boundary
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"math"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
+)
+
+var (
+	fence     = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
+	span      = regexp.MustCompile("`([^`\n]+)`")
+	plainPath = regexp.MustCompile(`^[\w.-]+(/[\w.-]+)*/?$`)
+	goFile    = regexp.MustCompile(`\.go$`)
+	folder    = regexp.MustCompile(`[\w.-]+(/[\w.-]+)*/(?:[\s:;,.)]|$)`)
+	qualified = regexp.MustCompile(`^[a-z]+\.[A-Z]\w*$`)
+	mixedCase = regexp.MustCompile(`^[A-Za-z]+[a-z][A-Z]\w*$`)
+	selector  = regexp.MustCompile(`\b(manifest|source|cluster|connect)\.([A-Z]\w*)`)
+	member    = regexp.MustCompile("`(Bundle|Install|Rule|Engine|Flags|Observation|Plan)\\.([A-Z]\\w*)[`(]")
+	level     = regexp.MustCompile(`[├└]─ ([a-z ]+)`)
+	// theirs is the first column of the table that compares with the library of the original.
+	theirs = regexp.MustCompile("(?m)^\\| [^|]*`(ConfigFlags|Flags)\\b[^|]*\\|")
+	option = regexp.MustCompile("[`(| ]((?:With|As|Force)[A-Z]\\w*|Wait)\\(")
+)
+
+// roots are the directories with which a path of this repository begins.
+func roots() []string {
+	return []string{"apis", "cluster", "cmd", "docs", "examples", "hack", "internal", "package", "pkg", "test"}
+}
+
+// bases are where CONTRIBUTING.md looks for a path that does not begin at the root.
+func bases() []string {
+	return []string{"", "pkg/manifest", "pkg/manifest/internal", "internal/cli", "test"}
+}
+
+// A tree is what pages may name: files and directories, and what Go files declare, bare and by the name of their directory.
+type tree struct {
+	paths    map[string]bool
+	declared map[string]bool
+}
+
+// missing returns the names in a page that the tree does not have. A path may also be relative to one before it on its line.
+// A page for users names paths from the root only, and no declarations.
+func (t tree) missing(page string, forUsers bool) []string {
+	var out []string
+	for line := range strings.Lines(fence.ReplaceAllString(page, "")) {
+		near := bases()
+		for _, m := range span.FindAllStringSubmatch(line, -1) {
+			s := m[1]
+			first, _, nested := strings.Cut(s, "/")
+			switch {
+			case nested && plainPath.MatchString(s) && slices.Contains(roots(), first):
+				if !t.paths[path.Clean(s)] {
+					out = append(out, s)
+				}
+				near = append(near, path.Clean(s), path.Dir(path.Clean(s)))
+			case forUsers:
+			case goFile.MatchString(s) && plainPath.MatchString(s):
+				if !t.any(near, s) {
+					out = append(out, s)
+				}
+				for _, b := range near {
+					if p := path.Join(b, s); t.paths[p] {
+						near = append(near, path.Dir(p))
+					}
+				}
+			case qualified.MatchString(s), mixedCase.MatchString(s):
+				if !t.declared[s] {
+					out = append(out, s)
+				}
+			}
+			if t.paths[path.Join("pkg/manifest/internal", s)] {
+				near = append(near, path.Join("pkg/manifest/internal", s))
+			}
+		}
+	}
+	return out
+}
+
+// missingFolders returns the directories of a layout that the tree does not have. Each entry begins in the first column; what
+// follows is relative to it, to its internal directory or to a directory before.
+func (t tree) missingFolders(layout string) []string {
+	var out, near []string
+	for line := range strings.Lines(layout) {
+		if line[0] != ' ' {
+			near = []string{""}
+		}
+		for _, found := range folder.FindAllString(line, -1) {
+			name := path.Clean(strings.TrimRight(found, " \n:;,.)"))
+			if !t.any(near, name) {
+				out = append(out, name)
+			}
+			for _, b := range slices.Clone(near) {
+				if p := path.Join(b, name); t.paths[p] {
+					near = append(near, p)
+				}
+			}
+		}
+	}
+	return out
+}
+
+func (t tree) any(near []string, name string) bool {
+	return slices.ContainsFunc(near, func(b string) bool { return t.paths[path.Join(b, name)] })
+}
+
+// block returns the first listing of text after a line of a page.
+func block(page, after string) string {
+	_, rest, _ := strings.Cut(page, after)
+	_, rest, _ = strings.Cut(rest, "```text\n")
+	out, _, _ := strings.Cut(rest, "```")
+	return out
+}
+
+// misdrawn returns what is wrong with the packages of the engine in a picture of the levels: each line is a floor, the highest first.
+func misdrawn(picture string, all []room) []string {
+	const engine = "pkg/manifest/internal/"
+	floors := map[string]int{}
+	for _, r := range all {
+		// What only tests import is left out.
+		if name, ok := strings.CutPrefix(r.path, engine); ok && name != "fakeapi" {
+			floors[name] = r.floor
+		}
+	}
+	var out []string
+	above := math.MaxInt
+	drawn := map[string]bool{}
+	for _, m := range level.FindAllStringSubmatch(picture, -1) {
+		lowest := above
+		for _, name := range strings.Fields(m[1]) {
+			drawn[name] = true
+			floor, ok := floors[name]
+			switch {
+			case !ok:
+				out = append(out, name+" does not exist")
+			case floor >= above:
+				out = append(out, name+" is not below the line before")
+			}
+			lowest = min(lowest, floor)
+		}
+		above = lowest
+	}
+	for _, name := range slices.Sorted(maps.Keys(floors)) {
+		if !drawn[name] {
+			out = append(out, name+" is missing")
+		}
+	}
+	return out
+}
+
+// unexported returns the identifiers in a page about the library that its API does not have.
+func unexported(page, api string) []string {
+	sections := map[string]string{}
+	for _, s := range strings.Split("\n"+api, "\n# ")[1:] {
+		name, text, _ := strings.Cut(s, "\n")
+		sections[path.Base(name)] = text
+	}
+	page = theirs.ReplaceAllString(page, "")
+	var out []string
+	for _, m := range selector.FindAllStringSubmatch(page, -1) {
+		if !regexp.MustCompile(`(?m)^(func|type|const|var) ` + m[2] + `\b`).MatchString(sections[m[1]]) {
+			out = append(out, m[0])
+		}
+	}
+	for _, m := range member.FindAllStringSubmatch(page, -1) {
+		_, body, _ := strings.Cut(sections["manifest"], "\ntype "+m[1]+" struct {")
+		body, _, _ = strings.Cut(body, "\n}")
+		method := regexp.MustCompile(`(?m)^func \(\w+ \*?` + m[1] + `\) ` + m[2] + `\(`)
+		field := regexp.MustCompile(`(?m)^\t(\w+, )*` + m[2] + `\b`)
+		if !method.MatchString(sections["manifest"]) && !field.MatchString(body) {
+			out = append(out, m[1]+"."+m[2])
+		}
+	}
+	for _, m := range option.FindAllStringSubmatch(page, -1) {
+		if !regexp.MustCompile(`(?m)^func ` + m[1] + `\(`).MatchString(api) {
+			out = append(out, m[1])
+		}
+	}
+	return out
+}
+
+// repository reads the tree that this test is part of.
+func repository(t *testing.T) (string, tree) {
+	t.Helper()
+	root, err := tools.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := tree{paths: map[string]bool{}, declared: map[string]bool{}}
+	for _, top := range roots() {
+		err := filepath.WalkDir(filepath.Join(root, top), func(p string, _ fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			rel, err := filepath.Rel(root, p)
+			if err != nil {
+				return err
+			}
+			all.paths[filepath.ToSlash(rel)] = true
+			if !goFile.MatchString(p) {
+				return nil
+			}
+			parsed, err := parser.ParseFile(token.NewFileSet(), p, nil, parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			for _, name := range declaredNames(parsed) {
+				all.declared[name] = true
+				all.declared[filepath.Base(filepath.Dir(p))+"."+name] = true
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root, all
+}
+
+func declaredNames(f *ast.File) []string {
+	var out []string
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			out = append(out, d.Name.Name)
+		case *ast.GenDecl:
+			for _, s := range d.Specs {
+				switch s := s.(type) {
+				case *ast.TypeSpec:
+					out = append(out, s.Name.Name)
+				case *ast.ValueSpec:
+					for _, n := range s.Names {
+						out = append(out, n.Name)
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+func read(t *testing.T, parts ...string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(parts...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func TestPagesNameWhatExists(t *testing.T) {
+	root, all := repository(t)
+	page := read(t, root, "CONTRIBUTING.md")
+	for _, name := range all.missing(page, false) {
+		t.Errorf("CONTRIBUTING.md names %s, which does not exist", name)
+	}
+	layout := block(page, "\n## Layout")
+	for _, name := range all.missingFolders(layout) {
+		t.Errorf("the layout in CONTRIBUTING.md names %s, which does not exist", name)
+	}
+	for _, dir := range []string{"internal", "pkg"} {
+		entries, err := os.ReadDir(filepath.Join(root, dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if name := dir + "/" + e.Name() + "/"; !strings.Contains("\n"+layout, "\n"+name) {
+				t.Errorf("the layout in CONTRIBUTING.md has no line for %s", name)
+			}
+		}
+	}
+	for _, fault := range misdrawn(block(page, "lower levels only:"), rooms()) {
+		t.Errorf("the picture in CONTRIBUTING.md: %s", fault)
+	}
+	docs, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil || len(docs) == 0 {
+		t.Fatal("no pages in docs", err)
+	}
+	for _, doc := range docs {
+		for _, name := range all.missing(read(t, doc), true) {
+			t.Errorf("docs/%s names %s, which does not exist", filepath.Base(doc), name)
+		}
+	}
+	api := read(t, root, "docs", "library-api.txt")
+	for _, name := range unexported(read(t, root, "docs", "library.md"), api) {
+		t.Errorf("docs/library.md names %s, which docs/library-api.txt does not have", name)
+	}
+}
+
+func TestMissing(t *testing.T) {
+	all := tree{
+		paths: map[string]bool{
+			"pkg/manifest/internal/plan": true, "pkg/manifest/internal/plan/build.go": true, "pkg/manifest": true,
+			"pkg/manifest/internal": true, "internal/cli/root.go": true, "internal/target/a.go": true, "internal/target/b.go": true,
+		},
+		declared: map[string]bool{"plan.Build": true, "digestOf": true},
+	}
+	cases := map[string]struct {
+		reason, page string
+		forUsers     bool
+		want         []string
+	}{
+		"Exists":      {reason: "from the root, beside, from a base", page: "`internal/target/a.go`, `b.go`, `root.go`, `plan/build.go`"},
+		"InPackage":   {reason: "a file of a package of the engine", page: "`plan`: `build.go`"},
+		"NoFile":      {reason: "a path from the root", page: "`internal/target/c.go`", want: []string{"internal/target/c.go"}},
+		"NotBeside":   {reason: "a file in another directory", page: "`b.go`", want: []string{"b.go"}},
+		"Functions":   {reason: "functions", page: "`plan.Build`, `plan.Run`, `digestOf`, `digestFor`", want: []string{"plan.Run", "digestFor"}},
+		"UserPath":    {reason: "users read paths, too", page: "`pkg/missing`", forUsers: true, want: []string{"pkg/missing"}},
+		"UserOther":   {reason: "names of users' own things", page: "`main.go`, `createOnly`", forUsers: true},
+		"NotOfOurs":   {reason: "a path of another tree, a command", page: "`charts/web`, `go test ./pkg/none`"},
+		"InAFence":    {reason: "listings are left out", page: "```text\n`pkg/missing`\n```\n"},
+		"OnOtherLine": {reason: "what a path is relative to ends with the line", page: "`internal/target/a.go`\n`b.go`", want: []string{"b.go"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, all.missing(tc.page, tc.forUsers)); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestMissingFolders(t *testing.T) {
+	all := tree{paths: map[string]bool{"a": true, "a/b": true, "a/b/c": true, "d": true}}
+	layout := "a/   what b/ has (c/, e/)\n     c/: more\nd/   no b/\n"
+	if diff := cmp.Diff([]string{"e", "b"}, all.missingFolders(layout)); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+func TestUnexported(t *testing.T) {
+	api := "# pkg/manifest\n\nfunc Wait() Option\nfunc (e *Engine) Check()\ntype Bundle struct {\n\tName string\n}\n" +
+		"# pkg/manifest/source\n\nfunc Path()\n"
+	page := "`manifest.Wait()`, `source.Path`, `Engine.Check`, `Bundle.Name`; `source.Wait`, `Engine.Name`, `Bundle.Check`, `WithNone(s)`"
+	want := []string{"source.Wait", "Engine.Name", "Bundle.Check", "WithNone"}
+	if diff := cmp.Diff(want, unexported(page, api)); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+func TestMisdrawn(t *testing.T) {
+	const dir = "pkg/manifest/internal/"
+	all := []room{{path: dir + "a", floor: 3}, {path: dir + "b", floor: 2}, {path: dir + "c", floor: 2}, {path: "internal/x"}}
+	cases := map[string]struct {
+		reason, picture string
+		want            []string
+	}{
+		"Fine":     {reason: "a floor to a line", picture: "│ ├─ a    │\n│ └─ b  c │\n └─── x"},
+		"Order":    {reason: "the highest comes first", picture: "├─ b  c\n└─ a", want: []string{"a is not below the line before"}},
+		"OneLevel": {reason: "one floor on two lines", picture: "├─ a\n├─ b\n└─ c", want: []string{"c is not below the line before"}},
+		"Renamed":  {reason: "an old name", picture: "├─ a\n├─ b  d", want: []string{"d does not exist", "c is missing"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, misdrawn(tc.picture, all)); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
