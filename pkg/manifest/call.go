@@ -95,11 +95,15 @@ func (w *call) labels() map[string]string {
 	return l
 }
 
-// removalHooks run the hooks of parts of an inventory that leave. Their runs are kept in it.
-func (w *call) removalHooks(inv *inventory.Inventory, parts []object.PartID, save func(ctx context.Context) error) *hook.Removal {
+// removalHooks run the hooks of parts of an inventory that leave. Their runs are kept in it. The owner of an object is nil where all
+// parts leave.
+func (w *call) removalHooks(inv *inventory.Inventory, parts []object.PartID, owner hook.Owner) *hook.Removal {
 	return &hook.Removal{
-		Inventory: inv, Parts: parts, Retry: w.o.Retry, Force: w.o.ForceRemoval, Prepare: w.recordedHooks, Describe: w.history().Describe,
-		Runner: w.hookRunner(), Save: save,
+		Inventory: inv, Parts: parts, Retry: w.o.Retry, Force: w.o.ForceRemoval, Describe: w.history().Describe, Runner: w.hookRunner(),
+		Prepare: func(ctx context.Context, part object.PartID, r inventory.Release, run *inventory.Run) ([]hook.Hook, *record.Info, error) {
+			return w.recordedHooks(ctx, part, r, run, owner)
+		},
+		Save: func(ctx context.Context) error { return w.save(ctx, inv, false) },
 	}
 }
 
@@ -109,7 +113,7 @@ func (w *call) leavingAll(inv *inventory.Inventory) *hook.Removal {
 	if len(parts) > 0 {
 		inv = inv.Clone()
 	}
-	return w.removalHooks(inv, parts, func(ctx context.Context) error { return w.save(ctx, inv, false) })
+	return w.removalHooks(inv, parts, nil)
 }
 
 // hookRunner returns a runner that has no hooks yet.
@@ -122,20 +126,22 @@ func (w *call) hookRunner() hook.Runner {
 
 // prepareHooks returns the hooks of the event of a run, ready to be sent.
 func (w *call) prepareHooks(
-	ctx context.Context, all []record.Hook, part object.PartID, in *compose.Installation, run *inventory.Run,
+	ctx context.Context, all []record.Hook, part object.PartID, in *compose.Installation, run *inventory.Run, owner hook.Owner,
 ) ([]hook.Hook, error) {
-	return hook.Prepare(ctx, all, w.id, part, run, func(ctx context.Context, h *record.Hook, identity string) (object.Desired, error) {
+	return hook.Prepare(ctx, all, w.id, part, run, owner, func(ctx context.Context, h *record.Hook, identity string) (object.Desired, error) {
 		return w.composer.BuildHook(ctx, in, part, h, identity)
 	})
 }
 
 // recordedHooks returns the hooks of the event of a run as the record of a release has them; nil where it has no record.
-func (w *call) recordedHooks(ctx context.Context, part object.PartID, r inventory.Release, run *inventory.Run) ([]hook.Hook, *record.Info, error) {
+func (w *call) recordedHooks(
+	ctx context.Context, part object.PartID, r inventory.Release, run *inventory.Run, owner hook.Owner,
+) ([]hook.Hook, *record.Info, error) {
 	info, err := w.history().Get(ctx, r, run.Revision)
 	if err != nil || info == nil {
 		return nil, nil, err
 	}
-	hooks, err := w.prepareHooks(ctx, info.Hooks(), part, &compose.Installation{Namespace: r.Namespace}, run)
+	hooks, err := w.prepareHooks(ctx, info.Hooks(), part, &compose.Installation{Namespace: r.Namespace}, run, owner)
 	return hooks, info, err
 }
 

@@ -42,13 +42,15 @@ func (i *installs) attempt(c *compose.Component, run *inventory.Run) *hook.Attem
 		First: inventory.Run{Inputs: c.Digest, Retry: w.o.Retry, Revision: c.Next.Number, Before: c.Next.Before},
 		Note:  c.NoteHooks,
 		Prepare: func(ctx context.Context, run *inventory.Run) ([]hook.Hook, error) {
-			return w.prepareHooks(ctx, c.Hooks, c.Name, in, run)
+			return w.prepareHooks(ctx, c.Hooks, c.Name, in, run, i.progress.OwnerOf)
 		},
 		Runner: w.hookRunner(), Store: attemptStore{installs: i, part: c.Name},
 		Records: release.Attempt{History: w.history(), Installation: c.ReleaseAt(w.e.now(), run)},
 	}
 	a.Runner.Take = func(ref cluster.ObjectRef) {
-		i.progress.Inventory.Drop(func(e *inventory.Entry) bool { return e.Ref() == ref && !i.progress.Wants(ref) })
+		if i.progress.OwnerOf(ref) == "" {
+			i.progress.Inventory.Drop(func(e *inventory.Entry) bool { return e.Ref() == ref })
+		}
 	}
 	return a
 }
@@ -87,7 +89,7 @@ func (i *installs) test(ctx context.Context) (string, error) {
 	t := &hook.Tester{
 		Runner: w.hookRunner(),
 		Prepare: func(ctx context.Context, p *hook.Tested, run *inventory.Run) ([]hook.Hook, error) {
-			hooks, _, err := w.recordedHooks(ctx, p.Part, p.Release, run)
+			hooks, _, err := w.recordedHooks(ctx, p.Part, p.Release, run, i.progress.OwnerOf)
 			return hooks, err
 		},
 		Keep: func(t *inventory.Tests) { inv.Tests = t },
@@ -126,7 +128,7 @@ type pruner struct {
 // Prune deletes objects, and runs the hooks of the installs that leave.
 func (p *pruner) Prune(ctx context.Context, what execute.Prune) (teardown.Result, error) {
 	w, inv := p.call, p.progress.Inventory
-	hooks := w.removalHooks(inv, what.Parts, func(ctx context.Context) error { return w.save(ctx, inv, false) })
+	hooks := w.removalHooks(inv, what.Parts, p.progress.OwnerOf)
 	res, err := w.teardown(ctx, teardown.Prune, what.Entries, p.progress.Objects, hooks)
 	maps.DeleteFunc(w.mem.settled, func(ref cluster.ObjectRef, _ string) bool { return res.Done[ref] })
 	return res, err

@@ -43,11 +43,22 @@ func Begin(p *plan.Plan) *Progress {
 	}
 }
 
-// Wants reports whether a component has an object.
-func (p *Progress) Wants(ref cluster.ObjectRef) bool {
-	return slices.ContainsFunc(p.components, func(c *compose.Component) bool {
-		return slices.ContainsFunc(c.Objects, func(o object.Desired) bool { return o.Ref == ref })
-	})
+// OwnerOf returns the part that has an object; empty for none. The inventory tells that of parts at rest only: one that is planned may
+// have given an object away, and one that is no longer wanted has.
+func (p *Progress) OwnerOf(ref cluster.ObjectRef) object.PartID {
+	for _, c := range p.components {
+		if slices.ContainsFunc(c.Objects, func(o object.Desired) bool { return o.Ref == ref }) {
+			return c.Name
+		}
+	}
+	en := p.Inventory.Find(ref)
+	if en == nil || en.Pruned || !p.plan.Wants(en.Part) {
+		return ""
+	}
+	if slices.ContainsFunc(p.components, func(c *compose.Component) bool { return c.Name == en.Part }) {
+		return ""
+	}
+	return en.Part
 }
 
 // isApplied reports whether all parts were applied with their inputs.

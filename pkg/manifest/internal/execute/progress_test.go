@@ -289,3 +289,34 @@ func TestJoin(t *testing.T) {
 		})
 	}
 }
+
+func TestOwnerOf(t *testing.T) {
+	x := configMap("x")
+	entry := func(part object.PartID, pruned bool) []inventory.Entry {
+		en := applied(part, x)
+		en.Pruned = pruned
+		return []inventory.Entry{en}
+	}
+	cases := map[string]struct {
+		reason  string
+		entries []inventory.Entry
+		web     []cluster.ObjectRef
+		want    object.PartID
+	}{
+		"None":    {reason: "It is of no part."},
+		"Planned": {reason: "A planned part has it, whatever the inventory says.", entries: entry("extra", false), web: []cluster.ObjectRef{x}, want: "web"},
+		"Given":   {reason: "A planned part has given it away.", entries: entry("web", false)},
+		"Rests":   {reason: "A part at rest has what the inventory says.", entries: entry("extra", false), want: "extra"},
+		"Pruned":  {reason: "It is being deleted.", entries: entry("extra", true)},
+		"Left":    {reason: "Its part is no longer in the bundle.", entries: entry("old", false)},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := begin(tc.entries, component(install("web", "1"), tc.web...))
+			p.plan.Parts = append(p.plan.Parts, install("extra", "1"))
+			if diff := cmp.Diff(tc.want, p.OwnerOf(x)); diff != "" {
+				t.Errorf("\n%s\nOwnerOf(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -9,8 +9,10 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
 // A Policy is when Helm deletes the object of a hook.
@@ -47,8 +49,14 @@ func (h *Hook) DeletedBy(p Policy) bool {
 // Build returns the object of a rendered hook as it is applied. The identity is the value of object.AnnotationHookRun.
 type Build func(ctx context.Context, h *record.Hook, identity string) (object.Desired, error)
 
-// Prepare the hooks of the event of a run, in the order in which they run. The bundle is the ID of the ApplySet.
-func Prepare(ctx context.Context, all []record.Hook, set string, part object.PartID, run *inventory.Run, build Build) ([]Hook, error) {
+// An Owner returns the part that has an object; empty for none.
+type Owner func(r cluster.ObjectRef) object.PartID
+
+// Prepare the hooks of the event of a run, in the order in which they run. The set is the ID of the ApplySet. The error is a
+// *ssa.RefusedError for a hook that would replace an object of another part; with a nil owner there is none.
+func Prepare(
+	ctx context.Context, all []record.Hook, set string, part object.PartID, run *inventory.Run, owner Owner, build Build,
+) ([]Hook, error) {
 	in := order(all, Event(run.Event))
 	out := make([]Hook, 0, len(in))
 	for i := range in {
@@ -60,9 +68,23 @@ func Prepare(ctx context.Context, all []record.Hook, set string, part object.Par
 		if h.Desired, err = build(ctx, &in[i], h.Identity); err != nil {
 			return nil, errors.Wrapf(err, "hook %s of %s", run.Event, in[i].Path)
 		}
+		if err := checkOwner(&h, part, run, owner); err != nil {
+			return nil, err
+		}
 		out = append(out, h)
 	}
 	return out, nil
+}
+
+// checkOwner returns an error for a hook whose object another part has.
+func checkOwner(h *Hook, part object.PartID, run *inventory.Run, owner Owner) error {
+	if owner == nil {
+		return nil
+	}
+	if other := owner(h.Ref); other != "" && other != part {
+		return &ssa.RefusedError{Err: errors.Errorf("hook %s %s is part of %s too; take it out of one of them", run.Event, h.Ref, other)}
+	}
+	return nil
 }
 
 // Names returns the names of the objects of hooks as people read them.

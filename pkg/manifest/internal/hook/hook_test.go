@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
 // aHook is a hook of a kind with policies.
@@ -95,7 +96,7 @@ func TestPrepare(t *testing.T) {
 	build := func(_ context.Context, h *record.Hook, identity string) (object.Desired, error) {
 		return object.Desired{Ref: cluster.ObjectRef{Kind: "Job", Name: h.Name}, Part: object.PartID(identity)}, nil
 	}
-	got, err := Prepare(t.Context(), all, "set", "web", run, build)
+	got, err := Prepare(t.Context(), all, "set", "web", run, nil, build)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,11 +111,46 @@ func TestPrepare(t *testing.T) {
 	if diff := cmp.Diff([]string{"Job early", "Job late"}, Names(got)); diff != "" {
 		t.Errorf("Names(...): -want, +got:\n%s", diff)
 	}
-	_, err = Prepare(t.Context(), all, "set", "web", run, func(context.Context, *record.Hook, string) (object.Desired, error) {
+	_, err = Prepare(t.Context(), all, "set", "web", run, nil, func(context.Context, *record.Hook, string) (object.Desired, error) {
 		return object.Desired{}, errors.New("no object")
 	})
 	if err == nil || err.Error() != "hook pre-install of early.yaml: no object" {
 		t.Errorf("an error must name the template: %v", err)
+	}
+}
+
+// TestPrepareChecksOwners holds that no hook is prepared that would replace an object of another part.
+func TestPrepareChecksOwners(t *testing.T) {
+	const refused = "hook pre-install Job a is part of extra too; take it out of one of them"
+	cases := map[string]struct {
+		reason string
+		event  Event
+		owner  object.PartID
+		want   string
+	}{
+		"None":  {reason: "An object of no part is free.", event: PreInstall},
+		"Own":   {reason: "As with Helm, a chart may turn an object into a hook.", event: PreInstall, owner: "web"},
+		"Other": {reason: "An object of another part is not replaced.", event: PreInstall, owner: "extra", want: refused},
+		"Event": {reason: "Only the hooks of the event count.", event: PreUpgrade, owner: "extra"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			all := []record.Hook{{Name: "a", Events: []string{"pre-install"}}}
+			build := func(_ context.Context, h *record.Hook, _ string) (object.Desired, error) {
+				return object.Desired{Ref: cluster.ObjectRef{Kind: "Job", Name: h.Name}}, nil
+			}
+			owner := func(cluster.ObjectRef) object.PartID { return tc.owner }
+			got := ""
+			if _, err := Prepare(t.Context(), all, "set", "web", &inventory.Run{Event: string(tc.event)}, owner, build); err != nil {
+				got = err.Error()
+				if !ssa.IsRefused(err) {
+					t.Errorf("\n%s\nthe error must be about the object: %v", tc.reason, err)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nPrepare(...): -want error, +got error:\n%s", tc.reason, diff)
+			}
+		})
 	}
 }
 

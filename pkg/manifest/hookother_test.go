@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
+)
+
+// TestHookOfOtherInstall holds that a hook does not replace an object of another install, and that the error says which.
+func TestHookOfOtherInstall(t *testing.T) {
+	x := key("ConfigMap", "apps", "x")
+	extra := install("extra", configMap("x"))
+	cases := map[string]struct {
+		reason string
+		hook   string
+		event  string
+		test   string
+	}{
+		"Default": {
+			reason: "By default a hook deletes what is in its place.",
+			hook:   hookOf("v1", "ConfigMap", "x", "pre-upgrade"), event: "pre-upgrade",
+		},
+		"Succeeded": {
+			reason: "And with this policy itself.",
+			hook:   hookOf("v1", "ConfigMap", "x", "post-upgrade", policies(string(hook.BeforeCreation), string(hook.Succeeded))), event: "post-upgrade",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.settle(setOf(install("web", tmplConfig), extra))
+			uid := b.s.uidOf(x)
+			s := setOf(install("web", tmplConfig, tc.hook), extra)
+			want := "web: hook " + tc.event + " ConfigMap apps/x is part of extra too; take it out of one of them"
+			if diff := cmp.Diff(want, b.fails(s)); diff != "" {
+				t.Errorf("\n%s\n-want error, +got error:\n%s", tc.reason, diff)
+			}
+			o := b.observe(s)
+			if got := b.s.uidOf(x); got != uid || o.Total != 2 {
+				t.Errorf("\n%s\nthe object was %s and is %s, of %d", tc.reason, uid, got, o.Total)
+			}
+			// Without the object in the other install, the hook runs.
+			s.Installs[1] = install("extra", configMap("y"))
+			b.settle(s)
+			if got := b.s.uidOf(x); got == uid {
+				t.Errorf("\n%s\nthe hook did not run", tc.reason)
+			}
+		})
+	}
+}
