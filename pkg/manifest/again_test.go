@@ -149,8 +149,8 @@ func TestMemoryOfGoneObjects(t *testing.T) {
 	s := setOf(plainOf("raw", configMap("e")))
 	b.settle(s)
 	m := b.memoryOf(b.c, s)
-	if len(m.verdicts) > 1 || m.contention.Len() > 1 || len(m.reports) > 1 {
-		t.Errorf("objects that are gone are remembered: %d verdicts, %d fights, %d reports", len(m.verdicts), m.contention.Len(), len(m.reports))
+	if len(m.evaluations) > 1 || m.contention.Len() > 1 || len(m.reports) > 1 {
+		t.Errorf("objects that are gone are remembered: %d evaluations, %d fights, %d reports", len(m.evaluations), m.contention.Len(), len(m.reports))
 	}
 }
 

@@ -13,10 +13,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inspect"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/probe"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
@@ -156,7 +156,7 @@ func (w *call) parentKey() cluster.ObjectRef {
 // store of the inventory.
 func (w *call) store() *inventory.Store {
 	return &inventory.Store{
-		Client: w.Client, Cache: w.c.Cache(), SyncTimeout: probe.SyncTimeout, Ref: w.parentKey(), Set: w.id, Owner: w.b.Owner, Adopt: w.b.Adopt,
+		Client: w.Client, Cache: w.c.Cache(), SyncTimeout: inspect.SyncTimeout, Ref: w.parentKey(), Set: w.id, Owner: w.b.Owner, Adopt: w.b.Adopt,
 		Identity: w.e.identity, Messages: w.e.messages,
 	}
 }

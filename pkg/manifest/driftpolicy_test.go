@@ -11,9 +11,9 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inspect"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/probe"
 )
 
 func TestDriftPolicies(t *testing.T) {
@@ -184,7 +184,7 @@ func TestReportWithoutFields(t *testing.T) {
 		t.Errorf("observation: %+v", o)
 	}
 	b.s.fault = nil
-	now = now.Add(probe.ReportAge)
+	now = now.Add(inspect.ReportAge)
 	if o := b.observe(s); o.Message != "web: ConfigMap apps/x was changed at data.k" {
 		t.Errorf("later: %+v", o)
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inspect"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/probe"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
@@ -175,7 +175,7 @@ func (e *Engine) memoryOf(c cluster.Cluster, b *Bundle) *memory {
 	if m, ok := e.memories.Get(k); ok {
 		return m.(*memory) //nolint:forcetypeassert // Only memories are put in.
 	}
-	m := &memory{verdicts: probe.Verdicts{}, reports: probe.Reports{}}
+	m := &memory{evaluations: inspect.Evaluations{}, reports: inspect.Reports{}}
 	e.memories.Add(k, m)
 	return m
 }

@@ -38,7 +38,7 @@ func (i *installs) RunPost(ctx context.Context, c *compose.Component, run *inven
 func (i *installs) attempt(c *compose.Component, run *inventory.Run) *hook.Attempt {
 	w, in := i.call, c.Installation
 	a := &hook.Attempt{
-		Operation: c.Operation(), Release: in.Release.Name, Run: run,
+		Operation: c.Next.Operation, Release: in.Release.Name, Run: run,
 		First: inventory.Run{Inputs: c.Digest, Retry: w.o.Retry, Revision: c.Next.Number, Before: c.Next.Before},
 		Note:  c.NoteHooks,
 		Prepare: func(ctx context.Context, run *inventory.Run) ([]hook.Hook, error) {

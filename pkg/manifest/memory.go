@@ -10,9 +10,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inspect"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/probe"
 )
 
 // A bundleKey identifies a bundle among all clusters. Its owner is part of it, so that two owners of one name share nothing, and
@@ -31,12 +31,12 @@ type memory struct {
 	stored inventory.Stored
 	// last says why the last step of this process went no further; nil before the first one.
 	last *inventory.Reasons
-	// verdicts of rules on objects.
-	verdicts probe.Verdicts
+	// evaluations of rules on objects.
+	evaluations inspect.Evaluations
 	// contention about fields that others take again and again.
 	contention ownership.Contention
 	// reports on objects that differ and are left as they are.
-	reports probe.Reports
+	reports inspect.Reports
 	// settled are objects that are to go and that a request did not find, or found to be nothing of the bundle, by their UID.
 	settled map[cluster.ObjectRef]string
 	// plan is the last one; nil for none.
@@ -46,14 +46,14 @@ type memory struct {
 // forgetGone forgets objects that an inventory no longer has, once it knows of more than there are.
 func (m *memory) forgetGone(inv *inventory.Inventory) {
 	most := len(inv.Objects)
-	if len(m.verdicts) <= most && len(m.reports) <= most && len(m.settled) <= most && m.contention.Len() <= most {
+	if len(m.evaluations) <= most && len(m.reports) <= most && len(m.settled) <= most && m.contention.Len() <= most {
 		return
 	}
 	idx := inv.Index()
 	gone := func(k cluster.ObjectRef) bool { return idx[k] == nil }
-	for k := range m.verdicts {
+	for k := range m.evaluations {
 		if gone(k) {
-			delete(m.verdicts, k)
+			delete(m.evaluations, k)
 		}
 	}
 	for k := range m.reports {

@@ -11,11 +11,11 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inspect"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/probe"
 )
 
 // observed is what an observation of an inventory depends on, except for its objects.
@@ -39,18 +39,20 @@ func (w *call) reasons(inv *inventory.Inventory) inventory.Reasons {
 }
 
 // health evaluates the readiness rules of the bundle.
-func (w *call) health() *probe.Health {
-	return &probe.Health{Objects: w.Client, Expressions: w.e.rules, Readiness: w.b.Readiness, Verdicts: w.mem.verdicts}
+func (w *call) health() *inspect.Health {
+	return &inspect.Health{Objects: w.Client, Expressions: w.e.rules, Readiness: w.b.Readiness, Evaluations: w.mem.evaluations}
 }
 
 // differences finds out how objects that drifted differ from what was applied.
-func (w *call) differences() *probe.Differences {
-	return &probe.Differences{Set: w.id, FieldManager: w.e.identity.FieldManager, Objects: w.Client, Bundle: renderer{w}, Now: w.e.now(), Reports: w.mem.reports}
+func (w *call) differences() *inspect.Differences {
+	return &inspect.Differences{
+		Set: w.id, FieldManager: w.e.identity.FieldManager, Objects: w.Client, Bundle: renderer{w}, Now: w.e.now(), Reports: w.mem.reports,
+	}
 }
 
 // look at all objects of the inventory. What may not be read is noted as denied.
 func (w *call) look(ctx context.Context, inv *inventory.Inventory) (map[cluster.ObjectRef]cluster.ObjectState, error) {
-	found, err := probe.FindObjects(ctx, w.c.Cache(), w.Client, inv)
+	found, err := inspect.FindObjects(ctx, w.c.Cache(), w.Client, inv)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +67,7 @@ func (w *call) look(ctx context.Context, inv *inventory.Inventory) (map[cluster.
 
 // track kinds, for a bounded time.
 func (w *call) track(ctx context.Context, gvks []schema.GroupVersionKind) map[schema.GroupVersionKind]error {
-	return probe.Track(ctx, w.c.Cache(), gvks)
+	return inspect.Track(ctx, w.c.Cache(), gvks)
 }
 
 // A renderer renders the objects of a bundle to compare them with those in the cluster.

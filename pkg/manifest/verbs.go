@@ -137,7 +137,7 @@ func (e *Engine) Plan(ctx context.Context, c cluster.Cluster, b *Bundle, o ...Ca
 	}
 	out, err := execute.DryRun(ctx, execute.DryInput{
 		Plan: p, Applier: w.applier, Assumed: assumed, Concurrency: e.concurrency, ID: w.id,
-		Hooks:  func(c *compose.Component) int { return c.Operation().Count(c.Hooks) },
+		Hooks:  func(c *compose.Component) int { return c.Next.Operation.Count(c.Hooks) },
 		Former: w.former,
 	})
 	if err != nil {

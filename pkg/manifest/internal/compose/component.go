@@ -14,8 +14,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
 )
 
-// A Purpose says what the objects of a component are applied for. How its next revision comes to be is another question, as a repair
-// wants the objects of a revision that was an upgrade once: see Operation.
+// A Purpose says what the objects of a component are applied for. It is independent of the operation of the next revision: a repair
+// applies the objects of a revision that was once an upgrade.
 type Purpose string
 
 // The purposes.
@@ -56,25 +56,13 @@ type Component struct {
 	Hooks []record.Hook
 }
 
-// Operation returns how the next revision comes to be, which decides about the hooks that run.
-func (c *Component) Operation() hook.Operation {
-	switch c.Next.Kind {
-	case release.Rollback:
-		return hook.Rollback
-	case release.Upgrade:
-		return hook.Upgrade
-	case release.Install:
-	}
-	return hook.Install
-}
-
 // hooksToRun returns the hooks of the chart if some of them run while it is applied, else nil. None run to repair drift, nor to
 // write an inventory again that was lost.
 func (c *Component) hooksToRun() []record.Hook {
 	if !c.Next.RunsHooks() || c.Installation.Config.DisableHooks {
 		return nil
 	}
-	return c.Operation().Hooks(c.Rendered.Hooks)
+	return c.Next.Operation.Hooks(c.Rendered.Hooks)
 }
 
 // NoteHooks records the hooks that must be known without the chart, which must be rendered.

@@ -29,7 +29,7 @@ func TestHooks(t *testing.T) {
 		Run                 bool
 		DeleteHooks, Tested bool
 	}
-	install, upgrade := release.Next{Kind: release.Install, Progress: release.Begins}, release.Next{Kind: release.Upgrade, Progress: release.Begins}
+	install, upgrade := release.Next{Operation: hook.Install, State: release.Begins}, release.Next{Operation: hook.Upgrade, State: release.Begins}
 	cases := map[string]struct {
 		reason string
 		args   args
@@ -38,9 +38,9 @@ func TestHooks(t *testing.T) {
 		"None":     {reason: "A chart without hooks runs none.", args: args{next: install}, want: want{Operation: hook.Install}},
 		"Install":  {reason: "The hooks of an install run at it.", args: args{next: install, events: []string{"post-install"}}, want: want{Operation: hook.Install, Run: true}},
 		"Upgrade":  {reason: "They do not run at an upgrade.", args: args{next: upgrade, events: []string{"post-install"}}, want: want{Operation: hook.Upgrade}},
-		"Rollback": {reason: "A rollback has its own.", args: args{next: release.Next{Kind: release.Rollback, Progress: release.Resumes}, events: []string{"pre-rollback"}}, want: want{Operation: hook.Rollback, Run: true}},
-		"Repair":   {reason: "A repair runs none.", args: args{next: release.Next{Kind: release.Install, Progress: release.Repairs}, events: []string{"pre-install"}}, want: want{Operation: hook.Install}},
-		"Settled":  {reason: "Neither does a revision that is deployed.", args: args{next: release.Next{Kind: release.Install, Progress: release.Settled}, events: []string{"pre-install"}}, want: want{Operation: hook.Install}},
+		"Rollback": {reason: "A rollback has its own.", args: args{next: release.Next{Operation: hook.Rollback, State: release.Resumes}, events: []string{"pre-rollback"}}, want: want{Operation: hook.Rollback, Run: true}},
+		"Repair":   {reason: "A repair runs none.", args: args{next: release.Next{Operation: hook.Install, State: release.Repairs}, events: []string{"pre-install"}}, want: want{Operation: hook.Install}},
+		"Settled":  {reason: "Neither does a revision that is deployed.", args: args{next: release.Next{Operation: hook.Install, State: release.Settled}, events: []string{"pre-install"}}, want: want{Operation: hook.Install}},
 		"Later":    {reason: "The record knows hooks that run without the chart.", args: args{next: install, events: []string{"pre-delete", "test"}}, want: want{Operation: hook.Install, DeleteHooks: true, Tested: true}},
 		"Disabled": {reason: "The config can disable hooks, but not tests.", args: args{next: install, disabled: true, events: []string{"pre-install", "pre-delete", "test"}}, want: want{Operation: hook.Install, Tested: true}},
 	}
@@ -52,7 +52,7 @@ func TestHooks(t *testing.T) {
 			}
 			var rec inventory.Part
 			c.NoteHooks(&rec)
-			got := want{Operation: c.Operation(), Run: c.hooksToRun() != nil, DeleteHooks: rec.DeleteHooks, Tested: rec.TestHooks}
+			got := want{Operation: c.Next.Operation, Run: c.hooksToRun() != nil, DeleteHooks: rec.DeleteHooks, Tested: rec.TestHooks}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}

@@ -74,7 +74,7 @@ func TestRunTests(t *testing.T) {
 			w.test = func(context.Context) (string, error) {
 				tested = true
 				if tc.over || tc.begun {
-					w.last.Inventory.Tests = &inventory.Tests{Over: tc.over, Tests: []inventory.TestState{{Part: "web", Name: "x"}}}
+					w.last.Inventory.Tests = &inventory.Tests{Over: tc.over, Tests: []inventory.TestRecord{{Part: "web", Name: "x"}}}
 				}
 				return tc.waiting, tc.answer
 			}

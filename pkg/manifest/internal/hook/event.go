@@ -29,13 +29,16 @@ const (
 // isDeletion reports whether the event is one of a removal.
 func (e Event) isDeletion() bool { return e == PreDelete || e == PostDelete }
 
-// An Operation is how a revision of a release comes to be.
+// An Operation is how Helm makes a revision of a release. It decides which hooks run.
 type Operation string
 
 // The operations of Helm.
 const (
-	Install  Operation = "install"
-	Upgrade  Operation = "upgrade"
+	// Install makes the first revision that is deployed. As long as none was deployed, each attempt is an install.
+	Install Operation = "install"
+	// Upgrade follows a revision that was deployed.
+	Upgrade Operation = "upgrade"
+	// Rollback follows a revision that was deployed, to go back to one before it.
 	Rollback Operation = "rollback"
 )
 

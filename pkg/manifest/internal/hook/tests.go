@@ -35,7 +35,7 @@ func copyTests(t *inventory.Tests) *inventory.Tests {
 // nextTests returns the first of the parts whose tests are not over, and the parts after it; nil for none.
 func nextTests(t *inventory.Tests, parts []Tested) (*Tested, []Tested) {
 	for i := range parts {
-		over := t.Part != parts[i].Part && slices.ContainsFunc(t.Tests, func(s inventory.TestState) bool { return s.Part == parts[i].Part })
+		over := t.Part != parts[i].Part && slices.ContainsFunc(t.Tests, func(s inventory.TestRecord) bool { return s.Part == parts[i].Part })
 		if !over {
 			return &parts[i], parts[i+1:]
 		}

@@ -18,7 +18,7 @@ import (
 )
 
 func TestBeginTests(t *testing.T) {
-	old := &inventory.Tests{Token: "t", Part: "web", Run: &inventory.Run{ID: "r"}, Tests: []inventory.TestState{{Part: "web", Name: "a"}}}
+	old := &inventory.Tests{Token: "t", Part: "web", Run: &inventory.Run{ID: "r"}, Tests: []inventory.TestRecord{{Part: "web", Name: "a"}}}
 	cases := map[string]struct {
 		reason string
 		old    *inventory.Tests
@@ -47,7 +47,7 @@ func TestBeginTests(t *testing.T) {
 
 func TestNextTests(t *testing.T) {
 	parts := []Tested{{Part: "a"}, {Part: "b"}, {Part: "c"}}
-	state := func(part string) inventory.TestState { return inventory.TestState{Part: object.PartOf(part)} }
+	state := func(part string) inventory.TestRecord { return inventory.TestRecord{Part: object.PartOf(part)} }
 	cases := map[string]struct {
 		reason string
 		tests  inventory.Tests
@@ -55,10 +55,10 @@ func TestNextTests(t *testing.T) {
 		rest   []Tested
 	}{
 		"First":   {reason: "The first part comes first.", want: "a", rest: parts[1:]},
-		"Running": {reason: "A part whose tests run goes on.", tests: inventory.Tests{Part: "b", Tests: []inventory.TestState{state("a"), state("b")}}, want: "b", rest: parts[2:]},
-		"Next":    {reason: "A part whose tests have states and do not run is over.", tests: inventory.Tests{Tests: []inventory.TestState{state("a"), state("b")}}, want: "c", rest: parts[3:]},
-		"New":     {reason: "A part that was added before the one that runs comes first.", tests: inventory.Tests{Part: "b", Tests: []inventory.TestState{state("b")}}, want: "a", rest: parts[1:]},
-		"Over":    {reason: "After the last one there is none.", tests: inventory.Tests{Tests: []inventory.TestState{state("c"), state("b"), state("a")}}},
+		"Running": {reason: "A part whose tests run goes on.", tests: inventory.Tests{Part: "b", Tests: []inventory.TestRecord{state("a"), state("b")}}, want: "b", rest: parts[2:]},
+		"Next":    {reason: "A part whose tests have states and do not run is over.", tests: inventory.Tests{Tests: []inventory.TestRecord{state("a"), state("b")}}, want: "c", rest: parts[3:]},
+		"New":     {reason: "A part that was added before the one that runs comes first.", tests: inventory.Tests{Part: "b", Tests: []inventory.TestRecord{state("b")}}, want: "a", rest: parts[1:]},
+		"Over":    {reason: "After the last one there is none.", tests: inventory.Tests{Tests: []inventory.TestRecord{state("c"), state("b"), state("a")}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -109,13 +109,13 @@ func newTestStage() *testStage {
 }
 
 func TestTester(t *testing.T) {
-	states := func(part string, states ...inventory.TestState) []inventory.TestState {
+	states := func(part string, states ...inventory.TestRecord) []inventory.TestRecord {
 		for i := range states {
 			states[i].Part, states[i].Name = object.PartOf(part), "Job a/"+part+string(rune('1'+i))
 		}
 		return states
 	}
-	ready, runs := inventory.TestState{State: health.Ready}, inventory.TestState{State: health.Processing}
+	ready, runs := inventory.TestRecord{State: health.Ready}, inventory.TestRecord{State: health.Processing}
 
 	s := newTestStage()
 	if waiting, err := s.tester.Advance(t.Context(), BeginTests(nil, "now")); err != nil || waiting != "" {
@@ -144,8 +144,8 @@ func TestTester(t *testing.T) {
 	if waiting, err := s.tester.Advance(t.Context(), BeginTests(s.kept, "now")); err != nil || waiting != "" {
 		t.Errorf("one fails: %q, %v", waiting, err)
 	}
-	failed := inventory.TestState{State: health.Error, Message: "hook test Job a/a1 failed"}
-	skipped := inventory.TestState{State: health.Error, Message: "was not run, as the one before it failed"}
+	failed := inventory.TestRecord{State: health.Error, Message: "hook test Job a/a1 failed"}
+	skipped := inventory.TestRecord{State: health.Error, Message: "was not run, as the one before it failed"}
 	want.Tests = append(states("a", failed, skipped), states("b", ready, ready)...)
 	if diff := cmp.Diff(want, s.kept); diff != "" {
 		t.Errorf("one fails: -want, +got:\n%s", diff)

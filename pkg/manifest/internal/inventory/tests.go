@@ -11,8 +11,8 @@ import (
 
 // Tests is the progress of the tests that were requested with a token.
 type Tests struct {
-	Token string      `json:"token"`
-	Tests []TestState `json:"tests,omitempty"`
+	Token string       `json:"token"`
+	Tests []TestRecord `json:"tests,omitempty"`
 	// Part whose tests run. Those of the parts before it are over.
 	Part object.PartID `json:"part,omitempty"`
 	// Run of the tests of the part; nil between two parts.
@@ -21,8 +21,8 @@ type Tests struct {
 	Over bool `json:"over,omitempty"`
 }
 
-// A TestState is the state of one test.
-type TestState struct {
+// A TestRecord is what an inventory has of one test.
+type TestRecord struct {
 	Part    object.PartID `json:"p"`
 	Name    string        `json:"n"`
 	State   health.State  `json:"s"`
@@ -31,9 +31,9 @@ type TestState struct {
 
 // Record the states of the tests of a part. As with Helm, no test runs after one that failed.
 func (t *Tests) Record(part object.PartID, hooks []string) {
-	t.Tests = slices.DeleteFunc(slices.Clone(t.Tests), func(s TestState) bool { return s.Part == part })
+	t.Tests = slices.DeleteFunc(slices.Clone(t.Tests), func(s TestRecord) bool { return s.Part == part })
 	for i := range hooks {
-		s := TestState{Part: part, Name: hooks[i], State: health.Processing}
+		s := TestRecord{Part: part, Name: hooks[i], State: health.Processing}
 		switch {
 		case i < t.Run.Index:
 			s.State = health.Ready

@@ -312,7 +312,7 @@ func TestObserve(t *testing.T) {
 			in: func(w *world) Input {
 				in := w.input()
 				in.Test = "b"
-				in.Inventory.Tests = &inventory.Tests{Token: "a", Over: true, Tests: []inventory.TestState{{Part: "web", Name: "Pod x", State: health.Ready}}}
+				in.Inventory.Tests = &inventory.Tests{Token: "a", Over: true, Tests: []inventory.TestRecord{{Part: "web", Name: "Pod x", State: health.Ready}}}
 				return in
 			},
 			phase: PhaseReady,

@@ -71,14 +71,7 @@ func (f *Contention) Restored(k cluster.ObjectRef, now time.Time) {
 	f.add(k, "", "", now)
 }
 
-// Paused reports whether an object was restored so often that the next time has to wait.
-func (f *Contention) Paused(k cluster.ObjectRef, now time.Time) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return paused(f.by[k], now)
-}
-
-// AllPaused returns all objects that Paused is true for; nil for none.
+// AllPaused returns the objects that were restored so often that the next repair has to wait; nil for none.
 func (f *Contention) AllPaused(now time.Time) map[cluster.ObjectRef]bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -62,15 +62,15 @@ func TestPaused(t *testing.T) {
 	ref := cluster.ObjectRef{Kind: "ConfigMap", Namespace: "apps", Name: "web"}
 	c, now := &Contention{}, time.Unix(1_700_000_000, 0)
 	for range MaxRepairs {
-		if c.Paused(ref, now) {
+		if c.AllPaused(now)[ref] {
 			t.Fatal("an object that is deleted a few times is restored at once")
 		}
 		c.Restored(ref, now)
 	}
-	if !c.Paused(ref, now.Add(RestoreInterval-1)) || c.Paused(ref, now.Add(RestoreInterval)) {
+	if !c.AllPaused(now.Add(RestoreInterval-1))[ref] || c.AllPaused(now.Add(RestoreInterval))[ref] {
 		t.Error("then it is restored once in an interval")
 	}
-	if c.Paused(ref, now.Add(Window)) {
+	if c.AllPaused(now.Add(Window))[ref] {
 		t.Error("after the window it is restored at once again")
 	}
 }
@@ -85,11 +85,11 @@ func TestLostLabelsAreOneRepair(t *testing.T) {
 	for range MaxRepairs - 1 {
 		c.Repaired(us, ref, nil, both, now)
 	}
-	if c.Paused(ref, now) {
+	if c.AllPaused(now)[ref] {
 		t.Errorf("%d repairs of both labels count more than once each", MaxRepairs-1)
 	}
 	c.Repaired(us, ref, nil, both, now)
-	if !c.Paused(ref, now) {
+	if !c.AllPaused(now)[ref] {
 		t.Errorf("%d repairs of both labels do not pause the next one", MaxRepairs)
 	}
 }

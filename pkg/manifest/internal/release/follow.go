@@ -7,6 +7,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/advice"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
@@ -43,11 +44,11 @@ type Desired struct {
 // Follow returns the next revision of a part, and the record of the part as it is while the revision is installed. Found are the
 // recorded revisions of the release, where d.NeedsSearch reports true. The error says that the release is not to be taken over.
 func Follow(d *Desired, rec inventory.Part, found []Revision) (Next, inventory.Part, error) {
-	n := Next{Progress: Begins, Unsearched: d.unsearched(&rec)}
+	n := Next{State: Begins, Unsearched: d.unsearched(&rec)}
 	last := 0
 	switch {
 	case d.repairs(&rec):
-		n.Progress, n.Before = Repairs, max(rec.Revision-1, 0)
+		n.State, n.Before = Repairs, max(rec.Revision-1, 0)
 	case d.stays(&rec):
 		n.Before = rec.Revision
 	default:
@@ -58,7 +59,7 @@ func Follow(d *Desired, rec inventory.Part, found []Revision) (Next, inventory.P
 		last = d.count(&n, found)
 	}
 	d.number(&n, &rec, last)
-	n.Kind = kindOf(n.Before > rec.Origin, d.RollsBack)
+	n.Operation = operationOf(n.Before > rec.Origin, d.RollsBack)
 	return n, rec, nil
 }
 
@@ -121,7 +122,7 @@ func (d *Desired) count(n *Next, found []Revision) (last int) {
 			// It was recorded by a step that was cut off right after it, or the inventory was lost.
 			last = max(last, r.Number-1)
 			if r.Status == record.StatusDeployed {
-				n.Progress = Settled
+				n.State = Settled
 			}
 			continue
 		}
@@ -143,11 +144,11 @@ func (d *Desired) number(n *Next, rec *inventory.Part, last int) {
 	n.Number = max(n.Before, last) + 1
 	run := rec.Run
 	switch {
-	case n.Progress == Repairs || run == nil:
+	case n.State == Repairs || run == nil:
 	case rec.Resumes(d.Inputs, d.Retry):
 		n.Number, n.Before = run.Revision, run.Before
-		if n.Progress == Begins {
-			n.Progress = Resumes
+		if n.State == Begins {
+			n.State = Resumes
 		}
 	case run.Recorded:
 		n.Number = max(n.Number, run.Revision+1)
@@ -157,12 +158,13 @@ func (d *Desired) number(n *Next, rec *inventory.Part, last int) {
 	}
 }
 
-func kindOf(upgrade, rollsBack bool) Kind {
+// operationOf returns the operation that makes the next revision. As long as no revision was deployed, each attempt is an install.
+func operationOf(upgrade, rollsBack bool) hook.Operation {
 	switch {
 	case !upgrade:
-		return Install
+		return hook.Install
 	case rollsBack:
-		return Rollback
+		return hook.Rollback
 	}
-	return Upgrade
+	return hook.Upgrade
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/advice"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
@@ -57,60 +58,60 @@ func TestFollow(t *testing.T) {
 		"First": {
 			reason: "The first time the cluster is not searched.",
 			d:      desired(),
-			want:   want{Next: Next{Kind: Install, Progress: Begins, Number: 1, Unsearched: true}, Part: in(apps, inventory.Part{})},
+			want:   want{Next: Next{Operation: hook.Install, State: Begins, Number: 1, Unsearched: true}, Part: in(apps, inventory.Part{})},
 		},
 		"FirstOfRollback": {
 			reason: "What was never deployed is installed, also where the set is rolled back.",
 			d:      desired(rollingBack),
-			want:   want{Next: Next{Kind: Install, Progress: Begins, Number: 1, Unsearched: true}, Part: in(apps, inventory.Part{})},
+			want:   want{Next: Next{Operation: hook.Install, State: Begins, Number: 1, Unsearched: true}, Part: in(apps, inventory.Part{})},
 		},
 		"FirstOfOtherName": {
 			reason: "The record notes the name of a release that is not that of the part.",
 			d:      desired(at(inventory.Release{Namespace: "apps", Name: "shop"})),
-			want:   want{Next: Next{Kind: Install, Progress: Begins, Number: 1, Unsearched: true}, Part: inventory.Part{Namespace: "apps", Release: "shop"}},
+			want:   want{Next: Next{Operation: hook.Install, State: Begins, Number: 1, Unsearched: true}, Part: inventory.Part{Namespace: "apps", Release: "shop"}},
 		},
 		"Upgrade": {
 			reason: "The inventory knows the revision before, so that the cluster is not searched.",
 			d:      desired(),
 			rec:    in(apps, inventory.Part{Digest: "old", Revision: 3}),
-			want:   want{Next: Next{Kind: Upgrade, Progress: Begins, Number: 4, Before: 3}, Part: in(apps, inventory.Part{Digest: "old", Revision: 3})},
+			want:   want{Next: Next{Operation: hook.Upgrade, State: Begins, Number: 4, Before: 3}, Part: in(apps, inventory.Part{Digest: "old", Revision: 3})},
 		},
 		"Rollback": {
 			reason: "To go back is another revision.",
 			d:      desired(rollingBack),
 			rec:    in(apps, inventory.Part{Revision: 3}),
-			want:   want{Next: Next{Kind: Rollback, Progress: Begins, Number: 4, Before: 3}, Part: in(apps, inventory.Part{Revision: 3})},
+			want:   want{Next: Next{Operation: hook.Rollback, State: Begins, Number: 4, Before: 3}, Part: in(apps, inventory.Part{Revision: 3})},
 		},
 		"RepairOfFirst": {
 			reason: "A repair is the very revision, and renders it as it was rendered: as an install.",
 			d:      desired(),
 			rec:    in(apps, inventory.Part{Digest: "new", Revision: 1}),
-			want:   want{Next: Next{Kind: Install, Progress: Repairs, Number: 1}, Part: in(apps, inventory.Part{Digest: "new", Revision: 1})},
+			want:   want{Next: Next{Operation: hook.Install, State: Repairs, Number: 1}, Part: in(apps, inventory.Part{Digest: "new", Revision: 1})},
 		},
 		"RepairOfUpgrade": {
 			reason: "A repair of an upgrade renders an upgrade.",
 			d:      desired(),
 			rec:    in(apps, inventory.Part{Digest: "new", Revision: 5}),
-			want:   want{Next: Next{Kind: Upgrade, Progress: Repairs, Number: 5, Before: 4}, Part: in(apps, inventory.Part{Digest: "new", Revision: 5})},
+			want:   want{Next: Next{Operation: hook.Upgrade, State: Repairs, Number: 5, Before: 4}, Part: in(apps, inventory.Part{Digest: "new", Revision: 5})},
 		},
 		"RepairAfterFailures": {
 			reason: "The first revision that was deployed is an install, also where others failed before it.",
 			d:      desired(),
 			rec:    in(apps, inventory.Part{Digest: "new", Revision: 3, Origin: 2}),
-			want:   want{Next: Next{Kind: Install, Progress: Repairs, Number: 3, Before: 2}, Part: in(apps, inventory.Part{Digest: "new", Revision: 3, Origin: 2})},
+			want:   want{Next: Next{Operation: hook.Install, State: Repairs, Number: 3, Before: 2}, Part: in(apps, inventory.Part{Digest: "new", Revision: 3, Origin: 2})},
 		},
 		"UpgradeAfterFailures": {
 			reason: "What follows the first deployed revision is an upgrade.",
 			d:      desired(),
 			rec:    in(apps, inventory.Part{Revision: 3, Origin: 2}),
-			want:   want{Next: Next{Kind: Upgrade, Progress: Begins, Number: 4, Before: 3}, Part: in(apps, inventory.Part{Revision: 3, Origin: 2})},
+			want:   want{Next: Next{Operation: hook.Upgrade, State: Begins, Number: 4, Before: 3}, Part: in(apps, inventory.Part{Revision: 3, Origin: 2})},
 		},
 		"Resumes": {
 			reason: "Hooks that began go on with their revision.",
 			d:      desired(),
 			rec:    in(apps, inventory.Part{Revision: 3, Run: run(inventory.Run{Inputs: "new", Revision: 5, Before: 3, Recorded: true})}),
 			want: want{
-				Next: Next{Kind: Upgrade, Progress: Resumes, Number: 5, Before: 3},
+				Next: Next{Operation: hook.Upgrade, State: Resumes, Number: 5, Before: 3},
 				Part: in(apps, inventory.Part{Revision: 3, Run: run(inventory.Run{Inputs: "new", Revision: 5, Before: 3, Recorded: true})}),
 			},
 		},
@@ -121,7 +122,7 @@ func TestFollow(t *testing.T) {
 			found:  []Revision{ours(1, "pending-install", "new")},
 			want: want{
 				Search: true,
-				Next:   Next{Kind: Install, Progress: Resumes, Number: 1},
+				Next:   Next{Operation: hook.Install, State: Resumes, Number: 1},
 				Part:   in(apps, inventory.Part{Run: run(inventory.Run{Inputs: "new", Revision: 1, Recorded: true})}),
 			},
 		},
@@ -132,7 +133,7 @@ func TestFollow(t *testing.T) {
 			found:  []Revision{ours(1, "deployed", "new")},
 			want: want{
 				Search: true,
-				Next:   Next{Kind: Install, Progress: Settled, Number: 1},
+				Next:   Next{Operation: hook.Install, State: Settled, Number: 1},
 				Part:   in(apps, inventory.Part{Run: run(inventory.Run{Inputs: "new", Revision: 1, Recorded: true, Over: true})}),
 			},
 		},
@@ -141,7 +142,7 @@ func TestFollow(t *testing.T) {
 			d:      desired(),
 			rec:    in(apps, inventory.Part{Revision: 1, Run: run(inventory.Run{Inputs: "new", Retry: "1", Revision: 2, Before: 1, Recorded: true, Failed: "no"})}),
 			want: want{
-				Next: Next{Kind: Upgrade, Progress: Resumes, Number: 2, Before: 1},
+				Next: Next{Operation: hook.Upgrade, State: Resumes, Number: 2, Before: 1},
 				Part: in(apps, inventory.Part{Revision: 1, Run: run(inventory.Run{Inputs: "new", Retry: "1", Revision: 2, Before: 1, Recorded: true, Failed: "no"})}),
 			},
 		},
@@ -150,7 +151,7 @@ func TestFollow(t *testing.T) {
 			d:      desired(retried("2")),
 			rec:    in(apps, inventory.Part{Revision: 1, Run: run(inventory.Run{Inputs: "new", Retry: "1", Revision: 2, Before: 1, Recorded: true, Failed: "no"})}),
 			want: want{
-				Next: Next{Kind: Upgrade, Progress: Begins, Number: 3, Before: 1},
+				Next: Next{Operation: hook.Upgrade, State: Begins, Number: 3, Before: 1},
 				Part: in(apps, inventory.Part{Revision: 1, Run: run(inventory.Run{Inputs: "new", Retry: "1", Revision: 2, Before: 1, Recorded: true, Failed: "no"})}),
 			},
 		},
@@ -159,7 +160,7 @@ func TestFollow(t *testing.T) {
 			d:      desired(),
 			rec:    in(apps, inventory.Part{Revision: 1, Run: run(inventory.Run{Inputs: "mid", Revision: 2, Before: 1, Recorded: true})}),
 			want: want{
-				Next: Next{Kind: Upgrade, Progress: Begins, Number: 3, Before: 1},
+				Next: Next{Operation: hook.Upgrade, State: Begins, Number: 3, Before: 1},
 				Part: in(apps, inventory.Part{Revision: 1, Run: run(inventory.Run{Inputs: "mid", Revision: 2, Before: 1, Recorded: true})}),
 			},
 		},
@@ -168,7 +169,7 @@ func TestFollow(t *testing.T) {
 			d:      desired(),
 			rec:    in(apps, inventory.Part{Revision: 1, Run: run(inventory.Run{Inputs: "new", Revision: 2, Before: 1})}),
 			want: want{
-				Next: Next{Kind: Upgrade, Progress: Begins, Number: 2, Before: 1},
+				Next: Next{Operation: hook.Upgrade, State: Begins, Number: 2, Before: 1},
 				Part: in(apps, inventory.Part{Revision: 1, Run: run(inventory.Run{Inputs: "new", Revision: 2, Before: 1})}),
 			},
 		},
@@ -177,7 +178,7 @@ func TestFollow(t *testing.T) {
 			d:      desired(),
 			rec:    in(apps, inventory.Part{Revision: 1, Run: run(inventory.Run{Inputs: "mid", Revision: 4, Before: 1})}),
 			want: want{
-				Next: Next{Kind: Upgrade, Progress: Begins, Number: 4, Before: 1},
+				Next: Next{Operation: hook.Upgrade, State: Begins, Number: 4, Before: 1},
 				Part: in(apps, inventory.Part{Revision: 1, Run: run(inventory.Run{Inputs: "mid", Revision: 4, Before: 1})}),
 			},
 		},
@@ -186,48 +187,48 @@ func TestFollow(t *testing.T) {
 			d:      desired(),
 			rec:    in(apps, inventory.Part{}),
 			found:  []Revision{ours(1, "failed", "old"), ours(2, "failed", "new")},
-			want:   want{Search: true, Next: Next{Kind: Install, Progress: Begins, Number: 3}, Part: in(apps, inventory.Part{})},
+			want:   want{Search: true, Next: Next{Operation: hook.Install, State: Begins, Number: 3}, Part: in(apps, inventory.Part{})},
 		},
 		"PendingOfOtherInputs": {
 			reason: "Nor is one whose hooks still run.",
 			d:      desired(),
 			rec:    in(apps, inventory.Part{}),
 			found:  []Revision{ours(1, "pending-install", "old")},
-			want:   want{Search: true, Next: Next{Kind: Install, Progress: Begins, Number: 2}, Part: in(apps, inventory.Part{})},
+			want:   want{Search: true, Next: Next{Operation: hook.Install, State: Begins, Number: 2}, Part: in(apps, inventory.Part{})},
 		},
 		"DeployedAndNotNoted": {
 			reason: "The record was written, and the step was cut off before the inventory was.",
 			d:      desired(),
 			rec:    in(apps, inventory.Part{}),
 			found:  []Revision{ours(1, "deployed", "new")},
-			want:   want{Search: true, Next: Next{Kind: Install, Progress: Settled, Number: 1}, Part: in(apps, inventory.Part{})},
+			want:   want{Search: true, Next: Next{Operation: hook.Install, State: Settled, Number: 1}, Part: in(apps, inventory.Part{})},
 		},
 		"LostInventory": {
 			reason: "After the inventory was lost, the release is found by adoption, and what is deployed is settled.",
 			d:      desired(adopting(ownership.AdoptUnowned)),
 			found:  []Revision{ours(1, "superseded", "old"), ours(2, "deployed", "new")},
-			want:   want{Search: true, Next: Next{Kind: Upgrade, Progress: Settled, Number: 2, Before: 1}, Part: in(apps, inventory.Part{})},
+			want:   want{Search: true, Next: Next{Operation: hook.Upgrade, State: Settled, Number: 2, Before: 1}, Part: in(apps, inventory.Part{})},
 		},
 		"LostInventoryAndChanged": {
 			reason: "What is deployed with other inputs is upgraded.",
 			d:      desired(),
 			rec:    in(apps, inventory.Part{}),
 			found:  []Revision{ours(1, "superseded", "older"), ours(2, "deployed", "old")},
-			want:   want{Search: true, Next: Next{Kind: Upgrade, Progress: Begins, Number: 3, Before: 2}, Part: in(apps, inventory.Part{})},
+			want:   want{Search: true, Next: Next{Operation: hook.Upgrade, State: Begins, Number: 3, Before: 2}, Part: in(apps, inventory.Part{})},
 		},
 		"LostInventoryAfterFailure": {
 			reason: "Numbers of failed revisions are not used again.",
 			d:      desired(),
 			rec:    in(apps, inventory.Part{}),
 			found:  []Revision{ours(2, "deployed", "old"), ours(3, "failed", "new")},
-			want:   want{Search: true, Next: Next{Kind: Upgrade, Progress: Begins, Number: 4, Before: 2}, Part: in(apps, inventory.Part{})},
+			want:   want{Search: true, Next: Next{Operation: hook.Upgrade, State: Begins, Number: 4, Before: 2}, Part: in(apps, inventory.Part{})},
 		},
 		"UnknownNumber": {
 			reason: "A record without a number counts for nothing.",
 			d:      desired(),
 			rec:    in(apps, inventory.Part{}),
 			found:  []Revision{ours(0, "deployed", "old")},
-			want:   want{Search: true, Next: Next{Kind: Install, Progress: Begins, Number: 1}, Part: in(apps, inventory.Part{})},
+			want:   want{Search: true, Next: Next{Operation: hook.Install, State: Begins, Number: 1}, Part: in(apps, inventory.Part{})},
 		},
 		"Foreign": {
 			reason:  "A release of another owner is refused.",
@@ -249,7 +250,7 @@ func TestFollow(t *testing.T) {
 			reason: "A release of Helm is adopted; its last revision is the one before, whatever became of it.",
 			d:      desired(adopting(ownership.AdoptUnowned)),
 			found:  []Revision{foreign(6, "superseded", ""), foreign(7, "failed", "")},
-			want:   want{Search: true, Next: Next{Kind: Upgrade, Progress: Begins, Number: 8, Before: 7}, Part: in(apps, inventory.Part{})},
+			want:   want{Search: true, Next: Next{Operation: hook.Upgrade, State: Begins, Number: 8, Before: 7}, Part: in(apps, inventory.Part{})},
 		},
 		"AdoptsOtherSet": {
 			reason: "A module may not take the release of another one.",
@@ -263,13 +264,13 @@ func TestFollow(t *testing.T) {
 			reason: "The set may.",
 			d:      desired(adopting(ownership.AdoptAll)),
 			found:  []Revision{foreign(1, "deployed", "them")},
-			want:   want{Search: true, Next: Next{Kind: Upgrade, Progress: Begins, Number: 2, Before: 1}, Part: in(apps, inventory.Part{})},
+			want:   want{Search: true, Next: Next{Operation: hook.Upgrade, State: Begins, Number: 2, Before: 1}, Part: in(apps, inventory.Part{})},
 		},
 		"Moves": {
 			reason: "A release that moves begins again, and its former records are noted until they are deleted.",
 			d:      desired(at(other)),
 			rec:    in(apps, inventory.Part{Revision: 3, Origin: 1, Run: run(inventory.Run{Inputs: "new", Revision: 4, Recorded: true})}),
-			want:   want{Search: true, Next: Next{Kind: Install, Progress: Begins, Number: 1}, Part: in(other, inventory.Part{Former: "apps"})},
+			want:   want{Search: true, Next: Next{Operation: hook.Install, State: Begins, Number: 1}, Part: in(other, inventory.Part{Former: "apps"})},
 		},
 		"MovesOverRelease": {
 			reason:  "Where it moves, no release of another owner may be.",
@@ -284,31 +285,31 @@ func TestFollow(t *testing.T) {
 			d:      desired(at(other)),
 			rec:    in(other, inventory.Part{Former: "apps"}),
 			found:  []Revision{ours(1, "deployed", "new")},
-			want:   want{Search: true, Next: Next{Kind: Install, Progress: Settled, Number: 1}, Part: in(other, inventory.Part{Former: "apps"})},
+			want:   want{Search: true, Next: Next{Operation: hook.Install, State: Settled, Number: 1}, Part: in(other, inventory.Part{Former: "apps"})},
 		},
 		"MovesOn": {
 			reason: "One that moves on before it arrived abandons where it was to be.",
 			d:      desired(at(third)),
 			rec:    in(other, inventory.Part{Former: "apps"}),
-			want:   want{Search: true, Next: Next{Kind: Install, Progress: Begins, Number: 1, Abandoned: other}, Part: in(third, inventory.Part{Former: "apps"})},
+			want:   want{Search: true, Next: Next{Operation: hook.Install, State: Begins, Number: 1, Abandoned: other}, Part: in(third, inventory.Part{Former: "apps"})},
 		},
 		"Returns": {
 			reason: "One that returns before it arrived finds what it left, and has left where it was to be.",
 			d:      desired(),
 			rec:    in(other, inventory.Part{Former: "apps"}),
 			found:  []Revision{ours(3, "deployed", "old")},
-			want:   want{Search: true, Next: Next{Kind: Upgrade, Progress: Begins, Number: 4, Before: 3}, Part: in(apps, inventory.Part{Former: "other"})},
+			want:   want{Search: true, Next: Next{Operation: hook.Upgrade, State: Begins, Number: 4, Before: 3}, Part: in(apps, inventory.Part{Former: "other"})},
 		},
 		"BecomesPlain": {
 			reason: "A chart that becomes plain objects leaves its release.",
 			d:      desired(at(inventory.Release{})),
 			rec:    in(apps, inventory.Part{Revision: 3}),
-			want:   want{Next: Next{Kind: Install, Progress: Begins, Number: 1}, Part: inventory.Part{Former: "apps"}},
+			want:   want{Next: Next{Operation: hook.Install, State: Begins, Number: 1}, Part: inventory.Part{Former: "apps"}},
 		},
 		"Plain": {
 			reason: "Plain objects have no release to search for.",
 			d:      desired(at(inventory.Release{}), adopting(ownership.AdoptAll)),
-			want:   want{Next: Next{Kind: Install, Progress: Begins, Number: 1}},
+			want:   want{Next: Next{Operation: hook.Install, State: Begins, Number: 1}},
 		},
 	}
 	for name, tc := range cases {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
@@ -43,13 +44,13 @@ func TestWriteDeployed(t *testing.T) {
 	}{
 		"First": {
 			reason: "The first record is created.",
-			next:   Next{Kind: Install, Number: 1, Unsearched: true},
+			next:   Next{Operation: hook.Install, Number: 1, Unsearched: true},
 			want:   want{Requests: []string{"POST apps/secrets"}, Statuses: []string{"1 deployed: Install complete"}, Part: noted(1, 0)},
 		},
 		"FirstOverForeign": {
 			reason:  "A release that was not searched for, and that belongs to another owner, is refused.",
 			records: []record.Options{recorded(1, "deployed", "", "")},
-			next:    Next{Kind: Install, Number: 1, Unsearched: true},
+			next:    Next{Operation: hook.Install, Number: 1, Unsearched: true},
 			want: want{
 				Requests: []string{"POST apps/secrets", "GET " + all}, Statuses: []string{"1 deployed: said"},
 				Err: "a Helm release web exists in namespace apps and does not belong to this module; uninstall it, or set adopt to take it over",
@@ -58,7 +59,7 @@ func TestWriteDeployed(t *testing.T) {
 		"FirstOverOurs": {
 			reason:  "One that is ours, of an inventory that was lost, is followed next.",
 			records: []record.Options{recorded(1, "deployed", "us", "new")},
-			next:    Next{Kind: Install, Number: 1, Unsearched: true},
+			next:    Next{Operation: hook.Install, Number: 1, Unsearched: true},
 			want: want{
 				Requests: []string{"POST apps/secrets", "GET " + all}, Statuses: []string{"1 deployed: said"},
 				Err: "release web has a record already; it is followed in the next step",
@@ -67,7 +68,7 @@ func TestWriteDeployed(t *testing.T) {
 		"Replaced": {
 			reason:  "A record of that number is replaced where the cluster was searched.",
 			records: []record.Options{recorded(1, "deployed", "us", "new")},
-			next:    Next{Kind: Install, Number: 1},
+			next:    Next{Operation: hook.Install, Number: 1},
 			want: want{
 				Requests: []string{"POST apps/secrets", "PUT " + secrets + "1"}, Statuses: []string{"1 deployed: Install complete"}, Part: noted(1, 0),
 			},
@@ -75,7 +76,7 @@ func TestWriteDeployed(t *testing.T) {
 		"Upgrade": {
 			reason:  "The revision before is superseded, and those that are too old are deleted.",
 			records: []record.Options{recorded(1, "superseded", "us", "a"), recorded(2, "deployed", "us", "b")},
-			next:    Next{Kind: Upgrade, Number: 3, Before: 2},
+			next:    Next{Operation: hook.Upgrade, Number: 3, Before: 2},
 			want: want{
 				Requests: []string{"GET " + secrets + "2", "POST apps/secrets", "PUT " + secrets + "2", "DELETE " + secrets + "1"},
 				Statuses: []string{"2 superseded: said", "3 deployed: Upgrade complete"}, Part: noted(3, 0),
@@ -84,7 +85,7 @@ func TestWriteDeployed(t *testing.T) {
 		"UpgradeOfDeleted": {
 			reason:   "A record before that is deleted meanwhile is not created again.",
 			records:  []record.Options{recorded(1, "deployed", "us", "a")},
-			next:     Next{Kind: Upgrade, Number: 2, Before: 1},
+			next:     Next{Operation: hook.Upgrade, Number: 2, Before: 1},
 			deleteOn: map[string]string{"PUT " + secrets + "1": secrets + "1"},
 			want: want{
 				Requests: []string{"GET " + secrets + "1", "POST apps/secrets", "PUT " + secrets + "1"},
@@ -94,7 +95,7 @@ func TestWriteDeployed(t *testing.T) {
 		"UpgradeOfFailed": {
 			reason:  "A foreign revision that failed stays failed.",
 			records: []record.Options{recorded(1, "failed", "", "")},
-			next:    Next{Kind: Upgrade, Number: 2, Before: 1},
+			next:    Next{Operation: hook.Upgrade, Number: 2, Before: 1},
 			want: want{
 				Requests: []string{"GET " + secrets + "1", "POST apps/secrets"},
 				Statuses: []string{"1 failed: said", "2 deployed: Upgrade complete"}, Part: noted(2, 0),
@@ -103,7 +104,7 @@ func TestWriteDeployed(t *testing.T) {
 		"AfterHooks": {
 			reason:  "A pending record becomes deployed.",
 			records: []record.Options{recorded(1, "deployed", "us", "a"), recorded(2, "pending-upgrade", "us", "new")},
-			next:    Next{Kind: Upgrade, Progress: Resumes, Number: 2, Before: 1},
+			next:    Next{Operation: hook.Upgrade, State: Resumes, Number: 2, Before: 1},
 			run:     pending,
 			rec:     inventory.Part{Revision: 1, Run: pending},
 			want: want{
@@ -113,7 +114,7 @@ func TestWriteDeployed(t *testing.T) {
 		},
 		"AfterHooksOfDeleted": {
 			reason: "A pending record that was deleted is created, also where the cluster was not searched.",
-			next:   Next{Kind: Install, Number: 2, Unsearched: true},
+			next:   Next{Operation: hook.Install, Number: 2, Unsearched: true},
 			run:    pending,
 			rec:    inventory.Part{Run: pending},
 			want: want{
@@ -123,7 +124,7 @@ func TestWriteDeployed(t *testing.T) {
 		"ReplacesRun": {
 			reason:  "A revision whose hooks still ran, and that is replaced by one without hooks, has failed.",
 			records: []record.Options{recorded(1, "deployed", "us", "a"), recorded(2, "pending-upgrade", "us", "b")},
-			next:    Next{Kind: Upgrade, Number: 3, Before: 1},
+			next:    Next{Operation: hook.Upgrade, Number: 3, Before: 1},
 			rec:     inventory.Part{Revision: 1, Run: pending},
 			want: want{
 				Requests: []string{"GET " + secrets + "1", "GET " + secrets + "2", "PUT " + secrets + "2", "POST apps/secrets", "PUT " + secrets + "1"},
@@ -134,7 +135,7 @@ func TestWriteDeployed(t *testing.T) {
 		"NoNamespace": {
 			reason:    "A missing namespace is created.",
 			namespace: "apps",
-			next:      Next{Kind: Install, Number: 1, Unsearched: true},
+			next:      Next{Operation: hook.Install, Number: 1, Unsearched: true},
 			want: want{
 				Requests: []string{"POST apps/secrets", "POST namespaces", "POST apps/secrets"}, Statuses: []string{"1 deployed: Install complete"},
 				Part: noted(1, 0),
@@ -143,7 +144,7 @@ func TestWriteDeployed(t *testing.T) {
 		"KeptNamespace": {
 			reason:    "Unless the config says otherwise.",
 			namespace: "apps",
-			next:      Next{Kind: Install, Number: 1, Unsearched: true},
+			next:      Next{Operation: hook.Install, Number: 1, Unsearched: true},
 			keep:      true,
 			want: want{
 				Requests: []string{"POST apps/secrets"},
@@ -178,7 +179,7 @@ func TestWriteDeployed(t *testing.T) {
 func TestWritePending(t *testing.T) {
 	c := newFakeCluster(t)
 	c.record(recorded(1, "deployed", "us", "a"))
-	i := &Installation{Desired: desired(), Next: Next{Kind: Upgrade, Number: 2, Before: 1}, Chart: chartOf(t), Rendered: rendered(t), Now: now}
+	i := &Installation{Desired: desired(), Next: Next{Operation: hook.Upgrade, Number: 2, Before: 1}, Chart: chartOf(t), Rendered: rendered(t), Now: now}
 	if err := c.history().WritePending(t.Context(), i); err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +191,7 @@ func TestWritePending(t *testing.T) {
 func TestFinish(t *testing.T) {
 	c := newFakeCluster(t)
 	c.namespaces["old"] = true
-	i := &Installation{Desired: desired(), Next: Next{Kind: Install, Number: 1}, Chart: chartOf(t), Rendered: rendered(t), Now: now}
+	i := &Installation{Desired: desired(), Next: Next{Operation: hook.Install, Number: 1}, Chart: chartOf(t), Rendered: rendered(t), Now: now}
 	rec := in(apps, inventory.Part{Former: "old"})
 	if _, err := c.history().Finish(t.Context(), i, &rec, nil); err != nil {
 		t.Fatal(err)

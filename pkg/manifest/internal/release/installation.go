@@ -10,6 +10,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
@@ -62,12 +63,12 @@ func (i *Installation) complete() string {
 // pending returns what is recorded of the revision while its hooks run.
 func (i *Installation) pending(set string, first time.Time) record.Options {
 	o := i.record(set, first)
-	switch i.Next.Kind {
-	case Install:
+	switch i.Next.Operation {
+	case hook.Install:
 		o.Status, o.Description = record.StatusPendingInstall, "Initial install underway"
-	case Rollback:
+	case hook.Rollback:
 		o.Status, o.Description = record.StatusPendingRollback, "Preparing rollback"
-	case Upgrade:
+	case hook.Upgrade:
 		o.Status, o.Description = record.StatusPendingUpgrade, "Preparing upgrade"
 	}
 	return o

@@ -12,6 +12,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
@@ -52,23 +53,23 @@ func TestRecords(t *testing.T) {
 	}{
 		"Install": {
 			reason: "The first revision begins the release.",
-			in:     installing(Next{Kind: Install, Number: 1}),
+			in:     installing(Next{Operation: hook.Install, Number: 1}),
 			want:   want{Deployed: recorded(1, "deployed", "Install complete", now), Pending: recorded(1, "pending-install", "Initial install underway", now)},
 		},
 		"Upgrade": {
 			reason: "An upgrade has the time of the first revision.",
-			in:     installing(Next{Kind: Upgrade, Number: 3, Before: 2}),
+			in:     installing(Next{Operation: hook.Upgrade, Number: 3, Before: 2}),
 			before: &record.Info{FirstDeployed: first},
 			want:   want{Deployed: recorded(3, "deployed", "Upgrade complete", first), Pending: recorded(3, "pending-upgrade", "Preparing upgrade", first)},
 		},
 		"UpgradeOfLostRecord": {
 			reason: "Where the record before is gone, so is the time of the first revision.",
-			in:     installing(Next{Kind: Upgrade, Number: 3, Before: 2}),
+			in:     installing(Next{Operation: hook.Upgrade, Number: 3, Before: 2}),
 			want:   want{Deployed: recorded(3, "deployed", "Upgrade complete", now), Pending: recorded(3, "pending-upgrade", "Preparing upgrade", now)},
 		},
 		"RollbackToRecorded": {
 			reason: "A rollback names the revision, and has its objects where the chart does not render them again.",
-			in:     installing(Next{Kind: Rollback, Number: 4, Before: 3, BackTo: 1, BackManifest: "kind: ConfigMap"}),
+			in:     installing(Next{Operation: hook.Rollback, Number: 4, Before: 3, BackTo: 1, BackManifest: "kind: ConfigMap"}),
 			before: &record.Info{FirstDeployed: first},
 			want: want{
 				Deployed: with(recorded(4, "deployed", "Rollback to 1", first), func(o *record.Options) { o.Manifest = "kind: ConfigMap" }),
@@ -77,13 +78,13 @@ func TestRecords(t *testing.T) {
 		},
 		"RollbackToUnrecorded": {
 			reason: "Where the revision is no longer recorded, the description is that of an upgrade.",
-			in:     installing(Next{Kind: Rollback, Number: 4, Before: 3}),
+			in:     installing(Next{Operation: hook.Rollback, Number: 4, Before: 3}),
 			before: &record.Info{FirstDeployed: first},
 			want:   want{Deployed: recorded(4, "deployed", "Upgrade complete", first), Pending: recorded(4, "pending-rollback", "Preparing rollback", first)},
 		},
 		"Config": {
 			reason: "The config has its own description and labels, which do not replace those of the engine.",
-			in: installing(Next{Kind: Install, Number: 1}, func(i *Installation) {
+			in: installing(Next{Operation: hook.Install, Number: 1}, func(i *Installation) {
 				i.Description, i.Labels = "by us", map[string]string{"team": "a", LabelSet: "them"}
 			}),
 			want: want{
@@ -97,7 +98,7 @@ func TestRecords(t *testing.T) {
 		},
 		"ConfigOfRollback": {
 			reason: "A rollback says so, whatever the config describes.",
-			in:     installing(Next{Kind: Rollback, Number: 4, Before: 3, BackTo: 1}, func(i *Installation) { i.Description = "by us" }),
+			in:     installing(Next{Operation: hook.Rollback, Number: 4, Before: 3, BackTo: 1}, func(i *Installation) { i.Description = "by us" }),
 			before: &record.Info{FirstDeployed: first},
 			want:   want{Deployed: recorded(4, "deployed", "Rollback to 1", first), Pending: recorded(4, "pending-rollback", "Preparing rollback", first)},
 		},

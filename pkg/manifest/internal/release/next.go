@@ -2,39 +2,31 @@
 
 package release
 
-import "github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
-
-// A Kind says what a revision is, in the words of Helm. It decides which hooks run.
-type Kind string
-
-// Kinds of revisions.
-const (
-	// Install is the first revision that is deployed. As long as none was, each attempt is an install.
-	Install Kind = "install"
-	// Upgrade follows a revision that was deployed.
-	Upgrade Kind = "upgrade"
-	// Rollback follows a revision that was deployed, to go back to one before it.
-	Rollback Kind = "rollback"
+import (
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
-// A Progress says how far a revision has come when it is planned.
-type Progress string
+// A RevisionState says how far a revision has come when it is planned.
+type RevisionState string
 
 const (
 	// Begins means that the revision is new.
-	Begins Progress = "Begins"
+	Begins RevisionState = "Begins"
 	// Resumes means that the record of the revision exists, and its hooks go on.
-	Resumes Progress = "Resumes"
+	Resumes RevisionState = "Resumes"
 	// Settled means that the record says that the revision is deployed, and only the inventory does not.
-	Settled Progress = "Settled"
+	Settled RevisionState = "Settled"
 	// Repairs means that the inventory says that the revision is deployed, and its objects are to be as they were then.
-	Repairs Progress = "Repairs"
+	Repairs RevisionState = "Repairs"
 )
 
 // Next is the revision that a part is to have. The zero value stands for a part that has no release.
 type Next struct {
-	Kind     Kind
-	Progress Progress
+	// Operation that makes the revision, which decides about the hooks that run.
+	Operation hook.Operation
+	// State of the revision.
+	State RevisionState
 	// Number of the revision, from 1.
 	Number int
 	// Before is the revision that was deployed before; 0 for none.
@@ -51,7 +43,7 @@ type Next struct {
 }
 
 // IsUpgrade reports whether a revision was deployed before.
-func (n *Next) IsUpgrade() bool { return n.Kind == Upgrade || n.Kind == Rollback }
+func (n *Next) IsUpgrade() bool { return n.Operation == hook.Upgrade || n.Operation == hook.Rollback }
 
 // RunsHooks reports whether the hooks of the revision run. They do not for a revision that is deployed.
-func (n *Next) RunsHooks() bool { return n.Progress == Begins || n.Progress == Resumes }
+func (n *Next) RunsHooks() bool { return n.State == Begins || n.State == Resumes }

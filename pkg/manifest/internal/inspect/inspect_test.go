@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package probe
+package inspect
 
 import (
 	"context"
@@ -103,7 +103,7 @@ func TestEvaluate(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			h := &Health{Objects: &tc.server, Expressions: health.NewRules(), Readiness: []bundle.Rule{tc.rule}, Verdicts: Verdicts{}}
+			h := &Health{Objects: &tc.server, Expressions: health.NewRules(), Readiness: []bundle.Rule{tc.rule}, Evaluations: Evaluations{}}
 			if !h.Applies(&entry) {
 				t.Fatal("the rule is for the object")
 			}

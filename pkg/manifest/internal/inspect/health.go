@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package probe
+package inspect
 
 import (
 	"context"
@@ -22,11 +22,11 @@ type Getter interface {
 	Get(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef) (*unstructured.Unstructured, error)
 }
 
-// Verdicts caches what rules said of objects.
-type Verdicts map[cluster.ObjectRef]verdict
+// Evaluations caches what rules said of objects.
+type Evaluations map[cluster.ObjectRef]evaluation
 
-// A verdict of a rule on one version of an object.
-type verdict struct {
+// An evaluation of a rule on one version of an object.
+type evaluation struct {
 	resourceVersion string
 	rule            string
 	state           health.State
@@ -40,8 +40,8 @@ type Health struct {
 	Expressions *health.Rules
 	// Readiness rules of the bundle. The custom resource needs none: its .status.state counts, as modules of Kyma report it.
 	Readiness []bundle.Rule
-	// Verdicts must not be nil.
-	Verdicts Verdicts
+	// Evaluations must not be nil.
+	Evaluations Evaluations
 }
 
 // byState is the rule for a custom resource that has none.
@@ -67,7 +67,7 @@ func (h *Health) Applies(en *inventory.Entry) bool { return h.ruleFor(en) != nil
 // Evaluate the rule for an object, which is read unless it and the rule are those of before. The error is that it cannot be read.
 func (h *Health) Evaluate(ctx context.Context, en *inventory.Entry, s cluster.ObjectState) (health.State, string, error) {
 	k, rule := en.Ref(), h.ruleFor(en)
-	if v, ok := h.Verdicts[k]; ok && v.resourceVersion == s.ResourceVersion && v.rule == rule.ID() {
+	if v, ok := h.Evaluations[k]; ok && v.resourceVersion == s.ResourceVersion && v.rule == rule.ID() {
 		return v.state, v.message, nil
 	}
 	u, err := h.Objects.Get(ctx, en.GVK(), k)
@@ -77,7 +77,7 @@ func (h *Health) Evaluate(ctx context.Context, en *inventory.Entry, s cluster.Ob
 	if u == nil {
 		return health.Processing, "is gone", nil
 	}
-	v := verdict{resourceVersion: u.GetResourceVersion(), rule: rule.ID()}
+	v := evaluation{resourceVersion: u.GetResourceVersion(), rule: rule.ID()}
 	switch {
 	case rule.Func != nil:
 		if v.state, v.message, err = rule.Evaluate(ctx, u); err != nil {
@@ -89,6 +89,6 @@ func (h *Health) Evaluate(ctx context.Context, en *inventory.Entry, s cluster.Ob
 	default:
 		v.state, v.message = h.Expressions.Evaluate(ctx, rule.CEL, u)
 	}
-	h.Verdicts[k] = v
+	h.Evaluations[k] = v
 	return v.state, v.message, nil
 }
