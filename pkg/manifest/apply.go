@@ -65,7 +65,7 @@ func (w *call) apply(ctx context.Context, was *inventory.Inventory, write bool, 
 	return execute.Run(ctx, run)
 }
 
-// planInput returns what a plan is made of. Nothing is held back.
+// planInput returns the input of a plan in which no part waits for an install before it to be ready.
 func (w *call) planInput(ctx context.Context, was *inventory.Inventory, known map[cluster.ObjectRef]cluster.ObjectState) plan.Input {
 	now := w.e.now()
 	return plan.Input{
@@ -102,7 +102,7 @@ func (w *call) keepsCheckpoint(ctx context.Context, was *inventory.Inventory, kn
 	return o.State == Ready && o.UpToDate, nil
 }
 
-// basis of a plan.
+// basis returns the fingerprint of all that a plan depends on.
 func (w *call) basis(was *inventory.Inventory, known map[cluster.ObjectRef]cluster.ObjectState) string {
 	drifted := map[cluster.ObjectRef]bool{}
 	if was != nil {

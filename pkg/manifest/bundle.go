@@ -41,7 +41,7 @@ const (
 	DriftIgnore = bundle.DriftIgnore
 )
 
-// ConfigOf installs, by their names, as the Config of a Bundle.
+// ConfigOf returns the flags of installs, by their names, as the Config of a Bundle.
 func ConfigOf(flags map[string]Flags) source.Layer { return bundle.ConfigOf(flags) }
 
 // PreviewOf returns the previews of the parts of a bundle in the order in which they are applied. It renders charts as for a first

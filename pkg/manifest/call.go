@@ -34,14 +34,14 @@ type call struct {
 	mem   *memory
 	// denied are the objects that the credentials may not read.
 	denied map[cluster.ObjectRef]error
-	// asked are the objects that were asked for in this step, as the watch does not show them.
+	// asked are the objects that were read one by one in this call, because no watch shows them.
 	asked map[cluster.ObjectRef]bool
-	// rendered are parts that were rendered to tell what differs.
+	// rendered are the parts that were rendered to compare objects with what was applied.
 	rendered map[object.PartID]*compose.Component
 	// config of the bundle, which is read when it is needed.
 	config   *compose.Config
 	composer *compose.Composer
-	// applier writes, or tries in a dry run.
+	// applier applies objects; for Plan it only dry-runs them.
 	applier *apply.Applier
 	// end the call, so that another one can begin.
 	end func()
@@ -95,8 +95,8 @@ func (w *call) labels() map[string]string {
 	return l
 }
 
-// removalHooks run the hooks of parts of an inventory that leave. Their runs are kept in it. The owner of an object is nil where all
-// parts leave.
+// removalHooks returns the hooks to run for parts of an inventory that are being removed, and records their runs in it. Owner is nil
+// if all parts are being removed.
 func (w *call) removalHooks(inv *inventory.Inventory, parts []object.PartID, owner hook.Owner) *hook.Removal {
 	return &hook.Removal{
 		Inventory: inv, Parts: parts, Retry: w.o.Retry, Force: w.o.ForceRemoval, Describe: w.history().Describe, Runner: w.hookRunner(),
@@ -107,7 +107,7 @@ func (w *call) removalHooks(inv *inventory.Inventory, parts []object.PartID, own
 	}
 }
 
-// leavingAll parts of a bundle. The inventory is copied only if there are hooks.
+// leavingAll returns the hooks to run for the removal of all parts of a bundle. The inventory is copied only if there are hooks.
 func (w *call) leavingAll(inv *inventory.Inventory) *hook.Removal {
 	parts := slices.DeleteFunc(slices.Sorted(maps.Keys(inv.Parts)), func(part object.PartID) bool { return !inv.Parts[part].DeleteHooks })
 	if len(parts) > 0 {
@@ -145,7 +145,7 @@ func (w *call) recordedHooks(
 	return hooks, info, err
 }
 
-// errInventoryExists is returned by save where there is an inventory that the watch does not show.
+// errInventoryExists is returned by save if an inventory exists that the watch does not show.
 var errInventoryExists = inventory.ErrExists
 
 // parentKey is the key of the Secret that holds the inventory.
@@ -161,7 +161,7 @@ func (w *call) store() *inventory.Store {
 	}
 }
 
-// load the inventory; nil where there is none. With confirm it is asked for where the watch shows none.
+// load the inventory; nil where there is none. With confirm, a request confirms that where the watch shows none.
 func (w *call) load(ctx context.Context, confirm bool) (*inventory.Inventory, error) {
 	load := w.store().Load
 	if confirm {
@@ -174,7 +174,7 @@ func (w *call) load(ctx context.Context, confirm bool) (*inventory.Inventory, er
 	return w.mem.stored.Inventory, nil
 }
 
-// loadOwn loads the inventory for a removal, which takes over nothing.
+// loadOwn loads the inventory for a removal, which never takes over the inventory of another owner.
 func (w *call) loadOwn(ctx context.Context) (*inventory.Inventory, error) {
 	inv, err := w.load(ctx, true)
 	if err != nil {

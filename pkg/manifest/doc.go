@@ -42,7 +42,7 @@
 //
 // # Use
 //
-// A connection comes from package connect, content from package source, and what to do with it stands in a Bundle:
+// Package connect has the connection, package source the content, and a Bundle says what to do with it:
 //
 //	c, err := connect.New(restConfig)
 //	chart, err := source.Path("charts/web")
@@ -54,8 +54,8 @@
 //	}
 //	seen, err := engine.Install(ctx, c, b)
 //
-// One Engine and one Cluster serve a whole process. The engine only reads a Bundle, so that one can serve several calls. What is
-// about one call is a CallOption: a token that runs failed hooks or tests once more, or the last known good revision to keep.
+// One Engine and one Cluster serve a whole process. The engine only reads a Bundle, so that one can serve several calls. A
+// CallOption is for one call: a token that runs failed hooks or tests once more, or the last known good revision to keep.
 //
 // Package source has the sources: Path and FS (directories and archives), OCI, ChartRepository, YAML and Objects. Install.Form
 // describes the content: a chart, plain objects or a kustomization.

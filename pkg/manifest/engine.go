@@ -44,10 +44,10 @@ type Engine struct {
 	now         func() time.Time
 	caches      *compose.Caches
 	rules       *health.Rules
-	// invalid says which option is; nil for none.
+	// invalid is the error of an invalid option; nil for none.
 	invalid error
 
-	// turns at bundles.
+	// turns lets one call at a time work on a bundle.
 	turns turns
 
 	mu       sync.Mutex
@@ -131,7 +131,7 @@ func (e *Engine) check(c cluster.Cluster) error {
 	return nil
 }
 
-// newCall returns a call on a bundle, once no other one works on it. End the call, unless there is an error.
+// newCall waits until no other call works on the bundle, and returns a call on it. The caller must end the call.
 func (e *Engine) newCall(ctx context.Context, c cluster.Cluster, b *Bundle, o []CallOption) (*call, error) {
 	parts, err := b.Parts()
 	if err != nil {
@@ -145,7 +145,7 @@ func (e *Engine) newCall(ctx context.Context, c cluster.Cluster, b *Bundle, o []
 	return w, nil
 }
 
-// newOutline returns a call that needs no more than the names of the parts.
+// newOutline returns a call whose parts have no digests, which is enough to remove a bundle.
 func (e *Engine) newOutline(ctx context.Context, c cluster.Cluster, b *Bundle, o []CallOption) (*call, error) {
 	if err := e.check(c); err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func (e *Engine) memoryOf(c cluster.Cluster, b *Bundle) *memory {
 	return m
 }
 
-// Forget what is known of a bundle.
+// Forget drops what the engine remembers of a bundle.
 func (e *Engine) Forget(c cluster.Cluster, b *Bundle) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -23,7 +23,7 @@ func WithIdentity(i Identity) Option {
 }
 
 // Interpreter returns what the cluster.Cache of an Engine with these options has to know: which objects to watch, and what to keep of
-// them. Those of equal identities are equal.
+// them. Interpreters of equal identities are equal.
 func Interpreter(o ...Option) cluster.Interpreter {
 	e := &Engine{identity: object.DefaultIdentity()}
 	for _, fn := range o {

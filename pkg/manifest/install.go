@@ -12,16 +12,16 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
-// How often a call that waits looks again. After an error it takes longer each time, up to the second one.
+// A call that waits looks again after lookEvery. With each error in a row the pause doubles, up to lookRarely.
 const (
 	lookEvery  = 500 * time.Millisecond
 	lookRarely = 10 * time.Second
 )
 
-// Install or upgrade a bundle: the next step, if anything is left to do, and what is seen after it. Without Wait it does not
-// wait for anything, so that a controller calls it at each reconciliation until the observation is Ready and UpToDate,
-// and after that whenever something changed; at rest it sends no request. An error of one part is in the observation
-// too, and leaves the other parts alone.
+// Install installs or upgrades a bundle: it does the next step, if anything is left to do, and returns what it observes after it.
+// Without Wait it waits for nothing: a controller calls it at each reconciliation until the observation is Ready and UpToDate, and
+// after that whenever something changes. A call that has nothing to do sends no request. An error of one part is in the observation,
+// too, and does not stop the other parts.
 func (e *Engine) Install(ctx context.Context, c cluster.Cluster, b *Bundle, o ...CallOption) (Observation, error) {
 	return e.until(ctx, c, b, o, func() (Observation, error) {
 		seen, err := e.Observe(ctx, c, b, o...)
@@ -34,13 +34,13 @@ func (e *Engine) Install(ctx context.Context, c cluster.Cluster, b *Bundle, o ..
 	})
 }
 
-// Check a bundle: is it installed as it is wanted, and does it work? Nothing is changed. It is Observe that can wait.
+// Check returns whether a bundle is installed as wanted and works. It changes nothing. It is Observe with the option Wait.
 func (e *Engine) Check(ctx context.Context, c cluster.Cluster, b *Bundle, o ...CallOption) (Observation, error) {
 	return e.until(ctx, c, b, o, func() (Observation, error) { return e.Observe(ctx, c, b, o...) })
 }
 
-// Uninstall a bundle: the next step towards a cluster without it. Without Wait it does not wait for anything. It is Remove
-// that can wait.
+// Uninstall does the next step towards a cluster without the bundle. Without Wait it waits for nothing. It is Remove with the option
+// Wait.
 func (e *Engine) Uninstall(ctx context.Context, c cluster.Cluster, b *Bundle, o ...CallOption) (Removal, error) {
 	if err := e.check(c); err != nil {
 		return Removal{}, err
@@ -53,7 +53,7 @@ func (e *Engine) Uninstall(ctx context.Context, c cluster.Cluster, b *Bundle, o 
 	return left, err
 }
 
-// until a bundle is Ready.
+// until observes a bundle with look; with Wait again and again until the bundle is Ready.
 func (e *Engine) until(
 	ctx context.Context, c cluster.Cluster, b *Bundle, o []CallOption, look func() (Observation, error),
 ) (Observation, error) {
@@ -71,7 +71,7 @@ func (e *Engine) until(
 	return seen, err
 }
 
-// retry what is not done, if that is wanted.
+// retry tries once; with Wait again and again until the work is done or the context ends.
 func retry(ctx context.Context, o []CallOption, try func() (done bool, waiting string, err error)) error {
 	wait := CallOptionsOf(o...).Wait
 	pause, last := lookEvery, "nothing was done"
@@ -85,7 +85,7 @@ func retry(ctx context.Context, o []CallOption, try func() (done bool, waiting s
 		} else {
 			waiting = text.OneLine(err.Error())
 		}
-		// A try that was cut off knows less than the one before.
+		// A try that the end of the context interrupted knows less than the one before.
 		if ctx.Err() == nil {
 			last = waiting
 		}

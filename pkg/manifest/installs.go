@@ -34,7 +34,7 @@ func (i *installs) RunPost(ctx context.Context, c *compose.Component, run *inven
 	return i.attempt(c, run).RunPost(ctx)
 }
 
-// attempt returns the attempt to install a chart that has hooks, with their run; nil where it has to begin.
+// attempt returns the attempt to install a chart that has hooks. Run is the run of the hooks; nil if it has not begun.
 func (i *installs) attempt(c *compose.Component, run *inventory.Run) *hook.Attempt {
 	w, in := i.call, c.Installation
 	a := &hook.Attempt{
@@ -55,8 +55,8 @@ func (i *installs) attempt(c *compose.Component, run *inventory.Run) *hook.Attem
 	return a
 }
 
-// Finish records the release of a component whose objects are all applied: the release ends where it was before, and goes on where it
-// is now. Plain objects have none.
+// Finish records the release of a component whose objects are all applied, and ends the release in the place that it moved from.
+// Plain objects have no release.
 func (i *installs) Finish(ctx context.Context, c *compose.Component, run *inventory.Run, rec *inventory.Part) (execute.Installed, error) {
 	h := i.call.history()
 	if c.Rendered == nil {
@@ -78,12 +78,12 @@ func (i *installs) Finish(ctx context.Context, c *compose.Component, run *invent
 	return out, nil
 }
 
-// Abandon deletes the records of a release that never arrived where it was to move to.
+// Abandon deletes the records of a release in a place that it began to move to, and that the bundle no longer names.
 func (i *installs) Abandon(ctx context.Context, c *compose.Component) error {
 	return i.call.history().Delete(ctx, c.Next.Abandoned, false)
 }
 
-// test runs the tests that were requested, as far as they go. They come from the records of the releases, as with helm test.
+// test runs the tests that were requested, and returns what it waits for. As with helm test, they come from the release records.
 func (i *installs) test(ctx context.Context) (string, error) {
 	w, inv := i.call, i.progress.Inventory
 	t := &hook.Tester{
@@ -104,7 +104,7 @@ func (i *installs) test(ctx context.Context) (string, error) {
 	return t.Advance(ctx, hook.BeginTests(inv.Tests, w.o.Test))
 }
 
-// An attemptStore has the record of a part in the inventory of a plan.
+// An attemptStore reads and saves the record of one part in the inventory of a call.
 type attemptStore struct {
 	*installs
 
@@ -119,13 +119,13 @@ func (s attemptStore) Save(ctx context.Context) error {
 	return s.call.save(ctx, s.progress.Inventory, false)
 }
 
-// A pruner deletes what the bundle of a plan no longer has. It implements execute.Pruner.
+// A pruner deletes what the bundle no longer has. It implements execute.Pruner.
 type pruner struct {
 	call     *call
 	progress *execute.Progress
 }
 
-// Prune deletes objects, and runs the hooks of the installs that leave.
+// Prune deletes objects, and runs the removal hooks of the installs that are pruned.
 func (p *pruner) Prune(ctx context.Context, what execute.Prune) (teardown.Result, error) {
 	w, inv := p.call, p.progress.Inventory
 	hooks := w.removalHooks(inv, what.Parts, p.progress.OwnerOf)
@@ -154,12 +154,12 @@ func (s *saver) Save(ctx context.Context, inv *inventory.Inventory, create bool)
 	return nil
 }
 
-// Conclude remembers why a call went no further, and puts that into the inventory unless the call was cut off.
+// Conclude remembers why a call went no further, and adds that to the inventory unless the context of the call has ended.
 func (s *saver) Conclude(ctx context.Context, inv *inventory.Inventory, why inventory.Reasons) {
 	m := s.call.mem
 	m.last = &why
 	m.forgetGone(inv)
-	m.plan = nil // It says what was to be done before.
+	m.plan = nil // It was made before this call.
 	if ctx.Err() != nil {
 		return
 	}

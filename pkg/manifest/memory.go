@@ -15,8 +15,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
-// A bundleKey identifies a bundle among all clusters. Its owner is part of it, so that two owners of one name share nothing, and
-// the cluster as far as that can be proved, so that a connection which only claims the same address shares nothing either.
+// A bundleKey identifies a bundle among all clusters. The owner is part of the key, so that two owners of bundles of the same name
+// share nothing. A connection that does not prove which cluster it reaches has an Identity of its own, and shares nothing either.
 type bundleKey struct {
 	cluster, name, owner string
 }
@@ -33,17 +33,17 @@ type memory struct {
 	last *inventory.Reasons
 	// evaluations of rules on objects.
 	evaluations inspect.Evaluations
-	// contention about fields that others take again and again.
+	// contention counts the repairs of fields that other managers change again and again.
 	contention ownership.Contention
 	// reports on objects that differ and are left as they are.
 	reports inspect.Reports
-	// settled are objects that are to go and that a request did not find, or found to be nothing of the bundle, by their UID.
+	// settled has the UIDs of objects to delete that a request did not find, or found not to belong to the bundle.
 	settled map[cluster.ObjectRef]string
 	// plan is the last one; nil for none.
 	plan *keptPlan
 }
 
-// forgetGone forgets objects that an inventory no longer has, once it knows of more than there are.
+// forgetGone forgets objects that an inventory no longer has, if more objects are remembered than the inventory has.
 func (m *memory) forgetGone(inv *inventory.Inventory) {
 	most := len(inv.Objects)
 	if len(m.evaluations) <= most && len(m.reports) <= most && len(m.settled) <= most && m.contention.Len() <= most {
@@ -77,7 +77,7 @@ type turn struct {
 	calls int
 }
 
-// take a turn at a bundle, which is to be given back. Others that have it are waited for as long as the context lasts.
+// take waits for the turn at a bundle, as long as the context lasts. The caller must call back when it is done.
 func (t *turns) take(ctx context.Context, k bundleKey) (back func(), err error) {
 	t.mu.Lock()
 	if t.by == nil {

@@ -20,13 +20,13 @@ type Preview = compose.Preview
 type (
 	// An Observation is what was seen of a bundle.
 	Observation = observe.Observation
-	// A PartState is what became of one part of a bundle.
+	// A PartState is the state of one part of a bundle.
 	PartState = observe.PartState
 	// A PartKind says what a part of a bundle is.
 	PartKind = object.PartKind
 	// A Phase says where a part of a bundle stands.
 	Phase = observe.Phase
-	// A TestState is what became of one test hook.
+	// A TestState is the state of one test hook.
 	TestState = observe.TestState
 	// A Drift is one object that another client changed or deleted.
 	Drift = observe.Drift

@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
-// observed is what an observation of an inventory depends on, except for its objects.
+// observed returns the input of an observation of an inventory, without the states of the objects.
 func (w *call) observed(inv *inventory.Inventory) observe.Input {
 	now := w.e.now()
 	return observe.Input{
@@ -27,7 +27,7 @@ func (w *call) observed(inv *inventory.Inventory) observe.Input {
 	}
 }
 
-// reasons say why the last step went no further, whichever process made it.
+// reasons returns why the last step went no further. Another process may have made that step.
 func (w *call) reasons(inv *inventory.Inventory) inventory.Reasons {
 	switch {
 	case w.mem.last != nil:
@@ -50,7 +50,7 @@ func (w *call) differences() *inspect.Differences {
 	}
 }
 
-// look at all objects of the inventory. What may not be read is noted as denied.
+// look returns the states of the objects of an inventory. It adds objects that the credentials may not read to denied.
 func (w *call) look(ctx context.Context, inv *inventory.Inventory) (map[cluster.ObjectRef]cluster.ObjectState, error) {
 	found, err := inspect.FindObjects(ctx, w.c.Cache(), w.Client, inv)
 	if err != nil {
@@ -65,7 +65,7 @@ func (w *call) look(ctx context.Context, inv *inventory.Inventory) (map[cluster.
 	return found.States, nil
 }
 
-// track kinds, for a bounded time.
+// track waits, for a bounded time, until kinds are watched. It returns the kinds that are not, with the reason.
 func (w *call) track(ctx context.Context, gvks []schema.GroupVersionKind) map[schema.GroupVersionKind]error {
 	return inspect.Track(ctx, w.c.Cache(), gvks)
 }
@@ -80,7 +80,7 @@ func (r renderer) WithoutCeded(
 	return r.w.applier.WithoutCeded(ctx, o, en, managed)
 }
 
-// AppliedObject returns the object of an entry as it was applied; nil where it is no longer wanted like that.
+// AppliedObject returns the object of an entry as it was applied; nil if the bundle no longer has it in that form.
 func (r renderer) AppliedObject(ctx context.Context, en *inventory.Entry) (*object.Desired, error) {
 	w := r.w
 	for i := range w.parts {

@@ -15,7 +15,7 @@ package manifest
 // Observe reports what is left to do for an Apply with the same options, and ApplyPlan needs the options that Plan had.
 type CallOption func(*CallOptions)
 
-// CallOptions are the options of one call as a value. A stand-in for an Engine, as in a test, gets them from CallOptionsOf.
+// CallOptions are the options of one call as a value. A fake Engine in a test gets them from CallOptionsOf.
 type CallOptions struct {
 	// Wait is set by Wait.
 	Wait bool
@@ -40,8 +40,8 @@ func CallOptionsOf(o ...CallOption) CallOptions {
 	return out
 }
 
-// Wait until the bundle is Ready, or gone for Uninstall. How long is up to the context, which should have a deadline. What
-// fails is tried again until then, as most failures pass; a bundle that is malformed and an invalid option of the Engine are not.
+// Wait makes a call wait until the bundle is Ready, or gone for Uninstall. The context limits how long, and should have a deadline.
+// Until then failures are retried, because most are temporary. A malformed bundle or an invalid option of the Engine is not retried.
 func Wait() CallOption {
 	return func(o *CallOptions) { o.Wait = true }
 }
@@ -75,8 +75,7 @@ func WithRedactor(redact func(text string) string) CallOption {
 }
 
 // ForceRemoval makes Remove delete custom resources of the kinds that the bundle defines, also those that it did not create.
-// Without it they block the removal. With it, a deletion hook that fails blocks neither Remove nor an Apply that takes an install
-// away.
+// Without it they block the removal. With it, a deletion hook that fails blocks neither Remove nor an Apply that prunes an install.
 func ForceRemoval() CallOption {
 	return func(o *CallOptions) { o.ForceRemoval = true }
 }

@@ -25,13 +25,13 @@ const (
 	ActionPrune    = plan.ActionPrune
 )
 
-// A keptPlan is a plan that holds as long as its basis does, up to a time.
+// A keptPlan is a plan that is reused while its basis stays the same, up to a time.
 type keptPlan struct {
 	until time.Time
 	plan  Plan
 }
 
-// problemAge is how long a plan with problems is kept at most: watches may not show what is in the way.
+// problemAge limits how long a plan with problems is kept: the cause of a problem may go away without an event of a watch.
 const problemAge = time.Minute
 
 func (e *Engine) keepFor(p *Plan) time.Duration {

@@ -60,14 +60,14 @@ func (e *Engine) apply(ctx context.Context, c cluster.Cluster, b *Bundle, o []Ca
 	if !errors.Is(err, errInventoryExists) {
 		return r, err
 	}
-	// The inventory lost the label by which it is watched. It gets it back.
+	// The inventory lost the label that the watch selects by. This step restores it.
 	if was, err = w.load(ctx, true); err != nil {
 		return Result{}, err
 	}
 	return w.apply(ctx, was, true, approved)
 }
 
-// Observe a bundle. It writes nothing, and asks the cluster for nothing that a watch tells.
+// Observe returns the state of a bundle. It writes nothing, and sends no request for what a watch shows.
 func (e *Engine) Observe(ctx context.Context, c cluster.Cluster, b *Bundle, o ...CallOption) (Observation, error) {
 	w, err := e.newCall(ctx, c, b, o)
 	if err != nil {
@@ -92,9 +92,9 @@ func (e *Engine) Observe(ctx context.Context, c cluster.Cluster, b *Bundle, o ..
 	return observe.Observe(in), nil
 }
 
-// Exists says whether the cluster holds an inventory of the bundle. Of the bundle only the name and the owner are used. No is
-// confirmed by a request, so that it can be trusted where a bundle is removed. The inventory of another owner is not that of
-// the bundle; the error is an *OwnedError then, whether the bundle adopts or not.
+// Exists reports whether the cluster holds an inventory of the bundle, of which it uses the name and the owner only. Where the watch
+// shows no inventory, Exists sends a request before it returns false, so that a caller that removes a bundle can rely on it. The
+// error is an *OwnedError for the inventory of another owner, even if the bundle adopts.
 func (e *Engine) Exists(ctx context.Context, c cluster.Cluster, b *Bundle) (bool, error) {
 	w, err := e.newOutline(ctx, c, b, nil)
 	if err != nil {
@@ -105,12 +105,12 @@ func (e *Engine) Exists(ctx context.Context, c cluster.Cluster, b *Bundle) (bool
 	return inv != nil, err
 }
 
-// Plan returns what Apply would do, by dry runs in the cluster. Nothing is changed there, and nothing is written down. Objects
-// that nothing has to be done about cost no request; for each other one there is one dry run, and where it exists it is
-// read. An object whose namespace or kind is part of the plan cannot be tried, and counts as created.
+// Plan returns what Apply would do, according to dry runs in the cluster. It changes nothing, and stores nothing there. Objects that
+// are as they should be cost no request. Each other object costs one dry run, and a read if it exists. An object whose namespace or
+// kind the plan creates cannot be dry-run, and counts as created.
 //
-// With WithPlanAge a plan is kept that long while inputs, options, inventory and what watches tell stay the same. The error is that
-// the cluster cannot be asked, or that the bundle is wrong as a whole.
+// With WithPlanAge, Plan returns the same plan for that long while inputs, options, inventory and what watches show stay the same. It
+// returns an error if a request fails, or if the bundle as a whole is invalid.
 func (e *Engine) Plan(ctx context.Context, c cluster.Cluster, b *Bundle, o ...CallOption) (Plan, error) {
 	w, err := e.newCall(ctx, c, b, o)
 	if err != nil {
@@ -150,9 +150,9 @@ func (e *Engine) Plan(ctx context.Context, c cluster.Cluster, b *Bundle, o ...Ca
 
 // Remove does the next step towards a cluster without the bundle. The custom resource goes first; then all custom resources of the
 // bundle's own kinds must be gone, while what serves them still runs; then the rest in reverse order, CRDs and namespaces last.
-// Each object is waited for before what came before it goes. Of the bundle only the names are used, so that it can be removed when
-// its sources cannot be resolved any more. Objects of another owner are not removed, whether the bundle adopts or not: the error is
-// an *OwnedError then.
+// Objects must be gone before those that were applied before them are deleted. Of the bundle only the names are used, so that it can
+// be removed when its sources cannot be resolved any more. Objects of another owner are not removed, even if the bundle adopts: the
+// error is an *OwnedError then.
 func (e *Engine) Remove(ctx context.Context, c cluster.Cluster, b *Bundle, o ...CallOption) (Removal, error) {
 	w, err := e.newOutline(ctx, c, b, o)
 	if err != nil {

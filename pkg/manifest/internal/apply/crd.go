@@ -86,7 +86,7 @@ func examine(ctx context.Context, client *ssa.Client, crd *unstructured.Unstruct
 		l, err := page(ctx, client, gvk, m, token)
 		switch {
 		case kerrors.IsResourceExpired(err) && ctx.Err() == nil:
-			// The look took so long that what it looks at is gone. It begins again, with what is there now.
+			// The continue token of the list expired. List again from the beginning.
 			token, f = "", finding{}
 			continue
 		case err != nil:

@@ -18,9 +18,9 @@ type Bundle struct {
 	// Name of the inventory, a DNS subdomain. It identifies the bundle in the cluster and must never change.
 	Name string
 
-	// Owner is who the bundle belongs to, in words that help a person who finds it: Manifest team-a/web. The inventory keeps
-	// it, and a bundle of the same name and another owner is refused unless it adopts; so it should not change. Without an
-	// owner nothing is compared, as where only the name of a bundle is known that is to be removed.
+	// Owner names the owner of the bundle for people who find its inventory, for example Manifest team-a/web. A bundle with the
+	// same name and another owner is refused unless it adopts, so the owner should not change. An empty owner is not compared, for
+	// example to remove a bundle of which only the name is known.
 	Owner string
 
 	// Labels that each object gets in addition to those of the engine.
@@ -32,16 +32,16 @@ type Bundle struct {
 	// Installs in the order in which they are applied.
 	Installs []Install
 
-	// Config says more of installs by name, in the form of Kyma's config layers; nil for none. It is one document of YAML
+	// Config has flags and values of installs by name, in the form of Kyma's config layers; nil for none. It is one YAML document
 	// with a list configs of entries name, clientConfig and overrides, the last two in the grammar of helm --set:
 	// clientConfig has fields of Helm's install action (Namespace, CreateNamespace, ReleaseName, SkipCRDs, DisableHooks,
 	// Timeout, Atomic, Wait, TakeOwnership, Force and more), overrides has values below those of the install. An entry for
 	// no install is an error of all installs, a wrong entry of its own.
 	Config *source.Layer
 
-	// Resource is the custom resource of the module; nil for none. It is created once, and later changed only if this
-	// one changes: fields that its users set are theirs, and if they deleted it, it stays away. With nil one that was
-	// created before is left alone, and no longer part of the bundle.
+	// Resource is the custom resource of the module; nil for none. The engine creates it once, and changes it later only if this
+	// field changes. Fields that users set stay theirs, and a resource that users deleted is not created again. If this field
+	// becomes nil, the resource stays in the cluster and is no longer part of the bundle.
 	Resource *unstructured.Unstructured
 
 	// Readiness rules in addition to what kstatus knows.
@@ -68,9 +68,9 @@ type DriftPolicy string
 const (
 	// DriftRepair puts back what was changed or deleted.
 	DriftRepair DriftPolicy = ""
-	// DriftReport leaves it, and Observe says what differs, with its fields.
+	// DriftReport leaves it, and Observe returns the fields that differ.
 	DriftReport DriftPolicy = "Report"
-	// DriftIgnore leaves it, and nothing is said about fields. An object that was deleted is said to be missing.
+	// DriftIgnore leaves it, and Observe returns no fields. It still reports a deleted object as missing.
 	DriftIgnore DriftPolicy = "Ignore"
 )
 

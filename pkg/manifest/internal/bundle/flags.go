@@ -17,7 +17,7 @@ import (
 type Flags struct {
 	// ReleaseName instead of the name of the install.
 	ReleaseName string
-	// CreateNamespace false leaves a namespace that is missing to others; by default it is created.
+	// CreateNamespace false does not create a missing namespace; by default it is created.
 	CreateNamespace *bool
 	// SkipCRDs leaves out the directory crds of the chart.
 	SkipCRDs bool

@@ -28,7 +28,7 @@ type Install struct {
 	// Namespace of the release, and of the objects that name none. It must not be empty.
 	Namespace string
 
-	// Values over those of the chart. There must be none for plain objects and for a kustomization.
+	// Values override those of the chart. Plain objects and a kustomization must have none.
 	Values map[string]any
 }
 

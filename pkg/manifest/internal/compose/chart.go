@@ -28,7 +28,7 @@ func (c *Composer) renderChart(ctx context.Context, out *Component) ([]*unstruct
 	}
 	r, err := chart.Render(ctx, o)
 	if err == nil && out.Purpose == Advance {
-		// Do not begin what cannot be recorded in the end.
+		// A release that is too large to be recorded must be refused before anything is applied.
 		err = r.Draft.Check("")
 	}
 	if err != nil {

@@ -22,11 +22,11 @@ type Purpose string
 const (
 	// Advance means that other inputs were applied before, or none.
 	Advance Purpose = "Advance"
-	// Repair means that these inputs were applied before: the very objects of then are wanted.
+	// Repair means that these inputs were applied before: the same objects as then are wanted.
 	Repair Purpose = "Repair"
 )
 
-// PurposeOf a part of which the inventory has a record.
+// PurposeOf returns the purpose of a part, of which the inventory has a record.
 func PurposeOf(p *bundle.Part, rec *inventory.Part) Purpose {
 	if rec.Digest == p.Digest {
 		return Repair
@@ -57,7 +57,7 @@ type Component struct {
 }
 
 // hooksToRun returns the hooks of the chart if some of them run while it is applied, else nil. None run to repair drift, nor to
-// write an inventory again that was lost.
+// restore an inventory that was lost.
 func (c *Component) hooksToRun() []record.Hook {
 	if !c.Next.RunsHooks() || c.Installation.Config.DisableHooks {
 		return nil

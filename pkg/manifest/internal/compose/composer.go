@@ -74,7 +74,7 @@ func (c *Composer) Compose(ctx context.Context, p *bundle.Part, rec inventory.Pa
 		return nil, err
 	}
 	if out.Purpose == Advance {
-		// Until all objects are applied, what is in the cluster is neither of the old inputs nor of the new ones.
+		// Until all objects are applied, the cluster has objects of the old inputs and of the new ones.
 		out.Record.Digest, out.Record.Shared = "", nil
 	}
 	objects, err := c.render(ctx, out)

@@ -26,7 +26,7 @@ func (c *Composer) BuildHook(ctx context.Context, in *Installation, part object.
 	if err := c.Bundle.Transform(ctx, u); err != nil {
 		return object.Desired{}, err
 	}
-	// A CRD may be a hook, and hooks after it of its kind.
+	// A hook may be a CRD, and later hooks may be of the kind that it defines.
 	c.learnKinds(objects)
 	if _, err := c.Place(ctx, in, u); err != nil {
 		return object.Desired{}, err

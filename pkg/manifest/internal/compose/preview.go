@@ -14,8 +14,8 @@ import (
 
 // A Preview is what one part of a bundle would apply, as far as that is known without a cluster.
 type Preview struct {
-	// Install is the name of the install, or empty for the custom resource definitions, which come first, and for the
-	// custom resource, which comes last.
+	// Install is the name of the install, or empty for the CRDs, which come first, and for the custom resource,
+	// which comes last.
 	Install string
 	// Chart and Version of a chart, and its default values; empty for all else.
 	Chart, Version string

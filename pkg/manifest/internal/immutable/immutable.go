@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A Field is one that the API server does not let anybody change, and why not.
+// A Field is an immutable field, and the reason that the API server gives.
 type Field struct {
 	Name, Reason string
 }
@@ -26,8 +26,8 @@ type Field struct {
 var immutableReason = regexp.MustCompile(`(?i)\bimmutable\b|\b(may|must) not (be )?chang|\bcan(not| not) (be )?chang|` +
 	`\b(may not|can ?not) be (unset|updated|modified)\b|\bupdates to .+ (is|are) forbidden\b|\bupdates may not change\b`)
 
-// Fields are the fields that cannot be changed, if that is all that is wrong. Where something else is wrong as well,
-// there are none: to create the object anew would not help.
+// Fields returns the immutable fields that an error names. It returns none if the error has other causes, too, because recreating
+// the object would not help then.
 func Fields(err error) []Field {
 	s := kerrors.APIStatus(nil)
 	if !kerrors.IsInvalid(err) || !errors.As(err, &s) || s.Status().Details == nil {
@@ -46,8 +46,8 @@ func Fields(err error) []Field {
 	return out
 }
 
-// reasonOf a message such as: Invalid value: "x": field is immutable. The value in front of it is left out, and so are
-// lines that follow, which show what differs. It is empty where something else is wrong.
+// reasonOf returns the reason in a message such as: Invalid value: "x": field is immutable. It leaves out the value in front of the
+// reason, and the lines after it, which show a difference. It returns an empty reason if the message is about something else.
 func reasonOf(message string) string {
 	message, _, _ = strings.Cut(message, "\n")
 	all := immutableReason.FindAllStringIndex(message, -1)
@@ -81,7 +81,8 @@ func (f Field) Precise(want, live map[string]any) Field {
 }
 
 // Compared names the fields below the spec that differ between the live object and what it would be if it was created, as
-// far as they are ours: in what is wanted, or applied before. It is Precise for whoever can ask the API server.
+// far as they are ours: in what is wanted, or applied before. It is more exact than Precise, and needs a dry run that creates the
+// object.
 func (f Field) Compared(want, created, live map[string]any, ours func(field string) bool) Field {
 	w, _ := want[f.Name].(map[string]any)
 	c, ok := created[f.Name].(map[string]any)
@@ -101,7 +102,7 @@ func (f Field) Compared(want, created, live map[string]any, ours func(field stri
 	return f
 }
 
-// below are the paths of fields that are not equal, and that the reason does not quote as fields that may change.
+// below returns the paths of fields that are not equal, and that the reason does not quote as fields that may change.
 func (f Field) below(fields []string, equal func(string) bool) []string {
 	var names []string
 	for _, k := range fields {
@@ -118,7 +119,7 @@ type comparison struct {
 	unset bool
 }
 
-// covered says whether a value has all that is wanted of it. Others, and the API server, may have added to it.
+// covered reports whether a value has everything that is wanted. Other clients and the API server may have added to it.
 func (c comparison) covered(want, have any) bool {
 	switch w := want.(type) {
 	case map[string]any:
@@ -161,7 +162,7 @@ func (c comparison) coveredList(want []any, have any) bool {
 	return true
 }
 
-// sameQuantity says whether two values are one amount, written in two ways.
+// sameQuantity reports whether two values are the same quantity in different notations.
 func sameQuantity(a, b any) bool {
 	p, err := resource.ParseQuantity(fmt.Sprint(a))
 	if err != nil {

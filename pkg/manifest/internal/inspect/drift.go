@@ -30,7 +30,7 @@ type DryRunner interface {
 
 // A Renderer knows the objects of a bundle.
 type Renderer interface {
-	// AppliedObject returns the object of an entry as it was applied; nil where it is no longer wanted like that.
+	// AppliedObject returns the object of an entry as it was applied; nil if the bundle no longer has it in that form.
 	AppliedObject(ctx context.Context, en *inventory.Entry) (*object.Desired, error)
 	// WithoutCeded returns an object without the fields that are left to other managers, and these fields.
 	WithoutCeded(

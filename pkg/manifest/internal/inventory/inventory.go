@@ -196,7 +196,7 @@ func Unmarshal(data []byte) (*Inventory, error) {
 	return i, i.checkRuns()
 }
 
-// checkRuns returns an error for a run of hooks whose index is not one.
+// checkRuns returns an error for a run of hooks with an invalid index.
 func (i *Inventory) checkRuns() error {
 	runs := make([]*Run, 0, len(i.Parts)+1)
 	for _, p := range i.Parts {

@@ -14,7 +14,7 @@ import (
 // A Run is the progress of the hooks of one event. It is saved before a hook is created and before one is deleted, so that no
 // hook that succeeded runs again, and none is forgotten.
 type Run struct {
-	// ID is unique. Hooks of other runs may exist in the cluster, also those of a set of the same name that was removed.
+	// ID is unique. Hooks of other runs may exist in the cluster, also those of a removed bundle of the same name.
 	ID string `json:"id"`
 	// Event of the hooks.
 	Event string `json:"event"`

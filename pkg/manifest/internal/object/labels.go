@@ -15,7 +15,7 @@ const (
 	PolicyKeep               = "keep"
 )
 
-// AnnotationKeptBy is on an object that was kept when its set no longer wanted it. Its value is the ID of that set, which may
+// AnnotationKeptBy is on an object that was kept when its bundle no longer had it. Its value is the ID of the ApplySet, which may
 // take the object over again.
 const AnnotationKeptBy = "kyma.m.crossplane.io/kept-by"
 

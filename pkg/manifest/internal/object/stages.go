@@ -42,7 +42,7 @@ var stageOfKind = map[schema.GroupKind]Stage{ //nolint:gochecknoglobals // A con
 	{Group: "scheduling.k8s.io", Kind: "PriorityClass"}:              StageConfiguration,
 	{Group: "storage.k8s.io", Kind: "StorageClass"}:                  StageConfiguration,
 
-	// The API server calls these, so that they come after the workloads that serve them.
+	// The API server calls these, so they come after the workloads that serve them.
 	{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration"}: StageWebhooks,
 	{Group: "admissionregistration.k8s.io", Kind: "MutatingWebhookConfiguration"}:   StageWebhooks,
 	{Group: "apiregistration.k8s.io", Kind: "APIService"}:                           StageWebhooks,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package observe tells how a bundle is: whether what it wants is in the cluster as it was applied, and whether it works.
+// Package observe determines the state of a bundle: whether what it wants is in the cluster as it was applied, and whether it works.
 // Observe takes values (the parts, the inventory, the states of objects, what the last step said) and returns an Observation. The
 // state of a part follows from its Phase, one of a closed list.
 //

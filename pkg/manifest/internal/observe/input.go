@@ -50,11 +50,11 @@ type Health struct {
 type Difference struct {
 	// Drift with its fields.
 	Drift Drift
-	// Differs is false where others only own fields that are theirs.
+	// Differs is false where other managers own fields of the object, and all of them are ceded.
 	Differs bool
 }
 
-// breaks reports whether the object is not there for the part.
+// breaks reports whether the part lacks the object: it was deleted, or a foreign object has its name.
 func (d *Difference) breaks() bool {
 	return d.Differs && (d.Drift.Kind == DriftDeleted || d.Drift.Kind == DriftForeign)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// A PartState is what became of one part of a bundle.
+// A PartState is the state of one part of a bundle.
 type PartState struct {
 	// Kind of the part, and the name of an install; empty for other parts.
 	Kind    object.PartKind
@@ -40,17 +40,17 @@ type Observation struct {
 	Exists bool
 	// UpToDate says that Apply has nothing to do.
 	UpToDate bool
-	// State of the whole, and for one other than Ready the first thing to look at.
+	// State of the whole bundle. For any State but Ready, Message is the first thing to look at.
 	State   health.State
 	Message string
 	// Parts in the order of the bundle.
 	Parts []PartState
-	// Ready objects of how many.
+	// Ready is the number of ready objects, and Total that of all objects.
 	Ready, Total int
 	// Drift is what differs from what was applied.
 	Drift []Drift
-	// Works says of a State Warning that all objects are there and work: others changed some of them, or have fields of
-	// them, and that is left as it is.
+	// Works is true for a State Warning where all objects exist and work: the warning is only that other clients changed some of
+	// them or own fields of them, and that this is left as it is.
 	Works bool
 	// Atomic is how long an upgrade may take before it is to be rolled back, where the config of some install asks for
 	// that: the longest of their timeouts, by default 5 minutes; 0 where none does.
@@ -64,11 +64,11 @@ type Observation struct {
 	TestToken string
 }
 
-// A TestState is what became of one test hook.
+// A TestState is the state of one test hook.
 type TestState struct {
 	// Install that the test belongs to, and its kind and name.
 	Install, Name string
-	// State Processing, Ready where it succeeded, or Error; and for Error why.
+	// State is Processing, Ready for a test that succeeded, or Error, for which Message says why.
 	State   health.State
 	Message string
 }
@@ -114,14 +114,15 @@ func (d Drift) String() string {
 	return fmt.Sprintf("%s was changed at %s", d.Key, strings.Join(d.Fields, ", "))
 }
 
-// A Yield is a field that is left to somebody else.
+// A Yield is a field that is left to another manager.
 type Yield struct {
 	Key cluster.ObjectRef
 	// Field as a path.
 	Field string
-	// Manager that sets it, as it is named in managedFields; empty if nobody knows.
+	// Manager that sets the field, as managedFields names it; empty if unknown.
 	Manager string
-	// Fought says that it was repaired again and again before. Otherwise the manager has it legitimately.
+	// Fought says that the field was repaired again and again before it was left to the manager. Otherwise the manager owns it
+	// by the way Kubernetes works.
 	Fought bool
 }
 
@@ -133,7 +134,7 @@ func (y Yield) String() string {
 	return fmt.Sprintf("%s: %s is left to %s", y.Key, y.Field, y.Manager)
 }
 
-// conclude the state of the whole from those of the parts.
+// conclude sets the state of the whole to that of the most urgent part.
 func (o *Observation) conclude() {
 	for i := range o.Parts {
 		p := &o.Parts[i]

@@ -67,7 +67,7 @@ func TestPaused(t *testing.T) {
 		}
 		c.Restored(ref, now)
 	}
-	if !c.AllPaused(now.Add(RestoreInterval-1))[ref] || c.AllPaused(now.Add(RestoreInterval))[ref] {
+	if !c.AllPaused(now.Add(RestoreInterval - 1))[ref] || c.AllPaused(now.Add(RestoreInterval))[ref] {
 		t.Error("then it is restored once in an interval")
 	}
 	if c.AllPaused(now.Add(Window))[ref] {
