@@ -63,11 +63,11 @@ func (d *dryRun) tryStage(ctx context.Context, s object.Stage) error {
 	for _, c := range d.Plan.Components {
 		for i := range c.Objects {
 			// What is being deleted is created once it is gone.
-			if o := &c.Objects[i]; o.Stage == s && d.progress.verbOf(o, idx[o.Ref]) == plan.Wait {
+			if o := &c.Objects[i]; o.Stage == s && d.progress.actions[o.Ref].Verb == plan.Wait {
 				d.out.Changes = append(d.out.Changes, plan.Change{Key: o.Ref, Action: plan.ActionCreate})
 			}
 		}
-		todo := d.progress.toSend(c, s, idx, func(*object.Desired) bool { return false })
+		todo := d.progress.toSend(c, s, func(*object.Desired) bool { return false })
 		outs, errs := d.progress.send(ctx, d.Applier, d.Concurrency, todo, idx)
 		for i, o := range todo {
 			if err := d.record(c, o, outs[i], errs[i]); err != nil {
@@ -113,14 +113,8 @@ func (d *dryRun) problem(part object.PartID, err error) error {
 
 // prune finds the objects that no part would want any more, the last stage first.
 func (d *dryRun) prune() {
-	for _, c := range d.Plan.Components {
-		d.progress.markPruned(c)
-	}
-	d.progress.markLeaving()
-	if d.Plan.Verdicts.IsIncomplete() {
-		return
-	}
-	for _, ref := range d.progress.pruned(d.progress.prune().Entries, d.ID) {
+	d.progress.giveUp(d.Plan.Actions)
+	for _, ref := range d.Plan.Deletes(d.ID) {
 		d.out.Changes = append(d.out.Changes, plan.Change{Key: ref, Action: plan.ActionPrune})
 	}
 }

@@ -146,7 +146,7 @@ func fight(w *world, r *rand.Rand) bool {
 				w.t.Fatal(err)
 			}
 		}
-		return plan.IsContended(w.stored.Index()[en.Ref()])
+		return slices.ContainsFunc(w.stored.Find(en.Ref()).Yields, func(c ownership.Ceded) bool { return c.Contended() })
 	}
 	return false
 }

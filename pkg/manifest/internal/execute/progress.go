@@ -26,9 +26,9 @@ type Progress struct {
 	plan *plan.Plan
 	// components that are applied: those of the plan without those that were dropped since.
 	components []*compose.Component
-	// repairs that are not made yet.
-	repairs map[cluster.ObjectRef]bool
-	// restarted are the objects whose contention ended because their inputs changed: ceded fields of them are applied again.
+	// actions of the plan that are not done yet.
+	actions map[cluster.ObjectRef]plan.ObjectAction
+	// restarted are the objects whose contention ended, as intend returns them.
 	restarted map[cluster.ObjectRef]bool
 	// runs of the hooks of components by part, once they began.
 	runs     map[object.PartID]*inventory.Run
@@ -37,9 +37,13 @@ type Progress struct {
 
 // Begin to carry out a plan.
 func Begin(p *plan.Plan) *Progress {
+	actions := make(map[cluster.ObjectRef]plan.ObjectAction, len(p.Actions))
+	for _, a := range p.Actions {
+		actions[a.Ref] = a
+	}
 	return &Progress{
 		Inventory: p.Inventory.Clone(), Objects: maps.Clone(p.Objects), plan: p, components: slices.Clone(p.Components),
-		repairs: maps.Clone(p.Repairs), restarted: map[cluster.ObjectRef]bool{}, runs: map[object.PartID]*inventory.Run{}, verdicts: slices.Clone(p.Verdicts),
+		actions: actions, runs: map[object.PartID]*inventory.Run{}, verdicts: slices.Clone(p.Verdicts),
 	}
 }
 
@@ -71,19 +75,13 @@ func (p *Progress) isApplied() bool {
 	return true
 }
 
-// verbOf an object, whose entry in the inventory is given.
-func (p *Progress) verbOf(o *object.Desired, en *inventory.Entry) plan.Verb {
-	s, exists := p.Objects[o.Ref]
-	return plan.VerbOf(o, plan.Facts{Entry: *en, State: s, Exists: exists, Repairs: p.repairs[o.Ref], Spared: p.plan.Spared[o.Ref]})
-}
-
-// toSend returns the objects of one stage of a component that are applied, but for those that are held.
-func (p *Progress) toSend(
-	c *compose.Component, s object.Stage, idx map[cluster.ObjectRef]*inventory.Entry, held func(o *object.Desired) bool,
-) []*object.Desired {
+// toSend returns the objects of one stage of a component that are applied, but for those that are held, and those of which it turned out
+// that they are being deleted.
+func (p *Progress) toSend(c *compose.Component, s object.Stage, held func(o *object.Desired) bool) []*object.Desired {
 	var out []*object.Desired
 	for i := range c.Objects {
-		if o := &c.Objects[i]; o.Stage == s && !held(o) && p.verbOf(o, idx[o.Ref]).Sends() {
+		o := &c.Objects[i]
+		if o.Stage == s && p.actions[o.Ref].Verb.Sends() && p.Objects[o.Ref].Status != cluster.Terminating && !held(o) {
 			out = append(out, o)
 		}
 	}
@@ -111,36 +109,10 @@ func (p *Progress) drop(c *compose.Component, err error) {
 	p.components = slices.DeleteFunc(p.components, func(other *compose.Component) bool { return other == c })
 }
 
-// intend writes into the inventory what is about to be applied: each object of a component gets an entry. It reports whether that
-// has to be saved before anything is sent: there are new objects, or parts whose old inputs are no longer what is in the cluster.
+// intend writes into the inventory what is about to be applied. It reports whether that has to be saved before anything is sent.
 func (p *Progress) intend() (save bool) {
-	inv := p.Inventory
-	for _, c := range p.components {
-		old, ok := inv.Parts[c.Name]
-		save = save || !ok || old.Digest != c.Record.Digest || old.ReleaseOf(c.Name) != c.Record.ReleaseOf(c.Name)
-		inv.Parts[c.Name] = c.Record
-	}
-	idx := inv.Index()
-	var added []inventory.Entry
-	for _, c := range p.components {
-		for i := range c.Objects {
-			o := &c.Objects[i]
-			en := idx[o.Ref]
-			next := plan.Intend(c, o, en)
-			if en == nil {
-				added = append(added, next)
-				continue
-			}
-			if plan.IsContended(en) && !plan.IsContended(&next) {
-				p.restarted[o.Ref] = true
-			}
-			*en = next
-		}
-	}
-	inv.Objects = append(inv.Objects, added...)
-	// To save an inventory sorts it. From here on that moves no entry.
-	inv.Sort()
-	return save || len(added) > 0
+	p.restarted, save = plan.Intend(p.Inventory, p.components)
+	return save
 }
 
 // postpone an object that is being deleted, or is gone, to the next call. The manager is the field manager of the engine.

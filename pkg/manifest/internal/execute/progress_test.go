@@ -3,8 +3,6 @@
 package execute
 
 import (
-	"maps"
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,7 +15,6 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
 )
 
@@ -76,14 +73,14 @@ func TestBeginSharesNothing(t *testing.T) {
 		Components: []*compose.Component{component(install("web", "1"), ref)},
 		Inventory:  &inventory.Inventory{Parts: map[object.PartID]inventory.Part{"web": {Digest: "1"}}, Objects: []inventory.Entry{applied("db", ref)}},
 		Objects:    map[cluster.ObjectRef]cluster.ObjectState{ref: {UID: "1"}},
-		Repairs:    map[cluster.ObjectRef]bool{ref: true},
+		Actions:    []plan.ObjectAction{{Part: "web", Ref: ref, Verb: plan.Repair}},
 	}
 	before := p.String()
 	b := Begin(p)
 	b.intend()
 	b.markLeaving()
 	b.postpone("engine", ref, nil)
-	delete(b.repairs, ref)
+	delete(b.actions, ref)
 	b.drop(b.components[0], errors.New("no"))
 	b.Inventory.Parts["web"] = inventory.Part{}
 	if diff := cmp.Diff(before, p.String()); diff != "" {
@@ -91,63 +88,6 @@ func TestBeginSharesNothing(t *testing.T) {
 	}
 	if en := p.Inventory.Objects[0]; en.Part != "db" || en.Pruned || p.Inventory.Parts["web"].Digest != "1" || len(p.Objects) != 1 {
 		t.Errorf("to carry out a plan changed what it is made of: %+v, %+v", p.Inventory, p.Objects)
-	}
-}
-
-func TestIntend(t *testing.T) {
-	ref := configMap("a")
-	record := inventory.Part{Digest: "1", Namespace: "apps"}
-	contended := applied("web", ref)
-	contended.Yields = []ownership.Ceded{{Path: "f:b", Since: 1}}
-	type want struct {
-		Save      bool
-		Restarted []cluster.ObjectRef
-	}
-	cases := map[string]struct {
-		reason  string
-		was     map[object.PartID]inventory.Part
-		entries []inventory.Entry
-		record  inventory.Part
-		purpose compose.Purpose
-		want    want
-	}{
-		"First":     {reason: "A part without a record is written down first.", entries: []inventory.Entry{applied("web", ref)}, record: record, want: want{Save: true}},
-		"NewObject": {reason: "So is an object.", was: map[object.PartID]inventory.Part{"web": record}, record: record, want: want{Save: true}},
-		"Known": {
-			reason: "A repair of what is known needs no write.", was: map[object.PartID]inventory.Part{"web": record}, entries: []inventory.Entry{applied("web", ref)},
-			record: record, purpose: compose.Repair,
-		},
-		"OtherInputs": {
-			reason: "The old inputs are no longer what is in the cluster.", was: map[object.PartID]inventory.Part{"web": record},
-			entries: []inventory.Entry{applied("web", ref)}, record: inventory.Part{Namespace: "apps"}, want: want{Save: true},
-		},
-		"Moved": {
-			reason: "Where a release goes is written down first.", was: map[object.PartID]inventory.Part{"web": record}, entries: []inventory.Entry{applied("web", ref)},
-			record: inventory.Part{Digest: "1", Namespace: "other"}, want: want{Save: true},
-		},
-		"Contended": {
-			reason: "Other inputs end a contention.", purpose: compose.Advance, was: map[object.PartID]inventory.Part{"web": {}}, entries: []inventory.Entry{contended},
-			want: want{Restarted: []cluster.ObjectRef{ref}},
-		},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			c := component(install("web", "1"), ref)
-			c.Record, c.Purpose = tc.record, tc.purpose
-			p := begin(tc.entries, c)
-			for name, rec := range tc.was {
-				p.Inventory.Parts[name] = rec
-			}
-			var got want
-			got.Save = p.intend()
-			got.Restarted = slices.Collect(maps.Keys(p.restarted))
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("\n%s\nintend(...): -want, +got:\n%s", tc.reason, diff)
-			}
-			if diff := cmp.Diff(tc.record, p.Inventory.Parts["web"]); diff != "" {
-				t.Errorf("\n%s\nrecord: -want, +got:\n%s", tc.reason, diff)
-			}
-		})
 	}
 }
 

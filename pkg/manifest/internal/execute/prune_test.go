@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
@@ -89,41 +88,5 @@ func TestMarkPruned(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]bool{"a": false, "b": true, "c": false}, got); diff != "" {
 		t.Errorf("markPruned(...): -want, +got:\n%s", diff)
-	}
-}
-
-func TestPruned(t *testing.T) {
-	live := cluster.ObjectState{UID: "1", Set: "me", Status: cluster.Current}
-	with := func(change func(en *inventory.Entry, s *cluster.ObjectState)) (inventory.Entry, cluster.ObjectState) {
-		en, s := applied("web", configMap("a")), live
-		change(&en, &s)
-		return en, s
-	}
-	cases := map[string]struct {
-		reason string
-		change func(en *inventory.Entry, s *cluster.ObjectState)
-		want   bool
-	}{
-		"Member":   {reason: "A member that exists would be deleted.", change: func(*inventory.Entry, *cluster.ObjectState) {}, want: true},
-		"KeptThen": {reason: "An object that was to be kept when it was applied is not.", change: func(en *inventory.Entry, _ *cluster.ObjectState) { en.Keep = true }},
-		"KeptNow":  {reason: "Nor is one that says so now.", change: func(_ *inventory.Entry, s *cluster.ObjectState) { s.Keep = true }},
-		"Foreign":  {reason: "Nor is one that belongs to another bundle.", change: func(_ *inventory.Entry, s *cluster.ObjectState) { s.Set = "other" }},
-		"Deleting": {reason: "Nor is one that is being deleted.", change: func(_ *inventory.Entry, s *cluster.ObjectState) { s.Status = cluster.Terminating }},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			en, s := with(tc.change)
-			p := begin(nil)
-			p.Objects[en.Ref()] = s
-			if got := len(p.pruned([]*inventory.Entry{&en}, "me")) == 1; got != tc.want {
-				t.Errorf("\n%s\npruned(...): want %t, got %t", tc.reason, tc.want, got)
-			}
-		})
-	}
-	first, last := applied("web", crd("as.g")), applied("web", configMap("a"))
-	p := begin(nil)
-	p.Objects[first.Ref()], p.Objects[last.Ref()] = live, live
-	if diff := cmp.Diff([]cluster.ObjectRef{last.Ref(), first.Ref()}, p.pruned([]*inventory.Entry{&first, &last}, "me")); diff != "" {
-		t.Errorf("the last stage goes first: -want, +got:\n%s", diff)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
 )
 
 // Tests run once all is up to date, and not before.
@@ -167,8 +168,9 @@ func TestRunRecordsOwned(t *testing.T) {
 	w.meet = nil
 	// The last save was cut off, too.
 	w.stored = w.last.Inventory
-	if p := w.build(); len(p.Drifted) > 0 {
-		t.Errorf("it counts as drift: %v", p.Drifted)
+	p := w.build()
+	if drifted := plan.FindDrifted(p.Inventory, p.Objects, nil, w.now); len(drifted) > 0 {
+		t.Errorf("it counts as drift: %v", drifted)
 	}
 	w.settle()
 }

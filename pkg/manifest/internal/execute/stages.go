@@ -26,7 +26,7 @@ func (r *run) applyStage(ctx context.Context, s object.Stage) {
 		if p.verdicts.Stop(c.Name) {
 			continue
 		}
-		todo := p.toSend(c, s, idx, func(o *object.Desired) bool { return isHeld(c, p.runs[c.Name], o) })
+		todo := p.toSend(c, s, func(o *object.Desired) bool { return isHeld(c, p.runs[c.Name], o) })
 		outs, errs := p.send(ctx, r.Applier, r.Concurrency, todo, idx)
 		var again []*object.Desired
 		for n, o := range todo {
@@ -53,7 +53,7 @@ func (p *Progress) send(
 	for i, o := range todo {
 		s, exists := p.Objects[o.Ref]
 		one := apply.Input{
-			Object: o, Entry: *idx[o.Ref], State: s, Exists: exists, Drifted: p.plan.Drifted[o.Ref], Restarted: p.restarted[o.Ref],
+			Object: o, Entry: *idx[o.Ref], State: s, Exists: exists, Drifted: p.actions[o.Ref].Drifted, Restarted: p.restarted[o.Ref],
 		}
 		g.Go(func() error {
 			outs[i], errs[i] = a.Apply(ctx, one)
@@ -75,6 +75,7 @@ func (r *run) record(o *object.Desired, en *inventory.Entry, out apply.Outcome, 
 	switch out.Kind {
 	case apply.Unchanged:
 		en.Intent = o.Hash
+		delete(r.Progress.actions, o.Ref)
 	case apply.Deleting:
 		r.Progress.postpone(r.Applier.Client.FieldManager, o.Ref, out.Before)
 	case apply.Created, apply.Updated:
@@ -91,9 +92,9 @@ func (r *run) recordApplied(o *object.Desired, en *inventory.Entry, out apply.Ou
 	ceded := newlyCeded(o.Ref, en.Yields, out.Ceded)
 	en.UID, en.Intent, en.Owned, en.Yields = out.State.UID, o.Hash, out.State.Owned, out.Ceded
 	r.Progress.Objects[o.Ref] = out.State
-	delete(r.Progress.repairs, o.Ref)
 	r.result.Yielded = append(r.result.Yielded, ceded...)
-	drifted, now := r.Progress.plan.Drifted[o.Ref], r.Now()
+	drifted, now := r.Progress.actions[o.Ref].Drifted, r.Now()
+	delete(r.Progress.actions, o.Ref)
 	switch {
 	case !drifted && out.Kind == apply.Created:
 		r.result.Created++

@@ -51,26 +51,31 @@ type Input struct {
 type builder struct {
 	in   *Input
 	plan Plan
+	// drifted are the objects that differ from what was applied, and repairs those of them that are repaired now.
+	drifted, repairs map[cluster.ObjectRef]bool
+	// spared are the CRDs that are to be repaired, and cannot be now.
+	spared map[cluster.ObjectRef]bool
 }
 
 // Build a plan. The error is that of Unready, and ends the call; what is wrong with parts is in the verdicts.
 func Build(in Input) (*Plan, error) {
-	b := &builder{in: &in, plan: Plan{
+	b := &builder{in: &in, spared: map[cluster.ObjectRef]bool{}, plan: Plan{
 		Parts: in.Parts, Inventory: &inventory.Inventory{Parts: map[object.PartID]inventory.Part{}},
-		Objects: map[cluster.ObjectRef]cluster.ObjectState{}, Spared: map[cluster.ObjectRef]bool{},
+		Objects: map[cluster.ObjectRef]cluster.ObjectState{},
 	}}
 	p := &b.plan
 	if in.Inventory != nil {
 		p.Inventory, p.Objects = in.Inventory, in.Objects
 	}
-	p.Drifted = FindDrifted(p.Inventory, p.Objects, in.Denied, in.Now)
-	p.Repairs = repairs(p.Drifted, &in)
+	b.drifted = FindDrifted(p.Inventory, p.Objects, in.Denied, in.Now)
+	b.repairs = repairs(b.drifted, &in)
 	b.compose()
 	b.assignOwners()
 	if err := b.holdBack(); err != nil {
 		return nil, err
 	}
 	b.checkCRDs()
+	b.act()
 	return p, nil
 }
 
@@ -134,7 +139,7 @@ func (b *builder) compose() {
 // isUnfinished reports whether an object of a part is to be repaired, or was never applied. Those that are pruned need no plan.
 func (b *builder) isUnfinished(part object.PartID) bool {
 	return slices.ContainsFunc(b.plan.Inventory.Objects, func(en inventory.Entry) bool {
-		return en.Part == part && !en.Pruned && (b.plan.Repairs[en.Ref()] || en.UID == "")
+		return en.Part == part && !en.Pruned && (b.repairs[en.Ref()] || en.UID == "")
 	})
 }
 
@@ -261,7 +266,7 @@ func (b *builder) checkCRDs() {
 			switch {
 			case err == nil:
 			case c.Purpose == compose.Repair:
-				b.plan.Spared[o.Ref] = true
+				b.spared[o.Ref] = true
 				b.say(c.Name, Spared, Why(errors.Wrapf(err, "%s: was changed, and is not put back", o.Ref)))
 			default:
 				b.say(c.Name, Dropped, Why(errors.Wrap(err, o.Ref.String())))
@@ -277,7 +282,7 @@ func (b *builder) checkCRDs() {
 // changesCRD reports whether a CRD may exist, and is about to change.
 func (b *builder) changesCRD(o *object.Desired, en *inventory.Entry) bool {
 	if en != nil && en.UID != "" {
-		return en.Intent != o.Hash || b.plan.Repairs[o.Ref]
+		return en.Intent != o.Hash || b.repairs[o.Ref]
 	}
 	// It may be there from a call that was interrupted, from a bundle whose inventory was lost, or from another owner.
 	_, known := b.plan.Objects[o.Ref]
@@ -293,4 +298,31 @@ func (b *builder) block(refused string) {
 		}
 		return c.Purpose == compose.Advance
 	})
+}
+
+// act decides what is done with each object. Nothing is pruned as long as parts may want objects that nobody knows of.
+func (b *builder) act() {
+	p := &b.plan
+	inv := p.Inventory
+	if len(p.Components) > 0 {
+		inv = inv.Clone()
+		Intend(inv, p.Components)
+	}
+	idx := inv.Index()
+	for _, c := range p.Components {
+		for i := range c.Objects {
+			o := &c.Objects[i]
+			s, exists := p.Objects[o.Ref]
+			v := VerbOf(o, Facts{Entry: *idx[o.Ref], State: s, Exists: exists, Repairs: b.repairs[o.Ref], Spared: b.spared[o.Ref]})
+			if v != None {
+				p.Actions = append(p.Actions, ObjectAction{Part: c.Name, Ref: o.Ref, Verb: v, Drifted: b.drifted[o.Ref]})
+			}
+		}
+	}
+	incomplete := p.Verdicts.IsIncomplete()
+	for _, a := range Prunes(p.Parts, inv, p.Components...) {
+		if a.Verb != Prune || !incomplete {
+			p.Actions = append(p.Actions, a)
+		}
+	}
 }

@@ -24,17 +24,40 @@ type Plan struct {
 	Inventory *inventory.Inventory
 	// Objects that exist, as far as they are known without a request.
 	Objects map[cluster.ObjectRef]cluster.ObjectState
-	// Drifted are the objects that differ from what was applied, and Repairs those of them that are repaired now.
-	Drifted, Repairs map[cluster.ObjectRef]bool
-	// Spared are the CRDs that are to be repaired, and cannot be now.
-	Spared map[cluster.ObjectRef]bool
+	// Actions on the objects of the components, in their order, and then on those that the bundle no longer has.
+	Actions []ObjectAction
 	// Verdicts on the parts.
 	Verdicts Verdicts
 }
 
+// An ObjectAction is what is done with one object.
+type ObjectAction struct {
+	// Part that the object belongs to before the action.
+	Part object.PartID
+	Ref  cluster.ObjectRef
+	Verb Verb
+	// Drifted is true where an object of a component differs from what was applied.
+	Drifted bool
+	// Heir is the part that a HandOver gives the object to.
+	Heir object.PartID
+}
+
+// String returns the action on one line.
+func (a *ObjectAction) String() string {
+	out := fmt.Sprintf("%s: %s %s", a.Part, a.Verb, a.Ref)
+	if a.Heir != "" {
+		out += " to " + a.Heir.String()
+	}
+	return out
+}
+
 // Wants reports whether the bundle has a part.
 func (p *Plan) Wants(part object.PartID) bool {
-	return slices.ContainsFunc(p.Parts, func(b bundle.Part) bool { return b.Name == part })
+	return wants(p.Parts, part)
+}
+
+func wants(parts []bundle.Part, part object.PartID) bool {
+	return slices.ContainsFunc(parts, func(b bundle.Part) bool { return b.Name == part })
 }
 
 // CRDs returns the names of the CRDs of all components.
@@ -50,22 +73,14 @@ func (p *Plan) CRDs() map[string]bool {
 	return out
 }
 
-// String returns a line for each verdict, and one for each object that something is done with.
+// String returns a line for each verdict, and one for each action.
 func (p *Plan) String() string {
 	var b strings.Builder
 	for _, v := range p.Verdicts {
 		fmt.Fprintf(&b, "%s: %s: %s\n", v.Part, v.State, v.Reason)
 	}
-	idx := p.Inventory.Index()
-	for _, c := range p.Components {
-		for i := range c.Objects {
-			o := &c.Objects[i]
-			s, exists := p.Objects[o.Ref]
-			f := Facts{Entry: Intend(c, o, idx[o.Ref]), State: s, Exists: exists, Repairs: p.Repairs[o.Ref], Spared: p.Spared[o.Ref]}
-			if v := VerbOf(o, f); v != None {
-				fmt.Fprintf(&b, "%s: %s %s\n", c.Title(), v, o.Ref)
-			}
-		}
+	for i := range p.Actions {
+		fmt.Fprintln(&b, &p.Actions[i])
 	}
 	return b.String()
 }

@@ -201,6 +201,35 @@ func TestBuild(t *testing.T) {
 			want: "web: Dropped: CustomResourceDefinition as.g: objects would be invalid\n" +
 				"db: Blocked: db waits until CustomResourceDefinition as.g of web can be applied\n",
 		},
+		"Upgrade": {
+			reason: "Objects of before that no part wants any more are pruned. A CRD that another part has, too, goes over to that.",
+			args: args{
+				parts:   []bundle.Part{install("web", "2"), install("db", "1")},
+				records: map[object.PartID]inventory.Part{"web": done, "db": {Digest: "1", Shared: []string{"as.g"}}, "old": done},
+				entries: []inventory.Entry{applied("web", crd("as.g")), applied("web", a), applied("old", b)},
+				states:  map[cluster.ObjectRef]cluster.ObjectState{crd("as.g"): live(), a: live(), b: live()},
+				objects: map[string][]cluster.ObjectRef{"web": {configMap("c")}},
+			},
+			want: "web: Create ConfigMap apps/c\n" +
+				"web: HandOver CustomResourceDefinition as.g to db\nweb: Prune ConfigMap apps/a\nold: Prune ConfigMap apps/b\n",
+		},
+		"Given": {
+			reason: "An object that goes from one part to another is not pruned.",
+			args: args{
+				parts: []bundle.Part{install("web", "2")}, records: map[object.PartID]inventory.Part{"web": done, "old": done},
+				entries: []inventory.Entry{applied("old", a)}, states: map[cluster.ObjectRef]cluster.ObjectState{a: live()},
+				objects: map[string][]cluster.ObjectRef{"web": {a}},
+			},
+		},
+		"NothingPruned": {
+			reason: "A part that cannot be composed may want what others no longer have.",
+			args: args{
+				parts: []bundle.Part{install("web", "2")}, records: map[object.PartID]inventory.Part{"web": done, "old": done},
+				entries: []inventory.Entry{applied("web", a), applied("old", b)},
+				states:  map[cluster.ObjectRef]cluster.ObjectState{a: live(), b: live()}, errs: map[string]error{"web": errors.New("no chart")},
+			},
+			want: "web: Dropped: no chart\n",
+		},
 		"SparedCRD": {
 			reason: "A CRD that was changed and cannot be repaired is left, and the rest of its part is repaired.",
 			args: args{

@@ -3,19 +3,15 @@
 package plan
 
 import (
-	"slices"
-
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
-// A Verb is what is done with an object of a component.
+// A Verb is what is done with an object.
 type Verb string
 
-// The verbs.
+// The verbs for objects of components.
 const (
 	None   Verb = "None"
 	Create Verb = "Create"
@@ -27,12 +23,22 @@ const (
 	Spare Verb = "Spare"
 )
 
+// The verbs for objects that the bundle no longer has.
+const (
+	// Prune means that the object is deleted, unless it is to be kept or is no longer that of the bundle.
+	Prune Verb = "Prune"
+	// HandOver means that the object is a CRD that another part has, too. It belongs to that part from then on.
+	HandOver Verb = "HandOver"
+	// Orphan means that the object stays, and leaves the inventory.
+	Orphan Verb = "Orphan"
+)
+
 // Sends reports whether the object is applied.
 func (v Verb) Sends() bool { return v == Create || v == Update || v == Repair }
 
 // Facts are what the verb of an object depends on.
 type Facts struct {
-	// Entry of the object in the inventory, as Intend returns it.
+	// Entry of the object in the inventory, as Intend writes it.
 	Entry inventory.Entry
 	// State of the object, as far as it is known. Exists is false where none is known.
 	State  cluster.ObjectState
@@ -41,7 +47,7 @@ type Facts struct {
 	Repairs, Spared bool
 }
 
-// VerbOf an object.
+// VerbOf an object of a component.
 func VerbOf(o *object.Desired, f Facts) Verb {
 	switch {
 	case f.Exists && f.State.Status == cluster.Terminating:
@@ -58,23 +64,3 @@ func VerbOf(o *object.Desired, f Facts) Verb {
 	}
 	return None
 }
-
-// Intend returns the entry of an object of a component as it is before the object is applied. The entry in the inventory is nil for none.
-// Other inputs than before end a contention: the fields that were ceded after it are applied again.
-func Intend(c *compose.Component, o *object.Desired, en *inventory.Entry) inventory.Entry {
-	if en == nil {
-		return inventory.EntryOf(o)
-	}
-	out := *en
-	out.Part, out.Stage, out.Version, out.Pruned, out.Keep = o.Part, o.Stage, o.Version, false, o.Keep
-	if c.Purpose == compose.Advance && IsContended(en) {
-		out.Yields = slices.DeleteFunc(slices.Clone(en.Yields), isContended)
-		out.Intent = ""
-	}
-	return out
-}
-
-// IsContended reports whether fields of an entry were ceded after a contention.
-func IsContended(en *inventory.Entry) bool { return slices.ContainsFunc(en.Yields, isContended) }
-
-func isContended(c ownership.Ceded) bool { return c.Contended() }

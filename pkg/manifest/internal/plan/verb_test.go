@@ -5,13 +5,8 @@ package plan
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
 func TestVerbOf(t *testing.T) {
@@ -39,46 +34,6 @@ func TestVerbOf(t *testing.T) {
 			got := VerbOf(&o, tc.facts)
 			if got != tc.want || got.Sends() != tc.sends {
 				t.Errorf("\n%s\nVerbOf(...): want %s, sends %t, got %s, sends %t", tc.reason, tc.want, tc.sends, got, got.Sends())
-			}
-		})
-	}
-}
-
-func TestIntend(t *testing.T) {
-	o := desired("web", configMap("a"))
-	legitimate, contended := ownership.Ceded{Path: "f:a", Manager: "hpa"}, ownership.Ceded{Path: "f:b", Manager: "other", Since: 1}
-	if legitimate.Contended() || !contended.Contended() {
-		t.Fatal("the table needs one field of each sort")
-	}
-	was := applied("db", configMap("a"))
-	was.Pruned, was.Yields = true, []ownership.Ceded{legitimate, contended}
-	with := func(change func(en *inventory.Entry)) inventory.Entry {
-		en := was
-		en.Part, en.Pruned = "web", false
-		change(&en)
-		return en
-	}
-	cases := map[string]struct {
-		reason  string
-		purpose compose.Purpose
-		entry   *inventory.Entry
-		want    inventory.Entry
-	}{
-		"New": {reason: "An object gets an entry before it is created.", purpose: compose.Advance, want: inventory.EntryOf(&o)},
-		"Other inputs": {
-			reason: "Other inputs end a contention, and leave what is ceded legitimately.", entry: &was, purpose: compose.Advance,
-			want: with(func(en *inventory.Entry) { en.Yields, en.Intent = []ownership.Ceded{legitimate}, "" }),
-		},
-		"Repair": {reason: "A repair goes on with a contention.", entry: &was, purpose: compose.Repair, want: with(func(*inventory.Entry) {})},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			got := Intend(&compose.Component{Part: &bundle.Part{Name: "web"}, Purpose: tc.purpose}, &o, tc.entry)
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("\n%s\nIntend(...): -want, +got:\n%s", tc.reason, diff)
-			}
-			if len(was.Yields) != 2 || was.Part != "db" {
-				t.Errorf("\n%s\nIntend(...) changed the entry: %+v", tc.reason, was)
 			}
 		})
 	}

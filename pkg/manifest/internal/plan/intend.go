@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"slices"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
+)
+
+// Intend writes into an inventory what is about to be applied: each object of a component gets an entry. Restarted are the objects whose
+// contention ends because their inputs changed: the fields that were ceded after it are applied again. Save is true where the inventory
+// has to be saved before anything is sent: there are new objects, or parts whose old inputs are no longer what is in the cluster.
+func Intend(inv *inventory.Inventory, components []*compose.Component) (restarted map[cluster.ObjectRef]bool, save bool) {
+	for _, c := range components {
+		old, ok := inv.Parts[c.Name]
+		save = save || !ok || old.Digest != c.Record.Digest || old.ReleaseOf(c.Name) != c.Record.ReleaseOf(c.Name)
+		inv.Parts[c.Name] = c.Record
+	}
+	idx := inv.Index()
+	restarted = map[cluster.ObjectRef]bool{}
+	var added []inventory.Entry
+	for _, c := range components {
+		for i := range c.Objects {
+			o := &c.Objects[i]
+			en := idx[o.Ref]
+			if en == nil {
+				added = append(added, inventory.EntryOf(o))
+				continue
+			}
+			if c.Purpose == compose.Advance && slices.ContainsFunc(en.Yields, isContended) {
+				restarted[o.Ref] = true
+			}
+			*en = intended(en, o, restarted[o.Ref])
+		}
+	}
+	inv.Objects = append(inv.Objects, added...)
+	// To save an inventory sorts it. From here on that moves no entry.
+	inv.Sort()
+	return restarted, save || len(added) > 0
+}
+
+// intended returns the entry of an object of a component as it is before the object is applied.
+func intended(en *inventory.Entry, o *object.Desired, restarts bool) inventory.Entry {
+	out := *en
+	out.Part, out.Stage, out.Version, out.Pruned, out.Keep = o.Part, o.Stage, o.Version, false, o.Keep
+	if restarts {
+		out.Yields = slices.DeleteFunc(slices.Clone(en.Yields), isContended)
+		out.Intent = ""
+	}
+	return out
+}
+
+func isContended(c ownership.Ceded) bool { return c.Contended() }

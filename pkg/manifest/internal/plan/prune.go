@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"slices"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+)
+
+// Prunes returns what is done with the objects of an inventory that the bundle no longer has: those that components do not want any more,
+// those of parts that left the bundle, and those that were to be pruned before.
+func Prunes(parts []bundle.Part, inv *inventory.Inventory, components ...*compose.Component) []ObjectAction {
+	wanted := make(map[object.PartID]map[cluster.ObjectRef]bool, len(components))
+	for _, c := range components {
+		refs := make(map[cluster.ObjectRef]bool, len(c.Objects))
+		for i := range c.Objects {
+			refs[c.Objects[i].Ref] = true
+		}
+		wanted[c.Name] = refs
+	}
+	var out []ObjectAction
+	for i := range inv.Objects {
+		en := &inv.Objects[i]
+		refs, composed := wanted[en.Part]
+		left := !wants(parts, en.Part)
+		a := ObjectAction{Part: en.Part, Ref: en.Ref(), Verb: Prune}
+		switch {
+		case left && en.Part.Kind() == object.PartKindResource:
+			// The custom resource of the bundle belongs to its users then.
+			a.Verb = Orphan
+		case (composed && !refs[a.Ref]) || (left && !en.Pruned):
+			if a.Heir = heirOf(parts, inv, en); a.Heir != "" {
+				a.Verb = HandOver
+			}
+		case !en.Pruned:
+			continue
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+// heirOf an object that its part no longer has: the first other part that has it, too; empty for none. Only CRDs may be of several parts.
+func heirOf(parts []bundle.Part, inv *inventory.Inventory, en *inventory.Entry) object.PartID {
+	if en.Stage != object.StageCRDs {
+		return ""
+	}
+	for i := range parts {
+		name := parts[i].Name
+		if name != en.Part && slices.Contains(inv.Parts[name].Shared, en.Name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// Deletes returns the objects that are pruned and would be deleted, the last stage first: members of the ApplySet with an ID that exist
+// and are not kept.
+func (p *Plan) Deletes(id string) []cluster.ObjectRef {
+	idx := p.Inventory.Index()
+	var out []cluster.ObjectRef
+	for _, s := range slices.Backward(object.Stages) {
+		for i := range p.Actions {
+			ref := p.Actions[i].Ref
+			if p.Actions[i].Verb != Prune || idx[ref].Stage != s {
+				continue
+			}
+			state, exists := p.Objects[ref]
+			if exists && !idx[ref].Keep && !state.Keep && state.Set == id && state.Status != cluster.Terminating {
+				out = append(out, ref)
+			}
+		}
+	}
+	return out
+}

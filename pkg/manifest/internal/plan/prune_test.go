@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+)
+
+func TestPrunes(t *testing.T) {
+	a, b, c := configMap("a"), configMap("b"), crd("as.g")
+	marked := func(part object.PartID, ref cluster.ObjectRef) inventory.Entry {
+		en := applied(part, ref)
+		en.Pruned = true
+		return en
+	}
+	web, db := install("web", "1"), install("db", "1")
+	shares := map[object.PartID]inventory.Part{"db": {Shared: []string{"as.g"}}}
+	cases := map[string]struct {
+		reason     string
+		parts      []bundle.Part
+		records    map[object.PartID]inventory.Part
+		entries    []inventory.Entry
+		components []*compose.Component
+		want       []ObjectAction
+	}{
+		"AtRest": {reason: "What parts have that nothing is done for stays.", parts: []bundle.Part{web}, entries: []inventory.Entry{applied("web", a)}},
+		"Wanted": {reason: "What a component wants stays.", parts: []bundle.Part{web}, entries: []inventory.Entry{applied("web", a)}, components: []*compose.Component{component(web, a)}},
+		"Outgrown": {
+			reason: "What a component no longer wants is pruned.", parts: []bundle.Part{web, db},
+			entries: []inventory.Entry{applied("web", a), applied("web", b), applied("db", configMap("c"))}, components: []*compose.Component{component(web, a)},
+			want: []ObjectAction{{Part: "web", Ref: b, Verb: Prune}},
+		},
+		"AllOutgrown": {
+			reason: "A component may want nothing any more.", parts: []bundle.Part{web}, entries: []inventory.Entry{applied("web", a)},
+			components: []*compose.Component{component(web)}, want: []ObjectAction{{Part: "web", Ref: a, Verb: Prune}},
+		},
+		"PartLeft": {
+			reason: "What a part had that the bundle no longer has is pruned.", parts: []bundle.Part{web},
+			entries: []inventory.Entry{applied("web", a), applied("db", b)}, want: []ObjectAction{{Part: "db", Ref: b, Verb: Prune}},
+		},
+		"Marked": {
+			reason: "What was to be pruned before still is, whatever became of its part.", parts: []bundle.Part{web},
+			entries: []inventory.Entry{marked("web", a), marked("db", b)},
+			want:    []ObjectAction{{Part: "web", Ref: a, Verb: Prune}, {Part: "db", Ref: b, Verb: Prune}},
+		},
+		"HandedOver": {
+			reason: "A CRD that another part has, too, belongs to that one once its part left.", parts: []bundle.Part{db}, records: shares,
+			entries: []inventory.Entry{applied("web", c)}, want: []ObjectAction{{Part: "web", Ref: c, Verb: HandOver, Heir: "db"}},
+		},
+		"HandedOverByComponent": {
+			reason: "So it is once its part no longer wants it, even if it was marked.", parts: []bundle.Part{web, db}, records: shares,
+			entries: []inventory.Entry{marked("web", c)}, components: []*compose.Component{component(web)},
+			want: []ObjectAction{{Part: "web", Ref: c, Verb: HandOver, Heir: "db"}},
+		},
+		"MarkedWithoutHeir": {
+			reason: "A CRD that is marked is not handed over later.", parts: []bundle.Part{db}, records: shares,
+			entries: []inventory.Entry{marked("web", c)}, want: []ObjectAction{{Part: "web", Ref: c, Verb: Prune}},
+		},
+		"OnlyCRDs": {
+			reason: "No other object has an heir.", parts: []bundle.Part{db}, records: map[object.PartID]inventory.Part{"db": {Shared: []string{"a"}}},
+			entries: []inventory.Entry{applied("web", a)}, want: []ObjectAction{{Part: "web", Ref: a, Verb: Prune}},
+		},
+		"NotItsOwnHeir": {
+			reason: "A part does not give a CRD to itself.", parts: []bundle.Part{db}, records: shares, components: []*compose.Component{component(db)},
+			entries: []inventory.Entry{applied("db", c)}, want: []ObjectAction{{Part: "db", Ref: c, Verb: Prune}},
+		},
+		"ResourceLeft": {
+			reason: "The custom resource belongs to its users once the bundle has none.", parts: []bundle.Part{web},
+			entries: []inventory.Entry{applied(object.PartResource, a)}, want: []ObjectAction{{Part: object.PartResource, Ref: a, Verb: Orphan}},
+		},
+		"OtherResource": {
+			reason: "One that another resource replaces is pruned.", parts: []bundle.Part{{Name: object.PartResource}},
+			entries: []inventory.Entry{applied(object.PartResource, a)}, components: []*compose.Component{component(bundle.Part{Name: object.PartResource}, b)},
+			want: []ObjectAction{{Part: object.PartResource, Ref: a, Verb: Prune}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := Prunes(tc.parts, &inventory.Inventory{Parts: tc.records, Objects: tc.entries}, tc.components...)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nPrunes(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestDeletes(t *testing.T) {
+	a, c := configMap("a"), crd("as.g")
+	cases := map[string]struct {
+		reason string
+		change func(en *inventory.Entry, s *cluster.ObjectState)
+		verb   Verb
+		gone   bool
+		want   []cluster.ObjectRef
+	}{
+		"Members":  {reason: "Members that exist would be deleted, the last stage first.", verb: Prune, want: []cluster.ObjectRef{a, c}},
+		"Kept":     {reason: "An object that was to be kept when it was applied is not.", verb: Prune, change: func(en *inventory.Entry, _ *cluster.ObjectState) { en.Keep = true }, want: []cluster.ObjectRef{c}},
+		"KeptNow":  {reason: "Nor is one that says so now.", verb: Prune, change: func(_ *inventory.Entry, s *cluster.ObjectState) { s.Keep = true }, want: []cluster.ObjectRef{c}},
+		"Foreign":  {reason: "Nor is one that belongs to another bundle.", verb: Prune, change: func(_ *inventory.Entry, s *cluster.ObjectState) { s.Set = "other" }, want: []cluster.ObjectRef{c}},
+		"Deleting": {reason: "Nor is one that is being deleted.", verb: Prune, change: func(_ *inventory.Entry, s *cluster.ObjectState) { s.Status = cluster.Terminating }, want: []cluster.ObjectRef{c}},
+		"Gone":     {reason: "Nor is one that does not exist.", verb: Prune, gone: true, want: []cluster.ObjectRef{c}},
+		"Orphaned": {reason: "Nor is one that is not pruned.", verb: Orphan, want: []cluster.ObjectRef{c}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			en, s := applied("web", a), live()
+			if tc.change != nil {
+				tc.change(&en, &s)
+			}
+			p := &Plan{
+				Inventory: &inventory.Inventory{Objects: []inventory.Entry{applied("web", c), en}},
+				Objects:   map[cluster.ObjectRef]cluster.ObjectState{a: s, c: live()},
+				Actions:   []ObjectAction{{Part: "web", Ref: c, Verb: Prune}, {Part: "web", Ref: a, Verb: tc.verb}},
+			}
+			if tc.gone {
+				delete(p.Objects, a)
+			}
+			if diff := cmp.Diff(tc.want, p.Deletes("me")); diff != "" {
+				t.Errorf("\n%s\nDeletes(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
