@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ssa
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fakeapi"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+)
+
+const (
+	aNamespace = `{apiVersion: v1, kind: Namespace, metadata: {name: apps}}`
+	aConfig    = `{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: apps}, data: {a: "1"}}`
+	aWidget    = `{apiVersion: example.org/v1, kind: Widget, metadata: {name: w, namespace: apps}}`
+	aCRD       = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.example.org},
+spec: {group: example.org, scope: Namespaced, names: {kind: Widget, plural: widgets}, versions: [{name: v1, served: true, storage: true}]}}`
+)
+
+// desired returns an object as the engine applies it.
+func desired(t *testing.T, text string) *object.Desired {
+	t.Helper()
+	o, err := object.New(fakeapi.Parse(text), "web", object.StageConfiguration)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &o
+}
+
+// site returns a cluster that has some objects of others.
+func site(t *testing.T, objects ...string) (*fakeapi.Cluster, *Client) {
+	t.Helper()
+	c := fakeapi.New(t)
+	for _, text := range objects {
+		c.Create("kubectl", text)
+	}
+	return c, New(c, "engine")
+}
+
+func textOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func TestApply(t *testing.T) {
+	const conflict = `Operation cannot be fulfilled on configmaps "web": the object has been modified`
+	type want struct {
+		log  []string
+		data any
+		err  string
+	}
+	cases := map[string]struct {
+		reason  string
+		objects []string
+		how     Mode
+		change  func(o *object.Desired)
+		want    want
+	}{
+		"Create": {
+			reason: "An object that must not exist is created.", objects: []string{aNamespace}, how: Create,
+			want: want{log: []string{"apply new ConfigMap apps/web"}, data: map[string]any{"a": "1"}},
+		},
+		"CreateExisting": {
+			reason: "Where it exists, the error is a conflict, and nothing changes.", how: Create,
+			objects: []string{aNamespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: apps}, data: {a: "0"}}`},
+			want:    want{log: []string{"apply new ConfigMap apps/web"}, data: map[string]any{"a": "0"}, err: conflict},
+		},
+		"Force": {
+			reason:  "Fields of others are taken over, and their other fields stay.",
+			objects: []string{aNamespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: apps}, data: {a: "0", b: "0"}}`},
+			want:    want{log: []string{"apply ConfigMap apps/web"}, data: map[string]any{"a": "1", "b": "0"}},
+		},
+		"NoForce": {
+			reason:  "Without force they are not.",
+			objects: []string{aNamespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: apps}, data: {a: "0"}}`},
+			how:     NoForce,
+			want: want{
+				log: []string{"apply unforced ConfigMap apps/web"}, data: map[string]any{"a": "0"},
+				err: `Apply failed with 1 conflict: conflict with "kubectl" using v1: .data.a`,
+			},
+		},
+		"Namespace": {
+			reason: "A missing namespace is created, and the object is sent again.", how: Create,
+			want: want{
+				log:  []string{"apply new ConfigMap apps/web", "create Namespace apps", "apply new ConfigMap apps/web"},
+				data: map[string]any{"a": "1"},
+			},
+		},
+		"KeepNamespaces": {
+			reason: "Unless that is not wanted.", change: func(o *object.Desired) { o.KeepNamespaces = true },
+			want: want{
+				log: []string{"apply ConfigMap apps/web"},
+				err: "namespace apps does not exist, and config says CreateNamespace=false; create it",
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c, client := site(t, tc.objects...)
+			o := desired(t, aConfig)
+			if tc.change != nil {
+				tc.change(o)
+			}
+			s, fields, err := client.Apply(t.Context(), o, tc.how)
+			got, cached := want{log: c.Requests(), err: textOf(err)}, c.Cached()
+			u := c.Object(o.Ref)
+			if u != nil {
+				got.data = u.Object["data"]
+			}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
+				t.Errorf("\n%s\nApply(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			if err != nil {
+				if len(cached) > 0 {
+					t.Errorf("\n%s\nthe cache was told %q", tc.reason, cached)
+				}
+				return
+			}
+			if diff := cmp.Diff([]string{"put ConfigMap apps/web " + string(u.GetUID())}, cached); diff != "" {
+				t.Errorf("\n%s\nthe cache: -want, +got:\n%s", tc.reason, diff)
+			}
+			if s.UID != string(u.GetUID()) || fields == nil || string(fields.Raw) != `{"f:data":{"f:a":{}}}` {
+				t.Errorf("\n%s\nthe state is %+v, the fields %v", tc.reason, s, fields)
+			}
+		})
+	}
+}
+
+// TestDryRuns holds that a dry run answers what would be, and that nothing changes.
+func TestDryRuns(t *testing.T) {
+	c, client := site(t, aNamespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: apps}, data: {a: "0", b: "0"}}`)
+	o, before := desired(t, aConfig), c.All()
+	u, err := client.DryRun(t.Context(), o, false)
+	if diff := cmp.Diff(map[string]any{"a": "1", "b": "0"}, u.Object["data"]); diff != "" || err != nil {
+		t.Errorf("DryRun(...): %v, -want, +got:\n%s", err, diff)
+	}
+	if _, err := client.DryRun(t.Context(), o, true); !kerrors.IsConflict(err) {
+		t.Errorf("DryRun(...) of one that must not exist: %v", err)
+	}
+	paths, err := client.DryRunDifferences(t.Context(), o, c.Object(o.Ref))
+	if diff := cmp.Diff([]string{"data.a"}, paths); diff != "" || err != nil {
+		t.Errorf("DryRunDifferences(...): %v, -want, +got:\n%s", err, diff)
+	}
+	fields, err := client.DryRunFields(t.Context(), o)
+	if err != nil || fields == nil || string(fields.Raw) != `{"f:data":{"f:a":{}}}` {
+		t.Errorf("DryRunFields(...): %v, %v", fields, err)
+	}
+	if u, err = client.DryRunCreate(t.Context(), o); err != nil || u.GetGenerateName() != "web-" {
+		t.Errorf("DryRunCreate(...): %v, %v", u, err)
+	}
+	m, err := c.Mapping(t.Context(), o.GVK())
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err = client.PatchDryRun(t.Context(), o, m, []byte(`[{"op":"replace","path":"/data/a","value":"2"}]`))
+	if diff := cmp.Diff(map[string]any{"a": "2", "b": "0"}, u.Object["data"]); diff != "" || err != nil {
+		t.Errorf("PatchDryRun(...): %v, -want, +got:\n%s", err, diff)
+	}
+	if diff := cmp.Diff(before, c.All()); diff != "" {
+		t.Errorf("dry runs changed the cluster: -before, +after:\n%s", diff)
+	}
+	tries := []string{
+		"try apply ConfigMap apps/web", "try apply new ConfigMap apps/web", "try apply ConfigMap apps/web", "try apply ConfigMap apps/web",
+		"try create ConfigMap apps/web-", "try patch ConfigMap apps/web",
+	}
+	if diff := cmp.Diff(tries, c.Requests()); diff != "" {
+		t.Errorf("requests: -want, +got:\n%s", diff)
+	}
+}
+
+func TestDelete(t *testing.T) {
+	type want struct {
+		left, exists bool
+		conflict     bool
+		err          string
+	}
+	const page = "ConfigMap apps/web: API server http://fake: 404 Not Found does not come from a Kubernetes API server; check the server of the " +
+		"kubeconfig, and the proxies on the way to it"
+	maps := schema.GroupResource{Resource: "configmaps"}
+	cases := map[string]struct {
+		reason string
+		uid    string
+		held   bool
+		gone   bool
+		answer error
+		want   want
+	}{
+		"UID":     {reason: "The very object is deleted.", uid: "uid-3"},
+		"NoUID":   {reason: "Without a UID it is whichever has the name."},
+		"Other":   {reason: "One with another UID stays.", uid: "uid-1", want: want{exists: true, conflict: true, err: `ConfigMap apps/web: Operation cannot be fulfilled on configmaps "web": the UID in the precondition does not match`}},
+		"Waits":   {reason: "One with finalizers is left.", held: true, want: want{left: true, exists: true}},
+		"Gone":    {reason: "One that does not exist is gone.", gone: true},
+		"Page":    {reason: "A page is not the word of an API server.", answer: fakeapi.ErrPage, want: want{exists: true, err: page}},
+		"Another": {reason: "Nor does it count that another object does not exist.", answer: kerrors.NewNotFound(maps, "db"), want: want{exists: true, err: page}},
+		"Denied":  {reason: "Nor a refusal.", answer: kerrors.NewForbidden(maps, "web", errors.New("no")), want: want{exists: true, err: `ConfigMap apps/web: configmaps "web" is forbidden: no`}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c, client := site(t, aNamespace, aConfig)
+			o := desired(t, aConfig)
+			if tc.held {
+				c.Edit("controller", o.Ref, func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"example.org/hold"}) })
+			}
+			if tc.gone {
+				c.Finish(o.Ref)
+			}
+			c.Meet = func(line string) error {
+				if line == "delete ConfigMap apps/web" {
+					return tc.answer
+				}
+				return nil
+			}
+			left, err := client.Delete(t.Context(), o.GVK(), o.Ref, tc.uid)
+			got := want{left: left != nil, exists: c.Object(o.Ref) != nil, conflict: kerrors.IsConflict(err), err: textOf(err)}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
+				t.Errorf("\n%s\nDelete(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestReadAbsent holds what counts as not found when an object is read.
+func TestReadAbsent(t *testing.T) {
+	const page = "Widget apps/w: API server http://fake: 404 Not Found does not come from a Kubernetes API server; check the server of the " +
+		"kubeconfig, and the proxies on the way to it"
+	widgets := schema.GroupResource{Group: "example.org", Resource: "widgets"}
+	type want struct {
+		exists bool
+		err    string
+	}
+	cases := map[string]struct {
+		reason  string
+		objects []string
+		// learned is true where the mapping outlives the CRD.
+		learned bool
+		answer  error
+		want    want
+	}{
+		"Exists":   {reason: "It exists.", objects: []string{aNamespace, aCRD, aWidget}, want: want{exists: true}},
+		"NoObject": {reason: "The API server says that it does not.", objects: []string{aCRD}},
+		"NoKind":   {reason: "There is no such kind."},
+		"Unserved": {reason: "The kind went with its CRD: its path is not served, and discovery does not have it.", learned: true},
+		"Page":     {reason: "A web server answers while the kind is served.", objects: []string{aNamespace, aCRD, aWidget}, answer: fakeapi.ErrPage, want: want{err: page}},
+		"Another":  {reason: "Another object does not exist.", objects: []string{aCRD}, answer: kerrors.NewNotFound(widgets, "x"), want: want{err: page}},
+		"Down":     {reason: "Nothing answers.", objects: []string{aCRD}, answer: kerrors.NewServiceUnavailable("down"), want: want{err: "Widget apps/w: down"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c, client := site(t, tc.objects...)
+			o := desired(t, aWidget)
+			if tc.learned {
+				for gvk, m := range object.ServedKinds(fakeapi.Parse(aCRD)) {
+					c.Learn(gvk, m)
+				}
+			}
+			c.Meet = func(line string) error {
+				if line == "get Widget apps/w" || line == "metadata Widget apps/w" {
+					return tc.answer
+				}
+				return nil
+			}
+			u, err := client.Get(t.Context(), o.GVK(), o.Ref)
+			if diff := cmp.Diff(tc.want, want{exists: u != nil, err: textOf(err)}, cmp.AllowUnexported(want{})); diff != "" {
+				t.Errorf("\n%s\nGet(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			m, err := client.Metadata(t.Context(), o.GVK(), o.Ref)
+			if diff := cmp.Diff(tc.want, want{exists: m != nil, err: textOf(err)}, cmp.AllowUnexported(want{})); diff != "" {
+				t.Errorf("\n%s\nMetadata(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			_, exists, err := client.State(t.Context(), o.GVK(), o.Ref)
+			if diff := cmp.Diff(tc.want, want{exists: exists, err: textOf(err)}, cmp.AllowUnexported(want{})); diff != "" {
+				t.Errorf("\n%s\nState(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
