@@ -62,8 +62,10 @@ func (d *dryRun) tryStage(ctx context.Context, s object.Stage) error {
 	idx := d.progress.Inventory.Index()
 	for _, c := range d.Plan.Components {
 		for i := range c.Objects {
-			// What is being deleted is created once it is gone.
-			if o := &c.Objects[i]; o.Stage == s && d.progress.actions[o.Ref].Verb == plan.Wait {
+			// What is being deleted is created once it is gone, but for a custom resource, which users may delete.
+			o := &c.Objects[i]
+			deleted := s == object.StageResource && idx[o.Ref].UID != ""
+			if o.Stage == s && !deleted && d.progress.actions[o.Ref].Verb == plan.Wait {
 				d.out.Changes = append(d.out.Changes, plan.Change{Key: o.Ref, Action: plan.ActionCreate})
 			}
 		}

@@ -125,13 +125,14 @@ type run struct {
 // to be applied again.
 const saveTimeout = 10 * time.Second
 
-// Run a plan. The error is that the inventory cannot be saved, or what failed, in one line.
+// Run a plan. The error is that the inventory cannot be saved, or else what failed, in one line.
 func Run(ctx context.Context, in Input) (Result, error) {
 	r := &run{Input: in}
-	if err := r.do(ctx); err != nil {
-		return r.conclude(), errors.Join(err, r.err())
+	err := r.do(ctx)
+	if err == nil {
+		err = r.err()
 	}
-	return r.conclude(), r.err()
+	return r.conclude(), err
 }
 
 func (r *run) do(ctx context.Context) error {

@@ -4,6 +4,7 @@ package hook
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -82,9 +83,26 @@ func checkOwner(h *Hook, part object.PartID, run *inventory.Run, owner Owner) er
 		return nil
 	}
 	if other := owner(h.Ref); other != "" && other != part {
-		return &ssa.RefusedError{Err: errors.Errorf("hook %s %s is part of %s too; take it out of one of them", run.Event, h.Ref, other)}
+		return &ssa.RefusedError{Err: &takenError{event: run.Event, ref: h.Ref, part: other}}
 	}
 	return nil
+}
+
+// A takenError is returned for a hook that would replace an object of another part.
+type takenError struct {
+	event string
+	ref   cluster.ObjectRef
+	part  object.PartID
+}
+
+// Error says what to do.
+func (e *takenError) Error() string {
+	return fmt.Sprintf("hook %s %s is part of %s too; take it out of one of them", e.event, e.ref, e.part)
+}
+
+func isTaken(err error) bool {
+	taken := &takenError{}
+	return errors.As(err, &taken)
 }
 
 // Names returns the names of the objects of hooks as people read them.

@@ -57,7 +57,8 @@ func (r *Removal) Run(ctx context.Context, event Event) (Standing, error) {
 			err = errors.Wrap(err, part.String())
 		}
 		switch {
-		case err != nil && r.Force && ssa.IsRefused(err):
+		// A recorded hook cannot be edited. It is not run where it would replace the object of another part, as if it had failed.
+		case err != nil && (r.Force && ssa.IsRefused(err) || isTaken(err) && !Blocks(event)):
 			r.Failed = text.OneLine(err.Error())
 		case err != nil:
 			return Standing{}, err

@@ -12,6 +12,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
@@ -29,6 +30,9 @@ func TestRemoval(t *testing.T) {
 	}
 	broken := errors.New("not reached")
 	refused := &ssa.RefusedError{Err: errors.New("the record is damaged")}
+	taken := func(event string) error {
+		return &ssa.RefusedError{Err: &takenError{event: event, ref: cluster.ObjectRef{Kind: "ConfigMap", Namespace: "a", Name: "c"}, part: "api"}}
+	}
 	over := &inventory.Run{ID: "r", Event: "pre-delete", Revision: 2, Index: 1, Done: 1, Over: true}
 	failed := &inventory.Run{ID: "r", Event: "pre-delete", Revision: 2, Failed: "no", Over: true}
 	cases := map[string]struct {
@@ -66,7 +70,15 @@ func TestRemoval(t *testing.T) {
 				run: &inventory.Run{Event: "post-delete", Revision: 2, Index: 1, Done: 2, Over: true},
 			},
 		},
-		"Refused":    {reason: "A hook that failed blocks the removal.", event: PreDelete, run: failed, want: want{standing: Standing{Stage: Refused, Message: "web: no"}, run: failed}},
+		"Refused": {reason: "A hook that failed blocks the removal.", event: PreDelete, run: failed, want: want{standing: Standing{Stage: Refused, Message: "web: no"}, run: failed}},
+		"Taken": {
+			reason: "A hook that would replace the object of another part is not run, and blocks the removal like one that failed.", event: PreDelete, err: taken("pre-delete"),
+			want: want{err: "web: hook pre-delete ConfigMap a/c is part of api too; take it out of one of them"},
+		},
+		"TakenAfter": {
+			reason: "After the objects it blocks nothing.", event: PostDelete, run: over, err: taken("post-delete"),
+			want: want{standing: Standing{Stage: Passed}, failed: "web: hook post-delete ConfigMap a/c is part of api too; take it out of one of them", run: over},
+		},
 		"Force":      {reason: "Unless the removal is forced.", event: PreDelete, run: failed, force: true, want: want{standing: Standing{Stage: Passed}, failed: "no", run: failed}},
 		"Error":      {reason: "An error names the part.", event: PreDelete, err: broken, want: want{err: "web: not reached"}},
 		"ForceError": {reason: "Force does not pass over a cluster that does not answer.", event: PreDelete, err: broken, force: true, want: want{err: "web: not reached"}},

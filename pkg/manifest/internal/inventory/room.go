@@ -34,3 +34,23 @@ func (i *Inventory) CheckRoom(size int, parent cluster.ObjectRef) error {
 
 // Fits reports whether the parent has room for the last known good revision beside an inventory of size bytes.
 func Fits(size int, good []byte) bool { return size+len(good) <= MaxData }
+
+// fitted returns a copy of the inventory with as much as its parent has room for, and its data. Entries come first, then the last known
+// good revision, then the reasons of the last step. The error is that there is no room for the entries; the data are returned all the same.
+func (i *Inventory) fitted(parent cluster.ObjectRef) (*Inventory, []byte, error) {
+	kept := i.Clone()
+	data, err := kept.Marshal()
+	if err != nil {
+		return nil, nil, err
+	}
+	if kept.Last != nil && (kept.CheckRoom(len(data), parent) != nil || !Fits(len(data), kept.Good)) {
+		kept.Last = nil
+		if data, err = kept.Marshal(); err != nil {
+			return nil, nil, err
+		}
+	}
+	if !Fits(len(data), kept.Good) {
+		kept.Good = nil
+	}
+	return kept, data, kept.CheckRoom(len(data), parent)
+}

@@ -82,3 +82,55 @@ func TestCheckRoomOfThousands(t *testing.T) {
 	}
 	t.Logf("%d objects: %d bytes, then %d", objects, len(intended), len(applied))
 }
+
+// TestFitted shows what gives way where the parent has no room for everything.
+func TestFitted(t *testing.T) {
+	parent := cluster.ObjectRef{Kind: "Secret", Namespace: "kyma-system", Name: "web"}
+	random := rand.New(rand.NewPCG(1, 2))
+	// Random text in hexadecimal digits is compressed to a little more than half of its length.
+	noise := func(n int) string {
+		b := make([]byte, n)
+		for i := range b {
+			b[i] = byte(random.Uint32())
+		}
+		return hex.EncodeToString(b)
+	}
+	type kept struct{ Good, Last bool }
+	cases := map[string]struct {
+		reason           string
+		entries, reasons int
+		good             int
+		want             kept
+		fails            bool
+	}{
+		"All":         {reason: "There is room for everything.", entries: 1000, reasons: 1000, good: 1000, want: kept{Good: true, Last: true}},
+		"BesideGood":  {reason: "Reasons give way to the last known good revision.", entries: 1000, reasons: MaxData / 2, good: MaxData / 2, want: kept{Good: true}},
+		"BesideAll":   {reason: "Reasons give way to entries.", entries: MaxData / 2, reasons: MaxData / 2, want: kept{}},
+		"GoodTooMuch": {reason: "The last known good revision gives way to entries.", entries: MaxData / 2, good: MaxData * 2 / 3, want: kept{}},
+		"TooMuch":     {reason: "Entries give way to nothing.", entries: MaxData * 11 / 10, reasons: 1000, fails: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			inv := &Inventory{Objects: []Entry{{Version: "v1", Kind: "ConfigMap", Name: noise(tc.entries), UID: "1"}}, Good: []byte(noise(tc.good / 2))}
+			if tc.reasons > 0 {
+				inv.Last = &Reasons{Waiting: noise(tc.reasons)}
+			}
+			out, data, err := inv.fitted(parent)
+			if (err != nil) != tc.fails {
+				t.Fatalf("\n%s\nfitted(...): %v", tc.reason, err)
+			}
+			if tc.fails {
+				return
+			}
+			if diff := cmp.Diff(tc.want, kept{Good: len(out.Good) > 0, Last: out.Last != nil}); diff != "" {
+				t.Errorf("\n%s\nfitted(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			if !Fits(len(data), out.Good) {
+				t.Errorf("\n%s\nfitted(...): it has %d bytes", tc.reason, len(data)+len(out.Good))
+			}
+			if tc.reasons > 0 && inv.Last == nil {
+				t.Errorf("\n%s\nfitted(...): it changes its argument", tc.reason)
+			}
+		})
+	}
+}

@@ -187,18 +187,11 @@ func (s *Store) Save(ctx context.Context, last Stored, inv *Inventory) (Stored, 
 }
 
 func (s *Store) write(ctx context.Context, last Stored, inv *Inventory, how ssa.Mode) (Stored, error) {
-	data, err := inv.Marshal()
+	// The caller goes on with what it has, which is better than what is in the cluster until it is saved.
+	kept, data, err := inv.fitted(s.Ref)
+	last.Size = len(data)
 	if err != nil {
 		return last, err
-	}
-	last.Size = len(data)
-	if err := inv.CheckRoom(len(data), s.Ref); err != nil {
-		return last, err
-	}
-	// The caller goes on with what it has, which is better than what is in the cluster until it is saved.
-	kept := inv.Clone()
-	if !Fits(len(data), kept.Good) {
-		kept.Good = nil
 	}
 	parent := Parent{Ref: s.Ref, Set: s.Set, Owner: s.Owner, ManagedBy: s.Identity.ManagedBy}
 	if s.Owner == "" && last.Inventory != nil {
