@@ -32,14 +32,7 @@ func (w *call) apply(ctx context.Context, was *inventory.Inventory, write bool, 
 		return Result{}, err
 	}
 	in := w.planInput(ctx, was, known)
-	in.Unready = func(install object.PartID) (string, error) {
-		what, err := w.unready(ctx, was, known, install)
-		if err != nil && ctx.Err() == nil {
-			// What comes after the install waits, and all else goes on.
-			return plan.Why(err), nil
-		}
-		return what, err
-	}
+	in.Unready = func(install object.PartID) (string, error) { return w.unreadyOrUnknown(ctx, was, known, install) }
 	p, err := plan.Build(in)
 	if err != nil {
 		return Result{}, err
@@ -69,8 +62,8 @@ func (w *call) apply(ctx context.Context, was *inventory.Inventory, write bool, 
 func (w *call) planInput(ctx context.Context, was *inventory.Inventory, known map[cluster.ObjectRef]cluster.ObjectState) plan.Input {
 	now := w.e.now()
 	return plan.Input{
-		Parts: w.parts, Inventory: was, Objects: known, Denied: w.denied, Drift: w.b.Drift, Paused: w.mem.contention.AllPaused(now), Retry: w.o.Retry, Now: now,
-		Awaited: w.config.Waits,
+		Parts: w.parts, Inventory: was, Objects: known, Denied: w.denied, Drift: w.b.Drift, Paused: w.mem.contention.AllPaused(now),
+		Retry: w.o.Retry, Now: now, Awaited: w.config.Waits,
 		Compose: func(p *bundle.Part, rec inventory.Part) (*compose.Component, error) {
 			return w.composer.Compose(ctx, p, rec)
 		},
@@ -83,8 +76,22 @@ func (w *call) planInput(ctx context.Context, was *inventory.Inventory, known ma
 }
 
 // unready returns the first object of an install that is not ready, and why; empty where all are.
-func (w *call) unready(ctx context.Context, inv *inventory.Inventory, objects map[cluster.ObjectRef]cluster.ObjectState, install object.PartID) (string, error) {
+func (w *call) unready(
+	ctx context.Context, inv *inventory.Inventory, objects map[cluster.ObjectRef]cluster.ObjectState, install object.PartID,
+) (string, error) {
 	return observe.Unready(ctx, w.health(), inv, objects, install)
+}
+
+// unreadyOrUnknown is unready where what comes after an install that cannot be read waits, and all else goes on. The error is that the
+// call is over.
+func (w *call) unreadyOrUnknown(
+	ctx context.Context, inv *inventory.Inventory, objects map[cluster.ObjectRef]cluster.ObjectState, install object.PartID,
+) (string, error) {
+	what, err := w.unready(ctx, inv, objects, install)
+	if err != nil && ctx.Err() == nil {
+		return plan.Why(err), nil
+	}
+	return what, err
 }
 
 // keepsCheckpoint reports whether another last known good revision is kept from now on: the bundle is Ready with these very inputs.
@@ -96,7 +103,10 @@ func (w *call) keepsCheckpoint(ctx context.Context, was *inventory.Inventory, kn
 	in := w.observed(was)
 	in.Objects = known
 	if err := in.Gather(ctx, w.health(), w.differences()); err != nil {
-		return false, ctx.Err()
+		if ctx.Err() != nil {
+			return false, err
+		}
+		return false, nil
 	}
 	o := observe.Observe(in)
 	return o.State == Ready && o.UpToDate, nil

@@ -28,7 +28,7 @@ type program struct {
 	*manifest.Engine
 
 	t   *testing.T
-	ctx context.Context //nolint:containedctx // That of the test.
+	ctx context.Context
 	c   *connect.Connection
 }
 

@@ -142,7 +142,7 @@ func misdrawn(picture string, all []room) []string {
 	drawn := map[string]bool{}
 	for _, m := range level.FindAllStringSubmatch(picture, -1) {
 		lowest := above
-		for _, name := range strings.Fields(m[1]) {
+		for name := range strings.FieldsSeq(m[1]) {
 			drawn[name] = true
 			floor, ok := floors[name]
 			switch {

@@ -172,8 +172,7 @@ func fault(from, to string, test bool) string {
 	switch {
 	case !ok:
 		return "the importing package is in no room: see rooms.go"
-	case test && (forTests(to, target.path) || below(from, "internal/cli") && to == "internal/cli"):
-		// Tests of commands run them by their command line.
+	case test && forTests(from, to, target.path):
 		return ""
 	case belowAny(to, own.unaware):
 		return own.path + " must not know " + target.path
@@ -184,7 +183,11 @@ func fault(from, to string, test bool) string {
 }
 
 // forTests reports whether a test may import a package of a higher room: the servers that it starts, the tools that build
-// them, and the public packages, which examples show together and which make what a connection is tested with.
-func forTests(to, room string) bool {
+// them, the command line for a test of a command, and the public packages, which examples show together and which make what a
+// connection is tested with.
+func forTests(from, to, room string) bool {
+	if to == "internal/cli" {
+		return below(from, "internal/cli")
+	}
 	return room == "test/controlplane" || room == "cluster/tools" || below(to, "pkg")
 }

@@ -175,9 +175,15 @@ func (p *plan) finish(ctx context.Context, d *draft, r *planReport) error {
 	if werr := r.write(p.environment, &p.output); err == nil {
 		err = werr
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
+	}
+	return p.verdict(d, r)
+}
+
+// verdict on a plan that was written: the error with which the command ends.
+func (p *plan) verdict(d *draft, r *planReport) error {
+	switch {
 	case r.problems() > 0 && p.apply:
 		return errors.Errorf("%s was not applied: its plan has problems", &d.subject)
 	case r.problems() > 0:

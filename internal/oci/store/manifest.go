@@ -13,9 +13,10 @@ import (
 )
 
 const (
-	// DockerManifest and DockerList are the media types of Docker, from before those of OCI.
+	// DockerManifest is the media type of a manifest of Docker, from before those of OCI.
 	DockerManifest = "application/vnd.docker.distribution.manifest.v2+json"
-	DockerList     = "application/vnd.docker.distribution.manifest.list.v2+json"
+	// DockerList is that of a list of manifests.
+	DockerList = "application/vnd.docker.distribution.manifest.list.v2+json"
 
 	// MaxManifest bounds a manifest, in bytes. It is what registries must accept at least.
 	MaxManifest = 4 << 20

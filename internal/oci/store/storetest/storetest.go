@@ -86,7 +86,7 @@ func FilesOf(tb testing.TB, dir string) map[string]string {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		data, err := os.ReadFile(path)
+		data, err := os.ReadFile(path) //nolint:gosec // A directory of the test.
 		rel, _ := filepath.Rel(dir, path)
 		out[rel] = string(data)
 		return err

@@ -3,6 +3,7 @@
 package apply
 
 import (
+	"maps"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -171,7 +172,7 @@ func TestApplyForeign(t *testing.T) {
 }
 
 // helmRelease is what Helm writes on the objects of the release web.
-var helmRelease = map[string]string{object.AnnotationReleaseName: "web", object.AnnotationReleaseNamespace: "apps"} //nolint:gochecknoglobals // Constant.
+var helmRelease = map[string]string{object.AnnotationReleaseName: "web", object.AnnotationReleaseNamespace: "apps"}
 
 // ofHelm is an object of that release.
 const ofHelm = `{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: apps, labels: {app.kubernetes.io/managed-by: Helm},
@@ -182,9 +183,7 @@ func TestApplyOrphanOfHelm(t *testing.T) {
 	orphan := func(change func(annotations map[string]string), managedBy string) func(s *site) {
 		return func(s *site) {
 			a := map[string]string{object.AnnotationResourcePolicy: "keep"}
-			for k, v := range helmRelease {
-				a[k] = v
-			}
+			maps.Copy(a, helmRelease)
 			if change != nil {
 				change(a)
 			}

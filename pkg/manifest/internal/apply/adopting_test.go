@@ -3,6 +3,7 @@
 package apply
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
@@ -11,7 +12,7 @@ import (
 
 // An adoption takes over what deployers set, so that a field goes with the version of the module that no longer has it.
 func TestApplyAdopts(t *testing.T) {
-	adopted := append(look[:2:2], "patch ConfigMap apps/web", "apply ConfigMap apps/web")
+	adopted := slices.Concat(look[:2], []string{"patch ConfigMap apps/web", "apply ConfigMap apps/web"})
 	cases := map[string]scenario{
 		"Deployed": {
 			reason:   "The fields of a deployer become ours with one more request, which changes nothing else.",

@@ -30,8 +30,8 @@ func autoscaled(s *site) { s.c.Create("kubectl", hpa) }
 func TestApplyCedes(t *testing.T) {
 	read, try := []string{"metadata Deployment apps/web"}, []string{"get Deployment apps/web"}
 	ceded := result{Kind: "Updated", Ceded: []string{"spec.replicas to kube-controller-manager"}}
-	requests := append(read[:1:1], listHPAs, "apply Deployment apps/web")
-	tries := append(try[:1:1], listHPAs, "try apply Deployment apps/web")
+	requests := []string{read[0], listHPAs, "apply Deployment apps/web"}
+	tries := []string{try[0], listHPAs, "try apply Deployment apps/web"}
 	autoscalers := schema.GroupResource{Group: "autoscaling", Resource: "horizontalpodautoscalers"}
 	yields := func(since int64) func(s *site) {
 		return func(s *site) {
@@ -260,7 +260,7 @@ func TestAutoscalersAreListedConcurrently(t *testing.T) {
 				return targets{}, nil
 			}
 			<-other
-			return nil, nil //nolint:nilnil // As documented.
+			return nil, nil
 		}
 	}
 	var wg sync.WaitGroup

@@ -137,7 +137,7 @@ type result struct {
 	Refused bool
 }
 
-var kinds = map[Kind]string{Unchanged: "Unchanged", Created: "Created", Updated: "Updated", Immutable: "Immutable", Deleting: "Deleting"} //nolint:gochecknoglobals // A constant table.
+var kinds = map[Kind]string{Unchanged: "Unchanged", Created: "Created", Updated: "Updated", Immutable: "Immutable", Deleting: "Deleting"}
 
 func resultOf(out Outcome, err error) result {
 	r := result{Kind: kinds[out.Kind], Fields: out.Fields, Lost: pathsOf(out.Lost), Note: out.Note, Owned: out.Owned != ""}

@@ -59,7 +59,7 @@ func (h *history) others() {
 	if u == nil {
 		if h.r.IntN(4) == 0 {
 			h.c.Create(who, h.text())
-			h.note("%s creates it", who)
+			h.notef("%s creates it", who)
 		}
 		return
 	}
@@ -71,37 +71,39 @@ func (h *history) others() {
 		}
 		if immutable, _, _ := unstructured.NestedBool(u.Object, "immutable"); !immutable {
 			h.c.Set(who, h.ref, v, field...)
-			h.note("%s sets %v to %v", who, field, v)
+			h.notef("%s sets %v to %v", who, field, v)
 		}
 	case 3:
 		h.c.Edit(who, h.ref, func(u *unstructured.Unstructured) { u.SetLabels(nil) })
-		h.note("%s removes the labels", who)
+		h.notef("%s removes the labels", who)
 	case 4:
 		set := pick(h.r, "applyset-other", ourSet)
 		h.c.Edit(object.DefaultFieldManager, h.ref, label(object.LabelPartOf, set))
-		h.note("it becomes part of %s", set)
+		h.notef("it becomes part of %s", set)
 	case 5:
 		if pick(h.r, true, false) {
 			h.c.Edit(who, h.ref, finalize)
 		}
 		h.c.Delete(h.ref)
-		h.note("%s deletes it", who)
+		h.notef("%s deletes it", who)
 	case 6:
 		h.c.Finish(h.ref)
-		h.note("it is gone")
+		h.notef("it is gone")
 	case 7:
 		if h.ref.Kind == "Deployment" {
 			n := pick[int64](h.r, 1, 5)
 			h.c.Scale("kube-controller-manager", h.ref, n)
-			h.note("it is scaled to %d", n)
+			h.notef("it is scaled to %d", n)
 		}
 	case 8:
 		h.now = h.now.Add(pick(h.r, time.Second, 10*time.Minute, time.Hour))
-		h.note("time passes")
+		h.notef("time passes")
 	}
 }
 
-func (h *history) note(format string, a ...any) { h.lines = append(h.lines, fmt.Sprintf(format, a...)) }
+func (h *history) notef(format string, a ...any) {
+	h.lines = append(h.lines, fmt.Sprintf(format, a...))
+}
 
 // step applies a version of the object, after a dry run of it.
 func (h *history) step(text string) {
@@ -125,13 +127,13 @@ func (h *history) step(text string) {
 	h.c.Requests()
 	before := h.c.All()
 	dry := resultOf(h.dryRunner().Apply(h.t.Context(), in))
-	h.note("bundle wants %s, dry run: %+v %v", text, dry, h.c.Requests())
+	h.notef("bundle wants %s, dry run: %+v %v", text, dry, h.c.Requests())
 	if diff := cmp.Diff(before, h.c.All(), cmpopts.IgnoreMapEntries(func(k string, _ any) bool { return k == "time" })); diff != "" {
 		h.fail("a dry run changes the cluster: -before, +after:\n" + diff)
 	}
 	out, err := h.writer().Apply(h.t.Context(), in)
 	run := resultOf(out, err)
-	h.note("run: %+v %v", run, h.c.Requests())
+	h.notef("run: %+v %v", run, h.c.Requests())
 	h.record(&in, out)
 	if why := h.disagree(dry, run, before[h.ref], h.c.All()[h.ref]); why != "" {
 		h.fail(why)
@@ -144,7 +146,7 @@ func (h *history) step(text string) {
 func (h *history) recreate(in *Input) {
 	in.Entry.UID, in.Entry.Intent, in.Entry.Owned = "", "", ""
 	out, deleted, err := h.writer().Recreate(h.t.Context(), in.Object)
-	h.note("recreated: %+v %t", resultOf(out, err), deleted)
+	h.notef("recreated: %+v %t", resultOf(out, err), deleted)
 	h.record(in, out)
 }
 
@@ -202,15 +204,15 @@ func (h *history) isAdopted(before map[string]any) bool {
 func TestDryRunForetellsRun(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(200) {
-		r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // The same in each test.
+		r := rand.New(rand.NewPCG(seed, 1))
 		h := &history{site: newSite(t), t: t, r: r, ref: refOf(pick(r, cm, deploy))}
 		h.policy.Recreate = r.IntN(2) == 0
 		adoption := pick(r, ownership.AdoptNone, ownership.AdoptNone, ownership.AdoptUnowned, ownership.AdoptAll)
 		adopt(adoption)(&h.policy)
-		h.note("seed %d, adoption %d, recreate %t", seed, adoption, h.policy.Recreate)
+		h.notef("seed %d, adoption %d, recreate %t", seed, adoption, h.policy.Recreate)
 		if r.IntN(2) == 0 {
 			h.c.Create("kubectl", hpa)
-			h.note("there is an autoscaler")
+			h.notef("there is an autoscaler")
 		}
 		text := h.text()
 		for range 12 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -51,7 +52,7 @@ func TestDryRunForetellsRun(t *testing.T) {
 	names := []string{"a", "b", "c", "d"}
 	acts := map[string]int{}
 	for seed := range uint64(150) {
-		r := rand.New(rand.NewPCG(seed, 2)) //nolint:gosec // The same in each test.
+		r := rand.New(rand.NewPCG(seed, 2))
 		w := newWorld(t)
 		w.recreate = r.IntN(2) == 0
 		var lines []string
@@ -113,7 +114,7 @@ func randomPieces(r *rand.Rand, names []string, step int) []piece {
 		if r.IntN(5) == 0 {
 			continue
 		}
-		p := piece{name: part, digest: fmt.Sprint(step), hooks: r.IntN(4) == 0}
+		p := piece{name: part, digest: strconv.Itoa(step), hooks: r.IntN(4) == 0}
 		for _, n := range names {
 			if owned[n] || r.IntN(2) == 0 {
 				continue

@@ -21,7 +21,7 @@ import (
 )
 
 // all kinds of objects, in no order.
-var everything = []string{aWebhook, aDeploy, aWidget, aConfig, aCRD, aNamespace} //nolint:gochecknoglobals // Constant.
+var everything = []string{aWebhook, aDeploy, aWidget, aConfig, aCRD, aNamespace}
 
 // on answers a line of the log with an error.
 func on(line string, err error) func(w *world) {

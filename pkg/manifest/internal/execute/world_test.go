@@ -82,7 +82,7 @@ type world struct {
 	formerErr error
 	// last is the progress of the last run.
 	last *Progress
-	ctx  context.Context //nolint:containedctx // That of a test.
+	ctx  context.Context
 	test func(context.Context) (string, error)
 }
 

@@ -79,50 +79,72 @@ func setDefaults(u *unstructured.Unstructured) {
 	}
 }
 
+// A revision of an object: what it was, nil for a new one, and what it is to be.
+type revision struct{ old, next *unstructured.Unstructured }
+
+func (r revision) is(path ...string) any  { return at(r.next, path...) }
+func (r revision) was(path ...string) any { return at(r.old, path...) }
+
+func (r revision) differs(path ...string) bool {
+	return r.old != nil && !reflect.DeepEqual(r.was(path...), r.is(path...))
+}
+
+func at(u *unstructured.Unstructured, path ...string) any {
+	if u == nil {
+		return nil
+	}
+	v, _, _ := unstructured.NestedFieldNoCopy(u.Object, path...)
+	return v
+}
+
 // validate a new object, or a change of one.
 func validate(old, next *unstructured.Unstructured) error {
+	r := revision{old: old, next: next}
 	gk := next.GroupVersionKind().GroupKind()
-	at := func(u *unstructured.Unstructured, path ...string) any {
-		if u == nil {
-			return nil
-		}
-		v, _, _ := unstructured.NestedFieldNoCopy(u.Object, path...)
-		return v
-	}
-	differs := func(path ...string) bool {
-		return old != nil && !reflect.DeepEqual(at(old, path...), at(next, path...))
-	}
 	var errs field.ErrorList
-	switch gk.Kind {
-	case "ConfigMap":
-		for _, f := range []string{"data", "binaryData"} {
-			if at(old, "immutable") == true && differs(f) {
-				errs = append(errs, field.Forbidden(field.NewPath(f), "field is immutable when `immutable` is set"))
-			}
-		}
-	case "Deployment":
-		if differs("spec", "selector") {
-			errs = append(errs, field.Invalid(field.NewPath("spec", "selector"), "x", "field is immutable"))
-		}
-		if at(next, "spec", "strategy", "type") == "Recreate" && at(next, "spec", "strategy", "rollingUpdate") != nil {
-			errs = append(errs, field.Forbidden(
-				field.NewPath("spec", "strategy", "rollingUpdate"), "may not be specified when strategy `type` is 'Recreate'"))
-		}
-	case "StatefulSet":
-		if differs("spec", "serviceName") {
-			errs = append(errs, field.Forbidden(
-				field.NewPath("spec"), "updates to statefulset spec for fields other than 'replicas', 'template' are forbidden"))
-		}
-	case "PersistentVolumeClaim":
-		if differs("spec", "storageClassName") {
-			errs = append(errs, field.Forbidden(field.NewPath("spec"), "spec is immutable after creation except resources.requests"))
-		}
+	if check := validations[gk.Kind]; check != nil {
+		errs = check(r)
 	}
-	if size, ok := at(next, "spec", "replicas").(int64); ok && size < 0 {
+	if size, ok := r.is("spec", "replicas").(int64); ok && size < 0 {
 		errs = append(errs, field.Invalid(field.NewPath("spec", "replicas"), size, "must be greater than or equal to 0"))
 	}
 	if len(errs) > 0 {
 		return kerrors.NewInvalid(gk, next.GetName(), errs)
 	}
 	return nil
+}
+
+// validations of kinds, as in Kubernetes.
+var validations = map[string]func(r revision) field.ErrorList{ //nolint:gochecknoglobals // A constant table.
+	"ConfigMap": func(r revision) (errs field.ErrorList) {
+		for _, f := range []string{"data", "binaryData"} {
+			if r.was("immutable") == true && r.differs(f) {
+				errs = append(errs, field.Forbidden(field.NewPath(f), "field is immutable when `immutable` is set"))
+			}
+		}
+		return errs
+	},
+	"Deployment": func(r revision) (errs field.ErrorList) {
+		if r.differs("spec", "selector") {
+			errs = append(errs, field.Invalid(field.NewPath("spec", "selector"), "x", "field is immutable"))
+		}
+		if r.is("spec", "strategy", "type") == "Recreate" && r.is("spec", "strategy", "rollingUpdate") != nil {
+			errs = append(errs, field.Forbidden(
+				field.NewPath("spec", "strategy", "rollingUpdate"), "may not be specified when strategy `type` is 'Recreate'"))
+		}
+		return errs
+	},
+	"StatefulSet": func(r revision) (errs field.ErrorList) {
+		if r.differs("spec", "serviceName") {
+			errs = append(errs, field.Forbidden(
+				field.NewPath("spec"), "updates to statefulset spec for fields other than 'replicas', 'template' are forbidden"))
+		}
+		return errs
+	},
+	"PersistentVolumeClaim": func(r revision) (errs field.ErrorList) {
+		if r.differs("spec", "storageClassName") {
+			errs = append(errs, field.Forbidden(field.NewPath("spec"), "spec is immutable after creation except resources.requests"))
+		}
+		return errs
+	},
 }
