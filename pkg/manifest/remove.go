@@ -53,8 +53,8 @@ func (w *call) teardown(
 	}
 	res, err := teardown.Run(ctx, teardown.Input{
 		Read: w.Client, Write: w.Client, Cluster: w.c, Hooks: hooks, Mode: mode, Set: w.id, Labels: w.labels(),
-		FieldManager: w.e.identity.FieldManager, Entries: entries, Parts: parts, Known: known, Asked: w.asked, Denied: w.denied, Settled: w.mem.settled, Concurrency: w.e.concurrency,
-		ForceAdvice: w.e.messages.ForceRemoval,
+		FieldManager: w.e.identity.FieldManager, Entries: entries, Parts: parts, Known: known, Asked: w.asked, Denied: w.denied,
+		Settled: w.mem.settled, Concurrency: w.e.concurrency, ForceAdvice: w.e.messages.ForceRemoval,
 	})
 	w.mem.settled = res.Settled
 	return res, err

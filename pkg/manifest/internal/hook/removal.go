@@ -53,15 +53,14 @@ func (r *Removal) Run(ctx context.Context, event Event) (Standing, error) {
 			continue
 		}
 		s, err := r.runPart(ctx, part, &p, event)
-		if err != nil {
-			err = errors.Wrap(err, part.String())
+		if err = errors.Wrap(err, part.String()); err != nil {
+			if !r.passesOver(err, event) {
+				return Standing{}, err
+			}
+			r.Failed = text.OneLine(err.Error())
+			continue
 		}
 		switch {
-		// A recorded hook cannot be edited. It is not run where it would replace the object of another part, as if it had failed.
-		case err != nil && (r.Force && ssa.IsRefused(err) || isTaken(err) && !Blocks(event)):
-			r.Failed = text.OneLine(err.Error())
-		case err != nil:
-			return Standing{}, err
 		case s.Stage == Refused && (r.Force || !Blocks(event)):
 			r.Failed = s.Message
 		case s.Stage != Passed:
@@ -70,6 +69,12 @@ func (r *Removal) Run(ctx context.Context, event Event) (Standing, error) {
 		}
 	}
 	return Standing{Stage: Passed}, nil
+}
+
+// passesOver reports whether a removal goes on after an error. A recorded hook cannot be edited: one that would replace the object of
+// another part is not run, as if it had failed.
+func (r *Removal) passesOver(err error, event Event) bool {
+	return r.Force && ssa.IsRefused(err) || isTaken(err) && !Blocks(event)
 }
 
 // runPart runs the hooks of an event of a part.

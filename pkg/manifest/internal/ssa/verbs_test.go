@@ -128,7 +128,7 @@ func TestApply(t *testing.T) {
 			if diff := cmp.Diff([]string{"put ConfigMap apps/web " + string(u.GetUID())}, cached); diff != "" {
 				t.Errorf("\n%s\nthe cache: -want, +got:\n%s", tc.reason, diff)
 			}
-			if s.UID != string(u.GetUID()) || fields == nil || string(fields.Raw) != `{"f:data":{"f:a":{}}}` {
+			if s.UID != string(u.GetUID()) || fields == nil || fields.GetRawString() != `{"f:data":{"f:a":{}}}` {
 				t.Errorf("\n%s\nthe state is %+v, the fields %v", tc.reason, s, fields)
 			}
 		})
@@ -151,7 +151,7 @@ func TestDryRuns(t *testing.T) {
 		t.Errorf("DryRunDifferences(...): %v, -want, +got:\n%s", err, diff)
 	}
 	fields, err := client.DryRunFields(t.Context(), o)
-	if err != nil || fields == nil || string(fields.Raw) != `{"f:data":{"f:a":{}}}` {
+	if err != nil || fields == nil || fields.GetRawString() != `{"f:data":{"f:a":{}}}` {
 		t.Errorf("DryRunFields(...): %v, %v", fields, err)
 	}
 	if u, err = client.DryRunCreate(t.Context(), o); err != nil || u.GetGenerateName() != "web-" {
