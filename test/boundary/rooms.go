@@ -61,7 +61,8 @@ func rooms() []room {
 		{path: "pkg/manifest/internal/fakeapi", floor: 41, unaware: []string{"apis"}},
 		// The engine is a public library and knows no custom resource of ours.
 		{path: "pkg/manifest", floor: 40, unaware: []string{"apis"}},
-		{path: "internal/target", floor: 50},
+		// A connection to a cluster knows nothing of what is installed through it.
+		{path: "internal/target", floor: 50, unaware: []string{"pkg/manifest"}},
 		{path: "internal/source", floor: 50},
 		{path: "internal/module", floor: 60},
 		{path: "pkg/cluster/connect", floor: 60, unaware: []string{"apis"}},

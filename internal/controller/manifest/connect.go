@@ -52,7 +52,7 @@ type connector struct {
 // Connect a Manifest to its target cluster. Connecting itself only returns what it finds; Connect passes that to the
 // reporter.
 func (c *connector) Connect(ctx context.Context, mr *v1alpha1.Manifest) (managed.TypedExternalClient[*v1alpha1.Manifest], error) {
-	// No value of a Secret is read before the external client exists, so its texts need no redaction.
+	// There is no redactor before the external client exists. Those who read Secrets until then keep their values out of their errors.
 	report := &reporter{recorder: c.record}
 	if meta.WasDeleted(mr) {
 		e, can, err := c.connectRemoval(ctx, mr)
