@@ -76,6 +76,7 @@ func crashSet(t *testing.T, upgraded bool) *Bundle {
 // TestCrash cuts the process off at each of its writes: the write may have reached the server or not, and the process may
 // have died or go on. It must end where one that was never cut off ends.
 func TestCrash(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		reason string
 		before func(t *testing.T, b *bench)
@@ -114,6 +115,7 @@ func TestCrash(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			end := func(n int, lost, again bool) (out []string, cut bool) {
 				b := newBench(t)
 				tc.before(t, b)

@@ -13,6 +13,7 @@ import (
 // TestCrashOfUpgrade cuts the process off at each write of an upgrade that replaces an object, keeps one that it drops,
 // adopts one and a definition, takes an install with hooks away, runs tests, and keeps what it is.
 func TestCrashOfUpgrade(t *testing.T) {
+	t.Parallel()
 	before := func(b *bench) *Bundle {
 		s := fixedSet(b, "small")
 		s.Installs = append(s.Installs, install("leaves", configMap("one"), hookJob("bye", "pre-delete"), hookJob("gone", "post-delete", policies(string(hook.Succeeded)))),

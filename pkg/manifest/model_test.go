@@ -331,6 +331,7 @@ func shrunk(t testing.TB, data []byte) []byte {
 // TestModel does random things to an install: changes of what is wanted, harm by others, faults, restarts. In the end the
 // cluster holds what the model says, the inventory exactly that, and nothing is left to do.
 func TestModel(t *testing.T) {
+	t.Parallel()
 	begin, done := time.Now(), 0
 	defer func() { t.Logf("%d sequences", done) }()
 	// These two find what the first ones do not: objects that are created before the inventory has them, and an install

@@ -123,3 +123,33 @@ func TestForgotten(t *testing.T) {
 		t.Error("a Manifest that is gone must not roll, nor be remembered")
 	}
 }
+
+// TestForgottenBehindAPass holds that nothing is kept either of a Manifest that a pass under way has remembered after it was deleted.
+func TestForgottenBehindAPass(t *testing.T) {
+	m := named("n", "m", func(*v1alpha1.Manifest) {})
+	nn := client.ObjectKeyFromObject(m)
+	q := priorityqueue.New[reconcile.Request]("forgotten")
+	defer q.ShutDown()
+	w := &watches{lanes: lane.New(), routes: newRoutes(), memory: &memory{}, clusters: &mockClusters{}}
+	first := true
+	r := w.forgetting(reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+		if first {
+			first = false
+			w.own().Delete(ctx, ctrlevent.DeleteEvent{Object: m}, q)
+			w.routes.add("id", nn)
+			w.memory.set(nn, checkpoint{atomic: time.Minute})
+		}
+		return reconcile.Result{}, nil
+	}))
+	for range 2 {
+		if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: nn}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(w.routes.byName) > 0 || w.memory.take(nn).atomic != 0 {
+		t.Error("a Manifest that is gone must not be remembered")
+	}
+	if _, left := w.gone.Load(nn); left {
+		t.Error("a name is kept of a Manifest that is gone")
+	}
+}

@@ -4,6 +4,7 @@ package manifest
 
 import (
 	"context"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -94,7 +95,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (changed func(id st
 		WatchesMetadata(&corev1.Secret{}, many(w.ofSecret), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
 		WatchesMetadata(&corev1.ConfigMap{}, many(w.ofConfigMap), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
 		WatchesRawSource(source.Channel(routes.events, w.own())).
-		Complete(lane.Polls(r, latest))
+		Complete(lane.Polls(w.forgetting(r), latest))
 	return routes.changed, errors.Wrapf(err, "cannot set up controller %s", name)
 }
 
@@ -124,6 +125,8 @@ type watches struct {
 	memory   *memory
 	clusters Clusters
 	lanes    *lane.Lanes
+	// gone are the Manifests that were deleted since their last pass, by name.
+	gone sync.Map
 }
 
 // own events of Manifests, and those of their objects in target clusters. One that a user has changed comes before those
@@ -141,13 +144,30 @@ func (w *watches) own() handler.EventHandler {
 		GenericFunc: func(_ context.Context, e ctrlevent.GenericEvent, q lane.Queue) { add(e.Object, q, rolling(e.Object)) },
 		DeleteFunc: func(_ context.Context, e ctrlevent.DeleteEvent, q lane.Queue) {
 			nn := client.ObjectKeyFromObject(e.Object)
-			w.routes.remove(nn)
-			w.memory.take(nn)
-			w.clusters.Forget(nn.String())
-			w.lanes.Settle(nn)
+			w.forget(nn)
+			w.gone.Store(nn, nil)
 			add(e.Object, q, false)
 		},
 	}
+}
+
+// forget a Manifest: nothing is kept for one that is gone.
+func (w *watches) forget(nn types.NamespacedName) {
+	w.routes.remove(nn)
+	w.memory.take(nn)
+	w.clusters.Forget(nn.String())
+	w.lanes.Settle(nn)
+}
+
+// forgetting returns a reconciler that forgets a Manifest once more in the pass after its deletion. A pass that was under way when it
+// was deleted may have connected to its cluster again.
+func (w *watches) forgetting(r reconcile.Reconciler) reconcile.Reconciler {
+	return reconcile.Func(func(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+		if _, gone := w.gone.LoadAndDelete(req.NamespacedName); gone {
+			w.forget(req.NamespacedName)
+		}
+		return r.Reconcile(ctx, req)
+	})
 }
 
 // many Manifests that one object leads to.
