@@ -34,7 +34,7 @@ const (
 	greeterCount   = 2
 )
 
-// An environment joins what is installed, and what it is looked at with.
+// An environment joins what is installed and the tools that inspect it.
 type environment struct {
 	servers  *servers
 	workshop workshop

@@ -29,7 +29,7 @@ func NotYet(format string, args ...any) Verdict {
 	return Verdict{Message: fmt.Sprintf(format, args...)}
 }
 
-// Observed reports whether the provider has looked at a Kyma as it is now; or else why not.
+// Observed reports whether the provider has reconciled the current spec of a Kyma, and if not, why.
 func Observed(k *v1alpha1.Kyma) (Verdict, bool) {
 	synced := k.GetCondition(xpv2.TypeSynced)
 	switch {

@@ -82,7 +82,7 @@ func Enabled(flags *command.ClusterFlags, kyma *string) Completer {
 	})
 }
 
-// EnabledIn completes with the modules of the Kyma that the arguments of a command name. They are no modules themselves.
+// EnabledIn completes with the modules of the Kyma that the arguments of a command name. The arguments themselves are not modules.
 func EnabledIn(flags *command.ClusterFlags, kymaOf func(args []string) (string, bool)) Completer {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		kyma, ok := kymaOf(args)

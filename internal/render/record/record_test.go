@@ -127,7 +127,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		s, err := i.WithStatus("superseded")
 		if err != nil {
-			t.Skip(err)
+			return // A record that cannot be written again is refused with an error.
 		}
 		again, err := Decode(s.Data["release"])
 		if err != nil || again.Name != i.Name || again.Status != "superseded" {
