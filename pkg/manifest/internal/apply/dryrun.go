@@ -80,7 +80,7 @@ func (d *dryRunner) create(ctx context.Context, in *Input) (Outcome, error) {
 	if d.assumed.isUntriable(o) {
 		return Outcome{Kind: Created}, nil
 	}
-	_, err := d.Client.DryRunDifferences(ctx, o, nil)
+	_, err := d.Client.DryRun(ctx, o, ssa.Create)
 	switch {
 	case err == nil:
 		return Outcome{Kind: Created}, nil

@@ -164,7 +164,7 @@ func (d *dryRunner) dryRunCleared(ctx context.Context, o *object.Desired, live *
 	if held.Rest, err = object.Encode(without(unions.Keep(o.Content(), live.Object, found), "metadata")); err != nil {
 		return nil, err
 	}
-	after, err := d.Client.DryRun(ctx, &held, false)
+	after, err := d.Client.DryRun(ctx, &held, ssa.Force)
 	if err != nil {
 		return nil, err
 	}

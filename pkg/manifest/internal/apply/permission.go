@@ -92,7 +92,7 @@ func (a *Applier) CheckCRD(ctx context.Context, o *object.Desired, en inventory.
 		return &ssa.RefusedError{Err: err}
 	}
 	// Fields of others, and those that are set by default, are part of what it will be.
-	after, err := a.Client.DryRun(ctx, o, false)
+	after, err := a.Client.DryRun(ctx, o, ssa.Force)
 	switch {
 	case err == nil:
 		next = after

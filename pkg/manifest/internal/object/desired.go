@@ -34,8 +34,8 @@ type Desired struct {
 	Keep, Recreate bool
 	// CRD is the name of the CRD of its kind; empty for built-in kinds.
 	CRD string
-	// Metadata is the JSON of the metadata, and Rest of all other fields. They are separate so that Body can prepend a resource
-	// version without encoding the object again.
+	// Metadata is the JSON of the metadata, and Rest of all other fields. They are separate so that CreatePatch can prepend a
+	// resource version without encoding the object again.
 	Metadata, Rest []byte
 	// Hash of Metadata and Rest as they were rendered. Without leaves it as it is.
 	Hash string
@@ -97,14 +97,18 @@ func Encode(v any) ([]byte, error) {
 // API server uses up the first ones before any user can create an object.
 const noResourceVersion = `"resourceVersion":"1",`
 
-// Body returns the apply patch of the object. With create the patch has a resource version that no object has, so that the
-// API server creates the object, or answers with a conflict where it exists.
-func (o *Desired) Body(create bool) []byte {
+// ApplyPatch returns the patch that applies the object, whether it exists or not.
+func (o *Desired) ApplyPatch() []byte { return o.patch("") }
+
+// CreatePatch returns the patch that applies the object where there is none. It has a resource version that no object has, so that
+// the API server creates the object, or answers with a conflict where it exists.
+func (o *Desired) CreatePatch() []byte { return o.patch(noResourceVersion) }
+
+// patch returns the object as JSON, with more fields in front of its metadata.
+func (o *Desired) patch(first string) []byte {
 	b := make([]byte, 0, len(o.Metadata)+len(o.Rest)+64)
 	b = append(b, `{"metadata":{`...)
-	if create {
-		b = append(b, noResourceVersion...)
-	}
+	b = append(b, first...)
 	b = append(b, o.Metadata[1:]...)
 	b = append(b, ',')
 	return append(b, o.Rest[1:]...)
@@ -126,10 +130,10 @@ func (o *Desired) IsAnnotated(name string) bool {
 	return o.Annotations()[name] == "true"
 }
 
-// Content returns the fields of the object as Body sends them.
+// Content returns the fields of the object as ApplyPatch sends them.
 func (o *Desired) Content() map[string]any {
 	u := &unstructured.Unstructured{}
-	if err := u.UnmarshalJSON(o.Body(false)); err != nil {
+	if err := u.UnmarshalJSON(o.ApplyPatch()); err != nil {
 		return nil
 	}
 	return u.Object

@@ -20,18 +20,17 @@ func fromYAML(t *testing.T, text string) *unstructured.Unstructured {
 	return u
 }
 
-func TestObjectBody(t *testing.T) {
+func TestPatches(t *testing.T) {
 	u := fromYAML(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, uid: x, resourceVersion: "7", generation: 2, creationTimestamp: null,
 		managedFields: [], labels: {a: <b>}}, data: {k: "&"}, status: {x: y}}`)
 	o, err := New(u, "web", StageConfiguration)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for create, version := range map[bool]string{true: `"resourceVersion":"1",`, false: ""} {
+	for version, patch := range map[string][]byte{`"resourceVersion":"1",`: o.CreatePatch(), "": o.ApplyPatch()} {
 		want := `{"metadata":{` + version + `"labels":{"a":"<b>"},"name":"a"},"apiVersion":"v1","data":{"k":"&"},"kind":"ConfigMap"}`
-		got := string(o.Body(create))
-		if diff := cmp.Diff(want, got); diff != "" || !json.Valid([]byte(got)) {
-			t.Errorf("create %v: -want, +got:\n%s", create, diff)
+		if diff := cmp.Diff(want, string(patch)); diff != "" || !json.Valid(patch) {
+			t.Errorf("the patch with %q: -want, +got:\n%s", version, diff)
 		}
 	}
 	other, err := New(fromYAML(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {a: <b>}}, data: {k: "&"}}`), "web", StageConfiguration)

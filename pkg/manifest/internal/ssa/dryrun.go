@@ -5,7 +5,6 @@ package ssa
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -17,10 +16,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// DryRun returns what an object would be if it was applied by force. With create there must be none. The API server refuses what
-// it would refuse to apply. Pass errors to Explain; IsNamespaceMissing and IsNoKind recognise two of them.
-func (c *Client) DryRun(ctx context.Context, o *object.Desired, create bool) (*unstructured.Unstructured, error) {
-	b, err := c.dryRun(ctx, o, create, JSON)
+// DryRun returns what an object would be after Apply. The API server refuses what it would refuse to apply. Pass errors to Explain;
+// IsNamespaceMissing and IsNoKind recognise two of them.
+func (c *Client) DryRun(ctx context.Context, o *object.Desired, how Mode) (*unstructured.Unstructured, error) {
+	b, err := c.dryRun(ctx, o, how, JSON)
 	if err != nil {
 		return nil, err
 	}
@@ -28,12 +27,12 @@ func (c *Client) DryRun(ctx context.Context, o *object.Desired, create bool) (*u
 	return out, errors.Wrapf(out.UnmarshalJSON(b), "%s: cannot read the answer", o.Ref)
 }
 
-// DryRunDifferences returns the paths at which an object would differ from the live one if it was applied, all of them and
-// sorted. None means that applying it would change nothing, or create it, where live is nil. A path contains no value except
-// the names of items of lists. Fields that only the API server writes, such as the status, do not count.
+// DryRunDifferences returns the paths at which an object would differ from the live one if it was applied by force, all of them and
+// sorted. None means that applying it would change nothing. A path contains no value except the names of items of lists. Fields
+// that only the API server writes, such as the status, do not count.
 func (c *Client) DryRunDifferences(ctx context.Context, o *object.Desired, live *unstructured.Unstructured) ([]string, error) {
-	after, err := c.DryRun(ctx, o, live == nil)
-	if err != nil || live == nil {
+	after, err := c.DryRun(ctx, o, Force)
+	if err != nil {
 		return nil, err
 	}
 	return fieldset.Differences(live.Object, after.Object), nil
@@ -41,7 +40,7 @@ func (c *Client) DryRunDifferences(ctx context.Context, o *object.Desired, live 
 
 // DryRunFields returns the fields that the engine would own if an existing object was applied by force.
 func (c *Client) DryRunFields(ctx context.Context, o *object.Desired) (*metav1.FieldsV1, error) {
-	b, err := c.dryRun(ctx, o, false, Metadata)
+	b, err := c.dryRun(ctx, o, Force, Metadata)
 	if err != nil {
 		return nil, err
 	}
@@ -76,16 +75,12 @@ func (c *Client) DryRunCreate(ctx context.Context, o *object.Desired) (*unstruct
 	return out, out.UnmarshalJSON(b)
 }
 
-func (c *Client) dryRun(ctx context.Context, o *object.Desired, create bool, accept string) ([]byte, error) {
+func (c *Client) dryRun(ctx context.Context, o *object.Desired, how Mode, accept string) ([]byte, error) {
 	m, err := c.cluster.Mapping(ctx, o.GVK())
 	if err != nil {
 		return nil, err
 	}
-	return c.body(c.cluster.REST().Verb(http.MethodPatch).
-		AbsPath(path(o.GVK().GroupVersion(), m, o.Ref.Namespace, o.Ref.Name)).
-		Param("fieldManager", c.FieldManager).Param("force", "true").Param("dryRun", "All").
-		SetHeader("Accept", accept).SetHeader("Content-Type", applyPatch).
-		Body(o.Body(create)).Do(ctx))
+	return c.body(c.applyRequest(o, m, how).Param("dryRun", "All").SetHeader("Accept", accept).Do(ctx))
 }
 
 // PatchDryRun returns what an object would be if fields of it were replaced by a JSON patch.

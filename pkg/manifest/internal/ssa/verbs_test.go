@@ -139,11 +139,11 @@ func TestApply(t *testing.T) {
 func TestDryRuns(t *testing.T) {
 	c, client := site(t, aNamespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: apps}, data: {a: "0", b: "0"}}`)
 	o, before := desired(t, aConfig), c.All()
-	u, err := client.DryRun(t.Context(), o, false)
+	u, err := client.DryRun(t.Context(), o, Force)
 	if diff := cmp.Diff(map[string]any{"a": "1", "b": "0"}, u.Object["data"]); diff != "" || err != nil {
 		t.Errorf("DryRun(...): %v, -want, +got:\n%s", err, diff)
 	}
-	if _, err := client.DryRun(t.Context(), o, true); !kerrors.IsConflict(err) {
+	if _, err := client.DryRun(t.Context(), o, Create); !kerrors.IsConflict(err) {
 		t.Errorf("DryRun(...) of one that must not exist: %v", err)
 	}
 	paths, err := client.DryRunDifferences(t.Context(), o, c.Object(o.Ref))

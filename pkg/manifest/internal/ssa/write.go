@@ -12,6 +12,7 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -20,10 +21,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// A Mode says when Apply is refused with a conflict.
+// A Mode says when Apply and DryRun are refused with a conflict.
 type Mode int
 
-// The modes of Apply.
+// The modes of Apply and DryRun.
 const (
 	// Force is never refused: what other managers own becomes ours.
 	Force Mode = iota
@@ -41,11 +42,7 @@ func (c *Client) Apply(ctx context.Context, o *object.Desired, how Mode) (cluste
 		return cluster.ObjectState{}, nil, err
 	}
 	send := func() ([]byte, error) {
-		return c.body(c.cluster.REST().Verb(http.MethodPatch).
-			AbsPath(path(o.GVK().GroupVersion(), m, o.Ref.Namespace, o.Ref.Name)).
-			Param("fieldManager", c.FieldManager).Param("force", strconv.FormatBool(how != NoForce)).
-			SetHeader("Accept", acceptFor(o.GVK())).SetHeader("Content-Type", applyPatch).
-			Body(o.Body(how == Create)).Do(ctx))
+		return c.body(c.applyRequest(o, m, how).SetHeader("Accept", acceptFor(o.GVK())).Do(ctx))
 	}
 	b, err := send()
 	if IsNamespaceMissing(err, o.Ref.Namespace) {
@@ -63,6 +60,18 @@ func (c *Client) Apply(ctx context.Context, o *object.Desired, how Mode) (cluste
 	}
 	c.cluster.Cache().Put(o.Ref, s)
 	return s, fields, nil
+}
+
+// applyRequest returns the request that applies an object.
+func (c *Client) applyRequest(o *object.Desired, m cluster.Mapping, how Mode) *rest.Request {
+	patch := o.ApplyPatch()
+	if how == Create {
+		patch = o.CreatePatch()
+	}
+	return c.cluster.REST().Verb(http.MethodPatch).
+		AbsPath(path(o.GVK().GroupVersion(), m, o.Ref.Namespace, o.Ref.Name)).
+		Param("fieldManager", c.FieldManager).Param("force", strconv.FormatBool(how != NoForce)).
+		SetHeader("Content-Type", applyPatch).Body(patch)
 }
 
 // A Patch changes an object.
