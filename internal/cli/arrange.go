@@ -19,12 +19,15 @@ type area struct {
 
 func areas() []area {
 	return []area{
-		{id: "make", title: "Make modules:", commands: []string{"init", "create", "inspect", "diff"}},
-		{id: "sign", title: "Sign and verify them:", commands: []string{"keygen", "sign", "verify"}},
-		{id: "ship", title: "Ship and release them:", commands: []string{"push", "pull", "copy", "template", "convert"}},
-		{id: "run", title: "Run them in clusters:", commands: []string{"plan", "deploy", "list", "enable", "disable", "status", "wait", "test", "undeploy"}},
 		{id: "module", title: "Modules:", commands: []string{"module"}},
-		{id: "other", title: "Other commands:", commands: []string{"help", "completion"}},
+		{id: "make", title: "Make modules:", commands: []string{"init", "create", "inspect", "diff"}},
+		{id: "sign", title: "Sign and verify modules:", commands: []string{"keygen", "sign", "verify"}},
+		{id: "ship", title: "Ship and release modules:", commands: []string{"push", "pull", "copy", "template", "convert"}},
+		{
+			id: "run", title: "Run modules in clusters:",
+			commands: []string{"plan", "deploy", "list", "enable", "disable", "status", "wait", "test", "undeploy"},
+		},
+		{id: "other", title: "Other commands:", commands: []string{"help", "completion", "version"}},
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"context"
 	"strings"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -15,7 +14,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/kyma"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/manifest"
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module"
-	"github.com/crossplane-contrib/provider-kyma/internal/version"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/version"
+	build "github.com/crossplane-contrib/provider-kyma/internal/version"
 )
 
 // Run a command line, without the name of the program, and return what to exit
@@ -93,8 +93,6 @@ func line(err error) string { return strings.Join(strings.Fields(err.Error()), "
 // New returns the command kymactl with all commands below it.
 func New(e *command.Environment) *cobra.Command {
 	root := &cobra.Command{
-		SuggestionsMinimumDistance: 2,
-
 		Use:   "kymactl",
 		Short: "Make, sign, ship and run modules",
 		Long: "kymactl makes modules of charts and manifests, signs them, ships them as OCI artifacts, " +
@@ -102,7 +100,7 @@ func New(e *command.Environment) *cobra.Command {
 			"Data is written to stdout, and everything else to stderr.\n\n" +
 			"Exit codes: 0 ok, 1 failure, 2 wrong usage, 3 not found, 4 verification failed, 5 exists with other content, 6 timeout, " +
 			"7 changes (plan --exit-code).",
-		Version:       version.Installed(),
+		Version:       build.Installed(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          subcommand,
@@ -113,42 +111,25 @@ func New(e *command.Environment) *cobra.Command {
 	root.SetErr(e.Err)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetGlobalNormalizationFunc(normalise)
+	root.SetFlagErrorFunc(explainFlag)
 	f := root.PersistentFlags()
 	f.BoolVarP(&e.Quiet, "quiet", "q", false, "write nothing but data, warnings and errors")
 	f.DurationVar(&e.Timeout, "timeout", command.DefaultTimeout, "`TIME` for the whole command, such as 90s or 10m; 0 is no limit")
 
 	modules := &cobra.Command{
-		SuggestionsMinimumDistance: 2,
-
 		Use: "module", Aliases: []string{"modules"}, Short: "Make, sign, ship, list, enable and disable modules",
 		Args: subcommand, RunE: group,
 	}
 	modules.AddCommand(module.Commands(e)...)
 	root.AddCommand(modules, kyma.NewStatus(e), kyma.NewWait(e), manifest.NewPlan(e), manifest.NewTest(e))
-	root.AddCommand(controlplane.NewDeploy(e), controlplane.NewUndeploy(e))
+	root.AddCommand(controlplane.NewDeploy(e), controlplane.NewUndeploy(e), version.Command(e))
 	arrange(root, modules)
 	each(root, func(c *cobra.Command) { c.Long = wrapped(c.Long) })
 	return root
 }
 
-// group is for commands that only have commands below them.
-func group(cmd *cobra.Command, _ []string) error {
-	if err := cmd.Help(); err != nil {
-		return err
-	}
-	return command.WithCode(command.ExitUsage, errors.Errorf("%s needs a command", cmd.CommandPath()))
-}
-
-// subcommand refuses what is no command of a group.
-func subcommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	if like := cmd.SuggestionsFor(args[0]); len(like) > 0 {
-		return command.Usagef("unknown command %q for %q; did you mean %s?", args[0], cmd.CommandPath(), strings.Join(like, " or "))
-	}
-	return command.Usagef("unknown command %q for %q", args[0], cmd.CommandPath())
-}
+// group prints the help of a command that only has commands below it.
+func group(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
 // normalise lets flags be written with _ for -, as kubectl does.
 func normalise(_ *pflag.FlagSet, name string) pflag.NormalizedName {

@@ -36,7 +36,7 @@ func TestRun(t *testing.T) {
 		"UnknownCommand": {
 			reason: "A command that does not exist is wrong usage, and named.",
 			args:   []string{"modul"},
-			want:   want{Code: command.ExitUsage, Err: `Error: unknown command "modul" for "kymactl"; did you mean module?`},
+			want:   want{Code: command.ExitUsage, Err: `Error: unknown command "modul" for "kymactl"; did you mean kymactl module?`},
 		},
 		"UnknownSubcommand": {
 			reason: "So is one of a group.",
@@ -47,6 +47,16 @@ func TestRun(t *testing.T) {
 			reason: "So is a flag.",
 			args:   []string{"--nope"},
 			want:   want{Code: command.ExitUsage, Err: "Error: unknown flag: --nope"},
+		},
+		"MistypedFlag": {
+			reason: "A flag with a similar name is suggested.",
+			args:   []string{"status", "--namespcae", "x"},
+			want:   want{Code: command.ExitUsage, Err: "Error: unknown flag: --namespcae; did you mean --namespace?"},
+		},
+		"MistypedShorthand": {
+			reason: "Nothing is like a letter.",
+			args:   []string{"status", "-X"},
+			want:   want{Code: command.ExitUsage, Err: "Error: unknown shorthand flag: 'X' in -X"},
 		},
 		"MissingArgument": {
 			reason: "So is a missing argument.",
@@ -74,6 +84,25 @@ func TestRun(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRunGroup holds that a command with commands below it prints its help and succeeds, as those of kubectl do.
+func TestRunGroup(t *testing.T) {
+	each(New(&command.Environment{}), func(c *cobra.Command) {
+		if !c.HasAvailableSubCommands() {
+			return
+		}
+		var bare, help, err bytes.Buffer
+		args := strings.Fields(c.CommandPath())[1:]
+		code := Run(t.Context(), &command.Environment{In: strings.NewReader(""), Out: &bare, Err: &err}, args)
+		if code != command.ExitOK || err.Len() > 0 {
+			t.Errorf("%s: exit code %d, %q", c.CommandPath(), code, err.String())
+		}
+		Run(t.Context(), &command.Environment{In: strings.NewReader(""), Out: &help, Err: &err}, append(args, "--help"))
+		if diff := cmp.Diff(help.String(), bare.String()); diff != "" || bare.Len() == 0 {
+			t.Errorf("%s: -with --help, +without:\n%s", c.CommandPath(), diff)
+		}
+	})
 }
 
 func TestRunEnds(t *testing.T) {

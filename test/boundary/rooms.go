@@ -110,6 +110,7 @@ func commandRooms() []room {
 		{path: "internal/cli/kyma", floor: 66},
 		{path: "internal/cli/manifest", floor: 66},
 		{path: "internal/cli/controlplane", floor: 66},
+		{path: "internal/cli/version", floor: 66},
 		{path: "internal/cli/module", floor: 67},
 	}
 }

@@ -52,11 +52,12 @@ const deployExample = `  # The definitions, and a Kyma for the cluster of a kube
 func NewDeploy(e *command.Environment) *cobra.Command {
 	o := &deployOptions{}
 	c := &cobra.Command{
-		Use:     "deploy",
-		Short:   "Put the definitions, a ProviderConfig, ModuleTemplates and a Kyma into a control plane",
-		Long:    deployLong,
-		Example: deployExample,
-		Args:    cobra.NoArgs,
+		Use:        "deploy",
+		SuggestFor: []string{"install", "apply"},
+		Short:      "Put the definitions, a ProviderConfig, ModuleTemplates and a Kyma into a control plane",
+		Long:       deployLong,
+		Example:    deployExample,
+		Args:       cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
 				return err

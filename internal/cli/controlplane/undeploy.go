@@ -79,11 +79,12 @@ func (o *undeployOptions) check() error {
 func NewUndeploy(e *command.Environment) *cobra.Command {
 	o := &undeployOptions{}
 	c := &cobra.Command{
-		Use:     "undeploy",
-		Short:   "Take a Kyma with its modules, and what else deploy made, out of a control plane",
-		Long:    undeployLong,
-		Example: undeployExample,
-		Args:    cobra.NoArgs,
+		Use:        "undeploy",
+		SuggestFor: []string{"uninstall", "delete"},
+		Short:      "Take a Kyma with its modules, and what else deploy made, out of a control plane",
+		Long:       undeployLong,
+		Example:    undeployExample,
+		Args:       cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
 				return err

@@ -32,8 +32,9 @@ type status struct {
 func NewStatus(e *command.Environment) *cobra.Command {
 	s := &status{environment: e}
 	cmd := &cobra.Command{
-		Use:   "status [KYMA]",
-		Short: "Show the state of a Kyma as a tree, and what to look at",
+		Use:        "status [KYMA]",
+		SuggestFor: []string{"get", "describe", "show"},
+		Short:      "Show the state of a Kyma as a tree, and what to look at",
 		Long: "Show a Kyma, its modules with the channel of each, and of modules that are not Ready the Manifest and its installs that are not Ready, " +
 			"with the reasons. SYNCED, READY and VERIFIED are the conditions. Below are the last warnings that Kubernetes has recorded of the Kyma and its " +
 			"Manifests.\n\n" +

@@ -48,8 +48,9 @@ type creation struct {
 func Command(e *command.Environment) *cobra.Command {
 	c := &creation{e: e}
 	cmd := &cobra.Command{
-		Use:   "create [DIR]",
-		Short: "Make a module of charts, manifests and kustomizations",
+		Use:        "create [DIR]",
+		SuggestFor: []string{"build", "package"},
+		Short:      "Make a module of charts, manifests and kustomizations",
 		Long: "Make a module of what the module.yaml in DIR (default: the working directory) names, and write it to an OCI image layout. " +
 			"kymactl module init writes a module.yaml. Without one, these are modules by themselves: a chart; a kubebuilder project, " +
 			"whose config/default is built, whose definitions come first, and whose only sample becomes the default custom resource; " +

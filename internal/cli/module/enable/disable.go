@@ -29,8 +29,9 @@ type disable struct {
 func NewDisable(e *command.Environment) *cobra.Command {
 	d := &disable{environment: e}
 	cmd := &cobra.Command{
-		Use:   "disable NAME...",
-		Short: "Disable modules in a Kyma, which removes them from its cluster",
+		Use:        "disable NAME...",
+		SuggestFor: []string{"remove"},
+		Short:      "Disable modules in a Kyma, which removes them from its cluster",
 		Long: "Take modules out of a Kyma, all of them in one write. The provider then removes what they installed. A module that is not " +
 			"enabled is unchanged, which is no error. Any number of writers at once lose nothing.\n\n" +
 			"With --wait the command ends when nothing is left of the modules, and shows what is in the way until then.\n\n" +

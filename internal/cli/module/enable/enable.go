@@ -31,8 +31,9 @@ type enable struct {
 func Command(e *command.Environment) *cobra.Command {
 	n := &enable{environment: e}
 	cmd := &cobra.Command{
-		Use:   "enable NAME...",
-		Short: "Enable modules in a Kyma, or change them",
+		Use:        "enable NAME...",
+		SuggestFor: []string{"add"},
+		Short:      "Enable modules in a Kyma, or change them",
 		Long: "Add modules to a Kyma, all of them in one write. A module that is enabled already is changed in place, and what no flag names " +
 			"stays as it is: without --channel it keeps its channel, or follows that of the Kyma if it has none of its own. Where nothing differs nothing " +
 			"is written, so that enabling again does no harm. Any number of writers at once lose nothing.\n\n" +

@@ -33,9 +33,10 @@ type list struct {
 func Command(e *command.Environment) *cobra.Command {
 	l := &list{environment: e}
 	cmd := &cobra.Command{
-		Use:     "list",
-		Aliases: []string{"ls"},
-		Short:   "List the modules that there are, or that are enabled",
+		Use:        "list",
+		SuggestFor: []string{"catalog"},
+		Aliases:    []string{"ls"},
+		Short:      "List the modules that there are, or that are enabled",
 		Long: "Show the catalogue of a control plane: each module and channel with its version, as the ModuleTemplates have it, " +
 			"whether the component descriptor could be read (RESOLVED), and whether its signature is valid (VERIFIED).\n\n" +
 			"With --kyma, --enabled or --all-namespaces it shows what Kymas have enabled: the channel that is wanted, the version and the state " +

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+)
+
+// subcommand refuses an unknown command of a group.
+func subcommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return command.Usagef("unknown command %q for %q%s", args[0], cmd.CommandPath(), didYouMean(likeCommand(cmd, args[0])))
+}
+
+// explainFlag adds to the error of an unknown flag which flags have a similar name.
+func explainFlag(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {
+		return err
+	}
+	var like []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden && similar(unknown.GetSpecifiedName(), f.Name) {
+			like = append(like, "--"+f.Name)
+		}
+	})
+	return errors.Errorf("%w%s", err, didYouMean(like))
+}
+
+func didYouMean(like []string) string {
+	if len(like) == 0 {
+		return ""
+	}
+	return "; did you mean " + strings.Join(like, " or ") + "?"
+}
+
+// likeCommand returns the paths of the commands that typed may stand for: those of the group with a similar name, and those of all
+// groups that have this name, or that are called so in other tools.
+func likeCommand(group *cobra.Command, typed string) []string {
+	var out []string
+	each(group.Root(), func(c *cobra.Command) {
+		sibling := c.Parent() == group
+		if c.IsAvailableCommand() && (sibling && similar(typed, c.Name()) || c.Name() == typed || c.HasAlias(typed) || slices.Contains(c.SuggestFor, typed)) {
+			out = append(out, c.CommandPath())
+		}
+	})
+	return out
+}
+
+// similar reports whether a name is typed in part, or with few wrong letters: one, and in long names one in three.
+func similar(typed, name string) bool {
+	typed, name = strings.ToLower(typed), strings.ToLower(name)
+	return typed != "" && strings.HasPrefix(name, typed) || distance(typed, name) <= max(1, min(len(typed), len(name))/3)
+}
+
+// distance is how many letters must be added, left out, replaced or swapped with the next one to make b out of a.
+func distance(a, b string) int {
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			replaced := rows[i-1][j-1]
+			if a[i-1] != b[j-1] {
+				replaced++
+			}
+			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, replaced)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
+		}
+	}
+	return rows[len(a)][len(b)]
+}
