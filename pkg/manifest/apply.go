@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/execute"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
@@ -31,9 +30,7 @@ func (w *call) apply(ctx context.Context, was *inventory.Inventory, write bool, 
 	if err != nil {
 		return Result{}, err
 	}
-	in := w.planInput(ctx, was, known)
-	in.Unready = func(install object.PartID) (string, error) { return w.unreadyOrUnknown(ctx, was, known, install) }
-	p, err := plan.Build(in)
+	p, err := planner{call: w, was: was, known: known, holds: true}.plan(ctx)
 	if err != nil {
 		return Result{}, err
 	}
@@ -49,49 +46,13 @@ func (w *call) apply(ctx context.Context, was *inventory.Inventory, write bool, 
 		Progress: progress, Applier: w.applier, Concurrency: w.e.concurrency, Inventory: &saver{call: w}, Create: was == nil, Write: write || kept,
 		Installs: i, Pruner: &pruner{call: w, progress: progress}, Latest: w.c.Cache().Get, Contention: &w.mem.contention, Now: w.e.now,
 		Unready: func(ctx context.Context, install object.PartID) (string, error) {
-			return w.unready(ctx, progress.Inventory, progress.Objects, install)
+			return observe.Unready(ctx, w.health(), progress.Inventory, progress.Objects, install)
 		},
 	}
 	if observe.TestsDue(progress.Inventory, w.o.Test) {
 		run.Test = i.test
 	}
 	return execute.Run(ctx, run)
-}
-
-// planInput returns the input of a plan in which no part waits for an install before it to be ready.
-func (w *call) planInput(ctx context.Context, was *inventory.Inventory, known map[cluster.ObjectRef]cluster.ObjectState) plan.Input {
-	now := w.e.now()
-	return plan.Input{
-		Parts: w.parts, Inventory: was, Objects: known, Denied: w.denied, Drift: w.b.Drift, Paused: w.mem.contention.AllPaused(now),
-		Retry: w.o.Retry, Now: now, Awaited: w.config.Waits,
-		Compose: func(p *bundle.Part, rec inventory.Part) (*compose.Component, error) {
-			return w.composer.Compose(ctx, p, rec)
-		},
-		CheckCRD: func(o *object.Desired, en inventory.Entry) error { return w.applier.CheckCRD(ctx, o, en) },
-		MayExist: func(ref cluster.ObjectRef) bool {
-			_, cached := w.c.Cache().Get(ref)
-			return cached || w.b.Adopt
-		},
-	}
-}
-
-// unready returns the first object of an install that is not ready, and why; empty where all are.
-func (w *call) unready(
-	ctx context.Context, inv *inventory.Inventory, objects map[cluster.ObjectRef]cluster.ObjectState, install object.PartID,
-) (string, error) {
-	return observe.Unready(ctx, w.health(), inv, objects, install)
-}
-
-// unreadyOrUnknown is unready where what comes after an install that cannot be read waits, and all else goes on. The error is that the
-// call is over.
-func (w *call) unreadyOrUnknown(
-	ctx context.Context, inv *inventory.Inventory, objects map[cluster.ObjectRef]cluster.ObjectState, install object.PartID,
-) (string, error) {
-	what, err := w.unready(ctx, inv, objects, install)
-	if err != nil && ctx.Err() == nil {
-		return plan.Why(err), nil
-	}
-	return what, err
 }
 
 // keepsCheckpoint reports whether another last known good revision is kept from now on: the bundle is Ready with these very inputs.

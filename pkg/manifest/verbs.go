@@ -12,7 +12,6 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/execute"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
 )
 
 // Apply does the next step towards the bundle: all that can be done without waiting. A part that fails leaves the others
@@ -131,7 +130,7 @@ func (e *Engine) Plan(ctx context.Context, c cluster.Cluster, b *Bundle, o ...Ca
 	}
 	assumed := &apply.Assumed{}
 	w.applier = apply.NewDryRunner(w.target(), w.policy(), &w.mem.contention, e.now, assumed)
-	p, err := plan.Build(w.planInput(ctx, was, known))
+	p, err := planner{call: w, was: was, known: known}.plan(ctx)
 	if err != nil {
 		return Plan{}, err
 	}

@@ -169,8 +169,22 @@ func (w *world) parts() []bundle.Part {
 	return out
 }
 
-// compose a part, as it would be rendered.
-func (w *world) compose(p *bundle.Part, rec inventory.Part) (*compose.Component, error) {
+// compose the parts that are due.
+func (w *world) compose(s *plan.Selection) (*plan.Selection, plan.Composed) {
+	out := plan.Composed{Components: map[object.PartID]*compose.Component{}, Errors: map[object.PartID]error{}}
+	for _, d := range s.Due {
+		c, err := w.composePart(d.Part, d.Record)
+		if err != nil {
+			out.Errors[d.Part.Name] = err
+			continue
+		}
+		out.Components[d.Part.Name] = c
+	}
+	return s, out
+}
+
+// composePart composes a part, as it would be rendered.
+func (w *world) composePart(p *bundle.Part, rec inventory.Part) (*compose.Component, error) {
 	i := slices.IndexFunc(w.pieces, func(x piece) bool { return x.name == p.Name })
 	x := w.pieces[i]
 	if x.fails != nil {
@@ -235,19 +249,37 @@ func (w *world) build() *plan.Plan {
 			}
 		}
 	}
-	p, err := plan.Build(plan.Input{
-		Parts: w.parts(), Inventory: was, Objects: known, Drift: w.drift, Paused: w.contention.AllPaused(w.now), Now: w.now, Compose: w.compose,
-		Awaited:  func(string) (bool, bool) { return false, false },
-		Unready:  func(part object.PartID) (string, error) { return w.unready[part.String()], nil },
-		MayExist: func(ref cluster.ObjectRef) bool { _, ok := w.c.Get(ref); return ok },
-		CheckCRD: func(o *object.Desired, en inventory.Entry) error {
-			return apply.NewDryRunner(w.target(), w.policy(), w.contention, w.clock, &apply.Assumed{}).CheckCRD(w.t.Context(), o, en)
-		},
-	})
-	if err != nil {
-		w.t.Fatal(err)
+	draft := plan.Assign(w.compose(plan.Select(plan.Input{
+		Parts: w.parts(), Inventory: was, Objects: known, Drift: w.drift, Paused: w.contention.AllPaused(w.now), Now: w.now,
+	})))
+	return plan.Build(draft, w.hold(draft), w.refused(draft.CRDChanges()))
+}
+
+// hold returns the install that the parts after it wait for.
+func (w *world) hold(d *plan.Draft) *plan.Hold {
+	ask, otherwise := d.Awaited()
+	for _, install := range ask {
+		if why, unready := w.unready[install.String()]; unready {
+			return &plan.Hold{Install: install, Reason: why}
+		}
 	}
-	return p
+	return otherwise
+}
+
+// refused returns the CRDs that must not change.
+func (w *world) refused(changes []plan.CRDChange) map[cluster.ObjectRef]error {
+	a := apply.NewDryRunner(w.target(), w.policy(), w.contention, w.clock, &apply.Assumed{})
+	out := map[cluster.ObjectRef]error{}
+	for _, change := range changes {
+		ref := change.Object.Ref
+		if _, cached := w.c.Get(ref); !change.Known && !cached {
+			continue
+		}
+		if err := a.CheckCRD(w.t.Context(), change.Object, change.Entry); err != nil {
+			out[ref] = err
+		}
+	}
+	return out
 }
 
 // run does the next step.

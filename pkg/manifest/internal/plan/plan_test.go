@@ -49,23 +49,35 @@ func live() cluster.ObjectState {
 	return cluster.ObjectState{UID: "1", Set: "me", Owned: "owned", Status: cluster.Current}
 }
 
+// composeAll composes parts to objects. A part that was applied with the same inputs is repaired.
+func composeAll(due []Due, objects map[object.PartID][]cluster.ObjectRef) Composed {
+	out := Composed{Components: map[object.PartID]*compose.Component{}}
+	for _, d := range due {
+		c := &compose.Component{Part: d.Part, Record: d.Record, Purpose: compose.PurposeOf(d.Part, &d.Record)}
+		for _, ref := range objects[d.Part.Name] {
+			c.Objects = append(c.Objects, desired(d.Part.Name, ref))
+		}
+		out.Components[d.Part.Name] = c
+	}
+	return out
+}
+
 func TestBuild(t *testing.T) {
 	a, b := configMap("a"), configMap("b")
 	done := inventory.Part{Digest: "1"}
 	type args struct {
-		parts    []bundle.Part
-		records  map[object.PartID]inventory.Part
-		entries  []inventory.Entry
-		states   map[cluster.ObjectRef]cluster.ObjectState
-		denied   map[cluster.ObjectRef]error
-		drift    bundle.DriftPolicy
-		paused   map[cluster.ObjectRef]bool
-		objects  map[string][]cluster.ObjectRef
-		errs     map[string]error
-		awaited  map[string]bool
-		unready  map[string]string
-		refusals map[cluster.ObjectRef]error
-		retry    string
+		parts   []bundle.Part
+		records map[object.PartID]inventory.Part
+		entries []inventory.Entry
+		states  map[cluster.ObjectRef]cluster.ObjectState
+		denied  map[cluster.ObjectRef]error
+		drift   bundle.DriftPolicy
+		paused  map[cluster.ObjectRef]bool
+		objects map[object.PartID][]cluster.ObjectRef
+		errs    map[object.PartID]error
+		hold    *Hold
+		refused map[cluster.ObjectRef]error
+		retry   string
 	}
 	cases := map[string]struct {
 		reason string
@@ -74,7 +86,7 @@ func TestBuild(t *testing.T) {
 	}{
 		"FirstInstall": {
 			reason: "Without an inventory all objects are created.",
-			args:   args{parts: []bundle.Part{install("web", "1")}, objects: map[string][]cluster.ObjectRef{"web": {a, b}}},
+			args:   args{parts: []bundle.Part{install("web", "1")}, objects: map[object.PartID][]cluster.ObjectRef{"web": {a, b}}},
 			want:   "web: Create ConfigMap apps/a\nweb: Create ConfigMap apps/b\n",
 		},
 		"AtRest": {
@@ -89,7 +101,7 @@ func TestBuild(t *testing.T) {
 			args: args{
 				parts: []bundle.Part{install("web", "1")}, records: map[object.PartID]inventory.Part{"web": done},
 				entries: []inventory.Entry{applied("web", a), applied("web", b)}, states: map[cluster.ObjectRef]cluster.ObjectState{a: live()},
-				objects: map[string][]cluster.ObjectRef{"web": {a, b}},
+				objects: map[object.PartID][]cluster.ObjectRef{"web": {a, b}},
 			},
 			want: "web: Repair ConfigMap apps/b\n",
 		},
@@ -120,15 +132,15 @@ func TestBuild(t *testing.T) {
 				parts: []bundle.Part{install("web", "2")}, records: map[object.PartID]inventory.Part{"web": done},
 				entries: []inventory.Entry{applied("web", a)},
 				states:  map[cluster.ObjectRef]cluster.ObjectState{a: {UID: "1", Set: "me", Owned: "owned", Status: cluster.Terminating}},
-				objects: map[string][]cluster.ObjectRef{"web": {a}},
+				objects: map[object.PartID][]cluster.ObjectRef{"web": {a}},
 			},
 			want: "web: Wait ConfigMap apps/a\n",
 		},
 		"NotComposed": {
 			reason: "A part that cannot be composed leaves the others alone, but nothing may be pruned.",
 			args: args{
-				parts: []bundle.Part{install("web", "1"), install("db", "1")}, objects: map[string][]cluster.ObjectRef{"db": {b}},
-				errs: map[string]error{"web": errors.New("no chart")},
+				parts: []bundle.Part{install("web", "1"), install("db", "1")}, objects: map[object.PartID][]cluster.ObjectRef{"db": {b}},
+				errs: map[object.PartID]error{"web": errors.New("no chart")},
 			},
 			want: "web: Dropped: no chart\ndb: Create ConfigMap apps/b\n",
 		},
@@ -136,7 +148,7 @@ func TestBuild(t *testing.T) {
 			reason: "An object of two parts is an error of the later one.",
 			args: args{
 				parts:   []bundle.Part{install("web", "1"), install("db", "1")},
-				objects: map[string][]cluster.ObjectRef{"web": {a}, "db": {a, b}},
+				objects: map[object.PartID][]cluster.ObjectRef{"web": {a}, "db": {a, b}},
 			},
 			want: "db: Dropped: ConfigMap apps/a is part of web too\nweb: Create ConfigMap apps/a\n",
 		},
@@ -144,7 +156,7 @@ func TestBuild(t *testing.T) {
 			reason: "A CRD often comes with several charts: it belongs to the first one.",
 			args: args{
 				parts:   []bundle.Part{install("web", "1"), install("db", "1")},
-				objects: map[string][]cluster.ObjectRef{"web": {crd("as.g")}, "db": {crd("as.g"), b}},
+				objects: map[object.PartID][]cluster.ObjectRef{"web": {crd("as.g")}, "db": {crd("as.g"), b}},
 			},
 			want: "web: Create CustomResourceDefinition as.g\ndb: Create ConfigMap apps/b\n",
 		},
@@ -159,7 +171,7 @@ func TestBuild(t *testing.T) {
 		"StuckHookRetried": {
 			reason: "With another token the hook runs again.",
 			args: args{
-				parts: []bundle.Part{install("web", "1")}, objects: map[string][]cluster.ObjectRef{"web": {a}}, retry: "again",
+				parts: []bundle.Part{install("web", "1")}, objects: map[object.PartID][]cluster.ObjectRef{"web": {a}}, retry: "again",
 				records: map[object.PartID]inventory.Part{"web": {Run: &inventory.Run{Event: "pre-install", Inputs: "1", Recorded: true, Over: true, Failed: "hook failed"}}},
 			},
 			want: "web: Create ConfigMap apps/a\n",
@@ -167,7 +179,7 @@ func TestBuild(t *testing.T) {
 		"StuckLastHook": {
 			reason: "Drift of a part whose last hook failed is repaired all the same.",
 			args: args{
-				parts: []bundle.Part{install("web", "1")}, entries: []inventory.Entry{applied("web", a)}, objects: map[string][]cluster.ObjectRef{"web": {a}},
+				parts: []bundle.Part{install("web", "1")}, entries: []inventory.Entry{applied("web", a)}, objects: map[object.PartID][]cluster.ObjectRef{"web": {a}},
 				records: map[object.PartID]inventory.Part{"web": {Run: &inventory.Run{Event: "post-install", Inputs: "1", Recorded: true, Over: true, Failed: "hook failed"}}},
 			},
 			want: "web: Repair ConfigMap apps/a\n",
@@ -177,26 +189,17 @@ func TestBuild(t *testing.T) {
 			args: args{
 				parts: []bundle.Part{install("web", "1"), install("db", "1")}, records: map[object.PartID]inventory.Part{"web": done},
 				entries: []inventory.Entry{applied("web", a)}, states: map[cluster.ObjectRef]cluster.ObjectState{a: live()},
-				awaited: map[string]bool{"web": true}, unready: map[string]string{"web": "it starts"}, objects: map[string][]cluster.ObjectRef{"db": {b}},
+				hold: &Hold{Install: "web", Reason: "it starts"}, objects: map[object.PartID][]cluster.ObjectRef{"db": {b}},
 			},
 			want: "db: Held: waits until install web is ready, as config asks for with Wait: it starts\ndb: Create ConfigMap apps/b\n",
-		},
-		"NotHeldBack": {
-			reason: "Once the install is ready, the others go on.",
-			args: args{
-				parts: []bundle.Part{install("web", "1"), install("db", "1")}, records: map[object.PartID]inventory.Part{"web": done},
-				entries: []inventory.Entry{applied("web", a)}, states: map[cluster.ObjectRef]cluster.ObjectState{a: live()},
-				awaited: map[string]bool{"web": true}, unready: map[string]string{}, objects: map[string][]cluster.ObjectRef{"db": {b}},
-			},
-			want: "db: Create ConfigMap apps/b\n",
 		},
 		"RefusedCRD": {
 			reason: "Where a CRD is refused, nothing is applied: a module is not left between two versions.",
 			args: args{
 				parts: []bundle.Part{install("web", "2"), install("db", "2")}, records: map[object.PartID]inventory.Part{"web": done, "db": done},
 				entries: []inventory.Entry{{Group: crd("").Group, Version: "v1", Kind: crd("").Kind, Name: "as.g", Part: "web", Stage: object.StageCRDs, UID: "1", Intent: "old", Owned: "owned"}},
-				states:  map[cluster.ObjectRef]cluster.ObjectState{crd("as.g"): live()}, objects: map[string][]cluster.ObjectRef{"web": {crd("as.g")}, "db": {b}},
-				refusals: map[cluster.ObjectRef]error{crd("as.g"): errors.New("objects would be invalid")},
+				states:  map[cluster.ObjectRef]cluster.ObjectState{crd("as.g"): live()}, objects: map[object.PartID][]cluster.ObjectRef{"web": {crd("as.g")}, "db": {b}},
+				refused: map[cluster.ObjectRef]error{crd("as.g"): errors.New("objects would be invalid")},
 			},
 			want: "web: Dropped: CustomResourceDefinition as.g: objects would be invalid\n" +
 				"db: Blocked: db waits until CustomResourceDefinition as.g of web can be applied\n",
@@ -208,7 +211,7 @@ func TestBuild(t *testing.T) {
 				records: map[object.PartID]inventory.Part{"web": done, "db": {Digest: "1", Shared: []string{"as.g"}}, "old": done},
 				entries: []inventory.Entry{applied("web", crd("as.g")), applied("web", a), applied("old", b)},
 				states:  map[cluster.ObjectRef]cluster.ObjectState{crd("as.g"): live(), a: live(), b: live()},
-				objects: map[string][]cluster.ObjectRef{"web": {configMap("c")}},
+				objects: map[object.PartID][]cluster.ObjectRef{"web": {configMap("c")}},
 			},
 			want: "web: Create ConfigMap apps/c\n" +
 				"web: HandOver CustomResourceDefinition as.g to db\nweb: Prune ConfigMap apps/a\nold: Prune ConfigMap apps/b\n",
@@ -218,7 +221,7 @@ func TestBuild(t *testing.T) {
 			args: args{
 				parts: []bundle.Part{install("web", "2")}, records: map[object.PartID]inventory.Part{"web": done, "old": done},
 				entries: []inventory.Entry{applied("old", a)}, states: map[cluster.ObjectRef]cluster.ObjectState{a: live()},
-				objects: map[string][]cluster.ObjectRef{"web": {a}},
+				objects: map[object.PartID][]cluster.ObjectRef{"web": {a}},
 			},
 		},
 		"NothingPruned": {
@@ -226,7 +229,7 @@ func TestBuild(t *testing.T) {
 			args: args{
 				parts: []bundle.Part{install("web", "2")}, records: map[object.PartID]inventory.Part{"web": done, "old": done},
 				entries: []inventory.Entry{applied("web", a), applied("old", b)},
-				states:  map[cluster.ObjectRef]cluster.ObjectState{a: live(), b: live()}, errs: map[string]error{"web": errors.New("no chart")},
+				states:  map[cluster.ObjectRef]cluster.ObjectState{a: live(), b: live()}, errs: map[object.PartID]error{"web": errors.New("no chart")},
 			},
 			want: "web: Dropped: no chart\n",
 		},
@@ -234,10 +237,10 @@ func TestBuild(t *testing.T) {
 			reason: "A CRD that was changed and cannot be repaired is left, and the rest of its part is repaired.",
 			args: args{
 				parts: []bundle.Part{install("web", "1")}, records: map[object.PartID]inventory.Part{"web": done},
-				entries:  []inventory.Entry{applied("web", crd("as.g")), applied("web", a)},
-				states:   map[cluster.ObjectRef]cluster.ObjectState{crd("as.g"): {UID: "1", Set: "me", Owned: "other", Status: cluster.Current}},
-				objects:  map[string][]cluster.ObjectRef{"web": {crd("as.g"), a}},
-				refusals: map[cluster.ObjectRef]error{crd("as.g"): errors.New("objects would be invalid")},
+				entries: []inventory.Entry{applied("web", crd("as.g")), applied("web", a)},
+				states:  map[cluster.ObjectRef]cluster.ObjectState{crd("as.g"): {UID: "1", Set: "me", Owned: "other", Status: cluster.Current}},
+				objects: map[object.PartID][]cluster.ObjectRef{"web": {crd("as.g"), a}},
+				refused: map[cluster.ObjectRef]error{crd("as.g"): errors.New("objects would be invalid")},
 			},
 			want: "web: Spared: CustomResourceDefinition as.g: was changed, and is not put back: objects would be invalid\n" +
 				"web: Spare CustomResourceDefinition as.g\nweb: Repair ConfigMap apps/a\n",
@@ -248,29 +251,20 @@ func TestBuild(t *testing.T) {
 			in := Input{
 				Parts: tc.args.parts, Objects: tc.args.states, Denied: tc.args.denied, Drift: tc.args.drift, Paused: tc.args.paused,
 				Retry: tc.args.retry, Now: time.Unix(0, 0),
-				Compose: func(p *bundle.Part, rec inventory.Part) (*compose.Component, error) {
-					c := &compose.Component{Part: p, Record: rec, Purpose: compose.PurposeOf(p, &rec)}
-					for _, ref := range tc.args.objects[p.Name.Install()] {
-						c.Objects = append(c.Objects, desired(p.Name, ref))
-					}
-					return c, tc.args.errs[p.Name.Install()]
-				},
-				Awaited:  func(install string) (bool, bool) { return tc.args.awaited[install], true },
-				MayExist: func(cluster.ObjectRef) bool { return false },
-				CheckCRD: func(o *object.Desired, _ inventory.Entry) error { return tc.args.refusals[o.Ref] },
 			}
 			if tc.args.records != nil || tc.args.entries != nil {
 				in.Inventory = &inventory.Inventory{Parts: tc.args.records, Objects: tc.args.entries}
 			}
-			if in.Objects == nil {
-				in.Objects = map[cluster.ObjectRef]cluster.ObjectState{}
+			selected := Select(in)
+			composed := composeAll(selected.Due, tc.args.objects)
+			composed.Errors = tc.args.errs
+			for part := range tc.args.errs {
+				delete(composed.Components, part)
 			}
-			if tc.args.unready != nil {
-				in.Unready = func(install object.PartID) (string, error) { return tc.args.unready[install.Install()], nil }
-			}
-			p, err := Build(in)
-			if err != nil {
-				t.Fatal(err)
+			draft := Assign(selected, composed)
+			p := Build(draft, tc.args.hold, tc.args.refused)
+			if diff := cmp.Diff(p.String(), Build(draft, tc.args.hold, tc.args.refused).String()); diff != "" {
+				t.Errorf("\n%s\nBuild(...) changes the draft: -first, +second:\n%s", tc.reason, diff)
 			}
 			if diff := cmp.Diff(tc.want, p.String()); diff != "" {
 				t.Errorf("\n%s\nBuild(...): -want, +got:\n%s", tc.reason, diff)

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+)
+
+func TestAssign(t *testing.T) {
+	a, b, c := configMap("a"), configMap("b"), crd("as.g")
+	gone := applied("db", a)
+	gone.Pruned = true
+	type args struct {
+		stuck   map[object.PartID]string
+		entries []inventory.Entry
+		objects map[object.PartID][]cluster.ObjectRef
+		errs    map[object.PartID]error
+	}
+	type want struct {
+		Objects  map[object.PartID][]cluster.ObjectRef
+		Shared   map[object.PartID][]string
+		Verdicts Verdicts
+	}
+	cases := map[string]struct {
+		reason string
+		args   args
+		want   want
+	}{
+		"Own": {
+			reason: "Each part has its own objects.",
+			args:   args{objects: map[object.PartID][]cluster.ObjectRef{"web": {a}, "db": {b}}},
+			want:   want{Objects: map[object.PartID][]cluster.ObjectRef{"web": {a}, "db": {b}}},
+		},
+		"Twice": {
+			reason: "The later one of two parts fails, and has none of its objects: another part may have them.",
+			args:   args{objects: map[object.PartID][]cluster.ObjectRef{"web": {a}, "db": {b, a}, "ui": {b}}},
+			want: want{
+				Objects:  map[object.PartID][]cluster.ObjectRef{"web": {a}, "ui": {b}},
+				Verdicts: Verdicts{{Part: "db", State: Dropped, Reason: "ConfigMap apps/a is part of web too"}},
+			},
+		},
+		"SharedCRDs": {
+			reason: "CRDs belong to the first part that has them, and the others know that they share them.",
+			args:   args{objects: map[object.PartID][]cluster.ObjectRef{"web": {c, crd("bs.g")}, "db": {crd("bs.g"), c, b}, "ui": {c}}},
+			want: want{
+				Objects: map[object.PartID][]cluster.ObjectRef{"web": {c, crd("bs.g")}, "db": {b}, "ui": nil},
+				Shared:  map[object.PartID][]string{"db": {"as.g", "bs.g"}, "ui": {"as.g"}},
+			},
+		},
+		"AtRest": {
+			reason: "A part that is at rest keeps its objects, whatever its place.",
+			args:   args{entries: []inventory.Entry{applied("ui", a)}, objects: map[object.PartID][]cluster.ObjectRef{"web": {a}, "db": {b}}},
+			want: want{
+				Objects:  map[object.PartID][]cluster.ObjectRef{"db": {b}},
+				Verdicts: Verdicts{{Part: "web", State: Dropped, Reason: "ConfigMap apps/a is part of ui too"}},
+			},
+		},
+		"GivenAway": {
+			reason: "A part that is planned may have given an object away.",
+			args:   args{entries: []inventory.Entry{applied("db", a)}, objects: map[object.PartID][]cluster.ObjectRef{"web": {a}, "db": {b}}},
+			want:   want{Objects: map[object.PartID][]cluster.ObjectRef{"web": {a}, "db": {b}}},
+		},
+		"Pruned": {
+			reason: "A part that is at rest does not own what it no longer has.",
+			args:   args{entries: []inventory.Entry{gone}, objects: map[object.PartID][]cluster.ObjectRef{"web": {a}}},
+			want:   want{Objects: map[object.PartID][]cluster.ObjectRef{"web": {a}}},
+		},
+		"Left": {
+			reason: "A part that left the bundle has no object any more.",
+			args:   args{entries: []inventory.Entry{applied("old", a)}, objects: map[object.PartID][]cluster.ObjectRef{"web": {a}}},
+			want:   want{Objects: map[object.PartID][]cluster.ObjectRef{"web": {a}}},
+		},
+		"InOrder": {
+			reason: "What is stuck or not composed comes first, in the order of the bundle.",
+			args: args{
+				stuck: map[object.PartID]string{"db": "hook\nfailed"}, errs: map[object.PartID]error{"web": errors.New("no chart"), "ui": errors.New("")},
+			},
+			want: want{Verdicts: Verdicts{
+				{Part: "web", State: Dropped, Reason: "no chart"}, {Part: "db", State: Failed, Reason: "hook failed"},
+				{Part: "ui", State: Dropped, Reason: "failed without a reason"},
+			}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := &Selection{
+				Input: Input{
+					Parts:     []bundle.Part{install("web", "1"), install("db", "1"), install("ui", "1")},
+					Inventory: &inventory.Inventory{Objects: tc.args.entries},
+				},
+				Stuck: tc.args.stuck,
+			}
+			for i := range s.Parts {
+				if _, composed := tc.args.objects[s.Parts[i].Name]; composed {
+					s.Due = append(s.Due, Due{Part: &s.Parts[i], Record: inventory.Part{Shared: []string{"before"}}})
+				}
+			}
+			composed := composeAll(s.Due, tc.args.objects)
+			composed.Errors = tc.args.errs
+			d := Assign(s, composed)
+			got := want{Objects: map[object.PartID][]cluster.ObjectRef{}, Shared: map[object.PartID][]string{}, Verdicts: d.Verdicts}
+			for _, c := range d.Components {
+				var refs []cluster.ObjectRef
+				for i := range c.Objects {
+					refs = append(refs, c.Objects[i].Ref)
+				}
+				got.Objects[c.Name] = refs
+				if c.Record.Shared != nil {
+					got.Shared[c.Name] = c.Record.Shared
+				}
+			}
+			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("\n%s\nAssign(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(composeAll(s.Due, tc.args.objects).Components, composed.Components, cmpopts.IgnoreUnexported(object.Desired{})); diff != "" {
+				t.Errorf("\n%s\nAssign(...) changes a component: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+)
+
+// A Hold is an install that is not ready, and that the parts after it wait for.
+type Hold struct {
+	Install object.PartID
+	// Reason says why the install is not ready.
+	Reason string
+}
+
+// Awaited returns the installs that the parts after them wait for, as far as it has to be asked whether they are ready: the first one that
+// is not is the Hold of the plan. If all of them are ready, the Hold is what Awaited returns, which is known without a question; nil for
+// none.
+func (d *Draft) Awaited() ([]object.PartID, *Hold) {
+	var ask []object.PartID
+	for i := range d.Parts {
+		part := &d.Parts[i]
+		if part.Install == nil || !d.isAwaited(part) {
+			continue
+		}
+		if failure, failed := d.Verdicts.Failure(part.Name); failed {
+			return ask, &Hold{Install: part.Name, Reason: failure.Reason}
+		}
+		if d.Inventory.Parts[part.Name].Digest != part.Digest {
+			return ask, &Hold{Install: part.Name, Reason: "it is being applied"}
+		}
+		ask = append(ask, part.Name)
+	}
+	return ask, nil
+}
+
+// isAwaited reports whether what comes after an install waits for it: as its config says, or said when it was read last.
+func (d *Draft) isAwaited(part *bundle.Part) bool {
+	if c := d.component(part.Name); c != nil {
+		return c.Record.Wait
+	}
+	if waits, known := d.Waits[part.Name]; known {
+		return waits
+	}
+	return d.Inventory.Parts[part.Name].Wait
+}
+
+// heldBack returns the verdicts on the parts that come after an install that is not ready; none for nil. What was applied before with the
+// same inputs is not held back: its drift is repaired whatever the others are like.
+func (d *Draft) heldBack(h *Hold) Verdicts {
+	if h == nil {
+		return nil
+	}
+	var out Verdicts
+	reason := fmt.Sprintf("waits until install %s is ready, as config asks for with Wait: %s", h.Install, h.Reason)
+	after := false
+	for i := range d.Parts {
+		part := &d.Parts[i]
+		c := d.component(part.Name)
+		if after && (c == nil || c.Purpose == compose.Advance) && d.Inventory.Parts[part.Name].Digest != part.Digest {
+			out = append(out, Verdict{Part: part.Name, State: Held, Reason: reason})
+		}
+		after = after || part.Name == h.Install
+	}
+	return out
+}

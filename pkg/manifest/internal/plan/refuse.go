@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+)
+
+// A CRDChange is a CRD that is about to change. It has to be checked if it exists.
+type CRDChange struct {
+	Object *object.Desired
+	// Entry of the CRD in the inventory; the zero value for none.
+	Entry inventory.Entry
+	// Known is true where the CRD was applied, or is known to exist. Any other one may be there from a call that was interrupted, from a
+	// bundle whose inventory was lost, or from another owner.
+	Known bool
+}
+
+// CRDChanges returns the CRDs that are about to change.
+func (d *Draft) CRDChanges() []CRDChange {
+	idx := d.Inventory.Index()
+	var out []CRDChange
+	for _, c := range d.Components {
+		for i := range c.Objects {
+			o := &c.Objects[i]
+			if o.Stage != object.StageCRDs {
+				continue
+			}
+			_, exists := d.Objects[o.Ref]
+			change := CRDChange{Object: o, Known: exists}
+			if en := idx[o.Ref]; en != nil {
+				change.Entry = *en
+			}
+			if change.Entry.UID != "" {
+				if change.Entry.Intent == o.Hash && !d.Repairs[o.Ref] {
+					continue
+				}
+				change.Known = true
+			}
+			out = append(out, change)
+		}
+	}
+	return out
+}
+
+// refusals returns the verdicts on the components whose CRDs are refused, and whether that blocks all components but repairs: a module is
+// not left between two versions. A repair was applied before, and works with the CRDs that exist. What is blocked may want objects that
+// the inventory does not know of.
+func (d *Draft) refusals(refused map[cluster.ObjectRef]error) (out Verdicts, blocks bool) {
+	reason := ""
+	for _, c := range d.Components {
+		for i := range c.Objects {
+			ref := c.Objects[i].Ref
+			err := refused[ref]
+			switch {
+			case err == nil:
+			case c.Purpose == compose.Repair:
+				why := Why(errors.Wrapf(err, "%s: was changed, and is not put back", ref))
+				out = append(out, Verdict{Part: c.Name, State: Spared, Reason: why})
+			default:
+				out = append(out, Verdict{Part: c.Name, State: Dropped, Reason: Why(errors.Wrap(err, ref.String()))})
+				if !blocks {
+					reason, blocks = fmt.Sprintf("waits until %s of %s can be applied", ref, c.Title()), true
+				}
+			}
+		}
+	}
+	if !blocks {
+		return out, false
+	}
+	for _, c := range d.Components {
+		_, failed := out.Failure(c.Name)
+		if c.Purpose == compose.Advance && !failed {
+			out = append(out, Verdict{Part: c.Name, State: Blocked, Reason: c.Title() + " " + reason})
+		}
+	}
+	return out, true
+}

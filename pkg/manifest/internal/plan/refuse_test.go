@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+)
+
+func TestCRDChanges(t *testing.T) {
+	ref := crd("as.g")
+	same, older := applied("web", ref), applied("web", ref)
+	older.Intent = "old"
+	o := desired("web", ref)
+	added := inventory.EntryOf(&o)
+	exists := map[cluster.ObjectRef]cluster.ObjectState{ref: live()}
+	type want struct {
+		Ref   cluster.ObjectRef
+		Entry inventory.Entry
+		Known bool
+	}
+	cases := map[string]struct {
+		reason  string
+		entries []inventory.Entry
+		objects map[cluster.ObjectRef]cluster.ObjectState
+		repairs map[cluster.ObjectRef]bool
+		want    []want
+	}{
+		"New":         {reason: "A CRD that nothing is known of may be there all the same.", want: []want{{Ref: ref}}},
+		"Unchanged":   {reason: "A CRD that stays as it was applied needs no check.", entries: []inventory.Entry{same}, objects: exists},
+		"Changed":     {reason: "One that was applied, and changes, needs one.", entries: []inventory.Entry{older}, objects: exists, want: []want{{ref, older, true}}},
+		"Repaired":    {reason: "So does one that is repaired.", entries: []inventory.Entry{same}, repairs: map[cluster.ObjectRef]bool{ref: true}, want: []want{{ref, same, true}}},
+		"Interrupted": {reason: "A call that was interrupted created it.", entries: []inventory.Entry{added}, objects: exists, want: []want{{ref, added, true}}},
+		"NeverSent":   {reason: "A call that was interrupted may have created it.", entries: []inventory.Entry{added}, want: []want{{Ref: ref, Entry: added}}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			d := &Draft{
+				Selection:  &Selection{Input: Input{Inventory: &inventory.Inventory{Objects: tc.entries}, Objects: tc.objects}, Repairs: tc.repairs},
+				Components: []*compose.Component{{Objects: []object.Desired{desired("web", configMap("a")), o}}},
+			}
+			var got []want
+			for _, change := range d.CRDChanges() {
+				got = append(got, want{Ref: change.Object.Ref, Entry: change.Entry, Known: change.Known})
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nCRDChanges(): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	a, b := crd("as.g"), crd("bs.g")
+	parts := []bundle.Part{install("web", "1"), install("db", "1"), install("ui", "1")}
+	component := func(part int, purpose compose.Purpose, refs ...cluster.ObjectRef) *compose.Component {
+		c := &compose.Component{Part: &parts[part], Purpose: purpose}
+		for _, ref := range refs {
+			c.Objects = append(c.Objects, desired(parts[part].Name, ref))
+		}
+		return c
+	}
+	invalid := map[cluster.ObjectRef]error{a: errors.New("invalid")}
+	spared := Verdict{Part: "web", State: Spared, Reason: "CustomResourceDefinition as.g: was changed, and is not put back: invalid"}
+	type want struct {
+		Verdicts Verdicts
+		Blocks   bool
+	}
+	cases := map[string]struct {
+		reason     string
+		components []*compose.Component
+		refused    map[cluster.ObjectRef]error
+		want       want
+	}{
+		"None": {reason: "Nothing is refused.", components: []*compose.Component{component(0, compose.Advance, a)}},
+		"Repair": {
+			reason:     "A CRD that cannot be repaired is left, and blocks nothing.",
+			components: []*compose.Component{component(0, compose.Repair, a), component(1, compose.Advance)}, refused: invalid,
+			want: want{Verdicts: Verdicts{spared}},
+		},
+		"Advance": {
+			reason:     "Others wait, but for repairs.",
+			components: []*compose.Component{component(0, compose.Advance), component(1, compose.Advance, a), component(2, compose.Repair)}, refused: invalid,
+			want: want{Blocks: true, Verdicts: Verdicts{
+				{Part: "db", State: Dropped, Reason: "CustomResourceDefinition as.g: invalid"},
+				{Part: "web", State: Blocked, Reason: "web waits until CustomResourceDefinition as.g of db can be applied"},
+			}},
+		},
+		"Both": {
+			reason:     "The first CRD that is refused is what the others wait for, and those that failed do not wait.",
+			components: []*compose.Component{component(0, compose.Repair, a), component(1, compose.Advance, b), component(2, compose.Advance, crd("cs.g"))},
+			refused:    map[cluster.ObjectRef]error{a: errors.New("invalid"), b: errors.New("no version"), crd("cs.g"): errors.New("no scope")},
+			want: want{Blocks: true, Verdicts: Verdicts{
+				spared, {Part: "db", State: Dropped, Reason: "CustomResourceDefinition bs.g: no version"},
+				{Part: "ui", State: Dropped, Reason: "CustomResourceDefinition cs.g: no scope"},
+			}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := want{}
+			got.Verdicts, got.Blocks = (&Draft{Components: tc.components}).refusals(tc.refused)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nrefusals(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"slices"
+	"time"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
+)
+
+// An Input is what a plan begins with.
+type Input struct {
+	Parts []bundle.Part
+	// Inventory in the cluster; nil for none.
+	Inventory *inventory.Inventory
+	// Objects of the inventory that exist, and those that the credentials may not read.
+	Objects map[cluster.ObjectRef]cluster.ObjectState
+	Denied  map[cluster.ObjectRef]error
+	// Drift is the policy of the bundle, and Paused are the objects whose repair has to wait.
+	Drift  bundle.DriftPolicy
+	Paused map[cluster.ObjectRef]bool
+	// Retry is the retry token of the call.
+	Retry string
+	Now   time.Time
+}
+
+// A Selection says for which parts of a bundle something has to be done.
+type Selection struct {
+	// Input of the selection. The inventory is an empty one where there is none.
+	Input
+
+	// Due are the parts to compose, in the order of the bundle.
+	Due []Due
+	// Stuck are the parts for which nothing is done because a hook failed, and why.
+	Stuck map[object.PartID]string
+	// Drifted are the objects that differ from what was applied, and Repairs those of them that are repaired now.
+	Drifted, Repairs map[cluster.ObjectRef]bool
+}
+
+// A Due part has to be composed. Record is what the inventory has of it.
+type Due struct {
+	Part   *bundle.Part
+	Record inventory.Part
+}
+
+// Select the parts for which something has to be done: their inputs are others than those that were applied, or an object of them is to
+// be repaired.
+func Select(in Input) *Selection {
+	if in.Inventory == nil {
+		in.Inventory, in.Objects = &inventory.Inventory{Parts: map[object.PartID]inventory.Part{}}, map[cluster.ObjectRef]cluster.ObjectState{}
+	}
+	s := &Selection{Input: in, Stuck: map[object.PartID]string{}, Drifted: FindDrifted(in.Inventory, in.Objects, in.Denied, in.Now)}
+	s.Repairs = repairs(s.Drifted, &in)
+	for i := range in.Parts {
+		part := &in.Parts[i]
+		rec, unfinished := in.Inventory.Parts[part.Name], s.isUnfinished(part.Name)
+		if rec.Digest == part.Digest && !unfinished {
+			continue
+		}
+		if why := rec.Stuck(part.Digest, in.Retry); why != "" && (!rec.Run.IsPost() || !unfinished) {
+			// The inventory has all that the part wants since the hook ran.
+			s.Stuck[part.Name] = why
+			continue
+		}
+		s.Due = append(s.Due, Due{Part: part, Record: rec})
+	}
+	return s
+}
+
+// FindDrifted returns the objects of an inventory that differ from what was applied, or of which ceded fields are due.
+func FindDrifted(
+	inv *inventory.Inventory, objects map[cluster.ObjectRef]cluster.ObjectState, denied map[cluster.ObjectRef]error, now time.Time,
+) map[cluster.ObjectRef]bool {
+	out := map[cluster.ObjectRef]bool{}
+	for i := range inv.Objects {
+		en := &inv.Objects[i]
+		if en.UID == "" || en.Pruned || denied[en.Ref()] != nil {
+			continue
+		}
+		s, exists := objects[en.Ref()]
+		if _, drifted := observe.FindDrift(en, s, exists); drifted || ownership.AnyDue(en.Yields, now) {
+			out[en.Ref()] = true
+		}
+	}
+	return out
+}
+
+// repairs returns the objects that are repaired now.
+func repairs(drifted map[cluster.ObjectRef]bool, in *Input) map[cluster.ObjectRef]bool {
+	out := map[cluster.ObjectRef]bool{}
+	for ref := range drifted {
+		if in.Drift == bundle.DriftRepair && !in.Paused[ref] {
+			out[ref] = true
+		}
+	}
+	return out
+}
+
+// isUnfinished reports whether an object of a part is to be repaired, or was never applied. Those that are pruned need no plan.
+func (s *Selection) isUnfinished(part object.PartID) bool {
+	return slices.ContainsFunc(s.Inventory.Objects, func(en inventory.Entry) bool {
+		return en.Part == part && !en.Pruned && (s.Repairs[en.Ref()] || en.UID == "")
+	})
+}

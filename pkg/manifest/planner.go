@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
+)
+
+// A planner makes the plan of a call: the steps of a plan, and the requests between them.
+type planner struct {
+	call *call
+	// was is the inventory; nil for none. Known are the objects of it that exist.
+	was   *inventory.Inventory
+	known map[cluster.ObjectRef]cluster.ObjectState
+	// holds is true where parts wait for the installs before them, as config asks for.
+	holds bool
+}
+
+// plan the call. The error is that the call is over.
+func (p planner) plan(ctx context.Context) (*plan.Plan, error) {
+	selected := plan.Select(p.input())
+	draft := plan.Assign(selected, p.compose(ctx, selected.Due))
+	hold, err := p.hold(ctx, draft)
+	if err != nil {
+		return nil, err
+	}
+	return plan.Build(draft, hold, p.check(ctx, draft.CRDChanges())), nil
+}
+
+func (p planner) input() plan.Input {
+	w, now := p.call, p.call.e.now()
+	return plan.Input{
+		Parts: w.parts, Inventory: p.was, Objects: p.known, Denied: w.denied, Drift: w.b.Drift, Paused: w.mem.contention.AllPaused(now),
+		Retry: w.o.Retry, Now: now,
+	}
+}
+
+// compose the parts that are due. The config is known once one of them is an install.
+func (p planner) compose(ctx context.Context, due []plan.Due) plan.Composed {
+	w := p.call
+	out := plan.Composed{
+		Components: map[object.PartID]*compose.Component{}, Errors: map[object.PartID]error{}, Waits: map[object.PartID]bool{},
+	}
+	for _, d := range due {
+		c, err := w.composer.Compose(ctx, d.Part, d.Record)
+		if err != nil {
+			out.Errors[d.Part.Name] = err
+			continue
+		}
+		out.Components[d.Part.Name] = c
+	}
+	for i := range w.b.Installs {
+		name := w.b.Installs[i].Name
+		if waits, known := w.config.Waits(name); known {
+			out.Waits[object.PartOf(name)] = waits
+		}
+	}
+	return out
+}
+
+// hold returns the first install that is not ready and that the parts after it wait for; nil for none. An install that cannot be read
+// counts as not ready. The error is that the call is over.
+func (p planner) hold(ctx context.Context, d *plan.Draft) (*plan.Hold, error) {
+	if !p.holds {
+		return nil, nil //nolint:nilnil // As documented.
+	}
+	ask, otherwise := d.Awaited()
+	for _, install := range ask {
+		why, err := observe.Unready(ctx, p.call.health(), d.Inventory, d.Objects, install)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return nil, err
+		case err != nil:
+			return &plan.Hold{Install: install, Reason: plan.Why(err)}, nil
+		case why != "":
+			return &plan.Hold{Install: install, Reason: why}, nil
+		}
+	}
+	return otherwise, nil
+}
+
+// check CRDs that are about to change. It returns why some of them must not.
+func (p planner) check(ctx context.Context, changes []plan.CRDChange) map[cluster.ObjectRef]error {
+	refused := map[cluster.ObjectRef]error{}
+	for i := range changes {
+		change := &changes[i]
+		ref := change.Object.Ref
+		if _, cached := p.call.c.Cache().Get(ref); !change.Known && !cached && !p.call.b.Adopt {
+			continue // The request that creates it tells whether it exists.
+		}
+		if err := p.call.applier.CheckCRD(ctx, change.Object, change.Entry); err != nil {
+			refused[ref] = err
+		}
+	}
+	return refused
+}
