@@ -17,7 +17,7 @@ export CGO_ENABLED := 0
 LDFLAGS := -s -w -X $(MODULE)/internal/version.Version=$(VERSION) -X $(MODULE)/internal/version.Commit=$(COMMIT)
 TOOLS   := go run ./cluster/tools/cmd/tools
 # Crossplane listens on a fixed port, so that what runs it is tested later, one by one.
-UNIT    := $(patsubst %,./%/...,$(wildcard apis cmd examples/operator internal pkg cluster test/boundary test/api test/render test/target test/unions)) ./test/controlplane
+UNIT    := $(patsubst %,./%/...,$(wildcard apis cmd examples/operator hack internal pkg cluster test/boundary test/api test/render test/target test/unions)) ./test/controlplane
 # The race detector needs a C compiler. Go answers 0 where there is none.
 RACE    := $(if $(filter 1,$(shell env -u CGO_ENABLED go env CGO_ENABLED)),-race)
 # As in tools.Compile: with few cores, each compiler gets one.
@@ -104,8 +104,9 @@ generate: ## Generate the code and the CRDs of the API, docs/kymactl.md and docs
 	go test ./internal/cli/reference -update
 	go test ./test/boundary -run TestPublicAPI -update
 
-lint: ## Run golangci-lint with .golangci.yml.
+lint: ## Run golangci-lint with .golangci.yml, and check the words.
 	@echo "==> lint: usually takes 3 minutes the first time, then 20 seconds"
+	@go run ./hack/words
 	@# What it keeps names the files of one checkout, so that each has its own.
 	@lint="$$($(TOOLS) path golangci-lint)" && GOLANGCI_LINT_CACHE="$(CURDIR)/bin/lint" "$$lint" run ./...
 

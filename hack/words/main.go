@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+func main() {
+	if len(os.Args) > 2 {
+		fmt.Fprintln(os.Stderr, "usage: words [DIRECTORY]")
+		os.Exit(2)
+	}
+	root := "."
+	if len(os.Args) == 2 {
+		root = os.Args[1]
+	}
+	n, err := check(os.DirFS(root), notYet(), os.Stdout)
+	switch {
+	case err != nil:
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	case n > 0:
+		fmt.Fprintf(os.Stderr, "%d banned words; see Words in CONTRIBUTING.md\n", n)
+		os.Exit(1)
+	}
+}
+
+// skipped are directories and files that are not read: what is generated or not ours, and the list of the words.
+func skipped(name string) bool {
+	base := name[strings.LastIndex(name, "/")+1:]
+	return (strings.HasPrefix(base, ".") && base != ".") || base == "bin" || base == "testdata" || name == "package/crds" ||
+		strings.HasPrefix(base, "zz_generated") || name == "docs/kymactl.md" || name == "CONTRIBUTING.md" || name == "hack/words"
+}
+
+// check the files below a directory, except for some files and directories. It prints a line for each banned word, and returns how
+// many there are.
+func check(root fs.FS, except []string, out io.Writer) (int, error) {
+	n, all := 0, rules()
+	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (skipped(name) || slices.Contains(except, name)):
+			return fs.SkipDir
+		case skipped(name) || slices.Contains(except, name) || !d.Type().IsRegular():
+			return nil
+		}
+		data, err := fs.ReadFile(root, name)
+		if err != nil {
+			return err
+		}
+		for _, l := range textsOf(name, data) {
+			for _, r := range find(all, name, l.text) {
+				n++
+				if _, err := fmt.Fprintf(out, "%s:%d: %q: write %q\n", name, l.number, r.name, r.instead); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	return n, errors.Wrap(err, "cannot check the words")
+}
