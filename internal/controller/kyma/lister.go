@@ -5,6 +5,7 @@ package kyma
 import (
 	"context"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -81,7 +82,7 @@ type lister struct {
 	server client.Reader
 }
 
-// manifests returns the Manifests of a Kyma that the cache has.
+// manifests returns the Manifests of a Kyma that the cache has, sorted by name.
 func (l *lister) manifests(ctx context.Context, k *v1alpha1.Kyma) ([]*v1alpha1.Manifest, error) {
 	list := &v1alpha1.ManifestList{}
 	err := l.cache.List(ctx, list, client.InNamespace(k.Namespace), client.MatchingFields{indexKyma: string(k.UID)}, client.UnsafeDisableDeepCopy)
@@ -92,6 +93,7 @@ func (l *lister) manifests(ctx context.Context, k *v1alpha1.Kyma) ([]*v1alpha1.M
 	for i := range list.Items {
 		out = append(out, &list.Items[i])
 	}
+	slices.SortFunc(out, func(a, b *v1alpha1.Manifest) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
 }
 

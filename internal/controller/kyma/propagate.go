@@ -42,17 +42,24 @@ type propagator struct {
 	poll time.Duration
 }
 
+// conflictRetry is the delay after a conflict. The cache has the version that caused it within milliseconds.
+const conflictRetry = 50 * time.Millisecond
+
 // Reconcile a Kyma. A reconcile that succeeds, and does not ask for another one at once, has carried out the last edit.
 func (p *propagator) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	edit := p.lanes.Edited(req.NamespacedName)
 	res, err := p.reconcile(ctx, req)
-	if again := res.Requeue || res.RequeueAfter == soon; err == nil && !again { //nolint:staticcheck // The managed reconciler sets it.
+	if kerrors.IsConflict(err) {
+		return reconcile.Result{RequeueAfter: conflictRetry}, nil
+	}
+	if err == nil && !res.Requeue { //nolint:staticcheck // The managed reconciler sets it.
 		p.lanes.CarriedOut(req.NamespacedName, edit)
 	}
 	return res, err
 }
 
-// reconcile propagates where the managed reconciler does not, and then calls it.
+// reconcile propagates where the managed reconciler does not, and then calls it. Where Delete follows, it tries again what
+// failed, and the managed reconciler reports the error.
 func (p *propagator) reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	k := &v1alpha1.Kyma{}
 	if err := p.client.Get(ctx, req.NamespacedName, k); err != nil {
@@ -67,17 +74,35 @@ func (p *propagator) reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{}, err
 	}
 	err = p.propagate(ctx, k, manifests)
-	if kerrors.IsConflict(err) {
-		return reconcile.Result{RequeueAfter: soon}, nil
-	}
-	if err != nil {
-		return reconcile.Result{}, err
-	}
+	deletes := meta.WasDeleted(k) && !isStopped(k, policy)
 	allDeleted := len(manifests) > 0 && !slices.ContainsFunc(manifests, func(m *v1alpha1.Manifest) bool { return !isBeingDeleted(m) })
-	if meta.WasDeleted(k) && !isStopped(k, policy) && allDeleted {
-		return p.wait(ctx, k, manifests)
+	switch {
+	case kerrors.IsConflict(err):
+		return reconcile.Result{}, err
+	case deletes && allDeleted:
+		// The managed reconciler would delete them again in each reconcile, with an event, a longer delay each time and no
+		// message; and it would report nothing while there are other finalizers, as after a deletion in the foreground.
+		report(k, planRemoval(k, intentOf(k, policy), manifests))
+		if err := p.updateStatus(ctx, k, err); err != nil {
+			return reconcile.Result{}, err
+		}
+		return reconcile.Result{RequeueAfter: p.poll}, nil
+	case err != nil && (!deletes || len(k.Finalizers) > 1):
+		return reconcile.Result{}, p.updateStatus(ctx, k, err)
 	}
 	return p.managed.Reconcile(ctx, req)
+}
+
+// updateStatus of a Kyma, with the result of a propagation, which it returns.
+func (p *propagator) updateStatus(ctx context.Context, k *v1alpha1.Kyma, failed error) error {
+	setCondition(k, xpv2.ReconcileSuccess())
+	if failed != nil {
+		setCondition(k, xpv2.ReconcileError(failed))
+	}
+	if err := p.client.Status().Update(ctx, k); err != nil {
+		return errors.Wrap(notfound.Ignore(err), "cannot update the status of the Kyma")
+	}
+	return failed
 }
 
 // isBypassed reports whether the managed reconciler calls neither Create nor Update for a Kyma, nor removes its finalizer at
@@ -111,10 +136,13 @@ func (p *propagator) RemoveFinalizer(ctx context.Context, o resource.Object) err
 	return p.Finalizer.RemoveFinalizer(ctx, o)
 }
 
-// propagate the intent of a Kyma to its Manifests, including those that are being deleted: a paused one would stay. Whether a
-// user has paused a Manifest must be known as it is now, so that it returns a conflict where the cache has an older version.
+// propagate the intent of a Kyma to its Manifests, including those that are being deleted: a paused one would stay. One that
+// fails does not stop the others. Whether a user has paused a Manifest must be known as it is now, so that propagate returns a
+// conflict where the cache has an older version, and nothing else failed.
 func (p *propagator) propagate(ctx context.Context, k *v1alpha1.Kyma, manifests []*v1alpha1.Manifest) error {
 	var abandoned []string
+	var failed []error
+	var conflict error
 	in := intentOf(k, p.policyOf(k))
 	for _, m := range manifests {
 		desired := desiredManifest(k, in, nil, m)
@@ -123,31 +151,23 @@ func (p *propagator) propagate(ctx context.Context, k *v1alpha1.Kyma, manifests 
 		}
 		p.lanes.Settle(client.ObjectKeyFromObject(m))
 		desired.ResourceVersion = m.ResourceVersion
-		if _, err := p.applier.apply(ctx, k, desired); err != nil {
-			return err
-		}
-		if in.abandon {
+		_, err := p.applier.apply(ctx, k, desired)
+		switch {
+		case kerrors.IsConflict(err):
+			conflict = err
+		case err != nil:
+			failed = append(failed, errors.Wrapf(err, "module %s", moduleOf(k, m)))
+		case in.abandon:
 			abandoned = append(abandoned, fmt.Sprintf("%s (version %s, Manifest %s)", moduleOf(k, m), m.Spec.ForProvider.Version, m.Name))
 		}
 	}
 	if len(abandoned) > 0 {
-		slices.Sort(abandoned)
 		p.record.Event(k, event.Warning(reasonAbandoned, errors.Errorf(
 			"what cannot be reached any more in the cluster of %s %s is left behind there: modules %s",
 			k.Spec.ProviderConfigReference.Kind, k.Spec.ProviderConfigReference.Name, strings.Join(abandoned, ", "))))
 	}
-	return nil
-}
-
-// wait for Manifests that are all being deleted. The managed reconciler would delete them again in each reconcile, with an
-// event, a longer delay each time and no message; and it would report nothing while there are other finalizers, as after a
-// deletion in the foreground.
-func (p *propagator) wait(ctx context.Context, k *v1alpha1.Kyma, manifests []*v1alpha1.Manifest) (reconcile.Result, error) {
-	report(k, planRemoval(k, intentOf(k, p.policyOf(k)), manifests))
-	setCondition(k, xpv2.ReconcileSuccess())
-	err := p.client.Status().Update(ctx, k)
-	if kerrors.IsConflict(err) {
-		return reconcile.Result{RequeueAfter: soon}, nil
+	if len(failed) > 0 {
+		return errors.Join(failed...)
 	}
-	return reconcile.Result{RequeueAfter: p.poll}, errors.Wrap(notfound.Ignore(err), "cannot update the status of the Kyma")
+	return conflict
 }

@@ -103,7 +103,7 @@ func (c *propagation) reconcile(ctx context.Context) (outcome, error) {
 	p.managed = reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 		got.called = true
 		if policy := p.policyOf(c.kyma); meta.WasDeleted(c.kyma) && !policy.ShouldDelete() {
-			return ctrl.Result{}, p.RemoveFinalizer(ctx, c.kyma)
+			return errors.SilentlyRequeueOnConflict(ctrl.Result{}, p.RemoveFinalizer(ctx, c.kyma))
 		}
 		return ctrl.Result{}, nil
 	})
@@ -139,9 +139,7 @@ func TestPropagate(t *testing.T) {
 		listed []metav1.PartialObjectMetadata
 		fails  error
 		status error
-		// conflict reports whether the managed reconciler tries again.
-		conflict bool
-		want     outcome
+		want   outcome
 	}{
 		"Nothing": {
 			reason: "Most of the time, there is nothing to propagate.",
@@ -199,11 +197,10 @@ func TestPropagate(t *testing.T) {
 			want:   outcome{policies: keep, called: true, writes: 1, finalized: true},
 		},
 		"OrphanUnseen": {
-			reason:   "So must a Manifest that the cache does not have yet.",
-			kyma:     func(k *v1alpha1.Kyma) { k.DeletionTimestamp, k.Spec.ManagementPolicies = &now, keep },
-			listed:   []metav1.PartialObjectMetadata{{ObjectMeta: installed(newKyma(), newTemplate("b", "regular", "1.0.0")).ObjectMeta}},
-			conflict: true,
-			want:     outcome{policies: keep, called: true, writes: 1},
+			reason: "So must a Manifest that the cache does not have yet.",
+			kyma:   func(k *v1alpha1.Kyma) { k.DeletionTimestamp, k.Spec.ManagementPolicies = &now, keep },
+			listed: []metav1.PartialObjectMetadata{{ObjectMeta: installed(newKyma(), newTemplate("b", "regular", "1.0.0")).ObjectMeta}},
+			want:   outcome{policies: keep, called: true, writes: 1, result: ctrl.Result{Requeue: true}},
 		},
 		"OrphanLater": {
 			reason: "Until it goes, the usual way is enough.",
@@ -273,8 +270,8 @@ func TestPropagate(t *testing.T) {
 		"PausedConflict": {
 			reason: "A user may have paused it in the meantime: it is tried again.",
 			kyma:   func(k *v1alpha1.Kyma) { k.Annotations = pause },
-			fails:  kerrors.NewConflict(schema.GroupResource{}, "k-a", boom), conflict: true,
-			want: outcome{policies: all, writes: 1, annotations: paused, result: ctrl.Result{RequeueAfter: soon}},
+			fails:  kerrors.NewConflict(schema.GroupResource{}, "k-a", boom),
+			want:   outcome{policies: all, writes: 1, annotations: paused, result: ctrl.Result{RequeueAfter: conflictRetry}},
 		},
 		"ForceRemoval": {
 			reason: "Force-removal is propagated to Manifests that are being deleted.",
@@ -303,7 +300,7 @@ func TestPropagate(t *testing.T) {
 		"WaitConflict": {
 			reason: "The cache is behind for a moment only.",
 			kyma:   goes, child: deleted, status: kerrors.NewConflict(schema.GroupResource{}, "k", boom),
-			want: outcome{policies: all, ready: "a: is being removed", result: ctrl.Result{RequeueAfter: soon}},
+			want: outcome{policies: all, ready: "a: is being removed", result: ctrl.Result{RequeueAfter: conflictRetry}},
 		},
 	}
 	for name, tc := range cases {
@@ -317,14 +314,126 @@ func TestPropagate(t *testing.T) {
 			}
 			c := &propagation{kyma: k, child: child, listed: tc.listed, fails: tc.fails, status: tc.status}
 			got, err := c.reconcile(t.Context())
-			if tc.conflict {
-				if err != nil && !kerrors.IsConflict(err) {
-					t.Errorf("\n%s\nReconcile(...): want a conflict, got %v", tc.reason, err)
-				}
-			} else if !errors.Is(err, tc.fails) {
-				t.Errorf("\n%s\nReconcile(...): want %v, got %v", tc.reason, tc.fails, err)
+			if wantErr := tc.fails; !kerrors.IsConflict(wantErr) && !errors.Is(err, wantErr) || kerrors.IsConflict(wantErr) && err != nil {
+				t.Errorf("\n%s\nReconcile(...): want %v, and no error for a conflict; got %v", tc.reason, wantErr, err)
 			}
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(outcome{})); diff != "" {
+				t.Errorf("\n%s\nReconcile(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestPropagateToAll holds that a Manifest whose update is refused does not stop the others, and that the Kyma reports it.
+func TestPropagateToAll(t *testing.T) {
+	now := metav1.Now()
+	paused := map[string]string{meta.AnnotationKeyReconciliationPaused: "true", v1alpha1.AnnotationPausedBy: "k"}
+	refused := "module a: cannot change Manifest k-a: forbidden: quota"
+	pause := func(k *v1alpha1.Kyma) { meta.AddAnnotations(k, paused) }
+	goes := func(k *v1alpha1.Kyma) { k.DeletionTimestamp = &now }
+	type want struct {
+		applied []string
+		called  bool
+		// synced is the message of the condition Synced where the status of the Kyma was written.
+		synced string
+		failed bool
+		result ctrl.Result
+	}
+	cases := map[string]struct {
+		reason string
+		kyma   func(k *v1alpha1.Kyma)
+		child  func(m *v1alpha1.Manifest)
+		// fails are the errors of the API server, by Manifest.
+		fails map[string]error
+		want  want
+	}{
+		"Accepted": {
+			reason: "All Manifests are paused.",
+			kyma:   pause,
+			want:   want{applied: []string{"k-a", "k-b"}, called: true},
+		},
+		"Paused": {
+			reason: "Those that can be paused are, and the Kyma names the other one.",
+			kyma:   pause,
+			fails:  map[string]error{"k-a": errors.New("forbidden: quota")},
+			want:   want{applied: []string{"k-a", "k-b"}, synced: refused, failed: true},
+		},
+		"All": {
+			reason: "The errors of all Manifests are reported, in a stable order.",
+			kyma:   pause,
+			fails:  map[string]error{"k-a": errors.New("forbidden: quota"), "k-b": errors.New("no")},
+			want: want{
+				applied: []string{"k-a", "k-b"}, synced: "[" + refused + ", module b: cannot change Manifest k-b: no]", failed: true,
+			},
+		},
+		"Conflict": {
+			reason: "A conflict does not hide what was refused.",
+			kyma:   pause,
+			fails:  map[string]error{"k-a": errors.New("forbidden: quota"), "k-b": kerrors.NewConflict(schema.GroupResource{}, "k-b", errors.New("boom"))},
+			want:   want{applied: []string{"k-a", "k-b"}, synced: refused, failed: true},
+		},
+		"Delete": {
+			reason: "The managed reconciler deletes the others, and reports what Delete returns.",
+			kyma:   goes,
+			child:  func(m *v1alpha1.Manifest) { m.Annotations = paused },
+			fails:  map[string]error{"k-a": errors.New("forbidden: quota")},
+			want:   want{applied: []string{"k-a", "k-b"}, called: true},
+		},
+		"DeleteLater": {
+			reason: "While other finalizers hold the Kyma, the managed reconciler does not call Delete.",
+			kyma:   func(k *v1alpha1.Kyma) { goes(k); k.Finalizers = []string{"a", "b"} },
+			child:  func(m *v1alpha1.Manifest) { m.Annotations = paused },
+			fails:  map[string]error{"k-a": errors.New("forbidden: quota")},
+			want:   want{applied: []string{"k-a", "k-b"}, synced: refused, failed: true},
+		},
+		"Wait": {
+			reason: "A Kyma that waits for its Manifests reports it, too.",
+			kyma:   goes,
+			child:  func(m *v1alpha1.Manifest) { m.Annotations = paused; deleted(m) },
+			fails:  map[string]error{"k-a": errors.New("forbidden: quota")},
+			want:   want{applied: []string{"k-a", "k-b"}, synced: refused, failed: true},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			k, got := newKyma(), want{}
+			tc.kyma(k)
+			var items []v1alpha1.Manifest
+			for _, module := range []string{"b", "a"} {
+				m := installed(newKyma(), newTemplate(module, "regular", "1.0.0"))
+				m.ResourceVersion = "7"
+				if tc.child != nil {
+					tc.child(m)
+				}
+				items = append(items, *m)
+			}
+			mock := (&propagation{kyma: k, child: &items[0]}).client(&outcome{}, &v1alpha1.Manifest{})
+			mock.MockList = func(_ context.Context, l client.ObjectList, _ ...client.ListOption) error {
+				l.(*v1alpha1.ManifestList).Items = items
+				return nil
+			}
+			mock.MockApply = func(_ context.Context, o runtime.ApplyConfiguration, _ ...client.ApplyOption) error {
+				m := decodeManifest(o)
+				got.applied = append(got.applied, m.Name)
+				return tc.fails[m.Name]
+			}
+			mock.MockStatusUpdate = func(_ context.Context, o client.Object, _ ...client.SubResourceUpdateOption) error {
+				got.synced = o.(*v1alpha1.Kyma).GetCondition(xpv2.TypeSynced).Message
+				return nil
+			}
+			p := &propagator{
+				connector: &connector{
+					client: mock, lister: &lister{cache: mock, server: mock}, applier: &applier{client: mock, server: mock}, record: newRecorder(), policies: true,
+				},
+				managed: reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) {
+					got.called = true
+					return ctrl.Result{}, nil
+				}),
+			}
+			var err error
+			got.result, err = p.Reconcile(t.Context(), ctrl.Request{})
+			got.failed = err != nil
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
 				t.Errorf("\n%s\nReconcile(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})

@@ -137,7 +137,7 @@ func (r *reporter) planStatus(p *engine.Plan) *v1alpha1.PlanStatus {
 		c := &p.Changes[i]
 		if len(out.Objects) < mostPlanned {
 			out.Objects = append(out.Objects, v1alpha1.PlannedObject{
-				Action: string(c.Action), Object: c.Key.String(), Fields: r.redactor.Texts(firstFields(c.Fields)),
+				Action: string(c.Action), Object: r.text(c.Key.String()), Fields: r.redactor.Texts(firstFields(c.Fields)),
 			})
 		}
 	}
