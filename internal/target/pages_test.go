@@ -38,7 +38,7 @@ func TestPages(t *testing.T) {
 			}
 			p := NewPool(manifest.Interpreter())
 			defer p.Close()
-			c := must[*Cluster](t)(p.Get(t.Context(), "x", s.credentials("t", "")))
+			c := must[*Cluster](t)(p.Get("x", s.credentials("t", "")))
 			set, engine := &manifest.Bundle{Name: "web"}, manifest.New()
 			exists, err := engine.Exists(t.Context(), c, set)
 			check(t, c, "Exists(...)", exists, err)

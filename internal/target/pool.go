@@ -107,11 +107,11 @@ func NewPool(i cluster.Interpreter, o ...Option) *Pool {
 // Get the cluster of some credentials for a user, which is any name that tells managed resources apart. A user has one
 // cluster: if it comes with other credentials than before, it leaves the old one. A cluster that nobody uses is closed.
 // Get sends no request to the cluster; only identities that the provider is given by its environment may ask for it.
-func (p *Pool) Get(_ context.Context, user string, c Credentials) (*Cluster, error) {
+func (p *Pool) Get(user string, c Credentials) (*Cluster, error) {
 	if cluster, err := p.join(user, c.Digest, nil); cluster != nil || err != nil {
 		return cluster, err
 	}
-	fresh, err := p.connect(c) //nolint:contextcheck // The connection outlives the call.
+	fresh, err := p.connect(c)
 	if err != nil {
 		return nil, err
 	}

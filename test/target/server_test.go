@@ -89,7 +89,7 @@ func connect(t *testing.T, as *rest.Config) *connected {
 	c := &connected{}
 	pool := target.NewPool(manifest.Interpreter(), target.WithOnRequest(c.request), target.WithOnChange(c.change))
 	t.Cleanup(pool.Close)
-	if c.Cluster, err = pool.Get(t.Context(), "ns/test", creds); err != nil {
+	if c.Cluster, err = pool.Get("ns/test", creds); err != nil {
 		t.Fatal(err)
 	}
 	return c

@@ -12,10 +12,15 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// IndexSecrets is the name of the index of configs by the Secrets they name, as namespace/name.
-const IndexSecrets = "secrets"
+// Names of indexes.
+const (
+	// IndexSecrets indexes configs by the Secrets that they name, as namespace/name.
+	IndexSecrets = "secrets"
+	// indexConfig indexes Manifests by their config; see UsersOf.
+	indexConfig = "config"
+)
 
-// Index the configs by the Secrets they name.
+// Index the configs by the Secrets that they name, and the Manifests by their config.
 func Index(ctx context.Context, i client.FieldIndexer) error {
 	if err := i.IndexField(ctx, &v1alpha1.ProviderConfig{}, IndexSecrets, func(o client.Object) []string {
 		pc, ok := o.(*v1alpha1.ProviderConfig)
@@ -26,15 +31,40 @@ func Index(ctx context.Context, i client.FieldIndexer) error {
 	}); err != nil {
 		return errors.Wrap(err, "cannot index ProviderConfigs")
 	}
-	err := i.IndexField(ctx, &v1alpha1.ClusterProviderConfig{}, IndexSecrets, func(o client.Object) []string {
+	if err := i.IndexField(ctx, &v1alpha1.ClusterProviderConfig{}, IndexSecrets, func(o client.Object) []string {
 		pc, ok := o.(*v1alpha1.ClusterProviderConfig)
 		if !ok {
 			return nil
 		}
 		return secretsOf(&pc.Spec, "")
+	}); err != nil {
+		return errors.Wrap(err, "cannot index ClusterProviderConfigs")
+	}
+	err := i.IndexField(ctx, &v1alpha1.Manifest{}, indexConfig, func(o client.Object) []string {
+		mr, ok := o.(*v1alpha1.Manifest)
+		if !ok || mr.Spec.ProviderConfigReference == nil {
+			return nil
+		}
+		ref := mr.Spec.ProviderConfigReference
+		if ref.Kind == v1alpha1.ClusterProviderConfigKind {
+			return []string{keyOf(ref.Kind, "", ref.Name)}
+		}
+		return []string{keyOf(ref.Kind, mr.Namespace, ref.Name)}
 	})
-	return errors.Wrap(err, "cannot index ClusterProviderConfigs")
+	return errors.Wrap(err, "cannot index Manifests")
 }
+
+// UsersOf returns the fields by which a list of Manifests finds those that use a config.
+func UsersOf(config client.Object) client.MatchingFields {
+	kind := v1alpha1.ProviderConfigKind
+	if config.GetNamespace() == "" {
+		kind = v1alpha1.ClusterProviderConfigKind
+	}
+	return client.MatchingFields{indexConfig: keyOf(kind, config.GetNamespace(), config.GetName())}
+}
+
+// keyOf returns the key of a config in the index of Manifests.
+func keyOf(kind, namespace, name string) string { return kind + "/" + namespace + "/" + name }
 
 // secretsOf a config as namespace/name.
 func secretsOf(s *v1alpha1.ProviderConfigSpec, namespace string) []string {

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
@@ -36,9 +36,8 @@ type Config struct {
 	Spec      v1alpha1.ProviderConfigSpec
 }
 
-// Load the config that a managed resource refers to.
-func Load(ctx context.Context, c client.Reader, mg resource.ModernManaged) (*Config, error) {
-	ref := mg.GetProviderConfigReference()
+// Load the config that an object in a namespace refers to.
+func Load(ctx context.Context, c client.Reader, namespace string, ref *xpv2.ProviderConfigReference) (*Config, error) {
 	if ref == nil {
 		return nil, errors.New("spec.providerConfigRef is missing")
 	}
@@ -46,8 +45,8 @@ func Load(ctx context.Context, c client.Reader, mg resource.ModernManaged) (*Con
 	switch ref.Kind {
 	case v1alpha1.ProviderConfigKind:
 		pc := &v1alpha1.ProviderConfig{}
-		if err := c.Get(ctx, types.NamespacedName{Namespace: mg.GetNamespace(), Name: ref.Name}, pc); err != nil {
-			return nil, explain(err, ref.Kind, mg.GetNamespace()+"/"+ref.Name)
+		if err := c.Get(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Name}, pc); err != nil {
+			return nil, explain(err, ref.Kind, namespace+"/"+ref.Name)
 		}
 		out.Spec, out.Namespace = pc.Spec, pc.Namespace
 	case v1alpha1.ClusterProviderConfigKind:

@@ -85,9 +85,7 @@ func TestLoad(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			mr := &v1alpha1.Manifest{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "m"}}
-			mr.Spec.ProviderConfigReference = tc.ref
-			c, err := Load(t.Context(), local(t, pc, cpc), mr)
+			c, err := Load(t.Context(), local(t, pc, cpc), "team-a", tc.ref)
 			got := want{config: c}
 			if err != nil {
 				got.err = err.Error()

@@ -3,10 +3,13 @@
 package kyma
 
 import (
+	"fmt"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/module"
 )
 
 // Reasons of events.
@@ -39,4 +42,18 @@ func (e *external) recordEvents(k *v1alpha1.Kyma, before []v1alpha1.ModuleStatus
 			e.record.Event(k, event.Warning(reasonBlocked, errors.New(summarize(s.status))))
 		}
 	}
+}
+
+// recordUpgrade records an event where an update that rolls out changes the version of a module.
+func (e *external) recordUpgrade(k *v1alpha1.Kyma, s *step) {
+	before := installedVersion(s.live)
+	if before == s.status.Version || isPlanned(k) {
+		return
+	}
+	reason := reasonUpgraded
+	if c, err := module.CompareVersions(s.status.Version, before); err == nil && c < 0 {
+		reason = reasonDowngraded
+	}
+	e.record.Event(k, event.Normal(reason, fmt.Sprintf("Module %s goes from version %s to %s of channel %s",
+		s.status.Name, before, s.status.Version, s.status.Channel)))
 }

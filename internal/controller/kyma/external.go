@@ -16,7 +16,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
-	"github.com/crossplane-contrib/provider-kyma/internal/module"
 )
 
 // An external is the external client of one reconcile: Observe plans, the other methods execute the plan. A reconcile reports
@@ -166,7 +165,10 @@ func (e *external) executeStep(ctx context.Context, k *v1alpha1.Kyma, s *step) e
 				s.status.Name, s.status.Version, s.status.Channel, s.desired.Name)))
 		}
 	case actionUpdate:
-		e.recordVersion(k, s)
+		if s.rollsOut {
+			s.setVersion()
+			e.recordUpgrade(k, s)
+		}
 	case actionDelete:
 		if err := e.remover.remove(ctx, k, s.live); err != nil {
 			return err
@@ -175,24 +177,6 @@ func (e *external) executeStep(ctx context.Context, k *v1alpha1.Kyma, s *step) e
 	case actionNone:
 	}
 	return nil
-}
-
-// recordVersion records the version that a module gets, in its status, and in an event where it is another one.
-func (e *external) recordVersion(k *v1alpha1.Kyma, s *step) {
-	if !s.rollsOut {
-		return
-	}
-	before := installedVersion(s.live)
-	s.status.Version, s.status.Channel = s.desired.Spec.ForProvider.Version, s.desired.Labels[v1alpha1.LabelChannel]
-	if before == s.status.Version || isPlanned(k) {
-		return
-	}
-	reason := reasonUpgraded
-	if c, err := module.CompareVersions(s.status.Version, before); err == nil && c < 0 {
-		reason = reasonDowngraded
-	}
-	e.record.Event(k, event.Normal(reason, fmt.Sprintf("Module %s goes from version %s to %s of channel %s",
-		s.status.Name, before, s.status.Version, s.status.Channel)))
 }
 
 // settleLanes settles the lanes of the Manifests that are Ready as they are wanted.

@@ -26,8 +26,6 @@ const (
 	indexModules = "modules"
 	// indexModule indexes ModuleTemplates by the name of their module.
 	indexModule = "module"
-	// indexConfig indexes Manifests by their config. The controller of Manifests registers it.
-	indexConfig = "config"
 )
 
 // addIndexes registers the indexes that this controller reads.

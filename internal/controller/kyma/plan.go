@@ -213,6 +213,11 @@ func (p *planner) create(s *step) {
 	}
 	s.action = actionCreate
 	s.status.Manifest = s.desired.Name
+	s.setVersion()
+}
+
+// setVersion sets the version and the channel of the desired Manifest in the status.
+func (s *step) setVersion() {
 	s.status.Version, s.status.Channel = s.desired.Spec.ForProvider.Version, s.desired.Labels[v1alpha1.LabelChannel]
 }
 

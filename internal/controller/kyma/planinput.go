@@ -63,13 +63,7 @@ func (c *connector) newPlanner(ctx context.Context, k *v1alpha1.Kyma, manifests 
 // verifies reports whether a config asks for signatures. A config that does not exist yet does not ask for any; the Manifests
 // report that it is missing.
 func (c *connector) verifies(ctx context.Context, k *v1alpha1.Kyma, ref *xpv2.ProviderConfigReference) (bool, error) {
-	if ref == nil {
-		return false, errors.New("spec.providerConfigRef is missing")
-	}
-	user := &v1alpha1.Manifest{}
-	user.Namespace = k.Namespace
-	user.Spec.ProviderConfigReference = ref
-	cfg, err := config.Load(ctx, c.client, user)
+	cfg, err := config.Load(ctx, c.client, k.Namespace, ref)
 	if missing := (*config.MissingError)(nil); errors.As(err, &missing) {
 		return false, nil
 	}

@@ -21,6 +21,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/lane"
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 )
@@ -256,12 +257,8 @@ func (w *watches) configs() handler.EventHandler {
 
 // enqueueUsersOfConfig enqueues the Kymas whose Manifests use a config.
 func (w *watches) enqueueUsersOfConfig(ctx context.Context, q queue, o client.Object) {
-	key := v1alpha1.ProviderConfigKind + "/" + o.GetNamespace() + "/" + o.GetName()
-	if o.GetNamespace() == "" {
-		key = v1alpha1.ClusterProviderConfigKind + "//" + o.GetName()
-	}
 	l := &v1alpha1.ManifestList{}
-	if err := w.client.List(ctx, l, client.MatchingFields{indexConfig: key}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := w.client.List(ctx, l, config.UsersOf(o), client.UnsafeDisableDeepCopy); err != nil {
 		return
 	}
 	for i := range l.Items {

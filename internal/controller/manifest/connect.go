@@ -78,7 +78,7 @@ func (c *connector) connect(ctx context.Context, mr *v1alpha1.Manifest) (*extern
 	if err := c.usage.Track(ctx, mr); err != nil {
 		return nil, nil, errors.Wrap(err, "cannot track usage of the ProviderConfig")
 	}
-	cfg, err := config.Load(ctx, c.client, mr)
+	cfg, err := config.Load(ctx, c.client, mr.Namespace, mr.Spec.ProviderConfigReference)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -115,7 +115,7 @@ func (c *connector) connectRemoval(ctx context.Context, mr *v1alpha1.Manifest) (
 	key := client.ObjectKeyFromObject(mr)
 	bundle := outlineOf(mr)
 	var cluster cluster.Cluster
-	cfg, err := config.Load(ctx, c.client, mr)
+	cfg, err := config.Load(ctx, c.client, mr.Namespace, mr.Spec.ProviderConfigReference)
 	if err == nil {
 		// The parts of the whole bundle say in which order they go.
 		if whole, err := (&content{}).bundleOf(mr); err == nil {

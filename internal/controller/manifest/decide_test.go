@@ -254,10 +254,10 @@ func TestNoRollback(t *testing.T) {
 	}
 }
 
-// TestOneObservation holds that a pass observes once: also while an upgrade is watched, while it is rolled back, and for
-// an install that asks for a rollback itself. Only the first pass of a process that has to learn what the inventory
-// keeps, before it can decide, observes twice.
-func TestOneObservation(t *testing.T) {
+// TestCallsPerPass holds how often a pass observes and applies. A pass that applies nothing observes once: also while an upgrade
+// is watched, while it is rolled back, and for an install that asks for a rollback itself. A pass that applies observes what
+// became of it, too, and the first pass after a restart observes twice where it has to learn what the inventory keeps.
+func TestCallsPerPass(t *testing.T) {
 	for name, change := range map[string]func(l *life){
 		"Manifest": func(*life) {},
 		"Atomic":   func(l *life) { l.mr.Spec.ForProvider.Rollback, l.eng.atomic = nil, time.Minute },

@@ -50,9 +50,6 @@ type Options struct {
 	Engine Engine
 }
 
-// indexConfig is the name of the index of Manifests by their config, as kind/namespace/name.
-const indexConfig = "config"
-
 // Setup adds the controller of Manifests. Call the function that it returns when an object of a bundle changed
 // in a target cluster.
 func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (changed func(id string), err error) {
@@ -61,9 +58,6 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (changed func(id st
 	record := settings.Recorder(mgr, name)
 	if err := config.Index(ctx, mgr.GetFieldIndexer()); err != nil {
 		return nil, err
-	}
-	if err := mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.Manifest{}, indexConfig, configOf); err != nil {
-		return nil, errors.Wrap(err, "cannot index Manifests")
 	}
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.Manifest{}, indexValues, valuesOf); err != nil {
 		return nil, errors.Wrap(err, "cannot index Manifests")
@@ -103,19 +97,6 @@ func reconcilerOptions(o Options, c *connector, record event.Recorder, name stri
 	return append(o.Reconciler(name, record),
 		managed.WithTypedExternalConnector(settings.Limited[*v1alpha1.Manifest](c, o.Timeout)),
 		managed.WithPollIntervalHook(pollIntervalHook(o.PollJitter)))
-}
-
-// configOf a Manifest, as kind/namespace/name.
-func configOf(o client.Object) []string {
-	mr, ok := o.(*v1alpha1.Manifest)
-	if !ok || mr.GetProviderConfigReference() == nil {
-		return nil
-	}
-	ref := mr.GetProviderConfigReference()
-	if ref.Kind == v1alpha1.ClusterProviderConfigKind {
-		return []string{ref.Kind + "//" + ref.Name}
-	}
-	return []string{ref.Kind + "/" + mr.Namespace + "/" + ref.Name}
 }
 
 // watches lead from what a Manifest depends on to the Manifest.
@@ -177,11 +158,7 @@ func many(of handler.MapFunc) handler.EventHandler {
 
 // ofConfig are the Manifests that use a config.
 func (w *watches) ofConfig(ctx context.Context, o client.Object) []reconcile.Request {
-	kind := v1alpha1.ProviderConfigKind
-	if _, ok := o.(*v1alpha1.ClusterProviderConfig); ok {
-		kind = v1alpha1.ClusterProviderConfigKind
-	}
-	return w.manifests(ctx, client.MatchingFields{indexConfig: kind + "/" + o.GetNamespace() + "/" + o.GetName()})
+	return w.manifests(ctx, config.UsersOf(o))
 }
 
 // manifests that are indexed so.

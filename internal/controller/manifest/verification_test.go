@@ -234,7 +234,6 @@ func TestChangedKeyWakes(t *testing.T) {
 	if err := config.Index(t.Context(), indexer{b}); err != nil {
 		t.Fatal(err)
 	}
-	b.WithIndex(&v1alpha1.Manifest{}, indexConfig, configOf)
 	pc := &v1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "c"}}
 	pc.Spec.Verification = asks(v1alpha1.VerificationEnforce, "acme")
 	cpc := &v1alpha1.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "c"}}

@@ -124,9 +124,6 @@ func restClient(rc *rest.Config, client *http.Client) (*rest.RESTClient, error) 
 // Host is scheme, host and port of the API server.
 func (c *Cluster) Host() string { return c.transport.Host() }
 
-// Refused says whether the API server's last answer was that the credentials are not valid.
-func (c *Cluster) Refused() bool { return c.transport.Refused() }
-
 // Identity of the cluster, as far as the connection proves it: equal ones are of one cluster, whatever the credentials.
 func (c *Cluster) Identity() string { return c.identity }
 

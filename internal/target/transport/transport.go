@@ -38,7 +38,6 @@ type Transport struct {
 	url     string
 	breaker *breaker
 	closed  atomic.Bool
-	refused atomic.Bool
 }
 
 // New transport for a REST config. It connects when it is first used. Errors name what is wrong with the TLS or
@@ -128,7 +127,6 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := t.next.RoundTrip(req)
 	if err == nil {
 		t.breaker.succeeded()
-		t.refused.Store(resp.StatusCode == http.StatusUnauthorized)
 		return resp, nil
 	}
 	if errors.Is(err, context.Canceled) {
@@ -159,11 +157,6 @@ func (t *Transport) Host() string { return t.host }
 
 // URL is the address of the server with its path, if it has one.
 func (t *Transport) URL() string { return t.url }
-
-// Refused says whether the last answer was that the credentials are not valid.
-func (t *Transport) Refused() bool {
-	return t.refused.Load()
-}
 
 // Close the connections. Requests fail from now on, new ones with ErrClosed.
 func (t *Transport) Close() {

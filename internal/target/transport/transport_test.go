@@ -299,9 +299,6 @@ func TestTransport(t *testing.T) {
 			t.Error("client-go would sleep for an hour")
 		}
 		resp.Body.Close()
-		if refused := path == "/unauthorized"; tr.Refused() != refused {
-			t.Errorf("%s: Refused(): want %t", path, refused)
-		}
 	}
 	if diff := cmp.Diff("HTTP/2.0", proto.Load()); diff != "" {
 		t.Errorf("protocol: -want, +got:\n%s", diff)
