@@ -14,12 +14,12 @@ import (
 
 // TestNewSourceType shows that a bundle takes a new type of sources as it is.
 func TestNewSourceType(t *testing.T) {
-	bundle, err := (&content{}).bundleOf(named("n", "m", installs(*sourcetest.Git("https://git.example.org/a", digest))))
+	bundle, err := (&content{}).bundleOf(named("n", "m", installs(*sourcetest.Tree("https://trees.example.org/a", digest))))
 	if err != nil {
 		t.Fatal(err)
 	}
 	in := &bundle.Installs[0]
-	if in.Digest != "git https://git.example.org/a@"+digest || in.Form != manifest.FormPlain || in.Name != "a" || in.Namespace != "ns" {
+	if in.Digest != "tree https://trees.example.org/a@"+digest || in.Form != manifest.FormPlain || in.Name != "a" || in.Namespace != "ns" {
 		t.Errorf("bundleOf(...): got %+v", in)
 	}
 	c, err := in.Fetch(t.Context())

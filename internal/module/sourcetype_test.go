@@ -16,21 +16,21 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/source/sourcetest"
 )
 
-const repository = "https://git.example.org/a"
+const treeURL = "https://trees.example.org/a"
 
 // TestNewSourceType shows that a new type of sources needs no change where modules are mapped, installed and verified.
 func TestNewSourceType(t *testing.T) {
-	if err := validateSource(sourcetest.Git(repository, digestA)); err != nil {
+	if err := validateSource(sourcetest.Tree(treeURL, digestA)); err != nil {
 		t.Errorf("validateSource(...): %v", err)
 	}
-	if err := validateSource(sourcetest.Git("", digestA)); err == nil || err.Error() != "its repository has no URL" {
+	if err := validateSource(sourcetest.Tree("", digestA)); err == nil || err.Error() != "its tree has no URL" {
 		t.Errorf("validateSource(...): want the error of the type, got %v", err)
 	}
 	template := &v1alpha1.ModuleTemplate{Status: v1alpha1.ModuleTemplateStatus{Resources: []v1alpha1.ModuleResource{
-		{Name: "plain", Use: v1alpha1.UseInstall, Install: "plain", Source: sourcetest.Git(repository, digestA)},
+		{Name: "plain", Use: v1alpha1.UseInstall, Install: "plain", Source: sourcetest.Tree(treeURL, digestA)},
 	}}}
 	p, err := Parameters(template, &v1alpha1.Module{Name: "m", Values: &runtime.RawExtension{Raw: []byte(`{"a":1}`)}})
-	want := []v1alpha1.Install{{Name: "plain", Namespace: "default", Source: *sourcetest.Git(repository, digestA)}}
+	want := []v1alpha1.Install{{Name: "plain", Namespace: "default", Source: *sourcetest.Tree(treeURL, digestA)}}
 	if diff := cmp.Diff(want, p.Installs); err != nil || diff != "" {
 		t.Errorf("Parameters(...): plain objects have no values: %v, -want, +got:\n%s", err, diff)
 	}
@@ -45,9 +45,9 @@ func TestVerifyNewSourceType(t *testing.T) {
 		source v1alpha1.Source
 		want   string
 	}{
-		"Covered":    {reason: "The type names the digest that a signature covers.", source: *sourcetest.Git(repository, sum(tree))},
-		"NotCovered": {reason: "Another digest is not signed.", source: *sourcetest.Git(repository, digestA), want: `install "plain": signature "module-signature" does not cover ` + digestA},
-		"Moves":      {reason: "The type says why it cannot be signed.", source: *sourcetest.Git(repository, ""), want: `install "plain": a branch can move`},
+		"Covered":    {reason: "The type names the digest that a signature covers.", source: *sourcetest.Tree(treeURL, sum(tree))},
+		"NotCovered": {reason: "Another digest is not signed.", source: *sourcetest.Tree(treeURL, digestA), want: `install "plain": signature "module-signature" does not cover ` + digestA},
+		"Moves":      {reason: "The type says why it cannot be signed.", source: *sourcetest.Tree(treeURL, ""), want: `install "plain": a tree without a digest can change`},
 		"Unknown":    {reason: "A type that is not registered is refused.", source: v1alpha1.Source{Type: "svn", Ref: sum(tree)}, want: `install "plain": source type "svn" is unknown`},
 	}
 	for name, tc := range cases {

@@ -15,7 +15,7 @@ import (
 // TestNewSourceType shows that a bundle renders and describes a new type of sources as it is.
 func TestNewSourceType(t *testing.T) {
 	p := &v1alpha1.ManifestParameters{Installs: []v1alpha1.Install{
-		{Name: "plain", Namespace: "default", Source: *sourcetest.Git("https://git.example.org/a", "sha256:1")},
+		{Name: "plain", Namespace: "default", Source: *sourcetest.Tree("https://trees.example.org/a", "sha256:1")},
 	}}
 	set, err := bundleOf(p, sources{})
 	if err != nil {
@@ -26,8 +26,8 @@ func TestNewSourceType(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := installOf(p, &previews[0])
-	want := []shown{{Name: "plain", Kind: KindRaw, Objects: []string{"ConfigMap default/from-git"}}}
-	if diff := cmp.Diff(want, show([]Install{got})); diff != "" || got.Source != "https://git.example.org/a@sha256:1" {
+	want := []shown{{Name: "plain", Kind: KindRaw, Objects: []string{"ConfigMap default/from-tree"}}}
+	if diff := cmp.Diff(want, show([]Install{got})); diff != "" || got.Source != "https://trees.example.org/a@sha256:1" {
 		t.Errorf("source %s, -want, +got:\n%s", got.Source, diff)
 	}
 	p.Installs[0].Source.Type = "svn"
