@@ -5,6 +5,7 @@ package api
 import (
 	"fmt"
 	"maps"
+	"strings"
 	"testing"
 )
 
@@ -29,10 +30,20 @@ func TestClusterProviderConfigRules(t *testing.T) {
 	}
 	testBreaches(t, "clusterproviderconfigs", clusterConfig(fullConfig), statusOfConfig, breaches)
 
-	t.Run("PullSecret", func(t *testing.T) {
-		b := breach{set: fields{"spec.registries[0].pullSecretRef.namespace": gone{}}, field: "spec.registries"}
-		b.refused(t, object(t, clusterConfig(fullConfig)), dryRun, "the namespace of each secret is required in a ClusterProviderConfig")
-	})
+	full := object(t, clusterConfig(fullConfig))
+	namespaces := namespacesIn("spec", full.Object["spec"])
+	if len(namespaces) < 5 {
+		t.Errorf("only %d references to Secrets were found: %v", len(namespaces), namespaces)
+	}
+	for _, at := range namespaces {
+		t.Run(at, func(t *testing.T) {
+			o := full.DeepCopy()
+			set(t, o, fields{at: gone{}})
+			if _, err := dryRun(t.Context(), o); err == nil || !strings.Contains(err.Error(), " is required in a ClusterProviderConfig") {
+				t.Errorf("a Secret in no namespace: got %v", err)
+			}
+		})
+	}
 }
 
 func TestProviderConfigUsageRules(t *testing.T) {
@@ -45,6 +56,25 @@ func TestProviderConfigUsageRules(t *testing.T) {
 		"resourceRef required kind":       missing("resourceRef.kind"),
 		"resourceRef required name":       missing("resourceRef.name"),
 	})
+}
+
+// namespacesIn returns the paths of the fields called namespace below a path.
+func namespacesIn(at string, node any) []string {
+	var out []string
+	switch n := node.(type) {
+	case []any:
+		for i, child := range n {
+			out = append(out, namespacesIn(fmt.Sprintf("%s[%d]", at, i), child)...)
+		}
+	case map[string]any:
+		for name, child := range n {
+			if name == "namespace" {
+				out = append(out, at+"."+name)
+			}
+			out = append(out, namespacesIn(at+"."+name, child)...)
+		}
+	}
+	return out
 }
 
 func configBreaches() map[string]breach {

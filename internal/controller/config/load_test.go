@@ -4,6 +4,9 @@ package config
 
 import (
 	"context"
+	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -186,22 +189,40 @@ func TestRegistries(t *testing.T) {
 	}
 }
 
+// TestSecretsOf fills each field of a spec, so that a new reference to a Secret that is not indexed is found.
 func TestSecretsOf(t *testing.T) {
-	s := &v1alpha1.ProviderConfigSpec{
-		Credentials: v1alpha1.Credentials{CredentialSelectors: v1alpha1.CredentialSelectors{SecretRef: &v1alpha1.SecretKeySelector{Name: "kubeconfig"}}},
-		Identity: &v1alpha1.Identity{Credentials: v1alpha1.Credentials{
-			CredentialSelectors: v1alpha1.CredentialSelectors{SecretRef: &v1alpha1.SecretKeySelector{Name: "identity"}},
-		}},
-		Registries: []v1alpha1.Registry{{
-			PullSecretRef: &v1alpha1.SecretReference{Name: "pull"}, CABundleSecretRef: &v1alpha1.SecretKeySelector{Namespace: "x", Name: "ca"},
-		}},
-		Verification: &v1alpha1.Verification{Keys: []v1alpha1.VerificationKey{
-			{SignatureName: "a", PublicKeySecretRef: v1alpha1.SecretKeySelector{Name: "pub"}},
-			{SignatureName: "b", PublicKeySecretRef: v1alpha1.SecretKeySelector{Namespace: "y", Name: "pub"}},
-		}},
-	}
-	want := []string{"n/kubeconfig", "n/identity", "n/pull", "x/ca", "n/pub", "y/pub"}
-	if diff := cmp.Diff(want, secretsOf(s, "n")); diff != "" {
+	s := &v1alpha1.ProviderConfigSpec{}
+	want := nameSecrets(reflect.ValueOf(s).Elem(), nil)
+	got := secretsOf(s, "own")
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" || len(got) < 5 {
 		t.Errorf("each Secret must wake the users of the config: -want, +got:\n%s", diff)
 	}
+}
+
+// nameSecrets fills a value, with one item in each list and another name in each reference to a Secret, and adds the
+// references to those found before. Every second one names a namespace.
+func nameSecrets(v reflect.Value, found []string) []string {
+	switch {
+	case v.Kind() == reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		return nameSecrets(v.Elem(), found)
+	case v.Kind() == reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		return nameSecrets(v.Index(0), found)
+	case v.Type() == reflect.TypeFor[v1alpha1.SecretReference](), v.Type() == reflect.TypeFor[v1alpha1.SecretKeySelector]():
+		namespace, name := "own", fmt.Sprint("secret-", len(found))
+		if len(found)%2 == 0 {
+			namespace = "other"
+			v.FieldByName("Namespace").SetString(namespace)
+		}
+		v.FieldByName("Name").SetString(name)
+		return append(found, namespace+"/"+name)
+	case v.Kind() == reflect.Struct:
+		for i := range v.NumField() {
+			found = nameSecrets(v.Field(i), found)
+		}
+	}
+	return found
 }
