@@ -73,21 +73,13 @@ func (r *Resolver) Resolve(ctx context.Context, namespace string, spec v1alpha1.
 		return Credentials{}, err
 	}
 	c.identity = id
-	switch spec.Credentials.Source {
-	case v1alpha1.CredentialsSourceNone:
+	if spec.Credentials.Source == v1alpha1.CredentialsSourceNone {
 		return Credentials{}, errors.New("spec.credentials: source None names no cluster; " +
 			"use Secret with a kubeconfig, or InjectedIdentity for the cluster of the provider")
-	case v1alpha1.CredentialsSourceInjectedIdentity:
-		if err := r.allowed(namespace, spec.Credentials.Source); err != nil {
-			return Credentials{}, errors.Wrap(err, "spec.credentials")
-		}
-		c.injected = true
-	default:
-		data, err := r.read(ctx, namespace, spec.Credentials)
-		if err != nil {
-			return Credentials{}, errors.Wrap(err, "spec.credentials")
-		}
-		c.kubeconfig = data
+	}
+	c.kubeconfig, c.injected, err = r.read(ctx, namespace, spec.Credentials)
+	if err != nil {
+		return Credentials{}, errors.Wrap(err, "spec.credentials")
 	}
 	c.Digest = digest(c)
 	return c, nil
@@ -97,22 +89,14 @@ func (r *Resolver) identity(ctx context.Context, namespace string, spec *v1alpha
 	if spec == nil {
 		return nil, nil //nolint:nilnil // No identity is the usual case, and no error.
 	}
-	id := &identity{kind: spec.Type}
-	switch spec.Source {
-	case v1alpha1.CredentialsSourceNone:
+	if spec.Source == v1alpha1.CredentialsSourceNone {
 		return nil, errors.New("spec.identity: source None holds no credentials")
-	case v1alpha1.CredentialsSourceInjectedIdentity:
-		if err := r.allowed(namespace, spec.Source); err != nil {
-			return nil, errors.Wrap(err, "spec.identity")
-		}
-		id.injected = true
-	default:
-		data, err := r.read(ctx, namespace, spec.Credentials)
-		if err != nil {
-			return nil, errors.Wrap(err, "spec.identity")
-		}
-		id.data = data
 	}
+	data, injected, err := r.read(ctx, namespace, spec.Credentials)
+	if err != nil {
+		return nil, errors.Wrap(err, "spec.identity")
+	}
+	id := &identity{kind: spec.Type, injected: injected, data: data}
 	return id, errors.Wrap(id.check(namespace != "", r.policy), "spec.identity")
 }
 
@@ -125,23 +109,29 @@ func (r *Resolver) allowed(namespace string, source v1alpha1.CredentialsSource) 
 		"use source Secret, a ClusterProviderConfig, or start the provider with --allow-tenant-identity", source, namespace)
 }
 
-func (r *Resolver) read(ctx context.Context, namespace string, c v1alpha1.Credentials) ([]byte, error) {
+// read returns what a source other than None holds. Injected credentials come from the environment of the provider: data is nil
+// then.
+func (r *Resolver) read(ctx context.Context, namespace string, c v1alpha1.Credentials) (data []byte, injected bool, err error) {
 	if c.Source == v1alpha1.CredentialsSourceSecret {
-		return r.secret(ctx, namespace, c.SecretRef)
+		data, err = r.secret(ctx, namespace, c.SecretRef)
+		return data, false, err
 	}
-	if err := r.allowed(namespace, c.Source); err != nil {
-		return nil, err
+	if err = r.allowed(namespace, c.Source); err != nil {
+		return nil, false, err
 	}
 	switch {
+	case c.Source == v1alpha1.CredentialsSourceInjectedIdentity:
+		return nil, true, nil
 	case c.Source == v1alpha1.CredentialsSourceEnvironment && c.Env != nil:
 		if v := r.getenv(c.Env.Name); v != "" {
-			return []byte(v), nil
+			return []byte(v), false, nil
 		}
-		return nil, errors.Errorf("environment variable %q of the provider is empty", c.Env.Name)
+		return nil, false, errors.Errorf("environment variable %q of the provider is empty", c.Env.Name)
 	case c.Source == v1alpha1.CredentialsSourceFilesystem && c.Fs != nil:
-		return readFile(c.Fs.Path)
+		data, err = readFile(c.Fs.Path)
+		return data, false, err
 	}
-	return nil, errors.Errorf("source %q is unknown, or env or fs is not set", c.Source)
+	return nil, false, errors.Errorf("source %q is unknown, or env or fs is not set", c.Source)
 }
 
 func (r *Resolver) secret(ctx context.Context, namespace string, ref *v1alpha1.SecretKeySelector) ([]byte, error) {
