@@ -33,10 +33,13 @@ E2E     := etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kw
 # How many Manifests the benchmark makes, and how many Kymas of three modules.
 N       ?= 50
 M       ?= 20
+# A recipe that begins with it ends unless IMG is the name of an image. No target guesses one.
+NAMED   = @case "$$IMG" in "" | *[!a-zA-Z0-9._:/@-]*) echo "make $@: error: set IMG to the name of the image," \
+	"as in: make $@ IMG=registry.example.org/provider-kyma:v0.1.0" >&2; exit 1 ;; esac
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo demo-check run build image xpkg test test-unit test-integration test-e2e bench \
+.PHONY: help demo demo-check run install uninstall deploy undeploy build docker-build docker-push image xpkg manifests test test-unit test-integration test-e2e bench \
 	generate lint reviewable check-diff tools clean
 
 help: ## Print this list.
@@ -55,14 +58,54 @@ demo-check: ## The same, then repair and removal are checked: exits 0 or 1.
 	@echo "==> demo-check: usually takes 8 to 16 minutes the first time, then 1 to 2 minutes"
 	@$(DEMO) -check
 
-run: ## Start a control plane with the provider, a second cluster and a registry, without Crossplane, stay until Ctrl-C.
+ifdef KUBECONFIG
+run: ## Run the provider against the cluster of KUBECONFIG, with flags ARGS; without KUBECONFIG, as demo without Crossplane.
+	@echo "==> run: usually takes 5 minutes the first time, then it is ready after 15 seconds"
+	@hack/cluster.sh run
+	@# It listens on loopback, unless a flag or a variable says something else.
+	@$(BUILD) -ldflags '$(LDFLAGS)' -o bin/provider ./cmd/provider && exec env \
+		PROVIDER_METRICS_BIND_ADDRESS="$${PROVIDER_METRICS_BIND_ADDRESS:-127.0.0.1:8080}" \
+		PROVIDER_HEALTH_PROBE_BIND_ADDR="$${PROVIDER_HEALTH_PROBE_BIND_ADDR:-127.0.0.1:8081}" bin/provider $(ARGS)
+else
+run:
 	@echo "==> run: usually takes 6 to 12 minutes the first time, then it is ready after 30 seconds"
 	@$(DEMO) -bare
+endif
+
+# These four need kubectl, which is built from Go modules too, and never touch a cluster that KUBECONFIG does not name.
+install: ## Apply the CRDs to the cluster of KUBECONFIG.
+	@echo "==> install: usually takes 3 minutes the first time, then 5 seconds"
+	@hack/cluster.sh install
+
+uninstall: ## Delete the CRDs from the cluster of KUBECONFIG, unless there are objects of their kinds.
+	@echo "==> uninstall: usually takes 3 minutes the first time, then 5 seconds"
+	@hack/cluster.sh uninstall
+
+deploy: ## Apply the CRDs and the provider, as a Deployment of image IMG, to the cluster of KUBECONFIG.
+	@echo "==> deploy: usually takes 3 minutes the first time, then 5 seconds"
+	$(NAMED)
+	@hack/cluster.sh deploy
+
+undeploy: ## Delete what deploy applied, unless there are objects of the kinds.
+	@echo "==> undeploy: usually takes 3 minutes the first time, then 15 seconds"
+	@hack/cluster.sh undeploy
 
 build: ## Build bin/provider and bin/kymactl.
 	@echo "==> build: usually takes 2 minutes the first time, then seconds"
 	$(BUILD) -ldflags '$(LDFLAGS)' -o bin/provider ./cmd/provider
 	$(BUILD) -ldflags '$(LDFLAGS)' -o bin/kymactl ./cmd/kymactl
+
+docker-build: ## Make bin/image for PLATFORMS, by default linux on this architecture, and bin/image.tar, which docker load reads as IMG.
+	@echo "==> docker-build: usually takes 3 minutes the first time, then 20 seconds"
+	$(NAMED)
+	@go run ./cluster/images -version '$(VERSION)' -commit '$(COMMIT)' -name "$$IMG" \
+		-platforms '$(or $(PLATFORMS),linux/$(shell go env GOARCH))' image
+
+docker-push: ## Push bin/image to IMG. A registry on loopback may speak plain HTTP.
+	@echo "==> docker-push: usually takes 1 minute the first time, then as long as the upload"
+	$(NAMED)
+	@[ -e bin/image/index.json ] || { echo "make $@: error: there is no image yet: run make docker-build IMG=$$IMG first" >&2; exit 1; }
+	@crane="$$($(TOOLS) path crane)" && "$$crane" push --index bin/image "$$IMG"
 
 image: ## Make bin/image, the provider's image for linux/amd64 and linux/arm64.
 	@echo "==> image: usually takes 5 minutes the first time, then 30 seconds"
@@ -82,10 +125,10 @@ test-unit: ## Run the unit tests, and the tests of the layout and of the local c
 	$(if $(RACE),CGO_ENABLED=1) go test $(RACE) -vet=off -ldflags=-w $(UNIT)
 
 # The suites build what they run, which the cache of go test does not see: hence -count=1.
-test-integration: ## Run kymactl against real registries, and the integration suite against two real API servers.
+test-integration: ## Run kymactl against real registries, the targets of this file, and the integration suite against two real API servers.
 	@echo "==> test-integration: usually takes 15 minutes"
 	@$(TOOLS) build $(TESTED)
-	go test -count=1 -p 1 ./test/cosign ./test/interop ./test/kymactl -timeout 30m
+	go test -count=1 -p 1 ./test/cosign ./test/interop ./test/kymactl ./test/makefile -timeout 30m
 	@# The specs wait more than they work, so that two processes take little more than half the time of one.
 	go tool ginkgo run -no-color -procs=2 -timeout=40m ./test/integration
 
@@ -97,6 +140,10 @@ test-e2e: ## Run the end-to-end tests with Crossplane. The demo has its own targ
 bench: ## Measure N Manifests (N=50) and M Kymas (M=20), print it and write bench.json.
 	@echo "==> bench: usually takes 4 minutes for N=50 and M=20, of which two are idle"
 	go run ./test/bench -n $(N) -kymas $(M)
+
+manifests: ## Generate the CRDs of the API, and its deep copies, which controller-gen makes in the same run.
+	@echo "==> manifests: usually takes 1 minute the first time, then 10 seconds"
+	go generate -run package/crds ./apis/...
 
 generate: ## Generate the code and the CRDs of the API, docs/kymactl.md and docs/library-api.txt.
 	@echo "==> generate: usually takes 3 minutes the first time, then 20 seconds"

@@ -9,10 +9,12 @@ import (
 	"path/filepath"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
@@ -108,11 +110,14 @@ func makeImage(ctx context.Context, o order, out io.Writer) error {
 	}
 	all := index(made, o.platforms)
 	dir := filepath.Join(o.dir, "image")
-	if err := os.RemoveAll(dir); err != nil {
+	if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(dir+".tar")); err != nil {
 		return errors.Wrap(err, "cannot remove the last image")
 	}
 	if _, err := layout.Write(dir, all); err != nil {
 		return errors.Wrapf(err, "cannot write the image to %q", dir)
+	}
+	if err := archive(o, made[0]); err != nil {
+		return err
 	}
 	for i, p := range o.platforms {
 		digest, err := made[i].Digest()
@@ -127,4 +132,16 @@ func makeImage(ctx context.Context, o order, out io.Writer) error {
 	}
 	say(out, providerName, digest.String())
 	return nil
+}
+
+// archive writes the image of the first platform to a file that docker load reads, under its name.
+func archive(o order, first v1.Image) error {
+	if o.name == "" {
+		return nil
+	}
+	tag, err := name.NewTag(o.name)
+	if err != nil {
+		return errors.Wrap(err, "cannot name the image")
+	}
+	return errors.Wrap(tarball.WriteToFile(filepath.Join(o.dir, "image.tar"), tag, first), "cannot write the image to an archive")
 }

@@ -41,6 +41,8 @@ type order struct {
 	// commit that it is of, as it prints it.
 	commit    string
 	platforms []platform
+	// name of the image in bin/image.tar, which is not made without one.
+	name string
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
@@ -50,10 +52,11 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	version := flags.String("version", "v0.0.0-dev", "version of the provider")
 	commit := flags.String("commit", "", "commit of the source")
 	platforms := flags.String("platforms", "linux/amd64,linux/arm64", "platforms of the image, separated by commas")
+	name := flags.String("name", "", "name of the image, for an archive that docker load reads")
 	if err := flags.Parse(args); err != nil {
 		return errors.Wrap(err, "cannot read the command line (see doc.go)")
 	}
-	o := order{version: *version, commit: *commit}
+	o := order{version: *version, commit: *commit, name: *name}
 	var err error
 	if o.platforms, err = parsePlatforms(*platforms); err != nil {
 		return err

@@ -69,7 +69,7 @@ func startPod(ctx context.Context, s site, d *appsv1.Deployment) (*pod, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, errors.Wrap(err, "cannot make the folder of a pod")
 	}
-	binary, err := unpack(ctx, container.Image, dir)
+	binary, err := Unpack(ctx, container.Image, dir)
 	if err != nil {
 		return nil, err
 	}

@@ -18,9 +18,9 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// unpack pulls an image, writes the program that it starts into a folder, and
+// Unpack pulls an image, writes the program that it starts into a directory, and
 // returns the path.
-func unpack(ctx context.Context, image, dir string) (string, error) {
+func Unpack(ctx context.Context, image, dir string) (string, error) {
 	ref, err := name.ParseReference(image)
 	if err != nil {
 		return "", errors.Wrapf(err, "cannot pull image %q", image)

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package makefile
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
+	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
+)
+
+// nowhere is a kubeconfig of a cluster that does not answer.
+const nowhere = `apiVersion: v1
+kind: Config
+current-context: x
+contexts: [{name: x, context: {cluster: x, user: x}}]
+clusters: [{name: x, cluster: {server: "https://127.0.0.1:1"}}]
+users: [{name: x, user: {token: x}}]
+`
+
+func TestRefusals(t *testing.T) {
+	c := newClone(t)
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(file, []byte(nowhere), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const cluster = "set KUBECONFIG to the kubeconfig of the cluster"
+	const image = "set IMG to the name of the image"
+	cases := map[string]struct {
+		reason string
+		args   []string
+		want   string
+	}{
+		"InstallNowhere":   {reason: "A cluster must be named.", args: []string{"install"}, want: cluster},
+		"UninstallNowhere": {reason: "A cluster must be named.", args: []string{"uninstall"}, want: cluster},
+		"DeployNowhere":    {reason: "A cluster must be named.", args: []string{"deploy", "IMG=example.org/x:1"}, want: cluster},
+		"UndeployNowhere":  {reason: "A cluster must be named.", args: []string{"undeploy"}, want: cluster},
+		"BuildNothing":     {reason: "An image must be named.", args: []string{"docker-build"}, want: image},
+		"PushNothing":      {reason: "An image must be named.", args: []string{"docker-push"}, want: image},
+		"DeployNothing":    {reason: "An image must be named.", args: []string{"deploy", "KUBECONFIG=" + file}, want: image},
+		"DeployNonsense":   {reason: "What no name can be is not put into a manifest.", args: []string{"deploy", "IMG=a|b"}, want: image},
+		"PushTooEarly":     {reason: "What was not built cannot be pushed.", args: []string{"docker-push", "IMG=127.0.0.1:1/x:1"}, want: "run make docker-build IMG=127.0.0.1:1/x:1 first"},
+		"NoSuchFile":       {reason: "kubectl would go on without the file.", args: []string{"install", "KUBECONFIG=" + file + "s"}, want: "names no cluster"},
+		"NoAnswer":         {reason: "A server that is down is named.", args: []string{"run", "KUBECONFIG=" + file}, want: "cannot use the cluster at https://127.0.0.1:1"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			out, err := c.make(t.Context(), tc.args...)
+			if got := errorOf(out); err == nil || !strings.HasPrefix(got, "make "+tc.args[0]+": error: ") || !strings.Contains(got, tc.want) {
+				t.Errorf("%s: make %s: want one line with %q, got %v: %s", tc.reason, strings.Join(tc.args, " "), tc.want, err, got)
+			}
+		})
+	}
+}
+
+func TestManifests(t *testing.T) {
+	c := newClone(t)
+	crds := filepath.Join("package", "crds")
+	generated := filepath.Join("apis", v1alpha1.Version, "zz_generated.deepcopy.go")
+	for _, file := range []string{filepath.Join(crds, "kyma.m.crossplane.io_kymas.yaml"), generated} {
+		if err := os.Remove(filepath.Join(c.dir, file)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	leftover := filepath.Join(c.dir, crds, "kyma.m.crossplane.io_formers.yaml")
+	if err := os.WriteFile(leftover, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.mustMake(t, "manifests")
+	if diff := cmp.Diff(contents(t, filepath.Join(c.origin, crds)), contents(t, filepath.Join(c.dir, crds))); diff != "" {
+		t.Errorf("CRDs: -in the repository, +generated:\n%s", diff)
+	}
+	if _, err := os.Stat(filepath.Join(c.dir, generated)); err != nil {
+		t.Error(err)
+	}
+}
+
+// contents of the files of a directory, by name.
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, e := range entries {
+		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[e.Name()] = string(data)
+	}
+	return out
+}
+
+// TestCluster goes the way of somebody who tries the provider in a cluster: each part needs the ones before.
+func TestCluster(t *testing.T) {
+	c, s := newClone(t), newSite(t)
+	kinds := len(contents(t, filepath.Join(c.origin, "package", "crds"))) - 2 // Without the Go files.
+	image := s.registry.Host() + "/provider-kyma:test"
+
+	for _, part := range []struct {
+		name string
+		run  func(t *testing.T)
+	}{
+		{"RunNeedsCRDs", func(t *testing.T) {
+			out, err := c.make(t.Context(), "run", s.kubeconfig())
+			if got := errorOf(out); err == nil || !strings.Contains(got, "does not have all CRDs of the provider: run make install first") {
+				t.Errorf("make run: want an error, got %v: %s", err, got)
+			}
+		}},
+		{"Install", func(t *testing.T) {
+			c.mustMake(t, "install", s.kubeconfig())
+			s.awaitKinds(t, kinds)
+		}},
+		{"Run", func(t *testing.T) { testRun(t, c, s) }},
+		{"BuildAndPush", func(t *testing.T) { testImage(t, c, image) }},
+		{"Deploy", func(t *testing.T) { testDeploy(t, c, s, image) }},
+		{"Undeploy", func(t *testing.T) {
+			c.mustMake(t, "undeploy", s.kubeconfig())
+			s.awaitKinds(t, 0)
+			s.awaitGone(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: system}})
+			s.awaitGone(t, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: deployment}})
+			s.awaitGone(t, &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: deployment}})
+		}},
+		{"Uninstall", func(t *testing.T) { testUninstall(t, c, s) }},
+	} {
+		if !t.Run(part.name, part.run) {
+			return
+		}
+	}
+}
+
+// testRun has the provider of make run install something, and end when it is asked to.
+func testRun(t *testing.T, c *clone, s *site) {
+	if err := controlplane.Connect(t.Context(), s.client, team, config, s.cluster, s.registry); err != nil {
+		t.Fatal(err)
+	}
+	port, err := process.FreePort(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	probes := net.JoinHostPort(process.Loopback, strconv.Itoa(port))
+	p := c.start(t, "run", s.kubeconfig(), "ARGS=--metrics-bind-address=0 --health-probe-bind-addr="+probes+" --cache-dir="+t.TempDir())
+	err = p.Await(t.Context(), "ready", func(ctx context.Context) error {
+		return process.CheckURL(ctx, http.DefaultClient, "http://"+probes+"/readyz")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.create(t, "run", "hello")
+	s.awaitInstalled(t, "run", "hello")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := p.Terminate(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// testImage has the registry hold what was built, by its digest.
+func testImage(t *testing.T, c *clone, image string) {
+	out := c.mustMake(t, "docker-build", "docker-push", "IMG="+image, "PLATFORMS="+runtime.GOOS+"/"+runtime.GOARCH)
+	ref, err := name.NewTag(image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pushed, err := remote.Get(ref, remote.WithContext(t.Context()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"provider-kyma " + pushed.Digest.String(), ref.Context().Digest(pushed.Digest.String()).String()} {
+		if !strings.Contains(out, "\n"+line+"\n") {
+			t.Errorf("make docker-build docker-push: want a line %q, got\n%s", line, out)
+		}
+	}
+	all, err := pushed.ImageIndex()
+	if err != nil {
+		t.Fatal(err)
+	}
+	index, err := all.IndexManifest()
+	if err != nil || len(index.Manifests) != 1 {
+		t.Fatalf("want an index of one image, got %v, %v", index, err)
+	}
+	packed, err := tarball.ImageFromPath(filepath.Join(c.dir, "bin", "image.tar"), &ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest, err := packed.ConfigName()
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, err := all.Image(index.Manifests[0].Digest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, err := one.ConfigName(); err != nil || digest != want {
+		t.Errorf("the archive has image %s, and the registry %s, %v", digest, want, err)
+	}
+}
+
+// testDeploy has the provider of the Deployment go on with what the one before has installed, install more and remove both. What
+// takes the CRDs away is refused until then.
+func testDeploy(t *testing.T, c *clone, s *site, image string) {
+	c.mustMake(t, "deploy", "IMG="+image, s.kubeconfig())
+	if got := s.play(t); got != image {
+		t.Errorf("the Deployment runs %s, want %s", got, image)
+	}
+	second := s.create(t, "deploy", "hello")
+	s.awaitInstalled(t, "deploy", "hello")
+	for _, target := range []string{"uninstall", "undeploy"} {
+		out, err := c.make(t.Context(), target, s.kubeconfig())
+		if got := errorOf(out); err == nil || !strings.Contains(got, "objects would be lost") {
+			t.Errorf("make %s with Manifests: want an error, got %v: %s", target, err, got)
+		}
+	}
+	s.remove(t, second)
+	s.remove(t, &v1alpha1.Manifest{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: "run"}})
+	s.awaitGone(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: "run"}})
+	s.remove(t, &v1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: config}})
+}
+
+// testUninstall has CRDs stay that belong to a package, and the others go.
+func testUninstall(t *testing.T, c *clone, s *site) {
+	c.mustMake(t, "install", s.kubeconfig())
+	const owners = `{"metadata":{"ownerReferences":[{"apiVersion":"pkg.crossplane.io/v1","kind":"ProviderRevision","name":"kyma-1","uid":"x"}]}}`
+	s.patchCRD(t, owners)
+	for _, target := range []string{"install", "uninstall"} {
+		out, err := c.make(t.Context(), target, s.kubeconfig())
+		if got := errorOf(out); err == nil || !strings.Contains(got, "belong to ProviderRevision kyma-1") {
+			t.Errorf("make %s over a package: want an error, got %v: %s", target, err, got)
+		}
+	}
+	s.patchCRD(t, `{"metadata":{"ownerReferences":null}}`)
+	c.mustMake(t, "uninstall", s.kubeconfig())
+	s.awaitKinds(t, 0)
+	// There is nothing left to do.
+	c.mustMake(t, "uninstall", s.kubeconfig())
+}
