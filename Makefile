@@ -33,14 +33,14 @@ E2E     := etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kw
 # How many Manifests the benchmark makes, and how many Kymas of three modules.
 N       ?= 50
 M       ?= 20
-# A recipe that begins with it ends unless IMG is the name of an image. No target guesses one.
+# Recipes that need the name of an image begin with it: none is guessed.
 NAMED   = @case "$$IMG" in "" | *[!a-zA-Z0-9._:/@-]*) echo "make $@: error: set IMG to the name of the image," \
 	"as in: make $@ IMG=registry.example.org/provider-kyma:v0.1.0" >&2; exit 1 ;; esac
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo demo-check run install uninstall deploy undeploy build docker-build docker-push image xpkg manifests test test-unit test-integration test-e2e bench \
-	generate lint reviewable check-diff tools clean
+.PHONY: help demo demo-check run install uninstall deploy undeploy build docker-build docker-push image xpkg \
+	test test-unit test-integration test-e2e bench manifests generate lint reviewable check-diff tools clean
 
 help: ## Print this list.
 	@echo "provider-kyma $(VERSION)"
@@ -62,7 +62,7 @@ ifdef KUBECONFIG
 run: ## Run the provider against the cluster of KUBECONFIG, with flags ARGS; without KUBECONFIG, as demo without Crossplane.
 	@echo "==> run: usually takes 5 minutes the first time, then it is ready after 15 seconds"
 	@hack/cluster.sh run
-	@# It listens on loopback, unless a flag or a variable says something else.
+	@# By default, it listens on loopback only.
 	@$(BUILD) -ldflags '$(LDFLAGS)' -o bin/provider ./cmd/provider && exec env \
 		PROVIDER_METRICS_BIND_ADDRESS="$${PROVIDER_METRICS_BIND_ADDRESS:-127.0.0.1:8080}" \
 		PROVIDER_HEALTH_PROBE_BIND_ADDR="$${PROVIDER_HEALTH_PROBE_BIND_ADDR:-127.0.0.1:8081}" bin/provider $(ARGS)
@@ -72,7 +72,7 @@ run:
 	@$(DEMO) -bare
 endif
 
-# These four need kubectl, which is built from Go modules too, and never touch a cluster that KUBECONFIG does not name.
+# These four run kubectl, which is built from Go modules too, and need KUBECONFIG: no other cluster is ever changed.
 install: ## Apply the CRDs to the cluster of KUBECONFIG.
 	@echo "==> install: usually takes 3 minutes the first time, then 5 seconds"
 	@hack/cluster.sh install
@@ -95,7 +95,7 @@ build: ## Build bin/provider and bin/kymactl.
 	$(BUILD) -ldflags '$(LDFLAGS)' -o bin/provider ./cmd/provider
 	$(BUILD) -ldflags '$(LDFLAGS)' -o bin/kymactl ./cmd/kymactl
 
-docker-build: ## Make bin/image for PLATFORMS, by default linux on this architecture, and bin/image.tar, which docker load reads as IMG.
+docker-build: ## Make the image IMG: bin/image, for PLATFORMS or for linux on this architecture, and bin/image.tar, for docker load.
 	@echo "==> docker-build: usually takes 3 minutes the first time, then 20 seconds"
 	$(NAMED)
 	@go run ./cluster/images -version '$(VERSION)' -commit '$(COMMIT)' -name "$$IMG" \
