@@ -26,7 +26,7 @@ func (w *call) apply(ctx context.Context, was *inventory.Inventory, write bool, 
 	if approved != nil && approved.Basis != w.basis(was, known) {
 		return Result{}, &StalePlanError{Bundle: w.b.Name}
 	}
-	kept, err := w.keepsCheckpoint(ctx, was, known)
+	checkpoint, err := w.newCheckpoint(ctx, was, known)
 	if err != nil {
 		return Result{}, err
 	}
@@ -37,40 +37,53 @@ func (w *call) apply(ctx context.Context, was *inventory.Inventory, write bool, 
 	if approved != nil && approved.Content != p.Digest() {
 		return Result{}, &StalePlanError{Bundle: w.b.Name}
 	}
-	progress := execute.Begin(p)
-	if kept {
-		progress.Inventory.Good = w.checkpoint().Kept()
-	}
-	i := &installs{call: w, progress: progress}
+	i := &installs{call: w}
 	run := execute.Input{
-		Progress: progress, Applier: w.applier, Concurrency: w.e.concurrency, Inventory: &saver{call: w}, Create: was == nil, Write: write || kept,
-		Installs: i, Pruner: &pruner{call: w, progress: progress}, Latest: w.c.Cache().Get, Contention: &w.mem.contention, Now: w.e.now,
-		Unready: func(ctx context.Context, install object.PartID) (string, error) {
-			return observe.Unready(ctx, w.health(), progress.Inventory, progress.Objects, install)
+		Plan: p, Applier: w.applier, Concurrency: w.e.concurrency, Save: w.saveRun, Write: write, Checkpoint: checkpoint, Retry: w.o.Retry,
+		Redact: w.o.Redact, Installs: i, Pruner: &pruner{call: w}, Latest: w.c.Cache().Get, Contention: &w.mem.contention, Now: w.e.now,
+		Unready: func(
+			ctx context.Context, inv *inventory.Inventory, objects map[cluster.ObjectRef]cluster.ObjectState, install object.PartID,
+		) (string, error) {
+			return observe.Unready(ctx, w.health(), inv, objects, install)
 		},
 	}
-	if observe.TestsDue(progress.Inventory, w.o.Test) {
+	if observe.TestsDue(p.Inventory, w.o.Test) {
 		run.Test = i.test
 	}
-	return execute.Run(ctx, run)
+	done, err := execute.Run(ctx, run)
+	if done.Why != nil {
+		w.mem.conclude(done.Inventory, done.Why)
+	}
+	return done.Result, err
 }
 
-// keepsCheckpoint reports whether another last known good revision is kept from now on: the bundle is Ready with these very inputs.
-// It is not as long as an object cannot be read. The error is that the call is over.
-func (w *call) keepsCheckpoint(ctx context.Context, was *inventory.Inventory, known map[cluster.ObjectRef]cluster.ObjectState) (bool, error) {
+// saveRun saves the inventory for a run, and returns it as it is stored.
+func (w *call) saveRun(ctx context.Context, inv *inventory.Inventory) (*inventory.Inventory, error) {
+	err := w.save(ctx, inv)
+	return w.mem.stored.Inventory, err
+}
+
+// newCheckpoint returns the last known good revision that is kept from now on; nil where the one that the inventory has stays. It
+// changes once the bundle is Ready with these very inputs, and not as long as an object cannot be read. The error is that the call is
+// over.
+func (w *call) newCheckpoint(
+	ctx context.Context, was *inventory.Inventory, known map[cluster.ObjectRef]cluster.ObjectState,
+) (*observe.Checkpoint, error) {
 	if was == nil || !w.checkpoint().Differs(was) {
-		return false, nil
+		return nil, nil //nolint:nilnil // As documented.
 	}
 	in := w.observed(was)
 	in.Objects = known
 	if err := in.Gather(ctx, w.health(), w.differences()); err != nil {
 		if ctx.Err() != nil {
-			return false, err
+			return nil, err
 		}
-		return false, nil
+		return nil, nil //nolint:nilnil // As documented.
 	}
-	o := observe.Observe(in)
-	return o.State == Ready && o.UpToDate, nil
+	if o := observe.Observe(in); o.State != Ready || !o.UpToDate {
+		return nil, nil //nolint:nilnil // As documented.
+	}
+	return w.checkpoint(), nil
 }
 
 // basis returns the fingerprint of all that a plan depends on.
@@ -96,8 +109,8 @@ func refs[V any](m map[cluster.ObjectRef]V) []string {
 	return out
 }
 
-// former returns the objects of an adopted release that neither a component nor an inventory has.
-func (w *call) former(ctx context.Context, c *compose.Component, inv *inventory.Inventory) ([]cluster.ObjectRef, error) {
+// former returns the objects of an adopted release that a component does not have, and that are no members.
+func (w *call) former(ctx context.Context, c *compose.Component, isMember func(ref cluster.ObjectRef) bool) ([]cluster.ObjectRef, error) {
 	if w.config.Adoption(c.Name) == ownership.AdoptNone {
 		return nil, nil
 	}
@@ -106,5 +119,5 @@ func (w *call) former(ctx context.Context, c *compose.Component, inv *inventory.
 	if err != nil {
 		return nil, err
 	}
-	return h.FindFormer(ctx, in, before, w.composer.HasFormer(ctx, c, inv))
+	return h.FindFormer(ctx, in, before, w.composer.HasFormer(ctx, c, isMember))
 }

@@ -95,15 +95,18 @@ func (w *call) labels() map[string]string {
 	return l
 }
 
-// removalHooks returns the hooks to run for parts of an inventory that are being removed, and records their runs in it. Owner is nil
-// if all parts are being removed.
-func (w *call) removalHooks(inv *inventory.Inventory, parts []object.PartID, owner hook.Owner) *hook.Removal {
+// removalHooks returns the hooks to run for parts that are being removed, of which the inventory has records. Owner is nil if all
+// parts are being removed. The records are copied; save saves the inventory with one that changed.
+func (w *call) removalHooks(
+	records map[object.PartID]inventory.Part, parts []object.PartID, owner hook.Owner,
+	save func(ctx context.Context, part object.PartID, rec inventory.Part) error,
+) *hook.Removal {
 	return &hook.Removal{
-		Inventory: inv, Parts: parts, Retry: w.o.Retry, Force: w.o.ForceRemoval, Describe: w.history().Describe, Runner: w.hookRunner(),
+		Records: maps.Clone(records), Parts: parts, Retry: w.o.Retry, Force: w.o.ForceRemoval, Describe: w.history().Describe,
+		Runner: w.hookRunner(), Save: save,
 		Prepare: func(ctx context.Context, part object.PartID, r inventory.Release, run *inventory.Run) ([]hook.Hook, *record.Info, error) {
 			return w.recordedHooks(ctx, part, r, run, owner)
 		},
-		Save: func(ctx context.Context) error { return w.save(ctx, inv, false) },
 	}
 }
 
@@ -113,7 +116,10 @@ func (w *call) leavingAll(inv *inventory.Inventory) *hook.Removal {
 	if len(parts) > 0 {
 		inv = inv.Clone()
 	}
-	return w.removalHooks(inv, parts, nil)
+	return w.removalHooks(inv.Parts, parts, nil, func(ctx context.Context, part object.PartID, rec inventory.Part) error {
+		inv.Parts[part] = rec
+		return w.save(ctx, inv)
+	})
 }
 
 // hookRunner returns a runner that has no hooks yet.
@@ -189,10 +195,10 @@ func (w *call) loadOwn(ctx context.Context) (*inventory.Inventory, error) {
 // owns reports whether the inventory that was read last is that of the owner of the bundle.
 func (w *call) owns() bool { return w.store().Owns(w.mem.stored) }
 
-// save the inventory. With create there must be none: the error is errInventoryExists where there is one.
-func (w *call) save(ctx context.Context, inv *inventory.Inventory, create bool) (err error) {
+// save the inventory. Where none was found there must be none: the error is errInventoryExists otherwise.
+func (w *call) save(ctx context.Context, inv *inventory.Inventory) (err error) {
 	save := w.store().Save
-	if create {
+	if w.mem.stored.Inventory == nil {
 		save = w.store().Create
 	}
 	w.mem.stored, err = save(ctx, w.mem.stored, inv)

@@ -43,6 +43,13 @@ type memory struct {
 	plan *keptPlan
 }
 
+// conclude remembers why a call went no further, which left an inventory.
+func (m *memory) conclude(inv *inventory.Inventory, why *inventory.Reasons) {
+	m.last = why
+	m.forgetGone(inv)
+	m.plan = nil // It was made before this call.
+}
+
 // forgetGone forgets objects that an inventory no longer has, if more objects are remembered than the inventory has.
 func (m *memory) forgetGone(inv *inventory.Inventory) {
 	most := len(inv.Objects)

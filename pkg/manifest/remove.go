@@ -35,25 +35,21 @@ func (w *call) removalMode() teardown.Mode {
 	return teardown.Remove
 }
 
-func entriesOf(inv *inventory.Inventory) []*inventory.Entry {
-	out := make([]*inventory.Entry, 0, len(inv.Objects))
-	for i := range inv.Objects {
-		out = append(out, &inv.Objects[i])
-	}
-	return out
-}
-
 // teardown removes entries whose states are known.
 func (w *call) teardown(
-	ctx context.Context, mode teardown.Mode, entries []*inventory.Entry, known map[cluster.ObjectRef]cluster.ObjectState, hooks teardown.Hooks,
+	ctx context.Context, mode teardown.Mode, entries []inventory.Entry, known map[cluster.ObjectRef]cluster.ObjectState, hooks teardown.Hooks,
 ) (teardown.Result, error) {
 	parts := make([]object.PartID, 0, len(w.parts))
 	for i := range w.parts {
 		parts = append(parts, w.parts[i].Name)
 	}
+	todo := make([]*inventory.Entry, 0, len(entries))
+	for i := range entries {
+		todo = append(todo, &entries[i])
+	}
 	res, err := teardown.Run(ctx, teardown.Input{
 		Read: w.Client, Write: w.Client, Cluster: w.c, Hooks: hooks, Mode: mode, Set: w.id, Labels: w.labels(),
-		FieldManager: w.e.identity.FieldManager, Entries: entries, Parts: parts, Known: known, Asked: w.asked, Denied: w.denied,
+		FieldManager: w.e.identity.FieldManager, Entries: todo, Parts: parts, Known: known, Asked: w.asked, Denied: w.denied,
 		Settled: w.mem.settled, Concurrency: w.e.concurrency, ForceAdvice: w.e.messages.ForceRemoval,
 	})
 	w.mem.settled = res.Settled

@@ -170,7 +170,7 @@ func (e *Engine) Remove(ctx context.Context, c cluster.Cluster, b *Bundle, o ...
 		return Removal{}, err
 	}
 	hooks := w.leavingAll(inv)
-	res, err := w.teardown(ctx, w.removalMode(), entriesOf(inv), known, hooks)
+	res, err := w.teardown(ctx, w.removalMode(), inv.Objects, known, hooks)
 	left := Removal{
 		State: res.Blocked.State, Message: res.Blocked.Message, Kept: res.Kept, LeftBehind: res.LeftBehind, Forced: res.Forced,
 	}

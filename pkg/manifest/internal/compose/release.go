@@ -25,8 +25,8 @@ func (c *Component) ReleaseAt(now time.Time, run *inventory.Run) *release.Instal
 }
 
 // HasFormer returns a function that reports whether an object that an adopted release recorded belongs to the bundle, as the
-// component or an inventory has it, or is of a kind that the cluster does not serve. The function sets the namespace of the object.
-func (c *Composer) HasFormer(ctx context.Context, out *Component, inv *inventory.Inventory) release.Has {
+// component has it or it is a member, or is of a kind that the cluster does not serve. The function sets the namespace of the object.
+func (c *Composer) HasFormer(ctx context.Context, out *Component, isMember func(ref cluster.ObjectRef) bool) release.Has {
 	wants := make(map[cluster.ObjectRef]bool, len(out.Objects))
 	for i := range out.Objects {
 		wants[out.Objects[i].Ref] = true
@@ -34,7 +34,7 @@ func (c *Composer) HasFormer(ctx context.Context, out *Component, inv *inventory
 	return func(u *unstructured.Unstructured) (bool, error) {
 		_, err := c.Place(ctx, out.Installation, u)
 		ref := object.RefOf(u)
-		if ssa.IsNoKind(err) || wants[ref] || inv.Find(ref) != nil {
+		if ssa.IsNoKind(err) || wants[ref] || isMember(ref) {
 			return true, nil
 		}
 		return false, err

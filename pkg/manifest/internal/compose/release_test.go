@@ -9,14 +9,15 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 func TestHasFormer(t *testing.T) {
 	in := &Installation{Install: &bundle.Install{Name: "web"}, Namespace: "apps"}
 	out := &Component{Installation: in, Objects: []object.Desired{{Ref: cluster.ObjectRef{Kind: "ConfigMap", Namespace: "apps", Name: "wanted"}}}}
-	inv := &inventory.Inventory{Objects: []inventory.Entry{{Version: "v1", Kind: "ConfigMap", Namespace: "apps", Name: "member"}}}
+	isMember := func(ref cluster.ObjectRef) bool {
+		return ref == cluster.ObjectRef{Kind: "ConfigMap", Namespace: "apps", Name: "member"}
+	}
 	cases := map[string]struct {
 		reason string
 		text   string
@@ -30,7 +31,7 @@ func TestHasFormer(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := composerOf(&bundle.Bundle{}).HasFormer(t.Context(), out, inv)(unmarshal(t, tc.text))
+			got, err := composerOf(&bundle.Bundle{}).HasFormer(t.Context(), out, isMember)(unmarshal(t, tc.text))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,7 +9,6 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
@@ -27,21 +26,21 @@ type DryInput struct {
 	ID string
 	// Hooks counts the hooks of a component that would run.
 	Hooks func(c *compose.Component) int
-	// Former returns the objects of an adopted release that neither the component nor an inventory has.
-	Former func(ctx context.Context, c *compose.Component, inv *inventory.Inventory) ([]cluster.ObjectRef, error)
+	// Former returns the objects of an adopted release that the component does not have, and that are no members of the bundle.
+	Former func(ctx context.Context, c *compose.Component, isMember func(ref cluster.ObjectRef) bool) ([]cluster.ObjectRef, error)
 }
 
 // A dryRun is one call of DryRun.
 type dryRun struct {
 	DryInput
 
-	progress *Progress
+	progress *progress
 	out      plan.Summary
 }
 
 // DryRun returns what Run would do until nothing is left to do. The error is that the cluster cannot be asked.
 func DryRun(ctx context.Context, in DryInput) (plan.Summary, error) {
-	d := &dryRun{DryInput: in, progress: Begin(in.Plan)}
+	d := &dryRun{DryInput: in, progress: newProgress(in.Plan)}
 	d.progress.intend()
 	in.Assumed.Planned = in.Plan.CRDs()
 	for _, s := range object.Stages {
@@ -59,7 +58,7 @@ func DryRun(ctx context.Context, in DryInput) (plan.Summary, error) {
 
 // tryStage tries the objects of one stage that would be applied.
 func (d *dryRun) tryStage(ctx context.Context, s object.Stage) error {
-	idx := d.progress.Inventory.Index()
+	idx := d.progress.inventory.Index()
 	for _, c := range d.Plan.Components {
 		for i := range c.Objects {
 			// What is being deleted is created once it is gone, but for a custom resource, which users may delete.
@@ -127,7 +126,7 @@ func (d *dryRun) pruneFormer(ctx context.Context) error {
 		if c.Rendered == nil || c.Purpose == compose.Repair || c.Record.Revision > 0 || d.Plan.Verdicts.Of(c.Name).State.Fails() {
 			continue
 		}
-		refs, err := d.Former(ctx, c, d.progress.Inventory)
+		refs, err := d.Former(ctx, c, d.progress.isMember)
 		for _, ref := range refs {
 			d.out.Changes = append(d.out.Changes, plan.Change{Key: ref, Action: plan.ActionPrune})
 		}

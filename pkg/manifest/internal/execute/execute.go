@@ -11,14 +11,10 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/teardown"
 )
 
 // A Result says what a call did.
@@ -49,73 +45,22 @@ type Result struct {
 	Tested []observe.TestState
 }
 
-// Installs are the Helm releases of the components.
-type Installs interface {
-	// RunPre and RunPost run the hooks of a component before and after its objects are applied, as far as they go. They return what the
-	// hooks wait for; empty once they are over. RunPre returns the run, too, which RunPost continues.
-	RunPre(ctx context.Context, c *compose.Component) (run *inventory.Run, waiting string, err error)
-	RunPost(ctx context.Context, c *compose.Component, run *inventory.Run) (waiting string, err error)
-	// Finish a component whose objects are all applied and whose hooks have run, nil for none. It changes the record that the inventory
-	// has of it.
-	Finish(ctx context.Context, c *compose.Component, run *inventory.Run, rec *inventory.Part) (Installed, error)
-	// Abandon deletes the records of a release that never arrived where it was to move to.
-	Abandon(ctx context.Context, c *compose.Component) error
-}
-
-// Installed is what Installs.Finish did.
-type Installed struct {
-	// Name of what was installed.
-	Name string
-	// Hooks counts the hooks that ran.
-	Hooks int
-	// Pruned are objects that an adopted release had and the component lacks.
-	Pruned []cluster.ObjectRef
-}
-
-// A Pruner deletes what a bundle no longer has.
-type Pruner interface {
-	// Prune deletes objects, and runs the hooks of the installs that leave. It goes as far as possible without waiting.
-	Prune(ctx context.Context, p Prune) (teardown.Result, error)
-	// Forget deletes the records of the releases of a part.
-	Forget(ctx context.Context, part object.PartID, rec inventory.Part) error
-}
-
-// An Inventory is where the inventory is stored.
-type Inventory interface {
-	// Save the inventory. With create there must be none.
-	Save(ctx context.Context, inv *inventory.Inventory, create bool) error
-	// Conclude notes why the call went no further, before the inventory is saved for the last time. The context is that of the call.
-	Conclude(ctx context.Context, inv *inventory.Inventory, why inventory.Reasons)
-	// IsSaved reports whether an inventory is as it was saved last.
-	IsSaved(inv *inventory.Inventory) bool
-}
-
-// An Input is what a run needs.
-type Input struct {
-	// Progress of the plan, as Begin returns it.
-	Progress *Progress
-	Applier  *apply.Applier
-	// Concurrency is how many objects are applied at the same time.
-	Concurrency int
-	Inventory   Inventory
-	// Create is true where there is no inventory. Write saves it first in any case.
-	Create, Write bool
-	Installs      Installs
-	Pruner        Pruner
-	// Latest returns what is known of an object by now.
-	Latest func(ref cluster.ObjectRef) (cluster.ObjectState, bool)
-	// Unready returns the first object of an install that is not ready, and why; empty where all are.
-	Unready func(ctx context.Context, install object.PartID) (string, error)
-	// Test runs the tests that were requested, as far as they go, and returns what they wait for; nil for none.
-	Test       func(ctx context.Context) (waiting string, err error)
-	Contention *ownership.Contention
-	Now        func() time.Time
+// A Report is what became of a run.
+type Report struct {
+	Result Result
+	// Why the run went no further, and the inventory as the run left it; nil where the inventory could not be saved before anything was
+	// sent.
+	Why       *inventory.Reasons
+	Inventory *inventory.Inventory
 }
 
 // A run is one call of Run.
 type run struct {
 	Input
 
+	progress *progress
+	// saved is the inventory as it was saved last.
+	saved  *inventory.Inventory
 	result Result
 	// pruneErr and testErr are errors that belong to no part.
 	pruneErr, testErr error
@@ -125,28 +70,50 @@ type run struct {
 // to be applied again.
 const saveTimeout = 10 * time.Second
 
-// Run a plan. The error is that the inventory cannot be saved, or else what failed, in one line.
-func Run(ctx context.Context, in Input) (Result, error) {
-	r := &run{Input: in}
-	err := r.do(ctx)
+// Run a plan. The error is that the inventory cannot be saved, or else what failed, in one line. There is a report in any case.
+func Run(ctx context.Context, in Input) (Report, error) {
+	r := &run{Input: in, progress: newProgress(in.Plan), saved: in.Plan.Inventory}
+	if err := r.begin(ctx); err != nil {
+		return Report{Result: r.summarize()}, err
+	}
+	r.apply(ctx)
+	why := r.reasons()
+	err := r.conclude(ctx, why)
 	if err == nil {
 		err = r.err()
 	}
-	return r.conclude(), err
+	return Report{Result: r.summarize(), Why: &why, Inventory: r.progress.inventory}, err
 }
 
-func (r *run) do(ctx context.Context) error {
-	p := r.Progress
+// begin saves what is about to be applied.
+func (r *run) begin(ctx context.Context) error {
+	p := r.progress
+	if r.Checkpoint != nil {
+		p.inventory.Good = r.Checkpoint.Kept()
+	}
 	r.abandon(ctx)
-	save := p.intend() || r.Write
+	save := p.intend() || r.Write || r.Checkpoint != nil
 	for ref := range p.restarted {
 		r.Contention.Forget(ref)
 	}
-	if save {
-		if err := r.Inventory.Save(ctx, p.Inventory, r.Create); err != nil {
-			return err
-		}
+	if !save {
+		return nil
 	}
+	return r.save(ctx)
+}
+
+// save the inventory.
+func (r *run) save(ctx context.Context) error {
+	saved, err := r.Save(ctx, r.progress.inventory)
+	if err == nil {
+		r.saved = saved
+	}
+	return err
+}
+
+// apply the objects of all stages, run the hooks between them, and do what comes after.
+func (r *run) apply(ctx context.Context) {
+	p := r.progress
 	for _, s := range object.Stages {
 		r.applyStage(ctx, s)
 		switch s {
@@ -161,30 +128,42 @@ func (r *run) do(ctx context.Context) error {
 	}
 	r.finish(ctx)
 	r.test(ctx)
-	r.Inventory.Conclude(ctx, p.Inventory, r.reasons())
-	if r.Inventory.IsSaved(p.Inventory) {
+}
+
+// conclude saves the inventory with the reasons why the run went no further, unless that is what is saved. A call that is over knows
+// nothing better than the one before. Where there is nothing else to save, the reasons may be lost: the next call saves them again.
+func (r *run) conclude(ctx context.Context, why inventory.Reasons) error {
+	inv := r.progress.inventory
+	optional := inv.Equal(r.saved)
+	if ctx.Err() == nil {
+		inv.Last = inventory.Conclude(inv, why, r.Retry, r.Redact)
+	}
+	if inv.Equal(r.saved) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 	defer cancel()
-	return r.Inventory.Save(ctx, p.Inventory, false)
+	if err := r.save(ctx); err != nil && !optional {
+		return err
+	}
+	return nil
 }
 
 // abandon the releases that never arrived where they were to move to, before the inventory forgets them.
 func (r *run) abandon(ctx context.Context) {
-	for _, c := range slices.Clone(r.Progress.components) {
+	for _, c := range slices.Clone(r.progress.components) {
 		if c.Next.Abandoned.IsZero() {
 			continue
 		}
 		if err := r.Installs.Abandon(ctx, c); err != nil {
-			r.Progress.drop(c, err)
+			r.progress.drop(c, err)
 		}
 	}
 }
 
 // reasons returns why a run went no further.
 func (r *run) reasons() inventory.Reasons {
-	p := r.Progress
+	p := r.progress
 	out := inventory.Reasons{Failed: map[object.PartID]inventory.Failure{}, Held: p.verdicts.Held(), Waiting: p.verdicts.Waiting()}
 	for i := range p.plan.Parts {
 		part := &p.plan.Parts[i]
@@ -198,10 +177,10 @@ func (r *run) reasons() inventory.Reasons {
 	return out
 }
 
-// conclude returns the result. Objects are applied in no order, so that what was repaired is sorted.
-func (r *run) conclude() Result {
+// summarize returns the result. Objects are applied in no order, so that what was repaired is sorted.
+func (r *run) summarize() Result {
 	out := r.result
-	out.Waiting = r.Progress.verdicts.Waiting()
+	out.Waiting = r.progress.verdicts.Waiting()
 	slices.SortFunc(out.Repaired, func(a, b observe.Drift) int { return strings.Compare(a.String(), b.String()) })
 	return out
 }
@@ -209,9 +188,9 @@ func (r *run) conclude() Result {
 // err returns what failed in one line; nil for nothing.
 func (r *run) err() error {
 	var all []failure
-	for i := range r.Progress.plan.Parts {
-		part := &r.Progress.plan.Parts[i]
-		if v, failed := r.Progress.verdicts.Failure(part.Name); failed {
+	for i := range r.progress.plan.Parts {
+		part := &r.progress.plan.Parts[i]
+		if v, failed := r.progress.verdicts.Failure(part.Name); failed {
 			all = append(all, failure{title: part.Title(), message: v.Reason})
 		}
 	}

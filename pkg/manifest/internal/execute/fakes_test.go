@@ -12,34 +12,24 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fakeapi"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/teardown"
 )
 
-// Save the inventory.
-func (w *world) Save(ctx context.Context, inv *inventory.Inventory, create bool) error {
-	if create != (w.stored == nil) {
-		w.t.Errorf("the inventory is saved with create %t", create)
-	}
+// save the inventory.
+func (w *world) save(ctx context.Context, inv *inventory.Inventory) (*inventory.Inventory, error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return nil, err
 	}
 	if err := w.note("save"); err != nil {
-		return err
+		return nil, err
 	}
 	w.stored = inv.Clone()
-	return nil
+	return w.stored, nil
 }
-
-// Conclude keeps the reasons.
-func (w *world) Conclude(_ context.Context, _ *inventory.Inventory, why inventory.Reasons) {
-	w.why = why
-}
-
-// IsSaved compares with what is stored.
-func (w *world) IsSaved(inv *inventory.Inventory) bool { return inv.Equal(w.stored) }
 
 // hook runs the hooks of an event, once.
 func (w *world) hook(event string, c *compose.Component) (string, error) {
@@ -59,39 +49,36 @@ func (w *world) hook(event string, c *compose.Component) (string, error) {
 }
 
 // RunPre runs the hooks before the objects.
-func (w *world) RunPre(_ context.Context, c *compose.Component) (*inventory.Run, string, error) {
+func (w *world) RunPre(_ context.Context, c *compose.Component, v View) (Hooked, error) {
 	waiting, err := w.hook("pre", c)
 	run := &inventory.Run{Event: "pre-install"}
 	if err == nil && waiting == "" {
 		*run = w.begun
 		run.Event = "post-install"
 	}
-	return run, waiting, err
+	return Hooked{Effect: hook.Effect{Record: v.Record}, Run: run, Waiting: waiting}, err
 }
 
 // RunPost runs the hooks after them.
-func (w *world) RunPost(_ context.Context, c *compose.Component, run *inventory.Run) (string, error) {
-	if run == nil || !run.IsPost() {
-		w.t.Errorf("%s: the hooks after the objects run in %+v", c.Name, run)
+func (w *world) RunPost(_ context.Context, c *compose.Component, v View) (Hooked, error) {
+	if v.Run == nil || !v.Run.IsPost() {
+		w.t.Errorf("%s: the hooks after the objects run in %+v", c.Name, v.Run)
 	}
 	waiting, err := w.hook("post", c)
 	if err == nil && waiting == "" {
-		run.Done = 2
+		v.Run.Done = 2
 	}
-	return waiting, err
+	return Hooked{Effect: hook.Effect{Record: v.Record}, Run: v.Run, Waiting: waiting}, err
 }
 
 // Finish notes the revision.
-func (w *world) Finish(_ context.Context, c *compose.Component, run *inventory.Run, rec *inventory.Part) (Installed, error) {
-	out := Installed{Name: c.Name.String() + " " + c.Digest}
-	if run != nil {
-		out.Hooks = run.Done
+func (w *world) Finish(_ context.Context, c *compose.Component, v View) (Installed, error) {
+	out := Installed{Name: c.Name.String() + " " + c.Digest, Record: v.Record}
+	if v.Run != nil {
+		out.Hooks = v.Run.Done
 	}
-	if err := w.note("finish %s", c.Name); err != nil {
-		return out, err
-	}
-	rec.Revision++
-	return out, nil
+	out.Record.Revision++
+	return out, w.note("finish %s", c.Name)
 }
 
 // Abandon notes the release.
@@ -102,7 +89,8 @@ func (w *world) Abandon(_ context.Context, c *compose.Component) error {
 // Prune deletes the objects that are ours. An object with finalizers is waited for.
 func (w *world) Prune(ctx context.Context, p Prune) (teardown.Result, error) {
 	out := teardown.Result{Done: map[cluster.ObjectRef]bool{}}
-	for _, en := range slices.Backward(p.Entries) {
+	for i := range slices.Backward(p.Entries) {
+		en := &p.Entries[i]
 		ref := en.Ref()
 		if s, ok := w.c.Get(ref); ok && s.Set == worldSet {
 			left, err := ssa.New(w.c, object.DefaultFieldManager).Delete(ctx, en.GVK(), ref, s.UID)

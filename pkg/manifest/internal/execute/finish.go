@@ -5,6 +5,7 @@ package execute
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
@@ -15,7 +16,7 @@ import (
 
 // finish the components whose objects are all applied, and prune.
 func (r *run) finish(ctx context.Context) {
-	p := r.Progress
+	p := r.progress
 	for _, c := range p.components {
 		if p.verdicts.Stop(c.Name) {
 			continue
@@ -33,29 +34,29 @@ func (r *run) finish(ctx context.Context) {
 
 // finishComponent prunes what the component no longer has, records its release, and remembers its inputs.
 func (r *run) finishComponent(ctx context.Context, c *compose.Component) error {
-	inv := r.Progress.Inventory
-	r.Progress.markPruned(c)
-	rec := inv.Parts[c.Name]
+	r.progress.markPruned(c)
+	rec := r.progress.inventory.Parts[c.Name]
 	if rec.Digest == c.Digest {
 		return nil
 	}
 	if c.Installation != nil {
-		done, err := r.Installs.Finish(ctx, c, r.Progress.runs[c.Name], &rec)
+		done, err := r.Installs.Finish(ctx, c, r.view(c))
 		r.result.Pruned = append(r.result.Pruned, done.Pruned...)
 		if err != nil {
 			return err
 		}
 		r.result.Installed = append(r.result.Installed, done.Name)
 		r.result.HooksRun += done.Hooks
+		rec = done.Record
 	}
 	rec.Digest = c.Digest
-	inv.Parts[c.Name] = rec
+	r.progress.inventory.Parts[c.Name] = rec
 	return nil
 }
 
 // prune the objects that no part wants any more, the last stage first, and the parts that are not in the bundle.
 func (r *run) prune(ctx context.Context) {
-	p := r.Progress
+	p := r.progress
 	p.markLeaving()
 	what := p.prune()
 	if len(what.Entries) == 0 && len(what.Parts) == 0 {
@@ -66,6 +67,10 @@ func (r *run) prune(ctx context.Context) {
 		p.wait("", "pruning waits until all installs can be rendered")
 		return
 	}
+	what.Save = func(ctx context.Context, part object.PartID, rec inventory.Part) error {
+		p.inventory.Parts[part] = rec
+		return r.save(ctx)
+	}
 	res, err := r.Pruner.Prune(ctx, what)
 	r.failPrune(err)
 	if res.Blocked.Waits() {
@@ -74,7 +79,7 @@ func (r *run) prune(ctx context.Context) {
 	r.result.Kept = append(r.result.Kept, res.Kept...)
 	r.result.LeftBehind = append(r.result.LeftBehind, res.LeftBehind...)
 	r.result.Pruned = append(r.result.Pruned, res.Deleted(what.Entries)...)
-	p.Inventory.Drop(func(e *inventory.Entry) bool { return e.Pruned && res.Done[e.Ref()] })
+	p.inventory.Drop(func(e *inventory.Entry) bool { return e.Pruned && res.Done[e.Ref()] })
 	r.dropParts(ctx, what.Parts, err == nil && !res.Blocked.Waits())
 }
 
@@ -87,11 +92,11 @@ func (r *run) failPrune(err error) {
 // dropParts whose objects are all gone, with their releases. The last hooks of a part may still have to run, unless all of the removal
 // is done.
 func (r *run) dropParts(ctx context.Context, parts []object.PartID, done bool) {
-	records := r.Progress.Inventory.Parts
+	records := r.progress.inventory.Parts
 	if !done {
 		parts = slices.DeleteFunc(slices.Clone(parts), func(part object.PartID) bool { return records[part].DeleteHooks })
 	}
-	for _, name := range r.Progress.emptyParts(parts) {
+	for _, name := range r.progress.emptyParts(parts) {
 		if err := r.Pruner.Forget(ctx, name, records[name]); err != nil {
 			r.failPrune(err)
 			continue
@@ -103,14 +108,23 @@ func (r *run) dropParts(ctx context.Context, parts []object.PartID, done bool) {
 // test runs the tests that were requested, once all is up to date. What goes wrong on the way is an error of the run; a test that
 // fails is not.
 func (r *run) test(ctx context.Context) {
-	p := r.Progress
+	p := r.progress
 	if r.Test == nil || !p.verdicts.IsClear() || r.pruneErr != nil || !p.isApplied() {
 		return
 	}
-	waiting, err := r.Test(ctx)
+	done, err := r.Test(ctx, TestInput{
+		Tests: p.inventory.Tests, Records: maps.Clone(p.inventory.Parts), OwnerOf: p.ownerOf,
+		Save: func(ctx context.Context, t *inventory.Tests) error {
+			p.inventory.Tests = t
+			return r.save(ctx)
+		},
+	})
+	if done.Tests != nil {
+		p.inventory.Tests = done.Tests
+	}
 	r.testErr = err
-	p.wait("", waiting)
-	if t := p.Inventory.Tests; t != nil && t.Over {
+	p.wait("", done.Waiting)
+	if t := p.inventory.Tests; t != nil && t.Over {
 		r.result.Tested = observe.TestStates(t)
 	}
 }

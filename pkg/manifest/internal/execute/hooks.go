@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
@@ -37,14 +38,14 @@ func (r *run) applyHeld(ctx context.Context) {
 	}
 	r.applyStage(ctx, object.StageNamespaces)
 	r.applyStage(ctx, object.StageCRDs)
-	r.Progress.note(r.Progress.awaitCRDs(r.Latest)...)
+	r.progress.note(r.progress.awaitCRDs(r.Latest)...)
 }
 
 // runPre runs the hooks before the objects of the installs. What comes after an install that waits for a hook is applied after it, so
 // that the objects of all are applied in order; what was applied before with the same inputs is not held back. It reports whether an
 // install can go on that could not before.
 func (r *run) runPre(ctx context.Context) bool {
-	p, on, waits := r.Progress, false, ""
+	p, on, waits := r.progress, false, ""
 	for _, c := range p.components {
 		if waits != "" && c.Purpose == compose.Advance && !p.verdicts.Stop(c.Name) {
 			p.wait(c.Name, waits)
@@ -52,14 +53,14 @@ func (r *run) runPre(ctx context.Context) bool {
 		if c.Hooks == nil || p.verdicts.Stop(c.Name) {
 			continue
 		}
-		run, waiting, err := r.Installs.RunPre(ctx, c)
-		p.runs[c.Name] = run
+		h, err := r.Installs.RunPre(ctx, c, r.view(c))
+		p.noteHooks(c.Name, h)
 		switch {
 		case err != nil:
 			p.fail(c.Name, err)
-		case waiting != "":
-			p.wait(c.Name, waiting)
-			waits = fmt.Sprintf("waits for install %s: %s", c.Name, waiting)
+		case h.Waiting != "":
+			p.wait(c.Name, h.Waiting)
+			waits = fmt.Sprintf("waits for install %s: %s", c.Name, h.Waiting)
 		default:
 			on = true
 		}
@@ -70,7 +71,7 @@ func (r *run) runPre(ctx context.Context) bool {
 // runPost runs the hooks after the objects of the installs whose objects are all applied. What the new revision no longer has is
 // pruned first.
 func (r *run) runPost(ctx context.Context) {
-	p := r.Progress
+	p := r.progress
 	var ready []*compose.Component
 	for _, c := range p.components {
 		if c.Hooks == nil || p.verdicts.Stop(c.Name) {
@@ -100,12 +101,32 @@ func (r *run) runPost(ctx context.Context) {
 
 // runPostOf runs the last hooks of an install. Where its config says Wait, they run once it is ready, as with Helm.
 func (r *run) runPostOf(ctx context.Context, c *compose.Component) (string, error) {
-	run := r.Progress.runs[c.Name]
+	p := r.progress
+	run := p.runs[c.Name]
 	if c.Record.Wait && run.Started == 0 && run.Index == 0 {
-		what, err := r.Unready(ctx, c.Name)
+		what, err := r.Unready(ctx, p.inventory, p.objects, c.Name)
 		if err != nil || what != "" {
 			return "hooks " + run.Event + " wait until it is ready, as config asks for with Wait: " + what, err
 		}
 	}
-	return r.Installs.RunPost(ctx, c, run)
+	h, err := r.Installs.RunPost(ctx, c, r.view(c))
+	p.noteHooks(c.Name, h)
+	return h.Waiting, err
+}
+
+// view returns what Installs see of a run.
+func (r *run) view(c *compose.Component) View {
+	p := r.progress
+	v := View{
+		Record: p.inventory.Parts[c.Name], OwnerOf: p.ownerOf, IsMember: p.isMember,
+		Save: func(ctx context.Context, e hook.Effect) error {
+			p.noteEffect(c.Name, e)
+			return r.save(ctx)
+		},
+	}
+	if run := p.runs[c.Name]; run != nil {
+		copied := *run
+		v.Run = &copied
+	}
+	return v
 }

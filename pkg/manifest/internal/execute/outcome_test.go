@@ -224,21 +224,21 @@ func TestRunRecreates(t *testing.T) {
 		"Undeleted": {
 			reason: "What cannot be deleted stays, and is looked for by the next call.", before: on("delete ConfigMap apps/f", forbidden),
 			want: want{
-				Log: append(refuses[:2:2], "save", "delete ConfigMap apps/f: "+forbidden.Error()),
+				Log: append(refuses[:2:2], "save", "delete ConfigMap apps/f: "+forbidden.Error(), "save"),
 				Err: `web: ConfigMap apps/f: ConfigMap apps/f: configmaps "f" is forbidden: no`, Forgotten: true,
 			},
 		},
 		"Uncreated": {
 			reason: "What is deleted and cannot be created is told of as recreated.", before: on("apply new ConfigMap apps/f", forbidden),
 			want: want{
-				Log:       append(refuses[:2:2], "save", "delete ConfigMap apps/f", "apply new ConfigMap apps/f: "+forbidden.Error()),
+				Log:       append(refuses[:2:2], "save", "delete ConfigMap apps/f", "apply new ConfigMap apps/f: "+forbidden.Error(), "save"),
 				Recreated: 1, Err: `web: ConfigMap apps/f: configmaps "f" is forbidden: no`, Forgotten: true,
 			},
 		},
 		"Finalizers": {
 			reason: "An object that waits for finalizers is created by a later call.", before: func(w *world) { w.c.Edit("x", refOf(aFixed), finalize) },
 			want: want{
-				Log: append(refuses[:2:2], "save", "delete ConfigMap apps/f"), Recreated: 1, Forgotten: true,
+				Log: append(refuses[:2:2], "save", "delete ConfigMap apps/f", "save"), Recreated: 1, Forgotten: true,
 				Waiting: "ConfigMap apps/f: is being recreated: is being deleted and waits for finalizer example.org/x",
 			},
 		},
@@ -278,12 +278,12 @@ func TestRunWaitsForDeletion(t *testing.T) {
 		want   string
 		log    []string
 	}{
-		"Install": {reason: "No revision is recorded.", part: "web", log: []string{"save"}},
-		"Hooks":   {reason: "Nor do the last hooks run.", part: "web", hooks: true, log: []string{"save", "pre web"}},
-		"CRDs":    {reason: "Other parts are not up to date either.", part: object.PartCRDs, log: []string{"save"}},
+		"Install": {reason: "No revision is recorded.", part: "web", log: []string{"save", "save"}},
+		"Hooks":   {reason: "Nor do the last hooks run.", part: "web", hooks: true, log: []string{"save", "pre web", "save"}},
+		"CRDs":    {reason: "Other parts are not up to date either.", part: object.PartCRDs, log: []string{"save", "save"}},
 		"Lost": {
 			reason: "An object that the inventory does not know is found when it is to be created.", part: "web", lost: true,
-			log: []string{"save", "apply new ConfigMap apps/c"}, want: "is being recreated: ",
+			log: []string{"save", "apply new ConfigMap apps/c", "save"}, want: "is being recreated: ",
 		},
 	}
 	for name, tc := range cases {

@@ -11,19 +11,19 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
 )
 
-// A Progress says how far a plan has been carried out. It has copies of what changes on the way, so that the plan stays as it is.
-type Progress struct {
-	// Inventory as it is to be saved.
-	Inventory *inventory.Inventory
-	// Objects that exist, as far as they are known by now.
-	Objects map[cluster.ObjectRef]cluster.ObjectState
-
+// A progress says how far a plan has been carried out. It has copies of what changes on the way, so that the plan stays as it is.
+type progress struct {
 	plan *plan.Plan
+	// inventory as it is to be saved.
+	inventory *inventory.Inventory
+	// objects that exist, as far as they are known by now.
+	objects map[cluster.ObjectRef]cluster.ObjectState
 	// components that are applied: those of the plan without those that were dropped since.
 	components []*compose.Component
 	// actions of the plan that are not done yet.
@@ -35,27 +35,27 @@ type Progress struct {
 	verdicts plan.Verdicts
 }
 
-// Begin to carry out a plan.
-func Begin(p *plan.Plan) *Progress {
+// newProgress returns the progress of a plan of which nothing has been carried out.
+func newProgress(p *plan.Plan) *progress {
 	actions := make(map[cluster.ObjectRef]plan.ObjectAction, len(p.Actions))
 	for _, a := range p.Actions {
 		actions[a.Ref] = a
 	}
-	return &Progress{
-		Inventory: p.Inventory.Clone(), Objects: maps.Clone(p.Objects), plan: p, components: slices.Clone(p.Components),
-		actions: actions, runs: map[object.PartID]*inventory.Run{}, verdicts: slices.Clone(p.Verdicts),
+	return &progress{
+		plan: p, inventory: p.Inventory.Clone(), objects: maps.Clone(p.Objects), components: slices.Clone(p.Components), actions: actions,
+		runs: map[object.PartID]*inventory.Run{}, verdicts: slices.Clone(p.Verdicts),
 	}
 }
 
-// OwnerOf returns the part that has an object; empty for none. The inventory tells that of parts at rest only: one that is planned may
+// ownerOf returns the part that has an object; empty for none. The inventory tells that of parts at rest only: one that is planned may
 // have given an object away, and one that is no longer wanted has.
-func (p *Progress) OwnerOf(ref cluster.ObjectRef) object.PartID {
+func (p *progress) ownerOf(ref cluster.ObjectRef) object.PartID {
 	for _, c := range p.components {
 		if slices.ContainsFunc(c.Objects, func(o object.Desired) bool { return o.Ref == ref }) {
 			return c.Name
 		}
 	}
-	en := p.Inventory.Find(ref)
+	en := p.inventory.Find(ref)
 	if en == nil || en.Pruned || !p.plan.Wants(en.Part) {
 		return ""
 	}
@@ -65,10 +65,13 @@ func (p *Progress) OwnerOf(ref cluster.ObjectRef) object.PartID {
 	return en.Part
 }
 
+// isMember reports whether the inventory has an object.
+func (p *progress) isMember(ref cluster.ObjectRef) bool { return p.inventory.Find(ref) != nil }
+
 // isApplied reports whether all parts were applied with their inputs.
-func (p *Progress) isApplied() bool {
+func (p *progress) isApplied() bool {
 	for i := range p.plan.Parts {
-		if part := &p.plan.Parts[i]; p.Inventory.Parts[part.Name].Digest != part.Digest {
+		if part := &p.plan.Parts[i]; p.inventory.Parts[part.Name].Digest != part.Digest {
 			return false
 		}
 	}
@@ -77,11 +80,11 @@ func (p *Progress) isApplied() bool {
 
 // toSend returns the objects of one stage of a component that are applied, but for those that are held, and those of which it turned out
 // that they are being deleted.
-func (p *Progress) toSend(c *compose.Component, s object.Stage, held func(o *object.Desired) bool) []*object.Desired {
+func (p *progress) toSend(c *compose.Component, s object.Stage, held func(o *object.Desired) bool) []*object.Desired {
 	var out []*object.Desired
 	for i := range c.Objects {
 		o := &c.Objects[i]
-		if o.Stage == s && p.actions[o.Ref].Verb.Sends() && p.Objects[o.Ref].Status != cluster.Terminating && !held(o) {
+		if o.Stage == s && p.actions[o.Ref].Verb.Sends() && p.objects[o.Ref].Status != cluster.Terminating && !held(o) {
 			out = append(out, o)
 		}
 	}
@@ -89,36 +92,52 @@ func (p *Progress) toSend(c *compose.Component, s object.Stage, held func(o *obj
 }
 
 // note verdicts.
-func (p *Progress) note(v ...plan.Verdict) { p.verdicts = append(p.verdicts, v...) }
+func (p *progress) note(v ...plan.Verdict) { p.verdicts = append(p.verdicts, v...) }
 
 // wait with a part, or with an empty ID with the whole bundle, for a reason; empty for none.
-func (p *Progress) wait(part object.PartID, reason string) {
+func (p *progress) wait(part object.PartID, reason string) {
 	if reason != "" {
 		p.note(plan.Verdict{Part: part, State: plan.Waiting, Reason: reason})
 	}
 }
 
 // fail a part.
-func (p *Progress) fail(part object.PartID, err error) {
+func (p *progress) fail(part object.PartID, err error) {
 	p.note(plan.Verdict{Part: part, State: plan.Failed, Reason: plan.Why(err)})
 }
 
 // drop a component that failed in a way that leaves it unknown which objects it wants.
-func (p *Progress) drop(c *compose.Component, err error) {
+func (p *progress) drop(c *compose.Component, err error) {
 	p.note(plan.Verdict{Part: c.Name, State: plan.Dropped, Reason: plan.Why(err)})
 	p.components = slices.DeleteFunc(p.components, func(other *compose.Component) bool { return other == c })
 }
 
+// noteHooks notes how far the hooks of a part got.
+func (p *progress) noteHooks(part object.PartID, h Hooked) {
+	p.runs[part] = h.Run
+	p.noteEffect(part, h.Effect)
+}
+
+// noteEffect notes in the inventory what the hooks of a part changed in it.
+func (p *progress) noteEffect(part object.PartID, e hook.Effect) {
+	p.inventory.Parts[part] = e.Record
+	for _, ref := range e.Taken {
+		if p.ownerOf(ref) == "" {
+			p.inventory.Drop(func(en *inventory.Entry) bool { return en.Ref() == ref })
+		}
+	}
+}
+
 // intend writes into the inventory what is about to be applied. It reports whether that has to be saved before anything is sent.
-func (p *Progress) intend() (save bool) {
-	p.restarted, save = plan.Intend(p.Inventory, p.components)
+func (p *progress) intend() (save bool) {
+	p.restarted, save = plan.Intend(p.inventory, p.components)
 	return save
 }
 
 // postpone an object that is being deleted, or is gone, to the next call. The manager is the field manager of the engine.
-func (p *Progress) postpone(manager string, ref cluster.ObjectRef, m *metav1.PartialObjectMetadata) {
-	delete(p.Objects, ref)
+func (p *progress) postpone(manager string, ref cluster.ObjectRef, m *metav1.PartialObjectMetadata) {
+	delete(p.objects, ref)
 	if m != nil {
-		p.Objects[ref] = health.MetadataStateOf(manager, m)
+		p.objects[ref] = health.MetadataStateOf(manager, m)
 	}
 }

@@ -58,16 +58,16 @@ func applied(part object.PartID, ref cluster.ObjectRef) inventory.Entry {
 }
 
 // begin returns the progress of a plan with components, whose parts are all that the bundle has.
-func begin(entries []inventory.Entry, components ...*compose.Component) *Progress {
+func begin(entries []inventory.Entry, components ...*compose.Component) *progress {
 	p := &plan.Plan{Components: components, Inventory: &inventory.Inventory{Parts: map[object.PartID]inventory.Part{}, Objects: entries}}
 	for _, c := range components {
 		p.Parts = append(p.Parts, *c.Part)
 	}
 	p.Objects = map[cluster.ObjectRef]cluster.ObjectState{}
-	return Begin(p)
+	return newProgress(p)
 }
 
-func TestBeginSharesNothing(t *testing.T) {
+func TestProgressSharesNothing(t *testing.T) {
 	ref := configMap("a")
 	p := &plan.Plan{
 		Components: []*compose.Component{component(install("web", "1"), ref)},
@@ -76,13 +76,13 @@ func TestBeginSharesNothing(t *testing.T) {
 		Actions:    []plan.ObjectAction{{Part: "web", Ref: ref, Verb: plan.Repair}},
 	}
 	before := p.String()
-	b := Begin(p)
+	b := newProgress(p)
 	b.intend()
 	b.markLeaving()
 	b.postpone("engine", ref, nil)
 	delete(b.actions, ref)
 	b.drop(b.components[0], errors.New("no"))
-	b.Inventory.Parts["web"] = inventory.Part{}
+	b.inventory.Parts["web"] = inventory.Part{}
 	if diff := cmp.Diff(before, p.String()); diff != "" {
 		t.Errorf("to carry out a plan changed it: -before, +after:\n%s", diff)
 	}
@@ -111,7 +111,7 @@ func TestMissing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := component(install("web", "1"), a, b)
 			p := begin(tc.entries, c)
-			p.Objects[b] = tc.state
+			p.objects[b] = tc.state
 			if diff := cmp.Diff(tc.want, p.missing(c)); diff != "" {
 				t.Errorf("\n%s\nmissing(...): -want, +got:\n%s", tc.reason, diff)
 			}
@@ -149,7 +149,7 @@ func TestAwaitCRDs(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			p := begin([]inventory.Entry{tc.entry}, component(install("web", "1")), component(install("db", "1")))
-			p.Objects[ref] = tc.known
+			p.objects[ref] = tc.known
 			p.note(tc.said...)
 			got := p.awaitCRDs(func(ref cluster.ObjectRef) (cluster.ObjectState, bool) {
 				s, ok := tc.latest[ref]
@@ -254,8 +254,8 @@ func TestOwnerOf(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := begin(tc.entries, component(install("web", "1"), tc.web...))
 			p.plan.Parts = append(p.plan.Parts, install("extra", "1"))
-			if diff := cmp.Diff(tc.want, p.OwnerOf(x)); diff != "" {
-				t.Errorf("\n%s\nOwnerOf(...): -want, +got:\n%s", tc.reason, diff)
+			if diff := cmp.Diff(tc.want, p.ownerOf(x)); diff != "" {
+				t.Errorf("\n%s\nownerOf(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

@@ -13,38 +13,30 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
 )
 
-// A Prune is what a bundle no longer has.
-type Prune struct {
-	// Entries of the objects that are to be deleted.
-	Entries []*inventory.Entry
-	// Parts of the inventory that the bundle no longer has.
-	Parts []object.PartID
-}
-
 // markPruned marks the objects that a component no longer has. A CRD that another part shares is handed over to it.
-func (p *Progress) markPruned(c *compose.Component) {
-	all := plan.Prunes(p.plan.Parts, p.Inventory, c)
+func (p *progress) markPruned(c *compose.Component) {
+	all := plan.Prunes(p.plan.Parts, p.inventory, c)
 	p.giveUp(slices.DeleteFunc(all, func(a plan.ObjectAction) bool { return a.Part != c.Name }))
 }
 
 // markLeaving marks all objects of the parts that the bundle no longer has. A part that comes back before all of it is gone has to be
 // applied again, whatever its inputs.
-func (p *Progress) markLeaving() {
-	p.giveUp(plan.Prunes(p.plan.Parts, p.Inventory))
-	for name, rec := range p.Inventory.Parts {
+func (p *progress) markLeaving() {
+	p.giveUp(plan.Prunes(p.plan.Parts, p.inventory))
+	for name, rec := range p.inventory.Parts {
 		if !p.plan.Wants(name) {
 			rec.Digest = ""
-			p.Inventory.Parts[name] = rec
+			p.inventory.Parts[name] = rec
 		}
 	}
 }
 
 // giveUp the objects that parts no longer have, as actions say. The heir of an object has to be applied again.
-func (p *Progress) giveUp(actions []plan.ObjectAction) {
+func (p *progress) giveUp(actions []plan.ObjectAction) {
 	if len(actions) == 0 {
 		return
 	}
-	idx := p.Inventory.Index()
+	idx := p.inventory.Index()
 	orphaned := map[cluster.ObjectRef]bool{}
 	for _, a := range actions {
 		en := idx[a.Ref]
@@ -52,40 +44,46 @@ func (p *Progress) giveUp(actions []plan.ObjectAction) {
 		case plan.Prune:
 			en.Pruned = true
 		case plan.HandOver:
-			rec := p.Inventory.Parts[a.Heir]
+			rec := p.inventory.Parts[a.Heir]
 			rec.Digest = ""
 			rec.Shared = slices.DeleteFunc(slices.Clone(rec.Shared), func(s string) bool { return s == en.Name })
-			p.Inventory.Parts[a.Heir] = rec
+			p.inventory.Parts[a.Heir] = rec
 			en.Part, en.Pruned = a.Heir, false
 		case plan.Orphan:
 			orphaned[a.Ref] = true
 		default:
 		}
 	}
-	p.Inventory.Drop(func(en *inventory.Entry) bool { return orphaned[en.Ref()] })
+	p.inventory.Drop(func(en *inventory.Entry) bool { return orphaned[en.Ref()] })
 }
 
 // prune returns what is marked.
-func (p *Progress) prune() Prune {
-	out := Prune{}
-	for i := range p.Inventory.Objects {
-		if en := &p.Inventory.Objects[i]; en.Pruned {
-			out.Entries = append(out.Entries, en)
+func (p *progress) prune() Prune {
+	out := Prune{OwnerOf: p.ownerOf, Objects: map[cluster.ObjectRef]cluster.ObjectState{}, Records: map[object.PartID]inventory.Part{}}
+	for i := range p.inventory.Objects {
+		en := p.inventory.Objects[i]
+		if !en.Pruned {
+			continue
+		}
+		out.Entries = append(out.Entries, en)
+		if s, exists := p.objects[en.Ref()]; exists {
+			out.Objects[en.Ref()] = s
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(p.Inventory.Parts)) {
+	for _, name := range slices.Sorted(maps.Keys(p.inventory.Parts)) {
 		if !p.plan.Wants(name) {
 			out.Parts = append(out.Parts, name)
+			out.Records[name] = p.inventory.Parts[name]
 		}
 	}
 	return out
 }
 
 // emptyParts returns those of some parts that have no objects any more.
-func (p *Progress) emptyParts(parts []object.PartID) []object.PartID {
+func (p *progress) emptyParts(parts []object.PartID) []object.PartID {
 	used := map[object.PartID]bool{}
-	for i := range p.Inventory.Objects {
-		used[p.Inventory.Objects[i].Part] = true
+	for i := range p.inventory.Objects {
+		used[p.inventory.Objects[i].Part] = true
 	}
 	return slices.DeleteFunc(slices.Clone(parts), func(part object.PartID) bool { return used[part] })
 }

@@ -58,17 +58,17 @@ func TestMarkLeaving(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			p := Begin(&plan.Plan{Parts: tc.parts, Inventory: &inventory.Inventory{Parts: tc.records, Objects: tc.entries}})
+			p := newProgress(&plan.Plan{Parts: tc.parts, Inventory: &inventory.Inventory{Parts: tc.records, Objects: tc.entries}})
 			p.markLeaving()
 			what := p.prune()
 			got := want{Parts: what.Parts, Left: map[string]object.PartID{}, Digests: map[object.PartID]string{}}
-			for _, en := range what.Entries {
-				got.Entries = append(got.Entries, en.Ref().String())
+			for i := range what.Entries {
+				got.Entries = append(got.Entries, what.Entries[i].Ref().String())
 			}
-			for i := range p.Inventory.Objects {
-				got.Left[p.Inventory.Objects[i].Ref().String()] = p.Inventory.Objects[i].Part
+			for i := range p.inventory.Objects {
+				got.Left[p.inventory.Objects[i].Ref().String()] = p.inventory.Objects[i].Part
 			}
-			for name, rec := range p.Inventory.Parts {
+			for name, rec := range p.inventory.Parts {
 				got.Digests[name] = rec.Digest
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -83,8 +83,8 @@ func TestMarkPruned(t *testing.T) {
 	p := begin([]inventory.Entry{applied("web", a), applied("web", b), applied("db", configMap("c"))}, component(install("web", "1"), a))
 	p.markPruned(p.components[0])
 	got := map[string]bool{}
-	for i := range p.Inventory.Objects {
-		got[p.Inventory.Objects[i].Name] = p.Inventory.Objects[i].Pruned
+	for i := range p.inventory.Objects {
+		got[p.inventory.Objects[i].Name] = p.inventory.Objects[i].Pruned
 	}
 	if diff := cmp.Diff(map[string]bool{"a": false, "b": true, "c": false}, got); diff != "" {
 		t.Errorf("markPruned(...): -want, +got:\n%s", diff)

@@ -169,7 +169,7 @@ func TestRun(t *testing.T) {
 			reason: "A hook that runs is waited for, and what comes after its install waits with it.",
 			pieces: []piece{hooked(web(aConfig)), db(other), {name: "top", digest: "1", objects: []string{aFixed}, hooks: true}},
 			before: func(w *world) { w.waits["pre web"] = "hook x is running" },
-			want:   want{Log: []string{"save", "pre web"}, Waiting: "hook x is running", Why: "hook x is running"},
+			want:   want{Log: []string{"save", "pre web", "save"}, Waiting: "hook x is running", Why: "hook x is running"},
 		},
 		"HookFails": {
 			reason: "A hook that fails stops its install only.",
@@ -231,7 +231,7 @@ func TestRun(t *testing.T) {
 			pieces: []piece{web(aWebhook, other), {name: object.PartResource, digest: "1", objects: []string{aConfig}}},
 			before: on("apply new ConfigMap apps/o", forbidden),
 			want: want{
-				Log:     []string{"save", "apply new ConfigMap apps/o: " + forbidden.Error()},
+				Log:     []string{"save", "apply new ConfigMap apps/o: " + forbidden.Error(), "save"},
 				Waiting: "resource waits until web is applied", Why: "resource waits until web is applied",
 				Err: `web: ConfigMap apps/o: configmaps "c" is forbidden: no quota`, Failed: []string{`web: ConfigMap apps/o: configmaps "c" is forbidden: no quota`},
 			},
@@ -255,7 +255,7 @@ func TestRun(t *testing.T) {
 			pieces: []piece{web(aConfig)},
 			before: func(w *world) { w.c.Create("kubectl", aConfig) },
 			want: want{
-				Log: []string{"save", "apply new ConfigMap apps/c"},
+				Log: []string{"save", "apply new ConfigMap apps/c", "save"},
 				Err: "web: ConfigMap apps/c: exists and does not belong to this module; remove it, or set adopt to take it over",
 				Failed: []string{
 					"web: ConfigMap apps/c: exists and does not belong to this module; remove it, or set adopt to take it over",
@@ -269,7 +269,7 @@ func TestRun(t *testing.T) {
 				{name: "a", digest: "1", fails: errors.New("1\n1")},
 			},
 			want: want{
-				Log: []string{"save"}, Err: "a: 1 1; b: 2; c: 3; …", Failed: []string{"a: 1 1", "b: 2", "c: 3", "d: 4"},
+				Log: []string{"save", "save"}, Err: "a: 1 1; b: 2; c: 3; …", Failed: []string{"a: 1 1", "b: 2", "c: 3", "d: 4"},
 			},
 		},
 	}
@@ -280,11 +280,15 @@ func TestRun(t *testing.T) {
 				tc.before(w)
 			}
 			r, err := w.run()
-			got := want{Log: w.took(), Waiting: r.Waiting, Err: textOf(err), Why: w.why.Waiting}
-			for part, f := range w.why.Failed {
+			why := inventory.Reasons{}
+			if w.last.Why != nil {
+				why = *w.last.Why
+			}
+			got := want{Log: w.took(), Waiting: r.Waiting, Err: textOf(err), Why: why.Waiting}
+			for part, f := range why.Failed {
 				got.Failed = append(got.Failed, part.String()+": "+f.Message)
 			}
-			for part, why := range w.why.Held {
+			for part, why := range why.Held {
 				got.Held = append(got.Held, part.String()+": "+why)
 			}
 			slices.Sort(got.Failed)

@@ -72,12 +72,13 @@ func TestRunTests(t *testing.T) {
 				tc.before(w)
 			}
 			tested := false
-			w.test = func(context.Context) (string, error) {
+			w.test = func(context.Context, TestInput) (Tested, error) {
 				tested = true
+				out := Tested{Waiting: tc.waiting}
 				if tc.over || tc.begun {
-					w.last.Inventory.Tests = &inventory.Tests{Over: tc.over, Tests: []inventory.TestRecord{{Part: "web", Name: "x"}}}
+					out.Tests = &inventory.Tests{Over: tc.over, Tests: []inventory.TestRecord{{Part: "web", Name: "x"}}}
 				}
-				return tc.waiting, tc.answer
+				return out, tc.answer
 			}
 			r, err := w.run()
 			if tested != tc.tested || r.Waiting != tc.waiting || textOf(err) != tc.err || (len(r.Tested) > 0) != tc.over {
@@ -96,8 +97,8 @@ func TestRunKeepsPruneError(t *testing.T) {
 	if _, err := w.run(); err == nil {
 		t.Error("Run(...): nothing failed")
 	}
-	if want := "ConfigMap apps/c: no way"; w.why.Waiting != want {
-		t.Errorf("reasons: %q, want %q", w.why.Waiting, want)
+	if want := "ConfigMap apps/c: no way"; w.last.Why.Waiting != want {
+		t.Errorf("reasons: %q, want %q", w.last.Why.Waiting, want)
 	}
 }
 
@@ -133,7 +134,7 @@ func TestRunRepairsBesideHooks(t *testing.T) {
 	if _, err := w.run(); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"save", "apply Namespace new", "pre top", "apply ConfigMap apps/c"}, w.took()); diff != "" {
+	if diff := cmp.Diff([]string{"save", "apply Namespace new", "pre top", "apply ConfigMap apps/c", "save"}, w.took()); diff != "" {
 		t.Errorf("log: -want, +got:\n%s", diff)
 	}
 	drifts()
@@ -167,7 +168,7 @@ func TestRunRecordsOwned(t *testing.T) {
 	}
 	w.meet = nil
 	// The last save was cut off, too.
-	w.stored = w.last.Inventory
+	w.stored = w.last.Inventory.Clone()
 	p := w.build()
 	if drifted := plan.FindDrifted(p.Inventory, p.Objects, nil, w.now); len(drifted) > 0 {
 		t.Errorf("it counts as drift: %v", drifted)

@@ -20,8 +20,8 @@ import (
 
 // applyStage applies the objects of one stage, those of one component after those of the component before.
 func (r *run) applyStage(ctx context.Context, s object.Stage) {
-	p := r.Progress
-	idx := p.Inventory.Index()
+	p := r.progress
+	idx := p.inventory.Index()
 	for _, c := range p.components {
 		if p.verdicts.Stop(c.Name) {
 			continue
@@ -44,14 +44,14 @@ func (r *run) applyStage(ctx context.Context, s object.Stage) {
 }
 
 // send applies objects concurrently. Nothing is recorded.
-func (p *Progress) send(
+func (p *progress) send(
 	ctx context.Context, a *apply.Applier, concurrency int, todo []*object.Desired, idx map[cluster.ObjectRef]*inventory.Entry,
 ) ([]apply.Outcome, []error) {
 	outs, errs := make([]apply.Outcome, len(todo)), make([]error, len(todo))
 	g := errgroup.Group{}
 	g.SetLimit(concurrency)
 	for i, o := range todo {
-		s, exists := p.Objects[o.Ref]
+		s, exists := p.objects[o.Ref]
 		one := apply.Input{
 			Object: o, Entry: *idx[o.Ref], State: s, Exists: exists, Drifted: p.actions[o.Ref].Drifted, Restarted: p.restarted[o.Ref],
 		}
@@ -75,9 +75,9 @@ func (r *run) record(o *object.Desired, en *inventory.Entry, out apply.Outcome, 
 	switch out.Kind {
 	case apply.Unchanged:
 		en.Intent = o.Hash
-		delete(r.Progress.actions, o.Ref)
+		delete(r.progress.actions, o.Ref)
 	case apply.Deleting:
-		r.Progress.postpone(r.Applier.Client.FieldManager, o.Ref, out.Before)
+		r.progress.postpone(r.Applier.Client.FieldManager, o.Ref, out.Before)
 	case apply.Created, apply.Updated:
 		r.recordApplied(o, en, out)
 	case apply.Immutable:
@@ -91,10 +91,10 @@ func (r *run) recordApplied(o *object.Desired, en *inventory.Entry, out apply.Ou
 	replaced := out.Before != nil && en.UID != "" && en.UID != string(out.Before.UID)
 	ceded := newlyCeded(o.Ref, en.Yields, out.Ceded)
 	en.UID, en.Intent, en.Owned, en.Yields = out.State.UID, o.Hash, out.State.Owned, out.Ceded
-	r.Progress.Objects[o.Ref] = out.State
+	r.progress.objects[o.Ref] = out.State
 	r.result.Yielded = append(r.result.Yielded, ceded...)
-	drifted, now := r.Progress.actions[o.Ref].Drifted, r.Now()
-	delete(r.Progress.actions, o.Ref)
+	drifted, now := r.progress.actions[o.Ref].Drifted, r.Now()
+	delete(r.progress.actions, o.Ref)
 	switch {
 	case !drifted && out.Kind == apply.Created:
 		r.result.Created++
@@ -138,8 +138,8 @@ func (r *run) recreateAll(ctx context.Context, part object.PartID, todo []*objec
 		en := idx[o.Ref]
 		en.UID, en.Intent, en.Owned = "", "", ""
 	}
-	if err := r.Inventory.Save(ctx, r.Progress.Inventory, false); err != nil {
-		r.Progress.fail(part, err)
+	if err := r.save(ctx); err != nil {
+		r.progress.fail(part, err)
 		return
 	}
 	for _, o := range todo {
@@ -149,12 +149,12 @@ func (r *run) recreateAll(ctx context.Context, part object.PartID, todo []*objec
 		}
 		switch {
 		case out.Kind == apply.Deleting:
-			r.Progress.postpone(r.Applier.Client.FieldManager, o.Ref, out.Before)
+			r.progress.postpone(r.Applier.Client.FieldManager, o.Ref, out.Before)
 		case err == nil:
 			r.recordApplied(o, idx[o.Ref], out)
 		}
 		if err != nil {
-			r.Progress.fail(part, errors.Wrap(err, o.Ref.String()))
+			r.progress.fail(part, errors.Wrap(err, o.Ref.String()))
 		}
 	}
 }

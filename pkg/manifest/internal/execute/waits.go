@@ -15,12 +15,12 @@ import (
 )
 
 // missing returns why the first object of a component that is not as it is wanted is not; empty where all are.
-func (p *Progress) missing(c *compose.Component) string {
-	idx := p.Inventory.Index()
+func (p *progress) missing(c *compose.Component) string {
+	idx := p.inventory.Index()
 	for i := range c.Objects {
 		o := &c.Objects[i]
 		if en := idx[o.Ref]; en.UID == "" || en.Intent != o.Hash {
-			return o.Ref.String() + ": " + untilCreated(en, p.Objects[o.Ref])
+			return o.Ref.String() + ": " + untilCreated(en, p.objects[o.Ref])
 		}
 	}
 	return ""
@@ -38,16 +38,16 @@ func untilCreated(en *inventory.Entry, s cluster.ObjectState) string {
 
 // awaitCRDs returns which components have to wait until the API server serves their kinds: those of CRDs of their own, of the CRDs
 // of the bundle, and of other parts. Latest returns what is known of an object by now.
-func (p *Progress) awaitCRDs(latest func(ref cluster.ObjectRef) (cluster.ObjectState, bool)) plan.Verdicts {
+func (p *progress) awaitCRDs(latest func(ref cluster.ObjectRef) (cluster.ObjectState, bool)) plan.Verdicts {
 	var out plan.Verdicts
-	for i := range p.Inventory.Objects {
-		en := &p.Inventory.Objects[i]
+	for i := range p.inventory.Objects {
+		en := &p.inventory.Objects[i]
 		if en.Stage != object.StageCRDs || en.UID == "" || en.Pruned {
 			continue
 		}
 		s, known := latest(en.Ref())
 		if !known {
-			s, known = p.Objects[en.Ref()]
+			s, known = p.objects[en.Ref()]
 		}
 		if !known || s.Status == cluster.Current {
 			continue
@@ -63,7 +63,7 @@ func (p *Progress) awaitCRDs(latest func(ref cluster.ObjectRef) (cluster.ObjectS
 
 // awaitInstalls returns which installs have to wait for an object, and with them the custom resource of the bundle: its kind is served
 // only once all installs are applied.
-func (p *Progress) awaitInstalls() plan.Verdicts {
+func (p *progress) awaitInstalls() plan.Verdicts {
 	var out plan.Verdicts
 	for _, c := range p.components {
 		if c.Install == nil || p.verdicts.Stop(c.Name) {

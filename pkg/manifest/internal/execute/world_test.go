@@ -54,7 +54,6 @@ type world struct {
 	c          *fakeapi.Cluster
 	pieces     []piece
 	stored     *inventory.Inventory
-	why        inventory.Reasons
 	now        time.Time
 	contention *ownership.Contention
 	recreate   bool
@@ -80,10 +79,10 @@ type world struct {
 	// former are the objects that an adopted release has beside the component, and formerErr is that they cannot be known.
 	former    []cluster.ObjectRef
 	formerErr error
-	// last is the progress of the last run.
-	last *Progress
+	// last is the report of the last run.
+	last Report
 	ctx  context.Context
-	test func(context.Context) (string, error)
+	test func(ctx context.Context, in TestInput) (Tested, error)
 }
 
 func newWorld(t *testing.T, pieces ...piece) *world {
@@ -285,15 +284,17 @@ func (w *world) refused(changes []plan.CRDChange) map[cluster.ObjectRef]error {
 // run does the next step.
 func (w *world) run() (Result, error) {
 	w.t.Helper()
-	p := w.build()
-	w.last = Begin(p)
-	return Run(w.ctx, Input{
-		Progress: w.last, Applier: apply.NewWriter(w.target(), w.policy(), w.contention, w.clock), Concurrency: max(w.concurrency, 1), Inventory: w,
-		Create: w.stored == nil, Write: w.stored == nil, Installs: w, Pruner: w, Latest: w.latest, Contention: w.contention, Now: w.clock, Test: w.test,
-		Unready: func(_ context.Context, install object.PartID) (string, error) {
+	var err error
+	w.last, err = Run(w.ctx, Input{
+		Plan: w.build(), Applier: apply.NewWriter(w.target(), w.policy(), w.contention, w.clock), Concurrency: max(w.concurrency, 1), Save: w.save,
+		Write: w.stored == nil, Installs: w, Pruner: w, Latest: w.latest, Contention: w.contention, Now: w.clock, Test: w.test,
+		Unready: func(
+			_ context.Context, _ *inventory.Inventory, _ map[cluster.ObjectRef]cluster.ObjectState, install object.PartID,
+		) (string, error) {
 			return w.unready[install.String()], nil
 		},
 	})
+	return w.last.Result, err
 }
 
 // latest is what a watch knows.
@@ -323,7 +324,7 @@ func (w *world) settle() {
 // isDone reports whether the next call has nothing to do.
 func (w *world) isDone() bool {
 	p := w.build()
-	return len(p.Components) == 0 && p.Verdicts.IsClear() && len(Begin(p).prune().Entries) == 0
+	return len(p.Components) == 0 && p.Verdicts.IsClear() && len(newProgress(p).prune().Entries) == 0
 }
 
 // dryRun says what would be done.
@@ -333,7 +334,7 @@ func (w *world) dryRun() (plan.Summary, error) {
 	return DryRun(w.ctx, DryInput{
 		Plan: w.build(), Applier: apply.NewDryRunner(w.target(), w.policy(), w.contention, w.clock, assumed), Assumed: assumed, Concurrency: 1,
 		ID: worldSet, Hooks: func(c *compose.Component) int { return len(c.Hooks) },
-		Former: func(context.Context, *compose.Component, *inventory.Inventory) ([]cluster.ObjectRef, error) {
+		Former: func(context.Context, *compose.Component, func(cluster.ObjectRef) bool) ([]cluster.ObjectRef, error) {
 			return w.former, w.formerErr
 		},
 	})

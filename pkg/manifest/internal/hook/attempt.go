@@ -9,19 +9,16 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
-// A Store has the record of one part in the inventory.
-type Store interface {
-	// Part returns the record.
-	Part() inventory.Part
-
-	// Keep a record. It is saved at the end of the step at the latest.
-	Keep(p inventory.Part)
-
-	// Save the inventory at once.
-	Save(ctx context.Context) error
+// An Effect is what the hooks of a part change in the inventory.
+type Effect struct {
+	// Record of the part, which has the run of its hooks.
+	Record inventory.Part
+	// Taken are the objects that became hooks. Those of them that no part has are no longer members of the bundle.
+	Taken []cluster.ObjectRef
 }
 
 // Records are the revisions of a Helm release.
@@ -49,11 +46,14 @@ type Attempt struct {
 	Prepare func(ctx context.Context, run *inventory.Run) ([]Hook, error)
 	// Runner has what does not depend on the event.
 	Runner  Runner
-	Store   Store
 	Records Records
+	// Save the inventory at once, with the effect so far.
+	Save func(ctx context.Context, e Effect) error
 
 	// Run is nil until RunPre was called.
 	Run *inventory.Run
+	// Effect begins with the record that the inventory has. It has to be kept also where the hooks have to wait, or failed.
+	Effect Effect
 }
 
 // RunPre runs the hooks before the objects of the chart are applied, unless they ran. It returns what it waits for; empty once
@@ -68,7 +68,7 @@ func (a *Attempt) RunPre(ctx context.Context) (string, error) {
 	waiting, err := a.advance(ctx, a.Operation.Pre())
 	if err == nil && waiting == "" {
 		a.Run.Next(string(a.Operation.Post()))
-		a.keep()
+		a.note()
 	}
 	return waiting, err
 }
@@ -81,19 +81,18 @@ func (a *Attempt) RunPost(ctx context.Context) (string, error) {
 
 // begin a run, or continue the one of the record.
 func (a *Attempt) begin(ctx context.Context) error {
-	p := a.Store.Part()
-	if a.Run = Resume(&p, a.First.Inputs, a.First.Retry); a.Run != nil {
+	rec := &a.Effect.Record
+	if a.Run = Resume(rec, a.First.Inputs, a.First.Retry); a.Run != nil {
 		return nil
 	}
-	if err := a.Records.CutShort(ctx, p.Run); err != nil {
+	if err := a.Records.CutShort(ctx, rec.Run); err != nil {
 		return err
 	}
 	first := a.First
 	first.Event = string(a.Operation.Pre())
 	a.Run = inventory.NewRun(first)
 	if a.Note != nil {
-		a.Note(&p)
-		a.Store.Keep(p)
+		a.Note(rec)
 	}
 	if err := a.save(ctx); err != nil {
 		return err
@@ -102,21 +101,20 @@ func (a *Attempt) begin(ctx context.Context) error {
 		return err
 	}
 	a.Run.Recorded = true
-	a.keep()
+	a.note()
 	return nil
 }
 
-// keep a copy of the run in the record of the part.
-func (a *Attempt) keep() {
-	p, run := a.Store.Part(), *a.Run
-	p.Run = &run
-	a.Store.Keep(p)
+// note a copy of the run in the record of the part.
+func (a *Attempt) note() {
+	run := *a.Run
+	a.Effect.Record.Run = &run
 }
 
 // save the run at once.
 func (a *Attempt) save(ctx context.Context) error {
-	a.keep()
-	return a.Store.Save(ctx)
+	a.note()
+	return a.Save(ctx, a.Effect)
 }
 
 // advance the run of an event. The error is why a hook failed, once the record of the revision has it.
@@ -125,13 +123,13 @@ func (a *Attempt) advance(ctx context.Context, event Event) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	p := a.Store.Part()
 	r := a.Runner
-	r.Hooks, r.Timeout, r.Run, r.Saved, r.Save = hooks, p.HookTimeoutOf(), a.Run, *a.Run, a.save
+	r.Hooks, r.Timeout, r.Run, r.Saved, r.Save = hooks, a.Effect.Record.HookTimeoutOf(), a.Run, *a.Run, a.save
+	r.Take = func(ref cluster.ObjectRef) { a.Effect.Taken = append(a.Effect.Taken, ref) }
 	over := a.Run.Over
 	waiting, err := r.Advance(ctx)
 	if r.IsChanged() {
-		a.keep()
+		a.note()
 	}
 	if err != nil || waiting != "" || a.Run.Failed == "" {
 		return waiting, err
@@ -143,7 +141,7 @@ func (a *Attempt) advance(ctx context.Context, event Event) (string, error) {
 	if _, err := a.Records.Describe(ctx, a.Run.Revision, record.StatusFailed, a.failure(event)); err != nil {
 		// The event is over only once the record says so.
 		a.Run.Over = false
-		a.keep()
+		a.note()
 		return "", errors.Wrap(err, a.Run.Failed)
 	}
 	return "", why

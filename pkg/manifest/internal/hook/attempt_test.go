@@ -12,14 +12,14 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
-// A fakeRelease is the store and the records of an attempt.
+// A fakeRelease is the records of an attempt, and where it saves its effect.
 type fakeRelease struct {
-	log  *[]string
-	part inventory.Part
-	err  map[string]error
+	log *[]string
+	err map[string]error
 }
 
 func (f *fakeRelease) note(line string) error {
@@ -27,9 +27,9 @@ func (f *fakeRelease) note(line string) error {
 	return f.err[line]
 }
 
-func (f *fakeRelease) Part() inventory.Part       { return f.part }
-func (f *fakeRelease) Keep(p inventory.Part)      { f.part = p }
-func (f *fakeRelease) Save(context.Context) error { return f.note("save " + f.part.Run.Event) }
+func (f *fakeRelease) Save(_ context.Context, e Effect) error {
+	return f.note("save " + e.Record.Run.Event)
+}
 
 func (f *fakeRelease) RecordPending(context.Context) error { return f.note("pending") }
 
@@ -120,21 +120,22 @@ func TestAttempt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStage()
 			s.target.outcome, s.Take = tc.outcome, nil
-			f := &fakeRelease{log: &s.log, part: inventory.Part{Run: tc.before}, err: tc.errs}
+			f := &fakeRelease{log: &s.log, err: tc.errs}
 			a := &Attempt{
-				Operation: tc.op, Release: "web", First: inventory.Run{Inputs: "i", Revision: 2}, Runner: s.Runner, Store: f, Records: f,
+				Operation: tc.op, Release: "web", First: inventory.Run{Inputs: "i", Revision: 2}, Runner: s.Runner, Save: f.Save, Records: f,
+				Effect:  Effect{Record: inventory.Part{Run: tc.before}},
 				Note:    func(p *inventory.Part) { p.TestHooks = true },
 				Prepare: func(context.Context, *inventory.Run) ([]Hook, error) { return []Hook{aHook("Job", "a")}, nil },
 			}
 			waiting, err := a.RunPre(t.Context())
-			got := want{waiting: waiting, log: s.log, run: *f.part.Run}
+			got := want{waiting: waiting, log: s.log, run: *a.Effect.Record.Run}
 			if err != nil {
 				got.err = err.Error()
 			}
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{}), cmpopts.IgnoreFields(inventory.Run{}, "ID")); diff != "" {
 				t.Errorf("\n%s\nRunPre(...): -want, +got:\n%s", tc.reason, diff)
 			}
-			if begins := tc.before == nil || tc.before.Inputs != "i"; f.part.TestHooks != begins {
+			if begins := tc.before == nil || tc.before.Inputs != "i"; a.Effect.Record.TestHooks != begins {
 				t.Errorf("\n%s\nwhat the record must say of the chart is noted once a run begins, and only then", tc.reason)
 			}
 		})
@@ -145,9 +146,9 @@ func TestAttemptPost(t *testing.T) {
 	s := newStage()
 	s.Take = nil
 	run := &inventory.Run{ID: "r", Event: "post-upgrade", Inputs: "i", Revision: 2, Recorded: true, Done: 3}
-	f := &fakeRelease{log: &s.log, part: inventory.Part{Run: run}}
+	f := &fakeRelease{log: &s.log}
 	a := &Attempt{
-		Operation: Upgrade, Release: "web", Runner: s.Runner, Store: f, Records: f, Run: run,
+		Operation: Upgrade, Release: "web", Runner: s.Runner, Save: f.Save, Records: f, Run: run, Effect: Effect{Record: inventory.Part{Run: run}},
 		Prepare: func(_ context.Context, r *inventory.Run) ([]Hook, error) {
 			return []Hook{aHook("ConfigMap", r.Event)}, nil
 		},
@@ -156,8 +157,11 @@ func TestAttemptPost(t *testing.T) {
 		t.Fatalf("RunPost(...): %q, %v", waiting, err)
 	}
 	want := &inventory.Run{ID: "r", Event: "post-upgrade", Inputs: "i", Revision: 2, Recorded: true, Index: 1, Done: 4, Over: true}
-	if diff := cmp.Diff(want, f.part.Run); diff != "" {
+	if diff := cmp.Diff(want, a.Effect.Record.Run); diff != "" {
 		t.Errorf("the run that is kept: -want, +got:\n%s", diff)
+	}
+	if diff := cmp.Diff([]cluster.ObjectRef{aHook("ConfigMap", "post-upgrade").Ref}, a.Effect.Taken); diff != "" {
+		t.Errorf("the objects that became hooks: -want, +got:\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"save post-upgrade", "create post-upgrade"}, s.log); diff != "" {
 		t.Errorf("requests and saves: -want, +got:\n%s", diff)

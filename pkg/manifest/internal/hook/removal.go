@@ -24,10 +24,10 @@ type Standing struct {
 
 // A Removal runs the hooks of the parts that a removal takes away.
 type Removal struct {
-	// Inventory has the records of the parts. Runs are kept in it.
-	Inventory *inventory.Inventory
 	// Parts that leave. The last one goes first.
 	Parts []object.PartID
+	// Records of the parts. Run sets their runs of hooks.
+	Records map[object.PartID]inventory.Part
 	// Retry is the token that asks for another try. With Force, a hook that fails blocks nothing.
 	Retry string
 	Force bool
@@ -38,8 +38,8 @@ type Removal struct {
 	Describe func(ctx context.Context, r inventory.Release, revision int, status, text string) (bool, error)
 	// Runner has what does not depend on the event.
 	Runner Runner
-	// Save the inventory at once.
-	Save func(ctx context.Context) error
+	// Save the inventory at once, with the record of a part.
+	Save func(ctx context.Context, part object.PartID, rec inventory.Part) error
 
 	// Failed is why a hook failed that blocks nothing; empty for none. Run sets it.
 	Failed string
@@ -48,7 +48,7 @@ type Removal struct {
 // Run the hooks of an event of all parts, as far as possible without waiting.
 func (r *Removal) Run(ctx context.Context, event Event) (Standing, error) {
 	for _, part := range slices.Backward(r.Parts) {
-		p := r.Inventory.Parts[part]
+		p := r.Records[part]
 		if !p.DeleteHooks {
 			continue
 		}
@@ -115,11 +115,11 @@ func (r *Removal) advance(ctx context.Context, part object.PartID, p *inventory.
 		runner.Saved = *p.Run
 	}
 	runner.Save = func(ctx context.Context) error {
-		kept, copied := r.Inventory.Parts[part], *run
+		rec, copied := r.Records[part], *run
 		// A part that is wanted again before it is gone is another revision.
-		kept.Run, kept.Digest = &copied, ""
-		r.Inventory.Parts[part] = kept
-		return r.Save(ctx)
+		rec.Run, rec.Digest = &copied, ""
+		r.Records[part] = rec
+		return r.Save(ctx, part, rec)
 	}
 	waiting, err := runner.Advance(ctx)
 	if err == nil {

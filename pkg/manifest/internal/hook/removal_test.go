@@ -99,9 +99,10 @@ func TestRemoval(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStage()
 			s.target.outcome, s.Take = tc.outcome, nil
-			inv := &inventory.Inventory{Parts: map[object.PartID]inventory.Part{"web": part(tc.run), "plain": {Digest: "d"}}}
+			saved := part(tc.run)
 			r := Removal{
-				Inventory: inv, Parts: []object.PartID{"plain", "web"}, Force: tc.force, Runner: s.Runner,
+				Parts: []object.PartID{"plain", "web"}, Records: map[object.PartID]inventory.Part{"web": saved, "plain": {Digest: "d"}},
+				Force: tc.force, Runner: s.Runner,
 				Prepare: func(_ context.Context, part object.PartID, _ inventory.Release, _ *inventory.Run) ([]Hook, *record.Info, error) {
 					if tc.err != nil {
 						return nil, nil, tc.err
@@ -112,20 +113,23 @@ func TestRemoval(t *testing.T) {
 					s.log = append(s.log, "describe 2 "+status)
 					return rel.Name == "web", nil
 				},
-				Save: func(context.Context) error {
-					s.log = append(s.log, "save "+inv.Parts["web"].Run.Event)
+				Save: func(_ context.Context, part object.PartID, rec inventory.Part) error {
+					if part != "web" {
+						t.Errorf("\n%s\nthe record of %s is saved", tc.reason, part)
+					}
+					saved, s.log = rec, append(s.log, "save "+rec.Run.Event)
 					return nil
 				},
 			}
 			standing, err := r.Run(t.Context(), tc.event)
-			got := want{standing: standing, failed: r.Failed, log: s.log, run: inv.Parts["web"].Run}
+			got := want{standing: standing, failed: r.Failed, log: s.log, run: saved.Run}
 			if err != nil {
 				got.err = err.Error()
 			}
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{}), cmpopts.IgnoreFields(inventory.Run{}, "ID")); diff != "" {
 				t.Errorf("\n%s\nRun(...): -want, +got:\n%s", tc.reason, diff)
 			}
-			if saved := len(tc.want.log) > 0; saved != (inv.Parts["web"].Digest == "") {
+			if ran := len(tc.want.log) > 0; ran != (saved.Digest == "") {
 				t.Errorf("\n%s\na part whose hooks run must be applied again where it comes back", tc.reason)
 			}
 		})

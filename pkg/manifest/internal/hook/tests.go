@@ -61,10 +61,11 @@ type Tester struct {
 	Prepare func(ctx context.Context, p *Tested, run *inventory.Run) ([]Hook, error)
 	// Runner has what does not depend on the part.
 	Runner Runner
-	// Keep the progress in the inventory, which is saved at the end of the step at the latest.
-	Keep func(t *inventory.Tests)
-	// Save the inventory at once.
-	Save func(ctx context.Context) error
+	// Save the inventory at once, with the progress.
+	Save func(ctx context.Context, t *inventory.Tests) error
+
+	// Progress is what the inventory has to keep; nil where nothing changed. Advance sets it, also where it returns an error.
+	Progress *inventory.Tests
 }
 
 // Advance the tests as far as they go without waiting. It returns what they wait for; empty once they are over. A test that
@@ -76,7 +77,7 @@ func (t *Tester) Advance(ctx context.Context, progress *inventory.Tests) (string
 		}
 	}
 	progress.Over, progress.Part, progress.Run = true, "", nil
-	t.Keep(copyTests(progress))
+	t.Progress = copyTests(progress)
 	return "", nil
 }
 
@@ -96,18 +97,18 @@ func (t *Tester) test(ctx context.Context, progress *inventory.Tests, p *Tested)
 	}
 	note := func() {
 		progress.Record(p.Part, Names(r.Hooks))
-		t.Keep(copyTests(progress))
+		t.Progress = copyTests(progress)
 	}
 	r.Run, r.Timeout = progress.Run, p.Timeout
 	r.Save = func(ctx context.Context) error {
 		note()
-		return t.Save(ctx)
+		return t.Save(ctx, t.Progress)
 	}
 	waiting, err := r.Advance(ctx)
 	if waiting == "" && err == nil {
 		progress.Record(p.Part, Names(r.Hooks))
 		progress.Part, progress.Run = "", nil
-		t.Keep(copyTests(progress))
+		t.Progress = copyTests(progress)
 		return "", nil
 	}
 	if r.IsChanged() {

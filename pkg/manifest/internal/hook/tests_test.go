@@ -81,8 +81,8 @@ func TestNextTests(t *testing.T) {
 type testStage struct {
 	*fakeStage
 
-	tester      Tester
-	kept, saved *inventory.Tests
+	tester Tester
+	saved  *inventory.Tests
 }
 
 func newTestStage() *testStage {
@@ -99,9 +99,8 @@ func newTestStage() *testStage {
 			}
 			return []Hook{aHook("Job", p.Part.Install()+"1"), aHook("Job", p.Part.Install()+"2")}, nil
 		},
-		Keep: func(t *inventory.Tests) { s.kept = t },
-		Save: func(context.Context) error {
-			s.saved, s.log = s.kept, append(s.log, "save "+s.kept.Part.Install())
+		Save: func(_ context.Context, t *inventory.Tests) error {
+			s.saved, s.log = t, append(s.log, "save "+t.Part.Install())
 			return s.err
 		},
 	}
@@ -122,7 +121,7 @@ func TestTester(t *testing.T) {
 		t.Errorf("all succeed: %q, %v", waiting, err)
 	}
 	want := &inventory.Tests{Token: "now", Over: true, Tests: append(states("a", ready, ready), states("b", ready, ready)...)}
-	if diff := cmp.Diff(want, s.kept); diff != "" {
+	if diff := cmp.Diff(want, s.tester.Progress); diff != "" {
 		t.Errorf("all succeed: -want, +got:\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{
@@ -136,18 +135,18 @@ func TestTester(t *testing.T) {
 	if waiting, err := s.tester.Advance(t.Context(), BeginTests(nil, "now")); err != nil || waiting != "hook test Job a/a1 is running" {
 		t.Errorf("one runs: %q, %v", waiting, err)
 	}
-	if diff := cmp.Diff(states("a", runs, runs), s.kept.Tests); diff != "" || s.kept.Part != "a" || s.kept.Run.UID != "uid-1" || s.saved.Run.UID != "" {
-		t.Errorf("the progress is kept, and saved at the end of the step: %+v, -want, +got:\n%s", s.kept, diff)
+	if diff := cmp.Diff(states("a", runs, runs), s.tester.Progress.Tests); diff != "" || s.tester.Progress.Part != "a" || s.tester.Progress.Run.UID != "uid-1" || s.saved.Run.UID != "" {
+		t.Errorf("the progress is kept, and saved at the end of the step: %+v, -want, +got:\n%s", s.tester.Progress, diff)
 	}
 	// It fails, and the tests of the other part still run.
 	s.target.things[aHook("Job", "a1").Ref].outcome, s.target.outcome, s.log = "failed", succeeded, nil
-	if waiting, err := s.tester.Advance(t.Context(), BeginTests(s.kept, "now")); err != nil || waiting != "" {
+	if waiting, err := s.tester.Advance(t.Context(), BeginTests(s.tester.Progress, "now")); err != nil || waiting != "" {
 		t.Errorf("one fails: %q, %v", waiting, err)
 	}
 	failed := inventory.TestRecord{State: health.Error, Message: "hook test Job a/a1 failed"}
 	skipped := inventory.TestRecord{State: health.Error, Message: "was not run, as the one before it failed"}
 	want.Tests = append(states("a", failed, skipped), states("b", ready, ready)...)
-	if diff := cmp.Diff(want, s.kept); diff != "" {
+	if diff := cmp.Diff(want, s.tester.Progress); diff != "" {
 		t.Errorf("one fails: -want, +got:\n%s", diff)
 	}
 

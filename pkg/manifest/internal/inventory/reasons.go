@@ -39,9 +39,19 @@ func (r *Reasons) Failure(part object.PartID, digest string) string {
 	return ""
 }
 
-// WithoutStuck returns reasons without the failures of hooks, which the runs of the hooks in the inventory have. The token is that
+// Conclude returns the reasons that an inventory has to keep once a step went no further: those of the step as they are stored, or
+// those that the inventory has where they are the same. Retry is the retry token of the call; with a nil redact, nothing is removed.
+func Conclude(i *Inventory, why Reasons, retry string, redact func(text string) string) *Reasons {
+	now := i.withoutStuck(why, retry).ToStore(redact)
+	if now.Same(i.Last) {
+		return i.Last
+	}
+	return now
+}
+
+// withoutStuck returns reasons without the failures of hooks, which the runs of the hooks in the inventory have. The token is that
 // of the call.
-func (i *Inventory) WithoutStuck(r Reasons, retry string) *Reasons {
+func (i *Inventory) withoutStuck(r Reasons, retry string) *Reasons {
 	r.Failed = maps.Clone(r.Failed)
 	maps.DeleteFunc(r.Failed, func(part object.PartID, f Failure) bool {
 		rec := i.Parts[part]

@@ -39,6 +39,38 @@ func TestReasonsToStore(t *testing.T) {
 	}
 }
 
+func TestConclude(t *testing.T) {
+	stuck := Part{Run: &Run{Inputs: "1", Retry: "r", Recorded: true, Failed: "hook failed", Over: true}}
+	failed := func(message string) Reasons {
+		return Reasons{Failed: map[object.PartID]Failure{"web": {Digest: "1", Message: message}}}
+	}
+	cases := map[string]struct {
+		reason string
+		inv    Inventory
+		why    Reasons
+		retry  string
+		want   *Reasons
+	}{
+		"None":  {reason: "A step that ended leaves no reason.", inv: Inventory{Last: &Reasons{Waiting: "old"}}},
+		"New":   {reason: "The reasons are those of the step, without secret values.", inv: Inventory{Last: &Reasons{Waiting: "old"}}, why: Reasons{Waiting: "hunter2"}, want: &Reasons{Waiting: "REDACTED"}},
+		"Same":  {reason: "Reasons that differ in a measure only stay as they are stored.", inv: Inventory{Last: &Reasons{Waiting: "0 of 2 replicas"}}, why: Reasons{Waiting: "1 of 2 replicas"}, want: &Reasons{Waiting: "0 of 2 replicas"}},
+		"Stuck": {reason: "The run of hooks says why one of them failed.", inv: Inventory{Parts: map[object.PartID]Part{"web": stuck}}, why: failed("hook failed"), retry: "r"},
+		"Retry": {reason: "A run that is to be tried again does not.", inv: Inventory{Parts: map[object.PartID]Part{"web": stuck}}, why: failed("no disk"), retry: "s", want: &Reasons{Failed: failed("no disk").Failed}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			before := tc.inv.Clone()
+			got := Conclude(&tc.inv, tc.why, tc.retry, func(s string) string { return strings.ReplaceAll(s, "hunter2", "REDACTED") })
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nConclude(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			if !before.Equal(&tc.inv) {
+				t.Errorf("\n%s\nConclude(...) changed the inventory: %+v", tc.reason, tc.inv)
+			}
+		})
+	}
+}
+
 func TestSameReasons(t *testing.T) {
 	failed := func(digest, message string) *Reasons {
 		return &Reasons{Failed: map[object.PartID]Failure{"web": {Digest: digest, Message: message}}}

@@ -116,10 +116,10 @@ type Result struct {
 }
 
 // Deleted returns the entries that are gone, and were neither kept nor left behind.
-func (r *Result) Deleted(entries []*inventory.Entry) []cluster.ObjectRef {
+func (r *Result) Deleted(entries []inventory.Entry) []cluster.ObjectRef {
 	var out []cluster.ObjectRef
-	for _, e := range entries {
-		if k := e.Ref(); r.Done[k] && !slices.Contains(r.Kept, k) && !slices.Contains(r.LeftBehind, k) {
+	for i := range entries {
+		if k := entries[i].Ref(); r.Done[k] && !slices.Contains(r.Kept, k) && !slices.Contains(r.LeftBehind, k) {
 			out = append(out, k)
 		}
 	}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package execute
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// Why a run went no further is saved with the last save of the run, which is made for it alone if need be.
+func TestRunReasons(t *testing.T) {
+	type want struct {
+		Log []string
+		Err string
+		// Stored is what the inventory says that the run waits for, and Why what the report says.
+		Stored, Why string
+	}
+	cases := map[string]struct {
+		reason string
+		before func(w *world)
+		want   want
+	}{
+		"Saved": {
+			reason: "Reasons that the inventory does not have are saved.",
+			want:   want{Log: []string{"pre web", "save"}, Stored: "hook x is running", Why: "hook x is running"},
+		},
+		"Same": {
+			reason: "They are saved once.", before: func(w *world) { _, _ = w.run() },
+			want: want{Log: []string{"pre web"}, Stored: "hook x is running", Why: "hook x is running"},
+		},
+		"Lost": {
+			reason: "If nothing else has to be saved, they may be lost.", before: on("save", errors.New("conflict")),
+			want: want{Log: []string{"pre web", "save: conflict"}, Stored: "hook y is running", Why: "hook x is running"},
+		},
+		"Interrupted": {
+			reason: "A call that is over leaves the reasons of the one before.",
+			before: func(w *world) {
+				ctx, cancel := context.WithCancel(w.ctx)
+				w.ctx = ctx
+				w.meet = func(string) error { cancel(); return nil }
+			},
+			want: want{Log: []string{"pre web"}, Stored: "hook y is running", Why: "hook x is running"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, piece{name: "web", digest: "1", objects: []string{aConfig}, hooks: true})
+			w.waits["pre web"] = "hook y is running"
+			if _, err := w.run(); err != nil {
+				t.Fatal(err)
+			}
+			w.waits["pre web"] = "hook x is running"
+			if tc.before != nil {
+				tc.before(w)
+			}
+			w.log = nil
+			_, err := w.run()
+			got := want{Log: w.took(), Err: textOf(err), Stored: w.stored.Last.Waiting, Why: w.last.Why.Waiting}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nRun(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
