@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
@@ -136,12 +135,8 @@ func makeImage(ctx context.Context, o order, out io.Writer) error {
 
 // archive writes the image of the first platform to a file that docker load reads, under its name.
 func archive(o order, first v1.Image) error {
-	if o.name == "" {
+	if o.tag.TagStr() == "" {
 		return nil
 	}
-	tag, err := name.NewTag(o.name)
-	if err != nil {
-		return errors.Wrap(err, "cannot name the image")
-	}
-	return errors.Wrap(tarball.WriteToFile(filepath.Join(o.dir, "image.tar"), tag, first), "cannot write the image to an archive")
+	return errors.Wrap(tarball.WriteToFile(filepath.Join(o.dir, "image.tar"), o.tag, first), "cannot write the image to an archive")
 }

@@ -146,6 +146,7 @@ func TestRunRefuses(t *testing.T) {
 	}{
 		"Nothing":  {reason: "What is to be made must be said.", args: []string{"-dir", t.TempDir()}, want: "image and xpkg"},
 		"Platform": {reason: "A platform that is none is named.", args: []string{"-platforms", "mars", "image"}, want: `"mars"`},
+		"Name":     {reason: "A name that is none is refused before minutes of building.", args: []string{"-name", "a|b", "image"}, want: "cannot name the image"},
 		"Flag":     {reason: "A flag that is misspelt is named.", args: []string{"-plattforms", "x"}, want: "plattforms"},
 	}
 	for name, tc := range cases {

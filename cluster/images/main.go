@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/google/go-containerregistry/pkg/name"
 
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 )
@@ -41,8 +42,8 @@ type order struct {
 	// commit that it is of, as it prints it.
 	commit    string
 	platforms []platform
-	// name of the image in bin/image.tar, which is not made without one.
-	name string
+	// tag is the name of the image in bin/image.tar, which is not made without one.
+	tag name.Tag
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
@@ -52,12 +53,17 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	version := flags.String("version", "v0.0.0-dev", "version of the provider")
 	commit := flags.String("commit", "", "commit of the source")
 	platforms := flags.String("platforms", "linux/amd64,linux/arm64", "platforms of the image, separated by commas")
-	name := flags.String("name", "", "name of the image, for an archive that docker load reads")
+	image := flags.String("name", "", "name of the image, for an archive that docker load reads")
 	if err := flags.Parse(args); err != nil {
 		return errors.Wrap(err, "cannot read the command line (see doc.go)")
 	}
-	o := order{version: *version, commit: *commit, name: *name}
+	o := order{version: *version, commit: *commit}
 	var err error
+	if *image != "" {
+		if o.tag, err = name.NewTag(*image); err != nil {
+			return errors.Wrap(err, "cannot name the image")
+		}
+	}
 	if o.platforms, err = parsePlatforms(*platforms); err != nil {
 		return err
 	}

@@ -58,8 +58,8 @@ func TestRefusals(t *testing.T) {
 		"DeployNothing":    {reason: "An image must be named.", args: []string{"deploy", "KUBECONFIG=" + file}, want: image},
 		"DeployNonsense":   {reason: "What no name can be is not put into a manifest.", args: []string{"deploy", "IMG=a|b"}, want: image},
 		"PushTooEarly":     {reason: "What was not built cannot be pushed.", args: []string{"docker-push", "IMG=127.0.0.1:1/x:1"}, want: "run make docker-build IMG=127.0.0.1:1/x:1 first"},
-		"NoSuchFile":       {reason: "kubectl would go on without the file.", args: []string{"install", "KUBECONFIG=" + file + "s"}, want: "names no cluster"},
-		"NoAnswer":         {reason: "A server that is down is named.", args: []string{"run", "KUBECONFIG=" + file}, want: "cannot use the cluster at https://127.0.0.1:1"},
+		"NoSuchFile":       {reason: "kubectl would ignore it, and take another cluster.", args: []string{"install", "KUBECONFIG=" + file + "s"}, want: "names no cluster"},
+		"NoAnswer":         {reason: "The message names a server that is down.", args: []string{"run", "KUBECONFIG=" + file}, want: "cannot use the cluster at https://127.0.0.1:1: The connection to the server 127.0.0.1:1 was refused"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -111,7 +111,7 @@ func contents(t *testing.T, dir string) map[string]string {
 	return out
 }
 
-// TestCluster goes the way of somebody who tries the provider in a cluster: each part needs the ones before.
+// TestCluster goes the way of a user who tries the provider in a cluster: each part needs the ones before it.
 func TestCluster(t *testing.T) {
 	c, s := newClone(t), newSite(t)
 	kinds := len(contents(t, filepath.Join(c.origin, "package", "crds"))) - 2 // Without the Go files.
@@ -216,8 +216,8 @@ func testImage(t *testing.T, c *clone, image string) {
 	}
 }
 
-// testDeploy has the provider of the Deployment go on with what the one before has installed, install more and remove both. What
-// takes the CRDs away is refused until then.
+// testDeploy has the provider of the Deployment install another Manifest, and remove it and the one of make run. Until then, make
+// refuses to delete the CRDs.
 func testDeploy(t *testing.T, c *clone, s *site, image string) {
 	c.mustMake(t, "deploy", "IMG="+image, s.kubeconfig())
 	if got := s.play(t); got != image {
