@@ -34,6 +34,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/noopupdate"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/readyourwrites"
 	"github.com/crossplane-contrib/provider-kyma/internal/version"
 )
 
@@ -99,6 +100,15 @@ func logger(debug bool) logging.Logger {
 	return logging.NewLogrLogger(zl.WithName("provider-kyma"))
 }
 
+// newClient returns the client of the controllers: it reads what it has written, and suppresses updates that would change nothing.
+func newClient(cfg *rest.Config, o client.Options) (client.Client, error) {
+	c, err := client.New(cfg, o)
+	if err != nil {
+		return nil, err
+	}
+	return noopupdate.New(readyourwrites.New(c), c), nil
+}
+
 func options(f *flags, cfg *rest.Config) ctrl.Options {
 	s := runtime.NewScheme()
 	utilruntime.Must(scheme.AddToScheme(s))
@@ -107,7 +117,7 @@ func options(f *flags, cfg *rest.Config) ctrl.Options {
 	lease, renew, shutdown := 60*time.Second, 50*time.Second, shutdownTimeout
 	return ctrl.Options{
 		Scheme:    s,
-		NewClient: noopupdate.NewClient,
+		NewClient: newClient,
 		Cache: cache.Options{
 			SyncPeriod:       &f.sync,
 			DefaultTransform: cache.TransformStripManagedFields(),

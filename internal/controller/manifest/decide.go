@@ -27,7 +27,6 @@ type choice struct {
 	keep []byte
 	// report also redacts the values in the snapshot.
 	report *reporter
-	policy *rollback.Policy
 	// last is the snapshot of what was Ready last; nil for none.
 	last *snapshot
 }
@@ -74,7 +73,7 @@ func (d *decider) choose(mr *v1alpha1.Manifest, report *reporter, cp checkpoint)
 	if mayUpdate(mr) {
 		in.Policy = policyOf(mr, cp.atomic)
 	}
-	if out.policy = in.Policy; in.Policy != nil {
+	if in.Policy != nil {
 		if err := d.describe(mr); err != nil {
 			return out, err
 		}
@@ -122,32 +121,23 @@ func mayUpdate(mr *v1alpha1.Manifest) bool {
 	return len(p) == 0 || slices.Contains(p, xpv2.ManagementActionAll) || slices.Contains(p, xpv2.ManagementActionUpdate)
 }
 
-// settled reports whether an observation after a step says something about an upgrade: what was changed just now cannot be
-// Ready yet.
-func settled(r engine.Result, o engine.Observation) bool {
-	return o.State == engine.Ready || o.Works || o.State == engine.Error || r.Created+r.Changed == 0
-}
-
-// evaluate an observation of the choice. An upgrade that does not work in time is rolled back in the next pass, once the
-// status is written.
-func (e *external) evaluate(mr *v1alpha1.Manifest, o engine.Observation, conclusive bool) engine.Observation {
+// evaluate an observation of the choice. What the caller knows about it stands in seen already. An upgrade that does not work in
+// time is rolled back in the next pass, once the status is written.
+func (e *external) evaluate(mr *v1alpha1.Manifest, o engine.Observation, seen rollback.Observed) engine.Observation {
 	c := &e.choice
-	if c.Action == rollback.BringBack {
-		if c.Status.Version == "" && o.UpToDate && len(o.Parts) > 0 {
-			c.Status.Version = o.Parts[0].Version
-		}
-		c.report.rollback(mr, c.Status)
-		return broughtBack(mr, c.Status, o)
+	seen.Ready, seen.Failed, seen.Message = o.State == engine.Ready || o.Works, o.State == engine.Error, c.report.text(o.Message)
+	if o.UpToDate && len(o.Parts) > 0 {
+		seen.Version = o.Parts[0].Version
 	}
-	if conclusive && c.policy != nil {
-		c.Status = rollback.Evaluate(c.Status, *c.policy, rollback.Observed{
-			Ready: o.State == engine.Ready || o.Works, Failed: o.State == engine.Error, Message: c.report.text(o.Message),
-		}, e.decider.now())
-	}
-	c.report.rollback(mr, c.Status)
-	if rollback.StateOf(c.Status) == rollback.RolledBack {
-		c.report.recordRollback(mr, c.Status)
+	next, begins := rollback.Evaluate(c.Decision, seen, e.decider.now())
+	c.Status = next
+	c.report.rollback(mr, next)
+	if begins {
+		c.report.recordRollback(mr, next)
 		e.again()
+	}
+	if c.Action == rollback.BringBack {
+		return broughtBack(mr, next, o)
 	}
 	return o
 }

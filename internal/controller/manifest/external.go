@@ -52,7 +52,7 @@ func (e *external) Observe(ctx context.Context, mr *v1alpha1.Manifest) (managed.
 	if err != nil {
 		return managed.ExternalObservation{}, e.choice.report.failure(mr, transport.Explain(err))
 	}
-	o = e.evaluate(mr, o, o.UpToDate)
+	o = e.evaluate(mr, o, rollback.Observed{Outdated: !o.UpToDate})
 	mr.Status.AtProvider.Plan = nil
 	e.choice.report.recordDrift(mr, e.choice.bundle.Drift, o.Drift)
 	e.choice.report.observation(mr, o)
@@ -117,7 +117,7 @@ func (e *external) Update(ctx context.Context, mr *v1alpha1.Manifest) (managed.E
 	}
 	e.decider.learn(e.choice, o)
 	report.recordNotKept(mr, r, o)
-	o = e.evaluate(mr, o, settled(r, o))
+	o = e.evaluate(mr, o, rollback.Observed{Changed: r.Created+r.Changed > 0})
 	report.recordDrift(mr, e.choice.bundle.Drift, o.Drift)
 	report.observation(mr, o)
 	return managed.ExternalUpdate{}, report.error(err)

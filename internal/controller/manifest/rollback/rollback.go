@@ -74,22 +74,27 @@ type Input struct {
 type Decision struct {
 	Action Action
 	Status *v1alpha1.RollbackStatus
+	// Policy that the decision follows; nil if no rollback is asked for.
+	Policy *Policy
 }
 
 // Decide what to install. Another digest than that of the status, and a new request to reconcile, end a rollback and
 // begin an upgrade.
 func Decide(in Input) Decision {
+	out := Decision{Action: InstallAndKeep, Policy: in.Policy}
 	switch {
 	case in.Policy == nil:
-		return Decision{Action: Install}
+		out.Action = Install
 	case in.Checkpoint.Digest == "", in.Checkpoint.Digest == in.Desired.Digest:
-		return Decision{Action: InstallAndKeep}
 	case in.Status == nil, !in.Desired.continues(ParseDesired(in.Status.Desired)):
-		return Decision{Action: InstallAndKeep, Status: begin(in)}
-	case in.Status.RolledBack:
-		return Decision{Action: BringBack, Status: in.Status.DeepCopy()}
+		out.Status = begin(in)
+	default:
+		out.Status = in.Status.DeepCopy()
+		if in.Status.RolledBack {
+			out.Action = BringBack
+		}
 	}
-	return Decision{Action: InstallAndKeep, Status: in.Status.DeepCopy()}
+	return out
 }
 
 // begin to watch an upgrade.
@@ -101,36 +106,52 @@ func begin(in Input) *v1alpha1.RollbackStatus {
 	return &v1alpha1.RollbackStatus{Desired: d.String(), Since: stamp(in.Now), Version: in.Checkpoint.Version}
 }
 
-// An Observed is what was observed of an upgrade.
+// An Observed is what was observed after a decision.
 type Observed struct {
-	// Ready says that the upgrade works.
+	// Ready says that what is installed works.
 	Ready bool
-	// Failed says that it failed. An upgrade that is neither Ready nor Failed may still become Ready.
+	// Failed says that it failed. What is neither Ready nor Failed may still become Ready.
 	Failed bool
+	// Outdated says that what was decided is not applied yet, so that the observation is about something else.
+	Outdated bool
+	// Changed says that objects were changed just now. They cannot be Ready yet.
+	Changed bool
 	// Message says what is wrong, as the status may show it.
 	Message string
+	// Version that is installed, where it is what was decided; empty if that is unknown.
+	Version string
 }
 
-// Evaluate an upgrade that is being watched, and return the next status: nil once the upgrade works, and RolledBack once
-// its time is over. In any other state Evaluate returns the status as it is.
-func Evaluate(st *v1alpha1.RollbackStatus, p Policy, o Observed, now time.Time) *v1alpha1.RollbackStatus {
-	if StateOf(st) != Watching {
-		return st
+// conclusive reports whether an observation says something about an upgrade.
+func (o *Observed) conclusive() bool {
+	return !o.Outdated && (o.Ready || o.Failed || !o.Changed)
+}
+
+// Evaluate an observation, and return the next status, and whether a rollback begins with it. The status of an upgrade that is
+// being watched is nil once the upgrade works, and RolledBack once its time is over. The status of a checkpoint that is brought
+// back gets the version where the checkpoint names none.
+func Evaluate(d Decision, o Observed, now time.Time) (next *v1alpha1.RollbackStatus, begins bool) {
+	switch {
+	case d.Action == BringBack && d.Status.Version == "":
+		next = d.Status.DeepCopy()
+		next.Version = o.Version
+		return next, false
+	case d.Policy == nil, StateOf(d.Status) != Watching, !o.conclusive():
+		return d.Status, false
+	case o.Ready:
+		return nil, false
 	}
-	if o.Ready {
-		return nil
-	}
-	out := st.DeepCopy()
-	if !p.OnNotReady && !o.Failed {
-		if st.Message != "" {
+	next = d.Status.DeepCopy()
+	if !d.Policy.OnNotReady && !o.Failed {
+		if next.Message != "" {
 			// It failed, and recovered: the time counts without an interruption.
-			out.Message, out.Since = "", stamp(now)
+			next.Message, next.Since = "", stamp(now)
 		}
-		return out
+		return next, false
 	}
-	out.Message = o.Message
-	out.RolledBack = !now.Before(st.Since.Add(p.After))
-	return out
+	next.Message = o.Message
+	next.RolledBack = !now.Before(next.Since.Add(d.Policy.After))
+	return next, next.RolledBack
 }
 
 // Deadline returns when the time of an upgrade is over; zero if nothing is being watched.

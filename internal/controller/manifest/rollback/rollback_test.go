@@ -59,21 +59,21 @@ func TestDecide(t *testing.T) {
 		"ReadyWatching":   {reason: "It became Ready.", policy: failed, checkpoint: two, was: status("two", false), want: Decision{Action: InstallAndKeep}},
 		"ReadyRolledBack": {reason: "To want what was brought back ends the rollback.", policy: failed, checkpoint: two, was: status("three", true), want: Decision{Action: InstallAndKeep}},
 
-		"UpgradeNone":       {reason: "Anything else is an upgrade.", policy: failed, checkpoint: one, want: Decision{InstallAndKeep, fresh("two")}},
-		"UpgradeWatching":   {reason: "The wait continues.", policy: failed, checkpoint: one, was: status("two", false), want: Decision{InstallAndKeep, status("two", false)}},
-		"UpgradeRolledBack": {reason: "The rollback continues.", policy: failed, checkpoint: one, was: status("two", true), want: Decision{BringBack, status("two", true)}},
+		"UpgradeNone":       {reason: "Anything else is an upgrade.", policy: failed, checkpoint: one, want: Decision{Action: InstallAndKeep, Status: fresh("two")}},
+		"UpgradeWatching":   {reason: "The wait continues.", policy: failed, checkpoint: one, was: status("two", false), want: Decision{Action: InstallAndKeep, Status: status("two", false)}},
+		"UpgradeRolledBack": {reason: "The rollback continues.", policy: failed, checkpoint: one, was: status("two", true), want: Decision{Action: BringBack, Status: status("two", true)}},
 
-		"NewerWatching":   {reason: "Another digest gets its own time.", policy: failed, checkpoint: one, was: status("other", false), want: Decision{InstallAndKeep, fresh("two")}},
-		"NewerRolledBack": {reason: "Another digest ends a rollback.", policy: failed, checkpoint: one, was: status("other", true), want: Decision{InstallAndKeep, fresh("two")}},
+		"NewerWatching":   {reason: "Another digest gets its own time.", policy: failed, checkpoint: one, was: status("other", false), want: Decision{Action: InstallAndKeep, Status: fresh("two")}},
+		"NewerRolledBack": {reason: "Another digest ends a rollback.", policy: failed, checkpoint: one, was: status("other", true), want: Decision{Action: InstallAndKeep, Status: fresh("two")}},
 
-		"RetryWatching":    {reason: "A request begins the time again.", policy: failed, checkpoint: one, was: status("two", false), token: "t", want: Decision{InstallAndKeep, fresh("two-t")}},
-		"RetryRolledBack":  {reason: "A request tries it again.", policy: failed, checkpoint: one, was: status("two", true), token: "t", want: Decision{InstallAndKeep, fresh("two-t")}},
-		"Retried":          {reason: "Once.", policy: failed, checkpoint: one, was: status("two-t", true), token: "t", want: Decision{BringBack, status("two-t", true)}},
-		"RetryRemoved":     {reason: "An annotation that is removed asks for nothing.", policy: failed, checkpoint: one, was: status("two-t", true), want: Decision{BringBack, status("two-t", true)}},
-		"AtomicUpgrade":    {reason: "The status remembers the time that an install asks for.", policy: atomic, checkpoint: one, want: Decision{InstallAndKeep, fresh("atomic90-two")}},
-		"AtomicRetry":      {reason: "With the request.", policy: atomic, checkpoint: one, was: status("atomic90-two", true), token: "t", want: Decision{InstallAndKeep, fresh("atomic90-two-t")}},
-		"AtomicWatching":   {reason: "The time is not part of what is desired.", policy: atomic, checkpoint: one, was: status("atomic30-two", false), want: Decision{InstallAndKeep, status("atomic30-two", false)}},
-		"AtomicRolledBack": {reason: "What an install asked for is rolled back, too.", policy: atomic, checkpoint: one, was: status("atomic90-two", true), want: Decision{BringBack, status("atomic90-two", true)}},
+		"RetryWatching":    {reason: "A request begins the time again.", policy: failed, checkpoint: one, was: status("two", false), token: "t", want: Decision{Action: InstallAndKeep, Status: fresh("two-t")}},
+		"RetryRolledBack":  {reason: "A request tries it again.", policy: failed, checkpoint: one, was: status("two", true), token: "t", want: Decision{Action: InstallAndKeep, Status: fresh("two-t")}},
+		"Retried":          {reason: "Once.", policy: failed, checkpoint: one, was: status("two-t", true), token: "t", want: Decision{Action: BringBack, Status: status("two-t", true)}},
+		"RetryRemoved":     {reason: "An annotation that is removed asks for nothing.", policy: failed, checkpoint: one, was: status("two-t", true), want: Decision{Action: BringBack, Status: status("two-t", true)}},
+		"AtomicUpgrade":    {reason: "The status remembers the time that an install asks for.", policy: atomic, checkpoint: one, want: Decision{Action: InstallAndKeep, Status: fresh("atomic90-two")}},
+		"AtomicRetry":      {reason: "With the request.", policy: atomic, checkpoint: one, was: status("atomic90-two", true), token: "t", want: Decision{Action: InstallAndKeep, Status: fresh("atomic90-two-t")}},
+		"AtomicWatching":   {reason: "The time is not part of what is desired.", policy: atomic, checkpoint: one, was: status("atomic30-two", false), want: Decision{Action: InstallAndKeep, Status: status("atomic30-two", false)}},
+		"AtomicRolledBack": {reason: "What an install asked for is rolled back, too.", policy: atomic, checkpoint: one, was: status("atomic90-two", true), want: Decision{Action: BringBack, Status: status("atomic90-two", true)}},
 		"AtomicReady":      {reason: "Ready is Ready.", policy: atomic, checkpoint: two, was: status("atomic90-two", false), want: Decision{Action: InstallAndKeep}},
 	}
 	for name, tc := range cases {
@@ -82,6 +82,7 @@ func TestDecide(t *testing.T) {
 			got := Decide(Input{
 				Status: tc.was, Policy: tc.policy, Checkpoint: tc.checkpoint, Desired: Desired{Digest: "two", Token: tc.token}, Now: later,
 			})
+			tc.want.Policy = tc.policy
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\nDecide(...): -want, +got:\n%s", tc.reason, diff)
 			}
@@ -110,6 +111,8 @@ func TestEvaluate(t *testing.T) {
 	}
 	back, moved, earlier := status("two", true), watching(""), status("two", true)
 	back.Message, earlier.Message = "boom", "before"
+	unnamed := earlier.DeepCopy()
+	unnamed.Version = ""
 	moved.Since = metav1.NewTime(began.Add(30 * time.Second))
 	cases := map[string]struct {
 		reason  string
@@ -131,14 +134,27 @@ func TestEvaluate(t *testing.T) {
 		"NotReadyYet":      {reason: "After the same time.", was: watching(""), policy: notReady, elapsed: time.Second, want: watching("boom")},
 		"NotReadyFailed":   {reason: "A failure is not Ready either.", was: watching(""), policy: notReady, o: Observed{Failed: true}, elapsed: time.Minute, want: back},
 		"NotReadyAndReady": {reason: "Ready ends it.", was: watching("boom"), policy: notReady, o: Observed{Ready: true}, elapsed: time.Hour},
+		"Outdated":         {reason: "What is not applied yet does not fail.", was: watching(""), policy: notReady, o: Observed{Failed: true, Outdated: true}, elapsed: time.Hour, want: watching("")},
+		"OutdatedReady":    {reason: "Nor does it work.", was: watching("x"), policy: notReady, o: Observed{Ready: true, Outdated: true}, want: watching("x")},
+		"Changed":          {reason: "What was changed just now cannot be Ready yet.", was: watching(""), policy: notReady, o: Observed{Changed: true}, elapsed: time.Hour, want: watching("")},
+		"ChangedAndFailed": {reason: "It can fail at once.", was: watching(""), policy: notReady, o: Observed{Changed: true, Failed: true}, elapsed: time.Hour, want: back},
+		"ChangedAndReady":  {reason: "It can be Ready at once.", was: watching(""), policy: notReady, o: Observed{Changed: true, Ready: true}},
+		"NoVersion":        {reason: "A checkpoint that names no version gets the one that is seen.", was: unnamed, policy: failed, o: Observed{Version: "1.0.0"}, want: earlier},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			before := tc.was.DeepCopy()
 			tc.o.Message = "boom"
-			got := Evaluate(tc.was, tc.policy, tc.o, began.Add(tc.elapsed))
+			d := Decision{Action: InstallAndKeep, Status: tc.was, Policy: &tc.policy}
+			if StateOf(tc.was) == RolledBack {
+				d.Action = BringBack
+			}
+			got, begins := Evaluate(d, tc.o, began.Add(tc.elapsed))
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\nEvaluate(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			if want := StateOf(tc.was) == Watching && StateOf(tc.want) == RolledBack; begins != want {
+				t.Errorf("\n%s\nEvaluate(...): want that a rollback begins %t, got %t", tc.reason, want, begins)
 			}
 			if diff := cmp.Diff(before, tc.was); diff != "" {
 				t.Errorf("\n%s\nEvaluate(...) must leave its input alone: -want, +got:\n%s", tc.reason, diff)
