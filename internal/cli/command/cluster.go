@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -21,18 +22,34 @@ import (
 // FieldManager is under which name kymactl writes to clusters.
 const FieldManager = "kymactl"
 
-// ClusterFlags say which control plane a command talks to, as those of kubectl.
+// ClusterFlags say which control plane a command talks to, and as which user. They are those of kubectl.
 type ClusterFlags struct {
-	kubeconfig string
-	context    string
-	namespace  string
+	config *genericclioptions.ConfigFlags
 }
 
-// AddFlags adds the flags to a command.
+// AddFlags adds the flags to a command. Of those of kubectl it leaves out the ones for credentials and certificates, which belong
+// into a kubeconfig: others can read a command line.
 func (c *ClusterFlags) AddFlags(f *pflag.FlagSet) {
-	f.StringVar(&c.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of the control plane; default $KUBECONFIG, then ~/.kube/config")
-	f.StringVar(&c.context, "context", "", "`CONTEXT` of the kubeconfig; default its current one")
-	f.StringVarP(&c.namespace, "namespace", "n", "", "`NAMESPACE` to work in; default that of the context")
+	c.config = genericclioptions.NewConfigFlags(false)
+	c.config.BearerToken, c.config.CertFile, c.config.KeyFile, c.config.CAFile, c.config.Insecure = nil, nil, nil, nil, nil
+	c.config.CacheDir, c.config.DisableCompression, c.config.ImpersonateUserExtra = nil, nil, nil
+	c.config.AddFlags(f)
+	for name, usage := range map[string]string{
+		"kubeconfig":      "kubeconfig `FILE` of the control plane; default $KUBECONFIG, then ~/.kube/config",
+		"context":         "`CONTEXT` of the kubeconfig; default its current one",
+		"cluster":         "`CLUSTER` of the kubeconfig; default that of the context",
+		"user":            "`USER` of the kubeconfig; default that of the context",
+		"namespace":       "`NAMESPACE` to work in; default that of the context",
+		"server":          "`URL` of the API server; default that of the cluster",
+		"tls-server-name": "`NAME` that the certificate of the API server must have; default the host of its URL",
+		"proxy-url":       "`URL` of a proxy for requests to the API server; default that of the cluster",
+		"as":              "`USER` to impersonate, such as jane or system:serviceaccount:team-a:deployer",
+		"as-uid":          "`UID` to impersonate",
+		"as-group":        "`GROUP` to impersonate; may be given several times",
+		"request-timeout": "`TIME` for a single request, such as 10s; 0 is no limit",
+	} {
+		f.Lookup(name).Usage = usage
+	}
 }
 
 // A Cluster is the control plane of a command.
@@ -48,22 +65,9 @@ type Cluster struct {
 // Connect to the control plane. It asks nothing of it yet. What the API server
 // warns of is shown once; without an environment, as in a completion, it is not.
 func (c *ClusterFlags) Connect(e *Environment) (*Cluster, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = c.kubeconfig
-	overrides := &clientcmd.ConfigOverrides{CurrentContext: c.context}
-	overrides.Context.Namespace = c.namespace
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
-	config, err := loader.ClientConfig()
-	if clientcmd.IsEmptyConfig(err) {
-		return nil, Usagef("there is no kubeconfig of a control plane in %s: use --kubeconfig FILE, or set KUBECONFIG",
-			strings.Join(rules.GetLoadingPrecedence(), ", "))
-	}
+	config, namespace, err := c.load()
 	if err != nil {
-		return nil, WithCode(ExitUsage, errors.Wrap(err, "cannot read the kubeconfig of the control plane: use --kubeconfig and --context"))
-	}
-	namespace, _, err := loader.Namespace()
-	if err != nil {
-		return nil, WithCode(ExitUsage, errors.Wrap(err, "cannot tell the namespace: use --namespace"))
+		return nil, err
 	}
 	// A person waits, and the server protects itself.
 	config.QPS = -1
@@ -85,6 +89,31 @@ func (c *ClusterFlags) Connect(e *Environment) (*Cluster, error) {
 		return nil, errors.Wrap(err, "cannot talk to the control plane")
 	}
 	return &Cluster{WithWatch: k, Config: config, Namespace: namespace, Document: get}, nil
+}
+
+// load the configuration that the flags and the kubeconfig give, and the namespace.
+func (c *ClusterFlags) load() (*rest.Config, string, error) {
+	loader := c.config.ToRawKubeConfigLoader()
+	config, err := c.config.ToRESTConfig()
+	if clientcmd.IsEmptyConfig(err) || err == nil && *c.config.APIServer == "" && config.Host == clientcmd.ClusterDefaults.Server && !hasClusters(loader) {
+		// Without a kubeconfig, kubectl asks its own machine.
+		return nil, "", Usagef("there is no kubeconfig of a control plane in %s: use --kubeconfig FILE, or set KUBECONFIG",
+			strings.Join(loader.ConfigAccess().GetLoadingPrecedence(), ", "))
+	}
+	if err != nil {
+		return nil, "", WithCode(ExitUsage, errors.Wrap(err, "cannot read the kubeconfig of the control plane: use --kubeconfig and --context"))
+	}
+	namespace, _, err := loader.Namespace()
+	if err != nil {
+		return nil, "", WithCode(ExitUsage, errors.Wrap(err, "cannot tell the namespace: use --namespace"))
+	}
+	return config, namespace, nil
+}
+
+// hasClusters reports whether a kubeconfig names clusters.
+func hasClusters(loader clientcmd.ClientConfig) bool {
+	raw, err := loader.RawConfig()
+	return err == nil && len(raw.Clusters) > 0
 }
 
 func newScheme() (*runtime.Scheme, error) {

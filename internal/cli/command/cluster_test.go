@@ -9,7 +9,9 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
@@ -69,6 +71,65 @@ func TestWarnings(t *testing.T) {
 			}
 			if out.Len() > 0 {
 				t.Errorf("\n%s\nstdout: want nothing, got %q", tc.reason, out.String())
+			}
+		})
+	}
+}
+
+func TestClusterFlags(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	// No test talks to the cluster that it runs in.
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	const url, other = "https://a.example.org", "https://b.example.org"
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	text := fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"one","contexts":[`+
+		`{"name":"one","context":{"cluster":"a","user":"u","namespace":"team-a"}},{"name":"two","context":{"cluster":"b","user":"v"}}],`+
+		`"clusters":[{"name":"a","cluster":{"server":%q}},{"name":"b","cluster":{"server":%q}}],`+
+		`"users":[{"name":"u","user":{"token":"tu"}},{"name":"v","user":{"token":"tv"}}]}`, url, other)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	type want struct {
+		Host, Namespace, Token, As string
+		Groups                     []string
+		Timeout                    time.Duration
+		Code                       ExitCode
+		Part                       string // Of the error.
+	}
+	cases := map[string]struct {
+		reason string
+		args   []string
+		want   want
+	}{
+		"Current":     {reason: "The kubeconfig has a current context.", args: []string{"--kubeconfig", path}, want: want{Host: url, Namespace: "team-a", Token: "tu"}},
+		"Context":     {reason: "Another one may be named.", args: []string{"--kubeconfig", path, "--context", "two"}, want: want{Host: other, Namespace: "default", Token: "tv"}},
+		"Parts":       {reason: "So may its parts.", args: []string{"--kubeconfig", path, "--cluster", "b", "--user", "v", "-n", "x"}, want: want{Host: other, Namespace: "x", Token: "tv"}},
+		"Server":      {reason: "An API server may be elsewhere.", args: []string{"--kubeconfig", path, "-s", "https://c.example.org"}, want: want{Host: "https://c.example.org", Namespace: "team-a", Token: "tu"}},
+		"Impersonate": {reason: "A user may act as others.", args: []string{"--kubeconfig", path, "--as", "jane", "--as-group", "g", "--as-group", "h"}, want: want{Host: url, Namespace: "team-a", Token: "tu", As: "jane", Groups: []string{"g", "h"}}},
+		"Timeout":     {reason: "Requests may be bounded.", args: []string{"--kubeconfig", path, "--request-timeout", "3s"}, want: want{Host: url, Namespace: "team-a", Token: "tu", Timeout: 3 * time.Second}},
+		"BadTimeout":  {reason: "A time that is none is wrong usage.", args: []string{"--kubeconfig", path, "--request-timeout", "soon"}, want: want{Code: ExitUsage, Part: "Invalid timeout value"}},
+		"None":        {reason: "Without a kubeconfig no machine is asked.", want: want{Code: ExitUsage, Part: "there is no kubeconfig of a control plane in " + os.Getenv("KUBECONFIG")}},
+		"Missing":     {reason: "A file that is not there is named.", args: []string{"--kubeconfig", path + "x"}, want: want{Code: ExitUsage, Part: path + "x"}},
+		"NoContext":   {reason: "So is a context.", args: []string{"--kubeconfig", path, "--context", "three"}, want: want{Code: ExitUsage, Part: "three"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var c ClusterFlags
+			f := pflag.NewFlagSet("test", pflag.ContinueOnError)
+			c.AddFlags(f)
+			if err := f.Parse(tc.args); err != nil {
+				t.Fatal(err)
+			}
+			config, namespace, err := c.load()
+			got := want{Code: CodeOf(err), Part: tc.want.Part}
+			if err == nil {
+				got.Host, got.Namespace, got.Token, got.Timeout = config.Host, namespace, config.BearerToken, config.Timeout
+				got.As, got.Groups = config.Impersonate.UserName, config.Impersonate.Groups
+			} else if !strings.Contains(err.Error(), tc.want.Part) {
+				got.Part = err.Error()
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nload(): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

@@ -6,6 +6,9 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,6 +27,10 @@ func TestOutput(t *testing.T) {
 		_, err := fmt.Fprintf(w, "NAME\tSIZE\n%s\t%d\n", data.Items[1].Name, data.Items[1].Size)
 		return err
 	}
+	path := filepath.Join(t.TempDir(), "path")
+	if err := os.WriteFile(path, []byte("{.items[1].name}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	type want struct {
 		out  string
 		code ExitCode
@@ -41,7 +48,20 @@ func TestOutput(t *testing.T) {
 		"PathNumber": {"A large number is no float.", []string{"-o", "jsonpath={.items[0].size}"}, want{out: "12345678901\n"}},
 		"Missing":    {"A field that is not there is nothing.", []string{"-o", "jsonpath={.nope}"}, want{out: "\n"}},
 		"BadPath":    {"A path that is none is wrong usage.", []string{"-o", "jsonpath={.a"}, want{code: ExitUsage}},
-		"Unknown":    {"An unknown format is wrong usage.", []string{"-o", "wide"}, want{code: ExitUsage}},
+		"PathJSON":   {"What a path finds may be written as JSON.", []string{"-o", "jsonpath-as-json={.items[*].size}"}, want{out: "[\n    12345678901,\n    2\n]\n"}},
+		"PathLines":  {"A path that ends lines itself gets no empty one.", []string{"-o", `jsonpath={range .items[*]}{.name}{"\n"}{end}`}, want{out: "a<b\nsecond\n"}},
+		"PathFile":   {"A path may be in a file.", []string{"-o", "jsonpath-file=" + path}, want{out: "second\n"}},
+		"NoFile":     {"A file that is not there is wrong usage.", []string{"-o", "jsonpath-file=" + path + "x"}, want{code: ExitUsage}},
+		"NoPath":     {"So is a path that is not.", []string{"-o", "jsonpath="}, want{code: ExitUsage}},
+		"Template":   {"A template has the functions of kubectl.", []string{"-o", `go-template={{range .items}}{{if exists . "name"}}{{.size}} {{end}}{{end}}`}, want{out: "12345678901 2 "}},
+		"BadText":    {"A template that is none is wrong usage.", []string{"-o", "go-template={{"}, want{code: ExitUsage}},
+		"FailText":   {"One that fails writes nothing.", []string{"-o", "go-template=a{{index .items 5}}"}, want{code: ExitUsage}},
+		"Columns":    {"Columns are paths of each item.", []string{"-o", "custom-columns=A:.name,B:size,C:{.nope}"}, want{out: "A        B             C\na<b      12345678901   <none>\nsecond   2             <none>\n"}},
+		"BadColumn":  {"A column has a title and a path.", []string{"-o", "custom-columns=.name"}, want{code: ExitUsage}},
+		"Wide":       {"Not every table has more columns.", []string{"-o", "wide"}, want{out: "NAME     SIZE\nsecond   2\n"}},
+		"Unnamed":    {"Not everything has a name.", []string{"-o", "name"}, want{code: ExitUsage}},
+		"Unknown":    {"An unknown format is wrong usage.", []string{"-o", "xml"}, want{code: ExitUsage}},
+		"Bare":       {"So is one that lacks what it needs.", []string{"-o", "jsonpath"}, want{code: ExitUsage}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -57,5 +77,27 @@ func TestOutput(t *testing.T) {
 				t.Errorf("\n%s\nWrite: -want, +got (%v):\n%s", tc.reason, err, diff)
 			}
 		})
+	}
+}
+
+// named is a document with names.
+type named []string
+
+func (n named) Names() []string { return n }
+
+func TestOutputNames(t *testing.T) {
+	var o Output
+	f := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	o.AddNamedFlag(f)
+	if err := f.Parse([]string{"-o", "name"}); err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := o.Write(&b, named{"kyma/a", strings.ReplaceAll(hostile, "/", "")}, nil); err != nil {
+		t.Fatal(err)
+	}
+	checkClean(t, "names", b.String(), 2)
+	if first, _, _ := strings.Cut(b.String(), "\n"); first != "kyma/a" {
+		t.Errorf("want the name, got %q", first)
 	}
 }

@@ -40,7 +40,7 @@ type deployOptions struct {
 
 func (o *deployOptions) addFlags(f *pflag.FlagSet) {
 	o.cluster.AddFlags(f)
-	o.output.AddFlag(f, false)
+	o.output.AddNamedFlag(f)
 	f.BoolVar(&o.skipCRDs, "skip-crds", false, "leave the definitions of the kinds as they are")
 	f.StringVar(&o.image, "package", "", "have Crossplane install the package `IMAGE` of the provider, instead of the definitions only")
 	f.StringVar(&o.config, "provider-config", "",

@@ -34,6 +34,17 @@ type outcome struct {
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
 	Action    action `json:"action"`
+
+	object object
+}
+
+// Names implements command.Named.
+func (o outcomes) Names() []string {
+	out := make([]string, 0, len(o.Objects))
+	for i := range o.Objects {
+		out = append(out, o.Objects[i].object.String())
+	}
+	return out
 }
 
 // A report tells what was done: to people at once, to programs at the end, also
@@ -46,7 +57,7 @@ type report struct {
 }
 
 func (r *report) add(o object, a action) error {
-	r.done = append(r.done, outcome{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Action: a})
+	r.done = append(r.done, outcome{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Action: a, object: o})
 	if !r.output.Table() {
 		return nil
 	}

@@ -54,7 +54,7 @@ type undeployOptions struct {
 
 func (o *undeployOptions) addFlags(f *pflag.FlagSet) {
 	o.cluster.AddFlags(f)
-	o.output.AddFlag(f, false)
+	o.output.AddNamedFlag(f)
 	f.StringVar(&o.kyma, "kyma", "default", "`NAME` of the Kyma")
 	f.StringVar(&o.config, "provider-config", "", "`NAME` of the ProviderConfig; default that of the Kyma")
 	f.BoolVar(&o.templates, "templates", false, "delete the ModuleTemplates that deploy applied and no Kyma uses, too")

@@ -29,6 +29,7 @@ func TestListCatalogue(t *testing.T) {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 	kymactl(t, "default", "module", "list", "-c", "broken").want(t, command.ExitOK, "False", "no such registry")
+	kymactl(t, "default", "module", "list", "-c", "fast", "-o", "name").want(t, command.ExitOK, "moduletemplate.kyma.m.crossplane.io/m0-fast\n")
 	none := kymactl(t, "default", "module", "list", "-c", "none", "-o", "json")
 	none.want(t, command.ExitOK, `"modules": []`)
 	kymactl(t, "default", "module", "list", "-c", "NONE").want(t, command.ExitUsage, "lower case")
@@ -60,6 +61,20 @@ func TestListEnabled(t *testing.T) {
 	table := kymactl(t, k.Namespace, "module", "list", "--enabled")
 	table.want(t, command.ExitOK, "newer 2.0.0 (fast)", "fast (is regular)")
 	kymactl(t, "default", "module", "list", "-A", "-c", "fast").want(t, command.ExitOK, "NAMESPACE", k.Namespace)
+	for format, want := range map[string]string{
+		"name":                                "manifest.kyma.m.crossplane.io/k-m0\nmanifest.kyma.m.crossplane.io/k-m1\nmanifest.kyma.m.crossplane.io/k-m2\n",
+		"custom-columns=M:.name,S:.state":     "M    S\nm0   Deleting\nm1   Ready\nm2   Processing\nm3   <none>\n",
+		"jsonpath={.modules[*].manifest}":     "k-m0 k-m1 k-m2 \n",
+		"go-template={{len .modules}}":        "4",
+		"jsonpath-as-json={.modules[0].name}": "[\n    \"m0\"\n]\n",
+	} {
+		s := kymactl(t, k.Namespace, "module", "list", "--enabled", "-o", format)
+		s.want(t, command.ExitOK)
+		if diff := cmp.Diff(want, s.out.String()); diff != "" {
+			t.Errorf("-o %s: -want, +got:\n%s", format, diff)
+		}
+	}
+	kymactl(t, k.Namespace, "module", "list", "--enabled", "-o", "wide").want(t, command.ExitOK, "MANIFEST", "k-m1\n")
 }
 
 func TestStatus(t *testing.T) {
@@ -99,6 +114,8 @@ func TestStatus(t *testing.T) {
 	kymactl(t, k.Namespace, "status", "k", "--all").want(t, command.ExitOK, "install extra")
 	kymactl(t, k.Namespace, "status", "--exit-code").want(t, command.ExitFailure, "m2: operator: Deployment a/b: 0 of 1")
 	kymactl(t, k.Namespace, "status", "-o", "jsonpath={.modules[1].live.installs[0].message}").want(t, command.ExitOK, "Deployment a/b")
+	kymactl(t, k.Namespace, "status", "-o", "name").want(t, command.ExitOK, "kyma.kyma.m.crossplane.io/k\n")
+	kymactl(t, k.Namespace, "status", "--as", "nobody").want(t, command.ExitFailure, `User "nobody" cannot list resource "kymas"`)
 	kymactl(t, "default", "status").want(t, command.ExitNotFound, "kymactl deploy")
 	play(t, k, is("m1", v1alpha1.StateReady, ""), is("m2", v1alpha1.StateReady, ""))
 	kymactl(t, k.Namespace, "status", "--exit-code").want(t, command.ExitOK)

@@ -84,6 +84,9 @@ type eventReported struct {
 	Last  string `json:"last"`
 }
 
+// Names implements command.Named.
+func (r *report) Names() []string { return []string{"kyma.kyma.m.crossplane.io/" + r.Kyma} }
+
 // reportOn a Kyma with its Manifests.
 func reportOn(k *v1alpha1.Kyma, manifests []v1alpha1.Manifest, offer catalog.Releases) *report {
 	at := &k.Status.AtProvider

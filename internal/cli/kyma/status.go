@@ -57,7 +57,7 @@ func NewStatus(e *command.Environment) *cobra.Command {
 	}
 	f := cmd.Flags()
 	s.cluster.AddFlags(f)
-	s.output.AddFlag(f, false)
+	s.output.AddNamedFlag(f)
 	f.StringVar(&s.kyma, "kyma", "", "`NAME` of the Kyma, instead of the argument; default the only one of the namespace")
 	f.BoolVar(&s.all, "all", false, "show what is Ready, too")
 	f.BoolVar(&s.exitCode, "exit-code", false, "end with exit code 1 if the Kyma is not Ready")

@@ -42,6 +42,18 @@ type awaited struct {
 	Modules []string `json:"modules"`
 }
 
+// Names implements command.Named.
+func (a *awaited) Names() []string {
+	if len(a.Modules) == 0 {
+		return []string{"kyma.kyma.m.crossplane.io/" + a.Kyma}
+	}
+	out := make([]string, 0, len(a.Modules))
+	for _, m := range a.Modules {
+		out = append(out, "module.kyma.m.crossplane.io/"+m)
+	}
+	return out
+}
+
 // NewWait makes kymactl wait.
 func NewWait(e *command.Environment) *cobra.Command {
 	w := &waiting{environment: e}
@@ -68,7 +80,7 @@ func NewWait(e *command.Environment) *cobra.Command {
 	}
 	f := cmd.Flags()
 	w.cluster.AddFlags(f)
-	w.output.AddFlag(f, false)
+	w.output.AddNamedFlag(f)
 	f.StringVar(&w.kyma, "kyma", "", "`NAME` of the Kyma, instead of the argument; default the only one of the namespace")
 	f.StringVar(&w.condition, "for", forReady, "`CONDITION` to wait for: ready or deleted")
 	f.StringSliceVar(&w.modules, "module", nil, "wait for the module `NAME`; may be given several times")
@@ -138,15 +150,8 @@ func (w *waiting) check() error {
 
 func (w *waiting) write(a *awaited) error {
 	return w.output.Write(w.environment.Out, a, func(out io.Writer) error {
-		lines := []string{"kyma.kyma.m.crossplane.io/" + a.Kyma}
-		if len(a.Modules) > 0 {
-			lines = nil
-		}
-		for _, m := range a.Modules {
-			lines = append(lines, "module.kyma.m.crossplane.io/"+m)
-		}
-		for _, line := range lines {
-			if _, err := io.WriteString(out, line+" "+a.Condition+"\n"); err != nil {
+		for _, name := range a.Names() {
+			if _, err := io.WriteString(out, name+" "+a.Condition+"\n"); err != nil {
 				return err
 			}
 		}

@@ -47,7 +47,7 @@ func NewDisable(e *command.Environment) *cobra.Command {
 	}
 	f := cmd.Flags()
 	d.cluster.AddFlags(f)
-	d.output.AddFlag(f, false)
+	d.output.AddNamedFlag(f)
 	f.StringVar(&d.kyma, "kyma", "", "`NAME` of the Kyma; default the only one of the namespace")
 	f.BoolVar(&d.wait, "wait", false, "wait until nothing is left of these modules")
 	f.BoolVar(&d.force, "force", false, "change a Kyma that a composition makes, which may undo it")

@@ -55,7 +55,7 @@ func Command(e *command.Environment) *cobra.Command {
 	}
 	f := cmd.Flags()
 	n.cluster.AddFlags(f)
-	n.output.AddFlag(f, false)
+	n.output.AddNamedFlag(f)
 	f.StringVar(&n.kyma, "kyma", "", "`NAME` of the Kyma; default the only one of the namespace")
 	f.StringVarP(&n.wish.channel, "channel", "c", "", "`CHANNEL` of the modules; default that which they have, or that of the Kyma")
 	f.StringVar(&n.wish.policy, "custom-resource-policy", "", "`POLICY` CreateAndDelete creates and removes the default custom resource with the module, "+

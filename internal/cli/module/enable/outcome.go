@@ -40,10 +40,20 @@ func (o *outcomes) changed() bool {
 	return false
 }
 
+// Names implements command.Named.
+func (o *outcomes) Names() []string {
+	out := make([]string, 0, len(o.Modules))
+	for _, m := range o.Modules {
+		out = append(out, "module.kyma.m.crossplane.io/"+m.Name)
+	}
+	return out
+}
+
 func (o *outcomes) write(e *command.Environment, output *command.Output) error {
 	return output.Write(e.Out, o, func(w io.Writer) error {
-		for _, m := range o.Modules {
-			if _, err := io.WriteString(w, "module.kyma.m.crossplane.io/"+m.Name+" "+m.Result+"\n"); err != nil {
+		names := o.Names()
+		for i := range o.Modules {
+			if _, err := io.WriteString(w, names[i]+" "+o.Modules[i].Result+"\n"); err != nil {
 				return err
 			}
 		}

@@ -29,6 +29,36 @@ type list struct {
 	channel     string
 }
 
+// offered is the catalogue.
+type offered struct {
+	Modules catalog.Releases `json:"modules"`
+}
+
+// Names implements command.Named: those of the ModuleTemplates.
+func (o offered) Names() []string {
+	out := make([]string, 0, len(o.Modules))
+	for i := range o.Modules {
+		out = append(out, "moduletemplate.kyma.m.crossplane.io/"+o.Modules[i].Template)
+	}
+	return out
+}
+
+// enabled is what Kymas have enabled.
+type enabled struct {
+	Modules []catalog.EnabledModule `json:"modules"`
+}
+
+// Names implements command.Named: those of the Manifests that there are.
+func (e enabled) Names() []string {
+	var out []string
+	for i := range e.Modules {
+		if name := e.Modules[i].Manifest; name != "" {
+			out = append(out, "manifest.kyma.m.crossplane.io/"+name)
+		}
+	}
+	return out
+}
+
 // Command makes kymactl module list.
 func Command(e *command.Environment) *cobra.Command {
 	l := &list{environment: e}
@@ -53,7 +83,7 @@ func Command(e *command.Environment) *cobra.Command {
 	}
 	f := cmd.Flags()
 	l.cluster.AddFlags(f)
-	l.output.AddFlag(f, false)
+	l.output.AddNamedFlag(f)
 	f.StringVar(&l.kyma, "kyma", "", "list what the Kyma `NAME` has enabled")
 	f.BoolVar(&l.enabled, "enabled", false, "list what all Kymas of the namespace have enabled")
 	f.BoolVarP(&l.all, "all-namespaces", "A", false, "list what the Kymas of all namespaces have enabled")
@@ -126,9 +156,7 @@ func (l *list) writeOffer(offer catalog.Releases) error {
 	if len(offer) == 0 {
 		l.environment.Sayf("There are no such modules. Those that there are come from ModuleTemplates; see 'kymactl module template'.")
 	}
-	document := struct {
-		Modules catalog.Releases `json:"modules"`
-	}{offer}
+	document := offered{offer}
 	return l.output.Write(l.environment.Out, document, func(w io.Writer) error {
 		if err := command.Row(w, "MODULE", "CHANNEL", "VERSION", "TEMPLATE", "RESOLVED", "VERIFIED", "MESSAGE"); err != nil {
 			return err
@@ -144,9 +172,7 @@ func (l *list) writeOffer(offer catalog.Releases) error {
 
 // writeEnabled writes what is enabled. Namespaces are shown where there may be several.
 func (l *list) writeEnabled(modules []catalog.EnabledModule) error {
-	document := struct {
-		Modules []catalog.EnabledModule `json:"modules"`
-	}{[]catalog.EnabledModule{}}
+	document := enabled{[]catalog.EnabledModule{}}
 	for i := range modules {
 		if l.channel == "" || l.channel == modules[i].Channel || l.channel == modules[i].ActiveChannel {
 			document.Modules = append(document.Modules, modules[i])
@@ -157,6 +183,9 @@ func (l *list) writeEnabled(modules []catalog.EnabledModule) error {
 		if l.all {
 			head = append([]string{"NAMESPACE"}, head...)
 		}
+		if l.output.Wide() {
+			head = append(head, "MANIFEST")
+		}
 		if err := command.Row(w, head...); err != nil {
 			return err
 		}
@@ -165,6 +194,9 @@ func (l *list) writeEnabled(modules []catalog.EnabledModule) error {
 			cells := []string{m.Kyma, m.Name, m.ShownChannel(), m.Version, m.State, summary(m.Available), m.Message}
 			if l.all {
 				cells = append([]string{m.Namespace}, cells...)
+			}
+			if l.output.Wide() {
+				cells = append(cells, m.Manifest)
 			}
 			if err := command.Row(w, cells...); err != nil {
 				return err

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package command
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"io"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/cli-runtime/pkg/printers"
+	"k8s.io/client-go/util/jsonpath"
+	"sigs.k8s.io/yaml"
+)
+
+// A printer writes a document in a format for programs.
+type printer func(w io.Writer, v any) error
+
+// printer of the format. The printers of cli-runtime are for Kubernetes objects, which have a kind, and write what is wrong with a
+// path or a template to stdout, so that only the functions of their templates are used.
+func (o *Output) printer() (printer, error) {
+	format, text, given := strings.Cut(o.format, "=")
+	if before, ok := strings.CutSuffix(format, "-file"); ok && given {
+		data, err := readFile("output format "+format, text)
+		if err != nil {
+			return nil, err
+		}
+		format, text = before, string(data)
+	}
+	switch {
+	case o.format == "json":
+		return printJSON, nil
+	case o.format == "yaml":
+		return printYAML, nil
+	case o.format == "name" && o.named:
+		return printNames, nil
+	case !given:
+	case text == "":
+		return nil, Usagef("output format %s: there is nothing after the =", format)
+	case format == "jsonpath", format == "jsonpath-as-json":
+		return pathPrinter(format, text)
+	case format == "go-template":
+		return templatePrinter(text)
+	case format == "custom-columns":
+		return columnsPrinter(text)
+	}
+	return nil, Usagef("unknown output format %q: want %s", o.format, o.formats())
+}
+
+func printJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+func printYAML(w io.Writer, v any) error {
+	data, err := yaml.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(data)
+	return err
+}
+
+func printNames(w io.Writer, v any) error {
+	n, ok := v.(Named)
+	if !ok {
+		return errors.Errorf("%T has no names", v)
+	}
+	for _, name := range n.Names() {
+		if _, err := io.WriteString(w, Printable(name)+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func parsePath(format, path string) (*jsonpath.JSONPath, error) {
+	// As kubectl, which takes .a as well as {.a}.
+	if !strings.Contains(path, "{") {
+		path = "{" + path + "}"
+	}
+	p := jsonpath.New("output").AllowMissingKeys(true)
+	if err := p.Parse(path); err != nil {
+		return nil, Usagef("output format %s: %s", format, err.Error())
+	}
+	return p, nil
+}
+
+func pathPrinter(format, path string) (printer, error) {
+	p, err := parsePath(format, path)
+	if err != nil {
+		return nil, err
+	}
+	p.EnableJSONOutput(format == "jsonpath-as-json")
+	return func(w io.Writer, v any) error {
+		tree, err := treeOf(v)
+		if err != nil {
+			return err
+		}
+		var out bytes.Buffer
+		if err := p.Execute(&out, tree); err != nil {
+			return WithCode(ExitUsage, errors.Wrapf(err, "output format %s", format))
+		}
+		if !bytes.HasSuffix(out.Bytes(), []byte("\n")) {
+			out.WriteByte('\n')
+		}
+		_, err = out.WriteTo(w)
+		return err
+	}, nil
+}
+
+// templatePrinter has the functions that templates of kubectl have.
+func templatePrinter(text string) (printer, error) {
+	p, err := printers.NewGoTemplatePrinter([]byte(text))
+	if err != nil {
+		return nil, Usagef("output format go-template: %s", err.Error())
+	}
+	return func(w io.Writer, v any) error {
+		tree, err := treeOf(v)
+		if err != nil {
+			return err
+		}
+		object, ok := tree.(map[string]any)
+		if !ok {
+			return errors.Errorf("%T is not an object", v)
+		}
+		// An error is also written to where the result goes.
+		var out bytes.Buffer
+		if err := p.PrintObj(&unstructured.Unstructured{Object: object}, &out); err != nil {
+			return WithCode(ExitUsage, errors.Wrap(err, "output format go-template"))
+		}
+		_, err = out.WriteTo(w)
+		return err
+	}, nil
+}
+
+// A column of custom-columns has a title, and a path in each row.
+type column struct {
+	title string
+	path  *jsonpath.JSONPath
+}
+
+// columnsPrinter writes a table with columns such as NAME:.name,STATE:.state.
+func columnsPrinter(text string) (printer, error) {
+	var columns []column
+	for spec := range strings.SplitSeq(text, ",") {
+		title, path, ok := strings.Cut(spec, ":")
+		if !ok || title == "" || path == "" {
+			return nil, Usagef("output format custom-columns: %q: want TITLE:PATH, such as NAME:.name", spec)
+		}
+		if !strings.HasPrefix(path, ".") && !strings.HasPrefix(path, "{") {
+			path = "." + path
+		}
+		p, err := parsePath("custom-columns", path)
+		if err != nil {
+			return nil, err
+		}
+		columns = append(columns, column{title, p})
+	}
+	return func(w io.Writer, v any) error {
+		tree, err := treeOf(v)
+		if err != nil {
+			return err
+		}
+		t := newColumns(w)
+		if err := writeColumns(t, columns, rowsOf(tree)); err != nil {
+			return err
+		}
+		return t.Flush()
+	}, nil
+}
+
+func writeColumns(w io.Writer, columns []column, rows []any) error {
+	cells := make([]string, len(columns))
+	for i, c := range columns {
+		cells[i] = c.title
+	}
+	if err := Row(w, cells...); err != nil {
+		return err
+	}
+	for _, row := range rows {
+		for i, c := range columns {
+			found, err := c.path.FindResults(row)
+			if err != nil {
+				return WithCode(ExitUsage, errors.Wrap(err, "output format custom-columns"))
+			}
+			var cell bytes.Buffer
+			for _, values := range found {
+				if err := c.path.PrintResults(&cell, values); err != nil {
+					return err
+				}
+			}
+			cells[i] = cmp.Or(cell.String(), "<none>")
+		}
+		if err := Row(w, cells...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rowsOf a document: the items of its list if it has nothing else, and otherwise the document.
+func rowsOf(tree any) []any {
+	if object, ok := tree.(map[string]any); ok && len(object) == 1 {
+		for _, only := range object {
+			if rows, ok := only.([]any); ok {
+				return rows
+			}
+		}
+	}
+	return []any{tree}
+}
+
+// treeOf a document goes through JSON, so that paths name fields as they are shown.
+func treeOf(v any) (any, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	var tree any
+	err = utiljson.Unmarshal(data, &tree)
+	return tree, err
+}
