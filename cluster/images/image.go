@@ -56,7 +56,7 @@ func image(binary []byte, version string, p platform) (v1.Image, error) {
 		User:       user + ":" + user,
 		Entrypoint: []string{"/" + binaryPath},
 		WorkingDir: "/",
-		// Without HOME, libraries would look for it in the root folder.
+		// Without HOME, libraries would look for it in the root directory.
 		Env: []string{"PATH=/usr/local/bin", "HOME=/tmp", "TMPDIR=/tmp"},
 		// Most container runtimes then keep it writable when the root is read-only.
 		Volumes:      map[string]struct{}{"/tmp": {}},

@@ -61,7 +61,7 @@ func TestImageIsReproducible(t *testing.T) {
 		}
 	}
 	if said[0].String() != said[1].String() {
-		t.Errorf("the same source in another folder makes another image:\n%s%s", said[0].String(), said[1].String())
+		t.Errorf("the same source in another directory makes another image:\n%s%s", said[0].String(), said[1].String())
 	}
 	if said[0].String() == said[2].String() {
 		t.Error("another version makes the same image")
@@ -96,7 +96,7 @@ func TestImage(t *testing.T) {
 			t.Errorf("%s has a time or an owner: %+v", header.Name, header)
 		}
 	}
-	// Folders lose their slash on the way.
+	// Directories lose their slash on the way.
 	want := map[string]int64{
 		"etc": 0o755, "etc/passwd": 0o644, "etc/group": 0o644, "etc/ssl": 0o755, "etc/ssl/certs": 0o755,
 		"etc/ssl/certs/ca-certificates.crt": 0o644, "tmp": 0o1777,
@@ -123,7 +123,7 @@ func TestParsePlatforms(t *testing.T) {
 		"Two":      {reason: "The order is kept.", in: "linux/amd64, linux/arm64", want: both()},
 		"Empty":    {reason: "There is no default here.", err: true},
 		"NoSlash":  {reason: "Both parts are needed.", in: "linux", err: true},
-		"Variants": {reason: "A variant would not be looked at.", in: "linux/arm/v7", err: true},
+		"Variants": {reason: "A variant would be ignored.", in: "linux/arm/v7", err: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestRunRefuses(t *testing.T) {
 		args   []string
 		want   string
 	}{
-		"Nothing":  {reason: "What is to be made must be said.", args: []string{"-dir", t.TempDir()}, want: "image and xpkg"},
+		"Nothing":  {reason: "The arguments name what to make.", args: []string{"-dir", t.TempDir()}, want: "image and xpkg"},
 		"Platform": {reason: "A platform that is none is named.", args: []string{"-platforms", "mars", "image"}, want: `"mars"`},
 		"Name":     {reason: "A name that is none is refused before minutes of building.", args: []string{"-name", "a|b", "image"}, want: "cannot name the image"},
 		"Flag":     {reason: "A flag that is misspelt is named.", args: []string{"-plattforms", "x"}, want: "plattforms"},
@@ -173,7 +173,7 @@ func TestExamplesAreObjects(t *testing.T) {
 		found++
 		data, err := os.ReadFile(path)
 		if err == nil && !bytes.Contains(data, []byte("kind: ")) {
-			t.Errorf("%s is no object: a package cannot have it", path)
+			t.Errorf("%s is not an object: a package cannot have it", path)
 		}
 		return err
 	})

@@ -17,14 +17,14 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// An entry is a file or, where the path ends with a slash, a folder of an image.
+// An entry is a file or, where the path ends with a slash, a directory of an image.
 type entry struct {
 	path string
 	mode int64
 	data []byte
 }
 
-// layer packs entries, and the folders above them, sorted by path. They belong to
+// layer packs entries, and the directories above them, sorted by path. They belong to
 // root and have no time, so that the same entries make the same digest.
 func layer(entries ...entry) (v1.Layer, error) {
 	entries = withParents(entries)
@@ -53,7 +53,7 @@ func layer(entries ...entry) (v1.Layer, error) {
 	return made, errors.Wrap(err, "cannot make a layer")
 }
 
-// withParents adds the folders that entries lie in and that are not among them.
+// withParents adds the directories that entries lie in and that are not among them.
 func withParents(entries []entry) []entry {
 	out := slices.Clone(entries)
 	known := func(p string) bool { return slices.ContainsFunc(out, func(e entry) bool { return e.path == p }) }

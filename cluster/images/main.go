@@ -33,9 +33,9 @@ func main() {
 
 // An order says what is made.
 type order struct {
-	// root is the folder of the repository.
+	// root is the directory of the repository.
 	root string
-	// dir is the folder in which it is left.
+	// dir is the directory in which it is left.
 	dir string
 	// version of the provider, as it prints it.
 	version string
@@ -49,7 +49,7 @@ type order struct {
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("images", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	dir := flags.String("dir", "bin", "folder in which everything is left")
+	dir := flags.String("dir", "bin", "directory in which everything is left")
 	version := flags.String("version", "v0.0.0-dev", "version of the provider")
 	commit := flags.String("commit", "", "commit of the source")
 	platforms := flags.String("platforms", "linux/amd64,linux/arm64", "platforms of the image, separated by commas")
@@ -68,13 +68,13 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	if o.dir, err = filepath.Abs(*dir); err != nil {
-		return errors.Wrap(err, "cannot find the folder to write to")
+		return errors.Wrap(err, "cannot find the directory to write to")
 	}
 	if o.root, err = tools.Root(); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(o.dir, 0o755); err != nil { //nolint:gosec // What is shipped is no secret.
-		return errors.Wrap(err, "cannot make the folder to write to")
+	if err := os.MkdirAll(o.dir, 0o755); err != nil { //nolint:gosec // What is shipped is not secret.
+		return errors.Wrap(err, "cannot make the directory to write to")
 	}
 	switch flags.Arg(0) {
 	case "image":

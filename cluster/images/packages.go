@@ -36,7 +36,7 @@ func makePackages(ctx context.Context, o order, out io.Writer) error {
 	}
 	tmp, err := os.MkdirTemp("", "provider-kyma-xpkg-")
 	if err != nil {
-		return errors.Wrap(err, "cannot make a folder for packages")
+		return errors.Wrap(err, "cannot make a directory for packages")
 	}
 	defer func() { _ = os.RemoveAll(tmp) }()
 	sources := filepath.Join(tmp, providerName)
@@ -72,10 +72,10 @@ func makePackages(ctx context.Context, o order, out io.Writer) error {
 		"--package-root="+configuration, "--examples-root="+filepath.Join(configuration, "examples"))
 }
 
-// stage copies what belongs to the provider's package: the folder also holds that
+// stage copies what belongs to the provider's package: the directory also holds that
 // of the configuration, which the command line cannot pass over.
 func stage(from, to string) error {
-	if err := os.MkdirAll(to, 0o755); err != nil { //nolint:gosec // What is shipped is no secret.
+	if err := os.MkdirAll(to, 0o755); err != nil { //nolint:gosec // What is shipped is not secret.
 		return errors.Wrap(err, "cannot stage the package")
 	}
 	if err := os.CopyFS(filepath.Join(to, "crds"), os.DirFS(filepath.Join(from, "crds"))); err != nil {

@@ -36,12 +36,12 @@ func parsePlatforms(s string) ([]platform, error) {
 	return out, nil
 }
 
-// compile builds a package of the module in a folder for a platform, and returns
+// compile builds a package of the module in a directory for a platform, and returns
 // the binary, which depends on nothing but the sources and the toolchain.
 func compile(ctx context.Context, o order, pkg string, p platform) ([]byte, error) {
 	tmp, err := os.MkdirTemp("", "provider-kyma-build-")
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot make a build folder")
+		return nil, errors.Wrap(err, "cannot make a build directory")
 	}
 	defer func() { _ = os.RemoveAll(tmp) }()
 	path := filepath.Join(tmp, "binary")

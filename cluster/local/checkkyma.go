@@ -114,7 +114,7 @@ func checkNoDowngrade(ctx context.Context, e *environment) error {
 	return checkVersions(ctx, e, fast)
 }
 
-// footprint tells whether somebody wrote to what runs, or to what asks for it.
+// footprint tells whether someone wrote to what runs, or to what asks for it.
 func footprint(ctx context.Context, e *environment) (string, error) {
 	var seen []string
 	for _, m := range modules() {

@@ -73,7 +73,7 @@ func start(ctx context.Context, s *servers, checked, bare bool) error {
 		return s.startBare(ctx)
 	case checked:
 		// It changes in seconds what people change in minutes. That alone would have
-		// Crossplane look at the claim's composite resource once a minute only.
+		// Crossplane check the claim's composite resource once a minute only.
 		return s.start(ctx, "--circuit-breaker-burst=1000")
 	}
 	return s.start(ctx)

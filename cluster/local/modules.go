@@ -29,7 +29,7 @@ const (
 	signer = "release"
 )
 
-// A module is what the demo knows of a module. The rest is in its folder.
+// A module is what the demo knows of a module. The rest is in its directory.
 type module struct {
 	name string
 	// versions by channel.
@@ -135,12 +135,12 @@ func pushModule(ctx context.Context, w workshop, source, version, registry strin
 	return reference, err
 }
 
-// write files into a folder.
+// write files into a directory.
 func write(files controlplane.Files, folder string) error {
 	for name, data := range files {
 		path := filepath.Join(folder, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return errors.Wrap(err, "cannot make a folder of a module")
+			return errors.Wrap(err, "cannot make a directory of a module")
 		}
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			return errors.Wrap(err, "cannot write a file of a module")

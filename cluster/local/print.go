@@ -55,16 +55,16 @@ Things to try:
      kymactl status
      control annotate kymas COMPOSITE DOWNGRADE
 
-   Modules and channel are the claim's: what you write there into the Kyma itself, the composition takes back, and
+   Modules and channel are the claim's: what you write there into the Kyma itself, the composition reverts, and
    kymactl module enable and disable refuse to.
 
-4. Look at what a module consists of, at who signed it, and at what its next version changes:
+4. See what a module consists of, who signed it, and what its next version changes:
 
      kymactl module inspect $MODULES//example.org/module/greeter:1.0.0
      kymactl module verify $MODULES//example.org/module/greeter:1.0.0 --key KEY
      kymactl module diff $MODULES//example.org/module/greeter:1.0.0 $MODULES//example.org/module/greeter:1.2.0
 
-5. Change a value of a Manifest that is nobody's but yours, to something good and to something the chart refuses:
+5. Change a value of a Manifest of your own, to something good and to something the chart refuses:
 
      values() { control patch manifest hello --type json \
        -p '[{"op": "replace", "path": "/spec/forProvider/installs/0/values", "value": '"$1"'}]'; }
@@ -87,7 +87,7 @@ The provider's log is LOG.
 Ctrl-C stops everything.`
 
 // printTree prints what the claim has become, and the modules below it, as the
-// team would look at them.
+// team would see them.
 func printTree(ctx context.Context, e *environment) error {
 	args := []string{"beta", "trace", strings.ToLower(claimKind), claimName, "-n", team}
 	tree, err := e.servers.crossplane.Crank(ctx, args...)

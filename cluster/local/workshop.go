@@ -39,7 +39,7 @@ func (w workshop) kubeconfig() string { return filepath.Join(string(w), team+".k
 func (w workshop) equip(ctx context.Context) error {
 	for _, folder := range []string{w.binaries(), w.modules()} {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
-			return errors.Wrap(err, "cannot make a folder for modules")
+			return errors.Wrap(err, "cannot make a directory for modules")
 		}
 	}
 	_, err := controlplane.BuildKymactl(ctx, w.binaries())
@@ -56,7 +56,7 @@ func (w workshop) writeKubeconfig(admin []byte) error {
 	return errors.Wrap(clientcmd.WriteToFile(*c, w.kubeconfig()), "cannot write a kubeconfig")
 }
 
-// kymactl runs kymactl as the team does, in the folder in which modules are made,
+// kymactl runs kymactl as the team does, in the directory in which modules are made,
 // and returns what it writes to stdout, also where it fails.
 func (w workshop) kymactl(ctx context.Context, args ...string) (string, error) {
 	return w.run(ctx, filepath.Join(w.binaries(), "kymactl"), args...)

@@ -99,7 +99,7 @@ func (b build) run(ctx context.Context) error {
 
 // publish builds into a directory beside the final place and renames the binary, so
 // that nothing ever runs half of one. What was compiled before an interrupt is in
-// Go's build cache: the next call goes on from there.
+// Go's build cache: the next call continues from there.
 func (b build) publish(ctx context.Context) error {
 	tmp, err := os.MkdirTemp(b.dir, ".build-")
 	if err != nil {

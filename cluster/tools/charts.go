@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// A Chart is a chart that others publish inside a Go module, by its folder in
+// A Chart is a chart that others publish inside a Go module, by its directory in
 // the module. Charts of the same module at two versions are two Charts.
 type Chart struct {
 	// module is the path of the Go module, as the file charts/go.mod has it.
@@ -26,7 +26,7 @@ var (
 	KyvernoPreviousChart    = Chart{module: "previous.example.org/kyverno", folder: "charts/kyverno"}
 )
 
-// ChartDir returns the folder, in the module cache, with a chart, and downloads
+// ChartDir returns the directory, in the module cache, with a chart, and downloads
 // its module when it is not there.
 func ChartDir(ctx context.Context, c Chart) (string, error) {
 	dir, err := sourceOf(ctx, "charts", c.module)

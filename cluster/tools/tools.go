@@ -36,7 +36,7 @@ const (
 	FunctionAutoReady         Tool = "function-auto-ready"
 )
 
-// The modules of the functions, whose folder package is a package of Crossplane
+// The modules of the functions, whose directory package is a package of Crossplane
 // (see ModuleDir).
 const (
 	FunctionPatchAndTransformModule = "github.com/crossplane-contrib/function-patch-and-transform"
@@ -104,7 +104,7 @@ func Path(ctx context.Context, t Tool) (string, error) {
 	return b.path(), nil
 }
 
-// Root returns the root folder of this repository: the nearest folder, from the
+// Root returns the root directory of this repository: the nearest directory, from the
 // working directory upwards, whose go.mod is that of the provider.
 func Root() (string, error) {
 	wd, err := os.Getwd()
@@ -112,7 +112,7 @@ func Root() (string, error) {
 		return "", errors.Wrap(err, "cannot find the working directory")
 	}
 	for dir := wd; ; dir = filepath.Dir(dir) {
-		// A folder without a go.mod, or with a nested module's, is passed over.
+		// A directory without a go.mod, or with a nested module's, is passed over.
 		data, err := os.ReadFile(filepath.Join(dir, "go.mod")) //nolint:gosec // The file is only compared.
 		if err == nil && strings.HasPrefix(string(data), "module "+modulePath+"\n") {
 			return dir, nil

@@ -121,7 +121,7 @@ func (f *flags) process(app *kingpin.Application) {
 	app.Flag("leader-election", "Work only while holding the lease of the leader.").Short('l').BoolVar(&f.leaderElection)
 	app.Flag("leader-election-namespace", "Namespace of the lease; by default that of the pod. Needed outside of a pod.").
 		PlaceHolder("NAMESPACE").StringVar(&f.leaderElectionNamespace)
-	app.Flag("sync", "How often all resources are looked at, whatever is known of them.").Short('s').Default("1h").DurationVar(&f.sync)
+	app.Flag("sync", "Interval of a full resync of all resources.").Short('s').Default("1h").DurationVar(&f.sync)
 	app.Flag("metrics-bind-address", "Address of the metrics; 0 turns them off.").Default(":8080").StringVar(&f.metricsAddress)
 	app.Flag("health-probe-bind-addr", "Address of the probes.").Default(":8081").StringVar(&f.probeAddress)
 	app.Flag("poll-state-metric", "How often the metrics of the states of managed resources are taken.").Default("5s").DurationVar(&f.stateMetric)
@@ -131,7 +131,7 @@ func (f *flags) process(app *kingpin.Application) {
 }
 
 func (f *flags) work(app *kingpin.Application) {
-	app.Flag("poll", "How often a Manifest is looked at when no event asks for it.").Default("10m").DurationVar(&f.poll)
+	app.Flag("poll", "Interval in which a Manifest is checked if no event triggers it.").Default("10m").DurationVar(&f.poll)
 	app.Flag("poll-jitter-percentage", "Percentage of its interval by which each poll comes sooner or later.").Default("10").UintVar(&f.pollJitter)
 	app.Flag("min-poll-interval", "The shortest interval that annotation crossplane.io/poll-interval may ask for.").Default("10s").DurationVar(&f.minPoll)
 	app.Flag("timeout", "How long one pass over a Manifest may take.").Default("2m").DurationVar(&f.timeout)
@@ -139,8 +139,8 @@ func (f *flags) work(app *kingpin.Application) {
 	app.Flag("max-object-concurrency", "How many objects of one Manifest are applied at the same time.").Default("8").IntVar(&f.objectConcurrency)
 	app.Flag("inventory-namespace", "Namespace in the target cluster that holds the inventories; never change it while modules are installed.").
 		Default(manifest.DefaultNamespace).StringVar(&f.namespace)
-	app.Flag("cache-dir", "Folder in which pulled blobs are kept.").Default(filepath.Join(os.TempDir(), "provider-kyma")).StringVar(&f.cacheDir)
-	app.Flag("cache-size", "Size of that folder in bytes; the least recently used blobs go first.").Default("1073741824").Int64Var(&f.cacheSize)
+	app.Flag("cache-dir", "Directory for the cache of pulled blobs.").Default(filepath.Join(os.TempDir(), "provider-kyma")).StringVar(&f.cacheDir)
+	app.Flag("cache-size", "Size of that directory in bytes; the least recently used blobs go first.").Default("1073741824").Int64Var(&f.cacheSize)
 	app.Flag("max-archive-size", "Largest chart or layer that is pulled, in bytes.").Default("67108864").Int64Var(&f.maxArchive)
 	app.Flag("max-unpacked-size", "Largest size that it may unpack to, in bytes.").Default("536870912").Int64Var(&f.maxUnpacked)
 	app.Flag("max-archive-files", "Most files that it may hold.").Default("10000").IntVar(&f.maxFiles)

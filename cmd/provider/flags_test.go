@@ -115,7 +115,7 @@ func TestParseArguments(t *testing.T) {
 	}
 }
 
-// unset variables of whoever runs the test, for its time.
+// unset variables of the user who runs the test, while it runs.
 func unset(t *testing.T, names ...string) {
 	t.Helper()
 	for _, n := range names {

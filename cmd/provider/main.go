@@ -62,7 +62,7 @@ func run(ctx context.Context, f *flags) error {
 	if err != nil {
 		return errors.Wrap(err, "cannot get the configuration of the control plane")
 	}
-	// The API server has its own means against too many requests, and a limit here would only hide what is slow.
+	// The API server has its own means against too many requests, and a limit here would only mask what is slow.
 	cfg.QPS = -1
 	local, requests := rest.CopyConfig(cfg), newRequests()
 	metrics.Registry.MustRegister(requests, newBuildInfo(version.Get()))

@@ -172,7 +172,7 @@ func TestActivationStops(t *testing.T) {
 	a.register(g)
 	g.Set(kindOf("A"), true)
 	if err := a.Start(ctx); err != nil {
-		t.Errorf("a manager that stops is no error: %v", err)
+		t.Errorf("a manager that stops is not an error: %v", err)
 	}
 }
 

@@ -129,7 +129,7 @@ func TestOperator(t *testing.T) {
 	}
 	eventually(t, "the page has the new text", says("Good bye"))
 
-	page.Data["index.html"] = "somebody was here"
+	page.Data["index.html"] = "someone was here"
 	if err := c.Update(ctx, page); err != nil {
 		t.Fatal(err)
 	}

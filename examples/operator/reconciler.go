@@ -32,7 +32,7 @@ const (
 	operator = "site-operator"
 	// lookAgain at a site that is on its way.
 	lookAgain = 2 * time.Second
-	// backlog of changes that were not looked at yet.
+	// backlog of changes that were not processed yet.
 	backlog = 1024
 )
 

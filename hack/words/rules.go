@@ -28,7 +28,7 @@ func rules() []rule {
 		ban("as it says", "name the message or the field", `as (it|they) says?`),
 		ban("conceal, hide", "redact", `conceal(s|ed|ing)?|hid(e|es|ing)`),
 		ban("cure, mend", "fix", `cur(e|es|ed|ing)|mend(s|ed|ing)?`),
-		banBut("definition", "CRD, or XRD", `definitions?`, `(?i)(module|package|role|type) definitions?`, "module"),
+		banBut("definition", "CRD, or XRD", `definitions?`, `(?i)(module|package|role|type) definitions?`, "module", "render"),
 		ban("everybody, anybody", "everyone, anyone", `everybody|anybody`),
 		ban("fight, fought, bout", "ownership conflict, contention", `fights?|fought|fighting|bouts?`),
 		ban("folder", "directory", `folders?`),
@@ -36,7 +36,7 @@ func rules() []rule {
 		ban("for want of", "because there is no", `for want of`),
 		ban("go on", "continue", `go(es)? on|went on|going on`),
 		ban("he, him, his", "they, the user", `he|him|his|himself`),
-		ban("hub", "informer", `hubs?`),
+		banBut("hub", "informer", `hubs?`, `(?i)docker hub`, "oci"),
 		banBut("is no", "is not a", `(is|are|was|were) no [a-z]+`,
 			`(?i)(there (is|are|was|were)|no (longer|more|less|later|earlier|different|better|worse|shorter|`+
 				`bigger|larger|smaller|older|newer|one|such|further|other))`),

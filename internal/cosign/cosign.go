@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// tries bounds how often a signature is written again that somebody else has
+	// tries bounds how often a signature is written again that another client has
 	// overwritten.
 	tries = 20
 
@@ -36,7 +36,7 @@ func Tag(digest string) string { return strings.ReplaceAll(digest, ":", "-") + "
 // RSA of at least 2048 bits, ECDSA of a curve of NIST, or Ed25519; the same RSA
 // key makes the same signature.
 //
-// Stores have no way to change a tag only if nobody else has. So the signature is
+// Stores have no way to change a tag only if no one else has. So the signature is
 // looked for again once others who began at the same time must be done, and is
 // written again, beside theirs, where it was lost.
 func Sign(ctx context.Context, s store.Store, repository, digest string, signer crypto.Signer) (added bool, err error) {
@@ -52,7 +52,7 @@ func sign(ctx context.Context, s store.Store, repository, digest string, signer 
 	if err != nil {
 		return false, err
 	}
-	// What all versions of cosign verify; a signature that only some do is no reason not to sign.
+	// What all versions of cosign verify; a signature that only some do is not a reason not to sign.
 	w := &writer{store: s, digest: digest, verifier: v[:1]}
 	if done, err := w.signed(ctx); done || err != nil {
 		return false, err
@@ -68,7 +68,7 @@ func sign(ctx context.Context, s store.Store, repository, digest string, signer 
 		if err != nil {
 			return false, err
 		}
-		// Whoever has read before that was written, writes within about that time.
+		// Anyone who has read before that was written, writes within about that time.
 		if err := sleep(ctx, settle(took)); err != nil {
 			return false, err
 		}
@@ -83,7 +83,7 @@ func sign(ctx context.Context, s store.Store, repository, digest string, signer 
 // once, so that they do not overwrite each other again and again.
 func settle(took time.Duration) time.Duration {
 	d := min(max(4*took, minSettle), maxSettle)
-	return d + rand.N(d) //nolint:gosec // Nobody gains from guessing it.
+	return d + rand.N(d) //nolint:gosec // No one gains from guessing it.
 }
 
 // A writer adds a signature to those of a manifest.

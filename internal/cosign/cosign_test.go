@@ -169,13 +169,13 @@ func TestSignRefuses(t *testing.T) {
 	}
 }
 
-// TestSignRaced says that a signature that somebody overwrites is written again.
+// TestSignRaced says that a signature that someone overwrites is written again.
 func TestSignRaced(t *testing.T) {
 	m := newMemory()
 	other := newMemory()
 	theirs := curve(t)
 	sig(t, other, theirs)
-	// Whoever read before we wrote writes after that, without ours.
+	// Anyone who read before we wrote writes after that, without ours.
 	stale := other.manifests[Tag(signedDigest)]
 	maps.Copy(m.blobs, other.blobs)
 	var once sync.Once

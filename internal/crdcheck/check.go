@@ -25,9 +25,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A Check is for the objects of one version of a definition.
+// A Check is for the objects of one version of a CRD.
 type Check struct {
-	// Version in which the objects are to be read from the API server.
+	// Version in which the objects must be read from the API server.
 	Version string
 
 	as string
@@ -60,7 +60,7 @@ func newSchema(v *apiextensionsv1.CustomResourceValidation) (out *schemaOf, err 
 	if err != nil {
 		return nil, errors.New(oneLine(err.Error()))
 	}
-	// Structs of it may be shared with the definition.
+	// Structs of it may be shared with the CRD.
 	s = s.DeepCopy()
 	if err := defaulting.PruneDefaults(s); err != nil {
 		return nil, errors.New(oneLine(err.Error()))
@@ -76,7 +76,7 @@ func newSchema(v *apiextensionsv1.CustomResourceValidation) (out *schemaOf, err 
 const mostProblems = 3
 
 // Object says what would be wrong with an object, which was read in the version of the check, and is not wrong yet: a
-// field and a reason each, without any value. An object that was wrong before is not made so by the new definition. The
+// field and a reason each, without any value. An object that was wrong before is not made so by the new CRD. The
 // object is not changed.
 func (c *Check) Object(ctx context.Context, u *unstructured.Unstructured) []string {
 	next := c.next.problems(ctx, c.in(u, c.as))

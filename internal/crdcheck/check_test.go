@@ -55,7 +55,7 @@ func TestReplaceable(t *testing.T) {
 		"Unserved": {reason: "A version that is stored need not be served.", next: crd(t, "", version("v1alpha1", "served: false, storage: false", open), version("v1", both, open))},
 		"Stored": {
 			reason: "What is stored could not be read any more.", next: crd(t, "", version("v1", both, open)),
-			want: "objects may be stored in version v1alpha1, which the new definition does not have",
+			want: "objects may be stored in version v1alpha1, which the new CRD does not have",
 		},
 		"Scope": {
 			reason: "All objects would have to move.",
@@ -63,12 +63,12 @@ func TestReplaceable(t *testing.T) {
 			want:   "spec.scope cannot change from Namespaced to Cluster",
 		},
 		"Kind": {
-			reason: "Another kind is another definition.",
+			reason: "Another kind is another CRD.",
 			next:   parse(t, strings.Replace(mustYAML(t, live), "kind: Widget", "kind: Gadget", 1)),
 			want:   "spec.names.kind cannot change from Widget to Gadget",
 		},
 		"NoDefinition": {
-			reason: "What cannot be read is refused.", next: parse(t, "{apiVersion: v1, kind: X, spec: [1]}"), want: "is no CustomResourceDefinition",
+			reason: "What cannot be read is refused.", next: parse(t, "{apiVersion: v1, kind: X, spec: [1]}"), want: "is not a CustomResourceDefinition",
 		},
 	}
 	for name, tc := range cases {
@@ -102,7 +102,7 @@ func TestObject(t *testing.T) {
 		wantError string
 	}{
 		"Texts": {
-			reason: "Other descriptions need no look at objects.",
+			reason: "Other descriptions need no check of objects.",
 			was:    []string{version("v1", both, open)},
 			is:     []string{version("v1", both, strings.Replace(open, "type: object,", "type: object, description: other,", 1))},
 			want:   map[string][]string{},
@@ -152,13 +152,13 @@ func TestObject(t *testing.T) {
 			object: "{size: a, mode: 3}", want: map[string][]string{"v1": nil},
 		},
 		"Before": {
-			reason: "An object that was invalid before is no reason to refuse the definition.",
+			reason: "An object that was invalid before is not a reason to refuse the CRD.",
 			was:    []string{version("v1", both, "{type: object, required: [mode], properties: {mode: {type: string}}}")},
 			is:     []string{version("v1", both, "{type: object, required: [mode], properties: {mode: {type: string}, num: {type: integer}}}")},
 			object: "{}", want: map[string][]string{"v1": nil},
 		},
 		"Versions": {
-			reason: "Each version that was served is looked at on its own, and a new one is not.",
+			reason: "Each version that was served is checked on its own, and a new one is not.",
 			was:    []string{version("v1", both, open), version("v2", only, open)},
 			is: []string{
 				version("v1", both, open), version("v2", only, "{type: object, required: [mode]}"), version("v3", only, "{type: object, required: [mode]}"),
@@ -172,7 +172,7 @@ func TestObject(t *testing.T) {
 			object: "{}", want: map[string][]string{"v1": {"spec.mode: required value"}},
 		},
 		"Hidden": {
-			reason: "A version that nobody can use is no reason.",
+			reason: "A version that no one can use is not a reason.",
 			was:    []string{version("v1", hidden, open), version("v2", only, open)},
 			is:     []string{version("v1", hidden, "{type: object, required: [mode]}"), version("v2", only, open)},
 			want:   map[string][]string{},

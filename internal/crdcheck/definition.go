@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// decode a definition. Fields that are unknown do not count, as for an API server.
+// decode a CRD. Fields that are unknown do not count, as for an API server.
 func decode(u *unstructured.Unstructured) (*apiextensionsv1.CustomResourceDefinition, error) {
 	b, err := json.Marshal(u.Object)
 	if err != nil {
@@ -24,14 +24,14 @@ func decode(u *unstructured.Unstructured) (*apiextensionsv1.CustomResourceDefini
 	}
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	if err := kjson.Unmarshal(b, crd); err != nil {
-		return nil, errors.Wrap(err, "is no CustomResourceDefinition of version v1")
+		return nil, errors.Wrap(err, "is not a CustomResourceDefinition of version v1")
 	}
 	return crd, nil
 }
 
-// Replaceable says in an error why a definition in a cluster can never be replaced by another one, whatever objects there
+// Replaceable returns an error that says why a CRD in a cluster can never be replaced by another one, whatever objects there
 // are: another group, kind or scope, or a version gone in which objects are stored. The error does not name the
-// definition.
+// CRD.
 func Replaceable(live, next *unstructured.Unstructured) error {
 	old, err := decode(live)
 	if err != nil {
@@ -47,7 +47,7 @@ func Replaceable(live, next *unstructured.Unstructured) error {
 		{"spec.scope", string(old.Spec.Scope), string(crd.Spec.Scope)},
 	} {
 		if f.was != f.is {
-			return errors.Errorf("%s cannot change from %s to %s; delete the definition with all its objects first, or leave it as it is",
+			return errors.Errorf("%s cannot change from %s to %s; delete the CRD with all its objects first, or leave it as it is",
 				f.field, f.was, f.is)
 		}
 	}
@@ -61,13 +61,13 @@ func Replaceable(live, next *unstructured.Unstructured) error {
 		}
 	}
 	if len(lost) > 0 {
-		return errors.Errorf("objects may be stored in version %s, which the new definition does not have (status.storedVersions); "+
+		return errors.Errorf("objects may be stored in version %s, which the new CRD does not have (status.storedVersions); "+
 			"keep the version, or store all objects in another one and take it out of status.storedVersions first", strings.Join(lost, ", "))
 	}
 	return nil
 }
 
-// Checks that a new definition makes necessary, at most one for each version. There is none where nothing changes that
+// Checks that a new CRD makes necessary, at most one for each version. There is none where nothing changes that
 // makes an object valid or invalid: objects then need not be read.
 func Checks(live, next *unstructured.Unstructured) ([]*Check, error) {
 	old, err := decode(live)
@@ -85,7 +85,7 @@ func Checks(live, next *unstructured.Unstructured) ([]*Check, error) {
 		v := &crd.Spec.Versions[i]
 		was, ok := before[v.Name]
 		if !v.Served || !ok {
-			// Nobody has used this version yet, so that no object can become invalid in it.
+			// No one has used this version yet, so that no object can become invalid in it.
 			continue
 		}
 		common = true
@@ -104,7 +104,7 @@ func Checks(live, next *unstructured.Unstructured) ([]*Check, error) {
 	return appendCheck(nil, from, to)
 }
 
-// served versions of a definition.
+// served versions of a CRD.
 func served(crd *apiextensionsv1.CustomResourceDefinition) map[string]*apiextensionsv1.CustomResourceDefinitionVersion {
 	out := map[string]*apiextensionsv1.CustomResourceDefinitionVersion{}
 	for i := range crd.Spec.Versions {
@@ -141,7 +141,7 @@ func appendCheck(out []*Check, was, is *apiextensionsv1.CustomResourceDefinition
 	if c.next, err = newSchema(is.Schema); err != nil {
 		return nil, errors.Wrapf(err, "spec.versions[%s].schema", is.Name)
 	}
-	// What cannot be read of the definition of before excuses no object.
+	// What cannot be read of the previous CRD excuses no object.
 	c.old, _ = newSchema(was.Schema)
 	return append(out, c), nil
 }
@@ -190,5 +190,5 @@ func withoutTexts(v any) any {
 // oneLine makes a text fit for a message.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// recovered is the error of a panic: some of the API server's code is made for what it has looked at before.
+// recovered is the error of a panic: some of the API server's code is made for what it has validated before.
 func recovered(p any) error { return errors.New("cannot be checked: " + oneLine(fmt.Sprint(p))) }

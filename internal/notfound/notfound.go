@@ -13,7 +13,7 @@ import (
 )
 
 // Is says whether an error is the word of an API server that an object does not exist. The object may be another one than
-// was asked for, such as the namespace of an object that is to be created; see IsObject.
+// was asked for, such as the namespace of an object before it is created; see IsObject.
 func Is(err error) bool {
 	d, ok := details(err)
 	return ok && d.Name != ""
@@ -39,7 +39,7 @@ func Ignore(err error) error {
 }
 
 // Foreign says whether an error is a 404 that names no object: from a path that an API server does not serve, or from
-// something that is no API server. It proves nothing.
+// something that is not an API server. It proves nothing.
 func Foreign(err error) bool {
 	if e := (*Error)(nil); errors.As(err, &e) {
 		return true
@@ -63,7 +63,7 @@ type Error struct {
 	Host string
 }
 
-// Error is one line that is equal for equal failures. It holds nothing of the answer, which may be the page of anybody.
+// Error is one line that is equal for equal failures. It holds nothing of the answer, which may be the page of anyone.
 func (e *Error) Error() string {
 	who := "API server"
 	if e.Host != "" {
@@ -83,7 +83,7 @@ func details(err error) (*metav1.StatusDetails, bool) {
 	if st.Reason != metav1.StatusReasonNotFound || st.Details == nil || (st.Code != 0 && st.Code != http.StatusNotFound) {
 		return nil, false
 	}
-	// It is how client-go marks an answer that was no Status, and whose reason it made of the code.
+	// It is how client-go marks an answer that was not Status, and whose reason it made of the code.
 	for i := range st.Details.Causes {
 		if st.Details.Causes[i].Type == metav1.CauseTypeUnexpectedServerResponse {
 			return nil, false

@@ -46,7 +46,7 @@ func Path(gv schema.GroupVersion) string {
 }
 
 // Resources of a group version that a cluster serves, as its discovery documents say; none where it does not serve the
-// group version. Where what answers is no API server, or contradicts itself, the error is an *Error.
+// group version. Where what answers is not an API server, or contradicts itself, the error is an *Error.
 func Resources(ctx context.Context, get GetFunc, gv schema.GroupVersion) ([]metav1.APIResource, error) {
 	data, err := get(ctx, Path(gv))
 	if Foreign(err) || Is(err) {
@@ -73,7 +73,7 @@ func Served(ctx context.Context, get GetFunc, gvk schema.GroupVersionKind) (bool
 }
 
 // An UnsettledError says that the API groups of a cluster have a version that the cluster does not answer for, as in the
-// moment in which a custom resource definition comes or goes.
+// moment in which a CRD comes or goes.
 type UnsettledError struct {
 	GroupVersion schema.GroupVersion
 }

@@ -57,9 +57,9 @@ func parseReference(s string) (Reference, error) {
 	}
 	var r Reference
 	bare, r.Digest, _ = strings.Cut(bare, "@")
-	// What is no digest may well be a part of a password, and so may all before it.
+	// What is not a digest may well be a part of a password, and so may all before it.
 	if strings.Contains(s, "@") && !isDigest.MatchString(r.Digest) {
-		return Reference{}, errors.New("what follows @ is no digest, which is sha256: and 64 hexadecimal digits in lower case; " +
+		return Reference{}, errors.New("what follows @ is not a digest, which is sha256: and 64 hexadecimal digits in lower case; " +
 			"credentials belong into the docker configuration")
 	}
 	host, path, _ := strings.Cut(bare, "/")

@@ -75,7 +75,7 @@ type Call struct {
 	// the registry asks for another login.
 	Body func() (io.ReadCloser, error)
 	Size int64
-	// Want are the codes of answers that are no error.
+	// Want are the codes of answers that are not error.
 	Want []int
 }
 
@@ -97,7 +97,7 @@ func (e *CallError) Error() string { return e.cause.Error() }
 // Unwrap returns the cause, which holds errors of the context.
 func (e *CallError) Unwrap() error { return e.cause }
 
-// Do one call. The body of the answer is to be closed. Errors are *CallError.
+// Do one call. The caller must close the body of the answer. Errors are *CallError.
 func (s *Session) Do(ctx context.Context, c Call) (*http.Response, error) {
 	l, err := s.login(ctx)
 	if err != nil {

@@ -83,7 +83,7 @@ func TestSessionErrors(t *testing.T) {
 		}},
 		"503":   {reason: "That may pass.", code: 503, transient: true, want: "503 Service Unavailable", answer: func(w http.ResponseWriter) { w.WriteHeader(http.StatusServiceUnavailable) }},
 		"Cut":   {reason: "A connection that breaks.", transient: true, want: "broke off", answer: func(http.ResponseWriter) { panic(http.ErrAbortHandler) }},
-		"Odd":   {reason: "An answer nobody waits for.", code: 302, want: "302 Found", answer: func(w http.ResponseWriter) { w.WriteHeader(http.StatusFound) }},
+		"Odd":   {reason: "An answer no one waits for.", code: 302, want: "302 Found", answer: func(w http.ResponseWriter) { w.WriteHeader(http.StatusFound) }},
 		"Else":  {reason: "Redirects to internal addresses are not followed.", want: "internal address", answer: elsewhere("https://169.254.169.254/")},
 		"Zone":  {reason: "Nor with a zone.", want: "internal address", answer: elsewhere("https://[fe80::1%25eth0]/")},
 		"Local": {reason: "Nor by the name of this machine.", want: "internal address", answer: elsewhere("https://LOCALHOST.:2375/")},
@@ -180,7 +180,7 @@ func TestSessionTLS(t *testing.T) {
 	}{
 		"Unknown":  {reason: "Certificates are checked.", err: "unknown authority: use --ca-file"},
 		"CA":       {reason: "Others can be trusted.", all: oci.Registry{CABundle: s.CA()}},
-		"Insecure": {reason: "Or none is looked at, where somebody says so.", all: oci.Registry{SkipTLSVerify: true}},
+		"Insecure": {reason: "Or no certificate is checked, if the configuration says so.", all: oci.Registry{SkipTLSVerify: true}},
 		"Plain":    {reason: "Plain HTTP is plain.", all: oci.Registry{PlainHTTP: true}, err: "wants TLS: leave out --plain-http"},
 	}
 	for name, tc := range cases {
@@ -217,7 +217,7 @@ func TestSessionAmbient(t *testing.T) {
 		"Missing": {reason: "A missing helper is named.", config: `{"credsStore":"absent"}`, regs: oci.Registries{{Host: "*", Ambient: true}}, err: "from docker-credential-absent, which cannot be run: install it"},
 		"Failing": {reason: "What a helper says is not told.", config: `{"credsStore":"ours"}`, helper: "echo s3cr3t; exit 1", regs: oci.Registries{{Host: "*", Ambient: true}}, err: "the credential helper of the docker configuration of this process failed"},
 		"Broken":  {reason: "A broken configuration is an error.", config: `{`, regs: oci.Registries{{Host: "*", Ambient: true}}, err: "cannot read the docker configuration"},
-		"Slow":    {reason: "A helper may wait for somebody.", config: `{"credsStore":"ours"}`, helper: "exec sleep 1", timeout: 100 * time.Millisecond, regs: oci.Registries{{Host: "*", Ambient: true}}, err: "context deadline exceeded"},
+		"Slow":    {reason: "A helper may wait for someone.", config: `{"credsStore":"ours"}`, helper: "exec sleep 1", timeout: 100 * time.Millisecond, regs: oci.Registries{{Host: "*", Ambient: true}}, err: "context deadline exceeded"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -107,7 +107,7 @@ func buildLists(component map[string]any, c Component) (err error) {
 	return err
 }
 
-// checkName checks the name of a component that is to be pushed.
+// checkName checks the name of a component before it is pushed.
 func checkName(path, name string) error {
 	if len(name) > maxText || !isNewComponent.MatchString(name) || !isPath.MatchString(name) {
 		return errors.Errorf("%s is %.300q: want a domain and a path, such as example.org/module/name, "+
@@ -116,7 +116,7 @@ func checkName(path, name string) error {
 	return nil
 }
 
-// checkVersion checks the version of a component that is to be pushed.
+// checkVersion checks the version of a component before it is pushed.
 func checkVersion(path, version string) error {
 	if _, err := Tag(version); err != nil {
 		return errors.Wrap(err, path)

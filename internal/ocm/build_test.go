@@ -124,11 +124,11 @@ func TestNew(t *testing.T) {
 		"NoName":           {"A component has a name.", with(func(c *Component) { c.Name = "" }), `component.name is ""`},
 		"ShortName":        {"The example of the original command was wrong.", with(func(c *Component) { c.Name = "my-domain/mod" }), "component.name"},
 		"UpperCase":        {"Repositories are in lower case.", with(func(c *Component) { c.Name = "a.io/Mod" }), "component.name"},
-		"NoPath":           {"A domain is no name.", with(func(c *Component) { c.Name = "a.io/" }), "component.name"},
+		"NoPath":           {"A domain is not a name.", with(func(c *Component) { c.Name = "a.io/" }), "component.name"},
 		"DigitFirst":       {"OCM refuses what the schema allows.", with(func(c *Component) { c.Name = "a.io/1b" }), "component.name"},
 		"NoRepository":     {"The name must be fit for a repository.", with(func(c *Component) { c.Name = "a.io/mod-" }), "component.name"},
 		"LongName":         {"Names are bounded.", with(func(c *Component) { c.Name = "a.io/" + strings.Repeat("a", 256) }), "component.name"},
-		"NameNewline":      {"A line break at the end is no part of a name.", with(func(c *Component) { c.Name = "a.io/b\n" }), "component.name"},
+		"NameNewline":      {"A line break at the end is not part of a name.", with(func(c *Component) { c.Name = "a.io/b\n" }), "component.name"},
 		"Latest":           {"A version is semantic.", with(func(c *Component) { c.Version = "latest" }), "component.version"},
 		"FourNumbers":      {"A version has at most three numbers.", with(func(c *Component) { c.Version = "1.2.3.4" }), "component.version"},
 		"LeadingZero":      {"Numbers have no leading zeroes.", with(func(c *Component) { c.Version = "01.2.3" }), "component.version"},
@@ -153,7 +153,7 @@ func TestNew(t *testing.T) {
 		"UnknownAccess":    {"Fields are not lost in silence.", resource(func(r *Resource) { r.Access = Access{Type: "web"} }), `access: type "web" needs fields`},
 		"NoAccess":         {"Resources have an access.", resource(func(r *Resource) { r.Access = Access{} }), "access: type is missing"},
 		"NoImage":          {"An image has a reference.", resource(func(r *Resource) { r.Access = Access{Type: AccessOCIArtifact} }), "access: imageReference is missing"},
-		"Identity":         {"The name is no part of the rest.", resource(func(r *Resource) { r.ExtraIdentity = map[string]string{"name": "x"} }), "extraIdentity"},
+		"Identity":         {"The name is not part of the rest.", resource(func(r *Resource) { r.ExtraIdentity = map[string]string{"name": "x"} }), "extraIdentity"},
 		"ReferenceDigest": {"References lead to descriptors.", with(func(c *Component) {
 			c.References = []Reference{{Name: "ab", Component: childName, Version: "1", Digest: &Digest{HashSHA256, NormalisationBlob, trialBlob}}}
 		}), "component.componentReferences[0]: normalisation"},

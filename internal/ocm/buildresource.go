@@ -23,7 +23,7 @@ func buildResources(c Component) ([]any, error) {
 		if r.Version == "" {
 			r.Version = c.Version
 		}
-		// Maps are printed in the order of their keys. The version is no part of
+		// Maps are printed in the order of their keys. The version is not part
 		// the identity.
 		id := fmt.Sprintf("%q %q", r.Name, r.ExtraIdentity)
 		if first, ok := seen[id]; ok {
@@ -179,9 +179,9 @@ func checkRepository(repository string) error {
 	}
 	u, err := url.Parse(repository)
 	if err != nil {
-		// git@host:path is no URL, and has no password.
+		// git@host:path is not a URL, and has no password.
 		if strings.Contains(repository, "://") {
-			return errors.New("it is no URL")
+			return errors.New("it is not a URL")
 		}
 		return nil
 	}

@@ -34,7 +34,7 @@ func TestDecodeErrors(t *testing.T) {
 		"None":           {reason: "A resource without content.", data: withResource("", "")},
 		"Unknown":        {reason: "Unknown fields are kept, unknown access types read.", data: withResource("None", `x/v9","y":{"z":1},"a":"b`)},
 		"SameName":       {reason: "Another version is another resource.", data: with(`,"resources":[{"name":"ab","version":"1","type":"t","relation":"local","access":{"type":"None"}},{"name":"ab","version":"2","type":"t","relation":"local","access":{"type":"None"}}]`)},
-		"Empty":          {reason: "Nothing is no descriptor.", data: "", err: "it is empty"},
+		"Empty":          {reason: "Nothing is not a descriptor.", data: "", err: "it is empty"},
 		"Text":           {reason: "Neither is a word.", data: "hello", err: "it is a string: want fields"},
 		"List":           {reason: "Neither is a list.", data: "[]", err: "it is a array: want fields"},
 		"NotYAML":        {reason: "The parser says where.", data: "a: [", err: "yaml: line 1"},
@@ -50,16 +50,16 @@ func TestDecodeErrors(t *testing.T) {
 		"Provider":       {reason: "There is always a provider.", data: strings.Replace(with(""), `"us"`, `""`, 1), err: "component.provider is missing"},
 		"ProviderObject": {reason: "In version 2 it is a string.", data: strings.Replace(with(""), `"us"`, `{"name":"us"}`, 1), err: "provider is a object: want a string"},
 		"Context":        {reason: "A context has a type.", data: with(`,"repositoryContexts":[{}]`), err: "component.repositoryContexts[0]: has no type"},
-		"NullContext":    {reason: "Null is no context.", data: with(`,"repositoryContexts":[null]`), err: "component.repositoryContexts[0]: is missing"},
+		"NullContext":    {reason: "Null is not a context.", data: with(`,"repositoryContexts":[null]`), err: "component.repositoryContexts[0]: is missing"},
 		"TwoTypes":       {reason: "Upper case is another field.", data: withResource(`"None"`, `"None","TYPE":"ociBlob"`)},
 		"OtherType":      {reason: "The library would take this one.", data: withResource(`"type":"None"`, `"Type":"None"`), err: "component.resources[0].access: has no type"},
-		"NoAccess":       {reason: "Null is no access.", data: withResource(`{"type":"None"}`, "null"), err: "component.resources[0].access: is missing"},
+		"NoAccess":       {reason: "Null is not an access.", data: withResource(`{"type":"None"}`, "null"), err: "component.resources[0].access: is missing"},
 		"ResourceName":   {reason: "Names are small.", data: withResource("config", "Config"), err: `component.resources[0].name is "Config"`},
 		"ShortName":      {reason: "And not too small.", data: withResource("config", "c"), err: `component.resources[0].name is "c"`},
 		"NoVersion":      {reason: "The library would make one up.", data: withResource(`"1"`, `""`), err: "component.resources[0].version is missing"},
 		"NoType":         {reason: "A resource has a type.", data: withResource("yaml", ""), err: "component.resources[0].type is missing"},
 		"Relation":       {reason: "There are two relations.", data: withResource("local", "remote"), err: `component.resources[0].relation is "remote": want local or external`},
-		"Identity":       {reason: "The name is no extra identity.", data: withResource(`"type":"yaml"`, `"type":"yaml","extraIdentity":{"name":"b"}`), err: `component.resources[0].extraIdentity has the key "name"`},
+		"Identity":       {reason: "The name is not an extra identity.", data: withResource(`"type":"yaml"`, `"type":"yaml","extraIdentity":{"name":"b"}`), err: `component.resources[0].extraIdentity has the key "name"`},
 		"Duplicate":      {reason: "A resource is there once.", data: with(`,"resources":[{"name":"ab","version":"1","type":"t","relation":"local","access":{"type":"None"}},{"name":"ab","version":"1","type":"u","relation":"local","access":{"type":"None"}}]`), err: "component.resources[1] is the same resource as component.resources[0]"},
 		"Reference":      {reason: "References name components.", data: with(`,"componentReferences":[{"name":"ab","componentName":"b","version":"1"}]`), err: `component.componentReferences[0].componentName is "b"`},
 		"RefVersion":     {reason: "References have a version.", data: with(`,"componentReferences":[{"name":"ab","componentName":"b.org/b"}]`), err: `component.componentReferences[0].version is ""`},
@@ -208,7 +208,7 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// TestUnchanged holds that nobody can change a descriptor by what it handed out.
+// TestUnchanged holds that no one can change a descriptor by what it handed out.
 func TestUnchanged(t *testing.T) {
 	d := decoded(t, []byte(withResource(`"type":"yaml"`, `"type":"yaml","extraIdentity":{"os":"linux"},"digest":{"hashAlgorithm":"a","normalisationAlgorithm":"b","value":"c"}`)))
 	want := string(d.JSON())

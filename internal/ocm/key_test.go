@@ -20,7 +20,7 @@ func TestParseKey(t *testing.T) {
 	k := ours()
 	block := func(kind string, der []byte) []byte { return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}) }
 	pkix := publicPEM(t, k.Public())
-	// A certificate that has expired, and that nobody trusts.
+	// A certificate that has expired, and that no one trusts.
 	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Unix(1, 0)}, &x509.Certificate{}, k.Public(), k)
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func TestParseKey(t *testing.T) {
 		"Two":         {reason: "Which one would count?", name: "a", data: slices.Concat(pkix, pkix), err: "more than one block"},
 		"Private":     {reason: "A private key has no place here.", name: "a", data: block("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(k)), err: "it is a private key: give the public one"},
 		"Malformed":   {reason: "The block is named.", name: "a", data: block("PUBLIC KEY", []byte("x")), err: `its PEM block "PUBLIC KEY" is malformed`},
-		"Other":       {reason: "Other blocks are no keys.", name: "a", data: block("SIGNATURE", []byte("x")), err: `it is a PEM block "SIGNATURE"`},
+		"Other":       {reason: "Other blocks are not keys.", name: "a", data: block("SIGNATURE", []byte("x")), err: `it is a PEM block "SIGNATURE"`},
 		"Curve":       {reason: "Only RSA is known.", name: "a", data: publicPEM(t, curve.Public()), err: "it is a *ecdsa.PublicKey: want RSA"},
 		"Short":       {reason: "Short keys are weak.", name: "a", data: publicPEM(t, newKey(1024).Public()), err: "the RSA key has 1024 bits: want at least 2048"},
 		"Huge":        {reason: "A signature of a huge key takes hours to check.", name: "a", data: publicPEM(t, huge), err: "the RSA key has 16385 bits: want at least 2048 and at most 16384"},

@@ -37,7 +37,7 @@ type Location struct {
 }
 
 // Location returns the effective repository context, which is the last one. It
-// returns false if there is none, or if it is no registry. No signature covers it.
+// returns false if there is none, or if it is not a registry. No signature covers it.
 func (d *Descriptor) Location() (Location, bool) {
 	contexts := d.spec.RepositoryContexts
 	if len(contexts) == 0 {

@@ -51,7 +51,7 @@ func TestLocation(t *testing.T) {
 	}{
 		"None":  {reason: "A descriptor may know no registry.", contexts: ""},
 		"Last":  {reason: "The last one is where it is now.", contexts: `{"type":"ociRegistry","baseUrl":"a"},{"type":"OCIRegistry/v1","baseUrl":"b","subPath":"c","componentNameMapping":"sha256-digest"}`, want: Location{BaseURL: "b", SubPath: "c", Mapping: SHA256Digest}, ok: true},
-		"Other": {reason: "An archive on a disk is no registry.", contexts: `{"type":"ociRegistry","baseUrl":"a"},{"type":"CommonTransportFormat","filePath":"x"}`},
+		"Other": {reason: "An archive on a disk is not a registry.", contexts: `{"type":"ociRegistry","baseUrl":"a"},{"type":"CommonTransportFormat","filePath":"x"}`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestTag(t *testing.T) {
 		"Long":      {reason: "Tags are bounded.", version: "1.2.3-" + strings.Repeat("a", 123), err: "cannot be a tag"},
 		"Grown":     {reason: "The mark makes it longer.", version: "1.2.3+" + strings.Repeat("a", 122), err: "cannot be a tag"},
 		"Empty":     {reason: "There is no latest.", version: "", err: "cannot be a tag"},
-		"Slash":     {reason: "A tag is no path.", version: "1/2", err: "cannot be a tag"},
+		"Slash":     {reason: "A tag is not a path.", version: "1/2", err: "cannot be a tag"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

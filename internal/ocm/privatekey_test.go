@@ -70,7 +70,7 @@ func TestParsePrivateKey(t *testing.T) {
 		"CurveSEC1":       {"As openssl ecparam writes it.", pemOf("EC PRIVATE KEY", sec1), "it is an EC key"},
 		"Edwards":         {"Not RSA either.", pemOf("PRIVATE KEY", pkcs8(t, edwards)), "it is an Ed25519 key"},
 		"SSH":             {"As ssh-keygen writes it.", pemOf("OPENSSH PRIVATE KEY", []byte("x")), "ssh-keygen -p -m PEM"},
-		"Other":           {"Other blocks are no keys.", pemOf("SIGNATURE", []byte("x")), `it is a PEM block "SIGNATURE"`},
+		"Other":           {"Other blocks are not keys.", pemOf("SIGNATURE", []byte("x")), `it is a PEM block "SIGNATURE"`},
 		"Two":             {"Which one would count?", slices.Concat(good, good), "more than one block"},
 		"WithCertificate": {"The key has a file of its own.", slices.Concat(good, pemOf("CERTIFICATE", []byte("x"))), "more than one block"},
 		"Trailing":        {"Nothing follows.", slices.Concat(good, []byte("s3cret")), "something follows it"},

@@ -96,7 +96,7 @@ func (d *Descriptor) with(s v2.Signature) (*Descriptor, error) {
 // Component returns what the descriptor says, for a new one to be made of.
 // Local resources get the version of the new one, and so have none. Repository
 // contexts and signatures are left out, as are the labels of resources and all
-// sources that are no git repositories.
+// sources that are not git repositories.
 func (d *Descriptor) Component() Component {
 	c := Component{
 		Name: d.Name(), Version: d.Version(), Provider: string(d.spec.Provider),

@@ -116,8 +116,8 @@ func verifySignatures(d *Descriptor, keys []Key) (string, error) {
 }
 
 // SignedBy reports whether a descriptor has a signature of a name. It fails if
-// that is not valid, or not by the key, or if there are two. It does not look at
-// what the component references, so that it is no replacement for Verify.
+// that is not valid, or not by the key, or if there are two. It does not check
+// what the component references, so that it is not a replacement for Verify.
 func SignedBy(d *Descriptor, name string, key crypto.PublicKey) (bool, error) {
 	public, ok := key.(*rsa.PublicKey)
 	if !ok {

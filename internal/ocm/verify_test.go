@@ -90,7 +90,7 @@ func TestVerifyChanges(t *testing.T) {
 		"NotPEM":             {reason: "Hex is not PEM.", change: func(t tree) { sigValue(t)["value"] = "00" }, err: "its value holds no PEM block SIGNATURE"},
 		"TwoBlocks":          {reason: "Which one would count?", change: func(t tree) { v := sigValue(t); v["value"] = v["value"].(string) + v["value"].(string) }, err: "two PEM blocks"},
 		"PEMHeader":          {reason: "The header must not contradict.", change: func(t tree) { v := sigValue(t); v["value"] = strings.Replace(v["value"].(string), "PKCS1", "X", 1) }, err: "its PEM block has the algorithm"},
-		"Empty":              {reason: "No bytes are no signature.", change: func(t tree) { v := sigValue(t); v["value"], v["mediaType"] = "", "application/vnd.ocm.signature.rsa" }, err: "not made with the private key"},
+		"Empty":              {reason: "No bytes are not signature.", change: func(t tree) { v := sigValue(t); v["value"], v["mediaType"] = "", "application/vnd.ocm.signature.rsa" }, err: "not made with the private key"},
 	}
 	all := family(t)
 	for name, tc := range cases {
@@ -142,7 +142,7 @@ func TestVerifyKeys(t *testing.T) {
 		"Wrong":       {reason: "Another key does not do.", root: all[0], keys: []Key{wrong}, err: `component kyma-project.io/module/root:1.0.0: signature "kyma-project.io/module-signature": it was not made with`},
 		"WrongName":   {reason: "The key is for another name.", root: all[0], keys: []Key{other, other}, err: "it has no signature named other"},
 		"SwappedKeys": {reason: "A key must not vouch for another name.", root: twice, keys: []Key{other}, err: "not made with the private key"},
-		"NoKeys":      {reason: "Nothing to check with is no success.", root: all[0], err: "there is no key"},
+		"NoKeys":      {reason: "Nothing to check with is not success.", root: all[0], err: "there is no key"},
 		"EmptyKey":    {reason: "Neither is an empty key.", root: all[0], keys: []Key{{Name: signedBy}}, err: "its key is empty"},
 		"Short":       {reason: "A short key cannot be smuggled in.", root: all[0], keys: []Key{{Name: signedBy, public: &short.PublicKey}}, err: "the RSA key has 1024 bits"},
 	}

@@ -21,18 +21,18 @@ import (
 
 // Modes of entries, whatever those of the files were.
 const (
-	fileMode   = 0o644
-	folderMode = 0o755
+	fileMode      = 0o644
+	directoryMode = 0o755
 )
 
 // Archive returns a tar+gzip of files. The same files give the same bytes, in
 // whatever order they are.
 //
-// Entries are sorted by their names, byte by byte, in which those of folders end
-// in a slash; each folder comes before what is in it, for readers that do not
-// make folders by themselves. Owner and group are 0, times are 1970, and nothing
-// else is said of a file. Names that are no clean relative paths, that are there
-// twice, or that are those of a file and a folder, are refused.
+// Entries are sorted by their names, byte by byte, in which those of directories end
+// in a slash; each directory comes before what is in it, for readers that do not
+// make directories by themselves. Owner and group are 0, times are 1970, and nothing
+// else is said of a file. Names that are not clean relative paths, that are there
+// twice, or that are those of a file and a directory, are refused.
 func Archive(files []archive.File) ([]byte, error) {
 	entries, err := entriesOf(files)
 	if err != nil {
@@ -59,7 +59,7 @@ func Archive(files []archive.File) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// entriesOf files and of the folders above them, by name.
+// entriesOf files and of the directories above them, by name.
 func entriesOf(files []archive.File) (map[string][]byte, error) {
 	entries := make(map[string][]byte, len(files))
 	for _, f := range files {
@@ -74,7 +74,7 @@ func entriesOf(files []archive.File) (map[string][]byte, error) {
 	for _, f := range files {
 		for dir := path.Dir(f.Name); dir != "."; dir = path.Dir(dir) {
 			if _, ok := entries[dir]; ok {
-				return nil, errors.Errorf("%q is a file and a folder", dir)
+				return nil, errors.Errorf("%q is a file and a directory", dir)
 			}
 			entries[dir+"/"] = nil
 		}
@@ -85,7 +85,7 @@ func entriesOf(files []archive.File) (map[string][]byte, error) {
 func checkName(name string) error {
 	switch {
 	case !fs.ValidPath(name) || name == ".":
-		return errors.Errorf("%.300q is no relative path without . and .. elements", name)
+		return errors.Errorf("%.300q is not a relative path without . and .. elements", name)
 	case strings.ContainsAny(name, "\\\x00") || !utf8.ValidString(name):
 		return errors.Errorf("%.300q has characters that are not allowed in a path", name)
 	}
@@ -96,7 +96,7 @@ func checkName(name string) error {
 func write(t *tar.Writer, name string, data []byte) error {
 	h := &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: fileMode, Size: int64(len(data)), ModTime: time.Unix(0, 0)}
 	if strings.HasSuffix(name, "/") {
-		h.Typeflag, h.Mode = tar.TypeDir, folderMode
+		h.Typeflag, h.Mode = tar.TypeDir, directoryMode
 	}
 	if err := t.WriteHeader(h); err != nil {
 		return err

@@ -29,7 +29,7 @@ func TestArchive(t *testing.T) {
 		err    string
 	}{
 		"Sorted": {
-			reason: "Entries are sorted, with each folder once and before what is in it.",
+			reason: "Entries are sorted, with each directory once and before what is in it.",
 			files:  []archive.File{{Name: "b/c/d", Data: []byte("1")}, {Name: "b.yaml"}, {Name: "b/a"}, {Name: "a", Data: []byte("2")}},
 			want:   []string{"a 644", "b.yaml 644", "b/ 755", "b/a 644", "b/c/ 755", "b/c/d 644"},
 			digest: "79f7b78e18b977c5b46ea1e725c86d5db1f3505aa5e77c6256f529baed9c1bda",
@@ -41,11 +41,11 @@ func TestArchive(t *testing.T) {
 			digest: "a8b64b97b8aa8a109a112cdb48fc672929072a515237b5b685e2d719026b4095",
 		},
 		"Twice":    {reason: "A name is there once.", files: []archive.File{{Name: "a"}, {Name: "a"}}, err: `cannot pack files: "a" is there twice`},
-		"Both":     {reason: "A file is no folder.", files: []archive.File{{Name: "a/b/c"}, {Name: "a"}}, err: `cannot pack files: "a" is a file and a folder`},
-		"Climbing": {reason: "A name does not climb.", files: []archive.File{{Name: "../a"}}, err: `cannot pack files: "../a" is no relative path`},
-		"Absolute": {reason: "A name is relative.", files: []archive.File{{Name: "/a"}}, err: `cannot pack files: "/a" is no relative path`},
-		"Dot":      {reason: "A name is clean.", files: []archive.File{{Name: "./a"}}, err: `cannot pack files: "./a" is no relative path`},
-		"Empty":    {reason: "A file has a name.", files: []archive.File{{}}, err: `cannot pack files: "" is no relative path`},
+		"Both":     {reason: "A file is not a directory.", files: []archive.File{{Name: "a/b/c"}, {Name: "a"}}, err: `cannot pack files: "a" is a file and a directory`},
+		"Climbing": {reason: "A name does not climb.", files: []archive.File{{Name: "../a"}}, err: `cannot pack files: "../a" is not a relative path`},
+		"Absolute": {reason: "A name is relative.", files: []archive.File{{Name: "/a"}}, err: `cannot pack files: "/a" is not a relative path`},
+		"Dot":      {reason: "A name is clean.", files: []archive.File{{Name: "./a"}}, err: `cannot pack files: "./a" is not a relative path`},
+		"Empty":    {reason: "A file has a name.", files: []archive.File{{}}, err: `cannot pack files: "" is not a relative path`},
 		"Back":     {reason: "A name has no backslash.", files: []archive.File{{Name: `a\b`}}, err: `characters that are not allowed`},
 	}
 	for name, tc := range cases {
@@ -65,7 +65,7 @@ func TestArchive(t *testing.T) {
 			}
 			sum := sha256.Sum256(data)
 			if got := hex.EncodeToString(sum[:]); got != tc.digest {
-				t.Errorf("\n%s\nArchive(...): want digest %s, got %s: the same files must give the same bytes for ever", tc.reason, tc.digest, got)
+				t.Errorf("\n%s\nArchive(...): want digest %s, got %s: the same files must give the same bytes forever", tc.reason, tc.digest, got)
 			}
 		})
 	}
@@ -138,7 +138,7 @@ func TestArchiveProperties(t *testing.T) {
 
 func randomFiles(random *rand.Rand) []archive.File {
 	names := []string{"a", "b", "a.b", "A", "é", "a b", "-", "~"}
-	known := map[string]bool{} // Files are true, folders false.
+	known := map[string]bool{} // Files are true, directories false.
 	var out []archive.File
 	for range 1 + random.IntN(20) {
 		parts := make([]string, 1+random.IntN(6))

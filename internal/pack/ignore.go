@@ -18,10 +18,10 @@ const (
 
 // A rule of a .helmignore, which Helm reads much like a .gitignore.
 type rule struct {
-	pattern string // As of path.Match.
-	folders bool   // It is for folders only.
-	whole   bool   // It is for the whole path rather than its last element.
-	negated bool   // Whatever it does not match is ignored.
+	pattern     string // As of path.Match.
+	directories bool   // It is for directories only.
+	whole       bool   // It is for the whole path rather than its last element.
+	negated     bool   // Whatever it does not match is ignored.
 }
 
 type rules []rule
@@ -61,33 +61,33 @@ func parseRule(line string) (rule, error) {
 	}
 	var r rule
 	text, negated := strings.CutPrefix(line, "!")
-	text, r.folders = strings.CutSuffix(text, "/")
+	text, r.directories = strings.CutSuffix(text, "/")
 	text, rooted := strings.CutPrefix(text, "/")
 	r.pattern, r.negated, r.whole = text, negated, rooted || strings.Contains(text, "/")
 	if _, err := path.Match(r.pattern, "x"); err != nil || text == "" {
-		return rule{}, errors.Errorf("%q is no pattern", line)
+		return rule{}, errors.Errorf("%q is not a pattern", line)
 	}
 	return r, nil
 }
 
 // match says whether a path, relative to the chart, is ignored. The first rule
 // that says so decides.
-func (rs rules) match(name string, folder bool) bool {
+func (rs rules) match(name string, directory bool) bool {
 	for _, r := range rs {
-		if r.hides(name, folder) {
+		if r.ignores(name, directory) {
 			return true
 		}
 	}
 	return false
 }
 
-func (r rule) hides(name string, folder bool) bool {
+func (r rule) ignores(name string, directory bool) bool {
 	subject := name
 	if !r.whole {
 		subject = path.Base(name)
 	}
 	// The pattern was tried when it was read.
 	matches, _ := path.Match(r.pattern, subject)
-	matches = matches && (folder || !r.folders)
+	matches = matches && (directory || !r.directories)
 	return matches != r.negated
 }

@@ -23,31 +23,31 @@ const (
 	layoutFile = "oci-layout"
 )
 
-// Folder returns the files of a folder, sorted by name, which is relative to it.
-// Symbolic links that leave the folder are refused, others are followed; what no
+// Directory returns the files of a directory, sorted by name, which is relative to it.
+// Symbolic links that leave the directory are refused, others are followed; what no
 // module has is left out (.git, .DS_Store, ._*, OCI image layouts).
 //
-// It is fsys that sees links leave it: give it that of an os.Root. A folder has
+// It is fsys that sees links leave it: give it that of an os.Root. A directory has
 // at most as many files and bytes as a layer.
-func Folder(fsys fs.FS, dir string) ([]archive.File, error) {
-	return folder(fsys, dir, func(string, bool) bool { return false })
+func Directory(fsys fs.FS, dir string) ([]archive.File, error) {
+	return collect(fsys, dir, func(string, bool) bool { return false })
 }
 
-// Chart returns the files of a folder with a chart, as Folder does, without
+// Chart returns the files of a directory with a chart, as Directory does, without
 // those that its .helmignore names.
 func Chart(fsys fs.FS, dir string) ([]archive.File, error) {
 	rules, err := readIgnore(fsys, dir)
 	if err != nil {
 		return nil, err
 	}
-	return folder(fsys, dir, rules.match)
+	return collect(fsys, dir, rules.match)
 }
 
-// YAML returns the files of a folder that are wanted, by their names, as Folder
-// does. Folders whose names begin with a dot are left out.
+// YAML returns the files of a directory that are wanted, by their names, as Directory
+// does. Directories whose names begin with a dot are left out.
 func YAML(fsys fs.FS, dir string, wanted func(name string) bool) ([]archive.File, error) {
-	return folder(fsys, dir, func(name string, folder bool) bool {
-		if folder {
+	return collect(fsys, dir, func(name string, directory bool) bool {
+		if directory {
 			return strings.HasPrefix(path.Base(name), ".")
 		}
 		return !wanted(name)
@@ -61,12 +61,12 @@ func ReadFile(fsys fs.FS, name string) ([]byte, error) {
 		return nil, reason(name, err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, errors.Errorf("%s: it is no file", name)
+		return nil, errors.Errorf("%s: it is not a file", name)
 	}
 	return read(fsys, name, archive.DefaultLimits().Uncompressed)
 }
 
-func folder(fsys fs.FS, dir string, ignored func(name string, folder bool) bool) ([]archive.File, error) {
+func collect(fsys fs.FS, dir string, ignored func(name string, directory bool) bool) ([]archive.File, error) {
 	limits := archive.DefaultLimits()
 	w := &walk{fsys: fsys, root: dir, ignored: ignored, bytes: limits.Uncompressed, files: limits.Files}
 	info, err := fs.Stat(fsys, dir)
@@ -74,9 +74,9 @@ func folder(fsys fs.FS, dir string, ignored func(name string, folder bool) bool)
 		return nil, reason(dir, err)
 	}
 	if !info.IsDir() {
-		return nil, errors.Errorf("%s: it is no folder", dir)
+		return nil, errors.Errorf("%s: it is not a directory", dir)
 	}
-	if err := w.folder("", []fs.FileInfo{info}); err != nil {
+	if err := w.directory("", []fs.FileInfo{info}); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(w.out, func(a, b archive.File) int { return strings.Compare(a.Name, b.Name) })
@@ -87,17 +87,17 @@ func folder(fsys fs.FS, dir string, ignored func(name string, folder bool) bool)
 type walk struct {
 	fsys    fs.FS
 	root    string
-	ignored func(name string, folder bool) bool
+	ignored func(name string, directory bool) bool
 	bytes   int64 // That are left.
 	files   int   // That are left.
 	out     []archive.File
 }
 
-// folder of a name, with the folders above it.
-func (w *walk) folder(name string, above []fs.FileInfo) error {
+// directory of a name, with the directories above it.
+func (w *walk) directory(name string, above []fs.FileInfo) error {
 	full := path.Join(w.root, name)
 	if len(above) > maxDepth {
-		return errors.Errorf("%s: it lies more than %d folders deep, or a symbolic link leads in a circle", full, maxDepth)
+		return errors.Errorf("%s: it lies more than %d directories deep, or a symbolic link leads in a circle", full, maxDepth)
 	}
 	entries, err := fs.ReadDir(w.fsys, full)
 	if err != nil {
@@ -130,9 +130,9 @@ func (w *walk) entry(name string, above []fs.FileInfo) error {
 		if slices.ContainsFunc(above, func(a fs.FileInfo) bool { return os.SameFile(a, info) }) {
 			return errors.Errorf("%s: a symbolic link leads in a circle", full)
 		}
-		return w.folder(name, append(slices.Clip(above), info))
+		return w.directory(name, append(slices.Clip(above), info))
 	case !info.Mode().IsRegular():
-		return errors.Errorf("%s: it is neither a file nor a folder", full)
+		return errors.Errorf("%s: it is neither a file nor a directory", full)
 	}
 	if w.files--; w.files < 0 {
 		return errors.Errorf("%s: it has more than %d files", w.root, archive.DefaultLimits().Files)
@@ -146,7 +146,7 @@ func (w *walk) entry(name string, above []fs.FileInfo) error {
 	return nil
 }
 
-// broken says why something cannot be followed, unless nobody asks for it.
+// broken says why something cannot be followed, unless no one asks for it.
 func (w *walk) broken(name string, err error) error {
 	if w.ignored(name, false) {
 		return nil
@@ -154,7 +154,7 @@ func (w *walk) broken(name string, err error) error {
 	full := path.Join(w.root, name)
 	info, lerr := fs.Lstat(w.fsys, full)
 	if lerr == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return errors.Errorf("%s: it is a symbolic link that leaves the folder, or leads nowhere: only links within it are followed", full)
+		return errors.Errorf("%s: it is a symbolic link that leaves the directory, or leads nowhere: only links within it are followed", full)
 	}
 	return reason(full, err)
 }

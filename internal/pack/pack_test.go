@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 )
 
-// tree makes files in a new folder. A text that begins with -> is a link.
+// tree makes files in a new directory. A text that begins with -> is a link.
 func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -61,7 +61,7 @@ func TestFolder(t *testing.T) {
 		err    string
 	}{
 		"Sorted": {
-			reason: "Names are sorted byte by byte, and relative to the folder.",
+			reason: "Names are sorted byte by byte, and relative to the directory.",
 			files:  map[string]string{"c/b": "1", "c/B": "2", "c/a/z": "3", "c/a.yaml": "4", "other": "5"},
 			dir:    "c",
 			want:   []string{"B=2", "a.yaml=4", "a/z=3", "b=1"},
@@ -76,17 +76,17 @@ func TestFolder(t *testing.T) {
 			want: []string{".gitignore=2", "a=1"},
 		},
 		"Links": {
-			reason: "Links are followed within the root, also out of the folder.",
+			reason: "Links are followed within the root, also out of the directory.",
 			files:  map[string]string{"common/a": "1", "c/link": "->../common/a", "c/all": "->../common"},
 			dir:    "c",
 			want:   []string{"all/a=1", "link=1"},
 		},
-		"Outside":   {reason: "Links do not leave the root.", files: map[string]string{"c/link": "->" + outside + "/secret"}, dir: "c", err: "c/link: it is a symbolic link that leaves the folder"},
-		"Climbing":  {reason: "They do not climb out of it either.", files: map[string]string{"c/link": "->../../x"}, dir: "c", err: "c/link: it is a symbolic link that leaves the folder"},
-		"Dangling":  {reason: "A link must lead somewhere.", files: map[string]string{"c/link": "->nothing"}, dir: "c", err: "c/link: it is a symbolic link that leaves the folder, or leads nowhere"},
+		"Outside":   {reason: "Links do not leave the root.", files: map[string]string{"c/link": "->" + outside + "/secret"}, dir: "c", err: "c/link: it is a symbolic link that leaves the directory"},
+		"Climbing":  {reason: "They do not climb out of it either.", files: map[string]string{"c/link": "->../../x"}, dir: "c", err: "c/link: it is a symbolic link that leaves the directory"},
+		"Dangling":  {reason: "A link must lead somewhere.", files: map[string]string{"c/link": "->nothing"}, dir: "c", err: "c/link: it is a symbolic link that leaves the directory, or leads nowhere"},
 		"Circle":    {reason: "A link that leads in a circle is refused.", files: map[string]string{"c/d/link": "->.."}, dir: "c", err: "c/d/link: a symbolic link leads in a circle"},
-		"Missing":   {reason: "A folder must be there.", dir: "c", err: "c: it does not exist"},
-		"File":      {reason: "A file is no folder.", files: map[string]string{"c": "1"}, dir: "c", err: "c: it is no folder"},
+		"Missing":   {reason: "A directory must be there.", dir: "c", err: "c: it does not exist"},
+		"File":      {reason: "A file is not a directory.", files: map[string]string{"c": "1"}, dir: "c", err: "c: it is not a directory"},
 		"NotIgnore": {reason: "Only charts have a .helmignore.", files: map[string]string{".helmignore": "a", "a": "1"}, dir: ".", want: []string{".helmignore=a", "a=1"}},
 		"Ignore": {
 			reason: "A .helmignore is read as Helm does.",
@@ -99,12 +99,12 @@ func TestFolder(t *testing.T) {
 			want:  []string{".helmignore=# comment\n\n*.swp\n/top\nci/\ndocs/*.md\nlink\n", "Chart.yaml=1", "docs/s/b.md=4", "s/ci=3", "s/top=2"},
 		},
 		"BadIgnore": {reason: "A rule that Helm refuses is refused.", files: map[string]string{".helmignore": "a/**"}, dir: ".", chart: true, err: `.helmignore: "a/**": Helm does not know **`},
-		"NoPattern": {reason: "A rule is a pattern.", files: map[string]string{".helmignore": "[a"}, dir: ".", chart: true, err: `.helmignore: "[a" is no pattern`},
+		"NoPattern": {reason: "A rule is a pattern.", files: map[string]string{".helmignore": "[a"}, dir: ".", chart: true, err: `.helmignore: "[a" is not a pattern`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			fsys := open(t, tree(t, tc.files)).FS()
-			read := Folder
+			read := Directory
 			if tc.chart {
 				read = Chart
 			}
@@ -126,17 +126,17 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// TestPipe holds that nothing waits for whoever writes into a pipe.
+// TestPipe holds that nothing waits for a writer of a pipe.
 func TestPipe(t *testing.T) {
 	dir := tree(t, map[string]string{"a": "1"})
 	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	fsys := open(t, dir).FS()
-	if _, err := Folder(fsys, "."); err == nil || err.Error() != "pipe: it is neither a file nor a folder" {
-		t.Errorf("Folder(...): %v", err)
+	if _, err := Directory(fsys, "."); err == nil || err.Error() != "pipe: it is neither a file nor a directory" {
+		t.Errorf("Directory(...): %v", err)
 	}
-	if _, err := ReadFile(fsys, "pipe"); err == nil || err.Error() != "pipe: it is no file" {
+	if _, err := ReadFile(fsys, "pipe"); err == nil || err.Error() != "pipe: it is not a file" {
 		t.Errorf("ReadFile(...): %v", err)
 	}
 }
@@ -150,8 +150,8 @@ func TestReadOnly(t *testing.T) {
 		}
 		defer os.Chmod(d, 0o700)
 	}
-	files, err := Folder(open(t, dir).FS(), ".")
+	files, err := Directory(open(t, dir).FS(), ".")
 	if diff := cmp.Diff([]archive.File{{Name: "s/a", Data: []byte("1")}}, files); diff != "" || err != nil {
-		t.Errorf("Folder(...): %v, %s", err, diff)
+		t.Errorf("Directory(...): %v, %s", err, diff)
 	}
 }

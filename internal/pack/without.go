@@ -12,10 +12,10 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-var errNoFile = errors.New("it is neither a file nor a folder")
+var errNoFile = errors.New("it is neither a file nor a directory")
 
 // Without returns a file system in which some paths, and what is below them, are
-// not there, and of which nothing but files and folders can be
+// not there, and of which nothing but files and directories can be
 // opened. A link does not lead to what is not there.
 func Without(fsys fs.FS, names ...string) fs.FS {
 	return &without{FS: fsys, names: names}
@@ -38,7 +38,7 @@ func (w *without) refuse(op, name string) error {
 	return nil
 }
 
-// Open a file or a folder. To open a pipe could wait forever.
+// Open a file or a directory. To open a pipe could wait forever.
 func (w *without) Open(name string) (fs.File, error) {
 	if err := w.refuse("open", name); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (w *without) Stat(name string) (fs.FileInfo, error) {
 }
 
 // linked says whether a file is one that is hidden, by another name: it may be a
-// private key, to which somebody else has made a link.
+// private key, to which another client has made a link.
 func (w *without) linked(info fs.FileInfo) bool {
 	return info.Mode().IsRegular() && slices.ContainsFunc(w.names, func(n string) bool {
 		hidden, err := fs.Stat(w.FS, n)
@@ -90,7 +90,7 @@ func (w *without) ReadLink(name string) (string, error) {
 	return fs.ReadLink(w.FS, name)
 }
 
-// ReadDir returns what is in a folder.
+// ReadDir returns what is in a directory.
 func (w *without) ReadDir(name string) ([]fs.DirEntry, error) {
 	if err := w.refuse("readdir", name); err != nil {
 		return nil, err

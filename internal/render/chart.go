@@ -50,7 +50,7 @@ func (c *Chart) Digest() string { return c.digest }
 // Pure is false when a template of the chart or of one of its dependencies
 // names a function whose result may differ between two renderings. It is a
 // promise about all values only for charts without tpl: give the values of the
-// install to have the text looked at that tpl might run. Rendered.Pure knows
+// install to have the text checked that tpl might run. Rendered.Pure knows
 // exactly, afterwards.
 func (c *Chart) Pure(values ...map[string]any) bool {
 	return !c.templates.Uses.Impure && !c.tplMentions(templates.MayBeImpure, values)
@@ -58,7 +58,7 @@ func (c *Chart) Pure(values ...map[string]any) bool {
 
 // NeedsAPIVersions reports whether a template of the chart or of one of its
 // dependencies mentions .Capabilities.APIVersions, so that Options.APIVersions
-// must be what the cluster serves. Values are looked at as in Pure.
+// must be what the cluster serves. Values are checked as in Pure.
 func (c *Chart) NeedsAPIVersions(values ...map[string]any) bool {
 	return c.templates.Uses.APIVersions || c.tplMentions(templates.MayUseAPIVersions, values)
 }

@@ -162,7 +162,7 @@ func archiveName(h *tar.Header) (string, error) {
 	_, name, ok := strings.Cut(strings.TrimPrefix(full, "./"), "/")
 	clean := path.Clean(name)
 	if !ok || path.IsAbs(full) || path.IsAbs(name) || clean == "." || clean == ".." || strings.HasPrefix(clean, "../") {
-		return "", errors.Errorf("%q is not a path below one folder", h.Name)
+		return "", errors.Errorf("%q is not a path below one directory", h.Name)
 	}
 	return clean, nil
 }

@@ -26,7 +26,7 @@ func (t tree) with(more tree) tree {
 	return out
 }
 
-// below returns a copy in a folder.
+// below returns a copy in a directory.
 func (t tree) below(dir string) tree {
 	out := tree{}
 	for name, text := range t {
@@ -43,7 +43,7 @@ func (t tree) files() []input.File {
 	return out
 }
 
-// tgz packs the files below a folder, as helm package does.
+// tgz packs the files below a directory, as helm package does.
 func (t tree) tgz(tb testing.TB, dir string) string {
 	tb.Helper()
 	var headers []tar.Header

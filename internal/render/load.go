@@ -115,10 +115,10 @@ func chartRoot(files []input.File) ([]input.File, error) {
 		return files, nil
 	}
 	if len(roots) == 0 {
-		return nil, errors.New("not a chart: there is no Chart.yaml at the root of the archive or one folder down")
+		return nil, errors.New("not a chart: there is no Chart.yaml at the root of the archive or one directory down")
 	}
 	if len(roots) > 1 {
-		return nil, errors.New("not a chart: more than one folder of the archive has a Chart.yaml")
+		return nil, errors.New("not a chart: more than one directory of the archive has a Chart.yaml")
 	}
 
 	root := slices.Collect(maps.Keys(roots))[0]

@@ -42,24 +42,24 @@ func TestLoad(t *testing.T) {
 			want:   want{Name: "app", Version: "1.2.3", AppVersion: "v9"},
 		},
 		"OneDown": {
-			reason: "Helm's archives have one folder; what is beside it does not belong to the chart.",
+			reason: "Helm's archives have one directory; what is beside it does not belong to the chart.",
 			files:  app.below("whatever").with(tree{"._whatever": "x", "README": "x"}),
 			want:   want{Name: "app", Version: "1.2.3", AppVersion: "v9"},
 		},
 		"RootWins": {
-			reason: "A folder with a chart in it beside Chart.yaml is only a folder.",
+			reason: "A directory with a chart in it beside Chart.yaml is only a directory.",
 			files:  app.with(child.below("other")),
 			want:   want{Name: "app", Version: "1.2.3", AppVersion: "v9"},
 		},
 		"NoChart": {
 			reason: "Anything else is not a chart.",
 			files:  tree{"README.md": "x", "a/b/Chart.yaml": chartYAML("app")},
-			want:   want{Err: "not a chart: there is no Chart.yaml at the root of the archive or one folder down"},
+			want:   want{Err: "not a chart: there is no Chart.yaml at the root of the archive or one directory down"},
 		},
 		"TwoCharts": {
 			reason: "Which of two charts is meant cannot be guessed.",
 			files:  app.below("a").with(child.below("b")),
-			want:   want{Err: "not a chart: more than one folder of the archive has a Chart.yaml"},
+			want:   want{Err: "not a chart: more than one directory of the archive has a Chart.yaml"},
 		},
 		"NoName": {
 			reason: "Helm's validation of metadata applies.",
@@ -87,7 +87,7 @@ func TestLoad(t *testing.T) {
 			want:   want{Name: "app", Version: "1.2.3"},
 		},
 		"DependencyFolder": {
-			reason: "Dependencies may be folders, with archives in them.",
+			reason: "Dependencies may be directories, with archives in them.",
 			files:  needs.with(child.below("charts/child")).with(tree{"charts/child/charts/x.tgz": child.tgz(t, "y")}),
 			want:   want{Name: "app", Version: "1.2.3"},
 		},
@@ -99,12 +99,12 @@ func TestLoad(t *testing.T) {
 		"DependencyOutside": {
 			reason: "A path may not leave the chart.",
 			files:  needs.with(tree{"charts/child.tgz": out}),
-			want:   want{Err: `chart "app": dependency charts/child.tgz: "child/../../x" is not a path below one folder`},
+			want:   want{Err: `chart "app": dependency charts/child.tgz: "child/../../x" is not a path below one directory`},
 		},
 		"DependencyAbsolute": {
-			reason: "A path may not be absolute after its folder is dropped.",
+			reason: "A path may not be absolute after its directory is dropped.",
 			files:  needs.with(tree{"charts/child.tgz": abs}),
-			want:   want{Err: `chart "app": dependency charts/child.tgz: "child//etc/x" is not a path below one folder`},
+			want:   want{Err: `chart "app": dependency charts/child.tgz: "child//etc/x" is not a path below one directory`},
 		},
 		"DependencyNotAnArchive": {
 			reason: "Garbage is named.",
@@ -151,7 +151,7 @@ func TestLoad(t *testing.T) {
 			want:   want{Err: `chart "app": values.yaml: its aliases make it larger than 5242880 bytes`},
 		},
 		"MetadataBomb": {
-			reason: "So do they in Chart.yaml, which is looked at first.",
+			reason: "So do they in Chart.yaml, which is checked first.",
 			files:  tree{"Chart.yaml": "a: &a " + strings.Repeat("x", 10000) + "\nb: [" + strings.Repeat("*a, ", 1000) + "*a]\n" + chartYAML("app")},
 			want:   want{Err: `Chart.yaml: its aliases make it larger than 5242880 bytes`},
 		},

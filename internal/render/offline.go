@@ -25,7 +25,7 @@ func (c *Chart) KubeVersion() string {
 		return newest
 	}
 	for minor := newestMinor; minor >= oldestMinor; minor-- {
-		// A chart may ask for what was mended in a minor version.
+		// A chart may ask for what was fixed in a minor version.
 		for _, patch := range []int{0, 99} {
 			if v := kubeVersion(minor, patch); chartutil.IsCompatibleRange(want, v) {
 				return v

@@ -299,7 +299,7 @@ func TestRenderErrors(t *testing.T) {
 			_, err := mustLoad(t, tc.files).Render(t.Context(), tc.opts)
 			got := text(err)
 			if tc.want != "" && strings.HasPrefix(got, tc.want) && !strings.Contains(got, "\n") {
-				got = tc.want // Helm's own text may go on.
+				got = tc.want // Helm's own text may continue.
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\nRender(...): -want error, +got error:\n%s", tc.reason, diff)

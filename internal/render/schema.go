@@ -111,7 +111,7 @@ func (s schemas) validate(c *chart.Chart, values map[string]any, at []string) er
 	return nil
 }
 
-// below returns a path that goes on; at stays as it is.
+// below returns a path that continues; at stays as it is.
 func below(at []string, more ...string) []string { return slices.Concat(at, more) }
 
 func (s *valuesSchema) validate(values map[string]any, at []string) (err error) {

@@ -114,12 +114,12 @@ func TestSchema(t *testing.T) {
 			values: map[string]any{"a": 1},
 		},
 		"Malformed": {
-			reason: "A schema that is no JSON, in a dependency.",
+			reason: "A schema that is not JSON, in a dependency.",
 			child:  `{"type":`,
 			want:   "child/values.schema.json: unexpected EOF",
 		},
 		"WrongKeyword": {
-			reason: "A schema that is no schema.",
+			reason: "A schema that is not a schema.",
 			schema: `{"type":"no-such-type"}`,
 			want:   "values.schema.json: ",
 		},

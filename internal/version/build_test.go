@@ -55,7 +55,7 @@ func TestInstalled(t *testing.T) {
 	}{
 		"Linked":    {"What the linker was told comes first.", "v1.2.3", built("v1.0.0"), "v1.2.3"},
 		"Installed": {"The go command knows what it was asked for.", unset, built("v1.0.0"), "v1.0.0"},
-		"Local":     {"A folder has no version.", unset, built("(devel)"), unset},
+		"Local":     {"A directory has no version.", unset, built("(devel)"), unset},
 		"Unknown":   {"Nothing is known.", unset, nil, unset},
 	}
 	for name, tc := range cases {

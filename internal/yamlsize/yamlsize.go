@@ -19,8 +19,8 @@ type Limits struct {
 	Bytes int
 }
 
-// Check fails if data is above a limit. What is no YAML passes if it is short
-// enough: to say what is wrong with it is left to whoever reads it. The time that
+// Check fails if data is above a limit. What is not YAML passes if it is short
+// enough: to say what is wrong with it is left to the code that parses it. The time that
 // it takes is proportional to the length of data.
 func (l Limits) Check(data []byte) error {
 	if l.Values > 0 && separators(data) > l.Values {
@@ -44,7 +44,7 @@ func (l Limits) Check(data []byte) error {
 			return nil
 		}
 		if err != nil {
-			return errors.New("it is no YAML that could be checked for aliases")
+			return errors.New("it is not YAML that could be checked for aliases")
 		}
 		if m.size(&n) > l.Bytes {
 			return errors.Errorf("its aliases make it larger than %d bytes", l.Bytes)

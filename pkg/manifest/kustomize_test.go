@@ -118,7 +118,7 @@ func TestKustomizeRefusals(t *testing.T) {
 		"Values":   {reason: "There is no place for values.", in: valued, want: []string{"web: values are for charts, and this install is a kustomization; take them out"}},
 		"Path":     {reason: "Only a kustomization has a path.", in: pathed, want: []string{`install "web": has a path, which is for a kustomization only`}},
 		"Climbing": {reason: "The layer has an end.", in: climbing, want: []string{`web: path "../x" must be a folder in the layer`}},
-		"Missing":  {reason: "A folder that is missing is named.", in: elsewhere, want: []string{`web: there is no folder "x"`}},
+		"Missing":  {reason: "A directory that is missing is named.", in: elsewhere, want: []string{`web: there is no directory "x"`}},
 		"Nothing":  {reason: "Nothing is hardly what was meant.", in: of("resources: []\nnamePrefix: x"), want: []string{"web: "}},
 	}
 	for name, tc := range cases {

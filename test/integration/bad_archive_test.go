@@ -30,7 +30,7 @@ var _ = Describe("An archive that is hostile", Label("bad"), func() {
 			`entry "values.yaml" is a link`),
 		Entry("hard link to the outside", tarOf(&tar.Header{Typeflag: tar.TypeLink, Name: "values.yaml", Linkname: "../../etc/passwd"}),
 			`entry "values.yaml" is a link`),
-		Entry("device", tarOf(&tar.Header{Typeflag: tar.TypeChar, Name: "values.yaml"}), `entry "values.yaml" is neither a file nor a folder`),
+		Entry("device", tarOf(&tar.Header{Typeflag: tar.TypeChar, Name: "values.yaml"}), `entry "values.yaml" is neither a file nor a directory`),
 		Entry("100,000 files", tarOf(files(100_000)...), "it has more than the limit of 10000 entries"),
 		Entry("more than 512 MiB when it is unpacked", tarOf(&tar.Header{Typeflag: tar.TypeReg, Name: "zeros", Size: 513 << 20}),
 			"it, unpacked, is larger than the limit of 536870912 bytes"),

@@ -110,7 +110,7 @@ func noArchive(ctx SpecContext, s *space) trouble {
 
 func archiveWithoutChart(ctx SpecContext, s *space) trouble {
 	archive := must(controlplane.Files{"README.md": []byte(s.name)}.Archive(""))
-	return blob(ctx, s, archive, "not a chart", "no Chart.yaml at the root of the archive or one folder down")
+	return blob(ctx, s, archive, "not a chart", "no Chart.yaml at the root of the archive or one directory down")
 }
 
 func image(ctx SpecContext, s *space) trouble {

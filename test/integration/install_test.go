@@ -124,7 +124,7 @@ var _ = Describe("A source", func() {
 		Entry("oci-ref with the digest of a layer", func(ctx SpecContext) v1alpha1.Source {
 			return webChart().pushLayer(ctx)
 		}, "1.0.0"),
-		Entry("oci-ref with the digest of a layer that has the chart one folder down", func(ctx SpecContext) v1alpha1.Source {
+		Entry("oci-ref with the digest of a layer that has the chart one directory down", func(ctx SpecContext) v1alpha1.Source {
 			archive := must(webChart().files.Archive("web"))
 			p := must(env.registry.PushBlob(ctx, "component-descriptors/example.org/module/nested", archive))
 			return ociRef(p.Repository, p.Layer)

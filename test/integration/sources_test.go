@@ -54,7 +54,7 @@ var _ = Describe("Sources", func() {
 		By("failing alone")
 		s.update(ctx, "mixed", setSource(kustomize(layer, layer.Layer, "nowhere")))
 		Eventually(s.get).WithContext(ctx).WithArguments("mixed").Should(SatisfyAll(
-			haveInstall("kustomized", v1alpha1.StateError, `there is no folder "nowhere"`),
+			haveInstall("kustomized", v1alpha1.StateError, `there is no directory "nowhere"`),
 			haveInstall("chart", v1alpha1.StateReady),
 		))
 		s.remove(ctx, "mixed")

@@ -24,7 +24,7 @@ import (
 const (
 	// Finalizer of custom resources: they go only while their module still runs.
 	Finalizer = "demo.example.org/operator"
-	// pause between two looks. Definitions come and go with their modules, which
+	// pause between two passes. CRDs come and go with their modules, which
 	// watches do not survive.
 	pause = 250 * time.Millisecond
 )
@@ -66,7 +66,7 @@ func (o *Operator) Run(ctx context.Context) {
 	}
 }
 
-// look at all custom resources of a module.
+// reconcile all custom resources of a module.
 func (o *Operator) look(ctx context.Context, m Module) error {
 	list, err := o.Client.Resource(m.Resource).List(ctx, metav1.ListOptions{})
 	if kerrors.IsNotFound(err) {
@@ -81,7 +81,7 @@ func (o *Operator) look(ctx context.Context, m Module) error {
 	}
 	for i := range list.Items {
 		err := o.report(ctx, m, &list.Items[i], running, why)
-		// Somebody was quicker. The next look sees what they did.
+		// Someone was quicker. The next look sees what they did.
 		if err != nil && !kerrors.IsNotFound(err) && !kerrors.IsConflict(err) {
 			return errors.Wrapf(err, "cannot report the state of %s %s", m.Resource.Resource, list.Items[i].GetName())
 		}

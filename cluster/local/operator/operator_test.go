@@ -58,7 +58,7 @@ func TestLook(t *testing.T) {
 		want    want
 	}{
 		"NoDeployment": {
-			reason:  "Nobody holds what nobody serves.",
+			reason:  "No one holds what no one serves.",
 			objects: []runtime.Object{thing("hi", nil)},
 			want:    want{State: "Processing", Message: "Deployment a/op is not there", Patches: 1},
 		},
@@ -91,7 +91,7 @@ func TestLook(t *testing.T) {
 			want:    want{State: "Warning", Message: "spec.text is empty", Finalizers: []string{Finalizer}, Patches: 2},
 		},
 		"Deleted": {
-			reason: "One that is deleted is let go, and only by us.",
+			reason: "The finalizer of one that is deleted is removed, and only ours.",
 			objects: []runtime.Object{thing("hi", func(u *unstructured.Unstructured) {
 				u.SetDeletionTimestamp(&now)
 				u.SetFinalizers([]string{"example.org/other", Finalizer})
@@ -99,7 +99,7 @@ func TestLook(t *testing.T) {
 			want: want{Finalizers: []string{"example.org/other"}, Patches: 1},
 		},
 		"DeletedTooLate": {
-			reason: "Without its module nobody lets it go.",
+			reason: "Without its module no one removes its finalizer.",
 			objects: []runtime.Object{thing("hi", func(u *unstructured.Unstructured) {
 				u.SetDeletionTimestamp(&now)
 				u.SetFinalizers([]string{Finalizer})
@@ -140,6 +140,6 @@ func TestLook(t *testing.T) {
 func TestLookWithoutDefinition(t *testing.T) {
 	c := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{things: "ThingList"})
 	if err := (&Operator{Client: c}).look(t.Context(), module); err != nil {
-		t.Errorf("a module that is not installed is no error, got %v", err)
+		t.Errorf("a module that is not installed is not an error, got %v", err)
 	}
 }

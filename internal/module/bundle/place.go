@@ -45,7 +45,7 @@ func locate(reference string) (place, error) {
 	if at, ok := inLayout(reference); ok {
 		// All else would be a name, which whoever made the layout has chosen.
 		if strings.HasPrefix(reference[len(at.path):], "@") && !oci.ValidDigest(at.digest) {
-			return place{}, errors.Errorf("reference %.300q: what follows @ is no digest, which is sha256: and 64 hexadecimal digits in lower case", reference)
+			return place{}, errors.Errorf("reference %.300q: what follows @ is not a digest, which is sha256: and 64 hexadecimal digits in lower case", reference)
 		}
 		return at, nil
 	}

@@ -21,8 +21,8 @@ func TestRefuse(t *testing.T) {
 	}{
 		"Scheme":         {"A scheme is named.", "https://registry.example.org/m", "it has the scheme https://"},
 		"SchemeOfOCM":    {"Also before a component.", "http://registry.example.org/m//example.org/module/greeter:1.0.0", "it has the scheme http://"},
-		"Credentials":    {"Credentials are refused.", "me:hunter2@registry.example.org/m", "is no digest"},
-		"CredentialsOCM": {"Also before a component.", "me:hunter2@registry.example.org/m//example.org/module/greeter:1.0.0", "is no digest"},
+		"Credentials":    {"Credentials are refused.", "me:hunter2@registry.example.org/m", "is not a digest"},
+		"CredentialsOCM": {"Also before a component.", "me:hunter2@registry.example.org/m//example.org/module/greeter:1.0.0", "is not a digest"},
 		"Both":           {"Also with a scheme.", "https://me:hunter2@registry.example.org/m", "it has the scheme https://"},
 	}
 	for name, tc := range cases {

@@ -106,7 +106,7 @@ func TestModule(t *testing.T) {
 		"NoChart": {
 			reason:  "A chart has a Chart.yaml.",
 			subject: Subject{Installs: []Install{{Name: "c", Chart: true, Files: []archive.File{file("x.yaml", "")}}}},
-			want:    want{err: `install "c": not a chart: there is no Chart.yaml at the root of the archive or one folder down`},
+			want:    want{err: `install "c": not a chart: there is no Chart.yaml at the root of the archive or one directory down`},
 		},
 		"LongName": {
 			reason:  "The name of a release is bounded.",

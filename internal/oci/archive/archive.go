@@ -143,7 +143,7 @@ func entryName(h *tar.Header) (string, error) {
 	case tar.TypeSymlink, tar.TypeLink:
 		return "", errors.Errorf("entry %q is a link, which is not allowed", n)
 	default:
-		return "", errors.Errorf("entry %q is neither a file nor a folder", n)
+		return "", errors.Errorf("entry %q is neither a file nor a directory", n)
 	}
 	for key := range h.PAXRecords {
 		// A sparse file is as large as it claims, without any bytes behind it.

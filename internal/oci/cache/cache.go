@@ -20,7 +20,7 @@ const (
 
 // A store keeps content by its digest, filed under a scope: who delivered it.
 // It never returns bytes that do not have the digest, and it may forget. That
-// something could not be stored costs a request later, and is no error.
+// something could not be stored costs a request later, and is not an error.
 type store interface {
 	get(scope, digest string) ([]byte, bool)
 	put(scope, digest string, data []byte)
@@ -117,7 +117,7 @@ func (c *Cache) Put(scope, digest string, data []byte) { c.store.put(scope, dige
 // Prove remembers that who asks may have what they ask for; see Request.
 func (c *Cache) Prove(proof string) { c.proofs.Add(proof, struct{}{}) }
 
-// Lock waits until no other holds name, and returns how to let go of it.
+// Lock waits until no other holds name, and returns the function that unlocks it.
 func (c *Cache) Lock(ctx context.Context, name string) (unlock func(), err error) {
 	return c.locks.lock(ctx, name)
 }

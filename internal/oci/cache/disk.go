@@ -39,7 +39,7 @@ type disk struct {
 
 func newDisk(dir string, size int64) (*disk, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, errors.Wrap(err, "cannot make the cache folder")
+		return nil, errors.Wrap(err, "cannot make the cache directory")
 	}
 	d := &disk{dir: dir, size: size}
 	d.sweep()

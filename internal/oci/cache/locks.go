@@ -18,7 +18,7 @@ type namedLock struct {
 	users int
 }
 
-// lock waits until no other holds name, and returns how to let go of it.
+// lock waits until no other holds name, and returns the function that unlocks it.
 func (l *locks) lock(ctx context.Context, name string) (unlock func(), err error) {
 	l.mu.Lock()
 	if l.held == nil {

@@ -70,7 +70,7 @@ func (i index) find(name, version string) (*indexEntry, error) {
 	}
 	want, err := semver.NewConstraint(version)
 	if err != nil {
-		return nil, errors.Errorf("the repository has no version %q of chart %q, and that is no range of versions", version, name)
+		return nil, errors.Errorf("the repository has no version %q of chart %q, and that is not a version range", version, name)
 	}
 	e := newest(entries, want)
 	if e == nil {

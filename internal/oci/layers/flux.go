@@ -35,7 +35,7 @@ func OfFlux(manifest []byte, limit int64) (string, error) {
 		return "", errors.Errorf("it is an index of manifests (%q): use the digest of one manifest, or of its layer", m.MediaType)
 	}
 	if m.Config.MediaType != FluxConfig {
-		return "", errors.Errorf("it is a manifest whose configuration is of type %q, which is no artifact of Flux (%q): "+
+		return "", errors.Errorf("it is a manifest whose configuration is of type %q, which is not a Flux artifact (%q): "+
 			"use the digest of its layer",
 			oci.OneLine(string(m.Config.MediaType)), FluxConfig)
 	}

@@ -33,7 +33,7 @@ func TestArtifact(t *testing.T) {
 		"FluxDigest":  {reason: "So does the digest of its manifest.", digest: flux},
 		"Layer":       {reason: "A layer is what it is.", digest: blob},
 		"Both":        {reason: "The digest goes before the tag.", tag: "missing", digest: blob},
-		"Image":       {reason: "Of other manifests nobody knows what they mean.", tag: "image", err: "not a chart"},
+		"Image":       {reason: "Of other manifests no one knows what they mean.", tag: "image", err: "not a chart"},
 		"Missing":     {reason: "A tag that is not there is named.", tag: "missing", err: `has no tag "missing"`},
 		"NoDigest":    {reason: "So is a digest.", digest: oci.DigestOf(nil), err: "(404 Not Found)"},
 	}

@@ -38,7 +38,7 @@ func TestBlob(t *testing.T) {
 		err    string
 	}{
 		"Anonymous": {
-			reason: "Without a list, loopback is spoken to in plain HTTP, as everybody does.",
+			reason: "Without a list, loopback is spoken to in plain HTTP, as everyone does.",
 			regs:   func(*ocitest.Server) oci.Registries { return nil },
 			digest: digest, want: data,
 		},
@@ -202,7 +202,7 @@ func TestBlobFaults(t *testing.T) {
 		gets   int
 		err    string
 	}{
-		"Forbidden":   {reason: "403 says whose credentials to look at.", fault: answer(403, `{"errors":[{"code":"DENIED","message":"no\nway"}]}`), gets: 1, err: "(403 Forbidden): check pullSecretRef of its entry in registries: DENIED: no way"},
+		"Forbidden":   {reason: "403 names the credentials to check.", fault: answer(403, `{"errors":[{"code":"DENIED","message":"no\nway"}]}`), gets: 1, err: "(403 Forbidden): check pullSecretRef of its entry in registries: DENIED: no way"},
 		"TryAgain":    {reason: "Two failures are overcome.", fault: first(2, answer(503, "")), gets: 3},
 		"Quota":       {reason: "So are two refusals for going too fast.", fault: first(2, answer(429, "")), gets: 3},
 		"Broken":      {reason: "A third failure is reported.", fault: answer(500, "oh no"), gets: 3, err: "answered 500 Internal Server Error: oh no"},
@@ -268,7 +268,7 @@ func TestBlobUnreachable(t *testing.T) {
 		host   string
 		err    string
 	}{
-		"Refused":     {reason: "Nobody listens.", host: closed, err: "refused the connection"},
+		"Refused":     {reason: "No one listens.", host: closed, err: "refused the connection"},
 		"UnknownHost": {reason: "The name does not exist (RFC 6761).", host: "registry.invalid", err: `host "registry.invalid"`},
 		"BadHost":     {reason: "The host is malformed.", host: "a b", err: `malformed host in repository "a b/`},
 		"Credentials": {reason: "Credentials in a reference are refused and not shown.", host: "https://ann:" + password + "@example.org", err: `"https://…@example.org/` + repo + `" contains credentials`},

@@ -45,7 +45,7 @@ func TestCacheDamage(t *testing.T) {
 		"FlippedBit": {reason: "One bit is enough.", damage: func(_ *testing.T, path string) error { return os.WriteFile(path, flip(data, 7), 0o600) }},
 		"Truncated":  {reason: "A crash may leave a part.", damage: func(_ *testing.T, path string) error { return os.Truncate(path, 5) }},
 		"Empty":      {reason: "Or nothing.", damage: func(_ *testing.T, path string) error { return os.Truncate(path, 0) }},
-		"Removed":    {reason: "Somebody may clean up.", damage: func(_ *testing.T, path string) error { return os.RemoveAll(filepath.Dir(path)) }},
+		"Removed":    {reason: "Someone may clean up.", damage: func(_ *testing.T, path string) error { return os.RemoveAll(filepath.Dir(path)) }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestCacheUnwritable(t *testing.T) {
 		t.Errorf("Blob(...): %v", err)
 	}
 	if _, err := New(WithCacheDir(filepath.Join(dir, "x"))); err == nil {
-		t.Error("New(...): want an error for a folder that cannot be made")
+		t.Error("New(...): want an error for a directory that cannot be made")
 	}
 }
 

@@ -27,7 +27,7 @@ func TestLayer(t *testing.T) {
 		"Blob":    {reason: "Modules refer to the layer.", digest: blob, want: data},
 		"Object":  {reason: "JSON is a layer, too.", digest: bare, want: object},
 		"Flux":    {reason: "The manifest of an artifact leads to its layer.", digest: flux, want: data},
-		"Image":   {reason: "Of other manifests nobody knows what they mean.", digest: image, err: "which is no artifact of Flux"},
+		"Image":   {reason: "Of other manifests no one knows what they mean.", digest: image, err: "which is not a Flux artifact"},
 		"NoLayer": {reason: "An artifact has one layer of its type.", digest: other, err: "does not have one layer of type"},
 		"Index":   {reason: "An index could lead anywhere.", digest: index, err: "it is an index of manifests"},
 		"Missing": {reason: "Neither a blob nor a manifest.", digest: oci.DigestOf(nil), err: "(404 Not Found)"},

@@ -91,7 +91,7 @@ func (c *Client) Chart(ctx context.Context, regs oci.Registries, url, chartName,
 }
 
 // RepoChart pulls chartName from the chart repository at repoURL, http:// or
-// https://, whose index.yaml is looked at each time (and only transferred when
+// https://, whose index.yaml is requested each time (and only transferred when
 // it changed, if the server supports that). Version is a version, a range of
 // semantic versions (the newest that fits is taken), or empty for the newest
 // release. A digest in the index is verified. An archive at another host needs

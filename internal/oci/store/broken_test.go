@@ -63,7 +63,7 @@ func TestCopyInterrupted(t *testing.T) {
 				}
 				to = open()
 				if _, _, err := to.Manifest(t.Context(), "x"); err == nil {
-					// The last look at the tag may be what failed.
+					// The last request for the tag may be what failed.
 					if _, _, err := to.Manifest(t.Context(), store.FallbackTag(string(root.Digest))+".sig"); err != nil {
 						t.Errorf("request %d: tagged before it was complete", at)
 					}

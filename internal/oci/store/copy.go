@@ -19,7 +19,7 @@ const (
 	// maxKept bounds the manifests of a copy, in bytes, besides the first one.
 	maxKept = 64 << 20
 
-	// How long it takes at least and at most until it is looked at once more what a tag is.
+	// The least and the greatest delay before a tag is read again.
 	minSettle = 100 * time.Millisecond
 	maxSettle = 2 * time.Second
 )
@@ -52,7 +52,7 @@ type Copied struct {
 // of from. Blobs come first and the manifest last, so that what was cut off can
 // be done again. An *ExistsError says that the tag has other content.
 //
-// Registries cannot set a tag on condition of what it was. So Copy looks at the
+// Registries cannot set a tag on condition of what it was. So Copy reads the
 // tag first, right before it writes it, and once more some time after, twice as
 // long as the look and the write took. Of two that write the tag at once, that
 // leaves one that sees its own content in the end, and the other is told that it
@@ -290,7 +290,7 @@ func (c *copier) putManifest(ctx context.Context, m todo) error {
 		c.progress.wrote(m, true)
 		return nil
 	}
-	// What the attachment replaces was looked at when it was planned.
+	// What the attachment replaces was checked when it was planned.
 	if err := c.to.PutManifest(ctx, m.data, m.tag); err != nil {
 		return err
 	}
@@ -338,7 +338,7 @@ func (c *copier) unmoved(m todo, had, have string) error {
 	return &ExistsError{Store: c.to.String(), Tag: m.tag, Have: have, Want: m.digest, Raced: true}
 }
 
-// settle looks whether the tag is still what we wrote after those who looked at it
+// settle checks whether the tag is still what we wrote after those who read it
 // before us must have written it too.
 func (c *copier) settle(ctx context.Context, m todo, took time.Duration) error {
 	if _, ok := c.to.(pusher); ok {

@@ -5,5 +5,5 @@
 // and package layout those in an OCI image layout.
 //
 // It is for those who move artifacts, byte for byte. Those who install them pull
-// with package pull, which caches and which trusts nobody.
+// with package pull, which caches and which trusts no one.
 package store

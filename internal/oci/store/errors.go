@@ -36,7 +36,7 @@ type ExistsError struct {
 // Error is one line that says what to do.
 func (e *ExistsError) Error() string {
 	if e.Raced {
-		return e.Store + ":" + e.Tag + " was written by somebody else at the same time: it is " + e.Have + " now, and not " + e.Want
+		return e.Store + ":" + e.Tag + " was changed by another client at the same time: it is " + e.Have + " now, and not " + e.Want
 	}
 	return e.Store + ":" + e.Tag + " exists with other content, " + e.Have + ", and not " + e.Want +
 		": use another version, or --overwrite to replace it"

@@ -44,10 +44,10 @@ type Manifest struct {
 func ParseManifest(data []byte) (*Manifest, error) {
 	m := &Manifest{}
 	if err := json.Unmarshal(data, m); err != nil {
-		return nil, errors.New("it is no manifest: it is not valid JSON, or not of its form")
+		return nil, errors.New("it is not a manifest: it is not valid JSON, or has other fields than a manifest")
 	}
 	if m.SchemaVersion != 2 {
-		return nil, errors.Errorf("it is no manifest that we know: its schemaVersion is %d, want 2", m.SchemaVersion)
+		return nil, errors.Errorf("it is not a supported manifest: its schemaVersion is %d, want 2", m.SchemaVersion)
 	}
 	if m.MediaType == "" {
 		m.MediaType = v1.MediaTypeImageManifest

@@ -43,7 +43,7 @@ func redescribe(manifestData, configData []byte, d *ocm.Descriptor) (newManifest
 
 	config, manifest := object{}, object{}
 	if json.Unmarshal(configData, &config) != nil || json.Unmarshal(manifestData, &manifest) != nil {
-		return nil, nil, nil, errors.New("its manifest or its config is no object of JSON")
+		return nil, nil, nil, errors.New("its manifest or its config is not a JSON object")
 	}
 	if err := config.rename("componentDescriptorLayer", layer); err != nil {
 		return nil, nil, nil, err
@@ -75,7 +75,7 @@ type field struct {
 func (o *object) UnmarshalJSON(data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return errors.New("it is no object")
+		return errors.New("it is not an object")
 	}
 	seen := map[string]struct{}{}
 	for d.More() {

@@ -88,10 +88,10 @@ func TestRedescribeRefuses(t *testing.T) {
 		manifest, config []byte
 		want             string
 	}{
-		"Manifest": {"It is no component.", []byte("{}"), c, "not a component"},
-		"Config":   {"It is no config.", m, []byte("[]"), "config is not valid JSON"},
+		"Manifest": {"It is not a component.", []byte("{}"), c, "not a component"},
+		"Config":   {"It is not a config.", m, []byte("[]"), "config is not valid JSON"},
 		"Layer":    {"The config names another layer.", m, []byte(`{"componentDescriptorLayer":{"digest":"sha256:1"}}`), "names the layer"},
-		"Twice":    {"Two readers could see two things.", append([]byte(`{"config":{},`), m[1:]...), c, "no object of JSON"},
+		"Twice":    {"Two readers could see two things.", append([]byte(`{"config":{},`), m[1:]...), c, "not a JSON object"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -23,7 +23,7 @@ const (
 	maxDescription = 1024
 	// maxSeconds is the largest plain number that is a timeout in seconds, 11
 	// days. A larger one is in nanoseconds, as in the field of Helm, where all that
-	// is less is no time to wait for anything.
+	// is less is not a time to wait for anything.
 	maxSeconds = 1_000_000
 	// flagLabels is the only flag that is a map.
 	flagLabels = "Labels"
@@ -127,17 +127,17 @@ func (f *flags) switches(key string) *bool {
 	}[key]
 }
 
-// text of a key that is no switch.
+// text of a key that is not a switch.
 func (f *flags) text(key, text string) (err error) {
 	switch key {
 	case "Namespace":
 		if msgs := validation.IsDNS1123Label(text); text != "" && len(msgs) > 0 {
-			return errors.Errorf("%q is no name of a namespace", input.Line(text))
+			return errors.Errorf("%q is not a valid namespace name", input.Line(text))
 		}
 		f.Namespace = text
 	case "ReleaseName":
 		if text != "" && chartutil.ValidateReleaseName(text) != nil {
-			return errors.Errorf("%q is no name of a release: at most 53 characters, as in a DNS subdomain", input.Line(text))
+			return errors.Errorf("%q is not a valid release name: at most 53 characters, as in a DNS subdomain", input.Line(text))
 		}
 		f.ReleaseName = text
 	case "CreateNamespace":
@@ -177,9 +177,9 @@ func (f *flags) labels(value any) error {
 		case driver.ContainsSystemLabels(map[string]string{name: text}):
 			return errors.Errorf("%s is a label of Helm's own", input.Line(name))
 		case len(validation.IsQualifiedName(name)) > 0:
-			return errors.Errorf("%q is no name of a label", input.Line(name))
+			return errors.Errorf("%q is not a valid label name", input.Line(name))
 		case len(validation.IsValidLabelValue(text)) > 0:
-			return errors.Errorf("%q is no value of a label", input.Line(text))
+			return errors.Errorf("%q is not a valid label value", input.Line(text))
 		}
 		f.Labels[name] = text
 	}

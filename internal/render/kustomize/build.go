@@ -58,7 +58,7 @@ func Build(ctx context.Context, files []input.File, dir string) (out []byte, err
 	}
 	root := path.Clean("/" + dir)
 	if !fs.IsDir(root) {
-		return nil, errors.Errorf("there is no folder %q", dir)
+		return nil, errors.Errorf("there is no directory %q", dir)
 	}
 
 	// Kustomize panics on some malformed input; it must not be able to end the process.

@@ -45,7 +45,7 @@ func TestBuild(t *testing.T) {
 		err    string
 	}{
 		"Overlay": {
-			reason: "A base and an overlay beside it, in which the folder is what is built.",
+			reason: "A base and an overlay beside it, in which the directory is what is built.",
 			files: `== base/kustomization.yaml
 resources: [cm.yaml]
 == base/cm.yaml
@@ -82,8 +82,8 @@ namespace: team`,
 			files:  "== kustomization.yaml\nresources: [cm.yaml]\n== cm.yaml\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: &n x}\ndata: {a: *n}",
 			want:   "apiVersion: v1\ndata:\n  a: x\nkind: ConfigMap\nmetadata:\n  name: x\n",
 		},
-		"NoFolder":     {reason: "The folder must exist.", files: plainMap, dir: "a", err: `there is no folder "a"`},
-		"None":         {reason: "It must be one.", files: plainMap, err: `folder "" has no kustomization.yaml`},
+		"NoFolder":     {reason: "The directory must exist.", files: plainMap, dir: "a", err: `there is no directory "a"`},
+		"None":         {reason: "It must be one.", files: plainMap, err: `directory "" has no kustomization.yaml`},
 		"Two":          {reason: "Which one?", files: "== kustomization.yaml\nx\n== Kustomization\ny", err: "there are both kustomization.yaml and Kustomization"},
 		"Empty":        {reason: "Kustomize says so.", files: "== kustomization.yaml\n{}", err: "cannot build the kustomization: kustomization.yaml is empty"},
 		"Unknown":      {reason: "A field that does not exist is named.", files: "== kustomization.yaml\nnamepreefix: a", err: `kustomization.yaml: invalid Kustomization: json: unknown field "namepreefix"`},
@@ -94,7 +94,7 @@ namespace: team`,
 		"Absolute":     {reason: "There is no root.", files: "== kustomization.yaml\nresources: [/etc/passwd]", err: `resources[0]: "/etc/passwd" must be a relative path with slashes`},
 		"Climbs":       {reason: "Files end at their root.", files: "== a/kustomization.yaml\nresources: [../../x]", dir: "a", err: `a/kustomization.yaml: resources[0]: "../../x" climbs out of the files`},
 		"Missing":      {reason: "It must be there.", files: "== kustomization.yaml\nresources: [x.yaml]", err: `kustomization.yaml: resources[0]: "x.yaml" does not exist`},
-		"Outside":      {reason: "As kustomize, files lie below the kustomization.", files: "== a/kustomization.yaml\nresources: [../cm.yaml]" + plainMap, dir: "a", err: `resources[0]: "../cm.yaml" lies outside of the folder`},
+		"Outside":      {reason: "As kustomize, files lie below the kustomization.", files: "== a/kustomization.yaml\nresources: [../cm.yaml]" + plainMap, dir: "a", err: `resources[0]: "../cm.yaml" lies outside of the directory`},
 		"Cycle":        {reason: "A base must not need what needs it.", files: "== a/kustomization.yaml\nresources: [../b]\n== b/kustomization.yaml\nresources: [../a]", dir: "a", err: `b/kustomization.yaml: resources[0]: "../a" leads back to a kustomization that it is part of`},
 		"Self":         {reason: "Nor itself.", files: "== kustomization.yaml\nresources: [.]", err: `resources[0]: "." leads back`},
 		"Nested":       {reason: "The file is that of the base.", files: "== kustomization.yaml\nresources: [b]\n== b/kustomization.yaml\ncrds: [\"http://x\"]", err: `b/kustomization.yaml: crds[0]: "http://x" is a URL`},
@@ -108,13 +108,13 @@ namespace: team`,
 		"Generators":   {reason: "Each field with a path.", files: "== kustomization.yaml\ngenerators: [\"http://x\"]", err: `generators[0]: "http://x" is a URL`},
 		"Validators":   {reason: "Each field with a path.", files: "== kustomization.yaml\nvalidators: [\"http://x\"]", err: `validators[0]: "http://x" is a URL`},
 		"PluginURL":    {reason: "Plugins have fields with paths, too.", files: "== kustomization.yaml\ntransformers: [\"{apiVersion: builtin, kind: PatchTransformer, metadata: {name: x}, Path: 'http://x'}\"]", err: `transformers[0].path: "http://x" is a URL`},
-		"PluginFolder": {reason: "What makes a plugin cannot be looked at.", files: "== kustomization.yaml\ntransformers: [a]\n== a/kustomization.yaml\nresources: []", err: `transformers[0]: "a" is a folder`},
+		"PluginFolder": {reason: "What makes a plugin cannot be checked.", files: "== kustomization.yaml\ntransformers: [a]\n== a/kustomization.yaml\nresources: []", err: `transformers[0]: "a" is a directory`},
 		"OpenAPI":      {reason: "It would change the process.", files: "== kustomization.yaml\nopenapi: {path: s.json}", err: `openapi.path: "s.json" is not supported`},
 		"OpenAPIOther": {reason: "It would change the process.", files: "== kustomization.yaml\nopenapi: {version: v1.21.2}", err: `openapi.version: "v1.21.2" is not supported`},
 		"Helm":         {reason: "It would execute helm.", files: "== kustomization.yaml\nhelmCharts: [{name: c, repo: \"http://x\"}]", err: `helmCharts: "c" is not supported`},
 		"OldHelm":      {reason: "It would execute helm.", files: "== kustomization.yaml\nhelmChartInflationGenerator: [{chartName: c, chartRepoUrl: \"http://x\"}]", err: `helmCharts: "c" is not supported`},
-		"HelmPlugin":   {reason: "It would execute helm.", files: "== kustomization.yaml\ngenerators: [\"{apiVersion: builtin, kind: HelmChartInflationGenerator, metadata: {name: x}, name: c}\"]", err: `generators[0]: "builtin HelmChartInflationGenerator" is no plugin`},
-		"Exec":         {reason: "Functions are executed elsewhere.", files: "== kustomization.yaml\ntransformers: [\"{apiVersion: x/v1, kind: Y, metadata: {name: x, annotations: {config.kubernetes.io/function: 'exec: {path: /bin/sh}'}}}\"]", err: `transformers[0]: "x/v1 Y" is no plugin`},
+		"HelmPlugin":   {reason: "It would execute helm.", files: "== kustomization.yaml\ngenerators: [\"{apiVersion: builtin, kind: HelmChartInflationGenerator, metadata: {name: x}, name: c}\"]", err: `generators[0]: "builtin HelmChartInflationGenerator" is not a plugin`},
+		"Exec":         {reason: "Functions are executed elsewhere.", files: "== kustomization.yaml\ntransformers: [\"{apiVersion: x/v1, kind: Y, metadata: {name: x, annotations: {config.kubernetes.io/function: 'exec: {path: /bin/sh}'}}}\"]", err: `transformers[0]: "x/v1 Y" is not a plugin`},
 		"Endless":      {reason: "Kustomize would not stop.", files: "== kustomization.yaml\nresources: [a.yaml]\n== a.yaml\na: &a [*a]", err: "a.yaml: an alias contains itself"},
 		"Bomb":         {reason: "Aliases are bounded.", files: "== kustomization.yaml\nresources: [a.yaml]\n== a.yaml\n" + aliasBomb(), err: "a.yaml: its aliases make it larger than"},
 		"Copy":         {reason: "Each may double an object.", files: "== kustomization.yaml\nresources: [cm.yaml]\npatches: [{target: {kind: ConfigMap}, patch: '[{\"op\": \"copy\", \"from\": \"/data\", \"path\": \"/data/x\"}]'}]" + plainMap, err: `patches[0].patch[0].op: "copy" is not supported`},
@@ -291,7 +291,7 @@ func TestBuildCancelled(t *testing.T) {
 	}
 }
 
-// noNetwork fails instead of asking anybody.
+// noNetwork fails instead of asking anyone.
 type noNetwork struct{ t *testing.T }
 
 func (n noNetwork) RoundTrip(r *http.Request) (*http.Response, error) {

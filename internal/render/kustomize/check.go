@@ -18,12 +18,12 @@ import (
 // maxKustomization bounds a kustomization.yaml, which is parsed, in bytes.
 const maxKustomization = 1 << 20
 
-// A check looks at all kustomizations before kustomize does, which would
+// A check reads all kustomizations before kustomize does, which would
 // fetch what looks like a URL, and could neither be stopped nor bounded.
 type check struct {
 	files  *fileSystem
 	visits int
-	bytes  int // What was looked at.
+	bytes  int // What was read.
 
 	// Objects that are built, and of each kind how many there are and how large
 	// the largest is.
@@ -46,7 +46,7 @@ type check struct {
 	renames string
 }
 
-// A kustomization is the kustomization of a directory while it is looked at. Errors
+// A kustomization is the kustomization of a directory while it is checked. Errors
 // name the file, the field and the value.
 type kustomization struct {
 	check *check
@@ -113,7 +113,7 @@ func (c *check) kustomization(dir string) (string, []byte, error) {
 	}
 	switch {
 	case len(found) == 0:
-		return "", nil, errors.Errorf("folder %q has no kustomization.yaml", dir)
+		return "", nil, errors.Errorf("directory %q has no kustomization.yaml", dir)
 	case len(found) > 1:
 		return "", nil, errors.Errorf("there are both %s and %s", found[0], found[1])
 	}
@@ -180,7 +180,7 @@ func (f *kustomization) operands(k *types.Kustomization) error {
 			return err
 		}
 		if !f.check.files.IsDir(name) {
-			return f.refuse(field, p, "is no folder")
+			return f.refuse(field, p, "is not a directory")
 		}
 		if err := f.enter(field, p, name); err != nil {
 			return err
@@ -232,7 +232,7 @@ func remote(value string) string {
 	case strings.ContainsAny(value, ":@?"), strings.HasPrefix(lower, "github.com/"), strings.Contains(value, "_git/"):
 		return "is a URL or a git reference: nothing is fetched here; add the files"
 	case strings.ContainsAny(value, "\x00\n\r"):
-		return "is no path"
+		return "is not a path"
 	}
 	return ""
 }
@@ -244,10 +244,10 @@ func (f *kustomization) file(field, value string) (string, []byte, error) {
 		return "", nil, err
 	}
 	if f.check.files.IsDir(name) {
-		return "", nil, f.refuse(field, value, "is a folder")
+		return "", nil, f.refuse(field, value, "is a directory")
 	}
 	if f.dir != "" && !strings.HasPrefix(name, f.dir+"/") {
-		return "", nil, f.refuse(field, value, "lies outside of the folder of its kustomization, as kustomize does not allow; make it a base")
+		return "", nil, f.refuse(field, value, "lies outside of the directory of its kustomization, as kustomize does not allow; make it a base")
 	}
 	data, err := f.check.read(name)
 	return name, data, err

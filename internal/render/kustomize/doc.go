@@ -5,6 +5,6 @@ Package kustomize builds kustomizations. It is the only package that knows
 kustomize.
 
 Kustomize cannot be stopped, fetches what looks like a URL, and ends the process
-in one place. Build looks at all files first, and refuses what it cannot bound.
+in one place. Build checks all files first, and refuses what it cannot bound.
 */
 package kustomize

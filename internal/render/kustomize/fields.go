@@ -157,7 +157,7 @@ func (f *kustomization) pathOrText(field, value string, text func(string) error)
 }
 
 // plugins are generators, transformers and validators that are listed. Only the
-// built-in ones are allowed, and their files are looked at as those of the
+// built-in ones are allowed, and their files are checked as those of the
 // kustomization itself.
 func (f *kustomization) plugins(k *types.Kustomization) error {
 	for _, l := range []struct {
@@ -210,7 +210,7 @@ func (f *kustomization) plugin(field, text string) error {
 			return errors.Errorf("%s: %s: %s", f.name, field, input.Line(err.Error()))
 		}
 		if p.APIVersion != konfig.BuiltinPluginApiVersion || !slices.Contains(allowedPlugins, p.Kind) {
-			return f.refuse(field, p.APIVersion+" "+p.Kind, "is no plugin that is built into kustomize: nothing is executed here")
+			return f.refuse(field, p.APIVersion+" "+p.Kind, "is not a plugin that is built into kustomize: nothing is executed here")
 		}
 		if err := f.pluginFiles(field, &p, len(n.json)); err != nil {
 			return err

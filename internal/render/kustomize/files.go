@@ -38,7 +38,7 @@ func newFileSystem(ctx context.Context, files []input.File) (*fileSystem, error)
 		case len(name) > input.MaxName:
 			return nil, errors.Errorf("a file name is longer than %d bytes", input.MaxName)
 		case strings.ContainsRune(name, 0) || name == "/":
-			return nil, errors.Errorf("%q is no name of a file", file.Name)
+			return nil, errors.Errorf("%q is not a valid file name", file.Name)
 		case f.content[name] != nil:
 			return nil, errors.Errorf("file %s is there twice", name[1:])
 		}
@@ -53,7 +53,7 @@ func newFileSystem(ctx context.Context, files []input.File) (*fileSystem, error)
 	}
 	for name := range f.content {
 		if f.dirs[name] {
-			return nil, errors.Errorf("%s is both a file and a folder", name[1:])
+			return nil, errors.Errorf("%s is both a file and a directory", name[1:])
 		}
 	}
 	return f, nil

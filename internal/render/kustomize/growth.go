@@ -143,7 +143,7 @@ func (f *kustomization) patch(field, text string, many bool) error {
 		Op string `json:"op"`
 	}
 	if err := json.Unmarshal(j, &ops); err != nil {
-		return errors.Errorf("%s: %s is no JSON patch: %s", f.name, field, input.Line(err.Error()))
+		return errors.Errorf("%s: %s is not JSON patch: %s", f.name, field, input.Line(err.Error()))
 	}
 	for i, op := range ops {
 		if op.Op == "copy" {
@@ -183,7 +183,7 @@ func (f *kustomization) additions(k *types.Kustomization) error {
 	c.vars = append(c.vars, vars...)
 	for _, v := range vars {
 		if v.Name == "" || len(strings.Fields(v.Name)) != 1 {
-			return f.refuse("vars", v.Name, "is no name")
+			return f.refuse("vars", v.Name, "is not a name")
 		}
 	}
 	return nil

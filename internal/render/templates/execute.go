@@ -55,7 +55,7 @@ func (s *Set) Execute(ctx context.Context, c *chart.Chart, values chartutil.Valu
 	if err == nil {
 		return &Printed{Files: files, Pure: !e.impure}, nil
 	}
-	// A deadline shows as an error of whatever was going on.
+	// A deadline shows as an error of whatever was in progress.
 	if ctx.Err() != nil {
 		return nil, errors.Wrap(context.Cause(ctx), "rendering was stopped")
 	}

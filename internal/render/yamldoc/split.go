@@ -122,7 +122,7 @@ func jsonDocuments(whole document) ([]document, error) {
 }
 
 // single refuses content after a map in braces, which the decoder would not even
-// look at. Maps without braces, nearly all there are, end with their document.
+// read. Maps without braces, nearly all there are, end with their document.
 func single(doc []byte) error {
 	for isBlankLine(doc) {
 		_, doc, _ = bytes.Cut(doc, []byte("\n"))

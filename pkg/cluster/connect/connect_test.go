@@ -88,7 +88,7 @@ func (m *manager) heard(t *testing.T, line string) {
 		}
 		<-time.After(10 * time.Millisecond)
 	}
-	t.Fatalf("nobody said %q: %q", line, m.news)
+	t.Fatalf("no one said %q: %q", line, m.news)
 }
 
 // TestTwoManagers shows that two programs with the library leave each other alone in one cluster, even where they give

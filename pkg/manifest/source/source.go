@@ -47,7 +47,7 @@ func Path(path string) (Layer, error) {
 // FS returns the content of a file system, which it reads like the directory of a Path. The compiler leaves files such as
 // _helpers.tpl out of an embedded file system unless the pattern begins with all:.
 func FS(fsys fs.FS) (Layer, error) {
-	read := pack.Folder
+	read := pack.Directory
 	if _, err := fs.Stat(fsys, "Chart.yaml"); err == nil {
 		read = pack.Chart
 	}

@@ -29,7 +29,7 @@ const (
 // there. A path that ends in .tar, .tar.gz or .tgz is a tar, which is written
 // as a whole by Close, through temporary files beside it; all else is a
 // directory. A directory that holds something else than a layout is refused, and so
-// is a file that is no layout.
+// is a file that is not a layout.
 func Create(ctx context.Context, path string) (*Store, error) {
 	info, err := os.Stat(path) //nolint:gosec // The user names their own file.
 	switch {
@@ -39,7 +39,7 @@ func Create(ctx context.Context, path string) (*Store, error) {
 		l, err := createPack(ctx, path, err == nil)
 		return l, errors.Wrapf(err, "cannot make image layout %s", path)
 	case err == nil && !info.IsDir():
-		return nil, errors.Errorf("cannot make image layout %s: it is a file, and a layout is a folder or a file whose name ends in .tar, .tar.gz or .tgz", path)
+		return nil, errors.Errorf("cannot make image layout %s: it is a file, and a layout is a directory or a file whose name ends in .tar, .tar.gz or .tgz", path)
 	}
 	l, err := createDirectory(ctx, path, err != nil)
 	return l, errors.Wrapf(err, "cannot make image layout %s", path)
@@ -82,7 +82,7 @@ func (l *Store) prepare(made bool) error {
 	// What a process that was killed has left is replaced.
 	ours := []string{tempName(layoutFile), tempName(indexFile), indexFile}
 	if slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(ours, n) }) || slices.Contains(names, indexFile) && !l.emptyIndex() {
-		return errors.New("the folder holds something else than an image layout: name another one, or an empty one")
+		return errors.New("the directory holds other files than an image layout: name another directory, or an empty one")
 	}
 	l.made, l.madeDirectory = true, made
 	data, err := newIndex().encode()

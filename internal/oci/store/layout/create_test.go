@@ -218,11 +218,11 @@ func TestCreateLayout(t *testing.T) {
 		left   bool
 	}{
 		"New":    {reason: "It is made, and goes if nothing comes into it.", path: "a/b"},
-		"Empty":  {reason: "A folder that was there stays.", path: "empty", left: true},
+		"Empty":  {reason: "A directory that was there stays.", path: "empty", left: true},
 		"Killed": {reason: "What was half made is made.", path: "killed", left: true},
-		"Full":   {reason: "Somebody's files are left alone.", path: "full", err: "the folder holds something else", left: true},
+		"Full":   {reason: "Someone's files are left alone.", path: "full", err: "the directory holds other files", left: true},
 		"File":   {reason: "A file is none.", path: "file", err: "it is a file", left: true},
-		"Tar":    {reason: "A tar that is none is not replaced.", path: "other.tar", err: "it is no tar", left: true},
+		"Tar":    {reason: "A tar that is none is not replaced.", path: "other.tar", err: "it is not a tar", left: true},
 		"NewTar": {reason: "Without content there is no tar.", path: "new.tar"},
 	}
 	for name, tc := range cases {

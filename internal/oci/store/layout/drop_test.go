@@ -17,7 +17,7 @@ func TestLayoutDrop(t *testing.T) {
 	l := newLayout(t, path)
 	used := storetest.Artifact(t, l, "1", "one", 2, nil)
 	storetest.Artifact(t, l, "2", "two", 2, nil)
-	storetest.Put(t, l, []byte("of somebody who is still writing"))
+	storetest.Put(t, l, []byte("of someone who is still writing"))
 	before := storetest.FilesOf(t, path)
 	lost := storetest.Put(t, l, []byte("lost"))
 	absent := "sha256:" + strings.Repeat("0", 64)

@@ -79,8 +79,8 @@ func TestLayoutOddPartial(t *testing.T) {
 		make   func(path string) error
 	}{
 		"Link":   {reason: "A link to the index.", make: func(path string) error { return os.Symlink("../../"+indexFile, path) }},
-		"Pipe":   {reason: "A pipe, which nobody writes to.", make: mkfifo},
-		"Folder": {reason: "A folder.", make: func(path string) error { return os.Mkdir(path, 0o700) }},
+		"Pipe":   {reason: "A pipe, which no one writes to.", make: mkfifo},
+		"Folder": {reason: "A directory.", make: func(path string) error { return os.Mkdir(path, 0o700) }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

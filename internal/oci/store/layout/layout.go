@@ -67,7 +67,7 @@ func Open(path string) (*Store, error) {
 	case info.Mode().IsRegular():
 		t, err = openArchive(path)
 	default:
-		err = errors.New("it is neither a folder nor a file")
+		err = errors.New("it is neither a directory nor a file")
 	}
 	if err != nil {
 		return nil, errors.Wrapf(err, "cannot open image layout %s", path)
@@ -205,7 +205,7 @@ func (l *Store) Tags(context.Context) ([]string, error) {
 }
 
 // Root returns the tag and the digest of the manifest that the layout is about:
-// the only one, or the first that is no signature or other attachment. An index
+// the only one, or the first that is not a signature or other attachment. An index
 // of a single manifest stands for that. The tag may be empty. A *store.NotFoundError
 // says that the layout is empty.
 func (l *Store) Root(ctx context.Context) (tag, digest string, err error) {

@@ -58,7 +58,7 @@ func TestLayoutForeign(t *testing.T) {
 		"Nested":     {reason: "An index of one.", entries: []v1.Descriptor{named(single, v1.AnnotationRefName, "1.0")}, tag: "1.0", tags: []string{"1.0"}, digest: string(one.Digest)},
 		"Multi":      {reason: "An index of several stays one.", entries: []v1.Descriptor{index}, tags: []string{}, digest: string(index.Digest)},
 		"Parts":      {reason: "Parts of an index are not the root.", entries: append([]v1.Descriptor{one}, single), tags: []string{}, digest: string(one.Digest)},
-		"Odd":        {reason: "A name that is no tag.", entries: []v1.Descriptor{named(one, v1.AnnotationRefName, "a b/c")}, tags: []string{}, digest: string(one.Digest)},
+		"Odd":        {reason: "A name that is not a tag.", entries: []v1.Descriptor{named(one, v1.AnnotationRefName, "a b/c")}, tags: []string{}, digest: string(one.Digest)},
 		"Empty":      {reason: "Nothing.", tags: []string{}, err: "has no manifest"},
 	}
 	for name, tc := range cases {
@@ -136,7 +136,7 @@ func TestLayoutInterop(t *testing.T) {
 			}
 		}
 	}
-	// What docker saved in the past is no layout.
+	// What docker saved in the past is not a layout.
 	old := filepath.Join(t.TempDir(), "old.tar")
 	if err := tarball.WriteToFile(old, nil, image); err != nil || Exists(old) {
 		t.Errorf("Exists(%s): want false", old)
@@ -196,16 +196,16 @@ func TestOpenLayout(t *testing.T) {
 	}{
 		"Good":      {reason: "Names may begin with ./", path: tarOf(t, file("./oci-layout", layoutContent), file("./index.json", `{"schemaVersion":2}`), file(blob, "x"))},
 		"Nothing":   {reason: "Nothing is there.", path: filepath.Join(t.TempDir(), "no"), err: "has no image layout"},
-		"Folder":    {reason: "A folder of something else.", path: t.TempDir(), err: "it has no file oci-layout"},
+		"Folder":    {reason: "A directory of something else.", path: t.TempDir(), err: "it has no file oci-layout"},
 		"Other":     {reason: "A tar of something else.", path: tarOf(t, file("x", "y")), err: "it has no file oci-layout"},
 		"Version":   {reason: "A version that is not yet.", path: tarOf(t, file(layoutFile, `{"imageLayoutVersion":"2.0.0"}`)), err: "version"},
 		"JSON":      {reason: "Not JSON.", path: tarOf(t, file(layoutFile, `{`)), err: "not valid JSON"},
 		"Large":     {reason: "Too much.", path: tarOf(t, file(layoutFile, strings.Repeat(" ", 5000))), err: "larger than the limit"},
-		"Link":      {reason: "Links are refused.", path: tarOf(t, file(layoutFile, layoutContent), link(blob, "/etc/passwd")), err: "is no regular file"},
+		"Link":      {reason: "Links are refused.", path: tarOf(t, file(layoutFile, layoutContent), link(blob, "/etc/passwd")), err: "is not a regular file"},
 		"OtherLink": {reason: "Unless they are none of our business.", path: tarOf(t, file(layoutFile, layoutContent), file(indexFile, `{"schemaVersion":2}`), link("a/layer.tar", "../b"))},
 		"Twice":     {reason: "What is there twice is two things.", path: tarOf(t, file(layoutFile, layoutContent), file(indexFile, "{}"), file("./index.json", "{}")), err: "twice"},
 		"Cut":       {reason: "A tar that is cut off.", path: cut, err: "it is"},
-		"Climbing":  {reason: "Links of a folder do not leave it.", path: evil, err: "path escapes"},
+		"Climbing":  {reason: "Links of a directory do not leave it.", path: evil, err: "path escapes"},
 		"Index":     {reason: "A broken index.", path: tarOf(t, file(layoutFile, layoutContent), file(indexFile, `{"schemaVersion":2,"manifests":[{"digest":"sha256:../../x"}]}`)), err: "malformed digest"},
 		"NoIndex":   {reason: "None.", path: tarOf(t, file(layoutFile, layoutContent)), err: "has no index.json"},
 		"Lie":       {reason: "A blob that is another one.", path: tarOf(t, file(layoutFile, layoutContent), file(blob, "y"), file(indexFile, `{"schemaVersion":2,"manifests":[{"digest":"`+oci.DigestOf([]byte("x"))+`","size":1}]}`)), err: "digest does not match"},

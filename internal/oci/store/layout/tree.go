@@ -61,7 +61,7 @@ func (d directory) open(name string) (content, error) {
 	if info, err := d.Stat(name); err != nil {
 		return nil, err
 	} else if !info.Mode().IsRegular() {
-		return nil, errors.Errorf("%s is no regular file", name)
+		return nil, errors.Errorf("%s is not a regular file", name)
 	}
 	f, err := d.Open(name)
 	if err != nil {
@@ -98,7 +98,7 @@ func (a *archive) open(name string) (content, error) {
 }
 
 // openArchive opens the tar at path, which is inflated into a temporary file if
-// it has gzip. It fails on what is no tar.
+// it has gzip. It fails on what is not a tar.
 func openArchive(path string) (*archive, error) {
 	f, err := os.Open(path) //nolint:gosec // The user names their own file.
 	if err != nil {
@@ -171,7 +171,7 @@ func (a *archive) scan() error {
 			return nil
 		}
 		if err != nil {
-			return errors.Wrap(err, "it is no tar, or it is damaged")
+			return errors.Wrap(err, "it is not a tar, or it is damaged")
 		}
 		if n >= maxEntries {
 			return errors.Errorf("it has more than %d entries", maxEntries)
@@ -188,7 +188,7 @@ func (a *archive) add(h *tar.Header) error {
 		return nil
 	}
 	if h.Typeflag != tar.TypeReg {
-		return errors.Errorf("entry %.200q is no regular file", h.Name)
+		return errors.Errorf("entry %.200q is not a regular file", h.Name)
 	}
 	for key := range h.PAXRecords {
 		// A sparse file has fewer bytes than it claims.

@@ -228,7 +228,7 @@ func (l *Store) PutManifest(ctx context.Context, data []byte, tag string) error 
 }
 
 // Swap is PutManifest that first asks whether the tag may move from what it has
-// now, "" for nothing, while nobody else can change that.
+// now, "" for nothing, while no one else can change that.
 func (l *Store) Swap(ctx context.Context, data []byte, tag string, may func(have string) error) error {
 	m, err := store.ParseManifest(data)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestNextPage holds that a list goes on at the same host only.
+// TestNextPage holds that a list continues at the same host only.
 func TestNextPage(t *testing.T) {
 	cases := map[string]struct{ link, want string }{
 		"None":     {},

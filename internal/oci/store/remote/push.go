@@ -130,7 +130,7 @@ type sourceReader struct {
 
 func (r *sourceReader) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p)
-	// A body that was closed while it was read is no failure of the source.
+	// A body that was closed while it was read is not a failure of the source.
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, http.ErrBodyReadAfterClose) {
 		r.source.fail(err)
 	}
@@ -204,7 +204,7 @@ func (r *Repository) list(ctx context.Context, subject string, entry v1.Descript
 	}
 	known, err := r.fallback(ctx, subject)
 	if err == nil && !has(known, entry) {
-		err = errors.Errorf("%s: somebody else changes the list of what is attached to %s all the time", r, subject)
+		err = errors.Errorf("%s: other clients keep changing the list of what is attached to %s", r, subject)
 	}
 	return err
 }

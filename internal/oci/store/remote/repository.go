@@ -86,7 +86,7 @@ func (r *Repository) Manifest(ctx context.Context, reference string) (data []byt
 	return data, digest, nil
 }
 
-// Blob implements store.Reader. Where a connection breaks, reading goes on with another one.
+// Blob implements store.Reader. Where a connection breaks, reading continues with another one.
 func (r *Repository) Blob(ctx context.Context, digest string, offset int64) (io.ReadCloser, error) {
 	if err := store.CheckBlob(digest, offset); err != nil {
 		return nil, err
@@ -201,7 +201,7 @@ func (r *Repository) Tags(ctx context.Context) ([]string, error) {
 	return slices.Compact(out), nil
 }
 
-// nextPage returns where a list goes on: Link: </v2/…>; rel="next".
+// nextPage returns where a list continues: Link: </v2/…>; rel="next".
 func nextPage(h http.Header) string {
 	link, rest, ok := strings.Cut(strings.TrimPrefix(h.Get("Link"), "<"), ">")
 	if !ok || !strings.Contains(rest, "next") {

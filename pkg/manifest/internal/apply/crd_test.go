@@ -144,7 +144,7 @@ func TestCheckCRD(t *testing.T) {
 		"Scope": {
 			reason: "What cannot become the new definition is refused before anything is tried.",
 			others: ours(crd(anySpec)), next: strings.Replace(crd(anySpec), "Namespaced", "Cluster", 1),
-			want: want{Err: "spec.scope cannot change from Namespaced to Cluster; delete the definition with all its objects first, or leave it as it is", Refused: true, Requests: []string{get}},
+			want: want{Err: "spec.scope cannot change from Namespaced to Cluster; delete the CRD with all its objects first, or leave it as it is", Refused: true, Requests: []string{get}},
 		},
 		"Unread": {
 			reason: "What cannot be read is an error, and not an objection to the CRD.", others: ours(crd(anySpec)), next: crd(strictSpec),
