@@ -12,7 +12,6 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
 )
 
@@ -111,7 +110,7 @@ func refs[V any](m map[cluster.ObjectRef]V) []string {
 
 // former returns the objects of an adopted release that a component does not have, and that are no members.
 func (w *call) former(ctx context.Context, c *compose.Component, isMember func(ref cluster.ObjectRef) bool) ([]cluster.ObjectRef, error) {
-	if w.config.Adoption(c.Name) == ownership.AdoptNone {
+	if c.Desired.Adopts == object.AdoptNone {
 		return nil, nil
 	}
 	h, in := w.history(), c.ReleaseAt(w.e.now(), nil)

@@ -62,10 +62,7 @@ func (w *call) target() apply.Target {
 
 // policy of the applier.
 func (w *call) policy() apply.Policy {
-	return apply.Policy{
-		Adopts:   func(part object.PartID, owner string) bool { return w.config.Adoption(part).From(owner) },
-		Recreate: w.b.Recreate, CheckedCRDs: w.b.Adopt, Messages: w.e.messages,
-	}
+	return apply.Policy{Recreate: w.b.Recreate, CheckedCRDs: w.b.Adopt, Messages: w.e.messages}
 }
 
 func (w *call) newComposer() *compose.Composer {

@@ -4,6 +4,7 @@ package manifest
 
 import (
 	"context"
+	"slices"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
@@ -42,7 +43,7 @@ func (p planner) input() plan.Input {
 	}
 }
 
-// compose the parts that are due. The config is known once one of them is an install.
+// compose the parts that are due. The config is read only if one of them is an install; otherwise the inventory says what it said.
 func (p planner) compose(ctx context.Context, due []plan.Due) plan.Composed {
 	w := p.call
 	out := plan.Composed{
@@ -56,11 +57,16 @@ func (p planner) compose(ctx context.Context, due []plan.Due) plan.Composed {
 		}
 		out.Components[d.Part.Name] = c
 	}
+	if w.b.Config == nil || !slices.ContainsFunc(due, func(d plan.Due) bool { return d.Part.Install != nil }) {
+		return out
+	}
+	settings, err := w.config.Settings(ctx)
+	if err != nil {
+		return out // It is an error of the installs that are due.
+	}
 	for i := range w.b.Installs {
 		name := w.b.Installs[i].Name
-		if waits, known := w.config.Waits(name); known {
-			out.Waits[object.PartOf(name)] = waits
-		}
+		out.Waits[object.PartOf(name)] = settings.Waits(name)
 	}
 	return out
 }

@@ -9,22 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
-
-// adopt objects of nobody, or all.
-func adopt(a ownership.Adoption) func(p *Policy) {
-	return func(p *Policy) {
-		switch a {
-		case ownership.AdoptNone:
-			p.Adopts = adoptNone
-		case ownership.AdoptUnowned:
-			p.Adopts = adoptUnowned
-		case ownership.AdoptAll:
-			p.Adopts = adoptAll
-		}
-	}
-}
 
 // foreign creates the object of another client.
 func foreign(manager, text string, change ...func(u *unstructured.Unstructured)) func(s *site) {
@@ -89,10 +74,10 @@ func TestApplyForeign(t *testing.T) {
 			requests: look, tries: tryLook,
 		},
 		"OfAnother": {
-			reason: "An object of another set is named by its label where the owner is not known.",
-			others: foreign("kubectl-create", cm, other),
-			want:   cm,
-			policy: adopt(ownership.AdoptUnowned),
+			reason:   "An object of another set is named by its label where the owner is not known.",
+			others:   foreign("kubectl-create", cm, other),
+			want:     cm,
+			adoption: object.AdoptUnowned,
 			out: result{
 				Err: "ConfigMap apps/web: exists and belongs to another set of objects (label applyset.kubernetes.io/part-of: applyset-other); " +
 					"remove it there, or set adopt to take it over", Refused: true,

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
 // An adoption takes over what deployers set, so that a field goes with the version of the module that no longer has it.
@@ -18,18 +17,18 @@ func TestApplyAdopts(t *testing.T) {
 			reason:   "The fields of a deployer become ours with one more request, which changes nothing else.",
 			others:   foreign("helm", cm),
 			want:     cm,
-			policy:   adopt(ownership.AdoptUnowned),
+			adoption: object.AdoptUnowned,
 			out:      result{Kind: "Updated", Lost: labels},
 			requests: adopted,
 			fields:   []string{"metadata.labels"},
 			tries:    tryTake,
 		},
 		"Removed": {
-			reason: "What the deployer set and the module lacks goes with the adoption. The dry run, which takes nothing over, does not see that.",
-			others: foreign("helm", cm),
-			want:   cmNext,
-			policy: adopt(ownership.AdoptUnowned),
-			out:    result{Kind: "Updated", Lost: append([]string{"data.c"}, labels...)},
+			reason:   "What the deployer set and the module lacks goes with the adoption. The dry run, which takes nothing over, does not see that.",
+			others:   foreign("helm", cm),
+			want:     cmNext,
+			adoption: object.AdoptUnowned,
+			out:      result{Kind: "Updated", Lost: append([]string{"data.c"}, labels...)},
 
 			requests: adopted,
 			fields:   []string{"data.a", "data.c", "metadata.labels"},
@@ -40,7 +39,7 @@ func TestApplyAdopts(t *testing.T) {
 			reason:   "What a controller set stays its own.",
 			others:   foreign("some-controller", cm),
 			want:     cm,
-			policy:   adopt(ownership.AdoptUnowned),
+			adoption: object.AdoptUnowned,
 			out:      result{Kind: "Updated", Lost: append([]string{"data.a", "data.b"}, labels...)},
 			requests: take,
 			fields:   []string{"metadata.labels"},
@@ -53,7 +52,7 @@ func TestApplyAdopts(t *testing.T) {
 				s.c.Apply(object.DefaultFieldManager, o)
 			},
 			want:     cm,
-			policy:   adopt(ownership.AdoptAll),
+			adoption: object.AdoptAll,
 			out:      result{Kind: "Updated", Lost: []string{"data.b", "metadata.labels.operator.kyma-project.io/managed-by"}},
 			requests: take,
 			fields:   []string{"data.b", "data.z", labels[0], labels[1]},
@@ -64,7 +63,7 @@ func TestApplyAdopts(t *testing.T) {
 			others:   foreign("helm", cm),
 			want:     cmNext,
 			change:   func(o *object.Desired) { o.Stage = object.StageResource },
-			policy:   adopt(ownership.AdoptUnowned),
+			adoption: object.AdoptUnowned,
 			out:      result{Kind: "Updated", Lost: append([]string{"data.c"}, labels...)},
 			requests: take,
 			fields:   []string{"data.c", "metadata.labels"},
@@ -75,7 +74,7 @@ func TestApplyAdopts(t *testing.T) {
 			was:      cm,
 			others:   func(s *site) { s.c.Set("helm", refOf(cm), "9", "data", "a") },
 			want:     cm,
-			policy:   adopt(ownership.AdoptAll),
+			adoption: object.AdoptAll,
 			out:      result{Kind: "Updated", Lost: []string{"data.a"}},
 			requests: []string{"metadata ConfigMap apps/web", "apply ConfigMap apps/web"},
 			fields:   []string{"data.a"},
@@ -85,7 +84,7 @@ func TestApplyAdopts(t *testing.T) {
 			reason:   "Nor is an object that is being deleted.",
 			others:   both(foreign("helm", cm, finalize), func(s *site) { s.c.Delete(refOf(cm)) }),
 			want:     cm,
-			policy:   adopt(ownership.AdoptUnowned),
+			adoption: object.AdoptUnowned,
 			out:      result{Kind: "Deleting"},
 			requests: look, tries: tryLook,
 		},
@@ -150,7 +149,7 @@ func TestApplyAdoptsInConflict(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			sc := scenario{
-				reason: tc.reason, others: foreign("helm", cm), want: cm, policy: adopt(ownership.AdoptUnowned), meet: tc.meet, out: tc.out,
+				reason: tc.reason, others: foreign("helm", cm), want: cm, adoption: object.AdoptUnowned, meet: tc.meet, out: tc.out,
 				requests: append(look[:2:2], tc.requests...),
 				// A dry run takes nothing over.
 				instead: &result{Kind: "Updated", Fields: []string{"metadata.labels"}}, tries: tryTake,

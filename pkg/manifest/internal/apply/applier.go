@@ -24,9 +24,6 @@ import (
 
 // A Policy says what may be done to objects that exist.
 type Policy struct {
-	// Adopts reports whether a part takes over objects of an owner: the ID of another ApplySet, or empty for an object that has
-	// no ApplySet.
-	Adopts func(part object.PartID, owner string) bool
 	// Recreate allows objects to be deleted and created again where an immutable field would have to change.
 	Recreate bool
 	// CheckedCRDs is true if the plan has checked all CRDs that exist, including those of other owners.

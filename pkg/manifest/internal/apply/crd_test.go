@@ -14,7 +14,6 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
@@ -40,11 +39,10 @@ func TestApplyFoundCRD(t *testing.T) {
 	lost := append([]string{}, labels...)
 	exists := both(foreign("some-controller", crd(anySpec)), widgets(1))
 	spec := []string{"metadata.labels", "spec.versions[name=\"v1\"].schema.openAPIV3Schema.properties.spec.required"}
-	adopting := adopt(ownership.AdoptUnowned)
 	cases := map[string]scenario{
 		"Invalid": {
 			reason: "Objects that would be invalid are named, and the CRD stays as it is.",
-			others: exists, want: crd(strictSpec), policy: adopting,
+			others: exists, want: crd(strictSpec), adoption: object.AdoptUnowned,
 			out: result{
 				Err: name + ": 1 of 1 objects would be invalid with the new definition in version v1: Widget apps/web-000 (spec.mode: required value); change them first",
 				// A dry run tells of it as of any other objection.
@@ -55,7 +53,7 @@ func TestApplyFoundCRD(t *testing.T) {
 		},
 		"Valid": {
 			reason: "Where all stay valid, it is applied.",
-			others: foreign("some-controller", crd(anySpec)), want: crd(strictSpec), policy: adopting,
+			others: foreign("some-controller", crd(anySpec)), want: crd(strictSpec), adoption: object.AdoptUnowned,
 			out:      result{Kind: "Updated", Lost: append(lost, "spec.group", "spec.scope", "spec.versions", "spec.names.kind", "spec.names.plural")},
 			requests: append(look[:2:2], append(check[:2:2], "list Widget", "apply "+name)...),
 			fields:   spec,
@@ -64,7 +62,7 @@ func TestApplyFoundCRD(t *testing.T) {
 		"Checked": {
 			reason: "What the plan has checked is not checked again.",
 			others: exists, want: crd(strictSpec),
-			policy:   func(p *Policy) { adopting(p); p.CheckedCRDs = true },
+			adoption: object.AdoptUnowned, policy: func(p *Policy) { p.CheckedCRDs = true },
 			out:      result{Kind: "Updated", Lost: append(lost, "spec.group", "spec.scope", "spec.versions", "spec.names.kind", "spec.names.plural")},
 			requests: append(look[:2:2], "apply "+name),
 			fields:   spec,
@@ -80,7 +78,7 @@ func TestApplyFoundCRD(t *testing.T) {
 		},
 		"Other": {
 			reason: "An object of any other kind is not checked.",
-			others: foreign("some-controller", cm), want: cm, policy: adopting,
+			others: foreign("some-controller", cm), want: cm, adoption: object.AdoptUnowned,
 			out:      result{Kind: "Updated", Lost: append([]string{"data.a", "data.b"}, labels...)},
 			requests: take, fields: []string{"metadata.labels"}, tries: tryTake,
 		},

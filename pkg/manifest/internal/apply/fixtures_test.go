@@ -30,6 +30,7 @@ type site struct {
 	c          *fakeapi.Cluster
 	now        time.Time
 	policy     Policy
+	adoption   object.Adoption
 	contention *ownership.Contention
 	assumed    *Assumed
 	entry      inventory.Entry
@@ -41,15 +42,9 @@ func newSite(t *testing.T) *site {
 	t.Helper()
 	s := &site{c: fakeapi.New(t), now: time.Unix(1_000_000, 0), contention: &ownership.Contention{}, assumed: &Assumed{}}
 	s.policy.Messages = advice.Messages{Adopt: "set adopt", Recreate: "set recreate", OmitResource: "omit it"}
-	s.policy.Adopts = adoptNone
 	s.c.Create("kubectl", `{apiVersion: v1, kind: Namespace, metadata: {name: apps}}`)
 	return s
 }
-
-// Objects of which owners are taken over, whatever part wants them.
-func adoptNone[P any](P, string) bool            { return false }
-func adoptUnowned[P any](_ P, owner string) bool { return ownership.AdoptUnowned.From(owner) }
-func adoptAll[P any](P, string) bool             { return true }
 
 func (s *site) target() Target {
 	return Target{Client: ssa.New(s.c, object.DefaultFieldManager), Cluster: s.c, ID: ourSet, Namespace: "kyma-system"}
@@ -65,6 +60,7 @@ func (s *site) dryRunner() *Applier {
 
 // input returns what is known of an object without a request, where the watch is not behind.
 func (s *site) input(o *object.Desired) Input {
+	o.Adoption = s.adoption
 	in := Input{Object: o, Entry: s.entry}
 	if s.entry.Name == "" {
 		in.Entry = inventory.EntryOf(o)

@@ -80,7 +80,7 @@ immutable: true, data: {a: "2"}}`,
 		"Foreign": {
 			reason: "An object that does not belong to the module yet is not deleted, even with permission.",
 			others: foreign("some-controller", cmFixed), want: cmFixed2,
-			policy: func(p *Policy) { p.Recreate = true; p.Adopts = adoptUnowned },
+			policy: func(p *Policy) { p.Recreate = true }, adoption: object.AdoptUnowned,
 			out: result{
 				Err:     why + "it is not deleted and created anew, as it does not belong to this module yet: delete it yourself",
 				Refused: true,

@@ -39,7 +39,7 @@ func (a *Applier) mayApply(ctx context.Context, o *object.Desired, en inventory.
 // refusal returns why an object that exists is not to be changed; nil for one that is.
 func (a *Applier) refusal(ctx context.Context, o *object.Desired, en inventory.Entry, m *metav1.PartialObjectMetadata) error {
 	owner := m.Labels[object.LabelPartOf]
-	switch ownership.Relate(m, a.ID, en.UID, a.Adopts(o.Part, owner)) {
+	switch ownership.Relate(m, a.ID, en.UID, o.Adoption.From(owner)) {
 	case ownership.Ours, ownership.Adoptable:
 		return nil
 	case ownership.OfAnother:

@@ -18,7 +18,6 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
 // A history is a random sequence of what the bundle and others do with one object.
@@ -197,7 +196,7 @@ func (h *history) disagree(dry, run result, before, after map[string]any) string
 // isAdopted reports whether an object is adopted that exists.
 func (h *history) isAdopted(before map[string]any) bool {
 	owner := (&unstructured.Unstructured{Object: before}).GetLabels()[object.LabelPartOf]
-	return before != nil && owner != ourSet && h.policy.Adopts("", owner)
+	return before != nil && owner != ourSet && h.adoption.From(owner)
 }
 
 // In any situation, a dry run says what a run then does, and writes nothing.
@@ -207,9 +206,8 @@ func TestDryRunForetellsRun(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		h := &history{site: newSite(t), t: t, r: r, ref: refOf(pick(r, cm, deploy))}
 		h.policy.Recreate = r.IntN(2) == 0
-		adoption := pick(r, ownership.AdoptNone, ownership.AdoptNone, ownership.AdoptUnowned, ownership.AdoptAll)
-		adopt(adoption)(&h.policy)
-		h.notef("seed %d, adoption %d, recreate %t", seed, adoption, h.policy.Recreate)
+		h.adoption = pick(r, object.AdoptNone, object.AdoptNone, object.AdoptUnowned, object.AdoptAll)
+		h.notef("seed %d, adoption %d, recreate %t", seed, h.adoption, h.policy.Recreate)
 		if r.IntN(2) == 0 {
 			h.c.Create("kubectl", hpa)
 			h.notef("there is an autoscaler")

@@ -24,7 +24,9 @@ type scenario struct {
 	want   string
 	change func(o *object.Desired)
 	policy func(p *Policy)
-	input  func(in *Input)
+	// adoption of objects that exist.
+	adoption object.Adoption
+	input    func(in *Input)
 	// meet is called before each request.
 	meet func(s *site, line string) error
 
@@ -54,6 +56,7 @@ func (sc *scenario) prepare(t *testing.T) (*site, Input) {
 	if sc.policy != nil {
 		sc.policy(&s.policy)
 	}
+	s.adoption = sc.adoption
 	o := desired(t, sc.want)
 	if sc.change != nil {
 		sc.change(o)

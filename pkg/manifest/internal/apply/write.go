@@ -86,7 +86,7 @@ func (w *writer) adopt(ctx context.Context, o *object.Desired, l *Live) (*Live, 
 // set them with any tool.
 func (w *writer) isAdopted(o *object.Desired, m *metav1.PartialObjectMetadata) bool {
 	return m != nil && m.DeletionTimestamp == nil && o.Stage != object.StageResource && m.Labels[object.LabelPartOf] != w.ID &&
-		w.Adopts(o.Part, m.Labels[object.LabelPartOf])
+		o.Adoption.From(m.Labels[object.LabelPartOf])
 }
 
 func (w *writer) update(ctx context.Context, in *Input, o *object.Desired, l *Live, ceded []ownership.Ceded) (Outcome, error) {

@@ -96,18 +96,30 @@ func (c *Composer) install(ctx context.Context, out *Component) error {
 	if out.Install == nil {
 		return nil
 	}
-	in, err := c.Config.Of(ctx, out.Install)
+	in, err := c.Config.installation(ctx, out.Install)
 	if err != nil {
 		return err
 	}
 	out.Installation = in
 	in.recordConfig(&out.Record)
 	out.Desired = release.Desired{
-		Part: out.Name, Release: in.Release, Inputs: out.Digest, Retry: c.Retry, Adopts: c.Config.Adoption(out.Name), RollsBack: c.RollsBack,
+		Part: out.Name, Release: in.Release, Inputs: out.Digest, Retry: c.Retry, Adopts: c.adoption(in), RollsBack: c.RollsBack,
 		Messages: c.Messages,
 	}
 	out.Next, out.Record, err = c.Releases.Next(ctx, &out.Desired, out.Record)
 	return err
+}
+
+// adoption returns what is taken over for an installation, which is nil for other parts: as the bundle says for all parts, or else as
+// the config says.
+func (c *Composer) adoption(in *Installation) object.Adoption {
+	switch {
+	case c.Bundle.Adopt:
+		return object.AdoptAll
+	case in != nil && in.Config.TakeOwnership:
+		return object.AdoptUnowned
+	}
+	return object.AdoptNone
 }
 
 // render returns the objects of a part as its source has them.
@@ -150,6 +162,7 @@ func (c *Composer) build(ctx context.Context, out *Component, objects []*unstruc
 		case o.Ref == c.Inventory:
 			return errors.Errorf("%s has the name of the inventory of this set", o.Ref)
 		}
+		o.Adoption = c.adoption(out.Installation)
 		seen[o.Ref] = true
 		out.Objects = append(out.Objects, o)
 	}

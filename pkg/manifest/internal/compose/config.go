@@ -6,23 +6,46 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render/config"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
-// A Config is what the config layer of a bundle says of its installs. The layer is fetched once, and only if an install has
-// something to do. Until then a Config knows nothing. A Config must not be used concurrently before it is read.
+// A Config is where the Settings of a bundle come from. The config layer is fetched once, when the settings are asked for first, which
+// is only if an install has something to do. It is safe for concurrent use.
 type Config struct {
 	bundle *bundle.Bundle
 
-	read    bool
+	once     sync.Once
+	settings Settings
+	err      error
+}
+
+// NewConfig returns the Config of a bundle, which may have no config layer.
+func NewConfig(b *bundle.Bundle) *Config { return &Config{bundle: b} }
+
+// Settings returns what the config layer says. The error is the same each time.
+func (c *Config) Settings(ctx context.Context) (Settings, error) {
+	c.once.Do(func() { c.settings, c.err = readSettings(ctx, c.bundle) })
+	return c.settings, c.err
+}
+
+// installation returns an install of the bundle with its settings.
+func (c *Config) installation(ctx context.Context, in *bundle.Install) (*Installation, error) {
+	s, err := c.Settings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.Of(in)
+}
+
+// Settings are what the config of a bundle says of its installs.
+type Settings struct {
+	bundle  *bundle.Bundle
 	entries map[string]configEntry
-	err     error
 }
 
 // A configEntry is what a config says of one install, or why it cannot be done.
@@ -32,41 +55,39 @@ type configEntry struct {
 	err error
 }
 
-// NewConfig returns the Config of a bundle, which may have no config layer.
-func NewConfig(b *bundle.Bundle) *Config {
-	return &Config{bundle: b, read: b.Config == nil}
+// readSettings reads the config layer of a bundle. Without one, the settings say nothing.
+func readSettings(ctx context.Context, b *bundle.Bundle) (Settings, error) {
+	if b.Config == nil {
+		return Settings{bundle: b}, nil
+	}
+	entries, err := readConfig(ctx, b)
+	return Settings{bundle: b, entries: entries}, errors.Wrap(err, "config")
 }
 
 // Of returns an install of the bundle with what the config says of it.
-func (c *Config) Of(ctx context.Context, in *bundle.Install) (*Installation, error) {
-	if !c.read {
-		c.entries, c.err = readConfig(ctx, c.bundle)
-		c.read = true
-	}
-	e := c.entries[in.Name]
+func (s Settings) Of(in *bundle.Install) (*Installation, error) {
+	e := s.entries[in.Name]
 	switch {
-	case c.err != nil:
-		return nil, errors.Wrap(c.err, "config")
 	case e.err != nil:
 		return nil, errors.Wrap(e.err, "config")
 	case in.Form != bundle.FormChart && len(e.Overrides) > 0:
 		return nil, errors.Errorf("config: overrides are for charts, and this install is %s; take them out", in.Form.Title())
 	}
 	out := newInstallation(in, e.Settings)
-	if c.bundle.Config == nil {
+	if s.bundle.Config == nil {
 		return out, nil
 	}
-	return out, errors.Wrap(c.checkRelease(out), "config")
+	return out, errors.Wrap(s.checkRelease(out), "config")
 }
 
 // checkRelease returns an error if the release of an installation is that of an install before it.
-func (c *Config) checkRelease(in *Installation) error {
-	for i := range c.bundle.Installs {
-		other := &c.bundle.Installs[i]
+func (s Settings) checkRelease(in *Installation) error {
+	for i := range s.bundle.Installs {
+		other := &s.bundle.Installs[i]
 		if other.Name == in.Name {
 			return nil
 		}
-		if r := newInstallation(other, c.entries[other.Name].Settings).Release; r == in.Release && !r.IsZero() {
+		if r := newInstallation(other, s.entries[other.Name].Settings).Release; r == in.Release && !r.IsZero() {
 			return errors.Errorf("the Helm release %s in namespace %s is that of install %s too; give one of them another ReleaseName",
 				r.Name, r.Namespace, other.Name)
 		}
@@ -74,25 +95,8 @@ func (c *Config) checkRelease(in *Installation) error {
 	return nil
 }
 
-// Waits returns whether the parts after an install wait until it is ready. Known is false if the config has not been read, or
-// cannot be read.
-func (c *Config) Waits(install string) (waits, known bool) {
-	if c.bundle.Config == nil || !c.read || c.err != nil {
-		return false, false
-	}
-	return c.entries[install].Wait, true
-}
-
-// Adoption returns what a part adopts: as the bundle says for all parts, or as the config says, if it has been read.
-func (c *Config) Adoption(part object.PartID) ownership.Adoption {
-	switch {
-	case c.bundle.Adopt:
-		return ownership.AdoptAll
-	case c.entries[part.Install()].TakeOwnership:
-		return ownership.AdoptUnowned
-	}
-	return ownership.AdoptNone
-}
+// Waits reports whether the parts after an install wait until it is ready.
+func (s Settings) Waits(install string) bool { return s.entries[install].Wait }
 
 // readConfig returns the entries of the config layer of a bundle by the names of its installs.
 func readConfig(ctx context.Context, b *bundle.Bundle) (map[string]configEntry, error) {

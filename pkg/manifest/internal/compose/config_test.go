@@ -4,6 +4,7 @@ package compose
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,7 +17,6 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
@@ -85,7 +85,7 @@ func TestConfigOf(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := &bundle.Bundle{Installs: []bundle.Install{chartOf("web"), plainOf("raw"), chartOf("extra")}, Config: tc.args.config}
-			in, err := NewConfig(b).Of(t.Context(), &b.Installs[tc.args.install])
+			in, err := NewConfig(b).installation(t.Context(), &b.Installs[tc.args.install])
 			got := want{err: textOf(err)}
 			if err == nil {
 				got = want{namespace: in.Namespace, release: in.Release, keeps: in.KeepNamespaces, config: in.Config}
@@ -97,65 +97,75 @@ func TestConfigOf(t *testing.T) {
 	}
 }
 
-func TestAdoption(t *testing.T) {
-	type args struct {
-		adopt, read bool
-		part        object.PartID
+// The layer is fetched when the settings are asked for first, and never again.
+func TestConfigSettings(t *testing.T) {
+	type want struct {
+		Web, Raw bool
+		Fetched  int
+		Err      string
 	}
 	cases := map[string]struct {
 		reason string
-		args   args
-		want   ownership.Adoption
+		config *source.Layer
+		want   want
 	}{
-		"Bundle":    {reason: "A bundle decides for all parts.", args: args{adopt: true, read: true, part: "web"}, want: ownership.AdoptAll},
-		"Config":    {reason: "The config of an install adopts what has no owner.", args: args{read: true, part: "web"}, want: ownership.AdoptUnowned},
-		"OtherPart": {reason: "It is the config of one install.", args: args{read: true, part: "raw"}, want: ownership.AdoptNone},
-		"Unread":    {reason: "A config that has not been read says nothing.", args: args{part: "web"}, want: ownership.AdoptNone},
+		"None":   {reason: "Without a config no install is waited for."},
+		"Waits":  {reason: "The config says of each install whether it is waited for.", config: configLayer("configs: [{name: web, clientConfig: Wait=true}]"), want: want{Web: true, Fetched: 1}},
+		"Broken": {reason: "A config that cannot be read is the same error each time.", config: configLayer("{"), want: want{Fetched: 1, Err: "config: "}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			b := &bundle.Bundle{
-				Installs: []bundle.Install{chartOf("web"), plainOf("raw")}, Adopt: tc.args.adopt,
-				Config: configLayer("configs: [{name: web, clientConfig: TakeOwnership=true}]"),
-			}
-			c := NewConfig(b)
-			if tc.args.read {
-				if _, err := c.Of(t.Context(), &b.Installs[0]); err != nil {
-					t.Fatal(err)
+			var got want
+			if tc.config != nil {
+				fetch := tc.config.Fetch
+				tc.config.Fetch = func(ctx context.Context) (source.Content, error) {
+					got.Fetched++
+					return fetch(ctx)
 				}
 			}
-			if diff := cmp.Diff(tc.want, c.Adoption(tc.args.part)); diff != "" {
-				t.Errorf("\n%s\nAdoption(...): -want, +got:\n%s", tc.reason, diff)
+			c := NewConfig(&bundle.Bundle{Installs: []bundle.Install{chartOf("web"), plainOf("raw")}, Config: tc.config})
+			if got.Fetched > 0 {
+				t.Errorf("\n%s\nthe layer is fetched although nothing was asked", tc.reason)
+			}
+			_, _ = c.Settings(t.Context())
+			s, err := c.Settings(t.Context())
+			got.Web, got.Raw = s.Waits("web"), s.Waits("raw")
+			if got.Err = textOf(err); strings.HasPrefix(got.Err, "config: ") {
+				got.Err = "config: "
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nSettings(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
 }
 
-func TestWaits(t *testing.T) {
-	type want struct{ Waits, Known bool }
+// Each object says itself whether it is taken over.
+func TestAdoption(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		config *source.Layer
-		read   bool
-		want   want
+		adopt  bool
+		part   object.PartID
+		want   object.Adoption
 	}{
-		"None":   {reason: "Without a config nothing is known.", read: true},
-		"Unread": {reason: "A config that has not been read is not known.", config: configLayer("configs: [{name: web, clientConfig: Wait=true}]")},
-		"Waits":  {reason: "It waits.", config: configLayer("configs: [{name: web, clientConfig: Wait=true}]"), read: true, want: want{Waits: true, Known: true}},
-		"Not":    {reason: "It does not wait.", config: configLayer("configs: []"), read: true, want: want{Known: true}},
-		"Broken": {reason: "A config that cannot be read is not known.", config: configLayer("{"), read: true},
+		"Bundle":       {reason: "A bundle decides for all parts.", adopt: true, part: "web", want: object.AdoptAll},
+		"BundleOther":  {reason: "Also for those that are no installs.", adopt: true, part: object.PartResource, want: object.AdoptAll},
+		"Config":       {reason: "The config of an install adopts what has no owner.", part: "web", want: object.AdoptUnowned},
+		"OtherInstall": {reason: "It is the config of one install.", part: "raw", want: object.AdoptNone},
+		"OtherPart":    {reason: "Other parts have no config.", part: object.PartResource, want: object.AdoptNone},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			b := &bundle.Bundle{Installs: []bundle.Install{chartOf("web")}, Config: tc.config}
-			c := NewConfig(b)
-			if tc.read {
-				_, _ = c.Of(t.Context(), &b.Installs[0])
+			b := &bundle.Bundle{
+				Installs: []bundle.Install{chartOf("web", configMap("a")), plainOf("raw", configMap("b"))}, Adopt: tc.adopt,
+				Resource: unmarshal(t, configMap("r")), Config: configLayer("configs: [{name: web, clientConfig: TakeOwnership=true}]"),
 			}
-			var got want
-			got.Waits, got.Known = c.Waits("web")
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("\n%s\nWaits(...): -want, +got:\n%s", tc.reason, diff)
+			c, err := composerOf(b).Compose(t.Context(), partOf(t, b, tc.part), inventory.Part{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(c.Objects) != 1 || c.Objects[0].Adoption != tc.want || (c.Install != nil && c.Desired.Adopts != tc.want) {
+				t.Errorf("\n%s\nCompose(...): want adoption %d, got %d of the release and %+v", tc.reason, tc.want, c.Desired.Adopts, c.Objects)
 			}
 		})
 	}

@@ -62,7 +62,7 @@ func previewPart(ctx context.Context, config *Config, p *bundle.Part, kubeVersio
 		return out, nil
 	}
 	out.Install = p.Install.Name
-	in, err := config.Of(ctx, p.Install)
+	in, err := config.installation(ctx, p.Install)
 	switch {
 	case err != nil:
 		out.Err = err

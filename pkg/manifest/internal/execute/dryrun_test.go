@@ -14,7 +14,6 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
@@ -88,7 +87,7 @@ func TestDryRun(t *testing.T) {
 		"CRDInvalid": {
 			reason: "A CRD that nothing was known of, and that would make objects invalid, is a problem as well.", was: []piece{},
 			before: func(w *world) {
-				w.adoption = ownership.AdoptUnowned
+				w.adoption = object.AdoptUnowned
 				w.c.Create("kubectl", loose)
 				w.c.Create("kubectl", aWidget)
 			},

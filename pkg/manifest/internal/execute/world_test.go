@@ -59,7 +59,7 @@ type world struct {
 	recreate   bool
 	// concurrency is 1 where it is 0.
 	concurrency int
-	adoption    ownership.Adoption
+	adoption    object.Adoption
 	drift       bundle.DriftPolicy
 	mu          sync.Mutex
 	log         []string
@@ -144,7 +144,6 @@ func (w *world) target() apply.Target {
 
 func (w *world) policy() apply.Policy {
 	return apply.Policy{
-		Adopts:   func(_ object.PartID, owner string) bool { return w.adoption.From(owner) },
 		Recreate: w.recreate, Messages: advice.Messages{Adopt: "set adopt", Recreate: "set recreate"},
 	}
 }
@@ -226,6 +225,7 @@ func (w *world) composePart(p *bundle.Part, rec inventory.Part) (*compose.Compon
 		if err != nil {
 			return nil, err
 		}
+		o.Adoption = w.adoption
 		if gk.Group == "example.org" {
 			o.CRD = "widgets.example.org"
 		}

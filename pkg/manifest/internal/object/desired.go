@@ -32,6 +32,8 @@ type Desired struct {
 	// Keep leaves the object in the cluster when it is no longer part of the bundle. Recreate allows the engine to delete it and
 	// create it again where an immutable field would have to change.
 	Keep, Recreate bool
+	// Adoption says whether an object that exists is taken over.
+	Adoption Adoption
 	// CRD is the name of the CRD of its kind; empty for built-in kinds.
 	CRD string
 	// Metadata is the JSON of the metadata, and Rest of all other fields. They are separate so that CreatePatch can prepend a

@@ -10,7 +10,6 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
 // A Revision is what the labels of a record say.
@@ -34,7 +33,7 @@ type Desired struct {
 	// Inputs is the digest of the inputs of the part, and Retry the retry token of the call.
 	Inputs, Retry string
 	// Adopts says which releases are taken over.
-	Adopts ownership.Adoption
+	Adopts object.Adoption
 	// RollsBack is true where the bundle goes back to a revision before.
 	RollsBack bool
 	// Messages tell users what to do.
@@ -78,7 +77,7 @@ func (d *Desired) stays(rec *inventory.Part) bool {
 
 // unsearched reports whether the part was never applied, so that the cluster is not searched for its release.
 func (d *Desired) unsearched(rec *inventory.Part) bool {
-	return rec.ReleaseOf(d.Part).IsZero() && rec.FormerReleaseOf(d.Part).IsZero() && d.Adopts == ownership.AdoptNone
+	return rec.ReleaseOf(d.Part).IsZero() && rec.FormerReleaseOf(d.Part).IsZero() && d.Adopts == object.AdoptNone
 }
 
 // move the release of a part to where it is to be. It returns where it was to be before it moves on; none in most cases.

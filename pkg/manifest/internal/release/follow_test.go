@@ -10,7 +10,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/advice"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 var (
@@ -28,10 +28,10 @@ func desired(changes ...func(*Desired)) Desired {
 	return d
 }
 
-func at(r inventory.Release) func(*Desired)        { return func(d *Desired) { d.Release = r } }
-func adopting(a ownership.Adoption) func(*Desired) { return func(d *Desired) { d.Adopts = a } }
-func retried(token string) func(*Desired)          { return func(d *Desired) { d.Retry = token } }
-func rollingBack(d *Desired)                       { d.RollsBack = true }
+func at(r inventory.Release) func(*Desired)     { return func(d *Desired) { d.Release = r } }
+func adopting(a object.Adoption) func(*Desired) { return func(d *Desired) { d.Adopts = a } }
+func retried(token string) func(*Desired)       { return func(d *Desired) { d.Retry = token } }
+func rollingBack(d *Desired)                    { d.RollsBack = true }
 func ours(n int, status, inputs string) Revision {
 	return Revision{Number: n, Status: status, Inputs: inputs, Ours: true}
 }
@@ -205,7 +205,7 @@ func TestFollow(t *testing.T) {
 		},
 		"LostInventory": {
 			reason: "After the inventory was lost, the release is found by adoption, and what is deployed is settled.",
-			d:      desired(adopting(ownership.AdoptUnowned)),
+			d:      desired(adopting(object.AdoptUnowned)),
 			found:  []Revision{ours(1, "superseded", "old"), ours(2, "deployed", "new")},
 			want:   want{Search: true, Next: Next{Operation: hook.Upgrade, State: Settled, Number: 2, Before: 1}, Part: in(apps, inventory.Part{})},
 		},
@@ -248,13 +248,13 @@ func TestFollow(t *testing.T) {
 		},
 		"AdoptsHelm": {
 			reason: "A release of Helm is adopted; its last revision is the one before, whatever became of it.",
-			d:      desired(adopting(ownership.AdoptUnowned)),
+			d:      desired(adopting(object.AdoptUnowned)),
 			found:  []Revision{foreign(6, "superseded", ""), foreign(7, "failed", "")},
 			want:   want{Search: true, Next: Next{Operation: hook.Upgrade, State: Begins, Number: 8, Before: 7}, Part: in(apps, inventory.Part{})},
 		},
 		"AdoptsOtherSet": {
 			reason: "A module may not take the release of another one.",
-			d:      desired(adopting(ownership.AdoptUnowned)),
+			d:      desired(adopting(object.AdoptUnowned)),
 			found:  []Revision{foreign(1, "deployed", "them")},
 			want:   want{Search: true},
 			wantErr: "a Helm release web exists in namespace apps and does not belong to this module; " +
@@ -262,7 +262,7 @@ func TestFollow(t *testing.T) {
 		},
 		"AdoptsAll": {
 			reason: "The set may.",
-			d:      desired(adopting(ownership.AdoptAll)),
+			d:      desired(adopting(object.AdoptAll)),
 			found:  []Revision{foreign(1, "deployed", "them")},
 			want:   want{Search: true, Next: Next{Operation: hook.Upgrade, State: Begins, Number: 2, Before: 1}, Part: in(apps, inventory.Part{})},
 		},
@@ -308,7 +308,7 @@ func TestFollow(t *testing.T) {
 		},
 		"Plain": {
 			reason: "Plain objects have no release to search for.",
-			d:      desired(at(inventory.Release{}), adopting(ownership.AdoptAll)),
+			d:      desired(at(inventory.Release{}), adopting(object.AdoptAll)),
 			want:   want{Next: Next{Operation: hook.Install, State: Begins, Number: 1}},
 		},
 	}
@@ -339,7 +339,7 @@ func TestFollowOverwritesNothing(t *testing.T) {
 		ours(0, "deployed", "old"), ours(0, "superseded", "old"), ours(0, "pending-upgrade", "old"), ours(0, "failed", "old"),
 		foreign(0, "deployed", ""), foreign(0, "failed", "them"),
 	}
-	d, rec := desired(adopting(ownership.AdoptAll)), in(apps, inventory.Part{})
+	d, rec := desired(adopting(object.AdoptAll)), in(apps, inventory.Part{})
 	for n := range len(kinds) * len(kinds) * len(kinds) {
 		var found []Revision
 		for i, k := range []int{n % len(kinds), n / len(kinds) % len(kinds), n / len(kinds) / len(kinds)} {

@@ -13,13 +13,12 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
 // formerObjects returns the objects of a release that another tool installed and that is adopted, without those that are to be
 // kept. Before is the record of the revision before; nil for none.
 func (i *Installation) formerObjects(before *record.Info) ([]*unstructured.Unstructured, error) {
-	if before == nil || before.Labels[LabelSet] != "" || i.Desired.Adopts == ownership.AdoptNone {
+	if before == nil || before.Labels[LabelSet] != "" || i.Desired.Adopts == object.AdoptNone {
 		return nil, nil
 	}
 	objects, err := Objects(before.Manifest, i.Desired.Release, i.Next.Before)

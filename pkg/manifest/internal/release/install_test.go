@@ -18,7 +18,6 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
 func TestWriteDeployed(t *testing.T) {
@@ -216,7 +215,7 @@ func TestFormer(t *testing.T) {
 	for _, n := range []string{"stale", "wanted", "moved", "gone", "last"} {
 		manifest.WriteString("---\n# Source: app/templates/" + n + ".yaml\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + n + ", namespace: apps}\n")
 	}
-	i := &Installation{Desired: desired(adopting(ownership.AdoptUnowned)), Next: Next{Number: 2, Before: 1}}
+	i := &Installation{Desired: desired(adopting(object.AdoptUnowned)), Next: Next{Number: 2, Before: 1}}
 	has := func(u *unstructured.Unstructured) (bool, error) { return u.GetName() == "wanted", nil }
 	want := []cluster.ObjectRef{{Kind: "ConfigMap", Namespace: "apps", Name: "last"}, {Kind: "ConfigMap", Namespace: "apps", Name: "stale"}}
 	before := &record.Info{Manifest: manifest.String()}

@@ -15,7 +15,6 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
 var (
@@ -200,24 +199,24 @@ metadata: {name: kept, annotations: {helm.sh/resource-policy: keep}}
 `
 	cases := map[string]struct {
 		reason  string
-		adopts  ownership.Adoption
+		adopts  object.Adoption
 		before  *record.Info
 		want    []string
 		wantErr string
 	}{
-		"NoneBefore": {reason: "Without a revision before there is nothing.", adopts: ownership.AdoptAll},
-		"Helm":       {reason: "What is to be kept stays.", adopts: ownership.AdoptUnowned, before: &record.Info{Manifest: manifest}, want: []string{"a"}},
+		"NoneBefore": {reason: "Without a revision before there is nothing.", adopts: object.AdoptAll},
+		"Helm":       {reason: "What is to be kept stays.", adopts: object.AdoptUnowned, before: &record.Info{Manifest: manifest}, want: []string{"a"}},
 		"NotAdopted": {reason: "Without adoption nothing is taken from others.", before: &record.Info{Manifest: manifest}},
 		"OtherSet": {
-			reason: "The objects of another set are in its inventory.", adopts: ownership.AdoptAll,
+			reason: "The objects of another set are in its inventory.", adopts: object.AdoptAll,
 			before: &record.Info{Manifest: manifest, Labels: map[string]string{LabelSet: "them"}},
 		},
 		"Ours": {
-			reason: "So are ours.", adopts: ownership.AdoptAll,
+			reason: "So are ours.", adopts: object.AdoptAll,
 			before: &record.Info{Manifest: manifest, Labels: map[string]string{LabelSet: "us"}},
 		},
 		"Unreadable": {
-			reason: "The error names the record.", adopts: ownership.AdoptAll, before: &record.Info{Manifest: "- a list"},
+			reason: "The error names the record.", adopts: object.AdoptAll, before: &record.Info{Manifest: "- a list"},
 			wantErr: "record of release web revision 7",
 		},
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ownership
+package object
 
 // An Adoption says which existing objects and releases the engine takes over.
 type Adoption int
