@@ -42,7 +42,7 @@ func (w *call) apply(ctx context.Context, was *inventory.Inventory, write bool, 
 		Redact: w.o.Redact, Installs: i, Pruner: &pruner{call: w}, Latest: w.c.Cache().Get, Contention: &w.mem.contention, Now: w.e.now,
 		Unready: func(
 			ctx context.Context, inv *inventory.Inventory, objects map[cluster.ObjectRef]cluster.ObjectState, install object.PartID,
-		) (string, error) {
+		) (string, bool, error) {
 			return observe.Unready(ctx, w.health(), inv, objects, install)
 		},
 	}

@@ -22,15 +22,15 @@ type installs struct{ *call }
 // RunPre runs the hooks before the objects of a component are applied.
 func (i *installs) RunPre(ctx context.Context, c *compose.Component, v execute.View) (execute.Hooked, error) {
 	a := i.attempt(c, v)
-	waiting, err := a.RunPre(ctx)
-	return execute.Hooked{Effect: a.Effect, Run: a.Run, Waiting: waiting}, err
+	s, err := a.RunPre(ctx)
+	return execute.Hooked{Standing: s, Effect: a.Effect, Run: a.Run}, err
 }
 
 // RunPost runs the hooks after the objects of a component were applied.
 func (i *installs) RunPost(ctx context.Context, c *compose.Component, v execute.View) (execute.Hooked, error) {
 	a := i.attempt(c, v)
-	waiting, err := a.RunPost(ctx)
-	return execute.Hooked{Effect: a.Effect, Run: a.Run, Waiting: waiting}, err
+	s, err := a.RunPost(ctx)
+	return execute.Hooked{Standing: s, Effect: a.Effect, Run: a.Run}, err
 }
 
 // attempt returns the attempt to install a chart that has hooks.
@@ -91,8 +91,8 @@ func (i *installs) test(ctx context.Context, in execute.TestInput) (execute.Test
 			t.Parts = append(t.Parts, hook.Tested{Part: name, Release: rec.ReleaseOf(name), Revision: rec.Revision, Timeout: rec.HookTimeoutOf()})
 		}
 	}
-	waiting, err := t.Advance(ctx, hook.BeginTests(in.Tests, i.o.Test))
-	return execute.Tested{Tests: t.Progress, Waiting: waiting}, err
+	s, err := t.Advance(ctx, hook.BeginTests(in.Tests, i.o.Test))
+	return execute.Tested{Standing: s, Tests: t.Progress}, err
 }
 
 // A pruner deletes what the bundle no longer has. It implements execute.Pruner.

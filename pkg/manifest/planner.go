@@ -79,13 +79,13 @@ func (p planner) hold(ctx context.Context, d *plan.Draft) (*plan.Hold, error) {
 	}
 	ask, otherwise := d.Awaited()
 	for _, install := range ask {
-		why, err := observe.Unready(ctx, p.call.health(), d.Inventory, d.Objects, install)
+		why, unready, err := observe.Unready(ctx, p.call.health(), d.Inventory, d.Objects, install)
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return nil, err
 		case err != nil:
 			return &plan.Hold{Install: install, Reason: plan.Why(err)}, nil
-		case why != "":
+		case unready:
 			return &plan.Hold{Install: install, Reason: why}, nil
 		}
 	}

@@ -147,8 +147,8 @@ func (d *dryRun) conclude() {
 			d.out.Problems = append(d.out.Problems, p.Parts[i].Title()+": "+failure.Reason)
 		}
 	}
-	if waiting := p.Verdicts.Waiting(); waiting != "" {
-		d.out.Notes = append(d.out.Notes, waiting)
+	if reason, waits := p.Verdicts.Waiting(); waits {
+		d.out.Notes = append(d.out.Notes, reason)
 	}
 	if p.Verdicts.IsIncomplete() {
 		d.out.Notes = append(d.out.Notes, "nothing is pruned until all installs can be rendered")

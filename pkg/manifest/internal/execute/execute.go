@@ -164,7 +164,8 @@ func (r *run) abandon(ctx context.Context) {
 // reasons returns why a run went no further.
 func (r *run) reasons() inventory.Reasons {
 	p := r.progress
-	out := inventory.Reasons{Failed: map[object.PartID]inventory.Failure{}, Held: p.verdicts.Held(), Waiting: p.verdicts.Waiting()}
+	out := inventory.Reasons{Failed: map[object.PartID]inventory.Failure{}, Held: p.verdicts.Held()}
+	out.Waiting, _ = p.verdicts.Waiting()
 	for i := range p.plan.Parts {
 		part := &p.plan.Parts[i]
 		if failure, failed := p.verdicts.Failure(part.Name); failed {
@@ -180,7 +181,7 @@ func (r *run) reasons() inventory.Reasons {
 // summarize returns the result. Objects are applied in no order, so that what was repaired is sorted.
 func (r *run) summarize() Result {
 	out := r.result
-	out.Waiting = r.progress.verdicts.Waiting()
+	out.Waiting, _ = r.progress.verdicts.Waiting()
 	slices.SortFunc(out.Repaired, func(a, b observe.Drift) int { return strings.Compare(a.String(), b.String()) })
 	return out
 }

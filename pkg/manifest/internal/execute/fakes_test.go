@@ -32,31 +32,31 @@ func (w *world) save(ctx context.Context, inv *inventory.Inventory) (*inventory.
 }
 
 // hook runs the hooks of an event, once.
-func (w *world) hook(event string, c *compose.Component) (string, error) {
+func (w *world) hook(event string, c *compose.Component) (hook.Standing, error) {
 	key := event + " " + c.Name.String() + " " + c.Digest
 	if w.ran[key] {
-		return "", nil
+		return hook.Standing{Stage: hook.Passed}, nil
 	}
 	line := event + " " + c.Name.String()
 	if err := w.note("%s", line); err != nil {
-		return "", err
+		return hook.Standing{}, err
 	}
-	if waits := w.waits[line]; waits != "" {
-		return waits, nil
+	if why, waits := w.waits[line]; waits {
+		return hook.Standing{Stage: hook.Due, Message: why}, nil
 	}
 	w.ran[key] = true
-	return "", nil
+	return hook.Standing{Stage: hook.Passed}, nil
 }
 
 // RunPre runs the hooks before the objects.
 func (w *world) RunPre(_ context.Context, c *compose.Component, v View) (Hooked, error) {
-	waiting, err := w.hook("pre", c)
+	s, err := w.hook("pre", c)
 	run := &inventory.Run{Event: "pre-install"}
-	if err == nil && waiting == "" {
+	if err == nil && !s.Waits() {
 		*run = w.begun
 		run.Event = "post-install"
 	}
-	return Hooked{Effect: hook.Effect{Record: v.Record}, Run: run, Waiting: waiting}, err
+	return Hooked{Standing: s, Effect: hook.Effect{Record: v.Record}, Run: run}, err
 }
 
 // RunPost runs the hooks after them.
@@ -64,11 +64,11 @@ func (w *world) RunPost(_ context.Context, c *compose.Component, v View) (Hooked
 	if v.Run == nil || !v.Run.IsPost() {
 		w.t.Errorf("%s: the hooks after the objects run in %+v", c.Name, v.Run)
 	}
-	waiting, err := w.hook("post", c)
-	if err == nil && waiting == "" {
+	s, err := w.hook("post", c)
+	if err == nil && !s.Waits() {
 		v.Run.Done = 2
 	}
-	return Hooked{Effect: hook.Effect{Record: v.Record}, Run: v.Run, Waiting: waiting}, err
+	return Hooked{Standing: s, Effect: hook.Effect{Record: v.Record}, Run: v.Run}, err
 }
 
 // Finish notes the revision.

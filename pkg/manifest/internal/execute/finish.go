@@ -21,7 +21,7 @@ func (r *run) finish(ctx context.Context) {
 		if p.verdicts.Stop(c.Name) {
 			continue
 		}
-		if reason := p.missing(c); reason != "" {
+		if reason, missing := p.missing(c); missing {
 			p.wait(c.Name, reason)
 			continue
 		}
@@ -123,7 +123,9 @@ func (r *run) test(ctx context.Context) {
 		p.inventory.Tests = done.Tests
 	}
 	r.testErr = err
-	p.wait("", done.Waiting)
+	if done.Waits() {
+		p.wait("", done.Message)
+	}
 	if t := p.inventory.Tests; t != nil && t.Over {
 		r.result.Tested = observe.TestStates(t)
 	}

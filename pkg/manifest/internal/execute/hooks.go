@@ -45,10 +45,10 @@ func (r *run) applyHeld(ctx context.Context) {
 // that the objects of all are applied in order; what was applied before with the same inputs is not held back. It reports whether an
 // install can go on that could not before.
 func (r *run) runPre(ctx context.Context) bool {
-	p, on, waits := r.progress, false, ""
+	p, on, before := r.progress, false, hook.Standing{}
 	for _, c := range p.components {
-		if waits != "" && c.Purpose == compose.Advance && !p.verdicts.Stop(c.Name) {
-			p.wait(c.Name, waits)
+		if before.Waits() && c.Purpose == compose.Advance && !p.verdicts.Stop(c.Name) {
+			p.wait(c.Name, before.Message)
 		}
 		if c.Hooks == nil || p.verdicts.Stop(c.Name) {
 			continue
@@ -58,9 +58,9 @@ func (r *run) runPre(ctx context.Context) bool {
 		switch {
 		case err != nil:
 			p.fail(c.Name, err)
-		case h.Waiting != "":
-			p.wait(c.Name, h.Waiting)
-			waits = fmt.Sprintf("waits for install %s: %s", c.Name, h.Waiting)
+		case h.Waits():
+			p.wait(c.Name, h.Message)
+			before = hook.Standing{Stage: hook.Due, Message: fmt.Sprintf("waits for install %s: %s", c.Name, h.Message)}
 		default:
 			on = true
 		}
@@ -77,7 +77,7 @@ func (r *run) runPost(ctx context.Context) {
 		if c.Hooks == nil || p.verdicts.Stop(c.Name) {
 			continue
 		}
-		if reason := p.missing(c); reason != "" {
+		if reason, missing := p.missing(c); missing {
 			p.wait(c.Name, reason)
 			continue
 		}
@@ -89,29 +89,30 @@ func (r *run) runPost(ctx context.Context) {
 	}
 	r.prune(ctx)
 	for _, c := range ready {
-		waiting, err := r.runPostOf(ctx, c)
+		s, err := r.runPostOf(ctx, c)
 		switch {
 		case err != nil:
 			p.fail(c.Name, err)
-		case waiting != "":
-			p.wait(c.Name, waiting)
+		case s.Waits():
+			p.wait(c.Name, s.Message)
 		}
 	}
 }
 
 // runPostOf runs the last hooks of an install. Where its config says Wait, they run once it is ready, as with Helm.
-func (r *run) runPostOf(ctx context.Context, c *compose.Component) (string, error) {
+func (r *run) runPostOf(ctx context.Context, c *compose.Component) (hook.Standing, error) {
 	p := r.progress
 	run := p.runs[c.Name]
 	if c.Record.Wait && run.Started == 0 && run.Index == 0 {
-		what, err := r.Unready(ctx, p.inventory, p.objects, c.Name)
-		if err != nil || what != "" {
-			return "hooks " + run.Event + " wait until it is ready, as config asks for with Wait: " + what, err
+		why, unready, err := r.Unready(ctx, p.inventory, p.objects, c.Name)
+		if err != nil || unready {
+			reason := fmt.Sprintf("hooks %s wait until it is ready, as config asks for with Wait: %s", run.Event, why)
+			return hook.Standing{Stage: hook.Due, Message: reason}, err
 		}
 	}
 	h, err := r.Installs.RunPost(ctx, c, r.view(c))
 	p.noteHooks(c.Name, h)
-	return h.Waiting, err
+	return h.Standing, err
 }
 
 // view returns what Installs see of a run.

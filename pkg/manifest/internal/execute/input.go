@@ -37,10 +37,10 @@ type Input struct {
 	Pruner   Pruner
 	// Latest returns what is known of an object by now.
 	Latest func(ref cluster.ObjectRef) (cluster.ObjectState, bool)
-	// Unready returns the first object of an install that is not ready, and why; empty where all are. It changes nothing.
+	// Unready reports whether an object of an install is not ready, and which is the first one, and why. It changes nothing.
 	Unready func(
 		ctx context.Context, inv *inventory.Inventory, objects map[cluster.ObjectRef]cluster.ObjectState, install object.PartID,
-	) (string, error)
+	) (why string, unready bool, err error)
 	// Test runs the tests that were requested, as far as they go; nil for none.
 	Test       func(ctx context.Context, in TestInput) (Tested, error)
 	Contention *ownership.Contention
@@ -74,12 +74,12 @@ type View struct {
 
 // Hooked is how far the hooks of a component got.
 type Hooked struct {
+	hook.Standing
+
 	// Effect on the inventory.
 	Effect hook.Effect
 	// Run of the hooks; nil where it did not begin.
 	Run *inventory.Run
-	// Waiting is what the hooks wait for; empty once they are over.
-	Waiting string
 }
 
 // Installed is what Installs.Finish did.
@@ -130,8 +130,8 @@ type TestInput struct {
 
 // Tested is how far tests got. It counts also where there is an error.
 type Tested struct {
+	hook.Standing
+
 	// Tests that the inventory is to have; nil where they stay as they are.
 	Tests *inventory.Tests
-	// Waiting is what the tests wait for; empty once they are over.
-	Waiting string
 }

@@ -94,11 +94,9 @@ func (p *progress) toSend(c *compose.Component, s object.Stage, held func(o *obj
 // note verdicts.
 func (p *progress) note(v ...plan.Verdict) { p.verdicts = append(p.verdicts, v...) }
 
-// wait with a part, or with an empty ID with the whole bundle, for a reason; empty for none.
+// wait with a part, or with an empty ID with the whole bundle, for a reason.
 func (p *progress) wait(part object.PartID, reason string) {
-	if reason != "" {
-		p.note(plan.Verdict{Part: part, State: plan.Waiting, Reason: reason})
-	}
+	p.note(plan.Verdict{Part: part, State: plan.Waiting, Reason: reason})
 }
 
 // fail a part.

@@ -112,8 +112,9 @@ func TestMissing(t *testing.T) {
 			c := component(install("web", "1"), a, b)
 			p := begin(tc.entries, c)
 			p.objects[b] = tc.state
-			if diff := cmp.Diff(tc.want, p.missing(c)); diff != "" {
-				t.Errorf("\n%s\nmissing(...): -want, +got:\n%s", tc.reason, diff)
+			got, missing := p.missing(c)
+			if diff := cmp.Diff(tc.want, got); diff != "" || missing != (tc.want != "") {
+				t.Errorf("\n%s\nmissing(...): %t, -want, +got:\n%s", tc.reason, missing, diff)
 			}
 		})
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
@@ -74,7 +75,10 @@ func TestRunTests(t *testing.T) {
 			tested := false
 			w.test = func(context.Context, TestInput) (Tested, error) {
 				tested = true
-				out := Tested{Waiting: tc.waiting}
+				out := Tested{Standing: hook.Standing{Stage: hook.Passed}}
+				if tc.waiting != "" {
+					out.Standing = hook.Standing{Stage: hook.Due, Message: tc.waiting}
+				}
 				if tc.over || tc.begun {
 					out.Tests = &inventory.Tests{Over: tc.over, Tests: []inventory.TestRecord{{Part: "web", Name: "x"}}}
 				}

@@ -14,16 +14,16 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
 )
 
-// missing returns why the first object of a component that is not as it is wanted is not; empty where all are.
-func (p *progress) missing(c *compose.Component) string {
+// missing reports whether an object of a component is not as it is wanted, and which is the first one, and why.
+func (p *progress) missing(c *compose.Component) (reason string, missing bool) {
 	idx := p.inventory.Index()
 	for i := range c.Objects {
 		o := &c.Objects[i]
 		if en := idx[o.Ref]; en.UID == "" || en.Intent != o.Hash {
-			return o.Ref.String() + ": " + untilCreated(en, p.objects[o.Ref])
+			return o.Ref.String() + ": " + untilCreated(en, p.objects[o.Ref]), true
 		}
 	}
-	return ""
+	return "", false
 }
 
 // untilCreated returns what an object waits for that is being deleted, and is created again once it is gone. One that the inventory
@@ -69,7 +69,7 @@ func (p *progress) awaitInstalls() plan.Verdicts {
 		if c.Install == nil || p.verdicts.Stop(c.Name) {
 			continue
 		}
-		if reason := p.missing(c); reason != "" {
+		if reason, missing := p.missing(c); missing {
 			out = append(out, plan.Verdict{Part: c.Name, State: plan.Waiting, Reason: reason})
 		}
 	}

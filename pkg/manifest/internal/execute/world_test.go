@@ -290,8 +290,9 @@ func (w *world) run() (Result, error) {
 		Write: w.stored == nil, Installs: w, Pruner: w, Latest: w.latest, Contention: w.contention, Now: w.clock, Test: w.test,
 		Unready: func(
 			_ context.Context, _ *inventory.Inventory, _ map[cluster.ObjectRef]cluster.ObjectState, install object.PartID,
-		) (string, error) {
-			return w.unready[install.String()], nil
+		) (string, bool, error) {
+			why, unready := w.unready[install.String()]
+			return why, unready, nil
 		},
 	})
 	return w.last.Result, err

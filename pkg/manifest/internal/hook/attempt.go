@@ -56,26 +56,26 @@ type Attempt struct {
 	Effect Effect
 }
 
-// RunPre runs the hooks before the objects of the chart are applied, unless they ran. It returns what it waits for; empty once
-// the objects may be applied.
-func (a *Attempt) RunPre(ctx context.Context) (string, error) {
+// RunPre runs the hooks before the objects of the chart are applied, unless they ran. The objects may be applied once it does not wait.
+// The error is why a hook failed, too.
+func (a *Attempt) RunPre(ctx context.Context) (Standing, error) {
 	if err := a.begin(ctx); err != nil {
-		return "", err
+		return Standing{}, err
 	}
 	if a.Run.IsPost() {
-		return "", nil
+		return Standing{Stage: Passed}, nil
 	}
-	waiting, err := a.advance(ctx, a.Operation.Pre())
-	if err == nil && waiting == "" {
+	s, err := a.advance(ctx, a.Operation.Pre())
+	if err == nil && !s.Waits() {
 		a.Run.Next(string(a.Operation.Post()))
 		a.note()
 	}
-	return waiting, err
+	return s, err
 }
 
-// RunPost runs the hooks after the objects of the chart were applied. It returns what it waits for; empty once the revision is
-// installed.
-func (a *Attempt) RunPost(ctx context.Context) (string, error) {
+// RunPost runs the hooks after the objects of the chart were applied. The revision is installed once it does not wait. The error is why
+// a hook failed, too.
+func (a *Attempt) RunPost(ctx context.Context) (Standing, error) {
 	return a.advance(ctx, Event(a.Run.Event))
 }
 
@@ -118,33 +118,33 @@ func (a *Attempt) save(ctx context.Context) error {
 }
 
 // advance the run of an event. The error is why a hook failed, once the record of the revision has it.
-func (a *Attempt) advance(ctx context.Context, event Event) (string, error) {
+func (a *Attempt) advance(ctx context.Context, event Event) (Standing, error) {
 	hooks, err := a.Prepare(ctx, a.Run)
 	if err != nil {
-		return "", err
+		return Standing{}, err
 	}
 	r := a.Runner
 	r.Hooks, r.Timeout, r.Run, r.Saved, r.Save = hooks, a.Effect.Record.HookTimeoutOf(), a.Run, *a.Run, a.save
 	r.Take = func(ref cluster.ObjectRef) { a.Effect.Taken = append(a.Effect.Taken, ref) }
 	over := a.Run.Over
-	waiting, err := r.Advance(ctx)
+	s, err := r.Advance(ctx)
 	if r.IsChanged() {
 		a.note()
 	}
-	if err != nil || waiting != "" || a.Run.Failed == "" {
-		return waiting, err
+	if err != nil || s.Stage != Refused {
+		return s, err
 	}
-	why := errors.New(a.Run.Failed)
+	why := errors.New(s.Message)
 	if over {
-		return "", why
+		return s, why
 	}
 	if _, err := a.Records.Describe(ctx, a.Run.Revision, record.StatusFailed, a.failure(event)); err != nil {
 		// The event is over only once the record says so.
 		a.Run.Over = false
 		a.note()
-		return "", errors.Wrap(err, a.Run.Failed)
+		return Standing{}, errors.Wrap(err, s.Message)
 	}
-	return "", why
+	return s, why
 }
 
 // failure returns the description of a revision of which a hook failed, in the words of Helm.

@@ -127,8 +127,11 @@ func TestAttempt(t *testing.T) {
 				Note:    func(p *inventory.Part) { p.TestHooks = true },
 				Prepare: func(context.Context, *inventory.Run) ([]Hook, error) { return []Hook{aHook("Job", "a")}, nil },
 			}
-			waiting, err := a.RunPre(t.Context())
-			got := want{waiting: waiting, log: s.log, run: *a.Effect.Record.Run}
+			standing, err := a.RunPre(t.Context())
+			got := want{log: s.log, run: *a.Effect.Record.Run}
+			if standing.Waits() {
+				got.waiting = standing.Message
+			}
 			if err != nil {
 				got.err = err.Error()
 			}
@@ -153,8 +156,8 @@ func TestAttemptPost(t *testing.T) {
 			return []Hook{aHook("ConfigMap", r.Event)}, nil
 		},
 	}
-	if waiting, err := a.RunPost(t.Context()); err != nil || waiting != "" {
-		t.Fatalf("RunPost(...): %q, %v", waiting, err)
+	if standing, err := a.RunPost(t.Context()); err != nil || standing.Stage != Passed {
+		t.Fatalf("RunPost(...): %v, %v", standing, err)
 	}
 	want := &inventory.Run{ID: "r", Event: "post-upgrade", Inputs: "i", Revision: 2, Recorded: true, Index: 1, Done: 4, Over: true}
 	if diff := cmp.Diff(want, a.Effect.Record.Run); diff != "" {

@@ -15,13 +15,6 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
-// A Standing is how far a removal has come with an event, and why. The message is what a Due event waits for, or why a hook of a
-// Refused one failed.
-type Standing struct {
-	Stage   Stage
-	Message string
-}
-
 // A Removal runs the hooks of the parts that a removal takes away.
 type Removal struct {
 	// Parts that leave. The last one goes first.
@@ -80,21 +73,14 @@ func (r *Removal) passesOver(err error, event Event) bool {
 // runPart runs the hooks of an event of a part.
 func (r *Removal) runPart(ctx context.Context, part object.PartID, p *inventory.Part, event Event) (Standing, error) {
 	run := Deletion(p, event, r.Retry)
-	if s := StageOf(run, event); s != Due {
-		return Standing{Stage: s, Message: run.Failed}, nil
+	if s := standingOf(run, event); !s.Waits() {
+		return s, nil
 	}
 	hooks, err := r.prepare(ctx, part, p.ReleaseOf(part), run)
 	if err != nil || len(hooks) == 0 {
 		return Standing{Stage: Passed}, err
 	}
-	waiting, err := r.advance(ctx, part, p, run, hooks)
-	switch {
-	case err != nil:
-		return Standing{}, err
-	case waiting != "":
-		return Standing{Stage: Due, Message: waiting}, nil
-	}
-	return Standing{Stage: StageOf(run, event), Message: run.Failed}, nil
+	return r.advance(ctx, part, p, run, hooks)
 }
 
 // prepare the hooks of the event of a run. The first ones put the record of the release in the status of one that is being removed.
@@ -108,7 +94,7 @@ func (r *Removal) prepare(ctx context.Context, part object.PartID, rel inventory
 }
 
 // advance the run of a part, and save it.
-func (r *Removal) advance(ctx context.Context, part object.PartID, p *inventory.Part, run *inventory.Run, hooks []Hook) (string, error) {
+func (r *Removal) advance(ctx context.Context, part object.PartID, p *inventory.Part, run *inventory.Run, hooks []Hook) (Standing, error) {
 	runner := r.Runner
 	runner.Hooks, runner.Timeout, runner.Run = hooks, p.HookTimeoutOf(), run
 	if p.Run != nil {
@@ -121,9 +107,9 @@ func (r *Removal) advance(ctx context.Context, part object.PartID, p *inventory.
 		r.Records[part] = rec
 		return r.Save(ctx, part, rec)
 	}
-	waiting, err := runner.Advance(ctx)
+	s, err := runner.Advance(ctx)
 	if err == nil {
 		err = runner.Flush(ctx)
 	}
-	return waiting, err
+	return s, err
 }

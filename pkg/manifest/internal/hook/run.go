@@ -35,20 +35,35 @@ func Deletion(rec *inventory.Part, event Event, retry string) *inventory.Run {
 	return &out
 }
 
-// A Stage is how far a removal has come with an event.
+// A Standing is how far a run of hooks has come with an event, and why. The message is what a Due event waits for, or why a hook of a
+// Refused one failed.
+type Standing struct {
+	Stage   Stage
+	Message string
+}
+
+// Waits reports whether hooks have to run, or run.
+func (s Standing) Waits() bool { return s.Stage == Due }
+
+// standingOf returns how far a run has come with an event. It does not know what a Due one waits for.
+func standingOf(run *inventory.Run, event Event) Standing {
+	return Standing{Stage: StageOf(run, event), Message: run.Failed}
+}
+
+// A Stage is how far a run of hooks has come with an event.
 type Stage string
 
-// The stages of an event of a removal.
+// The stages of an event.
 const (
 	// Due is an event whose hooks have to run, or run.
 	Due Stage = "Due"
-	// Passed is an event whose hooks ran, or that the removal has left behind.
+	// Passed is an event whose hooks ran, or that a removal has left behind.
 	Passed Stage = "Passed"
 	// Refused is an event of which a hook failed.
 	Refused Stage = "Refused"
 )
 
-// StageOf returns how far a removal has come with an event, as its run says.
+// StageOf returns how far a run has come with an event.
 func StageOf(run *inventory.Run, event Event) Stage {
 	switch {
 	case event == PreDelete && Event(run.Event) == PostDelete, run.Over && run.Failed == "":

@@ -150,3 +150,16 @@ func TestResume(t *testing.T) {
 		})
 	}
 }
+
+// standingAfter returns how far a run is after an error, or else where it waits, or else where a hook failed.
+func standingAfter(err, waiting, failed string) Standing {
+	switch {
+	case err != "":
+		return Standing{}
+	case waiting != "":
+		return Standing{Stage: Due, Message: waiting}
+	case failed != "":
+		return Standing{Stage: Refused, Message: failed}
+	}
+	return Standing{Stage: Passed}
+}

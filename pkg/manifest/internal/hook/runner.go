@@ -46,26 +46,23 @@ type Runner struct {
 	Take func(r cluster.ObjectRef)
 }
 
-// Advance the run as far as it goes without waiting. It returns what the run waits for; empty once the event is over, also
-// where a hook failed.
-func (r *Runner) Advance(ctx context.Context) (string, error) {
+// Advance the run as far as it goes without waiting. It returns how far that is.
+func (r *Runner) Advance(ctx context.Context) (Standing, error) {
 	f := facts{}
 	for {
 		act := next(r.Run, len(r.Hooks), f, isLate(r.Run, r.Timeout, r.Now()))
 		switch act {
 		case actDone:
-			return "", nil
+			return standingOf(r.Run, Event(r.Run.Event)), nil
 		case actWait:
-			return r.about(r.turn(), f.message), nil
+			return Standing{Stage: Due, Message: r.about(r.turn(), f.message)}, nil
 		case actDelete:
-			if waiting, err := r.deleteAll(ctx); err != nil || waiting != "" {
-				return waiting, err
-			}
+			return r.deleteAll(ctx)
 		default:
 		}
 		var err error
 		if f, err = r.do(ctx, act, f); err != nil {
-			return "", err
+			return Standing{}, err
 		}
 	}
 }
@@ -207,9 +204,9 @@ func (r *Runner) look(ctx context.Context, h *Hook) (facts, error) {
 	return outcome(gk, r.Run.UID, s, exists), nil
 }
 
-// deleteAll objects whose policy asks for it after the event, and end the event. It returns what it waits for; after a failure
-// it waits for nothing.
-func (r *Runner) deleteAll(ctx context.Context) (string, error) {
+// deleteAll objects whose policy asks for it after the event, and end the event unless it waits for one of them. After a failure it waits
+// for none.
+func (r *Runner) deleteAll(ctx context.Context) (Standing, error) {
 	hooks := disposable(r.Run, r.Hooks)
 	if len(hooks) > 0 {
 		if r.Run.Started == 0 {
@@ -217,43 +214,43 @@ func (r *Runner) deleteAll(ctx context.Context) (string, error) {
 		}
 		// A hook whose object is deleted from here on must not look like one that never ran.
 		if err := r.Flush(ctx); err != nil {
-			return "", err
+			return Standing{}, err
 		}
 	}
 	for _, h := range hooks {
-		waiting, err := r.delete(ctx, h)
+		why, remains, err := r.delete(ctx, h)
 		if err != nil {
-			return "", err
+			return Standing{}, err
 		}
-		if waiting == "" || r.Run.Failed != "" {
+		if !remains || r.Run.Failed != "" {
 			continue
 		}
 		if outlast(isLate(r.Run, r.Timeout, r.Now())) == actWait {
-			return r.about(h, waiting), nil
+			return Standing{Stage: Due, Message: r.about(h, why)}, nil
 		}
-		if err := r.expire(ctx, h, waiting); err != nil {
-			return "", err
+		if err := r.expire(ctx, h, why); err != nil {
+			return Standing{}, err
 		}
 	}
 	r.Run.Over = true
-	return "", nil
+	return standingOf(r.Run, Event(r.Run.Event)), nil
 }
 
-// delete the object of a hook, unless it belongs to another bundle. It returns what the object waits for.
-func (r *Runner) delete(ctx context.Context, h *Hook) (string, error) {
+// delete the object of a hook, unless it belongs to another bundle. It reports whether the object remains for now, and why.
+func (r *Runner) delete(ctx context.Context, h *Hook) (why string, remains bool, err error) {
 	s, exists, err := r.Target.State(ctx, &h.Desired, "")
 	if err != nil || !exists || s.Set != r.Set {
-		return "", err
+		return "", false, err
 	}
 	if s.Status == cluster.Terminating {
-		return cmp.Or(strings.TrimSpace(s.Message), "is being deleted"), nil
+		return cmp.Or(strings.TrimSpace(s.Message), "is being deleted"), true, nil
 	}
 	left, err := r.Target.Delete(ctx, &h.Desired, s.UID)
 	if err != nil || left == nil {
 		if kerrors.IsConflict(err) {
 			err = nil // Another object has its name now.
 		}
-		return "", err
+		return "", false, err
 	}
-	return left.Message, nil
+	return left.Message, true, nil
 }

@@ -306,13 +306,13 @@ func TestAdvance(t *testing.T) {
 				tc.before(s)
 				s.Saved = *s.Run
 			}
-			waiting, err := s.Advance(t.Context())
+			got, err := s.Advance(t.Context())
 			text := ""
 			if err != nil {
 				text = err.Error()
 			}
-			if waiting != tc.waiting || text != tc.err {
-				t.Errorf("\n%s\nAdvance(...): want %q and error %q, got %q and %q", tc.reason, tc.waiting, tc.err, waiting, text)
+			if want := standingAfter(tc.err, tc.waiting, tc.want.Failed); got != want || text != tc.err {
+				t.Errorf("\n%s\nAdvance(...): want %v and error %q, got %v and %q", tc.reason, want, tc.err, got, text)
 			}
 			if diff := cmp.Diff(tc.log, s.log); diff != "" {
 				t.Errorf("\n%s\nrequests and saves: -want, +got:\n%s", tc.reason, diff)
@@ -359,8 +359,8 @@ func TestAdvanceSurvivesDeath(t *testing.T) {
 		again.target.things, again.target.created = s.target.things, s.target.created
 		run := inventoried
 		again.Run, again.Saved = &run, run
-		if waiting, err := again.Advance(t.Context()); err != nil || waiting != "" || !again.Run.Over || again.Run.Failed != "" || again.Run.Done != 3 {
-			t.Errorf("died at %d: %q, %v, %+v", at, waiting, err, again.Run)
+		if s, err := again.Advance(t.Context()); err != nil || s.Stage != Passed || !again.Run.Over || again.Run.Failed != "" || again.Run.Done != 3 {
+			t.Errorf("died at %d: %v, %v, %+v", at, s, err, again.Run)
 		}
 		for _, l := range again.log {
 			if strings.HasPrefix(l, "create a") && inventoried.Index > 0 {

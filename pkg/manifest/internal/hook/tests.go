@@ -68,21 +68,21 @@ type Tester struct {
 	Progress *inventory.Tests
 }
 
-// Advance the tests as far as they go without waiting. It returns what they wait for; empty once they are over. A test that
-// fails is part of the progress, and not an error.
-func (t *Tester) Advance(ctx context.Context, progress *inventory.Tests) (string, error) {
+// Advance the tests as far as they go without waiting. They have passed once they are over: a test that fails is part of the progress,
+// and not an error.
+func (t *Tester) Advance(ctx context.Context, progress *inventory.Tests) (Standing, error) {
 	for p, rest := nextTests(progress, t.Parts); p != nil; p, rest = nextTests(progress, rest) {
-		if waiting, err := t.test(ctx, progress, p); err != nil || waiting != "" {
-			return waiting, errors.Wrap(err, p.Part.String())
+		if s, err := t.test(ctx, progress, p); err != nil || s.Waits() {
+			return s, errors.Wrap(err, p.Part.String())
 		}
 	}
 	progress.Over, progress.Part, progress.Run = true, "", nil
 	t.Progress = copyTests(progress)
-	return "", nil
+	return Standing{Stage: Passed}, nil
 }
 
-// test a part. It returns what it waits for; empty once the tests of the part are over.
-func (t *Tester) test(ctx context.Context, progress *inventory.Tests, p *Tested) (string, error) {
+// test a part.
+func (t *Tester) test(ctx context.Context, progress *inventory.Tests, p *Tested) (Standing, error) {
 	r := t.Runner
 	if progress.Run != nil {
 		r.Saved = *progress.Run
@@ -93,7 +93,7 @@ func (t *Tester) test(ctx context.Context, progress *inventory.Tests, p *Tested)
 	}
 	var err error
 	if r.Hooks, err = t.Prepare(ctx, p, progress.Run); err != nil {
-		return "", err
+		return Standing{}, err
 	}
 	note := func() {
 		progress.Record(p.Part, Names(r.Hooks))
@@ -104,15 +104,15 @@ func (t *Tester) test(ctx context.Context, progress *inventory.Tests, p *Tested)
 		note()
 		return t.Save(ctx, t.Progress)
 	}
-	waiting, err := r.Advance(ctx)
-	if waiting == "" && err == nil {
+	s, err := r.Advance(ctx)
+	if err == nil && !s.Waits() {
 		progress.Record(p.Part, Names(r.Hooks))
 		progress.Part, progress.Run = "", nil
 		t.Progress = copyTests(progress)
-		return "", nil
+		return s, nil
 	}
 	if r.IsChanged() {
 		note()
 	}
-	return waiting, err
+	return s, err
 }

@@ -117,8 +117,8 @@ func TestTester(t *testing.T) {
 	ready, runs := inventory.TestRecord{State: health.Ready}, inventory.TestRecord{State: health.Processing}
 
 	s := newTestStage()
-	if waiting, err := s.tester.Advance(t.Context(), BeginTests(nil, "now")); err != nil || waiting != "" {
-		t.Errorf("all succeed: %q, %v", waiting, err)
+	if got, err := s.tester.Advance(t.Context(), BeginTests(nil, "now")); err != nil || got.Stage != Passed {
+		t.Errorf("all succeed: %v, %v", got, err)
 	}
 	want := &inventory.Tests{Token: "now", Over: true, Tests: append(states("a", ready, ready), states("b", ready, ready)...)}
 	if diff := cmp.Diff(want, s.tester.Progress); diff != "" {
@@ -132,16 +132,17 @@ func TestTester(t *testing.T) {
 
 	s = newTestStage()
 	s.target.outcome = ""
-	if waiting, err := s.tester.Advance(t.Context(), BeginTests(nil, "now")); err != nil || waiting != "hook test Job a/a1 is running" {
-		t.Errorf("one runs: %q, %v", waiting, err)
+	waits := Standing{Stage: Due, Message: "hook test Job a/a1 is running"}
+	if got, err := s.tester.Advance(t.Context(), BeginTests(nil, "now")); err != nil || got != waits {
+		t.Errorf("one runs: %v, %v", got, err)
 	}
 	if diff := cmp.Diff(states("a", runs, runs), s.tester.Progress.Tests); diff != "" || s.tester.Progress.Part != "a" || s.tester.Progress.Run.UID != "uid-1" || s.saved.Run.UID != "" {
 		t.Errorf("the progress is kept, and saved at the end of the step: %+v, -want, +got:\n%s", s.tester.Progress, diff)
 	}
 	// It fails, and the tests of the other part still run.
 	s.target.things[aHook("Job", "a1").Ref].outcome, s.target.outcome, s.log = "failed", succeeded, nil
-	if waiting, err := s.tester.Advance(t.Context(), BeginTests(s.tester.Progress, "now")); err != nil || waiting != "" {
-		t.Errorf("one fails: %q, %v", waiting, err)
+	if got, err := s.tester.Advance(t.Context(), BeginTests(s.tester.Progress, "now")); err != nil || got.Stage != Passed {
+		t.Errorf("one fails: %v, %v", got, err)
 	}
 	failed := inventory.TestRecord{State: health.Error, Message: "hook test Job a/a1 failed"}
 	skipped := inventory.TestRecord{State: health.Error, Message: "was not run, as the one before it failed"}

@@ -89,12 +89,12 @@ func (r *Part) Resumes(inputs, retry string) bool {
 	return r.Run != nil && r.Run.Recorded && r.Run.Inputs == inputs && (r.Run.Failed == "" || r.Run.Retry == retry)
 }
 
-// Stuck returns why a hook failed for these inputs, so that nothing more is done for them; empty where none failed.
-func (r *Part) Stuck(inputs, retry string) string {
-	if r.Resumes(inputs, retry) && r.Run.Over {
-		return r.Run.Failed
+// Stuck reports whether a hook failed for these inputs, so that nothing more is done for them, and why.
+func (r *Part) Stuck(inputs, retry string) (why string, stuck bool) {
+	if !r.Resumes(inputs, retry) || !r.Run.Over {
+		return "", false
 	}
-	return ""
+	return r.Run.Failed, r.Run.Failed != ""
 }
 
 // A Release names a Helm release. The zero value stands for none.

@@ -55,7 +55,8 @@ func (i *Inventory) withoutStuck(r Reasons, retry string) *Reasons {
 	r.Failed = maps.Clone(r.Failed)
 	maps.DeleteFunc(r.Failed, func(part object.PartID, f Failure) bool {
 		rec := i.Parts[part]
-		return rec.Stuck(f.Digest, retry) != ""
+		_, stuck := rec.Stuck(f.Digest, retry)
+		return stuck
 	})
 	return &r
 }

@@ -137,10 +137,10 @@ func (in *Input) compare(ctx context.Context, c Comparer, en *inventory.Entry, s
 	return false, nil
 }
 
-// Unready returns the first object of a part that is not ready, and why; empty where all are.
+// Unready reports whether an object of a part is not ready, and which is the first one, and why.
 func Unready(
 	ctx context.Context, e Evaluator, inv *inventory.Inventory, objects map[cluster.ObjectRef]cluster.ObjectState, part object.PartID,
-) (string, error) {
+) (why string, unready bool, err error) {
 	for i := range inv.Objects {
 		en := &inv.Objects[i]
 		if en.Part != part || en.Pruned {
@@ -148,15 +148,15 @@ func Unready(
 		}
 		s, exists := objects[en.Ref()]
 		if !exists || en.UID == "" {
-			return en.Ref().String() + " is missing", nil
+			return en.Ref().String() + " is missing", true, nil
 		}
 		state, message, err := HealthOf(ctx, e, en, s)
 		if err != nil {
-			return "", err
+			return "", false, err
 		}
 		if state != health.Ready {
-			return en.Ref().String() + ": " + message, nil
+			return en.Ref().String() + ": " + message, true, nil
 		}
 	}
-	return "", nil
+	return "", false, nil
 }

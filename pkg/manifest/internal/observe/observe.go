@@ -79,7 +79,7 @@ func (o *observer) observeParts() {
 		if rec.Digest == p.Digest {
 			continue
 		}
-		if why := rec.Stuck(p.Digest, o.Retry); why != "" {
+		if why, stuck := rec.Stuck(p.Digest, o.Retry); stuck {
 			p.found(PhaseHookFailed, why)
 			p.stuck, p.unapplied = true, !rec.Run.IsPost()
 			continue

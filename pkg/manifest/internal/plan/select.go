@@ -63,7 +63,7 @@ func Select(in Input) *Selection {
 		if rec.Digest == part.Digest && !unfinished {
 			continue
 		}
-		if why := rec.Stuck(part.Digest, in.Retry); why != "" && (!rec.Run.IsPost() || !unfinished) {
+		if why, stuck := rec.Stuck(part.Digest, in.Retry); stuck && (!rec.Run.IsPost() || !unfinished) {
 			// The inventory has all that the part wants since the hook ran.
 			s.Stuck[part.Name] = why
 			continue

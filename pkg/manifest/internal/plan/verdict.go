@@ -102,20 +102,21 @@ func (v Verdicts) has(state func(s State) bool) bool {
 	return false
 }
 
-// Waiting returns what the bundle waits for; empty for nothing. It is what was found first, whichever part waits for it. That a part is
-// held back comes last: the install that it is held back for mostly waits for something itself.
-func (v Verdicts) Waiting() string {
-	held := ""
+// Waiting reports whether the bundle waits for something, and for what. It is what was found first, whichever part waits for it. That a
+// part is held back comes last: the install that it is held back for mostly waits for something itself.
+func (v Verdicts) Waiting() (reason string, waits bool) {
 	for i := range v {
 		switch v[i].State {
 		case Waiting, Blocked:
-			return v[i].Reason
+			return v[i].Reason, true
 		case Held:
-			held = cmp.Or(held, v[i].Reason)
+			if !waits {
+				reason, waits = v[i].Reason, true
+			}
 		case Clear, Spared, Failed, Dropped:
 		}
 	}
-	return held
+	return reason, waits
 }
 
 // Held returns why parts are held back, by part; nil for none. It does not matter what else is said of them.

@@ -103,7 +103,11 @@ func TestVerdicts(t *testing.T) {
 			v := tc.verdicts
 			failure, failed := v.Failure("web")
 			got := want{
-				Web: v.Of("web"), Failed: failed, Failure: failure.Reason, Waiting: v.Waiting(), Held: v.Held(), Stop: v.Stop("web"), Clear: v.IsClear(), Unknown: v.IsIncomplete(),
+				Web: v.Of("web"), Failed: failed, Failure: failure.Reason, Held: v.Held(), Stop: v.Stop("web"), Clear: v.IsClear(), Unknown: v.IsIncomplete(),
+			}
+			var waits bool
+			if got.Waiting, waits = v.Waiting(); waits != (tc.want.Waiting != "") {
+				t.Errorf("\n%s\nWaiting(): %t", tc.reason, waits)
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\nverdicts: -want, +got:\n%s", tc.reason, diff)
