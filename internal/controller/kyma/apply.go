@@ -4,14 +4,16 @@ package kyma
 
 import (
 	"context"
+	"encoding/json"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
@@ -26,64 +28,13 @@ const fieldManager = "kyma.m.crossplane.io/kyma"
 // would take over a Manifest that belongs to another owner.
 const createOnly = "0"
 
-// An applier applies desired Manifests.
-type applier struct {
-	client client.Client
-	// server reads from the API server itself.
-	server client.Reader
-}
-
 // apply a desired Manifest. It returns false where a Manifest was created or deleted in the meantime: an event about that
 // starts another reconcile. A desired Manifest with a resource version is applied to this version only, and causes a conflict
 // otherwise.
-func (a *applier) apply(ctx context.Context, k *v1alpha1.Kyma, desired *v1alpha1.Manifest) (bool, error) {
-	got, err := a.send(ctx, desired)
-	if err != nil {
-		return false, a.explain(ctx, k, desired, err)
-	}
-	if desired.UID == "" {
-		return true, nil
-	}
-	takeover := withSurplus(desired, got)
-	if takeover == nil {
-		return true, nil
-	}
-	for _, m := range []*v1alpha1.Manifest{takeover, desired} {
-		m = m.DeepCopy()
-		m.ResourceVersion = ""
-		if _, err := a.send(ctx, m); err != nil {
-			return false, a.explain(ctx, k, m, err)
-		}
-	}
-	return true, nil
-}
-
-// withSurplus returns a desired Manifest that takes over labels and annotations that must go and are still there, because
-// another field manager owns them, too: an earlier version of the provider, or a user. A new value, which means the same as
-// none, makes fieldManager the only owner. The API server then removes the field when the desired Manifest is applied again.
-// withSurplus returns nil where there are none.
-func withSurplus(desired *v1alpha1.Manifest, got *unstructured.Unstructured) *v1alpha1.Manifest {
-	keys := surplus(got, desired)
-	_, has := got.GetLabels()[v1alpha1.LabelControllerName]
-	_, wants := desired.Labels[v1alpha1.LabelControllerName]
-	if len(keys) == 0 && (!has || wants) {
-		return nil
-	}
-	out := desired.DeepCopy()
-	for _, key := range keys {
-		meta.AddAnnotations(out, map[string]string{key: ""})
-	}
-	if has && !wants {
-		meta.AddLabels(out, map[string]string{v1alpha1.LabelControllerName: ""})
-	}
-	return out
-}
-
-// send a desired Manifest, and return the Manifest that the API server has then.
-func (a *applier) send(ctx context.Context, desired *v1alpha1.Manifest) (*unstructured.Unstructured, error) {
+func (s *store) apply(ctx context.Context, k *v1alpha1.Kyma, desired *v1alpha1.Manifest) (bool, error) {
 	o, err := runtime.DefaultUnstructuredConverter.ToUnstructured(desired)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot encode the Manifest")
+		return false, errors.Wrap(err, "cannot encode the Manifest")
 	}
 	u := &unstructured.Unstructured{Object: o}
 	u.SetGroupVersionKind(v1alpha1.ManifestGroupVersionKind)
@@ -92,41 +43,62 @@ func (a *applier) send(ctx context.Context, desired *v1alpha1.Manifest) (*unstru
 	if desired.UID == "" {
 		u.SetResourceVersion(createOnly)
 	}
-	err = a.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(fieldManager), client.ForceOwnership)
-	return u, err
+	err = s.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(fieldManager), client.ForceOwnership)
+	if err == nil && desired.UID != "" {
+		err = s.removeSurplus(ctx, u, desired)
+	}
+	if err != nil {
+		return false, s.explain(ctx, k, desired, err)
+	}
+	return true, nil
 }
 
-// explain why the API server refused a desired Manifest. It returns nil where the cache did not have the Manifest as it is.
-func (a *applier) explain(ctx context.Context, k *v1alpha1.Kyma, desired *v1alpha1.Manifest, err error) error {
-	if desired.UID == "" {
-		return a.explainCreate(ctx, k, desired, err)
+// removeSurplus removes the labels and annotations that must go and that server-side apply left, because another field manager
+// owns them, too: a user, or an earlier version of the provider.
+func (s *store) removeSurplus(ctx context.Context, got client.Object, desired *v1alpha1.Manifest) error {
+	labels, annotations := surplus(got, desired)
+	if len(labels)+len(annotations) == 0 {
+		return nil
 	}
-	locked := desired.ResourceVersion != ""
-	if kerrors.IsInvalid(err) || kerrors.IsConflict(err) && !locked {
-		live, failed := getManifest(ctx, a.server, desired.Namespace, desired.Name)
-		if failed != nil {
-			return failed
-		}
-		if live == nil || live.UID != desired.UID {
-			return nil
-		}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": desired.UID, "labels": labels, "annotations": annotations}})
+	if err != nil {
+		return errors.Wrap(err, "cannot encode the patch")
 	}
-	return errors.Wrapf(notfound.Ignore(err), "cannot change Manifest %s", desired.Name)
+	return s.client.Patch(ctx, got, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(fieldManager))
 }
 
-// explainCreate explains why the API server did not create a Manifest. Invalid means that one of this name exists, or that
-// the API server does not accept the desired one.
-func (a *applier) explainCreate(ctx context.Context, k *v1alpha1.Kyma, desired *v1alpha1.Manifest, err error) error {
-	if kerrors.IsInvalid(err) {
-		live, failed := getManifest(ctx, a.server, desired.Namespace, desired.Name)
+// surplus returns the labels and annotations of a live Manifest that a Kyma set, and does not want any more, each with a nil.
+func surplus(live, desired metav1.Object) (labels, annotations map[string]any) {
+	labels, annotations = map[string]any{}, map[string]any{}
+	_, has := live.GetLabels()[v1alpha1.LabelControllerName]
+	if _, wants := desired.GetLabels()[v1alpha1.LabelControllerName]; has && !wants {
+		labels[v1alpha1.LabelControllerName] = nil
+	}
+	for mark, key := range marks {
+		if live.GetAnnotations()[mark] != "" && desired.GetAnnotations()[mark] == "" {
+			annotations[mark], annotations[key] = nil, nil
+		}
+	}
+	return labels, annotations
+}
+
+// explain why the API server refused a desired Manifest. It returns nil where the cache did not have the Manifest as it is. To
+// create one, Invalid means that there is one of this name, or that the API server does not accept the desired one.
+func (s *store) explain(ctx context.Context, k *v1alpha1.Kyma, desired *v1alpha1.Manifest, err error) error {
+	creates, locked := desired.UID == "", desired.ResourceVersion != ""
+	if kerrors.IsInvalid(err) || kerrors.IsConflict(err) && !creates && !locked {
+		live, failed := getManifest(ctx, s.server, desired.Namespace, desired.Name)
 		switch {
 		case failed != nil:
 			return failed
-		case live != nil && ownerUID(live) == k.UID:
-			return nil
-		case live != nil:
+		case creates && live != nil && ownerUID(live) != k.UID:
 			return errors.New(collision(live))
+		case creates && live != nil, !creates && (live == nil || live.UID != desired.UID):
+			return nil
 		}
 	}
-	return errors.Wrapf(notfound.Explain(err), "cannot create Manifest %s", desired.Name)
+	if creates {
+		return errors.Wrapf(notfound.Explain(err), "cannot create Manifest %s", desired.Name)
+	}
+	return errors.Wrapf(notfound.Ignore(err), "cannot change Manifest %s", desired.Name)
 }

@@ -51,7 +51,7 @@ func TestConnectAndObserve(t *testing.T) {
 				return nil
 			}}
 			con := &connector{
-				client: c, lister: &lister{cache: c}, record: newRecorder(), controlPlane: "control-plane",
+				store: newStore(c, c), record: newRecorder(), controlPlane: "control-plane",
 				usage: resource.ModernTrackerFn(func(context.Context, resource.ModernManaged) error { return nil }),
 			}
 			k := newKyma(v1alpha1.Module{Name: "a"})

@@ -47,7 +47,7 @@ func (p *planner) contentOf(t *v1alpha1.ModuleTemplate, m *v1alpha1.Module) (*co
 	if name, ok := t.Labels[v1alpha1.LabelControllerName]; ok {
 		c.labels[v1alpha1.LabelControllerName] = name
 	}
-	if p.verified(c.config) {
+	if p.verified[*c.config] {
 		err = addDescriptor(&c.parameters, t)
 	}
 	return c, err
@@ -56,9 +56,14 @@ func (p *planner) contentOf(t *v1alpha1.ModuleTemplate, m *v1alpha1.Module) (*co
 // configOf returns the config of the cluster that a module goes to.
 func (p *planner) configOf(t *v1alpha1.ModuleTemplate) *xpv2.ProviderConfigReference {
 	if t.Spec.Target == v1alpha1.ModuleTargetControlPlane {
-		return &xpv2.ProviderConfigReference{Kind: v1alpha1.ClusterProviderConfigKind, Name: p.controlPlane}
+		return p.centralConfig()
 	}
 	return p.kyma.Spec.ProviderConfigReference
+}
+
+// centralConfig returns the config of the control plane.
+func (p *planner) centralConfig() *xpv2.ProviderConfigReference {
+	return &xpv2.ProviderConfigReference{Kind: v1alpha1.ClusterProviderConfigKind, Name: p.controlPlane}
 }
 
 // addDescriptor adds the component descriptor that lists the sources, for the verification of signatures.

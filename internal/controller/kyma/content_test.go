@@ -52,7 +52,7 @@ func TestContentOf(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			p := newPlanner(newKyma(), nil)
-			p.verified = func(*xpv2.ProviderConfigReference) bool { return tc.verified }
+			p.verified = map[xpv2.ProviderConfigReference]bool{*p.kyma.Spec.ProviderConfigReference: tc.verified}
 			c, err := p.contentOf(&tc.template, &v1alpha1.Module{Name: "a"})
 			if err != nil {
 				t.Fatal(err)

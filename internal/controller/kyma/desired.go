@@ -151,7 +151,7 @@ func annotate(out *v1alpha1.Manifest, k *v1alpha1.Kyma, in intent, live *v1alpha
 
 // needsUpdate reports whether a live Manifest differs from the desired one in a field that its Kyma decides.
 func needsUpdate(live, desired *v1alpha1.Manifest) bool {
-	if differsInContent(live, desired) || len(surplus(live, desired)) > 0 || !contains(live.Annotations, desired.Annotations) {
+	if _, annotations := surplus(live, desired); len(annotations) > 0 || differsInContent(live, desired) || !contains(live.Annotations, desired.Annotations) {
 		return true
 	}
 	owner := metav1.GetControllerOfNoCopy(live)
@@ -160,22 +160,10 @@ func needsUpdate(live, desired *v1alpha1.Manifest) bool {
 
 // differsInContent reports whether a live Manifest differs from the desired one in what it installs, or in its labels.
 func differsInContent(live, desired *v1alpha1.Manifest) bool {
-	_, has := live.Labels[v1alpha1.LabelControllerName]
-	_, wants := desired.Labels[v1alpha1.LabelControllerName]
-	return has && !wants || !contains(live.Labels, desired.Labels) ||
+	labels, _ := surplus(live, desired)
+	return len(labels) > 0 || !contains(live.Labels, desired.Labels) ||
 		!slices.Equal(live.Spec.ManagementPolicies, desired.Spec.ManagementPolicies) ||
 		!equal(&live.Spec.ForProvider, &desired.Spec.ForProvider)
-}
-
-// surplus returns the annotations of a live Manifest that a Kyma set, and does not want any more.
-func surplus(live, desired metav1.Object) []string {
-	var out []string
-	for mark, key := range marks {
-		if live.GetAnnotations()[mark] != "" && desired.GetAnnotations()[mark] == "" {
-			out = append(out, mark, key)
-		}
-	}
-	return out
 }
 
 // contains reports whether a map has all entries of another one.

@@ -14,9 +14,39 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/lane"
 )
+
+// A connector returns an external client for each reconcile. There is nothing to connect to: the external resource of a Kyma
+// is in the control plane.
+type connector struct {
+	*store
+
+	usage        resource.ModernTracker
+	record       event.Recorder
+	lanes        *lane.Lanes
+	controlPlane string
+	// policies reports whether spec.managementPolicies count.
+	policies bool
+}
+
+// Connect tracks the usage of the ProviderConfig, and returns an external client.
+func (c *connector) Connect(ctx context.Context, k *v1alpha1.Kyma) (managed.TypedExternalClient[*v1alpha1.Kyma], error) {
+	if !meta.WasDeleted(k) {
+		if err := c.usage.Track(ctx, k); err != nil {
+			return nil, errors.Wrap(err, "cannot track usage of the ProviderConfig")
+		}
+	}
+	return &external{connector: c}, nil
+}
+
+// policyOf returns what the management policies of a Kyma allow.
+func (c *connector) policyOf(k *v1alpha1.Kyma) managed.ManagementPoliciesChecker {
+	return managed.NewManagementPoliciesResolver(c.policies, k.Spec.ManagementPolicies)
+}
 
 // An external is the external client of one reconcile: Observe plans, the other methods execute the plan. A reconcile reports
 // once: in Update where the managed reconciler calls it, and otherwise in Observe. Create does not report, because the managed
@@ -29,7 +59,7 @@ type external struct {
 
 // Observe plans what to do about the modules. A Kyma without modules exists once Create has set its external name.
 func (e *external) Observe(ctx context.Context, k *v1alpha1.Kyma) (managed.ExternalObservation, error) {
-	manifests, err := e.lister.manifests(ctx, k)
+	manifests, err := e.manifests(ctx, k)
 	if err != nil {
 		return managed.ExternalObservation{}, err
 	}
@@ -71,7 +101,7 @@ func (e *external) observeDeletion(ctx context.Context, k *v1alpha1.Kyma, manife
 	left := len(manifests) > 0
 	if !left {
 		var err error
-		if left, err = e.lister.hasUnknown(ctx, k, nil); err != nil {
+		if left, err = e.hasUnknown(ctx, k, nil); err != nil {
 			return managed.ExternalObservation{}, err
 		}
 	}
@@ -89,15 +119,8 @@ func planRemoval(k *v1alpha1.Kyma, in intent, manifests []*v1alpha1.Manifest) []
 func describe(steps []step) string {
 	var lines []string
 	for i := range steps {
-		s := &steps[i]
-		switch s.action {
-		case actionCreate:
-			lines = append(lines, s.status.Name+" is to be installed")
-		case actionUpdate:
-			lines = append(lines, s.status.Name+" is to be changed")
-		case actionDelete:
-			lines = append(lines, s.status.Name+" is to be removed")
-		case actionNone:
+		if s := &steps[i]; s.action != actionNone {
+			lines = append(lines, fmt.Sprintf("%s is to be %s", s.status.Name, s.action))
 		}
 	}
 	return strings.Join(lines, "; ")
@@ -154,7 +177,7 @@ func (e *external) executeStep(ctx context.Context, k *v1alpha1.Kyma, s *step) e
 	if s.desired != nil {
 		e.setLane(k, s.desired)
 		var err error
-		if applied, err = e.applier.apply(ctx, k, s.desired); err != nil {
+		if applied, err = e.apply(ctx, k, s.desired); err != nil {
 			return err
 		}
 	}
@@ -170,7 +193,7 @@ func (e *external) executeStep(ctx context.Context, k *v1alpha1.Kyma, s *step) e
 			e.recordUpgrade(k, s)
 		}
 	case actionDelete:
-		if err := e.remover.remove(ctx, k, s.live); err != nil {
+		if err := e.remove(ctx, k, s.live); err != nil {
 			return err
 		}
 		e.record.Event(k, event.Normal(reasonRemoved, fmt.Sprintf("Module %s is being removed, Manifest %s", s.status.Name, s.live.Name)))

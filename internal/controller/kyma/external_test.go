@@ -83,7 +83,7 @@ func TestUpdate(t *testing.T) {
 		},
 		"Taken": {
 			reason: "A Manifest of another owner that the cache does not have yet is a collision.",
-			server: server{fails: kerrors.NewInvalid(v1alpha1.ManifestGroupVersionKind.GroupKind(), "k-a", nil), taken: installed(&v1alpha1.Kyma{ObjectMeta: metaOf("other")}, a)},
+			server: server{fails: kerrors.NewInvalid(v1alpha1.ManifestGroupVersionKind.GroupKind(), "k-a", nil), taken: installed(otherKyma(), a)},
 			want: want{
 				writes: []string{"create k-a", "create k-b"}, failed: true, reasons: []event.Reason{reasonFailed, reasonFailed},
 				states: []v1alpha1.State{"Error", "Error"},
@@ -250,13 +250,13 @@ func TestShared(t *testing.T) {
 		t.Spec.Data = &runtime.RawExtension{Raw: []byte(raw)}
 		t.Spec.Readiness = []v1alpha1.ReadinessRule{{CEL: "true", For: &v1alpha1.TypeSelector{APIVersion: "v1", Kind: "Sample"}}}
 	})
-	c := &test.MockClient{MockApply: func(_ context.Context, o runtime.ApplyConfiguration, _ ...client.ApplyOption) error {
+	apply := func(_ context.Context, o runtime.ApplyConfiguration, _ ...client.ApplyOption) error {
 		return json.Unmarshal([]byte(`{"apiVersion":"x/v1","kind":"X","spec":{"forProvider":{"resource":{"kind":"Other"},"readiness":[{"cel":"false","for":{"kind":"Other"}}]}}}`), o)
-	}}
+	}
 	k, want := newKyma(v1alpha1.Module{Name: "a"}), tpl.DeepCopy()
 	for _, children := range [][]*v1alpha1.Manifest{nil, {installed(k, newTemplate("a", "regular", "0.1.0"))}} {
 		e := newExternal(&server{}, newRecorder(), newPlanner(k, []v1alpha1.ModuleTemplate{tpl}, children...).plan(), nil, children...)
-		e.applier.client = c
+		e.client.(*test.MockClient).MockApply = apply
 		if _, err := e.Update(t.Context(), k); err != nil {
 			t.Fatal(err)
 		}

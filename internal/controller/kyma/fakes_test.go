@@ -127,7 +127,7 @@ func newConnector(s *server, r recorder, templates []v1alpha1.ModuleTemplate, ma
 		return nil
 	}
 	return &connector{
-		client: cache, lister: &lister{cache: cache, server: c}, applier: &applier{client: c, server: c}, remover: newRemover(c),
+		store:  newStore(cache, c),
 		record: r, controlPlane: "control-plane", policies: true,
 		usage: resource.ModernTrackerFn(func(context.Context, resource.ModernManaged) error { return nil }),
 	}
@@ -135,9 +135,5 @@ func newConnector(s *server, r recorder, templates []v1alpha1.ModuleTemplate, ma
 
 // newExternal with steps, or that plans them of ModuleTemplates and Manifests.
 func newExternal(s *server, r recorder, steps []step, templates []v1alpha1.ModuleTemplate, manifests ...*v1alpha1.Manifest) *external {
-	e := &external{connector: newConnector(s, r, templates, manifests...), steps: steps}
-	c := s.client()
-	c.MockGet = test.NewMockGetFn(kerrors.NewNotFound(schema.GroupResource{Resource: "manifests"}, "x"))
-	e.client = c
-	return e
+	return &external{connector: newConnector(s, r, templates, manifests...), steps: steps}
 }

@@ -29,6 +29,13 @@ func newKyma(modules ...v1alpha1.Module) *v1alpha1.Kyma {
 	return k
 }
 
+// otherKyma in the same namespace, without modules.
+func otherKyma() *v1alpha1.Kyma {
+	k := newKyma()
+	k.ObjectMeta = metaOf("other")
+	return k
+}
+
 // newTemplate that is resolved, with one chart.
 func newTemplate(name, channel, version string, change ...func(*v1alpha1.ModuleTemplate)) v1alpha1.ModuleTemplate {
 	t := v1alpha1.ModuleTemplate{ObjectMeta: metav1.ObjectMeta{Name: name + "-" + channel, Generation: 1}}
@@ -55,18 +62,12 @@ func policyOf(k *v1alpha1.Kyma) managed.ManagementPoliciesChecker {
 
 // newPlanner of a Kyma with templates and Manifests.
 func newPlanner(k *v1alpha1.Kyma, templates []v1alpha1.ModuleTemplate, manifests ...*v1alpha1.Manifest) *planner {
+	byModule := map[string][]v1alpha1.ModuleTemplate{}
+	for _, t := range templates {
+		byModule[t.Spec.ModuleName] = append(byModule[t.Spec.ModuleName], t)
+	}
 	return &planner{
-		kyma: k, manifests: manifests, controlPlane: "control-plane", intent: intentOf(k, policyOf(k)),
-		templates: func(module string) []v1alpha1.ModuleTemplate {
-			var out []v1alpha1.ModuleTemplate
-			for _, t := range templates {
-				if t.Spec.ModuleName == module {
-					out = append(out, t)
-				}
-			}
-			return out
-		},
-		verified: func(*xpv2.ProviderConfigReference) bool { return false },
+		kyma: k, manifests: manifests, controlPlane: "control-plane", intent: intentOf(k, policyOf(k)), templates: byModule,
 	}
 }
 

@@ -250,7 +250,7 @@ func TestCarriedOut(t *testing.T) {
 			}
 			key := client.ObjectKeyFromObject(k)
 			p := &propagator{
-				connector: &connector{client: c, lister: &lister{cache: c, server: c}, record: newRecorder(), lanes: lane.New()},
+				connector: &connector{store: newStore(c, c), record: newRecorder(), lanes: lane.New()},
 				managed: reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
 					return tc.res, tc.err
 				}),

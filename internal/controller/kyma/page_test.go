@@ -27,7 +27,7 @@ func TestPage(t *testing.T) {
 		MockCreate: test.NewMockCreateFn(nil), MockApply: test.NewMockApplyFn(page),
 	}
 	apply := func(desired *v1alpha1.Manifest) error {
-		_, err := (&applier{client: c, server: c}).apply(t.Context(), k, desired)
+		_, err := newStore(c, c).apply(t.Context(), k, desired)
 		return err
 	}
 	cases := map[string]struct {
@@ -41,7 +41,7 @@ func TestPage(t *testing.T) {
 			}
 			return err
 		}},
-		"Release": {reason: "The Manifest was not released.", do: func() error { return newRemover(c).release(t.Context(), k, m) }},
+		"Release": {reason: "The Manifest was not released.", do: func() error { return newStore(c, nil).release(t.Context(), k, m) }},
 		"Update":  {reason: "The Manifest was not changed.", do: func() error { return apply(desiredManifest(k, intent{}, nil, m)) }},
 		"Create": {reason: "The Manifest was not created.", do: func() error {
 			return apply(desiredOf(k, newTemplate("a", "regular", "1.0.0"), v1alpha1.Module{Name: "a"}, nil))

@@ -3,30 +3,31 @@
 package kyma
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
 )
 
-// An action is what a step does about a module.
-type action int
+// An action is what a step does about a module, in the words of a description: it is to be …
+type action string
 
 const (
-	// actionNone does nothing.
-	actionNone action = iota
-	// actionCreate creates the Manifest.
-	actionCreate
-	// actionUpdate updates the Manifest.
-	actionUpdate
+	actionNone   action = ""
+	actionCreate action = "installed"
+	actionUpdate action = "changed"
 	// actionDelete deletes the Manifest, which uninstalls the module.
-	actionDelete
+	actionDelete action = "removed"
 )
 
 // A step is what to do about one module, and its status.
@@ -53,12 +54,51 @@ type planner struct {
 	manifests []*v1alpha1.Manifest
 	// foreign are Manifests of other owners, by name, where a module of the Kyma needs the name.
 	foreign map[string]*v1alpha1.Manifest
-	// templates returns the ModuleTemplates of a module, in all channels.
-	templates func(module string) []v1alpha1.ModuleTemplate
-	// verified reports whether a config asks for signatures.
-	verified func(ref *xpv2.ProviderConfigReference) bool
+	// templates are the ModuleTemplates in all channels, by module.
+	templates map[string][]v1alpha1.ModuleTemplate
+	// verified has, for each config, whether it asks for signatures.
+	verified map[xpv2.ProviderConfigReference]bool
 	// controlPlane is the name of the ClusterProviderConfig for modules of the control plane.
 	controlPlane string
+}
+
+// newPlanner returns a planner with everything that it reads: templates, Manifests and configs.
+func (c *connector) newPlanner(ctx context.Context, k *v1alpha1.Kyma, manifests []*v1alpha1.Manifest) (*planner, error) {
+	p := &planner{
+		kyma: k, intent: intentOf(k, c.policyOf(k)), manifests: manifests, foreign: map[string]*v1alpha1.Manifest{},
+		templates: map[string][]v1alpha1.ModuleTemplate{}, verified: map[xpv2.ProviderConfigReference]bool{}, controlPlane: c.controlPlane,
+	}
+	for i := range k.Spec.ForProvider.Modules {
+		module := k.Spec.ForProvider.Modules[i].Name
+		var err error
+		if p.templates[module], err = c.templates(ctx, module); err != nil {
+			return nil, err
+		}
+		name := manifestName(k.Name, module)
+		if slices.ContainsFunc(manifests, func(m *v1alpha1.Manifest) bool { return m.Name == name }) {
+			continue
+		}
+		other, err := getManifest(ctx, c.client, k.Namespace, name)
+		if err != nil {
+			return nil, err
+		}
+		if other != nil && ownerUID(other) != k.UID {
+			p.foreign[name] = other
+		}
+	}
+	for _, ref := range []*xpv2.ProviderConfigReference{k.Spec.ProviderConfigReference, p.centralConfig()} {
+		// A config that does not exist yet does not ask for signatures; the Manifests report that it is missing.
+		cfg, err := config.Load(ctx, c.client, k.Namespace, ref)
+		if missing := (*config.MissingError)(nil); errors.As(err, &missing) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		v := cfg.Spec.Verification
+		p.verified[*ref] = v != nil && v.Mode != v1alpha1.VerificationOff && v.Mode != ""
+	}
+	return p, nil
 }
 
 // plan returns one step for each module that the Kyma has or that has a Manifest, sorted by name.
@@ -131,10 +171,10 @@ func (p *planner) planEnabled(m *v1alpha1.Module, live *v1alpha1.Manifest) step 
 		s.status.Channel = channel
 	}
 	if s.status.State == v1alpha1.StateDeleting {
-		s.status.Message = "waits until what was installed before is removed" + withColon(s.status.Message)
+		s.status.Message = strings.TrimSuffix("waits until what was installed before is removed: "+s.status.Message, ": ")
 		return s
 	}
-	t, message := selectTemplate(p.templates(m.Name), m.Name, channel)
+	t, message := selectTemplate(p.templates[m.Name], m.Name, channel)
 	if t == nil {
 		s.fail(message)
 		return s
@@ -223,15 +263,11 @@ func (s *step) setVersion() {
 
 // collision returns a message about a Manifest of another owner.
 func collision(other *v1alpha1.Manifest) string {
-	return fmt.Sprintf("Manifest %s exists and does not belong to this Kyma%s; delete it, or rename one of the two", other.Name, describeOwner(other))
-}
-
-// describeOwner names the controller of a Manifest, if it has one.
-func describeOwner(m *v1alpha1.Manifest) string {
-	if c := metav1.GetControllerOf(m); c != nil {
-		return fmt.Sprintf(", but to %s %s", c.Kind, c.Name)
+	owner := ""
+	if c := metav1.GetControllerOf(other); c != nil {
+		owner = fmt.Sprintf(", but to %s %s", c.Kind, c.Name)
 	}
-	return ""
+	return fmt.Sprintf("Manifest %s exists and does not belong to this Kyma%s; delete it, or rename one of the two", other.Name, owner)
 }
 
 // fail sets the state Error: the module cannot get into the desired state. What runs keeps running.
@@ -266,12 +302,4 @@ func installedVersion(m *v1alpha1.Manifest) string {
 		return m.Status.AtProvider.Version
 	}
 	return m.Spec.ForProvider.Version
-}
-
-// withColon returns a message that continues another one.
-func withColon(message string) string {
-	if message == "" {
-		return ""
-	}
-	return ": " + message
 }

@@ -205,7 +205,7 @@ func TestPlan(t *testing.T) {
 			installed(k, regular), nil, want{actionDelete, status(v1alpha1.StateDeleting, "1.0.0", "regular", "moves to another cluster")},
 		},
 		"Foreign": {
-			"A Manifest of another owner stays as it is.", k, both, nil, installed(&v1alpha1.Kyma{ObjectMeta: metaOf("other")}, regular),
+			"A Manifest of another owner stays as it is.", k, both, nil, installed(otherKyma(), regular),
 			want{actionNone, v1alpha1.ModuleStatus{
 				Name: "a", Channel: "regular", State: v1alpha1.StateError,
 				Message: "Manifest k-a exists and does not belong to this Kyma, but to Kyma other; delete it, or rename one of the two",

@@ -16,7 +16,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
@@ -66,15 +65,16 @@ func (p *propagator) reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{}, errors.Wrap(notfound.Ignore(err), "cannot get the Kyma")
 	}
 	policy := p.policyOf(k)
-	if !isBypassed(k, policy) {
+	deleted, stopped := meta.WasDeleted(k), isStopped(k, policy)
+	if !stopped && (deleted && !policy.ShouldDelete() || !deleted && policy.ShouldUpdate()) {
 		return p.managed.Reconcile(ctx, req)
 	}
-	manifests, err := p.lister.manifests(ctx, k)
+	manifests, err := p.manifests(ctx, k)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
 	err = p.propagate(ctx, k, manifests)
-	deletes := meta.WasDeleted(k) && !isStopped(k, policy)
+	deletes := deleted && !stopped
 	allDeleted := len(manifests) > 0 && !slices.ContainsFunc(manifests, func(m *v1alpha1.Manifest) bool { return !isBeingDeleted(m) })
 	switch {
 	case kerrors.IsConflict(err):
@@ -95,36 +95,28 @@ func (p *propagator) reconcile(ctx context.Context, req reconcile.Request) (reco
 
 // updateStatus of a Kyma, with the result of a propagation, which it returns.
 func (p *propagator) updateStatus(ctx context.Context, k *v1alpha1.Kyma, failed error) error {
-	setCondition(k, xpv2.ReconcileSuccess())
+	synced := xpv2.ReconcileSuccess()
 	if failed != nil {
-		setCondition(k, xpv2.ReconcileError(failed))
+		synced = xpv2.ReconcileError(failed)
 	}
+	setCondition(k, synced)
 	if err := p.client.Status().Update(ctx, k); err != nil {
 		return errors.Wrap(notfound.Ignore(err), "cannot update the status of the Kyma")
 	}
 	return failed
 }
 
-// isBypassed reports whether the managed reconciler calls neither Create nor Update for a Kyma, nor removes its finalizer at
-// once.
-func isBypassed(k *v1alpha1.Kyma, policy managed.ManagementPoliciesChecker) bool {
-	if meta.WasDeleted(k) {
-		return isStopped(k, policy) || policy.ShouldDelete()
-	}
-	return isStopped(k, policy) || !policy.ShouldUpdate()
-}
-
 // RemoveFinalizer from a Kyma. Manifests that are orphaned must have the policies of the Kyma before it is gone.
 func (p *propagator) RemoveFinalizer(ctx context.Context, o resource.Object) error {
 	if k, ok := o.(*v1alpha1.Kyma); ok && !p.policyOf(k).ShouldDelete() {
-		manifests, err := p.lister.manifests(ctx, k)
+		manifests, err := p.manifests(ctx, k)
 		if err != nil {
 			return err
 		}
 		if err := p.propagate(ctx, k, manifests); err != nil {
 			return err
 		}
-		unknown, err := p.lister.hasUnknown(ctx, k, manifests)
+		unknown, err := p.hasUnknown(ctx, k, manifests)
 		if err != nil {
 			return err
 		}
@@ -151,7 +143,7 @@ func (p *propagator) propagate(ctx context.Context, k *v1alpha1.Kyma, manifests 
 		}
 		p.lanes.Settle(client.ObjectKeyFromObject(m))
 		desired.ResourceVersion = m.ResourceVersion
-		_, err := p.applier.apply(ctx, k, desired)
+		_, err := p.apply(ctx, k, desired)
 		switch {
 		case kerrors.IsConflict(err):
 			conflict = err

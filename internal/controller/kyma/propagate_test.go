@@ -71,7 +71,8 @@ func (c *propagation) client(got *outcome, seen *v1alpha1.Manifest) *test.MockCl
 			if m.ResourceVersion != c.child.ResourceVersion || m.UID != c.child.UID {
 				return errors.New("the Manifest is not the one that was read")
 			}
-			for _, key := range surplus(seen, m) {
+			_, gone := surplus(seen, m)
+			for key := range gone {
 				meta.RemoveAnnotations(seen, key)
 			}
 			meta.AddAnnotations(seen, m.Annotations)
@@ -92,7 +93,7 @@ func (c *propagation) reconcile(ctx context.Context) (outcome, error) {
 	mock := c.client(&got, seen)
 	p := &propagator{
 		connector: &connector{
-			client: mock, lister: &lister{cache: mock, server: mock}, applier: &applier{client: mock, server: mock}, record: r, policies: true,
+			store: newStore(mock, mock), record: r, policies: true,
 		},
 		Finalizer: resource.FinalizerFns{RemoveFinalizerFn: func(context.Context, resource.Object) error {
 			got.finalized = true

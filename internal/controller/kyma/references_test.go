@@ -99,12 +99,12 @@ func TestUpdateReferences(t *testing.T) {
 			k := newKyma(v1alpha1.Module{Name: "a"})
 			k.Generation, k.ResourceVersion = 3, "old"
 			e := &external{
-				connector: &connector{client: &test.MockClient{MockPatch: func(_ context.Context, o client.Object, _ client.Patch, _ ...client.PatchOption) error {
+				connector: &connector{store: newStore(&test.MockClient{MockPatch: func(_ context.Context, o client.Object, _ client.Patch, _ ...client.PatchOption) error {
 					out, _ := o.(*v1alpha1.Kyma)
 					out.Generation, out.ResourceVersion = 4, "new"
 					tc.answer(out)
 					return nil
-				}}},
+				}}, nil)},
 				steps: newPlanner(k, []v1alpha1.ModuleTemplate{newTemplate("a", "regular", "1.0.0")}).plan(),
 			}
 			if err := e.updateReferences(t.Context(), k); err != nil {

@@ -121,7 +121,7 @@ func TestPropagateToAll(t *testing.T) {
 			}
 			p := &propagator{
 				connector: &connector{
-					client: mock, lister: &lister{cache: mock, server: mock}, applier: &applier{client: mock, server: mock}, record: newRecorder(), policies: true,
+					store: newStore(mock, mock), record: newRecorder(), policies: true,
 				},
 				managed: reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) {
 					got.called = true

@@ -28,9 +28,9 @@ import (
 type serverTest struct {
 	*testing.T
 
-	client  client.Client
-	applier *applier
-	kyma    *v1alpha1.Kyma
+	client client.Client
+	store  *store
+	kyma   *v1alpha1.Kyma
 }
 
 // startServer with our CRDs, and make a client.
@@ -81,7 +81,7 @@ func (s *serverTest) desired(live *v1alpha1.Manifest, values string, change ...f
 // apply a desired Manifest, after which the live one must not differ from it.
 func (s *serverTest) apply(desired *v1alpha1.Manifest) *v1alpha1.Manifest {
 	s.Helper()
-	if ok, err := s.applier.apply(s.Context(), s.kyma, desired); err != nil || !ok {
+	if ok, err := s.store.apply(s.Context(), s.kyma, desired); err != nil || !ok {
 		s.Fatalf("apply(...): %t, %v", ok, err)
 	}
 	live := s.get()
@@ -201,7 +201,7 @@ func TestServer(t *testing.T) {
 			s.kyma.Annotations = pause
 			desired := desiredManifest(s.kyma, intentOf(s.kyma, policyOf(s.kyma)), nil, live)
 			desired.ResourceVersion = live.ResourceVersion
-			if _, err := s.applier.apply(s.Context(), s.kyma, desired); !kerrors.IsConflict(err) {
+			if _, err := s.store.apply(s.Context(), s.kyma, desired); !kerrors.IsConflict(err) {
 				s.Errorf("want a conflict, got %v", err)
 			}
 			if by := s.get().Annotations[v1alpha1.AnnotationPausedBy]; by != "" {
@@ -242,7 +242,7 @@ func TestServer(t *testing.T) {
 				s.Fatal(err)
 			}
 			before := s.get()
-			_, err := s.applier.apply(s.Context(), s.kyma, s.desired(nil, `{"a":1}`))
+			_, err := s.store.apply(s.Context(), s.kyma, s.desired(nil, `{"a":1}`))
 			want := collision(other)
 			if err == nil || err.Error() != want {
 				s.Errorf("want error %q, got %v", want, err)
@@ -253,7 +253,7 @@ func TestServer(t *testing.T) {
 		}},
 		"CacheBehind": {"A Manifest that exists already, and that the cache does not have, is left to the next event.", func(s *serverTest) {
 			before := s.create("")
-			if ok, err := s.applier.apply(s.Context(), s.kyma, s.desired(nil, `{"a":1}`)); ok || err != nil {
+			if ok, err := s.store.apply(s.Context(), s.kyma, s.desired(nil, `{"a":1}`)); ok || err != nil {
 				s.Errorf("want nothing to happen, got %t, %v", ok, err)
 			}
 			if diff := cmp.Diff(before, s.get()); diff != "" {
@@ -263,23 +263,23 @@ func TestServer(t *testing.T) {
 		"Invalid": {"A Manifest that the API server refuses is an error.", func(s *serverTest) {
 			bad := s.desired(nil, "")
 			bad.Spec.ForProvider.Installs = nil
-			if _, err := s.applier.apply(s.Context(), s.kyma, bad); !kerrors.IsInvalid(err) {
+			if _, err := s.store.apply(s.Context(), s.kyma, bad); !kerrors.IsInvalid(err) {
 				s.Errorf("create: want an error, got %v", err)
 			}
 			bad = s.desired(s.create(""), "")
 			bad.Spec.ForProvider.Installs = nil
-			if _, err := s.applier.apply(s.Context(), s.kyma, bad); !kerrors.IsInvalid(err) {
+			if _, err := s.store.apply(s.Context(), s.kyma, bad); !kerrors.IsInvalid(err) {
 				s.Errorf("update: want an error, got %v", err)
 			}
 		}},
 		"Deleted": {"A Manifest that is gone by now, or that was made again, is left to the next event.", func(s *serverTest) {
 			live := s.create("")
 			s.delete(live)
-			if ok, err := s.applier.apply(s.Context(), s.kyma, s.desired(live, `{"a":1}`)); ok || err != nil {
+			if ok, err := s.store.apply(s.Context(), s.kyma, s.desired(live, `{"a":1}`)); ok || err != nil {
 				s.Errorf("deleted: want nothing to happen, got %t, %v", ok, err)
 			}
 			again := s.create("")
-			if ok, err := s.applier.apply(s.Context(), s.kyma, s.desired(live, `{"a":1}`)); ok || err != nil {
+			if ok, err := s.store.apply(s.Context(), s.kyma, s.desired(live, `{"a":1}`)); ok || err != nil {
 				s.Errorf("created again: want nothing to happen, got %t, %v", ok, err)
 			}
 			if diff := cmp.Diff(again, s.get()); diff != "" {
@@ -288,7 +288,7 @@ func TestServer(t *testing.T) {
 		}},
 		"Released": {"A Manifest that was released keeps its owner that does not exist, and gets no other one.", func(s *serverTest) {
 			live := s.create("")
-			if err := newRemover(s.client).release(s.Context(), s.kyma, live); err != nil {
+			if err := s.store.release(s.Context(), s.kyma, live); err != nil {
 				s.Fatal(err)
 			}
 			released := s.get()
@@ -307,7 +307,7 @@ func TestServer(t *testing.T) {
 			k := newKyma(v1alpha1.Module{Name: "a"})
 			k.Namespace, k.Name, k.UID = metav1.NamespaceDefault, "k-"+strings.ToLower(name), types.UID("uid-of-"+name)
 			t.Log(tc.reason)
-			tc.do(&serverTest{T: t, client: c, applier: &applier{client: c, server: c}, kyma: k})
+			tc.do(&serverTest{T: t, client: c, store: newStore(c, c), kyma: k})
 		})
 	}
 }

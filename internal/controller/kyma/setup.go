@@ -36,13 +36,10 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err := addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
-	client, server := mgr.GetClient(), mgr.GetAPIReader()
+	client := mgr.GetClient()
 	c := &connector{
-		client:       client,
-		lister:       &lister{cache: client, server: server},
-		applier:      &applier{client: client, server: server},
+		store:        newStore(client, mgr.GetAPIReader()),
 		usage:        resource.NewProviderConfigUsageTracker(client, &v1alpha1.ProviderConfigUsage{}),
-		remover:      newRemover(client),
 		record:       settings.Recorder(mgr, name),
 		lanes:        o.Lanes,
 		controlPlane: o.ControlPlane,

@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -18,14 +19,12 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 )
 
-// Names of indexes.
+// Names of indexes: of Manifests by the UID of their Kyma, of Kymas by the names of their modules, and of ModuleTemplates by the
+// name of their module.
 const (
-	// indexKyma indexes Manifests by the UID of their Kyma.
-	indexKyma = "kyma"
-	// indexModules indexes Kymas by the names of their modules.
+	indexKyma    = "kyma"
 	indexModules = "modules"
-	// indexModule indexes ModuleTemplates by the name of their module.
-	indexModule = "module"
+	indexModule  = "module"
 )
 
 // addIndexes registers the indexes that this controller reads.
@@ -72,18 +71,26 @@ func ownerUID(o client.Object) types.UID {
 	return ""
 }
 
-// A lister finds the Manifests of a Kyma and the ModuleTemplates of a module. Callers must not change what it returns: the
-// cache shares it.
-type lister struct {
-	cache client.Reader
+// A store reads and writes the control plane: the Manifests of a Kyma, and the ModuleTemplates of a module. Callers must not
+// change what it returns: the cache shares it.
+type store struct {
+	// client reads from the cache.
+	client client.Client
 	// server reads from the API server itself.
 	server client.Reader
+	// deletable has, for each namespace, whether the provider may delete Manifests there.
+	deletable *cache.Expiring
+}
+
+// newStore returns a store.
+func newStore(c client.Client, server client.Reader) *store {
+	return &store{client: c, server: server, deletable: cache.NewExpiring()}
 }
 
 // manifests returns the Manifests of a Kyma that the cache has, sorted by name.
-func (l *lister) manifests(ctx context.Context, k *v1alpha1.Kyma) ([]*v1alpha1.Manifest, error) {
+func (s *store) manifests(ctx context.Context, k *v1alpha1.Kyma) ([]*v1alpha1.Manifest, error) {
 	list := &v1alpha1.ManifestList{}
-	err := l.cache.List(ctx, list, client.InNamespace(k.Namespace), client.MatchingFields{indexKyma: string(k.UID)}, client.UnsafeDisableDeepCopy)
+	err := s.client.List(ctx, list, client.InNamespace(k.Namespace), client.MatchingFields{indexKyma: string(k.UID)}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot list the Manifests of the Kyma")
 	}
@@ -96,26 +103,19 @@ func (l *lister) manifests(ctx context.Context, k *v1alpha1.Kyma) ([]*v1alpha1.M
 }
 
 // hasUnknown reports whether the API server has a Manifest of the Kyma besides the known ones. The cache may not have it yet.
-func (l *lister) hasUnknown(ctx context.Context, k *v1alpha1.Kyma, known []*v1alpha1.Manifest) (bool, error) {
+func (s *store) hasUnknown(ctx context.Context, k *v1alpha1.Kyma, known []*v1alpha1.Manifest) (bool, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(v1alpha1.SchemeGroupVersion.WithKind(v1alpha1.ManifestKind + "List"))
-	err := l.server.List(ctx, list, client.InNamespace(k.Namespace), client.MatchingLabels{v1alpha1.LabelKymaName: shorten(k.Name, maxLabel)})
-	if err != nil {
-		return false, errors.Wrap(err, "cannot list the Manifests of the Kyma")
-	}
-	for i := range list.Items {
-		m := &list.Items[i]
-		if ownerUID(m) == k.UID && !slices.ContainsFunc(known, func(c *v1alpha1.Manifest) bool { return c.UID == m.UID }) {
-			return true, nil
-		}
-	}
-	return false, nil
+	err := s.server.List(ctx, list, client.InNamespace(k.Namespace), client.MatchingLabels{v1alpha1.LabelKymaName: shorten(k.Name, maxLabel)})
+	return slices.ContainsFunc(list.Items, func(m metav1.PartialObjectMetadata) bool {
+		return ownerUID(&m) == k.UID && !slices.ContainsFunc(known, func(c *v1alpha1.Manifest) bool { return c.UID == m.UID })
+	}), errors.Wrap(err, "cannot list the Manifests of the Kyma")
 }
 
 // templates returns the ModuleTemplates of a module, in all channels.
-func (l *lister) templates(ctx context.Context, name string) ([]v1alpha1.ModuleTemplate, error) {
+func (s *store) templates(ctx context.Context, name string) ([]v1alpha1.ModuleTemplate, error) {
 	list := &v1alpha1.ModuleTemplateList{}
-	err := l.cache.List(ctx, list, client.MatchingFields{indexModule: name}, client.UnsafeDisableDeepCopy)
+	err := s.client.List(ctx, list, client.MatchingFields{indexModule: name}, client.UnsafeDisableDeepCopy)
 	return list.Items, errors.Wrapf(err, "cannot list the ModuleTemplates of module %q", name)
 }
 

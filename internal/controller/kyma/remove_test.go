@@ -10,6 +10,8 @@ import (
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/cache"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -20,7 +22,7 @@ import (
 func TestRelease(t *testing.T) {
 	k, s := newKyma(), &server{}
 	m := installed(k, newTemplate("a", "regular", "1.0.0"))
-	r := newRemover(s.client())
+	r := newStore(s.client(), nil)
 	if err := r.remove(t.Context(), k, m); err != nil {
 		t.Fatal(err)
 	}
@@ -37,9 +39,9 @@ func TestRelease(t *testing.T) {
 }
 
 func TestMayDelete(t *testing.T) {
-	s, now := &server{allowed: true}, time.Now()
-	r := newRemover(s.client())
-	r.now = func() time.Time { return now }
+	s, clock := &server{allowed: true}, clocktesting.NewFakeClock(time.Now())
+	r := newStore(s.client(), nil)
+	r.deletable = cache.NewExpiringWithClock(clock)
 	for _, ns := range []string{"a", "a", "b", "a"} {
 		if ok, err := r.mayDelete(t.Context(), ns); !ok || err != nil {
 			t.Fatalf("mayDelete(...): %v, %v", ok, err)
@@ -48,21 +50,20 @@ func TestMayDelete(t *testing.T) {
 	if want := []string{"ask", "ask"}; !slices.Equal(s.writes, want) {
 		t.Errorf("mayDelete(...): want one question for each namespace, got %v", s.writes)
 	}
-	now = now.Add(rightsTTL)
+	clock.Step(rightsTTL)
 	s.allowed = false
-	if ok, _ := r.mayDelete(t.Context(), "a"); ok || len(r.rights) != 1 {
-		t.Errorf("mayDelete(...): an old answer must be forgotten: %v, %v", ok, r.rights)
+	if ok, _ := r.mayDelete(t.Context(), "a"); ok || r.deletable.Len() != 1 {
+		t.Errorf("mayDelete(...): an old answer must be forgotten: %v, %d are kept", ok, r.deletable.Len())
 	}
 }
 
-// TestForbidden holds that a right that was taken away blocks nothing.
 func TestForbidden(t *testing.T) {
 	k, s := newKyma(), &server{allowed: true}
 	c := s.client()
 	c.MockDelete = func(context.Context, client.Object, ...client.DeleteOption) error {
 		return kerrors.NewForbidden(schema.GroupResource{}, "k-a", errors.New("no"))
 	}
-	if err := newRemover(c).remove(t.Context(), k, installed(k, newTemplate("a", "regular", "1.0.0"))); err != nil || len(s.patched) != 1 {
+	if err := newStore(c, nil).remove(t.Context(), k, installed(k, newTemplate("a", "regular", "1.0.0"))); err != nil || len(s.patched) != 1 {
 		t.Errorf("remove(...): want the Manifest to be released, got %v, %v", err, s.writes)
 	}
 }

@@ -4,7 +4,6 @@ package kyma
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -23,82 +22,51 @@ import (
 // rightsTTL is how long an answer of the API server about rights counts.
 const rightsTTL = 5 * time.Minute
 
-// A remover removes Manifests, with or without the right to delete them. The RBAC manager of Crossplane does not grant it to
-// providers, see docs/decisions/0011-kyma-over-manifests.md.
-type remover struct {
-	client client.Client
-	now    func() time.Time
-
-	// mu guards rights.
-	mu     sync.Mutex
-	rights map[string]right // By namespace.
-}
-
-// A right is an answer of the API server about the right to delete Manifests.
-type right struct {
-	allowed bool
-	until   time.Time
-}
-
-// newRemover returns a remover.
-func newRemover(c client.Client) *remover {
-	return &remover{client: c, now: time.Now, rights: map[string]right{}}
-}
-
-// remove a Manifest. Its finalizer uninstalls the module.
-func (r *remover) remove(ctx context.Context, k *v1alpha1.Kyma, m *v1alpha1.Manifest) error {
+// remove a Manifest, with or without the right to delete it, which the RBAC manager of Crossplane does not grant to providers: see
+// docs/decisions/0011-kyma-over-manifests.md. Its finalizer uninstalls the module.
+func (s *store) remove(ctx context.Context, k *v1alpha1.Kyma, m *v1alpha1.Manifest) error {
 	if isBeingDeleted(m) {
 		return nil
 	}
-	allowed, err := r.mayDelete(ctx, m.Namespace)
+	allowed, err := s.mayDelete(ctx, m.Namespace)
 	if err != nil {
 		return err
 	}
 	if allowed {
-		err := r.client.Delete(ctx, m.DeepCopy(), client.Preconditions{UID: &m.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+		err := s.client.Delete(ctx, m.DeepCopy(), client.Preconditions{UID: &m.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 		if !kerrors.IsForbidden(err) {
 			return errors.Wrapf(notfound.Ignore(err), "cannot delete Manifest %s", m.Name)
 		}
 	}
-	return r.release(ctx, k, m)
+	return s.release(ctx, k, m)
 }
 
 // release a Manifest to the garbage collector of Kubernetes, which deletes objects whose owner does not exist. It gets the owner
 // by name and compares the UID, so that a Kyma of this name may exist. A merge patch replaces the owner, whichever field manager
 // set it; server-side apply would add a second one where an earlier version of the provider set the first.
-func (r *remover) release(ctx context.Context, k *v1alpha1.Kyma, m *v1alpha1.Manifest) error {
+func (s *store) release(ctx context.Context, k *v1alpha1.Kyma, m *v1alpha1.Manifest) error {
 	out := m.DeepCopy()
 	out.OwnerReferences = []metav1.OwnerReference{{
 		APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: v1alpha1.KymaKind, Name: k.Name, UID: uuid.NewUUID(),
 	}}
 	meta.AddAnnotations(out, map[string]string{v1alpha1.AnnotationReleasedBy: string(k.UID)})
-	err := r.client.Patch(ctx, out, client.MergeFrom(m))
+	err := s.client.Patch(ctx, out, client.MergeFrom(m))
 	return errors.Wrapf(notfound.Ignore(err), "cannot release Manifest %s to the garbage collector", m.Name)
 }
 
 // mayDelete reports whether the provider may delete Manifests of a namespace.
-func (r *remover) mayDelete(ctx context.Context, namespace string) (bool, error) {
-	r.mu.Lock()
-	known, ok := r.rights[namespace]
-	r.mu.Unlock()
-	if ok && r.now().Before(known.until) {
-		return known.allowed, nil
+func (s *store) mayDelete(ctx context.Context, namespace string) (bool, error) {
+	if known, ok := s.deletable.Get(namespace); ok {
+		return known == true, nil
 	}
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{
 			Namespace: namespace, Verb: "delete", Group: v1alpha1.Group, Resource: "manifests",
 		},
 	}}
-	if err := r.client.Create(ctx, review); err != nil {
+	if err := s.client.Create(ctx, review); err != nil {
 		return false, errors.Wrap(err, "cannot ask whether Manifests may be deleted")
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for ns, old := range r.rights {
-		if !r.now().Before(old.until) {
-			delete(r.rights, ns)
-		}
-	}
-	r.rights[namespace] = right{allowed: review.Status.Allowed, until: r.now().Add(rightsTTL)}
+	s.deletable.Set(namespace, review.Status.Allowed, rightsTTL)
 	return review.Status.Allowed, nil
 }
