@@ -9,59 +9,61 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 )
 
-// A Module is one module that a Kyma wants.
+// A Module is a module that a Kyma enables.
 type Module struct {
-	// Name of the module, as ModuleTemplates have it.
+	// Name of the module, as in status.moduleName of its ModuleTemplates.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
 	Name string `json:"name"`
 
-	// Channel of this module, where it is not that of the Kyma.
+	// Channel is the release channel of this module. It defaults to the channel of the Kyma.
 	// +optional
 	// +kubebuilder:validation:MinLength=3
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^[a-z]+$`
 	Channel string `json:"channel,omitempty"`
 
-	// CustomResourcePolicy CreateAndDelete creates and removes the default custom resource with the module, Ignore leaves
-	// custom resources to others.
+	// CustomResourcePolicy specifies who manages the default custom resource of the module. With CreateAndDelete, it is
+	// created and deleted with the module. With Ignore, it is left to others.
 	// +optional
 	// +kubebuilder:default=CreateAndDelete
 	CustomResourcePolicy CustomResourcePolicy `json:"customResourcePolicy,omitempty"`
 
-	// ValuesFrom are values in Secrets and ConfigMaps of the Kyma's namespace, for each chart of the module. They are
-	// merged over those of the chart and of the config layer, and the field values over them. A change of one is rolled
-	// out.
+	// ValuesFrom lists Secrets and ConfigMaps in the namespace of the Kyma that hold values for the charts of the
+	// module. They override the values of the chart and of the config layer; values override them. A change to one of
+	// these objects is rolled out.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	ValuesFrom []ValuesReference `json:"valuesFrom,omitempty"`
 
-	// Values are merged over those of each chart of the module.
+	// Values override all other values of the charts of the module.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless
 	Values *runtime.RawExtension `json:"values,omitempty"`
 
-	// Drift says what is done where somebody else changed or deleted what the module installed, as in a Manifest: Repair,
-	// Report or Ignore; by default Repair.
+	// Drift specifies what happens when other clients change or delete objects of the module: Repair, Report or Ignore.
+	// Defaults to Repair. See spec.forProvider.drift of Manifest.
 	// +optional
 	Drift DriftPolicy `json:"drift,omitempty"`
 
-	// Rollback of an upgrade of the module that does not work, as in a Manifest; by default there is none.
+	// Rollback specifies when a failed upgrade of the module is rolled back. By default, upgrades are not rolled back.
+	// See spec.forProvider.rollback of Manifest.
 	// +optional
 	Rollback *Rollback `json:"rollback,omitempty"`
 
-	// Adopt takes over what exists of the module in the target cluster already, as in a Manifest; by default it does not.
+	// Adopt takes ownership of objects of the module that already exist in the target cluster. Defaults to false. See
+	// spec.forProvider.adopt of Manifest.
 	// +optional
 	Adopt bool `json:"adopt,omitempty"`
 }
 
-// KymaParameters say which modules a cluster gets.
+// KymaParameters specify the modules of a cluster.
 type KymaParameters struct {
-	// Channel of all modules that name none.
+	// Channel is the release channel of all modules that do not specify one.
 	// +optional
 	// +kubebuilder:default=regular
 	// +kubebuilder:validation:MinLength=3
@@ -69,7 +71,7 @@ type KymaParameters struct {
 	// +kubebuilder:validation:Pattern=`^[a-z]+$`
 	Channel string `json:"channel,omitempty"`
 
-	// Modules of the cluster.
+	// Modules to install in the cluster.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -77,50 +79,51 @@ type KymaParameters struct {
 	Modules []Module `json:"modules,omitempty"`
 }
 
-// A ModuleStatus is what became of one module.
+// A ModuleStatus is the observed state of a module.
 type ModuleStatus struct {
 	// Name of the module.
 	Name string `json:"name"`
 
-	// Version that the Manifest installs.
+	// Version that the Manifest of the module installs.
 	// +optional
 	Version string `json:"version,omitempty"`
 
-	// Channel that the version is from.
+	// Channel that provides the version.
 	// +optional
 	Channel string `json:"channel,omitempty"`
 
 	// State of the module.
 	State State `json:"state"`
 
-	// Manifest of the module, by name, in the namespace of the Kyma.
+	// Manifest is the name of the Manifest of the module, in the namespace of the Kyma.
 	// +optional
 	Manifest string `json:"manifest,omitempty"`
 
-	// Message names the first thing to look at where the state is not Ready.
+	// Message explains why the module is not Ready. It names what to check first.
 	// +optional
 	Message string `json:"message,omitempty"`
 }
 
-// KymaObservation is what is seen of the modules.
+// KymaObservation is the observed state of the modules of a Kyma.
 type KymaObservation struct {
-	// State of the whole.
+	// State summarizes the states of all modules.
 	// +optional
 	State State `json:"state,omitempty"`
 
-	// Message names the first module to look at where the state is not Ready, and why. It is that of condition Ready.
+	// Message explains why the Kyma is not Ready. It names the module to check first and equals the message of the Ready
+	// condition.
 	// +optional
 	Message string `json:"message,omitempty"`
 
-	// ActiveChannel is the channel for which all modules were Ready last.
+	// ActiveChannel is the channel in which all modules were Ready most recently.
 	// +optional
 	ActiveChannel string `json:"activeChannel,omitempty"`
 
-	// ModulesReady says how many modules are Ready, of how many: 2/3.
+	// ModulesReady is the number of Ready modules and the number of all modules, such as 2/3.
 	// +optional
 	ModulesReady string `json:"modulesReady,omitempty"`
 
-	// Modules that are wanted or still being removed, sorted by name.
+	// Modules that are enabled or still being removed, sorted by name.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -145,13 +148,13 @@ type ManifestReference struct {
 type KymaSpec struct {
 	xpv2.ManagedResourceSpec `json:",inline"`
 
-	// ForProvider says which modules the cluster gets.
+	// ForProvider specifies the modules of the cluster.
 	// +optional
 	// +kubebuilder:default={}
 	ForProvider KymaParameters `json:"forProvider,omitempty"`
 
-	// ResourceRefs are the Manifests of the modules. The provider sets them, for tools that show what belongs together,
-	// such as crossplane beta trace; it does not read them.
+	// ResourceRefs lists the Manifests of the modules. The provider writes it for tools that show related resources,
+	// such as crossplane beta trace, and does not read it.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=128
@@ -162,13 +165,13 @@ type KymaSpec struct {
 type KymaStatus struct {
 	xpv2.ManagedResourceStatus `json:",inline"`
 
-	// AtProvider is what is seen of the modules.
+	// AtProvider is the observed state of the modules.
 	// +optional
 	AtProvider KymaObservation `json:"atProvider,omitempty"`
 }
 
-// A Kyma says which modules one cluster gets, and from which channel. Each module becomes a Manifest in the namespace
-// of the Kyma.
+// A Kyma specifies which modules a cluster runs, and from which release channel. The provider creates a Manifest for
+// each module, in the namespace of the Kyma.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:storageversion

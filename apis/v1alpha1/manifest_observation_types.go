@@ -4,7 +4,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// A State is the short form of the condition of a module.
+// A State summarizes the conditions of a module.
 // +kubebuilder:validation:Enum=Ready;Processing;Warning;Error;Deleting
 type State string
 
@@ -17,7 +17,7 @@ const (
 	StateDeleting   State = "Deleting"
 )
 
-// InstallStatus is what became of one install.
+// InstallStatus is the observed state of an install.
 type InstallStatus struct {
 	// Name of the install.
 	Name string `json:"name"`
@@ -25,25 +25,25 @@ type InstallStatus struct {
 	// State of the install.
 	State State `json:"state"`
 
-	// Version of the chart that is installed.
+	// Version of the installed chart.
 	// +optional
 	Version string `json:"version,omitempty"`
 
-	// Message names the first thing to look at where the state is not Ready.
+	// Message explains why the install is not Ready. It names what to check first.
 	// +optional
 	Message string `json:"message,omitempty"`
 }
 
-// ResourceCounts count the objects in the target cluster.
+// ResourceCounts are numbers of objects in the target cluster.
 type ResourceCounts struct {
-	// Ready objects.
+	// Ready is the number of objects that are ready.
 	Ready int32 `json:"ready"`
 
-	// Total of the objects.
+	// Total is the number of all objects.
 	Total int32 `json:"total"`
 }
 
-// A TestStatus is what became of one test of a chart.
+// A TestStatus is the result of a test of a chart.
 type TestStatus struct {
 	// Install that the test belongs to.
 	Install string `json:"install"`
@@ -51,20 +51,20 @@ type TestStatus struct {
 	// Name of the test: its kind and name.
 	Name string `json:"name"`
 
-	// State of the test: Processing, Ready where it succeeded, or Error.
+	// State of the test: Processing, Ready if it succeeded, or Error.
 	State State `json:"state"`
 
-	// Message says why it failed.
+	// Message explains why the test failed.
 	// +optional
 	Message string `json:"message,omitempty"`
 }
 
-// TestsStatus is what became of the tests that were asked for last.
+// TestsStatus is the result of the most recently requested tests.
 type TestsStatus struct {
-	// Token is the value of annotation kyma.m.crossplane.io/test that asked for them.
+	// Token is the value of the annotation kyma.m.crossplane.io/test that requested the tests.
 	Token string `json:"token"`
 
-	// State of all of them: Processing, Ready where all succeeded, or Error.
+	// State of all tests: Processing, Ready if all succeeded, or Error.
 	State State `json:"state"`
 
 	// Tests in the order in which they run.
@@ -74,75 +74,76 @@ type TestsStatus struct {
 	Tests []TestStatus `json:"tests,omitempty"`
 }
 
-// A PlannedObject is one object that an application would create, change or prune.
+// A PlannedObject is an object that applying the Manifest would create, change or delete.
 type PlannedObject struct {
 	// Action is Create, Change, Recreate or Prune.
 	// +kubebuilder:validation:Enum=Create;Change;Recreate;Prune
 	Action string `json:"action"`
 
-	// Object by kind and name: Deployment default/web.
+	// Object is the kind and name of the object, such as Deployment default/web.
 	Object string `json:"object"`
 
-	// Fields that would change, as paths; values are never shown.
+	// Fields that would change, as paths. Values are never shown.
 	// +optional
 	// +listType=atomic
 	Fields []string `json:"fields,omitempty"`
 }
 
-// A PlanStatus is what applying the Manifest would do.
+// A PlanStatus reports what applying the Manifest would do.
 type PlanStatus struct {
-	// ObservedGeneration of the Manifest that was planned.
+	// ObservedGeneration is the generation of the Manifest that the plan is for.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Create counts the objects that would be created.
+	// Create is the number of objects that would be created.
 	Create int32 `json:"create"`
 
-	// Change counts the objects that would be changed, those that would be deleted and created anew among them.
+	// Change is the number of objects that would be changed, including those that would be deleted and recreated.
 	Change int32 `json:"change"`
 
-	// Prune counts the objects that would be deleted.
+	// Prune is the number of objects that would be deleted.
 	Prune int32 `json:"prune"`
 
-	// Objects that would be created, changed or pruned; at most 64 of them.
+	// Objects that would be created, changed or deleted. At most 64 are listed.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	Objects []PlannedObject `json:"objects,omitempty"`
 
-	// Problems counts what cannot be planned, or would be refused.
+	// Problems is the number of objects and installs that cannot be planned or would be refused.
 	// +optional
 	Problems int32 `json:"problems,omitempty"`
 
-	// Message says what cannot be planned, and why, and then what else there is to know.
+	// Message lists the problems and their reasons, followed by other notes on the plan.
 	// +optional
 	Message string `json:"message,omitempty"`
 }
 
-// A RollbackStatus says that an upgrade is being watched, or was rolled back.
+// A RollbackStatus reports an upgrade that is in progress or was rolled back.
 type RollbackStatus struct {
-	// Desired is a digest of what the Manifest wants and what did not work. Another one ends the rollback.
+	// Desired is a digest of the desired state that the upgrade leads to. A rollback ends when the desired state
+	// changes.
 	Desired string `json:"desired"`
 
-	// Since is when the upgrade to it began.
+	// Since is the time at which the upgrade began.
 	Since metav1.Time `json:"since"`
 
-	// RolledBack says that the last good state was brought back.
+	// RolledBack is true after the last known good revision was restored.
 	// +optional
 	RolledBack bool `json:"rolledBack,omitempty"`
 
-	// Version that was brought back.
+	// Version that was restored.
 	// +optional
 	Version string `json:"version,omitempty"`
 
-	// Message is what was wrong with the upgrade.
+	// Message explains why the upgrade failed.
 	// +optional
 	Message string `json:"message,omitempty"`
 }
 
-// ManifestObservation is what is seen of a Manifest in the target cluster.
+// ManifestObservation is the observed state of a Manifest in the target cluster.
 type ManifestObservation struct {
-	// State of the whole.
+	// State summarizes the states of all installs.
 	// +optional
 	State State `json:"state,omitempty"`
 
@@ -150,7 +151,7 @@ type ManifestObservation struct {
 	// +optional
 	Version string `json:"version,omitempty"`
 
-	// Message names the first thing to look at where the state is not Ready.
+	// Message explains why the Manifest is not Ready. It names what to check first.
 	// +optional
 	Message string `json:"message,omitempty"`
 
@@ -160,26 +161,27 @@ type ManifestObservation struct {
 	// +listMapKey=name
 	Installs []InstallStatus `json:"installs,omitempty"`
 
-	// Resources that are ready, of how many.
+	// Resources are the numbers of installed objects.
 	// +optional
 	Resources *ResourceCounts `json:"resources,omitempty"`
 
-	// LastDrift names the objects and fields that were found changed or deleted in the target cluster last, and were put
-	// back unless drift is Report; values are never shown.
+	// LastDrift lists the objects and fields of the drift that was detected most recently. It was repaired unless the
+	// drift policy is Report. Values are never shown.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	LastDrift string `json:"lastDrift,omitempty"`
 
-	// Plan is what applying the Manifest would do. It is there where nothing is applied: with managementPolicies [Observe]
-	// or annotation kyma.m.crossplane.io/plan.
+	// Plan reports what applying the Manifest would do. It is set if nothing is applied, because of managementPolicies
+	// ["Observe"] or the annotation kyma.m.crossplane.io/plan.
 	// +optional
 	Plan *PlanStatus `json:"plan,omitempty"`
 
-	// Rollback says that an upgrade is not Ready yet, or was rolled back. It is there only where rollback is set.
+	// Rollback reports an upgrade that is not Ready yet or was rolled back. It is set only if spec.forProvider.rollback
+	// is.
 	// +optional
 	Rollback *RollbackStatus `json:"rollback,omitempty"`
 
-	// Tests are the tests of charts that were asked for last.
+	// Tests are the results of the most recently requested tests.
 	// +optional
 	Tests *TestsStatus `json:"tests,omitempty"`
 }

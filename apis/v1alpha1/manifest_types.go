@@ -11,7 +11,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 )
 
-// A CustomResourcePolicy says what becomes of a module's default custom resource.
+// A CustomResourcePolicy specifies who manages the default custom resource of a module.
 // +kubebuilder:validation:Enum=CreateAndDelete;Ignore
 type CustomResourcePolicy string
 
@@ -21,18 +21,19 @@ const (
 	CustomResourcePolicyIgnore          CustomResourcePolicy = "Ignore"
 )
 
-// An Install is one thing that a Manifest installs: a Helm chart, a kustomization or plain YAML.
+// An Install is a Helm chart, a kustomization or plain YAML that a Manifest installs.
 type Install struct {
-	// Name of the install, unique in the Manifest. It is the name of the Helm release of a chart.
+	// Name of the install. It must be unique in the Manifest. For a chart, it is also the name of the Helm release.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=53
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
 
-	// Source is where the install comes from.
+	// Source specifies where the content of the install comes from.
 	Source Source `json:"source"`
 
-	// Namespace of the Helm release, and of objects that name none; created where it is missing, never deleted.
+	// Namespace of the Helm release, and of objects that do not specify one. It is created if it does not exist, and
+	// never deleted.
 	// +optional
 	// +kubebuilder:default=default
 	// +kubebuilder:validation:MinLength=1
@@ -40,16 +41,16 @@ type Install struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Namespace string `json:"namespace,omitempty"`
 
-	// ValuesFrom are values in Secrets and ConfigMaps of the Manifest's namespace, for charts only. They are merged over
-	// those of the chart and of the config layer, the later over the earlier, and the field values over all of them. A
-	// change of one is rolled out.
+	// ValuesFrom lists Secrets and ConfigMaps in the namespace of the Manifest that hold values. Only for charts. They
+	// override the values of the chart and of the config layer; later entries override earlier ones, and values
+	// overrides all of them. A change to one of these objects is rolled out.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	ValuesFrom []ValuesReference `json:"valuesFrom,omitempty"`
 
-	// Values are merged over those of valuesFrom, the config layer and the chart. For charts only. They are stored as they
-	// are: take secrets from valuesFrom.
+	// Values override those of valuesFrom, of the config layer and of the chart. Only for charts. They are stored
+	// unencrypted: use valuesFrom for secrets.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -57,18 +58,18 @@ type Install struct {
 	Values *runtime.RawExtension `json:"values,omitempty"`
 }
 
-// A ValuesReference is a key of a Secret or a ConfigMap that holds chart values.
+// A ValuesReference selects a key of a Secret or a ConfigMap that holds values of charts.
 type ValuesReference struct {
 	// Kind of the object.
 	// +kubebuilder:validation:Enum=Secret;ConfigMap
 	Kind string `json:"kind"`
 
-	// Name of the object, in the namespace of the Manifest.
+	// Name of the object. It must be in the namespace of the Manifest.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// Key of the data. Its content is one map of YAML, up to 2 MiB, or with targetPath one value.
+	// Key in the data of the object. Its content is a YAML map of up to 2 MiB or, with targetPath, a single value.
 	// +optional
 	// +kubebuilder:default="values.yaml"
 	// +kubebuilder:validation:MinLength=1
@@ -76,19 +77,19 @@ type ValuesReference struct {
 	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z0-9]+$`
 	Key string `json:"key,omitempty"`
 
-	// TargetPath is where the content goes as one string, in the form a.b.c, such as database.password; a dot in a name is
-	// written as \. there.
+	// TargetPath is the path of the value that the content sets as a string, such as database.password. Write a dot in a
+	// name as \.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=250
 	TargetPath string `json:"targetPath,omitempty"`
 
-	// Optional says that the object or the key may be missing. By default that is an error of the install.
+	// Optional allows that the object or the key does not exist. By default, the install fails without them.
 	// +optional
 	Optional bool `json:"optional,omitempty"`
 }
 
-// A DriftPolicy says what is done where somebody else changed or deleted what a Manifest installed.
+// A DriftPolicy specifies what happens when other clients change or delete objects that a Manifest installed.
 // +kubebuilder:validation:Enum=Repair;Report;Ignore
 type DriftPolicy string
 
@@ -99,7 +100,7 @@ const (
 	DriftPolicyIgnore DriftPolicy = "Ignore"
 )
 
-// A RollbackTrigger says what an upgrade must be for it to be rolled back.
+// A RollbackTrigger is the state of an upgrade that causes a rollback.
 // +kubebuilder:validation:Enum=Failed;NotReady
 type RollbackTrigger string
 
@@ -109,19 +110,21 @@ const (
 	RollbackOnNotReady RollbackTrigger = "NotReady"
 )
 
-// A Rollback says when an upgrade that does not work is rolled back.
+// A Rollback specifies when a failed upgrade is rolled back.
 type Rollback struct {
-	// On Failed rolls back an upgrade whose state is Error, On NotReady one that is not Ready for any reason.
+	// On is the state of an upgrade that causes a rollback: Failed for state Error, NotReady for any state other than
+	// Ready.
 	// +optional
 	// +kubebuilder:default=Failed
 	On RollbackTrigger `json:"on,omitempty"`
 
-	// True is what YAML 1.1, and with it kubectl, makes of the key on without quotes. It counts before on.
+	// True is an alias of on: YAML 1.1, and therefore kubectl, reads an unquoted key on as true. If both are set, true
+	// takes precedence.
 	// +optional
 	True RollbackTrigger `json:"true,omitempty"`
 
-	// After this time without an interruption, counted from when the upgrade began: a duration such as 90s, 10m or 1h30m.
-	// A newer desired version ends it.
+	// After is how long the state has to last without interruption, counted from the beginning of the upgrade: a
+	// duration such as 90s, 10m or 1h30m. A newer desired version ends the rollback.
 	// +optional
 	// +kubebuilder:default="10m"
 	// +kubebuilder:validation:Type=string
@@ -129,31 +132,32 @@ type Rollback struct {
 	After metav1.Duration `json:"after,omitempty"`
 }
 
-// A ReadinessRule says when objects of one kind are ready, in the Common Expression Language.
+// A ReadinessRule specifies when objects of a kind are ready, as an expression of the Common Expression Language
+// (CEL).
 type ReadinessRule struct {
-	// CEL is an expression of type bool over the variable object, for example object.status.state == "Ready". A field
-	// that is missing makes the object not ready.
+	// CEL is an expression of type bool over the variable object, such as object.status.state == "Ready". If a field
+	// does not exist, the object is not ready.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	CEL string `json:"cel"`
 
-	// For is the kind that the rule is for; none means the Manifest's custom resource.
+	// For is the kind that the rule applies to. Defaults to the kind of the custom resource of the Manifest.
 	// +optional
 	For *TypeSelector `json:"for,omitempty"`
 }
 
-// A TypeSelector names a kind.
+// A TypeSelector selects a kind.
 type TypeSelector struct {
-	// APIVersion of the kind: group/version, or v1.
+	// APIVersion of the kind, such as apps/v1 or v1.
 	// +kubebuilder:validation:MinLength=1
 	APIVersion string `json:"apiVersion"`
 
-	// Kind by name.
+	// Kind is the name of the kind, such as Deployment.
 	// +kubebuilder:validation:MinLength=1
 	Kind string `json:"kind"`
 }
 
-// A ComponentDigest is a component in a registry by digest.
+// A ComponentDigest identifies a component in a registry by its digest.
 type ComponentDigest struct {
 	Component `json:",inline"`
 
@@ -163,33 +167,34 @@ type ComponentDigest struct {
 	Digest string `json:"digest"`
 }
 
-// ManifestParameters say what is installed in the target cluster.
+// ManifestParameters specify what is installed in the target cluster.
 // +kubebuilder:validation:XValidation:rule="!has(self.descriptor) || !has(self.component)",message="a Manifest has a descriptor or a component, not both"
 // +kubebuilder:validation:XValidation:rule="(has(self.installs) && size(self.installs) > 0) || has(self.crds) || has(self.resource)",message="a Manifest needs installs, crds or a resource"
 // +kubebuilder:validation:XValidation:rule="!has(self.crds) || !has(self.installs) || self.installs.all(i, i.name != 'crds')",message="an install of a Manifest with crds must not be named crds"
 // +kubebuilder:validation:XValidation:rule="!has(self.resource) || (has(self.customResourcePolicy) && self.customResourcePolicy == 'Ignore') || !has(self.installs) || self.installs.all(i, i.name != 'resource')",message="an install of a Manifest with a resource must not be named resource"
 type ManifestParameters struct {
-	// Version of the module, as it is shown; by default that of the first install's chart.
+	// Version of the module to show in the status. Defaults to the version of the first chart.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Version string `json:"version,omitempty"`
 
-	// Installs are applied in this order, and removed in the opposite order.
+	// Installs are applied in this order, and removed in reverse order.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=32
 	Installs []Install `json:"installs,omitempty"`
 
-	// Config is an OCI layer with Helm's install flags and set values for each install by name.
+	// Config is an OCI layer with Helm install flags and values for each install, by name.
 	// +optional
 	Config *LayerSource `json:"config,omitempty"`
 
-	// CRDs is an OCI layer, a tar of YAML files, that is applied and established first, and removed last.
+	// CRDs is an OCI layer, a tar archive of YAML files with CustomResourceDefinitions. They are applied and established
+	// before everything else, and removed last.
 	// +optional
 	CRDs *LayerSource `json:"crds,omitempty"`
 
-	// Resource is the custom resource of the module. It is created once the rest is applied, and removed first.
+	// Resource is the custom resource of the module. It is created after everything else is applied, and deleted first.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -198,42 +203,44 @@ type ManifestParameters struct {
 	// +kubebuilder:validation:XValidation:rule="has(self.metadata) && has(self.metadata.name) && self.metadata.name != ''",message="resource needs metadata.name"
 	Resource *runtime.RawExtension `json:"resource,omitempty"`
 
-	// CustomResourcePolicy CreateAndDelete creates and removes the resource with the module, Ignore leaves it to others.
+	// CustomResourcePolicy specifies who manages the resource. With CreateAndDelete, it is created and deleted with the
+	// module. With Ignore, it is left to others.
 	// +optional
 	// +kubebuilder:default=CreateAndDelete
 	CustomResourcePolicy CustomResourcePolicy `json:"customResourcePolicy,omitempty"`
 
-	// Readiness rules, in addition to what is known of each kind.
+	// Readiness lists rules in addition to the built-in ones.
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
 	Readiness []ReadinessRule `json:"readiness,omitempty"`
 
-	// Descriptor is the component descriptor that lists the sources, for the verification of signatures that the
-	// ProviderConfig may ask for. A Kyma sets it where it does.
+	// Descriptor is the component descriptor that lists the sources. It is needed to verify signatures, if the
+	// ProviderConfig requires them. A Kyma sets it in the Manifests that it creates.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless
 	Descriptor *runtime.RawExtension `json:"descriptor,omitempty"`
 
-	// Component names the component descriptor that lists the sources, instead of descriptor, where it is in a registry.
+	// Component refers to the component descriptor in a registry, instead of descriptor.
 	// +optional
 	Component *ComponentDigest `json:"component,omitempty"`
 
-	// Drift says what is done where somebody else changed or deleted what was installed. Repair puts it back, Report only
-	// says so in the status and in an event, Ignore does neither. Fields that an autoscaler, an injector or a webhook sets by
-	// the way Kubernetes works are no drift.
+	// Drift specifies what happens when other clients change or delete installed objects. Repair restores them, Report
+	// reports them in the status and in an event, Ignore does neither. Fields that autoscalers, injectors and webhooks
+	// are expected to set are not drift.
 	// +optional
 	// +kubebuilder:default=Repair
 	Drift DriftPolicy `json:"drift,omitempty"`
 
-	// Rollback of an upgrade that does not work, to what was Ready last; by default there is none. The condition RolledBack
-	// says that it happened. A first install is never rolled back.
+	// Rollback specifies when a failed upgrade is rolled back to the last known good revision. The condition RolledBack
+	// reports a rollback. By default, upgrades are not rolled back. A first installation never is.
 	// +optional
 	Rollback *Rollback `json:"rollback,omitempty"`
 
-	// Adopt takes over objects that exist in the target cluster already, and the Helm releases of the same names, without a
-	// restart of what stays the same. By default such an object is a collision that is reported.
+	// Adopt takes ownership of objects that already exist in the target cluster, and of Helm releases of the same names,
+	// without restarting workloads that do not change. By default, an existing object is reported as an ownership
+	// conflict.
 	// +optional
 	Adopt bool `json:"adopt,omitempty"`
 }
@@ -244,7 +251,7 @@ type ManifestParameters struct {
 type ManifestSpec struct {
 	xpv2.ManagedResourceSpec `json:",inline"`
 
-	// ForProvider says what is installed.
+	// ForProvider specifies what is installed in the target cluster.
 	// +structType=atomic
 	ForProvider ManifestParameters `json:"forProvider"`
 }
@@ -253,13 +260,13 @@ type ManifestSpec struct {
 type ManifestStatus struct {
 	xpv2.ManagedResourceStatus `json:",inline"`
 
-	// AtProvider is what is seen in the target cluster.
+	// AtProvider is the observed state of the target cluster.
 	// +optional
 	AtProvider ManifestObservation `json:"atProvider,omitempty"`
 }
 
-// A Manifest is one module in one cluster: what to install there, and what became of it. Its external name is the name
-// of its inventory, a Secret in the namespace kyma-system of the target cluster.
+// A Manifest installs a module in a target cluster and reports its state. Its external name is the name of its
+// inventory, a Secret in the namespace kyma-system of the target cluster.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:storageversion

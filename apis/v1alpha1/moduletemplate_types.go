@@ -9,7 +9,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 )
 
-// A ModuleTarget says which cluster a module is installed into.
+// A ModuleTarget specifies the cluster that a module is installed in.
 // +kubebuilder:validation:Enum=remote;control-plane
 type ModuleTarget string
 
@@ -19,7 +19,7 @@ const (
 	ModuleTargetControlPlane ModuleTarget = "control-plane"
 )
 
-// A NameMapping says how the name of a component becomes that of a repository.
+// A NameMapping specifies how the name of a component is mapped to the name of a repository.
 // +kubebuilder:validation:Enum=urlPath;sha256-digest
 type NameMapping string
 
@@ -29,54 +29,55 @@ const (
 	NameMappingSHA256Digest NameMapping = "sha256-digest"
 )
 
-// A Component names a component version in a registry.
+// A Component identifies a component version in a registry.
 type Component struct {
-	// Repository that holds components, the host included: registry.example.org/modules.
+	// Repository that holds the components, including the host, such as registry.example.org/modules.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:Pattern=`^[^@\s]+$`
 	Repository string `json:"repository"`
 
-	// Name of the component: kyma-project.io/module/template-operator.
+	// Name of the component, such as kyma-project.io/module/template-operator.
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:Pattern=`^[a-z0-9.\-]+[.][a-z][a-z]+/[-a-z0-9/_.]*$`
 	Name string `json:"name"`
 
-	// Version of the component, which is a semantic version.
+	// Version of the component. It must be a semantic version.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	Version string `json:"version"`
 
-	// NameMapping urlPath keeps components below component-descriptors/ under their names, sha256-digest under the
-	// hexadecimal SHA-256 of their names, for registries that know no deeper paths.
+	// NameMapping specifies the repository of a component below component-descriptors/. With urlPath, it is the name of
+	// the component; with sha256-digest, the hexadecimal SHA-256 digest of the name, for registries that do not support
+	// nested paths.
 	// +optional
 	// +kubebuilder:default=urlPath
 	NameMapping NameMapping `json:"nameMapping,omitempty"`
 }
 
-// A ModuleTemplateSpec says which version of a module a channel has.
+// A ModuleTemplateSpec specifies the version of a module in a release channel.
 // +kubebuilder:validation:XValidation:rule="has(self.descriptor) != has(self.component)",message="a ModuleTemplate needs either descriptor or component"
 type ModuleTemplateSpec struct {
-	// ModuleName is the name by which a Kyma asks for the module. By default the value of the label
-	// operator.kyma-project.io/module-name, or else the last element of the name of the component.
+	// ModuleName is the name that a Kyma uses to enable the module. Defaults to the value of the label
+	// operator.kyma-project.io/module-name, or else to the last element of the name of the component.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
 	ModuleName string `json:"moduleName,omitempty"`
 
-	// Channel that this version is released in.
+	// Channel in which this version is released.
 	// +kubebuilder:validation:MinLength=3
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^[a-z]+$`
 	Channel string `json:"channel"`
 
-	// Target remote installs the module into the cluster of the Kyma, control-plane into the one of the
-	// ClusterProviderConfig that a flag of the provider names.
+	// Target is the cluster that the module is installed in. With remote, it is the cluster of the Kyma; with
+	// control-plane, the cluster of the ClusterProviderConfig that the provider flag --control-plane-config names.
 	// +optional
 	// +kubebuilder:default=remote
 	Target ModuleTarget `json:"target,omitempty"`
 
-	// Data is the default custom resource of the module. Without a name it gets that of the module.
+	// Data is the default custom resource of the module. If it has no name, it gets the name of the module.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -84,25 +85,25 @@ type ModuleTemplateSpec struct {
 	// +kubebuilder:validation:EmbeddedResource
 	Data *runtime.RawExtension `json:"data,omitempty"`
 
-	// Descriptor is the component descriptor, version 2 of the Open Component Model, of the module.
+	// Descriptor is the component descriptor of the module, in version 2 of the Open Component Model.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Schemaless
 	Descriptor *runtime.RawExtension `json:"descriptor,omitempty"`
 
-	// Component names the component descriptor in a registry. It is fetched once for each change of this spec, and again
-	// when annotation crossplane.io/reconcile-requested-at asks for it.
+	// Component refers to the component descriptor in a registry. It is fetched once for each change of the spec, and
+	// again for each new value of the annotation crossplane.io/reconcile-requested-at.
 	// +optional
 	Component *Component `json:"component,omitempty"`
 
-	// Readiness rules of the module, in addition to what is known of each kind.
+	// Readiness lists rules for objects of the module, in addition to the built-in ones.
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
 	Readiness []ReadinessRule `json:"readiness,omitempty"`
 }
 
-// A ModuleResourceUse says what a resource of a component is to a module.
+// A ModuleResourceUse specifies what a resource of a component is used for.
 // +kubebuilder:validation:Enum=Install;CRDs;Config;CustomResource;None
 type ModuleResourceUse string
 
@@ -110,7 +111,7 @@ type ModuleResourceUse string
 const (
 	// UseInstall is a chart or plain YAML that is installed.
 	UseInstall ModuleResourceUse = "Install"
-	// UseCRDs is a layer of custom resource definitions.
+	// UseCRDs is a layer of CustomResourceDefinitions.
 	UseCRDs ModuleResourceUse = "CRDs"
 	// UseConfig is a layer with Helm's install flags and values.
 	UseConfig ModuleResourceUse = "Config"
@@ -120,51 +121,52 @@ const (
 	UseNone ModuleResourceUse = "None"
 )
 
-// A ModuleResource is one resource of the component, and what it is to the module.
+// A ModuleResource is a resource of the component, and what the module uses it for.
 type ModuleResource struct {
 	// Name of the resource.
 	Name string `json:"name"`
 
-	// Component that the resource is of, where it is a referenced one.
+	// Component that the resource belongs to, if that is a referenced component.
 	// +optional
 	Component string `json:"component,omitempty"`
 
-	// Type of the resource as the component descriptor says.
+	// Type of the resource in the component descriptor.
 	Type string `json:"type"`
 
 	// Version of the resource.
 	// +optional
 	Version string `json:"version,omitempty"`
 
-	// Use says what the resource is to the module.
+	// Use is what the module uses the resource for.
 	Use ModuleResourceUse `json:"use"`
 
-	// Install is the name of the install that the resource becomes.
+	// Install is the name of the install that is made from the resource.
 	// +optional
 	Install string `json:"install,omitempty"`
 
-	// Source is where the resource comes from, where it is used.
+	// Source of the resource, if the module uses it.
 	// +optional
 	Source *Source `json:"source,omitempty"`
 }
 
-// A ModuleTemplateStatus is what the component descriptor of a ModuleTemplate says.
+// A ModuleTemplateStatus reports the content of the component descriptor of a ModuleTemplate.
 type ModuleTemplateStatus struct {
 	xpv2.ConditionedStatus `json:",inline"`
 
-	// LastHandledReconcileAt is the value of annotation crossplane.io/reconcile-requested-at that was handled last.
+	// LastHandledReconcileAt is the value of the annotation crossplane.io/reconcile-requested-at that was handled most
+	// recently.
 	// +optional
 	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
 
-	// ObservedGeneration is the generation that condition Ready is of.
+	// ObservedGeneration is the generation that the Ready condition is for.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// ResolvedGeneration is the generation of the spec that the fields below are of.
+	// ResolvedGeneration is the generation of the spec that the following fields are for.
 	// +optional
 	ResolvedGeneration int64 `json:"resolvedGeneration,omitempty"`
 
-	// ModuleName by which a Kyma asks for the module.
+	// ModuleName is the name that a Kyma uses to enable the module.
 	// +optional
 	ModuleName string `json:"moduleName,omitempty"`
 
@@ -172,17 +174,18 @@ type ModuleTemplateStatus struct {
 	// +optional
 	Version string `json:"version,omitempty"`
 
-	// Digest of the component: of its manifest where it was fetched, or else of its descriptor as it stands here.
+	// Digest of the component: of its manifest if it was fetched from a registry, otherwise of the descriptor in the
+	// spec.
 	// +optional
 	Digest string `json:"digest,omitempty"`
 
-	// Resources of the component, and what each is to the module.
+	// Resources of the component, and what the module uses them for.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
 	Resources []ModuleResource `json:"resources,omitempty"`
 
-	// Data is the default custom resource that the component holds, if any. Data of the spec comes before it.
+	// Data is the default custom resource that the component contains, if any. spec.data takes precedence over it.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -191,7 +194,8 @@ type ModuleTemplateStatus struct {
 	Data *runtime.RawExtension `json:"data,omitempty"`
 }
 
-// A ModuleTemplate says which version of a module a channel has, by an Open Component Model component descriptor.
+// A ModuleTemplate releases a version of a module in a channel. An Open Component Model component descriptor describes
+// the version.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:storageversion

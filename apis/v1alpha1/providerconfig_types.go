@@ -8,7 +8,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 )
 
-// A CredentialsSource says where credentials are read from.
+// A CredentialsSource specifies where credentials come from.
 // +kubebuilder:validation:Enum=Secret;InjectedIdentity;Filesystem;Environment;None
 type CredentialsSource string
 
@@ -21,10 +21,10 @@ const (
 	CredentialsSourceNone             CredentialsSource = "None"
 )
 
-// A SecretKeySelector names one key of a Secret.
+// A SecretKeySelector selects a key of a Secret.
 type SecretKeySelector struct {
-	// Namespace of the Secret. A ProviderConfig reads Secrets of its own namespace only, which is the default; for a
-	// ClusterProviderConfig it is required.
+	// Namespace of the Secret. A ProviderConfig can only refer to Secrets in its own namespace, which is the default.
+	// Required in a ClusterProviderConfig.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -35,16 +35,16 @@ type SecretKeySelector struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// Key of the Secret's data.
+	// Key in the data of the Secret.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Key string `json:"key"`
 }
 
-// A SecretReference names a Secret whose keys are known from its type.
+// A SecretReference refers to a Secret of a well-known type.
 type SecretReference struct {
-	// Namespace of the Secret. A ProviderConfig reads Secrets of its own namespace only, which is the default; for a
-	// ClusterProviderConfig it is required.
+	// Namespace of the Secret. A ProviderConfig can only refer to Secrets in its own namespace, which is the default.
+	// Required in a ClusterProviderConfig.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -56,17 +56,17 @@ type SecretReference struct {
 	Name string `json:"name"`
 }
 
-// CredentialSelectors say where in a source the credentials are.
+// CredentialSelectors select the credentials in their source.
 type CredentialSelectors struct {
-	// SecretRef names the key of a Secret that holds the credentials; required with source Secret.
+	// SecretRef selects the key of a Secret that holds the credentials. Required with source Secret.
 	// +optional
 	SecretRef *SecretKeySelector `json:"secretRef,omitempty"`
 
-	// Env names the environment variable of the provider that holds the credentials; required with source Environment.
+	// Env names the environment variable of the provider that holds the credentials. Required with source Environment.
 	// +optional
 	Env *xpv2.EnvSelector `json:"env,omitempty"`
 
-	// Fs names the file of the provider that holds the credentials; required with source Filesystem.
+	// Fs names the file in the file system of the provider that holds the credentials. Required with source Filesystem.
 	// +optional
 	Fs *xpv2.FsSelector `json:"fs,omitempty"`
 }
@@ -76,15 +76,15 @@ type CredentialSelectors struct {
 // +kubebuilder:validation:XValidation:rule="self.source != 'Environment' || has(self.env)",message="source Environment needs env"
 // +kubebuilder:validation:XValidation:rule="self.source != 'Filesystem' || has(self.fs)",message="source Filesystem needs fs"
 type Credentials struct {
-	// Source of the kubeconfig: a key of a Secret; InjectedIdentity, which is the provider's own access to the control
-	// plane; a file or an environment variable of the provider; or None. A ProviderConfig (not a
-	// ClusterProviderConfig) may use Secret only, unless the provider runs with --allow-tenant-identity.
+	// Source of the kubeconfig: Secret, InjectedIdentity (the access of the provider itself to the control plane),
+	// Filesystem or Environment of the provider, or None. A ProviderConfig can only use Secret, unless the provider runs
+	// with --allow-tenant-identity; a ClusterProviderConfig can use all of them.
 	Source CredentialsSource `json:"source"`
 
 	CredentialSelectors `json:",inline"`
 }
 
-// An IdentityType is a way to authenticate that supplements a kubeconfig.
+// An IdentityType is a method of authentication that supplements a kubeconfig.
 // +kubebuilder:validation:Enum=GoogleApplicationCredentials;AzureServicePrincipalCredentials;AzureWorkloadIdentityCredentials;UpboundTokens;AWSWebIdentityCredentials
 type IdentityType string
 
@@ -97,7 +97,7 @@ const (
 	IdentityTypeAWSWebIdentityCredentials        IdentityType = "AWSWebIdentityCredentials"
 )
 
-// An Identity authenticates where the kubeconfig has no user of its own.
+// An Identity authenticates the provider if the kubeconfig does not contain a user.
 type Identity struct {
 	// Type of the identity.
 	Type IdentityType `json:"type"`
@@ -105,29 +105,29 @@ type Identity struct {
 	Credentials `json:",inline"`
 }
 
-// A Registry says how one host of modules is reached.
+// A Registry specifies how to connect to a registry or a chart repository.
 type Registry struct {
-	// Host of the registry or chart repository, with its port where it has one: registry.example.org:5000.
+	// Host of the registry or chart repository, with an optional port, such as registry.example.org:5000.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$|^\[[0-9a-fA-F:]+\](:[0-9]{1,5})?$`
 	Host string `json:"host"`
 
-	// PullSecretRef names a Secret of type kubernetes.io/dockerconfigjson or kubernetes.io/basic-auth.
+	// PullSecretRef refers to a Secret of type kubernetes.io/dockerconfigjson or kubernetes.io/basic-auth.
 	// +optional
 	PullSecretRef *SecretReference `json:"pullSecretRef,omitempty"`
 
-	// CABundleSecretRef names the key of a Secret that holds PEM certificates which the host may be trusted by, besides
-	// those of the system.
+	// CABundleSecretRef selects the key of a Secret with PEM certificates to trust for this host, in addition to those
+	// of the system.
 	// +optional
 	CABundleSecretRef *SecretKeySelector `json:"caBundleSecretRef,omitempty"`
 
-	// PlainHTTP speaks HTTP instead of HTTPS to the host.
+	// PlainHTTP uses HTTP instead of HTTPS for this host.
 	// +optional
 	PlainHTTP bool `json:"plainHTTP,omitempty"`
 }
 
-// A VerificationMode says what becomes of a module without a valid signature.
+// A VerificationMode specifies what happens to a module without a valid signature.
 // +kubebuilder:validation:Enum=Enforce;Warn;Off
 type VerificationMode string
 
@@ -138,26 +138,27 @@ const (
 	VerificationOff     VerificationMode = "Off"
 )
 
-// A VerificationKey is a public key that signs modules.
+// A VerificationKey is a public key that verifies signatures of modules.
 type VerificationKey struct {
-	// SignatureName is the name of the signature in the component descriptor that this key made.
+	// SignatureName is the name of the signature in the component descriptor that the key verifies.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	SignatureName string `json:"signatureName"`
 
-	// PublicKeySecretRef names the key of a Secret that holds the public key as PEM.
+	// PublicKeySecretRef selects the key of a Secret that holds the public key in PEM format.
 	PublicKeySecretRef SecretKeySelector `json:"publicKeySecretRef"`
 }
 
-// Verification says what must be signed, and by whom. It applies to modules that come with a component descriptor.
+// Verification specifies which signatures modules need. It applies to modules with a component descriptor.
 // +kubebuilder:validation:XValidation:rule="self.mode == 'Off' || (has(self.keys) && size(self.keys) > 0)",message="mode Enforce and mode Warn need keys"
 type Verification struct {
-	// Mode Enforce installs nothing without a valid signature, Warn installs and says so, Off does not look.
+	// Mode specifies what happens to a module without a valid signature. Enforce refuses to install it, Warn installs it
+	// and reports the problem, Off does not verify signatures.
 	// +optional
 	// +kubebuilder:default=Off
 	Mode VerificationMode `json:"mode,omitempty"`
 
-	// Keys that are accepted, by the name of the signature.
+	// Keys that are trusted, by the name of the signature.
 	// +optional
 	// +listType=map
 	// +listMapKey=signatureName
@@ -165,30 +166,30 @@ type Verification struct {
 	Keys []VerificationKey `json:"keys,omitempty"`
 }
 
-// A ProviderConfigSpec says how a target cluster is reached, and which modules may be installed there.
+// A ProviderConfigSpec specifies how to connect to a target cluster, and which modules may be installed in it.
 type ProviderConfigSpec struct {
-	// Credentials for the API server of the target cluster: a kubeconfig, or the provider's own identity. A kubeconfig
-	// with exec, auth-provider or paths of files is refused, unless flags of the provider allow them.
+	// Credentials for the API server of the target cluster: a kubeconfig, or the identity of the provider. A kubeconfig
+	// that contains exec, auth-provider or file paths is refused, unless flags of the provider allow it.
 	Credentials Credentials `json:"credentials"`
 
-	// Identity supplements a kubeconfig that has no user, with the identity of a cloud.
+	// Identity is a cloud identity that supplements a kubeconfig without a user.
 	// +optional
 	Identity *Identity `json:"identity,omitempty"`
 
-	// Registries that modules may come from, and how to reach them. None listed: any registry, anonymously or with the
-	// docker configuration of the provider.
+	// Registries that modules may come from, and how to connect to them. If empty, modules may come from any registry;
+	// the provider then uses its own docker configuration or no credentials.
 	// +optional
 	// +listType=map
 	// +listMapKey=host
 	// +kubebuilder:validation:MaxItems=64
 	Registries []Registry `json:"registries,omitempty"`
 
-	// Verification of the signatures of modules; off by default.
+	// Verification of the signatures of modules. Defaults to off.
 	// +optional
 	Verification *Verification `json:"verification,omitempty"`
 }
 
-// A ProviderConfigStatus says who uses a ProviderConfig.
+// A ProviderConfigStatus reports how many resources use a ProviderConfig.
 type ProviderConfigStatus struct {
 	xpv2.ProviderConfigStatus `json:",inline"`
 }

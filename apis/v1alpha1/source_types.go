@@ -2,7 +2,7 @@
 
 package v1alpha1
 
-// A SourceType says which fields of a Source count.
+// A SourceType specifies the kind of a Source, and which of its fields apply.
 // +kubebuilder:validation:Enum=oci-ref;helm-chart;kustomize;raw
 type SourceType string
 
@@ -14,7 +14,7 @@ const (
 	SourceTypeRaw       SourceType = "raw"
 )
 
-// A Source is where an install comes from.
+// A Source specifies where the content of an install comes from.
 // +kubebuilder:validation:XValidation:rule="self.type != 'oci-ref' || (has(self.repo) && has(self.name) && has(self.ref))",message="type oci-ref needs repo, name and ref"
 // +kubebuilder:validation:XValidation:rule="self.type != 'helm-chart' || (has(self.url) && has(self.chartName))",message="type helm-chart needs url and chartName"
 // +kubebuilder:validation:XValidation:rule="self.type == 'helm-chart' || (!has(self.url) && !has(self.chartName) && !has(self.version))",message="url, chartName and version belong to type helm-chart"
@@ -25,32 +25,33 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.type == 'raw' || !has(self.inline)",message="inline belongs to type raw"
 // +kubebuilder:validation:XValidation:rule="self.type == 'kustomize' || !has(self.path)",message="path belongs to type kustomize"
 type Source struct {
-	// Type oci-ref is a chart by digest: a layer, or a manifest of Helm's OCI chart type. Type helm-chart is a chart of an
-	// OCI registry or of a chart repository, by version. Type raw is plain YAML: a layer by digest, or inline. Type
-	// kustomize is a layer by digest that holds a kustomization with all that it refers to; nothing is fetched from
-	// elsewhere and no plugin is run. An artifact of Flux is accepted as raw and as kustomize, too, by the digest of its
+	// Type of the source. oci-ref is a chart by digest: a layer, or a manifest of the OCI chart type of Helm. helm-chart
+	// is a chart of an OCI registry or of a chart repository, by version. raw is plain YAML: a layer by digest, or
+	// inline. kustomize is a layer by digest that contains a kustomization and everything that it refers to; nothing
+	// else is fetched, and no plugins run. raw and kustomize also accept an artifact of Flux, by the digest of its
 	// manifest or of its layer.
 	Type SourceType `json:"type"`
 
-	// Repo is the first part of the repository, the host included: registry.example.org/component-descriptors.
+	// Repo is the first part of the repository, including the host, such as registry.example.org/component-descriptors.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:Pattern=`^[^@\s]+$`
 	Repo string `json:"repo,omitempty"`
 
-	// Name is the last part of the repository, in most cases the name of the component.
+	// Name is the last part of the repository, usually the name of the component.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:Pattern=`^[^@:\s]+$`
 	Name string `json:"name,omitempty"`
 
-	// Ref is the digest: sha256: and 64 hexadecimal digits. A tag is refused.
+	// Ref is a digest: sha256: and 64 hexadecimal digits. Tags are refused.
 	// +optional
 	// +kubebuilder:validation:MaxLength=71
 	// +kubebuilder:validation:XValidation:rule="self.matches('^sha256:[0-9a-f]{64}$')",message="ref must be a digest, sha256: and 64 hexadecimal digits; a tag is not accepted"
 	Ref string `json:"ref,omitempty"`
 
-	// URL of the chart: oci://host/path without the chart's name, or the http(s):// URL of a chart repository.
+	// URL of the chart: oci://host/path without the name of the chart, or the http:// or https:// URL of a chart
+	// repository.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(oci|http|https)://[^\\\\s/]+')",message="url must begin with oci://, https:// or http:// and a host"
@@ -63,48 +64,48 @@ type Source struct {
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([-A-Za-z0-9._/]*[A-Za-z0-9])?$`
 	ChartName string `json:"chartName,omitempty"`
 
-	// Version of the chart. From an oci:// url a tag or a digest; from a chart repository a version or a range of
-	// versions, by default the latest that is no pre-release.
+	// Version of the chart. With an oci:// URL, it is a tag or a digest. With a chart repository, it is a version or a
+	// version range, and defaults to the latest version that is not a pre-release.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	Version string `json:"version,omitempty"`
 
-	// Path of the folder of the kustomization in the layer, by default its root.
+	// Path of the directory with the kustomization in the layer. Defaults to the root of the layer.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Path string `json:"path,omitempty"`
 
-	// Inline is plain YAML.
+	// Inline is plain YAML: one or more Kubernetes objects.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=262144
 	Inline string `json:"inline,omitempty"`
 }
 
-// A LayerSourceType says which fields of a LayerSource count.
+// A LayerSourceType specifies the kind of a LayerSource.
 // +kubebuilder:validation:Enum=oci-ref
 type LayerSourceType string
 
 // LayerSourceTypeOCIRef is the only type of a LayerSource.
 const LayerSourceTypeOCIRef LayerSourceType = "oci-ref"
 
-// A LayerSource is one layer of an OCI artifact.
+// A LayerSource is a layer of an OCI artifact.
 type LayerSource struct {
 	// Type of the source: oci-ref.
 	Type LayerSourceType `json:"type"`
 
-	// Repo is the first part of the repository, the host included: registry.example.org/component-descriptors.
+	// Repo is the first part of the repository, including the host, such as registry.example.org/component-descriptors.
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:Pattern=`^[^@\s]+$`
 	Repo string `json:"repo"`
 
-	// Name is the last part of the repository, in most cases the name of the component.
+	// Name is the last part of the repository, usually the name of the component.
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:Pattern=`^[^@:\s]+$`
 	Name string `json:"name"`
 
-	// Ref is the digest: sha256: and 64 hexadecimal digits. A tag is refused.
+	// Ref is a digest: sha256: and 64 hexadecimal digits. Tags are refused.
 	// +kubebuilder:validation:MaxLength=71
 	// +kubebuilder:validation:XValidation:rule="self.matches('^sha256:[0-9a-f]{64}$')",message="ref must be a digest, sha256: and 64 hexadecimal digits; a tag is not accepted"
 	Ref string `json:"ref"`

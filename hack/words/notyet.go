@@ -5,10 +5,10 @@ package main
 // notYet returns the files and directories that were written before the words were banned. The list may only shrink, which a test checks.
 func notYet() []string {
 	return []string{
-		"apis", "docs",
+		"docs",
 		"internal/cli", "internal/controller", "internal/module",
 		"internal/target",
-		"package", "pkg/manifest",
+		"pkg/manifest",
 		"test/api", "test/bench", "test/boundary", "test/controlplane", "test/cosign", "test/e2e", "test/integration", "test/interop",
 		"test/kymactl", "test/render", "test/target", "test/unions",
 	}

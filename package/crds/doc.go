@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package crds holds the definitions of the kinds of the provider, as kymactl
-// installs them. The YAML is generated, see package apis; what builds the package
-// of the provider looks at no other files of this folder.
+// Package crds embeds the CRDs of the provider, which kymactl installs. The YAML
+// files are generated from package apis. The package of the provider contains
+// only the YAML files of this directory.
 package crds
