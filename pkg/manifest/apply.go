@@ -50,6 +50,9 @@ func (w *call) apply(ctx context.Context, was *inventory.Inventory, write bool, 
 		run.Test = i.test
 	}
 	done, err := execute.Run(ctx, run)
+	if w.changed != nil {
+		return done.Result, w.changed
+	}
 	if done.Why != nil {
 		w.mem.conclude(done.Inventory, done.Why)
 	}

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
 	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
@@ -43,8 +45,17 @@ type call struct {
 	composer *compose.Composer
 	// applier applies objects; for Plan it only dry-runs them.
 	applier *apply.Applier
+	// changed is set once another client changed the inventory. Nothing is written after that: stop ends the context of the call.
+	changed *inventory.ChangedError
+	stop    context.CancelFunc
 	// end the call, so that another one can begin.
 	end func()
+}
+
+// fenced returns a context for a call that writes. It ends with the call, or once another client changed the inventory.
+func (w *call) fenced(ctx context.Context) context.Context {
+	ctx, w.stop = context.WithCancel(ctx)
+	return ctx
 }
 
 // known returns what is known of the objects of an inventory, nil for none.
@@ -192,12 +203,19 @@ func (w *call) loadOwn(ctx context.Context) (*inventory.Inventory, error) {
 // owns reports whether the inventory that was read last is that of the owner of the bundle.
 func (w *call) owns() bool { return w.store().Owns(w.mem.stored) }
 
-// save the inventory. Where none was found there must be none: the error is errInventoryExists otherwise.
+// save the inventory. Where none was found there must be none: the error is errInventoryExists otherwise. Once another client changed
+// it, nothing is saved in this call any more, and the next one reads it again.
 func (w *call) save(ctx context.Context, inv *inventory.Inventory) (err error) {
+	if w.changed != nil {
+		return w.changed
+	}
 	save := w.store().Save
 	if w.mem.stored.Inventory == nil {
 		save = w.store().Create
 	}
-	w.mem.stored, err = save(ctx, w.mem.stored, inv)
+	if w.mem.stored, err = save(ctx, w.mem.stored, inv); errors.As(err, &w.changed) {
+		w.mem.last = nil
+		w.stop()
+	}
 	return err
 }

@@ -156,7 +156,7 @@ func (e *Engine) newOutline(ctx context.Context, c cluster.Cluster, b *Bundle, o
 	}
 	w := &call{
 		Client: ssa.New(c, e.identity.FieldManager), e: e, c: c, b: b, o: CallOptionsOf(o...), id: b.ID(e.namespace), parts: b.Outline(),
-		mem: e.memoryOf(c, b), denied: map[cluster.ObjectRef]error{}, end: end, config: compose.NewConfig(b),
+		mem: e.memoryOf(c, b), denied: map[cluster.ObjectRef]error{}, stop: func() {}, end: end, config: compose.NewConfig(b),
 	}
 	w.composer = w.newComposer()
 	w.applier = apply.NewWriter(w.target(), w.policy(), &w.mem.contention, e.now)

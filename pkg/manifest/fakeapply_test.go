@@ -96,6 +96,9 @@ func (s *fakeServer) apply(kind fakeKind, k cluster.ObjectRef, body []byte, mana
 	if o != nil && u.GetResourceVersion() != "" && u.GetResourceVersion() != o.u().GetResourceVersion() {
 		return 0, refusal(http.StatusConflict, metav1.StatusReasonConflict, "Operation cannot be fulfilled on %s %q: the object has been modified", kind.Resource, k.Name)
 	}
+	if u.GetUID() != "" && (o == nil || u.GetUID() != o.u().GetUID()) {
+		return 0, refusal(http.StatusConflict, metav1.StatusReasonConflict, "Operation cannot be fulfilled on %s %q: uid mismatch", kind.Resource, k.Name)
+	}
 	fields := fieldsOf(u.Object)
 	u.SetResourceVersion("")
 	who := manager + "/Apply"
@@ -193,6 +196,9 @@ func (s *fakeServer) delete(kind fakeKind, k cluster.ObjectRef, body []byte) (in
 	}
 	if p := opts.Preconditions; p != nil && p.UID != nil && *p.UID != o.u().GetUID() {
 		return 0, refusal(http.StatusConflict, metav1.StatusReasonConflict, "the UID in the precondition does not match")
+	}
+	if p := opts.Preconditions; p != nil && p.ResourceVersion != nil && *p.ResourceVersion != o.u().GetResourceVersion() {
+		return 0, refusal(http.StatusConflict, metav1.StatusReasonConflict, "the ResourceVersion in the precondition does not match")
 	}
 	if len(o.u().GetFinalizers()) > 0 {
 		s.terminate(o)

@@ -23,7 +23,7 @@ import (
 
 var errCut = errors.New("the connection was cut")
 
-// A fakeCluster connects the engine to a fakeServer. Its watch is never behind.
+// A fakeCluster connects the engine to a fakeServer. Its watch is behind only where a test says so.
 type fakeCluster struct {
 	server *fakeServer
 	client rest.Interface
@@ -39,6 +39,10 @@ type fakeCluster struct {
 	// its answer is lost.
 	left int
 	lost bool
+	// before is called before each request; nil for no call.
+	before func(r *http.Request)
+	// behind are the states that a watch shows that is behind; nil for an object that it does not show.
+	behind map[cluster.ObjectRef]*cluster.ObjectState
 }
 
 func newFakeCluster(t testing.TB, s *fakeServer) *fakeCluster {
@@ -69,6 +73,9 @@ func (c *fakeCluster) RoundTrip(r *http.Request) (*http.Response, error) {
 	c.mu.Unlock()
 	if cut {
 		return nil, errCut
+	}
+	if c.before != nil {
+		c.before(r)
 	}
 	if r.Body == nil {
 		r.Body = io.NopCloser(http.NoBody)
@@ -128,6 +135,12 @@ func (c *fakeCluster) Track(_ context.Context, gvks []schema.GroupVersionKind) m
 }
 
 func (c *fakeCluster) Get(k cluster.ObjectRef) (cluster.ObjectState, bool) {
+	if s, ok := c.behind[k]; ok {
+		if s == nil {
+			return cluster.ObjectState{}, false
+		}
+		return *s, true
+	}
 	c.server.mu.Lock()
 	defer c.server.mu.Unlock()
 	o := c.server.objects[k]

@@ -78,5 +78,9 @@ const (
 // An OwnedError is returned for an inventory that belongs to another owner than the bundle that has its name.
 type OwnedError = inventory.OwnedError
 
+// A ChangedError is returned where another client changed the inventory of a bundle, or deleted it, during a call. The call stops, and
+// the next one begins with what the inventory has by then.
+type ChangedError = inventory.ChangedError
+
 // A Removal says how far the removal of a bundle has come.
 type Removal = teardown.Removal

@@ -21,7 +21,8 @@ func (w *call) forgetAll(ctx context.Context, inv *inventory.Inventory) error {
 			return err
 		}
 	}
-	if err := w.store().Delete(ctx); err != nil {
+	var err error
+	if w.mem.stored, err = w.store().Delete(ctx, w.mem.stored); err != nil {
 		return err
 	}
 	w.e.Forget(w.c, w.b)

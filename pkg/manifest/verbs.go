@@ -15,7 +15,8 @@ import (
 )
 
 // Apply does the next step towards the bundle: all that can be done without waiting. A part that fails leaves the others
-// alone; its error is returned, and is part of what Observe says from then on.
+// alone; its error is returned, and is part of what Observe says from then on. The error is a *ChangedError where another client
+// changed the inventory during the call, which then stops: call Apply again.
 func (e *Engine) Apply(ctx context.Context, c cluster.Cluster, b *Bundle, o ...CallOption) (Result, error) {
 	return e.apply(ctx, c, b, o, nil)
 }
@@ -51,6 +52,8 @@ func (e *Engine) apply(ctx context.Context, c cluster.Cluster, b *Bundle, o []Ca
 		return Result{}, err
 	}
 	defer w.end()
+	ctx = w.fenced(ctx)
+	defer w.stop()
 	was, err := w.load(ctx, false)
 	if err != nil {
 		return Result{}, err
@@ -151,13 +154,15 @@ func (e *Engine) Plan(ctx context.Context, c cluster.Cluster, b *Bundle, o ...Ca
 // bundle's own kinds must be gone, while what serves them still runs; then the rest in reverse order, CRDs and namespaces last.
 // Objects must be gone before those that were applied before them are deleted. Of the bundle only the names are used, so that it can
 // be removed when its sources cannot be resolved any more. Objects of another owner are not removed, even if the bundle adopts: the
-// error is an *OwnedError then.
+// error is an *OwnedError then. It is a *ChangedError where another client changed the inventory during the call: call Remove again.
 func (e *Engine) Remove(ctx context.Context, c cluster.Cluster, b *Bundle, o ...CallOption) (Removal, error) {
 	w, err := e.newOutline(ctx, c, b, o)
 	if err != nil {
 		return Removal{}, err
 	}
 	defer w.end()
+	ctx = w.fenced(ctx)
+	defer w.stop()
 	inv, err := w.loadOwn(ctx)
 	if err != nil {
 		return Removal{}, err

@@ -112,7 +112,11 @@ func (r *request) line() string {
 	case r.isApply():
 		verb = "apply"
 		u := &unstructured.Unstructured{}
-		if u.UnmarshalJSON(r.body) == nil && u.GetResourceVersion() != "" {
+		switch {
+		case u.UnmarshalJSON(r.body) != nil:
+		case u.GetUID() != "":
+			verb += " at"
+		case u.GetResourceVersion() != "":
 			verb += " new"
 		}
 		if r.query.Get("force") != "true" {
@@ -288,6 +292,9 @@ func (c *Cluster) remove(r *request) (any, error) {
 	}
 	if p := opts.Preconditions; p != nil && p.UID != nil && *p.UID != u.GetUID() {
 		return nil, otherUID(r)
+	}
+	if p := opts.Preconditions; p != nil && p.ResourceVersion != nil && *p.ResourceVersion != u.GetResourceVersion() {
+		return nil, modified(r)
 	}
 	if c.terminate(r.ref) {
 		return metadataOf(c.objects[r.ref]), nil

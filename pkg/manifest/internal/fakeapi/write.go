@@ -95,7 +95,11 @@ func (c *Cluster) apply(r *request) (*unstructured.Unstructured, error) {
 	if v := want.GetResourceVersion(); old != nil && v != "" && v != old.GetResourceVersion() {
 		return nil, modified(r)
 	}
+	if uid := want.GetUID(); uid != "" && (old == nil || old.GetUID() != uid) {
+		return nil, otherUID(r)
+	}
 	want.SetResourceVersion("")
+	want.SetUID("")
 	return c.applied(r, want, r.query.Get("fieldManager"))
 }
 

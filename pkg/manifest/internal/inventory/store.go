@@ -27,6 +27,17 @@ import (
 // ErrExists is returned by Create where the inventory exists and the watch does not show it.
 var ErrExists = errors.New("the inventory exists")
 
+// A ChangedError is returned where another client changed the inventory, or deleted it, since it was read.
+type ChangedError struct {
+	// Inventory is the Secret.
+	Inventory cluster.ObjectRef
+}
+
+// Error returns a message that names the Secret.
+func (e *ChangedError) Error() string {
+	return e.Inventory.String() + " was changed by another client while this call worked with it; the next call reads it again"
+}
+
 // An OwnedError is returned for an inventory that belongs to another owner than the bundle that has its name.
 type OwnedError struct {
 	// Inventory is the Secret, and Owner is the Bundle.Owner that it names.
@@ -46,15 +57,18 @@ func (e *OwnedError) Error() string {
 type Client interface {
 	Get(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef) (*unstructured.Unstructured, error)
 	Apply(ctx context.Context, o *object.Desired, how ssa.Mode) (cluster.ObjectState, *metav1.FieldsV1, error)
-	Delete(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, uid string) (*metav1.PartialObjectMetadata, error)
+	ApplyAt(ctx context.Context, o *object.Desired, uid, resourceVersion string) (cluster.ObjectState, error)
+	DeleteAt(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, uid, resourceVersion string) (*metav1.PartialObjectMetadata, error)
 }
 
 // A Stored is an inventory as it was in the cluster when it was read or written last. The zero value stands for none.
 type Stored struct {
 	// Inventory is never changed, only replaced; nil for none.
 	Inventory *Inventory
-	// Version is the resource version of the parent, and Owner the one that it names.
-	Version, Owner string
+	// UID and Version are the UID and the resource version of the parent. It is written and deleted as long as it has them only.
+	UID, Version string
+	// Owner that the parent names.
+	Owner string
 	// Size of the inventory as it is stored, in bytes.
 	Size int
 }
@@ -140,7 +154,10 @@ func (s *Store) read(u *unstructured.Unstructured, last Stored) (Stored, error) 
 	}
 	inv.Good = parent.Data[GoodKey]
 	s.Cache.Put(s.Ref, health.StateOf(s.Identity.FieldManager, u))
-	return Stored{Inventory: inv, Version: u.GetResourceVersion(), Owner: parent.Annotations[object.AnnotationOwner], Size: len(parent.Data[Key])}, nil
+	return Stored{
+		Inventory: inv, UID: string(u.GetUID()), Version: u.GetResourceVersion(), Owner: parent.Annotations[object.AnnotationOwner],
+		Size: len(parent.Data[Key]),
+	}, nil
 }
 
 // Owns reports whether an inventory is that of the owner of the bundle. An inventory without owner belongs to every owner, and a
@@ -167,7 +184,10 @@ func (s *Store) checkLoad(st Stored) error {
 // Create the inventory where there is none. The error is ErrExists where there is one of this ApplySet. Create leaves any other
 // Secret of its name unchanged.
 func (s *Store) Create(ctx context.Context, last Stored, inv *Inventory) (Stored, error) {
-	out, err := s.write(ctx, last, inv, ssa.Create)
+	out, err := s.write(ctx, last, inv, func(o *object.Desired) (cluster.ObjectState, error) {
+		state, _, err := s.Client.Apply(ctx, o, ssa.Create)
+		return state, err
+	})
 	if !kerrors.IsConflict(err) {
 		return out, err
 	}
@@ -181,12 +201,27 @@ func (s *Store) Create(ctx context.Context, last Stored, inv *Inventory) (Stored
 	return out, ErrExists
 }
 
-// Save the inventory.
+// Save the inventory where it is the one that was stored last. The error is a *ChangedError otherwise, and nothing is stored as far as
+// is known.
 func (s *Store) Save(ctx context.Context, last Stored, inv *Inventory) (Stored, error) {
-	return s.write(ctx, last, inv, ssa.Force)
+	out, err := s.write(ctx, last, inv, func(o *object.Desired) (cluster.ObjectState, error) {
+		return s.Client.ApplyAt(ctx, o, last.UID, last.Version)
+	})
+	return s.unlessChanged(out, err)
 }
 
-func (s *Store) write(ctx context.Context, last Stored, inv *Inventory, how ssa.Mode) (Stored, error) {
+// unlessChanged returns the result of a write, or what it means that it was refused because the inventory changed. What was stored
+// last is dropped then: the watch may still show it.
+func (s *Store) unlessChanged(out Stored, err error) (Stored, error) {
+	if kerrors.IsConflict(err) {
+		return Stored{}, &ChangedError{Inventory: s.Ref}
+	}
+	return out, err
+}
+
+func (s *Store) write(
+	ctx context.Context, last Stored, inv *Inventory, apply func(o *object.Desired) (cluster.ObjectState, error),
+) (Stored, error) {
 	// The caller goes on with what it has, which is better than what is in the cluster until it is saved.
 	kept, data, err := inv.fitted(s.Ref)
 	last.Size = len(data)
@@ -201,20 +236,20 @@ func (s *Store) write(ctx context.Context, last Stored, inv *Inventory, how ssa.
 	if err != nil {
 		return last, err
 	}
-	state, _, err := s.Client.Apply(ctx, o, how)
+	state, err := apply(o)
 	if err != nil {
 		return last, errors.Wrapf(ssa.Explain(err), "cannot write inventory %s", s.Ref)
 	}
-	return Stored{Inventory: kept, Version: state.ResourceVersion, Owner: parent.Owner, Size: len(data)}, nil
+	return Stored{Inventory: kept, UID: state.UID, Version: state.ResourceVersion, Owner: parent.Owner, Size: len(data)}, nil
 }
 
-// Delete the inventory.
-func (s *Store) Delete(ctx context.Context) error {
-	if _, err := s.Client.Delete(ctx, ssa.SecretKind, s.Ref, ""); err != nil {
-		return errors.Wrap(err, "cannot delete the inventory")
+// Delete the inventory where it is the one that was stored last. The error is a *ChangedError otherwise.
+func (s *Store) Delete(ctx context.Context, last Stored) (Stored, error) {
+	if _, err := s.Client.DeleteAt(ctx, ssa.SecretKind, s.Ref, last.UID, last.Version); err != nil {
+		return s.unlessChanged(last, errors.Wrap(err, "cannot delete the inventory"))
 	}
 	s.Cache.Forget(s.Ref)
-	return nil
+	return Stored{}, nil
 }
 
 // foreign returns the error for a Secret that is not the inventory of this ApplySet.

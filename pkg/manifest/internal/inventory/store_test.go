@@ -4,6 +4,7 @@ package inventory
 
 import (
 	"context"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -35,19 +37,54 @@ func (f *fakeTarget) Get(context.Context, schema.GroupVersionKind, cluster.Objec
 }
 
 func (f *fakeTarget) Apply(_ context.Context, o *object.Desired, how ssa.Mode) (cluster.ObjectState, *metav1.FieldsV1, error) {
-	f.requests = append(f.requests, map[ssa.Mode]string{ssa.Create: "create", ssa.Force: "apply"}[how])
-	if how == ssa.Create && f.live != nil {
-		return cluster.ObjectState{}, nil, kerrors.NewConflict(schema.GroupResource{Resource: "secrets"}, o.Ref.Name, errors.New("exists"))
+	if how != ssa.Create {
+		return cluster.ObjectState{}, nil, errors.New("not a create")
 	}
-	f.live = &unstructured.Unstructured{Object: o.Content()}
-	f.live.SetResourceVersion("new")
-	return cluster.ObjectState{ResourceVersion: "new"}, nil, nil
+	f.requests = append(f.requests, "create")
+	if f.live != nil {
+		return cluster.ObjectState{}, nil, conflict("exists")
+	}
+	return f.store(o), nil, nil
 }
 
-func (f *fakeTarget) Delete(context.Context, schema.GroupVersionKind, cluster.ObjectRef, string) (*metav1.PartialObjectMetadata, error) {
-	f.requests = append(f.requests, "delete")
+func (f *fakeTarget) ApplyAt(_ context.Context, o *object.Desired, uid, version string) (cluster.ObjectState, error) {
+	f.requests = append(f.requests, "apply "+uid+" at "+version)
+	if !f.is(uid, version) {
+		return cluster.ObjectState{}, conflict("changed")
+	}
+	return f.store(o), nil
+}
+
+func (f *fakeTarget) DeleteAt(
+	_ context.Context, _ schema.GroupVersionKind, _ cluster.ObjectRef, uid, version string,
+) (*metav1.PartialObjectMetadata, error) {
+	f.requests = append(f.requests, "delete "+uid+" at "+version)
+	if f.live != nil && !f.is(uid, version) {
+		return nil, conflict("changed")
+	}
 	f.live = nil
 	return nil, nil //nolint:nilnil // It is gone.
+}
+
+func (f *fakeTarget) is(uid, version string) bool {
+	return f.live != nil && string(f.live.GetUID()) == uid && f.live.GetResourceVersion() == version
+}
+
+// store what is applied. A Secret that is stored first has UID a and version 1.
+func (f *fakeTarget) store(o *object.Desired) cluster.ObjectState {
+	uid, version := types.UID("a"), 0
+	if f.live != nil {
+		uid = f.live.GetUID()
+		version, _ = strconv.Atoi(f.live.GetResourceVersion())
+	}
+	f.live = &unstructured.Unstructured{Object: o.Content()}
+	f.live.SetUID(uid)
+	f.live.SetResourceVersion(strconv.Itoa(version + 1))
+	return cluster.ObjectState{UID: string(uid), ResourceVersion: f.live.GetResourceVersion()}
+}
+
+func conflict(why string) error {
+	return kerrors.NewConflict(schema.GroupResource{Resource: "secrets"}, parentRef.Name, errors.New(why))
 }
 
 type fakeCache struct {
@@ -150,7 +187,7 @@ func TestCreateAndSave(t *testing.T) {
 	s := Store{Client: f, Cache: fakeCache{target: f}, Ref: parentRef, Set: "x", Owner: "a"}
 	inv := &Inventory{Good: make([]byte, MaxData)}
 	st, err := s.Create(t.Context(), Stored{}, inv)
-	if err != nil || st.Version != "new" || st.Owner != "a" || st.Inventory == inv {
+	if err != nil || st.UID != "a" || st.Version != "1" || st.Owner != "a" || st.Inventory == inv {
 		t.Fatalf("Create(...): %+v, %v", st, err)
 	}
 	if st.Inventory.Good != nil || len(inv.Good) != MaxData {
@@ -164,10 +201,84 @@ func TestCreateAndSave(t *testing.T) {
 	if st, err = s.Save(t.Context(), st, inv); err != nil || st.Owner != "a" || f.live.GetAnnotations()[object.AnnotationOwner] != "a" {
 		t.Errorf("Save(...): %+v, %v", st, err)
 	}
-	if err := s.Delete(t.Context()); err != nil || f.live != nil {
-		t.Errorf("Delete(...): %v", err)
+	if st, err = s.Delete(t.Context(), st); err != nil || f.live != nil || st.Inventory != nil {
+		t.Errorf("Delete(...): %+v, %v", st, err)
 	}
-	if diff := cmp.Diff([]string{"create", "create", "get", "apply", "delete"}, f.requests); diff != "" {
+	if diff := cmp.Diff([]string{"create", "create", "get", "apply a at 1", "delete a at 2"}, f.requests); diff != "" {
 		t.Errorf("requests: -want, +got:\n%s", diff)
+	}
+}
+
+// TestStoreFence holds that an inventory is neither overwritten nor deleted by a Store that does not know its latest version, and that
+// no inventory is created in the place of one that is gone.
+func TestStoreFence(t *testing.T) {
+	inv := &Inventory{}
+	cases := map[string]struct {
+		reason string
+		// meanwhile is what another client does.
+		meanwhile func(t *testing.T, s *Store, f *fakeTarget, st Stored)
+		write     func(s *Store, st Stored) (Stored, error)
+		want      string
+	}{
+		"Saved": {
+			reason: "The entries that the other one saved would be lost.",
+			meanwhile: func(t *testing.T, s *Store, _ *fakeTarget, st Stored) {
+				t.Helper()
+				if _, err := s.Save(t.Context(), st, inv); err != nil {
+					t.Fatal(err)
+				}
+			},
+			write: func(s *Store, st Stored) (Stored, error) { return s.Save(t.Context(), st, inv) },
+			want:  "a 2",
+		},
+		"SavedAndDeleted": {
+			reason: "The objects of the entries that the other one saved would be lost.",
+			meanwhile: func(t *testing.T, s *Store, _ *fakeTarget, st Stored) {
+				t.Helper()
+				if _, err := s.Save(t.Context(), st, inv); err != nil {
+					t.Fatal(err)
+				}
+			},
+			write: func(s *Store, st Stored) (Stored, error) { return s.Delete(t.Context(), st) },
+			want:  "a 2",
+		},
+		"Removed": {
+			reason:    "A bundle that was removed does not come back.",
+			meanwhile: func(_ *testing.T, _ *Store, f *fakeTarget, _ Stored) { f.live = nil },
+			write:     func(s *Store, st Stored) (Stored, error) { return s.Save(t.Context(), st, inv) },
+			want:      "none",
+		},
+		"Replaced": {
+			reason:    "The inventory of a bundle that was removed and installed again is another one.",
+			meanwhile: func(_ *testing.T, _ *Store, f *fakeTarget, _ Stored) { f.live.SetUID("b") },
+			write:     func(s *Store, st Stored) (Stored, error) { return s.Delete(t.Context(), st) },
+			want:      "b 1",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			f := &fakeTarget{}
+			s := &Store{Client: f, Cache: fakeCache{target: f}, Ref: parentRef, Set: "x"}
+			st, err := s.Create(t.Context(), Stored{}, inv)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tc.meanwhile(t, s, f, st)
+			out, err := tc.write(s, st)
+			changed := (*ChangedError)(nil)
+			if !errors.As(err, &changed) || changed.Inventory != parentRef || kerrors.IsConflict(err) {
+				t.Errorf("\n%s\nwant a ChangedError, got %v", tc.reason, err)
+			}
+			if diff := cmp.Diff(Stored{}, out); diff != "" {
+				t.Errorf("\n%s\nwhat is known: -want, +got:\n%s", tc.reason, diff)
+			}
+			got := "none"
+			if f.live != nil {
+				got = string(f.live.GetUID()) + " " + f.live.GetResourceVersion()
+			}
+			if got != tc.want {
+				t.Errorf("\n%s\nwant %s, got %s", tc.reason, tc.want, got)
+			}
+		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -36,8 +37,8 @@ type Desired struct {
 	Adoption Adoption
 	// CRD is the name of the CRD of its kind; empty for built-in kinds.
 	CRD string
-	// Metadata is the JSON of the metadata, and Rest of all other fields. They are separate so that CreatePatch can prepend a
-	// resource version without encoding the object again.
+	// Metadata is the JSON of the metadata, and Rest of all other fields. They are separate so that a patch can have a
+	// precondition in front without encoding the object again.
 	Metadata, Rest []byte
 	// Hash of Metadata and Rest as they were rendered. Without leaves it as it is.
 	Hash string
@@ -105,6 +106,12 @@ func (o *Desired) ApplyPatch() []byte { return o.patch("") }
 // CreatePatch returns the patch that applies the object where there is none. It has a resource version that no object has, so that
 // the API server creates the object, or answers with a conflict where it exists.
 func (o *Desired) CreatePatch() []byte { return o.patch(noResourceVersion) }
+
+// PatchAt returns the patch that applies the object where it is the one that has a UID, and did not change since a resource version.
+// The API server answers with a conflict otherwise, also where the object is gone.
+func (o *Desired) PatchAt(uid, resourceVersion string) []byte {
+	return o.patch(`"uid":` + strconv.Quote(uid) + `,"resourceVersion":` + strconv.Quote(resourceVersion) + `,`)
+}
 
 // patch returns the object as JSON, with more fields in front of its metadata.
 func (o *Desired) patch(first string) []byte {

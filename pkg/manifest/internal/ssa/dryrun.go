@@ -80,7 +80,7 @@ func (c *Client) dryRun(ctx context.Context, o *object.Desired, how Mode, accept
 	if err != nil {
 		return nil, err
 	}
-	return c.body(c.applyRequest(o, m, how).Param("dryRun", "All").SetHeader("Accept", accept).Do(ctx))
+	return c.body(c.applyRequest(o, m, patchOf(o, how), how != NoForce).Param("dryRun", "All").SetHeader("Accept", accept).Do(ctx))
 }
 
 // PatchDryRun returns what an object would be if fields of it were replaced by a JSON patch.

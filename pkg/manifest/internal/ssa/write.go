@@ -37,12 +37,23 @@ const (
 // Apply an object, and create its namespace where it is missing. The mode says when the error is a conflict.
 // Apply returns the state of the object, and the fields that the engine owns now.
 func (c *Client) Apply(ctx context.Context, o *object.Desired, how Mode) (cluster.ObjectState, *metav1.FieldsV1, error) {
+	return c.apply(ctx, o, patchOf(o, how), how != NoForce)
+}
+
+// ApplyAt applies an object by force. The error is a conflict where the object is not the one that has a UID any more, or changed
+// since a resource version.
+func (c *Client) ApplyAt(ctx context.Context, o *object.Desired, uid, resourceVersion string) (cluster.ObjectState, error) {
+	s, _, err := c.apply(ctx, o, o.PatchAt(uid, resourceVersion), true)
+	return s, err
+}
+
+func (c *Client) apply(ctx context.Context, o *object.Desired, patch []byte, force bool) (cluster.ObjectState, *metav1.FieldsV1, error) {
 	m, err := c.cluster.Mapping(ctx, o.GVK())
 	if err != nil {
 		return cluster.ObjectState{}, nil, err
 	}
 	send := func() ([]byte, error) {
-		return c.body(c.applyRequest(o, m, how).SetHeader("Accept", acceptFor(o.GVK())).Do(ctx))
+		return c.body(c.applyRequest(o, m, patch, force).SetHeader("Accept", acceptFor(o.GVK())).Do(ctx))
 	}
 	b, err := send()
 	if IsNamespaceMissing(err, o.Ref.Namespace) {
@@ -62,15 +73,19 @@ func (c *Client) Apply(ctx context.Context, o *object.Desired, how Mode) (cluste
 	return s, fields, nil
 }
 
-// applyRequest returns the request that applies an object.
-func (c *Client) applyRequest(o *object.Desired, m cluster.Mapping, how Mode) *rest.Request {
-	patch := o.ApplyPatch()
+// patchOf returns the patch that applies an object in a mode.
+func patchOf(o *object.Desired, how Mode) []byte {
 	if how == Create {
-		patch = o.CreatePatch()
+		return o.CreatePatch()
 	}
+	return o.ApplyPatch()
+}
+
+// applyRequest returns the request that applies an object by a patch.
+func (c *Client) applyRequest(o *object.Desired, m cluster.Mapping, patch []byte, force bool) *rest.Request {
 	return c.cluster.REST().Verb(http.MethodPatch).
 		AbsPath(path(o.GVK().GroupVersion(), m, o.Ref.Namespace, o.Ref.Name)).
-		Param("fieldManager", c.FieldManager).Param("force", strconv.FormatBool(how != NoForce)).
+		Param("fieldManager", c.FieldManager).Param("force", strconv.FormatBool(force)).
 		SetHeader("Content-Type", applyPatch).Body(patch)
 }
 
@@ -121,6 +136,13 @@ func (c *Client) SetManagedFields(
 // Delete an object that has a UID; with an empty UID, whichever object has the name. The error is a conflict where the object
 // has another UID. Delete returns the metadata of an object that waits for its finalizers; nil where none is left.
 func (c *Client) Delete(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, uid string) (*metav1.PartialObjectMetadata, error) {
+	return c.DeleteAt(ctx, gvk, r, uid, "")
+}
+
+// DeleteAt is Delete for an object that did not change since a resource version; the error is a conflict otherwise.
+func (c *Client) DeleteAt(
+	ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, uid, resourceVersion string,
+) (*metav1.PartialObjectMetadata, error) {
 	m, err := c.cluster.Mapping(ctx, gvk)
 	if IsNoKind(err) {
 		return nil, nil //nolint:nilnil // Nothing is left, as documented.
@@ -132,6 +154,9 @@ func (c *Client) Delete(ctx context.Context, gvk schema.GroupVersionKind, r clus
 	o := metav1.DeleteOptions{TypeMeta: metav1.TypeMeta{Kind: "DeleteOptions", APIVersion: "v1"}, PropagationPolicy: &background}
 	if uid != "" {
 		o.Preconditions = metav1.NewUIDPreconditions(uid)
+		if resourceVersion != "" {
+			o.Preconditions.ResourceVersion = &resourceVersion
+		}
 	}
 	body, err := json.Marshal(o)
 	if err != nil {

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+)
+
+// isChanged reports whether a call ended because another client changed the inventory, and says so.
+func isChanged(err error) bool {
+	const want = "Secret kyma-system/team-a-web was changed by another client while this call worked with it; the next call reads it again"
+	e := (*ChangedError)(nil)
+	return errors.As(err, &e) && e.Inventory == parentSecret && err.Error() == want
+}
+
+// another process with an engine and a memory of its own on the same server.
+func (b *bench) another() *bench {
+	b.t.Helper()
+	out := &bench{t: b.t, s: b.s, c: newFakeCluster(b.t, b.s)}
+	out.restart()
+	return out
+}
+
+// interrupt the first request to a path with some method: what another process does comes first.
+func (b *bench) interrupt(method, path string, do func()) {
+	b.c.before = func(r *http.Request) {
+		if r.Method == method && strings.HasSuffix(r.URL.Path, path) {
+			b.c.before = nil
+			do()
+		}
+	}
+}
+
+// strays are the members of a set that its inventory does not list, without its hooks.
+func (b *bench) strays(s *Bundle) []string {
+	b.t.Helper()
+	inv := b.inventory(s)
+	b.s.mu.Lock()
+	defer b.s.mu.Unlock()
+	var out []string
+	for k, o := range b.s.objects {
+		if o.u().GetLabels()[object.LabelPartOf] != b.ID(s) || o.u().GetAnnotations()[object.AnnotationHookRun] != "" {
+			continue
+		}
+		if inv == nil || inv.Find(k) == nil {
+			out = append(out, k.String())
+		}
+	}
+	return out
+}
+
+// TestFence holds that a process that works with an old inventory stops, and neither overwrites nor deletes what another one saved. The
+// next call goes on from there.
+func TestFence(t *testing.T) {
+	old, wanted := setOf(install("web", tmplConfig, tmplRole)), setOf(install("web", tmplConfig, tmplAccount, tmplDeploy))
+	theirs := setOf(install("web", tmplConfig, tmplService))
+	hooked := setOf(install("web", tmplConfig, hookJob("first", "pre-upgrade"), hookJob("last", "post-upgrade")))
+	apply := func(s *Bundle) func(b *bench) error {
+		return func(b *bench) error { _, err := b.Apply(b.t.Context(), b.c, s); return err }
+	}
+	remove := func(b *bench) error { _, err := b.Remove(b.t.Context(), b.c, old); return err }
+	cases := map[string]struct {
+		reason string
+		// method and path of the request of this process before which the other one works.
+		method, path string
+		other        func(b *bench)
+		act          func(b *bench) error
+		// lacks are writes that this process must not make after that.
+		lacks []string
+		want  *Bundle // nil for none.
+	}{
+		"LastSave": {
+			reason: "What the other process saved while objects were applied is not overwritten.",
+			method: http.MethodPatch, path: "/deployments/web",
+			other: func(b *bench) { b.settle(theirs) }, act: apply(wanted), want: wanted,
+		},
+		"FirstSave": {
+			reason: "Nothing is applied if the inventory changed after it was read.",
+			method: http.MethodPatch, path: "/secrets/team-a-web",
+			other: func(b *bench) { b.settle(theirs) }, act: apply(wanted), want: wanted,
+			lacks: []string{"patch ConfigMap", "patch ServiceAccount", "patch Deployment"},
+		},
+		"Hook": {
+			reason: "A hook that another process may run, too, is not started, and nothing is pruned.",
+			method: http.MethodGet, path: "/secrets/sh.helm.release.v1.web.v1",
+			other: func(b *bench) { b.settle(theirs) }, act: apply(hooked), want: hooked,
+			lacks: []string{"patch Job", "patch ConfigMap", "delete "},
+		},
+		"Removed": {
+			reason: "The inventory of a bundle that is gone is not created again by a step that began before.",
+			method: http.MethodPatch, path: "/secrets/team-a-web",
+			other: func(b *bench) { b.takeAll(old) }, act: apply(wanted),
+		},
+		"Remove": {
+			reason: "A removal does not delete the inventory of objects that it never saw.",
+			method: http.MethodDelete, path: "/secrets/team-a-web",
+			other: func(b *bench) { b.settle(theirs) }, act: remove, want: theirs,
+		},
+		"Adopted": {
+			reason: "A former owner that is in the midst of a step does not take back what was adopted.",
+			method: http.MethodPatch, path: "/deployments/web",
+			other: func(b *bench) {
+				adopting := copyOf(wanted)
+				adopting.Adopt = true
+				b.settle(adopting)
+			}, act: apply(wanted), want: copyOf(wanted),
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.settle(old)
+			other := b.another()
+			var after int
+			b.interrupt(tc.method, tc.path, func() {
+				tc.other(other)
+				after = len(b.s.log)
+			})
+			b.s.took()
+			if err := tc.act(b); !isChanged(err) {
+				t.Errorf("\n%s\nwant a ChangedError, got %v", tc.reason, err)
+			}
+			if after == 0 {
+				t.Fatal("the other process did nothing")
+			}
+			for _, r := range b.s.took()[after:] {
+				for _, l := range tc.lacks {
+					if strings.HasPrefix(r, l) {
+						t.Errorf("\n%s\nrequest: %s", tc.reason, r)
+					}
+				}
+			}
+			if tc.want == nil {
+				if b.inventory(old) != nil {
+					t.Errorf("\n%s\nthe inventory is back", tc.reason)
+				}
+				return
+			}
+			b.settle(tc.want)
+			if diff := cmp.Diff([]string(nil), b.strays(tc.want)); diff != "" {
+				t.Errorf("\n%s\nobjects that nobody knows: %s", tc.reason, diff)
+			}
+			b.takeAll(tc.want)
+		})
+	}
+}
+
+// TestFenceBehind holds that a watch that is behind costs one refused call at most, whatever it shows, and for how long.
+func TestFenceBehind(t *testing.T) {
+	old, theirs, wanted := setOf(install("web", tmplConfig)), setOf(install("web", tmplConfig, tmplRole)), setOf(install("web", tmplConfig, tmplService))
+	cases := map[string]struct {
+		reason string
+		shown  bool
+		want   []bool
+	}{
+		"Old":  {reason: "The second call reads the inventory, although the watch still shows the old one.", shown: true, want: []bool{true, false, false}},
+		"None": {reason: "Where the watch shows none, it cannot be created, and is read.", want: []bool{false, false}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.settle(old)
+			b.c.behind = map[cluster.ObjectRef]*cluster.ObjectState{parentSecret: nil}
+			if s, ok := b.another().c.Get(parentSecret); ok && tc.shown {
+				b.c.behind[parentSecret] = &s
+			}
+			b.another().settle(theirs)
+			for i, want := range tc.want {
+				if _, err := b.Apply(t.Context(), b.c, wanted); isChanged(err) != want || !want && err != nil {
+					t.Errorf("\n%s\ncall %d: %v", tc.reason, i, err)
+				}
+			}
+			if diff := cmp.Diff([]string(nil), b.strays(wanted)); diff != "" {
+				t.Errorf("\n%s\nobjects that nobody knows: %s", tc.reason, diff)
+			}
+			b.c.behind = nil
+			if o := b.observe(wanted); !o.UpToDate || o.State != Ready {
+				t.Errorf("\n%s\nafter that: %+v", tc.reason, o)
+			}
+		})
+	}
+}

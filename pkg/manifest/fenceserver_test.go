@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
+)
+
+// TestServerFence holds that a real API server refuses to apply or delete an inventory that changed, was deleted or was replaced.
+func TestServerFence(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	c := connected()
+	defer c.Close()
+	s := inventory.Store{
+		Client: ssa.New(c, manifest.DefaultFieldManager), Cache: c.Cache(), SyncTimeout: time.Second, Set: "applyset-fence",
+		Ref: cluster.ObjectRef{Kind: "Secret", Namespace: "fence", Name: "web"}, Identity: object.DefaultIdentity(),
+	}
+	inv := func(names ...string) *inventory.Inventory {
+		out := &inventory.Inventory{}
+		for _, n := range names {
+			out.Objects = append(out.Objects, inventory.Entry{Version: "v1", Kind: "ConfigMap", Namespace: "fence", Name: n})
+		}
+		return out
+	}
+	must := func(st inventory.Stored, err error) inventory.Stored {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return st
+	}
+	refused := func(st inventory.Stored, err error) {
+		t.Helper()
+		if changed := (*inventory.ChangedError)(nil); !errors.As(err, &changed) || st.Inventory != nil {
+			t.Errorf("want a ChangedError, got %+v, %v", st, err)
+		}
+	}
+	holds := func(names ...string) inventory.Stored {
+		t.Helper()
+		st := must(s.LoadUnwatched(ctx, inventory.Stored{}))
+		if want := inv(names...); st.Inventory == nil || !want.Equal(st.Inventory) {
+			t.Errorf("want %+v, got %+v", want, st.Inventory)
+		}
+		return st
+	}
+
+	first := must(s.Create(ctx, inventory.Stored{}, inv("a")))
+	second := must(s.Save(ctx, first, inv("a", "b")))
+	same := must(s.Save(ctx, second, inv("a", "b")))
+	if same.Version != second.Version || same.UID != first.UID || same.UID == "" {
+		t.Errorf("a save that changes nothing: %+v after %+v", same, second)
+	}
+	refused(s.Save(ctx, first, inv("a", "c")))
+	refused(s.Delete(ctx, first))
+	holds("a", "b")
+
+	must(s.Delete(ctx, second))
+	refused(s.Save(ctx, second, inv("a", "b")))
+	if st := must(s.LoadUnwatched(ctx, inventory.Stored{})); st.Inventory != nil {
+		t.Errorf("the inventory is back: %+v", st)
+	}
+	must(s.Create(ctx, inventory.Stored{}, inv("d")))
+	refused(s.Save(ctx, second, inv("a", "b")))
+	refused(s.Delete(ctx, second))
+	must(s.Delete(ctx, holds("d")))
+}
