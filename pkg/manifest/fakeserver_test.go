@@ -313,6 +313,8 @@ func (s *fakeServer) do(verb string, r *http.Request, kind fakeKind, k cluster.O
 		return 0, refusal(http.StatusConflict, metav1.StatusReasonAlreadyExists, "%s %q already exists", kind.Resource, k.Name)
 	case verb == "put" && old == nil:
 		return 0, notFound(kind.Resource, k.Name)
+	case verb == "put" && u.GetResourceVersion() != "" && u.GetResourceVersion() != old.u().GetResourceVersion():
+		return 0, refusal(http.StatusConflict, metav1.StatusReasonConflict, "Operation cannot be fulfilled on %s %q: the object has been modified", kind.Resource, k.Name)
 	case verb == "put":
 		u.SetUID(old.u().GetUID())
 		old.content = u.Object

@@ -33,6 +33,9 @@ type Info struct {
 	// record does not hold them; WithStatus writes them back. Helm's own among
 	// them are ignored.
 	Labels map[string]string
+	// ResourceVersion of the Secret that was read is the caller's to set, too. WithStatus
+	// writes it back, so that an API server refuses to replace a Secret that changed; empty replaces any.
+	ResourceVersion string
 
 	release *release.Release
 }
@@ -85,5 +88,10 @@ func (i *Info) WithOutcome(status, description string) (*corev1.Secret, error) {
 	for _, l := range driver.GetSystemLabels() {
 		delete(rel.Labels, l)
 	}
-	return secretOf(&rel, 0)
+	s, err := secretOf(&rel, 0)
+	if err != nil {
+		return nil, err
+	}
+	s.ResourceVersion = i.ResourceVersion
+	return s, nil
 }

@@ -204,6 +204,8 @@ func (c *Cluster) write(r *request) (*unstructured.Unstructured, error) {
 		return nil, kerrors.NewAlreadyExists(r.resource(), r.ref.Name)
 	case r.method == http.MethodPut && old == nil:
 		return nil, kerrors.NewNotFound(r.resource(), r.ref.Name)
+	case old != nil && u.GetResourceVersion() != "" && u.GetResourceVersion() != old.GetResourceVersion():
+		return nil, modified(r)
 	}
 	return c.updated(r, u, r.query.Get("fieldManager"), "")
 }

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -39,8 +40,10 @@ type fakeCluster struct {
 	objects    map[string]*corev1.Secret
 	namespaces map[string]bool
 	requests   []string
-	// deleteOn deletes an object before a request is served.
-	deleteOn map[string]string
+	// deleteOn deletes an object before a request is served, and changeOn has another client change one.
+	deleteOn, changeOn map[string]string
+	// version is the last resource version.
+	version int
 }
 
 func newFakeCluster(t *testing.T) *fakeCluster {
@@ -71,6 +74,8 @@ func (c *fakeCluster) Mapping(_ context.Context, gvk schema.GroupVersionKind) (c
 
 // put an object.
 func (c *fakeCluster) put(resource string, s *corev1.Secret) {
+	c.version++
+	s.ResourceVersion = strconv.Itoa(c.version)
 	c.objects[path.Join(s.Namespace, resource, s.Name)] = s
 }
 
@@ -109,6 +114,9 @@ func (c *fakeCluster) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	c.requests = append(c.requests, request)
 	delete(c.objects, c.deleteOn[request])
+	if s := c.objects[c.changeOn[request]]; s != nil {
+		s.ResourceVersion += "0"
+	}
 	answer, err := c.serve(r, name)
 	w := httptest.NewRecorder()
 	w.Header().Set("Content-Type", "application/json")
@@ -146,6 +154,8 @@ func (c *fakeCluster) serve(r *http.Request, name string) (any, error) {
 		return c.collection(r, name)
 	case !exists:
 		return nil, kerrors.NewNotFound(gr, object)
+	case r.Method == http.MethodPut && body.ResourceVersion != "" && body.ResourceVersion != c.objects[name].ResourceVersion:
+		return nil, kerrors.NewConflict(gr, object, errors.New("the object has been modified"))
 	case r.Method == http.MethodPut:
 		c.put(resource, body)
 	case r.Method == http.MethodDelete:

@@ -113,12 +113,14 @@ func (h History) Get(ctx context.Context, r inventory.Release, revision int) (*r
 	if err != nil {
 		return nil, &ssa.RefusedError{Err: errors.Wrapf(err, "record of release %s revision %d", r.Name, revision)}
 	}
-	// They are written back when the status changes: without them the record would no longer be known as ours.
-	info.Labels = s.Labels
+	// They are written back when the status changes: without the labels the record would no longer be known as ours, and with the version
+	// the record is replaced only as it was read.
+	info.Labels, info.ResourceVersion = s.Labels, s.ResourceVersion
 	return info, nil
 }
 
-// Describe sets the status and the description of a recorded revision. It reports whether the revision has a record.
+// Describe sets the status and the description of a recorded revision. It reports whether the revision has a record. The error is that
+// another client changed the record meanwhile, or any other.
 func (h History) Describe(ctx context.Context, r inventory.Release, revision int, status, description string) (bool, error) {
 	info, err := h.Get(ctx, r, revision)
 	if err != nil || info == nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
@@ -128,6 +129,32 @@ func TestDescribe(t *testing.T) {
 	c.put("secrets", &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: RecordPrefix + "web.v2"}})
 	if _, err := h.Describe(t.Context(), apps, 2, record.StatusFailed, "why"); !ssa.IsRefused(err) {
 		t.Errorf("Describe of a record that cannot be read: want an objection to the object, got %v", err)
+	}
+}
+
+// TestRecordFence holds that a record that another client changed after it was read is not replaced by what it said before.
+func TestRecordFence(t *testing.T) {
+	c := newFakeCluster(t)
+	h := c.history()
+	c.record(recorded(1, "deployed", "us", "new"))
+	c.changeOn = map[string]string{"PUT " + secrets + "1": secrets + "1"}
+	found, err := h.Describe(t.Context(), apps, 1, record.StatusFailed, "why")
+	if !found || !kerrors.IsConflict(err) {
+		t.Errorf("Describe(...): want a conflict, got %t, %v", found, err)
+	}
+	before, err := h.Get(t.Context(), apps, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.supersede(t.Context(), before); !kerrors.IsConflict(err) {
+		t.Errorf("supersede(...): want a conflict, got %v", err)
+	}
+	if diff := cmp.Diff([]string{"1 deployed: said"}, c.statuses()); diff != "" {
+		t.Errorf("records: -want, +got:\n%s", diff)
+	}
+	c.changeOn = nil
+	if found, err := h.Describe(t.Context(), apps, 1, record.StatusFailed, "why"); !found || err != nil {
+		t.Errorf("Describe(...) of what was read again: %t, %v", found, err)
 	}
 }
 
