@@ -32,8 +32,8 @@ const (
 	cachedBundles = 50_000
 )
 
-// An Engine works on bundles. It is safe for concurrent use. Of several calls on one bundle of one cluster one works at a time;
-// the others wait for it, as long as their contexts last.
+// An Engine works on bundles. It is safe for concurrent use. Of several calls on bundles of one name in one cluster one works at a
+// time, also where their owners differ; the others wait for it, as long as their contexts last.
 type Engine struct {
 	identity    Identity
 	namespace   string
@@ -47,7 +47,7 @@ type Engine struct {
 	// invalid is the error of an invalid option; nil for none.
 	invalid error
 
-	// turns lets one call at a time work on a bundle.
+	// turns lets one call at a time work on an inventory, whatever the owner of the bundle.
 	turns turns
 
 	mu       sync.Mutex
@@ -150,7 +150,7 @@ func (e *Engine) newOutline(ctx context.Context, c cluster.Cluster, b *Bundle, o
 	if err := e.check(c); err != nil {
 		return nil, err
 	}
-	end, err := e.turns.take(ctx, keyOf(c, b))
+	end, err := e.turns.take(ctx, placeOf(c, b))
 	if err != nil {
 		return nil, err
 	}

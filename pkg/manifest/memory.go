@@ -25,6 +25,15 @@ func keyOf(c cluster.Cluster, b *Bundle) bundleKey {
 	return bundleKey{cluster: c.Identity(), name: b.Name, owner: b.Owner}
 }
 
+// A place is where the inventory of a bundle is. Bundles of all owners that have its name meet there.
+type place struct {
+	cluster, name string
+}
+
+func placeOf(c cluster.Cluster, b *Bundle) place {
+	return place{cluster: c.Identity(), name: b.Name}
+}
+
 // A memory is what the engine knows of a bundle between two calls. It can be lost at any time.
 type memory struct {
 	// stored is the inventory as it is in the cluster.
@@ -72,10 +81,10 @@ func (m *memory) forgetGone(inv *inventory.Inventory) {
 	m.contention.ForgetIf(gone)
 }
 
-// turns let one call at a time work on a bundle.
+// turns let one call at a time work at a place.
 type turns struct {
 	mu sync.Mutex
-	by map[bundleKey]*turn
+	by map[place]*turn
 }
 
 // A turn is held by the call that has put something into the channel; calls counts that one and those that wait for it.
@@ -84,11 +93,11 @@ type turn struct {
 	calls int
 }
 
-// take waits for the turn at a bundle, as long as the context lasts. The caller must call back when it is done.
-func (t *turns) take(ctx context.Context, k bundleKey) (back func(), err error) {
+// take waits for the turn at a place, as long as the context lasts. The caller must call back when it is done.
+func (t *turns) take(ctx context.Context, k place) (back func(), err error) {
 	t.mu.Lock()
 	if t.by == nil {
-		t.by = map[bundleKey]*turn{}
+		t.by = map[place]*turn{}
 	}
 	own := t.by[k]
 	if own == nil {

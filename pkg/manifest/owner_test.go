@@ -4,6 +4,7 @@ package manifest
 
 import (
 	"context"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -194,17 +195,22 @@ func TestCallsAtOnce(t *testing.T) {
 func TestTurn(t *testing.T) {
 	b := newBench(t)
 	s := setOf(install("web", tmplConfig))
-	back, err := b.turns.take(t.Context(), keyOf(b.c, s))
+	back, err := b.turns.take(t.Context(), placeOf(b.c, s))
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	if _, err := b.Observe(ctx, b.c, s); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "another call works on set team-a-web") {
-		t.Errorf("want the error of the context, and why, got %v", err)
+	// Another owner waits, too: it may adopt the inventory.
+	for _, s := range []*Bundle{s, copyOf(s)} {
+		if _, err := b.Observe(ctx, b.c, s); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "another call works on set team-a-web") {
+			t.Errorf("%s: want the error of the context, and why, got %v", s.Owner, err)
+		}
 	}
-	// Another owner does not wait.
-	if _, err := b.Observe(t.Context(), b.c, copyOf(s)); err != nil {
+	// A bundle of another name does not wait.
+	other := *s
+	other.Name = "team-b-web"
+	if _, err := b.Observe(t.Context(), b.c, &other); err != nil {
 		t.Error(err)
 	}
 	done := make(chan error, 1)
@@ -250,5 +256,34 @@ func TestMemoryIsNotShared(t *testing.T) {
 				t.Errorf("%s shared: want %t, got %t", tc.reason, tc.want, got)
 			}
 		})
+	}
+}
+
+// TestAdoptionWaits holds that an owner that adopts an inventory does not work on it at the same time as its former owner.
+func TestAdoptionWaits(t *testing.T) {
+	b := newBench(t)
+	s := setOf(install("web", tmplConfig))
+	b.settle(s)
+	adopting := copyOf(s)
+	adopting.Adopt = true
+	upgraded := setOf(install("web", tmplConfig, tmplDeploy))
+	done := make(chan error, 1)
+	b.interrupt(http.MethodPatch, "/deployments/web", func() {
+		go func() { _, err := b.Apply(t.Context(), b.c, adopting); done <- err }()
+		select {
+		case err := <-done:
+			t.Errorf("the other owner did not wait: %v", err)
+			done <- err
+		case <-time.After(50 * time.Millisecond):
+		}
+	})
+	if _, err := b.Apply(t.Context(), b.c, upgraded); err != nil {
+		t.Errorf("the former owner finishes its step: %v", err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if got := b.owner(); got != adopting.Owner {
+		t.Errorf("the inventory is of %q", got)
 	}
 }
