@@ -53,7 +53,7 @@ func (w *call) apply(ctx context.Context, was *inventory.Inventory, write bool, 
 	if w.changed != nil {
 		return done.Result, w.changed
 	}
-	if done.Why != nil {
+	if done.Inventory != nil {
 		w.mem.conclude(done.Inventory, done.Why)
 	}
 	return done.Result, err

@@ -38,7 +38,8 @@ func placeOf(c cluster.Cluster, b *Bundle) place {
 type memory struct {
 	// stored is the inventory as it is in the cluster.
 	stored inventory.Stored
-	// last says why the last step of this process went no further; nil before the first one.
+	// last says why the last step of this process went no further, in the form in which the inventory keeps it; nil for no reason. The
+	// inventory may have it in the words of an earlier step.
 	last *inventory.Reasons
 	// evaluations of rules on objects.
 	evaluations inspect.Evaluations
@@ -52,7 +53,7 @@ type memory struct {
 	plan *keptPlan
 }
 
-// conclude remembers why a call went no further, which left an inventory.
+// conclude remembers why a call went no further, nil for no reason, and which inventory it left.
 func (m *memory) conclude(inv *inventory.Inventory, why *inventory.Reasons) {
 	m.last = why
 	m.forgetGone(inv)

@@ -27,15 +27,16 @@ func (w *call) observed(inv *inventory.Inventory) observe.Input {
 	}
 }
 
-// reasons returns why the last step went no further. Another process may have made that step.
+// reasons returns why the last step went no further, as the inventory has it, so that every process says the same. Where the last step
+// of this process says the same in newer measures, these count.
 func (w *call) reasons(inv *inventory.Inventory) inventory.Reasons {
 	switch {
-	case w.mem.last != nil:
+	case inv == nil || inv.Last == nil:
+		return inventory.Reasons{}
+	case w.mem.last.Same(inv.Last):
 		return *w.mem.last
-	case inv != nil && inv.Last != nil:
-		return *inv.Last
 	}
-	return inventory.Reasons{}
+	return *inv.Last
 }
 
 // health evaluates the readiness rules of the bundle.

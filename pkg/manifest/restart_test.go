@@ -3,22 +3,33 @@
 package manifest
 
 import (
+	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
 )
+
+// forbidFor forbids to apply a kind, for a reason.
+func forbidFor(kind, why string) func(verb string, k cluster.ObjectRef) *metav1.Status {
+	return refuse(kind, refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "%s", why))
+}
 
 // Another process says what this one said, and needs no step for it. Saying it again costs no write.
 func TestObserveAfterRestart(t *testing.T) {
 	cases := map[string]struct {
-		reason string
-		run    func(t *testing.T, b *bench) *Bundle
-		phase  observe.Phase // Of the last part.
-		want   string
+		reason  string
+		options []CallOption
+		run     func(t *testing.T, b *bench) *Bundle
+		after   func(t *testing.T, b *bench, s *Bundle) // Two steps.
+		phase   observe.Phase                           // Of the last part.
+		want    string
 	}{
 		"Failed": {
 			reason: "An object that the API server refuses.",
@@ -28,6 +39,83 @@ func TestObserveAfterRestart(t *testing.T) {
 			},
 			phase: observe.PhaseFailed,
 			want:  "web: ConfigMap apps/x: ConfigMap is forbidden: exceeded quota: small",
+		},
+		"Long": {
+			reason: "An object that the API server refuses with a long message, which is cut.",
+			run: func(_ *testing.T, b *bench) *Bundle {
+				b.s.fault = forbidFor("ConfigMap", strings.Repeat("x", 5000))
+				return setOf(install("web", configMap("x")))
+			},
+			phase: observe.PhaseFailed,
+			want:  "xxx…",
+		},
+		"Redacted": {
+			reason:  "A message with a secret value.",
+			options: []CallOption{WithRedactor(func(text string) string { return strings.ReplaceAll(text, "hunter2", "REDACTED") })},
+			run: func(_ *testing.T, b *bench) *Bundle {
+				b.s.fault = forbidFor("ConfigMap", "not with hunter2")
+				return setOf(install("web", configMap("x")))
+			},
+			phase: observe.PhaseFailed,
+			want:  "not with REDACTED",
+		},
+		"Deadline": {
+			reason: "A step whose time is over knows nothing better than the one before.",
+			run: func(_ *testing.T, b *bench) *Bundle {
+				b.s.fault = forbid("ConfigMap")
+				return setOf(install("web", configMap("x")))
+			},
+			after: func(t *testing.T, b *bench, s *Bundle) {
+				t.Helper()
+				forbidden := b.s.fault
+				ctx, cancel := context.WithCancel(t.Context())
+				b.s.fault = func(verb string, k cluster.ObjectRef) *metav1.Status {
+					cancel()
+					return forbidFor("ConfigMap", "the time is over")(verb, k)
+				}
+				if _, err := b.Apply(ctx, b.c, s); err == nil || ctx.Err() == nil {
+					t.Errorf("Apply(...): the call is not over, %v", err)
+				}
+				b.s.fault = forbidden
+			},
+			phase: observe.PhaseFailed,
+			want:  "exceeded quota: small",
+		},
+		"Unsaved": {
+			reason: "Nor does a step whose reasons could not be saved.",
+			run: func(_ *testing.T, b *bench) *Bundle {
+				b.s.fault = forbid("ConfigMap")
+				return setOf(install("web", configMap("x")))
+			},
+			after: func(t *testing.T, b *bench, s *Bundle) {
+				t.Helper()
+				forbidden := b.s.fault
+				b.s.fault = func(verb string, k cluster.ObjectRef) *metav1.Status {
+					if k.Kind == "Secret" {
+						return forbid("Secret")(verb, k)
+					}
+					return forbidFor("ConfigMap", "exceeded quota: large")(verb, k)
+				}
+				_, _ = b.Apply(t.Context(), b.c, s)
+				b.s.fault = forbidden
+			},
+			phase: observe.PhaseFailed,
+			want:  "exceeded quota: small",
+		},
+		"OtherProcess": {
+			reason: "A step of another process is newer than the last one of this process.",
+			run: func(_ *testing.T, b *bench) *Bundle {
+				b.s.fault = forbid("ConfigMap")
+				return setOf(install("web", configMap("x")))
+			},
+			after: func(t *testing.T, b *bench, s *Bundle) {
+				t.Helper()
+				b.s.fault = forbidFor("ConfigMap", "exceeded quota: large")
+				other := bench{Engine: New(WithMessages(advised)), t: t, s: b.s, c: newFakeCluster(t, b.s)}
+				_, _ = other.Apply(t.Context(), other.c, s)
+			},
+			phase: observe.PhaseFailed,
+			want:  "exceeded quota: large",
 		},
 		"FailedUpgrade": {
 			reason: "A chart that cannot be rendered, after one that could.",
@@ -94,7 +182,10 @@ func TestObserveAfterRestart(t *testing.T) {
 			b := newBench(t)
 			s := tc.run(t, b)
 			for range 2 {
-				_, _ = b.Apply(t.Context(), b.c, s)
+				_, _ = b.Apply(t.Context(), b.c, s, tc.options...)
+			}
+			if tc.after != nil {
+				tc.after(t, b, s)
 			}
 			want := b.observe(s)
 			if p := want.Parts[len(want.Parts)-1].Phase; p != tc.phase || !strings.Contains(want.Message, tc.want) {
@@ -107,7 +198,7 @@ func TestObserveAfterRestart(t *testing.T) {
 
 			version := b.s.versionOf(key("Secret", DefaultNamespace, s.Name))
 			for range 2 {
-				_, _ = b.Apply(t.Context(), b.c, s)
+				_, _ = b.Apply(t.Context(), b.c, s, tc.options...)
 			}
 			if got := b.s.versionOf(key("Secret", DefaultNamespace, s.Name)); got != version {
 				t.Errorf("\n%s\nthe inventory is written for what it says already", tc.reason)

@@ -48,9 +48,9 @@ type Result struct {
 // A Report is what became of a run.
 type Report struct {
 	Result Result
-	// Why the run went no further, and the inventory as the run left it; nil where the inventory could not be saved before anything was
-	// sent.
-	Why       *inventory.Reasons
+	// Why the run went no further, in the form in which the inventory keeps it; nil for no reason, and where the time of the call is over.
+	Why *inventory.Reasons
+	// Inventory as the run left it; nil where it could not be saved before anything was sent.
 	Inventory *inventory.Inventory
 }
 
@@ -77,12 +77,11 @@ func Run(ctx context.Context, in Input) (Report, error) {
 		return Report{Result: r.summarize()}, err
 	}
 	r.apply(ctx)
-	why := r.reasons()
-	err := r.conclude(ctx, why)
+	why, err := r.conclude(ctx)
 	if err == nil {
 		err = r.err()
 	}
-	return Report{Result: r.summarize(), Why: &why, Inventory: r.progress.inventory}, err
+	return Report{Result: r.summarize(), Why: why, Inventory: r.progress.inventory}, err
 }
 
 // begin saves what is about to be applied.
@@ -130,23 +129,28 @@ func (r *run) apply(ctx context.Context) {
 	r.test(ctx)
 }
 
-// conclude saves the inventory with the reasons why the run went no further, unless that is what is saved. A call that is over knows
-// nothing better than the one before. Where there is nothing else to save, the reasons may be lost: the next call saves them again.
-func (r *run) conclude(ctx context.Context, why inventory.Reasons) error {
+// conclude saves the inventory with the reasons why the run went no further, unless that is what is saved, and returns the reasons. A
+// call that is over knows nothing better than the one before. Where there is nothing else to save, the reasons may be lost: the next
+// call saves them again.
+func (r *run) conclude(ctx context.Context) (*inventory.Reasons, error) {
 	inv := r.progress.inventory
 	optional := inv.Equal(r.saved)
+	var why *inventory.Reasons
 	if ctx.Err() == nil {
-		inv.Last = inventory.Conclude(inv, why, r.Retry, r.Redact)
+		why = inventory.Conclude(inv, r.reasons(), r.Retry, r.Redact)
+		if !why.Same(inv.Last) {
+			inv.Last = why
+		}
 	}
 	if inv.Equal(r.saved) {
-		return nil
+		return why, nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 	defer cancel()
 	if err := r.save(ctx); err != nil && !optional {
-		return err
+		return why, err
 	}
-	return nil
+	return why, nil
 }
 
 // abandon the releases that never arrived where they were to move to, before the inventory forgets them.

@@ -39,14 +39,10 @@ func (r *Reasons) Failure(part object.PartID, digest string) string {
 	return ""
 }
 
-// Conclude returns the reasons that an inventory has to keep once a step went no further: those of the step as they are stored, or
-// those that the inventory has where they are the same. Retry is the retry token of the call; with a nil redact, nothing is removed.
+// Conclude returns why a step went no further, in the form in which an inventory keeps it; nil for no reason. Retry is the retry token of
+// the call; with a nil redact, nothing is removed.
 func Conclude(i *Inventory, why Reasons, retry string, redact func(text string) string) *Reasons {
-	now := i.withoutStuck(why, retry).ToStore(redact)
-	if now.Same(i.Last) {
-		return i.Last
-	}
-	return now
+	return i.withoutStuck(why, retry).ToStore(redact)
 }
 
 // withoutStuck returns reasons without the failures of hooks, which the runs of the hooks in the inventory have. The token is that

@@ -53,7 +53,7 @@ func TestConclude(t *testing.T) {
 	}{
 		"None":  {reason: "A step that ended leaves no reason.", inv: Inventory{Last: &Reasons{Waiting: "old"}}},
 		"New":   {reason: "The reasons are those of the step, without secret values.", inv: Inventory{Last: &Reasons{Waiting: "old"}}, why: Reasons{Waiting: "hunter2"}, want: &Reasons{Waiting: "REDACTED"}},
-		"Same":  {reason: "Reasons that differ in a measure only stay as they are stored.", inv: Inventory{Last: &Reasons{Waiting: "0 of 2 replicas"}}, why: Reasons{Waiting: "1 of 2 replicas"}, want: &Reasons{Waiting: "0 of 2 replicas"}},
+		"Same":  {reason: "The measures are those of the step.", inv: Inventory{Last: &Reasons{Waiting: "0 of 2 replicas"}}, why: Reasons{Waiting: "1 of 2 replicas"}, want: &Reasons{Waiting: "1 of 2 replicas"}},
 		"Stuck": {reason: "The run of hooks says why one of them failed.", inv: Inventory{Parts: map[object.PartID]Part{"web": stuck}}, why: failed("hook failed"), retry: "r"},
 		"Retry": {reason: "A run that is to be tried again does not.", inv: Inventory{Parts: map[object.PartID]Part{"web": stuck}}, why: failed("no disk"), retry: "s", want: &Reasons{Failed: failed("no disk").Failed}},
 	}
