@@ -90,15 +90,15 @@ func (w *call) newCheckpoint(
 
 // basis returns the fingerprint of all that a plan depends on.
 func (w *call) basis(was *inventory.Inventory, known map[cluster.ObjectRef]cluster.ObjectState) string {
-	drifted := map[cluster.ObjectRef]bool{}
+	drifted, paused, now := map[cluster.ObjectRef]bool{}, map[cluster.ObjectRef]bool{}, w.e.now()
 	if was != nil {
-		drifted = plan.FindDrifted(was, known, w.denied, w.e.now())
+		drifted, paused = plan.FindDrifted(was, known, w.denied, now), was.FindPaused(now)
 	}
 	b, o := w.b, w.o
-	// Objects that are paused are not repaired, and those that may not be read did not drift.
-	paused, denied := refs(w.mem.contention.AllPaused(w.e.now())), refs(w.denied)
 	return plan.Fingerprint(w.parts, was, known, drifted, keyOf(w.c, b), w.id, w.mem.stored.Version, was != nil,
-		o.Test, b.Adopt, b.Recreate, b.Drift, o.Rollback, o.Retry, paused, denied)
+		o.Test, b.Adopt, b.Recreate, b.Drift, o.Rollback, o.Retry,
+		// Objects that are paused are not repaired, and those that may not be read did not drift.
+		refs(paused), refs(w.denied))
 }
 
 // refs returns the keys of a map, sorted.

@@ -20,10 +20,9 @@ import (
 
 // observed returns the input of an observation of an inventory, without the states of the objects.
 func (w *call) observed(inv *inventory.Inventory) observe.Input {
-	now := w.e.now()
 	return observe.Input{
 		Parts: w.parts, Drift: w.b.Drift, Retry: w.o.Retry, Inventory: inv, Denied: w.denied,
-		Paused: w.mem.contention.AllPaused(now), Last: w.reasons(inv), Now: now,
+		Last: w.reasons(inv), Now: w.e.now(),
 	}
 }
 

@@ -36,10 +36,10 @@ func (p planner) plan(ctx context.Context) (*plan.Plan, error) {
 }
 
 func (p planner) input() plan.Input {
-	w, now := p.call, p.call.e.now()
+	w := p.call
 	return plan.Input{
-		Parts: w.parts, Inventory: p.was, Objects: p.known, Denied: w.denied, Drift: w.b.Drift, Paused: w.mem.contention.AllPaused(now),
-		Retry: w.o.Retry, Now: now,
+		Parts: w.parts, Inventory: p.was, Objects: p.known, Denied: w.denied, Drift: w.b.Drift,
+		Retry: w.o.Retry, Now: w.e.now(),
 	}
 }
 

@@ -8,12 +8,15 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
 // forbidFor forbids to apply a kind, for a reason.
@@ -202,6 +205,55 @@ func TestObserveAfterRestart(t *testing.T) {
 			}
 			if got := b.s.versionOf(key("Secret", DefaultNamespace, s.Name)); got != version {
 				t.Errorf("\n%s\nthe inventory is written for what it says already", tc.reason)
+			}
+		})
+	}
+}
+
+// An object that others take away again and again is put back as rarely after a restart, and that is said.
+func TestContendedAfterRestart(t *testing.T) {
+	k := key("ConfigMap", "apps", "x")
+	cases := map[string]struct {
+		reason string
+		take   func(b *bench)
+	}{
+		"Deleted":   {reason: "Others delete the object.", take: func(b *bench) { b.s.remove(k) }},
+		"Unlabeled": {reason: "Others remove its labels.", take: func(b *bench) { b.s.editAs("other/Update", k, func(u *unstructured.Unstructured) { u.SetLabels(nil) }) }},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b, now := newBench(t), time.Unix(1_700_000_000, 0)
+			clock := func() time.Time { return now }
+			b.now = clock
+			s := setOf(install("web", configMap("x")))
+			b.settle(s)
+			for range ownership.MaxRepairs {
+				tc.take(b)
+				if r := b.apply(s); len(r.Repaired) != 1 {
+					t.Fatalf("\n%s\nApply(...): want a repair, got %+v", tc.reason, r)
+				}
+				now = now.Add(time.Second)
+			}
+			tc.take(b)
+			want := b.observe(s)
+			if p := want.Parts[0].Phase; p != PhaseContended {
+				t.Fatalf("\n%s\nObserve(...): %+v", tc.reason, want)
+			}
+			b.restart()
+			b.now = clock
+			if diff := cmp.Diff(want, b.observe(s)); diff != "" {
+				t.Errorf("\n%s\n-before, +after a restart:\n%s", tc.reason, diff)
+			}
+			if r := b.apply(s); len(r.Repaired) != 0 {
+				t.Errorf("\n%s\nApply(...) after a restart: %+v", tc.reason, r)
+			}
+			now = now.Add(ownership.RestoreInterval)
+			if r := b.apply(s); len(r.Repaired) != 1 {
+				t.Errorf("\n%s\nApply(...) after a pause: %+v", tc.reason, r)
+			}
+			tc.take(b)
+			if o := b.observe(s); o.Parts[0].Phase != PhaseContended {
+				t.Errorf("\n%s\nObserve(...) after the next one: %+v", tc.reason, o)
 			}
 		})
 	}

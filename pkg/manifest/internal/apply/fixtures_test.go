@@ -86,7 +86,7 @@ func (s *site) record(in *Input, out Outcome) {
 	}
 	s.entry.UID, s.entry.Intent, s.entry.Owned, s.entry.Yields = out.State.UID, in.Object.Hash, out.State.Owned, out.Ceded
 	if in.Drifted && out.Before != nil {
-		s.contention.Repaired(object.DefaultFieldManager, in.Object.Ref, out.Before.ManagedFields, out.Lost, s.now)
+		s.contention.Repaired(object.DefaultFieldManager, in.Object.Ref, out.Before.ManagedFields, out.Lost, nil, s.now)
 	}
 }
 

@@ -101,7 +101,7 @@ func (r *run) recordApplied(o *object.Desired, en *inventory.Entry, out apply.Ou
 	case !drifted:
 		r.result.Changed++
 	case out.Before == nil || replaced:
-		r.Contention.Restored(o.Ref, now)
+		en.Restores = en.Restores.Add(now)
 		kind := observe.DriftChanged
 		switch {
 		case replaced:
@@ -111,7 +111,7 @@ func (r *run) recordApplied(o *object.Desired, en *inventory.Entry, out apply.Ou
 		}
 		r.result.Repaired = append(r.result.Repaired, observe.Drift{Key: o.Ref, Kind: kind})
 	case ownership.IsDrift(!out.Lost.Empty(), len(ceded)):
-		r.Contention.Repaired(r.Applier.Client.FieldManager, o.Ref, out.Before.ManagedFields, out.Lost, now)
+		en.Restores = r.Contention.Repaired(r.Applier.Client.FieldManager, o.Ref, out.Before.ManagedFields, out.Lost, en.Restores, now)
 		r.result.Repaired = append(r.result.Repaired, observe.Drift{Key: o.Ref, Fields: ownership.Names(out.Lost)})
 	}
 }

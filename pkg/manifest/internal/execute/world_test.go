@@ -249,7 +249,7 @@ func (w *world) build() *plan.Plan {
 		}
 	}
 	draft := plan.Assign(w.compose(plan.Select(plan.Input{
-		Parts: w.parts(), Inventory: was, Objects: known, Drift: w.drift, Paused: w.contention.AllPaused(w.now), Now: w.now,
+		Parts: w.parts(), Inventory: was, Objects: known, Drift: w.drift, Now: w.now,
 	})))
 	return plan.Build(draft, w.hold(draft), w.refused(draft.CRDChanges()))
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -67,6 +68,8 @@ type Entry struct {
 	Keep bool `json:"kp,omitempty"`
 	// Yields are the ceded fields.
 	Yields []ownership.Ceded `json:"y,omitempty"`
+	// Restores count how often the object was put back lately; nil for never. The value is replaced, never changed.
+	Restores *ownership.Restores `json:"r,omitempty"`
 }
 
 // Ref returns the reference to the object.
@@ -120,6 +123,17 @@ func (i *Inventory) Index() map[cluster.ObjectRef]*Entry {
 		m[i.Objects[n].Ref()] = &i.Objects[n]
 	}
 	return m
+}
+
+// FindPaused returns the objects that were put back so often that the next time has to wait.
+func (i *Inventory) FindPaused(now time.Time) map[cluster.ObjectRef]bool {
+	out := map[cluster.ObjectRef]bool{}
+	for n := range i.Objects {
+		if en := &i.Objects[n]; en.Restores.Pause(now) {
+			out[en.Ref()] = true
+		}
+	}
+	return out
 }
 
 // Drop removes the entries for which a function returns true.

@@ -27,8 +27,6 @@ type Input struct {
 	// Objects of the inventory that exist, and those that the credentials may not read, with the reason.
 	Objects map[cluster.ObjectRef]cluster.ObjectState
 	Denied  map[cluster.ObjectRef]error
-	// Paused are the objects whose repair has to wait, as others delete them again and again.
-	Paused map[cluster.ObjectRef]bool
 	// Last says why the last step did not go further.
 	Last inventory.Reasons
 	// Health of the objects that rules are for, and Differences of those that drifted. Gather fills both in.

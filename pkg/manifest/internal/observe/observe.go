@@ -139,7 +139,7 @@ func (o *observer) observeEntry(en *inventory.Entry, p *part) {
 	case dismissed:
 	case expected:
 		o.out.Total++
-		if d, ok := FindDrift(en, state, exists); !ok || o.observeDrift(d, p) {
+		if d, ok := FindDrift(en, state, exists); !ok || o.observeDrift(en, d, p) {
 			o.observeCeded(en, p)
 			o.observeHealth(en, state, p)
 		}
@@ -156,7 +156,7 @@ func (o *observer) observeRecreated(en *inventory.Entry, p *part) {
 }
 
 // observeDrift says what becomes of an object that differs, and reports whether it counts as it is.
-func (o *observer) observeDrift(d Drift, p *part) bool {
+func (o *observer) observeDrift(en *inventory.Entry, d Drift, p *part) bool {
 	switch o.Drift {
 	case bundle.DriftIgnore:
 		if d.Kind == DriftDeleted {
@@ -182,7 +182,7 @@ func (o *observer) observeDrift(d Drift, p *part) bool {
 	if f := o.Last.Failure(p.Name, p.Digest); f != "" {
 		p.found(PhaseFailed, f)
 	}
-	if o.Paused[d.Key] {
+	if en.Restores.Pause(o.Now) {
 		p.found(PhaseContended, d.String()+" again and again, and is put back once a minute; find out who does it")
 	}
 	p.found(PhaseDrifted, d.String())

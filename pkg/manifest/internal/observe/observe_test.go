@@ -175,8 +175,9 @@ func TestObserve(t *testing.T) {
 		"DriftAgain": {
 			reason: "An object that others delete again and again is a warning.",
 			in: func(w *world) Input {
-				w.in.Paused = map[cluster.ObjectRef]bool{ref: true}
-				return deleted(w)
+				in := deleted(w)
+				in.Inventory.Find(ref).Restores = &ownership.Restores{Count: ownership.MaxRepairs, Since: in.Now.Unix(), Last: in.Now.Unix()}
+				return in
 			},
 			phase: PhaseContended,
 			want: Observation{

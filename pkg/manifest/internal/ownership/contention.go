@@ -12,7 +12,6 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 const (
@@ -23,91 +22,71 @@ const (
 	Window = 10 * time.Minute
 	// maxRecords bounds what is counted for one object.
 	maxRecords = 32
-	// RestoreInterval is the shortest time between two restorations of an object that others delete again and again. It has no
-	// field that the engine could cede.
-	RestoreInterval = time.Minute
 )
 
 // Contention counts how often fields of the objects of a bundle were repaired. The zero value has counted nothing. It is safe for
 // concurrent use, and may be lost: counting then starts again.
 type Contention struct {
 	mu sync.Mutex
-	by map[cluster.ObjectRef][]record
+	by map[cluster.ObjectRef]*counts
 }
 
-// A record counts the repairs of one field that one manager takes. An empty path stands for the object itself, with any manager.
+// counts are what was counted for one object.
+type counts struct {
+	fields []record
+	// restores count the repairs of the labels of the object; nil for none.
+	restores *Restores
+}
+
+// A record counts the repairs of one field that one manager takes.
 type record struct {
-	path        string
-	manager     string
-	repairs     int
-	since, last time.Time
+	path    string
+	manager string
+	repairs int
+	since   time.Time
 }
 
 // Repaired counts a repair that a manager, that of the engine, made of fields of an object. Before are its managedFields before the
-// repair.
-func (f *Contention) Repaired(manager string, k cluster.ObjectRef, before []metav1.ManagedFieldsEntry, lost *fieldpath.Set, now time.Time) {
+// repair, and was is what the inventory has counted of the object. Repaired returns what it is to have: nothing else of it changes where
+// labels are repaired, so that the first repairs are not worth a save.
+func (f *Contention) Repaired(
+	manager string, k cluster.ObjectRef, before []metav1.ManagedFieldsEntry, lost *fieldpath.Set, was *Restores, now time.Time,
+) *Restores {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	c := f.of(k)
 	holders := holdersOf(manager, before)
 	paths := fieldset.All(lost)
-	identity := false
+	labels := false
 	for _, p := range paths[:min(len(paths), maxRecords)] {
 		if IsIdentity(p) {
-			// Several labels that are lost at once are one repair.
-			if !identity {
-				f.add(k, "", "", now)
-			}
-			identity = true
+			labels = true
 			continue
 		}
-		f.add(k, fieldset.Encode(p), holders.of(p), now)
+		c.fields = count(c.fields, fieldset.Encode(p), holders.of(p), now)
 	}
-}
-
-// Restored counts that an object was created again after others had deleted it.
-func (f *Contention) Restored(k cluster.ObjectRef, now time.Time) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.add(k, "", "", now)
-}
-
-// AllPaused returns the objects that were restored so often that the next repair has to wait; nil for none.
-func (f *Contention) AllPaused(now time.Time) map[cluster.ObjectRef]bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var out map[cluster.ObjectRef]bool
-	for k, records := range f.by {
-		if !paused(records, now) {
-			continue
-		}
-		if out == nil {
-			out = map[cluster.ObjectRef]bool{}
-		}
-		out[k] = true
+	if !labels {
+		return was
 	}
-	return out
-}
-
-func paused(records []record, now time.Time) bool {
-	for _, b := range records {
-		if b.path == "" && b.repairs >= MaxRepairs && now.Sub(b.since) < Window {
-			return now.Sub(b.last) < RestoreInterval
-		}
+	// Several labels that are lost at once are one repair.
+	if c.restores == nil || (was != nil && was.Last > c.restores.Last) {
+		c.restores = was
 	}
-	return false
+	if c.restores = c.restores.Add(now); c.restores.isMany() {
+		return c.restores
+	}
+	return was
 }
 
-// IsIdentity reports whether a field is a label by which the engine recognises its objects. Such a field is never ceded.
-func IsIdentity(p fieldpath.Path) bool {
-	return len(p) == 3 && (fieldset.Below(p, "metadata", "labels", object.LabelPartOf) || fieldset.Below(p, "metadata", "labels", object.LabelManagedBy))
-}
-
-// add one repair of a field.
-func (f *Contention) add(k cluster.ObjectRef, path, manager string, now time.Time) {
+// of returns the counts of an object.
+func (f *Contention) of(k cluster.ObjectRef) *counts {
 	if f.by == nil {
-		f.by = map[cluster.ObjectRef][]record{}
+		f.by = map[cluster.ObjectRef]*counts{}
 	}
-	f.by[k] = count(f.by[k], path, manager, now)
+	if f.by[k] == nil {
+		f.by[k] = &counts{}
+	}
+	return f.by[k]
 }
 
 // count returns records with one more repair.
@@ -121,22 +100,25 @@ func count(records []record, path, manager string, now time.Time) []record {
 			b.repairs, b.since = 0, now
 		}
 		b.repairs++
-		b.last = now
 		return records
 	}
 	if len(records) >= maxRecords {
 		records = records[1:]
 	}
-	return append(records, record{path: path, manager: manager, repairs: 1, since: now, last: now})
+	return append(records, record{path: path, manager: manager, repairs: 1, since: now})
 }
 
 // Ceded returns the fields of an object that were repaired so often that they are ceded now.
 func (f *Contention) Ceded(k cluster.ObjectRef, now time.Time) []Ceded {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	c := f.by[k]
+	if c == nil {
+		return nil
+	}
 	var out []Ceded
-	for _, b := range f.by[k] {
-		if b.path != "" && b.repairs >= MaxRepairs && now.Sub(b.since) < Window {
+	for _, b := range c.fields {
+		if b.repairs >= MaxRepairs && now.Sub(b.since) < Window {
 			out = append(out, Ceded{Path: b.path, Manager: b.manager, Since: now.Unix()})
 		}
 	}
@@ -154,7 +136,7 @@ func (f *Contention) Forget(k cluster.ObjectRef) {
 func (f *Contention) ForgetIf(gone func(k cluster.ObjectRef) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	maps.DeleteFunc(f.by, func(k cluster.ObjectRef, _ []record) bool { return gone(k) })
+	maps.DeleteFunc(f.by, func(k cluster.ObjectRef, _ *counts) bool { return gone(k) })
 }
 
 // Len returns the number of objects that something was counted for.

@@ -39,7 +39,7 @@ func TestContention(t *testing.T) {
 			c, now := &Contention{}, start
 			for _, m := range tc.managers {
 				now = now.Add(tc.step)
-				c.Repaired(us, ref, before(m), lost, now)
+				c.Repaired(us, ref, before(m), lost, nil, now)
 			}
 			got := c.Ceded(ref, now)
 			if len(got) != tc.want {
@@ -53,61 +53,6 @@ func TestContention(t *testing.T) {
 			c.Forget(ref)
 			if c.Len() != 0 {
 				t.Errorf("\n%s\nLen() after Forget: %d", tc.reason, c.Len())
-			}
-		})
-	}
-}
-
-func TestPaused(t *testing.T) {
-	ref := cluster.ObjectRef{Kind: "ConfigMap", Namespace: "apps", Name: "web"}
-	c, now := &Contention{}, time.Unix(1_700_000_000, 0)
-	for range MaxRepairs {
-		if c.AllPaused(now)[ref] {
-			t.Fatal("an object that is deleted a few times is restored at once")
-		}
-		c.Restored(ref, now)
-	}
-	if !c.AllPaused(now.Add(RestoreInterval - 1))[ref] || c.AllPaused(now.Add(RestoreInterval))[ref] {
-		t.Error("then it is restored once in an interval")
-	}
-	if c.AllPaused(now.Add(Window))[ref] {
-		t.Error("after the window it is restored at once again")
-	}
-}
-
-func TestLostLabelsAreOneRepair(t *testing.T) {
-	ref := cluster.ObjectRef{Kind: "ConfigMap", Namespace: "apps", Name: "web"}
-	both := fieldpath.NewSet(
-		fieldset.Parse(`{"f:metadata":{"f:labels":{"f:applyset.kubernetes.io/part-of":{}}}}`),
-		fieldset.Parse(`{"f:metadata":{"f:labels":{"f:operator.kyma-project.io/managed-by":{}}}}`),
-	)
-	c, now := &Contention{}, time.Unix(1_700_000_000, 0)
-	for range MaxRepairs - 1 {
-		c.Repaired(us, ref, nil, both, now)
-	}
-	if c.AllPaused(now)[ref] {
-		t.Errorf("%d repairs of both labels count more than once each", MaxRepairs-1)
-	}
-	c.Repaired(us, ref, nil, both, now)
-	if !c.AllPaused(now)[ref] {
-		t.Errorf("%d repairs of both labels do not pause the next one", MaxRepairs)
-	}
-}
-
-func TestIsIdentity(t *testing.T) {
-	cases := map[string]struct {
-		reason, path string
-		want         bool
-	}{
-		"Set":     {reason: "By this label it is known whose an object is.", path: `{"f:metadata":{"f:labels":{"f:applyset.kubernetes.io/part-of":{}}}}`, want: true},
-		"Label":   {reason: "Others are ordinary fields.", path: `{"f:metadata":{"f:labels":{"f:app":{}}}}`},
-		"Strange": {reason: "What a cluster answers may have any form.", path: `{"f:metadata":{"i:0":{"f:x":{}}}}`},
-		"Index":   {reason: "At any place.", path: `{"f:metadata":{"f:labels":{"i:0":{}}}}`},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if got := IsIdentity(fieldset.Parse(tc.path)); got != tc.want {
-				t.Errorf("\n%s\nIsIdentity(...): %v", tc.reason, got)
 			}
 		})
 	}

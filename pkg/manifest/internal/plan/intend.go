@@ -50,7 +50,7 @@ func intended(en *inventory.Entry, o *object.Desired, restarts bool) inventory.E
 	out.Part, out.Stage, out.Version, out.Pruned, out.Keep = o.Part, o.Stage, o.Version, false, o.Keep
 	if restarts {
 		out.Yields = slices.DeleteFunc(slices.Clone(en.Yields), isContended)
-		out.Intent = ""
+		out.Intent, out.Restores = "", nil
 	}
 	return out
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
 func configMap(name string) cluster.ObjectRef {
@@ -41,6 +42,13 @@ func applied(part object.PartID, ref cluster.ObjectRef) inventory.Entry {
 	o := desired(part, ref)
 	en := inventory.EntryOf(&o)
 	en.UID, en.Intent, en.Owned = "1", o.Hash, "owned"
+	return en
+}
+
+// paused returns the entry of an object that was put back so often at the beginning of time that its repair has to wait.
+func paused(part object.PartID, ref cluster.ObjectRef) inventory.Entry {
+	en := applied(part, ref)
+	en.Restores = &ownership.Restores{Count: ownership.MaxRepairs}
 	return en
 }
 
@@ -72,7 +80,6 @@ func TestBuild(t *testing.T) {
 		states  map[cluster.ObjectRef]cluster.ObjectState
 		denied  map[cluster.ObjectRef]error
 		drift   bundle.DriftPolicy
-		paused  map[cluster.ObjectRef]bool
 		objects map[object.PartID][]cluster.ObjectRef
 		errs    map[object.PartID]error
 		hold    *Hold
@@ -115,8 +122,8 @@ func TestBuild(t *testing.T) {
 		"DriftPaused": {
 			reason: "An object that others delete again and again has to wait.",
 			args: args{
-				parts: []bundle.Part{install("web", "1")}, records: map[object.PartID]inventory.Part{"web": done}, paused: map[cluster.ObjectRef]bool{a: true},
-				entries: []inventory.Entry{applied("web", a)},
+				parts: []bundle.Part{install("web", "1")}, records: map[object.PartID]inventory.Part{"web": done},
+				entries: []inventory.Entry{paused("web", a)},
 			},
 		},
 		"Denied": {
@@ -249,7 +256,7 @@ func TestBuild(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			in := Input{
-				Parts: tc.args.parts, Objects: tc.args.states, Denied: tc.args.denied, Drift: tc.args.drift, Paused: tc.args.paused,
+				Parts: tc.args.parts, Objects: tc.args.states, Denied: tc.args.denied, Drift: tc.args.drift,
 				Retry: tc.args.retry, Now: time.Unix(0, 0),
 			}
 			if tc.args.records != nil || tc.args.entries != nil {

@@ -22,9 +22,8 @@ type Input struct {
 	// Objects of the inventory that exist, and those that the credentials may not read.
 	Objects map[cluster.ObjectRef]cluster.ObjectState
 	Denied  map[cluster.ObjectRef]error
-	// Drift is the policy of the bundle, and Paused are the objects whose repair has to wait.
-	Drift  bundle.DriftPolicy
-	Paused map[cluster.ObjectRef]bool
+	// Drift is the policy of the bundle.
+	Drift bundle.DriftPolicy
 	// Retry is the retry token of the call.
 	Retry string
 	Now   time.Time
@@ -56,7 +55,7 @@ func Select(in Input) *Selection {
 		in.Inventory, in.Objects = &inventory.Inventory{Parts: map[object.PartID]inventory.Part{}}, map[cluster.ObjectRef]cluster.ObjectState{}
 	}
 	s := &Selection{Input: in, Stuck: map[object.PartID]string{}, Drifted: FindDrifted(in.Inventory, in.Objects, in.Denied, in.Now)}
-	s.Repairs = repairs(s.Drifted, &in)
+	s.Repairs = findRepairs(s.Drifted, &in)
 	for i := range in.Parts {
 		part := &in.Parts[i]
 		rec, unfinished := in.Inventory.Parts[part.Name], s.isUnfinished(part.Name)
@@ -91,12 +90,13 @@ func FindDrifted(
 	return out
 }
 
-// repairs returns the objects that are repaired now.
-func repairs(drifted map[cluster.ObjectRef]bool, in *Input) map[cluster.ObjectRef]bool {
+// findRepairs returns the objects that are repaired now: those that drifted, unless they were put back so often that they have to wait.
+func findRepairs(drifted map[cluster.ObjectRef]bool, in *Input) map[cluster.ObjectRef]bool {
 	out := map[cluster.ObjectRef]bool{}
-	for ref := range drifted {
-		if in.Drift == bundle.DriftRepair && !in.Paused[ref] {
-			out[ref] = true
+	for i := range in.Inventory.Objects {
+		en := &in.Inventory.Objects[i]
+		if in.Drift == bundle.DriftRepair && drifted[en.Ref()] && !en.Restores.Pause(in.Now) {
+			out[en.Ref()] = true
 		}
 	}
 	return out

@@ -77,7 +77,7 @@ func TestSelect(t *testing.T) {
 		"DriftPaused": {
 			reason: "What others delete again and again has to wait, and the rest does not.",
 			in: Input{
-				Inventory: inv(inventory.Part{Digest: "1"}, applied("web", a), applied("web", b)), Paused: map[cluster.ObjectRef]bool{a: true},
+				Inventory: inv(inventory.Part{Digest: "1"}, paused("web", a), applied("web", b)), Now: time.Unix(0, 0),
 			},
 			want: want{
 				Due: []object.PartID{"web"}, Drifted: map[cluster.ObjectRef]bool{a: true, b: true}, Repairs: map[cluster.ObjectRef]bool{b: true},

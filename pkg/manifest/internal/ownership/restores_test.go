@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ownership
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
+)
+
+func TestRestoresAdd(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	at := now.Unix()
+	cases := map[string]struct {
+		reason string
+		was    *Restores
+		want   Restores
+	}{
+		"First":  {reason: "The first restoration.", want: Restores{Count: 1, Since: at, Last: at}},
+		"Next":   {reason: "Another one within the window.", was: &Restores{Count: 2, Since: at - 9, Last: at - 3}, want: Restores{Count: 3, Since: at - 9, Last: at}},
+		"Window": {reason: "One after the window is a first one.", was: &Restores{Count: 7, Since: at - 600, Last: at - 60}, want: Restores{Count: 1, Since: at, Last: at}},
+		"Ahead":  {reason: "So is one after a clock was ahead.", was: &Restores{Count: 7, Since: at + 1, Last: at + 1}, want: Restores{Count: 1, Since: at, Last: at}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var before Restores
+			if tc.was != nil {
+				before = *tc.was
+			}
+			if diff := cmp.Diff(&tc.want, tc.was.Add(now)); diff != "" {
+				t.Errorf("\n%s\nAdd(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			if tc.was != nil && *tc.was != before {
+				t.Errorf("\n%s\nAdd(...) changed the count before: %+v", tc.reason, tc.was)
+			}
+		})
+	}
+}
+
+func TestRestoresPause(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	at := now.Unix()
+	cases := map[string]struct {
+		reason string
+		in     *Restores
+		want   bool
+	}{
+		"Never":    {reason: "An object that was never restored."},
+		"Few":      {reason: "One that is deleted a few times is restored at once.", in: &Restores{Count: MaxRepairs - 1, Since: at, Last: at}},
+		"Many":     {reason: "Then it has to wait.", in: &Restores{Count: MaxRepairs, Since: at - 9, Last: at}, want: true},
+		"Waits":    {reason: "Until the interval is over.", in: &Restores{Count: MaxRepairs, Since: at - 99, Last: at - 59}, want: true},
+		"Interval": {reason: "Then it is restored once.", in: &Restores{Count: MaxRepairs, Since: at - 99, Last: at - 60}},
+		"Window":   {reason: "After the window it is restored at once again.", in: &Restores{Count: MaxRepairs, Since: at - 600, Last: at}},
+		"Ahead":    {reason: "A clock that was ahead pauses nothing.", in: &Restores{Count: MaxRepairs, Since: at - 9, Last: at + 1}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.in.Pause(now); got != tc.want {
+				t.Errorf("\n%s\nPause(...): %v", tc.reason, got)
+			}
+		})
+	}
+}
+
+// Repairs of the labels of an object count for the inventory once they are many.
+func TestRepairedLabels(t *testing.T) {
+	ref := cluster.ObjectRef{Kind: "ConfigMap", Namespace: "apps", Name: "web"}
+	both := fieldpath.NewSet(
+		fieldset.Parse(`{"f:metadata":{"f:labels":{"f:applyset.kubernetes.io/part-of":{}}}}`),
+		fieldset.Parse(`{"f:metadata":{"f:labels":{"f:operator.kyma-project.io/managed-by":{}}}}`),
+	)
+	c, now := &Contention{}, time.Unix(1_700_000_000, 0)
+	var stored *Restores
+	for i := range MaxRepairs - 1 {
+		if stored = c.Repaired(us, ref, nil, both, stored, now); stored != nil {
+			t.Fatalf("repair %d of both labels changes the inventory: %+v", i, stored)
+		}
+	}
+	stored = c.Repaired(us, ref, nil, both, stored, now)
+	if diff := cmp.Diff(&Restores{Count: MaxRepairs, Since: now.Unix(), Last: now.Unix()}, stored); diff != "" {
+		t.Errorf("Repaired(...): -want, +got:\n%s", diff)
+	}
+
+	// Another process goes on where the inventory is.
+	other, later := &Contention{}, now.Add(RestoreInterval)
+	if got := other.Repaired(us, ref, nil, both, stored, later); !got.Pause(later) || got.Count != MaxRepairs+1 {
+		t.Errorf("Repaired(...) in another process: %+v", got)
+	}
+	if got := c.Repaired(us, ref, nil, &fieldpath.Set{}, stored, later); got != stored {
+		t.Errorf("Repaired(...) of no label: %+v", got)
+	}
+}
+
+func TestIsIdentity(t *testing.T) {
+	cases := map[string]struct {
+		reason, path string
+		want         bool
+	}{
+		"Set":     {reason: "By this label it is known whose an object is.", path: `{"f:metadata":{"f:labels":{"f:applyset.kubernetes.io/part-of":{}}}}`, want: true},
+		"Label":   {reason: "Others are ordinary fields.", path: `{"f:metadata":{"f:labels":{"f:app":{}}}}`},
+		"Strange": {reason: "What a cluster answers may have any form.", path: `{"f:metadata":{"i:0":{"f:x":{}}}}`},
+		"Index":   {reason: "At any place.", path: `{"f:metadata":{"f:labels":{"i:0":{}}}}`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := IsIdentity(fieldset.Parse(tc.path)); got != tc.want {
+				t.Errorf("\n%s\nIsIdentity(...): %v", tc.reason, got)
+			}
+		})
+	}
+}
