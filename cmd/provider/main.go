@@ -25,7 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	registry "sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -35,6 +35,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/noopupdate"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/readyourwrites"
+	"github.com/crossplane-contrib/provider-kyma/internal/metrics"
 	"github.com/crossplane-contrib/provider-kyma/internal/version"
 )
 
@@ -64,14 +65,13 @@ func run(ctx context.Context, f *flags) error {
 	}
 	// The API server has its own means against too many requests, and a limit here would only mask what is slow.
 	cfg.QPS = -1
-	local, requests := rest.CopyConfig(cfg), newRequests()
-	metrics.Registry.MustRegister(requests, newBuildInfo(version.Get()))
-	cfg.Wrap(requests.wrap)
+	local, m := rest.CopyConfig(cfg), metrics.New(registry.Registry, version.Get())
+	cfg.Wrap(countRequests(m.ControlPlaneRequests))
 	mgr, err := ctrl.NewManager(cfg, options(f, cfg))
 	if err != nil {
 		return errors.Wrap(err, "cannot create the controller manager")
 	}
-	stop, err := setup(ctx, mgr, local, f, log)
+	stop, err := setup(ctx, mgr, local, m, f, log)
 	if err != nil {
 		return err
 	}

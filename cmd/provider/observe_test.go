@@ -9,14 +9,12 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"runtime/debug"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 	"google.golang.org/grpc"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -152,16 +150,5 @@ func TestVerbOf(t *testing.T) {
 				t.Errorf("\n%s\nverbOf(...): want %q, got %q", tc.reason, tc.want, got)
 			}
 		})
-	}
-}
-
-func TestBuildInfo(t *testing.T) {
-	want := `
-# HELP provider_kyma_build_info What the provider was built from, as labels. Always 1.
-# TYPE provider_kyma_build_info gauge
-provider_kyma_build_info{commit="c",goversion="go1",version="v1"} 1
-`
-	if err := testutil.CollectAndCompare(newBuildInfo(version.Build{Version: "v1", Commit: "c", Go: "go1"}), strings.NewReader(want)); err != nil {
-		t.Error(err)
 	}
 }

@@ -4,36 +4,27 @@ package main
 
 import (
 	"net/http"
-	"strconv"
 	"strings"
 
-	"github.com/prometheus/client_golang/prometheus"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/client-go/transport"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/metrics"
 )
 
-// requests counts what is sent to the control plane. The target package counts what is sent to target clusters.
-type requests struct {
-	*prometheus.CounterVec
-}
-
-func newRequests() *requests {
-	return &requests{prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "provider_kyma_control_plane_requests_total",
-		Help: "Requests sent to the control plane, by method (WATCH for watches, REVIEW for questions about rights) and status code (0 if there was no answer).",
-	}, []string{"verb", "code"})}
-}
-
-// wrap a transport.
-func (r *requests) wrap(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(req *http.Request) (*http.Response, error) {
-		res, err := next.RoundTrip(req)
-		verb, code := verbOf(req), 0
-		if res != nil {
-			code = res.StatusCode
-		}
-		r.WithLabelValues(verb, strconv.Itoa(code)).Inc()
-		return res, err
-	})
+// countRequests returns a wrapper of transports that counts what is sent. The target package counts what is sent to target clusters.
+func countRequests(r metrics.Requests) transport.WrapperFunc {
+	return func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(req *http.Request) (*http.Response, error) {
+			res, err := next.RoundTrip(req)
+			code := 0
+			if res != nil {
+				code = res.StatusCode
+			}
+			r.Count(verbOf(req), code)
+			return res, err
+		})
+	}
 }
 
 // verbOf a request is its method, but for those that are something else than their method says.

@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	registry "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/controller"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -20,6 +20,7 @@ import (
 	manifestcontroller "github.com/crossplane-contrib/provider-kyma/internal/controller/manifest"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/secrets"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
+	"github.com/crossplane-contrib/provider-kyma/internal/metrics"
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/pull"
@@ -30,7 +31,7 @@ import (
 
 // setup the controllers. Local is the provider's own access to the control plane. What it returns stops what the manager
 // does not stop.
-func setup(ctx context.Context, mgr ctrl.Manager, local *rest.Config, f *flags, log logging.Logger) (func(), error) {
+func setup(ctx context.Context, mgr ctrl.Manager, local *rest.Config, m *metrics.Metrics, f *flags, log logging.Logger) (func(), error) {
 	keys, err := verificationKeys(f.moduleKeys)
 	if err != nil {
 		return nil, errors.Wrap(err, "--module-verification-key")
@@ -45,9 +46,8 @@ func setup(ctx context.Context, mgr ctrl.Manager, local *rest.Config, f *flags, 
 	if err != nil {
 		return nil, err
 	}
-	targets, notify := target.NewMetrics(), &changes{}
-	metrics.Registry.MustRegister(targets)
-	pool := target.NewPool(manifest.Interpreter(), target.WithLocal(local), target.WithUserAgent(agent), target.WithMetrics(targets),
+	notify := &changes{}
+	pool := target.NewPool(manifest.Interpreter(), target.WithLocal(local), target.WithUserAgent(agent), target.WithMetrics(m),
 		target.WithLogger(log), target.WithOnChange(notify.tell))
 	reader := secrets.NewReader(mgr.GetClient(), mgr.GetAPIReader())
 	c := &controllers{mgr: mgr, flags: f, notify: notify, manifests: manifestcontroller.Options{
@@ -80,7 +80,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, local *rest.Config, f *flags, 
 // controllerOptions that all controllers share. What is returned with them closes a connection that they use.
 func controllerOptions(f *flags, log logging.Logger) (controller.Options, func(), error) {
 	mr, state := managed.NewMRMetricRecorder(), statemetrics.NewMRStateMetrics()
-	metrics.Registry.MustRegister(mr, state)
+	registry.Registry.MustRegister(mr, state)
 	o := controller.Options{
 		Logger:                  log,
 		MaxConcurrentReconciles: f.concurrency,

@@ -11,11 +11,13 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
+	"github.com/crossplane-contrib/provider-kyma/internal/metrics"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/connection"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/informer"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/kubeconfig"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/mapper"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
+	"github.com/crossplane-contrib/provider-kyma/internal/version"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
@@ -29,7 +31,7 @@ type Pool struct {
 	change      informer.ChangeFunc
 	request     transport.CountFunc
 	limits      transport.Limits
-	metrics     *Metrics
+	metrics     *metrics.Metrics
 	log         logging.Logger
 	builtin     mapper.Table
 	interpreter cluster.Interpreter
@@ -79,7 +81,7 @@ func WithLimits(l transport.Limits) Option {
 }
 
 // WithMetrics counts connections and requests.
-func WithMetrics(m *Metrics) Option {
+func WithMetrics(m *metrics.Metrics) Option {
 	return func(p *Pool) { p.metrics = m }
 }
 
@@ -92,7 +94,7 @@ func WithLogger(l logging.Logger) Option {
 func NewPool(i cluster.Interpreter, o ...Option) *Pool {
 	p := &Pool{
 		interpreter: i,
-		metrics:     NewMetrics(),
+		metrics:     metrics.New(nil, version.Build{}),
 		log:         logging.NewNopLogger(),
 		builtin:     mapper.Builtin(),
 		clusters:    map[string]*entry{},
@@ -166,7 +168,7 @@ func (p *Pool) join(user, digest string, fresh *Cluster) (*Cluster, error) {
 	if e == nil {
 		e = &entry{cluster: fresh}
 		p.clusters[digest] = e
-		p.metrics.connections.Inc()
+		p.metrics.TargetConnections.Inc()
 		p.log.Debug("Connecting to a cluster", "host", fresh.Host())
 	}
 	if p.users[user] == digest {
@@ -191,7 +193,7 @@ func (p *Pool) leave(user string) {
 		return
 	}
 	delete(p.clusters, digest)
-	p.metrics.connections.Dec()
+	p.metrics.TargetConnections.Dec()
 	p.log.Debug("Closing the connection to a cluster", "host", e.cluster.Host())
 	p.closing.Go(e.cluster.Close)
 }
@@ -246,7 +248,7 @@ func (p *Pool) restConfig(c Credentials) (*rest.Config, string, error) {
 }
 
 func (p *Pool) count(verb string, code int, watch bool) {
-	p.metrics.count(verb, code)
+	p.metrics.TargetRequests.Count(verb, code)
 	if p.request != nil {
 		p.request(verb, code, watch)
 	}

@@ -30,7 +30,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/metrics"
 	"github.com/crossplane-contrib/provider-kyma/internal/target/transport"
+	"github.com/crossplane-contrib/provider-kyma/internal/version"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
@@ -152,7 +154,7 @@ func must[T any](t *testing.T) func(v T, err error) T {
 
 func TestPoolShares(t *testing.T) {
 	s := newAPIServer(t)
-	m := NewMetrics()
+	m := metrics.New(nil, version.Build{})
 	p := NewPool(manifest.Interpreter(), WithMetrics(m))
 	defer p.Close()
 	get := must[*Cluster](t)
@@ -169,7 +171,7 @@ func TestPoolShares(t *testing.T) {
 	if n := s.asked(); n != 0 {
 		t.Errorf("want no request from Get, got %d", n)
 	}
-	if n := testutil.ToFloat64(m.connections); n != 2 {
+	if n := testutil.ToFloat64(m.TargetConnections); n != 2 {
 		t.Errorf("want 2 connections, got %v", n)
 	}
 	for range 3 {
@@ -180,7 +182,7 @@ func TestPoolShares(t *testing.T) {
 	if n := s.asked(); n != 1 {
 		t.Errorf("want the version asked for once, got %d requests", n)
 	}
-	if n := testutil.ToFloat64(m.requests.WithLabelValues("GET", "200")); n != 1 {
+	if n := testutil.ToFloat64(m.TargetRequests.WithLabelValues("GET", "200")); n != 1 {
 		t.Errorf("want 1 request counted, got %v", n)
 	}
 }
@@ -238,7 +240,7 @@ func TestPoolClose(t *testing.T) {
 
 func TestPoolRace(t *testing.T) {
 	s := newAPIServer(t)
-	m := NewMetrics()
+	m := metrics.New(nil, version.Build{})
 	p := NewPool(manifest.Interpreter(), WithMetrics(m))
 	var wg sync.WaitGroup
 	for i := range 8 {
@@ -255,7 +257,7 @@ func TestPoolRace(t *testing.T) {
 	}
 	wg.Wait()
 	p.Close()
-	if n := testutil.ToFloat64(m.connections); n != 0 {
+	if n := testutil.ToFloat64(m.TargetConnections); n != 0 {
 		t.Errorf("want no connection left, got %v", n)
 	}
 }

@@ -177,6 +177,8 @@ func TestFault(t *testing.T) {
 		"LibraryOwner":  {reason: "That room does.", from: "internal/oci", to: "github.com/google/go-containerregistry/pkg/v1"},
 		"LibraryInTest": {reason: "A unit test stays plain Go.", from: "internal/oci", to: "github.com/onsi/ginkgo/v2", test: true, want: true},
 		"LibrarySuite":  {reason: "Suites use Ginkgo.", from: "test/integration", to: "github.com/onsi/ginkgo/v2", test: true},
+		"Metric":        {reason: "Metrics are in one list.", from: "internal/target", to: "github.com/prometheus/client_golang/prometheus", want: true},
+		"MetricInTest":  {reason: "A test reads what was counted.", from: "internal/target", to: "github.com/prometheus/client_golang/prometheus/testutil", test: true},
 		"CommandLine":   {reason: "A test of a command runs the command line.", from: "internal/cli/kyma", to: module + "/internal/cli", test: true},
 		"CommandRoot":   {reason: "A command does not know the command line.", from: "internal/cli/kyma", to: module + "/internal/cli", want: true},
 		"CommandBeside": {reason: "Nor another command.", from: "internal/cli/kyma", to: module + "/internal/cli/manifest", test: true, want: true},
