@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -101,10 +102,10 @@ func equal(a, b *v1alpha1.ManifestParameters) bool {
 	}
 	va, erra := decode(a)
 	vb, errb := decode(b)
-	return erra == nil && errb == nil && reflect.DeepEqual(va, vb)
+	return erra == nil && errb == nil && value.Equals(value.NewValueInterface(va), value.NewValueInterface(vb))
 }
 
-// decode parameters into maps, slices and scalars.
+// decode parameters into maps, slices and scalars. It does not round large integers.
 func decode(p *v1alpha1.ManifestParameters) (any, error) {
 	b, err := json.Marshal(p)
 	if err != nil {
@@ -112,24 +113,5 @@ func decode(p *v1alpha1.ManifestParameters) (any, error) {
 	}
 	var v any
 	err = kjson.UnmarshalCaseSensitivePreserveInts(b, &v)
-	return normalizeNumbers(v), err
-}
-
-// normalizeNumbers makes integers of all whole numbers, however they are written, without rounding large ones.
-func normalizeNumbers(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		for k := range v {
-			v[k] = normalizeNumbers(v[k])
-		}
-	case []any:
-		for i := range v {
-			v[i] = normalizeNumbers(v[i])
-		}
-	case float64:
-		if i := int64(v); float64(i) == v {
-			return i
-		}
-	}
-	return v
+	return v, err
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/config"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 )
 
 // An action is what a step does about a module, in the words of a description: it is to be …
@@ -272,13 +273,13 @@ func collision(other *v1alpha1.Manifest) string {
 
 // fail sets the state Error: the module cannot get into the desired state. What runs keeps running.
 func (s *step) fail(message string) {
-	s.status.State, s.status.Message = v1alpha1.StateError, truncate(message)
+	s.status.State, s.status.Message = v1alpha1.StateError, settings.Truncate(message, settings.MaxMessage)
 }
 
 // warn sets the state Warning, unless the state is worse.
 func (s *step) warn(message string) {
 	if isWorse(v1alpha1.StateWarning, s.status.State) {
-		s.status.State, s.status.Message = v1alpha1.StateWarning, truncate(message)
+		s.status.State, s.status.Message = v1alpha1.StateWarning, settings.Truncate(message, settings.MaxMessage)
 	}
 }
 

@@ -5,7 +5,6 @@ package kyma
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,9 +15,6 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 )
-
-// maxMessage is the maximum length of a message in the status, in bytes.
-const maxMessage = 1024
 
 // precedence of the states. A Kyma has the first one that any of its modules has.
 var precedence = []v1alpha1.State{ //nolint:gochecknoglobals // Constant.
@@ -50,7 +46,7 @@ func statusOf(m *v1alpha1.Manifest) v1alpha1.ModuleStatus {
 		out.State, out.Message = v1alpha1.StateProcessing, ""
 	case at.State == v1alpha1.StateReady && synced.Status == corev1.ConditionFalse:
 		// It was Ready, and its state cannot be checked any more.
-		out.State, out.Message = v1alpha1.StateError, truncate(synced.Message)
+		out.State, out.Message = v1alpha1.StateError, settings.Truncate(synced.Message, settings.MaxMessage)
 	case ready.ObservedGeneration != 0 && ready.ObservedGeneration != m.Generation:
 		// The reconcile that wrote Synced ended before it observed. An older provider wrote no generation.
 		out.State, out.Message = v1alpha1.StateProcessing, ""
@@ -125,34 +121,29 @@ func summarize(m v1alpha1.ModuleStatus) string {
 			message = "is in state " + string(m.State)
 		}
 	}
-	return truncate(m.Name + ": " + message)
+	return settings.Truncate(m.Name+": "+message, settings.MaxMessage)
 }
 
 // setVerified sums up the conditions Verified of the Manifests. It removes the condition where no Manifest has one.
 func setVerified(k *v1alpha1.Kyma, steps []step) {
-	found, failed := false, xpv2.Condition{}
+	out := xpv2.Condition{}
 	for i := range steps {
 		if steps[i].live == nil {
 			continue
 		}
-		c := steps[i].live.GetCondition(v1alpha1.TypeVerified)
-		if c.Status == "" || c.Status == corev1.ConditionUnknown && c.Message == "" {
-			continue
-		}
-		found = true
-		if c.Status != corev1.ConditionTrue && failed.Status == "" {
-			failed = c
-			failed.Message = truncate(steps[i].status.Name + ": " + c.Message)
+		switch c := steps[i].live.GetCondition(v1alpha1.TypeVerified); {
+		case c.Status == "", c.Status == corev1.ConditionUnknown && c.Message == "", out.Status != "" && out.Status != corev1.ConditionTrue:
+		case c.Status == corev1.ConditionTrue:
+			out = verifiedCondition(corev1.ConditionTrue, v1alpha1.ReasonVerified, "")
+		default:
+			out = verifiedCondition(c.Status, c.Reason, settings.Truncate(steps[i].status.Name+": "+c.Message, settings.MaxMessage))
 		}
 	}
-	switch {
-	case !found:
-		k.Status.Conditions = slices.DeleteFunc(k.Status.Conditions, func(c xpv2.Condition) bool { return c.Type == v1alpha1.TypeVerified })
-	case failed.Status != "":
-		setCondition(k, verifiedCondition(failed.Status, failed.Reason, failed.Message))
-	default:
-		setCondition(k, verifiedCondition(corev1.ConditionTrue, v1alpha1.ReasonVerified, ""))
+	if out.Status != "" {
+		setCondition(k, out)
+		return
 	}
+	k.Status.Conditions = slices.DeleteFunc(k.Status.Conditions, func(c xpv2.Condition) bool { return c.Type == v1alpha1.TypeVerified })
 }
 
 // verifiedCondition returns a condition Verified.
@@ -160,13 +151,4 @@ func verifiedCondition(status corev1.ConditionStatus, reason xpv2.ConditionReaso
 	return xpv2.Condition{
 		Type: v1alpha1.TypeVerified, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.Now(),
 	}
-}
-
-// truncate a message to the maximum length.
-func truncate(s string) string {
-	if len(s) <= maxMessage {
-		return s
-	}
-	// The API server would replace half a character, and the message would differ each time.
-	return strings.ToValidUTF8(s[:maxMessage-len("…")], "") + "…"
 }

@@ -66,5 +66,5 @@ func testsRun(mg resource.Managed) bool {
 		return false
 	}
 	t := mr.Status.AtProvider.Tests
-	return t == nil || t.Token != cut(mr.Annotations[v1alpha1.AnnotationTest]) || t.State == v1alpha1.StateProcessing
+	return t == nil || t.Token != settings.Truncate(mr.Annotations[v1alpha1.AnnotationTest], settings.MaxMessage) || t.State == v1alpha1.StateProcessing
 }

@@ -24,8 +24,6 @@ import (
 )
 
 const (
-	// maxMessage bounds a message in the status, in bytes.
-	maxMessage = 1024
 	// maxTests, mostPlanned objects, and mostPlannedFields of each of these are shown in the status.
 	maxTests          = 64
 	mostPlanned       = 64
@@ -45,7 +43,9 @@ func (r *reporter) with(values []any) *reporter {
 }
 
 // text for the status.
-func (r *reporter) text(s string) string { return cut(r.redactor.Text(s)) }
+func (r *reporter) text(s string) string {
+	return settings.Truncate(r.redactor.Text(s), settings.MaxMessage)
+}
 
 // error for the managed reconciler, which shows it in a condition, an event and its log.
 func (r *reporter) error(err error) error { return r.redactor.Error(err) }
@@ -267,13 +267,4 @@ func unmark(mr *v1alpha1.Manifest, t xpv2.ConditionType) {
 
 func count(n int) int32 {
 	return int32(min(n, math.MaxInt32)) //nolint:gosec // Bounded right here.
-}
-
-// cut a text to what the status may have.
-func cut(s string) string {
-	if len(s) <= maxMessage {
-		return s
-	}
-	// Half a character would come back from the API server as another one, and be corrected forever.
-	return strings.ToValidUTF8(s[:maxMessage-len("…")], "") + "…"
 }

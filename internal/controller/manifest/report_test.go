@@ -5,7 +5,6 @@ package manifest
 import (
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +13,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
@@ -74,7 +74,7 @@ func TestReportFailure(t *testing.T) {
 	mr := &v1alpha1.Manifest{}
 	(&reporter{}).observation(mr, engine.Observation{State: engine.Ready, Total: 3, Ready: 3})
 	_ = (&reporter{}).failure(mr, errors.New(strings.Repeat("x", 5000)))
-	if got := mr.Status.AtProvider; got.State != v1alpha1.StateError || len(got.Message) != maxMessage || got.Resources == nil {
+	if got := mr.Status.AtProvider; got.State != v1alpha1.StateError || len(got.Message) != settings.MaxMessage || got.Resources == nil {
 		t.Errorf("failure(...): %v", got)
 	}
 	if c := mr.GetCondition(xpv2.TypeReady); c.Status != corev1.ConditionFalse {
@@ -117,14 +117,5 @@ func TestGeneration(t *testing.T) {
 				mr.Generation = 7
 			}
 		})
-	}
-}
-
-func TestCut(t *testing.T) {
-	for n := range 4 {
-		got := cut(strings.Repeat("a", n) + strings.Repeat("€", maxMessage))
-		if len(got) > maxMessage || !utf8.ValidString(got) || !strings.HasSuffix(got, "€…") {
-			t.Errorf("a message must not end in half a character\ncut(...): %d bytes, valid: %t", len(got), utf8.ValidString(got))
-		}
 	}
 }

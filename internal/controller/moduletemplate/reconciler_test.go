@@ -335,9 +335,3 @@ func TestConflict(t *testing.T) {
 		})
 	}
 }
-
-func TestCut(t *testing.T) {
-	if got := cut(strings.Repeat("ä", 600), maxMessage); len(got) > maxMessage || !strings.HasSuffix(got, "ä…") {
-		t.Errorf("cut(...) is %d bytes, and ends in %q", len(got), got[len(got)-6:])
-	}
-}

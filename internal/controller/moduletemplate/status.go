@@ -19,9 +19,6 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
 )
 
-// maxMessage bounds a message in the status, in bytes.
-const maxMessage = 1024
-
 // has says whether a template has a condition.
 func has(t *v1alpha1.ModuleTemplate, c xpv2.ConditionType) bool {
 	return slices.ContainsFunc(t.Status.Conditions, func(have xpv2.Condition) bool { return have.Type == c })
@@ -48,7 +45,7 @@ func refuse(t *v1alpha1.ModuleTemplate, why xpv2.ConditionReason, message string
 
 func condition(t *v1alpha1.ModuleTemplate, s corev1.ConditionStatus, why xpv2.ConditionReason, message string) {
 	settings.Mark(&t.Status.ConditionedStatus, t.Generation, xpv2.Condition{
-		Type: v1alpha1.TypeResolved, Status: s, Reason: why, Message: cut(message, maxMessage), LastTransitionTime: metav1.Now(),
+		Type: v1alpha1.TypeResolved, Status: s, Reason: why, Message: settings.Truncate(message, settings.MaxMessage), LastTransitionTime: metav1.Now(),
 	})
 }
 
@@ -75,14 +72,6 @@ func conclude(t *v1alpha1.ModuleTemplate) {
 func ambiguous(t *v1alpha1.ModuleTemplate, others []string) string {
 	return fmt.Sprintf("ModuleTemplates %s are of module %q in channel %q too, and none is picked: delete all but one, or change their channels",
 		strings.Join(others, " and "), module.NameOf(t), t.Spec.Channel)
-}
-
-// cut a message, at the beginning of a character.
-func cut(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	return strings.ToValidUTF8(s[:limit-len("…")], "") + "…"
 }
 
 // events of what became different between two states of a template.

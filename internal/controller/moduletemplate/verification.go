@@ -73,7 +73,7 @@ func (k keys) refuse(t *v1alpha1.ModuleTemplate, err error) {
 
 func (k keys) set(t *v1alpha1.ModuleTemplate, s corev1.ConditionStatus, why xpv2.ConditionReason, message string) {
 	settings.Mark(&t.Status.ConditionedStatus, t.Generation, xpv2.Condition{
-		Type: v1alpha1.TypeVerified, Status: s, Reason: why, Message: cut(message, maxMessage-len(k.suffix)) + k.suffix,
+		Type: v1alpha1.TypeVerified, Status: s, Reason: why, Message: settings.Truncate(message, settings.MaxMessage-len(k.suffix)) + k.suffix,
 		LastTransitionTime: metav1.Now(),
 	})
 }

@@ -4,9 +4,22 @@ package settings
 
 import (
 	"slices"
+	"strings"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 )
+
+// MaxMessage is the maximum length of a message in a status, in bytes.
+const MaxMessage = 1024
+
+// Truncate a message to a maximum length in bytes. It does not split a character: the API server would replace half of one, and
+// the message would differ each time.
+func Truncate(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most-len("…")], "") + "…"
+}
 
 // Mark conditions of an object, as seen of the generation that was examined. Waiters, as kubectl wait, do not take one of
 // an older generation for an answer. Only a change of status, reason or message is a transition; one that is true of
