@@ -25,33 +25,30 @@ const (
 	maxLabel = 63
 )
 
-// A content is what a ModuleTemplate makes of a module: what the Manifest installs, in which cluster, and its labels.
-type content struct {
-	module     string
-	parameters v1alpha1.ManifestParameters
-	config     *xpv2.ProviderConfigReference
-	labels     map[string]string
-}
-
-// contentOf returns the content of a module.
-func (p *planner) contentOf(t *v1alpha1.ModuleTemplate, m *v1alpha1.Module) (*content, error) {
+// contentOf returns what a ModuleTemplate makes of a module: its Manifest, with what it installs, in which cluster, and its
+// labels.
+func (p *planner) contentOf(t *v1alpha1.ModuleTemplate, m *v1alpha1.Module) (*v1alpha1.Manifest, error) {
 	parameters, err := module.Parameters(t, m)
 	if err != nil {
 		return nil, err
 	}
-	c := &content{module: m.Name, parameters: parameters, config: p.configOf(t), labels: map[string]string{
+	out := &v1alpha1.Manifest{}
+	out.Namespace, out.Name = p.kyma.Namespace, manifestName(p.kyma.Name, m.Name)
+	out.Labels = map[string]string{
 		v1alpha1.LabelKymaName:   shorten(p.kyma.Name, maxLabel),
 		v1alpha1.LabelModuleName: m.Name,
 		v1alpha1.LabelChannel:    t.Spec.Channel,
 		v1alpha1.LabelManagedBy:  v1alpha1.ManagedBy,
-	}}
+	}
 	if name, ok := t.Labels[v1alpha1.LabelControllerName]; ok {
-		c.labels[v1alpha1.LabelControllerName] = name
+		out.Labels[v1alpha1.LabelControllerName] = name
 	}
-	if p.verified[*c.config] {
-		err = addDescriptor(&c.parameters, t)
+	out.Spec.ForProvider, out.Spec.ProviderConfigReference = parameters, p.configOf(t)
+	out.Spec.ManagementPolicies = p.kyma.Spec.ManagementPolicies
+	if p.verified[*out.Spec.ProviderConfigReference] {
+		err = addDescriptor(&out.Spec.ForProvider, t)
 	}
-	return c, err
+	return out, err
 }
 
 // configOf returns the config of the cluster that a module goes to.

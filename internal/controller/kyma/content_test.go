@@ -57,11 +57,11 @@ func TestContentOf(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := v1alpha1.ManifestParameters{Descriptor: c.parameters.Descriptor, Component: c.parameters.Component}
+			got := v1alpha1.ManifestParameters{Descriptor: c.Spec.ForProvider.Descriptor, Component: c.Spec.ForProvider.Component}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\ncontentOf(...): -want, +got:\n%s", tc.reason, diff)
 			}
-			if got := c.config.Kind + " " + c.config.Name; got != tc.config {
+			if got := c.Spec.ProviderConfigReference.Kind + " " + c.Spec.ProviderConfigReference.Name; got != tc.config {
 				t.Errorf("\n%s\ncontentOf(...): want %s, got %s", tc.reason, tc.config, got)
 			}
 		})

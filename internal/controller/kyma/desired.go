@@ -70,7 +70,7 @@ var desiredLabels = []string{ //nolint:gochecknoglobals // Constant.
 // desiredManifest returns the Manifest of a module as its Kyma wants it: all fields that the Kyma decides, and no others. A
 // nil content, as for a module that is not wanted any more, leaves what the live Manifest installs. A nil live Manifest is one
 // that does not exist yet. The result shares memory with the arguments.
-func desiredManifest(k *v1alpha1.Kyma, in intent, c *content, live *v1alpha1.Manifest) *v1alpha1.Manifest {
+func desiredManifest(k *v1alpha1.Kyma, in intent, content, live *v1alpha1.Manifest) *v1alpha1.Manifest {
 	out := &v1alpha1.Manifest{}
 	if live != nil {
 		keep(out, live)
@@ -79,8 +79,10 @@ func desiredManifest(k *v1alpha1.Kyma, in intent, c *content, live *v1alpha1.Man
 		// With an owner that exists, the garbage collector would not delete a Manifest that was released to it.
 		out.OwnerReferences = []metav1.OwnerReference{meta.AsController(meta.TypedReferenceTo(k, v1alpha1.KymaGroupVersionKind))}
 	}
-	if c != nil {
-		install(out, k, c, live)
+	if content != nil {
+		out.Namespace, out.Name, out.Labels, out.Spec = content.Namespace, content.Name, content.Labels, content.Spec
+		// A user may ask for an adoption on the Manifest, too.
+		out.Spec.ForProvider.Adopt = out.Spec.ForProvider.Adopt || live != nil && live.Spec.ForProvider.Adopt
 	}
 	if in.policies != nil {
 		out.Spec.ManagementPolicies = in.policies
@@ -115,16 +117,6 @@ func keep(out, live *v1alpha1.Manifest) {
 	out.Spec.ForProvider = live.Spec.ForProvider
 }
 
-// install sets what the ModuleTemplate of a module asks for.
-func install(out *v1alpha1.Manifest, k *v1alpha1.Kyma, c *content, live *v1alpha1.Manifest) {
-	out.Namespace, out.Name, out.Labels = k.Namespace, manifestName(k.Name, c.module), c.labels
-	out.Spec.ProviderConfigReference = c.config
-	out.Spec.ManagementPolicies = k.Spec.ManagementPolicies
-	out.Spec.ForProvider = c.parameters
-	// A user may ask for an adoption on the Manifest, too.
-	out.Spec.ForProvider.Adopt = c.parameters.Adopt || live != nil && live.Spec.ForProvider.Adopt
-}
-
 // annotate a desired Manifest with the intent of its Kyma. A pause or a plan that a user asked for stays theirs.
 func annotate(out *v1alpha1.Manifest, k *v1alpha1.Kyma, in intent, live *v1alpha1.Manifest) {
 	switch {
@@ -151,7 +143,8 @@ func annotate(out *v1alpha1.Manifest, k *v1alpha1.Kyma, in intent, live *v1alpha
 
 // needsUpdate reports whether a live Manifest differs from the desired one in a field that its Kyma decides.
 func needsUpdate(live, desired *v1alpha1.Manifest) bool {
-	if _, annotations := surplus(live, desired); len(annotations) > 0 || differsInContent(live, desired) || !contains(live.Annotations, desired.Annotations) {
+	_, annotations := surplus(live, desired)
+	if len(annotations) > 0 || differsInContent(live, desired) || !contains(live.Annotations, desired.Annotations) {
 		return true
 	}
 	owner := metav1.GetControllerOfNoCopy(live)

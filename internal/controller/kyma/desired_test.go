@@ -22,10 +22,9 @@ func TestDesiredManifest(t *testing.T) {
 	type annotations = map[string]string
 	all, observe := xpv2.ManagementPolicies{xpv2.ManagementActionAll}, xpv2.ManagementPolicies{xpv2.ManagementActionObserve}
 	k, tpl := newKyma(v1alpha1.Module{Name: "a"}), newTemplate("a", "regular", "1.0.0")
-	c := &content{
-		module: "a", config: k.Spec.ProviderConfigReference, labels: map[string]string{v1alpha1.LabelChannel: "regular"},
-		parameters: v1alpha1.ManifestParameters{Version: "2.0.0"},
-	}
+	c := &v1alpha1.Manifest{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "k-a", Labels: map[string]string{v1alpha1.LabelChannel: "regular"}}}
+	c.Spec.ProviderConfigReference, c.Spec.ManagementPolicies = k.Spec.ProviderConfigReference, k.Spec.ManagementPolicies
+	c.Spec.ForProvider.Version = "2.0.0"
 	annotated := func(a annotations) func(*v1alpha1.Manifest) {
 		return func(m *v1alpha1.Manifest) { m.Annotations = a }
 	}
@@ -41,7 +40,7 @@ func TestDesiredManifest(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		intent  intent
-		content *content
+		content *v1alpha1.Manifest
 		live    func(*v1alpha1.Manifest)
 		want    decision
 	}{

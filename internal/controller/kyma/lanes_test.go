@@ -50,17 +50,17 @@ func TestEditComesFirst(t *testing.T) {
 	}{
 		"Template": {
 			"A new version comes to all.", func(w *watches, q queue) {
-				lane.Behind(w.templates()).Update(t.Context(), ctrlevent.UpdateEvent{ObjectOld: &tpl, ObjectNew: newer}, q)
+				lane.Many(w.usersOfTemplate).Update(t.Context(), ctrlevent.UpdateEvent{ObjectOld: &tpl, ObjectNew: newer}, q)
 			}, change,
 		},
 		"TemplateMade": {
 			"So does a new template.", func(w *watches, q queue) {
-				lane.Behind(w.templates()).Create(t.Context(), ctrlevent.CreateEvent{Object: newer}, q)
+				lane.Many(w.usersOfTemplate).Create(t.Context(), ctrlevent.CreateEvent{Object: newer}, q)
 			}, change,
 		},
 		"Config": {
 			"A config is that of many.", func(w *watches, q queue) {
-				lane.Behind(w.configs()).Update(t.Context(), ctrlevent.UpdateEvent{ObjectOld: config, ObjectNew: config}, q)
+				lane.Many(w.usersOfConfig).Update(t.Context(), ctrlevent.UpdateEvent{ObjectOld: config, ObjectNew: config}, q)
 			}, change,
 		},
 		"Start": {
@@ -152,7 +152,7 @@ func change(w *watches, q queue, k *v1alpha1.Kyma) {
 func templateFlood(t *testing.T, was, is *v1alpha1.ModuleTemplate) func(w *watches, q queue) {
 	t.Helper()
 	return func(w *watches, q queue) {
-		lane.Behind(w.templates()).Update(t.Context(), ctrlevent.UpdateEvent{ObjectOld: was, ObjectNew: is}, q)
+		lane.Many(w.usersOfTemplate).Update(t.Context(), ctrlevent.UpdateEvent{ObjectOld: was, ObjectNew: is}, q)
 	}
 }
 

@@ -148,13 +148,8 @@ func (p *planner) passIntent(s *step) {
 func (p *planner) planDisabled(live *v1alpha1.Manifest) step {
 	s := step{live: live, status: statusOf(live)}
 	s.status.Name = moduleOf(p.kyma, live)
-	switch {
-	case s.status.State == v1alpha1.StateDeleting:
-	case p.intent.plan:
-		s.status.State, s.status.Message = v1alpha1.StateProcessing, "plan: it would be removed with all that it has installed; nothing is applied"
-	default:
-		s.action = actionDelete
-		s.status.State, s.status.Message = v1alpha1.StateDeleting, ""
+	if s.status.State != v1alpha1.StateDeleting {
+		p.remove(&s, "it would be removed with all that it has installed", "")
 	}
 	return s
 }
@@ -210,8 +205,9 @@ func (p *planner) compare(s *step, t *v1alpha1.ModuleTemplate, m *v1alpha1.Modul
 		s.fail(err.Error())
 		return
 	}
-	if s.live != nil && *s.live.Spec.ProviderConfigReference != *c.config {
-		p.move(s)
+	if s.live != nil && *s.live.Spec.ProviderConfigReference != *c.Spec.ProviderConfigReference {
+		// A Manifest cannot move: it is deleted, and created again once it is gone.
+		p.remove(s, "it would move to another cluster", "moves to another cluster")
 		return
 	}
 	in := p.intent
@@ -236,14 +232,14 @@ func (s *step) update() {
 	}
 }
 
-// move a module to another cluster. A Manifest cannot move: it is deleted, and created again once it is gone.
-func (p *planner) move(s *step) {
+// remove the live Manifest, unless it is only planned.
+func (p *planner) remove(s *step, planned, message string) {
 	if p.intent.plan {
-		s.status.State, s.status.Message = v1alpha1.StateProcessing, "plan: it would move to another cluster; nothing is applied"
+		s.status.State, s.status.Message = v1alpha1.StateProcessing, "plan: "+planned+"; nothing is applied"
 		return
 	}
 	s.action = actionDelete
-	s.status.State, s.status.Message = v1alpha1.StateDeleting, "moves to another cluster"
+	s.status.State, s.status.Message = v1alpha1.StateDeleting, message
 }
 
 // create the desired Manifest, unless its name is taken.

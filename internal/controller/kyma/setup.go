@@ -46,8 +46,15 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		policies:     o.Features.Enabled(feature.EnableBetaManagementPolicies),
 	}
 	p := &propagator{connector: c, Finalizer: resource.NewAPIFinalizer(client, managed.FinalizerName), poll: o.PollInterval}
-	p.managed = managed.NewReconciler(mgr, resource.ManagedKind(v1alpha1.KymaGroupVersionKind), reconcilerOptions(o, c, p, name)...)
+	p.managed = managed.NewReconciler(mgr, resource.ManagedKind(v1alpha1.KymaGroupVersionKind), append(o.Reconciler(name, c.record),
+		managed.WithTypedExternalConnector(settings.Limited[*v1alpha1.Kyma](c, o.Timeout)),
+		managed.WithFinalizer(p),
+		// A Kyma that is not Ready needs no shorter interval, because every change causes an event.
+		managed.WithPollIntervalHook(func(_ resource.Managed, poll time.Duration) time.Duration {
+			return settings.Spread(poll, o.PollJitter)
+		}))...)
 	w := &watches{client: client, lanes: o.Lanes}
+	configs, changed := lane.Many(w.usersOfConfig), builder.WithPredicates(afterStart(), predicate.GenerationChangedPredicate{})
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(ctrlcontroller.Options{
@@ -56,25 +63,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		}).
 		Watches(&v1alpha1.Kyma{}, w.kymas(), builder.WithPredicates(predicate.Or(resource.DesiredStateChanged(), finalizerRemoved()))).
 		Watches(&v1alpha1.Manifest{}, w.manifests()).
-		Watches(&v1alpha1.ModuleTemplate{}, lane.Behind(w.templates())).
-		Watches(&v1alpha1.ProviderConfig{}, lane.Behind(w.configs()), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&v1alpha1.ClusterProviderConfig{}, lane.Behind(w.configs()), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.ModuleTemplate{}, lane.Many(w.usersOfTemplate), builder.WithPredicates(afterStart(), templateUpdates())).
+		Watches(&v1alpha1.ProviderConfig{}, configs, changed).
+		Watches(&v1alpha1.ClusterProviderConfig{}, configs, changed).
 		Complete(lane.Polls(p, later))
 	return errors.Wrapf(err, "cannot set up controller %s", name)
-}
-
-// reconcilerOptions returns the options of the managed reconciler.
-func reconcilerOptions(o Options, c *connector, f resource.Finalizer, name string) []managed.ReconcilerOption {
-	return append(o.Reconciler(name, c.record),
-		managed.WithTypedExternalConnector(settings.Limited[*v1alpha1.Kyma](c, o.Timeout)),
-		managed.WithFinalizer(f),
-		managed.WithPollIntervalHook(spreadPolls(o.PollJitter)))
-}
-
-// spreadPolls returns a hook that spreads the polls. A Kyma that is not ready needs no shorter interval, because every change
-// causes an event.
-func spreadPolls(jitter float64) managed.PollIntervalHook {
-	return func(_ resource.Managed, poll time.Duration) time.Duration {
-		return settings.Spread(poll, jitter)
-	}
 }

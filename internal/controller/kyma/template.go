@@ -32,35 +32,31 @@ func channelOf(k *v1alpha1.Kyma, m *v1alpha1.Module) string {
 // selectTemplate returns the ModuleTemplate of a channel. It does not fall back to another channel, and does not choose between
 // two templates of the same channel: it returns a message instead.
 func selectTemplate(all []v1alpha1.ModuleTemplate, name, channel string) (*v1alpha1.ModuleTemplate, string) {
-	var found []*v1alpha1.ModuleTemplate
-	var channels []string
+	var found *v1alpha1.ModuleTemplate
+	var names, channels []string
 	for i := range all {
-		if meta.WasDeleted(&all[i]) {
+		t := &all[i]
+		if meta.WasDeleted(t) {
 			continue // Its controller does not resolve it any more.
 		}
-		channels = append(channels, all[i].Spec.Channel)
-		if all[i].Spec.Channel == channel {
-			found = append(found, &all[i])
+		channels = append(channels, t.Spec.Channel)
+		if t.Spec.Channel == channel {
+			found, names = t, append(names, t.Name)
 		}
-	}
-	switch len(found) {
-	case 1:
-		return found[0], ""
-	case 0:
-		if len(channels) == 0 {
-			return nil, fmt.Sprintf("there is no ModuleTemplate of a module %q in any channel; check the name in spec.forProvider.modules", name)
-		}
-		slices.Sort(channels)
-		return nil, fmt.Sprintf("module %q has no ModuleTemplate in channel %q; channels that have one: %s",
-			name, channel, strings.Join(slices.Compact(channels), ", "))
-	}
-	names := make([]string, 0, len(found))
-	for _, t := range found {
-		names = append(names, t.Name)
 	}
 	slices.Sort(names)
-	return nil, fmt.Sprintf("ModuleTemplates %s are all of module %q in channel %q; delete all but one",
-		strings.Join(names, " and "), name, channel)
+	slices.Sort(channels)
+	switch {
+	case len(names) == 1:
+		return found, ""
+	case len(names) > 1:
+		return nil, fmt.Sprintf("ModuleTemplates %s are all of module %q in channel %q; delete all but one",
+			strings.Join(names, " and "), name, channel)
+	case len(channels) == 0:
+		return nil, fmt.Sprintf("there is no ModuleTemplate of a module %q in any channel; check the name in spec.forProvider.modules", name)
+	}
+	return nil, fmt.Sprintf("module %q has no ModuleTemplate in channel %q; channels that have one: %s",
+		name, channel, strings.Join(slices.Compact(channels), ", "))
 }
 
 // isResolved reports whether a template can be installed. A message says why it cannot be installed as it is; without a

@@ -156,7 +156,8 @@ func affectsKyma(was, is *v1alpha1.Manifest) bool {
 		conditionChanged(was, is, xpv2.TypeReady) || conditionChanged(was, is, xpv2.TypeSynced) ||
 		!was.GetCondition(v1alpha1.TypeVerified).Equal(is.GetCondition(v1alpha1.TypeVerified)) ||
 		!slices.EqualFunc(was.OwnerReferences, is.OwnerReferences, func(x, y metav1.OwnerReference) bool { return x.UID == y.UID }) ||
-		suspension(was) != suspension(is) ||
+		meta.IsPaused(was) != meta.IsPaused(is) ||
+		(was.Annotations[v1alpha1.AnnotationPlan] == "true") != (is.Annotations[v1alpha1.AnnotationPlan] == "true") ||
 		!contains(was.Labels, is.Labels) || !contains(is.Labels, was.Labels)
 }
 
@@ -166,28 +167,18 @@ func conditionChanged(was, is *v1alpha1.Manifest, t xpv2.ConditionType) bool {
 	return a.Status != b.Status || a.ObservedGeneration != b.ObservedGeneration
 }
 
-// suspension returns whether a Manifest is paused, and whether it is only planned.
-func suspension(m *v1alpha1.Manifest) [2]bool {
-	return [2]bool{meta.IsPaused(m), m.Annotations[v1alpha1.AnnotationPlan] == "true"}
+// afterStart drops events about objects that are there at the start: all Kymas are reconciled then.
+func afterStart() predicate.Predicate {
+	return predicate.Funcs{CreateFunc: func(e ctrlevent.CreateEvent) bool { return !e.IsInInitialList }}
 }
 
-// templates handles events about ModuleTemplates for the Kymas that have their modules.
-func (w *watches) templates() handler.EventHandler {
-	return handler.Funcs{
-		CreateFunc: func(ctx context.Context, e ctrlevent.CreateEvent, q queue) {
-			if !e.IsInInitialList { // All Kymas are reconciled then.
-				w.enqueueUsers(ctx, q, e.Object)
-			}
-		},
-		DeleteFunc: func(ctx context.Context, e ctrlevent.DeleteEvent, q queue) { w.enqueueUsers(ctx, q, e.Object) },
-		UpdateFunc: func(ctx context.Context, e ctrlevent.UpdateEvent, q queue) {
-			was, ok := e.ObjectOld.(*v1alpha1.ModuleTemplate)
-			is, isok := e.ObjectNew.(*v1alpha1.ModuleTemplate)
-			if ok && isok && templateChanged(was, is) {
-				w.enqueueUsers(ctx, q, was, is)
-			}
-		},
-	}
+// templateUpdates drops updates of ModuleTemplates that cannot affect a Kyma.
+func templateUpdates() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e ctrlevent.UpdateEvent) bool {
+		was, ok := e.ObjectOld.(*v1alpha1.ModuleTemplate)
+		is, isok := e.ObjectNew.(*v1alpha1.ModuleTemplate)
+		return ok && isok && templateChanged(was, is)
+	}}
 }
 
 // templateChanged reports whether a change of a template can affect a Kyma.
@@ -202,68 +193,48 @@ func templateChanged(was, is *v1alpha1.ModuleTemplate) bool {
 		!equality.Semantic.DeepEqual(was.Status.Resources, is.Status.Resources) || !equality.Semantic.DeepEqual(was.Status.Data, is.Status.Data)
 }
 
-// enqueueUsers enqueues the Kymas that have a module in the channel of a template, or whose module failed.
-func (w *watches) enqueueUsers(ctx context.Context, q queue, objects ...client.Object) {
-	for _, o := range objects {
-		t, ok := o.(*v1alpha1.ModuleTemplate)
-		if !ok {
-			continue
-		}
-		name := module.NameOf(t)
-		l := &v1alpha1.KymaList{}
-		if err := w.client.List(ctx, l, client.MatchingFields{indexModules: name}, client.UnsafeDisableDeepCopy); err != nil {
-			continue
-		}
-		for i := range l.Items {
-			if hasModule(&l.Items[i], name, t.Spec.Channel) {
-				q.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&l.Items[i])})
-			}
+// usersOfTemplate returns the Kymas that have a module in the channel of a template, or whose module failed.
+func (w *watches) usersOfTemplate(ctx context.Context, o client.Object) []reconcile.Request {
+	t, ok := o.(*v1alpha1.ModuleTemplate)
+	if !ok {
+		return nil
+	}
+	name := module.NameOf(t)
+	l := &v1alpha1.KymaList{}
+	if err := w.client.List(ctx, l, client.MatchingFields{indexModules: name}, client.UnsafeDisableDeepCopy); err != nil {
+		return nil
+	}
+	var out []reconcile.Request
+	for i := range l.Items {
+		if hasModule(&l.Items[i], name, t.Spec.Channel) {
+			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&l.Items[i])})
 		}
 	}
+	return out
 }
 
-// hasModule reports whether a Kyma depends on the templates of a module in a channel.
+// hasModule reports whether a Kyma depends on the templates of a module in a channel. The message of a module that failed may
+// list its channels.
 func hasModule(k *v1alpha1.Kyma, name, channel string) bool {
-	for i := range k.Spec.ForProvider.Modules {
-		m := &k.Spec.ForProvider.Modules[i]
-		if m.Name == name && channelOf(k, m) == channel {
-			return true
-		}
-	}
-	for i := range k.Status.AtProvider.Modules {
-		m := &k.Status.AtProvider.Modules[i]
-		// Its message may list the channels of the module.
-		if m.Name == name && m.State == v1alpha1.StateError {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(k.Spec.ForProvider.Modules, func(m v1alpha1.Module) bool {
+		return m.Name == name && channelOf(k, &m) == channel
+	}) || slices.ContainsFunc(k.Status.AtProvider.Modules, func(m v1alpha1.ModuleStatus) bool {
+		return m.Name == name && m.State == v1alpha1.StateError
+	})
 }
 
-// configs handles events about configs for the Kymas whose Manifests use them: a Manifest has a component descriptor only where
-// its config asks for signatures.
-func (w *watches) configs() handler.EventHandler {
-	return handler.Funcs{
-		UpdateFunc: func(ctx context.Context, e ctrlevent.UpdateEvent, q queue) {
-			w.enqueueUsersOfConfig(ctx, q, e.ObjectNew)
-		},
-		CreateFunc: func(ctx context.Context, e ctrlevent.CreateEvent, q queue) {
-			if !e.IsInInitialList {
-				w.enqueueUsersOfConfig(ctx, q, e.Object)
-			}
-		},
-	}
-}
-
-// enqueueUsersOfConfig enqueues the Kymas whose Manifests use a config.
-func (w *watches) enqueueUsersOfConfig(ctx context.Context, q queue, o client.Object) {
+// usersOfConfig returns the Kymas whose Manifests use a config: a Manifest has a component descriptor only where its config asks
+// for signatures.
+func (w *watches) usersOfConfig(ctx context.Context, o client.Object) []reconcile.Request {
 	l := &v1alpha1.ManifestList{}
 	if err := w.client.List(ctx, l, config.UsersOf(o), client.UnsafeDisableDeepCopy); err != nil {
-		return
+		return nil
 	}
+	var out []reconcile.Request
 	for i := range l.Items {
 		if name := ownerName(&l.Items[i]); name != "" {
-			q.Add(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: l.Items[i].Namespace, Name: name}})
+			out = append(out, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: l.Items[i].Namespace, Name: name}})
 		}
 	}
+	return out
 }

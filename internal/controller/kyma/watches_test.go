@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -172,6 +173,7 @@ func TestWatches(t *testing.T) {
 	moved.OwnerReferences = nil
 	config := &v1alpha1.ProviderConfig{ObjectMeta: metaOf("cluster")}
 	named := func(name string) *v1alpha1.Manifest { return &v1alpha1.Manifest{ObjectMeta: metaOf(name)} }
+	templates, configs := filtered(w.usersOfTemplate, afterStart(), templateUpdates()), filtered(w.usersOfConfig, afterStart())
 	cases := map[string]struct {
 		reason  string
 		handler handler.EventHandler
@@ -185,15 +187,16 @@ func TestWatches(t *testing.T) {
 		"ManifestResync":  {"A resync is nothing.", w.manifests(), ctrlevent.UpdateEvent{ObjectOld: own, ObjectNew: own}, nil},
 		"NameFree":        {"A name that another owner had is free.", w.manifests(), ctrlevent.DeleteEvent{Object: named("k-b-c")}, []string{"k"}},
 		"NameOfNobody":    {"No Kyma needs this name.", w.manifests(), ctrlevent.DeleteEvent{Object: named("k-x")}, nil},
-		"TemplateMade":    {"A template appears.", w.templates(), ctrlevent.CreateEvent{Object: &regular}, []string{"k"}},
-		"TemplateThere":   {"It was there all the time.", w.templates(), ctrlevent.CreateEvent{Object: &regular, IsInInitialList: true}, nil},
-		"TemplateGone":    {"A template goes.", w.templates(), ctrlevent.DeleteEvent{Object: &regular}, []string{"k"}},
-		"TemplateMoves":   {"A template leaves a channel.", w.templates(), ctrlevent.UpdateEvent{ObjectOld: &regular, ObjectNew: changedTo(fast)}, []string{"k"}},
-		"TemplateOther":   {"No Kyma uses its channel.", w.templates(), ctrlevent.CreateEvent{Object: &fast}, nil},
-		"ConfigMade":      {"A config appears.", w.configs(), ctrlevent.CreateEvent{Object: config}, []string{"k"}},
-		"ConfigThere":     {"It was there all the time.", w.configs(), ctrlevent.CreateEvent{Object: config, IsInInitialList: true}, nil},
-		"ConfigChanged":   {"A config changes.", w.configs(), ctrlevent.UpdateEvent{ObjectOld: config, ObjectNew: config}, []string{"k"}},
-		"ClusterConfigIs": {"So does one of the cluster.", w.configs(), ctrlevent.UpdateEvent{ObjectOld: config, ObjectNew: &v1alpha1.ClusterProviderConfig{}}, []string{"k"}},
+		"TemplateMade":    {"A template appears.", templates, ctrlevent.CreateEvent{Object: &regular}, []string{"k"}},
+		"TemplateThere":   {"It was there all the time.", templates, ctrlevent.CreateEvent{Object: &regular, IsInInitialList: true}, nil},
+		"TemplateGone":    {"A template goes.", templates, ctrlevent.DeleteEvent{Object: &regular}, []string{"k"}},
+		"TemplateMoves":   {"A template leaves a channel.", templates, ctrlevent.UpdateEvent{ObjectOld: &regular, ObjectNew: changedTo(fast)}, []string{"k"}},
+		"TemplateResync":  {"A resync of a template is nothing.", templates, ctrlevent.UpdateEvent{ObjectOld: &regular, ObjectNew: &regular}, nil},
+		"TemplateOther":   {"No Kyma uses its channel.", templates, ctrlevent.CreateEvent{Object: &fast}, nil},
+		"ConfigMade":      {"A config appears.", configs, ctrlevent.CreateEvent{Object: config}, []string{"k"}},
+		"ConfigThere":     {"It was there all the time.", configs, ctrlevent.CreateEvent{Object: config, IsInInitialList: true}, nil},
+		"ConfigChanged":   {"A config changes.", configs, ctrlevent.UpdateEvent{ObjectOld: config, ObjectNew: config}, []string{"k"}},
+		"ClusterConfigIs": {"So does one of the cluster.", configs, ctrlevent.UpdateEvent{ObjectOld: config, ObjectNew: &v1alpha1.ClusterProviderConfig{}}, []string{"k"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -210,6 +213,28 @@ func TestWatches(t *testing.T) {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// filtered is a handler of the events that pass predicates.
+func filtered(of handler.MapFunc, p ...predicate.Predicate) handler.EventHandler {
+	h, pass := handler.EnqueueRequestsFromMapFunc(of), predicate.And(p...)
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e ctrlevent.CreateEvent, q queue) {
+			if pass.Create(e) {
+				h.Create(ctx, e, q)
+			}
+		},
+		UpdateFunc: func(ctx context.Context, e ctrlevent.UpdateEvent, q queue) {
+			if pass.Update(e) {
+				h.Update(ctx, e, q)
+			}
+		},
+		DeleteFunc: func(ctx context.Context, e ctrlevent.DeleteEvent, q queue) {
+			if pass.Delete(e) {
+				h.Delete(ctx, e, q)
+			}
+		},
 	}
 }
 

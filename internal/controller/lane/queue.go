@@ -58,8 +58,9 @@ func (q low) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.Request) {
 	q.PriorityQueue.AddWithOpts(o, items...)
 }
 
-// Behind is a handler whose items have low priority: what it watches concerns many.
-func Behind(h handler.EventHandler) handler.EventHandler {
+// Many returns a handler that enqueues what an object leads to, with low priority: the object concerns many.
+func Many(of handler.MapFunc) handler.EventHandler {
+	h := handler.EnqueueRequestsFromMapFunc(of)
 	return handler.Funcs{
 		CreateFunc:  func(ctx context.Context, e event.CreateEvent, q Queue) { h.Create(ctx, e, Low(q)) },
 		UpdateFunc:  func(ctx context.Context, e event.UpdateEvent, q Queue) { h.Update(ctx, e, Low(q)) },

@@ -67,7 +67,7 @@ func TestEditComesFirst(t *testing.T) {
 		},
 		"Config": {
 			"So does what a config causes.", func(w *watches, q lane.Queue) {
-				many(w.ofConfig).Create(context.Background(), ctrlevent.CreateEvent{Object: &v1alpha1.ProviderConfig{}}, q)
+				lane.Many(w.ofConfig).Create(context.Background(), ctrlevent.CreateEvent{Object: &v1alpha1.ProviderConfig{}}, q)
 			}, edit,
 		},
 		"Made": {"A new one is waited for.", rollout, func(w *watches, q lane.Queue, m *v1alpha1.Manifest) {

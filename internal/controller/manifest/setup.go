@@ -84,10 +84,10 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) (changed func(id st
 			RateLimiter:             ratelimiter.NewController(),
 		}).
 		Watches(&v1alpha1.Manifest{}, w.own(), builder.WithPredicates(resource.DesiredStateChanged())).
-		Watches(&v1alpha1.ProviderConfig{}, many(w.ofConfig), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&v1alpha1.ClusterProviderConfig{}, many(w.ofConfig), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WatchesMetadata(&corev1.Secret{}, many(w.ofSecret), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
-		WatchesMetadata(&corev1.ConfigMap{}, many(w.ofConfigMap), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
+		Watches(&v1alpha1.ProviderConfig{}, lane.Many(w.ofConfig), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.ClusterProviderConfig{}, lane.Many(w.ofConfig), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WatchesMetadata(&corev1.Secret{}, lane.Many(w.ofSecret), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
+		WatchesMetadata(&corev1.ConfigMap{}, lane.Many(w.ofConfigMap), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
 		WatchesRawSource(source.Channel(routes.events, w.own())).
 		Complete(lane.Polls(w.forgetting(r), latest))
 	return routes.changed, errors.Wrapf(err, "cannot set up controller %s", name)
@@ -149,11 +149,6 @@ func (w *watches) forgetting(r reconcile.Reconciler) reconcile.Reconciler {
 		}
 		return r.Reconcile(ctx, req)
 	})
-}
-
-// many Manifests that one object leads to.
-func many(of handler.MapFunc) handler.EventHandler {
-	return lane.Behind(handler.EnqueueRequestsFromMapFunc(of))
 }
 
 // ofConfig are the Manifests that use a config.
