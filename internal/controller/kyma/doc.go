@@ -6,9 +6,10 @@
 //
 // The controller follows fluxcd/helm-controller: plan one step for each module, act, then report.
 //
-//   - plan.go plans one step for each module, and desired.go returns its whole desired Manifest.
-//   - store.go reads the control plane. apply.go applies a desired Manifest with server-side apply, as one field manager, and
-//     remove.go removes a Manifest.
+//   - store.go reads the control plane.
+//   - plan.go plans one step for each module: template.go says what its ModuleTemplate asks for, and desired.go returns the
+//     whole desired Manifest.
+//   - write.go applies it with server-side apply, as one field manager, or removes it.
 //   - external.go has the hooks of the managed reconciler.
 //   - propagate.go covers the cases in which the managed reconciler does not call these hooks.
 //

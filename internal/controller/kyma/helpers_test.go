@@ -67,7 +67,8 @@ func newPlanner(k *v1alpha1.Kyma, templates []v1alpha1.ModuleTemplate, manifests
 		byModule[t.Spec.ModuleName] = append(byModule[t.Spec.ModuleName], t)
 	}
 	return &planner{
-		kyma: k, manifests: manifests, controlPlane: "control-plane", intent: intentOf(k, policyOf(k)), templates: byModule,
+		kyma: k, manifests: manifests, intent: intentOf(k, policyOf(k)), templates: byModule,
+		controlPlane: &xpv2.ProviderConfigReference{Kind: v1alpha1.ClusterProviderConfigKind, Name: "control-plane"},
 	}
 }
 

@@ -3,6 +3,7 @@
 package kyma
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -59,15 +60,16 @@ type planner struct {
 	templates map[string][]v1alpha1.ModuleTemplate
 	// verified has, for each config, whether it asks for signatures.
 	verified map[xpv2.ProviderConfigReference]bool
-	// controlPlane is the name of the ClusterProviderConfig for modules of the control plane.
-	controlPlane string
+	// controlPlane is the config of modules of the control plane.
+	controlPlane *xpv2.ProviderConfigReference
 }
 
 // newPlanner returns a planner with everything that it reads: templates, Manifests and configs.
 func (c *connector) newPlanner(ctx context.Context, k *v1alpha1.Kyma, manifests []*v1alpha1.Manifest) (*planner, error) {
 	p := &planner{
 		kyma: k, intent: intentOf(k, c.policyOf(k)), manifests: manifests, foreign: map[string]*v1alpha1.Manifest{},
-		templates: map[string][]v1alpha1.ModuleTemplate{}, verified: map[xpv2.ProviderConfigReference]bool{}, controlPlane: c.controlPlane,
+		templates: map[string][]v1alpha1.ModuleTemplate{}, verified: map[xpv2.ProviderConfigReference]bool{},
+		controlPlane: &xpv2.ProviderConfigReference{Kind: v1alpha1.ClusterProviderConfigKind, Name: c.controlPlane},
 	}
 	for i := range k.Spec.ForProvider.Modules {
 		module := k.Spec.ForProvider.Modules[i].Name
@@ -87,7 +89,7 @@ func (c *connector) newPlanner(ctx context.Context, k *v1alpha1.Kyma, manifests 
 			p.foreign[name] = other
 		}
 	}
-	for _, ref := range []*xpv2.ProviderConfigReference{k.Spec.ProviderConfigReference, p.centralConfig()} {
+	for _, ref := range []*xpv2.ProviderConfigReference{k.Spec.ProviderConfigReference, p.controlPlane} {
 		// A config that does not exist yet does not ask for signatures; the Manifests report that it is missing.
 		cfg, err := config.Load(ctx, c.client, k.Namespace, ref)
 		if missing := (*config.MissingError)(nil); errors.As(err, &missing) {
@@ -112,15 +114,14 @@ func (p *planner) plan() []step {
 	out := make([]step, 0, len(modules)+len(p.manifests))
 	for i := range modules {
 		name := manifestName(p.kyma.Name, modules[i].Name)
-		s := p.planEnabled(&modules[i], byName[name])
-		p.passIntent(&s)
-		out = append(out, s)
+		out = append(out, p.planEnabled(&modules[i], byName[name]))
 		delete(byName, name)
 	}
 	for _, m := range byName {
-		s := p.planDisabled(m)
-		p.passIntent(&s)
-		out = append(out, s)
+		out = append(out, p.planDisabled(m))
+	}
+	for i := range out {
+		p.passIntent(&out[i])
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].status.Name < out[j].status.Name })
 	return out
@@ -162,32 +163,27 @@ func (p *planner) planEnabled(m *v1alpha1.Module, live *v1alpha1.Manifest) step 
 	if live != nil {
 		s.status = statusOf(live)
 	}
-	s.status.Name = m.Name
-	if s.status.Channel == "" {
-		s.status.Channel = channel
-	}
+	s.status.Name, s.status.Channel = m.Name, cmp.Or(s.status.Channel, channel)
 	if s.status.State == v1alpha1.StateDeleting {
 		s.status.Message = strings.TrimSuffix("waits until what was installed before is removed: "+s.status.Message, ": ")
 		return s
 	}
 	t, message := selectTemplate(p.templates[m.Name], m.Name, channel)
-	if t == nil {
-		s.fail(message)
-		return s
+	ok := false
+	if t != nil {
+		ok, message = isResolved(t)
 	}
-	ok, message := isResolved(t)
 	switch {
 	case message != "":
 		s.fail(message)
-		return s
 	case !ok:
 		// It is unknown whether what is Ready is what the template asks for.
 		if live == nil || s.status.State == v1alpha1.StateReady {
 			s.status.State, s.status.Message = v1alpha1.StateProcessing, "waits for ModuleTemplate "+t.Name
 		}
-		return s
+	default:
+		p.compare(&s, t, m)
 	}
-	p.compare(&s, t, m)
 	return s
 }
 

@@ -3,6 +3,7 @@
 package kyma
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -110,17 +111,8 @@ func summarize(m v1alpha1.ModuleStatus) string {
 	if m.Name == "" {
 		return ""
 	}
-	message := m.Message
-	if message == "" {
-		switch m.State {
-		case v1alpha1.StateDeleting:
-			message = "is being removed"
-		case v1alpha1.StateProcessing:
-			message = "is being installed"
-		default:
-			message = "is in state " + string(m.State)
-		}
-	}
+	states := map[v1alpha1.State]string{v1alpha1.StateDeleting: "is being removed", v1alpha1.StateProcessing: "is being installed"}
+	message := cmp.Or(m.Message, states[m.State], "is in state "+string(m.State))
 	return settings.Truncate(m.Name+": "+message, settings.MaxMessage)
 }
 

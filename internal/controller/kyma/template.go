@@ -3,13 +3,21 @@
 package kyma
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 	"github.com/crossplane-contrib/provider-kyma/internal/module"
@@ -77,12 +85,10 @@ func isResolved(t *v1alpha1.ModuleTemplate) (ok bool, message string) {
 // the version and stays in its channel.
 func allowsDowngrade(k *v1alpha1.Kyma, t *v1alpha1.ModuleTemplate, live *v1alpha1.Manifest, name string) bool {
 	want := name + "@" + t.Status.Version
-	for s := range strings.SplitSeq(k.Annotations[v1alpha1.AnnotationAllowDowngrade], ",") {
-		if strings.TrimSpace(s) == want {
-			return true
-		}
-	}
-	return live.Labels[v1alpha1.LabelChannel] == t.Spec.Channel &&
+	named := slices.ContainsFunc(strings.Split(k.Annotations[v1alpha1.AnnotationAllowDowngrade], ","), func(s string) bool {
+		return strings.TrimSpace(s) == want
+	})
+	return named || live.Labels[v1alpha1.LabelChannel] == t.Spec.Channel &&
 		strings.TrimSpace(t.Annotations[v1alpha1.AnnotationAllowDowngrade]) == t.Status.Version
 }
 
@@ -91,4 +97,93 @@ func allowsDowngrade(k *v1alpha1.Kyma, t *v1alpha1.ModuleTemplate, live *v1alpha
 func isDowngrade(t *v1alpha1.ModuleTemplate, live *v1alpha1.Manifest) bool {
 	c, err := module.CompareVersions(t.Status.Version, installedVersion(live))
 	return err == nil && c < 0
+}
+
+// Maximum lengths of names.
+const (
+	maxName  = 253
+	maxLabel = 63
+)
+
+// contentOf returns what a ModuleTemplate makes of a module: its Manifest, with what it installs, in which cluster, and its
+// labels.
+func (p *planner) contentOf(t *v1alpha1.ModuleTemplate, m *v1alpha1.Module) (*v1alpha1.Manifest, error) {
+	parameters, err := module.Parameters(t, m)
+	if err != nil {
+		return nil, err
+	}
+	out := &v1alpha1.Manifest{}
+	out.Namespace, out.Name = p.kyma.Namespace, manifestName(p.kyma.Name, m.Name)
+	out.Labels = map[string]string{
+		v1alpha1.LabelKymaName:   shorten(p.kyma.Name, maxLabel),
+		v1alpha1.LabelModuleName: m.Name,
+		v1alpha1.LabelChannel:    t.Spec.Channel,
+		v1alpha1.LabelManagedBy:  v1alpha1.ManagedBy,
+	}
+	if name, ok := t.Labels[v1alpha1.LabelControllerName]; ok {
+		out.Labels[v1alpha1.LabelControllerName] = name
+	}
+	out.Spec.ForProvider, out.Spec.ProviderConfigReference = parameters, p.configOf(t)
+	out.Spec.ManagementPolicies = p.kyma.Spec.ManagementPolicies
+	if p.verified[*out.Spec.ProviderConfigReference] {
+		err = addDescriptor(&out.Spec.ForProvider, t)
+	}
+	return out, err
+}
+
+// configOf returns the config of the cluster that a module goes to.
+func (p *planner) configOf(t *v1alpha1.ModuleTemplate) *xpv2.ProviderConfigReference {
+	if t.Spec.Target == v1alpha1.ModuleTargetControlPlane {
+		return p.controlPlane
+	}
+	return p.kyma.Spec.ProviderConfigReference
+}
+
+// addDescriptor adds the component descriptor that lists the sources, for the verification of signatures.
+func addDescriptor(p *v1alpha1.ManifestParameters, t *v1alpha1.ModuleTemplate) error {
+	if t.Spec.Component == nil {
+		p.Descriptor = t.Spec.Descriptor
+		return nil
+	}
+	if t.Status.Digest == "" {
+		return errors.Errorf("ModuleTemplate %s has no digest in its status", t.Name)
+	}
+	p.Component = &v1alpha1.ComponentDigest{Component: *t.Spec.Component, Digest: t.Status.Digest}
+	return nil
+}
+
+// manifestName returns the name of the Manifest of a module: <kyma>-<module>.
+func manifestName(kyma, module string) string {
+	return shorten(kyma+"-"+module, maxName)
+}
+
+// shorten a name that is too long. A hash of the whole name keeps it unique.
+func shorten(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	sum := sha256.Sum256([]byte(s))
+	suffix := "-" + hex.EncodeToString(sum[:5])
+	return strings.TrimRight(s[:most-len(suffix)], ".-") + suffix
+}
+
+// equal reports whether parameters have the same meaning. Embedded objects may have different encodings.
+func equal(a, b *v1alpha1.ManifestParameters) bool {
+	if reflect.DeepEqual(a, b) {
+		return true
+	}
+	va, erra := decode(a)
+	vb, errb := decode(b)
+	return erra == nil && errb == nil && value.Equals(value.NewValueInterface(va), value.NewValueInterface(vb))
+}
+
+// decode parameters into maps, slices and scalars. It does not round large integers.
+func decode(p *v1alpha1.ManifestParameters) (any, error) {
+	b, err := json.Marshal(p)
+	if err != nil {
+		return nil, err
+	}
+	var v any
+	err = kjson.UnmarshalCaseSensitivePreserveInts(b, &v)
+	return v, err
 }
