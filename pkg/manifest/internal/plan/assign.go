@@ -29,14 +29,15 @@ type Draft struct {
 	// Components in the order of the bundle, each with the objects that are its own.
 	Components []*compose.Component
 	Verdicts   Verdicts
-	// Waits is that of Composed.
-	Waits map[object.PartID]bool
+
+	// waits is that of Composed.
+	waits map[object.PartID]bool
 }
 
 // Assign each object that was composed to one part. An object of two parts is an error of the later one, except for CRDs, which often
 // come with several charts: as in Helm, the first one counts.
 func Assign(s *Selection, composed Composed) *Draft {
-	d := &Draft{Selection: s, Verdicts: unplanned(s, composed), Waits: composed.Waits}
+	d := &Draft{Selection: s, Verdicts: unplanned(s, composed), waits: composed.Waits}
 	owner := map[cluster.ObjectRef]object.PartID{}
 	for i := range s.Inventory.Objects {
 		// A part that is planned may have given an object away, and one that is no longer wanted has.

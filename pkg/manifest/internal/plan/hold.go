@@ -43,7 +43,7 @@ func (d *Draft) isAwaited(part *bundle.Part) bool {
 	if c := d.component(part.Name); c != nil {
 		return c.Record.Wait
 	}
-	if waits, known := d.Waits[part.Name]; known {
+	if waits, known := d.waits[part.Name]; known {
 		return waits
 	}
 	return d.Inventory.Parts[part.Name].Wait

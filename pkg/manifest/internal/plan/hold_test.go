@@ -38,12 +38,12 @@ func TestAwaited(t *testing.T) {
 			records: map[object.PartID]inventory.Part{"web": waits, "db": applied, "ui": waits}, want: want{Ask: []object.PartID{"web", "ui"}},
 		},
 		"Config": {
-			reason: "The config counts once it is read.", draft: Draft{Waits: map[object.PartID]bool{"web": false, "db": true}},
+			reason: "The config counts once it is read.", draft: Draft{waits: map[object.PartID]bool{"web": false, "db": true}},
 			records: map[object.PartID]inventory.Part{"web": waits, "db": applied, "ui": applied}, want: want{Ask: []object.PartID{"db"}},
 		},
 		"Component": {
 			reason:  "What a component was composed of counts in any case.",
-			draft:   Draft{Components: []*compose.Component{planned(1, true), planned(2, false)}, Waits: map[object.PartID]bool{"web": false, "db": true}},
+			draft:   Draft{Components: []*compose.Component{planned(1, true), planned(2, false)}, waits: map[object.PartID]bool{"web": false, "db": true}},
 			records: map[object.PartID]inventory.Part{"web": applied, "db": applied, "ui": applied}, want: want{Ask: []object.PartID{"web"}},
 		},
 		"Applying": {
