@@ -15,7 +15,6 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/advice"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
@@ -266,11 +265,7 @@ func (a *Applier) Recreate(ctx context.Context, o *object.Desired) (out Outcome,
 		if err != nil {
 			return Outcome{}, false, err
 		}
-		deleted = true
-		a.Cluster.Cache().Forget(o.Ref)
-		if m = left; left != nil {
-			a.Cluster.Cache().Put(o.Ref, health.MetadataStateOf(a.Client.FieldManager, left))
-		}
+		deleted, m = true, left
 	}
 	if m != nil {
 		return Outcome{Kind: Deleting, Before: m}, deleted, nil

@@ -18,7 +18,6 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
@@ -80,14 +79,10 @@ func (w *writer) ownLeftovers(ctx context.Context, o *object.Desired, en *invent
 		}
 		now, err := w.Client.SetManagedFields(ctx, o, live.GetResourceVersion(), fields)
 		if err == nil {
-			live.SetManagedFields(now.ManagedFields)
-			live.SetResourceVersion(now.ResourceVersion)
-			s := health.StateOf(w.Client.FieldManager, live)
-			w.Cluster.Cache().Put(o.Ref, s)
 			if en.Owned != fieldset.Hash(fieldset.AppliedBy(w.Client.FieldManager, before)) {
 				return found, "", nil
 			}
-			return found, s.Owned, nil
+			return found, fieldset.Hash(fieldset.AppliedBy(w.Client.FieldManager, now.ManagedFields)), nil
 		}
 		if !kerrors.IsConflict(err) || try == attempts {
 			return nil, "", errors.Wrapf(ssa.Explain(err), "cannot clear %s", texts(found))

@@ -54,7 +54,7 @@ func TestRecreate(t *testing.T) {
 			others: func(s *site) { s.c.Edit("kubectl", refOf(cm), finalize) },
 			want: want{
 				result: result{Kind: "Deleting"}, Deleted: true, Before: "uid-3", Requests: []string{read, remove},
-				Cached: []string{"forget ConfigMap apps/web", "put ConfigMap apps/web uid-3"},
+				Cached: []string{"put ConfigMap apps/web uid-3"},
 			},
 		},
 		"Deleting": {

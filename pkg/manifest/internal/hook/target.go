@@ -76,10 +76,8 @@ func (c *Cluster) Delete(ctx context.Context, o *object.Desired, uid string) (*c
 		return nil, err
 	}
 	if left == nil {
-		c.Cache.Forget(o.Ref)
 		return nil, nil //nolint:nilnil // Nothing is left, as documented.
 	}
 	s := health.MetadataStateOf(c.Client.FieldManager, left)
-	c.Cache.Put(o.Ref, s)
 	return &s, nil
 }

@@ -153,7 +153,10 @@ func (s *Store) read(u *unstructured.Unstructured, last Stored) (Stored, error) 
 		return last, errors.Wrapf(err, "%s is damaged; restore it, or delete it to have it written anew from what is installed", s.Ref)
 	}
 	inv.Good = parent.Data[GoodKey]
-	s.Cache.Put(s.Ref, health.StateOf(s.Identity.FieldManager, u))
+	// The watch never shows a parent without the label of the engine, and would not show either that it is gone.
+	if u.GetLabels()[object.LabelManagedBy] == s.Identity.ManagedBy {
+		s.Cache.Put(s.Ref, health.StateOf(s.Identity.FieldManager, u))
+	}
 	return Stored{
 		Inventory: inv, UID: string(u.GetUID()), Version: u.GetResourceVersion(), Owner: parent.Annotations[object.AnnotationOwner],
 		Size: len(parent.Data[Key]),
@@ -248,7 +251,6 @@ func (s *Store) Delete(ctx context.Context, last Stored) (Stored, error) {
 	if _, err := s.Client.DeleteAt(ctx, ssa.SecretKind, s.Ref, last.UID, last.Version); err != nil {
 		return s.unlessChanged(last, errors.Wrap(err, "cannot delete the inventory"))
 	}
-	s.Cache.Forget(s.Ref)
 	return Stored{}, nil
 }
 

@@ -29,6 +29,8 @@ type fakeTarget struct {
 	// hidden is true where the watch does not show the Secret, and blind where Secrets cannot be watched.
 	hidden, blind bool
 	requests      []string
+	// put is true once the cache was told of the Secret.
+	put bool
 }
 
 func (f *fakeTarget) Get(context.Context, schema.GroupVersionKind, cluster.ObjectRef) (*unstructured.Unstructured, error) {
@@ -107,9 +109,9 @@ func (c fakeCache) Get(cluster.ObjectRef) (cluster.ObjectState, bool) {
 	return cluster.ObjectState{ResourceVersion: c.target.live.GetResourceVersion()}, true
 }
 
-func (fakeCache) Interpreter() cluster.Interpreter           { return nil }
-func (fakeCache) Put(cluster.ObjectRef, cluster.ObjectState) {}
-func (fakeCache) Forget(cluster.ObjectRef)                   {}
+func (fakeCache) Interpreter() cluster.Interpreter             { return nil }
+func (c fakeCache) Put(cluster.ObjectRef, cluster.ObjectState) { c.target.put = true }
+func (fakeCache) Forget(cluster.ObjectRef)                     {}
 
 var parentRef = cluster.ObjectRef{Kind: "Secret", Namespace: "kyma-system", Name: "web"}
 
@@ -179,6 +181,23 @@ func TestLoad(t *testing.T) {
 				t.Errorf("\n%s\nLoad(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestLoadIntoCache holds that the cache is told of a parent only if the watch shows it, and so shows when it is gone.
+func TestLoadIntoCache(t *testing.T) {
+	for _, labelled := range []bool{true, false} {
+		f := &fakeTarget{live: parentOf(t, "x", "a"), hidden: true}
+		if labelled {
+			object.AddLabels(f.live, map[string]string{object.LabelManagedBy: object.DefaultManagedBy})
+		}
+		s := Store{Client: f, Cache: fakeCache{target: f}, Ref: parentRef, Set: "x", Identity: object.DefaultIdentity()}
+		if _, err := s.LoadUnwatched(t.Context(), Stored{}); err != nil {
+			t.Fatal(err)
+		}
+		if f.put != labelled {
+			t.Errorf("with label %t: the cache was told: %t", labelled, f.put)
+		}
 	}
 }
 

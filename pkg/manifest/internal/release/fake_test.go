@@ -28,6 +28,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/input"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
@@ -65,6 +67,17 @@ func (c *fakeCluster) history() History {
 }
 
 func (c *fakeCluster) REST() rest.Interface { return c.client }
+
+func (c *fakeCluster) Cache() cluster.Cache { return noCache{} }
+
+// noCache knows nothing.
+type noCache struct{ cluster.Cache }
+
+func (noCache) Interpreter() cluster.Interpreter {
+	return health.Interpreter{Identity: object.DefaultIdentity()}
+}
+func (noCache) Put(cluster.ObjectRef, cluster.ObjectState) {}
+func (noCache) Forget(cluster.ObjectRef)                   {}
 
 func (c *fakeCluster) Config() *rest.Config { return &rest.Config{Host: "http://fake"} }
 

@@ -181,8 +181,10 @@ func TestDelete(t *testing.T) {
 	type want struct {
 		left, exists bool
 		conflict     bool
+		cached       []string
 		err          string
 	}
+	const forgotten = "forget ConfigMap apps/web"
 	const page = "ConfigMap apps/web: API server http://fake: 404 Not Found does not come from a Kubernetes API server; check the server of the " +
 		"kubeconfig, and the proxies on the way to it"
 	maps := schema.GroupResource{Resource: "configmaps"}
@@ -190,18 +192,20 @@ func TestDelete(t *testing.T) {
 		reason string
 		uid    string
 		held   bool
+		ours   bool
 		gone   bool
 		answer error
 		want   want
 	}{
-		"UID":     {reason: "The very object is deleted.", uid: "uid-3"},
-		"NoUID":   {reason: "Without a UID it is whichever has the name."},
-		"Other":   {reason: "One with another UID stays.", uid: "uid-1", want: want{exists: true, conflict: true, err: `ConfigMap apps/web: Operation cannot be fulfilled on configmaps "web": the UID in the precondition does not match`}},
-		"Waits":   {reason: "One with finalizers is left.", held: true, want: want{left: true, exists: true}},
-		"Gone":    {reason: "One that does not exist is gone.", gone: true},
-		"Page":    {reason: "A page is not the word of an API server.", answer: fakeapi.ErrPage, want: want{exists: true, err: page}},
-		"Another": {reason: "Nor does it count that another object does not exist.", answer: kerrors.NewNotFound(maps, "db"), want: want{exists: true, err: page}},
-		"Denied":  {reason: "Nor a refusal.", answer: kerrors.NewForbidden(maps, "web", errors.New("no")), want: want{exists: true, err: `ConfigMap apps/web: configmaps "web" is forbidden: no`}},
+		"UID":       {reason: "The very object is deleted.", uid: "uid-3", want: want{cached: []string{forgotten}}},
+		"NoUID":     {reason: "Without a UID it is whichever has the name.", want: want{cached: []string{forgotten}}},
+		"Other":     {reason: "One with another UID stays.", uid: "uid-1", want: want{exists: true, conflict: true, err: `ConfigMap apps/web: Operation cannot be fulfilled on configmaps "web": the UID in the precondition does not match`}},
+		"Waits":     {reason: "One with finalizers is left.", held: true, ours: true, want: want{left: true, exists: true, cached: []string{"put ConfigMap apps/web uid-3"}}},
+		"Unwatched": {reason: "The watch does not show when one without our label is gone.", held: true, want: want{left: true, exists: true, cached: []string{forgotten}}},
+		"Gone":      {reason: "One that does not exist is gone.", gone: true, want: want{cached: []string{forgotten}}},
+		"Page":      {reason: "A page is not the word of an API server.", answer: fakeapi.ErrPage, want: want{exists: true, err: page}},
+		"Another":   {reason: "Nor does it count that another object does not exist.", answer: kerrors.NewNotFound(maps, "db"), want: want{exists: true, err: page}},
+		"Denied":    {reason: "Nor a refusal.", answer: kerrors.NewForbidden(maps, "web", errors.New("no")), want: want{exists: true, err: `ConfigMap apps/web: configmaps "web" is forbidden: no`}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -209,6 +213,11 @@ func TestDelete(t *testing.T) {
 			o := desired(t, aConfig)
 			if tc.held {
 				c.Edit("controller", o.Ref, func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"example.org/hold"}) })
+			}
+			if tc.ours {
+				c.Edit("controller", o.Ref, func(u *unstructured.Unstructured) {
+					u.SetLabels(map[string]string{object.LabelManagedBy: object.DefaultManagedBy})
+				})
 			}
 			if tc.gone {
 				c.Finish(o.Ref)
@@ -220,9 +229,33 @@ func TestDelete(t *testing.T) {
 				return nil
 			}
 			left, err := client.Delete(t.Context(), o.GVK(), o.Ref, tc.uid)
-			got := want{left: left != nil, exists: c.Object(o.Ref) != nil, conflict: kerrors.IsConflict(err), err: textOf(err)}
+			got := want{left: left != nil, exists: c.Object(o.Ref) != nil, conflict: kerrors.IsConflict(err), cached: c.Cached(), err: textOf(err)}
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
 				t.Errorf("\n%s\nDelete(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestSetManagedFields holds that the Cache learns the state that an object has after that, if the watch shows it.
+func TestSetManagedFields(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		text   string
+		want   []string
+	}{
+		"Ours":   {reason: "A member is put.", text: `{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: apps, labels: {operator.kyma-project.io/managed-by: provider-kyma}}}`, want: []string{"put ConfigMap apps/web uid-3"}},
+		"Others": {reason: "Nothing would remove what the watch does not show.", text: aConfig, want: []string{"forget ConfigMap apps/web"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, client := site(t, aNamespace, tc.text)
+			o := desired(t, aConfig)
+			m, err := client.SetManagedFields(t.Context(), o, c.Object(o.Ref).GetResourceVersion(), nil)
+			if err != nil || m.GetUID() != c.Object(o.Ref).GetUID() {
+				t.Fatalf("SetManagedFields(...): %+v, %v", m, err)
+			}
+			if diff := cmp.Diff(tc.want, c.Cached()); diff != "" {
+				t.Errorf("\n%s\nthe cache: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

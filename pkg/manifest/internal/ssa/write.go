@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
@@ -18,6 +19,7 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/internal/notfound"
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
@@ -73,6 +75,17 @@ func (c *Client) apply(ctx context.Context, o *object.Desired, patch []byte, for
 	return s, fields, nil
 }
 
+// note in the Cache what an answer says of an object. An object without the label of the engine is not noted, as the watch of the
+// Cache does not show when it changes.
+func (c *Client) note(r cluster.ObjectRef, m *metav1.PartialObjectMetadata, s cluster.ObjectState) {
+	cache := c.cluster.Cache()
+	if selector, err := labels.Parse(cache.Interpreter().Selector()); err != nil || !selector.Matches(labels.Set(m.Labels)) {
+		cache.Forget(r)
+		return
+	}
+	cache.Put(r, s)
+}
+
 // patchOf returns the patch that applies an object in a mode.
 func patchOf(o *object.Desired, how Mode) []byte {
 	if how == Create {
@@ -125,12 +138,20 @@ func (c *Client) SetManagedFields(
 	if err != nil {
 		return nil, err
 	}
-	b, err := c.Patch(ctx, o.GVK(), m, o.Ref, Patch{Type: JSONPatch, Body: body, Accept: Metadata})
+	b, err := c.Patch(ctx, o.GVK(), m, o.Ref, Patch{Type: JSONPatch, Body: body, Accept: acceptFor(o.GVK())})
 	if err != nil {
 		return nil, err
 	}
 	out := &metav1.PartialObjectMetadata{}
-	return out, json.Unmarshal(b, out)
+	if err := json.Unmarshal(b, out); err != nil {
+		return nil, errors.Wrap(err, "cannot read the answer")
+	}
+	s, _, err := c.decodeState(o.GVK(), b)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot read the answer")
+	}
+	c.note(o.Ref, out, s)
+	return out, nil
 }
 
 // Delete an object that has a UID; with an empty UID, whichever object has the name. The error is a conflict where the object
@@ -165,13 +186,22 @@ func (c *Client) DeleteAt(
 	b, err := c.body(c.cluster.REST().Delete().AbsPath(path(gvk.GroupVersion(), m, r.Namespace, r.Name)).
 		SetHeader("Content-Type", JSON).SetHeader("Accept", Metadata).Body(body).Do(ctx))
 	if err != nil {
-		gone, err := c.Absent(ctx, gvk, m, r.Name, err)
-		if gone {
-			return nil, nil //nolint:nilnil // Nothing is left, as documented.
+		if gone, err := c.Absent(ctx, gvk, m, r.Name, err); !gone {
+			return nil, errors.Wrap(Explain(err), r.String())
 		}
-		return nil, errors.Wrap(Explain(err), r.String())
+		c.cluster.Cache().Forget(r)
+		return nil, nil //nolint:nilnil // Nothing is left, as documented.
 	}
-	return left(b, r)
+	out, err := left(b, r)
+	switch {
+	case err != nil:
+		return nil, err
+	case out == nil:
+		c.cluster.Cache().Forget(r)
+	default:
+		c.note(r, out, health.MetadataStateOf(c.FieldManager, out))
+	}
+	return out, nil
 }
 
 // left returns the metadata of an object in the answer to its deletion; nil where the object is gone.

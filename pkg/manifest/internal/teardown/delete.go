@@ -61,11 +61,9 @@ func (r *remover) deleteOne(ctx context.Context, e *inventory.Entry) (gone bool,
 		return false, "", err
 	}
 	if left != nil {
-		s := health.MetadataStateOf(r.in.FieldManager, left)
-		r.in.Cluster.Cache().Put(k, s)
-		return false, s.Message, nil
+		return false, health.Terminating(left), nil
 	}
-	r.forget(e)
+	r.settleGone(e)
 	return true, "", nil
 }
 
@@ -77,7 +75,12 @@ func (r *remover) awaitReplaced(ctx context.Context, e *inventory.Entry) (gone b
 	if err != nil || m == nil {
 		return err == nil, "", err
 	}
-	r.in.Cluster.Cache().Put(k, health.MetadataStateOf(r.in.FieldManager, m))
+	if m.Labels[object.LabelManagedBy] == r.in.Labels[object.LabelManagedBy] {
+		r.in.Cluster.Cache().Put(k, health.MetadataStateOf(r.in.FieldManager, m))
+	} else {
+		// The watch never shows it, and would not show either that it is gone.
+		r.in.Cluster.Cache().Forget(k)
+	}
 	return false, "was replaced by another one", nil
 }
 

@@ -3,6 +3,7 @@
 package teardown
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -258,6 +259,37 @@ func TestRunAnswers(t *testing.T) {
 			w.meet = nil
 			if !w.finish(t) || len(w.c.Refs()) > 0 {
 				t.Errorf("\n%s\nthe next calls leave %q", tc.reason, w.c.Refs())
+			}
+		})
+	}
+}
+
+// TestReplacedInCache holds that an object that took the place of a member is put into the Cache only if the watch shows it, and so shows
+// when it is gone.
+func TestReplacedInCache(t *testing.T) {
+	ours := strings.Replace(aConfig, "metadata: {", "metadata: {labels: {operator.kyma-project.io/managed-by: provider-kyma}, ", 1)
+	for name, tc := range map[string]struct {
+		reason, text, want string
+	}{
+		"Ours":   {reason: "One with our label is watched.", text: ours, want: "put ConfigMap apps/web uid-4"},
+		"Others": {reason: "Another one would stay for ever.", text: aConfig, want: "forget ConfigMap apps/web"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, Remove)
+			w.add("web", aConfig)
+			w.meet = func(line string) error {
+				if line == "delete ConfigMap apps/web" {
+					w.c.Finish(named(aConfig))
+					w.c.Create("kubectl", tc.text)
+				}
+				return nil
+			}
+			w.c.Cached()
+			if res, err := w.run(t.Context()); err != nil || !res.Blocked.Waits() {
+				t.Fatalf("Run(...): %+v, %v", res, err)
+			}
+			if diff := cmp.Diff([]string{tc.want}, w.c.Cached()); diff != "" {
+				t.Errorf("\n%s\nthe cache: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

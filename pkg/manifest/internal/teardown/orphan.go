@@ -85,7 +85,8 @@ func (r *remover) orphan(ctx context.Context, e *inventory.Entry) error {
 	} else if gone, err := r.in.Write.Absent(ctx, e.GVK(), m, k.Name, err); !gone {
 		return errors.Wrapf(ssa.Explain(err), "%s: cannot be kept", k)
 	}
-	r.forget(e)
+	r.in.Cluster.Cache().Forget(k)
+	r.settleGone(e)
 	r.out.Done[k] = true
 	return nil
 }

@@ -137,10 +137,8 @@ func (r *remover) settle(e *inventory.Entry, m *metav1.PartialObjectMetadata) {
 	r.out.Settled[k] = e.UID
 }
 
-// forget an entry whose object is not a member any more.
-func (r *remover) forget(e *inventory.Entry) {
-	k := e.Ref()
-	delete(r.known, k)
-	r.in.Cluster.Cache().Forget(k)
-	r.out.Settled[k] = e.UID
+// settleGone settles an entry whose object is not a member any more.
+func (r *remover) settleGone(e *inventory.Entry) {
+	delete(r.known, e.Ref())
+	r.out.Settled[e.Ref()] = e.UID
 }
