@@ -90,7 +90,8 @@ func EntryOf(o *object.Desired) Entry {
 	}
 }
 
-// Clone returns a copy whose parts and entries can be changed.
+// Clone returns a copy whose parts and entries can be changed. What they point to is shared: runs, tests, reasons, ceded fields and the
+// last known good revision. These are never changed, only replaced.
 func (i *Inventory) Clone() *Inventory {
 	c := &Inventory{Parts: make(map[object.PartID]Part, len(i.Parts)), Objects: slices.Clone(i.Objects), Good: i.Good}
 	maps.Copy(c.Parts, i.Parts)
@@ -106,7 +107,8 @@ func (i *Inventory) Equal(o *Inventory) bool {
 	return equality.Semantic.DeepEqual(i, o)
 }
 
-// Find returns the entry of an object; nil for none. It takes linear time: use Index for many objects.
+// Find returns the entry of an object; nil for none. It takes linear time: use Index for many objects. The entry is that of the
+// inventory, until Drop or Sort moves it.
 func (i *Inventory) Find(k cluster.ObjectRef) *Entry {
 	for n := range i.Objects {
 		if i.Objects[n].Ref() == k {
@@ -116,7 +118,7 @@ func (i *Inventory) Find(k cluster.ObjectRef) *Entry {
 	return nil
 }
 
-// Index returns the entries by reference.
+// Index returns the entries by reference. They are those of the inventory, until Drop or Sort moves them.
 func (i *Inventory) Index() map[cluster.ObjectRef]*Entry {
 	m := make(map[cluster.ObjectRef]*Entry, len(i.Objects))
 	for n := range i.Objects {
@@ -136,7 +138,7 @@ func (i *Inventory) FindPaused(now time.Time) map[cluster.ObjectRef]bool {
 	return out
 }
 
-// Drop removes the entries for which a function returns true.
+// Drop removes the entries for which a function returns true. Pointers to entries are invalid after it.
 func (i *Inventory) Drop(gone func(e *Entry) bool) {
 	i.Objects = slices.DeleteFunc(i.Objects, func(e Entry) bool { return gone(&e) })
 }
@@ -155,7 +157,7 @@ func (i *Inventory) Kinds() []schema.GroupVersionKind {
 	return out
 }
 
-// Sort orders the entries by stage, kind and name, so that equal inventories have equal bytes.
+// Sort orders the entries by stage, kind and name, so that equal inventories have equal bytes. Pointers to entries are invalid after it.
 func (i *Inventory) Sort() {
 	sort.Slice(i.Objects, func(a, b int) bool {
 		x, y := &i.Objects[a], &i.Objects[b]

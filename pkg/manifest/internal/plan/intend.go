@@ -39,7 +39,7 @@ func Intend(inv *inventory.Inventory, components []*compose.Component) (restarte
 		}
 	}
 	inv.Objects = append(inv.Objects, added...)
-	// To save an inventory sorts it. From here on that moves no entry.
+	// What is stored is sorted, and compared with the inventory in order.
 	inv.Sort()
 	return restarted, save || len(added) > 0
 }
