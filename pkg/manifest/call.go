@@ -86,7 +86,7 @@ func (w *call) newComposer() *compose.Composer {
 
 // checkpoint returns what is to be kept beside the inventory.
 func (w *call) checkpoint() *observe.Checkpoint {
-	return &observe.Checkpoint{Wanted: w.o.Checkpoint, Inventory: w.mem.stored.Size, Limit: inventory.MaxData, Parent: w.parentKey()}
+	return &observe.Checkpoint{Wanted: w.o.Checkpoint, Inventory: w.mem.stored.Size, Parent: w.parentKey()}
 }
 
 // history returns the records of the releases in the cluster.

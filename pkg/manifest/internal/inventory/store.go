@@ -225,9 +225,8 @@ func (s *Store) unlessChanged(out Stored, err error) (Stored, error) {
 func (s *Store) write(
 	ctx context.Context, last Stored, inv *Inventory, apply func(o *object.Desired) (cluster.ObjectState, error),
 ) (Stored, error) {
-	// The caller goes on with what it has, which is better than what is in the cluster until it is saved.
+	// What is stored is a copy without what does not fit. The caller keeps the whole inventory for the rest of its call.
 	kept, data, err := inv.fitted(s.Ref)
-	last.Size = len(data)
 	if err != nil {
 		return last, err
 	}

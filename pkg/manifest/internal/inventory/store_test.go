@@ -212,6 +212,13 @@ func TestCreateAndSave(t *testing.T) {
 	if st.Inventory.Good != nil || len(inv.Good) != MaxData {
 		t.Error("what does not fit must not be stored, and stays with the caller")
 	}
+	if out, err := s.Create(t.Context(), Stored{}, inv); !errors.Is(err, ErrExists) || out.Size != 0 {
+		t.Errorf("Create(...) where it exists stores nothing: %d bytes, %v", out.Size, err)
+	}
+	many := &Inventory{Objects: make([]Entry, MaxData/entryReserve)}
+	if out, err := s.Save(t.Context(), st, many); err == nil || out.Size != st.Size {
+		t.Errorf("Save(...) of what does not fit leaves what is stored, of %d bytes: %d bytes, %v", st.Size, out.Size, err)
+	}
 	if _, err := s.Create(t.Context(), Stored{}, inv); !errors.Is(err, ErrExists) {
 		t.Errorf("Create(...) where it exists: %v", err)
 	}
@@ -223,7 +230,7 @@ func TestCreateAndSave(t *testing.T) {
 	if st, err = s.Delete(t.Context(), st); err != nil || f.live != nil || st.Inventory != nil {
 		t.Errorf("Delete(...): %+v, %v", st, err)
 	}
-	if diff := cmp.Diff([]string{"create", "create", "get", "apply a at 1", "delete a at 2"}, f.requests); diff != "" {
+	if diff := cmp.Diff([]string{"create", "create", "get", "create", "get", "apply a at 1", "delete a at 2"}, f.requests); diff != "" {
 		t.Errorf("requests: -want, +got:\n%s", diff)
 	}
 }

@@ -61,20 +61,15 @@ func (d *Difference) breaks() bool {
 type Checkpoint struct {
 	// Wanted is what to keep; empty for nothing.
 	Wanted []byte
-	// Inventory is the size of the inventory as it is stored, and Limit what both may have together, in bytes.
-	Inventory, Limit int
+	// Inventory is the size of the inventory as it is stored, in bytes.
+	Inventory int
 	// Parent is the Secret that holds both.
 	Parent cluster.ObjectRef
 }
 
-// Fits reports whether the parent has room for a checkpoint beside the inventory.
-func (c *Checkpoint) Fits(good []byte) bool {
-	return len(good)+c.Inventory <= c.Limit
-}
-
 // Kept returns what is to be kept once the bundle is Ready; nil where that is nothing, or too large.
 func (c *Checkpoint) Kept() []byte {
-	if len(c.Wanted) == 0 || !c.Fits(c.Wanted) {
+	if len(c.Wanted) == 0 || !inventory.Fits(c.Inventory, c.Wanted) {
 		return nil
 	}
 	return c.Wanted
@@ -87,9 +82,9 @@ func (c *Checkpoint) Differs(inv *inventory.Inventory) bool {
 
 // refusal returns why what is wanted cannot be kept; empty where it can.
 func (c *Checkpoint) refusal() string {
-	if len(c.Wanted) == 0 || c.Fits(c.Wanted) {
+	if len(c.Wanted) == 0 || inventory.Fits(c.Inventory, c.Wanted) {
 		return ""
 	}
 	return fmt.Sprintf("what is needed to go back to this state has %d bytes compressed, and there is no room for it in %s "+
-		"beside the inventory of %d bytes, which together may have %d", len(c.Wanted), c.Parent, c.Inventory, c.Limit)
+		"beside the inventory of %d bytes, which together may have %d", len(c.Wanted), c.Parent, c.Inventory, inventory.MaxData)
 }

@@ -335,7 +335,7 @@ func TestObserve(t *testing.T) {
 			reason: "A bundle that is Ready is not up to date until it is what is kept.",
 			in: func(w *world) Input {
 				in := w.input()
-				in.Checkpoint, in.Inventory.Good = &Checkpoint{Wanted: []byte("b"), Limit: 10}, []byte("a")
+				in.Checkpoint, in.Inventory.Good = &Checkpoint{Wanted: []byte("b")}, []byte("a")
 				return in
 			},
 			phase: PhaseReady,
@@ -346,7 +346,7 @@ func TestObserve(t *testing.T) {
 			in: func(w *world) Input {
 				w.obj.Status = cluster.InProgress
 				in := w.input()
-				in.Checkpoint, in.Inventory.Good = &Checkpoint{Wanted: []byte("b"), Limit: 10}, []byte("a")
+				in.Checkpoint, in.Inventory.Good = &Checkpoint{Wanted: []byte("b")}, []byte("a")
 				return in
 			},
 			phase: PhaseProgressing,
@@ -357,14 +357,14 @@ func TestObserve(t *testing.T) {
 		"CheckpointTooLarge": {
 			reason: "One that does not fit is not kept, which fails nothing.",
 			in: func(w *world) Input {
-				w.in.Checkpoint = &Checkpoint{Wanted: []byte("b"), Inventory: 10, Limit: 10, Parent: cluster.ObjectRef{Kind: "Secret", Name: "p"}}
+				w.in.Checkpoint = &Checkpoint{Wanted: []byte("b"), Inventory: inventory.MaxData, Parent: cluster.ObjectRef{Kind: "Secret", Name: "p"}}
 				return w.input()
 			},
 			phase: PhaseReady,
 			want: Observation{
 				Exists: true, UpToDate: true, State: health.Ready, Ready: 1, Total: 1,
 				NotKept: "what is needed to go back to this state has 1 bytes compressed, and there is no room for it in Secret p " +
-					"beside the inventory of 10 bytes, which together may have 10",
+					"beside the inventory of 943718 bytes, which together may have 943718",
 			},
 		},
 	}
