@@ -50,9 +50,10 @@ type Applier struct {
 	Contention *ownership.Contention
 	Now        func() time.Time
 
-	verbs  verbs
-	owners owners
-	hpas   autoscalers
+	verbs verbs
+	// owners are the names of the owners of other ApplySets by their IDs, and hpas the targets of the autoscalers of namespaces.
+	owners answers[string]
+	hpas   answers[targets]
 }
 
 // NewWriter returns an Applier that writes.

@@ -5,9 +5,7 @@ package apply
 import (
 	"context"
 	"strings"
-	"sync"
 
-	"golang.org/x/sync/singleflight"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -25,39 +23,8 @@ import (
 
 var hpaKind = schema.GroupVersionKind{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"} //nolint:gochecknoglobals // Constant.
 
-// autoscalers caches the targets of the autoscalers of namespaces for one call.
-type autoscalers struct {
-	mu      sync.Mutex
-	by      map[string]targets
-	listing singleflight.Group
-}
-
 // targets are the objects that autoscalers of a namespace are for; nil where these may not be listed.
 type targets map[cluster.ObjectRef]bool
-
-// of returns the targets of the autoscalers of a namespace. They are listed once, also where that is refused.
-func (c *autoscalers) of(namespace string, list func() (targets, error)) (targets, error) {
-	got, err, _ := c.listing.Do(namespace, func() (any, error) {
-		c.mu.Lock()
-		t, ok := c.by[namespace]
-		c.mu.Unlock()
-		if ok {
-			return t, nil
-		}
-		t, err := list()
-		if err != nil {
-			return t, err
-		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.by == nil {
-			c.by = map[string]targets{}
-		}
-		c.by[namespace] = t
-		return t, nil
-	})
-	return got.(targets), err //nolint:forcetypeassert // The function returns nothing else.
-}
 
 // autoscaling says whether a HorizontalPodAutoscaler is for an object.
 func (a *Applier) autoscaling(ctx context.Context, ref cluster.ObjectRef) (ownership.Autoscaling, error) {

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -244,36 +242,6 @@ func TestAutoscalersAreCached(t *testing.T) {
 				t.Errorf("\n%s\nthe autoscalers are listed %d times", tc.reason, lists)
 			}
 		})
-	}
-}
-
-// Objects of one namespace that are applied at the same time share a list, and those of another one do not wait for it.
-func TestAutoscalersAreListedConcurrently(t *testing.T) {
-	var c autoscalers
-	var lists atomic.Int32
-	other := make(chan struct{})
-	list := func(namespace string) func() (targets, error) {
-		return func() (targets, error) {
-			lists.Add(1)
-			if namespace == "b" {
-				close(other)
-				return targets{}, nil
-			}
-			<-other
-			return nil, nil
-		}
-	}
-	var wg sync.WaitGroup
-	for _, namespace := range []string{"a", "a", "a", "b"} {
-		wg.Go(func() {
-			if _, err := c.of(namespace, list(namespace)); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	if lists.Load() != 2 {
-		t.Errorf("the autoscalers of two namespaces are listed %d times", lists.Load())
 	}
 }
 

@@ -140,7 +140,7 @@ func TestOwnersAreCached(t *testing.T) {
 	w := s.writer()
 	s.c.Requests()
 	for range 2 {
-		if got := w.owners.nameOf(t.Context(), w.Target, "applyset-other"); got != "Kyma a" {
+		if got := w.nameOf(t.Context(), "applyset-other"); got != "Kyma a" {
 			t.Errorf("nameOf(...): %q", got)
 		}
 	}

@@ -4,7 +4,6 @@ package apply
 
 import (
 	"context"
-	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -43,7 +42,7 @@ func (a *Applier) refusal(ctx context.Context, o *object.Desired, en inventory.E
 	case ownership.Ours, ownership.Adoptable:
 		return nil
 	case ownership.OfAnother:
-		if name := a.owners.nameOf(ctx, a.Target, owner); name != "" {
+		if name := a.nameOf(ctx, owner); name != "" {
 			return errors.Errorf("exists and belongs to %s; remove it there, or %s to take it over", name, a.Messages.Adopt)
 		}
 		return errors.Errorf("exists and belongs to another set of objects (label %s: %s); "+
@@ -102,27 +101,15 @@ func (a *Applier) CheckCRD(ctx context.Context, o *object.Desired, en inventory.
 	return examineAll(ctx, a.Client, live, next)
 }
 
-// owners caches the names of the owners of other ApplySets, by their IDs.
-type owners struct {
-	mu sync.Mutex
-	by map[string]string
-}
-
-// nameOf returns the owner of an ApplySet as its inventory names it; empty where there is no inventory of that ID in the
-// namespace of inventories, or it cannot be read.
-func (c *owners) nameOf(ctx context.Context, t Target, id string) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if name, ok := c.by[id]; ok {
-		return name
-	}
-	name := ""
-	if l, err := t.Client.List(ctx, ssa.SecretKind, t.Namespace, object.LabelApplySetID+"="+id, 1); err == nil && len(l.Items) > 0 {
-		name = text.OneLine(l.Items[0].Annotations[object.AnnotationOwner])
-	}
-	if c.by == nil {
-		c.by = map[string]string{}
-	}
-	c.by[id] = name
+// nameOf returns the owner of an ApplySet as its inventory names it; empty where there is no inventory of that ID in the namespace of
+// inventories, or it cannot be read.
+func (a *Applier) nameOf(ctx context.Context, id string) string {
+	name, _ := a.owners.of(id, func() (string, error) {
+		l, err := a.Client.List(ctx, ssa.SecretKind, a.Namespace, object.LabelApplySetID+"="+id, 1)
+		if err != nil || len(l.Items) == 0 {
+			return "", nil //nolint:nilerr // As documented.
+		}
+		return text.OneLine(l.Items[0].Annotations[object.AnnotationOwner]), nil
+	})
 	return name
 }
