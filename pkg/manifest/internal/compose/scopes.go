@@ -3,8 +3,6 @@
 package compose
 
 import (
-	"slices"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -31,31 +29,5 @@ func (s scopes) of(gk schema.GroupKind) (namespaced, known bool) {
 	if namespaced, known = s[gk]; known {
 		return namespaced, true
 	}
-	wide, known := clusterWide[gk.Group]
-	return known && !slices.Contains(wide, gk.Kind), known
-}
-
-// clusterWide are the kinds without namespaces, by the groups that Kubernetes itself serves. All other kinds of these groups have
-// namespaces.
-var clusterWide = map[string][]string{ //nolint:gochecknoglobals // A constant table.
-	"": {"Namespace", "Node", "PersistentVolume"},
-	"admissionregistration.k8s.io": {
-		"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "MutatingAdmissionPolicy",
-		"MutatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
-	},
-	"apiextensions.k8s.io":         {"CustomResourceDefinition"},
-	"apiregistration.k8s.io":       {"APIService"},
-	"apps":                         {},
-	"autoscaling":                  {},
-	"batch":                        {},
-	"certificates.k8s.io":          {"CertificateSigningRequest", "ClusterTrustBundle"},
-	"coordination.k8s.io":          {},
-	"discovery.k8s.io":             {},
-	"flowcontrol.apiserver.k8s.io": {"FlowSchema", "PriorityLevelConfiguration"},
-	"networking.k8s.io":            {"IngressClass", "IPAddress", "ServiceCIDR"},
-	"node.k8s.io":                  {"RuntimeClass"},
-	"policy":                       {},
-	"rbac.authorization.k8s.io":    {"ClusterRole", "ClusterRoleBinding"},
-	"scheduling.k8s.io":            {"PriorityClass"},
-	"storage.k8s.io":               {"CSIDriver", "CSINode", "StorageClass", "VolumeAttachment", "VolumeAttributesClass"},
+	return object.BuiltinScope(gk)
 }

@@ -60,16 +60,10 @@ func StateOf(manager string, u *unstructured.Unstructured) cluster.ObjectState {
 	s := metadataState(manager, u, u.GetManagedFields())
 	s.Status, s.Message = statusOf(u)
 	s.Outcome, s.Reason = outcomeOf(u)
-	if isCustom(u.GroupVersionKind().Group) {
+	if !object.IsBuiltinGroup(u.GroupVersionKind().Group) {
 		s.Content = content(u)
 	}
 	return s
-}
-
-// isCustom reports whether the kinds of a group are custom resources: the groups of Kubernetes have no dot, or are below
-// k8s.io.
-func isCustom(group string) bool {
-	return strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io")
 }
 
 // content returns a hash of everything but the metadata of an object.

@@ -155,3 +155,26 @@ func TestNeedsStatus(t *testing.T) {
 		}
 	}
 }
+
+// TestContent holds that a readiness rule of a custom resource is evaluated again whenever any field of it changes, in every group that
+// is not one of Kubernetes.
+func TestContent(t *testing.T) {
+	for _, tc := range []struct {
+		reason, apiVersion string
+		want               bool
+	}{
+		{reason: "The groups of users are those of CRDs.", apiVersion: "example.org/v1", want: true},
+		{reason: "So are some below k8s.io.", apiVersion: "gateway.networking.k8s.io/v1", want: true},
+		{reason: "Objects of Kubernetes have a status that is known.", apiVersion: "networking.k8s.io/v1"},
+		{reason: "So do those of groups without a dot.", apiVersion: "apps/v1"},
+	} {
+		state := func(field string) cluster.ObjectState {
+			return StateOf("engine", &unstructured.Unstructured{Object: map[string]any{
+				"apiVersion": tc.apiVersion, "kind": "Gateway", "metadata": map[string]any{"name": "g"}, "spec": map[string]any{"field": field},
+			}})
+		}
+		if a, b := state("a"), state("b"); (a.Content != b.Content) != tc.want {
+			t.Errorf("%s content of %s: want that it differs: %t, got %x and %x", tc.reason, tc.apiVersion, tc.want, a.Content, b.Content)
+		}
+	}
+}

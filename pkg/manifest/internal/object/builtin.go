@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package object
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// builtin are the groups that Kubernetes itself serves, with their kinds without namespaces. All other kinds of these groups have
+// namespaces. Other groups below k8s.io are those of CRDs, such as that of the Gateway API.
+var builtin = map[string][]string{ //nolint:gochecknoglobals // A constant table.
+	"": {"Namespace", "Node", "PersistentVolume"},
+	"admissionregistration.k8s.io": {
+		"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "MutatingAdmissionPolicy",
+		"MutatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
+	},
+	"apiextensions.k8s.io":         {"CustomResourceDefinition"},
+	"apiregistration.k8s.io":       {"APIService"},
+	"apps":                         {},
+	"autoscaling":                  {},
+	"batch":                        {},
+	"certificates.k8s.io":          {"CertificateSigningRequest", "ClusterTrustBundle"},
+	"coordination.k8s.io":          {},
+	"discovery.k8s.io":             {},
+	"events.k8s.io":                {},
+	"flowcontrol.apiserver.k8s.io": {"FlowSchema", "PriorityLevelConfiguration"},
+	"networking.k8s.io":            {"IngressClass", "IPAddress", "ServiceCIDR"},
+	"node.k8s.io":                  {"RuntimeClass"},
+	"policy":                       {},
+	"rbac.authorization.k8s.io":    {"ClusterRole", "ClusterRoleBinding"},
+	"resource.k8s.io":              {"DeviceClass", "DeviceTaintRule", "ResourceSlice"},
+	"scheduling.k8s.io":            {"PriorityClass"},
+	"storage.k8s.io":               {"CSIDriver", "CSINode", "StorageClass", "VolumeAttachment", "VolumeAttributesClass"},
+}
+
+// IsBuiltinGroup reports whether Kubernetes itself serves the kinds of a group. All others are custom resources.
+func IsBuiltinGroup(group string) bool {
+	_, ok := builtin[group]
+	return ok
+}
+
+// BuiltinScope returns whether objects of a kind have namespaces, and whether that is known: its group is one of Kubernetes.
+func BuiltinScope(gk schema.GroupKind) (namespaced, known bool) {
+	wide, known := builtin[gk.Group]
+	return known && !slices.Contains(wide, gk.Kind), known
+}
