@@ -189,3 +189,51 @@ func TestFenceBehind(t *testing.T) {
 		})
 	}
 }
+
+// TestFenceEverywhere has another process take a whole step at each request of this one. Whatever it does, what this process wants is
+// there in the end, with nothing that nobody knows, and a removal leaves nothing.
+func TestFenceEverywhere(t *testing.T) {
+	hooked := func(templates ...string) *Bundle {
+		return setOf(install("web", append([]string{
+			tmplConfig, hookJob("first", "pre-install,pre-upgrade"), hookJob("last", "post-install,post-upgrade"), hookJob("bye", "pre-delete"),
+		}, templates...)...), install("extra", configMap("one")))
+	}
+	old, wanted, theirs := hooked(tmplRole), hooked(tmplAccount, tmplDeploy), hooked(tmplService)
+	others := map[string]func(b *bench){
+		"Upgrades": func(b *bench) { b.settle(theirs) },
+		"Steps":    func(b *bench) { _, _ = b.Apply(b.t.Context(), b.c, theirs) },
+		"Removes":  func(b *bench) { b.takeAll(old) },
+	}
+	for name, do := range others {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for n, met := 0, true; met; n++ {
+				b := newBench(t)
+				b.settle(old)
+				other, left := b.another(), n
+				met = false
+				b.c.before = func(*http.Request) {
+					if left--; left == -1 {
+						b.c.before, met = nil, true
+						do(other)
+					}
+				}
+				if _, err := b.Apply(t.Context(), b.c, wanted); err != nil && !isChanged(err) {
+					t.Logf("request %d: %v", n, err)
+				}
+				b.c.before = nil
+				b.settle(wanted)
+				if diff := cmp.Diff([]string(nil), b.strays(wanted)); diff != "" {
+					t.Errorf("request %d: objects that nobody knows: %s", n, diff)
+				}
+				if o := b.observe(wanted); !o.UpToDate || o.State != Ready || o.Total != 4 {
+					t.Errorf("request %d: %+v", n, o)
+				}
+				b.takeAll(wanted)
+				if diff := cmp.Diff([]string(nil), b.strays(wanted)); diff != "" {
+					t.Errorf("request %d: objects that are left: %s", n, diff)
+				}
+			}
+		})
+	}
+}
