@@ -23,7 +23,7 @@ func (c *clusters) Get(ctx context.Context, user string, cfg *config.Config) (cl
 	if err != nil {
 		return nil, err
 	}
-	return c.pool.Get(user, creds)
+	return c.pool.Get(user, creds) //nolint:contextcheck // The connection outlives the call.
 }
 
 // Last is the cluster that a user got last.

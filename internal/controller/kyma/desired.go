@@ -3,6 +3,7 @@
 package kyma
 
 import (
+	"maps"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -94,11 +95,8 @@ func desiredManifest(k *v1alpha1.Kyma, in intent, content, live *v1alpha1.Manife
 // keep the fields of a live Manifest that its Kyma has set.
 func keep(out, live *v1alpha1.Manifest) {
 	out.Namespace, out.Name, out.UID = live.Namespace, live.Name, live.UID
-	for _, key := range desiredLabels {
-		if v, ok := live.Labels[key]; ok {
-			meta.AddLabels(out, map[string]string{key: v})
-		}
-	}
+	out.Labels = maps.Clone(live.Labels)
+	maps.DeleteFunc(out.Labels, func(key, _ string) bool { return !slices.Contains(desiredLabels, key) })
 	for mark, key := range marks {
 		if by := live.Annotations[mark]; by != "" {
 			meta.AddAnnotations(out, map[string]string{mark: by})

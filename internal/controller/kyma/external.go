@@ -99,9 +99,8 @@ func (e *external) reportWithoutUpdate(k *v1alpha1.Kyma, exists, upToDate bool) 
 // observeDeletion reports whether Manifests are left. As the finalizer depends on the answer, it asks the API server itself:
 // the cache may not have a Manifest yet.
 func (e *external) observeDeletion(ctx context.Context, k *v1alpha1.Kyma, manifests []*v1alpha1.Manifest) (managed.ExternalObservation, error) {
-	left := len(manifests) > 0
-	if !left {
-		var err error
+	left, err := true, error(nil)
+	if len(manifests) == 0 {
 		if left, err = e.hasUnknown(ctx, k, nil); err != nil {
 			return managed.ExternalObservation{}, err
 		}
@@ -174,10 +173,9 @@ func (e *external) executeStep(ctx context.Context, k *v1alpha1.Kyma, s *step) e
 	if s.action == actionNone {
 		return nil
 	}
-	applied := false
+	applied, err := false, error(nil)
 	if s.desired != nil {
 		e.setLane(k, s.desired)
-		var err error
 		if applied, err = e.apply(ctx, k, s.desired); err != nil {
 			return err
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
@@ -65,21 +66,15 @@ func (p *propagator) reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{}, errors.Wrap(notfound.Ignore(err), "cannot get the Kyma")
 	}
 	policy := p.policyOf(k)
-	deleted, stopped := meta.WasDeleted(k), isStopped(k, policy)
-	if !stopped && (deleted && !policy.ShouldDelete() || !deleted && policy.ShouldUpdate()) {
+	if !isBypassed(k, policy) {
 		return p.managed.Reconcile(ctx, req)
 	}
-	manifests, err := p.manifests(ctx, k)
-	if err != nil {
-		return reconcile.Result{}, err
-	}
-	err = p.propagate(ctx, k, manifests)
-	deletes := deleted && !stopped
-	allDeleted := len(manifests) > 0 && !slices.ContainsFunc(manifests, func(m *v1alpha1.Manifest) bool { return !isBeingDeleted(m) })
+	manifests, err := p.propagate(ctx, k)
+	deletes := meta.WasDeleted(k) && !isStopped(k, policy)
 	switch {
 	case kerrors.IsConflict(err):
 		return reconcile.Result{}, err
-	case deletes && allDeleted:
+	case deletes && allBeingDeleted(manifests):
 		// The managed reconciler would delete them again in each reconcile, with an event, a longer delay each time and no
 		// message; and it would report nothing while there are other finalizers, as after a deletion in the foreground.
 		report(k, planRemoval(k, intentOf(k, policy), manifests))
@@ -91,6 +86,20 @@ func (p *propagator) reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{}, p.updateStatus(ctx, k, err)
 	}
 	return p.managed.Reconcile(ctx, req)
+}
+
+// isBypassed reports whether the managed reconciler calls neither Create nor Update for a Kyma, nor removes its finalizer at
+// once.
+func isBypassed(k *v1alpha1.Kyma, policy managed.ManagementPoliciesChecker) bool {
+	if meta.WasDeleted(k) {
+		return isStopped(k, policy) || policy.ShouldDelete()
+	}
+	return isStopped(k, policy) || !policy.ShouldUpdate()
+}
+
+// allBeingDeleted reports whether there are Manifests, and all of them are being deleted.
+func allBeingDeleted(manifests []*v1alpha1.Manifest) bool {
+	return len(manifests) > 0 && !slices.ContainsFunc(manifests, func(m *v1alpha1.Manifest) bool { return !isBeingDeleted(m) })
 }
 
 // updateStatus of a Kyma, with the result of a propagation, which it returns.
@@ -109,11 +118,8 @@ func (p *propagator) updateStatus(ctx context.Context, k *v1alpha1.Kyma, failed 
 // RemoveFinalizer from a Kyma. Manifests that are orphaned must have the policies of the Kyma before it is gone.
 func (p *propagator) RemoveFinalizer(ctx context.Context, o resource.Object) error {
 	if k, ok := o.(*v1alpha1.Kyma); ok && !p.policyOf(k).ShouldDelete() {
-		manifests, err := p.manifests(ctx, k)
+		manifests, err := p.propagate(ctx, k)
 		if err != nil {
-			return err
-		}
-		if err := p.propagate(ctx, k, manifests); err != nil {
 			return err
 		}
 		unknown, err := p.hasUnknown(ctx, k, manifests)
@@ -128,10 +134,14 @@ func (p *propagator) RemoveFinalizer(ctx context.Context, o resource.Object) err
 	return p.Finalizer.RemoveFinalizer(ctx, o)
 }
 
-// propagate the intent of a Kyma to its Manifests, including those that are being deleted: a paused one would stay. One that
-// fails does not stop the others. Whether a user has paused a Manifest must be known as it is now, so that propagate returns a
-// conflict where the cache has an older version, and nothing else failed.
-func (p *propagator) propagate(ctx context.Context, k *v1alpha1.Kyma, manifests []*v1alpha1.Manifest) error {
+// propagate the intent of a Kyma to its Manifests, and return them, with those that are being deleted: a paused one would stay.
+// One that fails does not stop the others. Whether a user has paused a Manifest must be known as it is now, so that propagate
+// returns a conflict where the cache has an older version, and nothing else failed.
+func (p *propagator) propagate(ctx context.Context, k *v1alpha1.Kyma) ([]*v1alpha1.Manifest, error) {
+	manifests, err := p.manifests(ctx, k)
+	if err != nil {
+		return nil, err
+	}
 	var abandoned []string
 	var failed []error
 	var conflict error
@@ -159,7 +169,7 @@ func (p *propagator) propagate(ctx context.Context, k *v1alpha1.Kyma, manifests 
 			k.Spec.ProviderConfigReference.Kind, k.Spec.ProviderConfigReference.Name, strings.Join(abandoned, ", "))))
 	}
 	if len(failed) > 0 {
-		return errors.Join(failed...)
+		return manifests, errors.Join(failed...)
 	}
-	return conflict
+	return manifests, conflict
 }

@@ -63,7 +63,6 @@ func statusOf(m *v1alpha1.Manifest) v1alpha1.ModuleStatus {
 func report(k *v1alpha1.Kyma, steps []step) {
 	at := &k.Status.AtProvider
 	at.Modules = nil
-	at.State = v1alpha1.StateReady
 	ready, total := 0, 0
 	first := v1alpha1.ModuleStatus{State: v1alpha1.StateReady}
 	for i := range steps {
@@ -88,10 +87,7 @@ func report(k *v1alpha1.Kyma, steps []step) {
 		return
 	}
 	if at.State == v1alpha1.StateReady {
-		at.ActiveChannel = k.Spec.ForProvider.Channel
-		if at.ActiveChannel == "" {
-			at.ActiveChannel = defaultChannel
-		}
+		at.ActiveChannel = cmp.Or(k.Spec.ForProvider.Channel, defaultChannel)
 		setCondition(k, xpv2.Available())
 		return
 	}

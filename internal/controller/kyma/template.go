@@ -3,6 +3,7 @@
 package kyma
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -28,13 +29,7 @@ const defaultChannel = "regular"
 
 // channelOf returns the channel of a module: its own, or that of the Kyma.
 func channelOf(k *v1alpha1.Kyma, m *v1alpha1.Module) string {
-	switch {
-	case m.Channel != "":
-		return m.Channel
-	case k.Spec.ForProvider.Channel != "":
-		return k.Spec.ForProvider.Channel
-	}
-	return defaultChannel
+	return cmp.Or(m.Channel, k.Spec.ForProvider.Channel, defaultChannel)
 }
 
 // selectTemplate returns the ModuleTemplate of a channel. It does not fall back to another channel, and does not choose between
@@ -72,13 +67,10 @@ func selectTemplate(all []v1alpha1.ModuleTemplate, name, channel string) (*v1alp
 func isResolved(t *v1alpha1.ModuleTemplate) (ok bool, message string) {
 	c := t.Status.GetCondition(v1alpha1.TypeResolved)
 	current := t.Status.ResolvedGeneration == t.Generation
-	switch {
-	case c.Status == corev1.ConditionFalse && (!current || c.Reason != v1alpha1.ReasonResolveFailed):
+	if c.Status == corev1.ConditionFalse && (!current || c.Reason != v1alpha1.ReasonResolveFailed) {
 		return false, fmt.Sprintf("ModuleTemplate %s: %s", t.Name, c.Message)
-	case !current:
-		return false, ""
 	}
-	return true, ""
+	return current, ""
 }
 
 // allowsDowngrade reports whether a module may get a lower version: the Kyma names module and version, or the template names

@@ -86,25 +86,33 @@ func surplus(live, desired metav1.Object) (labels, annotations map[string]any) {
 	return labels, annotations
 }
 
-// explain why the API server refused a desired Manifest. It returns nil where the cache did not have the Manifest as it is. To
-// create one, Invalid means that there is one of this name, or that the API server does not accept the desired one.
+// explain why the API server refused a desired Manifest. It returns nil where the cache did not have the Manifest as it is.
 func (s *store) explain(ctx context.Context, k *v1alpha1.Kyma, desired *v1alpha1.Manifest, err error) error {
 	creates, locked := desired.UID == "", desired.ResourceVersion != ""
 	if kerrors.IsInvalid(err) || kerrors.IsConflict(err) && !creates && !locked {
-		live, failed := getManifest(ctx, s.server, desired.Namespace, desired.Name)
-		switch {
-		case failed != nil:
+		if outdated, failed := s.isOutdated(ctx, k, desired); outdated || failed != nil {
 			return failed
-		case creates && live != nil && ownerUID(live) != k.UID:
-			return errors.New(collision(live))
-		case creates && live != nil, !creates && (live == nil || live.UID != desired.UID):
-			return nil
 		}
 	}
 	if creates {
 		return errors.Wrapf(notfound.Explain(err), "cannot create Manifest %s", desired.Name)
 	}
 	return errors.Wrapf(notfound.Ignore(err), "cannot change Manifest %s", desired.Name)
+}
+
+// isOutdated reports whether a Manifest to create exists, or one to change does not. It returns an error where the one that
+// exists belongs to another owner.
+func (s *store) isOutdated(ctx context.Context, k *v1alpha1.Kyma, desired *v1alpha1.Manifest) (bool, error) {
+	live, err := getManifest(ctx, s.server, desired.Namespace, desired.Name)
+	switch {
+	case err != nil:
+		return false, err
+	case desired.UID != "":
+		return live == nil || live.UID != desired.UID, nil
+	case live != nil && ownerUID(live) != k.UID:
+		return false, errors.New(collision(live))
+	}
+	return live != nil, nil
 }
 
 // rightsTTL is how long an answer of the API server about rights counts.
@@ -148,9 +156,7 @@ func (s *store) mayDelete(ctx context.Context, namespace string) (bool, error) {
 		return known == true, nil
 	}
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-		ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Namespace: namespace, Verb: "delete", Group: v1alpha1.Group, Resource: "manifests",
-		},
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: "delete", Group: v1alpha1.Group, Resource: "manifests"},
 	}}
 	if err := s.client.Create(ctx, review); err != nil {
 		return false, errors.Wrap(err, "cannot ask whether Manifests may be deleted")
