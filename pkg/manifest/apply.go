@@ -7,29 +7,33 @@ import (
 	"slices"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/execute"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inspect"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
 )
 
-// apply the bundle, beginning with an inventory, nil for none. With write the inventory is saved in any case. If a plan was approved,
-// nothing but what it shows is applied.
-func (w *call) apply(ctx context.Context, was *inventory.Inventory, write bool, approved *Plan) (Result, error) {
-	known, err := w.known(ctx, was)
+// apply the bundle with an applier, beginning with an inventory, nil for none. With write the inventory is saved in any case. If a
+// plan was approved, nothing but what it shows is applied.
+func (w *call) apply(
+	ctx context.Context, applier *apply.Applier, was *inventory.Inventory, write bool, approved *Plan,
+) (Result, error) {
+	objects, err := w.look(ctx, was)
 	if err != nil {
 		return Result{}, err
 	}
-	if approved != nil && approved.Basis != w.basis(was, known) {
+	if approved != nil && approved.Basis != w.basis(was, objects) {
 		return Result{}, &StalePlanError{Bundle: w.b.Name}
 	}
-	checkpoint, err := w.newCheckpoint(ctx, was, known)
+	checkpoint, err := w.newCheckpoint(ctx, applier, was, objects)
 	if err != nil {
 		return Result{}, err
 	}
-	p, err := planner{call: w, was: was, known: known, holds: true}.plan(ctx)
+	p, err := planner{call: w, was: was, objects: objects, applier: applier, holds: true}.plan(ctx)
 	if err != nil {
 		return Result{}, err
 	}
@@ -38,8 +42,9 @@ func (w *call) apply(ctx context.Context, was *inventory.Inventory, write bool, 
 	}
 	i := &installs{call: w}
 	run := execute.Input{
-		Plan: p, Applier: w.applier, Concurrency: w.e.concurrency, Save: w.saveRun, Write: write, Checkpoint: checkpoint, Retry: w.o.Retry,
-		Redact: w.o.Redact, Installs: i, Pruner: &pruner{call: w}, Latest: w.c.Cache().Get, Contention: &w.mem.contention, Now: w.e.now,
+		Plan: p, Applier: applier, Concurrency: w.e.concurrency, Save: w.saveRun, Write: write, Checkpoint: checkpoint, Retry: w.o.Retry,
+		Redact: w.o.Redact, Installs: i, Pruner: &pruner{call: w, objects: objects}, Latest: w.c.Cache().Get,
+		Contention: &w.mem.contention, Now: w.e.now,
 		Unready: func(
 			ctx context.Context, inv *inventory.Inventory, objects map[cluster.ObjectRef]cluster.ObjectState, install object.PartID,
 		) (string, bool, error) {
@@ -69,14 +74,13 @@ func (w *call) saveRun(ctx context.Context, inv *inventory.Inventory) (*inventor
 // changes once the bundle is Ready with these very inputs, and not as long as an object cannot be read. The error is that the call is
 // over.
 func (w *call) newCheckpoint(
-	ctx context.Context, was *inventory.Inventory, known map[cluster.ObjectRef]cluster.ObjectState,
+	ctx context.Context, applier *apply.Applier, was *inventory.Inventory, objects inspect.Objects,
 ) (*observe.Checkpoint, error) {
 	if was == nil || !w.checkpoint().Differs(was) {
 		return nil, nil //nolint:nilnil // As documented.
 	}
-	in := w.observed(was)
-	in.Objects = known
-	if err := in.Gather(ctx, w.health(), w.differences()); err != nil {
+	in := w.observed(was, objects)
+	if err := in.Gather(ctx, w.health(), w.differences(applier)); err != nil {
 		if ctx.Err() != nil {
 			return nil, err
 		}
@@ -89,16 +93,16 @@ func (w *call) newCheckpoint(
 }
 
 // basis returns the fingerprint of all that a plan depends on.
-func (w *call) basis(was *inventory.Inventory, known map[cluster.ObjectRef]cluster.ObjectState) string {
+func (w *call) basis(was *inventory.Inventory, objects inspect.Objects) string {
 	drifted, paused, now := map[cluster.ObjectRef]bool{}, map[cluster.ObjectRef]bool{}, w.e.now()
 	if was != nil {
-		drifted, paused = plan.FindDrifted(was, known, w.denied, now), was.FindPaused(now)
+		drifted, paused = plan.FindDrifted(was, objects.States, objects.Denied, now), was.FindPaused(now)
 	}
 	b, o := w.b, w.o
-	return plan.Fingerprint(w.parts, was, known, drifted, keyOf(w.c, b), w.id, w.mem.stored.Version, was != nil,
+	return plan.Fingerprint(w.parts, was, objects.States, drifted, keyOf(w.c, b), w.id, w.mem.stored.Version, was != nil,
 		o.Test, b.Adopt, b.Recreate, b.Drift, o.Rollback, o.Retry,
 		// Objects that are paused are not repaired, and those that may not be read did not drift.
-		refs(paused), refs(w.denied))
+		refs(paused), refs(objects.Denied))
 }
 
 // refs returns the keys of a map, sorted.

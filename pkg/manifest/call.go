@@ -25,26 +25,19 @@ import (
 
 // A call is one call on one bundle. It joins the packages that do the work.
 type call struct {
-	*ssa.Client
-
-	e     *Engine
-	c     cluster.Cluster
-	b     *Bundle
-	o     CallOptions
-	id    string
-	parts []bundle.Part
-	mem   *memory
-	// denied are the objects that the credentials may not read.
-	denied map[cluster.ObjectRef]error
-	// asked are the objects that were read one by one in this call, because no watch shows them.
-	asked map[cluster.ObjectRef]bool
+	client *ssa.Client
+	e      *Engine
+	c      cluster.Cluster
+	b      *Bundle
+	o      CallOptions
+	id     string
+	parts  []bundle.Part
+	mem    *memory
 	// rendered are the parts that were rendered to compare objects with what was applied.
 	rendered map[object.PartID]*compose.Component
 	// config of the bundle, which is read when it is needed.
 	config   *compose.Config
 	composer *compose.Composer
-	// applier applies objects; for Plan it only dry-runs them.
-	applier *apply.Applier
 	// changed is set once another client changed the inventory. Nothing is written after that: stop ends the context of the call.
 	changed *inventory.ChangedError
 	stop    context.CancelFunc
@@ -58,20 +51,22 @@ func (w *call) fenced(ctx context.Context) context.Context {
 	return ctx
 }
 
-// known returns what is known of the objects of an inventory, nil for none.
-func (w *call) known(ctx context.Context, inv *inventory.Inventory) (map[cluster.ObjectRef]cluster.ObjectState, error) {
-	if inv == nil {
-		return map[cluster.ObjectRef]cluster.ObjectState{}, nil
-	}
-	return w.look(ctx, inv)
+// newWriter returns an applier that writes. It remembers what it asked about owners and autoscalers: a call makes one.
+func (w *call) newWriter() *apply.Applier {
+	return apply.NewWriter(w.target(), w.policy(), &w.mem.contention, w.e.now)
 }
 
-// target of the applier.
+// newDryRunner returns an applier that changes nothing.
+func (w *call) newDryRunner(assumed *apply.Assumed) *apply.Applier {
+	return apply.NewDryRunner(w.target(), w.policy(), &w.mem.contention, w.e.now, assumed)
+}
+
+// target of an applier.
 func (w *call) target() apply.Target {
-	return apply.Target{Client: w.Client, Cluster: w.c, ID: w.id, Namespace: w.e.namespace}
+	return apply.Target{Client: w.client, Cluster: w.c, ID: w.id, Namespace: w.e.namespace}
 }
 
-// policy of the applier.
+// policy of an applier.
 func (w *call) policy() apply.Policy {
 	return apply.Policy{Recreate: w.b.Recreate, CheckedCRDs: w.b.Adopt, Messages: w.e.messages}
 }
@@ -91,7 +86,7 @@ func (w *call) checkpoint() *observe.Checkpoint {
 
 // history returns the records of the releases in the cluster.
 func (w *call) history() release.History {
-	return release.History{Client: w.Client, Set: w.id, Keep: w.e.history}
+	return release.History{Client: w.client, Set: w.id, Keep: w.e.history}
 }
 
 // labels of each object of the bundle.
@@ -133,8 +128,8 @@ func (w *call) leavingAll(inv *inventory.Inventory) *hook.Removal {
 // hookRunner returns a runner that has no hooks yet.
 func (w *call) hookRunner() hook.Runner {
 	return hook.Runner{
-		Target: &hook.Cluster{Client: w.Client, Cache: w.c.Cache(), Track: w.track},
-		Pods:   w.Client, Set: w.id, Adopt: w.b.Adopt, Now: w.e.now, Redact: w.o.Redact, Messages: w.e.messages,
+		Target: &hook.Cluster{Client: w.client, Cache: w.c.Cache(), Track: w.track},
+		Pods:   w.client, Set: w.id, Adopt: w.b.Adopt, Now: w.e.now, Redact: w.o.Redact, Messages: w.e.messages,
 	}
 }
 
@@ -170,7 +165,7 @@ func (w *call) parentKey() cluster.ObjectRef {
 // store of the inventory.
 func (w *call) store() *inventory.Store {
 	return &inventory.Store{
-		Client: w.Client, Cache: w.c.Cache(), SyncTimeout: inspect.SyncTimeout, Ref: w.parentKey(), Set: w.id, Owner: w.b.Owner, Adopt: w.b.Adopt,
+		Client: w.client, Cache: w.c.Cache(), SyncTimeout: inspect.SyncTimeout, Ref: w.parentKey(), Set: w.id, Owner: w.b.Owner, Adopt: w.b.Adopt,
 		Identity: w.e.identity, Messages: w.e.messages,
 	}
 }

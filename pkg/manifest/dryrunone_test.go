@@ -36,11 +36,11 @@ func TestDryRun(t *testing.T) {
 			o = &pl.Objects[i]
 		}
 	}
-	live, err := w.Get(t.Context(), o.GVK(), k)
+	live, err := w.client.Get(t.Context(), o.GVK(), k)
 	if err != nil {
 		t.Fatal(err)
 	}
-	fields, err := w.DryRunDifferences(t.Context(), o, live)
+	fields, err := w.client.DryRunDifferences(t.Context(), o, live)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestDryRun(t *testing.T) {
 		t.Errorf("a dry run changes nothing, resource version %s became %s", live.GetResourceVersion(), got)
 	}
 	b.s.remove(k)
-	if u, err := w.DryRun(t.Context(), o, ssa.Create); err != nil || object.RefOf(u) != k {
+	if u, err := w.client.DryRun(t.Context(), o, ssa.Create); err != nil || object.RefOf(u) != k {
 		t.Errorf("of a new object: %v, %v", u, err)
 	}
 	if b.s.objects[k] != nil {

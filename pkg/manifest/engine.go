@@ -13,7 +13,6 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/advice"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inspect"
@@ -155,11 +154,10 @@ func (e *Engine) newOutline(ctx context.Context, c cluster.Cluster, b *Bundle, o
 		return nil, err
 	}
 	w := &call{
-		Client: ssa.New(c, e.identity.FieldManager), e: e, c: c, b: b, o: CallOptionsOf(o...), id: b.ID(e.namespace), parts: b.Outline(),
-		mem: e.memoryOf(c, b), denied: map[cluster.ObjectRef]error{}, stop: func() {}, end: end, config: compose.NewConfig(b),
+		client: ssa.New(c, e.identity.FieldManager), e: e, c: c, b: b, o: CallOptionsOf(o...), id: b.ID(e.namespace), parts: b.Outline(),
+		mem: e.memoryOf(c, b), stop: func() {}, end: end, config: compose.NewConfig(b),
 	}
 	w.composer = w.newComposer()
-	w.applier = apply.NewWriter(w.target(), w.policy(), &w.mem.contention, e.now)
 	return w, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/execute"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inspect"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
@@ -96,12 +97,19 @@ func (i *installs) test(ctx context.Context, in execute.TestInput) (execute.Test
 }
 
 // A pruner deletes what the bundle no longer has. It implements execute.Pruner.
-type pruner struct{ *call }
+type pruner struct {
+	*call
+
+	// objects is what was known of the objects of the inventory before the run.
+	objects inspect.Objects
+}
 
 // Prune deletes objects, and runs the removal hooks of the installs that are pruned.
 func (p *pruner) Prune(ctx context.Context, what execute.Prune) (teardown.Result, error) {
 	hooks := p.removalHooks(what.Records, what.Parts, what.OwnerOf, what.Save)
-	res, err := p.teardown(ctx, teardown.Prune, what.Entries, what.Objects, hooks)
+	objects := p.objects
+	objects.States = what.Objects
+	res, err := p.teardown(ctx, teardown.Prune, what.Entries, objects, hooks)
 	maps.DeleteFunc(p.mem.settled, func(ref cluster.ObjectRef, _ string) bool { return res.Done[ref] })
 	return res, err
 }

@@ -4,12 +4,12 @@ package manifest
 
 import (
 	"context"
-	"maps"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inspect"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
@@ -18,10 +18,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
-// observed returns the input of an observation of an inventory, without the states of the objects.
-func (w *call) observed(inv *inventory.Inventory) observe.Input {
+// observed returns the input of an observation of an inventory and its objects.
+func (w *call) observed(inv *inventory.Inventory, objects inspect.Objects) observe.Input {
 	return observe.Input{
-		Parts: w.parts, Drift: w.b.Drift, Retry: w.o.Retry, Inventory: inv, Denied: w.denied,
+		Parts: w.parts, Drift: w.b.Drift, Retry: w.o.Retry, Inventory: inv, Objects: objects.States, Denied: objects.Denied,
 		Last: w.reasons(inv), Now: w.e.now(),
 	}
 }
@@ -40,29 +40,23 @@ func (w *call) reasons(inv *inventory.Inventory) inventory.Reasons {
 
 // health evaluates the readiness rules of the bundle.
 func (w *call) health() *inspect.Health {
-	return &inspect.Health{Objects: w.Client, Expressions: w.e.rules, Readiness: w.b.Readiness, Evaluations: w.mem.evaluations}
+	return &inspect.Health{Objects: w.client, Expressions: w.e.rules, Readiness: w.b.Readiness, Evaluations: w.mem.evaluations}
 }
 
-// differences finds out how objects that drifted differ from what was applied.
-func (w *call) differences() *inspect.Differences {
+// differences finds out how objects that drifted differ from what was applied. The applier knows which fields are ceded.
+func (w *call) differences(applier *apply.Applier) *inspect.Differences {
 	return &inspect.Differences{
-		Set: w.id, FieldManager: w.e.identity.FieldManager, Objects: w.Client, Bundle: renderer{w}, Now: w.e.now(), Reports: w.mem.reports,
+		Set: w.id, FieldManager: w.e.identity.FieldManager, Objects: w.client, Bundle: renderer{w, applier}, Now: w.e.now(),
+		Reports: w.mem.reports,
 	}
 }
 
-// look returns the states of the objects of an inventory. It adds objects that the credentials may not read to denied.
-func (w *call) look(ctx context.Context, inv *inventory.Inventory) (map[cluster.ObjectRef]cluster.ObjectState, error) {
-	found, err := inspect.FindObjects(ctx, w.c.Cache(), w.Client, inv)
-	if err != nil {
-		return nil, err
+// look returns what is known of the objects of an inventory, nil for none.
+func (w *call) look(ctx context.Context, inv *inventory.Inventory) (inspect.Objects, error) {
+	if inv == nil {
+		return inspect.Objects{States: map[cluster.ObjectRef]cluster.ObjectState{}}, nil
 	}
-	maps.Copy(w.denied, found.Denied)
-	if w.asked == nil {
-		w.asked = found.Asked
-	} else {
-		maps.Copy(w.asked, found.Asked)
-	}
-	return found.States, nil
+	return inspect.FindObjects(ctx, w.c.Cache(), w.client, inv)
 }
 
 // track waits, for a bounded time, until kinds are watched. It returns the kinds that are not, with the reason.
@@ -71,13 +65,16 @@ func (w *call) track(ctx context.Context, gvks []schema.GroupVersionKind) map[sc
 }
 
 // A renderer renders the objects of a bundle to compare them with those in the cluster.
-type renderer struct{ w *call }
+type renderer struct {
+	w       *call
+	applier *apply.Applier
+}
 
 // WithoutCeded returns an object without the fields that are left to other managers, and these fields.
 func (r renderer) WithoutCeded(
 	ctx context.Context, o *object.Desired, en *inventory.Entry, managed []metav1.ManagedFieldsEntry,
 ) (*object.Desired, []ownership.Ceded, error) {
-	return r.w.applier.WithoutCeded(ctx, o, en, managed)
+	return r.applier.WithoutCeded(ctx, o, en, managed)
 }
 
 // AppliedObject returns the object of an entry as it was applied; nil if the bundle no longer has it in that form.

@@ -7,7 +7,9 @@ import (
 	"slices"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inspect"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
@@ -17,9 +19,11 @@ import (
 // A planner makes the plan of a call: the steps of a plan, and the requests between them.
 type planner struct {
 	call *call
-	// was is the inventory; nil for none. Known are the objects of it that exist.
-	was   *inventory.Inventory
-	known map[cluster.ObjectRef]cluster.ObjectState
+	// was is the inventory; nil for none. Objects is what is known of its objects.
+	was     *inventory.Inventory
+	objects inspect.Objects
+	// applier checks CRDs.
+	applier *apply.Applier
 	// holds is true where parts wait for the installs before them, as config asks for.
 	holds bool
 }
@@ -38,7 +42,7 @@ func (p planner) plan(ctx context.Context) (*plan.Plan, error) {
 func (p planner) input() plan.Input {
 	w := p.call
 	return plan.Input{
-		Parts: w.parts, Inventory: p.was, Objects: p.known, Denied: w.denied, Drift: w.b.Drift,
+		Parts: w.parts, Inventory: p.was, Objects: p.objects.States, Denied: p.objects.Denied, Drift: w.b.Drift,
 		Retry: w.o.Retry, Now: w.e.now(),
 	}
 }
@@ -101,7 +105,7 @@ func (p planner) check(ctx context.Context, changes []plan.CRDChange) map[cluste
 		if _, cached := p.call.c.Cache().Get(ref); !change.Known && !cached && !p.call.b.Adopt {
 			continue // The request that creates it tells whether it exists.
 		}
-		if err := p.call.applier.CheckCRD(ctx, change.Object, change.Entry); err != nil {
+		if err := p.applier.CheckCRD(ctx, change.Object, change.Entry); err != nil {
 			refused[ref] = err
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inspect"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/teardown"
@@ -36,9 +36,9 @@ func (w *call) removalMode() teardown.Mode {
 	return teardown.Remove
 }
 
-// teardown removes entries whose states are known.
+// teardown removes entries of whose objects something is known.
 func (w *call) teardown(
-	ctx context.Context, mode teardown.Mode, entries []inventory.Entry, known map[cluster.ObjectRef]cluster.ObjectState, hooks teardown.Hooks,
+	ctx context.Context, mode teardown.Mode, entries []inventory.Entry, objects inspect.Objects, hooks teardown.Hooks,
 ) (teardown.Result, error) {
 	parts := make([]object.PartID, 0, len(w.parts))
 	for i := range w.parts {
@@ -49,8 +49,8 @@ func (w *call) teardown(
 		todo = append(todo, &entries[i])
 	}
 	res, err := teardown.Run(ctx, teardown.Input{
-		Read: w.Client, Write: w.Client, Cluster: w.c, Hooks: hooks, Mode: mode, Set: w.id, Labels: w.labels(),
-		FieldManager: w.e.identity.FieldManager, Entries: todo, Parts: parts, Known: known, Asked: w.asked, Denied: w.denied,
+		Read: w.client, Write: w.client, Cluster: w.c, Hooks: hooks, Mode: mode, Set: w.id, Labels: w.labels(),
+		FieldManager: w.e.identity.FieldManager, Entries: todo, Parts: parts, Known: objects.States, Asked: objects.Asked, Denied: objects.Denied,
 		Settled: w.mem.settled, Concurrency: w.e.concurrency, ForceAdvice: w.e.messages.ForceRemoval,
 	})
 	w.mem.settled = res.Settled

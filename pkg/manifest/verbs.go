@@ -58,7 +58,8 @@ func (e *Engine) apply(ctx context.Context, c cluster.Cluster, b *Bundle, o []Ca
 	if err != nil {
 		return Result{}, err
 	}
-	r, err := w.apply(ctx, was, was == nil || !w.owns(), approved)
+	applier := w.newWriter()
+	r, err := w.apply(ctx, applier, was, was == nil || !w.owns(), approved)
 	if !errors.Is(err, errInventoryExists) {
 		return r, err
 	}
@@ -66,7 +67,7 @@ func (e *Engine) apply(ctx context.Context, c cluster.Cluster, b *Bundle, o []Ca
 	if was, err = w.load(ctx, true); err != nil {
 		return Result{}, err
 	}
-	return w.apply(ctx, was, true, approved)
+	return w.apply(ctx, applier, was, true, approved)
 }
 
 // Observe returns the state of a bundle. It writes nothing, and sends no request for what a watch shows.
@@ -80,14 +81,15 @@ func (e *Engine) Observe(ctx context.Context, c cluster.Cluster, b *Bundle, o ..
 	if err != nil {
 		return Observation{}, err
 	}
-	in := w.observed(inv)
+	objects, err := w.look(ctx, inv)
+	if err != nil {
+		return Observation{}, err
+	}
+	in := w.observed(inv, objects)
 	if inv == nil {
 		return observe.Observe(in), nil
 	}
-	if in.Objects, err = w.look(ctx, inv); err != nil {
-		return Observation{}, err
-	}
-	if err := in.Gather(ctx, w.health(), w.differences()); err != nil {
+	if err := in.Gather(ctx, w.health(), w.differences(w.newWriter())); err != nil {
 		return Observation{}, err
 	}
 	in.Adopting, in.Test, in.Checkpoint = !w.owns(), w.o.Test, w.checkpoint()
@@ -123,22 +125,22 @@ func (e *Engine) Plan(ctx context.Context, c cluster.Cluster, b *Bundle, o ...Ca
 	if err != nil {
 		return Plan{}, err
 	}
-	known, err := w.known(ctx, was)
+	objects, err := w.look(ctx, was)
 	if err != nil {
 		return Plan{}, err
 	}
-	basis := w.basis(was, known)
+	basis := w.basis(was, objects)
 	if k := w.mem.plan; k != nil && k.plan.Basis == basis && e.now().Before(k.until) {
 		return k.plan.Clone(), nil
 	}
 	assumed := &apply.Assumed{}
-	w.applier = apply.NewDryRunner(w.target(), w.policy(), &w.mem.contention, e.now, assumed)
-	p, err := planner{call: w, was: was, known: known}.plan(ctx)
+	applier := w.newDryRunner(assumed)
+	p, err := planner{call: w, was: was, objects: objects, applier: applier}.plan(ctx)
 	if err != nil {
 		return Plan{}, err
 	}
 	out, err := execute.DryRun(ctx, execute.DryInput{
-		Plan: p, Applier: w.applier, Assumed: assumed, Concurrency: e.concurrency, ID: w.id,
+		Plan: p, Applier: applier, Assumed: assumed, Concurrency: e.concurrency, ID: w.id,
 		Hooks:  func(c *compose.Component) int { return c.Next.Operation.Count(c.Hooks) },
 		Former: w.former,
 	})
@@ -170,12 +172,12 @@ func (e *Engine) Remove(ctx context.Context, c cluster.Cluster, b *Bundle, o ...
 	if inv == nil {
 		return Removal{Gone: true}, nil
 	}
-	known, err := w.look(ctx, inv)
+	objects, err := w.look(ctx, inv)
 	if err != nil {
 		return Removal{}, err
 	}
 	hooks := w.leavingAll(inv)
-	res, err := w.teardown(ctx, w.removalMode(), inv.Objects, known, hooks)
+	res, err := w.teardown(ctx, w.removalMode(), inv.Objects, objects, hooks)
 	left := Removal{
 		State: res.Blocked.State, Message: res.Blocked.Message, Kept: res.Kept, LeftBehind: res.LeftBehind, Forced: res.Forced,
 	}
