@@ -150,7 +150,7 @@ func TestMemoryOfGoneObjects(t *testing.T) {
 	b.settle(s)
 	m := b.memoryOf(b.c, s)
 	if len(m.evaluations) > 1 || m.contention.Len() > 1 || len(m.reports) > 1 {
-		t.Errorf("objects that are gone are remembered: %d evaluations, %d fights, %d reports", len(m.evaluations), m.contention.Len(), len(m.reports))
+		t.Errorf("objects that are gone are remembered: %d evaluations, %d contentions, %d reports", len(m.evaluations), m.contention.Len(), len(m.reports))
 	}
 }
 

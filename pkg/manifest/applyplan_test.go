@@ -46,7 +46,7 @@ func TestApplyPlan(t *testing.T) {
 			if errors.As(err, &stale) != tc.stale || (err != nil) != tc.stale {
 				t.Errorf("\n%s\nApplyPlan(...): %v", tc.reason, err)
 			}
-			if changed := r.Changed+r.Created > 0; changed == tc.stale {
+			if changed := r.Updated+r.Created > 0; changed == tc.stale {
 				t.Errorf("\n%s\nApplyPlan(...): %+v", tc.reason, r)
 			}
 		})

@@ -48,8 +48,8 @@ func TestReplicasOfAnAutoscaler(t *testing.T) {
 	b.s.scale(k, 3, kcm)
 	version := b.s.versionOf(k)
 	r := b.apply(s)
-	want := []observe.Yield{{Key: k, Field: "spec.replicas", Manager: kcm}}
-	if diff := cmp.Diff(want, r.Yielded); diff != "" || len(r.Repaired) > 0 {
+	want := []observe.CededField{{Key: k, Field: "spec.replicas", Manager: kcm}}
+	if diff := cmp.Diff(want, r.Ceded); diff != "" || len(r.Repaired) > 0 {
 		t.Errorf("-want, +got:\n%s\nrepaired: %v", diff, r.Repaired)
 	}
 	if o := b.observe(s); !o.UpToDate || o.State != Ready {
@@ -178,7 +178,7 @@ func TestInjectedCertificate(t *testing.T) {
 }
 
 // A field that a manager sets back again and again is left to it after some repairs, and for a while.
-func TestFight(t *testing.T) {
+func TestContention(t *testing.T) {
 	b := newBench(t)
 	now := time.Unix(1_700_000_000, 0)
 	b.now = func() time.Time { return now }
@@ -186,24 +186,24 @@ func TestFight(t *testing.T) {
 	b.settle(s)
 	k := key("Deployment", "apps", "web")
 	take := func() { b.s.editAs("other/Update", k, set("theirs", "spec", "template", "spec", "image")) }
-	// fight until it is given up, and return how often it was repaired.
-	fight := func() (repairs int, yielded []observe.Yield) {
+	// contend until the field is ceded, and return how often it was repaired.
+	contend := func() (repairs int, ceded []observe.CededField) {
 		for range 20 {
 			take()
 			if b.observe(s).UpToDate {
-				return repairs, yielded
+				return repairs, ceded
 			}
 			r := b.apply(s)
 			repairs += len(r.Repaired)
-			yielded = append(yielded, r.Yielded...)
+			ceded = append(ceded, r.Ceded...)
 			now = now.Add(time.Second)
 		}
 		t.Fatal("it is fought for ever")
 		return 0, nil
 	}
-	want := []observe.Yield{{Key: k, Field: "spec.template.spec.image", Manager: "other", Fought: true}}
-	repairs, yielded := fight()
-	if diff := cmp.Diff(want, yielded); diff != "" || repairs != ownership.MaxRepairs {
+	want := []observe.CededField{{Key: k, Field: "spec.template.spec.image", Manager: "other", Contended: true}}
+	repairs, ceded := contend()
+	if diff := cmp.Diff(want, ceded); diff != "" || repairs != ownership.MaxRepairs {
 		t.Errorf("%d repairs, -want, +got:\n%s", repairs, diff)
 	}
 	message := "web: Deployment apps/web: spec.template.spec.image was set again and again by other, and is left to it; " +
@@ -220,7 +220,7 @@ func TestFight(t *testing.T) {
 
 	// Another field of the object is still repaired.
 	b.s.edit(k, set(int64(9), "spec", "replicas"))
-	if r := b.apply(s); len(r.Repaired) != 1 || len(r.Yielded) != 0 || b.replicas() != int64(1) {
+	if r := b.apply(s); len(r.Repaired) != 1 || len(r.Ceded) != 0 || b.replicas() != int64(1) {
 		t.Errorf("another field: %+v, replicas %v", r, b.replicas())
 	}
 
@@ -229,9 +229,9 @@ func TestFight(t *testing.T) {
 	if o := b.observe(s); o.UpToDate {
 		t.Errorf("it has to be tried again: %+v", o)
 	}
-	repairs, yielded = fight()
-	if diff := cmp.Diff(want, yielded); diff != "" || repairs != ownership.MaxRepairs {
-		t.Errorf("the second fight: %d repairs, -want, +got:\n%s", repairs, diff)
+	repairs, ceded = contend()
+	if diff := cmp.Diff(want, ceded); diff != "" || repairs != ownership.MaxRepairs {
+		t.Errorf("the second contention: %d repairs, -want, +got:\n%s", repairs, diff)
 	}
 
 	// So it is with other inputs, and then the other one has had enough.
@@ -240,13 +240,13 @@ func TestFight(t *testing.T) {
 	if o := b.observe(s); o.State != Ready {
 		t.Errorf("observation after an upgrade: %+v", o)
 	}
-	if repairs, _ = fight(); repairs != ownership.MaxRepairs {
-		t.Errorf("the third fight: %d repairs", repairs)
+	if repairs, _ = contend(); repairs != ownership.MaxRepairs {
+		t.Errorf("the third contention: %d repairs", repairs)
 	}
 }
 
-// Repairs that lie far apart are no fight, nor are those of different managers.
-func TestNoFight(t *testing.T) {
+// Repairs that lie far apart are no contention, nor are those of different managers.
+func TestNoContention(t *testing.T) {
 	b := newBench(t)
 	now := time.Unix(1_700_000_000, 0)
 	b.now = func() time.Time { return now }
@@ -255,7 +255,7 @@ func TestNoFight(t *testing.T) {
 	k := key("Deployment", "apps", "web")
 	for i := range 4 * ownership.MaxRepairs {
 		b.s.editAs(fmt.Sprintf("m%d/Update", i%4), k, set("theirs", "spec", "template", "spec", "image"))
-		if r := b.apply(s); len(r.Repaired) != 1 || len(r.Yielded) != 0 {
+		if r := b.apply(s); len(r.Repaired) != 1 || len(r.Ceded) != 0 {
 			t.Fatalf("edit %d: %+v", i, r)
 		}
 		now = now.Add(ownership.Window / (ownership.MaxRepairs * 3))
@@ -295,7 +295,7 @@ func TestDeletedAgainAndAgain(t *testing.T) {
 
 // Whatever others take, in the end nothing is left to do, nothing of it was given up without saying so, and each field is
 // either as wanted, or somebody's of whom the inventory knows.
-func TestYieldsProperty(t *testing.T) {
+func TestCededProperty(t *testing.T) {
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		b := newBench(t)
@@ -320,9 +320,9 @@ func TestYieldsProperty(t *testing.T) {
 			now = now.Add(ownership.RestoreInterval)
 			scaled := b.replicas()
 			left := map[string]bool{}
-			for _, y := range b.inventory(s).Objects {
-				for i := range y.Yields {
-					left[y.Yields[i].Field()] = true
+			for _, en := range b.inventory(s).Objects {
+				for i := range en.Ceded {
+					left[en.Ceded[i].Field()] = true
 				}
 			}
 			b.settle(s)

@@ -125,7 +125,7 @@ func TestDriftPolicies(t *testing.T) {
 					t.Errorf("\n%s\nnothing is asked for at rest: %q", tc.reason, log)
 				}
 			}
-			if r := b.apply(s); len(r.Repaired)+r.Changed+r.Created > 0 {
+			if r := b.apply(s); len(r.Repaired)+r.Updated+r.Created > 0 {
 				t.Errorf("\n%s\nnothing is to be done: %+v", tc.reason, r)
 			}
 			if got := b.s.versionOf(key("Secret", DefaultNamespace, s.Name)); got != inventory {

@@ -256,7 +256,7 @@ func (m *model) checkInventory(wanted map[cluster.ObjectRef]modelObject, inv *in
 		if wanted[k] == nil || en.Pruned {
 			return errors.Errorf("the inventory has %+v", en)
 		}
-		if en.UID != string(m.b.s.uidOf(k)) || en.Intent == "" || len(en.Yields) > 0 {
+		if en.UID != string(m.b.s.uidOf(k)) || en.Intent == "" || len(en.Ceded) > 0 {
 			return errors.Errorf("the inventory has %+v, and the object has UID %s", en, m.b.s.uidOf(k))
 		}
 	}

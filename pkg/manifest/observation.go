@@ -32,8 +32,8 @@ type (
 	Drift = observe.Drift
 	// A DriftKind says what another client did to an object.
 	DriftKind = observe.DriftKind
-	// A Yield is a field that is left to another manager.
-	Yield = observe.Yield
+	// A CededField is a field that is left to another manager.
+	CededField = observe.CededField
 )
 
 // The kinds of parts.

@@ -5,24 +5,24 @@ package manifest
 import (
 	"time"
 
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/execute"
 )
 
 type (
 	// A Plan is what Apply would do, until nothing is left to do.
-	Plan = plan.Summary
+	Plan = execute.Forecast
 	// A PlannedChange is what would be done to one object.
-	PlannedChange = plan.Change
+	PlannedChange = execute.Change
 	// An Action is what would be done to one object.
-	Action = plan.Action
+	Action = execute.Action
 )
 
 // The actions of a Plan.
 const (
-	ActionCreate   = plan.ActionCreate
-	ActionChange   = plan.ActionChange
-	ActionRecreate = plan.ActionRecreate
-	ActionPrune    = plan.ActionPrune
+	ActionCreate   = execute.ActionCreate
+	ActionUpdate   = execute.ActionUpdate
+	ActionRecreate = execute.ActionRecreate
+	ActionPrune    = execute.ActionPrune
 )
 
 // A keptPlan is a plan that is reused while its basis stays the same, up to a time.

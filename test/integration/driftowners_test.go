@@ -118,7 +118,7 @@ var _ = Describe("Fields of others", func() {
 		Eventually(s.events).WithContext(ctx).WithArguments("web").Should(ContainElement(HavePrefix("Warning FieldContested " + what)))
 		now := writes.Load()
 		Consistently(writes.Load).Should(Equal(now))
-		Expect(now).To(BeNumerically("<", 20), "the fight was short")
+		Expect(now).To(BeNumerically("<", 20), "the contention was short")
 		Expect(s.mustConfigMap(ctx, "web-settings")).To(haveData("message", "theirs"))
 		end()
 

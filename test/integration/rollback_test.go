@@ -51,7 +51,7 @@ var _ = Describe("An upgrade that does not work", func() {
 		Expect(s.mustConfigMap(ctx, "web-settings").UID).To(Equal(settings.UID))
 		Expect(gone(s.configMap)(ctx, "web-options")).To(BeTrue())
 
-		By("without a fight, and with drift repaired")
+		By("without an ownership conflict, and with drift repaired")
 		edit(ctx, s.mustConfigMap(ctx, "web-settings"), `{"data":{"message":"changed"}}`)
 		s.awaitMessage(ctx, "web-settings", "hello")
 		Eventually(s.get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(

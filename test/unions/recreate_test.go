@@ -45,7 +45,7 @@ func TestRecreate(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []manifest.PlannedChange{{
-		Key: cluster.ObjectRef{Group: "apps", Kind: "Deployment", Namespace: ns, Name: "web"}, Action: manifest.ActionChange,
+		Key: cluster.ObjectRef{Group: "apps", Kind: "Deployment", Namespace: ns, Name: "web"}, Action: manifest.ActionUpdate,
 		Fields: []string{"spec.minReadySeconds", "spec.replicas", "spec.strategy.rollingUpdate", "spec.strategy.type"},
 	}}
 	if diff := cmp.Diff(want, plan.Changes); diff != "" || len(plan.Problems) > 0 {

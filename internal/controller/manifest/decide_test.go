@@ -82,7 +82,7 @@ func (v *versions) Apply(_ context.Context, _ cluster.Cluster, b *engine.Bundle,
 		want += " rolling back"
 	}
 	v.log = append(v.log, want)
-	return engine.Result{Changed: 1}, nil
+	return engine.Result{Updated: 1}, nil
 }
 
 // A life is a Manifest over several passes of the reconciler, in each of which the process is another one unless memory is

@@ -31,7 +31,7 @@ const (
 	reasonNotVerified    event.Reason = "NotVerified"
 	reasonDriftRepaired  event.Reason = "DriftRepaired"
 	reasonDriftDetected  event.Reason = "DriftDetected"
-	reasonYielded        event.Reason = "FieldYielded"
+	reasonCeded          event.Reason = "FieldYielded"
 	reasonFieldContest   event.Reason = "FieldContested"
 	reasonHooksSucceeded event.Reason = "HooksSucceeded"
 	reasonHookFailed     event.Reason = "HookFailed"
@@ -115,16 +115,16 @@ func (r *reporter) recordRepair(mr *v1alpha1.Manifest, res engine.Result) {
 		mr.Status.AtProvider.LastDrift = r.text(drifts(res.Repaired))
 		r.note(mr, reasonDriftRepaired, "Repaired drift: "+drifts(res.Repaired))
 	}
-	var yielded, contested []string
-	for _, y := range res.Yielded {
-		if y.Fought {
-			contested = append(contested, y.String())
+	var ceded, contested []string
+	for _, c := range res.Ceded {
+		if c.Contended {
+			contested = append(contested, c.String())
 			continue
 		}
-		yielded = append(yielded, y.String())
+		ceded = append(ceded, c.String())
 	}
-	if len(yielded) > 0 {
-		r.note(mr, reasonYielded, list(yielded))
+	if len(ceded) > 0 {
+		r.note(mr, reasonCeded, list(ceded))
 	}
 	if len(contested) > 0 {
 		r.warn(mr, reasonFieldContest, list(contested))

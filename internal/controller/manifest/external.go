@@ -117,7 +117,7 @@ func (e *external) Update(ctx context.Context, mr *v1alpha1.Manifest) (managed.E
 	}
 	e.decider.learn(e.choice, o)
 	report.recordNotKept(mr, r, o)
-	o = e.evaluate(mr, o, rollback.Observed{Changed: r.Created+r.Changed > 0})
+	o = e.evaluate(mr, o, rollback.Observed{Changed: r.Created+r.Updated > 0})
 	report.recordDrift(mr, e.choice.bundle.Drift, o.Drift)
 	report.observation(mr, o)
 	return managed.ExternalUpdate{}, report.error(err)

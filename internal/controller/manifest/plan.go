@@ -84,7 +84,7 @@ func countChanges(p *engine.Plan) (create, change, prune int32) {
 			create++
 		case engine.ActionPrune:
 			prune++
-		case engine.ActionChange, engine.ActionRecreate:
+		case engine.ActionUpdate, engine.ActionRecreate:
 			change++
 		}
 	}

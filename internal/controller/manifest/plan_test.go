@@ -62,7 +62,7 @@ func planOf(n int, problems ...string) engine.Plan {
 
 func TestObservePlan(t *testing.T) {
 	change := engine.Plan{Changes: []engine.PlannedChange{
-		{Key: cluster.ObjectRef{Kind: "ConfigMap", Name: "a"}, Action: engine.ActionChange, Fields: []string{"data.k"}},
+		{Key: cluster.ObjectRef{Kind: "ConfigMap", Name: "a"}, Action: engine.ActionUpdate, Fields: []string{"data.k"}},
 		{Key: cluster.ObjectRef{Kind: "Job", Name: "j"}, Action: engine.ActionRecreate},
 		{Key: cluster.ObjectRef{Kind: "Secret", Name: "s"}, Action: engine.ActionPrune},
 	}, Notes: []string{"web: the chart has 2 hooks"}}

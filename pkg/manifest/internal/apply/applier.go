@@ -193,7 +193,7 @@ func (a *Applier) applyExisting(ctx context.Context, in *Input) (Outcome, error)
 
 // mustRead reports whether an object that exists has to be read before it is applied.
 func (a *Applier) mustRead(in *Input) bool {
-	return in.Drifted || in.State.Set != a.ID || in.Object.Stage == object.StageResource || len(in.Entry.Yields) > 0
+	return in.Drifted || in.State.Set != a.ID || in.Object.Stage == object.StageResource || len(in.Entry.Ceded) > 0
 }
 
 // applyFound applies an object that exists although nothing was known of it.

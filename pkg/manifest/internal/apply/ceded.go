@@ -108,5 +108,5 @@ func (a *Applier) contended(o *object.Desired, en *inventory.Entry) []ownership.
 		return nil
 	}
 	now := a.Now()
-	return append(ownership.Contended(en.Yields, now), a.Contention.Ceded(o.Ref, now)...)
+	return append(ownership.Contended(en.Ceded, now), a.Contention.Ceded(o.Ref, now)...)
 }

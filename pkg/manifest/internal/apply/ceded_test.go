@@ -31,9 +31,9 @@ func TestApplyCedes(t *testing.T) {
 	requests := []string{read[0], listHPAs, "apply Deployment apps/web"}
 	tries := []string{try[0], listHPAs, "try apply Deployment apps/web"}
 	autoscalers := schema.GroupResource{Group: "autoscaling", Resource: "horizontalpodautoscalers"}
-	yields := func(since int64) func(s *site) {
+	cedes := func(since int64) func(s *site) {
 		return func(s *site) {
-			s.entry.Yields = []ownership.Ceded{{Path: `{"f:spec":{"f:replicas":{}}}`, Manager: "kube-controller-manager", Since: since}}
+			s.entry.Ceded = []ownership.Ceded{{Path: `{"f:spec":{"f:replicas":{}}}`, Manager: "kube-controller-manager", Since: since}}
 		}
 	}
 	without := `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: apps}, spec: {image: %s}}`
@@ -41,7 +41,7 @@ func TestApplyCedes(t *testing.T) {
 		"Once": {
 			reason:   "A field that was ceded after a contention, too, is ceded once.",
 			was:      deploy,
-			others:   both(autoscaled, scaled("kube-controller-manager"), yields(1_000_000)),
+			others:   both(autoscaled, scaled("kube-controller-manager"), cedes(1_000_000)),
 			want:     deploy,
 			out:      ceded,
 			instead:  &result{Kind: "Unchanged"},
@@ -51,7 +51,7 @@ func TestApplyCedes(t *testing.T) {
 		"AutoscalerGone": {
 			reason:   "What was left to an autoscaler is taken back once that is gone.",
 			was:      deploy,
-			others:   both(scaled("kube-controller-manager"), yields(0)),
+			others:   both(scaled("kube-controller-manager"), cedes(0)),
 			want:     deploy,
 			out:      result{Kind: "Updated", Lost: []string{"spec.replicas"}},
 			requests: requests,
@@ -179,7 +179,7 @@ spec: {scaleTargetRef: {apiVersion: v1, kind: Deployment, name: web}}}`)
 			reason: "An object with ceded fields is read before it is applied, so that they stay ceded.",
 			was:    deploy,
 			others: both(autoscaled, scaled("kube-controller-manager"), func(s *site) {
-				s.entry.Yields = []ownership.Ceded{{Path: `{"f:spec":{"f:replicas":{}}}`, Manager: "kube-controller-manager"}}
+				s.entry.Ceded = []ownership.Ceded{{Path: `{"f:spec":{"f:replicas":{}}}`, Manager: "kube-controller-manager"}}
 			}),
 			want:     deploy2,
 			input:    func(in *Input) { in.Drifted = false },

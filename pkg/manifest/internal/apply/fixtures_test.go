@@ -70,7 +70,7 @@ func (s *site) input(o *object.Desired) Input {
 	}
 	if in.Entry.UID != "" {
 		_, in.Drifted = observe.FindDrift(&in.Entry, in.State, in.Exists)
-		in.Drifted = in.Drifted || ownership.AnyDue(in.Entry.Yields, s.now)
+		in.Drifted = in.Drifted || ownership.AnyDue(in.Entry.Ceded, s.now)
 	}
 	return in
 }
@@ -84,7 +84,7 @@ func (s *site) record(in *Input, out Outcome) {
 	if out.Kind != Created && out.Kind != Updated {
 		return
 	}
-	s.entry.UID, s.entry.Intent, s.entry.Owned, s.entry.Yields = out.State.UID, in.Object.Hash, out.State.Owned, out.Ceded
+	s.entry.UID, s.entry.Intent, s.entry.Owned, s.entry.Ceded = out.State.UID, in.Object.Hash, out.State.Owned, out.Ceded
 	if in.Drifted && out.Before != nil {
 		s.contention.Repaired(object.DefaultFieldManager, in.Object.Ref, out.Before.ManagedFields, out.Lost, nil, s.now)
 	}

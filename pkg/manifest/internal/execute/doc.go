@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package execute carries a plan out: Run does the next step in a cluster, and DryRun goes through the same plan with an applier
-// that changes nothing, and returns what would be done.
+// that changes nothing, and returns a Forecast of what would be done.
 //
 // A progress has what changes on the way, and only this package writes it: those that run hooks, record releases, prune and test get
 // values and questions, and return values. Run saves the inventory before it sends anything, applies the objects stage by stage, runs

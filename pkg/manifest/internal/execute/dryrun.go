@@ -35,22 +35,22 @@ type dryRun struct {
 	DryInput
 
 	progress *progress
-	out      plan.Summary
+	out      Forecast
 }
 
 // DryRun returns what Run would do until nothing is left to do. The error is that the cluster cannot be asked.
-func DryRun(ctx context.Context, in DryInput) (plan.Summary, error) {
+func DryRun(ctx context.Context, in DryInput) (Forecast, error) {
 	d := &dryRun{DryInput: in, progress: newProgress(in.Plan)}
 	d.progress.intend()
 	in.Assumed.Planned = in.Plan.CRDs()
 	for _, s := range object.Stages {
 		if err := d.tryStage(ctx, s); err != nil {
-			return plan.Summary{}, err
+			return Forecast{}, err
 		}
 	}
 	d.prune()
 	if err := d.pruneFormer(ctx); err != nil {
-		return plan.Summary{}, err
+		return Forecast{}, err
 	}
 	d.conclude()
 	return d.out, context.Cause(ctx)
@@ -65,7 +65,7 @@ func (d *dryRun) tryStage(ctx context.Context, s object.Stage) error {
 			o := &c.Objects[i]
 			deleted := s == object.StageResource && idx[o.Ref].UID != ""
 			if o.Stage == s && !deleted && d.progress.actions[o.Ref].Verb == plan.Wait {
-				d.out.Changes = append(d.out.Changes, plan.Change{Key: o.Ref, Action: plan.ActionCreate})
+				d.out.Changes = append(d.out.Changes, Change{Key: o.Ref, Action: ActionCreate})
 			}
 		}
 		todo := d.progress.toSend(c, s, func(*object.Desired) bool { return false })
@@ -84,17 +84,17 @@ func (d *dryRun) record(c *compose.Component, o *object.Desired, out apply.Outco
 	if err != nil {
 		return d.problem(c.Name, err)
 	}
-	change := plan.Change{Key: o.Ref, Fields: out.Fields}
+	change := Change{Key: o.Ref, Fields: out.Fields}
 	switch out.Kind {
 	case apply.Unchanged:
 		return nil
 	case apply.Created, apply.Deleting:
-		change.Action = plan.ActionCreate
+		change.Action = ActionCreate
 		d.Assumed.Created(o)
 	case apply.Updated:
-		change.Action = plan.ActionChange
+		change.Action = ActionUpdate
 	case apply.Immutable:
-		change.Action = plan.ActionRecreate
+		change.Action = ActionRecreate
 	}
 	if out.Note != "" {
 		d.out.Notes = append(d.out.Notes, out.Note)
@@ -116,7 +116,7 @@ func (d *dryRun) problem(part object.PartID, err error) error {
 func (d *dryRun) prune() {
 	d.progress.giveUp(d.Plan.Actions)
 	for _, ref := range d.Plan.Deletes(d.ID) {
-		d.out.Changes = append(d.out.Changes, plan.Change{Key: ref, Action: plan.ActionPrune})
+		d.out.Changes = append(d.out.Changes, Change{Key: ref, Action: ActionPrune})
 	}
 }
 
@@ -128,7 +128,7 @@ func (d *dryRun) pruneFormer(ctx context.Context) error {
 		}
 		refs, err := d.Former(ctx, c, d.progress.isMember)
 		for _, ref := range refs {
-			d.out.Changes = append(d.out.Changes, plan.Change{Key: ref, Action: plan.ActionPrune})
+			d.out.Changes = append(d.out.Changes, Change{Key: ref, Action: ActionPrune})
 		}
 		if err != nil {
 			if err := d.problem(c.Name, err); err != nil {

@@ -14,11 +14,10 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-func changesOf(s plan.Summary) []string {
+func changesOf(s Forecast) []string {
 	var out []string
 	for _, c := range s.Changes {
 		line := string(c.Action) + " " + c.Key.String()

@@ -19,8 +19,8 @@ import (
 
 // A Result says what a call did.
 type Result struct {
-	// Created and Changed count objects.
-	Created, Changed int
+	// Created and Updated count objects.
+	Created, Updated int
 	// Pruned are the objects that are gone because the bundle no longer has them.
 	Pruned []cluster.ObjectRef
 	// Kept are the objects that the bundle no longer has and that were orphaned instead of deleted, as their annotation
@@ -32,8 +32,8 @@ type Result struct {
 	Recreated []cluster.ObjectRef
 	// Repaired is the drift that was repaired, with its fields.
 	Repaired []observe.Drift
-	// Yielded are fields that from now on are ceded to others, which set them.
-	Yielded []observe.Yield
+	// Ceded are fields that from now on are ceded to others, which set them.
+	Ceded []observe.CededField
 	// Waiting is what the rest waits for; empty if nothing is left to do.
 	Waiting string
 	// Installed are the charts of which a new revision was installed, as name version, and the installs of plain objects

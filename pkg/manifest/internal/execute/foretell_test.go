@@ -17,7 +17,6 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
 )
 
 // did returns what became of all objects between two contents of a cluster, in the words of a plan. Objects that are deleted and created
@@ -57,7 +56,7 @@ func TestDryRunForetellsRun(t *testing.T) {
 		w.recreate = r.IntN(2) == 0
 		var lines []string
 		for step := range 5 {
-			if fight(w, r) {
+			if contend(w, r) {
 				acts["Cede"]++
 			}
 			w.pieces = randomPieces(r, names, step)
@@ -73,7 +72,7 @@ func TestDryRunForetellsRun(t *testing.T) {
 			said, all := map[string]string{}, map[string]bool{}
 			for _, c := range s.Changes {
 				said[c.Key.String()] = string(c.Action)
-				if c.Action == plan.ActionChange {
+				if c.Action == ActionUpdate {
 					said[c.Key.String()] = "Change " + strings.Join(c.Fields, ",")
 				}
 				all[string(c.Action)+" "+c.Key.String()] = true
@@ -131,8 +130,8 @@ func randomPieces(r *rand.Rand, names []string, step int) []piece {
 	return out
 }
 
-// fight for a field of an object until the engine cedes it. It reports whether it did so.
-func fight(w *world, r *rand.Rand) bool {
+// contend for a field of an object until the engine cedes it. It reports whether it did so.
+func contend(w *world, r *rand.Rand) bool {
 	w.t.Helper()
 	if w.stored == nil || r.IntN(3) > 0 {
 		return false
@@ -147,7 +146,7 @@ func fight(w *world, r *rand.Rand) bool {
 				w.t.Fatal(err)
 			}
 		}
-		return slices.ContainsFunc(w.stored.Find(en.Ref()).Yields, func(c ownership.Ceded) bool { return c.Contended() })
+		return slices.ContainsFunc(w.stored.Find(en.Ref()).Ceded, func(c ownership.Ceded) bool { return c.Contended() })
 	}
 	return false
 }

@@ -33,12 +33,12 @@ func TestRunResult(t *testing.T) {
 		set("kubectl-edit", "9")(w)
 	}
 	type want struct {
-		Created, Changed  int
-		Recreated         []string
-		Repaired, Yielded []string
-		Installed         []string
-		Hooks             int
-		Log               []string
+		Created, Updated int
+		Recreated        []string
+		Repaired, Ceded  []string
+		Installed        []string
+		Hooks            int
+		Log              []string
 	}
 	next := func(objects ...string) []piece { return []piece{{name: "web", digest: "2", objects: objects}} }
 	update := []string{"save", "apply unforced ConfigMap apps/c", "finish web", "save"}
@@ -58,7 +58,7 @@ func TestRunResult(t *testing.T) {
 		},
 		"Changed": {
 			reason: "An upgrade changes what differs, and sends nothing else.", was: []string{aConfig, other}, pieces: next(aConfig2, other),
-			want: want{Changed: 1, Installed: []string{"web 2"}, Log: update},
+			want: want{Updated: 1, Installed: []string{"web 2"}, Log: update},
 		},
 		"Repaired": {
 			reason: "Drift is repaired with the names of the fields, without a save before it, as the inventory knows all.",
@@ -106,7 +106,7 @@ func TestRunResult(t *testing.T) {
 		},
 		"Ceded": {
 			reason: "A field that others take again and again is ceded, and that is no repair.", was: []string{aConfig}, before: contend,
-			want: want{Yielded: []string{"data.a to kubectl-edit true"}, Log: []string{"apply ConfigMap apps/c", "save"}},
+			want: want{Ceded: []string{"data.a to kubectl-edit true"}, Log: []string{"apply ConfigMap apps/c", "save"}},
 		},
 		"CededBefore": {
 			reason: "What was ceded before is not told of again.", was: []string{aConfig},
@@ -126,7 +126,7 @@ func TestRunResult(t *testing.T) {
 			reason: "Another version of the bundle takes the field again, and begins to count anew.", was: []string{aConfig},
 			before: func(w *world) { contend(w); w.settle() }, pieces: next(aConfig2),
 			want: want{
-				Changed: 1, Installed: []string{"web 2"},
+				Updated: 1, Installed: []string{"web 2"},
 				Log: []string{"save", "apply unforced ConfigMap apps/c", "apply ConfigMap apps/c", "finish web", "save"},
 			},
 		},
@@ -134,7 +134,7 @@ func TestRunResult(t *testing.T) {
 			reason: "An object with a field that cannot change is deleted after the inventory has forgotten it.", was: []string{aFixed},
 			before: func(w *world) { w.recreate = true }, pieces: next(aFixed2),
 			want: want{
-				Changed: 1, Recreated: []string{"ConfigMap apps/f"}, Installed: []string{"web 2"},
+				Updated: 1, Recreated: []string{"ConfigMap apps/f"}, Installed: []string{"web 2"},
 				Log: []string{
 					"save", "apply unforced ConfigMap apps/f", "save", "delete ConfigMap apps/f", "apply new ConfigMap apps/f", "finish web", "save",
 				},
@@ -169,15 +169,15 @@ func TestRunResult(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := want{Created: r.Created, Changed: r.Changed, Installed: r.Installed, Hooks: r.HooksRun, Log: w.took()}
+			got := want{Created: r.Created, Updated: r.Updated, Installed: r.Installed, Hooks: r.HooksRun, Log: w.took()}
 			for _, ref := range r.Recreated {
 				got.Recreated = append(got.Recreated, ref.String())
 			}
 			for i := range r.Repaired {
 				got.Repaired = append(got.Repaired, r.Repaired[i].String())
 			}
-			for _, y := range r.Yielded {
-				got.Yielded = append(got.Yielded, y.Field+" to "+y.Manager+" "+map[bool]string{true: "true"}[y.Fought])
+			for _, y := range r.Ceded {
+				got.Ceded = append(got.Ceded, y.Field+" to "+y.Manager+" "+map[bool]string{true: "true"}[y.Contended])
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\nRun(...): -want, +got:\n%s", tc.reason, diff)

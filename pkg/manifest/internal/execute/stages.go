@@ -89,17 +89,17 @@ func (r *run) record(o *object.Desired, en *inventory.Entry, out apply.Outcome, 
 // recordApplied records an object that was applied.
 func (r *run) recordApplied(o *object.Desired, en *inventory.Entry, out apply.Outcome) {
 	replaced := out.Before != nil && en.UID != "" && en.UID != string(out.Before.UID)
-	ceded := newlyCeded(o.Ref, en.Yields, out.Ceded)
-	en.UID, en.Intent, en.Owned, en.Yields = out.State.UID, o.Hash, out.State.Owned, out.Ceded
+	ceded := newlyCeded(o.Ref, en.Ceded, out.Ceded)
+	en.UID, en.Intent, en.Owned, en.Ceded = out.State.UID, o.Hash, out.State.Owned, out.Ceded
 	r.progress.objects[o.Ref] = out.State
-	r.result.Yielded = append(r.result.Yielded, ceded...)
+	r.result.Ceded = append(r.result.Ceded, ceded...)
 	drifted, now := r.progress.actions[o.Ref].Drifted, r.Now()
 	delete(r.progress.actions, o.Ref)
 	switch {
 	case !drifted && out.Kind == apply.Created:
 		r.result.Created++
 	case !drifted:
-		r.result.Changed++
+		r.result.Updated++
 	case out.Before == nil || replaced:
 		en.Restores = en.Restores.Add(now)
 		kind := observe.DriftChanged
@@ -117,12 +117,12 @@ func (r *run) recordApplied(o *object.Desired, en *inventory.Entry, out apply.Ou
 }
 
 // newlyCeded returns the fields that were not ceded before.
-func newlyCeded(ref cluster.ObjectRef, before, now []ownership.Ceded) []observe.Yield {
-	var out []observe.Yield
+func newlyCeded(ref cluster.ObjectRef, before, now []ownership.Ceded) []observe.CededField {
+	var out []observe.CededField
 	for i := range now {
 		c := &now[i]
 		if !slices.ContainsFunc(before, func(b ownership.Ceded) bool { return b.Path == c.Path && b.Contended() == c.Contended() }) {
-			out = append(out, observe.Yield{Key: ref, Field: c.Field(), Manager: c.Manager, Fought: c.Contended()})
+			out = append(out, observe.CededField{Key: ref, Field: c.Field(), Manager: c.Manager, Contended: c.Contended()})
 		}
 	}
 	return out

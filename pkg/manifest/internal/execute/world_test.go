@@ -329,7 +329,7 @@ func (w *world) isDone() bool {
 }
 
 // dryRun says what would be done.
-func (w *world) dryRun() (plan.Summary, error) {
+func (w *world) dryRun() (Forecast, error) {
 	w.t.Helper()
 	assumed := &apply.Assumed{}
 	return DryRun(w.ctx, DryInput{

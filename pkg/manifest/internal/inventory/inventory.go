@@ -66,8 +66,8 @@ type Entry struct {
 	Owned  string `json:"o,omitempty"`
 	// Keep leaves the object in the cluster when it is no longer part of the bundle.
 	Keep bool `json:"kp,omitempty"`
-	// Yields are the ceded fields.
-	Yields []ownership.Ceded `json:"y,omitempty"`
+	// Ceded are the fields that are left to other managers.
+	Ceded []ownership.Ceded `json:"y,omitempty"`
 	// Restores count how often the object was put back lately; nil for never. The value is replaced, never changed.
 	Restores *ownership.Restores `json:"r,omitempty"`
 }

@@ -114,24 +114,24 @@ func (d Drift) String() string {
 	return fmt.Sprintf("%s was changed at %s", d.Key, strings.Join(d.Fields, ", "))
 }
 
-// A Yield is a field that is left to another manager.
-type Yield struct {
+// A CededField is a field that is left to another manager.
+type CededField struct {
 	Key cluster.ObjectRef
 	// Field as a path.
 	Field string
 	// Manager that sets the field, as managedFields names it; empty if unknown.
 	Manager string
-	// Fought says that the field was repaired again and again before it was left to the manager. Otherwise the manager owns it
+	// Contended says that the field was repaired again and again before it was left to the manager. Otherwise the manager owns it
 	// by the way Kubernetes works.
-	Fought bool
+	Contended bool
 }
 
 // String names object, field and manager.
-func (y Yield) String() string {
-	if y.Fought {
-		return fmt.Sprintf("%s: %s was set again and again by %s, and is left to it", y.Key, y.Field, cmp.Or(y.Manager, "somebody else"))
+func (c CededField) String() string {
+	if c.Contended {
+		return fmt.Sprintf("%s: %s was set again and again by %s, and is left to it", c.Key, c.Field, cmp.Or(c.Manager, "somebody else"))
 	}
-	return fmt.Sprintf("%s: %s is left to %s", y.Key, y.Field, y.Manager)
+	return fmt.Sprintf("%s: %s is left to %s", c.Key, c.Field, c.Manager)
 }
 
 // conclude sets the state of the whole to that of the most urgent part.

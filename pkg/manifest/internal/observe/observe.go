@@ -191,14 +191,14 @@ func (o *observer) observeDrift(en *inventory.Entry, d Drift, p *part) bool {
 
 // observeCeded names the fields of an object that were left to others after an ownership conflict.
 func (o *observer) observeCeded(en *inventory.Entry, p *part) {
-	for i := range en.Yields {
-		y := &en.Yields[i]
-		if !y.Contended() {
+	for i := range en.Ceded {
+		c := &en.Ceded[i]
+		if !c.Contended() {
 			continue
 		}
-		p.noted(PhaseCeded, Yield{Key: en.Ref(), Field: y.Field(), Manager: y.Manager, Fought: true}.String()+
+		p.noted(PhaseCeded, CededField{Key: en.Ref(), Field: c.Field(), Manager: c.Manager, Contended: true}.String()+
 			"; stop one of the two, or take the field out of the module")
-		if o.Drift == bundle.DriftRepair && y.IsDue(o.Now) {
+		if o.Drift == bundle.DriftRepair && c.IsDue(o.Now) {
 			o.out.UpToDate = false
 		}
 	}

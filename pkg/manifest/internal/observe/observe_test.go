@@ -236,7 +236,7 @@ func TestObserve(t *testing.T) {
 		"Ceded": {
 			reason: "A field that was ceded after an ownership conflict is a warning; the object works.",
 			in: func(w *world) Input {
-				w.en.Yields = []ownership.Ceded{{Path: `{"f:data":{"f:k":{}}}`, Manager: "them", Since: w.in.Now.Unix()}}
+				w.en.Ceded = []ownership.Ceded{{Path: `{"f:data":{"f:k":{}}}`, Manager: "them", Since: w.in.Now.Unix()}}
 				return w.input()
 			},
 			phase: PhaseCeded,
@@ -248,7 +248,7 @@ func TestObserve(t *testing.T) {
 		"CededDue": {
 			reason: "After a while the engine tries again.",
 			in: func(w *world) Input {
-				w.en.Yields = []ownership.Ceded{{Path: `{"f:data":{"f:k":{}}}`, Manager: "them", Since: 1}}
+				w.en.Ceded = []ownership.Ceded{{Path: `{"f:data":{"f:k":{}}}`, Manager: "them", Since: 1}}
 				return w.input()
 			},
 			phase: PhaseCeded,
@@ -260,7 +260,7 @@ func TestObserve(t *testing.T) {
 		"CededLegitimately": {
 			reason: "One that is legitimately of another manager is not worth a word.",
 			in: func(w *world) Input {
-				w.en.Yields = []ownership.Ceded{{Path: `{"f:data":{"f:k":{}}}`, Manager: "them"}}
+				w.en.Ceded = []ownership.Ceded{{Path: `{"f:data":{"f:k":{}}}`, Manager: "them"}}
 				return w.input()
 			},
 			phase: PhaseReady,

@@ -32,7 +32,7 @@ func Intend(inv *inventory.Inventory, components []*compose.Component) (restarte
 				added = append(added, inventory.EntryOf(o))
 				continue
 			}
-			if c.Purpose == compose.Advance && slices.ContainsFunc(en.Yields, isContended) {
+			if c.Purpose == compose.Advance && slices.ContainsFunc(en.Ceded, isContended) {
 				restarted[o.Ref] = true
 			}
 			*en = intended(en, o, restarted[o.Ref])
@@ -49,7 +49,7 @@ func intended(en *inventory.Entry, o *object.Desired, restarts bool) inventory.E
 	out := *en
 	out.Part, out.Stage, out.Version, out.Pruned, out.Keep = o.Part, o.Stage, o.Version, false, o.Keep
 	if restarts {
-		out.Yields = slices.DeleteFunc(slices.Clone(en.Yields), isContended)
+		out.Ceded = slices.DeleteFunc(slices.Clone(en.Ceded), isContended)
 		out.Intent, out.Restores = "", nil
 	}
 	return out

@@ -80,16 +80,16 @@ func TestIntend(t *testing.T) {
 		},
 		"Contended": {
 			reason: "Other inputs end a contention, and leave what is ceded legitimately.", purpose: compose.Advance, was: map[object.PartID]inventory.Part{"web": {}},
-			entries: []inventory.Entry{with("web", func(en *inventory.Entry) { en.Yields = both })},
+			entries: []inventory.Entry{with("web", func(en *inventory.Entry) { en.Ceded = both })},
 			want: want{
-				Entry:     with("web", func(en *inventory.Entry) { en.Yields, en.Intent = []ownership.Ceded{legitimate}, "" }),
+				Entry:     with("web", func(en *inventory.Entry) { en.Ceded, en.Intent = []ownership.Ceded{legitimate}, "" }),
 				Restarted: map[cluster.ObjectRef]bool{ref: true},
 			},
 		},
 		"Repair": {
 			reason: "A repair goes on with a contention.", was: known, record: record, purpose: compose.Repair,
-			entries: []inventory.Entry{with("web", func(en *inventory.Entry) { en.Yields = both })},
-			want:    want{Entry: with("web", func(en *inventory.Entry) { en.Yields = both }), Restarted: none},
+			entries: []inventory.Entry{with("web", func(en *inventory.Entry) { en.Ceded = both })},
+			want:    want{Entry: with("web", func(en *inventory.Entry) { en.Ceded = both }), Restarted: none},
 		},
 	}
 	for name, tc := range cases {

@@ -279,17 +279,3 @@ func TestBuild(t *testing.T) {
 		})
 	}
 }
-
-func TestSummary(t *testing.T) {
-	s := Summary{
-		Changes:  []Change{{Key: configMap("a"), Action: ActionCreate}, {Key: configMap("b"), Action: ActionChange, Fields: []string{"data.x", "data.y"}}},
-		Problems: []string{"web: no chart"}, Notes: []string{"namespace apps would be created"},
-	}
-	want := "Create ConfigMap apps/a\nChange ConfigMap apps/b: data.x, data.y\nProblem: web: no chart\nNote: namespace apps would be created\n"
-	if diff := cmp.Diff(want, s.String()); diff != "" {
-		t.Errorf("String(): -want, +got:\n%s", diff)
-	}
-	if s.Empty() || !(&Summary{Notes: s.Notes}).Empty() {
-		t.Error("a plan is empty if it has neither changes nor problems")
-	}
-}

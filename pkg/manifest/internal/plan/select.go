@@ -83,7 +83,7 @@ func FindDrifted(
 			continue
 		}
 		s, exists := objects[en.Ref()]
-		if _, drifted := observe.FindDrift(en, s, exists); drifted || ownership.AnyDue(en.Yields, now) {
+		if _, drifted := observe.FindDrift(en, s, exists); drifted || ownership.AnyDue(en.Ceded, now) {
 			out[en.Ref()] = true
 		}
 	}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package execute
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+)
+
+// An Action is what would be done to one object.
+type Action string
+
+// The actions of a Forecast. The text of ActionUpdate is what status and output of commands have.
+const (
+	ActionCreate   Action = "Create"
+	ActionUpdate   Action = "Change"
+	ActionRecreate Action = "Recreate"
+	ActionPrune    Action = "Prune"
+)
+
+// A Change is what would be done to one object.
+type Change struct {
+	Key    cluster.ObjectRef
+	Action Action
+	// Fields that would change, as paths. Values are never part of it.
+	Fields []string
+}
+
+// A Forecast is what runs would do, until nothing is left to do, as a dry run found it.
+type Forecast struct {
+	// Changes in the order in which they would be made.
+	Changes []Change
+	// Problems say what cannot be planned, or would be refused, a line each, with the name of the part in front.
+	Problems []string
+	// Notes say what else there is to know: namespaces that would be created, hooks that would run.
+	Notes []string
+	// Basis identifies what the plan is based on: the bundle, its inventory, and what is known of its objects.
+	Basis string
+	// Content identifies what would be applied, as it was composed of that.
+	Content string
+}
+
+// Clone returns a copy that shares nothing with the forecast.
+func (f *Forecast) Clone() Forecast {
+	out := *f
+	out.Changes, out.Problems, out.Notes = slices.Clone(f.Changes), slices.Clone(f.Problems), slices.Clone(f.Notes)
+	for i := range out.Changes {
+		out.Changes[i].Fields = slices.Clone(out.Changes[i].Fields)
+	}
+	return out
+}
+
+// Empty reports whether nothing would be changed, and nothing is in the way.
+func (f *Forecast) Empty() bool {
+	return len(f.Changes) == 0 && len(f.Problems) == 0
+}
+
+// String returns a line for each change, problem and note.
+func (f *Forecast) String() string {
+	var b strings.Builder
+	for i := range f.Changes {
+		c := &f.Changes[i]
+		fmt.Fprintf(&b, "%s %s", c.Action, c.Key)
+		if len(c.Fields) > 0 {
+			fmt.Fprintf(&b, ": %s", strings.Join(c.Fields, ", "))
+		}
+		b.WriteByte('\n')
+	}
+	for _, p := range f.Problems {
+		fmt.Fprintf(&b, "Problem: %s\n", p)
+	}
+	for _, n := range f.Notes {
+		fmt.Fprintf(&b, "Note: %s\n", n)
+	}
+	return b.String()
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+)
+
+// Digest returns a digest of what a plan applies: the objects and the hooks of its components, and the parts that are kept from being
+// applied. It leaves out which parts are held back, as a plan that is only shown holds none, and the reasons, which differ each time.
+func (p *Plan) Digest() string {
+	h := sha256.New()
+	for _, c := range p.Components {
+		fmt.Fprintf(h, "component %q %q\n", c.Name, c.Purpose)
+		for i := range c.Objects {
+			fmt.Fprintf(h, "object %q %q\n", c.Objects[i].Ref.String(), c.Objects[i].Hash)
+		}
+		for i := range c.Hooks {
+			fmt.Fprintf(h, "hook %q %q\n", c.Hooks[i].Path, c.Hooks[i].Manifest)
+		}
+	}
+	for _, v := range p.Verdicts {
+		if v.State != Held {
+			fmt.Fprintf(h, "verdict %q %s\n", v.Part, v.State)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
