@@ -28,8 +28,8 @@ func chart() (source.Layer, error) {
 	return source.FS(sub)
 }
 
-// setName is known from the name of the site alone, so that it can be removed whatever its spec says.
-func setName(site *unstructured.Unstructured) string {
+// bundleName is known from the name of the site alone, so that it can be removed whatever its spec says.
+func bundleName(site *unstructured.Unstructured) string {
 	return "site." + site.GetNamespace() + "." + site.GetName()
 }
 
@@ -41,7 +41,7 @@ func bundleOf(site *unstructured.Unstructured, chart source.Layer) (*manifest.Bu
 	}
 	owner := site.GetNamespace() + "." + site.GetName()
 	return &manifest.Bundle{
-		Name:  setName(site),
+		Name:  bundleName(site),
 		Owner: "Site " + site.GetNamespace() + "/" + site.GetName(),
 		Installs: []manifest.Install{{
 			Layer:     chart,

@@ -77,7 +77,7 @@ func TestAdoptFields(t *testing.T) {
 			u := manifestOf(t, strings.Replace(old, "%s", tc.annotations, 1))
 			k := b.s.deploy(u, tc.manager)
 			uid := b.s.uidOf(k)
-			s := setOf(install("web", tmplConfig))
+			s := bundleOf(install("web", tmplConfig))
 			s.Adopt = true
 			b.settle(s)
 			got := b.s.objects[k].u()
@@ -99,7 +99,7 @@ func TestAdoptOnce(t *testing.T) {
 	b := newBench(t)
 	b.s.put(manifestOf(t, namespaceOf("apps")).Object)
 	b.s.deploy(manifestOf(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {namespace: apps, name: a}\ndata: {k: old}\n"), "helm/Update")
-	s := setOf(Install{Layer: layerOf([]source.File{{Name: "a.yaml", Data: []byte(configMap("a"))}}), Name: "plain", Form: FormPlain, Namespace: "apps"})
+	s := bundleOf(Install{Layer: layerOf([]source.File{{Name: "a.yaml", Data: []byte(configMap("a"))}}), Name: "plain", Form: FormPlain, Namespace: "apps"})
 	s.Adopt = true
 	b.s.took()
 	b.apply(s)
@@ -129,7 +129,7 @@ func TestAdoptConflict(t *testing.T) {
 		}
 		return nil
 	}
-	s := setOf(Install{Layer: layerOf([]source.File{{Name: "a.yaml", Data: []byte(configMap("a"))}}), Name: "plain", Form: FormPlain, Namespace: "apps"})
+	s := bundleOf(Install{Layer: layerOf([]source.File{{Name: "a.yaml", Data: []byte(configMap("a"))}}), Name: "plain", Form: FormPlain, Namespace: "apps"})
 	s.Adopt = true
 	b.apply(s)
 	if _, there, _ := unstructured.NestedString(b.s.objects[k].content, "data", "dropped"); there {
@@ -145,7 +145,7 @@ func TestAdoptCrash(t *testing.T) {
 			b.s.put(manifestOf(t, namespaceOf("apps")).Object)
 			k := b.s.deploy(manifestOf(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {namespace: apps, name: web}\ndata: {greeting: old, dropped: x}\n"), "helm/Update")
 			uid := b.s.uidOf(k)
-			s := setOf(install("web", tmplConfig))
+			s := bundleOf(install("web", tmplConfig))
 			s.Adopt = true
 			b.c.cutAfter(n, lost)
 			_, _ = b.Apply(t.Context(), b.c, s)
@@ -165,7 +165,7 @@ func TestAdoptResource(t *testing.T) {
 		b.s.put(manifestOf(t, tmplCRD).Object)
 		b.s.deploy(manifestOf(t, "apiVersion: example.org/v1\nkind: Widget\nmetadata: {namespace: default, name: main}\nspec: {size: 7, mode: auto}\n"), who)
 		uid := b.s.uidOf(widget)
-		s := widgetSet(t, nil)
+		s := widgetBundle(t, nil)
 		if _, err := b.Apply(t.Context(), b.c, s); err == nil || !strings.Contains(err.Error(), "exists and does not belong to this module") {
 			t.Errorf("%s: without adopt: %v", who, err)
 		}

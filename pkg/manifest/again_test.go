@@ -55,7 +55,7 @@ func TestHooksOfLostInventory(t *testing.T) {
 
 func TestRecordsOfFailedRevisions(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("web", tmplConfig, hookJob("first", "pre-install,pre-upgrade")))
+	s := bundleOf(install("web", tmplConfig, hookJob("first", "pre-install,pre-upgrade")))
 	b.settle(s)
 	for n := range DefaultHistory {
 		s.Installs[0].Values = map[string]any{"greeting": string(rune('a' + n))}
@@ -99,7 +99,7 @@ func TestHookThatHoldsOthers(t *testing.T) {
 	b := newBench(t)
 	foreign := b.s.put(manifestOf(t, namespaceOf("shared")).Object)
 	uid := b.s.uidOf(foreign)
-	s := setOf(install("web", tmplConfig, hookOf("v1", "Namespace", "shared", "pre-install")))
+	s := bundleOf(install("web", tmplConfig, hookOf("v1", "Namespace", "shared", "pre-install")))
 	s.Adopt = true
 	_, err := b.Apply(t.Context(), b.c, s)
 	if err == nil || !strings.Contains(err.Error(), "Namespace shared exists and does not belong to this module") || b.s.uidOf(foreign) != uid {
@@ -109,10 +109,10 @@ func TestHookThatHoldsOthers(t *testing.T) {
 
 func TestStrangersInTheWayOfUpgrade(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("web", tmplConfig, "crds/"+tmplCRD))
+	s := bundleOf(install("web", tmplConfig, "crds/"+tmplCRD))
 	b.settle(s)
 	b.s.put(manifestOf(t, strings.Replace(fmt.Sprintf(tmplWidget, "theirs"), "name:", "namespace: default, name:", 1)).Object)
-	r := b.apply(setOf(install("web", tmplConfig)))
+	r := b.apply(bundleOf(install("web", tmplConfig)))
 	want := "1 object of this module's own kinds is left: Widget default/theirs; delete what is not needed"
 	if r.Waiting != want {
 		t.Errorf("nothing is forced where a module stays:\nwant %q\ngot  %q", want, r.Waiting)
@@ -124,9 +124,9 @@ func TestPlanOfKept(t *testing.T) {
 	keep := func(text string) string {
 		return strings.Replace(text, "metadata: {", "metadata: {annotations: {helm.sh/resource-policy: keep}, ", 1)
 	}
-	s := setOf(install("web", tmplConfig), plainOf("raw", keep(configMap("kept"))))
+	s := bundleOf(install("web", tmplConfig), plainOf("raw", keep(configMap("kept"))))
 	b.settle(s)
-	without := setOf(s.Installs[0])
+	without := bundleOf(s.Installs[0])
 	b.settle(without)
 	p, err := b.Plan(t.Context(), b.c, s)
 	if err != nil || len(p.Problems) > 0 {
@@ -138,7 +138,7 @@ func TestMemoryOfGoneObjects(t *testing.T) {
 	b := newBench(t)
 	names := []string{"a", "b", "c", "d"}
 	for _, n := range names {
-		s := setOf(plainOf("raw", configMap(n)))
+		s := bundleOf(plainOf("raw", configMap(n)))
 		s.Readiness = []Rule{{CEL: "true", For: cluster.ObjectRef{Kind: "ConfigMap"}.GroupKind()}}
 		b.settle(s)
 		b.observe(s)
@@ -146,7 +146,7 @@ func TestMemoryOfGoneObjects(t *testing.T) {
 		b.s.remove(key("ConfigMap", "apps", n))
 		b.settle(s)
 	}
-	s := setOf(plainOf("raw", configMap("e")))
+	s := bundleOf(plainOf("raw", configMap("e")))
 	b.settle(s)
 	m := b.memoryOf(b.c, s)
 	if len(m.evaluations) > 1 || m.contention.Len() > 1 || len(m.reports) > 1 {
@@ -174,7 +174,7 @@ func (b *behind) Get(k cluster.ObjectRef) (cluster.ObjectState, bool) {
 func TestHookBehindTheWatch(t *testing.T) {
 	b := newBench(t)
 	b.s.unready = true
-	s := setOf(install("web", tmplConfig, hookJob("first", "pre-install")))
+	s := bundleOf(install("web", tmplConfig, hookJob("first", "pre-install")))
 	b.apply(s)
 	c := &behind{fakeCluster: b.c, k: jobKey("first"), old: cluster.ObjectState{UID: "before", Status: cluster.Current, Outcome: cluster.OutcomeSucceeded, Set: b.ID(s)}}
 	if _, err := b.Apply(t.Context(), c, s); err != nil {

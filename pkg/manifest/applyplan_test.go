@@ -12,7 +12,7 @@ import (
 )
 
 func TestApplyPlan(t *testing.T) {
-	v1, v2 := setOf(install("web", deployOf(1, "a"))), setOf(install("web", deployOf(2, "a")))
+	v1, v2 := bundleOf(install("web", deployOf(1, "a"))), bundleOf(install("web", deployOf(2, "a")))
 	cases := map[string]struct {
 		reason string
 		// between is done after the bundle was planned.
@@ -81,14 +81,14 @@ func TestApplyPlanComparesContent(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			p, err := b.Plan(t.Context(), b.c, setOf(tc.chart))
+			p, err := b.Plan(t.Context(), b.c, bundleOf(tc.chart))
 			if err != nil {
 				t.Fatal(err)
 			}
 			tc.moved.Digest = tc.chart.Digest
 			b.restart()
 			b.s.took()
-			r, err := b.ApplyPlan(t.Context(), b.c, setOf(tc.moved), p)
+			r, err := b.ApplyPlan(t.Context(), b.c, bundleOf(tc.moved), p)
 			if stale := (*StalePlanError)(nil); errors.As(err, &stale) != tc.stale || (err != nil) != tc.stale {
 				t.Errorf("\n%s\nApplyPlan(...): %v", tc.reason, err)
 			}
@@ -106,7 +106,7 @@ func TestApplyPlanComparesContent(t *testing.T) {
 func TestApplyPlanHoldsBack(t *testing.T) {
 	b := newBench(t)
 	b.s.unready = true
-	s := waitingSet("hello", "Wait=true")
+	s := waitingBundle("hello", "Wait=true")
 	p, err := b.Plan(t.Context(), b.c, s)
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +118,7 @@ func TestApplyPlanHoldsBack(t *testing.T) {
 
 func TestApplyPlanWithoutBasis(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("web", deployOf(1, "a")))
+	s := bundleOf(install("web", deployOf(1, "a")))
 	r, err := b.ApplyPlan(t.Context(), b.c, s, Plan{})
 	if err == nil || r.Created > 0 || len(b.s.took()) > 0 {
 		t.Errorf("a plan that Plan did not return must not be applied: %+v, %v", r, err)
@@ -128,7 +128,7 @@ func TestApplyPlanWithoutBasis(t *testing.T) {
 func TestPlanBelongsToCaller(t *testing.T) {
 	b := newBench(t)
 	b.Engine = New(WithPlanAge(time.Hour))
-	s := setOf(install("web", deployOf(1, "a")))
+	s := bundleOf(install("web", deployOf(1, "a")))
 	p, err := b.Plan(t.Context(), b.c, s)
 	if err != nil || len(p.Changes) != 1 {
 		t.Fatalf("Plan(...): %+v, %v", p, err)

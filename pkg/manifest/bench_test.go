@@ -15,10 +15,10 @@ func twenty() *Bundle {
 	for i := range 15 {
 		templates = append(templates, configMap(fmt.Sprintf("c%d", i)))
 	}
-	return setOf(install("web", templates...))
+	return bundleOf(install("web", templates...))
 }
 
-// BenchmarkObserveAtRest looks at a set of 20 objects of which nothing changed.
+// BenchmarkObserveAtRest looks at a bundle of 20 objects of which nothing changed.
 func BenchmarkObserveAtRest(b *testing.B) {
 	x := newBench(b)
 	s := twenty()
@@ -61,7 +61,7 @@ func (s *still) Get(k cluster.ObjectRef) (cluster.ObjectState, bool) {
 
 // BenchmarkApplyInstall installs a chart of five objects into an empty cluster; the server is part of what is measured.
 func BenchmarkApplyInstall(b *testing.B) {
-	s := setOf(install("web", webTemplates...))
+	s := bundleOf(install("web", webTemplates...))
 	b.ReportAllocs()
 	x := newBench(b)
 	for i := 0; b.Loop(); i++ {
@@ -74,7 +74,7 @@ func BenchmarkApplyInstall(b *testing.B) {
 
 // BenchmarkApplyThousand installs a chart of 1,000 objects into an empty cluster; the server is part of what is measured.
 func BenchmarkApplyThousand(b *testing.B) {
-	s := setOf(install("web", many(1000)))
+	s := bundleOf(install("web", many(1000)))
 	b.ReportAllocs()
 	x := newBench(b)
 	for i := 0; b.Loop(); i++ {

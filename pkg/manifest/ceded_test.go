@@ -42,7 +42,7 @@ func (b *bench) replicas() any {
 // An autoscaler has the number of replicas, from the first time it sets them and across upgrades.
 func TestReplicasOfAnAutoscaler(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("web", deployOf(1, "a"), tmplHPA))
+	s := bundleOf(install("web", deployOf(1, "a"), tmplHPA))
 	b.settle(s)
 	k := key("Deployment", "apps", "web")
 	b.s.scale(k, 3, kcm)
@@ -109,7 +109,7 @@ func TestReplicasOfAnAutoscaler(t *testing.T) {
 func TestReplicasSetLater(t *testing.T) {
 	b := newBench(t)
 	without := "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {template: {spec: {image: web}}}\n"
-	s := setOf(install("web", without, tmplHPA))
+	s := bundleOf(install("web", without, tmplHPA))
 	b.settle(s)
 	k := key("Deployment", "apps", "web")
 	b.s.scale(k, 3, kcm)
@@ -140,7 +140,7 @@ func TestReplicasWithoutAnAutoscaler(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			s := setOf(install("web", append([]string{deployOf(1, "a")}, tc.objects...)...))
+			s := bundleOf(install("web", append([]string{deployOf(1, "a")}, tc.objects...)...))
 			b.settle(s)
 			b.s.scale(k, 3, tc.manager)
 			if tc.forbid {
@@ -165,7 +165,7 @@ func TestInjectedCertificate(t *testing.T) {
 	for bundle, want := range map[string]string{"Cg==": "bmV3", "\"\"": "bmV3", authority: authority} {
 		b := newBench(t)
 		crd := strings.Replace(tmplCRD, "  scope:", "  conversion: {webhook: {clientConfig: {caBundle: "+bundle+"}}}\n  scope:", 1)
-		s := setOf(install("web", crd))
+		s := bundleOf(install("web", crd))
 		b.settle(s)
 		k := key("CustomResourceDefinition", "", "widgets.example.org")
 		b.s.editAs("cainjector/Update", k, set("bmV3", "spec", "conversion", "webhook", "clientConfig", "caBundle"))
@@ -182,7 +182,7 @@ func TestContention(t *testing.T) {
 	b := newBench(t)
 	now := time.Unix(1_700_000_000, 0)
 	b.now = func() time.Time { return now }
-	s := setOf(install("web", deployOf(1, "a"), configMap("x")))
+	s := bundleOf(install("web", deployOf(1, "a"), configMap("x")))
 	b.settle(s)
 	k := key("Deployment", "apps", "web")
 	take := func() { b.s.editAs("other/Update", k, set("theirs", "spec", "template", "spec", "image")) }
@@ -198,7 +198,7 @@ func TestContention(t *testing.T) {
 			ceded = append(ceded, r.Ceded...)
 			now = now.Add(time.Second)
 		}
-		t.Fatal("it is fought for ever")
+		t.Fatal("the contention never ends")
 		return 0, nil
 	}
 	want := []observe.CededField{{Key: k, Field: "spec.template.spec.image", Manager: "other", Contended: true}}
@@ -250,7 +250,7 @@ func TestNoContention(t *testing.T) {
 	b := newBench(t)
 	now := time.Unix(1_700_000_000, 0)
 	b.now = func() time.Time { return now }
-	s := setOf(install("web", deployOf(1, "a")))
+	s := bundleOf(install("web", deployOf(1, "a")))
 	b.settle(s)
 	k := key("Deployment", "apps", "web")
 	for i := range 4 * ownership.MaxRepairs {
@@ -267,7 +267,7 @@ func TestDeletedAgainAndAgain(t *testing.T) {
 	b := newBench(t)
 	now := time.Unix(1_700_000_000, 0)
 	b.now = func() time.Time { return now }
-	s := setOf(install("web", configMap("x")))
+	s := bundleOf(install("web", configMap("x")))
 	b.settle(s)
 	k := key("ConfigMap", "apps", "x")
 	repairs := 0
@@ -301,7 +301,7 @@ func TestCededProperty(t *testing.T) {
 		b := newBench(t)
 		now := time.Unix(1_700_000_000, 0)
 		b.now = func() time.Time { return now }
-		s := setOf(install("web", deployOf(1, "a"), tmplHPA))
+		s := bundleOf(install("web", deployOf(1, "a"), tmplHPA))
 		b.settle(s)
 		k := key("Deployment", "apps", "web")
 		for range 30 {

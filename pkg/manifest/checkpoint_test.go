@@ -16,13 +16,13 @@ import (
 
 func TestCheckpoint(t *testing.T) {
 	b := newBench(t)
-	one := setOf(install("web", webTemplates...))
+	one := bundleOf(install("web", webTemplates...))
 	b.settle(one)
 	b.s.took()
 
 	keepOne, keepTwo := WithCheckpoint([]byte("one")), WithCheckpoint([]byte("two"))
 	if o := b.observe(one, keepOne); o.UpToDate || o.State != Ready || o.Checkpoint != nil {
-		t.Errorf("Observe(...): a set that is Ready is to be kept: %+v", o)
+		t.Errorf("Observe(...): a bundle that is Ready is to be kept: %+v", o)
 	}
 	b.apply(one, keepOne)
 	if diff := cmp.Diff([]string{"patch Secret kyma-system/team-a-web"}, b.s.took()); diff != "" {
@@ -33,7 +33,7 @@ func TestCheckpoint(t *testing.T) {
 	}
 
 	b.s.unready = true
-	two := setOf(install("web", append([]string{strings.Replace(tmplDeploy, "name: web", "name: two", 1)}, webTemplates...)...))
+	two := bundleOf(install("web", append([]string{strings.Replace(tmplDeploy, "name: web", "name: two", 1)}, webTemplates...)...))
 	b.settle(two, keepTwo)
 	if o := b.observe(two, keepTwo); o.State == Ready || !o.UpToDate || string(o.Checkpoint) != "one" {
 		t.Errorf("Observe(...): what is not Ready is not kept: %+v", o)
@@ -56,7 +56,7 @@ func TestCheckpoint(t *testing.T) {
 
 func TestCheckpointTooLarge(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("web", webTemplates...))
+	s := bundleOf(install("web", webTemplates...))
 	large := WithCheckpoint(bytes.Repeat([]byte("x"), inventory.MaxData))
 	b.settle(s, large)
 	o := b.observe(s, large)
@@ -66,11 +66,11 @@ func TestCheckpointTooLarge(t *testing.T) {
 	}
 }
 
-// A crash at any write while a set is kept leaves nothing but what the next step does.
+// A crash at any write while a bundle is kept leaves nothing but what the next step does.
 func TestCheckpointCrash(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		b := newBench(t)
-		s := setOf(install("web", webTemplates...))
+		s := bundleOf(install("web", webTemplates...))
 		b.settle(s)
 		keep := WithCheckpoint([]byte("one"))
 		b.c.cutAfter(1, lost)
@@ -91,10 +91,10 @@ func TestRollBackRandom(t *testing.T) {
 		v, _, _ := unstructured.NestedString(b.s.objects[k].content, "data", "v")
 		return v
 	}
-	one := setOf(install("web", random))
+	one := bundleOf(install("web", random))
 	b.settle(one)
 	want := value()
-	two := setOf(install("web", random))
+	two := bundleOf(install("web", random))
 	two.Installs[0].Values = map[string]any{"greeting": "two"}
 	b.settle(two)
 	if value() == want {
@@ -102,7 +102,7 @@ func TestRollBackRandom(t *testing.T) {
 	}
 	b.settle(one, AsRollback())
 	if value() != want {
-		t.Errorf("a set that is rolled back gets the objects of then: want %s, got %s", want, value())
+		t.Errorf("a bundle that is rolled back gets the objects of then: want %s, got %s", want, value())
 	}
 	w := b.begun(one)
 	info, err := w.history().Get(t.Context(), inventory.Release{Namespace: "apps", Name: "web"}, 3)

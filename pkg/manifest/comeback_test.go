@@ -12,15 +12,15 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
 )
 
-// An install that was taken out of the set, and comes back as it was before all of it is gone, is applied again: what is
+// An install that was taken out of the bundle, and comes back as it was before all of it is gone, is applied again: what is
 // gone of it, or on its way out, is made anew.
 func TestInstallComesBackWhileItLeaves(t *testing.T) {
 	b := newBench(t)
-	both := setOf(install("web", configMap("x")), install("extra", configMap("one"), configMap("held")))
+	both := bundleOf(install("web", configMap("x")), install("extra", configMap("one"), configMap("held")))
 	b.settle(both)
 	held := key("ConfigMap", "apps", "held")
 	b.s.edit(held, func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"x/y"}) })
-	b.apply(setOf(install("web", configMap("x"))))
+	b.apply(bundleOf(install("web", configMap("x"))))
 	b.apply(both)
 	b.s.remove(held)
 	b.settle(both)
@@ -37,11 +37,11 @@ func TestInstallComesBackWhileItLeaves(t *testing.T) {
 // A release that moves while its hooks run, and moves on before it arrived, leaves no record anywhere but where it ends.
 func TestReleaseMovesOn(t *testing.T) {
 	hooked := func(namespace string) *Bundle {
-		s := setOf(install("web", configMap("x"), hookJob("first", "pre-install,pre-upgrade")))
+		s := bundleOf(install("web", configMap("x"), hookJob("first", "pre-install,pre-upgrade")))
 		s.Installs[0].Namespace = namespace
 		return s
 	}
-	plain := setOf(plainOf("web", configMap("x")))
+	plain := bundleOf(plainOf("web", configMap("x")))
 	cases := map[string]struct {
 		reason string
 		to     *Bundle

@@ -31,8 +31,8 @@ func entryFor(name, clientConfig, overrides string) string {
 	return fmt.Sprintf("{name: %s, clientConfig: %q, overrides: %q}", name, clientConfig, overrides)
 }
 
-func configuredSet(entries ...string) *Bundle {
-	s := setOf(install("web", tmplConfig, "crds/"+tmplCRD), install("extra", configMap("one")), plainOf("raw", configMap("two")))
+func configuredBundle(entries ...string) *Bundle {
+	s := bundleOf(install("web", tmplConfig, "crds/"+tmplCRD), install("extra", configMap("one")), plainOf("raw", configMap("two")))
 	s.Config = configOf(entries...)
 	return s
 }
@@ -105,7 +105,7 @@ func TestConfig(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			s := configuredSet(tc.entry)
+			s := configuredBundle(tc.entry)
 			if tc.set != nil {
 				tc.set(s)
 			}
@@ -173,9 +173,9 @@ func TestConfigChanges(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.settle(configuredSet(tc.from))
+			b.settle(configuredBundle(tc.from))
 			b.restart()
-			s := configuredSet(tc.to)
+			s := configuredBundle(tc.to)
 			b.settle(s)
 			// What the config does not name is applied anew too, as it is part of its inputs, but is the same.
 			got := slices.DeleteFunc(b.s.keys(), func(k string) bool { return k == "Namespace apps" || k == "Secret apps/sh.helm.release.v1.extra.v2" })
@@ -219,7 +219,7 @@ func TestConfigRefusals(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			s := configuredSet()
+			s := configuredBundle()
 			s.Config = tc.config
 			_, err := b.Apply(t.Context(), b.c, s)
 			got := ""
@@ -240,7 +240,7 @@ func TestConfigRefusals(t *testing.T) {
 // TestConfigIsFetchedWhenNeeded counts how often the config is fetched.
 func TestConfigIsFetchedWhenNeeded(t *testing.T) {
 	b := newBench(t)
-	s := configuredSet(entryFor("web", "Namespace=other", ""))
+	s := configuredBundle(entryFor("web", "Namespace=other", ""))
 	fetch, fetched := s.Config.Fetch, 0
 	s.Config.Fetch = func(ctx context.Context) (source.Content, error) { fetched++; return fetch(ctx) }
 	b.apply(s)

@@ -54,7 +54,7 @@ func TestStripped(t *testing.T) {
 			},
 		},
 		"Adopted": {
-			reason: "Another set has taken it over.", stays: true, left: []cluster.ObjectRef{webDeployment},
+			reason: "Another bundle has taken it over.", stays: true, left: []cluster.ObjectRef{webDeployment},
 			harm: func(b *bench) {
 				b.s.edit(webDeployment, func(u *unstructured.Unstructured) {
 					u.SetLabels(map[string]string{object.LabelPartOf: "other", object.LabelManagedBy: object.DefaultManagedBy})
@@ -68,7 +68,7 @@ func TestStripped(t *testing.T) {
 			t.Run(name+string(policy), func(t *testing.T) {
 				for _, blind := range []bool{false, true} {
 					b := newBench(t)
-					s := setOf(install("web", webTemplates...))
+					s := bundleOf(install("web", webTemplates...))
 					s.Drift = policy
 					b.settle(s)
 					tc.harm(b)
@@ -111,7 +111,7 @@ func TestStripped(t *testing.T) {
 func TestPruneStripped(t *testing.T) {
 	for _, policy := range []DriftPolicy{DriftRepair, DriftReport, DriftIgnore} {
 		b := newBench(t)
-		s := setOf(install("web", webTemplates...))
+		s := bundleOf(install("web", webTemplates...))
 		s.Drift = policy
 		b.settle(s)
 		b.s.edit(webDeployment, stripped(object.LabelManagedBy))
@@ -140,7 +140,7 @@ func TestPruneStripped(t *testing.T) {
 // TestRemovalAsksOnce holds that the removal of what nobody touched asks for nothing.
 func TestRemovalAsksOnce(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("web", webTemplates...))
+	s := bundleOf(install("web", webTemplates...))
 	b.settle(s)
 	b.s.took()
 	b.takeAll(s)
@@ -154,9 +154,9 @@ func TestRemovalAsksOnce(t *testing.T) {
 // TestOwnerOfCollision holds that a collision names who has the object.
 func TestOwnerOfCollision(t *testing.T) {
 	b := newBench(t)
-	first := setOf(install("web", tmplConfig))
+	first := bundleOf(install("web", tmplConfig))
 	b.settle(first)
-	second := setOf(install("web2", tmplConfig, tmplAccount))
+	second := bundleOf(install("web2", tmplConfig, tmplAccount))
 	second.Name, second.Owner = "team-b-web", "Manifest team-b/web"
 	want := "web2: ConfigMap apps/web: exists and belongs to Manifest team-a/web; remove it there, or set adopt to take it over"
 	if _, err := b.Apply(t.Context(), b.c, second); err == nil || err.Error() != want {

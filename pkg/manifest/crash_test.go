@@ -13,8 +13,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
-// stateOf all that a set has in a cluster, in a form that is the same for the same work done twice.
-func stateOfSet(t *testing.T, b *bench, s *Bundle) []string {
+// stateOf all that a bundle has in a cluster, in a form that is the same for the same work done twice.
+func stateOfBundle(t *testing.T, b *bench, s *Bundle) []string {
 	t.Helper()
 	out := b.s.keys()
 	for _, name := range []string{"first", "last", "bye", "gone"} {
@@ -41,13 +41,13 @@ func stateOfSet(t *testing.T, b *bench, s *Bundle) []string {
 	return out
 }
 
-// full set: definitions, two charts, plain objects and a custom resource. The upgrade makes plain objects of a chart.
-func fullSet(t *testing.T, upgraded bool) *Bundle {
+// full bundle: definitions, two charts, plain objects and a custom resource. The upgrade makes plain objects of a chart.
+func fullBundle(t *testing.T, upgraded bool) *Bundle {
 	t.Helper()
-	s := setOf(install("web", webTemplates...), install("extra", configMap("one"), configMap("two")),
+	s := bundleOf(install("web", webTemplates...), install("extra", configMap("one"), configMap("two")),
 		install("turns", configMap("turned")), plainOf("raw", configMap("four"), configMap("five")))
 	if upgraded {
-		s = setOf(install("web", tmplConfig, tmplDeploy), install("extra", configMap("two"), configMap("three")),
+		s = bundleOf(install("web", tmplConfig, tmplDeploy), install("extra", configMap("two"), configMap("three")),
 			plainOf("turns", configMap("turned")), plainOf("raw", configMap("five"), configMap("six")))
 		s.Installs[0].Values = map[string]any{"greeting": "bye"}
 	}
@@ -57,14 +57,14 @@ func fullSet(t *testing.T, upgraded bool) *Bundle {
 	return s
 }
 
-// crashSet is a full set whose first chart has hooks of all kinds.
-func crashSet(t *testing.T, upgraded bool) *Bundle {
+// crashBundle is a full bundle whose first chart has hooks of all kinds.
+func crashBundle(t *testing.T, upgraded bool) *Bundle {
 	t.Helper()
 	templates := webTemplates
 	if upgraded {
 		templates = []string{tmplConfig, tmplDeploy}
 	}
-	s := fullSet(t, upgraded)
+	s := fullBundle(t, upgraded)
 	in := install("web", append([]string{
 		hookJob("first", "pre-install,pre-upgrade", policies(string(hook.BeforeCreation), string(hook.Succeeded))), hookJob("last", "post-install,post-upgrade"),
 		hookJob("bye", "pre-delete", policies(string(hook.Succeeded))), hookJob("gone", "post-delete"),
@@ -89,14 +89,14 @@ func TestCrash(t *testing.T) {
 		},
 		"Upgrade": {
 			reason: "What the new version no longer has must go, whenever the process died.",
-			before: func(t *testing.T, b *bench) { b.settle(crashSet(t, false)) },
+			before: func(t *testing.T, b *bench) { b.settle(crashBundle(t, false)) },
 			act:    applySet(true),
 		},
 		"Remove": {
 			reason: "Nothing may be left.",
-			before: func(t *testing.T, b *bench) { b.settle(crashSet(t, false)) },
+			before: func(t *testing.T, b *bench) { b.settle(crashBundle(t, false)) },
 			act: func(t *testing.T, b *bench) bool {
-				r, err := b.Remove(t.Context(), b.c, crashSet(t, false))
+				r, err := b.Remove(t.Context(), b.c, crashBundle(t, false))
 				return err == nil && r.Gone
 			},
 		},
@@ -105,10 +105,10 @@ func TestCrash(t *testing.T) {
 			before: func(t *testing.T, b *bench) { b.s.put(manifestOf(t, namespaceOf("apps")).Object) },
 			act: func(t *testing.T, b *bench) bool {
 				if b.c.left >= 0 { // This process installs until it dies, the next one removes.
-					_, _ = b.Apply(t.Context(), b.c, fullSet(t, false))
+					_, _ = b.Apply(t.Context(), b.c, fullBundle(t, false))
 					return false
 				}
-				r, err := b.Remove(t.Context(), b.c, fullSet(t, false))
+				r, err := b.Remove(t.Context(), b.c, fullBundle(t, false))
 				return err == nil && r.Gone
 			},
 		},
@@ -134,7 +134,7 @@ func TestCrash(t *testing.T) {
 				if !done {
 					t.Fatalf("\n%s\ncut after %d writes, answer lost %v: not done", tc.reason, n, lost)
 				}
-				return stateOfSet(t, b, crashSet(t, name == "Upgrade")), cut
+				return stateOfBundle(t, b, crashBundle(t, name == "Upgrade")), cut
 			}
 			cutEverywhere(t, tc.reason, end)
 		})
@@ -168,7 +168,7 @@ func cutEverywhere(t *testing.T, reason string, end func(n int, lost, again bool
 func applySet(upgraded bool) func(t *testing.T, b *bench) bool {
 	return func(t *testing.T, b *bench) bool {
 		t.Helper()
-		s := crashSet(t, upgraded)
+		s := crashBundle(t, upgraded)
 		_, _ = b.Apply(t.Context(), b.c, s)
 		o, err := b.Observe(t.Context(), b.c, s)
 		return err == nil && o.Exists && o.UpToDate

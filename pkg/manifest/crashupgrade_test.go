@@ -15,13 +15,13 @@ import (
 func TestCrashOfUpgrade(t *testing.T) {
 	t.Parallel()
 	before := func(b *bench) *Bundle {
-		s := fixedSet(b, "small")
+		s := fixedBundle(b, "small")
 		s.Installs = append(s.Installs, install("leaves", configMap("one"), hookJob("bye", "pre-delete"), hookJob("gone", "post-delete", policies(string(hook.Succeeded)))),
 			plainOf("raw", kept(configMap("kept")), kept(namespaceOf("home")), configMap("two")))
 		return s
 	}
 	after := func(b *bench) *Bundle {
-		s := fixedSet(b, "large")
+		s := fixedBundle(b, "large")
 		s.Recreate, s.Adopt = true, true
 		s.Installs[0] = install("web", strings.ReplaceAll(tmplFixed, "SIZE", "large"), configMap("found"), "crds/"+tmplCRD,
 			hookJob("first", "pre-upgrade"), hookJob("last", "post-upgrade", policies(string(hook.Succeeded))), hookJob("try", "test"))
@@ -48,7 +48,7 @@ func TestCrashOfUpgrade(t *testing.T) {
 		}
 		o := b.observe(s, options...)
 		out = append(out, fmt.Sprintf("%s %s good %q tests %v", o.State, o.Message, o.Checkpoint, o.Tests))
-		return append(append(out, b.statuses()...), stateOfSet(t, b, s)...), cut
+		return append(append(out, b.statuses()...), stateOfBundle(t, b, s)...), cut
 	}
 	cutEverywhere(t, "An upgrade must end where one that was never cut off ends.", end)
 }

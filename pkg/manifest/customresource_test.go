@@ -60,7 +60,7 @@ func TestStateOfResource(t *testing.T) {
 // The custom resource comes once all installs are applied, and not before.
 func TestResourceAwaitsInstalls(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("web", "crds/"+tmplCRD, configMap("one")), install("extra", configMap("two")))
+	s := bundleOf(install("web", "crds/"+tmplCRD, configMap("one")), install("extra", configMap("two")))
 	s.Resource = manifestOf(t, fmt.Sprintf(tmplWidget, "main"))
 	b.s.fault = func(verb string, k cluster.ObjectRef) *metav1.Status {
 		if verb == "patch" && k == key("ConfigMap", "apps", "two") {
@@ -97,7 +97,7 @@ spec:
 
 // strangersIn a cluster: custom resources of two kinds that others made.
 func strangersIn(b *bench) (*Bundle, []cluster.ObjectRef) {
-	s := setOf(install("web", "crds/"+tmplCRD, "crds/"+gadgets, configMap("one")))
+	s := bundleOf(install("web", "crds/"+tmplCRD, "crds/"+gadgets, configMap("one")))
 	b.settle(s)
 	var out []cluster.ObjectRef
 	for i := range 6 {

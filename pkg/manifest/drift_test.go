@@ -69,7 +69,7 @@ func TestDriftIsRepaired(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			s := setOf(install("web", webTemplates...))
+			s := bundleOf(install("web", webTemplates...))
 			b.settle(s)
 			tc.harm(b)
 			o := b.observe(s)
@@ -99,7 +99,7 @@ func TestDriftIsRepaired(t *testing.T) {
 // A repair that fails is shown as long as the drift lasts, and not longer.
 func TestRepairFails(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("web", configMap("x")))
+	s := bundleOf(install("web", configMap("x")))
 	b.settle(s)
 	k := key("ConfigMap", "apps", "x")
 	uid := b.s.uidOf(k)
@@ -121,7 +121,7 @@ func TestRepairFails(t *testing.T) {
 // An object on its way out is not changed. It is created anew once it is gone.
 func TestTerminatingObject(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("web", configMap("x")))
+	s := bundleOf(install("web", configMap("x")))
 	b.settle(s)
 	k := key("ConfigMap", "apps", "x")
 	b.s.edit(k, func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"x/y"}) })
@@ -146,7 +146,7 @@ func TestTerminatingObject(t *testing.T) {
 // A kind that cannot be watched is read object by object.
 func TestBlindKind(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("web", webTemplates...))
+	s := bundleOf(install("web", webTemplates...))
 	b.settle(s)
 	b.c.blind = map[string]bool{"ConfigMap": true, "Secret": true}
 	b.restart()
@@ -170,7 +170,7 @@ func TestBlindKind(t *testing.T) {
 // A chart with random values is repaired from the record of its release, not by new random values.
 func TestRepairOfAnImpureChart(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("web", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {k: {{ randAlphaNum 20 | quote }}}\n"))
+	s := bundleOf(install("web", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {k: {{ randAlphaNum 20 | quote }}}\n"))
 	b.settle(s)
 	k := key("ConfigMap", "apps", "x")
 	secret := func() any { return b.s.objects[k].content["data"].(map[string]any)["k"] }
@@ -192,7 +192,7 @@ func TestRepairOfAnImpureChart(t *testing.T) {
 // An object that was ours, that the watch does not show and that is on its way out, is not changed either.
 func TestTerminatingUnseen(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("web", configMap("x")))
+	s := bundleOf(install("web", configMap("x")))
 	b.settle(s)
 	k := key("ConfigMap", "apps", "x")
 	b.s.edit(k, func(u *unstructured.Unstructured) {
@@ -213,8 +213,8 @@ func TestRepairIsSentOnce(t *testing.T) {
 	// The hooks of the second install let the stages of CRDs and namespaces run twice in one call.
 	b := newBench(t)
 	first := install("crds", "crds/"+tmplCRD)
-	b.settle(setOf(first, install("web", tmplConfig, hookJob("first", "pre-install,pre-upgrade", policies(string(hook.Succeeded))))))
-	changed := setOf(first, install("web", tmplConfig, configMap("new"), hookJob("first", "pre-install,pre-upgrade", policies(string(hook.Succeeded)))))
+	b.settle(bundleOf(first, install("web", tmplConfig, hookJob("first", "pre-install,pre-upgrade", policies(string(hook.Succeeded))))))
+	changed := bundleOf(first, install("web", tmplConfig, configMap("new"), hookJob("first", "pre-install,pre-upgrade", policies(string(hook.Succeeded)))))
 	b.s.remove(key("CustomResourceDefinition", "", "widgets.example.org"))
 	r := b.apply(changed)
 	if len(r.Repaired) != 1 {

@@ -105,7 +105,7 @@ func TestDriftPolicies(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			s := setOf(install("web", webTemplates...))
+			s := bundleOf(install("web", webTemplates...))
 			s.Drift = tc.policy
 			b.settle(s)
 			tc.harm(b)
@@ -146,7 +146,7 @@ func TestDriftPolicies(t *testing.T) {
 func TestDriftPolicyAndUpgrade(t *testing.T) {
 	for _, policy := range []DriftPolicy{DriftReport, DriftIgnore} {
 		b := newBench(t)
-		s := setOf(install("web", deployOf(1, "a"), configMap("x"), configMap("y")))
+		s := bundleOf(install("web", deployOf(1, "a"), configMap("x"), configMap("y")))
 		s.Drift = policy
 		b.settle(s)
 		k, x, y := key("Deployment", "apps", "web"), key("ConfigMap", "apps", "x"), key("ConfigMap", "apps", "y")
@@ -174,7 +174,7 @@ func TestReportWithoutFields(t *testing.T) {
 	b := newBench(t)
 	now := time.Unix(1_700_000_000, 0)
 	b.now = func() time.Time { return now }
-	s := setOf(install("web", configMap("x")))
+	s := bundleOf(install("web", configMap("x")))
 	s.Drift = DriftReport
 	b.settle(s)
 	x := key("ConfigMap", "apps", "x")
@@ -193,7 +193,7 @@ func TestReportWithoutFields(t *testing.T) {
 // An object that was replaced is ours if it looks like ours, and a collision if it does not.
 func TestReplaced(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("web", configMap("x")))
+	s := bundleOf(install("web", configMap("x")))
 	b.settle(s)
 	x := key("ConfigMap", "apps", "x")
 	copied := b.s.objects[x].u().DeepCopy()
@@ -227,7 +227,7 @@ func TestReplaced(t *testing.T) {
 // What others add is no drift, and is left alone.
 func TestForeignFields(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("web", webTemplates...))
+	s := bundleOf(install("web", webTemplates...))
 	b.settle(s)
 	k := key("Deployment", "apps", "web")
 	b.s.edit(k, func(u *unstructured.Unstructured) {

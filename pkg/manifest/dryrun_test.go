@@ -76,8 +76,8 @@ func immutable(field string) *metav1.Status {
 }
 
 func TestPlan(t *testing.T) {
-	web := setOf(install("web", webTemplates...))
-	changed := func(templates ...string) *Bundle { return setOf(install("web", templates...)) }
+	web := bundleOf(install("web", webTemplates...))
+	changed := func(templates ...string) *Bundle { return bundleOf(install("web", templates...)) }
 	withResource := func(s *Bundle, text string) *Bundle {
 		s.Resource = manifestOf(t, text)
 		return s
@@ -87,12 +87,12 @@ func TestPlan(t *testing.T) {
 		reason string
 		before *Bundle
 		world  func(b *bench)
-		set    *Bundle
+		bundle *Bundle
 		want   []string
 	}{
 		"Empty": {
 			reason: "Where nothing is there all is created, and the namespace is told of.",
-			set:    web,
+			bundle: web,
 			want: []string{
 				"Create ServiceAccount apps/web", "Create ConfigMap apps/web", "Create ClusterRole web", "Create Service apps/web",
 				"Create Deployment apps/web", "note: namespace apps would be created",
@@ -100,12 +100,12 @@ func TestPlan(t *testing.T) {
 		},
 		"Done": {
 			reason: "What is applied and as it was applied is no part of a plan.",
-			before: web, set: web,
+			before: web, bundle: web,
 		},
 		"Changed": {
 			reason: "Fields are named, values are not; what is no longer wanted is pruned, the last stage first.",
 			before: web,
-			set:    changed(strings.Replace(tmplConfig, "{{ .Values.greeting }}", "secret", 1), tmplAccount, replicas),
+			bundle: changed(strings.Replace(tmplConfig, "{{ .Values.greeting }}", "secret", 1), tmplAccount, replicas),
 			want: []string{
 				"Change ConfigMap apps/web data.greeting data.revision", "Change Deployment apps/web spec.replicas",
 				"Prune Service apps/web", "Prune ClusterRole web",
@@ -113,16 +113,16 @@ func TestPlan(t *testing.T) {
 		},
 		"Same": {
 			reason: "Other inputs that make the same objects change nothing.",
-			before: changed(tmplAccount), set: changed(tmplAccount, "# nothing\n"),
+			before: changed(tmplAccount), bundle: changed(tmplAccount, "# nothing\n"),
 		},
 		"PartGone": {
 			reason: "The objects of an install that is no longer there are pruned.",
-			before: setOf(install("web", tmplAccount), install("other", configMap("other"))), set: changed(tmplAccount),
+			before: bundleOf(install("web", tmplAccount), install("other", configMap("other"))), bundle: changed(tmplAccount),
 			want: []string{"Prune ConfigMap apps/other"},
 		},
 		"Drift": {
 			reason: "What somebody changed is changed back, what somebody deleted is created.",
-			before: web, set: web,
+			before: web, bundle: web,
 			world: func(b *bench) {
 				b.s.edit(key("Deployment", "apps", "web"), func(u *unstructured.Unstructured) { u.Object["spec"].(map[string]any)["replicas"] = int64(7) })
 				b.s.remove(key("Service", "apps", "web"))
@@ -135,7 +135,7 @@ func TestPlan(t *testing.T) {
 				b.s.put(manifestOf(t, namespaceOf("apps")).Object)
 				b.s.put(manifestOf(t, configMapIn("apps", "web")).Object)
 			},
-			set: changed(tmplConfig, tmplAccount),
+			bundle: changed(tmplConfig, tmplAccount),
 			want: []string{
 				"Create ServiceAccount apps/web",
 				"problem: web: ConfigMap apps/web: exists and does not belong to this module; remove it, or set adopt to take it over",
@@ -147,19 +147,19 @@ func TestPlan(t *testing.T) {
 				b.s.put(manifestOf(t, namespaceOf("apps")).Object)
 				b.s.put(manifestOf(t, configMapIn("apps", "web")).Object)
 			},
-			set: func() *Bundle { s := changed(configMap("web")); s.Adopt = true; return s }(),
+			bundle: func() *Bundle { s := changed(configMap("web")); s.Adopt = true; return s }(),
 			want: []string{
 				"Change ConfigMap apps/web metadata.annotations metadata.labels",
 			},
 		},
 		"NewKind": {
 			reason: "Objects of a kind that the plan itself brings cannot be tried.",
-			set:    changed("crds/"+tmplCRD, fmt.Sprintf(tmplWidget, "w")),
+			bundle: changed("crds/"+tmplCRD, fmt.Sprintf(tmplWidget, "w")),
 			want:   []string{"Create CustomResourceDefinition widgets.example.org", "Create Widget apps/w"},
 		},
 		"UnknownKind": {
 			reason: "A kind that nobody brings is a problem, and nothing is pruned.",
-			before: changed(tmplAccount, configMap("old")), set: changed(tmplAccount, fmt.Sprintf(tmplWidget, "w")),
+			before: changed(tmplAccount, configMap("old")), bundle: changed(tmplAccount, fmt.Sprintf(tmplWidget, "w")),
 			want: []string{
 				"problem: web: Widget w: the cluster has no kind Widget in example.org/v1",
 				"note: nothing is pruned until all installs can be rendered",
@@ -167,7 +167,7 @@ func TestPlan(t *testing.T) {
 		},
 		"NewNamespace": {
 			reason: "Objects in a namespace that the plan itself brings cannot be tried.",
-			set:    changed(namespaceOf("apps"), tmplAccount),
+			bundle: changed(namespaceOf("apps"), tmplAccount),
 			want:   []string{"Create Namespace apps", "Create ServiceAccount apps/web"},
 		},
 		"Refused": {
@@ -176,8 +176,8 @@ func TestPlan(t *testing.T) {
 				b.s.put(manifestOf(t, namespaceOf("apps")).Object)
 				b.s.fault = refusing("web", refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "exceeded quota"))
 			},
-			set:  changed(tmplAccount, configMap("fine")),
-			want: []string{"Create ConfigMap apps/fine", "problem: web: ServiceAccount apps/web: exceeded quota"},
+			bundle: changed(tmplAccount, configMap("fine")),
+			want:   []string{"Create ConfigMap apps/fine", "problem: web: ServiceAccount apps/web: exceeded quota"},
 		},
 		"NoDryRun": {
 			reason: "A webhook without dry runs leaves open what it would do.",
@@ -185,33 +185,33 @@ func TestPlan(t *testing.T) {
 				b.s.put(manifestOf(t, namespaceOf("apps")).Object)
 				b.s.fault = refusing("web", refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, `admission webhook "w" does not support dry run`))
 			},
-			set:  changed(tmplAccount),
-			want: []string{"Create ServiceAccount apps/web", `note: ServiceAccount apps/web cannot be tried: admission webhook "w" does not support dry run`},
+			bundle: changed(tmplAccount),
+			want:   []string{"Create ServiceAccount apps/web", `note: ServiceAccount apps/web cannot be tried: admission webhook "w" does not support dry run`},
 		},
 		"Immutable": {
 			reason: "A field that cannot be changed is a problem.",
-			before: changed(tmplDeploy), set: changed(replicas),
+			before: changed(tmplDeploy), bundle: changed(replicas),
 			world: func(b *bench) { b.s.fault = refusing("web", immutable("spec.selector")) },
 			want: []string{"problem: web: Deployment apps/web: spec.selector cannot be changed (field is immutable); set annotation " +
 				`kyma.m.crossplane.io/recreate: "true" on the Manifest, or on the object in the chart, to have it deleted and created anew`},
 		},
 		"Recreate": {
 			reason: "It is no problem where objects may be made anew.",
-			before: changed(tmplDeploy), set: func() *Bundle { s := changed(replicas); s.Recreate = true; return s }(),
+			before: changed(tmplDeploy), bundle: func() *Bundle { s := changed(replicas); s.Recreate = true; return s }(),
 			world: func(b *bench) { b.s.fault = refusing("web", immutable("spec.selector")) },
 			want:  []string{"Recreate Deployment apps/web spec.selector"},
 		},
 		"RecreateOne": {
 			reason: "An object may say so itself.",
 			before: changed(tmplDeploy),
-			set:    changed(strings.Replace(replicas, "{name: web}", "{name: web, annotations: {"+object.AnnotationRecreate+": 'true'}}", 1)),
+			bundle: changed(strings.Replace(replicas, "{name: web}", "{name: web, annotations: {"+object.AnnotationRecreate+": 'true'}}", 1)),
 			world:  func(b *bench) { b.s.fault = refusing("web", immutable("spec.selector")) },
 			want:   []string{"Recreate Deployment apps/web spec.selector"},
 		},
 		"Resource": {
 			reason: "Fields of the custom resource that its users set are theirs.",
 			before: withResource(changed("crds/"+tmplCRD), fmt.Sprintf(tmplWidget, "w")),
-			set: withResource(changed("crds/"+tmplCRD),
+			bundle: withResource(changed("crds/"+tmplCRD),
 				"apiVersion: example.org/v1\nkind: Widget\nmetadata: {name: w}\nspec: {size: 2, color: red}\n"),
 			world: func(b *bench) {
 				b.s.edit(key("Widget", "default", "w"), func(u *unstructured.Unstructured) { u.Object["spec"].(map[string]any)["size"] = int64(9) })
@@ -221,7 +221,7 @@ func TestPlan(t *testing.T) {
 		"ResourceDeleted": {
 			reason: "A custom resource that its users deleted stays away.",
 			before: withResource(changed("crds/"+tmplCRD), fmt.Sprintf(tmplWidget, "w")),
-			set: withResource(changed("crds/"+tmplCRD),
+			bundle: withResource(changed("crds/"+tmplCRD),
 				"apiVersion: example.org/v1\nkind: Widget\nmetadata: {name: w}\nspec: {size: 2}\n"),
 			world: func(b *bench) {
 				b.s.remove(key("Widget", "default", "w"))
@@ -238,7 +238,7 @@ func TestPlan(t *testing.T) {
 				tc.world(b)
 			}
 			before := b.s.state(t)
-			got := b.plan(tc.set)
+			got := b.plan(tc.bundle)
 			if diff := cmp.Diff(tc.want, lines(got)); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
@@ -256,7 +256,7 @@ func configMapIn(namespace, name string) string {
 // TestPlanCosts holds what a plan asks for, and that it is kept.
 func TestPlanCosts(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("web", tmplAccount, tmplDeploy))
+	s := bundleOf(install("web", tmplAccount, tmplDeploy))
 	b.settle(s)
 	b.s.took()
 	if p := b.plan(s); !p.Empty() || len(b.s.took()) > 0 {
@@ -265,7 +265,7 @@ func TestPlanCosts(t *testing.T) {
 	b.Engine = New(WithPlanAge(time.Hour))
 	now := time.Unix(1_700_000_000, 0)
 	b.now = func() time.Time { return now }
-	next := setOf(install("web", tmplAccount, strings.Replace(tmplDeploy, "replicas: 1", "replicas: 2", 1)))
+	next := bundleOf(install("web", tmplAccount, strings.Replace(tmplDeploy, "replicas: 1", "replicas: 2", 1)))
 	first := b.plan(next)
 	want := []string{"get Secret kyma-system/team-a-web", "get Deployment apps/web", "dry-run Deployment apps/web"}
 	if diff := cmp.Diff(want, b.s.took()); diff != "" {
@@ -293,12 +293,12 @@ func TestPlanUnreachable(t *testing.T) {
 	for _, code := range []int32{http.StatusServiceUnavailable, http.StatusUnauthorized, http.StatusTooManyRequests} {
 		reason := map[int32]metav1.StatusReason{503: metav1.StatusReasonServiceUnavailable, 401: metav1.StatusReasonUnauthorized, 429: metav1.StatusReasonTooManyRequests}[code]
 		b.s.fault = refusing("web", refusal(code, reason, "not now"))
-		if p, err := b.Plan(t.Context(), b.c, setOf(install("web", tmplRole))); err == nil {
+		if p, err := b.Plan(t.Context(), b.c, bundleOf(install("web", tmplRole))); err == nil {
 			t.Errorf("%d: want an error, got %v", code, lines(p))
 		}
 	}
 	b.c.cutAfter(0, false)
-	if p, err := b.Plan(t.Context(), b.c, setOf(install("web", tmplRole))); err == nil {
+	if p, err := b.Plan(t.Context(), b.c, bundleOf(install("web", tmplRole))); err == nil {
 		t.Errorf("want an error, got %v", lines(p))
 	}
 }

@@ -54,13 +54,13 @@ func TestPlanAdoptedRelease(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			b.s.put(manifestOf(t, namespaceOf("apps")).Object)
-			b.settle(setOf(install("web", tmplConfig, configMap("more"), kept)))
+			b.settle(bundleOf(install("web", tmplConfig, configMap("more"), kept)))
 			b.disown()
 			if tc.missing != "" {
 				b.s.remove(key("ConfigMap", "apps", tc.missing))
 			}
 			b.restart()
-			s := setOf(install("web", tmplConfig))
+			s := bundleOf(install("web", tmplConfig))
 			s.Adopt = tc.adopt
 			before := b.s.state(t)
 			var pruned []string

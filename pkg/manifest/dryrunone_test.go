@@ -14,7 +14,7 @@ import (
 
 func TestDryRun(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("web", webTemplates...))
+	s := bundleOf(install("web", webTemplates...))
 	b.settle(s)
 	k := key("Deployment", "apps", "web")
 	b.s.edit(k, func(u *unstructured.Unstructured) {

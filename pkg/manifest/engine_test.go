@@ -24,7 +24,7 @@ func TestInstallCountsRequests(t *testing.T) {
 	for _, n := range []string{"apps", DefaultNamespace} {
 		b.s.put(manifestOf(t, namespaceOf(n)).Object)
 	}
-	s := setOf(install("web", webTemplates...))
+	s := bundleOf(install("web", webTemplates...))
 	r := b.apply(s)
 	got := b.s.took()
 	if len(got) != len(webObjects)+3 {
@@ -54,7 +54,7 @@ func TestInstallCountsRequests(t *testing.T) {
 
 func TestRestartAtRest(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("web", webTemplates...))
+	s := bundleOf(install("web", webTemplates...))
 	b.settle(s)
 	b.s.took()
 	b.restart()
@@ -78,30 +78,30 @@ func TestUpgrade(t *testing.T) {
 	}{
 		"Prune": {
 			reason: "What the new version no longer has must go.",
-			from:   setOf(install("web", webTemplates...)),
-			to:     setOf(install("web", tmplConfig, tmplDeploy)),
+			from:   bundleOf(install("web", webTemplates...)),
+			to:     bundleOf(install("web", tmplConfig, tmplDeploy)),
 			want: []string{"ConfigMap apps/web", "Deployment apps/web", "Namespace apps", "Secret apps/sh.helm.release.v1.web.v1",
 				"Secret apps/sh.helm.release.v1.web.v2", "Secret kyma-system/team-a-web"},
 			parts: map[string]int{"web": 2},
 		},
 		"Values": {
 			reason: "Other values are another revision of the same objects.",
-			from:   setOf(install("web", webTemplates...)),
-			to:     setOf(values(install("web", webTemplates...), map[string]any{"greeting": "bye"})),
+			from:   bundleOf(install("web", webTemplates...)),
+			to:     bundleOf(values(install("web", webTemplates...), map[string]any{"greeting": "bye"})),
 			want:   withWeb("1", "Secret apps/sh.helm.release.v1.web.v2"),
 			parts:  map[string]int{"web": 2},
 		},
 		"Renamed": {
 			reason: "The objects of an install that got another name must stay, and its release must not.",
-			from:   setOf(install("old", webTemplates...)),
-			to:     setOf(install("web", webTemplates...)),
+			from:   bundleOf(install("old", webTemplates...)),
+			to:     bundleOf(install("web", webTemplates...)),
 			want:   withWeb("1"),
 			parts:  map[string]int{"web": 1},
 		},
 		"Moved": {
 			reason: "An object that moves to another install must stay.",
-			from:   setOf(install("a", configMap("x"), configMap("y")), install("b", configMap("z"))),
-			to:     setOf(install("a", configMap("x")), install("b", configMap("y"), configMap("z"))),
+			from:   bundleOf(install("a", configMap("x"), configMap("y")), install("b", configMap("z"))),
+			to:     bundleOf(install("a", configMap("x")), install("b", configMap("y"), configMap("z"))),
 			want: []string{"ConfigMap apps/x", "ConfigMap apps/y", "ConfigMap apps/z", "Namespace apps", "Secret apps/sh.helm.release.v1.a.v1",
 				"Secret apps/sh.helm.release.v1.a.v2", "Secret apps/sh.helm.release.v1.b.v1", "Secret apps/sh.helm.release.v1.b.v2",
 				"Secret kyma-system/team-a-web"},
@@ -109,9 +109,9 @@ func TestUpgrade(t *testing.T) {
 		},
 		"Namespace": {
 			reason: "A release cannot change its namespace: it ends in one and begins in the other.",
-			from:   setOf(install("a", configMap("x"))),
+			from:   bundleOf(install("a", configMap("x"))),
 			to: func() *Bundle {
-				s := setOf(install("a", configMap("x")))
+				s := bundleOf(install("a", configMap("x")))
 				s.Installs[0].Namespace = "default"
 				return s
 			}(),
@@ -119,24 +119,24 @@ func TestUpgrade(t *testing.T) {
 			parts: map[string]int{"a": 1},
 		},
 		"Emptied": {
-			reason: "A set without installs has nothing but an inventory.",
-			from:   setOf(install("web", webTemplates...)),
-			to:     setOf(),
+			reason: "A bundle without installs has nothing but an inventory.",
+			from:   bundleOf(install("web", webTemplates...)),
+			to:     bundleOf(),
 			want:   []string{"Namespace apps", "Secret kyma-system/team-a-web"},
 			parts:  map[string]int{},
 		},
 		"Version": {
 			reason: "An object in another version of its kind is the same object.",
-			from:   setOf(install("a", "apiVersion: autoscaling/v1\nkind: HorizontalPodAutoscaler\nmetadata: {name: x}\n")),
-			to:     setOf(install("a", "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: x}\n")),
+			from:   bundleOf(install("a", "apiVersion: autoscaling/v1\nkind: HorizontalPodAutoscaler\nmetadata: {name: x}\n")),
+			to:     bundleOf(install("a", "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: x}\n")),
 			want: []string{"HorizontalPodAutoscaler apps/x", "Namespace apps", "Secret apps/sh.helm.release.v1.a.v1",
 				"Secret apps/sh.helm.release.v1.a.v2", "Secret kyma-system/team-a-web"},
 			parts: map[string]int{"a": 2},
 		},
 		"NamespaceOfInventories": {
-			reason: "The namespace of the inventories belongs to no set, though many modules bring it along.",
-			from:   setOf(install("a", namespaceOf(DefaultNamespace), configMap("x"))),
-			to:     setOf(),
+			reason: "The namespace of the inventories belongs to no bundle, though many modules bring it along.",
+			from:   bundleOf(install("a", namespaceOf(DefaultNamespace), configMap("x"))),
+			to:     bundleOf(),
 			want:   []string{"Namespace apps", "Secret kyma-system/team-a-web"},
 			parts:  map[string]int{},
 		},
@@ -185,13 +185,13 @@ func TestRollbackOfHalfAnUpgrade(t *testing.T) {
 		reason string
 		two    *Bundle
 	}{
-		"Changed": {reason: "What was changed must be changed back.", two: greet(setOf(install("web", tmplConfig, tmplDeploy)))},
-		"Added":   {reason: "What was added must go.", two: greet(setOf(install("web", tmplConfig, tmplDeploy, tmplRole)))},
+		"Changed": {reason: "What was changed must be changed back.", two: greet(bundleOf(install("web", tmplConfig, tmplDeploy)))},
+		"Added":   {reason: "What was added must go.", two: greet(bundleOf(install("web", tmplConfig, tmplDeploy, tmplRole)))},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			one := setOf(install("web", tmplConfig, tmplDeploy))
+			one := bundleOf(install("web", tmplConfig, tmplDeploy))
 			b.settle(one)
 			b.s.fault = forbid("Deployment")
 			if _, err := b.Apply(t.Context(), b.c, tc.two); err == nil {

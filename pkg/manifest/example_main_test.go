@@ -78,7 +78,7 @@ func registry(ctx context.Context) string {
 	return servers.registry.Host()
 }
 
-// settings are a set of one ConfigMap in a namespace that has its name.
+// settings are a bundle of one ConfigMap in a namespace that has its name.
 func settings(name, greeting string) *manifest.Bundle {
 	text := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {greeting: %s}\n", greeting)
 	return &manifest.Bundle{Name: name, Owner: "an example", Installs: []manifest.Install{

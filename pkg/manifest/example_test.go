@@ -32,7 +32,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	set := &manifest.Bundle{
+	bundle := &manifest.Bundle{
 		Name:  "example-chart",
 		Owner: "the example of a chart",
 		Installs: []manifest.Install{{
@@ -43,7 +43,7 @@ func Example() {
 		}},
 	}
 	engine := manifest.New()
-	seen, err := engine.Install(ctx, c, set, manifest.Wait())
+	seen, err := engine.Install(ctx, c, bundle, manifest.Wait())
 	fmt.Println(seen.State, seen.Ready, "of", seen.Total, err)
 	fmt.Println(greeting(ctx, c, "example-chart", "greeter"))
 	// Output:
@@ -58,7 +58,7 @@ func Example_transform() {
 	c := connected()
 	defer c.Close()
 
-	set := &manifest.Bundle{
+	bundle := &manifest.Bundle{
 		Name:  "example-transform",
 		Owner: "the example of a transform",
 		Installs: []manifest.Install{{
@@ -79,7 +79,7 @@ data: {greeting: hello}
 			},
 		}},
 	}
-	seen, err := manifest.New().Install(ctx, c, set, manifest.Wait())
+	seen, err := manifest.New().Install(ctx, c, bundle, manifest.Wait())
 	fmt.Println(seen.State, err)
 	fmt.Println(get(ctx, c, "example-transform", "settings").GetLabels()["example.org/owner"])
 	// Output:
@@ -94,8 +94,8 @@ func ExampleRule() {
 	c := connected()
 	defer c.Close()
 
-	set := settings("example-rule", "preparing")
-	set.Readiness = []manifest.Rule{{
+	bundle := settings("example-rule", "preparing")
+	bundle.Readiness = []manifest.Rule{{
 		For: schema.GroupKind{Kind: "ConfigMap"},
 		Func: func(_ context.Context, u *unstructured.Unstructured) (manifest.State, string, error) {
 			text, _, err := unstructured.NestedString(u.Object, "data", "greeting")
@@ -106,18 +106,18 @@ func ExampleRule() {
 		},
 	}}
 	engine := manifest.New()
-	seen, err := engine.Install(ctx, c, set)
+	seen, err := engine.Install(ctx, c, bundle)
 	fmt.Println(seen.State, seen.Message, err)
 
-	set.Installs = settings("example-rule", "hello").Installs
-	seen, err = engine.Install(ctx, c, set, manifest.Wait())
+	bundle.Installs = settings("example-rule", "hello").Installs
+	seen, err = engine.Install(ctx, c, bundle, manifest.Wait())
 	fmt.Println(seen.State, err)
 	// Output:
 	// Processing settings: ConfigMap example-rule/settings: still says preparing <nil>
 	// Ready <nil>
 }
 
-// An upgrade is the same call with another set. What the new one no longer has is pruned.
+// An upgrade is the same call with another bundle. What the new one no longer has is pruned.
 func ExampleEngine_Install_upgrade() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -129,15 +129,15 @@ func ExampleEngine_Install_upgrade() {
 		fmt.Println(err)
 		return
 	}
-	set := &manifest.Bundle{Name: "example-upgrade", Owner: "the example of an upgrade", Installs: []manifest.Install{
+	bundle := &manifest.Bundle{Name: "example-upgrade", Owner: "the example of an upgrade", Installs: []manifest.Install{
 		{Layer: chart, Name: "greeter", Namespace: "example-upgrade"},
 	}}
 	engine := manifest.New()
-	seen, err := engine.Install(ctx, c, set, manifest.Wait())
+	seen, err := engine.Install(ctx, c, bundle, manifest.Wait())
 	fmt.Println(seen.State, seen.Total, err)
 
-	set.Installs[0].Values = map[string]any{"greeting": "goodbye", "service": false}
-	seen, err = engine.Install(ctx, c, set, manifest.Wait())
+	bundle.Installs[0].Values = map[string]any{"greeting": "goodbye", "service": false}
+	seen, err = engine.Install(ctx, c, bundle, manifest.Wait())
 	fmt.Println(seen.State, seen.Total, err)
 	fmt.Println(greeting(ctx, c, "example-upgrade", "greeter"))
 	// Output:
@@ -153,18 +153,18 @@ func ExampleEngine_Check() {
 	c := connected()
 	defer c.Close()
 
-	set, engine := settings("example-check", "hello"), manifest.New()
-	seen, err := engine.Check(ctx, c, set)
+	bundle, engine := settings("example-check", "hello"), manifest.New()
+	seen, err := engine.Check(ctx, c, bundle)
 	fmt.Println(seen.Exists, seen.Message, err)
 
-	_, err = engine.Install(ctx, c, set, manifest.Wait())
+	_, err = engine.Install(ctx, c, bundle, manifest.Wait())
 	fmt.Println(err)
 
-	remove(ctx, c, engine, set, "settings")
-	seen, err = engine.Check(ctx, c, set)
+	remove(ctx, c, engine, bundle, "settings")
+	seen, err = engine.Check(ctx, c, bundle)
 	fmt.Println(seen.UpToDate, seen.Drift, err)
 
-	seen, err = engine.Install(ctx, c, set, manifest.Wait())
+	seen, err = engine.Install(ctx, c, bundle, manifest.Wait())
 	fmt.Println(seen.UpToDate, seen.State, err)
 	// Output:
 	// false nothing is installed yet <nil>
@@ -173,7 +173,7 @@ func ExampleEngine_Check() {
 	// true Ready <nil>
 }
 
-// Uninstall needs no more of the set than its name.
+// Uninstall needs no more of the bundle than its name.
 func ExampleEngine_Uninstall() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -206,13 +206,13 @@ func ExampleOCI() {
 		return
 	}
 	config := manifest.ConfigOf(map[string]manifest.Flags{"greeter": {ReleaseName: "welcome"}})
-	set := &manifest.Bundle{
+	bundle := &manifest.Bundle{
 		Name:     "example-oci",
 		Owner:    "the example of a registry",
 		Installs: []manifest.Install{{Layer: chart, Name: "greeter", Namespace: "example-oci"}},
 		Config:   &config,
 	}
-	seen, err := manifest.New().Install(ctx, c, set, manifest.Wait())
+	seen, err := manifest.New().Install(ctx, c, bundle, manifest.Wait())
 	fmt.Println(seen.State, err)
 	fmt.Println(seen.Parts[0].Install, seen.Parts[0].Version, greeting(ctx, c, "example-oci", "welcome"))
 	// Output:

@@ -80,7 +80,7 @@ func TestFaults(t *testing.T) {
 			}
 			b.s.fault = tc.fault
 			good := install("good", tmplRole, tmplDeploy)
-			s := setOf(good, install("bad", configMap("bad")))
+			s := bundleOf(good, install("bad", configMap("bad")))
 			_, err := b.Apply(t.Context(), b.c, s)
 			if err == nil || err.Error() != tc.want {
 				t.Errorf("\n%s\nerror: want %q, got %v", tc.reason, tc.want, err)
@@ -112,7 +112,7 @@ func TestTerminatingNamespace(t *testing.T) {
 	b := newBench(t)
 	k := b.s.put(manifestOf(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: apps, finalizers: [x/y]}").Object)
 	b.s.terminate(b.s.objects[k])
-	s := setOf(install("web", configMap("x")))
+	s := bundleOf(install("web", configMap("x")))
 	_, err := b.Apply(t.Context(), b.c, s)
 	if err == nil || !strings.HasPrefix(err.Error(), "web: ConfigMap apps/x: its namespace is being deleted: ") {
 		t.Errorf("error: %v", err)
@@ -124,11 +124,11 @@ func TestTerminatingNamespace(t *testing.T) {
 // An install that cannot be rendered may want what another one no longer has, and keeps what it has.
 func TestNoPruneWhileAnInstallCannotBePlanned(t *testing.T) {
 	b := newBench(t)
-	b.settle(setOf(install("a", configMap("x"), configMap("y")), install("b", configMap("z"))))
+	b.settle(bundleOf(install("a", configMap("x"), configMap("y")), install("b", configMap("z"))))
 	broken := install("b", configMap("y"), configMap("z"))
 	fetch := broken.Fetch
 	broken.Fetch = func(context.Context) (source.Content, error) { return source.Content{}, errors.New("registry is down") }
-	s := setOf(install("a", configMap("x")), broken)
+	s := bundleOf(install("a", configMap("x")), broken)
 	uid := b.s.uidOf(key("ConfigMap", "apps", "y"))
 	_, err := b.Apply(t.Context(), b.c, s)
 	if err == nil || err.Error() != "b: registry is down" {
@@ -150,7 +150,7 @@ func TestFailureWithoutReason(t *testing.T) {
 		b := newBench(t)
 		silent := install("web", configMap("x"))
 		silent.Fetch = func(context.Context) (source.Content, error) { return source.Content{}, errors.New(said) }
-		s := setOf(silent)
+		s := bundleOf(silent)
 		const want = "web: failed without a reason"
 		if _, err := b.Apply(t.Context(), b.c, s); err == nil || err.Error() != want {
 			t.Errorf("Apply(...) after %q: want %q, got %v", said, want, err)
@@ -167,7 +167,7 @@ func TestFailureWithoutReason(t *testing.T) {
 // An object that cannot be read holds back what waits for it, and stops nothing else.
 func TestUnreadableObject(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("first", configMap("first")), install("second", configMap("second")))
+	s := bundleOf(install("first", configMap("first")), install("second", configMap("second")))
 	s.Config = configOf(entryFor("first", "Wait=true", ""))
 	s.Readiness = []Rule{{CEL: "true", For: key("ConfigMap", "", "").GroupKind()}}
 	b.settle(s)
@@ -209,7 +209,7 @@ func TestUnreadableObject(t *testing.T) {
 
 func TestObjectOfTwoInstalls(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("a", configMap("x")), install("b", configMap("x"), configMap("y")))
+	s := bundleOf(install("a", configMap("x")), install("b", configMap("x"), configMap("y")))
 	want := "b: ConfigMap apps/x is part of a too"
 	for range 2 {
 		if _, err := b.Apply(t.Context(), b.c, s); err == nil || err.Error() != want {
@@ -226,7 +226,7 @@ func TestParentIsForeign(t *testing.T) {
 	b.s.put(manifestOf(t, namespaceOf(DefaultNamespace)).Object)
 	k := b.s.put(manifestOf(t, "apiVersion: v1\nkind: Secret\nmetadata: {name: team-a-web, namespace: kyma-system}\ndata: {a: Yg==}").Object)
 	before := b.s.objects[k].u().GetResourceVersion()
-	_, err := b.Apply(t.Context(), b.c, setOf(install("web", configMap("x"))))
+	_, err := b.Apply(t.Context(), b.c, bundleOf(install("web", configMap("x"))))
 	if err == nil || !strings.Contains(err.Error(), "Secret kyma-system/team-a-web is no inventory of this set") {
 		t.Errorf("error: %v", err)
 	}
@@ -237,7 +237,7 @@ func TestParentIsForeign(t *testing.T) {
 
 func TestParentLostItsLabel(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("web", webTemplates...))
+	s := bundleOf(install("web", webTemplates...))
 	b.settle(s)
 	k := key("Secret", DefaultNamespace, "team-a-web")
 	unlabel := func() {

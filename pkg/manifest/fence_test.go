@@ -40,7 +40,7 @@ func (b *bench) interrupt(method, path string, do func()) {
 	}
 }
 
-// strays are the members of a set that its inventory does not list, without its hooks.
+// strays are the members of a bundle that its inventory does not list, without its hooks.
 func (b *bench) strays(s *Bundle) []string {
 	b.t.Helper()
 	inv := b.inventory(s)
@@ -61,9 +61,9 @@ func (b *bench) strays(s *Bundle) []string {
 // TestFence holds that a process that works with an old inventory stops, and neither overwrites nor deletes what another one saved. The
 // next call goes on from there.
 func TestFence(t *testing.T) {
-	old, wanted := setOf(install("web", tmplConfig, tmplRole)), setOf(install("web", tmplConfig, tmplAccount, tmplDeploy))
-	theirs := setOf(install("web", tmplConfig, tmplService))
-	hooked := setOf(install("web", tmplConfig, hookJob("first", "pre-upgrade"), hookJob("last", "post-upgrade")))
+	old, wanted := bundleOf(install("web", tmplConfig, tmplRole)), bundleOf(install("web", tmplConfig, tmplAccount, tmplDeploy))
+	theirs := bundleOf(install("web", tmplConfig, tmplService))
+	hooked := bundleOf(install("web", tmplConfig, hookJob("first", "pre-upgrade"), hookJob("last", "post-upgrade")))
 	apply := func(s *Bundle) func(b *bench) error {
 		return func(b *bench) error { _, err := b.Apply(b.t.Context(), b.c, s); return err }
 	}
@@ -156,7 +156,7 @@ func TestFence(t *testing.T) {
 
 // TestFenceBehind holds that a watch that is behind costs one refused call at most, whatever it shows, and for how long.
 func TestFenceBehind(t *testing.T) {
-	old, theirs, wanted := setOf(install("web", tmplConfig)), setOf(install("web", tmplConfig, tmplRole)), setOf(install("web", tmplConfig, tmplService))
+	old, theirs, wanted := bundleOf(install("web", tmplConfig)), bundleOf(install("web", tmplConfig, tmplRole)), bundleOf(install("web", tmplConfig, tmplService))
 	cases := map[string]struct {
 		reason string
 		shown  bool
@@ -194,7 +194,7 @@ func TestFenceBehind(t *testing.T) {
 // there in the end, with nothing that nobody knows, and a removal leaves nothing.
 func TestFenceEverywhere(t *testing.T) {
 	hooked := func(templates ...string) *Bundle {
-		return setOf(install("web", append([]string{
+		return bundleOf(install("web", append([]string{
 			tmplConfig, hookJob("first", "pre-install,pre-upgrade"), hookJob("last", "post-install,post-upgrade"), hookJob("bye", "pre-delete"),
 		}, templates...)...), install("extra", configMap("one")))
 	}

@@ -78,7 +78,7 @@ func install(name string, templates ...string) Install {
 	return Install{Layer: layerOf(files), Name: name, Namespace: "apps"}
 }
 
-func setOf(installs ...Install) *Bundle {
+func bundleOf(installs ...Install) *Bundle {
 	return &Bundle{Name: "team-a-web", Owner: "Manifest team-a/web", Labels: map[string]string{"team": "a"}, Installs: installs}
 }
 
@@ -169,10 +169,10 @@ func (b *bench) settle(s *Bundle, o ...CallOption) {
 		}
 		_, _ = b.Apply(b.t.Context(), b.c, s, o...)
 	}
-	b.t.Fatalf("the set is not applied after 5 steps: %+v", b.observe(s, o...))
+	b.t.Fatalf("the bundle is not applied after 5 steps: %+v", b.observe(s, o...))
 }
 
-// begun is work on a set that ends at once, to look into it.
+// begun is work on a bundle that ends at once, to look into it.
 func (b *bench) begun(s *Bundle) *call {
 	b.t.Helper()
 	w, err := b.newCall(b.t.Context(), b.c, s, nil)

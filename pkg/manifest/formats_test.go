@@ -40,15 +40,15 @@ func TestFormats(t *testing.T) {
 			reason: "A first install of each form, with definitions, a config layer, a custom resource, hooks and a checkpoint.",
 			run: func(t *testing.T, b *bench) {
 				t.Helper()
-				b.settle(formatsSet(t), WithCheckpoint([]byte(`{"version":"1"}`)))
+				b.settle(formatsBundle(t), WithCheckpoint([]byte(`{"version":"1"}`)))
 			},
 		},
 		"upgrade": {
 			reason: "An upgrade that prunes, with a ceded field, a kept object, tests, and a second revision.",
 			run: func(t *testing.T, b *bench) {
 				t.Helper()
-				b.settle(formatsSet(t), WithCheckpoint([]byte(`{"version":"1"}`)))
-				s, options := formatsSet(t), []CallOption{WithCheckpoint([]byte(`{"version":"2"}`)), WithTestToken("run-1")}
+				b.settle(formatsBundle(t), WithCheckpoint([]byte(`{"version":"1"}`)))
+				s, options := formatsBundle(t), []CallOption{WithCheckpoint([]byte(`{"version":"2"}`)), WithTestToken("run-1")}
 				s.Installs[0] = install("web", tmplConfig, deployOf(1, "b"), tmplHPA, hookJob("check", "test"))
 				s.Installs[0].Values = map[string]any{"greeting": "hi"}
 				b.settle(s, options...)
@@ -60,7 +60,7 @@ func TestFormats(t *testing.T) {
 			reason: "A release that moves to another namespace.",
 			run: func(t *testing.T, b *bench) {
 				t.Helper()
-				s := setOf(install("web", tmplConfig))
+				s := bundleOf(install("web", tmplConfig))
 				b.settle(s)
 				s.Installs[0].Namespace = "others"
 				b.settle(s)
@@ -71,7 +71,7 @@ func TestFormats(t *testing.T) {
 			run: func(t *testing.T, b *bench) {
 				t.Helper()
 				b.s.unready = true
-				s := setOf(install("web", tmplConfig, hookJob("prepare", "pre-install")))
+				s := bundleOf(install("web", tmplConfig, hookJob("prepare", "pre-install")))
 				_, _ = b.Apply(t.Context(), b.c, s)
 				failJob(b, "prepare")
 				_, _ = b.Apply(t.Context(), b.c, s)
@@ -83,7 +83,7 @@ func TestFormats(t *testing.T) {
 			run: func(t *testing.T, b *bench) {
 				t.Helper()
 				b.s.unready = true
-				s := setOf(install("broken", `{{ fail "no luck" }}`), install("first", tmplDeploy), install("second", configMap("second")))
+				s := bundleOf(install("broken", `{{ fail "no luck" }}`), install("first", tmplDeploy), install("second", configMap("second")))
 				s.Config = configOf(entryFor("first", "Wait=true", ""))
 				_, _ = b.Apply(t.Context(), b.c, s)
 				_, _ = b.Apply(t.Context(), b.c, s)
@@ -112,11 +112,11 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// formatsSet has all that a set can have.
-func formatsSet(t *testing.T) *Bundle {
+// formatsBundle has all that a bundle can have.
+func formatsBundle(t *testing.T) *Bundle {
 	t.Helper()
 	kept := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: kept, annotations: {helm.sh/resource-policy: keep}}\n"
-	s := setOf(
+	s := bundleOf(
 		install("web", tmplConfig, tmplRole, kept, deployOf(1, "a"), tmplHPA,
 			hookJob("prepare", "pre-install", weight(-1)), hookJob("clean", "pre-delete"), hookJob("check", "test")),
 		Install{

@@ -62,7 +62,7 @@ func TestFailedHook(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			b.s.unready = true
-			s := setOf(install("web", tmplConfig, tc.template))
+			s := bundleOf(install("web", tmplConfig, tc.template))
 			b.apply(s)
 			if o := b.observe(s); o.State != Processing || o.Message != "web: hook pre-install Job apps/first is running" {
 				t.Errorf("\n%s\nwhile it runs: %+v", tc.reason, o)
@@ -121,7 +121,7 @@ func TestFailedHook(t *testing.T) {
 
 func TestFailedHookOfUpgrade(t *testing.T) {
 	chart := func(greeting string) *Bundle {
-		s := setOf(install("web", tmplConfig, hookJob("last", "post-install,post-upgrade", policies(string(hook.BeforeCreation)))))
+		s := bundleOf(install("web", tmplConfig, hookJob("last", "post-install,post-upgrade", policies(string(hook.BeforeCreation)))))
 		s.Installs[0].Values = map[string]any{"greeting": greeting}
 		return s
 	}
@@ -161,7 +161,7 @@ func TestFailedHookOfUpgrade(t *testing.T) {
 func TestHookTimeout(t *testing.T) {
 	b := newBench(t)
 	b.s.unready = true
-	s := setOf(install("web", tmplConfig, hookJob("first", "pre-install")))
+	s := bundleOf(install("web", tmplConfig, hookJob("first", "pre-install")))
 	s.Config = configOf(entryFor("web", "Timeout=90s", ""))
 	b.apply(s)
 	b.restart()

@@ -32,9 +32,9 @@ func TestHookOfOtherInstall(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.settle(setOf(install("web", tmplConfig), extra))
+			b.settle(bundleOf(install("web", tmplConfig), extra))
 			uid := b.s.uidOf(x)
-			s := setOf(install("web", tmplConfig, tc.hook), extra)
+			s := bundleOf(install("web", tmplConfig, tc.hook), extra)
 			want := "web: hook " + tc.event + " ConfigMap apps/x is part of extra too; take it out of one of them"
 			if diff := cmp.Diff(want, b.fails(s)); diff != "" {
 				t.Errorf("\n%s\n-want error, +got error:\n%s", tc.reason, diff)

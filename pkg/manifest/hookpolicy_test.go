@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// until applies until something holds of the set.
+// until applies until something holds of the bundle.
 func (b *bench) until(s *Bundle, holds func() bool) {
 	b.t.Helper()
 	for range 5 {
@@ -68,7 +68,7 @@ func TestDeletePolicies(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			s := setOf(install("web", append(tc.hooks, tmplConfig)...))
+			s := bundleOf(install("web", append(tc.hooks, tmplConfig)...))
 			b.s.unready = tc.fails != ""
 			if tc.fails == "" {
 				b.settle(s)
@@ -99,7 +99,7 @@ func TestDeletePolicies(t *testing.T) {
 func TestHookTakenAway(t *testing.T) {
 	b := newBench(t)
 	b.s.unready = true
-	s := setOf(install("web", tmplConfig, hookJob("first", "pre-install")))
+	s := bundleOf(install("web", tmplConfig, hookJob("first", "pre-install")))
 	b.apply(s)
 	b.restart()
 	b.s.remove(jobKey("first"))
@@ -113,7 +113,7 @@ func TestHookTakenAway(t *testing.T) {
 // that is put right.
 func TestHookRefused(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("web", tmplConfig, hookJob("first", "pre-install")))
+	s := bundleOf(install("web", tmplConfig, hookJob("first", "pre-install")))
 	refused := true
 	b.s.fault = func(verb string, k cluster.ObjectRef) *metav1.Status {
 		if verb == "patch" && k == jobKey("first") && refused {
@@ -142,7 +142,7 @@ func TestHookRefused(t *testing.T) {
 func TestHookDefinition(t *testing.T) {
 	crd := strings.Replace(tmplCRD, "metadata: {name: widgets.example.org}",
 		"metadata: {name: widgets.example.org, annotations: {helm.sh/hook: \"pre-install,pre-upgrade\", helm.sh/hook-weight: \"-1\"}}", 1)
-	s := setOf(install("web", tmplConfig, crd, hookOf("example.org/v1", "Widget", "main", "pre-install")))
+	s := bundleOf(install("web", tmplConfig, crd, hookOf("example.org/v1", "Widget", "main", "pre-install")))
 	b := newBench(t)
 	b.s.unready = true
 	if r := b.apply(s); r.Waiting != "hook pre-install CustomResourceDefinition widgets.example.org is not established" {
@@ -166,7 +166,7 @@ func TestHookDefinition(t *testing.T) {
 // value counts.
 func TestHookAsHelmReadsIt(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("web", hookJob("first", "pre-install")+"  labels: {a: b}\n  labels: {a: c}\n"))
+	s := bundleOf(install("web", hookJob("first", "pre-install")+"  labels: {a: b}\n  labels: {a: c}\n"))
 	b.settle(s)
 	if got := b.s.objects[jobKey("first")].u().GetLabels()["a"]; got != "c" {
 		t.Errorf("label a: %q", got)
@@ -177,9 +177,9 @@ func TestHookAsHelmReadsIt(t *testing.T) {
 // a member again with a version that has it as an object.
 func TestObjectBecomesHook(t *testing.T) {
 	b := newBench(t)
-	member := setOf(install("web", tmplConfig, configMap("x")))
+	member := bundleOf(install("web", tmplConfig, configMap("x")))
 	b.settle(member)
-	s := setOf(install("web", tmplConfig, hookOf("v1", "ConfigMap", "x", "pre-upgrade")))
+	s := bundleOf(install("web", tmplConfig, hookOf("v1", "ConfigMap", "x", "pre-upgrade")))
 	b.settle(s)
 	if o := b.observe(s); o.Total != 1 || b.s.objects[key("ConfigMap", "apps", "x")] == nil {
 		t.Errorf("as a hook: %+v, left %q", o, b.s.keys())
@@ -191,7 +191,7 @@ func TestObjectBecomesHook(t *testing.T) {
 	}
 	b.take(member)
 	if b.s.objects[key("ConfigMap", "apps", "x")] != nil {
-		t.Error("it must go with the set")
+		t.Error("it must go with the bundle")
 	}
 }
 
@@ -199,7 +199,7 @@ func TestObjectBecomesHook(t *testing.T) {
 func TestDefaultHookTimeout(t *testing.T) {
 	b := newBench(t)
 	b.s.unready = true
-	s := setOf(install("web", tmplConfig, hookJob("first", "pre-install")))
+	s := bundleOf(install("web", tmplConfig, hookJob("first", "pre-install")))
 	b.apply(s)
 	b.restart()
 	b.now = func() time.Time { return time.Unix(1_700_000_299, 0) }
@@ -239,7 +239,7 @@ func TestWaitBeforeLastHooks(t *testing.T) {
 	for _, clientConfig := range []string{"Wait=true", "Wait=false"} {
 		b := newBench(t)
 		b.s.unready = true
-		s := setOf(install("first", tmplDeploy, hookOf("v1", "ConfigMap", "last", "post-install,post-upgrade")))
+		s := bundleOf(install("first", tmplDeploy, hookOf("v1", "ConfigMap", "last", "post-install,post-upgrade")))
 		s.Config = configOf(entryFor("first", clientConfig, ""))
 		b.apply(s)
 		last := key("ConfigMap", "apps", "last")

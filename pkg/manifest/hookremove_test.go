@@ -15,7 +15,7 @@ import (
 func TestRandomHooks(t *testing.T) {
 	b := newBench(t)
 	b.s.unready = true
-	s := setOf(install("web", strings.Replace(tmplConfig, "{{ .Values.greeting }}", "{{ randAlphaNum 8 }}", 1), hookJob("last", "post-install")))
+	s := bundleOf(install("web", strings.Replace(tmplConfig, "{{ .Values.greeting }}", "{{ randAlphaNum 8 }}", 1), hookJob("last", "post-install")))
 	greeting := func() any {
 		return b.s.objects[key("ConfigMap", "apps", "web")].content["data"].(map[string]any)["greeting"]
 	}

@@ -73,7 +73,7 @@ func completeJob(b *bench, name string) {
 
 // hookedWeb has hooks of all events.
 func hookedWeb(greeting string) *Bundle {
-	s := setOf(install("web", tmplConfig, "crds/"+tmplCRD,
+	s := bundleOf(install("web", tmplConfig, "crds/"+tmplCRD,
 		hookJob("first", "pre-install,pre-upgrade,pre-rollback", weight(-1), policies(string(hook.BeforeCreation), string(hook.Succeeded))),
 		hookOf("v1", "ConfigMap", "settings", "pre-install"),
 		hookJob("last", "post-install,post-upgrade,post-rollback"),
@@ -149,7 +149,7 @@ func TestPlaceOfHook(t *testing.T) {
 	foreign := func(labels map[string]any) map[string]any {
 		return map[string]any{"apiVersion": "batch/v1", "kind": "Job", "metadata": map[string]any{"name": "first", "namespace": "apps", "labels": labels}}
 	}
-	ours := map[string]any{object.LabelPartOf: setOf().ID(DefaultNamespace), object.LabelManagedBy: object.DefaultManagedBy}
+	ours := map[string]any{object.LabelPartOf: bundleOf().ID(DefaultNamespace), object.LabelManagedBy: object.DefaultManagedBy}
 	cases := map[string]struct {
 		reason   string
 		template string
@@ -175,7 +175,7 @@ func TestPlaceOfHook(t *testing.T) {
 			b.s.put(manifestOf(t, namespaceOf("apps")).Object)
 			k := b.s.put(tc.before)
 			uid := b.s.uidOf(k)
-			s := setOf(install("web", tmplConfig, tc.template))
+			s := bundleOf(install("web", tmplConfig, tc.template))
 			s.Adopt = tc.adopt
 			got := ""
 			for range 3 {
@@ -195,7 +195,7 @@ func TestPlaceOfHook(t *testing.T) {
 
 func TestOrderOfInstalls(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("web", tmplConfig, hookJob("first", "pre-install")), install("extra", configMap("one")))
+	s := bundleOf(install("web", tmplConfig, hookJob("first", "pre-install")), install("extra", configMap("one")))
 	s.Resource = manifestOf(t, configMap("resource"))
 	b.s.unready = true
 	b.apply(s)

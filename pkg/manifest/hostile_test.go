@@ -15,12 +15,12 @@ import (
 
 // The config layer of a module comes with the module. It may take over what belongs to nobody, and nothing of another
 // module: that is the say of whoever writes the Manifest.
-func TestTakeOwnershipOfOtherSets(t *testing.T) {
+func TestTakeOwnershipOfOtherBundles(t *testing.T) {
 	b := newBench(t)
-	theirs := setOf(install("web", configMap("one")))
+	theirs := bundleOf(install("web", configMap("one")))
 	theirs.Name = "team-b-web"
 	b.settle(theirs)
-	s := setOf(install("web", configMap("one")))
+	s := bundleOf(install("web", configMap("one")))
 	s.Config = configOf(entryFor("web", "TakeOwnership=true", ""))
 	_, err := b.Apply(t.Context(), b.c, s)
 	if err == nil || !strings.Contains(err.Error(), "belongs to another set of objects") && !strings.Contains(err.Error(), "does not belong to this module") {
@@ -39,7 +39,7 @@ func TestNotKeptByHelm(t *testing.T) {
 	b.s.put(manifestOf(t, namespaceOf("apps")).Object)
 	k := b.s.put(manifestOf(t, `{apiVersion: v1, kind: ConfigMap, metadata: {namespace: apps, name: one, labels: {app.kubernetes.io/managed-by: Helm},
 		annotations: {meta.helm.sh/release-name: web, meta.helm.sh/release-namespace: apps}}}`).Object)
-	_, err := b.Apply(t.Context(), b.c, setOf(install("web", configMap("one"))))
+	_, err := b.Apply(t.Context(), b.c, bundleOf(install("web", configMap("one"))))
 	if err == nil || !strings.Contains(err.Error(), "exists and does not belong to this module") || b.s.objects[k].u().GetLabels()[object.LabelPartOf] != "" {
 		t.Errorf("want a refusal, got %v", err)
 	}
@@ -51,7 +51,7 @@ func TestHookReplacesNoNamespaceOfOthers(t *testing.T) {
 	b.s.put(manifestOf(t, namespaceOf("apps")).Object)
 	k := b.s.put(manifestOf(t, namespaceOf("theirs")).Object)
 	uid := b.s.uidOf(k)
-	s := setOf(install("web", hookOf("v1", "Namespace", "theirs", "pre-install")))
+	s := bundleOf(install("web", hookOf("v1", "Namespace", "theirs", "pre-install")))
 	s.Adopt = true
 	_, err := b.Apply(t.Context(), b.c, s)
 	if err == nil || !strings.Contains(err.Error(), "Namespace theirs exists and does not belong to this module") || b.s.uidOf(k) != uid {
@@ -63,7 +63,7 @@ func TestHookReplacesNoNamespaceOfOthers(t *testing.T) {
 func TestRedactLastWords(t *testing.T) {
 	b := newBench(t)
 	b.s.unready = true
-	s := setOf(install("web", tmplConfig, hookJob("first", "pre-install")))
+	s := bundleOf(install("web", tmplConfig, hookJob("first", "pre-install")))
 	redact := WithRedactor(func(text string) string { return strings.ReplaceAll(text, "hunter2", "(hidden)") })
 	b.apply(s, redact)
 	b.s.put(manifestOf(t, "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: apps, labels: {batch.kubernetes.io/job-name: first}}\n"+

@@ -51,7 +51,7 @@ func TestCheck(t *testing.T) {
 			e, c := New(tc.options...), &watcher{newFakeCluster(t, newFakeServer()), tc.interpreter}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			s := setOf(install("web", tmplConfig))
+			s := bundleOf(install("web", tmplConfig))
 			calls := map[string]func() error{
 				"Apply":     func() error { _, err := e.Apply(ctx, c, s); return err },
 				"ApplyPlan": func() error { _, err := e.ApplyPlan(ctx, c, s, Plan{Basis: "x"}); return err },
@@ -86,7 +86,7 @@ func TestCheck(t *testing.T) {
 
 func TestHistory(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("web", tmplConfig))
+	s := bundleOf(install("web", tmplConfig))
 	for _, greeting := range []string{"one", "two", "three", "four"} {
 		b.restart()
 		WithHistory(2)(b.Engine)

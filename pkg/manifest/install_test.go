@@ -17,7 +17,7 @@ import (
 
 func TestInstallSteps(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("web", tmplConfig))
+	s := bundleOf(install("web", tmplConfig))
 	for _, state := range []State{Ready, Ready} {
 		o, err := b.Install(t.Context(), b.c, s)
 		if err != nil || o.State != state {
@@ -38,13 +38,13 @@ func TestInstallSteps(t *testing.T) {
 			return
 		}
 	}
-	t.Error("the set must be gone after 3 steps")
+	t.Error("the bundle must be gone after 3 steps")
 }
 
 func TestWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
-		s := setOf(install("web", tmplConfig))
+		s := bundleOf(install("web", tmplConfig))
 		since, failures := time.Now(), 3
 		s.Readiness = []Rule{{For: schema.GroupKind{Kind: "ConfigMap"}, Func: func(context.Context, *unstructured.Unstructured) (State, string, error) {
 			if failures--; failures > 0 {
@@ -71,7 +71,7 @@ func TestWait(t *testing.T) {
 
 		since = time.Now()
 		if _, err := b.Install(t.Context(), b.c, &Bundle{Transforms: []Transform{{}}}, Wait()); err == nil || time.Since(since) > 0 {
-			t.Errorf("a set that is malformed is not waited for: %v", err)
+			t.Errorf("a bundle that is malformed is not waited for: %v", err)
 		}
 		r, err := b.Uninstall(t.Context(), b.c, &Bundle{Name: s.Name}, Wait())
 		if err != nil || !r.Gone {
@@ -83,7 +83,7 @@ func TestWait(t *testing.T) {
 func TestWaitTriesAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
-		s := setOf(install("web", tmplConfig))
+		s := bundleOf(install("web", tmplConfig))
 		tries := 0
 		s.Transforms = []Transform{{Digest: "d", Func: func(context.Context, *unstructured.Unstructured) error {
 			if tries++; tries < 5 {

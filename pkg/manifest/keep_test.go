@@ -23,7 +23,7 @@ func kept(template string) string {
 
 func TestKeep(t *testing.T) {
 	one := key("ConfigMap", "apps", "one")
-	two := setOf(install("web", configMap("two")))
+	two := bundleOf(install("web", configMap("two")))
 	cases := map[string]struct {
 		reason string
 		before *Bundle
@@ -34,28 +34,28 @@ func TestKeep(t *testing.T) {
 	}{
 		"Pruned": {
 			reason: "A new version does not have it.",
-			before: setOf(install("web", kept(configMap("one")), configMap("two"))),
+			before: bundleOf(install("web", kept(configMap("one")), configMap("two"))),
 			act:    func(b *bench) []cluster.ObjectRef { return b.apply(two).Kept }, want: []cluster.ObjectRef{one}, left: []string{"ConfigMap apps/one", "ConfigMap apps/two"},
 		},
 		"Plain": {
 			reason: "The policy counts for plain objects too.",
-			before: setOf(plainOf("web", kept(configMap("one")), configMap("two"))),
-			act:    func(b *bench) []cluster.ObjectRef { return b.apply(setOf(plainOf("web", configMap("two")))).Kept }, want: []cluster.ObjectRef{one},
+			before: bundleOf(plainOf("web", kept(configMap("one")), configMap("two"))),
+			act:    func(b *bench) []cluster.ObjectRef { return b.apply(bundleOf(plainOf("web", configMap("two")))).Kept }, want: []cluster.ObjectRef{one},
 			left: []string{"ConfigMap apps/one", "ConfigMap apps/two"},
 		},
 		"Install": {
 			reason: "Its install is gone.",
-			before: setOf(install("web", configMap("two")), install("extra", kept(configMap("one")))),
+			before: bundleOf(install("web", configMap("two")), install("extra", kept(configMap("one")))),
 			act:    func(b *bench) []cluster.ObjectRef { return b.apply(two).Kept }, want: []cluster.ObjectRef{one}, left: []string{"ConfigMap apps/one", "ConfigMap apps/two"},
 		},
 		"Set": {
-			reason: "The set is gone.",
-			before: setOf(install("web", kept(configMap("one")), configMap("two"))),
+			reason: "The bundle is gone.",
+			before: bundleOf(install("web", kept(configMap("one")), configMap("two"))),
 			act:    func(b *bench) []cluster.ObjectRef { return b.take(two).Kept }, want: []cluster.ObjectRef{one}, left: []string{"ConfigMap apps/one"},
 		},
 		"Live": {
 			reason: "Somebody wants to keep it, as helm upgrade heeds.",
-			before: setOf(install("web", configMap("one"), configMap("two"))),
+			before: bundleOf(install("web", configMap("one"), configMap("two"))),
 			change: func(b *bench) {
 				b.s.edit(one, func(u *unstructured.Unstructured) {
 					a := u.GetAnnotations()
@@ -67,20 +67,20 @@ func TestKeep(t *testing.T) {
 		},
 		"Namespace": {
 			reason: "It cannot be without its namespace.",
-			before: setOf(plainOf("web", namespaceOf("own"), kept(strings.Replace(configMap("one"), "name:", "namespace: own, name:", 1)))),
+			before: bundleOf(plainOf("web", namespaceOf("own"), kept(strings.Replace(configMap("one"), "name:", "namespace: own, name:", 1)))),
 			act:    func(b *bench) []cluster.ObjectRef { return b.take(two).Kept },
 			want:   []cluster.ObjectRef{key("Namespace", "", "own"), key("ConfigMap", "own", "one")}, left: []string{"ConfigMap own/one", "Namespace own"},
 		},
 		"Definition": {
 			reason: "A custom resource cannot be without its definition.",
-			before: setOf(install("web", "crds/"+tmplCRD, kept(fmt.Sprintf(tmplWidget, "main")))),
+			before: bundleOf(install("web", "crds/"+tmplCRD, kept(fmt.Sprintf(tmplWidget, "main")))),
 			act:    func(b *bench) []cluster.ObjectRef { return b.take(two).Kept },
 			want:   []cluster.ObjectRef{key("CustomResourceDefinition", "", "widgets.example.org"), key("Widget", "apps", "main")},
 			left:   []string{"CustomResourceDefinition widgets.example.org", "Widget apps/main"},
 		},
 		"KeptDefinition": {
 			reason: "Objects of a definition that stays are in nobody's way.",
-			before: setOf(install("web", "crds/"+kept(tmplCRD), configMap("two"))),
+			before: bundleOf(install("web", "crds/"+kept(tmplCRD), configMap("two"))),
 			change: func(b *bench) { b.s.put(widgetNamed(b.t, "mine")) },
 			act:    func(b *bench) []cluster.ObjectRef { return b.take(two).Kept },
 			want:   []cluster.ObjectRef{key("CustomResourceDefinition", "", "widgets.example.org")},
@@ -88,8 +88,8 @@ func TestKeep(t *testing.T) {
 		},
 		"NoLonger": {
 			reason: "A version that takes the policy away has its objects deleted.",
-			before: setOf(install("web", kept(configMap("one")))),
-			change: func(b *bench) { b.settle(setOf(install("web", configMap("one")))) },
+			before: bundleOf(install("web", kept(configMap("one")))),
+			change: func(b *bench) { b.settle(bundleOf(install("web", configMap("one")))) },
 			act:    func(b *bench) []cluster.ObjectRef { return b.take(two).Kept },
 		},
 	}
@@ -122,17 +122,17 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// What was kept is found again by the set that left it behind, and by no other one.
+// What was kept is found again by the bundle that left it behind, and by no other one.
 func TestKeptIsTakenBack(t *testing.T) {
 	b := newBench(t)
-	of := func() *Bundle { return setOf(install("web", kept(configMap("one")))) }
+	of := func() *Bundle { return bundleOf(install("web", kept(configMap("one")))) }
 	b.settle(of())
 	uid := b.s.uidOf(key("ConfigMap", "apps", "one"))
 	b.take(of())
 	other := of()
 	other.Name = "team-b-web"
 	if _, err := b.Apply(t.Context(), b.c, other); err == nil || !strings.Contains(err.Error(), "ConfigMap apps/one: exists and does not belong to this module") {
-		t.Errorf("another set: %v", err)
+		t.Errorf("another bundle: %v", err)
 	}
 	b.take(other)
 	b.settle(of())
@@ -154,7 +154,7 @@ func TestKeptByHelm(t *testing.T) {
 		if installed {
 			b.s.put(manifestOf(t, `{apiVersion: v1, kind: Secret, metadata: {namespace: apps, name: sh.helm.release.v1.web.v1, labels: {owner: helm, name: web, version: "1"}}}`).Object)
 		}
-		_, err := b.Apply(t.Context(), b.c, setOf(install("web", configMap("one"))))
+		_, err := b.Apply(t.Context(), b.c, bundleOf(install("web", configMap("one"))))
 		if (err != nil) != installed {
 			t.Errorf("release installed %v: %v", installed, err)
 		}
@@ -166,7 +166,7 @@ func TestKeepCrash(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		for n := range 7 {
 			b := newBench(t)
-			s := setOf(plainOf("web", namespaceOf("own"), kept(strings.Replace(configMap("one"), "name:", "namespace: own, name:", 1)), configMap("two")))
+			s := bundleOf(plainOf("web", namespaceOf("own"), kept(strings.Replace(configMap("one"), "name:", "namespace: own, name:", 1)), configMap("two")))
 			b.s.put(manifestOf(t, namespaceOf("apps")).Object)
 			b.settle(s)
 			b.c.cutAfter(n, lost)

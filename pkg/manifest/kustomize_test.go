@@ -31,7 +31,7 @@ func twoLayers(dir string) Install {
 
 func TestKustomize(t *testing.T) {
 	b := newBench(t)
-	s := setOf(twoLayers("overlay"), install("chart", configMap("chart")), plainOf("raw", configMap("raw")))
+	s := bundleOf(twoLayers("overlay"), install("chart", configMap("chart")), plainOf("raw", configMap("raw")))
 	b.settle(s)
 	want := []string{
 		"ConfigMap apps/base", "ConfigMap apps/both", "ConfigMap apps/chart", "ConfigMap apps/made", "ConfigMap apps/raw", "Namespace apps",
@@ -73,7 +73,7 @@ func TestKustomize(t *testing.T) {
 // TestInstallsInOrder holds that installs of all forms are applied in their order, and removed in the opposite one.
 func TestInstallsInOrder(t *testing.T) {
 	b := newBench(t)
-	s := setOf(twoLayers("base"), install("chart", configMap("chart")), plainOf("raw", configMap("raw")), install("a", configMap("last")))
+	s := bundleOf(twoLayers("base"), install("chart", configMap("chart")), plainOf("raw", configMap("raw")), install("a", configMap("last")))
 	b.settle(s)
 	order := func(verb string) []string {
 		var out []string
@@ -124,7 +124,7 @@ func TestKustomizeRefusals(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			_, err := b.Apply(t.Context(), b.c, setOf(tc.in, install("good", configMap("good"))))
+			_, err := b.Apply(t.Context(), b.c, bundleOf(tc.in, install("good", configMap("good"))))
 			if err == nil {
 				t.Fatalf("\n%s\nwant an error", tc.reason)
 			}
@@ -141,7 +141,7 @@ func TestKustomizeRefusals(t *testing.T) {
 }
 
 func TestKustomizePreview(t *testing.T) {
-	got, err := PreviewOf(t.Context(), setOf(twoLayers("overlay")), "v1.36.0")
+	got, err := PreviewOf(t.Context(), bundleOf(twoLayers("overlay")), "v1.36.0")
 	if err != nil || len(got) != 1 || got[0].Err != nil || len(got[0].Objects) != 3 || got[0].Objects[0].GetNamespace() != "apps" {
 		t.Errorf("Preview(...): %+v, %v", got, err)
 	}

@@ -29,11 +29,11 @@ func random(n int) string {
 	return hex.EncodeToString(b)
 }
 
-// TestThousandObjects holds that a large set costs one request for each object that has something to do, and few more.
+// TestThousandObjects holds that a large bundle costs one request for each object that has something to do, and few more.
 func TestThousandObjects(t *testing.T) {
 	const objects, more = 1000, 12
 	x := newBench(t)
-	s := setOf(install("web", many(objects)))
+	s := bundleOf(install("web", many(objects)))
 	cost := func(what string, most int, do func()) {
 		t.Helper()
 		before := len(x.s.log)
@@ -49,7 +49,7 @@ func TestThousandObjects(t *testing.T) {
 	}
 	cost("at rest", 0, func() { x.observe(s) })
 
-	next := setOf(install("web", strings.Replace(many(objects), "k: v", "k: w", 3)))
+	next := bundleOf(install("web", strings.Replace(many(objects), "k: v", "k: w", 3)))
 	cost("upgrade of 3", 3+more, func() { x.settle(next) })
 
 	x.s.remove(key("ConfigMap", "apps", "c500"))
@@ -69,17 +69,17 @@ func TestThousandObjects(t *testing.T) {
 func TestTooLarge(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		set    *Bundle
+		bundle *Bundle
 		want   string
 	}{
 		"Record": {
 			reason: "The record of a release holds the manifest.",
-			set:    setOf(install("web", configMap("small"), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: big}\ndata: {k: "+random(2<<20)+"}\n")),
+			bundle: bundleOf(install("web", configMap("small"), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: big}\ndata: {k: "+random(2<<20)+"}\n")),
 			want:   `release record of chart "web": it has `,
 		},
 		"Inventory": {
 			reason: "The inventory holds each object.",
-			set: setOf(install("web", func() string {
+			bundle: bundleOf(install("web", func() string {
 				var b strings.Builder
 				name := random(12_000 * 40)
 				for i := range 12_000 {
@@ -93,7 +93,7 @@ func TestTooLarge(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			x := newBench(t)
-			_, err := x.Apply(t.Context(), x.c, tc.set)
+			_, err := x.Apply(t.Context(), x.c, tc.bundle)
 			if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "\n") {
 				t.Fatalf("\n%s\ngot %v", tc.reason, err)
 			}

@@ -36,7 +36,7 @@ func (m *model) invariants() error {
 	if err != nil {
 		return err
 	}
-	id := m.b.ID(m.set())
+	id := m.b.ID(m.bundle())
 	for k, o := range m.b.s.objects {
 		if o.u().GetLabels()[object.LabelPartOf] != id || k.Kind == "Job" || k == widgetMain || m.copied[k] {
 			continue
@@ -87,7 +87,7 @@ func (m *model) help() {
 	if m.removing {
 		wanted = nil
 	}
-	id := m.b.ID(m.set())
+	id := m.b.ID(m.bundle())
 	for k := range wanted {
 		o := m.b.s.objects[k]
 		foreign := o != nil && o.u().GetLabels()[object.LabelPartOf] != id && (m.strangers[k] != "" || m.loose[k])
@@ -128,10 +128,10 @@ func (m *model) checkpoint() error {
 		m.help()
 		m.clock = m.clock.Add(2 * time.Minute)
 		m.unwant()
-		if seen, err = m.b.Observe(m.t.Context(), m.b.c, m.set(), m.options()...); err == nil && seen.Exists && seen.UpToDate && seen.State == Ready {
+		if seen, err = m.b.Observe(m.t.Context(), m.b.c, m.bundle(), m.options()...); err == nil && seen.Exists && seen.UpToDate && seen.State == Ready {
 			return m.check(seen)
 		}
-		r, err := m.b.Apply(m.t.Context(), m.b.c, m.set(), m.options()...)
+		r, err := m.b.Apply(m.t.Context(), m.b.c, m.bundle(), m.options()...)
 		m.sayf("  settle: %+v, %v", r, err)
 		if err := m.invariants(); err != nil {
 			return err
@@ -277,7 +277,7 @@ func (m *model) checkInventory(wanted map[cluster.ObjectRef]modelObject, inv *in
 
 // checkLeftovers: nothing of ours is left that is not wanted.
 func (m *model) checkLeftovers(wanted map[cluster.ObjectRef]modelObject, inv *inventory.Inventory) error {
-	id := m.b.ID(m.set())
+	id := m.b.ID(m.bundle())
 	for k, o := range m.b.s.objects {
 		labels := o.u().GetLabels()
 		ours := labels[object.LabelPartOf] == id || labels[object.LabelManagedBy] == object.DefaultManagedBy
@@ -330,11 +330,11 @@ func (m *model) checkRecords(inv *inventory.Inventory) error {
 // checkRest: nothing is asked, and nothing is done.
 func (m *model) checkRest() error {
 	m.b.s.took()
-	o, err := m.b.Observe(m.t.Context(), m.b.c, m.set(), m.options()...)
+	o, err := m.b.Observe(m.t.Context(), m.b.c, m.bundle(), m.options()...)
 	if err != nil || !o.UpToDate || o.State != Ready {
 		return errors.Errorf("at rest: %+v, %v", o, err)
 	}
-	if _, err := m.b.Apply(m.t.Context(), m.b.c, m.set(), m.options()...); err != nil {
+	if _, err := m.b.Apply(m.t.Context(), m.b.c, m.bundle(), m.options()...); err != nil {
 		return err
 	}
 	if log := m.b.s.took(); len(log) > 0 {

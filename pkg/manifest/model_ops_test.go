@@ -149,7 +149,7 @@ func harmOps() []modelOp {
 	return append(out, otherOps()...)
 }
 
-// otherOps are harm to what is no member of the set, or may become one.
+// otherOps are harm to what is no member of the bundle, or may become one.
 func otherOps() []modelOp {
 	return []modelOp{
 		{"release finalizers", func(m *model, _, _ int) error { m.finalizers(); return nil }},
@@ -220,7 +220,7 @@ func (m *model) deleteResource(_, _ int) error {
 
 var widgetMain = key("Widget", "default", "main")
 
-// anyKeys that an object of the set could have.
+// anyKeys that an object of the bundle could have.
 func (m *model) anyKeys() map[cluster.ObjectRef]modelObject {
 	all := m.spec
 	for i := range all.Slots {
@@ -288,7 +288,7 @@ func faultOps() []modelOp {
 		}},
 		{"pages", (*model).pages},
 		{"restart", func(m *model, _, _ int) error { m.restart(); return nil }},
-		{"forget", func(m *model, _, _ int) error { m.b.Forget(m.b.c, m.set()); return nil }},
+		{"forget", func(m *model, _, _ int) error { m.b.Forget(m.b.c, m.bundle()); return nil }},
 		{"blind", func(m *model, a, _ int) error {
 			kind := []string{"ConfigMap", "Secret", "Job", "Deployment", "Namespace", "Widget"}[a%6]
 			m.b.c.blind[kind] = !m.b.c.blind[kind]

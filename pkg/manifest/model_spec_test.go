@@ -23,10 +23,10 @@ type modelSpec struct {
 	Slots [3]modelSlot
 	// Places of the items of modelItems.
 	Places [7]modelPlace
-	// CRDs are the definitions of the set, and Rev is changed to change them.
+	// CRDs are the definitions of the bundle, and Rev is changed to change them.
 	CRDs bool
 	Rev  int
-	// Resource of the set, which needs the definitions, and its size.
+	// Resource of the bundle, which needs the definitions, and its size.
 	Resource bool
 	Size     int
 	Labels   int
@@ -124,8 +124,8 @@ func (s *modelSpec) install(slot int) Install {
 	return out
 }
 
-// set that a spec stands for.
-func (s *modelSpec) set(t testing.TB) *Bundle {
+// bundle that a spec stands for.
+func (s *modelSpec) bundle(t testing.TB) *Bundle {
 	t.Helper()
 	var installs []Install
 	for i := range s.Slots {
@@ -133,7 +133,7 @@ func (s *modelSpec) set(t testing.TB) *Bundle {
 			installs = append(installs, s.install(i))
 		}
 	}
-	out := setOf(installs...)
+	out := bundleOf(installs...)
 	out.Labels = map[string]string{"team": fmt.Sprintf("t%d", s.Labels)}
 	if s.CRDs {
 		crds := layerOf([]source.File{{Name: "widgets.yaml", Data: []byte(s.definition())}})

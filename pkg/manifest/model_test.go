@@ -101,9 +101,9 @@ func (m *model) sayf(format string, a ...any) {
 	}
 }
 
-// set that is wanted now.
-func (m *model) set() *Bundle {
-	s := m.spec.set(m.t)
+// bundle that is wanted now.
+func (m *model) bundle() *Bundle {
+	s := m.spec.bundle(m.t)
 	s.Drift, s.Adopt, s.Recreate = m.drift, m.adopt, m.recreate
 	return s
 }
@@ -122,7 +122,7 @@ func (m *model) options() []CallOption {
 
 // wanted objects, other than the custom resource.
 func (m *model) wanted() map[cluster.ObjectRef]modelObject {
-	s := m.spec.set(m.t)
+	s := m.spec.bundle(m.t)
 	inv, err := m.inventory()
 	if err != nil {
 		m.t.Fatal(err)
@@ -159,7 +159,7 @@ func (m *model) inventory() (*inventory.Inventory, error) {
 
 // engine does one step, as a controller has it do. What goes wrong in it may do so.
 func (m *model) engine() error {
-	s := m.set()
+	s := m.bundle()
 	m.clock = m.clock.Add(time.Second)
 	m.unwant()
 	if m.removing {

@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
 )
 
-// takeAway the set: nothing of it is left in the end, but what is to be kept.
+// takeAway the bundle: nothing of it is left in the end, but what is to be kept.
 func (m *model) takeAway() error {
 	m.heal()
 	m.removing = true
@@ -32,7 +32,7 @@ func (m *model) takeAway() error {
 	for range modelPatience {
 		m.help()
 		m.clock = m.clock.Add(2 * time.Minute)
-		left, err = m.b.Remove(m.t.Context(), m.b.c, m.set(), m.options()...)
+		left, err = m.b.Remove(m.t.Context(), m.b.c, m.bundle(), m.options()...)
 		m.sayf("  take away: %+v, %v", left, err)
 		if err := m.invariants(); err != nil {
 			return err
@@ -58,7 +58,7 @@ func (m *model) checkGone(kept map[cluster.ObjectRef]types.UID) error {
 		return err
 	}
 	m.b.s.took()
-	if r, err := m.b.Remove(m.t.Context(), m.b.c, m.set(), m.options()...); err != nil || !r.Gone {
+	if r, err := m.b.Remove(m.t.Context(), m.b.c, m.bundle(), m.options()...); err != nil || !r.Gone {
 		return errors.Errorf("a removal of nothing: %+v, %v", r, err)
 	}
 	for _, l := range m.b.s.took() {
@@ -69,7 +69,7 @@ func (m *model) checkGone(kept map[cluster.ObjectRef]types.UID) error {
 	return nil
 }
 
-// loseInventory of a set that is applied. It is written anew from what is there, which stays as it is.
+// loseInventory of a bundle that is applied. It is written anew from what is there, which stays as it is.
 func (m *model) loseInventory(_, _ int) error {
 	if err := m.checkpoint(); err != nil {
 		return err
@@ -79,10 +79,10 @@ func (m *model) loseInventory(_, _ int) error {
 	m.unsure = true
 	for range modelPatience {
 		m.clock = m.clock.Add(time.Second)
-		if o, err := m.b.Observe(m.t.Context(), m.b.c, m.set(), m.options()...); err == nil && o.Exists && o.UpToDate {
+		if o, err := m.b.Observe(m.t.Context(), m.b.c, m.bundle(), m.options()...); err == nil && o.Exists && o.UpToDate {
 			break
 		}
-		r, err := m.b.Apply(m.t.Context(), m.b.c, m.set(), m.options()...)
+		r, err := m.b.Apply(m.t.Context(), m.b.c, m.bundle(), m.options()...)
 		m.sayf("  without inventory: %+v, %v", r, err)
 	}
 	return m.checkpoint()
@@ -106,7 +106,7 @@ func (m *model) leaveDrift(a, b int) error {
 		if err := m.engine(); err != nil {
 			return err
 		}
-		o, err := m.b.Observe(m.t.Context(), m.b.c, m.set(), m.options()...)
+		o, err := m.b.Observe(m.t.Context(), m.b.c, m.bundle(), m.options()...)
 		if err != nil {
 			return err
 		}

@@ -30,7 +30,7 @@ func TestPages(t *testing.T) {
 		for name, which := range which {
 			t.Run(form+name, func(t *testing.T) {
 				b := newBench(t)
-				s := setOf(install("web", webTemplates...))
+				s := bundleOf(install("web", webTemplates...))
 				b.settle(s)
 				want := b.s.keys()
 				b.s.page = p.to(which)
@@ -50,7 +50,7 @@ func TestPages(t *testing.T) {
 					errs = append(errs, err)
 					o, err := b.Observe(t.Context(), b.c, s)
 					if err == nil && !o.Exists {
-						t.Error("the set is said not to exist")
+						t.Error("the bundle is said not to exist")
 					}
 					errs = append(errs, err)
 				}
@@ -86,7 +86,7 @@ func TestPages(t *testing.T) {
 // TestKindGone holds that a kind which went with its definition is no obstacle: the discovery documents say so.
 func TestKindGone(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("web", tmplCRD, strings.ReplaceAll(tmplWidget, "%s", "main")))
+	s := bundleOf(install("web", tmplCRD, strings.ReplaceAll(tmplWidget, "%s", "main")))
 	b.settle(s)
 	b.s.remove(cluster.ObjectRef{Group: object.CRDKind.Group, Kind: object.CRDKind.Kind, Name: "widgets.example.org"})
 	b.c.blind["Widget"] = true
@@ -105,5 +105,5 @@ func (b *bench) takeAll(s *Bundle) {
 			return
 		}
 	}
-	b.t.Fatalf("the set is not gone: %+v", last)
+	b.t.Fatalf("the bundle is not gone: %+v", last)
 }

@@ -21,7 +21,7 @@ import (
 // wholeBundle sets each field of a Bundle.
 func wholeBundle(t *testing.T) *Bundle {
 	t.Helper()
-	s := crashSet(t, false)
+	s := crashBundle(t, false)
 	s.Labels = map[string]string{"team": "a"}
 	s.Installs[0].Values = map[string]any{"greeting": "hi", "nested": map[string]any{"list": []any{"a", "b"}}}
 	s.Config = configOf(entryFor("web", "Timeout=90s", "greeting=configured,nested.more=c"))
@@ -141,7 +141,7 @@ func TestOptionsAtRest(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			s := setOf(install("web", tmplConfig, tmplDeploy, hookOf("v1", "ConfigMap", "probe", "test")))
+			s := bundleOf(install("web", tmplConfig, tmplDeploy, hookOf("v1", "ConfigMap", "probe", "test")))
 			b.settle(s)
 			b.s.took()
 			if o := b.observe(s, tc.option); o.UpToDate == tc.due || o.State != Ready {

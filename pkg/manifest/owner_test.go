@@ -19,7 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// copyOf a set by another owner, as of a Manifest that was copied with its annotations.
+// copyOf a bundle by another owner, as of a Manifest that was copied with its annotations.
 func copyOf(s *Bundle) *Bundle {
 	out := *s
 	out.Owner = "Manifest team-b/web"
@@ -42,9 +42,9 @@ func isOwned(err error) bool {
 // TestOtherOwner holds that the inventory of another owner is left alone, with all that it lists.
 func TestOtherOwner(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("web", webTemplates...))
+	s := bundleOf(install("web", webTemplates...))
 	b.settle(s)
-	other := copyOf(setOf(install("web", tmplConfig)))
+	other := copyOf(bundleOf(install("web", tmplConfig)))
 	want := b.s.keys()
 	for _, fresh := range []bool{false, true} {
 		if fresh {
@@ -86,7 +86,7 @@ func TestOtherOwner(t *testing.T) {
 		t.Errorf("what is there: -want, +got:\n%s", diff)
 	}
 	if o := b.observe(s); o.State != Ready || !o.UpToDate {
-		t.Errorf("the owner's set: %+v", o)
+		t.Errorf("the owner's bundle: %+v", o)
 	}
 	b.takeAll(s)
 }
@@ -94,7 +94,7 @@ func TestOtherOwner(t *testing.T) {
 // TestOwnerThatAdopts holds that adopt takes an inventory over, once and for good.
 func TestOwnerThatAdopts(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("web", webTemplates...))
+	s := bundleOf(install("web", webTemplates...))
 	b.settle(s)
 	other := copyOf(s)
 	other.Adopt = true
@@ -128,7 +128,7 @@ func TestSameOwner(t *testing.T) {
 			b.restart()
 			b.s.edit(parentSecret, func(u *unstructured.Unstructured) { u.SetAnnotations(nil) })
 		}},
-		"Library": {reason: "A set of a library that names no owner.", change: func(b *bench, s *Bundle) {
+		"Library": {reason: "A bundle of a library that names no owner.", change: func(b *bench, s *Bundle) {
 			b.takeAll(s)
 			s.Owner = ""
 			b.settle(s)
@@ -146,7 +146,7 @@ func TestSameOwner(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			s := setOf(install("web", webTemplates...))
+			s := bundleOf(install("web", webTemplates...))
 			b.settle(s)
 			tc.change(b, s)
 			b.s.took()
@@ -158,11 +158,11 @@ func TestSameOwner(t *testing.T) {
 	}
 }
 
-// TestCallsAtOnce holds that calls on one set do not meet, as the memory of a set is not made for that. Without turns the
+// TestCallsAtOnce holds that calls on one bundle do not meet, as the memory of a bundle is not made for that. Without turns the
 // process ends: concurrent map writes.
 func TestCallsAtOnce(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("web", webTemplates...))
+	s := bundleOf(install("web", webTemplates...))
 	s.Readiness = []Rule{{For: key("Deployment", "apps", "web").GroupKind(), CEL: "true"}}
 	b.settle(s)
 	var wg sync.WaitGroup
@@ -194,7 +194,7 @@ func TestCallsAtOnce(t *testing.T) {
 // TestTurn holds that a call waits for the one before it, as long as its context lasts.
 func TestTurn(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("web", tmplConfig))
+	s := bundleOf(install("web", tmplConfig))
 	back, err := b.turns.take(t.Context(), placeOf(b.c, s))
 	if err != nil {
 		t.Fatal(err)
@@ -236,7 +236,7 @@ func (i *identified) Identity() string { return i.identity }
 // TestMemoryIsNotShared holds that two connections share what is known only where they are of one cluster, and have one owner.
 func TestMemoryIsNotShared(t *testing.T) {
 	a := newBench(t)
-	s := setOf(install("web", tmplConfig))
+	s := bundleOf(install("web", tmplConfig))
 	first := &identified{a.c, "one"}
 	cases := map[string]struct {
 		reason string
@@ -262,11 +262,11 @@ func TestMemoryIsNotShared(t *testing.T) {
 // TestAdoptionWaits holds that an owner that adopts an inventory does not work on it at the same time as its former owner.
 func TestAdoptionWaits(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("web", tmplConfig))
+	s := bundleOf(install("web", tmplConfig))
 	b.settle(s)
 	adopting := copyOf(s)
 	adopting.Adopt = true
-	upgraded := setOf(install("web", tmplConfig, tmplDeploy))
+	upgraded := bundleOf(install("web", tmplConfig, tmplDeploy))
 	done := make(chan error, 1)
 	b.interrupt(http.MethodPatch, "/deployments/web", func() {
 		go func() { _, err := b.Apply(t.Context(), b.c, adopting); done <- err }()

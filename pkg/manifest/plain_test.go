@@ -26,7 +26,7 @@ func plainOf(name string, documents ...string) Install {
 
 // TestDigestsStay holds that what was installed by a version before is not applied anew.
 func TestDigestsStay(t *testing.T) {
-	s := setOf(Install{Name: "web", Namespace: "apps", Values: map[string]any{"a": "b"}, Layer: source.Layer{Digest: "oci-ref sha256:1"}})
+	s := bundleOf(Install{Name: "web", Namespace: "apps", Values: map[string]any{"a": "b"}, Layer: source.Layer{Digest: "oci-ref sha256:1"}})
 	s.CRDs = &source.Layer{Digest: "crds x"}
 	s.Resource = manifestOf(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}")
 	want := map[object.PartID]string{
@@ -63,7 +63,7 @@ func TestPlainCountsRequests(t *testing.T) {
 	for _, n := range []string{"apps", DefaultNamespace} {
 		b.s.put(manifestOf(t, namespaceOf(n)).Object)
 	}
-	s := setOf(plainOf("raw", configMap("one"), "kind: List\napiVersion: v1\nitems:\n- {apiVersion: v1, kind: ServiceAccount, metadata: {name: two}}\n", tmplDeploy))
+	s := bundleOf(plainOf("raw", configMap("one"), "kind: List\napiVersion: v1\nitems:\n- {apiVersion: v1, kind: ServiceAccount, metadata: {name: two}}\n", tmplDeploy))
 	r := b.apply(s)
 	if got := b.s.took(); len(got) != 5 {
 		t.Errorf("plain objects must take 2 requests more than there are objects, got %q", got)
@@ -121,7 +121,7 @@ func TestPlainRefusals(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			s := setOf(tc.raw, install("good", configMap("good")))
+			s := bundleOf(tc.raw, install("good", configMap("good")))
 			_, err := b.Apply(t.Context(), b.c, s)
 			got := ""
 			if err != nil {
@@ -139,44 +139,44 @@ func TestPlainRefusals(t *testing.T) {
 
 // TestForm changes what an install is made of under the same name, cut off or not.
 func TestForm(t *testing.T) {
-	chart := func() *Bundle { return setOf(install("web", configMap("both"), configMap("chart"))) }
-	raw := func() *Bundle { return setOf(plainOf("web", configMap("both"), configMap("raw"))) }
+	chart := func() *Bundle { return bundleOf(install("web", configMap("both"), configMap("chart"))) }
+	raw := func() *Bundle { return bundleOf(plainOf("web", configMap("both"), configMap("raw"))) }
 	const parent, release = "Secret kyma-system/team-a-web", "Secret apps/sh.helm.release.v1.web.v"
 	cases := map[string]struct {
-		reason string
-		sets   []*Bundle
-		want   []string
-		parts  inventory.Part
+		reason  string
+		bundles []*Bundle
+		want    []string
+		parts   inventory.Part
 	}{
 		"ToPlain": {
-			reason: "The release ends, and with it all its revisions.",
-			sets:   []*Bundle{chart(), func() *Bundle { s := chart(); s.Installs[0].Values = map[string]any{"a": "b"}; return s }(), raw()},
-			want:   []string{"ConfigMap apps/both", "ConfigMap apps/raw", parent},
+			reason:  "The release ends, and with it all its revisions.",
+			bundles: []*Bundle{chart(), func() *Bundle { s := chart(); s.Installs[0].Values = map[string]any{"a": "b"}; return s }(), raw()},
+			want:    []string{"ConfigMap apps/both", "ConfigMap apps/raw", parent},
 		},
 		"ToChart": {
-			reason: "A release begins.",
-			sets:   []*Bundle{raw(), chart()},
-			want:   []string{"ConfigMap apps/both", "ConfigMap apps/chart", release + "1", parent},
-			parts:  inventory.Part{Namespace: "apps", Chart: "web", Version: "1.0.0", Revision: 1},
+			reason:  "A release begins.",
+			bundles: []*Bundle{raw(), chart()},
+			want:    []string{"ConfigMap apps/both", "ConfigMap apps/chart", release + "1", parent},
+			parts:   inventory.Part{Namespace: "apps", Chart: "web", Version: "1.0.0", Revision: 1},
 		},
 		"AndBack": {
-			reason: "A release that ended begins anew.",
-			sets:   []*Bundle{chart(), raw(), chart()},
-			want:   []string{"ConfigMap apps/both", "ConfigMap apps/chart", release + "1", parent},
-			parts:  inventory.Part{Namespace: "apps", Chart: "web", Version: "1.0.0", Revision: 1},
+			reason:  "A release that ended begins anew.",
+			bundles: []*Bundle{chart(), raw(), chart()},
+			want:    []string{"ConfigMap apps/both", "ConfigMap apps/chart", release + "1", parent},
+			parts:   inventory.Part{Namespace: "apps", Chart: "web", Version: "1.0.0", Revision: 1},
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			for _, s := range tc.sets {
+			for _, s := range tc.bundles {
 				uid := b.s.uidOf(key("ConfigMap", "apps", "both"))
 				b.settle(s)
 				if got := b.s.uidOf(key("ConfigMap", "apps", "both")); uid != "" && got != uid {
 					t.Errorf("\n%s\nConfigMap both was made anew", tc.reason)
 				}
 			}
-			last := tc.sets[len(tc.sets)-1]
+			last := tc.bundles[len(tc.bundles)-1]
 			got := slices.DeleteFunc(b.s.keys(), func(k string) bool { return k == "Namespace apps" })
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\ncluster: -want, +got:\n%s", tc.reason, diff)
@@ -206,10 +206,10 @@ func TestForm(t *testing.T) {
 // TestFormHalfWay goes back to the chart when the change to plain objects failed half way: its history must go on.
 func TestFormHalfWay(t *testing.T) {
 	b := newBench(t)
-	chart := setOf(install("web", tmplConfig, tmplDeploy))
+	chart := bundleOf(install("web", tmplConfig, tmplDeploy))
 	b.settle(chart)
 	b.s.fault = forbid("Deployment")
-	raw := setOf(plainOf("web", strings.ReplaceAll(strings.ReplaceAll(tmplConfig, "{{ .Values.greeting }}", "raw"), "{{ .Release.Revision }}", "0"), tmplDeploy))
+	raw := bundleOf(plainOf("web", strings.ReplaceAll(strings.ReplaceAll(tmplConfig, "{{ .Values.greeting }}", "raw"), "{{ .Release.Revision }}", "0"), tmplDeploy))
 	if _, err := b.Apply(t.Context(), b.c, raw); err == nil {
 		t.Fatal("the change must fail")
 	}

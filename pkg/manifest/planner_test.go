@@ -16,7 +16,7 @@ import (
 // an install is not ready, nor for a plan that is only shown.
 func TestPlannerAsksInOrder(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("a", configMap("a")), install("b", configMap("b")), install("c", configMap("c")))
+	s := bundleOf(install("a", configMap("a")), install("b", configMap("b")), install("c", configMap("c")))
 	s.Config = configOf(entryFor("a", "Wait=true", ""), entryFor("b", "Wait=true", ""))
 	b.settle(s)
 	s.Installs[2].Values = map[string]any{"x": "y"}

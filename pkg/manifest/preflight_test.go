@@ -33,13 +33,13 @@ func widgetNamed(t testing.TB, name string) map[string]any {
 
 func TestPreflight(t *testing.T) {
 	crdsOf := func(text string) *Bundle {
-		s := setOf(install("web", configMap("one")))
+		s := bundleOf(install("web", configMap("one")))
 		l := layerOf([]source.File{{Name: "widgets.yaml", Data: []byte(text)}})
 		s.CRDs = &l
 		return s
 	}
 	inChart := func(text string) *Bundle {
-		return setOf(install("web", "crds/"+text, configMap("one")), install("extra", configMap("two")))
+		return bundleOf(install("web", "crds/"+text, configMap("one")), install("extra", configMap("two")))
 	}
 	upgrade := func(s *Bundle) *Bundle {
 		for i := range s.Installs {
@@ -130,9 +130,9 @@ func TestPreflight(t *testing.T) {
 // What was refused is applied once the objects are changed.
 func TestPreflightHeals(t *testing.T) {
 	b := newBench(t)
-	b.settle(setOf(install("web", "crds/"+definitionWith(anySize))))
+	b.settle(bundleOf(install("web", "crds/"+definitionWith(anySize))))
 	k := b.s.put(widgetNamed(t, "small"))
-	s := setOf(install("web", "crds/"+definitionWith(bigSize)))
+	s := bundleOf(install("web", "crds/"+definitionWith(bigSize)))
 	if _, err := b.Apply(t.Context(), b.c, s); err == nil {
 		t.Fatal("it must be refused")
 	}
@@ -146,7 +146,7 @@ func TestPreflightHeals(t *testing.T) {
 // A definition that somebody changed is not put back over objects that would be invalid then. All else is.
 func TestPreflightOfRepair(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("web", "crds/"+definitionWith(bigSize), configMap("one")))
+	s := bundleOf(install("web", "crds/"+definitionWith(bigSize), configMap("one")))
 	b.settle(s)
 	crd, config := key("CustomResourceDefinition", "", "widgets.example.org"), key("ConfigMap", "apps", "one")
 	versions := func(text string) any {
@@ -189,7 +189,7 @@ func TestPreflightOfRepair(t *testing.T) {
 func TestPreflightOfKept(t *testing.T) {
 	b := newBench(t)
 	of := func(spec string) *Bundle {
-		return setOf(install("web", "crds/"+kept(definitionWith(spec)), configMap("one")))
+		return bundleOf(install("web", "crds/"+kept(definitionWith(spec)), configMap("one")))
 	}
 	b.settle(of(anySize))
 	b.s.put(widgetNamed(t, "small"))
@@ -207,7 +207,7 @@ func TestPreflightOfKept(t *testing.T) {
 func TestPreflightIsFree(t *testing.T) {
 	b := newBench(t)
 	in := func(v string) *Bundle {
-		return setOf(install("web", "crds/"+definitionWith(anySize), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: "+v+"}\n"))
+		return bundleOf(install("web", "crds/"+definitionWith(anySize), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: "+v+"}\n"))
 	}
 	asked := func() []string {
 		return slices.DeleteFunc(b.s.took(), func(r string) bool {

@@ -27,8 +27,8 @@ func invalid(causes ...metav1.StatusCause) *metav1.Status {
 	return st
 }
 
-// fixedSet is a set whose ConfigMap fixed the server of the bench does not let change.
-func fixedSet(b *bench, size string) *Bundle {
+// fixedBundle is a bundle whose ConfigMap fixed the server of the bench does not let change.
+func fixedBundle(b *bench, size string) *Bundle {
 	k := key("ConfigMap", "apps", "fixed")
 	b.s.fault = func(verb string, of cluster.ObjectRef) *metav1.Status {
 		o := b.s.objects[of]
@@ -37,14 +37,14 @@ func fixedSet(b *bench, size string) *Bundle {
 		}
 		return invalid(metav1.StatusCause{Field: "data", Message: "Forbidden: field is immutable"})
 	}
-	return setOf(install("web", strings.ReplaceAll(tmplFixed, "SIZE", size), configMap("other-"+size)))
+	return bundleOf(install("web", strings.ReplaceAll(tmplFixed, "SIZE", size), configMap("other-"+size)))
 }
 
 func TestFixedFieldIsAnError(t *testing.T) {
 	b := newBench(t)
-	b.settle(fixedSet(b, "small"))
+	b.settle(fixedBundle(b, "small"))
 	uid := b.s.uidOf(key("ConfigMap", "apps", "fixed"))
-	s := fixedSet(b, "large")
+	s := fixedBundle(b, "large")
 	for range 2 {
 		if _, err := b.Apply(t.Context(), b.c, s); err == nil || err.Error() != "web: "+fixedError {
 			t.Fatalf("error: %v", err)
@@ -69,7 +69,7 @@ func TestRecreate(t *testing.T) {
 		reason string
 		ask    func(s *Bundle)
 	}{
-		"Set": {reason: "Who wants the set may ask.", ask: func(s *Bundle) { s.Recreate = true }},
+		"Bundle": {reason: "Who wants the bundle may ask.", ask: func(s *Bundle) { s.Recreate = true }},
 		"Annotation": {
 			reason: "So may the object.",
 			ask: func(s *Bundle) {
@@ -88,10 +88,10 @@ func TestRecreate(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.settle(fixedSet(b, "small"))
+			b.settle(fixedBundle(b, "small"))
 			uid := b.s.uidOf(fixed)
 			b.s.edit(fixed, func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"x/y"}) })
-			s := fixedSet(b, "large")
+			s := fixedBundle(b, "large")
 			tc.ask(s)
 			r := b.apply(s)
 			if !slices.Equal(r.Recreated, []cluster.ObjectRef{fixed}) {
@@ -129,8 +129,8 @@ func TestRecreateCrash(t *testing.T) {
 		for n := range 8 {
 			for _, remove := range []bool{false, true} {
 				b := newBench(t)
-				b.settle(fixedSet(b, "small"))
-				s := fixedSet(b, "large")
+				b.settle(fixedBundle(b, "small"))
+				s := fixedBundle(b, "large")
 				s.Recreate = true
 				b.c.cutAfter(n, lost)
 				_, _ = b.Apply(t.Context(), b.c, s)
@@ -156,7 +156,7 @@ func TestNeverRecreated(t *testing.T) {
 	ns := key("Namespace", "", "own")
 	b := newBench(t)
 	of := func(v string) *Bundle {
-		s := setOf(install("web", strings.Replace(namespaceOf("own"), "name: own", "name: own, labels: {v: "+v+"}", 1)))
+		s := bundleOf(install("web", strings.Replace(namespaceOf("own"), "name: own", "name: own, labels: {v: "+v+"}", 1)))
 		s.Recreate = true
 		return s
 	}

@@ -19,7 +19,7 @@ import (
 
 func TestRemoveInReverseOrder(t *testing.T) {
 	b := newBench(t)
-	s := fullSet(t, false)
+	s := fullBundle(t, false)
 	b.settle(s)
 	b.s.took()
 	if r := b.take(s); !r.Gone {
@@ -90,7 +90,7 @@ func TestRemoveWaits(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			s := fullSet(t, false)
+			s := fullBundle(t, false)
 			b.settle(s)
 			tc.block(b)
 			for range 2 {
@@ -118,7 +118,7 @@ func TestRemoveLeavesOthersAlone(t *testing.T) {
 		stays  bool
 	}{
 		"TakenOver": {
-			reason: "An object that another set took over is its own.",
+			reason: "An object that another bundle took over is its own.",
 			change: func(_ *testing.T, b *bench) {
 				b.s.edit(config, func(u *unstructured.Unstructured) {
 					u.SetLabels(map[string]string{object.LabelManagedBy: object.DefaultManagedBy, object.LabelPartOf: "applyset-other-v1"})
@@ -147,7 +147,7 @@ func TestRemoveLeavesOthersAlone(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			s := fullSet(t, false)
+			s := fullBundle(t, false)
 			b.settle(s)
 			tc.change(t, b)
 			if r := b.take(s); !r.Gone {
@@ -168,7 +168,7 @@ func TestRemoveLeavesOthersAlone(t *testing.T) {
 // An object that is replaced between the look at it and its deletion is looked at again.
 func TestRemoveMeetsAnotherUID(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("web", configMap("x")))
+	s := bundleOf(install("web", configMap("x")))
 	b.settle(s)
 	k := key("ConfigMap", "apps", "x")
 	b.s.fault = func(verb string, of cluster.ObjectRef) *metav1.Status {
@@ -192,7 +192,7 @@ func TestRemoveWhatTheWatchDoesNotShowYet(t *testing.T) {
 	for _, n := range []string{"apps", DefaultNamespace} {
 		b.s.put(manifestOf(t, namespaceOf(n)).Object)
 	}
-	s := setOf(install("web", configMap("x")))
+	s := bundleOf(install("web", configMap("x")))
 	b.c.cutAfter(2, true) // The inventory is the first write, the object the second.
 	if _, err := b.Apply(t.Context(), b.c, s); err == nil {
 		t.Fatal("the install must be cut off")
@@ -207,10 +207,10 @@ func TestRemoveWhatTheWatchDoesNotShowYet(t *testing.T) {
 	}
 }
 
-// Removal needs no source of the set.
+// Removal needs no source of the bundle.
 func TestRemoveWithoutSources(t *testing.T) {
 	b := newBench(t)
-	s := fullSet(t, false)
+	s := fullBundle(t, false)
 	b.settle(s)
 	s.CRDs, s.Resource = nil, nil
 	s.Installs = []Install{{Name: "web"}, {Name: "extra"}}
@@ -228,7 +228,7 @@ func TestRemoveWithoutSources(t *testing.T) {
 
 func TestRemoveUnreachable(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("web", configMap("x")))
+	s := bundleOf(install("web", configMap("x")))
 	b.settle(s)
 	b.restart()
 	b.c.cutAfter(0, false)
@@ -244,10 +244,10 @@ func TestRemoveUnreachable(t *testing.T) {
 // A finalizer on what an upgrade prunes is waited for, without a write for each look.
 func TestPruneWaits(t *testing.T) {
 	b := newBench(t)
-	b.settle(setOf(install("web", configMap("x"), configMap("two"))))
+	b.settle(bundleOf(install("web", configMap("x"), configMap("two"))))
 	k := key("ConfigMap", "apps", "x")
 	b.s.edit(k, func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"x/y"}) })
-	s := setOf(install("web", configMap("two")))
+	s := bundleOf(install("web", configMap("two")))
 	want := "ConfigMap apps/x: is being deleted and waits for finalizer x/y"
 	for i := range 3 {
 		r := b.apply(s)
@@ -272,7 +272,7 @@ func TestAdopt(t *testing.T) {
 	b := newBench(t)
 	b.settle(&Bundle{Name: "other", Installs: []Install{install("web", tmplConfig, tmplRole)}})
 	b.s.remove(key("Secret", DefaultNamespace, "other"))
-	s := setOf(install("web", tmplConfig, tmplDeploy))
+	s := bundleOf(install("web", tmplConfig, tmplDeploy))
 	if _, err := b.Apply(t.Context(), b.c, s); err == nil {
 		t.Error("without adopt it must fail")
 	}
@@ -289,14 +289,14 @@ func TestAdopt(t *testing.T) {
 		t.Errorf("removal: %+v", r)
 	}
 	if diff := cmp.Diff([]string{"ClusterRole web", "Namespace apps"}, b.s.keys()); diff != "" {
-		t.Errorf("what was never in the set stays: -want, +got:\n%s", diff)
+		t.Errorf("what was never in the bundle stays: -want, +got:\n%s", diff)
 	}
 }
 
 // An inventory that was deleted is written anew from what is installed.
 func TestLostInventory(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("web", webTemplates...))
+	s := bundleOf(install("web", webTemplates...))
 	b.settle(s)
 	b.s.remove(key("Secret", DefaultNamespace, "team-a-web"))
 	b.settle(s)

@@ -11,10 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// widgetSet has a definition, an operator and a custom resource.
-func widgetSet(t *testing.T, labels map[string]string) *Bundle {
+// widgetBundle has a definition, an operator and a custom resource.
+func widgetBundle(t *testing.T, labels map[string]string) *Bundle {
 	t.Helper()
-	s := setOf(install("operator", "crds/"+tmplCRD, tmplDeploy))
+	s := bundleOf(install("operator", "crds/"+tmplCRD, tmplDeploy))
 	s.Resource = manifestOf(t, fmt.Sprintf(tmplWidget, "main"))
 	s.Resource.SetNamespace("default")
 	s.Labels = labels
@@ -43,7 +43,7 @@ func TestResourceIsItsUsers(t *testing.T) {
 			change: func(b *bench) {
 				b.s.edit(widget, func(u *unstructured.Unstructured) { u.Object["spec"].(map[string]any)["size"] = int64(7) })
 			},
-			to:   func(t *testing.T) *Bundle { return widgetSet(t, v2) },
+			to:   func(t *testing.T) *Bundle { return widgetBundle(t, v2) },
 			want: int64(7),
 		},
 		"EditedElsewhere": {
@@ -52,7 +52,7 @@ func TestResourceIsItsUsers(t *testing.T) {
 				b.s.edit(widget, func(u *unstructured.Unstructured) { u.Object["spec"].(map[string]any)["color"] = "red" })
 			},
 			to: func(t *testing.T) *Bundle {
-				s := widgetSet(t, v2)
+				s := widgetBundle(t, v2)
 				s.Resource.Object["spec"] = map[string]any{"size": int64(2)}
 				return s
 			},
@@ -61,14 +61,14 @@ func TestResourceIsItsUsers(t *testing.T) {
 		"Deleted": {
 			reason: "What a user deleted does not come back, not even with a new version.",
 			change: func(b *bench) { b.s.remove(widget) },
-			to:     func(t *testing.T) *Bundle { return widgetSet(t, v2) },
+			to:     func(t *testing.T) *Bundle { return widgetBundle(t, v2) },
 			want:   "deleted",
 		},
 		"Ignored": {
-			reason: "A set that no longer has a custom resource leaves the one that exists to its users.",
+			reason: "A bundle that no longer has a custom resource leaves the one that exists to its users.",
 			change: func(*bench) {},
 			to: func(t *testing.T) *Bundle {
-				s := widgetSet(t, v1)
+				s := widgetBundle(t, v1)
 				s.Resource = nil
 				return s
 			},
@@ -78,9 +78,9 @@ func TestResourceIsItsUsers(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.settle(widgetSet(t, v1))
+			b.settle(widgetBundle(t, v1))
 			tc.change(b)
-			if o := b.observe(widgetSet(t, v1)); !o.UpToDate || len(o.Drift) > 0 {
+			if o := b.observe(widgetBundle(t, v1)); !o.UpToDate || len(o.Drift) > 0 {
 				t.Errorf("\n%s\nwhat users do is no drift: %+v", tc.reason, o)
 			}
 			to := tc.to(t)
@@ -102,7 +102,7 @@ func TestResourceIsItsUsers(t *testing.T) {
 func TestDefinitionIsEstablishedFirst(t *testing.T) {
 	b := newBench(t)
 	b.s.unready = true
-	s := widgetSet(t, nil)
+	s := widgetBundle(t, nil)
 	s.Installs = append(s.Installs, install("other", configMap("x")))
 	crd := key("CustomResourceDefinition", "", "widgets.example.org")
 	want := "CustomResourceDefinition widgets.example.org: "
@@ -138,11 +138,11 @@ func TestDefinitionIsEstablishedFirst(t *testing.T) {
 // Two charts may bring the same definition along. It stays as long as one of them has it.
 func TestSharedDefinition(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("a", "crds/"+tmplCRD, configMap("x")), install("b", "crds/"+tmplCRD, fmt.Sprintf(tmplWidget, "w")))
+	s := bundleOf(install("a", "crds/"+tmplCRD, configMap("x")), install("b", "crds/"+tmplCRD, fmt.Sprintf(tmplWidget, "w")))
 	b.settle(s)
 	crd := key("CustomResourceDefinition", "", "widgets.example.org")
 	uid := b.s.uidOf(crd)
-	s = setOf(install("a", configMap("x")), s.Installs[1])
+	s = bundleOf(install("a", configMap("x")), s.Installs[1])
 	b.settle(s)
 	if got := b.s.uidOf(crd); got != uid || b.s.uidOf(key("Widget", "apps", "w")) == "" {
 		t.Errorf("after a has dropped it: %q", b.s.keys())
@@ -150,7 +150,7 @@ func TestSharedDefinition(t *testing.T) {
 	if diff := cmp.Diff("b", string(b.inventory(s).Find(crd).Part)); diff != "" {
 		t.Errorf("part of the definition: -want, +got:\n%s", diff)
 	}
-	b.settle(setOf())
+	b.settle(bundleOf())
 	if b.s.uidOf(crd) != "" {
 		t.Errorf("after both have dropped it: %q", b.s.keys())
 	}

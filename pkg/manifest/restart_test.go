@@ -38,7 +38,7 @@ func TestObserveAfterRestart(t *testing.T) {
 			reason: "An object that the API server refuses.",
 			run: func(_ *testing.T, b *bench) *Bundle {
 				b.s.fault = forbid("ConfigMap")
-				return setOf(install("web", configMap("x")))
+				return bundleOf(install("web", configMap("x")))
 			},
 			phase: observe.PhaseFailed,
 			want:  "web: ConfigMap apps/x: ConfigMap is forbidden: exceeded quota: small",
@@ -47,7 +47,7 @@ func TestObserveAfterRestart(t *testing.T) {
 			reason: "An object that the API server refuses with a long message, which is cut.",
 			run: func(_ *testing.T, b *bench) *Bundle {
 				b.s.fault = forbidFor("ConfigMap", strings.Repeat("x", 5000))
-				return setOf(install("web", configMap("x")))
+				return bundleOf(install("web", configMap("x")))
 			},
 			phase: observe.PhaseFailed,
 			want:  "xxx…",
@@ -57,7 +57,7 @@ func TestObserveAfterRestart(t *testing.T) {
 			options: []CallOption{WithRedactor(func(text string) string { return strings.ReplaceAll(text, "hunter2", "REDACTED") })},
 			run: func(_ *testing.T, b *bench) *Bundle {
 				b.s.fault = forbidFor("ConfigMap", "not with hunter2")
-				return setOf(install("web", configMap("x")))
+				return bundleOf(install("web", configMap("x")))
 			},
 			phase: observe.PhaseFailed,
 			want:  "not with REDACTED",
@@ -66,7 +66,7 @@ func TestObserveAfterRestart(t *testing.T) {
 			reason: "A step whose time is over knows nothing better than the one before.",
 			run: func(_ *testing.T, b *bench) *Bundle {
 				b.s.fault = forbid("ConfigMap")
-				return setOf(install("web", configMap("x")))
+				return bundleOf(install("web", configMap("x")))
 			},
 			after: func(t *testing.T, b *bench, s *Bundle) {
 				t.Helper()
@@ -88,7 +88,7 @@ func TestObserveAfterRestart(t *testing.T) {
 			reason: "Nor does a step whose reasons could not be saved.",
 			run: func(_ *testing.T, b *bench) *Bundle {
 				b.s.fault = forbid("ConfigMap")
-				return setOf(install("web", configMap("x")))
+				return bundleOf(install("web", configMap("x")))
 			},
 			after: func(t *testing.T, b *bench, s *Bundle) {
 				t.Helper()
@@ -109,7 +109,7 @@ func TestObserveAfterRestart(t *testing.T) {
 			reason: "A step of another process is newer than the last one of this process.",
 			run: func(_ *testing.T, b *bench) *Bundle {
 				b.s.fault = forbid("ConfigMap")
-				return setOf(install("web", configMap("x")))
+				return bundleOf(install("web", configMap("x")))
 			},
 			after: func(t *testing.T, b *bench, s *Bundle) {
 				t.Helper()
@@ -123,8 +123,8 @@ func TestObserveAfterRestart(t *testing.T) {
 		"FailedUpgrade": {
 			reason: "A chart that cannot be rendered, after one that could.",
 			run: func(_ *testing.T, b *bench) *Bundle {
-				b.settle(setOf(install("web", configMap("x"))))
-				return setOf(install("web", `{{ fail "no luck" }}`))
+				b.settle(bundleOf(install("web", configMap("x"))))
+				return bundleOf(install("web", `{{ fail "no luck" }}`))
 			},
 			phase: observe.PhaseFailed,
 			want:  "no luck",
@@ -134,7 +134,7 @@ func TestObserveAfterRestart(t *testing.T) {
 			run: func(t *testing.T, b *bench) *Bundle {
 				t.Helper()
 				b.s.unready = true
-				return widgetSet(t, nil)
+				return widgetBundle(t, nil)
 			},
 			phase: observe.PhaseBlocked,
 			want:  "CustomResourceDefinition widgets.example.org: ",
@@ -143,7 +143,7 @@ func TestObserveAfterRestart(t *testing.T) {
 			reason: "An install that is held back by one before it.",
 			run: func(_ *testing.T, b *bench) *Bundle {
 				b.s.unready = true
-				return waitingSet("hello", "Wait=true")
+				return waitingBundle("hello", "Wait=true")
 			},
 			phase: observe.PhaseBlocked,
 			want:  "0 of 1 replicas available",
@@ -152,7 +152,7 @@ func TestObserveAfterRestart(t *testing.T) {
 			reason: "A hook that runs.",
 			run: func(_ *testing.T, b *bench) *Bundle {
 				b.s.unready = true
-				return setOf(install("web", tmplConfig, hookJob("first", "pre-install")))
+				return bundleOf(install("web", tmplConfig, hookJob("first", "pre-install")))
 			},
 			phase: observe.PhaseHooksRunning,
 			want:  "web: hook pre-install Job apps/first is running",
@@ -161,9 +161,9 @@ func TestObserveAfterRestart(t *testing.T) {
 			reason: "Custom resources that remain of a CRD which is to go.",
 			run: func(t *testing.T, b *bench) *Bundle {
 				t.Helper()
-				b.settle(setOf(install("web", tmplConfig, "crds/"+tmplCRD)))
+				b.settle(bundleOf(install("web", tmplConfig, "crds/"+tmplCRD)))
 				b.s.put(manifestOf(t, strings.Replace(fmt.Sprintf(tmplWidget, "theirs"), "name:", "namespace: default, name:", 1)).Object)
-				return setOf(install("web", tmplConfig))
+				return bundleOf(install("web", tmplConfig))
 			},
 			phase: observe.PhasePruning,
 			want:  "web: 1 object of this module's own kinds is left: Widget default/theirs; delete what is not needed",
@@ -172,9 +172,9 @@ func TestObserveAfterRestart(t *testing.T) {
 			reason: "A part that waits for them.",
 			run: func(t *testing.T, b *bench) *Bundle {
 				t.Helper()
-				b.settle(setOf(install("old", "crds/"+tmplCRD), install("web", tmplConfig)))
+				b.settle(bundleOf(install("old", "crds/"+tmplCRD), install("web", tmplConfig)))
 				b.s.put(manifestOf(t, strings.Replace(fmt.Sprintf(tmplWidget, "theirs"), "name:", "namespace: default, name:", 1)).Object)
-				return setOf(install("web", tmplConfig))
+				return bundleOf(install("web", tmplConfig))
 			},
 			phase: observe.PhaseReady,
 			want:  "old: 1 object of this module's own kinds is left: Widget default/theirs; delete what is not needed",
@@ -225,7 +225,7 @@ func TestContendedAfterRestart(t *testing.T) {
 			b, now := newBench(t), time.Unix(1_700_000_000, 0)
 			clock := func() time.Time { return now }
 			b.now = clock
-			s := setOf(install("web", configMap("x")))
+			s := bundleOf(install("web", configMap("x")))
 			b.settle(s)
 			for range ownership.MaxRepairs {
 				tc.take(b)
@@ -263,7 +263,7 @@ func TestContendedAfterRestart(t *testing.T) {
 func TestRestartNamesNext(t *testing.T) {
 	b := newBench(t)
 	b.s.unready = true
-	s := setOf(install("web", hookJob("migrate-1", "pre-install", weight(1)), hookJob("migrate-2", "pre-install", weight(2))))
+	s := bundleOf(install("web", hookJob("migrate-1", "pre-install", weight(1)), hookJob("migrate-2", "pre-install", weight(2))))
 	b.apply(s)
 	completeJob(b, "migrate-1")
 	b.apply(s)
@@ -276,13 +276,13 @@ func TestRestartNamesNext(t *testing.T) {
 // What is stored has no secret value in it, and goes with the reason.
 func TestReasonsInInventory(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("web", `{{ fail "the password is hunter2" }}`))
+	s := bundleOf(install("web", `{{ fail "the password is hunter2" }}`))
 	_ = b.fails(s, WithRedactor(func(text string) string { return strings.ReplaceAll(text, "hunter2", "REDACTED") }))
 	last := b.inventory(s).Last
 	if last == nil || !strings.Contains(last.Failed["web"].Message, "the password is REDACTED") || strings.Contains(last.Failed["web"].Message, "hunter2") {
 		t.Errorf("want a failure without the secret value, got %+v", last)
 	}
-	s = setOf(install("web", configMap("x")))
+	s = bundleOf(install("web", configMap("x")))
 	b.settle(s)
 	if last := b.inventory(s).Last; last != nil {
 		t.Errorf("want no reason once all is well, got %+v", last)

@@ -13,7 +13,7 @@ import (
 // The readiness of the custom resource, and of kinds that rules are for, is judged once for each version of an object.
 func TestReadiness(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("operator", "crds/"+tmplCRD, tmplDeploy, fmt.Sprintf(tmplWidget, "other")))
+	s := bundleOf(install("operator", "crds/"+tmplCRD, tmplDeploy, fmt.Sprintf(tmplWidget, "other")))
 	s.Resource = manifestOf(t, fmt.Sprintf(tmplWidget, "main"))
 	b.settle(s)
 	expect := func(state State, message string, requests ...string) {

@@ -28,7 +28,7 @@ func labelled(digest, value string) Transform {
 
 func TestTransform(t *testing.T) {
 	b := newBench(t)
-	s := setOf(install("web", webTemplates...))
+	s := bundleOf(install("web", webTemplates...))
 	crds := layerOf([]source.File{{Name: "crd.yaml", Data: []byte(tmplCRD)}})
 	s.CRDs, s.Resource = &crds, manifestOf(t, fmt.Sprintf(tmplWidget, "main"))
 	s.Transforms = []Transform{labelled("a", "x"), labelled("b", "y")}
@@ -47,7 +47,7 @@ func TestTransform(t *testing.T) {
 	}
 	s.Transforms = []Transform{labelled("c", "z")}
 	if o := b.observe(s); o.UpToDate {
-		t.Error("with another transform the set must not be up to date")
+		t.Error("with another transform the bundle must not be up to date")
 	}
 	b.settle(s)
 	if got := b.s.objects[key("Deployment", "apps", "web")].u().GetLabels()["by"]; got != "z" {
@@ -82,7 +82,7 @@ func TestTransformFails(t *testing.T) {
 			want:       "web: transform mine: ConfigMap web: no",
 		},
 		"Panic": {
-			reason:     "A panic is an error of this set.",
+			reason:     "A panic is an error of this bundle.",
 			transforms: func1(func(*unstructured.Unstructured) error { panic("oh") }),
 			want:       "web: transform mine: ConfigMap web: panic: oh",
 		},
@@ -102,7 +102,7 @@ func TestTransformFails(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			s := setOf(install("web", tmplConfig))
+			s := bundleOf(install("web", tmplConfig))
 			s.Transforms = tc.transforms
 			_, err := b.Apply(t.Context(), b.c, s)
 			got := ""
@@ -120,7 +120,7 @@ func TestTransformFails(t *testing.T) {
 }
 
 func TestTransformPreview(t *testing.T) {
-	s := setOf(install("web", tmplConfig))
+	s := bundleOf(install("web", tmplConfig))
 	s.Transforms = []Transform{labelled("a", "x")}
 	p, err := PreviewOf(t.Context(), s, "v1.36.3")
 	if err != nil || len(p) != 1 || p[0].Err != nil || p[0].Objects[0].GetLabels()["by"] != "x" {
@@ -136,7 +136,7 @@ func TestTransformPreview(t *testing.T) {
 func TestRuleFunc(t *testing.T) {
 	calls := 0
 	var say func() (State, string, error)
-	s := setOf(install("web", tmplConfig))
+	s := bundleOf(install("web", tmplConfig))
 	s.Readiness = []Rule{{For: schema.GroupKind{Kind: "ConfigMap"}, Func: func(_ context.Context, u *unstructured.Unstructured) (State, string, error) {
 		calls++
 		if u.GetName() != "web" {
@@ -177,7 +177,7 @@ func TestRuleFuncVerdicts(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b, calls := newBench(t), 0
-			s := setOf(install("web", tmplConfig))
+			s := bundleOf(install("web", tmplConfig))
 			s.Readiness = []Rule{{For: schema.GroupKind{Kind: "ConfigMap"}, Func: func(context.Context, *unstructured.Unstructured) (State, string, error) {
 				calls++
 				return tc.say()
@@ -219,7 +219,7 @@ func TestRuleKinds(t *testing.T) {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 			if _, err := (&Bundle{Readiness: []Rule{tc.rule}}).Parts(); (err != nil) != (tc.want != "") {
-				t.Errorf("\n%s\nthe set says %v", tc.reason, err)
+				t.Errorf("\n%s\nthe bundle says %v", tc.reason, err)
 			}
 		})
 	}

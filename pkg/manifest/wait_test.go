@@ -15,8 +15,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
-func waitingSet(greeting, clientConfig string) *Bundle {
-	s := setOf(install("first", tmplDeploy, tmplConfig), install("second", configMap("second")), plainOf("third", configMap("third")))
+func waitingBundle(greeting, clientConfig string) *Bundle {
+	s := bundleOf(install("first", tmplDeploy, tmplConfig), install("second", configMap("second")), plainOf("third", configMap("third")))
 	s.Installs[0].Values = map[string]any{"greeting": greeting}
 	s.Config = configOf(entryFor("first", clientConfig, ""))
 	return s
@@ -25,7 +25,7 @@ func waitingSet(greeting, clientConfig string) *Bundle {
 func TestConfigWait(t *testing.T) {
 	b := newBench(t)
 	b.s.unready = true
-	s := waitingSet("hello", "Wait=true")
+	s := waitingBundle("hello", "Wait=true")
 	there := func(name string) bool { return b.s.uidOf(key("ConfigMap", "apps", name)) != "" }
 
 	for range 3 {
@@ -80,7 +80,7 @@ func TestConfigWait(t *testing.T) {
 // TestWaitForFailed holds that nothing is applied after an install that fails.
 func TestWaitForFailed(t *testing.T) {
 	b := newBench(t)
-	s := waitingSet("hello", "Atomic=true")
+	s := waitingBundle("hello", "Atomic=true")
 	s.Installs[0] = install("first", `{{ fail "no" }}`)
 	if _, err := b.Apply(t.Context(), b.c, s); err == nil || strings.Contains(err.Error(), "second") {
 		t.Errorf("only the first install fails: %v", err)
@@ -98,7 +98,7 @@ func TestAtomicIsObserved(t *testing.T) {
 		"Atomic=true": 5 * time.Minute, "Atomic=true,Timeout=90s": 90 * time.Second, "Timeout=90s": 0,
 	} {
 		b := newBench(t)
-		s := waitingSet("hello", clientConfig)
+		s := waitingBundle("hello", clientConfig)
 		b.settle(s)
 		b.restart()
 		if o := b.observe(s); o.Atomic != want || o.State != Ready {
@@ -115,7 +115,7 @@ func TestTakeOwnership(t *testing.T) {
 		u.SetNamespace("apps")
 		b.s.put(u.Object)
 	}
-	s := waitingSet("hello", "")
+	s := waitingBundle("hello", "")
 	s.Config = configOf(entryFor("second", "TakeOwnership=true,Description=as asked,Labels.team=a", ""))
 	_, err := b.Apply(t.Context(), b.c, s)
 	if err == nil || !strings.Contains(err.Error(), "third: ConfigMap apps/third: exists and does not belong to this module") || strings.Contains(err.Error(), "second") {
@@ -150,7 +150,7 @@ func TestSkipSchemaValidation(t *testing.T) {
 			t.Fatal(err)
 		}
 		in.Layer = layerOf(append(files, source.File{Name: "values.schema.json", Data: []byte(`{"required":["must"]}`)}))
-		s := setOf(in)
+		s := bundleOf(in)
 		s.Config = configOf(entryFor("web", "SkipSchemaValidation="+skip, ""))
 		if _, err := b.Apply(t.Context(), b.c, s); (err == nil) != want {
 			t.Errorf("SkipSchemaValidation=%s: %v", skip, err)

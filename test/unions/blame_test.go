@@ -32,11 +32,11 @@ func TestBlame(t *testing.T) {
 			t.Parallel()
 			c := connectTo(t)
 			ns := c.namespace(t, "blame-"+strings.ToLower(name))
-			if err := c.apply(t, setOf(ns, named(statefulSet(tc.from), "db"))); err != nil {
+			if err := c.apply(t, bundleOf(ns, named(statefulSet(tc.from), "db"))); err != nil {
 				t.Fatal(err)
 			}
 			want := "web: StatefulSet " + ns + "/db: " + tc.want
-			if err := c.apply(t, setOf(ns, named(statefulSet(tc.to), "db"))); err == nil || !strings.HasPrefix(err.Error(), want) {
+			if err := c.apply(t, bundleOf(ns, named(statefulSet(tc.to), "db"))); err == nil || !strings.HasPrefix(err.Error(), want) {
 				t.Errorf("\n%s\nwant error %q, got %v", tc.reason, want, err)
 			}
 		})

@@ -24,14 +24,14 @@ func TestRecreate(t *testing.T) {
 	first, second, third := named(deployment("replicas: 1"), "web"), named(deployment("replicas: 1\nminReadySeconds: 1"), "web"),
 		named(deployment("replicas: 2\nstrategy: {type: Recreate}"), "web")
 	fourth := named(deployment("replicas: 3\nstrategy: {type: Recreate}"), "web")
-	if err := c.apply(t, setOf(ns, first)); err != nil {
+	if err := c.apply(t, bundleOf(ns, first)); err != nil {
 		t.Fatal(err)
 	}
 	const at = "/apis/apps/v1/namespaces/recreate/deployments/web"
 	step := func(text string, want ...string) {
 		t.Helper()
 		c.asked("")
-		if err := c.apply(t, setOf(ns, text)); err != nil {
+		if err := c.apply(t, bundleOf(ns, text)); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, c.asked(at)); diff != "" {
@@ -40,7 +40,7 @@ func TestRecreate(t *testing.T) {
 	}
 	step(second, "PATCH "+at+" 200")
 
-	plan, err := c.engine.Plan(t.Context(), c, setOf(ns, third))
+	plan, err := c.engine.Plan(t.Context(), c, bundleOf(ns, third))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestRecreate(t *testing.T) {
 	if f := fieldsOf(after, manifest.DefaultFieldManager); strings.Contains(f, "rollingUpdate") || !strings.Contains(f, `"f:strategy":{"f:type":{}}`) {
 		t.Errorf("want what is ours to be what is applied, got %s", f)
 	}
-	o, err := c.engine.Observe(t.Context(), c, setOf(ns, third))
+	o, err := c.engine.Observe(t.Context(), c, bundleOf(ns, third))
 	if err != nil || !o.UpToDate || len(o.Drift) > 0 {
 		t.Errorf("want no drift after it, got %v, error %v", o.Drift, err)
 	}
@@ -75,13 +75,13 @@ func TestAnother(t *testing.T) {
 	c := connectTo(t)
 	ns := c.namespace(t, "another")
 	first, second := named(deployment("replicas: 1"), "web"), named(deployment("strategy: {type: Recreate}"), "web")
-	if err := c.apply(t, setOf(ns, first)); err != nil {
+	if err := c.apply(t, bundleOf(ns, first)); err != nil {
 		t.Fatal(err)
 	}
 	c.applyAs(t, "tuner", ns, "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {strategy: {rollingUpdate: {maxSurge: 3}}}")
 	const want = "web: Deployment another/web: spec.strategy.rollingUpdate belongs to field manager tuner and may not stand beside " +
 		"spec.strategy.type Recreate; remove it there, or take spec.strategy.type out of the module"
-	plan, err := c.engine.Plan(t.Context(), c, setOf(ns, second))
+	plan, err := c.engine.Plan(t.Context(), c, bundleOf(ns, second))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestAnother(t *testing.T) {
 		t.Errorf("Plan: -want, +got:\n%s", diff)
 	}
 	for range 2 {
-		if err := c.apply(t, setOf(ns, second)); err == nil || err.Error() != want {
+		if err := c.apply(t, bundleOf(ns, second)); err == nil || err.Error() != want {
 			t.Errorf("want error %q, got %q", want, err)
 		}
 	}
@@ -104,13 +104,13 @@ func TestDrift(t *testing.T) {
 	c := connectTo(t)
 	ns := c.namespace(t, "drift")
 	text := named(deployment("strategy: {type: Recreate}"), "web")
-	if err := c.apply(t, setOf(ns, text)); err != nil {
+	if err := c.apply(t, bundleOf(ns, text)); err != nil {
 		t.Fatal(err)
 	}
 	c.applyAs(t, "chooser", ns, "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {strategy: {type: RollingUpdate}}")
 	var repaired []manifest.Drift
 	eventually(t, "it is repaired", func() bool {
-		r, err := c.engine.Apply(t.Context(), c, setOf(ns, text))
+		r, err := c.engine.Apply(t.Context(), c, bundleOf(ns, text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,19 +131,19 @@ func TestRefusedAfterwards(t *testing.T) {
 	c := connectTo(t)
 	ns := c.namespace(t, "refused")
 	first, wrong := named(deployment("replicas: 1"), "web"), named(deployment("replicas: -1\nstrategy: {type: Recreate}"), "web")
-	if err := c.apply(t, setOf(ns, first)); err != nil {
+	if err := c.apply(t, bundleOf(ns, first)); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		err := c.apply(t, setOf(ns, wrong))
+		err := c.apply(t, bundleOf(ns, wrong))
 		if err == nil || !strings.Contains(err.Error(), "spec.replicas") || strings.Contains(err.Error(), "strategy") {
 			t.Errorf("want an error about the number only, got %v", err)
 		}
 	}
-	if o, err := c.engine.Observe(t.Context(), c, setOf(ns, wrong)); err != nil || len(o.Drift) > 0 {
+	if o, err := c.engine.Observe(t.Context(), c, bundleOf(ns, wrong)); err != nil || len(o.Drift) > 0 {
 		t.Errorf("want no drift, got %v, error %v", o.Drift, err)
 	}
-	if err := c.apply(t, setOf(ns, first)); err != nil {
+	if err := c.apply(t, bundleOf(ns, first)); err != nil {
 		t.Fatal(err)
 	}
 	rolling := map[string]any{"type": "RollingUpdate", "rollingUpdate": map[string]any{"maxSurge": "25%", "maxUnavailable": "25%"}}

@@ -107,8 +107,8 @@ func (c *connected) asked(about string) []string {
 	return out
 }
 
-// setOf one object, in a chart.
-func setOf(namespace, text string) *manifest.Bundle {
+// bundleOf one object, in a chart.
+func bundleOf(namespace, text string) *manifest.Bundle {
 	files := chart(text)
 	layer := source.Layer{Digest: text, Fetch: func(context.Context) (source.Content, error) {
 		return source.Content{Digest: text, Files: func() ([]source.File, error) { return files, nil }}, nil
@@ -123,7 +123,7 @@ func chart(text string) []source.File {
 	}
 }
 
-// apply a set until nothing is left to do.
+// apply a bundle until nothing is left to do.
 func (c *connected) apply(t *testing.T, s *manifest.Bundle) error {
 	t.Helper()
 	var failed error

@@ -50,7 +50,7 @@ func install(t *testing.T, id, text, next string) *releases {
 	for _, text := range []string{text, next} {
 		r.created[text] = content(t, r.connected.created(t, r.ours, named(text, r.ours)), r.ours)
 	}
-	if err := r.apply(t, setOf(r.ours, named(text, r.ours))); err != nil {
+	if err := r.apply(t, bundleOf(r.ours, named(text, r.ours))); err != nil {
 		t.Fatal(err)
 	}
 	if err := runHelm(t, r.helms, "install", named(text, r.helms)); err != nil {
@@ -64,7 +64,7 @@ func named(text, name string) string { return strings.ReplaceAll(text, "NAME", n
 // change to another text.
 func (r *releases) change(t *testing.T, reason, to string, want outcome) {
 	t.Helper()
-	s := setOf(r.ours, named(to, r.ours))
+	s := bundleOf(r.ours, named(to, r.ours))
 	plan, err := r.engine.Plan(t.Context(), r, s)
 	if err != nil {
 		t.Fatal(err)

@@ -33,7 +33,7 @@ func both(fs ...func(s *site)) func(s *site) {
 	}
 }
 
-// inventoryOf another set names its owner.
+// inventoryOf another bundle names its owner.
 func inventoryOf(owner string) func(s *site) {
 	return func(s *site) {
 		s.c.Create("kubectl", `{apiVersion: v1, kind: Namespace, metadata: {name: kyma-system}}`)
@@ -74,7 +74,7 @@ func TestApplyForeign(t *testing.T) {
 			requests: look, tries: tryLook,
 		},
 		"OfAnother": {
-			reason:   "An object of another set is named by its label where the owner is not known.",
+			reason:   "An object of another bundle is named by its label where the owner is not known.",
 			others:   foreign("kubectl-create", cm, other),
 			want:     cm,
 			adoption: object.AdoptUnowned,
@@ -86,7 +86,7 @@ func TestApplyForeign(t *testing.T) {
 			tries:    append(tryLook[:2:2], "list Secret kyma-system"),
 		},
 		"OfAnOwner": {
-			reason: "Where the inventory of the set is there, it names the owner, on one line.",
+			reason: "Where the inventory of the bundle is there, it names the owner, on one line.",
 			others: both(inventoryOf("Kyma a/\\nb"), foreign("kubectl-create", cm, other)),
 			want:   cm,
 			out: result{
@@ -96,7 +96,7 @@ func TestApplyForeign(t *testing.T) {
 			tries:    append(tryLook[:2:2], "list Secret kyma-system"),
 		},
 		"TakenByAnother": {
-			reason: "Another set may take an object of ours while the watch is behind: the conflict about the label shows it.",
+			reason: "Another bundle may take an object of ours while the watch is behind: the conflict about the label shows it.",
 			was:    cm,
 			others: func(s *site) { s.c.Edit("provider-kyma", refOf(cm), other) },
 			want:   cmNext,
@@ -140,7 +140,7 @@ func TestApplyForeign(t *testing.T) {
 			requests: look, tries: tryLook,
 		},
 		"KeptAndTaken": {
-			reason: "An annotation does not make an object ours that belongs to another set.",
+			reason: "An annotation does not make an object ours that belongs to another bundle.",
 			others: foreign("kubectl-create", cm, annotate(map[string]string{object.AnnotationKeptBy: ourSet}), other),
 			want:   cm,
 			out: result{

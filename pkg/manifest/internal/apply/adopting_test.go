@@ -46,7 +46,7 @@ func TestApplyAdopts(t *testing.T) {
 			tries:    tryTake,
 		},
 		"OfAnother": {
-			reason: "All means those of other sets, too. Their engine has the same field manager, so that nothing is to be taken over.",
+			reason: "All means those of other bundles, too. Their engine has the same field manager, so that nothing is to be taken over.",
 			others: func(s *site) {
 				o := `{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: apps, labels: {applyset.kubernetes.io/part-of: other}}, data: {a: "1", z: "1"}}`
 				s.c.Apply(object.DefaultFieldManager, o)

@@ -133,7 +133,7 @@ func TestWithoutDryRun(t *testing.T) {
 	}
 }
 
-// The owner of a set is looked for once.
+// The owner of a bundle is looked for once.
 func TestOwnersAreCached(t *testing.T) {
 	s := newSite(t)
 	inventoryOf("Kyma a")(s)

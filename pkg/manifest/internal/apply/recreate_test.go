@@ -77,7 +77,7 @@ func TestRecreate(t *testing.T) {
 			},
 		},
 		"OfAnother": {
-			reason: "and not one of another set.",
+			reason: "and not one of another bundle.",
 			others: func(s *site) { s.c.Edit("x", refOf(cm), label(object.LabelPartOf, "applyset-other")) },
 			want: want{
 				result: result{Err: "was created by another client while it was being recreated"}, Requests: []string{read},

@@ -136,8 +136,8 @@ func TestReplace(t *testing.T) {
 		"Leaves":     {reason: "Another policy leaves it, as with Helm.", args: args{kind: job, set: ours, policies: []Policy{Succeeded}}, want: want{action: actFail, message: "exists already, and its delete policy leaves it; add before-hook-creation, or delete it"}},
 		"Leaving":    {reason: "One that is being deleted is waited for, whatever the policy.", args: args{kind: job, set: ours, leaving: true, policies: []Policy{Failed}}, want: want{action: actWait, message: waitsForDeletion}},
 		"CRD":        {reason: "A CRD is never deleted, as its objects would go with it.", args: args{kind: object.CRDKind, set: ours}, want: want{action: actFail, message: "exists already, and a definition is never deleted to be made anew; take it out of the hooks"}},
-		"Foreign":    {reason: "An object of another set is not ours to delete.", args: args{kind: job, set: "other"}, want: want{err: " exists and does not belong to this module; remove it, or set adopt to take it over"}},
-		"Unlabelled": {reason: "Nor is one of no set.", args: args{kind: job}, want: want{err: " exists and does not belong to this module; remove it, or set adopt to take it over"}},
+		"Foreign":    {reason: "An object of another bundle is not ours to delete.", args: args{kind: job, set: "other"}, want: want{err: " exists and does not belong to this module; remove it, or set adopt to take it over"}},
+		"Unlabelled": {reason: "Nor is one of no bundle.", args: args{kind: job}, want: want{err: " exists and does not belong to this module; remove it, or set adopt to take it over"}},
 		"Adopt":      {reason: "With adopt it is replaced.", args: args{kind: job, set: "other", adopt: true}, want: want{action: actDelete}},
 		"Namespace":  {reason: "Not even adopt deletes a namespace of others.", args: args{kind: schema.GroupKind{Kind: "Namespace"}, set: "other", adopt: true}, want: want{err: " exists and does not belong to this module; it is not replaced, as what it holds would be lost: take the hook out, or delete it yourself"}},
 	}

@@ -241,7 +241,7 @@ func TestAdvance(t *testing.T) {
 				Failed: "hook pre-install Job a/a exists already, and its delete policy leaves it; add before-hook-creation, or delete it"},
 		},
 		"Foreign": {
-			reason: "An object of another set is an error, and the run goes on once it is gone.",
+			reason: "An object of another bundle is an error, and the run goes on once it is gone.",
 			hooks:  []Hook{job("a")},
 			before: func(s *fakeStage) { s.target.things[key] = &thing{uid: "u"} },
 			err:    "hook pre-install: Job a/a exists and does not belong to this module; remove it, or set adopt to take it over",
@@ -287,7 +287,7 @@ func TestAdvance(t *testing.T) {
 			want: inventory.Run{Index: 2, Started: 1, Failed: "hook pre-install Job a/a was not done within 1m0s: it is being deleted", Over: true},
 		},
 		"TidiesOurs": {
-			reason: "An object of another set, or one that took the name meanwhile, is left alone.",
+			reason: "An object of another bundle, or one that took the name meanwhile, is left alone.",
 			hooks:  []Hook{job("b", Succeeded), job("a", Succeeded)},
 			before: func(s *fakeStage) {
 				s.Run.Index = 2

@@ -193,7 +193,7 @@ func TestCompare(t *testing.T) {
 			reason: "No watch tells of an object that lost its label.", drift: observe.Drift{Kind: observe.DriftDeleted},
 			want: want{Difference: differs(observe.Drift{Kind: observe.DriftDeleted}), Requests: 1, Later: 1},
 		},
-		"Replaced": {reason: "Another object of the set.", server: server{meta: meta("2", "me")}, want: want{Difference: differs(observe.Drift{Kind: observe.DriftReplaced}), Requests: 1}},
+		"Replaced": {reason: "Another object of the bundle.", server: server{meta: meta("2", "me")}, want: want{Difference: differs(observe.Drift{Kind: observe.DriftReplaced}), Requests: 1}},
 		"Foreign":  {reason: "Another object.", server: server{meta: meta("2", "you")}, want: want{Difference: differs(observe.Drift{Kind: observe.DriftForeign}), Requests: 1}},
 		"Fails":    {reason: "What cannot be read is an error.", server: server{err: errors.New("no")}, want: want{Failed: true, Requests: 2, Later: 1}},
 	}

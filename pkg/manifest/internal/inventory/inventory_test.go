@@ -91,7 +91,7 @@ func TestUnmarshalRefuses(t *testing.T) {
 		"Truncated": {reason: "Half of it is not used.", data: packed(`{"objects":[]}`)[:20], want: "inventory is truncated: unexpected EOF"},
 		"NoJSON":    {reason: "It must be JSON.", data: packed("x"), want: "inventory is no JSON: invalid character 'x' looking for beginning of value"},
 		"NoName":    {reason: "An object without name would be a collection.", data: packed(`{"objects":[{"k":"Pod","v":"v1"}]}`), want: "inventory has an object without kind, name or version at index 0"},
-		"Bomb":      {reason: "What unpacks to more than any set needs is refused.", data: packed(string(make([]byte, Limit+1))), want: "inventory is larger than 33554432 bytes"},
+		"Bomb":      {reason: "What unpacks to more than any bundle needs is refused.", data: packed(string(make([]byte, Limit+1))), want: "inventory is larger than 33554432 bytes"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

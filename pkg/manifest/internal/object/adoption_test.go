@@ -12,11 +12,11 @@ func TestAdoptionFrom(t *testing.T) {
 		want   bool
 	}{
 		"None":          {reason: "Nothing is taken over by default.", a: AdoptNone},
-		"NoneOwned":     {reason: "What belongs to another set is not taken over by default.", a: AdoptNone, owner: "other"},
+		"NoneOwned":     {reason: "What belongs to another bundle is not taken over by default.", a: AdoptNone, owner: "other"},
 		"Unowned":       {reason: "A module may take over what has no owner.", a: AdoptUnowned, want: true},
 		"UnownedOwned":  {reason: "A module may not take from another module.", a: AdoptUnowned, owner: "other"},
-		"All":           {reason: "The set takes over what has no owner.", a: AdoptAll, want: true},
-		"AllFromOthers": {reason: "The set takes over what other sets own.", a: AdoptAll, owner: "other", want: true},
+		"All":           {reason: "The bundle takes over what has no owner.", a: AdoptAll, want: true},
+		"AllFromOthers": {reason: "The bundle takes over what other bundles own.", a: AdoptAll, owner: "other", want: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -38,7 +38,7 @@ func TestCededOf(t *testing.T) {
 	}
 	whole := map[string]any{"replicas": int64(1), "image": "a", "caBundle": "Q2c9PQ=="}
 	scaled, injected := entry("x", update, "apps/v1", "scale", replicas), entry("cainjector", update, "v1", "", bundle)
-	fought := Ceded{Path: image, Manager: "kubectl", Since: 7}
+	inConflict := Ceded{Path: image, Manager: "kubectl", Since: 7}
 	type args struct {
 		object    *unstructured.Unstructured
 		managed   []metav1.ManagedFieldsEntry
@@ -84,13 +84,13 @@ func TestCededOf(t *testing.T) {
 		},
 		"Failed": {
 			reason: "Where it cannot be known, nothing is decided.",
-			args:   args{managed: []metav1.ManagedFieldsEntry{scaled}, contended: []Ceded{fought}, scaling: Autoscaled, err: errors.New("later")},
+			args:   args{managed: []metav1.ManagedFieldsEntry{scaled}, contended: []Ceded{inConflict}, scaling: Autoscaled, err: errors.New("later")},
 			want:   want{Asked: 1, Err: "later"},
 		},
 		"Ours": {
 			reason: "What the engine owns is not ceded: the API server would remove it.",
 			args: args{
-				managed: []metav1.ManagedFieldsEntry{entry(us, apply, "apps/v1", "", `{"f:spec":{"f:replicas":{},"f:image":{}}}`), scaled}, contended: []Ceded{fought},
+				managed: []metav1.ManagedFieldsEntry{entry(us, apply, "apps/v1", "", `{"f:spec":{"f:replicas":{},"f:image":{}}}`), scaled}, contended: []Ceded{inConflict},
 			},
 		},
 		"OtherVersion": {
@@ -120,12 +120,12 @@ func TestCededOf(t *testing.T) {
 		"OtherKind":   {reason: "Nor is one in any other kind.", args: args{managed: []metav1.ManagedFieldsEntry{injected}}},
 		"Contended": {
 			reason: "A contended field is ceded.",
-			args:   args{contended: []Ceded{fought}}, want: want{Ceded: []Ceded{fought}},
+			args:   args{contended: []Ceded{inConflict}}, want: want{Ceded: []Ceded{inConflict}},
 		},
 		"Once": {
 			reason: "A field that has a legitimate owner is ceded once.",
-			args:   args{managed: []metav1.ManagedFieldsEntry{scaled}, contended: []Ceded{{Path: replicas, Manager: "x", Since: 7}, fought}, scaling: Autoscaled},
-			want:   want{Ceded: []Ceded{{Path: replicas, Manager: "x"}, fought}, Asked: 1},
+			args:   args{managed: []metav1.ManagedFieldsEntry{scaled}, contended: []Ceded{{Path: replicas, Manager: "x", Since: 7}, inConflict}, scaling: Autoscaled},
+			want:   want{Ceded: []Ceded{{Path: replicas, Manager: "x"}, inConflict}, Asked: 1},
 		},
 		"NoPath": {reason: "A path that cannot be read is none.", args: args{contended: []Ceded{{Path: "?", Manager: "x", Since: 7}}}},
 	}

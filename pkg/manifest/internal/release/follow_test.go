@@ -61,7 +61,7 @@ func TestFollow(t *testing.T) {
 			want:   want{Next: Next{Operation: hook.Install, State: Begins, Number: 1, Unsearched: true}, Part: in(apps, inventory.Part{})},
 		},
 		"FirstOfRollback": {
-			reason: "What was never deployed is installed, also where the set is rolled back.",
+			reason: "What was never deployed is installed, also where the bundle is rolled back.",
 			d:      desired(rollingBack),
 			want:   want{Next: Next{Operation: hook.Install, State: Begins, Number: 1, Unsearched: true}, Part: in(apps, inventory.Part{})},
 		},
@@ -252,7 +252,7 @@ func TestFollow(t *testing.T) {
 			found:  []Revision{foreign(6, "superseded", ""), foreign(7, "failed", "")},
 			want:   want{Search: true, Next: Next{Operation: hook.Upgrade, State: Begins, Number: 8, Before: 7}, Part: in(apps, inventory.Part{})},
 		},
-		"AdoptsOtherSet": {
+		"AdoptsOtherBundle": {
 			reason: "A module may not take the release of another one.",
 			d:      desired(adopting(object.AdoptUnowned)),
 			found:  []Revision{foreign(1, "deployed", "them")},
@@ -261,7 +261,7 @@ func TestFollow(t *testing.T) {
 				"uninstall it, or set adopt to take it over",
 		},
 		"AdoptsAll": {
-			reason: "The set may.",
+			reason: "The bundle may.",
 			d:      desired(adopting(object.AdoptAll)),
 			found:  []Revision{foreign(1, "deployed", "them")},
 			want:   want{Search: true, Next: Next{Operation: hook.Upgrade, State: Begins, Number: 2, Before: 1}, Part: in(apps, inventory.Part{})},

@@ -49,7 +49,7 @@ func TestNext(t *testing.T) {
 			want:    want{Requests: []string{"GET " + all}, Number: 5},
 		},
 		"Foreign": {
-			reason:  "The record of another set is refused.",
+			reason:  "The record of another bundle is refused.",
 			records: []record.Options{recorded(4, "deployed", "them", "new")},
 			rec:     in(apps, inventory.Part{}),
 			want: want{
@@ -166,11 +166,11 @@ func TestDeleteOf(t *testing.T) {
 		adopts bool
 		want   []string
 	}{
-		"None":         {reason: "Plain objects have no release."},
-		"Own":          {reason: "Only our records are deleted.", rec: in(apps, inventory.Part{Revision: 1}), want: []string{"DELETE " + all + own}},
-		"Adopted":      {reason: "Those before an adoption are deleted, too.", rec: in(apps, inventory.Part{Revision: 2, Own: true}), want: []string{"DELETE " + all + every}},
-		"AdoptedBySet": {reason: "Also where the set adopts.", rec: in(apps, inventory.Part{Revision: 2}), adopts: true, want: []string{"DELETE " + all + every}},
-		"NotArrived":   {reason: "What was never followed is not ours to delete.", rec: in(apps, inventory.Part{Own: true}), want: []string{"DELETE " + all + own}},
+		"None":            {reason: "Plain objects have no release."},
+		"Own":             {reason: "Only our records are deleted.", rec: in(apps, inventory.Part{Revision: 1}), want: []string{"DELETE " + all + own}},
+		"Adopted":         {reason: "Those before an adoption are deleted, too.", rec: in(apps, inventory.Part{Revision: 2, Own: true}), want: []string{"DELETE " + all + every}},
+		"AdoptedByBundle": {reason: "Also where the bundle adopts.", rec: in(apps, inventory.Part{Revision: 2}), adopts: true, want: []string{"DELETE " + all + every}},
+		"NotArrived":      {reason: "What was never followed is not ours to delete.", rec: in(apps, inventory.Part{Own: true}), want: []string{"DELETE " + all + own}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -194,7 +194,7 @@ func TestIsOurs(t *testing.T) {
 		"None":    {reason: "A release that is gone belongs to no other owner.", want: true},
 		"Ours":    {reason: "All revisions are ours.", records: []record.Options{recorded(1, "deployed", "us", "new")}, want: true},
 		"Adopted": {reason: "One of Helm is left.", records: []record.Options{recorded(1, "superseded", "", ""), recorded(2, "deployed", "us", "new")}},
-		"Others":  {reason: "Another set has it.", records: []record.Options{recorded(1, "deployed", "them", "new")}},
+		"Others":  {reason: "Another bundle has it.", records: []record.Options{recorded(1, "deployed", "them", "new")}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -207,8 +207,8 @@ metadata: {name: kept, annotations: {helm.sh/resource-policy: keep}}
 		"NoneBefore": {reason: "Without a revision before there is nothing.", adopts: object.AdoptAll},
 		"Helm":       {reason: "What is to be kept stays.", adopts: object.AdoptUnowned, before: &record.Info{Manifest: manifest}, want: []string{"a"}},
 		"NotAdopted": {reason: "Without adoption nothing is taken from others.", before: &record.Info{Manifest: manifest}},
-		"OtherSet": {
-			reason: "The objects of another set are in its inventory.", adopts: object.AdoptAll,
+		"OtherBundle": {
+			reason: "The objects of another bundle are in its inventory.", adopts: object.AdoptAll,
 			before: &record.Info{Manifest: manifest, Labels: map[string]string{LabelSet: "them"}},
 		},
 		"Ours": {

@@ -65,11 +65,11 @@ func TestDecide(t *testing.T) {
 			reason: "Watches do not show an object without its label.",
 			args:   args{e: applied, f: Facts{}}, want: Confirm,
 		},
-		"OtherSet": {
-			reason: "The watch may lag behind a set that gave the object back.",
+		"OtherBundle": {
+			reason: "The watch may lag behind a bundle that gave the object back.",
 			args:   args{e: applied, f: Facts{State: &cluster.ObjectState{UID: "1", Set: other}}}, want: Confirm,
 		},
-		"AskedOtherSet": {
+		"AskedOtherBundle": {
 			reason: "The state of a kind that cannot be watched says nothing about who kept the object.",
 			args:   args{e: applied, f: Facts{Known: Asked, State: &cluster.ObjectState{UID: "1"}}}, want: Confirm,
 		},
@@ -130,9 +130,9 @@ func TestIdentify(t *testing.T) {
 		"Absent":        {reason: "It does not exist.", want: Absent},
 		"Label":         {reason: "The label makes a member, whatever the UID.", found: meta("2", ours, ""), want: Member},
 		"NoLabel":       {reason: "The object that was applied is a member without the label.", found: meta("1", "", ""), want: Member},
-		"OtherSet":      {reason: "Another set has it by now.", found: meta("1", other, ""), want: Foreign},
+		"OtherBundle":   {reason: "Another bundle has it by now.", found: meta("1", other, ""), want: Foreign},
 		"Orphaned":      {reason: "It was kept before, and is not reported again.", found: meta("1", "", ours), want: Orphaned},
-		"OrphanOfOther": {reason: "Another set kept it.", found: meta("1", "", other), want: Foreign},
+		"OrphanOfOther": {reason: "Another bundle kept it.", found: meta("1", "", other), want: Foreign},
 		"Replaced":      {reason: "It is another object.", found: meta("2", "", ""), want: Foreign},
 	}
 	for name, tc := range cases {

@@ -53,7 +53,7 @@ func TestRunIdentifies(t *testing.T) {
 			},
 			want: outcome{Log: append([]string{"metadata " + web}, removed...), Done: []string{web}, Left: space},
 		},
-		"OtherSet": {
+		"OtherBundle": {
 			reason: "It belongs to another bundle by now.",
 			given: func(w *world) {
 				w.add("web", aConfig)
