@@ -170,22 +170,30 @@ func (w *call) store() *inventory.Store {
 	}
 }
 
-// load the inventory; nil where there is none. With confirm, a request confirms that where the watch shows none.
-func (w *call) load(ctx context.Context, confirm bool) (*inventory.Inventory, error) {
-	load := w.store().Load
-	if confirm {
-		load = w.store().LoadUnwatched
-	}
-	var err error
-	if w.mem.stored, err = load(ctx, w.mem.stored); err != nil {
+// load the inventory; nil where the watch shows none.
+func (w *call) load(ctx context.Context) (*inventory.Inventory, error) {
+	stored, err := w.store().Load(ctx, w.mem.stored)
+	return w.loaded(stored, err)
+}
+
+// loadUnwatched loads the inventory; nil where a request confirms that there is none.
+func (w *call) loadUnwatched(ctx context.Context) (*inventory.Inventory, error) {
+	stored, err := w.store().LoadUnwatched(ctx, w.mem.stored)
+	return w.loaded(stored, err)
+}
+
+// loaded remembers what a load returned, also with an error.
+func (w *call) loaded(stored inventory.Stored, err error) (*inventory.Inventory, error) {
+	w.mem.stored = stored
+	if err != nil {
 		return nil, err
 	}
-	return w.mem.stored.Inventory, nil
+	return stored.Inventory, nil
 }
 
 // loadOwn loads the inventory for a removal, which never takes over the inventory of another owner.
 func (w *call) loadOwn(ctx context.Context) (*inventory.Inventory, error) {
-	inv, err := w.load(ctx, true)
+	inv, err := w.loadUnwatched(ctx)
 	if err != nil {
 		return nil, err
 	}

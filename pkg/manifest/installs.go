@@ -74,7 +74,7 @@ func (i *installs) Finish(ctx context.Context, c *compose.Component, v execute.V
 
 // Abandon deletes the records of a release in a place that it began to move to, and that the bundle no longer names.
 func (i *installs) Abandon(ctx context.Context, c *compose.Component) error {
-	return i.history().Delete(ctx, c.Next.Abandoned, false)
+	return i.history().Delete(ctx, c.Next.Abandoned)
 }
 
 // test runs the tests that were requested. As with helm test, they come from the release records.

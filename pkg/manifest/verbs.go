@@ -54,7 +54,7 @@ func (e *Engine) apply(ctx context.Context, c cluster.Cluster, b *Bundle, o []Ca
 	defer w.end()
 	ctx = w.fenced(ctx)
 	defer w.stop()
-	was, err := w.load(ctx, false)
+	was, err := w.load(ctx)
 	if err != nil {
 		return Result{}, err
 	}
@@ -64,7 +64,7 @@ func (e *Engine) apply(ctx context.Context, c cluster.Cluster, b *Bundle, o []Ca
 		return r, err
 	}
 	// The inventory lost the label that the watch selects by. This step restores it.
-	if was, err = w.load(ctx, true); err != nil {
+	if was, err = w.loadUnwatched(ctx); err != nil {
 		return Result{}, err
 	}
 	return w.apply(ctx, applier, was, true, approved)
@@ -77,7 +77,7 @@ func (e *Engine) Observe(ctx context.Context, c cluster.Cluster, b *Bundle, o ..
 		return Observation{}, err
 	}
 	defer w.end()
-	inv, err := w.load(ctx, false)
+	inv, err := w.load(ctx)
 	if err != nil {
 		return Observation{}, err
 	}
@@ -121,7 +121,7 @@ func (e *Engine) Plan(ctx context.Context, c cluster.Cluster, b *Bundle, o ...Ca
 		return Plan{}, err
 	}
 	defer w.end()
-	was, err := w.load(ctx, false)
+	was, err := w.load(ctx)
 	if err != nil {
 		return Plan{}, err
 	}

@@ -137,13 +137,19 @@ func (h History) Describe(ctx context.Context, r inventory.Release, revision int
 	return true, errors.Wrapf(ssa.Explain(err), "cannot record that revision %d of release %s is %s", revision, r.Name, status)
 }
 
-// Delete deletes the records of a release: those of this ApplySet, or all of them. There may be one that the inventory does not
-// have, of a call that was interrupted.
-func (h History) Delete(ctx context.Context, r inventory.Release, all bool) error {
-	selector := selectorOf(r)
-	if !all {
-		selector += "," + LabelSet + "=" + h.Set
-	}
+// Delete deletes the records of a release that are those of this ApplySet. There may be one that the inventory does not have, of a call
+// that was interrupted.
+func (h History) Delete(ctx context.Context, r inventory.Release) error {
+	return h.delete(ctx, r, selectorOf(r)+","+LabelSet+"="+h.Set)
+}
+
+// deleteAll deletes all records of a release, also those of other writers.
+func (h History) deleteAll(ctx context.Context, r inventory.Release) error {
+	return h.delete(ctx, r, selectorOf(r))
+}
+
+// delete the records of a release that a label selector selects.
+func (h History) delete(ctx context.Context, r inventory.Release, selector string) error {
 	err := h.Client.DeleteSecrets(ctx, r.Namespace, selector)
 	return errors.Wrapf(err, "cannot delete the records of release %s in namespace %s", r.Name, r.Namespace)
 }
@@ -155,7 +161,11 @@ func (h History) DeleteOf(ctx context.Context, part object.PartID, rec *inventor
 		if r.IsZero() {
 			continue
 		}
-		if err := h.Delete(ctx, r, (adopts || rec.Own) && rec.Revision > 0); err != nil {
+		remove := h.Delete
+		if (adopts || rec.Own) && rec.Revision > 0 {
+			remove = h.deleteAll
+		}
+		if err := remove(ctx, r); err != nil {
 			return err
 		}
 	}

@@ -42,7 +42,7 @@ func (h History) EndFormer(ctx context.Context, part object.PartID, rec *invento
 	if former.IsZero() {
 		return nil
 	}
-	if err := h.Delete(ctx, former, false); err != nil {
+	if err := h.Delete(ctx, former); err != nil {
 		return err
 	}
 	rec.Former, rec.FormerRelease = "", ""
