@@ -9,6 +9,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/pull"
 )
 
@@ -57,18 +58,16 @@ func errNoDigest() error {
 	return errors.New("it has no digest that a signature could cover; use type oci-ref or raw with repo, name and ref")
 }
 
-// A pullFunc pulls what a repository has under a digest.
-type pullFunc func(ctx context.Context, repo, digest string) ([]byte, error)
-
 // fetch returns a function that pulls the blob with a method of the puller.
-func (b blob) fetch(method func(p Puller) pullFunc) func(ctx context.Context, p Puller) (pull.Artifact, error) {
-	return func(ctx context.Context, p Puller) (pull.Artifact, error) {
-		data, err := method(p)(ctx, b.repository(), b.ref)
+func (b blob) fetch(
+	method func(p Puller, ctx context.Context, regs oci.Registries, repo, digest string) ([]byte, error),
+) func(ctx context.Context, p Puller, allowed RegistriesFunc) (pull.Artifact, error) {
+	return func(ctx context.Context, p Puller, allowed RegistriesFunc) (pull.Artifact, error) {
+		regs, err := allowed(ctx)
+		if err != nil {
+			return pull.Artifact{}, err
+		}
+		data, err := method(p, ctx, regs, b.repository(), b.ref)
 		return pull.Artifact{Data: data, Digest: b.ref}, err
 	}
 }
-
-// Methods of pullers.
-func pullBlob(p Puller) pullFunc  { return p.Blob }
-func pullLayer(p Puller) pullFunc { return p.Layer }
-func pullChart(p Puller) pullFunc { return p.ChartByDigest }

@@ -70,9 +70,13 @@ func (h *helmChart) Content() Content {
 	return Content{Digest: digest.OfChart(h.url, h.name, h.version), Fetch: h.fetch, Read: archive.Read}
 }
 
-func (h *helmChart) fetch(ctx context.Context, p Puller) (pull.Artifact, error) {
-	if strings.HasPrefix(h.url, ociScheme) {
-		return p.Chart(ctx, h.url, h.name, h.version)
+func (h *helmChart) fetch(ctx context.Context, p Puller, allowed RegistriesFunc) (pull.Artifact, error) {
+	regs, err := allowed(ctx)
+	if err != nil {
+		return pull.Artifact{}, err
 	}
-	return p.RepoChart(ctx, h.url, h.name, h.version)
+	if strings.HasPrefix(h.url, ociScheme) {
+		return p.Chart(ctx, regs, h.url, h.name, h.version)
+	}
+	return p.RepoChart(ctx, regs, h.url, h.name, h.version)
 }

@@ -24,6 +24,6 @@ type kustomize struct {
 func (k *kustomize) Content() Content {
 	return Content{
 		Digest: digest.OfBlob(digest.Kustomization, k.ref), Form: engine.FormKustomize, Path: k.path,
-		Fetch: k.fetch(pullLayer), Read: archive.Read,
+		Fetch: k.fetch(Puller.Layer), Read: archive.Read,
 	}
 }

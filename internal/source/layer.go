@@ -11,13 +11,13 @@ import (
 // CRDs returns the content of a layer of CRDs.
 func CRDs(l *v1alpha1.LayerSource) Content {
 	b := blobOf(*FromLayer(l))
-	return Content{Digest: digest.OfBlob(digest.CRDs, b.ref), Fetch: b.fetch(pullBlob), Read: archive.Read}
+	return Content{Digest: digest.OfBlob(digest.CRDs, b.ref), Fetch: b.fetch(Puller.Blob), Read: archive.Read}
 }
 
 // Config returns the content of a config layer, which may be empty.
 func Config(l *v1alpha1.LayerSource) Content {
 	b := blobOf(*FromLayer(l))
-	return Content{Digest: digest.OfBlob(digest.Config, b.ref), Fetch: b.fetch(pullBlob), Read: readConfig}
+	return Content{Digest: digest.OfBlob(digest.Config, b.ref), Fetch: b.fetch(Puller.Blob), Read: readConfig}
 }
 
 func readConfig(data []byte, l archive.Limits) ([]archive.File, error) {

@@ -22,5 +22,5 @@ func OCIRef(repo, name, ref string) *v1alpha1.Source {
 
 // Content is a chart.
 func (o *ociRef) Content() Content {
-	return Content{Digest: digest.OfBlob(digest.Chart, o.ref), Fetch: o.fetch(pullChart), Read: archive.Read}
+	return Content{Digest: digest.OfBlob(digest.Chart, o.ref), Fetch: o.fetch(Puller.ChartByDigest), Read: archive.Read}
 }

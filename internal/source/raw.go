@@ -35,7 +35,7 @@ type raw struct{ blob }
 func (r *raw) Content() Content {
 	return Content{
 		Digest: digest.OfBlob(digest.Plain, r.ref), Form: engine.FormPlain,
-		Fetch: r.fetch(pullLayer), Read: archive.ReadLayer,
+		Fetch: r.fetch(Puller.Layer), Read: archive.ReadLayer,
 	}
 }
 
@@ -57,7 +57,7 @@ func (i *inline) Content() Content {
 	ref := "sha256:" + hex.EncodeToString(sum[:])
 	return Content{
 		Digest: digest.OfText(digest.Plain, ref), Form: engine.FormPlain,
-		Fetch: func(context.Context, Puller) (pull.Artifact, error) {
+		Fetch: func(context.Context, Puller, RegistriesFunc) (pull.Artifact, error) {
 			return pull.Artifact{Data: []byte(i.text), Digest: ref}, nil
 		},
 		Read: func(data []byte, _ archive.Limits) ([]archive.File, error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
+	"github.com/crossplane-contrib/provider-kyma/internal/oci"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/archive"
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/pull"
 	engine "github.com/crossplane-contrib/provider-kyma/pkg/manifest"
@@ -41,30 +42,34 @@ type Content struct {
 	// Path is the directory of a kustomization in the content.
 	Path string
 
-	// Fetch returns the content.
-	Fetch func(ctx context.Context, p Puller) (pull.Artifact, error)
+	// Fetch returns the content. A source that pulls asks for the registries each time: what must not be pulled any more is refused
+	// although it was pulled before.
+	Fetch func(ctx context.Context, p Puller, allowed RegistriesFunc) (pull.Artifact, error)
 
 	// Read returns the files in what Fetch returned.
 	Read func(data []byte, l archive.Limits) ([]archive.File, error)
 }
 
-// A Puller pulls blobs and charts.
+// A Puller pulls blobs and charts from registries that may be used, as *pull.Client does.
 type Puller interface {
 	// Blob returns the blob of a digest.
-	Blob(ctx context.Context, repo, digest string) ([]byte, error)
+	Blob(ctx context.Context, regs oci.Registries, repo, digest string) ([]byte, error)
 
 	// Layer returns the blob of a digest, or the only layer of an artifact of Flux.
-	Layer(ctx context.Context, repo, digest string) ([]byte, error)
+	Layer(ctx context.Context, regs oci.Registries, repo, digest string) ([]byte, error)
 
 	// ChartByDigest returns the archive of a chart: a blob, or the layer of a manifest of Helm's type.
-	ChartByDigest(ctx context.Context, repo, digest string) ([]byte, error)
+	ChartByDigest(ctx context.Context, regs oci.Registries, repo, digest string) ([]byte, error)
 
 	// Chart returns a chart of a registry, whose URL begins with oci://.
-	Chart(ctx context.Context, url, chartName, version string) (pull.Artifact, error)
+	Chart(ctx context.Context, regs oci.Registries, url, chartName, version string) (pull.Artifact, error)
 
 	// RepoChart returns a chart of a chart repository.
-	RepoChart(ctx context.Context, url, chartName, version string) (pull.Artifact, error)
+	RepoChart(ctx context.Context, regs oci.Registries, url, chartName, version string) (pull.Artifact, error)
 }
+
+// A RegistriesFunc returns the registries that may be used.
+type RegistriesFunc func(ctx context.Context) (oci.Registries, error)
 
 // A Constructor returns a source of its type.
 type Constructor func(v1alpha1.Source) Source

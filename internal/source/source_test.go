@@ -94,23 +94,23 @@ func (c *calls) call(parts ...string) error {
 	return errors.New("down")
 }
 
-func (c *calls) Blob(_ context.Context, repo, digest string) ([]byte, error) {
+func (c *calls) Blob(_ context.Context, _ oci.Registries, repo, digest string) ([]byte, error) {
 	return nil, c.call("Blob", repo, digest)
 }
 
-func (c *calls) Layer(_ context.Context, repo, digest string) ([]byte, error) {
+func (c *calls) Layer(_ context.Context, _ oci.Registries, repo, digest string) ([]byte, error) {
 	return nil, c.call("Layer", repo, digest)
 }
 
-func (c *calls) ChartByDigest(_ context.Context, repo, digest string) ([]byte, error) {
+func (c *calls) ChartByDigest(_ context.Context, _ oci.Registries, repo, digest string) ([]byte, error) {
 	return nil, c.call("ChartByDigest", repo, digest)
 }
 
-func (c *calls) Chart(_ context.Context, url, chartName, version string) (pull.Artifact, error) {
+func (c *calls) Chart(_ context.Context, _ oci.Registries, url, chartName, version string) (pull.Artifact, error) {
 	return pull.Artifact{}, c.call("Chart", url, chartName, version)
 }
 
-func (c *calls) RepoChart(_ context.Context, url, chartName, version string) (pull.Artifact, error) {
+func (c *calls) RepoChart(_ context.Context, _ oci.Registries, url, chartName, version string) (pull.Artifact, error) {
 	return pull.Artifact{}, c.call("RepoChart", url, chartName, version)
 }
 
@@ -181,7 +181,7 @@ func TestSources(t *testing.T) {
 				t.Errorf("\n%s\nValidate(): %v", tc.reason, err)
 			}
 			var asked calls
-			in := src.Content().Install(&asked, archive.Limits{})
+			in := src.Content().Install(&asked, anyRegistry, archive.Limits{})
 			got := want{Address: src.String(), Digest: in.Digest, Form: in.Form, Path: in.Path}
 			if got.Signed, err = src.SignedDigest(); err != nil {
 				got.Refused, _, _ = strings.Cut(strings.SplitN(err.Error(), ";", 2)[0], ", as")
@@ -245,7 +245,7 @@ func TestLayers(t *testing.T) {
 	l := ToLayer(Raw("r.example.org/x", "y/z", zeros))
 	var asked calls
 	for _, c := range []Content{CRDs(l), Config(l)} {
-		if _, err := c.Layer(&asked, archive.Limits{}).Fetch(t.Context()); err == nil {
+		if _, err := c.Layer(&asked, anyRegistry, archive.Limits{}).Fetch(t.Context()); err == nil {
 			t.Error("Fetch(...): the error of the puller is lost")
 		}
 	}
@@ -259,41 +259,38 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// rules is a puller that pulls nothing, and counts.
-type rules struct {
-	RegistryPuller
+func anyRegistry(context.Context) (oci.Registries, error) { return nil, nil }
 
-	pulled int
-}
-
-func (r *rules) Layer(context.Context, oci.Registries, string, string) ([]byte, error) {
-	r.pulled++
-	return nil, nil
-}
-
-// TestFromRegistries holds that the registries are asked for with each pull, and that nothing is pulled without them.
-func TestFromRegistries(t *testing.T) {
-	asked, puller := 0, &rules{}
-	var refused error
-	p := FromRegistries(puller, func(context.Context) (oci.Registries, error) { asked++; return nil, refused })
-	for range 2 {
-		if _, err := p.Layer(t.Context(), "r", "d"); err != nil {
+// TestRegistries holds that the registries are asked for with each pull, and that nothing is pulled without them.
+func TestRegistries(t *testing.T) {
+	l := ToLayer(Raw("r.example.org/x", "y/z", zeros))
+	contents := []Content{CRDs(l), Config(l)}
+	for _, s := range []*v1alpha1.Source{
+		OCIRef("r", "a", zeros), Raw("r", "a", zeros), kustomization(""), HelmChart("oci://r", "a", "1"), HelmChart("https://r", "a", "1"),
+	} {
+		src, err := New(*s)
+		if err != nil {
 			t.Fatal(err)
 		}
+		contents = append(contents, src.Content())
 	}
-	refused = errors.New("no ProviderConfig")
-	for _, pull := range []func() error{
-		func() error { _, err := p.Blob(t.Context(), "r", "d"); return err },
-		func() error { _, err := p.Layer(t.Context(), "r", "d"); return err },
-		func() error { _, err := p.ChartByDigest(t.Context(), "r", "d"); return err },
-		func() error { _, err := p.Chart(t.Context(), "u", "n", "v"); return err },
-		func() error { _, err := p.RepoChart(t.Context(), "u", "n", "v"); return err },
-	} {
-		if err := pull(); !errors.Is(err, refused) {
-			t.Errorf("want %v, got %v", refused, err)
+	refused := errors.New("no ProviderConfig")
+	for _, c := range contents {
+		var asked int
+		var pulled calls
+		var refusal error
+		layer := c.Layer(&pulled, func(context.Context) (oci.Registries, error) { asked++; return nil, refusal }, archive.Limits{})
+		for range 2 {
+			if _, err := layer.Fetch(t.Context()); errors.Is(err, refused) {
+				t.Errorf("%s: %v", c.Digest, err)
+			}
 		}
-	}
-	if asked != 7 || puller.pulled != 2 {
-		t.Errorf("the registries were asked for %d times, and %d layers pulled", asked, puller.pulled)
+		refusal = refused
+		if _, err := layer.Fetch(t.Context()); !errors.Is(err, refused) {
+			t.Errorf("%s: want %v, got %v", c.Digest, refused, err)
+		}
+		if asked != 3 || len(pulled) != 2 {
+			t.Errorf("%s: the registries were asked for %d times, and it was pulled %d times", c.Digest, asked, len(pulled))
+		}
 	}
 }

@@ -22,7 +22,7 @@ import (
 )
 
 // A Puller gets charts and layers from registries and chart repositories.
-type Puller interface{ source.RegistryPuller }
+type Puller interface{ source.Puller }
 
 // labels of the original that a Manifest hands on to what it installs.
 var labels = []string{ //nolint:gochecknoglobals // Constant.
@@ -61,14 +61,10 @@ func asked(mr *v1alpha1.Manifest, annotation string) bool {
 
 // content makes bundles of Manifests, and gets what they install.
 type content struct {
+	// puller pulls from the registries that regs returns; nil where something is removed, which pulls nothing.
 	puller Puller
 	limits archive.Limits
 	regs   source.RegistriesFunc
-}
-
-// sources returns the puller of sources. It must not pull where something is removed, because content has no puller then.
-func (s *content) sources() source.Puller {
-	return source.FromRegistries(s.puller, s.regs)
 }
 
 // bundleOf returns the bundle of a Manifest: what it wants in its cluster.
@@ -95,10 +91,10 @@ func (s *content) bundleOf(mr *v1alpha1.Manifest) (*manifest.Bundle, error) {
 		out.Installs = append(out.Installs, in)
 	}
 	if p.CRDs != nil {
-		out.CRDs = new(source.CRDs(p.CRDs).Layer(s.sources(), s.limits))
+		out.CRDs = new(source.CRDs(p.CRDs).Layer(s.puller, s.regs, s.limits))
 	}
 	if p.Config != nil {
-		out.Config = new(source.Config(p.Config).Layer(s.sources(), s.limits))
+		out.Config = new(source.Config(p.Config).Layer(s.puller, s.regs, s.limits))
 	}
 	var err error
 	if p.Resource != nil && p.CustomResourcePolicy != v1alpha1.CustomResourcePolicyIgnore {
@@ -121,7 +117,7 @@ func (s *content) installOf(in *v1alpha1.Install) (manifest.Install, error) {
 	if err != nil {
 		return manifest.Install{}, err
 	}
-	out := src.Content().Install(s.sources(), s.limits)
+	out := src.Content().Install(s.puller, s.regs, s.limits)
 	out.Name, out.Namespace, out.Values = in.Name, in.Namespace, values
 	return out, nil
 }

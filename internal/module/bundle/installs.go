@@ -52,7 +52,7 @@ func Installs(ctx context.Context, b *Bundle) ([]Install, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, err := bundleOf(p, sources{r})
+	set, err := bundleOf(p, puller{r})
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func addressOf(s *v1alpha1.Source) string {
 }
 
 // bundleOf is what the controller would install.
-func bundleOf(p *v1alpha1.ManifestParameters, from source.Puller) (*manifest.Bundle, error) {
+func bundleOf(p *v1alpha1.ManifestParameters, from puller) (*manifest.Bundle, error) {
 	out := &manifest.Bundle{}
 	for i := range p.Installs {
 		in := &p.Installs[i]
@@ -127,15 +127,15 @@ func bundleOf(p *v1alpha1.ManifestParameters, from source.Puller) (*manifest.Bun
 		if err != nil {
 			return nil, errors.Wrapf(err, "install %s", in.Name)
 		}
-		install := src.Content().Install(from, archive.DefaultLimits())
+		install := src.Content().Install(from, from.allowed, archive.DefaultLimits())
 		install.Name, install.Namespace = in.Name, in.Namespace
 		out.Installs = append(out.Installs, install)
 	}
 	if p.CRDs != nil {
-		out.CRDs = new(source.CRDs(p.CRDs).Layer(from, archive.DefaultLimits()))
+		out.CRDs = new(source.CRDs(p.CRDs).Layer(from, from.allowed, archive.DefaultLimits()))
 	}
 	if p.Config != nil {
-		out.Config = new(source.Config(p.Config).Layer(from, archive.DefaultLimits()))
+		out.Config = new(source.Config(p.Config).Layer(from, from.allowed, archive.DefaultLimits()))
 	}
 	if p.Resource != nil {
 		out.Resource = &unstructured.Unstructured{}

@@ -11,7 +11,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/oci/pull"
 )
 
-// A puller reads repositories for the code of the controller.
+// A puller reads repositories for the code of the controller. Layers of the module and charts beside it come from its store, and all
+// else from registries.
 type puller struct{ *repositories }
 
 func (p puller) Manifest(ctx context.Context, _ oci.Registries, repo, reference string) (data []byte, digest string, err error) {
@@ -22,20 +23,19 @@ func (p puller) Blob(ctx context.Context, _ oci.Registries, repo, digest string)
 	return p.repositories.Blob(ctx, repo, digest)
 }
 
-// sources pulls what installs consist of: layers of the module and charts beside it from its store, and all else from
-// registries.
-type sources struct{ *repositories }
+// allowed returns the registries that the user gave.
+func (p puller) allowed(context.Context) (oci.Registries, error) { return p.regs, nil }
 
 // Layer returns the blob of a digest. A module has no artifacts of Flux.
-func (s sources) Layer(ctx context.Context, repository, digest string) ([]byte, error) {
-	return s.Blob(ctx, repository, digest)
+func (p puller) Layer(ctx context.Context, regs oci.Registries, repository, digest string) ([]byte, error) {
+	return p.Blob(ctx, regs, repository, digest)
 }
 
 // ChartByDigest returns the archive of a chart, which is a layer of the module or an artifact of its own.
-func (s sources) ChartByDigest(ctx context.Context, repository, digest string) ([]byte, error) {
+func (p puller) ChartByDigest(ctx context.Context, regs oci.Registries, repository, digest string) ([]byte, error) {
 	switch {
-	case s.besideLayout(repository):
-		manifest, _, err := s.stored.Manifest(ctx, "", digest)
+	case p.besideLayout(repository):
+		manifest, _, err := p.stored.Manifest(ctx, "", digest)
 		if err != nil {
 			return nil, err
 		}
@@ -43,19 +43,19 @@ func (s sources) ChartByDigest(ctx context.Context, repository, digest string) (
 		if err != nil {
 			return nil, err
 		}
-		return s.stored.Blob(ctx, "", layer)
-	case s.inStore(repository):
-		return s.stored.Blob(ctx, repository, digest)
+		return p.stored.Blob(ctx, "", layer)
+	case p.inStore(repository):
+		return p.stored.Blob(ctx, repository, digest)
 	}
-	return s.puller.ChartByDigest(ctx, s.regs, repository, digest)
+	return p.repositories.puller.ChartByDigest(ctx, regs, repository, digest)
 }
 
 // Chart returns a chart of a registry.
-func (s sources) Chart(ctx context.Context, url, name, version string) (pull.Artifact, error) {
-	return s.puller.Chart(ctx, s.regs, url, name, version)
+func (p puller) Chart(ctx context.Context, regs oci.Registries, url, name, version string) (pull.Artifact, error) {
+	return p.repositories.puller.Chart(ctx, regs, url, name, version)
 }
 
 // RepoChart returns a chart of a chart repository.
-func (s sources) RepoChart(ctx context.Context, url, name, version string) (pull.Artifact, error) {
-	return s.puller.RepoChart(ctx, s.regs, url, name, version)
+func (p puller) RepoChart(ctx context.Context, regs oci.Registries, url, name, version string) (pull.Artifact, error) {
+	return p.repositories.puller.RepoChart(ctx, regs, url, name, version)
 }

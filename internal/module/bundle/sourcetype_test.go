@@ -17,7 +17,7 @@ func TestNewSourceType(t *testing.T) {
 	p := &v1alpha1.ManifestParameters{Installs: []v1alpha1.Install{
 		{Name: "plain", Namespace: "default", Source: *sourcetest.Tree("https://trees.example.org/a", "sha256:1")},
 	}}
-	set, err := bundleOf(p, sources{})
+	set, err := bundleOf(p, puller{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func TestNewSourceType(t *testing.T) {
 		t.Errorf("source %s, -want, +got:\n%s", got.Source, diff)
 	}
 	p.Installs[0].Source.Type = "svn"
-	if _, err := bundleOf(p, sources{}); err == nil || err.Error() != `install plain: source type "svn" is unknown` {
+	if _, err := bundleOf(p, puller{}); err == nil || err.Error() != `install plain: source type "svn" is unknown` {
 		t.Errorf("bundleOf(...): want the type that is unknown, got %v", err)
 	}
 }

@@ -53,7 +53,7 @@ func pullOthers(ctx context.Context, r *repositories, p *v1alpha1.ManifestParame
 		}
 		src, err := source.New(in.Source)
 		if err == nil {
-			_, err = src.Content().Fetch(ctx, sources{r})
+			_, err = src.Content().Fetch(ctx, puller{r}, puller{r}.allowed)
 		}
 		if err != nil {
 			return errors.Wrapf(err, "install %s", in.Name)

@@ -54,7 +54,7 @@ func (t *tree) SignedDigest() (string, error) {
 func (t *tree) Content() source.Content {
 	return source.Content{
 		Digest: "tree " + t.String(), Form: manifest.FormPlain, Read: archive.ReadLayer,
-		Fetch: func(context.Context, source.Puller) (pull.Artifact, error) {
+		Fetch: func(context.Context, source.Puller, source.RegistriesFunc) (pull.Artifact, error) {
 			return pull.Artifact{Data: []byte(Text), Digest: t.digest}, nil
 		},
 	}
