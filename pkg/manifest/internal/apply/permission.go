@@ -106,10 +106,10 @@ func (a *Applier) CheckCRD(ctx context.Context, o *object.Desired, en inventory.
 func (a *Applier) nameOf(ctx context.Context, id string) string {
 	name, _ := a.owners.of(id, func() (string, error) {
 		l, err := a.Client.List(ctx, ssa.SecretKind, a.Namespace, object.LabelApplySetID+"="+id, 1)
-		if err != nil || len(l.Items) == 0 {
-			return "", nil //nolint:nilerr // As documented.
+		if err == nil && len(l.Items) > 0 {
+			return text.OneLine(l.Items[0].Annotations[object.AnnotationOwner]), nil
 		}
-		return text.OneLine(l.Items[0].Annotations[object.AnnotationOwner]), nil
+		return "", nil
 	})
 	return name
 }
