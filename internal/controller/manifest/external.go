@@ -103,7 +103,7 @@ func (e *external) Create(ctx context.Context, mr *v1alpha1.Manifest) (managed.E
 	defer e.again()
 	r, err := e.engine.Apply(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
 	e.choice.report.recordApply(mr, r)
-	return managed.ExternalCreation{}, e.choice.report.error(err)
+	return managed.ExternalCreation{}, e.choice.report.error(flatten(err))
 }
 
 // Update the bundle, and report what it has become.
@@ -113,14 +113,24 @@ func (e *external) Update(ctx context.Context, mr *v1alpha1.Manifest) (managed.E
 	report.recordApply(mr, r)
 	o, oerr := e.engine.Observe(ctx, e.cluster, e.choice.bundle, e.choice.options(mr)...)
 	if oerr != nil {
-		return managed.ExternalUpdate{}, errors.Join(report.error(err), report.failure(mr, oerr))
+		return managed.ExternalUpdate{}, errors.Join(report.error(flatten(err)), report.failure(mr, oerr))
 	}
 	e.decider.learn(e.choice, o)
 	report.recordNotKept(mr, r, o)
 	o = e.evaluate(mr, o, rollback.Observed{Changed: r.Created+r.Updated > 0})
 	report.recordDrift(mr, e.choice.bundle.Drift, o.Drift)
 	report.observation(mr, o)
-	return managed.ExternalUpdate{}, report.error(err)
+	return managed.ExternalUpdate{}, report.error(flatten(err))
+}
+
+// flatten returns the error of Apply without the kinds of the errors of single parts: the managed reconciler would take a conflict in the
+// cluster for one of the Manifest, and not report it.
+func flatten(err error) error {
+	var parts interface{ Unwrap() []error }
+	if errors.As(err, &parts) {
+		return errors.New(err.Error())
+	}
+	return err
 }
 
 // Disconnect has nothing to do: connections are shared.

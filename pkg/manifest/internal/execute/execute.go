@@ -195,37 +195,19 @@ func (r *run) err() error {
 	var all []failure
 	for i := range r.progress.plan.Parts {
 		part := &r.progress.plan.Parts[i]
-		if v, failed := r.progress.verdicts.Failure(part.Name); failed {
-			all = append(all, failure{title: part.Title(), message: v.Reason})
+		v, failed := r.progress.verdicts.Failure(part.Name)
+		switch {
+		case failed && v.Err == nil:
+			all = append(all, failure{title: part.Title(), err: errors.New(v.Reason)})
+		case failed:
+			all = append(all, failure{title: part.Title(), err: v.Err})
 		}
 	}
 	if r.pruneErr != nil {
-		all = append(all, failure{title: "pruning", message: plan.Why(r.pruneErr)})
+		all = append(all, failure{title: "pruning", err: r.pruneErr})
 	}
 	if r.testErr != nil {
-		all = append(all, failure{title: "tests", message: plan.Why(r.testErr)})
+		all = append(all, failure{title: "tests", err: r.testErr})
 	}
 	return join(all)
-}
-
-// A failure of a part, or of what belongs to no part.
-type failure struct{ title, message string }
-
-// mostFailures is how many failures are told of at once.
-const mostFailures = 3
-
-// join returns failures as one error, sorted by their titles; nil for none.
-func join(all []failure) error {
-	if len(all) == 0 {
-		return nil
-	}
-	slices.SortStableFunc(all, func(a, b failure) int { return strings.Compare(a.title, b.title) })
-	var lines []string
-	for _, f := range all {
-		lines = append(lines, f.title+": "+f.message)
-	}
-	if len(lines) > mostFailures {
-		lines = append(lines[:mostFailures], "…")
-	}
-	return errors.New(strings.Join(lines, "; "))
 }

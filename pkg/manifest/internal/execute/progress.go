@@ -101,12 +101,12 @@ func (p *progress) wait(part object.PartID, reason string) {
 
 // fail a part.
 func (p *progress) fail(part object.PartID, err error) {
-	p.note(plan.Verdict{Part: part, State: plan.Failed, Reason: plan.Why(err)})
+	p.note(plan.Fail(part, plan.Failed, err))
 }
 
 // drop a component that failed in a way that leaves it unknown which objects it wants.
 func (p *progress) drop(c *compose.Component, err error) {
-	p.note(plan.Verdict{Part: c.Name, State: plan.Dropped, Reason: plan.Why(err)})
+	p.note(plan.Fail(c.Name, plan.Dropped, err))
 	p.components = slices.DeleteFunc(p.components, func(other *compose.Component) bool { return other == c })
 }
 

@@ -208,29 +208,6 @@ func TestAwaitInstalls(t *testing.T) {
 	}
 }
 
-func TestJoin(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		all    []failure
-		want   string
-	}{
-		"None":    {reason: "Nothing failed."},
-		"Sorted":  {reason: "Failures are sorted by their titles.", all: []failure{{"web", "b"}, {"db", "a"}, {"pruning", "c"}}, want: "db: a; pruning: c; web: b"},
-		"TooMany": {reason: "Only the first ones are told.", all: []failure{{"d", "4"}, {"c", "3"}, {"b", "2"}, {"a", "1"}}, want: "a: 1; b: 2; c: 3; …"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			got := ""
-			if err := join(tc.all); err != nil {
-				got = err.Error()
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("\n%s\njoin(...): -want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
 func TestOwnerOf(t *testing.T) {
 	x := configMap("x")
 	entry := func(part object.PartID, pruned bool) []inventory.Entry {

@@ -53,7 +53,7 @@ func Assign(s *Selection, composed Composed) *Draft {
 		}
 		own, err := withOwn(c, owner)
 		if err != nil {
-			d.Verdicts = append(d.Verdicts, Verdict{Part: c.Name, State: Dropped, Reason: Why(err)})
+			d.Verdicts = append(d.Verdicts, Fail(c.Name, Dropped, err))
 			continue
 		}
 		for n := range own.Objects {
@@ -73,7 +73,7 @@ func unplanned(s *Selection, composed Composed) Verdicts {
 			out = append(out, Verdict{Part: name, State: Failed, Reason: text.OneLine(why)})
 		}
 		if err := composed.Errors[name]; err != nil {
-			out = append(out, Verdict{Part: name, State: Dropped, Reason: Why(err)})
+			out = append(out, Fail(name, Dropped, err))
 		}
 	}
 	return out

@@ -62,10 +62,9 @@ func (d *Draft) refusals(refused map[cluster.ObjectRef]error) (out Verdicts, blo
 			switch {
 			case err == nil:
 			case c.Purpose == compose.Repair:
-				why := Why(errors.Wrapf(err, "%s: was changed, and is not put back", ref))
-				out = append(out, Verdict{Part: c.Name, State: Spared, Reason: why})
+				out = append(out, Fail(c.Name, Spared, errors.Wrapf(err, "%s: was changed, and is not put back", ref)))
 			default:
-				out = append(out, Verdict{Part: c.Name, State: Dropped, Reason: Why(errors.Wrap(err, ref.String()))})
+				out = append(out, Fail(c.Name, Dropped, errors.Wrap(err, ref.String())))
 				if !blocks {
 					reason, blocks = fmt.Sprintf("waits until %s of %s can be applied", ref, c.Title()), true
 				}

@@ -48,6 +48,13 @@ type Verdict struct {
 	State State
 	// Reason on one line.
 	Reason string
+	// Err is what failed, with the kinds that callers look for; nil for a wait, and where an earlier call failed.
+	Err error
+}
+
+// Fail returns the verdict for an error. The state says how much it matters.
+func Fail(part object.PartID, s State, err error) Verdict {
+	return Verdict{Part: part, State: s, Reason: Why(err), Err: err}
 }
 
 // Why returns an error as the reason of a verdict, which is never empty.
