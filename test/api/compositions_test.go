@@ -6,16 +6,20 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	apiv1 "github.com/crossplane/crossplane/apis/v2/apiextensions/v1"
+	"github.com/google/go-cmp/cmp"
 	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
 // patchAndTransform is the input of the function of this name, as far as it is read here.
@@ -128,4 +132,53 @@ func schemasOf(ctx context.Context) (map[schema.GroupVersionKind]*extv1.JSONSche
 		}
 	}
 	return out, nil
+}
+
+// TestDefinitions holds that a module of a composite resource has the fields of a module of a Kyma. A claim has no valuesFrom,
+// because it would read Secrets of any namespace.
+func TestDefinitions(t *testing.T) {
+	schemas, err := schemasOf(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(kind schema.GroupVersionKind, path ...string) *extv1.JSONSchemaProps {
+		s := schemas[kind]
+		for _, name := range append(path, "modules") {
+			if s == nil {
+				break
+			}
+			next := s.Properties[name]
+			s = &next
+		}
+		if s == nil || s.Items == nil {
+			t.Fatalf("%s has no modules", kind)
+		}
+		return s.Items.Schema
+	}
+	kyma := of(v1alpha1.KymaGroupVersionKind, "spec", "forProvider")
+	for kind, without := range map[string][]string{"KymaEnvironment": nil, "KymaEnvironmentClaim": {"valuesFrom"}} {
+		t.Run(kind, func(t *testing.T) {
+			want := slices.DeleteFunc(fieldsOf("", kyma), func(f string) bool {
+				return slices.ContainsFunc(without, func(w string) bool { return f == w || strings.HasPrefix(f, w+".") })
+			})
+			got := fieldsOf("", of(schema.GroupVersionKind{Group: "platform.kyma.crossplane.io", Version: "v1alpha1", Kind: kind}, "spec"))
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("fields of a module: -Kyma, +%s:\n%s", kind, diff)
+			}
+		})
+	}
+}
+
+// fieldsOf returns the sorted paths of the fields below a schema.
+func fieldsOf(at string, s *extv1.JSONSchemaProps) []string {
+	if s.Items != nil {
+		return fieldsOf(at, s.Items.Schema)
+	}
+	var out []string
+	for name, child := range s.Properties {
+		path := strings.TrimPrefix(at+"."+name, ".")
+		out = append(append(out, path), fieldsOf(path, &child)...)
+	}
+	slices.Sort(out)
+	return out
 }
