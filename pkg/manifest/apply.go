@@ -43,13 +43,8 @@ func (w *call) apply(
 	i := &installs{call: w}
 	run := execute.Input{
 		Plan: p, Applier: applier, Concurrency: w.e.concurrency, Save: w.saveRun, Write: write, Checkpoint: checkpoint, Retry: w.o.Retry,
-		Redact: w.o.Redact, Installs: i, Pruner: &pruner{call: w, objects: objects}, Latest: w.c.Cache().Get,
+		Redact: w.o.Redact, Installs: i, Pruner: &pruner{call: w, objects: objects}, Latest: w.c.Cache().Get, Health: w.health(),
 		Contention: &w.mem.contention, Now: w.e.now,
-		Unready: func(
-			ctx context.Context, inv *inventory.Inventory, objects map[cluster.ObjectRef]cluster.ObjectState, install object.PartID,
-		) (string, bool, error) {
-			return observe.Unready(ctx, w.health(), inv, objects, install)
-		},
 	}
 	if observe.TestsDue(p.Inventory, w.o.Test) {
 		run.Test = i.test

@@ -31,6 +31,14 @@ func (w *world) save(ctx context.Context, inv *inventory.Inventory) (*inventory.
 	return w.stored, nil
 }
 
+// Applies says that a rule is for the objects of installs that are not ready.
+func (w *world) Applies(en *inventory.Entry) bool { return w.unready[en.Part.String()] != "" }
+
+// Evaluate returns why they are not.
+func (w *world) Evaluate(_ context.Context, en *inventory.Entry, _ cluster.ObjectState) (health.State, string, error) {
+	return health.Processing, w.unready[en.Part.String()], nil
+}
+
 // hook runs the hooks of an event, once.
 func (w *world) hook(event string, c *compose.Component) (hook.Standing, error) {
 	key := event + " " + c.Name.String() + " " + c.Digest

@@ -13,6 +13,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
 )
 
 // isHeld reports whether an object of an install is held back, because the hooks before it have not run; the run is nil until they begin.
@@ -104,7 +105,7 @@ func (r *run) runPostOf(ctx context.Context, c *compose.Component) (hook.Standin
 	p := r.progress
 	run := p.runs[c.Name]
 	if c.Record.Wait && run.Started == 0 && run.Index == 0 {
-		why, unready, err := r.Unready(ctx, p.inventory, p.objects, c.Name)
+		why, unready, err := observe.Unready(ctx, r.Health, p.inventory, p.objects, c.Name)
 		if err != nil || unready {
 			reason := fmt.Sprintf("hooks %s wait until it is ready, as config asks for with Wait: %s", run.Event, why)
 			return hook.Standing{Stage: hook.Due, Message: reason}, err

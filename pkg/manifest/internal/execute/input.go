@@ -18,7 +18,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/teardown"
 )
 
-// An Input is what a run needs. Those that it calls get values and questions, and return values: nobody else changes the inventory.
+// An Input is what a run needs. What it calls gets values and functions that answer questions, and returns values: only the run changes
+// its inventory.
 type Input struct {
 	Plan    *plan.Plan
 	Applier *apply.Applier
@@ -37,10 +38,8 @@ type Input struct {
 	Pruner   Pruner
 	// Latest returns what is known of an object by now.
 	Latest func(ref cluster.ObjectRef) (cluster.ObjectState, bool)
-	// Unready reports whether an object of an install is not ready, and which is the first one, and why. It changes nothing.
-	Unready func(
-		ctx context.Context, inv *inventory.Inventory, objects map[cluster.ObjectRef]cluster.ObjectState, install object.PartID,
-	) (why string, unready bool, err error)
+	// Health evaluates the readiness rules of the bundle.
+	Health observe.Evaluator
 	// Test runs the tests that were requested, as far as they go; nil for none.
 	Test       func(ctx context.Context, in TestInput) (Tested, error)
 	Contention *ownership.Contention

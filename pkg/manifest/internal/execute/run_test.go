@@ -131,13 +131,13 @@ func TestRun(t *testing.T) {
 		"WaitFlagBegun": {
 			reason: "Hooks that have begun go on, whatever became of the install since.",
 			pieces: []piece{{name: "web", digest: "1", objects: []string{aConfig}, hooks: true, wait: true}},
-			before: func(w *world) { w.unready["web"], w.begun = "Deployment d is not ready", inventory.Run{Started: 1} },
+			before: func(w *world) { w.unready["web"], w.begun = "is not ready", inventory.Run{Started: 1} },
 			want:   want{Log: []string{"save", "pre web", "apply new ConfigMap apps/c", "post web", "finish web", "save"}},
 		},
 		"WaitFlagNext": {
 			reason: "So do those after the first one.",
 			pieces: []piece{{name: "web", digest: "1", objects: []string{aConfig}, hooks: true, wait: true}},
-			before: func(w *world) { w.unready["web"], w.begun = "Deployment d is not ready", inventory.Run{Index: 1} },
+			before: func(w *world) { w.unready["web"], w.begun = "is not ready", inventory.Run{Index: 1} },
 			want:   want{Log: []string{"save", "pre web", "apply new ConfigMap apps/c", "post web", "finish web", "save"}},
 		},
 		"Hooks": {
@@ -201,11 +201,11 @@ func TestRun(t *testing.T) {
 		"WaitFlag": {
 			reason: "Where config says Wait, the last hooks run once the install is ready. What comes after it is held back.",
 			pieces: []piece{{name: "web", digest: "1", objects: []string{aConfig}, hooks: true, wait: true}, db(other)},
-			before: func(w *world) { w.unready["web"] = "Deployment d is not ready" },
+			before: func(w *world) { w.unready["web"] = "is not ready" },
 			want: want{
 				Log:     []string{"save", "pre web", "apply new ConfigMap apps/c", "save"},
-				Waiting: "hooks post-install wait until it is ready, as config asks for with Wait: Deployment d is not ready",
-				Why:     "hooks post-install wait until it is ready, as config asks for with Wait: Deployment d is not ready",
+				Waiting: "hooks post-install wait until it is ready, as config asks for with Wait: ConfigMap apps/c: is not ready",
+				Why:     "hooks post-install wait until it is ready, as config asks for with Wait: ConfigMap apps/c: is not ready",
 				Held:    []string{"db: waits until install web is ready, as config asks for with Wait: it is being applied"},
 			},
 		},

@@ -288,12 +288,7 @@ func (w *world) run() (Result, error) {
 	w.last, err = Run(w.ctx, Input{
 		Plan: w.build(), Applier: apply.NewWriter(w.target(), w.policy(), w.contention, w.clock), Concurrency: max(w.concurrency, 1), Save: w.save,
 		Write: w.stored == nil, Installs: w, Pruner: w, Latest: w.latest, Contention: w.contention, Now: w.clock, Test: w.test,
-		Unready: func(
-			_ context.Context, _ *inventory.Inventory, _ map[cluster.ObjectRef]cluster.ObjectState, install object.PartID,
-		) (string, bool, error) {
-			why, unready := w.unready[install.String()]
-			return why, unready, nil
-		},
+		Health: w,
 	})
 	return w.last.Result, err
 }
