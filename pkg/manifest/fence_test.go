@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -235,5 +236,39 @@ func TestFenceEverywhere(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestRemoveFenceEverywhere has another process upgrade at each request of a removal. What is removed after that leaves nothing, whatever
+// the first removal did and knew.
+func TestRemoveFenceEverywhere(t *testing.T) {
+	t.Parallel()
+	old := bundleOf(install("web", tmplConfig, tmplRole, hookJob("bye", "pre-delete"), hookJob("gone", "post-delete")), install("extra", configMap("one")))
+	theirs := bundleOf(install("web", tmplConfig, tmplService, hookJob("bye", "pre-delete")), install("extra", configMap("one"), configMap("two")))
+	for n, met := 0, true; met; n++ {
+		b := newBench(t)
+		b.settle(old)
+		other, left := b.another(), n
+		met = false
+		b.c.before = func(*http.Request) {
+			if left--; left == -1 {
+				b.c.before, met = nil, true
+				other.settle(theirs)
+			}
+		}
+		for range 20 {
+			if r, err := b.Remove(t.Context(), b.c, old); err == nil && r.Gone {
+				break
+			} else if err != nil && !isChanged(err) && !kerrors.IsConflict(err) {
+				t.Errorf("request %d: want that it ends only because the inventory or a record changed, got %v", n, err)
+			}
+		}
+		b.c.before = nil
+		if diff := cmp.Diff([]string(nil), b.strays(old)); diff != "" {
+			t.Errorf("request %d: objects that are left: %s", n, diff)
+		}
+		if b.inventory(old) != nil {
+			t.Errorf("request %d: the bundle is not gone", n)
+		}
 	}
 }

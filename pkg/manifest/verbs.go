@@ -181,6 +181,9 @@ func (e *Engine) Remove(ctx context.Context, c cluster.Cluster, b *Bundle, o ...
 	left := Removal{
 		State: res.Blocked.State, Message: res.Blocked.Message, Kept: res.Kept, LeftBehind: res.LeftBehind, Forced: res.Forced,
 	}
+	if w.changed != nil {
+		return left, w.changed
+	}
 	if err != nil || res.Blocked.Waits() {
 		return left, err
 	}
