@@ -5,10 +5,12 @@ package kyma
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -23,6 +25,9 @@ import (
 
 // maxEvents is how many events are shown.
 const maxEvents = 10
+
+// reasonsPage has a heading for each reason of an event.
+const reasonsPage = "https://github.com/crossplane-contrib/provider-kyma/blob/main/docs/troubleshooting.md#reasons-of-events-and-conditions"
 
 // warningsOf a Kyma and its Manifests, the last ones first.
 func warningsOf(ctx context.Context, c client.Reader, k *v1alpha1.Kyma, manifests []v1alpha1.Manifest) ([]eventReported, error) {
@@ -73,6 +78,22 @@ func countOf(e *corev1.Event) int32 {
 		return max(1, e.Series.Count)
 	}
 	return max(1, e.Count)
+}
+
+// writeWarnings writes events as a table with columns of its own, and a link to the page that explains their reasons.
+func writeWarnings(w io.Writer, all []eventReported, now time.Time) error {
+	t := tabwriter.NewWriter(w, 0, 8, 3, ' ', 0)
+	if _, err := io.WriteString(t, "\nWarnings:\n"); err != nil {
+		return err
+	}
+	if err := writeEvents(t, all, now); err != nil {
+		return err
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\nFor help with these reasons, see %s\n", reasonsPage)
+	return err
 }
 
 // writeEvents as a table.

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"io"
-	"text/tabwriter"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -82,15 +81,7 @@ func (s *status) run(ctx context.Context) error {
 		if err := tree.draw(w); err != nil || len(r.Events) == 0 {
 			return err
 		}
-		// The columns of the events are others.
-		t := tabwriter.NewWriter(w, 0, 8, 3, ' ', 0)
-		if _, err := io.WriteString(t, "\nWarnings:\n"); err != nil {
-			return err
-		}
-		if err := writeEvents(t, r.Events, time.Now()); err != nil {
-			return err
-		}
-		return t.Flush()
+		return writeWarnings(w, r.Events, time.Now())
 	})
 	if err != nil {
 		return err
