@@ -5,7 +5,6 @@ package main
 // notYet returns the files and directories that were written before the words were banned. The list may only shrink, which a test checks.
 func notYet() []string {
 	return []string{
-		"docs",
 		"internal/cli", "internal/controller", "internal/module",
 		"internal/target",
 		"pkg/manifest",
