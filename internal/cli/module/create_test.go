@@ -170,7 +170,7 @@ func TestCreateReplaces(t *testing.T) {
 		t.Errorf("root: %s, %s", tag, digest)
 	}
 	other := folder(t, "chart")
-	kymactl(t, "module", "create", dir, "-o", other).want(t, command.ExitExists, "holds something else than an image layout")
+	kymactl(t, "module", "create", dir, "-o", other).want(t, command.ExitExists, "holds other files than an image layout")
 	if _, err := os.Stat(filepath.Join(other, "Chart.yaml")); err != nil {
 		t.Errorf("a folder that was refused is untouched: %v", err)
 	}
