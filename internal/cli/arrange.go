@@ -20,9 +20,9 @@ type area struct {
 func areas() []area {
 	return []area{
 		{id: "module", title: "Modules:", commands: []string{"module"}},
-		{id: "make", title: "Make modules:", commands: []string{"init", "create", "inspect", "diff"}},
+		{id: "make", title: "Make modules:", commands: []string{"init", "create", "inspect", "diff", "unpack"}},
 		{id: "sign", title: "Sign and verify modules:", commands: []string{"keygen", "sign", "verify"}},
-		{id: "ship", title: "Ship and release modules:", commands: []string{"push", "pull", "copy", "template", "convert"}},
+		{id: "ship", title: "Ship and release modules:", commands: []string{"push", "pull", "copy", "template", "manifest", "convert"}},
 		{
 			id: "run", title: "Run modules in clusters:",
 			commands: []string{"plan", "deploy", "list", "enable", "disable", "status", "wait", "test", "undeploy"},

@@ -48,7 +48,7 @@ func Installs(ctx context.Context, b *Bundle) ([]Install, error) {
 		return nil, err
 	}
 	r := b.repositories()
-	p, err := parameters(ctx, r)
+	_, p, err := parameters(ctx, r)
 	if err != nil {
 		return nil, err
 	}

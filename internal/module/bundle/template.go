@@ -77,6 +77,26 @@ func templateOf(ctx context.Context, r *repositories, channel string, inline boo
 	return t, nil
 }
 
+// Manifest returns the Manifest that installs a module with its default values, without a ProviderConfig. It refers to the
+// component and to all layers by their digests.
+func Manifest(ctx context.Context, b *Bundle) (*v1alpha1.Manifest, error) {
+	if b.Location == (ocm.Location{}) {
+		return nil, errors.New("a Manifest says in which registry the module is, and a layout is in none: say where it will be")
+	}
+	if err := b.complete(); err != nil {
+		return nil, err
+	}
+	t, p, err := parameters(ctx, b.repositories())
+	if err != nil {
+		return nil, err
+	}
+	return &v1alpha1.Manifest{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: v1alpha1.ManifestKind},
+		ObjectMeta: metav1.ObjectMeta{Name: t.Status.ModuleName, Labels: map[string]string{v1alpha1.LabelModuleName: t.Status.ModuleName}},
+		Spec:       v1alpha1.ManifestSpec{ForProvider: *p},
+	}, nil
+}
+
 // checkTag checks that the version of a module leads to it, as those who read the template ask for the version.
 func checkTag(ctx context.Context, b *Bundle) error {
 	tag, err := ocm.Tag(b.Descriptor().Version())
@@ -160,13 +180,13 @@ func resolve(ctx context.Context, r *repositories) (*v1alpha1.ModuleTemplate, er
 	return t, nil
 }
 
-// parameters of the Manifest that installs a module, all of whose components must be there.
-func parameters(ctx context.Context, r *repositories) (*v1alpha1.ManifestParameters, error) {
+// parameters of the Manifest that installs a module, all of whose components must be there, and its template.
+func parameters(ctx context.Context, r *repositories) (*v1alpha1.ModuleTemplate, *v1alpha1.ManifestParameters, error) {
 	t, err := resolve(ctx, r)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	p, err := module.Parameters(t, &v1alpha1.Module{Name: t.Status.ModuleName})
 	p.Component = &v1alpha1.ComponentDigest{Component: *t.Spec.Component, Digest: t.Status.Digest}
-	return &p, err
+	return t, &p, err
 }

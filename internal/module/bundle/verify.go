@@ -32,7 +32,7 @@ func Verify(ctx context.Context, b *Bundle, keys []ocm.Key) error {
 	if err := verifyLayers(ctx, r, verified); err != nil {
 		return err
 	}
-	p, err := parameters(ctx, r)
+	_, p, err := parameters(ctx, r)
 	if err != nil {
 		return errors.Wrap(err, "its signature is valid, but it cannot be installed")
 	}

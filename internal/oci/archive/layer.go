@@ -11,8 +11,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// layerFile is the name given to a layer that is a bare file.
-const layerFile = "layer.yaml"
+// LayerFile is the name given to a layer that is a bare file.
+const LayerFile = "layer.yaml"
 
 // ReadLayer reads a layer of a module, which is an archive as Read reads it, or
 // a bare text file, which is returned under the name layer.yaml. It fails on
@@ -27,7 +27,7 @@ func ReadLayer(data []byte, l Limits) ([]File, error) {
 	if slices.Contains(data, 0) {
 		return nil, errors.New("cannot read layer: it is neither a tar, nor a tar with gzip, nor text")
 	}
-	return []File{{Name: layerFile, Data: data}}, nil
+	return []File{{Name: LayerFile, Data: data}}, nil
 }
 
 // isArchive tells an archive from text, even if the archive is damaged further

@@ -186,7 +186,7 @@ func (f *conversion) add(e *command.Environment, name string, n int, o client.Ob
 		e.Warnf("%s: document %d: %s %q: %s", name, n, kind, o.GetName(), l)
 	}
 	f.lost += len(lost)
-	data, err := encodeTemplate(o)
+	data, err := encode(o)
 	if err != nil {
 		return err
 	}

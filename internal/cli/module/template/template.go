@@ -6,11 +6,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"strings"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
@@ -20,17 +19,15 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/open"
 	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
 	"github.com/crossplane-contrib/provider-kyma/internal/module/definition"
-	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
 type templateFlags struct {
-	registry   command.RegistryFlags
-	channel    string
-	name       string
-	inline     bool
-	repository string
-	mapping    string
-	file       string
+	registry command.RegistryFlags
+	where    locationFlags
+	channel  string
+	name     string
+	inline   bool
+	file     string
 }
 
 // Command makes kymactl module template.
@@ -42,7 +39,7 @@ func Command(e *command.Environment) *cobra.Command {
 		Long: "Write the ModuleTemplate that offers a module in a channel, as YAML. It starts from what the module itself says (labels, " +
 			"channel, readiness) and refers to the component in its registry, or with --inline holds the component descriptor. The " +
 			"default custom resource stays in the module.\n\n" +
-			open.ReferenceHelp + " A layout is in no registry, so that it needs --repository, which is where the module will be pushed to.\n\n" +
+			open.ReferenceHelp + locationHelp + "\n\n" +
 			"The same module and flags give the same bytes.",
 		Example: "  kymactl module template registry.example.org/modules//example.org/module/greeter:1.0.0 --channel fast | kubectl apply -f -\n" +
 			"  kymactl module template ./greeter.tar --repository registry.example.org/modules --inline -o greeter.yaml",
@@ -55,8 +52,7 @@ func Command(e *command.Environment) *cobra.Command {
 	c.Flags().StringVarP(&f.channel, "channel", "c", "", "`CHANNEL` to offer the module in; default that of the module, or regular")
 	c.Flags().StringVar(&f.name, "name", "", "`NAME` of the ModuleTemplate; default that of the module, a dash and the channel")
 	c.Flags().BoolVar(&f.inline, "inline", false, "put the component descriptor into the template, rather than a reference to it")
-	c.Flags().StringVar(&f.repository, "repository", "", "`HOST/BASE` where clusters get the module from; default where it was read")
-	c.Flags().StringVar(&f.mapping, "name-mapping", string(ocm.URLPath), "with --repository, the `MAPPING` of names to repositories: urlPath or sha256-digest")
+	f.where.addFlags(c.Flags())
 	c.Flags().StringVarP(&f.file, "output", "o", "", "`FILE` to write to; default -, which is stdout")
 	return c
 }
@@ -68,22 +64,7 @@ func (f *templateFlags) check() error {
 	if f.name != "" && len(validation.IsDNS1123Subdomain(f.name)) > 0 {
 		return command.Usagef("--name %q: want at most 253 lower case letters, digits, - and .", f.name)
 	}
-	if f.mapping != string(ocm.URLPath) && f.mapping != string(ocm.SHA256Digest) {
-		return command.Usagef("--name-mapping %q: want %s or %s", f.mapping, ocm.URLPath, ocm.SHA256Digest)
-	}
-	if f.repository == "" {
-		return nil
-	}
-	f.repository = strings.TrimRight(strings.TrimPrefix(f.repository, "oci://"), "/")
-	if name, _, ok := strings.Cut(f.repository, "://"); ok {
-		return command.Usagef("--repository has the scheme %s://: leave that out", name)
-	}
-	_, _, err := f.location().Repository("example.org/module")
-	return command.WithCode(command.ExitUsage, errors.Wrap(err, "--repository"))
-}
-
-func (f *templateFlags) location() ocm.Location {
-	return ocm.Location{BaseURL: f.repository, Mapping: ocm.Mapping(f.mapping)}
+	return f.where.check()
 }
 
 func (f *templateFlags) run(ctx context.Context, e *command.Environment, reference string) error {
@@ -99,27 +80,12 @@ func (f *templateFlags) run(ctx context.Context, e *command.Environment, referen
 	if err != nil {
 		return err
 	}
-	data, err := encodeTemplate(t)
-	if err != nil {
-		return err
-	}
-	if file.IsStdout(f.file) {
-		_, err = e.Out.Write(data)
-		return err
-	}
-	if err := file.Write(f.file, data); err != nil {
-		return err
-	}
-	e.Sayf("Wrote ModuleTemplate %s to %s.", t.Name, f.file)
-	return nil
+	return write(e, f.file, t)
 }
 
 func (f *templateFlags) template(ctx context.Context, b *bundle.Bundle) (*v1alpha1.ModuleTemplate, error) {
-	if f.repository != "" {
-		b.Location = f.location()
-	}
-	if b.Location == (ocm.Location{}) {
-		return nil, command.Usagef("%s is in no registry: say with --repository HOST/BASE where it will be", b.Layout())
+	if err := f.where.locate(b); err != nil {
+		return nil, err
 	}
 	t, err := bundle.Template(ctx, b, f.channel, f.inline)
 	if err != nil {
@@ -131,8 +97,25 @@ func (f *templateFlags) template(ctx context.Context, b *bundle.Bundle) (*v1alph
 	return t, nil
 }
 
-// encodeTemplate writes an object of ours without what only a cluster writes.
-func encodeTemplate(t any) ([]byte, error) {
+// write an object of ours to a file or to stdout.
+func write(e *command.Environment, path string, o client.Object) error {
+	data, err := encode(o)
+	if err != nil {
+		return err
+	}
+	if file.IsStdout(path) {
+		_, err = e.Out.Write(data)
+		return err
+	}
+	if err := file.Write(path, data); err != nil {
+		return err
+	}
+	e.Sayf("Wrote %s %s to %s.", o.GetObjectKind().GroupVersionKind().Kind, o.GetName(), path)
+	return nil
+}
+
+// encode writes an object of ours without what only a cluster writes.
+func encode(t any) ([]byte, error) {
 	data, err := json.Marshal(t)
 	if err != nil {
 		return nil, err

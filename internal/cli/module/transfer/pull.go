@@ -98,11 +98,16 @@ func nameOf(d *ocm.Descriptor) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return baseName(d) + "-" + tag, nil
+}
+
+// baseName is the last part of the name of a component, as a directory may be called.
+func baseName(d *ocm.Descriptor) string {
 	name := path.Base(d.Name())
 	if name == "." || name == ".." || name == "/" {
-		name = "module"
+		return "module"
 	}
-	return name + "-" + tag, nil
+	return name
 }
 
 // verifyFirst says whether what is pulled is signed; what is pulled is what was

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/spf13/cobra"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/file"
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/module/open"
+	"github.com/crossplane-contrib/provider-kyma/internal/module/bundle"
+)
+
+// unpacked is what unpack writes about what it did.
+type unpacked struct {
+	Name      string   `json:"name"`
+	Version   string   `json:"version"`
+	Digest    string   `json:"digest"`
+	Directory string   `json:"directory"`
+	Files     []string `json:"files"` // Relative to the directory, with slashes.
+}
+
+// unpacking is kymactl module unpack.
+type unpacking struct {
+	e        *command.Environment
+	registry command.RegistryFlags
+	output   command.Output
+	check    verification
+	to       string
+	force    bool
+}
+
+// NewUnpack makes kymactl module unpack.
+func NewUnpack(e *command.Environment) *cobra.Command {
+	u := &unpacking{e: e}
+	c := &cobra.Command{
+		Use:   "unpack MODULE",
+		Short: "Unpack a module into files: charts, manifests, CRDs and the default custom resource",
+		Long: "Unpack what a module installs into a directory. charts/INSTALL holds a chart, as helm reads it; manifests/INSTALL holds plain manifests; " +
+			"crds, config and default-cr.yaml are the CRDs, the configuration and the default custom resource; resources holds the resources that are not " +
+			"installed, as they are; and component-descriptor.json is the component descriptor. A layer with a single file becomes that file, such as config.yaml. " +
+			"Components that the module references, and charts in other registries, are unpacked with it. Images are not.\n\n" +
+			open.ReferenceHelp + "\n\n" +
+			"The directory appears as a whole or not at all. If it exists and is not empty, the exit code is 5. With --force, the directory of " +
+			"an unpacked module is replaced as a whole; a directory with anything else is never replaced.\n\n" +
+			"With --key the module is verified first, as by kymactl module verify, and nothing is written unless that succeeds. " +
+			"The limits are 50000 files and 1 GiB. No file is written outside of the directory.\n\n" +
+			"To get a module with its signatures, byte for byte, use kymactl module pull. " +
+			"The last line on stdout is the digest of the manifest, and the line before it the path.",
+		Example: "  kymactl module unpack registry.example.org/modules//example.org/module/greeter:1.0.0\n" +
+			"  kymactl module unpack greeter.tar -o greeter-files --force && helm template greeter-files/charts/greeter",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return u.run(cmd.Context(), args[0])
+		},
+	}
+	f := c.Flags()
+	f.StringVarP(&u.to, "output", "o", "", "`DIR` to make; default the last part of the name of the module")
+	f.BoolVar(&u.force, "force", false, "replace a module that was unpacked there")
+	u.registry.AddFlags(f)
+	u.check.addFlags(f)
+	u.output.AddFlag(f, true)
+	return c
+}
+
+func (u *unpacking) run(ctx context.Context, reference string) error {
+	if err := u.output.Check(); err != nil {
+		return err
+	}
+	keys, err := u.check.read()
+	if err != nil {
+		return err
+	}
+	if u.to != "" {
+		u.to = filepath.Clean(u.to)
+	}
+	if err := u.vacant(); err != nil {
+		return err
+	}
+	b, err := openVerified(ctx, u.e, &u.registry, reference, keys)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	if u.to == "" {
+		if u.to = baseName(b.Descriptor()); u.vacant() != nil {
+			return u.vacant()
+		}
+	}
+	out := &unpacked{Name: b.Descriptor().Name(), Version: b.Descriptor().Version(), Digest: b.Digest, Directory: u.to, Files: []string{}}
+	if err := u.unpack(ctx, b, out); err != nil {
+		return err
+	}
+	u.e.Sayf("Unpacked: %d files in %s", len(out.Files), u.to)
+	if u.output.Table() {
+		return u.e.Print("%s\n%s", u.to, b.Digest)
+	}
+	return u.output.Write(u.e.Out, out, nil)
+}
+
+// vacant returns an error if something is in the place of the directory that stays.
+func (u *unpacking) vacant() error {
+	switch u.to {
+	case "":
+		return nil
+	case ".", "..", string(filepath.Separator), file.Stdout:
+		return command.Usagef("-o %s: want a directory that does not exist yet, or can be replaced", u.to)
+	}
+	info, err := os.Lstat(u.to)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return errors.Wrapf(err, "cannot read %s", u.to)
+	case !info.IsDir():
+		return command.WithCode(command.ExitExists, errors.Errorf("%s exists, and is not a directory", u.to))
+	}
+	entries, err := os.ReadDir(u.to)
+	switch {
+	case err != nil:
+		return errors.Wrapf(err, "cannot read %s", u.to)
+	case len(entries) == 0:
+		return nil
+	case !u.force:
+		return u.occupied()
+	}
+	if info, err := os.Lstat(filepath.Join(u.to, bundle.DescriptorFile)); err != nil || !info.Mode().IsRegular() {
+		return command.WithCode(command.ExitExists, errors.Errorf("%s holds something other than an unpacked module: use another directory", u.to))
+	}
+	return nil
+}
+
+func (u *unpacking) occupied() error {
+	return command.WithCode(command.ExitExists, errors.Errorf("%s is not empty: use --force to replace the module in it, or -o DIR", u.to))
+}
+
+// unpack a module beside its place, and move it there when it is complete.
+func (u *unpacking) unpack(ctx context.Context, b *bundle.Bundle, out *unpacked) error {
+	temp, err := os.MkdirTemp(filepath.Dir(filepath.Clean(u.to)), ".kymactl-*")
+	if err != nil {
+		return errors.Wrapf(err, "cannot make %s", u.to)
+	}
+	// It is empty, or holds what was replaced, where all went well.
+	defer func() { _ = os.RemoveAll(temp) }()
+	made := filepath.Join(temp, "new")
+	if err := os.Mkdir(made, 0o755); err != nil { //nolint:gosec // It is as public as what users make.
+		return errors.Wrapf(err, "cannot make %s", u.to)
+	}
+	root, err := os.OpenRoot(made)
+	if err != nil {
+		return errors.Wrapf(err, "cannot make %s", u.to)
+	}
+	err = bundle.Unpack(ctx, b, func(name string, data []byte) error {
+		out.Files = append(out.Files, name)
+		return errors.Wrapf(writeIn(root, name, data), "cannot write %s", path.Join(filepath.ToSlash(u.to), name))
+	})
+	if err = errors.Join(err, root.Close()); err != nil {
+		return err
+	}
+	return u.publish(made, filepath.Join(temp, "old"))
+}
+
+// writeIn writes a file that does not exist below a directory, which the name cannot leave.
+func writeIn(root *os.Root, name string, data []byte) error {
+	local, err := filepath.Localize(name)
+	if err != nil {
+		return err
+	}
+	if err := root.MkdirAll(filepath.Dir(local), 0o755); err != nil {
+		return err
+	}
+	f, err := root.OpenFile(local, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
+}
+
+// publish a directory that is complete. What it replaces is moved to old.
+func (u *unpacking) publish(made, old string) error {
+	if u.force {
+		if err := os.Rename(u.to, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return errors.Wrapf(err, "cannot replace %s", u.to)
+		}
+	}
+	err := os.Rename(made, u.to)
+	if err != nil && u.force {
+		// What was there stays.
+		err = errors.Join(err, errors.Wrapf(os.Rename(old, u.to), "cannot put back %s", u.to))
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return u.occupied()
+	}
+	return errors.Wrapf(err, "cannot make %s", u.to)
+}
