@@ -2,11 +2,7 @@
 
 package cli
 
-import (
-	"strings"
-
-	"github.com/spf13/cobra"
-)
+import "github.com/spf13/cobra"
 
 // width of help, in characters, as terminals break lines anywhere.
 const width = 100
@@ -50,28 +46,4 @@ func arrange(parents ...*cobra.Command) {
 	}
 	parents[0].SetHelpCommandGroupID("other")
 	parents[0].SetCompletionCommandGroupID("other")
-}
-
-// wrapped text, whose paragraphs are parted by empty lines.
-func wrapped(text string) string {
-	paragraphs := strings.Split(text, "\n\n")
-	for i, p := range paragraphs {
-		var b strings.Builder
-		n := 0
-		for word := range strings.FieldsSeq(p) {
-			switch size := len([]rune(word)); {
-			case n == 0:
-				n = size
-			case n+1+size > width:
-				b.WriteByte('\n')
-				n = size
-			default:
-				b.WriteByte(' ')
-				n += 1 + size
-			}
-			b.WriteString(word)
-		}
-		paragraphs[i] = b.String()
-	}
-	return strings.Join(paragraphs, "\n\n")
 }

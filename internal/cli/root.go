@@ -124,7 +124,7 @@ func New(e *command.Environment) *cobra.Command {
 	root.AddCommand(modules, kyma.NewStatus(e), kyma.NewWait(e), manifest.NewPlan(e), manifest.NewTest(e))
 	root.AddCommand(controlplane.NewDeploy(e), controlplane.NewUndeploy(e), version.Command(e))
 	arrange(root, modules)
-	each(root, func(c *cobra.Command) { c.Long = wrapped(c.Long) })
+	each(root, func(c *cobra.Command) { c.Long = command.Wrap(c.Long, width) })
 	return root
 }
 

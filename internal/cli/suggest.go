@@ -48,8 +48,8 @@ func didYouMean(like []string) string {
 func likeCommand(group *cobra.Command, typed string) []string {
 	var out []string
 	each(group.Root(), func(c *cobra.Command) {
-		sibling := c.Parent() == group
-		if c.IsAvailableCommand() && (sibling && similar(typed, c.Name()) || c.Name() == typed || c.HasAlias(typed) || slices.Contains(c.SuggestFor, typed)) {
+		like := c.Parent() == group && similar(typed, c.Name())
+		if c.IsAvailableCommand() && (like || c.Name() == typed || c.HasAlias(typed) || slices.Contains(c.SuggestFor, typed)) {
 			out = append(out, c.CommandPath())
 		}
 	})

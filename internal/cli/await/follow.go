@@ -26,7 +26,8 @@ func relisting() wait.Backoff {
 // Objects by namespace and name.
 type Objects map[types.NamespacedName]client.Object
 
-// A Follower follows what a list has, by a watch.
+// A Follower follows what a list has, by a watch. Unlike client-go's UntilWithSync and RetryWatcher, which log why a list or a watch
+// fails and try again, it ends where the API server refuses either, and tells what the trouble is meanwhile.
 type Follower struct {
 	Client client.WithWatch
 	// List returns an empty list of the kind.

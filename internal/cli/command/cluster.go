@@ -95,8 +95,11 @@ func (c *ClusterFlags) Connect(e *Environment) (*Cluster, error) {
 func (c *ClusterFlags) load() (*rest.Config, string, error) {
 	loader := c.config.ToRawKubeConfigLoader()
 	config, err := c.config.ToRESTConfig()
-	if clientcmd.IsEmptyConfig(err) || err == nil && *c.config.APIServer == "" && config.Host == clientcmd.ClusterDefaults.Server && !hasClusters(loader) {
-		// Without a kubeconfig, kubectl asks its own machine.
+	// Without a kubeconfig, kubectl asks its own machine.
+	if err == nil && *c.config.APIServer == "" && config.Host == clientcmd.ClusterDefaults.Server && !hasClusters(loader) {
+		err = clientcmd.ErrEmptyConfig
+	}
+	if clientcmd.IsEmptyConfig(err) {
 		return nil, "", Usagef("there is no kubeconfig of a control plane in %s: use --kubeconfig FILE, or set KUBECONFIG",
 			strings.Join(loader.ConfigAccess().GetLoadingPrecedence(), ", "))
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/crossplane-contrib/provider-kyma/internal/cli/command"
 )
 
 // width of a line of the page, in characters.
@@ -41,27 +43,12 @@ func (t *text) line(s string) string {
 	return t.code.ReplaceAllString(s, "`$0`")
 }
 
-// paragraphs of a help, parted by empty lines, as Markdown.
+// paragraphs of a help, separated by empty lines, as Markdown.
 func (t *text) paragraphs(s string) string {
-	out := strings.Split(strings.TrimSpace(s), "\n\n")
+	out := strings.Split(s, "\n\n")
 	for i, p := range out {
-		var b strings.Builder
-		n := 0
-		for word := range strings.FieldsSeq(t.line(strings.Join(strings.Fields(p), " "))) {
-			size := len([]rune(word))
-			switch {
-			case n == 0:
-			case n+1+size > width:
-				b.WriteByte('\n')
-				n = 0
-			default:
-				b.WriteByte(' ')
-				n++
-			}
-			n += size
-			b.WriteString(word)
-		}
-		out[i] = b.String()
+		// What is code may be broken in the help.
+		out[i] = t.line(strings.Join(strings.Fields(p), " "))
 	}
-	return strings.Join(out, "\n\n")
+	return command.Wrap(strings.Join(out, "\n\n"), width)
 }
