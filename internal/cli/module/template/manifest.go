@@ -35,7 +35,8 @@ func NewManifest(e *command.Environment) *cobra.Command {
 			"the component and each of its layers by digest. Charts have their default values; add others in installs[].values.\n\n" +
 			open.ReferenceHelp + locationHelp + "\n\n" +
 			"The same module and flags give the same bytes.",
-		Example: "  kymactl module manifest registry.example.org/modules//example.org/module/greeter:1.0.0 --provider-config cluster-a | kubectl apply -n team-a -f -\n" +
+		Example: "  kymactl module manifest registry.example.org/modules//example.org/module/greeter:1.0.0 \\\n" +
+			"    -n team-a --provider-config cluster-a | kubectl apply -f -\n" +
 			"  kymactl module manifest ./greeter.tar --repository registry.example.org/modules --name hello -o greeter.yaml",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
