@@ -33,7 +33,7 @@ func Unpack(ctx context.Context, b *Bundle, write func(name string, data []byte)
 	if err != nil {
 		return err
 	}
-	u := &unpacker{from: sources{r}, write: write, limits: maxUnpacked, seen: map[string]bool{}}
+	u := &unpacker{from: puller{r}, write: write, limits: maxUnpacked, seen: map[string]bool{}}
 	if err := u.put(DescriptorFile, b.Descriptor().JSON()); err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func Unpack(ctx context.Context, b *Bundle, write func(name string, data []byte)
 
 // An unpacker writes the files of one module.
 type unpacker struct {
-	from   sources
+	from   puller
 	write  func(name string, data []byte) error
 	limits archive.Limits // What may still be written.
 	seen   map[string]bool
@@ -65,7 +65,7 @@ func (u *unpacker) resource(ctx context.Context, r *v1alpha1.ModuleResource) err
 	if err != nil {
 		return err
 	}
-	a, err := content.Fetch(ctx, u.from)
+	a, err := content.Fetch(ctx, u.from, u.from.allowed)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (u *unpacker) asIs(ctx context.Context, components []*ocm.Descriptor, r *v1
 			if res.Name != r.Name || res.Type != r.Type || !isLocal(res.Access.Type) {
 				continue
 			}
-			data, err := u.from.Blob(ctx, u.from.of(d), res.Access.Digest)
+			data, err := u.from.repositories.Blob(ctx, u.from.of(d), res.Access.Digest)
 			if err != nil {
 				return err
 			}
