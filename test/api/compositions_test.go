@@ -134,9 +134,9 @@ func schemasOf(ctx context.Context) (map[schema.GroupVersionKind]*extv1.JSONSche
 	return out, nil
 }
 
-// TestDefinitions holds that a module of a composite resource has the fields of a module of a Kyma. A claim has no valuesFrom,
+// TestXRDs holds that a module of a composite resource has the fields of a module of a Kyma. A claim has no valuesFrom,
 // because it would read Secrets of any namespace.
-func TestDefinitions(t *testing.T) {
+func TestXRDs(t *testing.T) {
 	schemas, err := schemasOf(t.Context())
 	if err != nil {
 		t.Fatal(err)
