@@ -69,7 +69,7 @@ func (w *world) RunPre(_ context.Context, c *compose.Component, v View) (Hooked,
 
 // RunPost runs the hooks after them.
 func (w *world) RunPost(_ context.Context, c *compose.Component, v View) (Hooked, error) {
-	if v.Run == nil || !v.Run.IsPost() {
+	if v.Run == nil || !v.Run.Event.IsPost() {
 		w.t.Errorf("%s: the hooks after the objects run in %+v", c.Name, v.Run)
 	}
 	s, err := w.hook("post", c)

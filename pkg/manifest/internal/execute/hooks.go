@@ -19,7 +19,7 @@ import (
 // isHeld reports whether an object of an install is held back, because the hooks before it have not run; the run is nil until they begin.
 // CRDs in crds/ come before all hooks, as in Helm, and so does the namespace that the hooks are in.
 func isHeld(c *compose.Component, run *inventory.Run, o *object.Desired) bool {
-	if c.Hooks == nil || (run != nil && run.IsPost()) {
+	if c.Hooks == nil || (run != nil && run.Event.IsPost()) {
 		return false
 	}
 	switch o.Stage {
@@ -104,7 +104,7 @@ func (r *run) runPost(ctx context.Context) {
 func (r *run) runPostOf(ctx context.Context, c *compose.Component) (hook.Standing, error) {
 	p := r.progress
 	run := p.runs[c.Name]
-	if c.Record.Wait && run.Started == 0 && run.Index == 0 {
+	if c.Record.Wait && !run.HasBegun() {
 		why, unready, err := observe.Unready(ctx, r.Health, p.inventory, p.objects, c.Name)
 		if err != nil || unready {
 			reason := fmt.Sprintf("hooks %s wait until it is ready, as config asks for with Wait: %s", run.Event, why)

@@ -62,12 +62,12 @@ func (a *Attempt) RunPre(ctx context.Context) (Standing, error) {
 	if err := a.begin(ctx); err != nil {
 		return Standing{}, err
 	}
-	if a.Run.IsPost() {
+	if a.Run.Event.IsPost() {
 		return Standing{Stage: Passed}, nil
 	}
 	s, err := a.advance(ctx, a.Operation.Pre())
 	if err == nil && !s.Waits() {
-		a.Run.Next(string(a.Operation.Post()))
+		a.Run.Next(a.Operation.Post())
 		a.note()
 	}
 	return s, err
@@ -76,7 +76,7 @@ func (a *Attempt) RunPre(ctx context.Context) (Standing, error) {
 // RunPost runs the hooks after the objects of the chart were applied. The revision is installed once it does not wait. The error is why
 // a hook failed, too.
 func (a *Attempt) RunPost(ctx context.Context) (Standing, error) {
-	return a.advance(ctx, Event(a.Run.Event))
+	return a.advance(ctx, a.Run.Event)
 }
 
 // begin a run, or continue the one of the record.
@@ -89,7 +89,7 @@ func (a *Attempt) begin(ctx context.Context) error {
 		return err
 	}
 	first := a.First
-	first.Event = string(a.Operation.Pre())
+	first.Event = a.Operation.Pre()
 	a.Run = inventory.NewRun(first)
 	if a.Note != nil {
 		a.Note(rec)
@@ -118,7 +118,7 @@ func (a *Attempt) save(ctx context.Context) error {
 }
 
 // advance the run of an event. The error is why a hook failed, once the record of the revision has it.
-func (a *Attempt) advance(ctx context.Context, event Event) (Standing, error) {
+func (a *Attempt) advance(ctx context.Context, event inventory.Event) (Standing, error) {
 	hooks, err := a.Prepare(ctx, a.Run)
 	if err != nil {
 		return Standing{}, err
@@ -148,7 +148,7 @@ func (a *Attempt) advance(ctx context.Context, event Event) (Standing, error) {
 }
 
 // failure returns the description of a revision of which a hook failed, in the words of Helm.
-func (a *Attempt) failure(event Event) string {
+func (a *Attempt) failure(event inventory.Event) string {
 	if a.Operation == Install {
 		return fmt.Sprintf("Release %q failed %s: %s", a.Release, event, a.Run.Failed)
 	}

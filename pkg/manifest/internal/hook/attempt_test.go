@@ -28,7 +28,7 @@ func (f *fakeRelease) note(line string) error {
 }
 
 func (f *fakeRelease) Save(_ context.Context, e Effect) error {
-	return f.note("save " + e.Record.Run.Event)
+	return f.note("save " + string(e.Record.Run.Event))
 }
 
 func (f *fakeRelease) RecordPending(context.Context) error { return f.note("pending") }
@@ -153,7 +153,7 @@ func TestAttemptPost(t *testing.T) {
 	a := &Attempt{
 		Operation: Upgrade, Release: "web", Runner: s.Runner, Save: f.Save, Records: f, Run: run, Effect: Effect{Record: inventory.Part{Run: run}},
 		Prepare: func(_ context.Context, r *inventory.Run) ([]Hook, error) {
-			return []Hook{aHook("ConfigMap", r.Event)}, nil
+			return []Hook{aHook("ConfigMap", string(r.Event))}, nil
 		},
 	}
 	if standing, err := a.RunPost(t.Context()); err != nil || standing.Stage != Passed {

@@ -10,25 +10,6 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
-// An Event is when Helm runs hooks.
-type Event string
-
-// The events of Helm.
-const (
-	PreInstall   Event = "pre-install"
-	PostInstall  Event = "post-install"
-	PreUpgrade   Event = "pre-upgrade"
-	PostUpgrade  Event = "post-upgrade"
-	PreRollback  Event = "pre-rollback"
-	PostRollback Event = "post-rollback"
-	PreDelete    Event = "pre-delete"
-	PostDelete   Event = "post-delete"
-	Test         Event = "test"
-)
-
-// isDeletion reports whether the event is one of a removal.
-func (e Event) isDeletion() bool { return e == PreDelete || e == PostDelete }
-
 // An Operation is how Helm makes a revision of a release. It decides which hooks run.
 type Operation string
 
@@ -43,10 +24,10 @@ const (
 )
 
 // Pre returns the event before the objects of the chart are applied.
-func (o Operation) Pre() Event { return Event("pre-" + o) }
+func (o Operation) Pre() inventory.Event { return inventory.Event("pre-" + o) }
 
 // Post returns the event after the objects of the chart were applied.
-func (o Operation) Post() Event { return Event("post-" + o) }
+func (o Operation) Post() inventory.Event { return inventory.Event("post-" + o) }
 
 // Hooks returns all hooks of a chart if some of them run at the operation, else nil.
 func (o Operation) Hooks(all []record.Hook) []record.Hook {
@@ -64,20 +45,20 @@ func (o Operation) Count(all []record.Hook) int {
 // Note records which hooks a chart has that must be known without the chart. The hooks of a removal do not count where the
 // config of the install disables hooks; tests run in any case, as with Helm.
 func Note(r *inventory.Part, all []record.Hook, disabled bool) {
-	r.DeleteHooks = !disabled && has(all, PreDelete, PostDelete)
-	r.TestHooks = has(all, Test)
+	r.DeleteHooks = !disabled && has(all, inventory.PreDelete, inventory.PostDelete)
+	r.TestHooks = has(all, inventory.Test)
 }
 
 // has reports whether some of the hooks are for one of the events.
-func has(all []record.Hook, events ...Event) bool {
+func has(all []record.Hook, events ...inventory.Event) bool {
 	return slices.ContainsFunc(all, func(h record.Hook) bool {
-		return slices.ContainsFunc(events, func(e Event) bool { return slices.Contains(h.Events, string(e)) })
+		return slices.ContainsFunc(events, func(e inventory.Event) bool { return slices.Contains(h.Events, string(e)) })
 	})
 }
 
 // order returns the hooks of an event in the order in which Helm runs them: by weight, then by name, then as rendered, which is
 // by kind.
-func order(all []record.Hook, event Event) []record.Hook {
+func order(all []record.Hook, event inventory.Event) []record.Hook {
 	var out []record.Hook
 	for _, h := range all {
 		for _, e := range h.Events {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
 func TestOrder(t *testing.T) {
@@ -17,28 +18,28 @@ func TestOrder(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		hooks  []record.Hook
-		event  Event
+		event  inventory.Event
 		want   []string
 	}{
 		"Weight": {
 			reason: "Lower weights come first, negative ones among them.",
 			hooks:  []record.Hook{h("a", "Job", 5, "pre-install"), h("b", "Job", 0, "pre-install"), h("c", "Job", -5, "pre-install")},
-			event:  PreInstall, want: []string{"c", "b", "a"},
+			event:  inventory.PreInstall, want: []string{"c", "b", "a"},
 		},
 		"Name": {
 			reason: "Of equal weight the name decides, whatever the kind.",
 			hooks:  []record.Hook{h("b", "ConfigMap", 0, "pre-install"), h("a", "Job", 0, "pre-install")},
-			event:  PreInstall, want: []string{"a", "b"},
+			event:  inventory.PreInstall, want: []string{"a", "b"},
 		},
 		"Kind": {
 			reason: "Of equal name the order of kinds stays as rendered.",
 			hooks:  []record.Hook{h("a", "ServiceAccount", 0, "pre-install"), h("a", "Job", 0, "pre-install")},
-			event:  PreInstall, want: []string{"a", "a"},
+			event:  inventory.PreInstall, want: []string{"a", "a"},
 		},
 		"Events": {
 			reason: "A hook of several events runs at each, and one of another does not.",
 			hooks:  []record.Hook{h("a", "Job", 0, "pre-install", "post-upgrade"), h("b", "Job", 0, "pre-install")},
-			event:  PostUpgrade, want: []string{"a"},
+			event:  inventory.PostUpgrade, want: []string{"a"},
 		},
 	}
 	for name, tc := range cases {

@@ -58,7 +58,7 @@ type Owner func(r cluster.ObjectRef) object.PartID
 func Prepare(
 	ctx context.Context, all []record.Hook, set string, part object.PartID, run *inventory.Run, owner Owner, build Build,
 ) ([]Hook, error) {
-	in := order(all, Event(run.Event))
+	in := order(all, run.Event)
 	out := make([]Hook, 0, len(in))
 	for i := range in {
 		h := Hook{Identity: run.HookID(set, part, i)}
@@ -90,7 +90,7 @@ func checkOwner(h *Hook, part object.PartID, run *inventory.Run, owner Owner) er
 
 // A takenError is returned for a hook that would replace an object of another part.
 type takenError struct {
-	event string
+	event inventory.Event
 	ref   cluster.ObjectRef
 	part  object.PartID
 }

@@ -92,7 +92,7 @@ func TestPrepare(t *testing.T) {
 		{Name: "other", Events: []string{"test"}},
 		{Name: "early", Events: []string{"pre-install", "pre-upgrade"}, Path: "early.yaml"},
 	}
-	run := &inventory.Run{ID: "r", Event: string(PreInstall)}
+	run := &inventory.Run{ID: "r", Event: inventory.PreInstall}
 	build := func(_ context.Context, h *record.Hook, identity string) (object.Desired, error) {
 		return object.Desired{Ref: cluster.ObjectRef{Kind: "Job", Name: h.Name}, Part: object.PartID(identity)}, nil
 	}
@@ -124,14 +124,14 @@ func TestPrepareChecksOwners(t *testing.T) {
 	const refused = "hook pre-install Job a is part of extra too; take it out of one of them"
 	cases := map[string]struct {
 		reason string
-		event  Event
+		event  inventory.Event
 		owner  object.PartID
 		want   string
 	}{
-		"None":  {reason: "An object of no part is free.", event: PreInstall},
-		"Own":   {reason: "As with Helm, a chart may turn an object into a hook.", event: PreInstall, owner: "web"},
-		"Other": {reason: "An object of another part is not replaced.", event: PreInstall, owner: "extra", want: refused},
-		"Event": {reason: "Only the hooks of the event count.", event: PreUpgrade, owner: "extra"},
+		"None":  {reason: "An object of no part is free.", event: inventory.PreInstall},
+		"Own":   {reason: "As with Helm, a chart may turn an object into a hook.", event: inventory.PreInstall, owner: "web"},
+		"Other": {reason: "An object of another part is not replaced.", event: inventory.PreInstall, owner: "extra", want: refused},
+		"Event": {reason: "Only the hooks of the event count.", event: inventory.PreUpgrade, owner: "extra"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -141,7 +141,7 @@ func TestPrepareChecksOwners(t *testing.T) {
 			}
 			owner := func(cluster.ObjectRef) object.PartID { return tc.owner }
 			got := ""
-			if _, err := Prepare(t.Context(), all, "set", "web", &inventory.Run{Event: string(tc.event)}, owner, build); err != nil {
+			if _, err := Prepare(t.Context(), all, "set", "web", &inventory.Run{Event: tc.event}, owner, build); err != nil {
 				got = err.Error()
 				if !ssa.IsRefused(err) {
 					t.Errorf("\n%s\nthe error must be about the object: %v", tc.reason, err)

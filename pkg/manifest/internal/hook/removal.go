@@ -39,7 +39,7 @@ type Removal struct {
 }
 
 // Run the hooks of an event of all parts, as far as possible without waiting.
-func (r *Removal) Run(ctx context.Context, event Event) (Standing, error) {
+func (r *Removal) Run(ctx context.Context, event inventory.Event) (Standing, error) {
 	for _, part := range slices.Backward(r.Parts) {
 		p := r.Records[part]
 		if !p.DeleteHooks {
@@ -54,7 +54,7 @@ func (r *Removal) Run(ctx context.Context, event Event) (Standing, error) {
 			continue
 		}
 		switch {
-		case s.Stage == Refused && (r.Force || !Blocks(event)):
+		case s.Stage == Refused && (r.Force || !event.Blocks()):
 			r.Failed = s.Message
 		case s.Stage != Passed:
 			s.Message = part.String() + ": " + s.Message
@@ -66,12 +66,12 @@ func (r *Removal) Run(ctx context.Context, event Event) (Standing, error) {
 
 // passesOver reports whether a removal goes on after an error. A recorded hook cannot be edited: one that would replace the object of
 // another part is not run, as if it had failed.
-func (r *Removal) passesOver(err error, event Event) bool {
-	return r.Force && ssa.IsRefused(err) || isTaken(err) && !Blocks(event)
+func (r *Removal) passesOver(err error, event inventory.Event) bool {
+	return r.Force && ssa.IsRefused(err) || isTaken(err) && !event.Blocks()
 }
 
 // runPart runs the hooks of an event of a part.
-func (r *Removal) runPart(ctx context.Context, part object.PartID, p *inventory.Part, event Event) (Standing, error) {
+func (r *Removal) runPart(ctx context.Context, part object.PartID, p *inventory.Part, event inventory.Event) (Standing, error) {
 	run := Deletion(p, event, r.Retry)
 	if s := standingOf(run, event); !s.Waits() {
 		return s, nil
@@ -86,7 +86,7 @@ func (r *Removal) runPart(ctx context.Context, part object.PartID, p *inventory.
 // prepare the hooks of the event of a run. The first ones put the record of the release in the status of one that is being removed.
 func (r *Removal) prepare(ctx context.Context, part object.PartID, rel inventory.Release, run *inventory.Run) ([]Hook, error) {
 	hooks, info, err := r.Prepare(ctx, part, rel, run)
-	if err != nil || len(hooks) == 0 || Event(run.Event) != PreDelete || info.Status == record.StatusUninstalling {
+	if err != nil || len(hooks) == 0 || run.Event != inventory.PreDelete || info.Status == record.StatusUninstalling {
 		return hooks, err
 	}
 	_, err = r.Describe(ctx, rel, run.Revision, record.StatusUninstalling, "Deletion in progress (or silently failed)")

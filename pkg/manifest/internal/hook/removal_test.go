@@ -31,13 +31,13 @@ func TestRemoval(t *testing.T) {
 	broken := errors.New("not reached")
 	refused := &ssa.RefusedError{Err: errors.New("the record is damaged")}
 	taken := func(event string) error {
-		return &ssa.RefusedError{Err: &takenError{event: event, ref: cluster.ObjectRef{Kind: "ConfigMap", Namespace: "a", Name: "c"}, part: "api"}}
+		return &ssa.RefusedError{Err: &takenError{event: inventory.Event(event), ref: cluster.ObjectRef{Kind: "ConfigMap", Namespace: "a", Name: "c"}, part: "api"}}
 	}
 	over := &inventory.Run{ID: "r", Event: "pre-delete", Revision: 2, Index: 1, Done: 1, Over: true}
 	failed := &inventory.Run{ID: "r", Event: "pre-delete", Revision: 2, Failed: "no", Over: true}
 	cases := map[string]struct {
 		reason  string
-		event   Event
+		event   inventory.Event
 		run     *inventory.Run
 		status  string
 		outcome string
@@ -47,7 +47,7 @@ func TestRemoval(t *testing.T) {
 	}{
 		"Runs": {
 			reason: "The record says that the release is being removed before a hook runs, and the run is saved to its end.",
-			event:  PreDelete, outcome: "Succeeded",
+			event:  inventory.PreDelete, outcome: "Succeeded",
 			want: want{
 				standing: Standing{Stage: Passed},
 				log:      []string{"describe 2 uninstalling", "save pre-delete", "create web", "state web", "save pre-delete"},
@@ -55,39 +55,39 @@ func TestRemoval(t *testing.T) {
 			},
 		},
 		"Waits": {
-			reason: "A hook that runs holds the removal.", event: PreDelete, status: record.StatusUninstalling,
+			reason: "A hook that runs holds the removal.", event: inventory.PreDelete, status: record.StatusUninstalling,
 			want: want{
 				standing: Standing{Stage: Due, Message: "web: hook pre-delete Job a/web is running"},
 				log:      []string{"save pre-delete", "create web", "state web", "save pre-delete"},
 				run:      &inventory.Run{Event: "pre-delete", Revision: 2, UID: "uid-1", Started: 100},
 			},
 		},
-		"Passed": {reason: "An event that is over is not begun again.", event: PreDelete, run: over, want: want{standing: Standing{Stage: Passed}, run: over}},
+		"Passed": {reason: "An event that is over is not begun again.", event: inventory.PreDelete, run: over, want: want{standing: Standing{Stage: Passed}, run: over}},
 		"After": {
-			reason: "The hooks after the objects are described by no status.", event: PostDelete, run: over, outcome: "Succeeded",
+			reason: "The hooks after the objects are described by no status.", event: inventory.PostDelete, run: over, outcome: "Succeeded",
 			want: want{
 				standing: Standing{Stage: Passed}, log: []string{"save post-delete", "create web", "state web", "save post-delete"},
 				run: &inventory.Run{Event: "post-delete", Revision: 2, Index: 1, Done: 2, Over: true},
 			},
 		},
-		"Refused": {reason: "A hook that failed blocks the removal.", event: PreDelete, run: failed, want: want{standing: Standing{Stage: Refused, Message: "web: no"}, run: failed}},
+		"Refused": {reason: "A hook that failed blocks the removal.", event: inventory.PreDelete, run: failed, want: want{standing: Standing{Stage: Refused, Message: "web: no"}, run: failed}},
 		"Taken": {
-			reason: "A hook that would replace the object of another part is not run, and blocks the removal like one that failed.", event: PreDelete, err: taken("pre-delete"),
+			reason: "A hook that would replace the object of another part is not run, and blocks the removal like one that failed.", event: inventory.PreDelete, err: taken("pre-delete"),
 			want: want{err: "web: hook pre-delete ConfigMap a/c is part of api too; take it out of one of them"},
 		},
 		"TakenAfter": {
-			reason: "After the objects it blocks nothing.", event: PostDelete, run: over, err: taken("post-delete"),
+			reason: "After the objects it blocks nothing.", event: inventory.PostDelete, run: over, err: taken("post-delete"),
 			want: want{standing: Standing{Stage: Passed}, failed: "web: hook post-delete ConfigMap a/c is part of api too; take it out of one of them", run: over},
 		},
-		"Force":      {reason: "Unless the removal is forced.", event: PreDelete, run: failed, force: true, want: want{standing: Standing{Stage: Passed}, failed: "no", run: failed}},
-		"Error":      {reason: "An error names the part.", event: PreDelete, err: broken, want: want{err: "web: not reached"}},
-		"ForceError": {reason: "Force does not pass over a cluster that does not answer.", event: PreDelete, err: broken, force: true, want: want{err: "web: not reached"}},
+		"Force":      {reason: "Unless the removal is forced.", event: inventory.PreDelete, run: failed, force: true, want: want{standing: Standing{Stage: Passed}, failed: "no", run: failed}},
+		"Error":      {reason: "An error names the part.", event: inventory.PreDelete, err: broken, want: want{err: "web: not reached"}},
+		"ForceError": {reason: "Force does not pass over a cluster that does not answer.", event: inventory.PreDelete, err: broken, force: true, want: want{err: "web: not reached"}},
 		"ForceObject": {
-			reason: "It passes over an object that is refused.", event: PreDelete, err: refused, force: true,
+			reason: "It passes over an object that is refused.", event: inventory.PreDelete, err: refused, force: true,
 			want: want{standing: Standing{Stage: Passed}, failed: "web: the record is damaged"},
 		},
 		"FailsAfter": {
-			reason: "A hook that fails after the objects are gone blocks nothing.", event: PostDelete, run: over, outcome: "failed",
+			reason: "A hook that fails after the objects are gone blocks nothing.", event: inventory.PostDelete, run: over, outcome: "failed",
 			want: want{
 				standing: Standing{Stage: Passed}, failed: "hook post-delete Job a/web failed",
 				log: []string{"save post-delete", "create web", "state web", "save post-delete", "save post-delete"},
@@ -117,7 +117,7 @@ func TestRemoval(t *testing.T) {
 					if part != "web" {
 						t.Errorf("\n%s\nthe record of %s is saved", tc.reason, part)
 					}
-					saved, s.log = rec, append(s.log, "save "+rec.Run.Event)
+					saved, s.log = rec, append(s.log, "save "+string(rec.Run.Event))
 					return nil
 				},
 			}

@@ -14,22 +14,22 @@ func Resume(rec *inventory.Part, inputs, retry string) *inventory.Run {
 }
 
 // Deletion returns the run of an event of a removal: the one of the record if it goes on, else a new one.
-func Deletion(rec *inventory.Part, event Event, retry string) *inventory.Run {
+func Deletion(rec *inventory.Part, event inventory.Event, retry string) *inventory.Run {
 	run := rec.Run
 	switch {
-	case run == nil || !Event(run.Event).isDeletion():
-		out := inventory.NewRun(inventory.Run{Event: string(event), Retry: retry, Revision: rec.Revision})
+	case run == nil || !run.Event.IsDeletion():
+		out := inventory.NewRun(inventory.Run{Event: event, Retry: retry, Revision: rec.Revision})
 		if run != nil && run.Recorded {
 			// A release that never was deployed has the revision whose hooks ran.
 			out.Revision = max(out.Revision, run.Revision)
 		}
 		return out
-	case run.Event == string(event) && run.Failed != "" && run.Retry != retry:
-		return inventory.NewRun(inventory.Run{Event: string(event), Retry: retry, Revision: run.Revision})
+	case run.Event == event && run.Failed != "" && run.Retry != retry:
+		return inventory.NewRun(inventory.Run{Event: event, Retry: retry, Revision: run.Revision})
 	}
 	out := *run
-	if event == PostDelete && Event(out.Event) == PreDelete {
-		out.Next(string(event))
+	if event == inventory.PostDelete && out.Event == inventory.PreDelete {
+		out.Next(event)
 		out.Failed = ""
 	}
 	return &out
@@ -46,7 +46,7 @@ type Standing struct {
 func (s Standing) Waits() bool { return s.Stage == Due }
 
 // standingOf returns how far a run has come with an event. It does not know what a Due one waits for.
-func standingOf(run *inventory.Run, event Event) Standing {
+func standingOf(run *inventory.Run, event inventory.Event) Standing {
 	return Standing{Stage: StageOf(run, event), Message: run.Failed}
 }
 
@@ -64,16 +64,12 @@ const (
 )
 
 // StageOf returns how far a run has come with an event.
-func StageOf(run *inventory.Run, event Event) Stage {
+func StageOf(run *inventory.Run, event inventory.Event) Stage {
 	switch {
-	case event == PreDelete && Event(run.Event) == PostDelete, run.Over && run.Failed == "":
+	case event == inventory.PreDelete && run.Event == inventory.PostDelete, run.Over && run.Failed == "":
 		return Passed
 	case run.Over:
 		return Refused
 	}
 	return Due
 }
-
-// Blocks reports whether a hook that failed at an event of a removal keeps the objects from being deleted. One that fails after
-// they were deleted does not, as with Helm.
-func Blocks(event Event) bool { return event == PreDelete }

@@ -14,7 +14,7 @@ import (
 func TestDeletion(t *testing.T) {
 	type args struct {
 		part  inventory.Part
-		event Event
+		event inventory.Event
 		retry string
 	}
 	type want struct {
@@ -32,47 +32,47 @@ func TestDeletion(t *testing.T) {
 	}{
 		"New": {
 			reason: "The hooks are those of the deployed revision.",
-			args:   args{part: inventory.Part{Revision: 3}, event: PreDelete, retry: "r"},
+			args:   args{part: inventory.Part{Revision: 3}, event: inventory.PreDelete, retry: "r"},
 			want:   want{run: inventory.Run{Event: "pre-delete", Retry: "r", Revision: 3}},
 		},
 		"Pending": {
 			reason: "Where none was deployed they are those of the revision that is recorded.",
-			args:   args{part: inventory.Part{Run: run(inventory.Run{Event: "pre-install", Recorded: true, Revision: 1})}, event: PreDelete},
+			args:   args{part: inventory.Part{Run: run(inventory.Run{Event: "pre-install", Recorded: true, Revision: 1})}, event: inventory.PreDelete},
 			want:   want{run: inventory.Run{Event: "pre-delete", Revision: 1}},
 		},
 		"Unrecorded": {
 			reason: "A revision without a record has no hooks.",
-			args:   args{part: inventory.Part{Revision: 1, Run: run(inventory.Run{Event: "pre-upgrade", Revision: 2})}, event: PreDelete},
+			args:   args{part: inventory.Part{Revision: 1, Run: run(inventory.Run{Event: "pre-upgrade", Revision: 2})}, event: inventory.PreDelete},
 			want:   want{run: inventory.Run{Event: "pre-delete", Revision: 1}},
 		},
 		"Continues": {
 			reason: "A run that was begun goes on.",
-			args:   args{part: inventory.Part{Revision: 9, Run: run(inventory.Run{Event: "pre-delete", Revision: 3, Index: 1, UID: "u", Started: 5})}, event: PreDelete},
+			args:   args{part: inventory.Part{Revision: 9, Run: run(inventory.Run{Event: "pre-delete", Revision: 3, Index: 1, UID: "u", Started: 5})}, event: inventory.PreDelete},
 			want:   want{run: inventory.Run{Event: "pre-delete", Revision: 3, Index: 1, UID: "u", Started: 5}, same: true},
 		},
 		"Failed": {
 			reason: "One that failed stays as it is.",
-			args:   args{part: inventory.Part{Run: run(inventory.Run{Event: "pre-delete", Failed: "no", Over: true, Retry: "r"})}, event: PreDelete, retry: "r"},
+			args:   args{part: inventory.Part{Run: run(inventory.Run{Event: "pre-delete", Failed: "no", Over: true, Retry: "r"})}, event: inventory.PreDelete, retry: "r"},
 			want:   want{run: inventory.Run{Event: "pre-delete", Failed: "no", Over: true, Retry: "r"}, same: true},
 		},
 		"Retry": {
 			reason: "Until another try is asked for.",
-			args:   args{part: inventory.Part{Run: run(inventory.Run{Event: "pre-delete", Failed: "no", Over: true, Retry: "r", Revision: 2})}, event: PreDelete, retry: "s"},
+			args:   args{part: inventory.Part{Run: run(inventory.Run{Event: "pre-delete", Failed: "no", Over: true, Retry: "r", Revision: 2})}, event: inventory.PreDelete, retry: "s"},
 			want:   want{run: inventory.Run{Event: "pre-delete", Retry: "s", Revision: 2}},
 		},
 		"After": {
 			reason: "After the objects the same run has another event.",
-			args:   args{part: inventory.Part{Run: run(inventory.Run{Event: "pre-delete", Revision: 2, Index: 4, Done: 4, Started: 7, Over: true})}, event: PostDelete},
+			args:   args{part: inventory.Part{Run: run(inventory.Run{Event: "pre-delete", Revision: 2, Index: 4, Done: 4, Started: 7, Over: true})}, event: inventory.PostDelete},
 			want:   want{run: inventory.Run{Event: "post-delete", Revision: 2, Done: 4}, same: true},
 		},
 		"AfterFailure": {
 			reason: "A failure that was overridden does not fail the next event.",
-			args:   args{part: inventory.Part{Run: run(inventory.Run{Event: "pre-delete", Revision: 2, Failed: "no", Over: true, Retry: "r"})}, event: PostDelete, retry: "r"},
+			args:   args{part: inventory.Part{Run: run(inventory.Run{Event: "pre-delete", Revision: 2, Failed: "no", Over: true, Retry: "r"})}, event: inventory.PostDelete, retry: "r"},
 			want:   want{run: inventory.Run{Event: "post-delete", Revision: 2, Retry: "r"}, same: true},
 		},
 		"Before": {
 			reason: "The event that is over is not begun again.",
-			args:   args{part: inventory.Part{Run: run(inventory.Run{Event: "post-delete", Revision: 2, Index: 1})}, event: PreDelete},
+			args:   args{part: inventory.Part{Run: run(inventory.Run{Event: "post-delete", Revision: 2, Index: 1})}, event: inventory.PreDelete},
 			want:   want{run: inventory.Run{Event: "post-delete", Revision: 2, Index: 1}, same: true},
 		},
 	}
@@ -98,13 +98,13 @@ func TestStageOf(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		run    inventory.Run
-		event  Event
+		event  inventory.Event
 		want   Stage
 	}{
-		"Due":     {reason: "A run that is not over goes on.", run: inventory.Run{Event: "pre-delete", Failed: "no"}, event: PreDelete, want: Due},
-		"Passed":  {reason: "One that is over without a failure is done.", run: inventory.Run{Event: "pre-delete", Over: true}, event: PreDelete, want: Passed},
-		"Left":    {reason: "A removal that is past an event does not come back to it.", run: inventory.Run{Event: "post-delete"}, event: PreDelete, want: Passed},
-		"Refused": {reason: "A hook failed.", run: inventory.Run{Event: "post-delete", Over: true, Failed: "no"}, event: PostDelete, want: Refused},
+		"Due":     {reason: "A run that is not over goes on.", run: inventory.Run{Event: "pre-delete", Failed: "no"}, event: inventory.PreDelete, want: Due},
+		"Passed":  {reason: "One that is over without a failure is done.", run: inventory.Run{Event: "pre-delete", Over: true}, event: inventory.PreDelete, want: Passed},
+		"Left":    {reason: "A removal that is past an event does not come back to it.", run: inventory.Run{Event: "post-delete"}, event: inventory.PreDelete, want: Passed},
+		"Refused": {reason: "A hook failed.", run: inventory.Run{Event: "post-delete", Over: true, Failed: "no"}, event: inventory.PostDelete, want: Refused},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -112,9 +112,6 @@ func TestStageOf(t *testing.T) {
 				t.Errorf("\n%s\nStageOf(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
-	}
-	if !Blocks(PreDelete) || Blocks(PostDelete) {
-		t.Error("only a hook before the objects go blocks a removal, as with Helm")
 	}
 }
 

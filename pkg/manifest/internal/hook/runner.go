@@ -53,7 +53,7 @@ func (r *Runner) Advance(ctx context.Context) (Standing, error) {
 		act := next(r.Run, len(r.Hooks), f, isLate(r.Run, r.Timeout, r.Now()))
 		switch act {
 		case actDone:
-			return standingOf(r.Run, Event(r.Run.Event)), nil
+			return standingOf(r.Run, r.Run.Event), nil
 		case actWait:
 			return Standing{Stage: Due, Message: r.about(r.turn(), f.message)}, nil
 		case actDelete:
@@ -233,7 +233,7 @@ func (r *Runner) deleteAll(ctx context.Context) (Standing, error) {
 		}
 	}
 	r.Run.Over = true
-	return standingOf(r.Run, Event(r.Run.Event)), nil
+	return standingOf(r.Run, r.Run.Event), nil
 }
 
 // delete the object of a hook, unless it belongs to another bundle. It reports whether the object remains for now, and why.

@@ -132,7 +132,7 @@ func newStage(hooks ...Hook) *fakeStage {
 	s.Runner = Runner{
 		Messages: advice.Messages{Adopt: "set adopt"},
 		Target:   s.target, Pods: fakePods{}, Set: ourSet, Now: func() time.Time { return time.Unix(s.now, 0) }, Timeout: time.Minute,
-		Hooks: hooks, Run: &inventory.Run{ID: "r", Event: string(PreInstall)},
+		Hooks: hooks, Run: &inventory.Run{ID: "r", Event: inventory.PreInstall},
 		Save: func(context.Context) error {
 			s.log = append(s.log, fmt.Sprintf("save %d uid=%s failed=%t", s.Run.Index, s.Run.UID, s.Run.Failed != ""))
 			return s.err

@@ -88,7 +88,7 @@ func (t *Tester) test(ctx context.Context, progress *inventory.Tests, p *Tested)
 		r.Saved = *progress.Run
 	}
 	if progress.Part != p.Part || progress.Run == nil {
-		run := inventory.NewRun(inventory.Run{Event: string(Test), Inputs: progress.Token, Revision: p.Revision})
+		run := inventory.NewRun(inventory.Run{Event: inventory.Test, Inputs: progress.Token, Revision: p.Revision})
 		progress.Part, progress.Run = p.Part, run
 	}
 	var err error

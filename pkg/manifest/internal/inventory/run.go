@@ -17,7 +17,7 @@ type Run struct {
 	// ID is unique. Hooks of other runs may exist in the cluster, also those of a removed bundle of the same name.
 	ID string `json:"id"`
 	// Event of the hooks.
-	Event string `json:"event"`
+	Event Event `json:"event"`
 	// Inputs of the part, and the retry token of the call that began the run.
 	Inputs string `json:"inputs,omitempty"`
 	Retry  string `json:"retry,omitempty"`
@@ -45,9 +45,15 @@ func NewRun(r Run) *Run {
 }
 
 // Next begins another event of the same run.
-func (r *Run) Next(event string) {
+func (r *Run) Next(event Event) {
 	r.Event, r.Index, r.UID, r.Started, r.Over = event, 0, "", 0, false
 }
+
+// HasBegun reports whether the turn of a hook of the event has come.
+func (r *Run) HasBegun() bool { return r.Started != 0 || r.Index != 0 }
+
+// BlocksRemoval reports whether a hook failed that has to succeed before the objects of the part are deleted. The run may be nil.
+func (r *Run) BlocksRemoval() bool { return r != nil && r.Event.Blocks() && r.Over && r.Failed != "" }
 
 // HookID returns the identity of a hook of the run, the value of an annotation of its object.
 func (r *Run) HookID(set string, part object.PartID, index int) string {

@@ -81,7 +81,7 @@ func (o *observer) observeParts() {
 		}
 		if why, stuck := rec.Stuck(p.Digest, o.Retry); stuck {
 			p.found(PhaseHookFailed, why)
-			p.stuck, p.unapplied = true, !rec.Run.IsPost()
+			p.stuck, p.unapplied = true, !rec.Run.Event.IsPost()
 			continue
 		}
 		o.out.UpToDate = false

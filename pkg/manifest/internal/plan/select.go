@@ -62,7 +62,7 @@ func Select(in Input) *Selection {
 		if rec.Digest == part.Digest && !unfinished {
 			continue
 		}
-		if why, stuck := rec.Stuck(part.Digest, in.Retry); stuck && (!rec.Run.IsPost() || !unfinished) {
+		if why, stuck := rec.Stuck(part.Digest, in.Retry); stuck && (!rec.Run.Event.IsPost() || !unfinished) {
 			// The inventory has all that the part wants since the hook ran.
 			s.Stuck[part.Name] = why
 			continue

@@ -19,7 +19,7 @@ import (
 
 func TestSelect(t *testing.T) {
 	a, b := configMap("a"), configMap("b")
-	failed := func(event string) inventory.Part {
+	failed := func(event inventory.Event) inventory.Part {
 		return inventory.Part{Run: &inventory.Run{Event: event, Inputs: "1", Recorded: true, Over: true, Failed: "hook failed"}}
 	}
 	inv := func(web inventory.Part, entries ...inventory.Entry) *inventory.Inventory {

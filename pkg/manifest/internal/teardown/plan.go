@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
@@ -45,7 +44,7 @@ type Group struct {
 	// Entries to delete.
 	Entries []*inventory.Entry
 	// Event of the hooks to run.
-	Event hook.Event
+	Event inventory.Event
 }
 
 // String returns the group as one line.
@@ -76,11 +75,11 @@ func Plan(mode Mode, entries []*inventory.Entry, own map[schema.GroupKind]schema
 	if mode != Prune {
 		out = append(out, Group{Action: AwaitCustomResources})
 	}
-	out = append(out, Group{Action: RunHooks, Event: hook.PreDelete})
+	out = append(out, Group{Action: RunHooks, Event: inventory.PreDelete})
 	for _, s := range slices.Backward(object.Stages) {
 		if s == object.StageCRDs {
 			// Hooks may need the CRDs, and the namespace that they are in.
-			out = append(out, Group{Action: RunHooks, Event: hook.PostDelete}, Group{Action: AwaitCustomResources})
+			out = append(out, Group{Action: RunHooks, Event: inventory.PostDelete}, Group{Action: AwaitCustomResources})
 		}
 		stage := filter(entries, func(e *inventory.Entry) bool { return e.Stage == s && !isFirst(e) })
 		for _, part := range slices.Backward(orderParts(parts, stage)) {

@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
@@ -118,7 +119,7 @@ func TestRunOrder(t *testing.T) {
 }
 
 func TestRunHooks(t *testing.T) {
-	given := func(event hook.Event, s hook.Standing) func(w *world) {
+	given := func(event inventory.Event, s hook.Standing) func(w *world) {
 		return func(w *world) {
 			w.add("web", aConfig)
 			w.add(object.PartCRDs, aCRD)
@@ -131,13 +132,13 @@ func TestRunHooks(t *testing.T) {
 		"Due": {
 			reason: "Nothing is deleted while a hook before it runs.",
 			mode:   Remove,
-			given:  given(hook.PreDelete, hook.Standing{Stage: hook.Due, Message: "bye is running"}),
+			given:  given(inventory.PreDelete, hook.Standing{Stage: hook.Due, Message: "bye is running"}),
 			want:   outcome{Log: before, Blocked: Blocked{State: health.Deleting, Message: "bye is running"}, Left: all},
 		},
 		"Refused": {
 			reason: "Nor after it failed.",
 			mode:   Remove,
-			given:  given(hook.PreDelete, hook.Standing{Stage: hook.Refused, Message: "bye failed"}),
+			given:  given(inventory.PreDelete, hook.Standing{Stage: hook.Refused, Message: "bye failed"}),
 			want: outcome{Log: before, Left: all, Blocked: Blocked{
 				State: health.Warning, Message: "bye failed; repair what is wrong and ask for another try, or force the removal",
 			}},
@@ -145,7 +146,7 @@ func TestRunHooks(t *testing.T) {
 		"After": {
 			reason: "Hooks after the objects may need the CRDs.",
 			mode:   Remove,
-			given:  given(hook.PostDelete, hook.Standing{Stage: hook.Due, Message: "gone is running"}),
+			given:  given(inventory.PostDelete, hook.Standing{Stage: hook.Due, Message: "gone is running"}),
 			want: outcome{
 				Log:     append(before[:3:3], "delete ConfigMap apps/web", "hooks post-delete"),
 				Blocked: Blocked{State: health.Deleting, Message: "gone is running"}, Done: all[:1], Left: all[1:],

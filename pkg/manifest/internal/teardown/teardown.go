@@ -60,8 +60,8 @@ type Cluster interface {
 
 // Hooks of the installs that leave.
 type Hooks interface {
-	// Run the hooks of an event, hook.PreDelete or hook.PostDelete, as far as possible without waiting.
-	Run(ctx context.Context, event hook.Event) (hook.Standing, error)
+	// Run the hooks of an event, inventory.PreDelete or inventory.PostDelete, as far as possible without waiting.
+	Run(ctx context.Context, event inventory.Event) (hook.Standing, error)
 }
 
 // Blocked says what a removal waits for. The zero value stands for nothing.

@@ -45,7 +45,7 @@ type world struct {
 	// meet is called before each request and each run of hooks, with its line in the log. An error is the answer.
 	meet func(line string) error
 	// hooks are the standings of events; passed where there is none.
-	hooks map[hook.Event]hook.Standing
+	hooks map[inventory.Event]hook.Standing
 
 	mu  sync.Mutex
 	log []string
@@ -53,7 +53,7 @@ type world struct {
 
 func newWorld(t *testing.T, mode Mode) *world {
 	t.Helper()
-	w := &world{c: fakeapi.New(t), blind: map[cluster.ObjectRef]bool{}, hooks: map[hook.Event]hook.Standing{}}
+	w := &world{c: fakeapi.New(t), blind: map[cluster.ObjectRef]bool{}, hooks: map[inventory.Event]hook.Standing{}}
 	w.c.Meet = w.note
 	client := ssa.New(w.c, object.DefaultFieldManager)
 	w.in = Input{
@@ -78,7 +78,7 @@ func (w *world) note(line string) error {
 }
 
 // Run the hooks of an event.
-func (w *world) Run(_ context.Context, event hook.Event) (hook.Standing, error) {
+func (w *world) Run(_ context.Context, event inventory.Event) (hook.Standing, error) {
 	if err := w.note("hooks " + string(event)); err != nil {
 		return hook.Standing{}, err
 	}
