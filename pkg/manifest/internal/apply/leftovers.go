@@ -98,7 +98,7 @@ func leftovers(manager string, o *object.Desired, live *unstructured.Unstructure
 	for i := range found {
 		if l := &found[i]; len(l.Managers) > 0 {
 			return nil, &ssa.RefusedError{Err: errors.Errorf("%s belongs to field manager %s and may not stand beside %s; remove it there, or take %s out of the module",
-				fieldset.Text(l.Path), strings.Join(l.Managers, ", "), l.Wanted, strings.Fields(l.Wanted)[0])}
+				fieldset.Text(l.Path), strings.Join(l.Managers, ", "), l.Wanted(), fieldset.Text(l.Beside))}
 		}
 	}
 	return found, nil

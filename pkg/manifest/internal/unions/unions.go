@@ -19,12 +19,22 @@ import (
 type Leftover struct {
 	// Path of the member.
 	Path fieldpath.Path
-	// Wanted is what it may not stand beside: spec.strategy.type Recreate.
-	Wanted string
+	// Beside is the field of the union that is wanted, and that the member may not stand beside: another member, or the discriminator.
+	Beside fieldpath.Path
+	// Value of the discriminator; empty for another member.
+	Value string
 	// Managers are the other managers that own the member or a part of it, sorted. Where there are none, nobody owns it.
 	Managers []string
 
 	union *union
+}
+
+// Wanted returns the wanted field as text, with the value of a discriminator: spec.strategy.type Recreate.
+func (l *Leftover) Wanted() string {
+	if l.Value == "" {
+		return fieldset.Text(l.Beside)
+	}
+	return fieldset.Text(l.Beside) + " " + l.Value
 }
 
 // Known says whether a kind has unions in which there may be leftovers.
@@ -99,9 +109,12 @@ func (f *finder) walk(u *union, path fieldpath.Path, steps []string, want, live 
 
 // look at one union.
 func (f *finder) look(u *union, path fieldpath.Path, want, live map[string]any) {
-	beside, allowed := f.choice(u, path, want, live)
+	chosen, ok := f.choice(u, path, want, live)
+	if !ok {
+		return
+	}
 	for _, m := range slices.Sorted(maps.Keys(u.members)) {
-		if beside == "" || live[m] == nil || want[m] != nil || allowed(m) {
+		if live[m] == nil || want[m] != nil || chosen.allows(u, m) {
 			continue
 		}
 		p := append(path.Copy(), fieldpath.PathElement{FieldName: &m})
@@ -110,29 +123,45 @@ func (f *finder) look(u *union, path fieldpath.Path, want, live map[string]any) 
 		if len(managers) == 0 && !null && fieldset.Touches(f.ours, p) {
 			continue
 		}
-		f.found = append(f.found, Leftover{Path: p, Wanted: beside, Managers: managers, union: u})
+		f.found = append(f.found, Leftover{Path: p, Beside: chosen.field(path), Value: chosen.value, Managers: managers, union: u})
 	}
 }
 
-// choice of what is wanted of a union: its words, empty where nothing is chosen, and which members it allows.
-func (f *finder) choice(u *union, path fieldpath.Path, want, live map[string]any) (string, func(string) bool) {
+// A choice is what is wanted of a union: one of its members, or a value of its discriminator.
+type choice struct{ name, value string }
+
+// field returns the path of what is chosen of the union at a path.
+func (c choice) field(path fieldpath.Path) fieldpath.Path {
+	return append(path.Copy(), fieldpath.PathElement{FieldName: &c.name})
+}
+
+// allows reports whether a member may stand beside what is chosen.
+func (c choice) allows(u *union, member string) bool {
+	if u.discriminator == "" {
+		return member == c.name
+	}
+	return u.members[member] == c.value
+}
+
+// choice returns what is wanted of a union; false where nothing is.
+func (f *finder) choice(u *union, path fieldpath.Path, want, live map[string]any) (choice, bool) {
 	if u.discriminator == "" {
 		for _, m := range slices.Sorted(maps.Keys(u.members)) {
 			if want[m] != nil {
-				return fieldset.Text(append(path.Copy(), fieldpath.PathElement{FieldName: &m})), func(other string) bool { return other == m }
+				return choice{name: m}, true
 			}
 		}
-		return "", nil
+		return choice{}, false
 	}
-	p := append(path.Copy(), fieldpath.PathElement{FieldName: &u.discriminator})
-	chosen, _ := want[u.discriminator].(string)
-	if chosen == "" && len(f.managers(p)) > 0 {
-		chosen, _ = live[u.discriminator].(string)
+	out := choice{name: u.discriminator}
+	out.value, _ = want[u.discriminator].(string)
+	if out.value == "" && len(f.managers(out.field(path))) > 0 {
+		out.value, _ = live[u.discriminator].(string)
 	}
-	if chosen == "" {
-		chosen = u.initial
+	if out.value == "" {
+		out.value = u.initial
 	}
-	return fieldset.Text(p) + " " + chosen, func(m string) bool { return u.members[m] == chosen }
+	return out, true
 }
 
 // managers other than us that own a field, or a part of it.

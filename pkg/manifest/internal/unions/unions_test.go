@@ -173,7 +173,7 @@ func TestFind(t *testing.T) {
 			}
 			var got []leftover
 			for _, l := range Find(gk, object(t, tc.want), object(t, tc.live), tc.managed, func(e *metav1.ManagedFieldsEntry) bool { return e.Manager == "us" }) {
-				got = append(got, leftover{Path: fieldset.Text(l.Path), Wanted: l.Wanted, Managers: strings.Join(l.Managers, ", ")})
+				got = append(got, leftover{Path: fieldset.Text(l.Path), Wanted: l.Wanted(), Managers: strings.Join(l.Managers, ", ")})
 			}
 			if diff := cmp.Diff(tc.found, got); diff != "" {
 				t.Errorf("\n%s\nFind(...): -want, +got:\n%s", tc.reason, diff)
