@@ -44,7 +44,6 @@ func (w *call) apply(
 	run := execute.Input{
 		Plan: p, Applier: applier, Concurrency: w.e.concurrency, Save: w.saveRun, Write: write, Checkpoint: checkpoint, Retry: w.o.Retry,
 		Redact: w.o.Redact, Installs: i, Pruner: &pruner{call: w, objects: objects}, Latest: w.c.Cache().Get, Health: w.health(),
-		Contention: &w.mem.contention, Now: w.e.now,
 	}
 	if observe.TestsDue(p.Inventory, w.o.Test) {
 		run.Test = i.test

@@ -154,9 +154,6 @@ func (w *call) recordedHooks(
 	return hooks, info, err
 }
 
-// errInventoryExists is returned by save if an inventory exists that the watch does not show.
-var errInventoryExists = inventory.ErrExists
-
 // parentKey is the key of the Secret that holds the inventory.
 func (w *call) parentKey() cluster.ObjectRef {
 	return cluster.ObjectRef{Kind: "Secret", Namespace: w.e.namespace, Name: w.b.Name}
@@ -206,7 +203,7 @@ func (w *call) loadOwn(ctx context.Context) (*inventory.Inventory, error) {
 // owns reports whether the inventory that was read last is that of the owner of the bundle.
 func (w *call) owns() bool { return w.store().Owns(w.mem.stored) }
 
-// save the inventory. Where none was found there must be none: the error is errInventoryExists otherwise. Once another client changed
+// save the inventory. Where none was found there must be none: the error is inventory.ErrExists otherwise. Once another client changed
 // it, nothing is saved in this call any more, and the next one reads it again.
 func (w *call) save(ctx context.Context, inv *inventory.Inventory) (err error) {
 	if w.changed != nil {

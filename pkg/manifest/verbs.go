@@ -11,6 +11,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/execute"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
 )
 
@@ -60,7 +61,7 @@ func (e *Engine) apply(ctx context.Context, c cluster.Cluster, b *Bundle, o []Ca
 	}
 	applier := w.newWriter()
 	r, err := w.apply(ctx, applier, was, was == nil || !w.owns(), approved)
-	if !errors.Is(err, errInventoryExists) {
+	if !errors.Is(err, inventory.ErrExists) {
 		return r, err
 	}
 	// The inventory lost the label that the watch selects by. This step restores it.

@@ -93,7 +93,7 @@ func (r *run) begin(ctx context.Context) error {
 	r.abandon(ctx)
 	save := p.intend() || r.Write || r.Checkpoint != nil
 	for ref := range p.restarted {
-		r.Contention.Forget(ref)
+		r.Applier.Contention.Forget(ref)
 	}
 	if !save {
 		return nil

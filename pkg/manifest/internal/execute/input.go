@@ -4,7 +4,6 @@ package execute
 
 import (
 	"context"
-	"time"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
@@ -13,7 +12,6 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/teardown"
 )
@@ -41,9 +39,7 @@ type Input struct {
 	// Health evaluates the readiness rules of the bundle.
 	Health observe.Evaluator
 	// Test runs the tests that were requested, as far as they go; nil for none.
-	Test       func(ctx context.Context, in TestInput) (Tested, error)
-	Contention *ownership.Contention
-	Now        func() time.Time
+	Test func(ctx context.Context, in TestInput) (Tested, error)
 }
 
 // Installs are the Helm releases of the components.

@@ -93,7 +93,7 @@ func (r *run) recordApplied(o *object.Desired, en *inventory.Entry, out apply.Ou
 	en.UID, en.Intent, en.Owned, en.Ceded = out.State.UID, o.Hash, out.State.Owned, out.Ceded
 	r.progress.objects[o.Ref] = out.State
 	r.result.Ceded = append(r.result.Ceded, ceded...)
-	drifted, now := r.progress.actions[o.Ref].Drifted, r.Now()
+	drifted, now := r.progress.actions[o.Ref].Drifted, r.Applier.Now()
 	delete(r.progress.actions, o.Ref)
 	switch {
 	case !drifted && out.Kind == apply.Created:
@@ -111,7 +111,7 @@ func (r *run) recordApplied(o *object.Desired, en *inventory.Entry, out apply.Ou
 		}
 		r.result.Repaired = append(r.result.Repaired, observe.Drift{Key: o.Ref, Kind: kind})
 	case ownership.IsDrift(!out.Lost.Empty(), len(ceded)):
-		en.Restores = r.Contention.Repaired(r.Applier.Client.FieldManager, o.Ref, out.Before.ManagedFields, out.Lost, en.Restores, now)
+		en.Restores = r.Applier.Contention.Repaired(r.Applier.Client.FieldManager, o.Ref, out.Before.ManagedFields, out.Lost, en.Restores, now)
 		r.result.Repaired = append(r.result.Repaired, observe.Drift{Key: o.Ref, Fields: ownership.Names(out.Lost)})
 	}
 }

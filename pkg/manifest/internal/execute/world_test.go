@@ -287,8 +287,7 @@ func (w *world) run() (Result, error) {
 	var err error
 	w.last, err = Run(w.ctx, Input{
 		Plan: w.build(), Applier: apply.NewWriter(w.target(), w.policy(), w.contention, w.clock), Concurrency: max(w.concurrency, 1), Save: w.save,
-		Write: w.stored == nil, Installs: w, Pruner: w, Latest: w.latest, Contention: w.contention, Now: w.clock, Test: w.test,
-		Health: w,
+		Write: w.stored == nil, Installs: w, Pruner: w, Latest: w.latest, Test: w.test, Health: w,
 	})
 	return w.last.Result, err
 }
