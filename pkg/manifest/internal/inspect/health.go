@@ -44,30 +44,32 @@ type Health struct {
 	Evaluations Evaluations
 }
 
-// byState is the rule for a custom resource that has none.
-var byState = &bundle.Rule{} //nolint:gochecknoglobals // Constant.
-
-// ruleFor returns the rule for an object; nil where kstatus alone decides.
-func (h *Health) ruleFor(en *inventory.Entry) *bundle.Rule {
+// ruleFor returns the rule for an object, nil for a custom resource that has none and whose .status.state counts; false where kstatus
+// alone decides.
+func (h *Health) ruleFor(en *inventory.Entry) (*bundle.Rule, bool) {
 	gk := en.Ref().GroupKind()
 	for i := range h.Readiness {
 		if r := &h.Readiness[i]; r.For == gk || (r.For.Empty() && en.Stage == object.StageResource) {
-			return r
+			return r, true
 		}
 	}
-	if en.Stage == object.StageResource {
-		return byState
-	}
-	return nil
+	return nil, en.Stage == object.StageResource
 }
 
 // Applies reports whether a rule is for an object.
-func (h *Health) Applies(en *inventory.Entry) bool { return h.ruleFor(en) != nil }
+func (h *Health) Applies(en *inventory.Entry) bool {
+	_, ok := h.ruleFor(en)
+	return ok
+}
 
 // Evaluate the rule for an object, which is read unless it and the rule are those of before. The error is that it cannot be read.
 func (h *Health) Evaluate(ctx context.Context, en *inventory.Entry, s cluster.ObjectState) (health.State, string, error) {
-	k, rule := en.Ref(), h.ruleFor(en)
-	if v, ok := h.Evaluations[k]; ok && v.resourceVersion == s.ResourceVersion && v.rule == rule.ID() {
+	k, id := en.Ref(), ""
+	rule, _ := h.ruleFor(en)
+	if rule != nil {
+		id = rule.ID()
+	}
+	if v, ok := h.Evaluations[k]; ok && v.resourceVersion == s.ResourceVersion && v.rule == id {
 		return v.state, v.message, nil
 	}
 	u, err := h.Objects.Get(ctx, en.GVK(), k)
@@ -77,15 +79,15 @@ func (h *Health) Evaluate(ctx context.Context, en *inventory.Entry, s cluster.Ob
 	if u == nil {
 		return health.Processing, "is gone", nil
 	}
-	v := evaluation{resourceVersion: u.GetResourceVersion(), rule: rule.ID()}
+	v := evaluation{resourceVersion: u.GetResourceVersion(), rule: id}
 	switch {
+	case rule == nil:
+		v.state, v.message = health.OfCustomResource(u, s)
 	case rule.Func != nil:
 		if v.state, v.message, err = rule.Evaluate(ctx, u); err != nil {
 			// Not cached: what failed may succeed for the same version of the object.
 			return health.Error, text.OneLine(err.Error()), nil
 		}
-	case rule == byState:
-		v.state, v.message = health.OfCustomResource(u, s)
 	default:
 		v.state, v.message = h.Expressions.Evaluate(ctx, rule.CEL, u)
 	}
