@@ -81,7 +81,7 @@ func TestParts(t *testing.T) {
 			for i := range parts {
 				p := &parts[i]
 				got = append(got, part{
-					Name: string(p.Name), Title: p.Title(), CRDs: p.CRDs != nil, Install: p.Install != nil, Config: p.Config != nil, Resource: p.Resource != nil,
+					Name: string(p.Name), Title: p.Name.String(), CRDs: p.CRDs != nil, Install: p.Install != nil, Config: p.Config != nil, Resource: p.Resource != nil,
 				})
 				if p.Digest == "" {
 					t.Errorf("%s has no digest", p.Name)

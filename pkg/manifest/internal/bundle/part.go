@@ -63,8 +63,3 @@ func (p *Part) digestOf(b *Bundle) (string, error) {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:16]), nil
 }
-
-// Title returns what the part is called in messages.
-func (p *Part) Title() string {
-	return p.Name.String()
-}

@@ -78,7 +78,7 @@ func (c *Composer) objectsOf(ctx context.Context, out *Component, r *render.Rend
 				"change a value to install a new revision", home.Name, out.Record.Revision)
 		}
 		return release.Objects(info.Manifest, home, out.Record.Revision)
-	case out.Record.Resumes(out.Digest, c.Retry) && out.Record.Run.Recorded:
+	case out.Record.Resumes(out.Digest, c.Retry):
 		info, err := c.Releases.Get(ctx, home, out.Record.Run.Revision)
 		if err != nil || info == nil {
 			return r.Objects, err

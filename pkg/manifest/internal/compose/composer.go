@@ -4,7 +4,6 @@ package compose
 
 import (
 	"context"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -174,7 +173,7 @@ func (c *Composer) build(ctx context.Context, out *Component, objects []*unstruc
 func (c *Composer) Place(ctx context.Context, in *Installation, u *unstructured.Unstructured) (cluster.Mapping, error) {
 	m, err := c.Target.Mapping(ctx, u.GroupVersionKind())
 	if err != nil {
-		return cluster.Mapping{}, errors.Wrapf(err, "%s %s", u.GetKind(), strings.TrimPrefix(u.GetNamespace()+"/"+u.GetName(), "/"))
+		return cluster.Mapping{}, errors.Wrap(err, object.RefOf(u).String())
 	}
 	setNamespace(u, m.Namespaced, in)
 	return m, nil

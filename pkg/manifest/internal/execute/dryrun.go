@@ -144,7 +144,7 @@ func (d *dryRun) conclude() {
 	p := d.Plan
 	for i := range p.Parts {
 		if failure, failed := p.Verdicts.Failure(p.Parts[i].Name); failed {
-			d.out.Problems = append(d.out.Problems, p.Parts[i].Title()+": "+failure.Reason)
+			d.out.Problems = append(d.out.Problems, p.Parts[i].Name.String()+": "+failure.Reason)
 		}
 	}
 	if reason, waits := p.Verdicts.Waiting(); waits {
@@ -158,9 +158,9 @@ func (d *dryRun) conclude() {
 		switch {
 		case n == 0 || p.Verdicts.Of(c.Name).State.Fails():
 		case n == 1:
-			d.out.Notes = append(d.out.Notes, c.Title()+": the chart has 1 hook")
+			d.out.Notes = append(d.out.Notes, c.Name.String()+": the chart has 1 hook")
 		default:
-			d.out.Notes = append(d.out.Notes, fmt.Sprintf("%s: the chart has %d hooks", c.Title(), n))
+			d.out.Notes = append(d.out.Notes, fmt.Sprintf("%s: the chart has %d hooks", c.Name, n))
 		}
 	}
 }

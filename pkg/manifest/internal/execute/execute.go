@@ -198,9 +198,9 @@ func (r *run) err() error {
 		v, failed := r.progress.verdicts.Failure(part.Name)
 		switch {
 		case failed && v.Err == nil:
-			all = append(all, failure{title: part.Title(), err: errors.New(v.Reason)})
+			all = append(all, failure{title: part.Name.String(), err: errors.New(v.Reason)})
 		case failed:
-			all = append(all, failure{title: part.Title(), err: v.Err})
+			all = append(all, failure{title: part.Name.String(), err: v.Err})
 		}
 	}
 	if r.pruneErr != nil {

@@ -80,7 +80,7 @@ func (p *progress) awaitInstalls() plan.Verdicts {
 		}
 		for i := range p.plan.Parts {
 			if part := &p.plan.Parts[i]; part.Resource == nil && all.Stop(part.Name) {
-				reason := fmt.Sprintf("%s waits until %s is applied", c.Title(), part.Title())
+				reason := fmt.Sprintf("%s waits until %s is applied", c.Name, part.Name)
 				out = append(out, plan.Verdict{Part: c.Name, State: plan.Waiting, Reason: reason})
 				break
 			}

@@ -49,8 +49,8 @@ func (h *holders) of(p fieldpath.Path) string {
 	return h.last
 }
 
-// FieldsOfOthers returns the leaves that others own and a manager, that of the engine, does not.
-func FieldsOfOthers(manager string, managed []metav1.ManagedFieldsEntry) *fieldpath.Set {
+// fieldsOfOthers returns the leaves that others own and a manager, that of the engine, does not.
+func fieldsOfOthers(manager string, managed []metav1.ManagedFieldsEntry) *fieldpath.Set {
 	theirs := &fieldpath.Set{}
 	for i := range managed {
 		e := &managed[i]
@@ -70,7 +70,7 @@ func FieldsOfOthers(manager string, managed []metav1.ManagedFieldsEntry) *fieldp
 // WithoutFieldsOfOthers returns a custom resource without the fields that its users have set since it was created, so that
 // applying it leaves them as they are.
 func WithoutFieldsOfOthers(manager string, o *object.Desired, managed []metav1.ManagedFieldsEntry) (*object.Desired, error) {
-	return o.Without(FieldsOfOthers(manager, managed))
+	return o.Without(fieldsOfOthers(manager, managed))
 }
 
 // IsAppliedBy reports whether an entry has the fields that a manager has applied.

@@ -66,7 +66,7 @@ func (d *Draft) refusals(refused map[cluster.ObjectRef]error) (out Verdicts, blo
 			default:
 				out = append(out, Fail(c.Name, Dropped, errors.Wrap(err, ref.String())))
 				if !blocks {
-					reason, blocks = fmt.Sprintf("waits until %s of %s can be applied", ref, c.Title()), true
+					reason, blocks = fmt.Sprintf("waits until %s of %s can be applied", ref, c.Name), true
 				}
 			}
 		}
@@ -77,7 +77,7 @@ func (d *Draft) refusals(refused map[cluster.ObjectRef]error) (out Verdicts, blo
 	for _, c := range d.Components {
 		_, failed := out.Failure(c.Name)
 		if c.Purpose == compose.Advance && !failed {
-			out = append(out, Verdict{Part: c.Name, State: Blocked, Reason: c.Title() + " " + reason})
+			out = append(out, Verdict{Part: c.Name, State: Blocked, Reason: c.Name.String() + " " + reason})
 		}
 	}
 	return out, true
