@@ -113,8 +113,8 @@ func (w *call) removalHooks(
 	}
 }
 
-// leavingAll returns the hooks to run for the removal of all parts of a bundle. The inventory is copied only if there are hooks.
-func (w *call) leavingAll(inv *inventory.Inventory) *hook.Removal {
+// removalHooksOfAll returns the hooks to run for the removal of all parts of a bundle. The inventory is copied only if there are hooks.
+func (w *call) removalHooksOfAll(inv *inventory.Inventory) *hook.Removal {
 	parts := slices.DeleteFunc(slices.Sorted(maps.Keys(inv.Parts)), func(part object.PartID) bool { return !inv.Parts[part].DeleteHooks })
 	if len(parts) > 0 {
 		inv = inv.Clone()

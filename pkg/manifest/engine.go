@@ -118,8 +118,8 @@ func (e *Engine) validate() error {
 	return e.identity.Validate()
 }
 
-// check whether the engine can work on a cluster.
-func (e *Engine) check(c cluster.Cluster) error {
+// accepts returns why the engine cannot work on a cluster; nil where it can.
+func (e *Engine) accepts(c cluster.Cluster) error {
 	if e.invalid != nil {
 		return errors.Wrap(e.invalid, "the engine has an invalid option")
 	}
@@ -136,7 +136,7 @@ func (e *Engine) newCall(ctx context.Context, c cluster.Cluster, b *Bundle, o []
 	if err != nil {
 		return nil, err
 	}
-	w, err := e.newOutline(ctx, c, b, o)
+	w, err := e.newCallByName(ctx, c, b, o)
 	if err != nil {
 		return nil, err
 	}
@@ -144,9 +144,9 @@ func (e *Engine) newCall(ctx context.Context, c cluster.Cluster, b *Bundle, o []
 	return w, nil
 }
 
-// newOutline returns a call whose parts have no digests, which is enough to remove a bundle.
-func (e *Engine) newOutline(ctx context.Context, c cluster.Cluster, b *Bundle, o []CallOption) (*call, error) {
-	if err := e.check(c); err != nil {
+// newCallByName returns a call whose parts have no digests, which is enough to remove a bundle.
+func (e *Engine) newCallByName(ctx context.Context, c cluster.Cluster, b *Bundle, o []CallOption) (*call, error) {
+	if err := e.accepts(c); err != nil {
 		return nil, err
 	}
 	end, err := e.turns.take(ctx, placeOf(c, b))

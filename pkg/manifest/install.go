@@ -42,7 +42,7 @@ func (e *Engine) Check(ctx context.Context, c cluster.Cluster, b *Bundle, o ...C
 // Uninstall does the next step towards a cluster without the bundle. Without Wait it waits for nothing. It is Remove with the option
 // Wait.
 func (e *Engine) Uninstall(ctx context.Context, c cluster.Cluster, b *Bundle, o ...CallOption) (Removal, error) {
-	if err := e.check(c); err != nil {
+	if err := e.accepts(c); err != nil {
 		return Removal{}, err
 	}
 	var left Removal
@@ -57,7 +57,7 @@ func (e *Engine) Uninstall(ctx context.Context, c cluster.Cluster, b *Bundle, o 
 func (e *Engine) until(
 	ctx context.Context, c cluster.Cluster, b *Bundle, o []CallOption, look func() (Observation, error),
 ) (Observation, error) {
-	if err := e.check(c); err != nil {
+	if err := e.accepts(c); err != nil {
 		return Observation{}, err
 	}
 	if err := b.Validate(); err != nil {

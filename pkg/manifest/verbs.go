@@ -101,7 +101,7 @@ func (e *Engine) Observe(ctx context.Context, c cluster.Cluster, b *Bundle, o ..
 // shows no inventory, Exists sends a request before it returns false, so that a caller that removes a bundle can rely on it. The
 // error is an *OwnedError for the inventory of another owner, even if the bundle adopts.
 func (e *Engine) Exists(ctx context.Context, c cluster.Cluster, b *Bundle) (bool, error) {
-	w, err := e.newOutline(ctx, c, b, nil)
+	w, err := e.newCallByName(ctx, c, b, nil)
 	if err != nil {
 		return false, err
 	}
@@ -159,7 +159,7 @@ func (e *Engine) Plan(ctx context.Context, c cluster.Cluster, b *Bundle, o ...Ca
 // be removed when its sources cannot be resolved any more. Objects of another owner are not removed, even if the bundle adopts: the
 // error is an *OwnedError then. It is a *ChangedError where another client changed the inventory during the call: call Remove again.
 func (e *Engine) Remove(ctx context.Context, c cluster.Cluster, b *Bundle, o ...CallOption) (Removal, error) {
-	w, err := e.newOutline(ctx, c, b, o)
+	w, err := e.newCallByName(ctx, c, b, o)
 	if err != nil {
 		return Removal{}, err
 	}
@@ -177,7 +177,7 @@ func (e *Engine) Remove(ctx context.Context, c cluster.Cluster, b *Bundle, o ...
 	if err != nil {
 		return Removal{}, err
 	}
-	hooks := w.leavingAll(inv)
+	hooks := w.removalHooksOfAll(inv)
 	res, err := w.teardown(ctx, w.removalMode(), inv.Objects, objects, hooks)
 	left := Removal{
 		State: res.Blocked.State, Message: res.Blocked.Message, Kept: res.Kept, LeftBehind: res.LeftBehind, Forced: res.Forced,

@@ -68,9 +68,10 @@ func (a *Applier) blame(ctx context.Context, o *object.Desired, fields []immutab
 	var names, reasons []string
 	for _, f := range fields {
 		if err == nil && live != nil {
-			f = a.precise(ctx, o, f, want, live)
+			names = append(names, a.precise(ctx, o, f, want, live)...)
+		} else {
+			names = append(names, f.Name)
 		}
-		names = append(names, f.Name)
 		if !slices.Contains(reasons, f.Reason) {
 			reasons = append(reasons, f.Reason)
 		}
@@ -78,11 +79,11 @@ func (a *Applier) blame(ctx context.Context, o *object.Desired, fields []immutab
 	return fmt.Sprintf("%s cannot be changed (%s)", strings.Join(names, ", "), strings.Join(reasons, "; "))
 }
 
-// precise names the fields that differ, where the API server names no more than the spec. It is asked what the object would
+// precise returns the names of the fields that differ, where the API server names no more than the spec. It is asked what the object would
 // be if it was created, because it replaces values with defaults; where it does not say, values are compared as they are.
-func (a *Applier) precise(ctx context.Context, o *object.Desired, f immutable.Field, want map[string]any, live *unstructured.Unstructured) immutable.Field {
+func (a *Applier) precise(ctx context.Context, o *object.Desired, f immutable.Field, want map[string]any, live *unstructured.Unstructured) []string {
 	if f.Name != "spec" {
-		return f
+		return []string{f.Name}
 	}
 	created, err := a.Client.DryRunCreate(ctx, o)
 	if err != nil {

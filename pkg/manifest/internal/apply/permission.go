@@ -72,7 +72,8 @@ func (a *Applier) isOrphan(ctx context.Context, o *object.Desired, m *metav1.Par
 	if m.Labels[object.LabelHelmManagedBy] != "Helm" || have[object.AnnotationReleaseName] != name || have[object.AnnotationReleaseNamespace] != namespace {
 		return false, nil
 	}
-	return release.History{Client: a.Client, Set: a.ID}.IsOurs(ctx, inventory.Release{Namespace: namespace, Name: name})
+	foreign, err := release.History{Client: a.Client, Set: a.ID}.HasForeign(ctx, inventory.Release{Namespace: namespace, Name: name})
+	return err == nil && !foreign, err
 }
 
 // CheckCRD returns an error that says why a CRD that exists cannot become the desired one, or must not, because objects of its

@@ -57,7 +57,7 @@ func (w *writer) read(ctx context.Context, o *object.Desired) (*Live, error) {
 // one has it. Nothing but managedFields changes, so that nothing is rolled out.
 func (w *writer) adopt(ctx context.Context, o *object.Desired, l *Live) (*Live, error) {
 	m := l.PartialObjectMetadata
-	for try := 1; w.isAdopted(o, m); try++ {
+	for try := 1; w.mustAdopt(o, m); try++ {
 		fields, err := ownership.Adopt(w.Client.FieldManager, m.ManagedFields)
 		if err != nil {
 			return nil, errors.Wrapf(err, "%s: cannot take over its fields", o.Ref)
@@ -82,9 +82,9 @@ func (w *writer) adopt(ctx context.Context, o *object.Desired, l *Live) (*Live, 
 	return &Live{PartialObjectMetadata: m}, nil
 }
 
-// isAdopted reports whether an object is being adopted. A custom resource never is: its fields belong to its users, who may have
+// mustAdopt reports whether an object is still to be adopted. A custom resource never is: its fields belong to its users, who may have
 // set them with any tool.
-func (w *writer) isAdopted(o *object.Desired, m *metav1.PartialObjectMetadata) bool {
+func (w *writer) mustAdopt(o *object.Desired, m *metav1.PartialObjectMetadata) bool {
 	return m != nil && m.DeletionTimestamp == nil && o.Stage != object.StageResource && m.Labels[object.LabelPartOf] != w.ID &&
 		o.Adoption.From(m.Labels[object.LabelPartOf])
 }

@@ -72,7 +72,9 @@ func (r *run) prune(ctx context.Context) {
 		return r.save(ctx)
 	}
 	res, err := r.Pruner.Prune(ctx, what)
-	r.failPrune(err)
+	if err != nil {
+		r.failPrune(err)
+	}
 	if res.Blocked.Waits() {
 		p.wait("", cmp.Or(res.Blocked.Message, "pruning waits"))
 	}
@@ -83,6 +85,7 @@ func (r *run) prune(ctx context.Context) {
 	r.dropParts(ctx, what.Parts, err == nil && !res.Blocked.Waits())
 }
 
+// failPrune keeps the first error of pruning.
 func (r *run) failPrune(err error) {
 	if r.pruneErr == nil {
 		r.pruneErr = err

@@ -61,34 +61,33 @@ func reasonOf(message string) string {
 	return strings.Join(strings.Fields(message), " ")
 }
 
-// Precise names the fields below the spec that differ, where the API server names no more than the spec: those that the
+// Precise returns the names of the fields below the spec that differ, where the API server names no more than the spec: those that the
 // reason does not quote as fields that may change. Empty values differ only where nothing else does, because the API server
 // replaces most of them with a default.
-func (f Field) Precise(want, live map[string]any) Field {
+func (f Field) Precise(want, live map[string]any) []string {
 	w, ok := want[f.Name].(map[string]any)
 	l, _ := live[f.Name].(map[string]any)
 	if !ok || f.Name != "spec" {
-		return f
+		return []string{f.Name}
 	}
 	for _, c := range []comparison{{unset: true}, {}} {
 		names := f.below(slices.Sorted(maps.Keys(w)), func(k string) bool { return c.covered(w[k], l[k]) })
 		if len(names) > 0 {
-			f.Name = strings.Join(names, ", ")
-			return f
+			return names
 		}
 	}
-	return f
+	return []string{f.Name}
 }
 
-// Compared names the fields below the spec that differ between the live object and what it would be if it was created, as
+// Compared returns the names of the fields below the spec that differ between the live object and what it would be if it was created, as
 // far as they are ours: in what is wanted, or applied before. It is more exact than Precise, and needs a dry run that creates the
 // object.
-func (f Field) Compared(want, created, live map[string]any, ours func(field string) bool) Field {
+func (f Field) Compared(want, created, live map[string]any, ours func(field string) bool) []string {
 	w, _ := want[f.Name].(map[string]any)
 	c, ok := created[f.Name].(map[string]any)
 	l, _ := live[f.Name].(map[string]any)
 	if !ok || f.Name != "spec" {
-		return f
+		return []string{f.Name}
 	}
 	all := maps.Clone(c)
 	maps.Copy(all, l)
@@ -97,9 +96,9 @@ func (f Field) Compared(want, created, live map[string]any, ours func(field stri
 		return !wanted && !ours(k) || reflect.DeepEqual(c[k], l[k])
 	})
 	if len(names) > 0 {
-		f.Name = strings.Join(names, ", ")
+		return names
 	}
-	return f
+	return []string{f.Name}
 }
 
 // below returns the paths of fields that are not equal, and that the reason does not quote as fields that may change.

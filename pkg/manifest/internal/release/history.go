@@ -183,13 +183,13 @@ func recordOf(r inventory.Release, revision int) cluster.ObjectRef {
 	return cluster.ObjectRef{Kind: ssa.SecretKind.Kind, Namespace: r.Namespace, Name: record.Name(r.Name, revision)}
 }
 
-// IsOurs reports whether no other owner has recorded a revision of a release.
-func (h History) IsOurs(ctx context.Context, r inventory.Release) (bool, error) {
+// HasForeign reports whether another owner has recorded a revision of a release.
+func (h History) HasForeign(ctx context.Context, r inventory.Release) (bool, error) {
 	l, err := h.search(ctx, r)
 	if err != nil {
 		return false, err
 	}
-	return !slices.ContainsFunc(l.Items, func(s metav1.PartialObjectMetadata) bool { return s.Labels[LabelSet] != h.Set }), nil
+	return slices.ContainsFunc(l.Items, func(s metav1.PartialObjectMetadata) bool { return s.Labels[LabelSet] != h.Set }), nil
 }
 
 // search returns the metadata of the records of a release.

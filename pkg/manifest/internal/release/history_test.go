@@ -185,16 +185,16 @@ func TestDeleteOf(t *testing.T) {
 	}
 }
 
-func TestIsOurs(t *testing.T) {
+func TestHasForeign(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		records []record.Options
 		want    bool
 	}{
-		"None":    {reason: "A release that is gone belongs to no other owner.", want: true},
-		"Ours":    {reason: "All revisions are ours.", records: []record.Options{recorded(1, "deployed", "us", "new")}, want: true},
-		"Adopted": {reason: "One of Helm is left.", records: []record.Options{recorded(1, "superseded", "", ""), recorded(2, "deployed", "us", "new")}},
-		"Others":  {reason: "Another bundle has it.", records: []record.Options{recorded(1, "deployed", "them", "new")}},
+		"None":    {reason: "A release that is gone belongs to no other owner."},
+		"Ours":    {reason: "All revisions are ours.", records: []record.Options{recorded(1, "deployed", "us", "new")}},
+		"Adopted": {reason: "One of Helm is left.", records: []record.Options{recorded(1, "superseded", "", ""), recorded(2, "deployed", "us", "new")}, want: true},
+		"Others":  {reason: "Another bundle has it.", records: []record.Options{recorded(1, "deployed", "them", "new")}, want: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -202,9 +202,9 @@ func TestIsOurs(t *testing.T) {
 			for _, o := range tc.records {
 				c.record(o)
 			}
-			got, err := c.history().IsOurs(t.Context(), apps)
+			got, err := c.history().HasForeign(t.Context(), apps)
 			if err != nil || got != tc.want {
-				t.Errorf("\n%s\nIsOurs(...): want %t, got %t, %v", tc.reason, tc.want, got, err)
+				t.Errorf("\n%s\nHasForeign(...): want %t, got %t, %v", tc.reason, tc.want, got, err)
 			}
 		})
 	}
