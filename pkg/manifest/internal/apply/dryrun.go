@@ -94,8 +94,7 @@ func (d *dryRunner) create(ctx context.Context, in *Input) (Outcome, error) {
 func (d *dryRunner) createWithNamespace(o *object.Desired) (Outcome, error) {
 	ns := o.Ref.Namespace
 	if o.KeepNamespaces {
-		return Outcome{}, &ssa.RefusedError{Err: errors.Errorf(
-			"%s: namespace %s does not exist, and config says CreateNamespace=false; create it", o.Ref, ns)}
+		return Outcome{}, &ssa.RefusedError{Err: errors.Wrap(ssa.NoNamespace(ns), o.Ref.String())}
 	}
 	out := Outcome{Kind: Created}
 	if d.assumed.addNamespace(ns) {

@@ -222,7 +222,7 @@ func left(answer []byte, r cluster.ObjectRef) (*metav1.PartialObjectMetadata, er
 // provideNamespace creates a missing namespace where that is allowed.
 func (c *Client) provideNamespace(ctx context.Context, name string, create bool) error {
 	if !create {
-		return errors.Errorf("namespace %s does not exist, and config says CreateNamespace=false; create it", name)
+		return NoNamespace(name)
 	}
 	return c.CreateNamespace(ctx, name)
 }
@@ -291,4 +291,9 @@ func (c *Client) DeleteSecrets(ctx context.Context, namespace, selector string) 
 		return nil
 	}
 	return Explain(err)
+}
+
+// NoNamespace returns the error for a namespace that does not exist, and that the engine does not create.
+func NoNamespace(name string) error {
+	return errors.Errorf("namespace %s does not exist, and config says CreateNamespace=false; create it", name)
 }
