@@ -106,9 +106,12 @@ func (r *run) runPostOf(ctx context.Context, c *compose.Component) (hook.Standin
 	run := p.runs[c.Name]
 	if c.Record.Wait && !run.HasBegun() {
 		why, unready, err := observe.Unready(ctx, r.Health, p.inventory, p.objects, c.Name)
-		if err != nil || unready {
+		if err != nil {
+			return hook.Standing{}, err
+		}
+		if unready {
 			reason := fmt.Sprintf("hooks %s wait until it is ready, as config asks for with Wait: %s", run.Event, why)
-			return hook.Standing{Stage: hook.Due, Message: reason}, err
+			return hook.Standing{Stage: hook.Due, Message: reason}, nil
 		}
 	}
 	h, err := r.Installs.RunPost(ctx, c, r.view(c))
