@@ -23,6 +23,13 @@ type printer func(w io.Writer, v any) error
 // printer of the format. The printers of cli-runtime are for Kubernetes objects, which have a kind, and write what is wrong with a
 // path or a template to stdout, so that only the functions of their templates are used.
 func (o *Output) printer() (printer, error) {
+	plain := map[string]printer{"json": printJSON, "yaml": printYAML}
+	if o.named {
+		plain["name"] = printNames
+	}
+	if p, ok := plain[o.format]; ok {
+		return p, nil
+	}
 	format, text, given := strings.Cut(o.format, "=")
 	if before, ok := strings.CutSuffix(format, "-file"); ok && given {
 		data, err := readFile("output format "+format, text)
@@ -31,24 +38,16 @@ func (o *Output) printer() (printer, error) {
 		}
 		format, text = before, string(data)
 	}
+	parse, ok := map[string]func(format, text string) (printer, error){
+		"jsonpath": pathPrinter, "jsonpath-as-json": pathPrinter, "go-template": templatePrinter, "custom-columns": columnsPrinter,
+	}[format]
 	switch {
-	case o.format == "json":
-		return printJSON, nil
-	case o.format == "yaml":
-		return printYAML, nil
-	case o.format == "name" && o.named:
-		return printNames, nil
-	case !given:
+	case !ok, !given:
+		return nil, Usagef("unknown output format %q: want %s", o.format, o.formats())
 	case text == "":
 		return nil, Usagef("output format %s: there is nothing after the =", format)
-	case format == "jsonpath", format == "jsonpath-as-json":
-		return pathPrinter(format, text)
-	case format == "go-template":
-		return templatePrinter(text)
-	case format == "custom-columns":
-		return columnsPrinter(text)
 	}
-	return nil, Usagef("unknown output format %q: want %s", o.format, o.formats())
+	return parse(format, text)
 }
 
 func printJSON(w io.Writer, v any) error {
@@ -116,10 +115,10 @@ func pathPrinter(format, path string) (printer, error) {
 }
 
 // templatePrinter has the functions that templates of kubectl have.
-func templatePrinter(text string) (printer, error) {
+func templatePrinter(format, text string) (printer, error) {
 	p, err := printers.NewGoTemplatePrinter([]byte(text))
 	if err != nil {
-		return nil, Usagef("output format go-template: %s", err.Error())
+		return nil, Usagef("output format %s: %s", format, err.Error())
 	}
 	return func(w io.Writer, v any) error {
 		tree, err := treeOf(v)
@@ -133,7 +132,7 @@ func templatePrinter(text string) (printer, error) {
 		// An error is also written to where the result goes.
 		var out bytes.Buffer
 		if err := p.PrintObj(&unstructured.Unstructured{Object: object}, &out); err != nil {
-			return WithCode(ExitUsage, errors.Wrap(err, "output format go-template"))
+			return WithCode(ExitUsage, errors.Wrapf(err, "output format %s", format))
 		}
 		_, err = out.WriteTo(w)
 		return err
@@ -147,17 +146,17 @@ type column struct {
 }
 
 // columnsPrinter writes a table with columns such as NAME:.name,STATE:.state.
-func columnsPrinter(text string) (printer, error) {
+func columnsPrinter(format, text string) (printer, error) {
 	var columns []column
 	for spec := range strings.SplitSeq(text, ",") {
 		title, path, ok := strings.Cut(spec, ":")
 		if !ok || title == "" || path == "" {
-			return nil, Usagef("output format custom-columns: %q: want TITLE:PATH, such as NAME:.name", spec)
+			return nil, Usagef("output format %s: %q: want TITLE:PATH, such as NAME:.name", format, spec)
 		}
 		if !strings.HasPrefix(path, ".") && !strings.HasPrefix(path, "{") {
 			path = "." + path
 		}
-		p, err := parsePath("custom-columns", path)
+		p, err := parsePath(format, path)
 		if err != nil {
 			return nil, err
 		}
