@@ -69,7 +69,7 @@ func oneObject(data []byte) (map[string]any, error) {
 			break
 		}
 		if err != nil {
-			return nil, errors.Wrap(err, "it is no YAML")
+			return nil, errors.Wrap(err, "it is not YAML")
 		}
 		object, err := decodeObject(document)
 		if err != nil {
@@ -101,13 +101,13 @@ func decodeObject(document []byte) (map[string]any, error) {
 	}
 	b, err := yaml.YAMLToJSONStrict(document)
 	if err != nil {
-		return nil, errors.Errorf("it is no YAML: %s", strings.Join(strings.Fields(err.Error()), " "))
+		return nil, errors.Errorf("it is not YAML: %s", strings.Join(strings.Fields(err.Error()), " "))
 	}
 	var object map[string]any
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
 	if err := d.Decode(&object); err != nil {
-		return nil, errors.New("it is no object")
+		return nil, errors.New("it is not an object")
 	}
 	return object, nil
 }

@@ -106,7 +106,7 @@ func uncovered(p part, r *ocm.Resource) string {
 	case p.excluded:
 		return "the reference to component " + p.Name() + " is excluded from signatures"
 	case r.Digest != nil && digestOf(r, "") == "":
-		return "its digest is excluded from signatures, or is no SHA-256"
+		return "its digest is excluded from signatures, or is not an SHA-256"
 	}
 	return ""
 }

@@ -103,7 +103,7 @@ func named(raw *runtime.RawExtension, name string) (*runtime.RawExtension, error
 	var o map[string]any
 	// Numbers stay as they are: a large one is not exact as a float.
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw.Raw, &o); err != nil || o == nil {
-		return nil, errors.New("is no object")
+		return nil, errors.New("is not an object")
 	}
 	meta, _ := o["metadata"].(map[string]any)
 	if n, _ := meta["name"].(string); n != "" {

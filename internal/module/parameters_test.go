@@ -92,7 +92,7 @@ func TestParameters(t *testing.T) {
 		"NullData": {
 			reason: "So is null.",
 			spec:   v1alpha1.ModuleTemplateSpec{Data: raw(`null`)},
-			err:    "data of ModuleTemplate t: is no object",
+			err:    "data of ModuleTemplate t: is not an object",
 		},
 		"Empty": {
 			reason: "A module that installs nothing is a mistake.",
@@ -100,9 +100,9 @@ func TestParameters(t *testing.T) {
 			err:    "ModuleTemplate t holds nothing that can be installed",
 		},
 		"BadData": {
-			reason: "Data that is no object is a mistake.",
+			reason: "Data that is not an object is a mistake.",
 			spec:   v1alpha1.ModuleTemplateSpec{Data: raw(`[]`)},
-			err:    "data of ModuleTemplate t: is no object",
+			err:    "data of ModuleTemplate t: is not an object",
 		},
 	}
 	for name, tc := range cases {

@@ -51,12 +51,12 @@ func Role(name string, objects []*unstructured.Unstructured) (*rbacv1.ClusterRol
 }
 
 // Permissions returns what the identity in a target cluster needs to install, observe, repair, upgrade and remove a
-// module of some objects: all that its charts render, its definitions and its custom resource. They do not hold what
+// module of some objects: all that its charts render, its CRDs and its custom resource. They do not hold what
 // every module needs, for inventories, release records and namespaces of installs, nor what its charts look up.
 //
 // A Role or a binding may grant more than the identity has: it may escalate Roles, and bind what bindings refer to, of
 // these names only. Of the kinds that the module defines, and has no object of, it lists objects, as a removal waits for
-// those of others. The name of a resource is that of the definition, if it is among the objects, else the plural that
+// those of others. The name of a resource is that of the CRD, if it is among the objects, else the plural that
 // its kind suggests. Equal objects in any order give equal rules. An object without apiVersion or kind, or a binding
 // without roleRef, is an error.
 func Permissions(objects []*unstructured.Unstructured) ([]rbacv1.PolicyRule, error) {
@@ -94,7 +94,7 @@ func Permissions(objects []*unstructured.Unstructured) ([]rbacv1.PolicyRule, err
 	return rules(grants), nil
 }
 
-// definition says which kind an object defines, and its plural.
+// definition returns which kind a CRD defines, and its plural.
 func definition(o *unstructured.Unstructured) (schema.GroupKind, string, bool) {
 	if o.GroupVersionKind().GroupKind() != (schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}) {
 		return schema.GroupKind{}, "", false

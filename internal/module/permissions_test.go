@@ -63,7 +63,7 @@ func TestPermissions(t *testing.T) {
 			},
 		},
 		"Defined": {
-			reason:  "Objects of a kind that the module defines are only looked for, under the plural that the definition has.",
+			reason:  "Objects of a kind that the module defines are only looked for, under the plural of the CRD.",
 			objects: []*unstructured.Unstructured{crd},
 			want:    []rbacv1.PolicyRule{crds, rule("farm.example.org", []string{"list"}, "geese")},
 		},
@@ -73,7 +73,7 @@ func TestPermissions(t *testing.T) {
 			want:    []rbacv1.PolicyRule{crds, rule("farm.example.org", all, "geese")},
 		},
 		"NotDefined": {
-			reason:  "Where the definition is somebody else's, the plural is guessed.",
+			reason:  "If the CRD is not part of the module, the plural is guessed.",
 			objects: []*unstructured.Unstructured{object("monitoring.example.org/v1", "Policy", "a", nil)},
 			want:    []rbacv1.PolicyRule{rule("monitoring.example.org", all, "policies")},
 		},
@@ -96,7 +96,7 @@ func TestPermissions(t *testing.T) {
 			objects: []*unstructured.Unstructured{object("v1", "", "a", nil)}, err: cmpopts.AnyError,
 		},
 		"NoRole": {
-			reason:  "Nobody knows what such a binding binds.",
+			reason:  "No one knows what such a binding binds.",
 			objects: []*unstructured.Unstructured{binding("RoleBinding", "x", "", "")}, err: cmpopts.AnyError,
 		},
 	}

@@ -196,7 +196,7 @@ func TestResolve(t *testing.T) {
 				t.Helper()
 				return inlineTemplate(describe(t, sample, "1.0.0", []fields{excluded(local("default-cr", "yaml", []byte(cr)))}))
 			}},
-			want: want{invalid: true, err: "resource default-cr: its digest is excluded from signatures, or is no SHA-256, so that anything could be delivered"},
+			want: want{invalid: true, err: "resource default-cr: its digest is excluded from signatures, or is not an SHA-256, so that anything could be delivered"},
 		},
 		"OtherHashOfData": {
 			reason: "Nor does a hash that content is not fetched by.",
@@ -206,7 +206,7 @@ func TestResolve(t *testing.T) {
 				r["digest"] = fields{"hashAlgorithm": "SHA-512", "normalisationAlgorithm": "genericBlobDigest/v1", "value": strings.Repeat("a", 128)}
 				return inlineTemplate(describe(t, sample, "1.0.0", []fields{r}))
 			}},
-			want: want{invalid: true, err: "resource default-cr: its digest is excluded from signatures, or is no SHA-256"},
+			want: want{invalid: true, err: "resource default-cr: its digest is excluded from signatures, or is not an SHA-256"},
 		},
 		"DataOfExcludedComponent": {
 			reason: "Nothing of a component is covered if the reference to it is excluded.",
@@ -248,12 +248,12 @@ func TestResolve(t *testing.T) {
 			want:   want{invalid: true, err: "resource default-cr: it holds 2 files; want one with the default custom resource"},
 		},
 		"NoKind": {
-			reason: "What is no object of Kubernetes is an error.",
+			reason: "What is not an object of Kubernetes is an error.",
 			args:   defaultCR(func(*testing.T) []byte { return []byte("apiVersion: v1\nmetadata: {name: x}\n") }),
 			want:   want{invalid: true, err: "resource default-cr: it holds an object without kind"},
 		},
 		"Down": {
-			reason: "A registry that is down is no fault of the template.",
+			reason: "A registry that is down is not a fault of the template.",
 			args: args{template: func(_ *testing.T, p *fakePuller) *v1alpha1.ModuleTemplate {
 				p.down = true
 				return componentTemplate(sample, "1.0.0")
@@ -277,10 +277,10 @@ func TestResolve(t *testing.T) {
 			args: args{template: func(*testing.T, *fakePuller) *v1alpha1.ModuleTemplate {
 				return componentTemplate(sample, "latest")
 			}},
-			want: want{invalid: true, err: `spec.component.version: "latest" is no version; want a semantic version such as 1.2.3`},
+			want: want{invalid: true, err: `spec.component.version: "latest" is not a version; want a semantic version such as 1.2.3`},
 		},
 		"NoDescriptor": {
-			reason: "What is no descriptor is an error that names the field.",
+			reason: "What is not a descriptor is an error that names the field.",
 			args: args{template: func(*testing.T, *fakePuller) *v1alpha1.ModuleTemplate {
 				return &v1alpha1.ModuleTemplate{Spec: v1alpha1.ModuleTemplateSpec{Descriptor: &runtime.RawExtension{Raw: []byte(`{"meta":{}}`)}}}
 			}},
@@ -292,7 +292,7 @@ func TestResolve(t *testing.T) {
 				t.Helper()
 				return inlineTemplate(describe(t, "example.org/module/sample_one", "1.0.0", nil))
 			}},
-			want: want{invalid: true, err: `"sample_one", from the name of the component, is no name of a module: set spec.moduleName`},
+			want: want{invalid: true, err: `"sample_one", from the name of the component, is not a valid module name: set spec.moduleName`},
 		},
 		"Strange": {
 			reason: "A resource that means nothing is an error with its name and type.",

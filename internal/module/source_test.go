@@ -42,7 +42,7 @@ func TestChart(t *testing.T) {
 		want     want
 	}{
 		"LocalOCIBlob": {
-			reason:   "A local blob is a layer of the component; the scheme of the repository is no part of it.",
+			reason:   "A local blob is a layer of the component; the scheme of the repository is not part of it.",
 			location: located,
 			access:   ocm.Access{Type: ocm.AccessLocalOCIBlob, Digest: digestA},
 			want:     want{source: blob("reg.example.org/modules/component-descriptors", sample)},
@@ -206,7 +206,7 @@ func TestLayer(t *testing.T) {
 	s := &sourcer{component: sample}
 	_, err := s.layer(&ocm.Resource{Name: "crds", Type: "yaml", Access: ocm.Access{Type: ocm.AccessOCIArtifact, Reference: "reg.example.org/a/b:1"}})
 	if want := `access "ociArtifact" cannot be used for type "yaml": want localOciBlob, localBlob or ociBlob`; err == nil || err.Error() != want {
-		t.Errorf("an artifact is no layer\nlayer(...): want error %q, got %v", want, err)
+		t.Errorf("an artifact is not a layer\nlayer(...): want error %q, got %v", want, err)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 // CompareVersions returns -1, 0 or 1 where version a is lower than, equal to or higher than b. Versions are semantic ones
 // that may begin with v and leave out the last numbers. Pre-releases are lower than their releases, build metadata does
-// not count. It fails if one is no version.
+// not count. It fails if one is not a version.
 func CompareVersions(a, b string) (int, error) {
 	x, err := parseVersion(a)
 	if err != nil {
@@ -26,7 +26,7 @@ func CompareVersions(a, b string) (int, error) {
 func parseVersion(v string) (*semver.Version, error) {
 	parsed, err := semver.NewVersion(v)
 	if err != nil {
-		return nil, errors.Errorf("%q is no version; want a semantic version such as 1.2.3", v)
+		return nil, errors.Errorf("%q is not a version; want a semantic version such as 1.2.3", v)
 	}
 	return parsed, nil
 }

@@ -58,10 +58,10 @@ type Credentials struct {
 	policy     Policy
 }
 
-// String hides the credentials.
+// String redacts the credentials.
 func (c Credentials) String() string { return "credentials " + c.Digest }
 
-// GoString hides the credentials.
+// GoString redacts the credentials.
 func (c Credentials) GoString() string { return c.String() }
 
 // Resolve the credentials of a provider config. The namespace is that of the provider config, and empty for one of the

@@ -119,7 +119,7 @@ func TestResolve(t *testing.T) {
 		"NoNamespace":        {reason: "A ClusterProviderConfig has none of its own.", spec: spec(fromSecret("", "cluster", "config")), want: "spec.credentials: secretRef.namespace is required in a ClusterProviderConfig"},
 		"NoSecret":           {reason: "Name and namespace are named.", spec: spec(fromSecret("team-a", "gone", "config")), want: `spec.credentials: there is no secret "gone" in namespace "team-a"`},
 		"NoKey":              {reason: "So is the key.", spec: spec(fromSecret("team-a", "cluster", "kubeconfig")), want: `spec.credentials: secret "cluster" in namespace "team-a" has no key "kubeconfig"`},
-		"EmptyKey":           {reason: "An empty value is no kubeconfig.", spec: spec(fromSecret("team-a", "cluster", "empty")), want: `key "empty" of secret "cluster" in namespace "team-a" is empty`},
+		"EmptyKey":           {reason: "An empty value is not a kubeconfig.", spec: spec(fromSecret("team-a", "cluster", "empty")), want: `key "empty" of secret "cluster" in namespace "team-a" is empty`},
 		"ForbiddenSecret":    {reason: "The provider may lack rights.", spec: spec(fromSecret("forbidden", "s", "k")), want: `cannot read secret "s" in namespace "forbidden": secrets "s" is forbidden`},
 		"NoRef":              {reason: "The CRD refuses it; a client of the library may not.", spec: spec(fromSource(v1alpha1.CredentialsSourceSecret)), want: "source Secret needs secretRef"},
 		"None":               {reason: "No cluster is named.", spec: spec(fromSource(v1alpha1.CredentialsSourceNone)), want: "source None names no cluster"},
@@ -139,7 +139,7 @@ func TestResolve(t *testing.T) {
 
 		"Google":            {reason: "A key in a secret is the tenant's own.", namespace: tenant, spec: id(google, "sa")},
 		"GoogleInjected":    {reason: "An administrator may use the provider's.", spec: withIdentity(ok, google, injected)},
-		"GoogleToken":       {reason: "An access token is no JSON.", namespace: tenant, spec: id(google, "text")},
+		"GoogleToken":       {reason: "An access token is not JSON.", namespace: tenant, spec: id(google, "text")},
 		"GoogleFederated":   {reason: "It would send the provider's token anywhere.", spec: id(google, "federated"), want: "spec.identity: only Google credentials of type service_account and authorized_user"},
 		"GoogleAllowed":     {reason: "Unless a flag allows it.", spec: id(google, "federated"), policy: Policy{AllowFiles: true}},
 		"Azure":             {reason: "A secret of a service principal is the tenant's own.", namespace: tenant, spec: id(azure, "sp")},

@@ -60,7 +60,7 @@ func (i *identity) checkGoogle(p Policy) error {
 		Type string `json:"type"`
 	}
 	if i.injected || p.AllowFiles || !json.Valid(i.data) {
-		return nil // What is no JSON is an access token.
+		return nil // What is not JSON is an access token.
 	}
 	if err := json.Unmarshal(i.data, &key); err != nil {
 		return errors.New("the credentials are neither a JSON object nor an access token")

@@ -107,7 +107,7 @@ func NewPool(i cluster.Interpreter, o ...Option) *Pool {
 }
 
 // Get the cluster of some credentials for a user, which is any name that tells managed resources apart. A user has one
-// cluster: if it comes with other credentials than before, it leaves the old one. A cluster that nobody uses is closed.
+// cluster: if it comes with other credentials than before, it leaves the old one. A cluster that no one uses is closed.
 // Get sends no request to the cluster; only identities that the provider is given by its environment may ask for it.
 func (p *Pool) Get(user string, c Credentials) (*Cluster, error) {
 	if cluster, err := p.join(user, c.Digest, nil); cluster != nil || err != nil {
@@ -119,7 +119,7 @@ func (p *Pool) Get(user string, c Credentials) (*Cluster, error) {
 	}
 	cluster, err := p.join(user, c.Digest, fresh)
 	if cluster != fresh {
-		// Somebody was faster, or the pool is closed.
+		// Someone was faster, or the pool is closed.
 		fresh.Close()
 	}
 	return cluster, err

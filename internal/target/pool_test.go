@@ -216,7 +216,7 @@ func TestPoolRotation(t *testing.T) {
 	p.Forget("ns/a")
 	version(rotated.Version(t.Context()))
 	p.Forget("ns/b")
-	eventually(t, "nothing is open when nobody uses it", func() bool { return s.open() == 0 })
+	eventually(t, "nothing is open when no one uses it", func() bool { return s.open() == 0 })
 }
 
 func TestPoolClose(t *testing.T) {

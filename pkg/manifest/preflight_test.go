@@ -143,7 +143,7 @@ func TestPreflightHeals(t *testing.T) {
 	}
 }
 
-// A definition that somebody changed is not put back over objects that would be invalid then. All else is.
+// A definition that somebody changed is not restored over objects that would be invalid then. All else is.
 func TestPreflightOfRepair(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", "crds/"+definitionWith(bigSize), configMap("one")))
@@ -155,7 +155,7 @@ func TestPreflightOfRepair(t *testing.T) {
 	b.s.edit(crd, set(versions(definitionWith(anySize)), "spec", "versions"))
 	small := b.s.put(widgetNamed(t, "small"))
 	b.s.remove(config)
-	const want = "web: CustomResourceDefinition widgets.example.org: was changed, and is not put back: 1 of 1 objects would be invalid " +
+	const want = "web: CustomResourceDefinition widgets.example.org: was changed, and is not restored: 1 of 1 objects would be invalid " +
 		"with the new definition in version v1: Widget default/small (spec.size: invalid value: spec.size in body should be greater than or equal to 3); change them first"
 
 	p, err := b.Plan(t.Context(), b.c, s)

@@ -53,7 +53,7 @@ func TestSources(t *testing.T) {
 		"Tag":                {reason: "A tag can move.", source: `{type: oci-ref, repo: r, name: x, ref: v1.0.0}`, refused: notDigest, field: ".ref"},
 		"UpperCaseDigest":    {reason: "Registries know one spelling.", source: `{type: oci-ref, repo: r, name: x, ref: "sha256:0123456789ABCDEF0123456789abcdef0123456789abcdef0123456789abcdef"}`, refused: notDigest, field: ".ref"},
 		"ShortDigest":        {reason: "It names no blob.", source: `{type: oci-ref, repo: r, name: x, ref: "sha256:0123"}`, refused: notDigest, field: ".ref"},
-		"OtherScheme":        {reason: "Nobody speaks it.", source: `{type: helm-chart, url: "ftp://r", chartName: c}`, refused: "url must begin with oci://, https:// or http:// and a host", field: ".url"},
+		"OtherScheme":        {reason: "No one speaks it.", source: `{type: helm-chart, url: "ftp://r", chartName: c}`, refused: "url must begin with oci://, https:// or http:// and a host", field: ".url"},
 		"NoHost":             {reason: "Three slashes are a file.", source: `{type: helm-chart, url: "https:///charts", chartName: c}`, refused: "url must begin with oci://, https:// or http:// and a host", field: ".url"},
 		"SpaceForHost":       {reason: "No host has one.", source: `{type: helm-chart, url: "https:// r", chartName: c}`, refused: "url must begin with oci://, https:// or http:// and a host", field: ".url"},
 		"HostS":              {reason: "\\s in a pattern is white space, not an s.", source: `{type: helm-chart, url: "https://sss", chartName: c}`},
@@ -80,7 +80,7 @@ func TestMinimalObjects(t *testing.T) {
 		object *unstructured.Unstructured
 	}{
 		"OnlyCRDs": {
-			reason: "A module may bring definitions and nothing else.",
+			reason: "A module may bring CRDs and nothing else.",
 			object: object(t, `{apiVersion: kyma.m.crossplane.io/v1alpha1, kind: Manifest, metadata: {name: minimal},
 				spec: {forProvider: {crds: {type: oci-ref, repo: r, name: x, ref: "`+digest+`"}}}}`),
 		},
@@ -115,7 +115,7 @@ func TestMinimalObjects(t *testing.T) {
 				spec: {channel: regular, descriptor: {}}}`),
 		},
 		"TemplateComponent": {
-			reason: "The rest has a default. A name of a host may have one letter, and a component may be in no folder.",
+			reason: "The rest has a default. A name of a host may have one letter, and a component may be in no directory.",
 			object: object(t, `{apiVersion: kyma.m.crossplane.io/v1alpha1, kind: ModuleTemplate, metadata: {name: minimal},
 				spec: {channel: regular, component: {repository: r, name: a.io/x, version: v1}}}`),
 		},

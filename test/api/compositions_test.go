@@ -53,7 +53,7 @@ func TestCompositions(t *testing.T) {
 			convert(t, o.Object, c)
 			of := schema.FromAPIVersionAndKind(c.Spec.CompositeTypeRef.APIVersion, c.Spec.CompositeTypeRef.Kind)
 			if schemas[of] == nil {
-				t.Errorf("%s: there is no definition of %s", file, of)
+				t.Errorf("%s: there is no CRD of %s", file, of)
 				continue
 			}
 			for i := range c.Spec.Pipeline {
@@ -117,7 +117,7 @@ func hasField(s *extv1.JSONSchemaProps, path string) bool {
 func schemasOf(ctx context.Context) (map[schema.GroupVersionKind]*extv1.JSONSchemaProps, error) {
 	list, err := client.Resource(extv1.SchemeGroupVersion.WithResource("customresourcedefinitions")).List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot list definitions")
+		return nil, errors.Wrap(err, "cannot list XRDs")
 	}
 	out := map[schema.GroupVersionKind]*extv1.JSONSchemaProps{}
 	for i := range list.Items {

@@ -20,18 +20,18 @@ import (
 
 const crossplaneModule = "github.com/crossplane/crossplane/v2"
 
-// installCrossplane installs the definitions of Crossplane's own kinds, and of the kinds that composite resource
-// definitions in this repository define, as Crossplane would.
+// installCrossplane installs the CRDs of Crossplane's own kinds, and of the kinds that composite resource
+// CRDs in this repository define, as Crossplane would.
 func installCrossplane(ctx context.Context) error {
 	dir, err := tools.ModuleDir(ctx, tools.Crossplane, crossplaneModule)
 	if err != nil {
-		return errors.Wrap(err, "cannot find the definitions of Crossplane")
+		return errors.Wrap(err, "cannot find the CRDs of Crossplane")
 	}
 	if err := server.InstallCRDs(ctx, filepath.Join(dir, "cluster", "crds")); err != nil {
 		return err
 	}
 	if dir, err = os.MkdirTemp("", "composites"); err != nil {
-		return errors.Wrap(err, "cannot make a folder")
+		return errors.Wrap(err, "cannot make a directory")
 	}
 	defer os.RemoveAll(dir)
 	files, err := yamlFiles()
@@ -80,10 +80,10 @@ func writeDefinitions(dir string, xrd *apiv1.CompositeResourceDefinition) error 
 		crd.Status = extv1.CustomResourceDefinitionStatus{}
 		data, err := yaml.Marshal(crd)
 		if err != nil {
-			return errors.Wrap(err, "cannot encode a definition")
+			return errors.Wrap(err, "cannot encode a CRD")
 		}
 		if err := os.WriteFile(filepath.Join(dir, crd.Name+".yaml"), data, 0o600); err != nil {
-			return errors.Wrap(err, "cannot write a definition")
+			return errors.Wrap(err, "cannot write a CRD")
 		}
 	}
 	return nil

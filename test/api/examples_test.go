@@ -72,7 +72,7 @@ func yamlFiles() ([]string, error) {
 	for _, folder := range []string{"examples", filepath.Join("package", "configuration")} {
 		err := filepath.WalkDir(filepath.Join(root, folder), func(name string, d fs.DirEntry, err error) error {
 			if err == nil && d.IsDir() && d.Name() == "operator" {
-				// An operator of somebody else, with kinds of its own.
+				// An operator of another client, with kinds of its own.
 				return fs.SkipDir
 			}
 			if err != nil || d.IsDir() || !strings.HasSuffix(name, ".yaml") || d.Name() == "crossplane.yaml" {

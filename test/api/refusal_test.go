@@ -102,7 +102,7 @@ func parse(rule string) (keyword, value string) {
 	return words[1], ""
 }
 
-// testBreaches breaks each rule of a kind, and finds those that nobody breaks.
+// testBreaches breaks each rule of a kind, and finds those that no one breaks.
 func testBreaches(t *testing.T, plural, full, status string, breaches map[string]breach) {
 	t.Helper()
 	want := rulesOf(t, plural).refuse
@@ -155,7 +155,7 @@ func checkRefusal(t *testing.T, err error, field, text string) {
 	}
 	var causes []metav1.StatusCause
 	if s, ok := err.(kerrors.APIStatus); ok {
-		// Where the schema is broken, the server does not look at CEL, and says so.
+		// Where the schema is broken, the server does not evaluate CEL, and says so.
 		causes = slices.DeleteFunc(s.Status().Details.Causes, func(c metav1.StatusCause) bool {
 			return strings.Contains(c.Message, "some validation rules were not checked")
 		})

@@ -35,7 +35,7 @@ func start(ctx context.Context) (*environment, error) {
 	e := &environment{}
 	var err error
 	if e.dir, err = os.MkdirTemp("", "provider-kyma-bench-"); err != nil {
-		return e, errors.Wrap(err, "cannot make a folder")
+		return e, errors.Wrap(err, "cannot make a directory")
 	}
 	root, err := tools.Root()
 	if err != nil {

@@ -68,7 +68,7 @@ func measureKymas(ctx context.Context, e *environment, o options, r *result) err
 		return err
 	}
 	r.KymaIdleWrites = idle.target.minus(after.target).writes() + idle.control.minus(after.control).writes()
-	sayf("breaking and mending one module of each Kyma after another")
+	sayf("breaking and fixing one module of each Kyma after another")
 	lags, err := measureLags(ctx, e, o.kymas)
 	if err != nil {
 		return err

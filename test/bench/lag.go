@@ -78,7 +78,7 @@ func (t *turns) between(from, to turn) (time.Duration, bool) {
 	return max(b.Sub(a), 0), !a.IsZero() && !b.IsZero()
 }
 
-// measureLags breaks and mends each module, and returns the times from the change
+// measureLags breaks and fixes each module, and returns the times from the change
 // of its Manifest to that of its Kyma.
 func measureLags(ctx context.Context, e *environment, kymas int) ([]time.Duration, error) {
 	ctx, cancel := context.WithCancel(ctx)

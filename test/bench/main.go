@@ -53,7 +53,7 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	// A server that dies ends whatever is going on.
+	// A server that dies ends whatever is in progress.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() { cancel(e.watch(ctx)) }()

@@ -25,14 +25,14 @@ type result struct {
 	TargetRequests float64 `json:"target_requests_per_install"`
 	// Requests to the target and to the control plane.
 	Requests float64 `json:"requests_per_install"`
-	// ControlWrites are requests to the control plane that are no GET and no WATCH.
+	// ControlWrites are requests to the control plane that are not GET and no WATCH.
 	ControlWrites float64 `json:"control_plane_writes_per_install"`
 	// CPUSeconds of the provider, without those of its start.
 	CPUSeconds float64 `json:"cpu_seconds_per_install"`
 	// PeakRSS of the provider, all of it.
 	PeakRSS        float64 `json:"peak_rss_mib"`
 	SecondsToReady float64 `json:"seconds_to_ready"`
-	// IdleTargetRequests are those to the target that are no WATCH.
+	// IdleTargetRequests are those to the target that are not WATCH.
 	IdleTargetRequests float64 `json:"idle_target_requests"`
 	// IdleWrites to both clusters.
 	IdleWrites float64 `json:"idle_writes"`

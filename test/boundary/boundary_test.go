@@ -44,7 +44,7 @@ func packages(t *testing.T) []pack {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Packages that do not compile are somebody else's to report.
+	// Packages that do not compile are another client's to report.
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-e", "-json", "./...")
 	cmd.Dir = root
 	cmd.Stderr = os.Stderr
@@ -166,12 +166,12 @@ func TestFault(t *testing.T) {
 		"Beside":        {reason: "Rendering does not pull.", from: "internal/render", to: module + "/internal/oci", want: true},
 		"Unaware":       {reason: "The engine knows no custom resource of ours.", from: "pkg/manifest", to: module + "/apis/v1alpha1", want: true},
 		"Unknown":       {reason: "A new room must be given a floor.", from: "pkg/manifest", to: module + "/pkg/other", want: true},
-		"Namesake":      {reason: "A prefix of a name is not a folder.", from: "internal/ocix", to: module + "/apis/v1alpha1", want: true},
+		"Namesake":      {reason: "A prefix of a name is not a directory.", from: "internal/ocix", to: module + "/apis/v1alpha1", want: true},
 		"TestStarts":    {reason: "Any test may start servers.", from: "internal/target", to: module + "/test/controlplane", test: true},
 		"CodeStarts":    {reason: "Only tests may start servers.", from: "internal/target", to: module + "/test/controlplane", want: true},
 		"Example":       {reason: "An example shows the public packages together.", from: "pkg/manifest", to: module + "/pkg/cluster/connect", test: true},
 		"NoExample":     {reason: "The engine knows no connection.", from: "pkg/manifest", to: module + "/pkg/cluster/connect", want: true},
-		"Outsider":      {reason: "An operator of somebody else has no internal package.", from: "examples/operator", to: module + "/internal/target/informer", want: true},
+		"Outsider":      {reason: "An operator of another client has no internal package.", from: "examples/operator", to: module + "/internal/target/informer", want: true},
 		"Public":        {reason: "It has the public ones.", from: "examples/operator", to: module + "/pkg/manifest"},
 		"Library":       {reason: "Only one room talks to registries.", from: "pkg/manifest", to: "github.com/google/go-containerregistry/pkg/v1", want: true},
 		"LibraryOwner":  {reason: "That room does.", from: "internal/oci", to: "github.com/google/go-containerregistry/pkg/v1"},
@@ -182,7 +182,7 @@ func TestFault(t *testing.T) {
 		"CommandLine":   {reason: "A test of a command runs the command line.", from: "internal/cli/kyma", to: module + "/internal/cli", test: true},
 		"CommandRoot":   {reason: "A command does not know the command line.", from: "internal/cli/kyma", to: module + "/internal/cli", want: true},
 		"CommandBeside": {reason: "Nor another command.", from: "internal/cli/kyma", to: module + "/internal/cli/manifest", test: true, want: true},
-		"NoCommand":     {reason: "A controller is no command.", from: "internal/controller/kyma", to: module + "/internal/cli/lookup", want: true},
+		"NoCommand":     {reason: "A controller is not a command.", from: "internal/controller/kyma", to: module + "/internal/cli/lookup", want: true},
 		"Other":         {reason: "Other libraries are free.", from: "pkg/manifest", to: "k8s.io/api/core/v1"},
 	}
 	for name, tc := range cases {

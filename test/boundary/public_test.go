@@ -22,7 +22,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/cluster/tools"
 )
 
-var update = flag.Bool("update", false, "write docs/library-api.txt anew")
+var update = flag.Bool("update", false, "rewrite docs/library-api.txt")
 
 // TestPublicAPI fails when the API of a public package changes unnoticed. What is in the file is what docs/library.md
 // promises.
@@ -175,7 +175,7 @@ func receiver(d *ast.FuncDecl) string {
 	return id.Name
 }
 
-// TestPublicImports shows that whoever imports the library does not get our custom resources, nor the libraries of
+// TestPublicImports shows that anyone who imports the library does not get our custom resources, nor the libraries of
 // clouds that the provider logs in with.
 func TestPublicImports(t *testing.T) {
 	root, err := tools.Root()

@@ -6,7 +6,7 @@ import "strings"
 
 const module = "github.com/crossplane-contrib/provider-kyma"
 
-// A room is a folder with what lies below it. A package belongs to the room
+// A room is a directory with what lies below it. A package belongs to the room
 // with the longest matching path.
 type room struct {
 	path string
@@ -70,7 +70,7 @@ func rooms() []room {
 		{path: "internal/controller", floor: 70, unaware: []string{"internal/cli"}},
 		{path: "internal/cli", floor: 70},
 		{path: "cmd", floor: 80},
-		// An operator of somebody else has the public packages only.
+		// An operator of another client has the public packages only.
 		{path: "examples/operator", floor: 80, unaware: []string{"apis", "internal"}},
 	}, append(commandRooms(), testRooms()...)...)
 }
@@ -117,7 +117,7 @@ func commandRooms() []room {
 	}
 }
 
-// A library may be imported below some folders only.
+// A library may be imported below some directories only.
 type library struct {
 	prefix  string
 	allowed []string
@@ -138,7 +138,7 @@ func libraries() []library {
 	}
 }
 
-// below says whether a slash-separated path is a folder or lies in it.
+// below says whether a slash-separated path is a directory or lies in it.
 func below(path, folder string) bool {
 	return path == folder || strings.HasPrefix(path, folder+"/")
 }
@@ -169,7 +169,7 @@ func roomOf(path string) (room, bool) {
 func fault(from, to string, test bool) string {
 	for _, l := range libraries() {
 		if below(to, l.prefix) && !belowAny(from, l.allowed) && !(test && l.tests) {
-			return "only " + strings.Join(append(l.allowed, "nobody else"), ", ") + " may import it"
+			return "only " + strings.Join(append(l.allowed, "no one else"), ", ") + " may import it"
 		}
 	}
 	if !below(to, module) {

@@ -17,10 +17,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Files are the contents of a folder, by slash-separated path below it.
+// Files are the contents of a directory, by slash-separated path below it.
 type Files map[string][]byte
 
-// ReadFolder reads all regular files of a folder.
+// ReadFolder reads all regular files of a directory.
 func ReadFolder(dir string) (Files, error) {
 	files := Files{}
 	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
@@ -35,10 +35,10 @@ func ReadFolder(dir string) (Files, error) {
 		files[filepath.ToSlash(rel)] = data
 		return err //nolint:wrapcheck // Wrapped below.
 	})
-	return files, errors.Wrapf(err, "cannot read folder %q", dir)
+	return files, errors.Wrapf(err, "cannot read directory %q", dir)
 }
 
-// Archive packs files as tar+gzip, below the folder top unless it is empty. The
+// Archive packs files as tar+gzip, below the directory top unless it is empty. The
 // same files always make the same bytes.
 func (f Files) Archive(top string) ([]byte, error) {
 	var out bytes.Buffer

@@ -83,17 +83,17 @@ func (c *Cluster) prepare() error {
 	if c.dir == "" {
 		dir, err := os.MkdirTemp("", "provider-kyma-"+c.options.Name+"-")
 		if err != nil {
-			return errors.Wrap(err, "cannot make a data folder")
+			return errors.Wrap(err, "cannot make a data directory")
 		}
 		c.dir, c.temporary = dir, true
 	}
 	dir, err := filepath.Abs(c.dir)
 	if err != nil {
-		return errors.Wrap(err, "cannot find the data folder")
+		return errors.Wrap(err, "cannot find the data directory")
 	}
 	c.dir = dir
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
-		return errors.Wrap(err, "cannot make the data folder")
+		return errors.Wrap(err, "cannot make the data directory")
 	}
 	ca, err := newAuthority(c.options.Name)
 	if err != nil {
@@ -156,10 +156,10 @@ func (c *Cluster) startOthers(ctx context.Context) error {
 	return c.unlessCrashed(ctx, func(ctx context.Context) error { return awaitUse(ctx, c.options, c.apiserver, c.admin) })
 }
 
-// Dir returns the folder with the data and the log of each server.
+// Dir returns the directory with the data and the log of each server.
 func (c *Cluster) Dir() string { return c.dir }
 
-// Pause freezes the API server: connections are accepted, and nobody answers.
+// Pause freezes the API server: connections are accepted, and no one answers.
 func (c *Cluster) Pause() { c.signal(syscall.SIGSTOP) }
 
 // Resume ends a Pause.
@@ -190,7 +190,7 @@ func (c *Cluster) StartAPIServer(ctx context.Context) error {
 }
 
 // Stop ends all servers, waits until they are gone, and removes a temporary data
-// folder. It may be called on a nil cluster, and more than once.
+// directory. It may be called on a nil cluster, and more than once.
 func (c *Cluster) Stop() {
 	if c == nil {
 		return

@@ -147,7 +147,7 @@ func testWorkloads(t *testing.T, k kubernetes.Interface) {
 }
 
 func testUsers(t *testing.T, c *Cluster) {
-	user, err := c.User("nobody", "nobodies")
+	user, err := c.User("visitor", "visitors")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func testUsers(t *testing.T, c *Cluster) {
 		config *rest.Config
 		names  string
 	}{
-		"Certificate": {config: user, names: `User "nobody" cannot`},
+		"Certificate": {config: user, names: `User "visitor" cannot`},
 		"Token":       {config: account, names: `User "system:serviceaccount:default:default" cannot`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -217,7 +217,7 @@ func testStop(t *testing.T, c *Cluster) {
 		}
 	}
 	if _, err := os.Stat(c.Dir()); !os.IsNotExist(err) {
-		t.Errorf("the data folder is still there: %v", err)
+		t.Errorf("the data directory is still there: %v", err)
 	}
 	if err := c.Err(); err != nil {
 		t.Errorf("a stop counts as a crash: %v", err)

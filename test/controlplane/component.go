@@ -49,7 +49,7 @@ type ComponentResource struct {
 	Files Files
 	// Data becomes a layer of the component, as it is.
 	Data []byte
-	// Access says where the resource is, where it is no layer of the component.
+	// Access says where the resource is, where it is not a layer of the component.
 	Access map[string]any
 	// Digest of a resource with an Access. That of a layer is known.
 	Digest *ocm.Digest

@@ -21,7 +21,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane/process"
 )
 
-// InstallCRDs applies the CustomResourceDefinitions of a folder, one a file, and
+// InstallCRDs applies the CustomResourceDefinitions of a directory, one a file, and
 // waits until all of them are established and clients discover what they define, which
 // comes a little later.
 func (a *access) InstallCRDs(ctx context.Context, dir string) error {
@@ -75,7 +75,7 @@ func awaitServed(ctx context.Context, definitions dynamic.ResourceInterface, fin
 	})
 }
 
-// discovers says whether discovery has all versions that a definition serves, both in
+// discovers says whether discovery has all versions that a CRD serves, both in
 // the document of all groups and in that of the version: clients use either, and the
 // server does not change them at once.
 func discovers(finder *discovery.DiscoveryClient, crd *unstructured.Unstructured) (bool, error) {

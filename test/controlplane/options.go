@@ -7,8 +7,8 @@ package controlplane
 type Options struct {
 	// Name appears in errors and kubeconfigs. Default "cluster".
 	Name string
-	// Dir is the folder for data and logs, made when it does not exist and kept by
-	// Stop. Default: a temporary folder, removed by Stop.
+	// Dir is the directory for data and logs, made when it does not exist and kept by
+	// Stop. Default: a temporary directory, removed by Stop.
 	Dir string
 
 	// ControllerManager runs the controllers: Deployments make pods, namespaces
@@ -19,14 +19,14 @@ type Options struct {
 	// Kwok plays one node with room for everything, and its pods: they become
 	// ready at once, and those of Jobs complete.
 	Kwok bool
-	// KwokStages are the behaviours that kwok plays, by their folder below
+	// KwokStages are the behaviours that kwok plays, by their directory below
 	// kustomize/stage in its module. Default node/fast, node/heartbeat, pod/fast.
 	KwokStages []string
 
 	// Controllers is the --controllers flag of the controller manager. Default all.
 	Controllers []string
 	// EnableAdmission and DisableAdmission name admission plugins, beside those
-	// that are on by default. Without the controller manager nobody makes service
+	// that are on by default. Without the controller manager no one makes service
 	// accounts, and pods need ServiceAccount among the disabled.
 	EnableAdmission, DisableAdmission []string
 	// APIServerArgs and ControllerManagerArgs are appended to the flags.

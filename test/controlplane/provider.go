@@ -23,7 +23,7 @@ import (
 type ProviderOptions struct {
 	// Kubeconfig is the path of the kubeconfig of the control plane.
 	Kubeconfig string
-	// Dir is the folder for the log, and for the provider's cache unless an
+	// Dir is the directory for the log, and for the provider's cache unless an
 	// argument names another one. It is made when it does not exist.
 	Dir string
 	// Binary is the provider's, for example from BuildProvider.
@@ -33,7 +33,7 @@ type ProviderOptions struct {
 	Args, Env []string
 }
 
-// BuildProvider builds the provider from this repository into a folder, and
+// BuildProvider builds the provider from this repository into a directory, and
 // returns the path of the binary.
 func BuildProvider(ctx context.Context, dir string) (string, error) {
 	return build(ctx, dir, "provider")
@@ -51,7 +51,7 @@ func build(ctx context.Context, dir, command string) (string, error) {
 	}
 	path, err := filepath.Abs(filepath.Join(dir, command))
 	if err != nil {
-		return "", errors.Wrap(err, "cannot find the folder to build into")
+		return "", errors.Wrap(err, "cannot find the directory to build into")
 	}
 	return path, tools.Compile(ctx, tools.Program{Dir: root, Package: "./cmd/" + command, Output: path})
 }
@@ -60,11 +60,11 @@ func build(ctx context.Context, dir, command string) (string, error) {
 // says that it is ready. The environment of the caller is not handed on.
 func StartProvider(ctx context.Context, o ProviderOptions) (*process.Process, error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
-		return nil, errors.Wrap(err, "cannot make the folder of the provider")
+		return nil, errors.Wrap(err, "cannot make the directory of the provider")
 	}
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot find the folder of the provider")
+		return nil, errors.Wrap(err, "cannot find the directory of the provider")
 	}
 	env := append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "KUBECONFIG=" + o.Kubeconfig}, o.Env...)
 	var started *process.Process

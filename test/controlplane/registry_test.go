@@ -49,13 +49,13 @@ func writeFile(t *testing.T, data []byte) string {
 	return name
 }
 
-// TestRegistry has Helm and crane, which nobody here wrote, read what was pushed.
+// TestRegistry has Helm and crane, which no one here wrote, read what was pushed.
 func TestRegistry(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		options WebOptions
 	}{
-		"Plain":  {reason: "Without options everybody may read over http."},
+		"Plain":  {reason: "Without options everyone may read over http."},
 		"Secret": {reason: "With a password and TLS, both are needed.", options: WebOptions{TLS: true, Username: "u", Password: "p"}},
 	}
 	for name, tc := range cases {

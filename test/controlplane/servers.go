@@ -117,7 +117,7 @@ func apiServer(o Options, dir, etcdURL string, port int) server {
 }
 
 // clients are the servers that are clients of the API server. All of them are
-// administrators, whose rights nobody tests.
+// administrators, whose rights no one tests.
 func clients(ctx context.Context, o Options, dir, kubeconfig string) ([]server, error) {
 	var out []server
 	if o.ControllerManager {

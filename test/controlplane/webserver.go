@@ -49,7 +49,7 @@ type webServer struct {
 func newWebServer(o WebOptions, h http.Handler) (*webServer, error) {
 	s := &webServer{options: o, handler: h}
 	s.server = httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
-	// Handshakes that fail on purpose are no news.
+	// Handshakes that fail on purpose are not news.
 	s.server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	if !o.TLS {
 		s.server.Start()

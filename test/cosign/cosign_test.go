@@ -155,7 +155,7 @@ func TestCosignAcceptsOurs(t *testing.T) {
 			reference := pushed.Repository + "@" + pushed.Manifest
 			public := publicFile(t, key.Public())
 			if out, err := verify(t, public, reference); err == nil {
-				t.Fatalf("cosign verifies what nobody has signed:\n%s", out)
+				t.Fatalf("cosign verifies what no one has signed:\n%s", out)
 			}
 			if added, err := cosign.Sign(t.Context(), s, pushed.Repository, pushed.Manifest, key); err != nil || !added {
 				t.Fatalf("Sign(...): %t, %v", added, err)

@@ -88,7 +88,7 @@ func offerTeamClusters(ctx context.Context) {
 		Expect(env.controlClient.Create(ctx, o)).To(Succeed())
 	}
 	for group, kind := range map[string]string{clustersGroup: "Cluster", teamsGroup: "TeamCluster"} {
-		// Kinds are served a moment after their definitions are there.
+		// Kinds are served a moment after their CRDs are there.
 		Eventually(func(ctx context.Context) error { return env.controlClient.List(ctx, listOf(group, "v1alpha1", kind)) }).WithContext(ctx).Should(Succeed())
 	}
 }

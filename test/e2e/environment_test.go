@@ -62,7 +62,7 @@ type environment struct {
 func start(ctx context.Context) (*environment, error) {
 	dir, err := os.MkdirTemp("", "provider-kyma-e2e-")
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot make a folder")
+		return nil, errors.Wrap(err, "cannot make a directory")
 	}
 	e := &environment{dir: dir}
 	err = e.build(ctx)
@@ -95,7 +95,7 @@ func (e *environment) build(ctx context.Context) error {
 	return err
 }
 
-// packages is the folder of the packages of a version.
+// packages is the directory of the packages of a version.
 func (e *environment) packages(version string) string {
 	return filepath.Join(e.dir, "packages", version)
 }
@@ -252,8 +252,8 @@ func (e *environment) mayDelete(ctx context.Context) (bool, error) {
 	return review.Status.Allowed, err
 }
 
-// refused are the requests that the provider had no right to. In a namespace that is being deleted nobody may create
-// anything, which is no matter of rights, and Crossplane takes the rights of a version away before it ends.
+// refused are the requests that the provider had no right to. In a namespace that is being deleted no one may create
+// anything, which is not a matter of rights, and Crossplane takes the rights of a version away before it ends.
 func (e *environment) refused() ([]crossplane.Refusal, error) {
 	all, err := crossplane.Refused(e.control)
 	return slices.DeleteFunc(all, func(r crossplane.Refusal) bool {

@@ -79,7 +79,7 @@ var _ = Describe("Management policies of a Kyma", func() {
 		update(ctx, k, setPolicies(xpv2.ManagementActionAll))
 		Eventually(s.getKyma).WithContext(ctx).WithArguments("kyma").Should(beReady())
 
-		By("leaving a change of somebody else")
+		By("leaving a change of another client")
 		update(ctx, k, setPolicies(xpv2.ManagementActionObserve))
 		Eventually(s.getManifest).WithContext(ctx).WithArguments(m.manifest("kyma")).Should(
 			HaveField("Spec.ManagementPolicies", ConsistOf(xpv2.ManagementActionObserve)))
@@ -162,7 +162,7 @@ var _ = Describe("An annotation of Crossplane", func() {
 		Expect(m.absent(ctx)).To(BeTrue())
 	})
 
-	It("sets how often a Manifest is looked at", func(ctx SpecContext) {
+	It("sets how often a Manifest is checked", func(ctx SpecContext) {
 		manifest := must(s.getManifest(ctx, m.manifest("kyma")))
 		s.settled(ctx)
 		passes := func(ctx context.Context) (float64, error) {

@@ -88,7 +88,7 @@ func haveUnready() types.GomegaMatcher {
 }
 
 // showModule matches a composite resource or a claim with a state, and with a module in that state which is the first thing
-// to look at. Its message has all these parts.
+// to check. Its message has all these parts.
 func showModule(name string, state v1alpha1.State, message ...string) types.GomegaMatcher {
 	return SatisfyAll(
 		WithTransform(func(u *unstructured.Unstructured) string {

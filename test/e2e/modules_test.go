@@ -32,7 +32,7 @@ var errNotOne = errors.New("there is not exactly one Kyma")
 type offer struct {
 	s    *space
 	name string
-	// operated modules have a definition, and a default custom resource of it, whose state is that of the module.
+	// operated modules have a CRD, and a default custom resource of it, whose state is that of the module.
 	operated bool
 }
 
@@ -132,7 +132,7 @@ func (o *offer) report(ctx context.Context, status string) {
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// hold the custom resource, so that it cannot go, or let it go.
+// hold the custom resource, so that it cannot go, or release it.
 func (o *offer) hold(ctx context.Context, yes bool) {
 	GinkgoHelper()
 	patch := removeFinalizers
@@ -175,7 +175,7 @@ func (o *offer) message(ctx context.Context) (string, error) {
 	return cm.Data["message"], err
 }
 
-// change what is installed, as somebody who may not.
+// change what is installed, as someone who may not.
 func (o *offer) change(ctx context.Context) {
 	GinkgoHelper()
 	Expect(env.targetClient.Patch(ctx, must(o.installed(ctx)),

@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-var _ = Describe("What Crossplane's users look at", func() {
+var _ = Describe("What Crossplane's users see", func() {
 	var (
 		s *space
 		m *offer
@@ -23,7 +23,7 @@ var _ = Describe("What Crossplane's users look at", func() {
 		m = s.operated(ctx, "module")
 	})
 
-	It("is the tree of a claim, with the first thing to look at", func(ctx SpecContext) {
+	It("is the tree of a claim, with the first thing to check", func(ctx SpecContext) {
 		u := s.claim("environment", m)
 		s.create(ctx, u)
 		m.report(ctx, `{"state":"Warning","conditions":[{"type":"Installed","status":"False","message":"needs a hand"}]}`)

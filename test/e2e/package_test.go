@@ -50,7 +50,7 @@ var _ = Describe("The package of the provider", Ordered, ContinueOnFailure, Spec
 		Expect(before.Process.Err()).NotTo(HaveOccurred(), "the first version did not end as it was asked to")
 
 		// The old version has lost its rights when it ends, so that it cannot give up its lease, which lasts a minute.
-		By("being looked at by the new version, all of it")
+		By("being checked by the new version, all of it")
 		Eventually(func(ctx context.Context) (float64, error) {
 			now, err := env.scrape(ctx)
 			return min(now.sum("provider_kyma_build_info", `version="`+secondVersion+`"`),
@@ -82,9 +82,9 @@ var _ = Describe("The package of the provider", Ordered, ContinueOnFailure, Spec
 		Eventually(env.crossplane.Pods).Should(BeEmpty())
 		Eventually(s.getKyma).WithContext(ctx).WithArguments("kyma").Should(HaveField("DeletionTimestamp", Not(BeNil())))
 
-		// A definition that is going belongs to the revision that is gone, and no other can have it. Controllers of its kind
+		// A CRD that is going belongs to the revision that is gone, and no other can have it. Controllers of its kind
 		// would not start either.
-		By("letting go what nobody is left to delete")
+		By("releasing what no one is left to delete")
 		Eventually(letGo).WithContext(ctx).Should(BeZero())
 		for _, kind := range plurals {
 			Eventually(absentDefinition(kind)).WithContext(ctx).Should(BeTrue(), kind)
@@ -129,7 +129,7 @@ var _ = Describe("The package of the provider", Ordered, ContinueOnFailure, Spec
 		s.remove(ctx, k)
 		Eventually(remove).WithContext(ctx).Should(MatchError(ContainSubstring("ModuleTemplate." + v1alpha1.Group)))
 		Expect(env.controlClient.DeleteAllOf(ctx, &v1alpha1.ModuleTemplate{})).To(Succeed())
-		// A config that is left would keep its definition: nobody would be there to take its finalizer off.
+		// A config that is left would keep its CRD: no one would be there to take its finalizer off.
 		s.remove(ctx, s.config())
 		s.remove(ctx, &v1alpha1.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: registriesConfig}})
 		// Crossplane would install it again for the configuration, which depends on it.
@@ -187,7 +187,7 @@ func (s *space) kymactl(ctx context.Context, code int, args ...string) string {
 // plurals of the kinds whose objects have finalizers.
 var plurals = []string{"kymas", "manifests", "providerconfigs", "clusterproviderconfigs"}
 
-// absentDefinition says whether the definition of a kind is gone.
+// absentDefinition says whether the CRD of a kind is gone.
 func absentDefinition(plural string) func(ctx context.Context) (bool, error) {
 	return absent(env.controlClient, client.ObjectKey{Name: plural + "." + v1alpha1.Group}, &apiextensionsv1.CustomResourceDefinition{})
 }

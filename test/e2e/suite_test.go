@@ -19,7 +19,7 @@ const (
 	calm = 4 * time.Second
 	// interval between two looks.
 	interval = 200 * time.Millisecond
-	// startTimeout includes building the servers, when nobody has built them yet.
+	// startTimeout includes building the servers, when no one has built them yet.
 	startTimeout = 25 * time.Minute
 )
 

@@ -17,7 +17,7 @@ import (
 var _ = Describe("A cluster that is gone for good", func() {
 	const tells = "if the cluster is gone for good, annotate with kyma.m.crossplane.io/abandon=true"
 
-	// abandon says that nobody need wait for the cluster of a Manifest.
+	// abandon says that no one need wait for the cluster of a Manifest.
 	abandon := func(m *v1alpha1.Manifest) {
 		metav1.SetMetaDataAnnotation(&m.ObjectMeta, v1alpha1.AnnotationAbandon, "true")
 	}
@@ -28,7 +28,7 @@ var _ = Describe("A cluster that is gone for good", func() {
 		}
 	}
 
-	It("is given up when somebody says so, and only then", func(ctx SpecContext) {
+	It("is given up when someone says so, and only then", func(ctx SpecContext) {
 		edge := must(controlplane.Start(ctx, controlplane.Options{Name: "edge"}))
 		DeferCleanup(edge.Stop)
 		s := newSpace(ctx)
@@ -52,7 +52,7 @@ var _ = Describe("A cluster that is gone for good", func() {
 		Consistently(gone(s.get)).WithContext(ctx).WithArguments("web").WithTimeout(5 * calm).Should(BeFalse())
 		Expect(s.events(ctx, "web")).NotTo(ContainElement(ContainSubstring("Abandoned")))
 
-		By("letting it go once it is said")
+		By("orphaning it once it is said")
 		s.update(ctx, "web", abandon)
 		Eventually(gone(s.get)).WithContext(ctx).WithArguments("web").WithTimeout(patience / 2).Should(BeTrue())
 		abandoned("ProviderConfig "+s.name+"/edge", "inventory Secret "+s.name+".web", "install web 1.0.0 in namespace "+s.name,

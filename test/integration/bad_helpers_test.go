@@ -24,7 +24,7 @@ type trouble struct {
 	manifest *v1alpha1.Manifest
 	// says are parts of the message that the user must see.
 	says []string
-	// cure ends the trouble.
+	// fix ends the trouble.
 	cure func(ctx SpecContext)
 	// twinless is set where a second Manifest with the same trouble is impossible, or costs too much.
 	twinless bool
@@ -129,7 +129,7 @@ func with(m *v1alpha1.Manifest, config string) *v1alpha1.Manifest {
 	return m
 }
 
-// mend a Manifest by another source.
+// fix a Manifest by another source.
 func (s *space) mend(name string) func(ctx SpecContext) {
 	return func(ctx SpecContext) {
 		source := webChart().pushLayer(ctx)

@@ -38,7 +38,7 @@ var _ = Describe("An object that the target refuses", Label("bad"), func() {
 		Entry("field of a Secret, whose value is not shown", secretField),
 		Entry("data of a Secret, whose value is not shown", secretData),
 		Entry("namespace that is being deleted", terminatingNamespace),
-		Entry("definition that is never established", neverEstablished),
+		Entry("CRD that is never established", neverEstablished),
 	)
 })
 
@@ -176,7 +176,7 @@ func neverEstablished(ctx SpecContext, s *space) trouble {
 		manifest: s.manifest("web", s.installOf("web", c.pushLayer(ctx), nil)),
 		says:     []string{"web: CustomResourceDefinition gadgets." + s.group(), "is already in use"},
 		cure:     func(ctx SpecContext) { Expect(env.targetClient.Delete(ctx, first)).To(Succeed()) },
-		// A definition belongs to one Manifest.
+		// A CRD belongs to one Manifest.
 		twinless: true,
 	}
 }

@@ -61,7 +61,7 @@ func crossplaneChart(ctx context.Context) chart {
 	return chart{files: files}
 }
 
-// operatorChart is the chart of a module with a custom resource: the definition of kind Widget in its crds folder, and a
+// operatorChart is the chart of a module with a custom resource: the CRD of kind Widget in its crds directory, and a
 // ConfigMap that stands for what serves it. The group must differ between specs, as it is one for the whole cluster.
 func operatorChart(group string) chart {
 	return newChart("operator", "1.0.0").with("crds/widgets.yaml", controlplane.WidgetDefinition(group)).with("templates/operator.yaml", `

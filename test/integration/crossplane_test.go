@@ -9,7 +9,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/apis/v1alpha1"
 )
 
-// A chart that nobody here wrote.
+// A chart that no one here wrote.
 var _ = Describe("The chart of Crossplane", func() {
 	DescribeTable("is installed, upgraded and removed", func(ctx SpecContext, source func(ctx SpecContext) v1alpha1.Source) {
 		s := newSpace(ctx)

@@ -56,7 +56,7 @@ var _ = Describe("Drift", func() {
 		m := s.awaitReady(ctx, "web")
 		s.expectNowhere(ctx, m, "hidden-value")
 
-		By("leaving alone what somebody else added")
+		By("leaving alone what another client added")
 		Expect(s.mustDeployment(ctx, "web").Annotations).To(HaveKeyWithValue("mine", "kept"))
 		Expect(s.mustConfigMap(ctx, "web-settings")).To(haveData("own", "kept"))
 	})

@@ -94,7 +94,7 @@ var _ = Describe("Fields of others", func() {
 
 		quiet, before := s.quietly(ctx, "web"), calls.Load()
 		quiet(func(*appsv1.Deployment) bool { return true })
-		Expect(calls.Load()).To(Equal(before), "nobody writes the Deployment")
+		Expect(calls.Load()).To(Equal(before), "no one writes the Deployment")
 
 		By("upgrading, repairing, and annotating as kubectl rollout restart does")
 		s.update(ctx, "web", setValues(values{"message": "new"}))
@@ -122,13 +122,13 @@ var _ = Describe("Fields of others", func() {
 		Expect(s.mustConfigMap(ctx, "web-settings")).To(haveData("message", "theirs"))
 		end()
 
-		By("starting anew with other inputs")
+		By("starting again with other inputs")
 		s.update(ctx, "web", setValues(values{"replicas": 1, "password": "x"}))
 		s.awaitMessage(ctx, "web-settings", "hello")
 		s.awaitReady(ctx, "web")
 	})
 
-	It("are a collision where somebody replaced the object", func(ctx SpecContext) {
+	It("are a collision where someone replaced the object", func(ctx SpecContext) {
 		s.install(ctx, s.manifest("web", s.installOf("web", webChart().pushLayer(ctx), nil)))
 		old := s.mustConfigMap(ctx, "web-settings")
 		Expect(env.targetClient.Delete(ctx, old)).To(Succeed())

@@ -21,7 +21,7 @@ import (
 // An environment is everything that runs.
 type environment struct {
 	dir string
-	// binaries is the folder with what was built, which all processes share.
+	// binaries is the directory with what was built, which all processes share.
 	binaries string
 	// control is the control plane, target the cluster that modules are installed into.
 	control, target *controlplane.Cluster
@@ -33,11 +33,11 @@ type environment struct {
 	kymactl string
 }
 
-// buildBinaries of the provider and of kymactl into a folder, which is returned.
+// buildBinaries of the provider and of kymactl into a directory, which is returned.
 func buildBinaries(ctx context.Context) (string, error) {
 	dir, err := os.MkdirTemp("", "provider-kyma-binaries-")
 	if err != nil {
-		return "", errors.Wrap(err, "cannot make a folder")
+		return "", errors.Wrap(err, "cannot make a directory")
 	}
 	for _, command := range []string{"provider", "kymactl"} {
 		if err := build(ctx, dir, command); err != nil {
@@ -47,11 +47,11 @@ func buildBinaries(ctx context.Context) (string, error) {
 	return dir, nil
 }
 
-// start everything with the binaries in a folder.
+// start everything with the binaries in a directory.
 func start(ctx context.Context, binaries string) (*environment, error) {
 	dir, err := os.MkdirTemp("", "provider-kyma-integration-")
 	if err != nil {
-		return nil, errors.Wrap(err, "cannot make a folder")
+		return nil, errors.Wrap(err, "cannot make a directory")
 	}
 	e := &environment{dir: dir, binaries: binaries, kymactl: filepath.Join(binaries, "kymactl")}
 	e.provider = &provider{binary: filepath.Join(binaries, "provider"), dir: dir}

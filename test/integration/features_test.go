@@ -112,7 +112,7 @@ data: {message: {{ .Values.message | default "hello" }}}
 		Expect(s.password(ctx, "kept")).To(Equal(kept))
 		Expect(s.password(ctx, "random")).To(Equal(random))
 
-		By("upgrading, which looks up what is there, and makes what is random anew")
+		By("upgrading, which looks up what is there, and makes what is random again")
 		s.update(ctx, "web", setValues(values{"message": "new"}))
 		s.awaitReady(ctx, "web")
 		Expect(s.mustConfigMap(ctx, "web-settings")).To(haveData("message", "new"))
@@ -154,7 +154,7 @@ metadata: {name: inside}
 		Expect(s.leftovers(ctx, env.target)).To(BeEmpty())
 	})
 
-	It("may have several objects that depend on a definition of its own", func(ctx SpecContext) {
+	It("may have several objects that depend on a CRD of its own", func(ctx SpecContext) {
 		source := newChart("definitions", "1.0.0").with("templates/definition.yaml", controlplane.WidgetDefinition(s.group())).
 			with("templates/widget.yaml", `
 apiVersion: `+s.group()+`/v1

@@ -28,7 +28,7 @@ type release struct {
 	AppVersion string      `json:"app_version"`
 }
 
-var _ = Describe("Helm, looking at the target", func() {
+var _ = Describe("Helm, in the target", func() {
 	var s *space
 
 	BeforeEach(func(ctx SpecContext) { s = newSpace(ctx) })
@@ -100,7 +100,7 @@ func (s *space) template(ctx context.Context, c chart, set string) string {
 	return s.helm(ctx, "template", "web", s.folder(c), "--set", set) + "\n"
 }
 
-// folder with the files of a chart.
+// directory with the files of a chart.
 func (s *space) folder(c chart) string {
 	GinkgoHelper()
 	dir := GinkgoT().TempDir()

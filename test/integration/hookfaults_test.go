@@ -28,7 +28,7 @@ var _ = Describe("Hooks that take long or fail", func() {
 
 	BeforeEach(func(ctx SpecContext) { s = newSpace(ctx) })
 
-	It("keep nobody from working, end in time, and go on after a restart", func(ctx SpecContext) {
+	It("keep no one from working, end in time, and continue after a restart", func(ctx SpecContext) {
 		withProvider(ctx, func(p *provider) { p.args = append(slices.Clone(p.args), "--max-reconcile-rate=1") })
 		chartOf := func(name, event string) chart {
 			return newChart(name, "1.0.0").with("templates/hook.yaml", hookJob(name, event, "", pending)).
@@ -77,7 +77,7 @@ var _ = Describe("Hooks that take long or fail", func() {
 		s.forgetHooks(ctx)
 	})
 
-	It("may be definitions, and objects of the kinds that they define", func(ctx SpecContext) {
+	It("may be CRDs, and objects of the kinds that they define", func(ctx SpecContext) {
 		group := s.name + ".example.org"
 		hook := func(weight string) string {
 			return `annotations: {"helm.sh/hook": pre-install, "helm.sh/hook-weight": "` + weight + `"}`
@@ -102,7 +102,7 @@ var _ = Describe("Hooks that take long or fail", func() {
 	})
 })
 
-// playKubelet of a node of the target, whose name is returned: nobody else answers there when the API server asks for logs.
+// playKubelet of a node of the target, whose name is returned: no one else answers there when the API server asks for logs.
 func playKubelet(ctx SpecContext, path, log string) string {
 	GinkgoHelper()
 	kubelet := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -121,7 +121,7 @@ func playKubelet(ctx SpecContext, path, log string) string {
 	return node.Name
 }
 
-// bindPod of a Job to a node. As it has an address already, nobody plays it there.
+// bindPod of a Job to a node. As it has an address already, no one plays it there.
 func (s *space) bindPod(ctx context.Context, job, node string) {
 	GinkgoHelper()
 	l := &corev1.PodList{}

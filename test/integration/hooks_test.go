@@ -105,7 +105,7 @@ var _ = Describe("Hooks of a chart", func() {
 		s.forgetHooks(ctx)
 	})
 
-	It("that fail are an error with the words of the container, until somebody wants another try", func(ctx SpecContext) {
+	It("that fail are an error with the words of the container, until someone wants another try", func(ctx SpecContext) {
 		c := webChart().with("templates/hook.yaml", hookJob("migrate", "pre-install,pre-upgrade", "", `nodeSelector: {nowhere: "true"}`))
 		s.create(ctx, s.manifest("web", s.installOf("web", c.pushLayer(ctx), nil)))
 		Eventually(s.get).WithContext(ctx).WithArguments("web").Should(haveInstall("web", v1alpha1.StateProcessing, "hook pre-install Job "+s.name+"/migrate is running"))

@@ -104,7 +104,7 @@ data:
 		s.mustDeployment(ctx, "first")
 		s.mustDeployment(ctx, "third")
 
-		By("going on once the value is there")
+		By("continuing once the value is there")
 		s.update(ctx, "three", func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Installs[1].Values = raw(values{"message": "here"}) })
 		s.awaitReady(ctx, "three")
 		Expect(s.mustConfigMap(ctx, "broken")).To(haveData("message", "here"))
@@ -160,7 +160,7 @@ var _ = Describe("A source", func() {
 	},
 		Entry("by version", "1.0.0", "1.0.0"),
 		Entry("by a range of versions", "^1.0.0", "1.4.0"),
-		Entry("without a version, which is the latest that is no pre-release", "", "2.0.0"),
+		Entry("without a version, which is the latest that is not a pre-release", "", "2.0.0"),
 	)
 })
 

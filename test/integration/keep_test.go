@@ -12,7 +12,7 @@ var _ = Describe("Objects that Helm must not delete", func() {
 
 	BeforeEach(func(ctx SpecContext) { s = newSpace(ctx) })
 
-	It("are kept, belong to nobody, and are found again", func(ctx SpecContext) {
+	It("are kept, belong to no one, and are found again", func(ctx SpecContext) {
 		data := "\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: data\n  annotations: {helm.sh/resource-policy: keep}\n"
 		with := newChart("web", "1.0.0").with("templates/data.yaml", data).with("templates/other.yaml", "\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\n")
 		source := with.pushLayer(ctx)
@@ -27,7 +27,7 @@ var _ = Describe("Objects that Helm must not delete", func() {
 		Expect(s.mustConfigMap(ctx, "data")).To(SatisfyAll(HaveField("UID", uid), HaveField("Labels", Not(HaveKey(labelManagedBy))),
 			HaveField("Labels", Not(HaveKey("applyset.kubernetes.io/part-of")))))
 
-		By("taking it back with a version that has it again, and leaving it once more with the Manifest")
+		By("adopting it with a version that has it again, and leaving it once more with the Manifest")
 		s.update(ctx, "web", setSource(source))
 		s.awaitReady(ctx, "web")
 		Expect(s.mustConfigMap(ctx, "data")).To(SatisfyAll(HaveField("UID", uid), HaveField("Labels", HaveKey(labelManagedBy))))

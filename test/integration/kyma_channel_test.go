@@ -106,7 +106,7 @@ var _ = Describe("The channel of a Kyma's module", func() {
 		Expect(s.awaitKyma(ctx, "kyma")).To(haveVersion(m.name, "1.2.0", "regular"))
 	})
 
-	It("brings a new version to all who follow it, and to nobody else", func(ctx SpecContext) {
+	It("brings a new version to all who follow it, and to no one else", func(ctx SpecContext) {
 		other := s.offer("other")
 		m.release(ctx, "regular", "1.0.0")
 		m.release(ctx, "fast", "1.1.0")

@@ -35,7 +35,7 @@ var _ = Describe("A Kyma that says how its modules are worked on", func() {
 		awaitSettled(ctx)
 		Consistently(s.versions).WithContext(ctx).Should(Equal(must(s.versions(ctx))))
 
-		By("planning only, until that is taken back")
+		By("planning only, until that is reverted")
 		s.annotateKyma(ctx, "kyma", v1alpha1.AnnotationPlan, "true")
 		Eventually(s.get).WithContext(ctx).WithArguments(o.manifest("kyma")).Should(
 			HaveField("Annotations", HaveKeyWithValue(v1alpha1.AnnotationPlan, "true")))

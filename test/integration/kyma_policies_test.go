@@ -67,7 +67,7 @@ var _ = Describe("A Kyma hands on", func() {
 		Expect(must(s.get(ctx, m.manifest("kyma"))).Annotations).NotTo(Or(HaveKey(paused), HaveKey(v1alpha1.AnnotationPausedBy)))
 	})
 
-	It("nothing to a Manifest that somebody else has paused", func(ctx SpecContext) {
+	It("nothing to a Manifest that another client has paused", func(ctx SpecContext) {
 		s.enable(ctx, s.kyma("kyma", m.module()))
 		s.update(ctx, m.manifest("kyma"), annotate[*v1alpha1.Manifest](paused, "true"))
 		stopped := HaveField("Status.Conditions", ContainElement(SatisfyAll(
@@ -153,7 +153,7 @@ var _ = Describe("Two Kymas", func() {
 		s.awaitKyma(ctx, "first")
 	})
 
-	It("do not take a Manifest that somebody else has made under the name of theirs", func(ctx SpecContext) {
+	It("do not take a Manifest that another client has made under the name of theirs", func(ctx SpecContext) {
 		s.enable(ctx, s.kyma("a", m.module()))
 		taken := s.manifest(m.manifest("b"), s.installOf("web", webChart().pushLayer(ctx), values{"workload": false}))
 		s.install(ctx, taken)

@@ -53,7 +53,7 @@ var _ = Describe("A provider whose Kymas are all Ready", func() {
 	})
 
 	It("writes nothing when something changes that does not matter", func(ctx SpecContext) {
-		By("labels of its template, and everything of one in a channel that nobody uses")
+		By("labels of its template, and everything of one in a channel that no one uses")
 		before, after := quiet(ctx, calm, func() {
 			updateTemplate(ctx, simple.templateName("regular"), func(t *v1alpha1.ModuleTemplate) { t.Labels["example.org/other"] = "x" })
 			updateTemplate(ctx, simple.templateName("fast"), annotate[*v1alpha1.ModuleTemplate]("example.org/other", "x"))
@@ -82,7 +82,7 @@ var _ = Describe("A provider whose Kymas are all Ready", func() {
 		Eventually(func() (float64, error) {
 			m, err := env.provider.scrape(ctx)
 			return m.sum(reconciles, kymaReconciles), err
-		}).Should(BeNumerically(">=", 1), "the Kyma was looked at")
+		}).Should(BeNumerically(">=", 1), "the Kyma was checked")
 		awaitSettled(ctx)
 		now := must(env.provider.scrape(ctx))
 		Expect(now.requests(targetRequests)).To(writeNothing())

@@ -109,7 +109,7 @@ var _ = Describe("The Manifest of a Kyma's module", func() {
 		s.awaitKyma(ctx, "kyma")
 	})
 
-	It("comes back when somebody deletes it, after what it installed is gone", func(ctx SpecContext) {
+	It("comes back when someone deletes it, after what it installed is gone", func(ctx SpecContext) {
 		before, manifest := must(m.installed(ctx)), must(s.get(ctx, m.manifest("kyma")))
 		m.hold(ctx, true)
 		s.delete(ctx, manifest.Name)
@@ -123,7 +123,7 @@ var _ = Describe("The Manifest of a Kyma's module", func() {
 		Expect(must(s.get(ctx, manifest.Name)).UID).NotTo(Equal(manifest.UID))
 	})
 
-	It("is put back when somebody edits it", func(ctx SpecContext) {
+	It("is restored when someone edits it", func(ctx SpecContext) {
 		name := m.manifest("kyma")
 		want := must(s.get(ctx, name)).Spec.ForProvider
 		s.update(ctx, name, setValues(values{"message": "edited"}))
@@ -136,7 +136,7 @@ var _ = Describe("The Manifest of a Kyma's module", func() {
 		Expect(must(m.installed(ctx))).To(haveData("message", "hello"))
 	})
 
-	It("repairs what somebody edits in the target", func(ctx SpecContext) {
+	It("repairs what someone edits in the target", func(ctx SpecContext) {
 		edit(ctx, must(m.installed(ctx)), `{"data":{"message":"changed"}}`)
 		s.awaitMessage(ctx, m.name, "hello")
 	})
@@ -190,7 +190,7 @@ var _ = Describe("Deleting a Kyma", func() {
 		expectNothing(ctx)
 	})
 
-	It("waits for a cluster that is away, and gives it up only when somebody says so", func(ctx SpecContext) {
+	It("waits for a cluster that is away, and gives it up only when someone says so", func(ctx SpecContext) {
 		edge := must(controlplane.Start(ctx, controlplane.Options{Name: "edge"}))
 		DeferCleanup(edge.Stop)
 		s.config(ctx, "edge", edge.Kubeconfig())
@@ -209,7 +209,7 @@ var _ = Describe("Deleting a Kyma", func() {
 		Eventually(gone(s.getKyma)).WithContext(ctx).WithTimeout(recovery).WithArguments("first").Should(BeTrue())
 		Expect(s.leftovers(ctx, edge)).To(BeEmpty())
 
-		By("letting go of a cluster that is gone for good")
+		By("abandoning a cluster that is gone for good")
 		s.enable(ctx, onConfig(s.kyma("second", simple.module()), "edge"))
 		edge.StopAPIServer()
 		s.deleteKyma(ctx, "second")

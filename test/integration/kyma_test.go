@@ -127,7 +127,7 @@ var _ = Describe("A Kyma", func() {
 		Eventually(s.kymaEvents).WithContext(ctx).WithArguments("kyma").Should(ContainElement(beEvent("Normal ModuleRemoved", goes.name)))
 	})
 
-	It("goes on with the others where a module or its channel is unknown", func(ctx SpecContext) {
+	It("continues with the others where a module or its channel is unknown", func(ctx SpecContext) {
 		known, elsewhere := s.offer("known"), s.offer("elsewhere")
 		known.release(ctx, "regular", "1.0.0")
 		elsewhere.release(ctx, "fast", "1.0.0")
@@ -143,7 +143,7 @@ var _ = Describe("A Kyma", func() {
 		Eventually(s.kymaEvents).WithContext(ctx).WithArguments("kyma").Should(ContainElements(
 			beEvent("Warning ModuleFailed", elsewhere.name), beEvent("Warning ModuleFailed", unknown.name)))
 
-		By("going on with them as soon as they are released")
+		By("continuing with them as soon as they are released")
 		unknown.release(ctx, "regular", "1.0.0")
 		elsewhere.release(ctx, "regular", "0.9.0")
 		s.awaitKyma(ctx, "kyma")

@@ -93,7 +93,7 @@ var _ = Describe("The signature of a Kyma's module", func() {
 			haveCondition(v1alpha1.TypeVerified, corev1.ConditionFalse, ContainSubstring(m.name))))
 		Consistently(s.leftovers).WithContext(ctx).WithArguments(env.target).WithPolling(calm).Should(BeEmpty())
 
-		By("going on with a version that is signed")
+		By("continuing with a version that is signed")
 		c := signed("1.0.1", ours)
 		push(ctx, c)
 		updateTemplate(ctx, m.templateName("regular"), func(t *v1alpha1.ModuleTemplate) {
@@ -119,7 +119,7 @@ var _ = Describe("The signature of a Kyma's module", func() {
 		Expect(s.leftovers(ctx, env.target)).To(BeEmpty())
 	})
 
-	It("that is only asked for lets it through, and says so, until nobody asks", func(ctx SpecContext) {
+	It("that is only asked for lets it through, and says so, until no one asks", func(ctx SpecContext) {
 		s.configure(ctx, own, verification(v1alpha1.VerificationWarn))
 		create(ctx, m.component("1.0.0"), false)
 		s.awaitKyma(ctx, "kyma")

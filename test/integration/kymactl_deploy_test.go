@@ -59,7 +59,7 @@ var _ = Describe("kymactl deploy", func() {
 		Expect(s.resourceVersions(ctx)).To(Equal(before))
 	})
 
-	It("keeps what was enabled since, whoever enabled it", func(ctx SpecContext) {
+	It("keeps what was enabled since, anyone who enabled it", func(ctx SpecContext) {
 		s := newSpace(ctx)
 		p := s.person()
 		offers := []*offer{s.offer("kubectl"), s.offer("kymactl"), s.offer("patch"), s.offer("deploy")}
@@ -85,7 +85,7 @@ var _ = Describe("kymactl deploy", func() {
 			wantModules(offers[0].name, offers[1].name, offers[2].name, offers[3].name)))
 	})
 
-	It("leaves definitions alone that are as it wants them", func(ctx SpecContext) {
+	It("leaves CRDs alone that are as it wants them", func(ctx SpecContext) {
 		s := newSpace(ctx)
 		p := s.person()
 		before := generations(ctx)
@@ -186,7 +186,7 @@ var _ = Describe("kymactl undeploy", func() {
 	})
 })
 
-// generations of our definitions.
+// generations of our CRDs.
 func generations(ctx context.Context) map[string]int64 {
 	GinkgoHelper()
 	list := &metav1.PartialObjectMetadataList{}

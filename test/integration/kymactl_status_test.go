@@ -94,7 +94,7 @@ var _ = Describe("kymactl status", func() {
 		Entry("a Deployment that does not become available", stuckDeployment),
 		Entry("a chart that cannot be rendered", wrongChart),
 		Entry("a kubeconfig that is missing", missingKubeconfig),
-		Entry("a module that nobody offers", missingModule),
+		Entry("a module that no one offers", missingModule),
 	)
 
 	It("says that all is well, and wait ends at once", func(ctx SpecContext) {
@@ -194,7 +194,7 @@ spec:
   selector: {matchLabels: {app: stuck}}
   template:
     metadata: {labels: {app: stuck}}
-    spec: {serviceAccountName: nobody, containers: [{name: main, image: example.org/main}]}
+    spec: {serviceAccountName: missing, containers: [{name: main, image: example.org/main}]}
 `)
 	return s.failing(bad, v1alpha1.StateProcessing, "Deployment "+s.name+"/stuck")
 }

@@ -46,7 +46,7 @@ const (
 // kymaName is the name that kymactl gives a Kyma, unless it is told another one.
 const kymaName = "default"
 
-// A person uses kymactl: as a process with a home, a folder for temporary files and a working directory of its own, and
+// A person uses kymactl: as a process with a home, a directory for temporary files and a working directory of its own, and
 // without any other program in its path.
 type person struct {
 	s   *space
@@ -89,7 +89,7 @@ func bareSpace(ctx context.Context) *space {
 
 func (p *person) path(name string) string { return filepath.Join(p.dir, name) }
 
-// input is the path of a file that somebody else wrote.
+// input is the path of a file that another client wrote.
 func (p *person) input(name string, content []byte) string {
 	GinkgoHelper()
 	path := filepath.Join(p.path("input"), name)
@@ -182,7 +182,7 @@ func (p *person) fails(ctx context.Context, code int, why []string, args ...stri
 	return r
 }
 
-// kubectl runs kubectl as somebody who does not know of kymactl.
+// kubectl runs kubectl as someone who does not know of kymactl.
 func (p *person) kubectl(ctx context.Context, stdin string, args ...string) {
 	GinkgoHelper()
 	cmd := exec.CommandContext(ctx, must(tools.Path(ctx, tools.Kubectl)), append([]string{"--kubeconfig", p.path("control.kubeconfig")}, args...)...)
@@ -233,7 +233,7 @@ func parsed[T any](text string) T {
 	return out
 }
 
-// resourceVersions are those of what the space has in the control plane, and of our definitions. Events are left
+// resourceVersions are those of what the space has in the control plane, and of our CRDs. Events are left
 // out.
 func (s *space) resourceVersions(ctx context.Context) map[string]string {
 	GinkgoHelper()

@@ -34,11 +34,11 @@ const (
 type offer struct {
 	s    *space
 	name string
-	// operated modules have a definition, and a default custom resource of it.
+	// operated modules have a CRD, and a default custom resource of it.
 	operated bool
 }
 
-// offer of a module, whose name is unique, as ModuleTemplates and definitions are in no namespace. Installs of modules are
+// offer of a module, whose name is unique, as ModuleTemplates and CRDs are in no namespace. Installs of modules are
 // all in one namespace of the target.
 func (s *space) offer(short string) *offer { return &offer{s: s, name: s.name + "-" + short} }
 
@@ -199,7 +199,7 @@ func (o *offer) report(ctx context.Context, status string) {
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// hold the custom resource, so that it cannot go, or let it go.
+// hold the custom resource, so that it cannot go, or release it.
 func (o *offer) hold(ctx context.Context, yes bool) {
 	GinkgoHelper()
 	finalizers := "null"

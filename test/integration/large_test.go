@@ -67,7 +67,7 @@ data:
 		Expect(s.leftovers(ctx, env.target)).To(BeEmpty())
 	})
 
-	It("with a definition of 1.5 MB is installed, and refused by its name where the cluster cannot store it", func(ctx SpecContext) {
+	It("with a CRD of 1.5 MB is installed, and refused by its name where the cluster cannot store it", func(ctx SpecContext) {
 		definition := func(size int) (string, *v1alpha1.LayerSource) {
 			text := largeDefinition(s.group(), size)
 			source := rawRef(env.registry.PushModule(ctx, testModule, controlplane.Files{"crds/widgets.yaml": []byte(text)}))
@@ -79,7 +79,7 @@ data:
 		m.Spec.ForProvider.CRDs = crds
 		s.install(ctx, m)
 
-		By("putting it back")
+		By("restoring it ")
 		key := client.ObjectKey{Name: "widgets." + s.group()}
 		get := func(ctx context.Context) (*unstructured.Unstructured, error) {
 			crd := &unstructured.Unstructured{}

@@ -133,7 +133,7 @@ var _ = Describe("A ModuleTemplate", func() {
 			Expect(text).NotTo(ContainSubstring("\n"))
 		}
 
-		By("being cured by another version")
+		By("being fixed by another version")
 		c = m.component("1.0.1")
 		push(ctx, c)
 		updateTemplate(ctx, t.Name, func(t *v1alpha1.ModuleTemplate) { t.Spec.Component = componentAt(c) })
@@ -142,7 +142,7 @@ var _ = Describe("A ModuleTemplate", func() {
 		Entry("with a resource of a type that means nothing", func(c *controlplane.Component) {
 			c.Resources = append(c.Resources, controlplane.ComponentResource{Name: "strange", Type: "blueprint", Data: []byte("x")})
 		}, "strange", "blueprint"),
-		Entry("with an access that nobody can follow", func(c *controlplane.Component) {
+		Entry("with an access that no one can follow", func(c *controlplane.Component) {
 			c.Resources = append(c.Resources, controlplane.ComponentResource{Name: "strange", Type: "helm-chart", Access: map[string]any{"type": "s3"}})
 		}, "strange", "s3"),
 		Entry("with a blob that has another digest than it says", func(c *controlplane.Component) {
@@ -157,7 +157,7 @@ var _ = Describe("A ModuleTemplate", func() {
 		}, "cycle", "-> "),
 	)
 
-	It("refuses a version that is no version", func(ctx SpecContext) {
+	It("refuses a version that is not a version", func(ctx SpecContext) {
 		c := m.component("1.0.0")
 		pushed := push(ctx, c)
 		t := m.template("regular", c)
@@ -200,7 +200,7 @@ var _ = Describe("A ModuleTemplate", func() {
 			haveKymaState(v1alpha1.StateError, m.name), haveModule(m.name, v1alpha1.StateError, first, second.Name)))
 		Consistently(m.installed).WithContext(ctx).Should(haveData("version", "1.0.0"))
 
-		By("being cured when one of them goes")
+		By("being fixed when one of them goes")
 		deleteTemplate(ctx, first)
 		m.awaitResolved(ctx, second.Name, "1.1.0")
 		m.awaitVersion(ctx, "1.1.0")

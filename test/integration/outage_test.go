@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// recovery is how long it may take until a cluster that was away is looked at again: the longest pause, and some more.
+// recovery is how long it may take until a cluster that was away is checked again: the longest pause, and some more.
 const recovery = 90 * time.Second
 
 var _ = Describe("A target that is away", func() {
@@ -41,7 +41,7 @@ var _ = Describe("A target that is away", func() {
 		return cm, c.Get(ctx, s.key("web-settings"), cm)
 	}
 
-	It("delays a removal, which says so and goes on when it is back", func(ctx SpecContext) {
+	It("delays a removal, which says so and continues when it is back", func(ctx SpecContext) {
 		edge.StopAPIServer()
 		s.delete(ctx, "web")
 		Eventually(s.get).WithContext(ctx).WithArguments("web").Should(SatisfyAll(

@@ -35,7 +35,7 @@ type provider struct {
 	process         *process.Process
 }
 
-// build a command of this repository into a folder, with the race detector where there is a C compiler, without which Go
+// build a command of this repository into a directory, with the race detector where there is a C compiler, without which Go
 // has none.
 func build(ctx context.Context, dir, command string) error {
 	root, err := tools.Root()

@@ -54,7 +54,7 @@ var _ = Describe("A provider whose Manifests are all Ready", func() {
 		Eventually(func() (float64, error) {
 			m, err := env.provider.scrape(ctx)
 			return m.sum(reconciles, `controller="managed/manifest.kyma.m.crossplane.io",result="requeue_after"`), err
-		}).Should(BeNumerically(">=", 2), "both Manifests were looked at")
+		}).Should(BeNumerically(">=", 2), "both Manifests were checked")
 		awaitSettled(ctx)
 		now := must(env.provider.scrape(ctx))
 		Expect(now.requests(targetRequests)).To(writeNothing())

@@ -35,7 +35,7 @@ var _ = Describe("Plain objects", func() {
 		Expect(s.helm(ctx, "list", "--all", "--short")).To(BeEmpty())
 		Eventually(s.events).WithContext(ctx).WithArguments("plain").Should(ContainElement(ContainSubstring("Installed all")))
 
-		By("putting back what somebody changed or deleted")
+		By("restoring what someone changed or deleted")
 		edit(ctx, s.mustConfigMap(ctx, "one"), `{"data":{"message":"changed"}}`)
 		s.awaitMessage(ctx, "one", "hello")
 		Expect(env.targetClient.Delete(ctx, s.mustConfigMap(ctx, "two"))).To(Succeed())

@@ -27,7 +27,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// A realChart is a chart that nobody here wrote, at two versions.
+// A realChart is a chart that no one here wrote, at two versions.
 type realChart struct {
 	name          string
 	first, second func(ctx context.Context) chart
@@ -37,7 +37,7 @@ type realChart struct {
 	deployment, service string
 }
 
-// nowhere is a rule of a webhook for objects that nobody has. Of the webhooks of a chart nothing answers here, so that
+// nowhere is a rule of a webhook for objects that no one has. Of the webhooks of a chart nothing answers here, so that
 // all requests that they are for would wait for them.
 func nowhere() []any {
 	return []any{map[string]any{
@@ -58,12 +58,12 @@ func realCharts() []realChart {
 		first: crossplaneChart, second: func(ctx context.Context) chart { return crossplaneChart(ctx).version("0.0.2") },
 		after: values{"replicas": 2, "rbacManager": map[string]any{"deploy": false}}, deployment: "crossplane", service: "crossplane-webhooks",
 	}, {
-		// Definitions in crds/, a quota, webhooks, a Secret that others fill, and hooks before and after.
+		// CRDs in crds/, a quota, webhooks, a Secret that others fill, and hooks before and after.
 		name:  "gatekeeper",
 		first: published(tools.GatekeeperPreviousChart), second: published(tools.GatekeeperChart),
 		before: gatekeeper, after: more, deployment: "gatekeeper-controller-manager", service: "gatekeeper-webhook-service",
 	}, {
-		// 3 MiB of definitions among the templates of a dependency: a release record holds them only without the files of
+		// 3 MiB of CRDs among the templates of a dependency: a release record holds them only without the files of
 		// the chart. Its webhooks are made by its controllers, which do not run here.
 		name:  "kyverno",
 		first: published(tools.KyvernoPreviousChart), second: published(tools.KyvernoChart),
@@ -105,7 +105,7 @@ var _ = Describe("The real chart", func() {
 			Expect(s.existing(ctx, without(was, is))).To(BeEmpty())
 			Expect(decode(s.helm(ctx, "history", c.name, "--output", "json"))).To(HaveExactElements(HaveField("Status", "superseded"), HaveField("Status", "deployed")))
 
-			By("putting back what somebody changed or deleted")
+			By("restoring what someone changed or deleted")
 			edit(ctx, s.mustDeployment(ctx, c.deployment), `{"spec":{"template":{"spec":{"serviceAccountName":"somebody"}}}}`)
 			Expect(env.targetClient.Delete(ctx, must(fetched(ctx, s.key(c.service), &corev1.Service{})))).To(Succeed())
 			// All of them are compared once: a comparison of the megabytes of these charts takes seconds.
@@ -130,7 +130,7 @@ func (s *space) awaitLarge(ctx context.Context, name string) *v1alpha1.Manifest 
 	return must(s.get(ctx, name))
 }
 
-// templated are the objects that the real helm makes of a chart, with its definitions and without its hooks.
+// templated are the objects that the real helm makes of a chart, with its CRDs and without its hooks.
 func (s *space) templated(ctx context.Context, name string, c chart, v values) []*unstructured.Unstructured {
 	GinkgoHelper()
 	file := filepath.Join(GinkgoT().TempDir(), "values.yaml")
@@ -143,7 +143,7 @@ func (s *space) templated(ctx context.Context, name string, c chart, v values) [
 		if len(u.Object) == 0 {
 			continue
 		}
-		// Only what has no group yet, as its definition is among the objects, cannot be asked for; no chart here has such a one.
+		// Only what has no group yet, as its CRD is among the objects, cannot be asked for; no chart here has such a one.
 		if must(env.targetClient.IsObjectNamespaced(u)) && u.GetNamespace() == "" {
 			u.SetNamespace(s.name)
 		}
@@ -182,7 +182,7 @@ func title(u *unstructured.Unstructured) string {
 	return fmt.Sprintf("%s %s/%s", u.GroupVersionKind().GroupKind(), u.GetNamespace(), u.GetName())
 }
 
-// differences between the target and what somebody would have there who applied the objects: the API server is asked
+// differences between the target and what someone would have there who applied the objects: the API server is asked
 // what it would make of each of them, which must be what there is.
 func (s *space) differences(ctx context.Context, objects []*unstructured.Unstructured) ([]string, error) {
 	var out []string

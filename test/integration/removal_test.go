@@ -19,7 +19,7 @@ var _ = Describe("Removing a Manifest", func() {
 
 	BeforeEach(func(ctx SpecContext) { s = newSpace(ctx) })
 
-	// ready is a Manifest with a definition, what serves it, and a custom resource.
+	// ready is a Manifest with a CRD, what serves it, and a custom resource.
 	ready := func(ctx SpecContext) {
 		s.create(ctx, s.module(ctx, "module"))
 		Eventually(s.getWidget).WithContext(ctx).WithArguments("main").ShouldNot(BeNil())
@@ -86,7 +86,7 @@ var _ = Describe("Removing a Manifest", func() {
 		Expect(definition(ctx)).To(BeNil())
 	})
 
-	It("takes definitions last", func(ctx SpecContext) {
+	It("takes CRDs last", func(ctx SpecContext) {
 		ready(ctx)
 		edit(ctx, s.mustConfigMap(ctx, "operator-operator"), `{"metadata":{"finalizers":["example.org/hold"]}}`)
 		s.delete(ctx, "module")

@@ -76,7 +76,7 @@ var _ = Describe("The custom resource of a module", func() {
 		Expect(gone(s.getWidget)(ctx, "main")).To(BeTrue())
 	})
 
-	It("has definitions that come from a layer of their own", func(ctx SpecContext) {
+	It("has CRDs that come from a layer of their own", func(ctx SpecContext) {
 		layer := newChart("unused", "1.0.0").without("Chart.yaml").with("crds/widgets.yaml", controlplane.WidgetDefinition(s.group()))
 		crds := layer.pushLayer(ctx)
 		m := s.manifest("module")
@@ -91,7 +91,7 @@ var _ = Describe("The custom resource of a module", func() {
 	})
 })
 
-// module is a Manifest with a definition, what serves it, and a custom resource called main.
+// module is a Manifest with a CRD, what serves it, and a custom resource called main.
 func (s *space) module(ctx context.Context, name string) *v1alpha1.Manifest {
 	GinkgoHelper()
 	m := s.manifest(name, s.installOf("operator", operatorChart(s.group()).pushLayer(ctx), nil))

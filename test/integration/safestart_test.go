@@ -65,14 +65,14 @@ func (f *freshPlane) start(ctx context.Context, kubeconfig string, args ...strin
 	})
 }
 
-// stranger writes the kubeconfig of somebody without any rights.
-func (f *freshPlane) stranger() string {
+// outsider writes the kubeconfig of someone without any rights.
+func (f *freshPlane) outsider() string {
 	GinkgoHelper()
-	config, err := f.User("stranger")
+	config, err := f.User("outsider")
 	Expect(err).NotTo(HaveOccurred())
 	b, err := f.KubeconfigOf(config)
 	Expect(err).NotTo(HaveOccurred())
-	path := filepath.Join(f.dir, "stranger")
+	path := filepath.Join(f.dir, "outsider")
 	Expect(os.WriteFile(path, b, 0o600)).To(Succeed())
 	return path
 }
@@ -99,7 +99,7 @@ var _ = Describe("A control plane that does not serve all kinds", func() {
 		f := newFreshPlane(ctx)
 
 		By("ending without the right to see which kinds there are, as some are missing")
-		_, err := f.start(ctx, f.stranger())
+		_, err := f.start(ctx, f.outsider())
 		Expect(err).To(MatchError(ContainSubstring("cannot start the controller of ModuleTemplates: a provider that may not watch CustomResourceDefinitions needs all of")))
 
 		By("starting with ProviderConfigs alone")

@@ -41,7 +41,7 @@ var _ = Describe("Sources", func() {
 		Expect(s.helm(ctx, "list", "--short")).To(Equal("chart\n"))
 		before := s.mustConfigMap(ctx, "over-base").UID
 
-		By("putting back what somebody changed")
+		By("restoring what someone changed")
 		edit(ctx, s.mustConfigMap(ctx, "over-base"), `{"data":{"message":"changed"}}`)
 		s.awaitMessage(ctx, "over-base", "patched")
 
@@ -109,7 +109,7 @@ func pushFlux(ctx context.Context, files controlplane.Files) controlplane.Pushed
 	return p
 }
 
-// kustomize a folder of a layer.
+// kustomize a directory of a layer.
 func kustomize(p controlplane.Pushed, digest, path string) v1alpha1.Source {
 	source := ociRef(p.Repository, digest)
 	source.Type, source.Path = v1alpha1.SourceTypeKustomize, path

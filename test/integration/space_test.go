@@ -212,7 +212,7 @@ func (s *space) install(ctx context.Context, m *v1alpha1.Manifest) *v1alpha1.Man
 	return s.awaitReady(ctx, m.Name)
 }
 
-// user makes a user of the target who has all rights, and returns his kubeconfig with a client certificate.
+// user makes a user of the target who has all rights, and returns their kubeconfig with a client certificate.
 func (s *space) user(ctx context.Context, name string) []byte {
 	GinkgoHelper()
 	grant(ctx, name)

@@ -57,7 +57,7 @@ var _ = Describe("The tutorial", func() {
 		t := &tutorial{p: p, sections: sectionsOf(page), variables: []string{"REGISTRY=" + repository, "TARGET=" + p.target()}}
 		var digest string
 		t.run(ctx, map[string]func(out string){
-			"2. A module of it": func(out string) {
+			"2. Build a module from it": func(out string) {
 				made := digestsIn(out)
 				Expect(made).To(HaveLen(2), "it is made twice")
 				Expect(made[0]).To(Equal(made[1]))
@@ -69,7 +69,7 @@ var _ = Describe("The tutorial", func() {
 				Expect(signed[0]).To(SatisfyAll(Equal(signed[1]), Not(Equal(digest))))
 				digest = signed[0]
 			},
-			"4. Push it, and look at it": func(out string) {
+			"4. Push and inspect it": func(out string) {
 				Expect(out).To(SatisfyAll(ContainSubstring(digest), ContainSubstring("Deployment"), ContainSubstring(tutorialDefinition)))
 				puts := uploads()
 				Expect(lines(p.ok(ctx, "module", "push", "greeter-1.0.0", repository))).To(ContainElement(digest))
@@ -87,7 +87,7 @@ var _ = Describe("The tutorial", func() {
 				Expect(env.greeter(ctx)).To(haveReplicas(2))
 				p.ok(ctx, "module", "verify", repository+"//example.org/module/greeter:1.1.0", "--key", "release.pub")
 			},
-			"7. Take it away": func(string) {
+			"7. Clean up": func(string) {
 				Expect(s.kymas(ctx)).To(BeEmpty())
 				Expect(s.manifests(ctx)).To(BeEmpty())
 				Expect(env.tutorialObjects(ctx)).To(BeEmpty())
@@ -133,7 +133,7 @@ type tutorial struct {
 	variables []string
 }
 
-// run all commands in one shell, as a script, that pauses after each section for what looks at it.
+// run all commands in one shell, as a script, that pauses after each section for its check.
 func (t *tutorial) run(ctx context.Context, look map[string]func(out string)) {
 	GinkgoHelper()
 	var script strings.Builder

@@ -42,7 +42,7 @@ var _ = Describe("Upgrade safety", func() {
 		})
 	}
 
-	It("refuses a definition that would make live objects invalid, and applies it once they are changed", func(ctx SpecContext) {
+	It("refuses a CRD that would make live objects invalid, and applies it once they are changed", func(ctx SpecContext) {
 		s.install(ctx, s.manifest("module", s.installOf("operator", operatorChart(s.group()).pushLayer(ctx), nil)))
 		widget(ctx, "good", values{"size": "small"})
 		widget(ctx, "huge", values{"size": "huge"})
@@ -66,7 +66,7 @@ var _ = Describe("Upgrade safety", func() {
 		Expect(env.targetClient.Create(ctx, &unstructured.Unstructured{Object: s.widget(s.group(), "late", values{"size": "huge"})})).NotTo(Succeed())
 	})
 
-	It("does not put a definition back over objects that would be invalid then, and repairs all else", func(ctx SpecContext) {
+	It("does not put a CRD back over objects that would be invalid then, and repairs all else", func(ctx SpecContext) {
 		m := s.manifest("module", s.installOf("operator", strictOperator(s.group()).pushLayer(ctx), nil))
 		m.Spec.ForProvider.Drift = v1alpha1.DriftPolicyReport
 		s.install(ctx, m)
@@ -81,7 +81,7 @@ var _ = Describe("Upgrade safety", func() {
 
 		s.update(ctx, "module", func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Drift = v1alpha1.DriftPolicyRepair })
 		Eventually(s.get).WithContext(ctx).WithArguments("module").Should(haveState(v1alpha1.StateError,
-			"operator: CustomResourceDefinition widgets."+s.group()+": was changed, and is not put back: 1 of 1 objects would be invalid",
+			"operator: CustomResourceDefinition widgets."+s.group()+": was changed, and is not restored: 1 of 1 objects would be invalid",
 			"Widget "+s.name+"/huge (spec.size"))
 		Eventually(gone(s.configMap)).WithContext(ctx).WithArguments("more").Should(BeFalse())
 		Expect(env.targetClient.Delete(ctx, s.mustWidget(ctx, "huge"))).To(Succeed())
@@ -89,7 +89,7 @@ var _ = Describe("Upgrade safety", func() {
 		Eventually(create).WithArguments("late").ShouldNot(Succeed())
 	})
 
-	It("refuses a definition without a version that is stored", func(ctx SpecContext) {
+	It("refuses a CRD without a version that is stored", func(ctx SpecContext) {
 		s.install(ctx, s.manifest("module", s.installOf("operator", operatorChart(s.group()).pushLayer(ctx), nil)))
 		renamed := strings.Replace(controlplane.WidgetDefinition(s.group()), "name: v1\n", "name: v2\n", 1)
 		s.update(ctx, "module", setSource(operatorChart(s.group()).version("2.0.0").with("crds/widgets.yaml", renamed).pushLayer(ctx)))
@@ -99,7 +99,7 @@ var _ = Describe("Upgrade safety", func() {
 		s.awaitReady(ctx, "module")
 	})
 
-	It("names a field that cannot be changed, and creates the object anew only if it is asked to", func(ctx SpecContext) {
+	It("names a field that cannot be changed, and creates the object again only if it is asked to", func(ctx SpecContext) {
 		job := func(image string) chart {
 			return newChart("job", "1.0.0").with("templates/job.yaml", `
 apiVersion: batch/v1

@@ -45,7 +45,7 @@ var _ = Describe("Values of Secrets and ConfigMaps", func() {
 		Expect(env.controlClient.Update(ctx, configMap("message: changed\n"))).To(Succeed())
 		s.awaitMessage(ctx, "web-settings", "changed")
 		s.awaitReady(ctx, "web")
-		Expect(s.mustDeployment(ctx, "web").Spec.Replicas).To(HaveValue(BeEquivalentTo(3)), "the config layer counts where nobody else says something")
+		Expect(s.mustDeployment(ctx, "web").Spec.Replicas).To(HaveValue(BeEquivalentTo(3)), "the config layer counts where no one else says something")
 		s.secret(ctx, "maybe", corev1.SecretTypeOpaque, map[string][]byte{"values.yaml": []byte("message: maybe\n")})
 		s.awaitMessage(ctx, "web-settings", "maybe")
 

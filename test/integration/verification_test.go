@@ -61,7 +61,7 @@ var _ = Describe("Verification", func() {
 		s.awaitTrouble(ctx, "web", says)
 		Consistently(s.leftovers).WithContext(ctx).WithArguments(env.target).WithPolling(calm).Should(BeEmpty())
 
-		By("going on once it is signed")
+		By("continuing once it is signed")
 		s.update(ctx, "web", describes(signed()))
 		s.awaitReady(ctx, "web")
 		Eventually(s.get).WithContext(ctx).WithArguments("web").Should(beVerified(corev1.ConditionTrue, signer))
@@ -95,7 +95,7 @@ var _ = Describe("Verification", func() {
 		edit(ctx, s.mustConfigMap(ctx, "web-settings"), `{"data":{"message":"changed"}}`)
 		Consistently(s.configMap).WithContext(ctx).WithArguments("web-settings").Should(haveData("message", "changed"))
 
-		By("going on when the key is back")
+		By("continuing when the key is back")
 		s.publish(ctx, ours)
 		s.awaitMessage(ctx, "web-settings", "hello")
 		s.awaitReady(ctx, "web")
@@ -107,7 +107,7 @@ var _ = Describe("Verification", func() {
 		Expect(s.leftovers(ctx, env.target)).To(BeEmpty())
 	})
 
-	It("that only warns installs, and says so until nobody asks", func(ctx SpecContext) {
+	It("that only warns installs, and says so until no one asks", func(ctx SpecContext) {
 		s.configure(ctx, own, verification(v1alpha1.VerificationWarn))
 		s.install(ctx, manifest(sign(descriptorOf(source), signer, theirs)))
 		Eventually(s.get).WithContext(ctx).WithArguments("web").Should(beVerified(corev1.ConditionFalse, signer))

@@ -90,7 +90,7 @@ var _ = Describe("kubectl wait for Ready", func() {
 		s.updateKyma(ctx, "kyma", setModules(m.module()))
 		ready(ctx, "kyma/kyma")
 
-		By("asking where its Manifest is not looked at")
+		By("asking where its Manifest is not checked")
 		s.update(ctx, m.manifest("kyma"), annotate[*v1alpha1.Manifest](meta.AnnotationKeyReconciliationPaused, "true"))
 		s.updateKyma(ctx, "kyma", setModules(bad))
 		notReady(ctx, "kyma/kyma")

@@ -58,7 +58,7 @@ func TestHelmReadsOurs(t *testing.T) {
 	}
 }
 
-// pushWithHelm a folder with chart web, and return where it is.
+// pushWithHelm a directory with chart web, and return where it is.
 func pushWithHelm(t *testing.T, base, dir string) string {
 	t.Helper()
 	packed := t.TempDir()

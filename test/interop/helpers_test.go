@@ -38,7 +38,7 @@ const (
 	ociManifest = "application/vnd.oci.image.manifest.v1+json"
 )
 
-// TestMain keeps the credentials of whoever runs the tests out of them.
+// TestMain keeps the credentials of anyone who runs the tests out of them.
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "interop-test-")
 	if err != nil {
@@ -80,7 +80,7 @@ func objects(t *testing.T, reference string) string {
 	return out
 }
 
-// tool runs the program of somebody else, without a home, and returns stdout.
+// tool runs the program of another client, without a home, and returns stdout.
 func tool(t *testing.T, which tools.Tool, args ...string) (string, error) {
 	t.Helper()
 	path, err := tools.Path(t.Context(), which)
@@ -138,7 +138,7 @@ manifests:
 - path: plain.yaml
 `
 
-// folder of a module.
+// directory of a module.
 func folder(t *testing.T, definition string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -53,7 +53,7 @@ func get(t *testing.T, repo, name, digest string) io.ReadCloser {
 }
 
 // TestOperatorsReadOurs says that what a descriptor says of a layer is all that an operator of Kyma needs to install it:
-// a chart is unpacked with Chart.yaml on top, each folder once and before what is in it, and plain YAML is plain.
+// a chart is unpacked with Chart.yaml on top, each directory once and before what is in it, and plain YAML is plain.
 func TestOperatorsReadOurs(t *testing.T) {
 	r := startRegistry(t)
 	path, _ := made(t, definition+"config: {configs: [{name: inner, clientConfig: Namespace=x}]}\n")
@@ -119,7 +119,7 @@ func unpack(t *testing.T, r io.Reader) controlplane.Files {
 		to := filepath.Join(dir, filepath.FromSlash(h.Name))
 		switch h.Typeflag {
 		case tar.TypeDir:
-			// It is an error where the folder is there.
+			// It is an error where the directory is there.
 			if err := os.Mkdir(to, 0o700); err != nil {
 				t.Fatal(err)
 			}

@@ -212,7 +212,7 @@ func (f form) push(t *testing.T, reference string, descriptor []byte, layers []b
 }
 
 // TestRealDescriptors says that descriptors of the original, of both eras, are read where they lie in a registry. Their
-// layers are put in the place of those that nobody has any more.
+// layers are put in the place of those that no one has any more.
 func TestRealDescriptors(t *testing.T) {
 	root, err := tools.Root()
 	if err != nil {
@@ -277,7 +277,7 @@ func TestRealDescriptors(t *testing.T) {
 	}
 }
 
-// crds is a layer of definitions.
+// crds is a layer of CRDs.
 func crds(t *testing.T) []byte {
 	t.Helper()
 	files := chart("unused")

@@ -92,7 +92,7 @@ var _ = Describe("Credentials", func() {
 		expectFailure(p.runWith(ctx, "", push("--username", user, "--password-stdin", "--quiet")...), exitUsage, "stdin")
 	})
 
-	It("are sent to nobody else", func(ctx SpecContext) {
+	It("are sent to no one else", func(ctx SpecContext) {
 		var leaked atomic.Bool
 		other := startRegistry(controlplane.WebOptions{})
 		other.SetFault(func(_ http.ResponseWriter, q *http.Request) bool {

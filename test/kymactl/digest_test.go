@@ -15,7 +15,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// walk calls f for all that is in a folder, the deepest first.
+// walk calls f for all that is in a directory, the deepest first.
 func walk(dir string, f func(path string, d fs.DirEntry)) {
 	GinkgoHelper()
 	type entry struct {
@@ -33,7 +33,7 @@ func walk(dir string, f func(path string, d fs.DirEntry)) {
 	}
 }
 
-// backwards makes a copy of a folder whose files are made in the other order.
+// backwards makes a copy of a directory whose files are made in the other order.
 func backwards(from, to string) {
 	GinkgoHelper()
 	walk(from, func(path string, d fs.DirEntry) {
@@ -46,7 +46,7 @@ func backwards(from, to string) {
 	})
 }
 
-// modes of all files and folders below a folder.
+// modes of all files and directories below a directory.
 func modes(dir string, file, folder os.FileMode) {
 	GinkgoHelper()
 	walk(dir, func(path string, d fs.DirEntry) {
@@ -74,7 +74,7 @@ var _ = DescribeTableSubtree("The digest of", func(fixture string, args ...strin
 		Expect(want).To(Equal(golden(fixture)))
 	})
 
-	// same says that a folder gives the same layout, byte for byte.
+	// same says that a directory gives the same layout, byte for byte.
 	same := func(ctx SpecContext, dir string) {
 		GinkgoHelper()
 		Expect(p.makes(ctx, dir, "other", args...)).To(Equal(want))
@@ -82,7 +82,7 @@ var _ = DescribeTableSubtree("The digest of", func(fixture string, args ...strin
 		Expect(os.RemoveAll(p.at("other"))).To(Succeed())
 	}
 
-	It("depends on neither the name of the folder, nor the times, modes and order of its files", func(ctx SpecContext) {
+	It("depends on neither the name of the directory, nor the times, modes and order of its files", func(ctx SpecContext) {
 		renamed := p.fixture(fixture, "a clone/of.another Näme")
 		same(ctx, renamed)
 		n := 0
@@ -127,7 +127,7 @@ var _ = DescribeTableSubtree("The digest of", func(fixture string, args ...strin
 		same(ctx, dir)
 	})
 
-	It("is the same in a folder, in a tar and in a registry", func(ctx SpecContext) {
+	It("is the same in a directory, in a tar and in a registry", func(ctx SpecContext) {
 		for _, to := range []string{"m.tar", "m.tar.gz", "m.tgz"} {
 			Expect(p.makes(ctx, dir, to, args...)).To(Equal(want))
 			Expect(p.inspect(ctx, to).Digest).To(Equal(want))

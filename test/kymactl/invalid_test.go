@@ -10,7 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// greetings is a definition whose spec.text is a string, and required.
+// greetings is a CRD whose spec.text is a string, and required.
 const greetings = `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: greetings.example.org}
@@ -36,7 +36,7 @@ spec:
 
 // What is wrong is told in one line, which names the file and the field, and nothing is written.
 var _ = Describe("module create refuses", func() {
-	// definition is a valid module.yaml without its last lines.
+	// identity is the beginning of a valid module.yaml.
 	const identity = "name: " + greeter + "\nversion: 1.0.0\n"
 	valid := map[string]string{
 		"module.yaml":      identity + "charts: [{path: chart}]\ncrds: [crds.yaml]\ndefaultCustomResource: cr.yaml\n",
@@ -72,8 +72,8 @@ var _ = Describe("module create refuses", func() {
 		Entry("a template that renders no YAML", "chart/templates/a.yaml", "a: b: c", nil, "a.yaml"),
 		Entry("a chart without a name", "chart/Chart.yaml", "apiVersion: v2\nversion: 0.1.0\n", nil, "chart", "name"),
 		Entry("YAML that cannot be parsed", "plain.yaml", "a: b: c\n", nil, "plain.yaml"),
-		Entry("YAML that is no object", "plain.yaml", "a: b\n", nil, "plain.yaml", "apiVersion"),
-		Entry("a definition that is none", "crds.yaml", configMap("a", "a"), nil, "crds.yaml"),
+		Entry("YAML that is not an object", "plain.yaml", "a: b\n", nil, "plain.yaml", "apiVersion"),
+		Entry("a CRD that is none", "crds.yaml", configMap("a", "a"), nil, "crds.yaml"),
 		Entry("a custom resource with a field of another type", "cr.yaml", cr("{text: 5}"), nil, "cr.yaml", "spec.text"),
 		Entry("a custom resource without a required field", "cr.yaml", cr("{times: 1}"), nil, "cr.yaml", "spec.text"),
 		Entry("a custom resource with too long a text", "cr.yaml", cr("{text: hello world}"), nil, "cr.yaml", "spec.text"),
@@ -90,12 +90,12 @@ var _ = Describe("module create refuses", func() {
 		Entry("a channel that is too short", "", "", []string{"--channel", "ab"}, "channel", "ab"),
 		Entry("an unknown field", "module.yaml", identity+"chart: [{path: chart}]\n", nil, "module.yaml", "chart"),
 		Entry("a field of another type", "module.yaml", identity+"charts: chart\n", nil, "module.yaml", "charts"),
-		Entry("a module.yaml that is no YAML", "module.yaml", "name: [\n", nil, "module.yaml"),
-		Entry("a path that leaves the folder", "module.yaml", identity+"manifests: [{path: ../valid/plain.yaml}]\n", nil, "module.yaml", "manifests[0].path"),
+		Entry("a module.yaml that is not YAML", "module.yaml", "name: [\n", nil, "module.yaml"),
+		Entry("a path that leaves the directory", "module.yaml", identity+"manifests: [{path: ../valid/plain.yaml}]\n", nil, "module.yaml", "manifests[0].path"),
 		Entry("an absolute path", "module.yaml", identity+"manifests: [{path: /etc/passwd}]\n", nil, "module.yaml", "manifests[0].path"),
 		Entry("a path that is not there", "module.yaml", identity+"charts: [{path: nothing}]\n", nil, "module.yaml", "nothing"),
 		Entry("two installs of one name", "module.yaml", identity+"manifests: [{name: aa, path: plain.yaml}]\ncharts: [{name: aa, path: chart}]\n", nil, "module.yaml", "aa"),
-		Entry("a rule that is no CEL", "module.yaml", identity+"charts: [{path: chart}]\nreadiness: [{cel: \"object.a ==\"}]\n", nil, "module.yaml", "readiness[0]"),
+		Entry("a rule that is not CEL", "module.yaml", identity+"charts: [{path: chart}]\nreadiness: [{cel: \"object.a ==\"}]\n", nil, "module.yaml", "readiness[0]"),
 		Entry("a module of nothing", "module.yaml", identity, nil, "module.yaml"),
 	)
 
@@ -108,10 +108,10 @@ var _ = Describe("module create refuses", func() {
 		}
 	})
 
-	It("a link that leaves the folder", func(ctx SpecContext) {
+	It("a link that leaves the directory", func(ctx SpecContext) {
 		p := newPerson()
 		dir := p.folder("source", map[string]string{"chart/Chart.yaml": valid["chart/Chart.yaml"], "chart/templates/a.yaml": valid["plain.yaml"]})
-		outside := p.input("outside.yaml", configMap("outside", "secret of somebody else"))
+		outside := p.input("outside.yaml", configMap("outside", "secret of another client"))
 		Expect(os.Symlink(outside, dir+"/chart/templates/b.yaml")).To(Succeed())
 		p.fails(ctx, exitFailure, []string{"b.yaml"}, "module", "create", dir+"/chart", "--name", greeter, "-o", "layout")
 	})

@@ -132,7 +132,7 @@ var _ = Describe("A process that is killed", func() {
 		}
 		p.expectTidy()
 	},
-		Entry("into a folder", "made"),
+		Entry("into a directory", "made"),
 		Entry("into a tar", "made.tar"),
 	)
 })

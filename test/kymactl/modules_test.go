@@ -66,7 +66,7 @@ func noise(bytes, seed int) string {
 	return base64.StdEncoding.EncodeToString(data)
 }
 
-// sample is the folder of version 1.0.0 of greeter: a chart with some kB of noise, and plain YAML that says text.
+// sample is the directory of version 1.0.0 of greeter: a chart with some kB of noise, and plain YAML that says text.
 func (p *person) sample(name, text string, size int) string {
 	GinkgoHelper()
 	files := map[string]string{
@@ -87,13 +87,13 @@ func (p *person) sample(name, text string, size int) string {
 	return p.folder(name, files)
 }
 
-// makes a layout of a folder, and returns the digest.
+// makes a layout of a directory, and returns the digest.
 func (p *person) makes(ctx context.Context, dir, output string, args ...string) string {
 	GinkgoHelper()
 	return p.ok(ctx, append([]string{"module", "create", dir, "-o", p.output(output)}, args...)...).digest()
 }
 
-// blobs of a layout, a folder, by digest. Each must be what it is called, and nothing else may be there.
+// blobs of a layout, a directory, by digest. Each must be what it is called, and nothing else may be there.
 func (p *person) blobs(layout string) map[string]string {
 	GinkgoHelper()
 	path := p.at(layout)

@@ -21,7 +21,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A person uses kymactl: with a home, a folder for temporary files and a working
+// A person uses kymactl: with a home, a directory for temporary files and a working
 // directory of its own, without any other program in its path, and with no more
 // in the environment than that.
 type person struct {
@@ -35,7 +35,7 @@ type person struct {
 	secrets []string
 }
 
-// newPerson returns somebody of whose runs nothing may be left at the end of the
+// newPerson returns someone of whose runs nothing may be left at the end of the
 // spec, but what -o has named.
 func newPerson() *person {
 	GinkgoHelper()
@@ -83,7 +83,7 @@ func (p *person) input(name, content string) string {
 	return path
 }
 
-// folder of files that the person has, by path.
+// directory of files that the person has, by path.
 func (p *person) folder(name string, files map[string]string) string {
 	GinkgoHelper()
 	Expect(os.MkdirAll(filepath.Join(p.path("input"), name), 0o755)).To(Succeed())
@@ -262,7 +262,7 @@ func parsed[T any](text string) T {
 	return out
 }
 
-// names of what is in a folder.
+// names of what is in a directory.
 func names(dir string) []string {
 	GinkgoHelper()
 	out := []string{}

@@ -88,8 +88,8 @@ func (p *proxy) serve(to http.Handler, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer func() {
-		// A client that is gone is no failure of ours.
-		if v := recover(); v != nil && v != http.ErrAbortHandler { //nolint:errorlint,err113 // It is no error that is wrapped.
+		// A client that is gone is not a failure of ours.
+		if v := recover(); v != nil && v != http.ErrAbortHandler { //nolint:errorlint,err113 // It is not an error that is wrapped.
 			panic(v)
 		}
 	}()
@@ -164,7 +164,7 @@ func (p *proxy) stallAt(n int) {
 	p.stalls = func(i int, _ *http.Request) bool { return i == n }
 }
 
-// through lets everything through, unchanged, and counts anew.
+// through lets everything through, unchanged, and restarts the count.
 func (p *proxy) through() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -148,7 +148,7 @@ var _ = Describe("Racing pushes", func() {
 	})
 })
 
-// A tagLog says in which order two processes have looked at a tag and written it.
+// A tagLog says in which order two processes have read a tag and written it.
 type tagLog struct {
 	mu     sync.Mutex
 	events []tagEvent
@@ -169,7 +169,7 @@ func (l *tagLog) note(who int) func(r *http.Response) {
 	}
 }
 
-// replacedUnseen says that somebody has looked for the last time before the other one wrote.
+// replacedUnseen says that someone has looked for the last time before the other one wrote.
 func (l *tagLog) replacedUnseen(who int) bool {
 	lastLook, otherWrote := -1, -1
 	for i, e := range l.events {

@@ -89,7 +89,7 @@ var _ = Describe("module sign", func() {
 			p.ok(ctx, "module", "verify", ref, "--key", file)
 			p.fails(ctx, exitUsage, []string{file}, "module", "sign", ref, "--key", file)
 		}
-		// What is no key may be a secret of another kind.
+		// What is not a key may be a secret of another kind.
 		p.secrets = append(p.secrets, "hunter2hunter2")
 		p.fails(ctx, exitUsage, []string{"--key"}, "module", "sign", ref, "--key", p.input("no.pem", "password: hunter2hunter2\n"))
 		p.fails(ctx, exitUsage, []string{"--key"}, "module", "verify", ref, "--key", p.input("no.pem", "password: hunter2hunter2\n"))

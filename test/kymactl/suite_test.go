@@ -32,7 +32,7 @@ const (
 	exitTimeout    = 6
 )
 
-// binary is kymactl. The folder that it is in is open to all users.
+// binary is kymactl. The directory that it is in is open to all users.
 var binary, world string
 
 func TestKymactl(t *testing.T) {

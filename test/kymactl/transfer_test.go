@@ -96,7 +96,7 @@ var _ = Describe("module pull and copy", func() {
 		got := x.blobs()
 		Expect(got).NotTo(HaveKey(big[1]))
 		Expect(got).NotTo(HaveKey(big[2]))
-		Expect(got[big[0]]).To(BeNumerically("~", sizes[big[0]]/2, sizes[big[0]]/4), "it goes on where it was cut off")
+		Expect(got[big[0]]).To(BeNumerically("~", sizes[big[0]]/2, sizes[big[0]]/4), "it continues where it was cut off")
 		Expect(p.blobs("pulled")).To(Equal(p.blobs("layout")))
 	})
 

@@ -13,7 +13,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// otherUser lets the processes of a person run as somebody else: as nobody, or where only root can do that, under another
+// otherUser lets the processes of a person run as another client: as no one, or where only root can do that, under another
 // number in a namespace of users of its own.
 func (p *person) otherUser() {
 	GinkgoHelper()

@@ -36,7 +36,7 @@ const (
 type feature struct {
 	// files in the form of func files. Chart.yaml is optional.
 	files string
-	// values is the values file of the user, and set his --set.
+	// values is the values file of the user, and set their --set.
 	values, set string
 	// apis that the cluster has beside those that Helm knows.
 	apis []string
@@ -106,7 +106,7 @@ func checkNotes(t *testing.T, want rendering, notes string) {
 	}
 }
 
-// helmTemplate is what helm makes of the chart in a folder, and its message if it refuses it.
+// helmTemplate is what helm makes of the chart in a directory, and its message if it refuses it.
 func helmTemplate(t *testing.T, helm, dir string, f feature) (rendering, string) {
 	t.Helper()
 	root := t.TempDir()
@@ -137,7 +137,7 @@ var (
 	separator  = regexp.MustCompile(`(?m)^---`)
 )
 
-// TestRealChart holds the same for charts that nobody here wrote.
+// TestRealChart holds the same for charts that no one here wrote.
 func TestRealChart(t *testing.T) {
 	helm, err := tools.Path(t.Context(), tools.Helm)
 	if err != nil {
@@ -174,7 +174,7 @@ func TestRealChart(t *testing.T) {
 	}
 }
 
-// read the files below a folder.
+// read the files below a directory.
 func read(t *testing.T, root string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -271,7 +271,7 @@ func hookOf(source string, o map[string]any) (hook, bool) {
 	}
 	policies, _ := a["helm.sh/hook-delete-policy"].(string)
 	text, _ := a["helm.sh/hook-weight"].(string)
-	// What is no number is 0.
+	// What is not a number is 0.
 	weight, _ := strconv.Atoi(text)
 	return hook{Path: source, Events: tidy(events), Policies: tidy(policies), Weight: weight, Object: o}, true
 }

@@ -173,7 +173,7 @@ func kubectlKustomize(t *testing.T, kubectl string, tree map[string]string, dir 
 	return stdout.String()
 }
 
-// write files below a folder.
+// write files below a directory.
 func write(t *testing.T, root string, tree map[string]string) {
 	t.Helper()
 	for name, data := range tree {

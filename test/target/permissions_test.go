@@ -31,7 +31,7 @@ const (
 	operators = "template-operator-system"
 )
 
-// TestPermissions installs, repairs, changes and removes a real module, and a chart beside it, as somebody who has the
+// TestPermissions installs, repairs, changes and removes a real module, and a chart beside it, as someone who has the
 // rights in examples/rbac and nothing else. No request may be refused, watches included.
 func TestPermissions(t *testing.T) {
 	clients, err := kubernetes.NewForConfig(server.Config())
@@ -52,7 +52,7 @@ func TestPermissions(t *testing.T) {
 	if err := accounts.Delete(t.Context(), account, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "what was deleted is put back", func() bool {
+	eventually(t, "what was deleted is restored", func() bool {
 		settle(t, e, c, s)
 		_, err := accounts.Get(t.Context(), account, metav1.GetOptions{})
 		return err == nil
@@ -78,7 +78,7 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// grantExamples to the installer: what every module needs, and what this one needs. Nobody aggregates roles here, so that
+// grantExamples to the installer: what every module needs, and what this one needs. No one aggregates roles here, so that
 // each one is bound.
 func grantExamples(t *testing.T, clients kubernetes.Interface) {
 	t.Helper()

@@ -70,7 +70,7 @@ type connected struct {
 	news     []string
 }
 
-// connect to the server as somebody.
+// connect to the server as someone.
 func connect(t *testing.T, as *rest.Config) *connected {
 	t.Helper()
 	kubeconfig, err := server.KubeconfigOf(as)
@@ -197,7 +197,7 @@ func configMap(name, value string) map[string]any {
 	}
 }
 
-// patchConfigMap as somebody else.
+// patchConfigMap as another client.
 func patchConfigMap(t *testing.T, name, patch string) {
 	t.Helper()
 	_, err := of(configMaps, "default").Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "somebody"})

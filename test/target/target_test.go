@@ -108,13 +108,13 @@ func TestRefused(t *testing.T) {
 		t.Errorf("want the credentials refused, got %v", err)
 	}
 
-	nobody, err := server.User("nobody")
+	visitor, err := server.User("visitor")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c = connect(t, nobody)
+	c = connect(t, visitor)
 	err = c.track(t, configMapKind)
-	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `User "nobody" cannot`) {
+	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `User "visitor" cannot`) {
 		t.Errorf("want access denied with the words of the API server, got %v", err)
 	}
 }
@@ -140,9 +140,9 @@ func TestWatch(t *testing.T) {
 	if _, ok := c.Cache().Get(key("foreign")); ok {
 		t.Error("want objects without our label left alone")
 	}
-	c.silent(t, "a first listing is no news")
+	c.silent(t, "a first listing is not news")
 
-	// Our own writes, put in before or after their events, are no news; the fence behind them is.
+	// Our own writes, put in before or after their events, are not news; the fence behind them is.
 	for _, value := range []string{"1", "2", "3"} {
 		s := manifest.Interpreter().State(apply(t, manifest.DefaultFieldManager, "set", "configmaps", configMap("there", value)))
 		c.Cache().Put(key("there"), s)

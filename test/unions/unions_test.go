@@ -42,7 +42,7 @@ type releases struct {
 	created map[string]map[string]any
 }
 
-// install an object that is to be changed to another one.
+// install an object that is changed to another one later.
 func install(t *testing.T, id, text, next string) *releases {
 	t.Helper()
 	r := &releases{connected: connectTo(t), created: map[string]map[string]any{}}

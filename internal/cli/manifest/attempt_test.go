@@ -115,7 +115,7 @@ func TestPutLosesAnswer(t *testing.T) {
 		"InPlanMode":  {"What was in plan mode stays in it.", kept, manifestOf("2"), faulty{failure: lost, written: true}, 2},
 		"ServerError": {"An internal error proves nothing.", was, manifestOf("2"), faulty{failure: kerrors.NewInternalError(lost), written: true}, 2},
 		"New":         {"What was not there is not there.", nil, manifestOf("2"), faulty{failure: lost, written: true}, 2},
-		"Unwritten":   {"What was not written is not put back.", was, manifestOf("2"), faulty{failure: lost}, 1},
+		"Unwritten":   {"What was not written is not restored.", was, manifestOf("2"), faulty{failure: lost}, 1},
 		"NoneWritten": {"Nor is it deleted.", nil, manifestOf("2"), faulty{failure: lost}, 1},
 		"Refused": {
 			"What was refused is not looked for.", nil, manifestOf("2"),

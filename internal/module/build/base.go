@@ -192,10 +192,10 @@ type manifest struct {
 func readManifest(data []byte) (*manifest, error) {
 	m := &manifest{}
 	if json.Unmarshal(data, m) != nil {
-		return nil, errors.New("its manifest is no JSON")
+		return nil, errors.New("its manifest is not JSON")
 	}
 	if m.Config.MediaType == "" && len(m.Manifests) == 0 {
-		return nil, errors.Errorf("it is no image: its manifest, of type %.100q, has no config", m.MediaType)
+		return nil, errors.Errorf("it is not an image: its manifest, of type %.100q, has no config", m.MediaType)
 	}
 	for _, l := range m.Layers {
 		if !oci.ValidDigest(l.Digest) || l.Size < 0 {

@@ -24,10 +24,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/pack"
 )
 
-// update writes the golden digests anew. That changes what everybody's modules are, so there must be a reason.
+// update rewrites the golden digests. That changes what everyone's modules are, so there must be a reason.
 var update = flag.Bool("update", false, "write the golden files")
 
-// fixtures are folders in testdata, with what their definitions do not say.
+// fixtures are directories in testdata, with what their definitions do not say.
 func fixtures() map[string]definition.Definition {
 	return map[string]definition.Definition{
 		"chart":       {Name: "example.org/module/greeter"},
@@ -100,7 +100,7 @@ func describe(m *Module, a *Artifact) string {
 	return out.String()
 }
 
-// TestGolden holds the digests of modules: the same input gives the same module for ever, or users must be told.
+// TestGolden holds the digests of modules: the same input gives the same module forever, or users must be told.
 func TestGolden(t *testing.T) {
 	for name, over := range fixtures() {
 		t.Run(name, func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// shuffled lists folders in another order.
+// shuffled lists directories in another order.
 type shuffled struct{ fs.FS }
 
 func (s shuffled) ReadDir(name string) ([]fs.DirEntry, error) {
@@ -203,7 +203,7 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// TestPackedChart holds that a chart is the same, packed by whomever and whenever, as its folder.
+// TestPackedChart holds that a chart is the same, packed by whomever and whenever, as its directory.
 func TestPackedChart(t *testing.T) {
 	files, err := pack.Chart(os.DirFS("testdata/chart"), ".")
 	if err != nil {
@@ -253,8 +253,8 @@ func TestErrors(t *testing.T) {
 		"SameManifest":  {reason: "Files of one name need two names.", d: definition.Definition{Manifests: []definition.Manifest{{Path: "a.yaml"}, {Path: "sub/a.yaml"}}}, want: `manifests[0]: set manifests[0].name: "a" cannot be the name of an install`},
 		"Template":      {reason: "A chart renders.", files: map[string]string{"c/templates/a.yaml": "{{ fail \"no\" }}"}, d: definition.Definition{Charts: []definition.Chart{{Path: "c"}}}, want: `install "greeter"`},
 		"YAML":          {reason: "YAML holds objects, and the file is named.", files: map[string]string{"sub/a.yaml": "a: b\n"}, d: definition.Definition{Manifests: []definition.Manifest{{Path: "sub"}}}, want: `install "raw-manifest": sub/a.yaml: apiVersion is missing`},
-		"Kustomization": {reason: "A kustomization is no object.", files: map[string]string{"sub/kustomization.yaml": "resources: []"}, d: definition.Definition{Manifests: []definition.Manifest{{Path: "sub"}}}, want: "sub/kustomization.yaml: it is no object: list the folder under kustomizations"},
-		"NoYAML":        {reason: "A folder without YAML is a mistake.", files: map[string]string{"docs/a.md": "x"}, d: definition.Definition{Manifests: []definition.Manifest{{Path: "docs"}}}, want: "manifests[0]: docs: it holds no file that ends in"},
+		"Kustomization": {reason: "A kustomization is not an object.", files: map[string]string{"sub/kustomization.yaml": "resources: []"}, d: definition.Definition{Manifests: []definition.Manifest{{Path: "sub"}}}, want: "sub/kustomization.yaml: it is not an object: list the directory under kustomizations"},
+		"NoYAML":        {reason: "A directory without YAML is a mistake.", files: map[string]string{"docs/a.md": "x"}, d: definition.Definition{Manifests: []definition.Manifest{{Path: "docs"}}}, want: "manifests[0]: docs: it holds no file that ends in"},
 		"NoKustomize":   {reason: "A kustomization is one.", d: definition.Definition{Kustomizations: []definition.Kustomization{{Path: "sub"}}}, want: "kustomizations[0]: sub: it holds no kustomization.yaml"},
 		"RemoteBase":    {reason: "Nothing is fetched.", files: map[string]string{"sub/kustomization.yaml": "resources: [https://example.org/a.yaml]"}, d: definition.Definition{Kustomizations: []definition.Kustomization{{Path: "sub"}}}, want: "https://example.org/a.yaml"},
 		"ConfigName": {
@@ -264,7 +264,7 @@ func TestErrors(t *testing.T) {
 		},
 		"ConfigText": {reason: "A config file is read.", files: map[string]string{"conf.yaml": "configs: a"}, d: definition.Definition{Charts: []definition.Chart{{Path: "c"}}, Config: &definition.Config{Path: "conf.yaml"}}, want: "config: configs must not be of type string"},
 		"CR":         {reason: "A default custom resource is one object.", files: map[string]string{"cr.yaml": "a: b"}, d: definition.Definition{Charts: []definition.Chart{{Path: "c"}}, DefaultCustomResource: "cr.yaml"}, want: "defaultCustomResource: cr.yaml: it holds an object without apiVersion"},
-		"CRDs":       {reason: "Definitions are definitions.", d: definition.Definition{CRDs: []string{"a.yaml"}}, want: "a.yaml"},
+		"CRDs":       {reason: "A file of CRDs has CRDs.", d: definition.Definition{CRDs: []string{"a.yaml"}}, want: "a.yaml"},
 		"Rule":       {reason: "A rule compiles.", d: definition.Definition{Charts: []definition.Chart{{Path: "c"}}}, want: "readiness"},
 	}
 	for name, tc := range cases {

@@ -54,7 +54,7 @@ func newChart(files []archive.File, chart *render.Chart) (*Chart, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Helm wants one folder, which is named like the chart.
+	// Helm wants one directory, which is named like the chart.
 	below := make([]archive.File, 0, len(files))
 	for _, f := range files {
 		below = append(below, archive.File{Name: path.Join(chart.Name(), f.Name), Data: f.Data})

@@ -56,7 +56,7 @@ func (b *builder) kustomizations(ctx context.Context) error {
 	return nil
 }
 
-// splitCRDs takes the definitions out of some YAML, and returns the rest.
+// splitCRDs takes the CRDs out of some YAML, and returns the rest.
 func (b *builder) splitCRDs(data []byte) ([]byte, error) {
 	var rest [][]byte
 	for _, doc := range documents(data) {
@@ -95,7 +95,7 @@ func documents(data []byte) [][]byte {
 }
 
 // reachable are the files that a kustomization can ask for: all that is named in it, and in those that it builds on. To
-// read the whole folder of the module could be much, and bring what nobody asks for into messages.
+// read the whole directory of the module could be much, and bring what no one asks for into messages.
 type reachable struct {
 	fsys  fs.FS
 	seen  map[string]bool
@@ -103,7 +103,7 @@ type reachable struct {
 	out   []input.File
 }
 
-// folder with a kustomization.
+// directory with a kustomization.
 func (r *reachable) folder(dir string) error {
 	if r.seen[dir] {
 		return nil
@@ -175,13 +175,13 @@ func (r *reachable) path(dir, text string) error {
 	}
 	full := path.Join(dir, text)
 	if !fs.ValidPath(full) {
-		// It leaves the module, and whoever builds the kustomization says so.
+		// It leaves the module, and anyone who builds the kustomization says so.
 		return nil
 	}
 	info, err := fs.Stat(r.fsys, full)
 	switch {
 	case err != nil:
-		return nil //nolint:nilerr // It is no path, or leads nowhere, of which the same is true.
+		return nil //nolint:nilerr // It is not a path, or leads nowhere, of which the same is true.
 	case info.IsDir():
 		return r.folder(full)
 	case info.Mode().IsRegular():

@@ -45,7 +45,7 @@ type builder struct {
 	fsys     fs.FS
 	parts    []part
 	warnings []string
-	// split are definitions that came out of kustomizations.
+	// split are CRDs that came out of kustomizations.
 	split []archive.File
 }
 
@@ -84,7 +84,7 @@ func (b *builder) charts(ctx context.Context) error {
 	return nil
 }
 
-// readChart reads a chart, a folder or packed, with its Chart.yaml on top.
+// readChart reads a chart, a directory or packed, with its Chart.yaml on top.
 func readChart(fsys fs.FS, name string) ([]archive.File, *render.Chart, error) {
 	info, err := fs.Stat(fsys, name)
 	var files []archive.File
@@ -103,7 +103,7 @@ func readChart(fsys fs.FS, name string) ([]archive.File, *render.Chart, error) {
 	return files, chart, nil
 }
 
-// unpackChart brings a packed chart to the form that a folder has, where its Chart.yaml is on top.
+// unpackChart brings a packed chart to the form that a directory has, where its Chart.yaml is on top.
 func unpackChart(fsys fs.FS, name string) ([]archive.File, error) {
 	data, err := pack.ReadFile(fsys, name)
 	if err != nil {
@@ -122,7 +122,7 @@ func unpackChart(fsys fs.FS, name string) ([]archive.File, error) {
 	for _, f := range files {
 		rest, ok := strings.CutPrefix(f.Name, top+"/")
 		if !ok {
-			return nil, errors.Errorf("%s: it is no packed chart: want one folder with a Chart.yaml in it", name)
+			return nil, errors.Errorf("%s: it is not a packed chart: want one directory with a Chart.yaml in it", name)
 		}
 		out = append(out, archive.File{Name: rest, Data: f.Data})
 	}
@@ -195,8 +195,8 @@ func joined(files []archive.File) []byte {
 	return out.Bytes()
 }
 
-// readYAML reads a file, or the files of a folder and of folders in it that are taken for YAML. Their names are relative to
-// the folder of the module.
+// readYAML reads a file, or the files of a directory and of directories in it that are taken for YAML. Their names are relative to
+// the directory of the module.
 func readYAML(fsys fs.FS, name string) ([]archive.File, error) {
 	if info, err := fs.Stat(fsys, name); err == nil && !info.IsDir() {
 		data, err := pack.ReadFile(fsys, name)
@@ -211,7 +211,7 @@ func readYAML(fsys fs.FS, name string) ([]archive.File, error) {
 	}
 	for i, f := range files {
 		if base := path.Base(f.Name); definition.IsKustomization(base) {
-			return nil, errors.Errorf("%s: it is no object: list the folder under kustomizations", path.Join(name, f.Name))
+			return nil, errors.Errorf("%s: it is not an object: list the directory under kustomizations", path.Join(name, f.Name))
 		}
 		files[i].Name = path.Join(name, f.Name)
 	}
@@ -225,14 +225,14 @@ func (b *builder) crds(context.Context) error {
 		if err != nil {
 			return errors.Wrapf(err, "crds[%d]", i)
 		}
-		// A file that is named twice, by itself and in a folder, is there once.
+		// A file that is named twice, by itself and in a directory, is there once.
 		for _, f := range files {
 			all[f.Name] = f.Data
 		}
 	}
 	for _, f := range b.split {
 		if _, ok := all[f.Name]; ok {
-			return errors.Errorf("crds: %s is a file, and a definition of a kustomization: rename the file", f.Name)
+			return errors.Errorf("crds: %s is a file, and a CRD of a kustomization: rename the file", f.Name)
 		}
 		all[f.Name] = f.Data
 	}
@@ -305,7 +305,7 @@ func (b *builder) template(context.Context) error {
 	return b.add(nameTemplate, newPart(placeTemplate, nameTemplate, typeText, textType, data))
 }
 
-// add a part, and see whether whoever installs it could read it.
+// add a part, and see whether anyone who installs it could read it.
 func (b *builder) add(field string, p part) error {
 	layer := p.layer
 	if p.beside != nil {

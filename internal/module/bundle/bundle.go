@@ -49,14 +49,14 @@ const agent = "kymactl"
 
 // Open a module. Reference is one of
 //
-//   - the path of an OCI image layout, a folder or a tar, with :TAG or
+//   - the path of an OCI image layout, a directory or a tar, with :TAG or
 //     @sha256:… behind it where it holds several
 //   - host[:port]/base/component-descriptors/NAME:TAG, or @sha256:… (or both)
 //   - host[:port]/base//NAME:VERSION, as OCM writes it
 //   - host[:port]/base/HEX:TAG where names are mapped by their SHA-256
 //
 // What exists on disk is a path. A *store.NotFoundError says that nothing is
-// there, an *ocm.InvalidError that it is no module.
+// there, an *ocm.InvalidError that it is not a module.
 func Open(ctx context.Context, reference string, regs oci.Registries) (*Bundle, error) {
 	at, err := locate(reference)
 	if err != nil {
@@ -90,7 +90,7 @@ func (b *Bundle) Close() error {
 
 func (b *Bundle) openLayout(ctx context.Context, at place) error {
 	if info, err := os.Stat(at.path); err == nil && info.IsDir() && !exists(filepath.Join(at.path, "oci-layout")) {
-		return ocm.Invalid(errors.New("it is a folder, and no image layout: kymactl module create makes a module of a chart or of manifests"))
+		return ocm.Invalid(errors.New("it is a directory, and no image layout: kymactl module create makes a module of a chart or of manifests"))
 	}
 	l, err := layout.Open(at.path)
 	if err != nil {
@@ -153,7 +153,7 @@ func (b *Bundle) collect(ctx context.Context, d *ocm.Descriptor) error {
 	r := b.repositories()
 	all, err := artifact.Collect(ctx, r, r.location, d)
 	if missing := (*store.NotFoundError)(nil); errors.As(err, &missing) {
-		// To look at the component, to push or to verify it needs nothing else.
+		// Reading, pushing or verifying the component needs nothing else.
 		b.incomplete = err
 		return nil
 	}

@@ -66,7 +66,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestOpenRefuses holds what is no module, and how that is said.
+// TestOpenRefuses holds what is not a module, and how that is said.
 func TestOpenRefuses(t *testing.T) {
 	r := startRegistry(t)
 	pushed := push(t, r, moduleOf("1.0.0"))
@@ -104,13 +104,13 @@ func TestOpenRefuses(t *testing.T) {
 		"NoTag":        {reason: "What is not there is not found.", reference: pushed.Repository + ":3.0.0", as: &notFound, want: "3.0.0"},
 		"NoPath":       {reason: "A path that is not there is not found.", reference: "./no.tar", as: &notFound, want: "no.tar"},
 		"NoWord":       {reason: "A word is a path.", reference: "greeter", as: &notFound, want: "greeter"},
-		"NoLayout":     {reason: "A folder that is no layout is named.", reference: empty, as: &invalid, want: "kymactl module create"},
+		"NoLayout":     {reason: "A directory that is not a layout is named.", reference: empty, as: &invalid, want: "kymactl module create"},
 		"Chart":        {reason: "A chart is known.", reference: r.Host() + "/charts/web:0.1.0", as: &invalid, want: "it is a Helm chart"},
 		"Other":        {reason: "Another name than that of the place is refused.", reference: r.Host() + "/modules/component-descriptors/example.org/module/other:1.0.0", as: &invalid, want: "holds component"},
 		"OtherVersion": {reason: "OCM's form names a version.", reference: r.Host() + "/modules//example.org/module/other:9.0.0", as: &invalid, want: "another version"},
 		"Password":     {reason: "A password is not repeated.", reference: "me:hunter2@" + r.Host() + "/modules//" + greeter + ":1.0.0", want: "credentials"},
 		"PasswordToo":  {reason: "A password is not repeated.", reference: "me:hunter2@" + pushed.Repository + ":1.0.0", want: "credentials"},
-		"Empty":        {reason: "Nothing is no reference.", want: "empty"},
+		"Empty":        {reason: "Nothing is not a reference.", want: "empty"},
 		"HTTP":         {reason: "Another scheme is named.", reference: "http://" + r.Host() + "/modules//" + greeter + ":1.0.0", want: "it has the scheme http://"},
 		"HTTPS":        {reason: "Another scheme is named.", reference: "https://" + pushed.Repository + ":1.0.0", want: "it has the scheme https://"},
 	}
@@ -130,7 +130,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestFolderAsHost holds that a folder does not stand in the way of a registry of its name.
+// TestFolderAsHost holds that a directory does not stand in the way of a registry of its name.
 func TestFolderAsHost(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.Mkdir("registry", 0o700); err != nil {
@@ -142,7 +142,7 @@ func TestFolderAsHost(t *testing.T) {
 		}
 	}
 	if !IsPath("registry:1.0.0") {
-		t.Error("a folder with a tag is a path")
+		t.Error("a directory with a tag is a path")
 	}
 }
 
@@ -155,7 +155,7 @@ func TestKinds(t *testing.T) {
 	}{
 		"Image":   {reason: "An image is told how to become a module.", manifest: `{"config":{"mediaType":"application/vnd.oci.image.config.v1+json"}}`, want: "--from"},
 		"Docker":  {reason: "An image of Docker too.", manifest: `{"config":{"mediaType":"application/vnd.docker.container.image.v1+json"}}`, want: "container image"},
-		"Index":   {reason: "An index is no manifest.", manifest: `{"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[]}`, want: "index"},
+		"Index":   {reason: "An index is not a manifest.", manifest: `{"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[]}`, want: "index"},
 		"Unnamed": {reason: "An index needs no media type.", manifest: `{"manifests":[{}]}`, want: "index"},
 		"Module":  {reason: "A module is fine.", manifest: `{"config":{"mediaType":"` + artifact.CNUDIEConfig + `"}}`},
 		"Unknown": {reason: "All else is for others to refuse.", manifest: `{"config":{"mediaType":"text/plain"}}`},
@@ -189,7 +189,7 @@ func TestDestination(t *testing.T) {
 	}{
 		"Base":         {reason: "A base gets the path of the component.", to: host + "/a", want: path},
 		"Slash":        {reason: "A slash at the end means nothing.", to: "oci://" + host + "/a/", want: path},
-		"Host":         {reason: "A port is no tag.", to: host, want: host + "/component-descriptors/" + greeter},
+		"Host":         {reason: "A port is not a tag.", to: host, want: host + "/component-descriptors/" + greeter},
 		"Hashed":       {reason: "The mapping is for a base.", to: host + "/a", mapping: ocm.SHA256Digest, want: hex},
 		"Whole":        {reason: "A whole reference is taken as it is.", to: path + ":1.0.0.build-b5", want: path},
 		"Version":      {reason: "So is one with a version.", to: path + ":1.0.0+b5", want: path},
@@ -197,14 +197,14 @@ func TestDestination(t *testing.T) {
 		"WholeHashed":  {reason: "A hash tells its mapping.", to: hex + ":1.0.0.build-b5", want: hex},
 		"OCM":          {reason: "OCM's form is taken.", to: host + "/a//" + greeter + ":1.0.0+b5", want: path},
 		"OtherTag":     {reason: "Another version is refused.", to: path + ":2.0.0", err: "tag"},
-		"OtherName":    {reason: "Another component is refused.", to: host + "/a/component-descriptors/example.org/other:1.0.0+b5", err: "no repository of component"},
-		"OtherBase":    {reason: "A component is no base.", to: host + "/a/component-descriptors/example.org/other", err: "no repository of component"},
-		"TaggedBase":   {reason: "A base has no tag.", to: host + "/a:1.0.0", err: "no repository of component"},
+		"OtherName":    {reason: "Another component is refused.", to: host + "/a/component-descriptors/example.org/other:1.0.0+b5", err: "not a repository of component"},
+		"OtherBase":    {reason: "A component is not a base.", to: host + "/a/component-descriptors/example.org/other", err: "not a repository of component"},
+		"TaggedBase":   {reason: "A base has no tag.", to: host + "/a:1.0.0", err: "not a repository of component"},
 		"OtherOCM":     {reason: "OCM's form is checked.", to: host + "/a//example.org/other:1.0.0+b5", err: "names component"},
 		"OtherVersion": {reason: "OCM's form is checked.", to: host + "/a//" + greeter + ":2.0.0", err: "names version"},
 		"Digest":       {reason: "A digest cannot be chosen.", to: path + "@sha256:00", err: "digest"},
 		"Malformed":    {reason: "A path is checked.", to: host + "/A B", err: "malformed"},
-		"HTTP":         {reason: "A scheme is not dropped, as it says how to get there.", to: "http://" + host + "/a", err: "scheme http://"},
+		"HTTP":         {reason: "A scheme is not dropped, because it selects the protocol.", to: "http://" + host + "/a", err: "scheme http://"},
 		"HTTPS":        {reason: "Nor is it in OCM's form.", to: "https://" + host + "/a//" + greeter + ":1.0.0+b5", err: "scheme https://"},
 	}
 	for name, tc := range cases {

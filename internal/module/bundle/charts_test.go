@@ -24,7 +24,7 @@ func TestChartOf(t *testing.T) {
 		"Untagged":  {"A digest is enough.", relative("charts/web@"+digest, nil), &Chart{Repository: "charts/web", Digest: digest}},
 		"Signed":    {"The digest may be that of the resource.", relative("/charts/web:1.0.0", signed), &Chart{Repository: "charts/web", Tag: "1.0.0", Digest: digest}},
 		"Unpinned":  {"A tag can move.", relative("charts/web:1.0.0", nil), nil},
-		"Elsewhere": {"A module writes to no repository of somebody else.", relative("component-descriptors/example.org/x:1.0.0@"+digest, signed), nil},
+		"Elsewhere": {"A module writes to no repository of another client.", relative("component-descriptors/example.org/x:1.0.0@"+digest, signed), nil},
 		"Deeper":    {"Neither below.", relative("charts/x/web:1.0.0@"+digest, signed), nil},
 		"Dots":      {"Nor above.", relative("charts/..:1.0.0@"+digest, signed), nil},
 		"Host":      {"Nor in another registry.", relative("charts/web.example.org:5000/x@"+digest, signed), nil},
@@ -49,7 +49,7 @@ func relative(reference string, d *ocm.Digest) ocm.Resource {
 	return ocm.Resource{Type: "helm-chart", Access: ocm.Access{Type: ocm.AccessRelativeOCI, Reference: reference}, Digest: d}
 }
 
-// FuzzChartOf holds that whatever a descriptor says, a chart that is carried along stays in its folder.
+// FuzzChartOf holds that whatever a descriptor says, a chart that is carried along stays in its directory.
 func FuzzChartOf(f *testing.F) {
 	for _, s := range []string{"charts/web:1.0.0@sha256:" + strings.Repeat("a", 64), "charts/../x@", "/charts/a:b:c", "charts//a", "component-descriptors/x"} {
 		f.Add(s)

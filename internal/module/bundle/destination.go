@@ -76,14 +76,14 @@ func destination(to, tag string, mapping ocm.Mapping, d *ocm.Descriptor) (ocm.Lo
 	l, err := locationOf(repository, d.Name())
 	switch {
 	case given != "" && err != nil:
-		return ocm.Location{}, errors.Errorf("the destination %.500q is no repository of component %q: want %s/%s at its end, or only host/path",
+		return ocm.Location{}, errors.Errorf("the destination %.500q is not a repository of component %q: want %s/%s at its end, or only host/path",
 			to, d.Name(), descriptors, d.Name())
 	case given != "" && given != tag:
 		return ocm.Location{}, errors.Errorf("the destination has the tag %.140q, and this version has %q", given, tag)
 	case err == nil:
 		return l, nil
 	case strings.Contains("/"+repository+"/", "/"+descriptors+"/"):
-		return ocm.Location{}, errors.Errorf("the destination %.500q is no repository of component %q: want %s/%s at its end, or only host/path",
+		return ocm.Location{}, errors.Errorf("the destination %.500q is not a repository of component %q: want %s/%s at its end, or only host/path",
 			to, d.Name(), descriptors, d.Name())
 	}
 	return ocm.Location{BaseURL: repository, Mapping: mapping}, nil

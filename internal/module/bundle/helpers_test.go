@@ -94,7 +94,7 @@ func push(t *testing.T, r *controlplane.Registry, c controlplane.Component) cont
 	return p
 }
 
-// layoutOf what was pushed, in a new folder.
+// layoutOf what was pushed, in a new directory.
 func layoutOf(t *testing.T, path string, pushed ...controlplane.PushedComponent) string {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), path)

@@ -140,7 +140,7 @@ func bundleOf(p *v1alpha1.ManifestParameters, from puller) (*manifest.Bundle, er
 	if p.Resource != nil {
 		out.Resource = &unstructured.Unstructured{}
 		if err := out.Resource.UnmarshalJSON(p.Resource.Raw); err != nil {
-			return nil, errors.Wrap(err, "the default custom resource is no object")
+			return nil, errors.Wrap(err, "the default custom resource is not an object")
 		}
 	}
 	return out, nil

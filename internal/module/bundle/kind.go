@@ -10,7 +10,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// kinds of artifacts that are no modules, by the media type of their config or of the manifest itself, and what to do
+// kinds of artifacts that are not modules, by the media type of their config or of the manifest itself, and what to do
 // with them.
 var kinds = map[string]string{ //nolint:gochecknoglobals // A constant table.
 	"application/vnd.oci.image.config.v1+json": "it is a container image; kymactl module create --from makes a module on top of one",
@@ -35,7 +35,7 @@ func isModule(manifest []byte) error {
 		} `json:"config"`
 		Manifests []any `json:"manifests"`
 	}
-	// What cannot be read has none of these, and whoever reads it next says so.
+	// What cannot be read has none of these, and anyone who reads it next says so.
 	_ = json.Unmarshal(manifest, &m)
 	what, known := kinds[m.MediaType]
 	if !known {

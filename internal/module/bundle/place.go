@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// descriptors is the folder of components whose names are paths.
+	// descriptors is the directory of components whose names are paths.
 	descriptors = "component-descriptors"
 	// ocmMark is between base and component where OCM writes both.
 	ocmMark = "//"
@@ -43,14 +43,14 @@ func locate(reference string) (place, error) {
 		return place{path: reference}, nil
 	}
 	if at, ok := inLayout(reference); ok {
-		// All else would be a name, which whoever made the layout has chosen.
+		// All else would be a name, which anyone who made the layout has chosen.
 		if strings.HasPrefix(reference[len(at.path):], "@") && !oci.ValidDigest(at.digest) {
 			return place{}, errors.Errorf("reference %.300q: what follows @ is not a digest, which is sha256: and 64 hexadecimal digits in lower case", reference)
 		}
 		return at, nil
 	}
 	if isPath(reference) {
-		return place{}, &store.NotFoundError{What: "file or folder " + reference, Store: "this machine"}
+		return place{}, &store.NotFoundError{What: "file or directory " + reference, Store: "this machine"}
 	}
 	if err := refuse(reference); err != nil {
 		return place{}, err
@@ -69,7 +69,7 @@ func locate(reference string) (place, error) {
 }
 
 // Host of the registry that a reference leads to, host[:port]; empty for a
-// layout. It fails as Open does on what is no reference, before anything is
+// layout. It fails as Open does on what is not a reference, before anything is
 // opened.
 func Host(reference string) (string, error) {
 	at, err := locate(reference)
@@ -92,7 +92,7 @@ func inLayout(reference string) (place, bool) {
 	if i := strings.LastIndex(reference, "@"); i > 0 && exists(reference[:i]) {
 		return place{path: reference[:i], digest: reference[i+1:]}, true
 	}
-	// What has a slash is no tag: a folder may be called as a host is.
+	// What has a slash is not a tag: a directory may be called as a host is.
 	if i := strings.LastIndex(reference, ":"); i > 0 && !strings.Contains(reference[i:], "/") && exists(reference[:i]) {
 		tag := reference[i+1:]
 		if t, err := ocm.Tag(tag); err == nil {
@@ -128,7 +128,7 @@ func isPath(reference string) bool {
 	return !strings.Contains(reference, "/")
 }
 
-// refuse a reference with another scheme, whose slashes are not those of OCM, and one with credentials, which nobody may
+// refuse a reference with another scheme, whose slashes are not those of OCM, and one with credentials, which no one may
 // print.
 func refuse(reference string) error {
 	bare := strings.TrimPrefix(reference, scheme)

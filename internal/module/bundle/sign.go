@@ -46,7 +46,7 @@ type Signed struct {
 }
 
 // Sign the component that tag (or digest) of s is, and put the signed one in its
-// place: all layers stay, and the tag moves unless somebody else has moved it
+// place: all layers stay, and the tag moves unless another client has moved it
 // (*store.ExistsError). A digest does not move: in a registry the signed
 // component is then found by its own, new digest only, and in a layout by the
 // tag of its version.
@@ -117,7 +117,7 @@ func replace(ctx context.Context, s store.Store, reference string, old []byte, d
 	target := store.CopyOptions{Tag: reference, Replaces: digest}
 	if reference == digest {
 		target.Tag = ""
-		// Otherwise nobody could tell which of the two the layout is about.
+		// Otherwise no one could tell which of the two the layout is about.
 		if _, ok := s.(*layout.Store); ok {
 			if target.Tag, err = ocm.Tag(d.Version()); err != nil {
 				return "", err
@@ -127,7 +127,7 @@ func replace(ctx context.Context, s store.Store, reference string, old []byte, d
 	written := &overlay{Reader: s, digest: sum(manifest), manifest: manifest, blobs: map[string][]byte{sum(config): config, sum(layer): layer}}
 	copied, err := store.Copy(ctx, written, written.digest, s, target)
 	if l, ok := s.(*layout.Store); ok && err == nil {
-		// A registry collects what nobody refers to by itself.
+		// A registry collects what no one refers to by itself.
 		err = errors.Wrap(l.Drop(ctx, append(own(old), digest)...), "it is signed, but what was not is still there")
 	}
 	return copied.Digest, err

@@ -187,7 +187,7 @@ func TestSignRefuses(t *testing.T) {
 	}
 }
 
-// A movingStore is one whose tag somebody else moves after it was read.
+// A movingStore is one whose tag another client moves after it was read.
 type movingStore struct {
 	store.Store
 
@@ -201,7 +201,7 @@ func (m *movingStore) Manifest(ctx context.Context, reference string) (data []by
 	return data, digest, err
 }
 
-// TestSignMoved says that a tag that somebody else has moved stays there.
+// TestSignMoved says that a tag that another client has moved stays there.
 func TestSignMoved(t *testing.T) {
 	r := startRegistry(t)
 	s := remoteOf(t, push(t, r, moduleOf("1.0.0")))

@@ -145,11 +145,11 @@ func readSkeleton(layer []byte) (*v1alpha1.ModuleTemplate, error) {
 	}
 	converted, err := yaml.YAMLToJSONStrict(data)
 	if err != nil {
-		return nil, errors.New("it is no YAML")
+		return nil, errors.New("it is not YAML")
 	}
 	read := &v1alpha1.ModuleTemplate{}
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(converted, read); err != nil {
-		return nil, errors.New("it is no ModuleTemplate")
+		return nil, errors.New("it is not a ModuleTemplate")
 	}
 	out := &v1alpha1.ModuleTemplate{}
 	if read.APIVersion != "" && read.APIVersion != v1alpha1.SchemeGroupVersion.String() {

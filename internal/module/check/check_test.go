@@ -149,7 +149,7 @@ func TestModule(t *testing.T) {
 			want: want{objects: map[string][]string{"one": {"ConfigMap /a"}, "two": {"ConfigMap /a"}}},
 		},
 		"ScopeByDefinition": {
-			reason: "A definition of the module says that a kind is cluster-scoped.",
+			reason: "A CRD of the module says that a kind is cluster-scoped.",
 			subject: Subject{
 				CRDs: []archive.File{file("g.yaml", gadgets)},
 				Installs: []Install{plain("one", "{apiVersion: example.org/v1, kind: Gadget, metadata: {name: g, namespace: a}}",
@@ -196,7 +196,7 @@ func TestModule(t *testing.T) {
 			want:    want{err: `config: entry "one": overrides are for charts, and this install is plain objects; take them out`},
 		},
 		"Hooks": {
-			reason: "Hooks are run, and are no objects of the install.",
+			reason: "Hooks are run, and are not objects of the install.",
 			subject: Subject{Installs: []Install{chart("c", file("templates/a.yaml", `
 apiVersion: batch/v1
 kind: Job
@@ -237,7 +237,7 @@ metadata: {name: try, annotations: {helm.sh/hook: test}}
 		"RuleForVersion": {
 			reason:  "A rule is for a kind.",
 			subject: Subject{Readiness: []v1alpha1.ReadinessRule{{CEL: "true", For: &v1alpha1.TypeSelector{APIVersion: "a/b/c", Kind: "D"}}}},
-			want:    want{err: `readiness[0].for.apiVersion: "a/b/c" is no group/version`},
+			want:    want{err: `readiness[0].for.apiVersion: "a/b/c" is not a group/version`},
 		},
 		"RuleForKind": {
 			reason:  "A rule is for a kind.",

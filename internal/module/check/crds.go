@@ -53,7 +53,7 @@ type crdSet map[string]*crd
 func readCRDs(ctx context.Context, files []archive.File, w *warnings) (crdSet, error) {
 	out, own, n := crdSet{}, keys{}, 0
 	for _, f := range files {
-		// As the engine, which looks at no other files.
+		// As the engine, which reads no other files.
 		if ext := path.Ext(f.Name); ext != ".yaml" && ext != ".yml" && ext != ".json" {
 			continue
 		}
@@ -128,7 +128,7 @@ func (s crdSet) find(gk schema.GroupKind) *crd {
 // take it, and what it would drop of it.
 func decodeCRD(ctx context.Context, u *unstructured.Unstructured) (out *apiextensionsv1.CustomResourceDefinition, unknown []string, err error) {
 	defer func() {
-		// Some of what follows is made for what an API server has looked at before.
+		// Some of what follows is made for what an API server has checked before.
 		if p := recover(); p != nil {
 			out, unknown, err = nil, nil, errors.Errorf("cannot be checked: %s", oneLine(fmt.Sprint(p)))
 		}

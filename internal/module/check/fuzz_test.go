@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/render/yamldoc"
 )
 
-// FuzzModule checks modules that nobody would make: what is wrong is said in one
+// FuzzModule checks modules that no one would make: what is wrong is said in one
 // line, the same one each time.
 func FuzzModule(f *testing.F) {
 	const cr = "{apiVersion: example.org/v1, kind: Widget, metadata: {name: w}, spec: {size: 1}}"

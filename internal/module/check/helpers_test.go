@@ -15,7 +15,7 @@ import (
 // digest is one that an image may have.
 const digest = "@sha256:2dd783cc8dab86a84a7f3be1a05859d7bb265e94ec3fd72558fa0d4fbd1ce375"
 
-// widgets is a definition of a namespaced kind with what schemas can do.
+// widgets is a CRD of a namespaced kind with what schemas can do.
 const widgets = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -60,7 +60,7 @@ spec:
 status: {acceptedNames: {kind: "", plural: ""}, conditions: [], storedVersions: []}
 `
 
-// gadgets is a definition of a cluster-scoped kind.
+// gadgets is a CRD of a cluster-scoped kind.
 const gadgets = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

@@ -36,7 +36,7 @@ func checkReadiness(rules []v1alpha1.ReadinessRule) error {
 			continue
 		}
 		if gv, err := schema.ParseGroupVersion(r.For.APIVersion); err != nil || gv.Version == "" {
-			return errors.Errorf("readiness[%d].for.apiVersion: %q is no group/version", i, oneLine(r.For.APIVersion))
+			return errors.Errorf("readiness[%d].for.apiVersion: %q is not a group/version", i, oneLine(r.For.APIVersion))
 		}
 		if r.For.Kind == "" {
 			return errors.Errorf("readiness[%d].for.kind is empty", i)

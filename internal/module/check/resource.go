@@ -34,7 +34,7 @@ const placeholder = "module"
 
 // checkCustomResource checks that the custom resource, if any, fits the schema of
 // its CRD, as an API server checks it with strict validation. Its status is not
-// looked at: nobody sends it. File is where it comes from, or empty.
+// checked: no one sends it. File is where it comes from, or empty.
 func checkCustomResource(ctx context.Context, cr *unstructured.Unstructured, file string, found contents, w *warnings) (err error) {
 	if cr == nil {
 		return nil
@@ -56,7 +56,7 @@ func checkCustomResource(ctx context.Context, cr *unstructured.Unstructured, fil
 	}
 	d := found.crds.find(gvk.GroupKind())
 	if d == nil {
-		w.addf("%s: the module has no definition of %s, so that it is not checked", title, gvk.GroupKind())
+		w.addf("%s: the module has no CRD of %s, so that it is not checked", title, gvk.GroupKind())
 		return nil
 	}
 	defer func() {
@@ -161,7 +161,7 @@ func decode(u *unstructured.Unstructured, s *structural.Structural, namespaced b
 	}
 	texts := make([]string, 0, len(unknown)+len(more))
 	for _, path := range append(unknown, more...) {
-		texts = append(texts, short(path, maxViolation)+": is unknown to the definition")
+		texts = append(texts, short(path, maxViolation)+": is not a field of the CRD")
 	}
 	if err := joined(texts); err != nil {
 		return err

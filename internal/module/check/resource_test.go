@@ -26,18 +26,18 @@ func TestCRDs(t *testing.T) {
 		want     want
 	}{
 		"Valid": {
-			reason: "A definition that an API server takes is taken, with the empty status that generators write.",
+			reason: "A CRD that an API server takes is taken, with the empty status that generators write.",
 			crds:   []archive.File{file("w.yaml", widgets)},
 		},
 		"None": {
-			reason: "A layer of definitions has some.",
+			reason: "A layer of CRDs has some.",
 			crds:   []archive.File{file("w.txt", widgets)},
 			want:   want{err: "crds: there is no CustomResourceDefinition in it"},
 		},
 		"Other": {
-			reason: "A layer of definitions has nothing else.",
+			reason: "A layer of CRDs has nothing else.",
 			crds:   []archive.File{file("w.yaml", configMap)},
-			want:   want{err: "crds: w.yaml: ConfigMap a is no CustomResourceDefinition"},
+			want:   want{err: "crds: w.yaml: ConfigMap a is not a CustomResourceDefinition"},
 		},
 		"Broken": {
 			reason: "A file that cannot be read is named.",
@@ -45,7 +45,7 @@ func TestCRDs(t *testing.T) {
 			want:   want{err: "crds: w.yaml: yaml: line 1: did not find expected node content"},
 		},
 		"Old": {
-			reason: "Definitions of v1beta1 are served nowhere.",
+			reason: "CRDs of v1beta1 are served nowhere.",
 			crds:   []archive.File{file("w.yaml", changed(t, widgets, "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1"))},
 			want: want{err: prefix + "apiVersion: no Kubernetes since 1.22 serves apiextensions.k8s.io/v1beta1: " +
 				"use apiextensions.k8s.io/v1"},
@@ -56,7 +56,7 @@ func TestCRDs(t *testing.T) {
 			want:   want{err: prefix + "spec.versions.served: must not be of type string"},
 		},
 		"Name": {
-			reason: "The name of a definition is made of plural and group.",
+			reason: "The name of a CRD is made of plural and group.",
 			crds:   []archive.File{file("w.yaml", changed(t, widgets, "name: widgets.example.org", "name: widget.example.org"))},
 			want: want{err: "crds: w.yaml: CustomResourceDefinition widget.example.org: " +
 				`metadata.name: must be spec.names.plural+"."+spec.group`},
@@ -68,7 +68,7 @@ func TestCRDs(t *testing.T) {
 				"is missing: must not be empty for specified object fields"},
 		},
 		"Rule": {
-			reason: "Rules of a definition compile.",
+			reason: "Rules of a CRD compile.",
 			crds:   []archive.File{file("w.yaml", changed(t, widgets, "self.min <= self.size", "self.mini <= self.size"))},
 			want: want{err: prefix + "spec.versions[0].schema.openAPIV3Schema.properties[spec].x-kubernetes-validations[0].rule: compilation failed: " +
 				"ERROR: <input>:1:5: undefined field 'mini' | self.mini <= self.size | ....^"},
@@ -90,28 +90,28 @@ func TestCRDs(t *testing.T) {
 			want:   want{warnings: []string{`CustomResourceDefinition widgets.example.org: unknown field "spec.owner"`}},
 		},
 		"Twice": {
-			reason: "A definition is in one part once.",
+			reason: "A CRD is in one part once.",
 			crds:   []archive.File{file("w.yaml", widgets), file("x.yaml", widgets)},
 			want:   want{err: "crds: x.yaml: CustomResourceDefinition widgets.example.org is there twice"},
 		},
 		"TwiceInInstall": {
-			reason:   "A definition is in one install once.",
+			reason:   "A CRD is in one install once.",
 			installs: []Install{plain("raw", gadgets, gadgets)},
 			want:     want{err: `install "raw": CustomResourceDefinition gadgets.example.org is there twice`},
 		},
 		"Shared": {
-			reason:   "The same definition may come with several parts.",
+			reason:   "The same CRD may come with several parts.",
 			crds:     []archive.File{file("w.yaml", gadgets)},
 			installs: []Install{chart("c", file("crds/g.yaml", gadgets)), plain("raw", gadgets)},
 		},
 		"SharedButDiffers": {
-			reason:   "Of definitions that differ the first one counts.",
+			reason:   "Of CRDs that differ the first one counts.",
 			crds:     []archive.File{file("w.yaml", gadgets)},
 			installs: []Install{chart("c", file("crds/g.yaml", changed(t, gadgets, "x-kubernetes-preserve-unknown-fields: true", "properties: {}")))},
 			want:     want{warnings: []string{"CustomResourceDefinition gadgets.example.org of install c differs from that of crds, which is the one that counts"}},
 		},
 		"KindTwice": {
-			reason: "A kind has one definition.",
+			reason: "A kind has one CRD.",
 			crds: []archive.File{
 				file("w.yaml", gadgets),
 				file("x.yaml", changed(t, gadgets, "gadgets.example.org", "things.example.org", "plural: gadgets", "plural: things")),
@@ -119,13 +119,13 @@ func TestCRDs(t *testing.T) {
 			want: want{err: "crds: x.yaml: CustomResourceDefinition things.example.org: spec.names.kind: Gadget is defined by gadgets.example.org too"},
 		},
 		"InChart": {
-			reason:   "Definitions of charts are checked, too.",
+			reason:   "CRDs of charts are checked, too.",
 			installs: []Install{chart("c", file("crds/g.yaml", changed(t, gadgets, "scope: Cluster", "scope: Galaxy")))},
 			want: want{err: `install "c": CustomResourceDefinition gadgets.example.org: ` +
 				`spec.scope: Unsupported value: "Galaxy": supported values: "Cluster", "Namespaced"`},
 		},
 		"TooLarge": {
-			reason: "A definition is no larger than what an API server takes.",
+			reason: "A CRD is no larger than what an API server takes.",
 			crds:   []archive.File{file("w.yaml", changed(t, widgets, "type: object", "type: object\n        description: "+strings.Repeat("x", maxCRD)))},
 			want:   want{err: prefix + "is larger than 3145728 bytes, which no API server takes"},
 		},
@@ -174,7 +174,7 @@ func TestCustomResource(t *testing.T) {
 			}},
 		},
 		"Status": {
-			reason: "Nobody sends the status, so that it may be anything.",
+			reason: "No one sends the status, so that it may be anything.",
 			cr:     object(t, "{apiVersion: example.org/v1, kind: Widget, metadata: {name: w}, spec: {size: 1}, status: {state: 5}}"),
 		},
 		"Missing": {
@@ -190,12 +190,12 @@ func TestCustomResource(t *testing.T) {
 		"Unknown": {
 			reason: "Unknown fields are typing errors.",
 			cr:     widget(t, "{size: 1, colour: red, sise: 2}"),
-			want:   want{err: prefix + "spec.colour: is unknown to the definition; spec.sise: is unknown to the definition"},
+			want:   want{err: prefix + "spec.colour: is not a field of the CRD; spec.sise: is not a field of the CRD"},
 		},
 		"UnknownMeta": {
 			reason: "So they are in the metadata.",
 			cr:     object(t, "{apiVersion: example.org/v1, kind: Widget, metadata: {name: w, label: {}}, spec: {size: 1}}"),
-			want:   want{err: prefix + "metadata.label: is unknown to the definition"},
+			want:   want{err: prefix + "metadata.label: is not a field of the CRD"},
 		},
 		"Many": {
 			reason: "All that is wrong is said at once, sorted.",
@@ -205,7 +205,7 @@ func TestCustomResource(t *testing.T) {
 				`spec.size: must be of type integer: "string"; spec.tags[1]: Duplicate value: "a"; spec.when: must be of type date-time: "today"`},
 		},
 		"Rule": {
-			reason: "Rules of the definition hold.",
+			reason: "Rules of the CRD hold.",
 			cr:     widget(t, "{size: 1, min: 2}"),
 			want:   want{err: prefix + "spec: min must not be above size"},
 		},
@@ -215,7 +215,7 @@ func TestCustomResource(t *testing.T) {
 			want:   want{err: prefix + "spec.template.apiVersion: is missing; spec.template.kind: is missing"},
 		},
 		"Null": {
-			reason: "Null is no value of a field that has none.",
+			reason: "Null is not a valid value of a field that has none.",
 			cr:     widget(t, "{size: null}"),
 			want:   want{err: prefix + "spec.size: is missing"},
 		},
@@ -242,9 +242,9 @@ func TestCustomResource(t *testing.T) {
 			want:     want{warnings: []string{"custom resource Gadget g: metadata.namespace is not used: gadgets.example.org are cluster-scoped"}},
 		},
 		"NoDefinition": {
-			reason: "The definition may come with another module.",
+			reason: "The CRD may come with another module.",
 			cr:     object(t, "{apiVersion: example.com/v1, kind: Other, metadata: {name: o}}"),
-			want:   want{warnings: []string{"custom resource Other o: the module has no definition of Other.example.com, so that it is not checked"}},
+			want:   want{warnings: []string{"custom resource Other o: the module has no CRD of Other.example.com, so that it is not checked"}},
 		},
 		"NoKind": {
 			reason: "A resource has a kind.",
@@ -300,7 +300,7 @@ func TestImages(t *testing.T) {
 			want:   []string{"image a:latest of StatefulSet default/s is the latest one, so that it is another one each time that it is pulled: pin it by digest"},
 		},
 		"NoTag": {
-			reason: "No tag means the latest one. A port is no tag.",
+			reason: "No tag means the latest one. A port is not a tag.",
 			object: "{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {template: {spec: {containers: [{image: 'h:5000/a'}]}}}}",
 			want:   []string{"image h:5000/a of Job default/j has neither tag nor digest, so that it is another one each time that it is pulled: pin it by digest"},
 		},

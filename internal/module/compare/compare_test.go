@@ -57,18 +57,18 @@ func TestFields(t *testing.T) {
 	}{
 		"Same":      {reason: "Equal values have no changes.", from: "{a: [1, {b: c}]}", to: "{a: [1, {b: c}]}"},
 		"Scalar":    {reason: "A scalar is shown with both values.", from: "{a: {b: 1}}", to: "{a: {b: 2}}", want: []string{"a.b 1 2"}},
-		"Type":      {reason: "A string is no number.", from: "{a: 1}", to: "{a: '1'}", want: []string{`a 1 "1"`}},
+		"Type":      {reason: "A string is not a number.", from: "{a: 1}", to: "{a: '1'}", want: []string{`a 1 "1"`}},
 		"Float":     {reason: "1.0 is the number 1.", from: "{a: 1}", to: "{a: 1.0}"},
 		"Null":      {reason: "Null is a value.", from: "{a: null}", to: "{}", want: []string{"a null none"}},
 		"AddedMap":  {reason: "What has no counterpart is shown as a whole.", from: "{}", to: "{a: {b: 1}}", want: []string{`a none {"b":1}`}},
 		"EmptyMap":  {reason: "So is what was empty.", from: "{a: {}}", to: "{a: {b: 1}}", want: []string{`a {} {"b":1}`}},
 		"Sorted":    {reason: "Paths are sorted.", from: "{c: 1, a: 1, b: 1}", to: "{b: 2, d: 2, a: 2, c: 2}", want: []string{"a 1 2", "b 1 2", "c 1 2", "d none 2"}},
-		"Key":       {reason: "Keys that are no identifiers are quoted.", from: `{a: {"x.y/z": 1}}`, to: `{a: {"x.y/z": 2}}`, want: []string{`a["x.y/z"] 1 2`}},
+		"Key":       {reason: "Keys that are not identifiers are quoted.", from: `{a: {"x.y/z": 1}}`, to: `{a: {"x.y/z": 2}}`, want: []string{`a["x.y/z"] 1 2`}},
 		"Index":     {reason: "Items without names are numbered.", from: "{a: [x, u]}", to: "{a: [x, z, w]}", want: []string{`a[1] "u" "z"`, `a[2] none "w"`}},
 		"Names":     {reason: "Items with names are named.", from: "{a: [{name: x, v: 1}, {name: u}]}", to: "{a: [{name: z}, {name: x, v: 2}]}", want: []string{`a[u] {"name":"u"} none`, "a[x].v 1 2", `a[z] none {"name":"z"}`}},
 		"Order":     {reason: "Another order is a change.", from: "{a: [{name: x}, {name: u}]}", to: "{a: [{name: u}, {name: x}]}", want: []string{`a ["x","u"] ["u","x"]`}},
 		"Ambiguous": {reason: "Names must tell items apart.", from: "{a: [{name: x, v: 1}, {name: x}]}", to: "{a: [{name: x, v: 2}, {name: x}]}", want: []string{"a[0].v 1 2"}},
-		"Shape":     {reason: "A list is no object.", from: "{a: [1]}", to: "{a: {b: 1}}", want: []string{`a [1] {"b":1}`}},
+		"Shape":     {reason: "A list is not an object.", from: "{a: [1]}", to: "{a: {b: 1}}", want: []string{`a [1] {"b":1}`}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 // A FieldChange is a field that differs.
 type FieldChange struct {
 	// Path as kubectl explain writes it: spec.template.spec.containers[web].image. Items of a list are named where all of
-	// them have different names, and else numbered from 0. A key that is no identifier is in brackets and quotes.
+	// them have different names, and else numbered from 0. A key that is not an identifier is in brackets and quotes.
 	Path string `json:"path"`
 	// From and To are nil where there is none, and where the field is hidden.
 	From *any `json:"from,omitempty"`

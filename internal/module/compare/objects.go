@@ -55,7 +55,7 @@ func Objects(from, to []*unstructured.Unstructured) []ObjectChange {
 			out = append(out, k.change(Removed, nil))
 			continue
 		}
-		if f := fields(a.Object, b.Object, hides(a)); len(f) > 0 {
+		if f := fields(a.Object, b.Object, redacts(a)); len(f) > 0 {
 			out = append(out, k.change(Changed, f))
 		}
 	}
@@ -86,8 +86,8 @@ func (k key) change(what string, f []FieldChange) ObjectChange {
 // lastApplied is where kubectl apply keeps a copy of the whole object.
 const lastApplied = `metadata.annotations["kubectl.kubernetes.io/last-applied-configuration"]`
 
-// hides says which fields of an object are not shown.
-func hides(u *unstructured.Unstructured) func(path string) bool {
+// redacts says which fields of an object are not shown.
+func redacts(u *unstructured.Unstructured) func(path string) bool {
 	if u.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Secret"}) {
 		return func(string) bool { return false }
 	}
@@ -112,8 +112,8 @@ type VersionChange struct {
 
 var definition = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"} //nolint:gochecknoglobals // Constant.
 
-// Versions that definitions serve since or no longer, sorted. Definitions that
-// are in one list only are not looked at.
+// Versions that CRDs serve since or no longer, sorted. CRDs that
+// are in one list only are ignored.
 func Versions(from, to []*unstructured.Unstructured) []VersionChange {
 	after := index(to)
 	var out []VersionChange

@@ -58,13 +58,13 @@ func decodeUpTo(data []byte, limit int) (map[string]any, error) {
 	}
 	b, err := yaml.YAMLToJSONStrict(data)
 	if err != nil {
-		return nil, errors.Errorf("it is no YAML: %s", strings.Join(strings.Fields(err.Error()), " "))
+		return nil, errors.Errorf("it is not YAML: %s", strings.Join(strings.Fields(err.Error()), " "))
 	}
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
 	var o map[string]any
 	if err := d.Decode(&o); err != nil || o == nil {
-		return nil, errors.New("it is no object")
+		return nil, errors.New("it is not an object")
 	}
 	return o, nil
 }
@@ -153,7 +153,7 @@ func (c *converter) moduleName() error {
 	return errors.Wrap(err, "spec")
 }
 
-// data is the default custom resource. A null in it says nothing, and a custom resource definition may refuse it.
+// data is the default custom resource. A null in it says nothing, and a CRD may refuse it.
 func (c *converter) data() error {
 	data, err := object(c.spec, "data")
 	if err != nil {
@@ -212,7 +212,7 @@ func withoutNull(v any) {
 func object(o map[string]any, field string) (map[string]any, error) {
 	v, ok := o[field].(map[string]any)
 	if !ok && o[field] != nil {
-		return nil, errors.Errorf("%s is no object", field)
+		return nil, errors.Errorf("%s is not an object", field)
 	}
 	return v, nil
 }
@@ -225,5 +225,5 @@ func text(o map[string]any, field string) (string, error) {
 	case string:
 		return v, nil
 	}
-	return "", errors.Errorf("%s is no text", field)
+	return "", errors.Errorf("%s is not text", field)
 }

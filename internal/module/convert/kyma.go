@@ -123,7 +123,7 @@ func (c *kymaConverter) module(at string, in map[string]any) error {
 		return nil
 	}
 	if len(name) > maxModuleName || !isModule.MatchString(name) {
-		return errors.Errorf("name %q is no name of a module: want up to %d lower case letters, digits, - and .", name, maxModuleName)
+		return errors.Errorf("name %q is not a valid module name: want up to %d lower case letters, digits, - and .", name, maxModuleName)
 	}
 	if managed, ok, err := boolean(in, "managed"); err != nil {
 		return err

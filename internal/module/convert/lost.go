@@ -83,7 +83,7 @@ func texts(meta map[string]any, field string) (map[string]string, error) {
 	for k := range o {
 		s, err := text(o, k)
 		if err != nil {
-			return nil, errors.Errorf("metadata.%s[%q] is no text", field, k)
+			return nil, errors.Errorf("metadata.%s[%q] is not text", field, k)
 		}
 		if out == nil {
 			out = make(map[string]string, len(o))
@@ -93,7 +93,7 @@ func texts(meta map[string]any, field string) (map[string]string, error) {
 	return out, nil
 }
 
-// known fields, which are carried over or looked at one by one, or set by the API server.
+// known fields, which are carried over or checked one by one, or set by the API server.
 var (
 	knownFields = []string{"apiVersion", "kind", "metadata", "spec"} //nolint:gochecknoglobals // Constant.
 	knownMeta   = []string{                                          //nolint:gochecknoglobals // Constant.
@@ -113,7 +113,7 @@ var advice = map[string]string{ //nolint:gochecknoglobals // Constant.
 	"spec.associatedResources":    "they are shown nowhere",
 	"spec.skipMaintenanceWindows": "there are no maintenance windows",
 	"metadata.ownerReferences":    "a Kyma makes its Manifests itself",
-	"status":                      "it is observed anew",
+	"status":                      "it is observed again",
 }
 
 // rest of the template that is not carried over.
@@ -154,7 +154,7 @@ func empty(v any) bool {
 	return false
 }
 
-// component of the descriptor, as far as it matters here. Resolving looks at it closely.
+// component of the descriptor, as far as it matters here. Resolving checks it closely.
 type component struct {
 	Component struct {
 		Version   string `json:"version"`

@@ -25,7 +25,7 @@ const (
 // ProviderConfig that Kyma would name. A Manifest of v1alpha1 has charts; the one install of v1beta2 is plain YAML, as is
 // one of v1beta1 that is named raw-manifest.
 //
-// What is lost is listed as by ModuleTemplate. An install from a git repository or from a folder is lost, unless it is all
+// What is lost is listed as by ModuleTemplate. An install from a git repository or from a directory is lost, unless it is all
 // there is. The error names the field that cannot be converted.
 func Manifest(data []byte, o Options) (m *v1alpha1.Manifest, lost []string, err error) {
 	in, err := decode(data)
@@ -135,7 +135,7 @@ func (c *manifestConverter) install(at string, in map[string]any, layer layerFun
 		return err
 	}
 	if len(name) > maxInstallName || !isInstall.MatchString(name) {
-		return errors.Errorf("name %q is no name of an install: want up to %d lower case letters, digits and -", name, maxInstallName)
+		return errors.Errorf("name %q is not a valid install name: want up to %d lower case letters, digits and -", name, maxInstallName)
 	}
 	if slices.ContainsFunc(c.out.Spec.ForProvider.Installs, func(i v1alpha1.Install) bool { return i.Name == name }) {
 		return errors.Errorf("name %q is there twice", name)
@@ -185,7 +185,7 @@ func (c *manifestConverter) resource() error {
 		return err
 	}
 	if !empty(in["status"]) {
-		c.lose("spec.resource.status", "it is observed anew")
+		c.lose("spec.resource.status", "it is observed again")
 	}
 	delete(in, "status")
 	withoutNull(in)

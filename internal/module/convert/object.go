@@ -160,7 +160,7 @@ var (
 	isInstall = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
 )
 
-// knownManaged are fields of the metadata of namespaced objects that are looked at.
+// knownManaged are fields of the metadata of namespaced objects that are converted.
 var knownManaged = append(slices.Clone(knownMeta), "generateName") //nolint:gochecknoglobals // Constant.
 
 // managed is what Kymas and Manifests have in common.
@@ -197,7 +197,7 @@ func (c *losses) managed(in map[string]any, out *metav1.ObjectMeta, o Options) e
 	return nil
 }
 
-// paused carries over that an object is to be left alone.
+// paused carries over that an object is paused.
 func (c *losses) paused(out *metav1.ObjectMeta) {
 	for _, label := range []string{prefix + "skip-reconciliation", "declarative.kyma-project.io/skip-reconciliation"} {
 		if out.Labels[label] == "true" {
@@ -234,12 +234,12 @@ func list(o map[string]any, field string) ([]map[string]any, error) {
 		for i, e := range v {
 			m, ok := e.(map[string]any)
 			if !ok {
-				return nil, errors.Errorf("%s[%d] is no object", field, i)
+				return nil, errors.Errorf("%s[%d] is not an object", field, i)
 			}
 			out = append(out, m)
 		}
 	default:
-		return nil, errors.Errorf("%s is no list", field)
+		return nil, errors.Errorf("%s is not a list", field)
 	}
 	return out, nil
 }

@@ -70,7 +70,7 @@ spec:
 				`spec.sync.namespace: "kyma-system"; neither Kymas nor ModuleTemplates are copied to the cluster`,
 				`spec.sync.noModuleCopy: "true"; neither Kymas nor ModuleTemplates are copied to the cluster`,
 				`spec.sync.strategy: "local-secret"; the cluster is that of ProviderConfig "cluster-a", which needs the kubeconfig of the Secret with label operator.kyma-project.io/kyma-name=cluster-a`,
-				"status: it is observed anew",
+				"status: it is observed again",
 			},
 		},
 		"kyma-v1beta2": {
@@ -160,8 +160,8 @@ spec:
 				"spec.config.repo: http://; set plainHTTP in the registries of the ProviderConfig",
 				"spec.installs[0].source.credSecretSelector: credentials of registries are those of the ProviderConfig",
 				"spec.installs[1].source.resource",
-				`spec.installs[2].source: kustomization of url "https://example.org/x?ref=main", path "": nothing is installed from git or from a folder; make a module of it with kymactl module create`,
-				"status: it is observed anew",
+				`spec.installs[2].source: kustomization of url "https://example.org/x?ref=main", path "": nothing is installed from git or from a directory; make a module of it with kymactl module create`,
+				"status: it is observed again",
 			},
 		},
 		"manifest-v1beta2": {
@@ -194,7 +194,7 @@ spec:
 			lost: []string{
 				"spec.localizedImages: images are those that charts and manifests name",
 				"spec.manager: readiness is that of all objects; see spec.forProvider.readiness",
-				"spec.resource.status: it is observed anew",
+				"spec.resource.status: it is observed again",
 			},
 		},
 	}
@@ -234,20 +234,20 @@ func TestObjectFails(t *testing.T) {
 		"Version":      {"A version of tomorrow.", "apiVersion: operator.kyma-project.io/v2\nkind: Kyma", `"Kyma" of "operator.kyma-project.io/v2" cannot be converted`},
 		"NoName":       {"An object needs a name.", "apiVersion: operator.kyma-project.io/v1beta2\nkind: Kyma", "cannot convert Kyma: metadata.name is missing"},
 		"Channel":      {"The API refuses it.", kyma("{channel: v1}"), `cannot convert Kyma "k": spec: channel "v1" must be 3 to 32 lower case letters`},
-		"ModuleName":   {"The API refuses it.", kyma("{modules: [{name: A}]}"), `cannot convert Kyma "k": spec: modules[0]: name "A" is no name of a module`},
-		"ModuleNone":   {"A module needs a name.", kyma("{modules: [{}]}"), `modules[0]: name "" is no name of a module`},
+		"ModuleName":   {"The API refuses it.", kyma("{modules: [{name: A}]}"), `cannot convert Kyma "k": spec: modules[0]: name "A" is not a valid module name`},
+		"ModuleNone":   {"A module needs a name.", kyma("{modules: [{}]}"), `modules[0]: name "" is not a valid module name`},
 		"ModuleChan":   {"The API refuses it.", kyma("{modules: [{name: a, channel: X}]}"), `modules[0]: channel "X" must be`},
 		"ModulePolicy": {"The API refuses it.", kyma("{modules: [{name: a, customResourcePolicy: X}]}"), `modules[0]: customResourcePolicy "X" is neither`},
 		"Managed":      {"Not a boolean.", kyma("{modules: [{name: a, managed: x}]}"), `modules[0]: managed is neither true nor false`},
-		"NoList":       {"Not a list.", kyma("{modules: a}"), `spec: modules is no list`},
+		"NoList":       {"Not a list.", kyma("{modules: a}"), `spec: modules is not a list`},
 		"Many":         {"The API refuses it.", kyma("{modules: [" + manyModules(65) + "]}"), "modules: there are 65"},
 		"Nothing":      {"A Manifest needs something.", manifest("{}"), `cannot convert Manifest "m": spec has nothing that can be installed here`},
 		"OnlyGit":      {"A Manifest needs something.", manifest("{installs: [{name: a, source: {type: kustomize, url: x}}]}"), `nothing that can be installed here: [spec.installs[0].source: kustomization of url "x"`},
-		"Tag":          {"A tag never worked.", manifest("{installs: [{name: a, source: {type: oci-ref, repo: r, name: x, ref: 1.0.0}}]}"), `spec: installs[0]: source: ref "1.0.0" is no digest`},
+		"Tag":          {"A tag never worked.", manifest("{installs: [{name: a, source: {type: oci-ref, repo: r, name: x, ref: 1.0.0}}]}"), `spec: installs[0]: source: ref "1.0.0" is not a digest`},
 		"Repo":         {"Each part is needed.", manifest("{installs: [{name: a, source: {type: oci-ref, name: x, ref: '" + digest + "'}}]}"), `installs[0]: source: repo is missing`},
 		"Type":         {"An unknown type.", manifest("{installs: [{name: a, source: {type: ftp}}]}"), `installs[0]: source: type "ftp" is none of`},
 		"NoSource":     {"No type.", manifest("{installs: [{name: a}]}"), `installs[0]: source: type "" is none of`},
-		"InstallName":  {"The API refuses it.", manifest("{installs: [{name: A_b}]}"), `installs[0]: name "A_b" is no name of an install`},
+		"InstallName":  {"The API refuses it.", manifest("{installs: [{name: A_b}]}"), `installs[0]: name "A_b" is not a valid install name`},
 		"Twice":        {"The API refuses it.", manifest("{installs: [{name: a, source: {type: helm-chart, url: 'https://h', chartName: c}}, {name: a, source: {type: helm-chart}}]}"), `installs[1]: name "a" is there twice`},
 		"Credentials":  {"They belong into a Secret.", manifest("{installs: [{name: a, source: {type: helm-chart, url: 'https://u:p@h', chartName: c}}]}"), `installs[0]: source: url must begin with`},
 		"OCIVersion":   {"The API refuses it.", manifest("{installs: [{name: a, source: {type: helm-chart, url: 'oci://h', chartName: c}}]}"), `version is missing, which a chart from an oci:// url needs`},
@@ -293,8 +293,8 @@ func TestDocuments(t *testing.T) {
 	}{
 		"Two":   {reason: "Empty documents are left out.", in: "# c\n---\na: 1\n---\n---\n# c\n---\nb: 2\n", want: []string{"a: 1\n", "b: 2\n"}},
 		"List":  {reason: "Lists are their items.", in: "kind: List\nitems: [{a: 1}, {b: 12345678901234567890}]", want: []string{`{"a":1}`, `{"b":12345678901234567890}`}},
-		"None":  {reason: "Nothing is no error.", in: "\n"},
-		"Wrong": {reason: "The document is named.", in: "a: 1\n---\n- b\n", err: "document 2: it is no object"},
+		"None":  {reason: "Nothing is not an error.", in: "\n"},
+		"Wrong": {reason: "The document is named.", in: "a: 1\n---\n- b\n", err: "document 2: it is not an object"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -32,13 +32,13 @@ func (c *converter) readiness() error {
 	case []any:
 		checks = v
 	default:
-		return errors.New("spec.customStateCheck is no list")
+		return errors.New("spec.customStateCheck is not a list")
 	}
 	for i, v := range checks {
 		field := fmt.Sprintf("spec.customStateCheck[%d]", i)
 		check, ok := v.(map[string]any)
 		if !ok {
-			return errors.Errorf("%s is no object", field)
+			return errors.Errorf("%s is not an object", field)
 		}
 		path, _ := check["jsonPath"].(string)
 		value, _ := check["value"].(string)

@@ -45,7 +45,7 @@ func (c *manifestConverter) source(at string, in map[string]any, layer layerFunc
 	case "kustomize":
 		url, _ := in["url"].(string)
 		path, _ := in["path"].(string)
-		c.lose(at, "kustomization of url %q, path %q: nothing is installed from git or from a folder; make a module of it with kymactl module create", url, path)
+		c.lose(at, "kustomization of url %q, path %q: nothing is installed from git or from a directory; make a module of it with kymactl module create", url, path)
 		return nil, nil //nolint:nilnil // It is lost.
 	}
 	return nil, errors.Errorf("type %q is none of oci-ref, oci-dir, helm-chart and kustomize", kind)
@@ -70,11 +70,11 @@ func (c *manifestConverter) layer(at string, in map[string]any, as layerFunc) (*
 	out := as(c.host(at, v[0]), v[1], v[2])
 	switch {
 	case !isRepo.MatchString(out.Repo):
-		return nil, errors.Errorf("repo %q is no repository", out.Repo)
+		return nil, errors.Errorf("repo %q is not a repository", out.Repo)
 	case !isComponent.MatchString(out.Name):
-		return nil, errors.Errorf("name %q is no name of a repository", out.Name)
+		return nil, errors.Errorf("name %q is not a valid repository name", out.Name)
 	case !isDigest.MatchString(out.Ref):
-		return nil, errors.Errorf("ref %q is no digest: write sha256: and 64 hexadecimal digits, which kymactl module inspect shows", out.Ref)
+		return nil, errors.Errorf("ref %q is not a digest: write sha256: and 64 hexadecimal digits, which kymactl module inspect shows", out.Ref)
 	}
 	if !empty(in["credSecretSelector"]) {
 		c.lose(at+".credSecretSelector", "credentials of registries are those of the ProviderConfig")
@@ -109,7 +109,7 @@ func (c *manifestConverter) chart(at string, in map[string]any) (*v1alpha1.Sourc
 	case !isURL.MatchString(out.URL) || len(out.URL) > maxURL:
 		return nil, errors.New("url must begin with oci://, https:// or http:// and a host, and must not hold credentials")
 	case !isChart.MatchString(out.ChartName):
-		return nil, errors.Errorf("chartName %q is no name of a chart", out.ChartName)
+		return nil, errors.Errorf("chartName %q is not a valid chart name", out.ChartName)
 	case len(out.Version) > maxChartVersion:
 		return nil, errors.Errorf("version is longer than %d bytes", maxChartVersion)
 	case out.Version == "" && strings.HasPrefix(out.URL, "oci://"):

@@ -179,14 +179,14 @@ func (in install) check(names map[string]string) error {
 	return nil
 }
 
-// checkPath refuses what leaves the folder of the definition.
+// checkPath refuses what leaves the directory of the definition.
 func checkPath(field, p string) error {
 	switch {
 	case p == "":
 		return errors.Errorf("%s is missing", field)
 	case path.IsAbs(p), strings.Contains(p, `\`), strings.ContainsFunc(p, control), slices.Contains(strings.Split(p, "/"), ".."),
 		!fs.ValidPath(path.Clean(p)):
-		return errors.Errorf("%s is %.300q: want a path relative to the folder of the module, with slashes and without ..", field, p)
+		return errors.Errorf("%s is %.300q: want a path relative to the directory of the module, with slashes and without ..", field, p)
 	}
 	return nil
 }
@@ -262,12 +262,12 @@ func checkRepository(repository string) error {
 	case repository == "":
 		return errors.New("is missing")
 	case err != nil || u.Host == "" || len(repository) > 2048 || strings.ContainsFunc(repository, control):
-		return errors.New("is no URL of a git repository: want one such as https://git.example.org/team/greeter")
+		return errors.New("is not a URL of a git repository: want one such as https://git.example.org/team/greeter")
 	case u.Scheme == "ssh" && u.User != nil && u.User.String() == "git":
 	case u.User != nil, u.RawQuery != "", u.Fragment != "":
-		return errors.New("holds credentials, a query or a fragment: everybody who gets the module can read them, so leave them out")
+		return errors.New("holds credentials, a query or a fragment: everyone who gets the module can read them, so leave them out")
 	case !slices.Contains([]string{"https", "http", "ssh", "git"}, u.Scheme):
-		return errors.New("is no URL of a git repository: want one that begins with https://, http://, ssh:// or git://")
+		return errors.New("is not a URL of a git repository: want one that begins with https://, http://, ssh:// or git://")
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 // FileName is the file that holds a Definition.
 const FileName = "module.yaml"
 
-// A Definition says what a module consists of. Paths are relative to the folder
+// A Definition says what a module consists of. Paths are relative to the directory
 // of the definition, have slashes, and do not leave it.
 type Definition struct {
 	Name     string `json:"name"`               // Of the component, as example.org/module/greeter.
@@ -20,7 +20,7 @@ type Definition struct {
 	Charts         []Chart         `json:"charts,omitempty"`
 	Manifests      []Manifest      `json:"manifests,omitempty"`
 	Kustomizations []Kustomization `json:"kustomizations,omitempty"`
-	CRDs           []string        `json:"crds,omitempty"`   // Files and folders of definitions, applied first and removed last.
+	CRDs           []string        `json:"crds,omitempty"`   // Files and directories of CRDs, applied first and removed last.
 	Config         *Config         `json:"config,omitempty"` // How charts are installed.
 
 	DefaultCustomResource string                   `json:"defaultCustomResource,omitempty"` // A file.
@@ -32,7 +32,7 @@ type Definition struct {
 // A Chart is a chart to install.
 type Chart struct {
 	Name string `json:"name,omitempty"` // Of the install; default that of the chart.
-	Path string `json:"path"`           // A folder, or a packaged chart (.tgz).
+	Path string `json:"path"`           // A directory, or a packaged chart (.tgz).
 	// Format in which it is shipped: FormatLayer, which is the default, or FormatHelm.
 	Format string `json:"format,omitempty"`
 }
@@ -48,15 +48,15 @@ const (
 
 // A Manifest is plain YAML to install.
 type Manifest struct {
-	Name string `json:"name,omitempty"` // Of the install; default raw-manifest if it is the only one, else that of the file or folder.
-	Path string `json:"path"`           // A file, or a folder of .yaml, .yml and .json files.
+	Name string `json:"name,omitempty"` // Of the install; default raw-manifest if it is the only one, else that of the file or directory.
+	Path string `json:"path"`           // A file, or a directory of .yaml, .yml and .json files.
 }
 
 // A Kustomization is built when the module is, and installed as plain YAML.
 type Kustomization struct {
 	Name string `json:"name,omitempty"` // As of a Manifest.
-	Path string `json:"path"`           // A folder with a kustomization.yaml.
-	// SplitCRDs puts the definitions that it makes into the layer crds, so that they come first and go last.
+	Path string `json:"path"`           // A directory with a kustomization.yaml.
+	// SplitCRDs puts the CRDs that it makes into the layer crds, so that they come first and go last.
 	SplitCRDs bool `json:"splitCRDs,omitempty"`
 }
 

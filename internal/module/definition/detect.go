@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/yamlsize"
 )
 
-// Files by which a folder is told.
+// Files by which a directory is told.
 const (
 	chartFile     = "Chart.yaml"
 	projectFile   = "PROJECT"
@@ -25,7 +25,7 @@ const (
 	samplesFolder = "config/samples"
 )
 
-// Found is what a folder without module.yaml is.
+// Found is what a directory without module.yaml is.
 type Found struct {
 	*Definition
 
@@ -37,14 +37,14 @@ type Found struct {
 	Warnings []string
 }
 
-// ErrNothing is the error of Detect where a folder is no module in itself.
-var ErrNothing = errors.Errorf("there is no %s, and it is no module in itself: looked for a chart (%s), a kubebuilder project (%s), "+
+// ErrNothing is the error of Detect where a directory is not a module in itself.
+var ErrNothing = errors.Errorf("there is no %s, and it is not a module in itself: looked for a chart (%s), a kubebuilder project (%s), "+
 	"a kustomization (kustomization.yaml), and files that end in .yaml, .yml or .json: write a %s that names what there is",
 	FileName, chartFile, projectFile, FileName)
 
-// Detect what a folder without module.yaml is: a chart, a kubebuilder project,
-// a kustomization, or a folder of plain YAML. Name and version are empty where
-// the folder does not say them. ErrNothing says what was looked for.
+// Detect what a directory without module.yaml is: a chart, a kubebuilder project,
+// a kustomization, or a directory of plain YAML. Name and version are empty where
+// the directory does not say them. ErrNothing says what was looked for.
 func Detect(fsys fs.FS) (*Found, error) {
 	for _, detect := range []func(fs.FS) (*Found, error){chart, project, kustomization, plain} {
 		if found, err := detect(fsys); found != nil || err != nil {
@@ -107,7 +107,7 @@ func plain(fsys fs.FS) (*Found, error) {
 	if len(yamlIn(fsys, ".")) == 0 {
 		return nil, nil //nolint:nilnil // It is something else.
 	}
-	return &Found{Definition: &Definition{Manifests: []Manifest{{Path: "."}}}, Kind: "a folder of YAML"}, nil
+	return &Found{Definition: &Definition{Manifests: []Manifest{{Path: "."}}}, Kind: "a directory of YAML"}, nil
 }
 
 func hasKustomization(fsys fs.FS, dir string) bool {
@@ -137,9 +137,9 @@ func IsYAML(name string) bool {
 	return false
 }
 
-// yamlIn a folder are the paths of files there, without a kustomization, sorted.
+// yamlIn a directory are the paths of files there, without a kustomization, sorted.
 func yamlIn(fsys fs.FS, dir string) []string {
-	// Whatever cannot be read is missed by whoever needs it.
+	// Whatever cannot be read is missed by anyone who needs it.
 	entries, _ := fs.ReadDir(fsys, dir)
 	var out []string
 	for _, e := range entries {

@@ -37,7 +37,7 @@ func Parse(data []byte) (*Definition, error) {
 		return nil, errors.New(oneLine(strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")))
 	}
 	if !bytes.HasPrefix(b, []byte("{")) {
-		return nil, errors.New("it is no map with the fields name, version, charts, …")
+		return nil, errors.New("it is not a map with the fields name, version, charts, …")
 	}
 	d := &Definition{}
 	strict, err := kjson.UnmarshalStrict(b, d)

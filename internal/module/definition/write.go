@@ -12,13 +12,12 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// firstVersion of a module that nobody has given one.
+// firstVersion of a module that no one has given one.
 const firstVersion = "0.1.0"
 
 var notName = regexp.MustCompile(`[^a-z0-9]+`)
 
-// Suggest a name and a version for what was found, unless they are given: those that the folder says, or else ones to be
-// looked at.
+// Suggest a name and a version for what was found, unless they are given: those that the directory says, or else placeholders.
 func (f *Found) Suggest(name, version string) (suggestedName, suggestedVersion string) {
 	if name == "" {
 		name = f.Name
@@ -59,7 +58,7 @@ func section(field string, value any) (string, error) {
 
 const text = `# What this module consists of.{{ if .kind }} It was found to be {{ .kind }}.{{ else }} Take away the # before what it has.{{ end }}
 # Make the module with: kymactl module create -o module.tar
-# Paths are relative to this file. They have slashes, and do not leave its folder.
+# Paths are relative to this file. They have slashes, and do not leave its directory.
 
 # The component: a domain that is yours, and a path. The last element is how the module is called.
 {{ yaml "name" .d.Name }}
@@ -71,13 +70,13 @@ const text = `# What this module consists of.{{ if .kind }} It was found to be {
 # Who provides the module.
 {{ yaml "provider" (or .d.Provider "` + DefaultProvider + `") }}
 
-# Charts, each a folder or a packed chart (.tgz). Their dependencies must lie in their charts folder.
+# Charts, each a directory or a packed chart (.tgz). Their dependencies must lie in their charts directory.
 {{ if .d.Charts }}{{ yaml "charts" .d.Charts }}{{ else }}# charts:
 # - path: charts/greeter
 #   name: greeter             # Of the install; default that of the chart.
 #   format: layer             # Of the module; with helm it is an artifact of its own, which helm pulls too.{{ end }}
 
-# Plain YAML, each a file, or a folder with what is below it.
+# Plain YAML, each a file, or a directory with what is below it.
 {{ if .d.Manifests }}{{ yaml "manifests" .d.Manifests }}{{ else }}# manifests:
 # - path: manifests
 #   name: extra               # Default raw-manifest if it is the only one, and else from the path.{{ end }}
@@ -85,9 +84,9 @@ const text = `# What this module consists of.{{ if .kind }} It was found to be {
 # Kustomizations, which are built when the module is. Nothing is fetched.
 {{ if .d.Kustomizations }}{{ yaml "kustomizations" .d.Kustomizations }}{{ else }}# kustomizations:
 # - path: config/default
-#   splitCRDs: true           # Put its definitions into crds.{{ end }}
+#   splitCRDs: true           # Put its CRDs into crds.{{ end }}
 
-# Files and folders with CustomResourceDefinitions, which are installed first and removed last.
+# Files and directories with CustomResourceDefinitions, which are installed first and removed last.
 {{ if .d.CRDs }}{{ yaml "crds" .d.CRDs }}{{ else }}# crds:
 # - crds{{ end }}
 

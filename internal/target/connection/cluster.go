@@ -55,7 +55,7 @@ type Options struct {
 	Transport transport.Options
 	// Builtin are kinds whose mapping is not asked for.
 	Builtin mapper.Table
-	// Change is told of changes that others make; nil for nobody.
+	// Change is told of changes that others make; nil for no one.
 	Change informer.ChangeFunc
 	// Log of failing watches; nil for none.
 	Log logging.Logger
@@ -183,7 +183,7 @@ func (c *Cluster) APIVersions(ctx context.Context) ([]string, error) {
 	})
 }
 
-// failed says why discovery failed. Groups whose server does not answer are no failure, but one that is not found is: the
+// failed says why discovery failed. Groups whose server does not answer are not failure, but one that is not found is: the
 // client takes any 404 for the word of an API server, and leaves out what it is about.
 func (c *Cluster) failed(groups []*metav1.APIGroup, err error) error {
 	if g := (*discovery.ErrGroupDiscoveryFailed)(nil); errors.As(err, &g) {

@@ -16,7 +16,7 @@ import (
 // connections counts those that prove nothing.
 var connections atomic.Uint64 //nolint:gochecknoglobals // Each one is to differ from all others of the process.
 
-// identityOf the cluster that a connection leads to. Anybody may write the address of another cluster into a kubeconfig,
+// identityOf the cluster that a connection leads to. Anyone may write the address of another cluster into a kubeconfig,
 // and have a proxy lead it elsewhere; so the address counts only together with the authorities that vouch for it. A
 // connection that does not verify its server, or whose transport is not ours, is like no other one. Credentials do not
 // count, so that new ones find what is known.

@@ -27,7 +27,7 @@ var (
 	widgets = schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Widget"}
 
 	errForbidden = apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "", errors.New("no"))
-	// errPage is what client-go makes of any 404 whose body is no Status.
+	// errPage is what client-go makes of any 404 whose body is not Status.
 	errPage = apierrors.NewGenericServerResponse(http.StatusNotFound, "GET", schema.GroupResource{Resource: "secrets"}, "", "<html>", 0, true)
 )
 
@@ -107,7 +107,7 @@ func TestFollow(t *testing.T) {
 		if err := track(t, h, secrets); err != nil {
 			t.Fatal(err)
 		}
-		expect(t, "a first listing is no news", []string(nil), n.take())
+		expect(t, "a first listing is not news", []string(nil), n.take())
 		got, _ := h.Get(key("a"))
 		expect(t, "what was listed", a, got)
 		expect(t, "requests", []string{
@@ -115,7 +115,7 @@ func TestFollow(t *testing.T) {
 		}, server.asked())
 
 		b := server.set("b", "one", "2")
-		expect(t, "somebody made one", []string{"one: new Secret ns/b"}, n.take())
+		expect(t, "someone made one", []string{"one: new Secret ns/b"}, n.take())
 		got, _ = h.Get(key("b"))
 		expect(t, "what was made", b, got)
 
@@ -131,7 +131,7 @@ func TestFollow(t *testing.T) {
 		n.take()
 		h.Forget(key("c"))
 		server.remove("c")
-		expect(t, "our own deletion is no news", []string(nil), n.take())
+		expect(t, "our own deletion is not news", []string(nil), n.take())
 
 		for range 100 {
 			if err := track(t, h, secrets); err != nil {
@@ -155,7 +155,7 @@ func TestOwnWrite(t *testing.T) {
 		a := server.set("a", "one", "1")
 		h.Put(key("a"), a)
 		w.Add(server.objects["a"].DeepCopy())
-		expect(t, "our own write is no news", []string(nil), n.take())
+		expect(t, "our own write is not news", []string(nil), n.take())
 		got, ok := h.Get(key("a"))
 		expect(t, "known", true, ok)
 		expect(t, "what we wrote", a, got)
@@ -324,7 +324,7 @@ func TestIdle(t *testing.T) {
 		h.sweep()
 		server.set("a", "two", "1")
 		if len(n.take()) == 0 {
-			t.Error("a watch with objects ended, though nobody else would see that they change")
+			t.Error("a watch with objects ended, though no one else would see that they change")
 		}
 		server.remove("a")
 		n.take()

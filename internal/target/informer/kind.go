@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// How long to wait at least before a failing watch is tried again because somebody asks for it.
+// How long to wait at least before a failing watch is tried again because someone asks for it.
 const (
 	retryAfter       = 2 * time.Second
 	retryDeniedAfter = 30 * time.Second
@@ -39,9 +39,9 @@ type kind struct {
 	err error
 	// attempt counts the attempts, the running one included; failed is the one that err is from.
 	attempt, failed int
-	// tried is when the last attempt began, used when somebody last asked.
+	// tried is when the last attempt began, used when someone last asked.
 	tried, used time.Time
-	// changed is closed, and made anew, when one of the above changes.
+	// changed is closed, and made again, when one of the above changes.
 	changed chan struct{}
 	// kick ends the pause between two attempts; stop ends the watch.
 	kick chan struct{}
@@ -81,7 +81,7 @@ func (k *kind) start(gvk schema.GroupVersionKind, r Resource) {
 	k.cache.running.Go(func() { k.run(ctx, r) })
 }
 
-// end the watch if nobody asked for the kind since a time, and nothing of it is known.
+// end the watch if no one asked for the kind since a time, and nothing of it is known.
 func (k *kind) end(since time.Time) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -246,7 +246,7 @@ func (k *kind) Replace(items []any, resourceVersion string) error {
 	k.mu.Lock()
 	changes := k.objects.replaced(list, resourceVersion)
 	if !k.synced {
-		// What a first listing finds is news to nobody.
+		// What a first listing finds is news to no one.
 		changes = slices.DeleteFunc(changes, func(c change) bool { return c.old == nil })
 	}
 	k.synced, k.err = true, nil

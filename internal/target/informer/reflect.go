@@ -73,7 +73,7 @@ func (k *kind) run(ctx context.Context, r Resource) {
 
 // nextPause returns how long to wait before the next attempt, given the wait before the last one and the error it ended
 // with. A kind that is not served is asked for when a caller wants it (see retry), and otherwise as rarely as one that
-// may not be watched: a cluster at rest is not asked for a CRD that nobody installs.
+// may not be watched: a cluster at rest is not asked for a CRD that no one installs.
 func nextPause(last time.Duration, err error) time.Duration {
 	switch {
 	case isNoKind(err):

@@ -48,7 +48,7 @@ func TestNextPause(t *testing.T) {
 			want:   firstPause,
 		},
 		"LongForbidden": {
-			reason: "A right that nobody grants is asked for rarely.",
+			reason: "A right that no one grants is asked for rarely.",
 			args:   args{last: deniedPause, err: errForbidden},
 			want:   deniedPause,
 		},

@@ -44,7 +44,7 @@ type Result struct {
 }
 
 // Load a kubeconfig. What it becomes in memory is bounded before it is decoded: an alias stands for all that its anchor
-// holds, also below fields that nobody reads. Errors are one line, and hold nothing of the kubeconfig.
+// holds, also below fields that no one reads. Errors are one line, and hold nothing of the kubeconfig.
 func Load(data []byte) (*api.Config, error) {
 	if len(data) == 0 {
 		return nil, errors.New("kubeconfig is empty")

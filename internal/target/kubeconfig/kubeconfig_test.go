@@ -95,7 +95,7 @@ func TestParseRefuses(t *testing.T) {
 			data:   strings.Replace(base, "current-context: main", "current-context: other", 1), want: `no cluster "missing", which context "other" uses`,
 		},
 		"MissingUser": {
-			reason: "Without an identity, somebody has to authenticate.",
+			reason: "Without an identity, someone has to authenticate.",
 			data:   strings.Replace(base, "name: u1", "name: u2", 1), want: `no user "u1", which context "main" uses`,
 		},
 		"ContextWithoutUser": {
@@ -105,7 +105,7 @@ func TestParseRefuses(t *testing.T) {
 		"NoServer":     {reason: "An empty server would mean localhost.", data: config("", token), want: `cluster "c1" of the kubeconfig: server is not set`},
 		"UnixServer":   {reason: "Only HTTP is spoken.", data: config("server: 'unix:///run/docker.sock'", token), want: "server is not an http or https URL"},
 		"NoScheme":     {reason: "A scheme is not guessed.", data: config("server: 'api.example.org:6443'", token), want: "server is not an http or https URL"},
-		"NoHost":       {reason: "A path is no address.", data: config("server: 'https:///x'", token), want: "server is not an http or https URL"},
+		"NoHost":       {reason: "A path is not an address.", data: config("server: 'https:///x'", token), want: "server is not an http or https URL"},
 		"UserInServer": {reason: "It would be shown in errors.", data: config("server: 'https://u:"+canary+"@h'", token), want: "server must not hold a user"},
 		"QueryInServer": {
 			reason: "A query would be added to no request.",
@@ -151,7 +151,7 @@ func TestParseRefuses(t *testing.T) {
 				t.Errorf("%s\nParse(...): want error with %q, got %q", tc.reason, tc.want, err)
 			}
 			if strings.Contains(err.Error(), canary) || strings.Contains(err.Error(), "\n") || len(err.Error()) > 500 {
-				t.Errorf("%s\nParse(...): error shows a credential or is no short line: %q", tc.reason, err)
+				t.Errorf("%s\nParse(...): error shows a credential or is not a short line: %q", tc.reason, err)
 			}
 		})
 	}
@@ -290,7 +290,7 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("what is refused got through: %#v", c)
 		}
 		if !strings.HasPrefix(c.Host, "http") {
-			t.Errorf("host %q is no URL", c.Host)
+			t.Errorf("host %q is not a URL", c.Host)
 		}
 	})
 }

@@ -63,8 +63,8 @@ type lesson struct {
 	at time.Time
 }
 
-// Learn a mapping, for example of a definition that is being installed. It is believed for some time. Another mapping of
-// a kind that is known is not: a definition that claims the kind of another one is never established.
+// Learn a mapping, for example of a CRD that is being installed. It is believed for some time. Another mapping of
+// a kind that is known is not: a CRD that claims the kind of another one is never established.
 func (m *Mapper) Learn(gvk schema.GroupVersionKind, mapping cluster.Mapping) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

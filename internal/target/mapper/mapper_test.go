@@ -24,7 +24,7 @@ func TestBuiltin(t *testing.T) {
 	all := Builtin()
 	for gvk := range all {
 		if !scheme.Scheme.Recognizes(gvk) && !notInClientGo[gvk.Group] {
-			t.Errorf("%s is no kind of Kubernetes", gvk)
+			t.Errorf("%s is not a kind of Kubernetes", gvk)
 		}
 	}
 	want := map[schema.GroupVersionKind]cluster.Mapping{
@@ -128,7 +128,7 @@ func TestMapping(t *testing.T) {
 			},
 		},
 		"MissingGroup": {
-			reason: "A missing group is no failure, and is remembered for a moment.",
+			reason: "A missing group is not a failure, and is remembered for a moment.",
 			steps: []step{
 				{gvk: elsewhere, noKind: true, requests: []string{"/apis/none.example.org/v1", "/apis"}},
 				{gvk: elsewhere, noKind: true},
@@ -165,7 +165,7 @@ func TestMapping(t *testing.T) {
 			}},
 		},
 		"OtherJSON": {
-			reason: "A document that is no list of resources says nothing of kinds that do not exist.",
+			reason: "A document that is not a list of resources says nothing of kinds that do not exist.",
 			steps: []step{{
 				gvk: widget, err: "not a list of API resources", requests: []string{"/apis/example.org/v1"},
 				change: func(_ *Mapper, s *server) { s.groups["/apis/example.org/v1"] = `{"ok":true}` },
@@ -276,9 +276,9 @@ func TestTidy(t *testing.T) {
 	}
 }
 
-// TestLearnRival holds that a definition that claims the kind of another one does not lead requests astray.
+// TestLearnRival holds that a CRD that claims the kind of another one does not lead requests astray.
 func TestLearnRival(t *testing.T) {
-	m := New(func(context.Context, string) ([]byte, error) { return nil, errors.New("nobody asked") }, Table{})
+	m := New(func(context.Context, string) ([]byte, error) { return nil, errors.New("no one asked") }, Table{})
 	now := time.Unix(0, 0)
 	m.now = func() time.Time { return now }
 	gvk := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Widget"}
@@ -291,6 +291,6 @@ func TestLearnRival(t *testing.T) {
 	now = now.Add(foundFor)
 	m.Learn(gvk, rival)
 	if got, err := m.Mapping(t.Context(), gvk); err != nil || got != rival {
-		t.Errorf("Mapping(...): an old mapping must not stay for ever, got %v, %v", got, err)
+		t.Errorf("Mapping(...): an old mapping must not stay forever, got %v, %v", got, err)
 	}
 }

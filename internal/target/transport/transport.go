@@ -86,7 +86,7 @@ func baseOf(rc *rest.Config, tc *transport.Config) (http.RoundTripper, func(), e
 		DisableCompression:  rc.DisableCompression,
 		ForceAttemptHTTP2:   true,
 		// A connection on which nothing arrives, not even the answer to a ping, is given up. A watch would wait on it
-		// for ever.
+		// forever.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
 	}
 	return t, func() { t.CloseIdleConnections(); connections.CloseAll() }, nil
@@ -107,7 +107,7 @@ func dial(tc *transport.Config) connrotation.DialFunc {
 }
 
 // refuseLinkLocal addresses. No API server lives there, but the metadata servers of clouds do, which hand out the
-// credentials of the machine. The address is that after the lookup, so no name can hide it.
+// credentials of the machine. The address is that after the lookup, so no name can disguise it.
 func refuseLinkLocal(_, address string, _ syscall.RawConn) error {
 	a, err := netip.ParseAddrPort(address)
 	if err == nil && (a.Addr().Unmap().IsLinkLocalUnicast() || a.Addr().IsMulticast()) {

@@ -97,7 +97,7 @@ func TestErrors(t *testing.T) {
 		down   bool
 	}{
 		"UnknownHost":      {reason: "DNS says no.", rc: &rest.Config{Host: "https://no-such-host.invalid"}, want: "no such host", down: true},
-		"Refused":          {reason: "Nobody listens.", rc: &rest.Config{Host: "https://127.0.0.1:1"}, want: "connection refused", down: true},
+		"Refused":          {reason: "No one listens.", rc: &rest.Config{Host: "https://127.0.0.1:1"}, want: "connection refused", down: true},
 		"UnknownAuthority": {reason: "The field of the kubeconfig is named.", rc: &rest.Config{Host: secure.URL}, want: "its certificate is signed by an unknown authority; check certificate-authority-data of the kubeconfig", down: true},
 		"WrongName":        {reason: "So are these.", rc: wrongName, want: "its certificate is for another host; check server and tls-server-name of the kubeconfig", down: true},
 		"PlainHTTP":        {reason: "The scheme is wrong.", rc: &rest.Config{Host: "https" + strings.TrimPrefix(plain.URL, "http")}, want: "it does not speak TLS", down: true},

@@ -21,7 +21,7 @@ const (
 	ConfigurationPackage = "configuration-kyma"
 )
 
-// BuildPackages builds the packages of this repository into a folder, for this
+// BuildPackages builds the packages of this repository into a directory, for this
 // platform, with make's own program, and returns the digest of each by its name. The
 // provider calls itself version.
 func BuildPackages(ctx context.Context, dir, version string) (map[string]string, error) {
@@ -30,7 +30,7 @@ func BuildPackages(ctx context.Context, dir, version string) (map[string]string,
 		return nil, err
 	}
 	if dir, err = filepath.Abs(dir); err != nil {
-		return nil, errors.Wrap(err, "cannot find the folder for packages")
+		return nil, errors.Wrap(err, "cannot find the directory for packages")
 	}
 	program := filepath.Join(dir, ".images")
 	defer func() { _ = os.Remove(program) }()

@@ -7,7 +7,7 @@ import "github.com/crossplane-contrib/provider-kyma/cluster/tools"
 // A function is one of those that compositions run.
 type function struct {
 	tool tools.Tool
-	// module holds the package in its folder package.
+	// module holds the package in its directory package.
 	module  string
 	version string
 }

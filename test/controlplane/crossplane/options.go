@@ -39,7 +39,7 @@ type Options struct {
 	Cluster *controlplane.Cluster
 	// Registry holds the packages. It must have neither TLS nor a password.
 	Registry *controlplane.Registry
-	// Dir is the folder for logs, certificates and caches. It is made when it does
+	// Dir is the directory for logs, certificates and caches. It is made when it does
 	// not exist.
 	Dir string
 	// Activate lists the patterns of managed resources that are active from the
@@ -53,15 +53,15 @@ type Options struct {
 }
 
 // ClusterOptions returns the options of a control plane that Crossplane can use,
-// with its data in a folder. The controllers that would play Deployments are off:
+// with its data in a directory. The controllers that would play Deployments are off:
 // the played node does that. Requests of service accounts are recorded for Refused.
 func ClusterOptions(dir string) (controlplane.Options, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return controlplane.Options{}, errors.Wrap(err, "cannot find the folder of the control plane")
+		return controlplane.Options{}, errors.Wrap(err, "cannot find the directory of the control plane")
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return controlplane.Options{}, errors.Wrap(err, "cannot make the folder of the control plane")
+		return controlplane.Options{}, errors.Wrap(err, "cannot make the directory of the control plane")
 	}
 	policy := filepath.Join(dir, "audit-policy.yaml")
 	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {

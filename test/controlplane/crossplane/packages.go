@@ -133,7 +133,7 @@ func createOrUpdate(ctx context.Context, c client.Client, o client.Object, chang
 }
 
 // AwaitInstalled waits until one of the packages of this repository is installed and
-// healthy, whoever asked for it. onChange is called with what is seen, and may be nil.
+// healthy, anyone who asked for it. onChange is called with what is seen, and may be nil.
 func (p *packages) AwaitInstalled(ctx context.Context, name string, onChange func(seen string)) error {
 	var o pack = &pkgv1.Provider{}
 	if name == ConfigurationPackage {

@@ -67,7 +67,7 @@ func startPod(ctx context.Context, s site, d *appsv1.Deployment) (*pod, error) {
 	container := spec.Containers[0]
 	dir := s.path("pods", d.Name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, errors.Wrap(err, "cannot make the folder of a pod")
+		return nil, errors.Wrap(err, "cannot make the directory of a pod")
 	}
 	binary, err := Unpack(ctx, container.Image, dir)
 	if err != nil {
@@ -95,7 +95,7 @@ func startPod(ctx context.Context, s site, d *appsv1.Deployment) (*pod, error) {
 	return p, err
 }
 
-// mount writes the Secrets that a container sees to files, and returns the folder for
+// mount writes the Secrets that a container sees to files, and returns the directory for
 // each path in the container.
 func mount(ctx context.Context, s site, volumes []corev1.Volume, mounts []corev1.VolumeMount, dir string) (map[string]string, error) {
 	secrets := map[string]string{}
@@ -118,7 +118,7 @@ func mount(ctx context.Context, s site, volumes []corev1.Volume, mounts []corev1
 	return out, nil
 }
 
-// environment of a container, where paths of mounts are the folders here.
+// environment of a container, where paths of mounts are the directories here.
 func environment(d *appsv1.Deployment, vars []corev1.EnvVar, mounts map[string]string) []string {
 	values := map[string]string{}
 	out := make([]string, 0, len(vars))

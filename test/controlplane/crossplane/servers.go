@@ -103,7 +103,7 @@ func (v *servers) start(ctx context.Context, s site, p program, o Options) error
 	v.dir = s.dir
 	for _, cache := range []string{"xpkg", "xfn"} {
 		if err := os.MkdirAll(s.path(cache), 0o700); err != nil {
-			return errors.Wrap(err, "cannot make the folder of a cache")
+			return errors.Wrap(err, "cannot make the directory of a cache")
 		}
 	}
 	if err := s.writeSecret(ctx, secretClient, s.path("tls")); err != nil {
@@ -177,12 +177,12 @@ func (v *servers) stop() {
 	v.core.Stop()
 }
 
-// free fails when somebody listens on an address.
+// free fails when someone listens on an address.
 func free(ctx context.Context, address string) error {
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", address)
 	if err != nil {
-		return errors.Wrapf(err, "the RBAC manager listens on %s, and nobody else may", address)
+		return errors.Wrapf(err, "the RBAC manager listens on %s, and no one else may", address)
 	}
 	return errors.Wrap(l.Close(), "cannot free a port")
 }

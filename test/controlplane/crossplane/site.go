@@ -31,10 +31,10 @@ type site struct {
 func newSite(cluster *controlplane.Cluster, dir string) (site, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return site{}, errors.Wrap(err, "cannot find the folder")
+		return site{}, errors.Wrap(err, "cannot find the directory")
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return site{}, errors.Wrap(err, "cannot make the folder")
+		return site{}, errors.Wrap(err, "cannot make the directory")
 	}
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
@@ -48,7 +48,7 @@ func newSite(cluster *controlplane.Cluster, dir string) (site, error) {
 	return site{cluster: cluster, client: c, dir: dir}, errors.Wrap(err, "cannot make a client")
 }
 
-// Dir returns the folder with the logs.
+// Dir returns the directory with the logs.
 func (s site) Dir() string { return s.dir }
 
 func (s site) path(elem ...string) string {

@@ -7,7 +7,7 @@ package process
 import "syscall"
 
 // childAttributes put a child into a group of its own. Systems other than Linux
-// do not tell it of a death of ours that nobody could catch.
+// do not tell it of a death of ours that no one could catch.
 func childAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true}
 }

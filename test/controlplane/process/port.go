@@ -21,7 +21,7 @@ const (
 	lastPort  = 32000
 )
 
-// FreePort returns a port on the loopback interface that nobody listened on a
+// FreePort returns a port on the loopback interface that no one listened on a
 // moment ago. Another process may still be quicker: callers try again.
 func FreePort(ctx context.Context) (int, error) {
 	var config net.ListenConfig

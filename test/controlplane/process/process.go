@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// pollInterval is the pause between two looks at a server that starts.
+	// pollInterval is the pause between two checks of a server that starts.
 	pollInterval = 50 * time.Millisecond
 	// tailBytes is how much of a log a crash report shows.
 	tailBytes = 3000

@@ -63,8 +63,8 @@ func beParent(t *testing.T, dir string) {
 	<-p.done
 }
 
-// zombie says that a process is dead, and that whoever inherited it has not
-// noticed: in a container without an init, nobody ever does.
+// zombie says that a process is dead, and that anyone who inherited it has not
+// noticed: in a container without an init, no one ever does.
 func zombie(pid int) bool {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	return err == nil && strings.Contains(string(stat), ") Z ")

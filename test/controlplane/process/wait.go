@@ -48,7 +48,7 @@ func (w Wait) Until(ctx context.Context, look Look) error {
 		if err != nil {
 			seen = err.Error()
 		}
-		// The end of a context makes errors that nobody has to see.
+		// The end of a context makes errors that no one has to see.
 		if ctx.Err() == nil && seen != last {
 			last, moved = seen, time.Now()
 			if w.OnChange != nil {

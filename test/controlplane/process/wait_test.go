@@ -34,7 +34,7 @@ func TestWait(t *testing.T) {
 			after:  time.Hour, want: "the thing: nothing has moved for 2m0s, last seen: condition Ready is False", took: 2 * time.Minute,
 		},
 		"Flaps": {
-			reason: "What moves for ever is given up, too.",
+			reason: "What moves forever is given up, too.",
 			moves:  func(d time.Duration) string { return fmt.Sprint(d) },
 			after:  time.Hour, want: "the thing: not within 10m0s, last seen: ", took: 10 * time.Minute,
 		},

@@ -86,7 +86,7 @@ func TestCompose(t *testing.T) {
 		want   want
 	}{
 		"CRDs":         {reason: "Only files of YAML are read.", args: args{bundle: bundle.Bundle{CRDs: &crds}, part: object.PartCRDs}, want: want{Objects: []string{"CustomResourceDefinition widgets.example.org"}}},
-		"NotCRDs":      {reason: "A layer of CRDs has nothing else.", args: args{bundle: bundle.Bundle{CRDs: &notCRDs}, part: object.PartCRDs}, want: want{Err: "a.yaml: ConfigMap a is no CustomResourceDefinition"}},
+		"NotCRDs":      {reason: "A layer of CRDs has nothing else.", args: args{bundle: bundle.Bundle{CRDs: &notCRDs}, part: object.PartCRDs}, want: want{Err: "a.yaml: ConfigMap a is not a CustomResourceDefinition"}},
 		"NoCRDs":       {reason: "An empty layer is a mistake.", args: args{bundle: bundle.Bundle{CRDs: &nothing}, part: object.PartCRDs}, want: want{Err: "the layer has no CustomResourceDefinition"}},
 		"Plain":        {reason: "Plain objects are as they are, and a kind may be defined before it is used.", args: args{bundle: installs(plainOf("web", widgetCRD, widget, configMap("a"))), part: "web"}, want: want{Objects: []string{"CustomResourceDefinition widgets.example.org", "Widget w", "ConfigMap apps/a"}}},
 		"PlainEmpty":   {reason: "No objects are a mistake.", args: args{bundle: installs(plainOf("web")), part: "web"}, want: want{Err: "there is no object in it"}},

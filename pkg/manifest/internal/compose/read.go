@@ -37,7 +37,7 @@ func readPart(ctx context.Context, caches *Caches, p *bundle.Part) ([]*unstructu
 func readCRDs(ctx context.Context, l *source.Layer) ([]*unstructured.Unstructured, error) {
 	out, err := readObjects(ctx, l, func(u *unstructured.Unstructured) error {
 		if u.GroupVersionKind().GroupKind() != object.CRDKind {
-			return errors.Errorf("%s %s is no CustomResourceDefinition", u.GetKind(), u.GetName())
+			return errors.Errorf("%s %s is not a CustomResourceDefinition", u.GetKind(), u.GetName())
 		}
 		return nil
 	})

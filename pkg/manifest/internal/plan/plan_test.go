@@ -249,7 +249,7 @@ func TestBuild(t *testing.T) {
 				objects: map[object.PartID][]cluster.ObjectRef{"web": {crd("as.g"), a}},
 				refused: map[cluster.ObjectRef]error{crd("as.g"): errors.New("objects would be invalid")},
 			},
-			want: "web: Spared: CustomResourceDefinition as.g: was changed, and is not put back: objects would be invalid\n" +
+			want: "web: Spared: CustomResourceDefinition as.g: was changed, and is not restored: objects would be invalid\n" +
 				"web: Spare CustomResourceDefinition as.g\nweb: Repair ConfigMap apps/a\n",
 		},
 	}

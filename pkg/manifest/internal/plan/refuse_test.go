@@ -71,7 +71,7 @@ func TestRefusals(t *testing.T) {
 		return c
 	}
 	invalid := map[cluster.ObjectRef]error{a: errors.New("invalid")}
-	spared := Verdict{Part: "web", State: Spared, Reason: "CustomResourceDefinition as.g: was changed, and is not put back: invalid"}
+	spared := Verdict{Part: "web", State: Spared, Reason: "CustomResourceDefinition as.g: was changed, and is not restored: invalid"}
 	type want struct {
 		Verdicts Verdicts
 		Blocks   bool
