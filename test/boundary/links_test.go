@@ -107,7 +107,7 @@ func TestBroken(t *testing.T) {
 		"Twice":     {reason: "a second heading of one text gets a number", page: "[x](b.md#again), [x](b.md#again-1)"},
 		"Own":       {reason: "a heading of the page", page: "# Here\n\n[x](#here) [y](#there)", want: []string{"#there"}},
 		"Missing":   {reason: "no page, no heading", page: "[x](c.md) [x](b.md#second)", want: []string{"c.md", "b.md#second"}},
-		"InAFence":  {reason: "a comment in a listing is no heading", page: "[x](b.md#comment)", want: []string{"b.md#comment"}},
+		"InAFence":  {reason: "a comment in a listing is not a heading", page: "[x](b.md#comment)", want: []string{"b.md#comment"}},
 		"Elsewhere": {reason: "other sites are not asked", page: "[x](https://example.org/none)"},
 	}
 	for name, tc := range cases {
