@@ -63,7 +63,7 @@ func readCRDs(ctx context.Context, files []archive.File, w *warnings) (crdSet, e
 		}
 		for _, u := range objects {
 			if !isCRD(u) {
-				return nil, errors.Errorf("%s: %s: %s %s is no %s", partCRDs, f.Name, u.GetKind(), u.GetName(), kindCRD)
+				return nil, errors.Errorf("%s: %s: %s %s is not a %s", partCRDs, f.Name, u.GetKind(), u.GetName(), kindCRD)
 			}
 			if err := out.add(ctx, u, partCRDs, own, w); err != nil {
 				return nil, errors.Wrapf(err, "%s: %s", partCRDs, f.Name)
