@@ -128,10 +128,10 @@ func covers(text, piece string) bool {
 	return 2*covered >= len(piece)
 }
 
-// unprinted returns the parts of the messages quoted in a page that are in none of the texts. A message is taken apart where
+// unprinted returns the parts of the messages quoted in a page that are in none of the printed texts. A message is taken apart where
 // something differs from case to case, and at colons, because errors are wrapped there.
-func unprinted(page string, texts []string) []string {
-	all := strings.Join(texts, "\n")
+func unprinted(page string, printed []string) []string {
+	all := strings.Join(printed, "\n")
 	var out []string
 	for _, line := range quote.FindAllStringSubmatch(page, -1) {
 		for _, message := range span.FindAllStringSubmatch(line[1], -1) {
@@ -140,7 +140,7 @@ func unprinted(page string, texts []string) []string {
 			for piece := range strings.SplitSeq(text, "…") {
 				piece = strings.Trim(piece, " ,;:()")
 				covered := func(text string) bool { return covers(text, piece) }
-				if words.MatchString(piece) && !strings.Contains(all, piece) && !slices.ContainsFunc(texts, covered) {
+				if words.MatchString(piece) && !strings.Contains(all, piece) && !slices.ContainsFunc(printed, covered) {
 					out = append(out, piece)
 				}
 			}
@@ -157,9 +157,9 @@ func section(page, title string) string {
 }
 
 // titles returns the reasons that a section of a page explains.
-func titles(section string) map[string]bool {
+func titles(part string) map[string]bool {
 	out := map[string]bool{}
-	for _, m := range reasonTitle.FindAllStringSubmatch(section, -1) {
+	for _, m := range reasonTitle.FindAllStringSubmatch(part, -1) {
 		out[m[1]] = true
 	}
 	return out
