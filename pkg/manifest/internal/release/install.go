@@ -120,9 +120,12 @@ func (h History) write(ctx context.Context, i *Installation, o record.Options) e
 		return err
 	}
 	// A record that this very revision has is replaced.
-	replace := !i.Next.Unsearched || i.hasRecord()
-	err = h.Client.WriteSecret(ctx, s, replace, i.CreateNamespace)
-	if !replace && kerrors.IsAlreadyExists(err) {
+	how := ssa.Force
+	if i.Next.Unsearched && !i.hasRecord() {
+		how = ssa.Create
+	}
+	err = h.Client.WriteSecret(ctx, s, how, i.CreateNamespace)
+	if how == ssa.Create && kerrors.IsAlreadyExists(err) {
 		return h.refuse(ctx, i)
 	}
 	return errors.Wrapf(err, "cannot record revision %d of release %s", o.Revision, i.Desired.Release.Name)

@@ -23,10 +23,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// A Mode says when Apply and DryRun are refused with a conflict.
+// A Mode says when a write is refused, because of other managers or because the object exists.
 type Mode int
 
-// The modes of Apply and DryRun.
+// The modes of Apply, DryRun and WriteSecret.
 const (
 	// Force is never refused: what other managers own becomes ours.
 	Force Mode = iota
@@ -250,9 +250,9 @@ var SecretKind = schema.GroupVersionKind{Version: "v1", Kind: "Secret"} //nolint
 
 var secrets = cluster.Mapping{Resource: "secrets", Namespaced: true} //nolint:gochecknoglobals // Constant.
 
-// WriteSecret creates a Secret, with replace also where one exists, and its namespace where it is missing and createNamespace
-// allows it.
-func (c *Client) WriteSecret(ctx context.Context, s *corev1.Secret, replace, createNamespace bool) error {
+// WriteSecret creates a Secret, and its namespace where it is missing and createNamespace allows it. A Secret that exists is replaced,
+// unless the mode is Create.
+func (c *Client) WriteSecret(ctx context.Context, s *corev1.Secret, how Mode, createNamespace bool) error {
 	err := c.SendSecret(ctx, http.MethodPost, s)
 	if IsNamespaceMissing(err, s.Namespace) {
 		if err := c.provideNamespace(ctx, s.Namespace, createNamespace); err != nil {
@@ -260,7 +260,7 @@ func (c *Client) WriteSecret(ctx context.Context, s *corev1.Secret, replace, cre
 		}
 		err = c.SendSecret(ctx, http.MethodPost, s)
 	}
-	if replace && kerrors.IsAlreadyExists(err) {
+	if how != Create && kerrors.IsAlreadyExists(err) {
 		err = c.SendSecret(ctx, http.MethodPut, s)
 	}
 	return Explain(err)
