@@ -65,7 +65,7 @@ func TestKeys(t *testing.T) {
 			want:         want{err: `spec.verification.keys["a"].publicKeySecretRef: namespace "m" is not that of the ProviderConfig`},
 		},
 		"NoKey": {
-			reason:       "What is no public key is not shown.",
+			reason:       "What is not a public key is not shown.",
 			verification: &v1alpha1.Verification{Keys: []v1alpha1.VerificationKey{key("a", "", "keys", "bad")}},
 			want:         want{err: `spec.verification.keys["a"].publicKeySecretRef: key "bad" of Secret "keys"`},
 		},

@@ -83,7 +83,7 @@ func (c *Config) Registries(ctx context.Context, s Secrets) (oci.Registries, err
 	for i := range c.Spec.Registries {
 		r := &c.Spec.Registries[i]
 		if strings.Contains(r.Host, "*") {
-			// Its schema says so as well. To us, * is all hosts, which nobody in a cluster may say.
+			// Its schema says so as well. To us, * is all hosts, which no one in a cluster may say.
 			return nil, errors.Errorf("spec.registries[%q].host must be the name of one host", r.Host)
 		}
 		o := oci.Registry{Host: r.Host, PlainHTTP: r.PlainHTTP}

@@ -109,7 +109,7 @@ func TestDesiredManifest(t *testing.T) {
 			want: decision{version: "1.0.0", controller: true, policies: all, annotations: annotations{v1alpha1.AnnotationAbandon: "true", v1alpha1.AnnotationForceRemoval: "true"}, update: true},
 		},
 		"RemovalStays": {
-			reason: "It cannot be taken back.", live: annotated(annotations{v1alpha1.AnnotationAbandon: "true", v1alpha1.AnnotationForceRemoval: "true"}),
+			reason: "It cannot be reverted.", live: annotated(annotations{v1alpha1.AnnotationAbandon: "true", v1alpha1.AnnotationForceRemoval: "true"}),
 			want: decision{version: "1.0.0", controller: true, policies: all, annotations: annotations{v1alpha1.AnnotationAbandon: "true", v1alpha1.AnnotationForceRemoval: "true"}},
 		},
 		"Policies": {

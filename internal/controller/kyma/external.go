@@ -120,7 +120,7 @@ func describe(steps []step) string {
 	var lines []string
 	for i := range steps {
 		if s := &steps[i]; s.action != actionNone {
-			lines = append(lines, fmt.Sprintf("%s is to be %s", s.status.Name, s.action))
+			lines = append(lines, fmt.Sprintf("%s will be %s", s.status.Name, s.action))
 		}
 	}
 	return strings.Join(lines, "; ")

@@ -192,7 +192,7 @@ func TestReportedOnce(t *testing.T) {
 		children []*v1alpha1.Manifest
 		want     bool
 	}{
-		"UpToDate":  {reason: "Nothing is to be done.", created: true, children: []*v1alpha1.Manifest{installed(newKyma(), tpl)}, want: true},
+		"UpToDate":  {reason: "Nothing has to be done.", created: true, children: []*v1alpha1.Manifest{installed(newKyma(), tpl)}, want: true},
 		"Update":    {reason: "Update reports.", created: true},
 		"Forbidden": {reason: "Nothing is done.", created: true, policies: observe, want: true},
 		"Missing":   {reason: "Nothing is created.", policies: observe, want: true},
@@ -288,7 +288,7 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// TestDeletePaused holds that a Manifest that its Kyma paused goes on before it is deleted: it would stay otherwise.
+// TestDeletePaused holds that a Manifest that its Kyma paused continues before it is deleted: it would stay otherwise.
 func TestDeletePaused(t *testing.T) {
 	k, s := newKyma(), &server{allowed: true}
 	a := installed(k, newTemplate("a", "regular", "1.0.0"), func(m *v1alpha1.Manifest) {

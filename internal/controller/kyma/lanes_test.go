@@ -236,7 +236,7 @@ func TestCarriedOut(t *testing.T) {
 		"Done":     {reason: "A pass that ends well carries it out.", res: reconcile.Result{RequeueAfter: later * 100}, want: true},
 		"Failed":   {reason: "One that fails does not.", err: errors.New("boom"), fails: true},
 		"Requeued": {reason: "Nor does one that is not at its end.", res: reconcile.Result{Requeue: true}},
-		"Conflict": {reason: "Nor one that met another write, which is no failure.", err: kerrors.NewConflict(schema.GroupResource{}, "k", errors.New("boom"))},
+		"Conflict": {reason: "Nor one that met another write, which is not a failure.", err: kerrors.NewConflict(schema.GroupResource{}, "k", errors.New("boom"))},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -21,7 +21,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/controller/settings"
 )
 
-// An action is what a step does about a module, in the words of a description: it is to be …
+// An action is what a step does about a module, in the words of a description: it will be …
 type action string
 
 const (

@@ -86,7 +86,7 @@ func TestPlan(t *testing.T) {
 			"A module does not fall back to another channel, and the channels are listed.", newKyma(v1alpha1.Module{Name: "a", Channel: "beta"}), both, nil, nil,
 			want{actionNone, without(v1alpha1.StateError, "beta", `module "a" has no ModuleTemplate in channel "beta"; channels that have one: fast, regular`)},
 		},
-		"TemplateGone": {"A module that runs goes on when its template goes, and says so.", k, nil, installed(k, regular), nil, want{actionNone, status(v1alpha1.StateError, "1.0.0", "regular", `there is no ModuleTemplate of a module "a" in any channel; check the name in spec.forProvider.modules`)}},
+		"TemplateGone": {"A module that runs continues when its template goes, and says so.", k, nil, installed(k, regular), nil, want{actionNone, status(v1alpha1.StateError, "1.0.0", "regular", `there is no ModuleTemplate of a module "a" in any channel; check the name in spec.forProvider.modules`)}},
 		"Ambiguous": {
 			"None of two is picked.", k, []v1alpha1.ModuleTemplate{regular, newTemplate("a", "regular", "1.1.0", func(t *v1alpha1.ModuleTemplate) { t.Name = "other" })}, nil, nil,
 			want{actionNone, without(v1alpha1.StateError, "regular", `ModuleTemplates a-regular and other are all of module "a" in channel "regular"; delete all but one`)},
@@ -197,7 +197,7 @@ func TestPlan(t *testing.T) {
 		},
 		"BeingGone":   {"It is removed once.", newKyma(), nil, installed(k, regular, deleted, in(v1alpha1.StateWarning, "2 Samples are in the way")), nil, want{actionNone, status(v1alpha1.StateDeleting, "1.0.0", "regular", "2 Samples are in the way")}},
 		"StaleStatus": {"What is said of another spec does not count.", k, both, installed(k, regular, func(m *v1alpha1.Manifest) { m.Generation = 2 }), nil, want{actionNone, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")}},
-		"Edited":      {"A Manifest that was edited is put back.", k, both, installed(k, regular, func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Installs[0].Namespace = "mine" }), nil, want{actionUpdate, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")}},
+		"Edited":      {"A Manifest that was edited is restored.", k, both, installed(k, regular, func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Installs[0].Namespace = "mine" }), nil, want{actionUpdate, status(v1alpha1.StateProcessing, "1.0.0", "regular", "")}},
 		"Adopting":    {"That a user has it adopt is left.", k, both, installed(k, regular, func(m *v1alpha1.Manifest) { m.Spec.ForProvider.Adopt = true }), nil, want{actionNone, status(v1alpha1.StateReady, "1.0.0", "regular", "")}},
 		"Moves": {
 			"A module that moves is removed first.", k,

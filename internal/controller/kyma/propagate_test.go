@@ -158,7 +158,7 @@ func TestPropagate(t *testing.T) {
 			want:   outcome{policies: all, called: true, annotations: pause},
 		},
 		"PausedAgain": {
-			reason: "One that a user has go on is paused again.",
+			reason: "One that a user has continue is paused again.",
 			kyma:   func(k *v1alpha1.Kyma) { k.Annotations = pause },
 			child: func(m *v1alpha1.Manifest) {
 				m.Annotations = map[string]string{meta.AnnotationKeyReconciliationPaused: "false", v1alpha1.AnnotationPausedBy: "k"}
@@ -182,7 +182,7 @@ func TestPropagate(t *testing.T) {
 			want:   outcome{policies: observe, called: true, writes: 1},
 		},
 		"UnpausedWhileGoing": {
-			reason: "A Manifest that was deleted in the meantime would stay for ever.",
+			reason: "A Manifest that was deleted in the meantime would stay forever.",
 			kyma:   goes,
 			child:  func(m *v1alpha1.Manifest) { m.Annotations = paused; deleted(m) },
 			want:   outcome{policies: all, writes: 1, ready: "a: is being removed", result: ctrl.Result{RequeueAfter: time.Hour}},

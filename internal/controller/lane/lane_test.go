@@ -74,7 +74,7 @@ func TestPolls(t *testing.T) {
 		low    bool
 	}{
 		"Poll":  {reason: "A poll waits for users.", res: reconcile.Result{RequeueAfter: time.Hour}, low: true},
-		"Soon":  {reason: "What is looked at again soon is still waited for.", res: reconcile.Result{RequeueAfter: time.Second}},
+		"Soon":  {reason: "What is requeued soon is still waited for.", res: reconcile.Result{RequeueAfter: time.Second}},
 		"Done":  {reason: "What is done is not queued.", res: reconcile.Result{}},
 		"Retry": {reason: "What failed keeps its priority.", res: reconcile.Result{RequeueAfter: time.Hour}, err: boom},
 	}

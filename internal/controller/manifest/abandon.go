@@ -83,7 +83,7 @@ func leftBehind(mr *v1alpha1.Manifest) string {
 		out = append(out, list(installs))
 	}
 	if p.CRDs != nil {
-		out = append(out, "its custom resource definitions")
+		out = append(out, "its CRDs")
 	}
 	if s := resourceName(mr); s != "" {
 		out = append(out, "custom resource "+s)

@@ -87,12 +87,12 @@ func TestAbandon(t *testing.T) {
 			mr:     named("n", "m", deleted, abandon("true")), err: away, since: 0, want: want{hint: true},
 		},
 		"Unauthorized": {
-			reason: "Credentials that are refused are no way to the cluster.",
+			reason: "Credentials that are refused do not lead to the cluster.",
 			mr:     named("n", "m", deleted, abandon("true")), err: kerrors.NewUnauthorized("no"), since: time.Minute,
 			want: want{released: true, hint: true, events: 1},
 		},
 		"Timeout": {
-			reason: "Nor is a cluster that takes for ever.",
+			reason: "Nor is a cluster that takes forever.",
 			mr:     named("n", "m", deleted, abandon("true")), err: fmt.Errorf("get: %w", context.DeadlineExceeded), since: time.Minute,
 			want: want{released: true, hint: true, events: 1},
 		},
@@ -154,7 +154,7 @@ func TestAbandonWithoutConfig(t *testing.T) {
 		want   []string
 	}{
 		"Unannotated": {
-			reason: "What is installed is not forgotten because nobody knows where.",
+			reason: "What is installed is not forgotten because no one knows where.",
 			mr:     named("n", "m", deleted, uses("none")),
 		},
 		"NoConfig": {
@@ -209,7 +209,7 @@ func TestLeftBehind(t *testing.T) {
 		want   string
 	}{
 		"Everything": {
-			reason: "All that somebody has to look for is named.",
+			reason: "All that someone has to look for is named.",
 			mr: named("n", "m", func(m *v1alpha1.Manifest) {
 				p := &m.Spec.ForProvider
 				p.Installs = []v1alpha1.Install{{Name: "web", Namespace: "apps"}, {Name: "db"}}
@@ -219,7 +219,7 @@ func TestLeftBehind(t *testing.T) {
 				m.Status.AtProvider.Resources = &v1alpha1.ResourceCounts{Ready: 1, Total: 12}
 			}),
 			want: "12 objects; inventory Secret n.m; install db in namespace default; install web 1.0.0 in namespace apps; " +
-				"its custom resource definitions; custom resource Widget apps/main",
+				"its CRDs; custom resource Widget apps/main",
 		},
 		"Ignored": {
 			reason: "A custom resource that is left to others is not ours to name, and one of the cluster has no namespace.",

@@ -125,7 +125,7 @@ func (s *content) installOf(in *v1alpha1.Install) (manifest.Install, error) {
 func resourceOf(raw *runtime.RawExtension) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{}
 	if err := u.UnmarshalJSON(raw.Raw); err != nil {
-		return nil, errors.Wrap(err, "is no object")
+		return nil, errors.Wrap(err, "is not an object")
 	}
 	if u.GetName() == "" {
 		return nil, errors.New("metadata.name is missing")

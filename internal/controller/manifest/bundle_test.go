@@ -111,7 +111,7 @@ func TestSetOf(t *testing.T) {
 	type want struct {
 		digests []string
 		calls   []string
-		forms   []manifest.Form // Those that are no charts.
+		forms   []manifest.Form // Those that are not charts.
 		paths   []string        // Those that are bundle.
 		config  string
 		err     string
@@ -152,7 +152,7 @@ func TestSetOf(t *testing.T) {
 			want:   want{digests: []string{"raw " + digest}, calls: []string{"Layer r.example.org/x/y/z " + digest}, forms: []manifest.Form{manifest.FormPlain}},
 		},
 		"Kustomize": {
-			reason: "So is a kustomization, with a folder.",
+			reason: "So is a kustomization, with a directory.",
 			mr:     named("n", "m", installs(v1alpha1.Source{Type: v1alpha1.SourceTypeKustomize, Repo: "r.example.org/x", Name: "y/z", Ref: digest, Path: "overlay"})),
 			want: want{
 				digests: []string{"kustomize " + digest}, calls: []string{"Layer r.example.org/x/y/z " + digest},
@@ -167,7 +167,7 @@ func TestSetOf(t *testing.T) {
 			want: want{config: "config " + digest, calls: []string{"Blob r.example.org/x/y/z " + digest}},
 		},
 		"BadValues": {
-			reason: "Values that are no object name the install.",
+			reason: "Values that are not an object name the install.",
 			mr: named("n", "m", installs(v1alpha1.Source{Type: v1alpha1.SourceTypeOCIRef}), func(m *v1alpha1.Manifest) {
 				m.Spec.ForProvider.Installs[0].Values = &runtime.RawExtension{Raw: []byte(`[]`)}
 			}),
@@ -181,7 +181,7 @@ func TestSetOf(t *testing.T) {
 			want: want{err: "spec.forProvider.resource: metadata.name is missing"},
 		},
 		"ResourceIgnored": {
-			reason: "With policy Ignore the custom resource is not looked at.",
+			reason: "With policy Ignore the custom resource is ignored.",
 			mr: named("n", "m", func(m *v1alpha1.Manifest) {
 				m.Spec.ForProvider.CustomResourcePolicy = v1alpha1.CustomResourcePolicyIgnore
 				m.Spec.ForProvider.Resource = &runtime.RawExtension{Raw: []byte(`{}`)}

@@ -73,7 +73,7 @@ func TestConnect(t *testing.T) {
 			mr:     named("n", "m", uses("there"), installed, deleted), get: errors.New("no key"), last: true, want: want{cluster: "last"},
 		},
 		"DeletedButInstalled": {
-			reason: "What is installed is not forgotten because nobody knows where.",
+			reason: "What is installed is not forgotten because no one knows where.",
 			mr:     named("n", "m", uses("none"), installed, deleted), want: want{err: "ProviderConfig n/none does not exist"},
 		},
 		"DeletedNeverInstalled": {

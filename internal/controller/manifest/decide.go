@@ -65,7 +65,7 @@ type decider struct {
 	desired *snapshot
 }
 
-// choose what to install, by the status and a checkpoint. For a snapshot that is to be brought back, the caller makes the
+// choose what to install, by the status and a checkpoint. For a snapshot to restore, the caller makes the
 // bundle with bringBack.
 func (d *decider) choose(mr *v1alpha1.Manifest, report *reporter, cp checkpoint) (choice, error) {
 	out := choice{bundle: d.bundle, report: report}

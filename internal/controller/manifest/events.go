@@ -55,7 +55,7 @@ func (r *reporter) warn(mr *v1alpha1.Manifest, reason event.Reason, message stri
 // recordApply records what a step did.
 func (r *reporter) recordApply(mr *v1alpha1.Manifest, res engine.Result) {
 	if len(res.Recreated) > 0 {
-		r.note(mr, reasonRecreated, "Deleted, to be created anew with fields that cannot be changed: "+names(res.Recreated))
+		r.note(mr, reasonRecreated, "Deleted to be recreated with changed immutable fields: "+names(res.Recreated))
 	}
 	r.recordKept(mr, res.Kept)
 	if len(res.Installed) > 0 {

@@ -30,7 +30,7 @@ func TestRecord(t *testing.T) {
 				r.recordApply(mr, engine.Result{Recreated: one, Kept: one})
 			},
 			want: []string{
-				"Recreated: Deleted, to be created anew with fields that cannot be changed: Job a/one",
+				"Recreated: Deleted to be recreated with changed immutable fields: Job a/one",
 				"Kept: Kept, as helm.sh/resource-policy asks for, and no longer part of the module: Job a/one",
 			},
 		},

@@ -72,7 +72,7 @@ func TestUntilRollback(t *testing.T) {
 	}
 	mr.Status.AtProvider.Rollback.Since = metav1.NewTime(began)
 	if d := untilRollback(mr, began.Add(time.Hour)); d != 0 {
-		t.Errorf("untilRollback(...): what is still worked on when the time is over is not looked at each second: %s", d)
+		t.Errorf("untilRollback(...): what is still worked on when the time is over is not checked each second: %s", d)
 	}
 	mr.Status.AtProvider.Rollback.RolledBack = true
 	if d := untilRollback(mr, began); d != 0 {

@@ -215,7 +215,7 @@ func (r *reporter) removal(mr *v1alpha1.Manifest) {
 	}
 }
 
-// waiting sets in the status why a removal cannot go on, and what to do if its cluster is gone for good.
+// waiting sets in the status why a removal cannot continue, and what to do if its cluster is gone for good.
 func (r *reporter) waiting(mr *v1alpha1.Manifest, can removal, err error) {
 	err = transport.Explain(err)
 	if can == lost {

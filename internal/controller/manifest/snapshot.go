@@ -87,7 +87,7 @@ func (s *snapshot) seal() error {
 	return nil
 }
 
-// readSnapshot reads a stored snapshot; nil if it cannot be used. The content is foreign: everybody who may write Secrets in
+// readSnapshot reads a stored snapshot; nil if it cannot be used. The content is foreign: everyone who may write Secrets in
 // the target cluster may have changed it.
 func readSnapshot(data []byte) *snapshot {
 	if len(data) == 0 {

@@ -82,7 +82,7 @@ func valuesOf(o client.Object) []string {
 }
 
 // fill the values of a bundle in, below those that it has. What is wrong with those of one install becomes an error of that
-// install, so that the others go on; the error that is returned is that the API server cannot be asked. Those of Secrets are
+// install, so that the others continue; the error that is returned is that the API server cannot be asked. Those of Secrets are
 // returned, too, also where another one is wrong: no message may show them.
 func (v *valuesReader) fill(ctx context.Context, namespace string, p *v1alpha1.ManifestParameters, bundle *manifest.Bundle) ([]any, error) {
 	var hidden []any
@@ -226,9 +226,9 @@ func parseValues(text []byte) (map[string]any, error) {
 	j, err := yaml.YAMLToJSONStrict(text)
 	if err != nil {
 		if line := lineOf.FindString(err.Error()); line != "" {
-			return nil, errors.Errorf("is no YAML, see %s", line)
+			return nil, errors.Errorf("is not YAML, see %s", line)
 		}
-		return nil, errors.New("is no YAML, or has a key twice")
+		return nil, errors.New("is not YAML, or has a key twice")
 	}
 	out := map[string]any{}
 	if err := json.Unmarshal(j, &out); err != nil {
@@ -240,7 +240,7 @@ func parseValues(text []byte) (map[string]any, error) {
 // placed is a text as the value at a path.
 func placed(path string, text []byte) (map[string]any, error) {
 	if !utf8.Valid(text) {
-		return nil, errors.New("is no text in UTF-8")
+		return nil, errors.New("is not text in UTF-8")
 	}
 	names, err := split(path)
 	if err != nil {

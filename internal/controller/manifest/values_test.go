@@ -88,11 +88,11 @@ func TestFill(t *testing.T) {
 		"Optional": {reason: "What is optional may be missing.", refs: []v1alpha1.ValuesReference{optional(ref("Secret", "x", "", "")), optional(ref("Secret", "s", "x", ""))}, want: object{}},
 		"Missing":  {reason: "Kind, name and key are named.", refs: []v1alpha1.ValuesReference{ref("ConfigMap", "x", "k", "")}, err: `valuesFrom[0]: ConfigMap n/x does not exist; create it with the key "k", or set optional`},
 		"NoKey":    {reason: "So is a key that is missing.", refs: []v1alpha1.ValuesReference{ref("ConfigMap", "c", "", ""), ref("Secret", "s", "x", "")}, err: `valuesFrom[1]: Secret n/s has no key "x"; add it, or set optional`},
-		"Syntax":   {reason: "The line is named, and nothing of it shown.", refs: []v1alpha1.ValuesReference{ref("Secret", "s", "bad", "")}, err: `valuesFrom[0]: Secret n/s: key "bad": is no YAML, see line 1`},
-		"Twice":    {reason: "One of two would be ignored.", refs: []v1alpha1.ValuesReference{ref("Secret", "s", "twice", "")}, err: `valuesFrom[0]: Secret n/s: key "twice": is no YAML, see line 2`},
+		"Syntax":   {reason: "The line is named, and nothing of it shown.", refs: []v1alpha1.ValuesReference{ref("Secret", "s", "bad", "")}, err: `valuesFrom[0]: Secret n/s: key "bad": is not YAML, see line 1`},
+		"Twice":    {reason: "One of two would be ignored.", refs: []v1alpha1.ValuesReference{ref("Secret", "s", "twice", "")}, err: `valuesFrom[0]: Secret n/s: key "twice": is not YAML, see line 2`},
 		"List":     {reason: "Values have names.", refs: []v1alpha1.ValuesReference{ref("Secret", "s", "list", "")}, err: `valuesFrom[0]: Secret n/s: key "list": must be one map of YAML; to use it as a text, set targetPath`},
 		"Bomb":     {reason: "A few bytes must not take all memory.", refs: []v1alpha1.ValuesReference{ref("Secret", "s", "bomb", "")}, err: `valuesFrom[0]: Secret n/s: key "bomb": its aliases make it larger than 2097152 bytes`},
-		"Binary":   {reason: "What is no text would come out as another one.", refs: []v1alpha1.ValuesReference{ref("Secret", "s", "binary", "a")}, err: `valuesFrom[0]: Secret n/s: key "binary": is no text in UTF-8`},
+		"Binary":   {reason: "What is not text would come out as another one.", refs: []v1alpha1.ValuesReference{ref("Secret", "s", "binary", "a")}, err: `valuesFrom[0]: Secret n/s: key "binary": is not text in UTF-8`},
 		"BadPath":  {reason: "A name must not be empty.", refs: []v1alpha1.ValuesReference{ref("Secret", "s", "password", "a..b")}, err: `targetPath "a..b" has an empty name`},
 		"Plain":    {reason: "There is no place for values.", refs: []v1alpha1.ValuesReference{ref("Secret", "s", "", "")}, form: manifest.FormKustomize, err: "valuesFrom is for charts, and this install is none; take it out"},
 	}
@@ -115,7 +115,7 @@ func TestFill(t *testing.T) {
 				t.Errorf("\n%s\nFetch(): want error %q, got %v", tc.reason, tc.err, err)
 			}
 			if bundle.Installs[1].Fetch != nil {
-				t.Errorf("\n%s\nthe other install must go on", tc.reason)
+				t.Errorf("\n%s\nthe other install must continue", tc.reason)
 			}
 		})
 	}

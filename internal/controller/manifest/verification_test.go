@@ -141,7 +141,7 @@ func TestVerify(t *testing.T) {
 			},
 		},
 		"Unheard": {
-			reason: "A mode that a later version may bring is no weaker than Enforce.", verification: asks("Strict"), result: invalid,
+			reason: "A mode that a later version may bring is as strict as Enforce.", verification: asks("Strict"), result: invalid,
 			want: want{asked: 1, condition: judged(corev1.ConditionFalse, "SignatureInvalid", reason), err: "nothing is applied"},
 		},
 	}

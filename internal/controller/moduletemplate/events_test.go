@@ -30,7 +30,7 @@ func queued(q queue) []string {
 	return out
 }
 
-// TestSiblings holds which templates are looked at again when another one changes.
+// TestSiblings holds which templates are reconciled when another one changes.
 func TestSiblings(t *testing.T) {
 	deleted := template("a", "sample", "regular")
 	deleted.DeletionTimestamp = &metav1.Time{Time: time.Now()}
@@ -55,14 +55,14 @@ func TestSiblings(t *testing.T) {
 			want: []string{"b"},
 		},
 		"Goes": {
-			reason: "One that goes cures them.",
+			reason: "One that goes fixes them.",
 			event: func(ctx context.Context, s *siblings, q queue) {
 				s.handler().Delete(ctx, ctrlevent.DeleteEvent{Object: a}, q)
 			},
 			want: []string{"b"},
 		},
 		"IsGoing":        {reason: "So does one that is on its way out.", event: update(a, deleted), want: []string{"b"}},
-		"ChangesChannel": {reason: "Both those it leaves and those it comes to are looked at.", event: update(a, template("a", "sample", "fast")), want: []string{"b", "c"}},
+		"ChangesChannel": {reason: "Both those it leaves and those it comes to are reconciled.", event: update(a, template("a", "sample", "fast")), want: []string{"b", "c"}},
 		"ChangesModule":  {reason: "The module matters too.", event: update(a, template("a", "other", "fast")), want: []string{"b", "d"}},
 		"ChangesStatus":  {reason: "What else changes is its own business.", event: update(a, resolved)},
 	}

@@ -26,7 +26,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/ocm"
 )
 
-// soon is how long it takes until the cache shows what somebody else wrote.
+// soon is how long it takes until the cache shows what another client wrote.
 const soon = 250 * time.Millisecond
 
 // A Resolver reads component descriptors.
@@ -110,7 +110,7 @@ func resolved(t *v1alpha1.ModuleTemplate) bool {
 	if token, ok := meta.GetReconcileRequest(t); ok && token != s.LastHandledReconcileAt {
 		return false
 	}
-	// One that was refused is looked at again, unless its siblings were the reason, which are gone.
+	// One that was refused is reconciled again, unless its siblings were the reason, which are gone.
 	c := s.GetCondition(v1alpha1.TypeResolved)
 	return c.Status != corev1.ConditionFalse || c.Reason == v1alpha1.ReasonAmbiguous
 }

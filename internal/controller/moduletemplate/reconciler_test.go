@@ -81,7 +81,7 @@ func TestReconcile(t *testing.T) {
 			},
 		},
 		"Unchanged": {
-			reason: "A change that means the same is no event.",
+			reason: "A change that means the same is not an event.",
 			arrange: func(t *testing.T, b *bench) {
 				t.Helper()
 				before(t, b)
@@ -90,7 +90,7 @@ func TestReconcile(t *testing.T) {
 			want: want{said: "True Resolved module sample version 1.0.0", version: "1.0.0", generation: 2, calls: 1},
 		},
 		"Requested": {
-			reason: "It is resolved again when somebody asks for it.",
+			reason: "It is resolved again when someone asks for it.",
 			arrange: func(t *testing.T, b *bench) {
 				t.Helper()
 				before(t, b)
@@ -280,7 +280,7 @@ func TestVerified(t *testing.T) {
 		{reason: "With another key it is done again, and stops nothing.", keys: []ocm.Key{other}, want: "False SignatureInvalid", ready: "False SignatureInvalid", again: 1, writes: 1},
 		{reason: "A key more is enough.", keys: []ocm.Key{other, key}, want: "True SignatureValid", ready: "True Available", again: 1, writes: 1},
 		{reason: "The order of keys does not matter.", keys: []ocm.Key{key, other}, want: "True SignatureValid", ready: "True Available"},
-		{reason: "Without keys it is taken back.", want: "Unknown", ready: "True Available", writes: 1},
+		{reason: "Without keys it is reverted.", want: "Unknown", ready: "True Available", writes: 1},
 	}
 	for _, s := range steps {
 		b.resolver.again, b.writes = 0, 0
@@ -303,7 +303,7 @@ func TestVerified(t *testing.T) {
 	}
 }
 
-// TestConflict holds that somebody else's write is no error.
+// TestConflict holds that another client's write is not an error.
 func TestConflict(t *testing.T) {
 	page := kerrors.NewGenericServerResponse(http.StatusNotFound, "GET", schema.GroupResource{}, "a", "<html>", 0, true)
 	cases := map[string]struct {
@@ -317,7 +317,7 @@ func TestConflict(t *testing.T) {
 		"Page":     {reason: "A page says nothing of the template.", update: page, err: true},
 		"Gone":     {reason: "A template that is gone needs nothing.", get: kerrors.NewNotFound(schema.GroupResource{}, "a")},
 		"GetFails": {reason: "An API server that fails is asked again.", get: errors.New("boom"), err: true},
-		"Conflict": {reason: "The next pass sees what somebody else wrote.", update: kerrors.NewConflict(schema.GroupResource{}, "a", nil), want: reconcile.Result{RequeueAfter: soon}},
+		"Conflict": {reason: "The next pass sees what another client wrote.", update: kerrors.NewConflict(schema.GroupResource{}, "a", nil), want: reconcile.Result{RequeueAfter: soon}},
 		"Fails":    {reason: "A write that fails is tried again.", update: errors.New("boom"), err: true},
 		"GoneNow":  {reason: "A template may go meanwhile.", update: kerrors.NewNotFound(schema.GroupResource{}, "a")},
 	}

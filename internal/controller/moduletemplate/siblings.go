@@ -60,7 +60,7 @@ func (s *siblings) of(ctx context.Context, key, name string) ([]string, error) {
 // queue that events go to.
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// handler looks at the siblings again when a template appears, goes, or becomes one of another module or channel.
+// handler reconciles the siblings when a template appears, goes, or becomes one of another module or channel.
 func (s *siblings) handler() handler.EventHandler {
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e ctrlevent.CreateEvent, q queue) { s.enqueue(ctx, e.Object, q) },

@@ -109,7 +109,7 @@ func (e *redactedError) Error() string { return e.text }
 // Unwrap returns the error itself.
 func (e *redactedError) Unwrap() error { return e.err }
 
-// match returns how many bytes a text begins with that are to be replaced.
+// match returns how many bytes a text begins with that must be replaced.
 func (r *Redactor) match(s string) int {
 	best := 0
 	for _, form := range r.forms[prefix([]byte(s[:shortest]))] {

@@ -56,7 +56,7 @@ func TestLimited(t *testing.T) {
 			<-ctx.Done()
 			return errors.Wrap(context.Cause(ctx), "a")
 		}},
-		"Error": {reason: "It is added where nobody does.", ends: true, want: "a: context deadline exceeded; " + gaveUp, call: func(ctx context.Context) error {
+		"Error": {reason: "It is added where no one does.", ends: true, want: "a: context deadline exceeded; " + gaveUp, call: func(ctx context.Context) error {
 			<-ctx.Done()
 			return errors.Wrap(ctx.Err(), "a")
 		}},
@@ -69,7 +69,7 @@ func TestLimited(t *testing.T) {
 			defer cancel()
 			return ctx.Err()
 		}},
-		"None": {reason: "What ends in time is no error.", want: "", call: func(context.Context) error { return nil }},
+		"None": {reason: "What ends in time is not an error.", want: "", call: func(context.Context) error { return nil }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
