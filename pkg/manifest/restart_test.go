@@ -168,6 +168,22 @@ func TestObserveAfterRestart(t *testing.T) {
 			phase: observe.PhasePruning,
 			want:  "web: 1 object of this module's own kinds is left: Widget default/theirs; delete what is not needed",
 		},
+		"PruneRefused": {
+			reason: "An object that must not be deleted.",
+			run: func(t *testing.T, b *bench) *Bundle {
+				t.Helper()
+				b.settle(bundleOf(install("web", configMap("x"), configMap("y"))))
+				b.s.fault = func(verb string, _ cluster.ObjectRef) *metav1.Status {
+					if verb != "delete" {
+						return nil
+					}
+					return refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "no right to delete")
+				}
+				return bundleOf(install("web", configMap("x")))
+			},
+			phase: observe.PhaseFailed,
+			want:  "web: ConfigMap apps/y: no right to delete",
+		},
 		"Leaving": {
 			reason: "A part that waits for them.",
 			run: func(t *testing.T, b *bench) *Bundle {

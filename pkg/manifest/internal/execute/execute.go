@@ -177,7 +177,7 @@ func (r *run) reasons() inventory.Reasons {
 		}
 	}
 	if r.pruneErr != nil {
-		out.Waiting = plan.Why(r.pruneErr)
+		out.Pruning = plan.Why(r.pruneErr)
 	}
 	return out
 }

@@ -101,8 +101,8 @@ func TestRunKeepsPruneError(t *testing.T) {
 	if _, err := w.run(); err == nil {
 		t.Error("Run(...): nothing failed")
 	}
-	if want := "ConfigMap apps/c: no way"; w.last.Why.Waiting != want {
-		t.Errorf("reasons: %q, want %q", w.last.Why.Waiting, want)
+	if diff := cmp.Diff(&inventory.Reasons{Pruning: "ConfigMap apps/c: no way"}, w.last.Why); diff != "" {
+		t.Errorf("Run(...): reasons: -want, +got:\n%s", diff)
 	}
 }
 

@@ -21,6 +21,8 @@ type Reasons struct {
 	Held map[object.PartID]string `json:"held,omitempty"`
 	// Waiting is what the step waited for; empty for nothing.
 	Waiting string `json:"waiting,omitempty"`
+	// Pruning is why objects and parts that the bundle no longer has could not be deleted; empty where they could.
+	Pruning string `json:"pruning,omitempty"`
 }
 
 // A Failure of a part.
@@ -63,10 +65,10 @@ const maxReason = 1024
 // ToStore returns the reasons as they are stored: bounded, and without the values that redact removes; nil for none. With a nil
 // redact, nothing is removed.
 func (r *Reasons) ToStore(redact func(text string) string) *Reasons {
-	if len(r.Failed) == 0 && len(r.Held) == 0 && r.Waiting == "" {
+	if len(r.Failed) == 0 && len(r.Held) == 0 && r.Waiting == "" && r.Pruning == "" {
 		return nil
 	}
-	out := &Reasons{Waiting: Bounded(r.Waiting, redact)}
+	out := &Reasons{Waiting: Bounded(r.Waiting, redact), Pruning: Bounded(r.Pruning, redact)}
 	if len(r.Failed) > 0 {
 		out.Failed = make(map[object.PartID]Failure, len(r.Failed))
 	}
@@ -99,7 +101,7 @@ func (r *Reasons) Same(o *Reasons) bool {
 	if r == nil || o == nil {
 		return r == o
 	}
-	return similar(r.Waiting, o.Waiting) && maps.EqualFunc(r.Held, o.Held, similar) &&
+	return similar(r.Waiting, o.Waiting) && similar(r.Pruning, o.Pruning) && maps.EqualFunc(r.Held, o.Held, similar) &&
 		maps.EqualFunc(r.Failed, o.Failed, func(a, b Failure) bool { return a.Digest == b.Digest && similar(a.Message, b.Message) })
 }
 

@@ -20,12 +20,13 @@ func TestReasonsToStore(t *testing.T) {
 		redact func(string) string
 		want   *Reasons
 	}{
-		"None":  {reason: "Where there is none, nothing is stored.", in: Reasons{Failed: map[object.PartID]Failure{}, Held: map[object.PartID]string{}}},
-		"Plain": {reason: "Without a function nothing is removed.", in: Reasons{Waiting: "hunter2"}, want: &Reasons{Waiting: "hunter2"}},
+		"None":    {reason: "Where there is none, nothing is stored.", in: Reasons{Failed: map[object.PartID]Failure{}, Held: map[object.PartID]string{}}},
+		"Pruning": {reason: "A deletion that failed is a reason.", in: Reasons{Pruning: "x"}, want: &Reasons{Pruning: "x"}},
+		"Plain":   {reason: "Without a function nothing is removed.", in: Reasons{Waiting: "hunter2"}, want: &Reasons{Waiting: "hunter2"}},
 		"Secret": {
 			reason: "No secret value is stored.", redact: redact,
-			in:   Reasons{Waiting: "a hunter2", Held: map[object.PartID]string{"b": "b hunter2"}, Failed: map[object.PartID]Failure{"c": {Digest: "d", Message: "c hunter2"}}},
-			want: &Reasons{Waiting: "a REDACTED", Held: map[object.PartID]string{"b": "b REDACTED"}, Failed: map[object.PartID]Failure{"c": {Digest: "d", Message: "c REDACTED"}}},
+			in:   Reasons{Waiting: "a hunter2", Pruning: "e hunter2", Held: map[object.PartID]string{"b": "b hunter2"}, Failed: map[object.PartID]Failure{"c": {Digest: "d", Message: "c hunter2"}}},
+			want: &Reasons{Waiting: "a REDACTED", Pruning: "e REDACTED", Held: map[object.PartID]string{"b": "b REDACTED"}, Failed: map[object.PartID]Failure{"c": {Digest: "d", Message: "c REDACTED"}}},
 		},
 		"Long":      {reason: "A reason has a limit, and stays valid text.", in: Reasons{Waiting: long}, want: &Reasons{Waiting: long[:maxReason-4] + "…"}},
 		"LastBytes": {reason: "A secret value is removed before the text is cut.", redact: redact, in: Reasons{Waiting: strings.Repeat("x", maxReason-3) + "hunter2"}, want: &Reasons{Waiting: strings.Repeat("x", maxReason-3) + "…"}},
@@ -85,6 +86,7 @@ func TestSameReasons(t *testing.T) {
 		"Gone":    {reason: "And the other way round.", b: &Reasons{Waiting: "x"}},
 		"Equal":   {reason: "The same failure.", a: failed("1", "no disk"), b: failed("1", "no disk"), want: true},
 		"Text":    {reason: "Another failure.", a: failed("1", "no disk"), b: failed("1", "no memory")},
+		"Pruning": {reason: "Another deletion is refused.", a: &Reasons{Pruning: "x"}, b: &Reasons{Pruning: "y"}},
 		"Digest":  {reason: "A failure of other inputs.", a: failed("1", "no disk"), b: failed("2", "no disk")},
 		"Part":    {reason: "Another part.", a: failed("1", "no disk"), b: &Reasons{Failed: map[object.PartID]Failure{"api": {Digest: "1", Message: "no disk"}}}},
 		"Held":    {reason: "Another part is held.", a: &Reasons{Held: map[object.PartID]string{"a": "x"}}, b: &Reasons{Held: map[object.PartID]string{"b": "x"}}},

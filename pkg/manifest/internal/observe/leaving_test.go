@@ -49,6 +49,8 @@ func TestObserveLeaving(t *testing.T) {
 	}{
 		"Removed": {reason: "A part that the bundle no longer has is removed.", want: "Processing old: is being removed"},
 		"Waiting": {reason: "What that waits for is said.", last: inventory.Reasons{Waiting: "waits"}, want: "Processing old: waits"},
+		"Refused": {reason: "A request that is refused is an error.", last: inventory.Reasons{Waiting: "waits", Pruning: "forbidden"}, want: "Error old: forbidden"},
+		"Blocked": {reason: "A hook that blocks the removal comes first.", run: &inventory.Run{Event: "pre-delete", Over: true, Failed: "no"}, last: inventory.Reasons{Pruning: "forbidden"}, want: "Error old: no"},
 		"Hook":    {reason: "A hook that has to come before failed.", run: &inventory.Run{Event: "pre-delete", Over: true, Failed: "no"}, want: "Error old: no"},
 		"After":   {reason: "One after it holds nothing.", run: &inventory.Run{Event: "post-delete", Over: true, Failed: "no"}, want: "Processing old: is being removed"},
 	}

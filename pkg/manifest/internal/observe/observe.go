@@ -107,8 +107,11 @@ func (o *observer) observeLeaving() {
 			continue
 		}
 		f := finding{phase: PhaseLeaving, message: cmp.Or(o.Last.Waiting, "is being removed")}
-		if run := o.Inventory.Parts[name].Run; run.BlocksRemoval() {
+		switch run := o.Inventory.Parts[name].Run; {
+		case run.BlocksRemoval():
 			f = finding{phase: PhaseRemovalFailed, message: run.Failed}
+		case o.Last.Pruning != "":
+			f = finding{phase: PhaseFailed, message: o.Last.Pruning}
 		}
 		o.out.UpToDate = false
 		o.out.State, o.out.Message = f.phase.State(), name.String()+": "+f.message
@@ -126,6 +129,9 @@ func (o *observer) observeEntry(en *inventory.Entry, p *part) {
 		p.found(PhaseUnreadable, "cannot be read: "+text.OneLine(o.Denied[k].Error()))
 	case pruned:
 		o.out.UpToDate = false
+		if o.Last.Pruning != "" {
+			p.found(PhaseFailed, o.Last.Pruning)
+		}
 		if exists {
 			p.found(PhasePruning, cmp.Or(o.Last.Waiting, k.String()+": "+cmp.Or(state.Message, "is being deleted")))
 		}

@@ -293,6 +293,15 @@ func TestObserve(t *testing.T) {
 			phase:  PhaseReady,
 			want:   Observation{Exists: true, State: health.Ready},
 		},
+		"PruneRefused": {
+			reason: "An object that cannot be deleted is an error, whatever else is waited for.",
+			in: func(w *world) Input {
+				w.en.Pruned, w.in.Last = true, inventory.Reasons{Pruning: "forbidden", Waiting: "1 object is left"}
+				return w.input()
+			},
+			phase: PhaseFailed,
+			want:  Observation{Exists: true, State: health.Error, Message: "web: forbidden"},
+		},
 		"Unreadable": {
 			reason: "What the credentials may not read is an error.",
 			in: func(w *world) Input {

@@ -41,7 +41,7 @@ const (
 	// PhaseDegraded says that an object reports a warning.
 	PhaseDegraded Phase = "Degraded"
 
-	// PhaseFailed says that the last step could not apply the part.
+	// PhaseFailed says that the last step could not apply the part, or not delete what it no longer has.
 	PhaseFailed Phase = "Failed"
 	// PhaseHookFailed says that a hook failed, and that nothing more is done for these inputs.
 	PhaseHookFailed Phase = "HookFailed"
