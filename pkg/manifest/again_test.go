@@ -90,7 +90,7 @@ func TestForcedRemovalOfHook(t *testing.T) {
 			break
 		}
 	}
-	if !left.Gone || !strings.Contains(left.HookFailed, "no more Jobs") {
+	if !left.Gone || !strings.Contains(strings.Join(left.HookFailures, "\n"), "no more Jobs") {
 		t.Errorf("a removal that is forced: %+v", left)
 	}
 }

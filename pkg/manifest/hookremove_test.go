@@ -3,6 +3,7 @@
 package manifest
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,8 +65,33 @@ func TestFailedDeleteHook(t *testing.T) {
 			break
 		}
 	}
-	if !left.Gone || !strings.Contains(left.HookFailed, "post-delete Job apps/gone failed") || len(b.statuses()) != 0 {
+	if !left.Gone || !slices.ContainsFunc(left.HookFailures, isFailureOfGone) || len(b.statuses()) != 0 {
 		t.Errorf("a hook after the removal keeps nothing: %+v", left)
+	}
+}
+
+func isFailureOfGone(failure string) bool {
+	return strings.HasPrefix(failure, "web: hook post-delete Job apps/gone failed: BackoffLimitExceeded")
+}
+
+// A hook that fails while an install is pruned keeps nothing, and is told of once.
+func TestFailedDeleteHookOfOneInstall(t *testing.T) {
+	b := newBench(t)
+	s := hookedWeb("one")
+	s.Installs = append(s.Installs, install("extra", configMap("one")))
+	b.settle(s)
+	b.s.unready = true
+	s.Installs = s.Installs[1:]
+	b.apply(s)
+	completeJob(b, "bye")
+	b.apply(s)
+	failJob(b, "gone")
+	var failures []string
+	for range 3 {
+		failures = append(failures, b.apply(s).HookFailures...)
+	}
+	if len(failures) != 1 || !isFailureOfGone(failures[0]) || len(b.statuses()) != 0 {
+		t.Errorf("hooks that failed: %q, releases: %v", failures, b.statuses())
 	}
 }
 

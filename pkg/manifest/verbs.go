@@ -191,6 +191,6 @@ func (e *Engine) Remove(ctx context.Context, c cluster.Cluster, b *Bundle, o ...
 	if err := w.forgetAll(ctx, inv); err != nil {
 		return left, err
 	}
-	left.Gone, left.HookFailed = true, hooks.Failed
+	left.Gone, left.HookFailures = true, res.HookFailures
 	return left, nil
 }

@@ -66,6 +66,7 @@ func (r *reporter) recordApply(mr *v1alpha1.Manifest, res engine.Result) {
 		r.note(mr, reasonPruned, "Removed what is no longer part of the module: "+names(res.Pruned))
 	}
 	r.recordLeft(mr, res.LeftBehind)
+	r.recordHookFailures(mr, res.HookFailures)
 	r.recordHooks(mr, res)
 }
 
@@ -73,9 +74,17 @@ func (r *reporter) recordApply(mr *v1alpha1.Manifest, res engine.Result) {
 func (r *reporter) recordRemoval(mr *v1alpha1.Manifest, res engine.Removal) {
 	r.recordKept(mr, res.Kept)
 	r.recordLeft(mr, res.LeftBehind)
+	r.recordHookFailures(mr, res.HookFailures)
 	if len(res.Forced) > 0 {
 		r.warn(mr, reasonForced, fmt.Sprintf(
 			"deleted, as annotation %s asks for, what others made: %s", v1alpha1.AnnotationForceRemoval, names(res.Forced)))
+	}
+}
+
+// recordHookFailures records hooks of installs that were removed, which failed and kept nothing.
+func (r *reporter) recordHookFailures(mr *v1alpha1.Manifest, failures []string) {
+	if len(failures) > 0 {
+		r.warn(mr, reasonHookFailed, strings.Join(failures, "; "))
 	}
 }
 

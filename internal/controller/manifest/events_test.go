@@ -34,6 +34,20 @@ func TestRecord(t *testing.T) {
 				"Kept: Kept, as helm.sh/resource-policy asks for, and no longer part of the module: Job a/one",
 			},
 		},
+		"HooksFailed": {
+			reason: "Hooks of installs that were pruned are named where they failed.",
+			record: func(r *reporter, mr *v1alpha1.Manifest) {
+				r.recordApply(mr, engine.Result{HookFailures: []string{"web: hook post-delete Job a/one failed", "db: no"}})
+			},
+			want: []string{"HookFailed: web: hook post-delete Job a/one failed; db: no"},
+		},
+		"RemovedHooksFailed": {
+			reason: "So are those of a Manifest that was removed.",
+			record: func(r *reporter, mr *v1alpha1.Manifest) {
+				r.recordRemoval(mr, engine.Removal{Gone: true, HookFailures: []string{"web: no"}})
+			},
+			want: []string{"HookFailed: web: no"},
+		},
 		"Removed": {
 			reason: "What was kept is named, and what was deleted that others made.",
 			record: func(r *reporter, mr *v1alpha1.Manifest) {

@@ -239,9 +239,6 @@ func (r *reporter) blocked(mr *v1alpha1.Manifest, can removal, err error) bool {
 
 // removalStep in the status: what a removal waits for.
 func (r *reporter) removalStep(mr *v1alpha1.Manifest, step engine.Removal) {
-	if step.HookFailed != "" {
-		r.warn(mr, reasonHookFailed, step.HookFailed)
-	}
 	if step.Gone {
 		return
 	}

@@ -28,6 +28,9 @@ type Result struct {
 	Kept []cluster.ObjectRef
 	// LeftBehind are the objects that the bundle no longer has, and that are not those that were applied. They stay as they are.
 	LeftBehind []cluster.ObjectRef
+	// HookFailures say why hooks of installs that the bundle no longer has failed without keeping anything from being deleted. They are
+	// told once all of that is gone.
+	HookFailures []string
 	// Recreated are the objects that were deleted to be created again, as a field of them cannot be changed.
 	Recreated []cluster.ObjectRef
 	// Repaired is the drift that was repaired, with its fields.

@@ -82,7 +82,11 @@ func (r *run) prune(ctx context.Context) {
 	r.result.LeftBehind = append(r.result.LeftBehind, res.LeftBehind...)
 	r.result.Pruned = append(r.result.Pruned, res.Deleted(what.Entries)...)
 	p.inventory.Drop(func(e *inventory.Entry) bool { return e.Pruned && res.Done[e.Ref()] })
-	r.dropParts(ctx, what.Parts, err == nil && !res.Blocked.Waits())
+	done := err == nil && !res.Blocked.Waits()
+	if done {
+		r.result.HookFailures = append(r.result.HookFailures, res.HookFailures...)
+	}
+	r.dropParts(ctx, what.Parts, done)
 }
 
 // failPrune keeps the first error of pruning.

@@ -33,13 +33,11 @@ type Removal struct {
 	Runner Runner
 	// Save the inventory at once, with the record of a part.
 	Save func(ctx context.Context, part object.PartID, rec inventory.Part) error
-
-	// Failed is why a hook failed that blocks nothing; empty for none. Run sets it.
-	Failed string
 }
 
 // Run the hooks of an event of all parts, as far as possible without waiting.
 func (r *Removal) Run(ctx context.Context, event inventory.Event) (Standing, error) {
+	var failures []string
 	for _, part := range slices.Backward(r.Parts) {
 		p := r.Records[part]
 		if !p.DeleteHooks {
@@ -48,20 +46,22 @@ func (r *Removal) Run(ctx context.Context, event inventory.Event) (Standing, err
 		s, err := r.runPart(ctx, part, &p, event)
 		if err = errors.Wrap(err, part.String()); err != nil {
 			if !r.passesOver(err, event) {
-				return Standing{}, err
+				return Standing{Failures: failures}, err
 			}
-			r.Failed = text.OneLine(err.Error())
+			failures = append(failures, text.OneLine(err.Error()))
 			continue
 		}
-		switch {
-		case s.Stage == Refused && (r.Force || !event.Blocks()):
-			r.Failed = s.Message
-		case s.Stage != Passed:
-			s.Message = part.String() + ": " + s.Message
+		if s.Stage == Passed {
+			continue
+		}
+		s.Message = part.String() + ": " + s.Message
+		if s.Stage != Refused || (event.Blocks() && !r.Force) {
+			s.Failures = failures
 			return s, nil
 		}
+		failures = append(failures, s.Message)
 	}
-	return Standing{Stage: Passed}, nil
+	return Standing{Stage: Passed, Failures: failures}, nil
 }
 
 // passesOver reports whether a removal goes on after an error. A recorded hook cannot be edited: one that would replace the object of

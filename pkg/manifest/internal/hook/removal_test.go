@@ -20,14 +20,15 @@ import (
 
 func TestRemoval(t *testing.T) {
 	type want struct {
-		standing    Standing
-		failed, err string
-		log         []string
-		run         *inventory.Run
+		standing Standing
+		err      string
+		log      []string
+		run      *inventory.Run
 	}
 	part := func(run *inventory.Run) inventory.Part {
 		return inventory.Part{Digest: "d", Namespace: "a", Revision: 2, DeleteHooks: true, Run: run}
 	}
+	passed := func(failure string) Standing { return Standing{Stage: Passed, Failures: []string{failure}} }
 	broken := errors.New("not reached")
 	refused := &ssa.RefusedError{Err: errors.New("the record is damaged")}
 	taken := func(event string) error {
@@ -77,21 +78,21 @@ func TestRemoval(t *testing.T) {
 		},
 		"TakenAfter": {
 			reason: "After the objects it blocks nothing.", event: inventory.PostDelete, run: over, err: taken("post-delete"),
-			want: want{standing: Standing{Stage: Passed}, failed: "web: hook post-delete ConfigMap a/c is part of api too; take it out of one of them", run: over},
+			want: want{standing: passed("web: hook post-delete ConfigMap a/c is part of api too; take it out of one of them"), run: over},
 		},
-		"Force":      {reason: "Unless the removal is forced.", event: inventory.PreDelete, run: failed, force: true, want: want{standing: Standing{Stage: Passed}, failed: "no", run: failed}},
+		"Force":      {reason: "Unless the removal is forced.", event: inventory.PreDelete, run: failed, force: true, want: want{standing: passed("web: no"), run: failed}},
 		"Error":      {reason: "An error names the part.", event: inventory.PreDelete, err: broken, want: want{err: "web: not reached"}},
 		"ForceError": {reason: "Force does not pass over a cluster that does not answer.", event: inventory.PreDelete, err: broken, force: true, want: want{err: "web: not reached"}},
 		"ForceObject": {
 			reason: "It passes over an object that is refused.", event: inventory.PreDelete, err: refused, force: true,
-			want: want{standing: Standing{Stage: Passed}, failed: "web: the record is damaged"},
+			want: want{standing: passed("web: the record is damaged")},
 		},
 		"FailsAfter": {
 			reason: "A hook that fails after the objects are gone blocks nothing.", event: inventory.PostDelete, run: over, outcome: "failed",
 			want: want{
-				standing: Standing{Stage: Passed}, failed: "hook post-delete Job a/web failed",
-				log: []string{"save post-delete", "create web", "state web", "save post-delete", "save post-delete"},
-				run: &inventory.Run{Event: "post-delete", Revision: 2, UID: "uid-1", Started: 100, Done: 1, Failed: "hook post-delete Job a/web failed", Over: true},
+				standing: passed("web: hook post-delete Job a/web failed"),
+				log:      []string{"save post-delete", "create web", "state web", "save post-delete", "save post-delete"},
+				run:      &inventory.Run{Event: "post-delete", Revision: 2, UID: "uid-1", Started: 100, Done: 1, Failed: "hook post-delete Job a/web failed", Over: true},
 			},
 		},
 	}
@@ -122,7 +123,7 @@ func TestRemoval(t *testing.T) {
 				},
 			}
 			standing, err := r.Run(t.Context(), tc.event)
-			got := want{standing: standing, failed: r.Failed, log: s.log, run: saved.Run}
+			got := want{standing: standing, log: s.log, run: saved.Run}
 			if err != nil {
 				got.err = err.Error()
 			}
@@ -133,5 +134,25 @@ func TestRemoval(t *testing.T) {
 				t.Errorf("\n%s\na part whose hooks run must be applied again where it comes back", tc.reason)
 			}
 		})
+	}
+}
+
+// The failure of one part that blocks nothing does not hide that of another one.
+func TestRemovalFailures(t *testing.T) {
+	part := func(why string) inventory.Part {
+		return inventory.Part{DeleteHooks: true, Run: &inventory.Run{ID: "r", Event: "pre-delete", Failed: why, Over: true}}
+	}
+	r := Removal{
+		Parts: []object.PartID{"api", "db", "web"}, Force: true,
+		Records: map[object.PartID]inventory.Part{"api": part("no"), "db": {}, "web": part("not at all")},
+	}
+	got, err := r.Run(t.Context(), inventory.PreDelete)
+	if diff := cmp.Diff(Standing{Stage: Passed, Failures: []string{"web: not at all", "api: no"}}, got); diff != "" || err != nil {
+		t.Errorf("Run(...): %v, -want, +got:\n%s", err, diff)
+	}
+	r.Force = false
+	got, err = r.Run(t.Context(), inventory.PreDelete)
+	if diff := cmp.Diff(Standing{Stage: Refused, Message: "web: not at all"}, got); diff != "" || err != nil {
+		t.Errorf("Run(...) without force: %v, -want, +got:\n%s", err, diff)
 	}
 }

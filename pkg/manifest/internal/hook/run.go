@@ -40,6 +40,8 @@ func Deletion(rec *inventory.Part, event inventory.Event, retry string) *invento
 type Standing struct {
 	Stage   Stage
 	Message string
+	// Failures of hooks of a removal that keep nothing from being deleted, each with the name of its part.
+	Failures []string
 }
 
 // Waits reports whether hooks have to run, or run.

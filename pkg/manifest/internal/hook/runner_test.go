@@ -311,7 +311,7 @@ func TestAdvance(t *testing.T) {
 			if err != nil {
 				text = err.Error()
 			}
-			if want := standingAfter(tc.err, tc.waiting, tc.want.Failed); got != want || text != tc.err {
+			if want := standingAfter(tc.err, tc.waiting, tc.want.Failed); !cmp.Equal(want, got) || text != tc.err {
 				t.Errorf("\n%s\nAdvance(...): want %v and error %q, got %v and %q", tc.reason, want, tc.err, got, text)
 			}
 			if diff := cmp.Diff(tc.log, s.log); diff != "" {

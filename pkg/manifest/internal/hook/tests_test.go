@@ -133,7 +133,7 @@ func TestTester(t *testing.T) {
 	s = newTestStage()
 	s.target.outcome = ""
 	waits := Standing{Stage: Due, Message: "hook test Job a/a1 is running"}
-	if got, err := s.tester.Advance(t.Context(), BeginTests(nil, "now")); err != nil || got != waits {
+	if got, err := s.tester.Advance(t.Context(), BeginTests(nil, "now")); err != nil || !cmp.Equal(waits, got) {
 		t.Errorf("one runs: %v, %v", got, err)
 	}
 	if diff := cmp.Diff(states("a", runs, runs), s.tester.Progress.Tests); diff != "" || s.tester.Progress.Part != "a" || s.tester.Progress.Run.UID != "uid-1" || s.saved.Run.UID != "" {

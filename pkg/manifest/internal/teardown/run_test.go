@@ -152,6 +152,19 @@ func TestRunHooks(t *testing.T) {
 				Blocked: Blocked{State: health.Deleting, Message: "gone is running"}, Done: all[:1], Left: all[1:],
 			},
 		},
+		"Failures": {
+			reason: "Those that block nothing are told of.",
+			mode:   Prune,
+			given: func(w *world) {
+				given(inventory.PreDelete, hook.Standing{Stage: hook.Passed, Failures: []string{"web: bye failed"}})(w)
+				w.hooks[inventory.PostDelete] = hook.Standing{Stage: hook.Due, Message: "gone is running", Failures: []string{"db: gone failed"}}
+			},
+			want: outcome{
+				Log:     []string{readCRD, "hooks pre-delete", "delete ConfigMap apps/web", "hooks post-delete"},
+				Blocked: Blocked{State: health.Deleting, Message: "gone is running"}, Done: all[:1], Left: all[1:],
+				HookFailures: []string{"web: bye failed", "db: gone failed"},
+			},
+		},
 		"Error": {
 			reason: "A hook that cannot be asked for ends the call.",
 			mode:   Remove,

@@ -30,8 +30,9 @@ type Removal struct {
 	Kept []cluster.ObjectRef
 	// LeftBehind are the objects that this call left unchanged, because they are not the objects that were applied.
 	LeftBehind []cluster.ObjectRef
-	// HookFailed says why a hook of a chart failed after the objects were gone. It blocks nothing, and is set together with Gone.
-	HookFailed string
+	// HookFailures say why hooks of charts failed without keeping anything from being deleted: those after the objects, and with
+	// ForceRemoval those before them. They are set together with Gone.
+	HookFailures []string
 	// Forced are the custom resources of others that this call deleted because of ForceRemoval.
 	Forced []cluster.ObjectRef
 }
@@ -111,6 +112,8 @@ type Result struct {
 	Done map[cluster.ObjectRef]bool
 	// Kept were orphaned, LeftBehind found not to be what was applied, and Forced are custom resources of others that were deleted.
 	Kept, LeftBehind, Forced []cluster.ObjectRef
+	// HookFailures say why hooks failed that block nothing.
+	HookFailures []string
 	// Settled is that of the input for the next call.
 	Settled map[cluster.ObjectRef]string
 }
@@ -178,6 +181,7 @@ func (r *remover) do(ctx context.Context, g Group, own map[schema.GroupKind]sche
 			return Blocked{}, nil
 		}
 		s, err := r.in.Hooks.Run(ctx, g.Event)
+		r.out.HookFailures = append(r.out.HookFailures, s.Failures...)
 		return blockedBy(s), err
 	case AwaitCustomResources:
 	}

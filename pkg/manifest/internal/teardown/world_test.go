@@ -167,6 +167,7 @@ type outcome struct {
 	Log                            []string
 	Blocked                        Blocked
 	Done, Kept, LeftBehind, Forced []string
+	HookFailures                   []string
 	Left                           []string
 	Err                            string
 }
@@ -176,6 +177,7 @@ func (w *world) outcome(ctx context.Context) outcome {
 	res, err := w.run(ctx)
 	out := outcome{
 		Log: w.log, Blocked: res.Blocked, Kept: names(res.Kept), LeftBehind: names(res.LeftBehind), Forced: names(res.Forced), Left: w.c.Refs(),
+		HookFailures: res.HookFailures,
 	}
 	for ref := range res.Done {
 		out.Done = append(out.Done, ref.String())
