@@ -5,6 +5,8 @@ package manifest
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
@@ -142,8 +144,9 @@ func (e *Engine) Plan(ctx context.Context, c cluster.Cluster, b *Bundle, o ...Ca
 	}
 	out, err := execute.DryRun(ctx, execute.DryInput{
 		Plan: p, Applier: applier, Assumed: assumed, Concurrency: e.concurrency, ID: w.id,
-		Hooks:  func(c *compose.Component) int { return c.Next.Operation.Count(c.Hooks) },
-		Former: w.former,
+		Hooks:   func(c *compose.Component) int { return c.Next.Operation.Count(c.Hooks) },
+		Former:  w.former,
+		Mapping: func(gvk schema.GroupVersionKind) (cluster.Mapping, error) { return w.c.Mapping(ctx, gvk) },
 	})
 	if err != nil {
 		return Plan{}, err

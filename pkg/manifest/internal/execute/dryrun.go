@@ -9,9 +9,11 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/teardown"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
@@ -24,6 +26,8 @@ type DryInput struct {
 	Concurrency int
 	// ID of the ApplySet of the bundle.
 	ID string
+	// Mapping returns how a kind is addressed.
+	Mapping teardown.Mapper
 	// Hooks counts the hooks of a component that would run.
 	Hooks func(c *compose.Component) int
 	// Former returns the objects of an adopted release that the component does not have, and that are no members of the bundle.
@@ -112,10 +116,22 @@ func (d *dryRun) problem(part object.PartID, err error) error {
 	return nil
 }
 
-// prune finds the objects that no part would want any more, the last stage first.
+// prune finds the objects that no part would want any more, in the order in which they would be deleted. Nothing is pruned as long as it
+// is unknown which objects a part wants.
 func (d *dryRun) prune() {
 	d.progress.giveUp(d.Plan.Actions)
-	for _, ref := range d.Plan.Deletes(d.ID) {
+	if d.Plan.Verdicts.IsIncomplete() {
+		return
+	}
+	what := d.progress.prune()
+	entries, parts := make([]*inventory.Entry, 0, len(what.Entries)), make([]object.PartID, 0, len(d.Plan.Parts))
+	for i := range what.Entries {
+		entries = append(entries, &what.Entries[i])
+	}
+	for i := range d.Plan.Parts {
+		parts = append(parts, d.Plan.Parts[i].Name)
+	}
+	for _, ref := range teardown.Foresee(entries, what.Objects, d.ID, parts, d.Mapping) {
 		d.out.Changes = append(d.out.Changes, Change{Key: ref, Action: ActionPrune})
 	}
 }

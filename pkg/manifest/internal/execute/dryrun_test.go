@@ -188,6 +188,11 @@ func TestDryRun(t *testing.T) {
 				w.c.Delete(refOf(aDeploy))
 			},
 		},
+		"Sheltered": {
+			reason: "What stays keeps what it cannot be without.",
+			was:    []piece{{name: "web", digest: "1", objects: []string{aNamespace, fresh, strings.Replace(fresh, "{name: x", "{annotations: {helm.sh/resource-policy: keep}, name: kept", 1)}}},
+			pieces: []piece{}, want: want{Changes: []string{"Prune ConfigMap new/x"}},
+		},
 		"Hooks": {
 			reason: "Hooks are counted.", was: []piece{},
 			pieces: []piece{{name: "web", digest: "1", objects: []string{aConfig}, hooks: true}, {name: "bad", digest: "1", fails: errors.New("no"), hooks: true}},

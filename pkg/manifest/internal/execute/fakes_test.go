@@ -96,6 +96,9 @@ func (w *world) Abandon(_ context.Context, c *compose.Component) error {
 
 // Prune deletes the objects that are ours. An object with finalizers is waited for.
 func (w *world) Prune(ctx context.Context, p Prune) (teardown.Result, error) {
+	if w.tearsDown {
+		return w.tearDown(ctx, p)
+	}
 	out := teardown.Result{Done: map[cluster.ObjectRef]bool{}}
 	for i := range slices.Backward(p.Entries) {
 		en := &p.Entries[i]
@@ -149,3 +152,20 @@ spec: {group: example.org, scope: Namespaced, names: {kind: Widget, plural: widg
 )
 
 func refOf(text string) cluster.ObjectRef { return object.RefOf(fakeapi.Parse(text)) }
+
+// tearDown prunes as the engine does.
+func (w *world) tearDown(ctx context.Context, p Prune) (teardown.Result, error) {
+	in := teardown.Input{
+		Cluster: w.c, Mode: teardown.Prune, Set: worldSet, Labels: map[string]string{object.LabelPartOf: worldSet, object.LabelManagedBy: object.DefaultManagedBy},
+		FieldManager: object.DefaultFieldManager, Known: p.Objects, Concurrency: 1,
+	}
+	client := ssa.New(w.c, object.DefaultFieldManager)
+	in.Read, in.Write = client, client
+	for i := range p.Entries {
+		in.Entries = append(in.Entries, &p.Entries[i])
+	}
+	for _, part := range w.parts() {
+		in.Parts = append(in.Parts, part.Name)
+	}
+	return teardown.Run(ctx, in)
+}

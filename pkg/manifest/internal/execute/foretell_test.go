@@ -31,6 +31,8 @@ func did(before, after map[cluster.ObjectRef]map[string]any, said map[string]boo
 			out[ref.String()] = "Create"
 		case uid(was) != uid(now):
 			out[ref.String()] = "Recreate"
+		case setOf(was) == worldSet && setOf(now) == "":
+			// It is orphaned, which a plan does not tell.
 		default:
 			// What is written differently may mean the same.
 			if f := fieldset.Differences(was, now); len(f) > 0 || said["Change "+ref.String()] {
@@ -46,6 +48,11 @@ func did(before, after map[cluster.ObjectRef]map[string]any, said map[string]boo
 	return out
 }
 
+// setOf returns the ID of the ApplySet that an object belongs to; empty for none.
+func setOf(m map[string]any) string {
+	return (&unstructured.Unstructured{Object: m}).GetLabels()[object.LabelPartOf]
+}
+
 // What a dry run lists is what runs then do, for random bundles in random states of the cluster.
 func TestDryRunForetellsRun(t *testing.T) {
 	names := []string{"a", "b", "c", "d"}
@@ -53,7 +60,7 @@ func TestDryRunForetellsRun(t *testing.T) {
 	for seed := range uint64(150) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		w := newWorld(t)
-		w.recreate = r.IntN(2) == 0
+		w.recreate, w.tearsDown = r.IntN(2) == 0, true
 		var lines []string
 		for step := range 5 {
 			if contend(w, r) {
@@ -124,6 +131,11 @@ func randomPieces(r *rand.Rand, names []string, step int) []piece {
 				text = strings.Replace(text, ", data:", ", immutable: true, data:", 1)
 			}
 			p.objects = append(p.objects, text)
+		}
+		// An object that is kept, and the namespace that it needs.
+		if shelter := fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s}}", part); r.IntN(2) == 0 {
+			p.objects = append(p.objects, shelter, fmt.Sprintf(
+				`{apiVersion: v1, kind: ConfigMap, metadata: {name: kept, namespace: %s%s}}`, part, pickOf(r, "", ", annotations: {helm.sh/resource-policy: keep}")))
 		}
 		out = append(out, p)
 	}

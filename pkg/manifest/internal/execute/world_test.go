@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
@@ -57,6 +58,8 @@ type world struct {
 	now        time.Time
 	contention *ownership.Contention
 	recreate   bool
+	// tearsDown is true where Prune keeps what is to be kept, as the engine does.
+	tearsDown bool
 	// concurrency is 1 where it is 0.
 	concurrency int
 	adoption    object.Adoption
@@ -328,7 +331,8 @@ func (w *world) dryRun() (Forecast, error) {
 	assumed := &apply.Assumed{}
 	return DryRun(w.ctx, DryInput{
 		Plan: w.build(), Applier: apply.NewDryRunner(w.target(), w.policy(), w.contention, w.clock, assumed), Assumed: assumed, Concurrency: 1,
-		ID: worldSet, Hooks: func(c *compose.Component) int { return len(c.Hooks) },
+		ID: worldSet, Mapping: func(gvk schema.GroupVersionKind) (cluster.Mapping, error) { return w.c.Mapping(w.ctx, gvk) },
+		Hooks: func(c *compose.Component) int { return len(c.Hooks) },
 		Former: func(context.Context, *compose.Component, func(cluster.ObjectRef) bool) ([]cluster.ObjectRef, error) {
 			return w.former, w.formerErr
 		},

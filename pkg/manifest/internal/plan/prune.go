@@ -58,23 +58,3 @@ func heirOf(parts []bundle.Part, inv *inventory.Inventory, en *inventory.Entry) 
 	}
 	return ""
 }
-
-// Deletes returns the objects that are pruned and would be deleted, the last stage first: members of the ApplySet with an ID that exist
-// and are not kept.
-func (p *Plan) Deletes(id string) []cluster.ObjectRef {
-	idx := p.Inventory.Index()
-	var out []cluster.ObjectRef
-	for _, s := range slices.Backward(object.Stages) {
-		for i := range p.Actions {
-			ref := p.Actions[i].Ref
-			if p.Actions[i].Verb != Prune || idx[ref].Stage != s {
-				continue
-			}
-			state, exists := p.Objects[ref]
-			if exists && !idx[ref].Keep && !state.Keep && state.Set == id && state.Status != cluster.Terminating {
-				out = append(out, ref)
-			}
-		}
-	}
-	return out
-}

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
@@ -20,7 +22,6 @@ import (
 // is deleted, and what others need first, so that a process that is killed in between deletes none of it later.
 func (r *remover) orphanAll(ctx context.Context) error {
 	var orphans []*inventory.Entry
-	needed := map[cluster.ObjectRef]bool{}
 	for _, e := range r.in.Entries {
 		if ok, err := r.mustOrphan(ctx, e); err != nil || !ok {
 			if err != nil {
@@ -29,17 +30,31 @@ func (r *remover) orphanAll(ctx context.Context) error {
 			continue
 		}
 		orphans = append(orphans, e)
-		needed[cluster.ObjectRef{Kind: "Namespace", Name: e.Namespace}] = true
-		if m, err := r.in.Cluster.Mapping(ctx, e.GVK()); err == nil {
-			needed[cluster.ObjectRef{Group: object.CRDKind.Group, Kind: object.CRDKind.Kind, Name: m.Resource + "." + e.Group}] = true
-		}
 	}
+	needed := needsOf(orphans, func(gvk schema.GroupVersionKind) (cluster.Mapping, error) { return r.in.Cluster.Mapping(ctx, gvk) })
 	for _, e := range append(Shelters(r.in.Entries, orphans, needed), orphans...) {
 		if err := r.orphan(ctx, e); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// needsOf returns what entries cannot be without: their namespaces, and the CRDs of their kinds.
+func needsOf(entries []*inventory.Entry, mapping Mapper) map[cluster.ObjectRef]bool {
+	out := map[cluster.ObjectRef]bool{}
+	for _, e := range entries {
+		out[cluster.ObjectRef{Kind: "Namespace", Name: e.Namespace}] = true
+		if m, err := mapping(e.GVK()); err == nil {
+			out[crdOf(e, m)] = true
+		}
+	}
+	return out
+}
+
+// crdOf returns the CRD of the kind of an entry, which has a mapping. There is none for a built-in kind.
+func crdOf(e *inventory.Entry, m cluster.Mapping) cluster.ObjectRef {
+	return cluster.ObjectRef{Group: object.CRDKind.Group, Kind: object.CRDKind.Kind, Name: m.Resource + "." + e.Group}
 }
 
 // Shelters returns the entries that orphans need, and that are not orphans themselves.

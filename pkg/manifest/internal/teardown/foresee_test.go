@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package teardown
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
+)
+
+// What is foreseen is what runs then delete, in that order.
+func TestForesee(t *testing.T) {
+	finalize := func(w *world, text string) cluster.ObjectRef {
+		ref := named(text)
+		w.c.Edit("x", ref, func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"example.org/x"}) })
+		return ref
+	}
+	cases := map[string]struct {
+		reason string
+		given  func(w *world)
+		want   []string
+	}{
+		"Nothing": {reason: "Nothing leaves.", given: func(*world) {}},
+		"All": {
+			reason: "Custom resources of the kinds that leave go first, and the stages follow backwards, in each of them the parts.",
+			given:  (*world).addAll,
+			want: []string{
+				"Widget apps/sample", "Widget apps/main", "ValidatingWebhookConfiguration web", "Deployment apps/web", "ConfigMap apps/web",
+				"ConfigMap apps/db", "CustomResourceDefinition widgets.example.org", "Namespace apps",
+			},
+		},
+		"Kept": {
+			reason: "What is kept keeps its namespace.",
+			given: func(w *world) {
+				w.add("web", aNamespace)
+				w.add("web", aConfig).Keep = true
+				w.add("web", bConfig)
+			},
+			want: []string{"ConfigMap apps/db"},
+		},
+		"KeptNow": {
+			reason: "So does what says by now that it is to be kept.",
+			given: func(w *world) {
+				w.add("web", aNamespace)
+				ref := w.add("web", aConfig).Ref()
+				w.c.Set("kubectl", ref, object.PolicyKeep, "metadata", "annotations", object.AnnotationResourcePolicy)
+			},
+		},
+		"KeptKind": {
+			reason: "A custom resource that is kept keeps its CRD, too.",
+			given: func(w *world) {
+				w.add(object.PartCRDs, aCRD)
+				w.add("web", aWidget).Keep = true
+				w.add("web", aConfig)
+			},
+			want: []string{"ConfigMap apps/web"},
+		},
+		"Deleting": {
+			reason: "What is being deleted is not deleted again.",
+			given: func(w *world) {
+				w.add("web", aConfig)
+				w.add("web", bConfig)
+				w.c.Delete(finalize(w, aConfig))
+			},
+			want: []string{"ConfigMap apps/db"},
+		},
+		"Foreign": {
+			reason: "What belongs to others stays, and what is gone needs nothing.",
+			given: func(w *world) {
+				ref := w.add("web", aConfig).Ref()
+				w.c.Set("kubectl", ref, "applyset-other", "metadata", "labels", object.LabelPartOf)
+				w.enter("web", bConfig).UID = "gone"
+				w.enter("web", aDeploy)
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, Prune)
+			tc.given(w)
+			states := map[cluster.ObjectRef]cluster.ObjectState{}
+			for _, e := range w.in.Entries {
+				if s, ok := w.c.Get(e.Ref()); ok {
+					states[e.Ref()] = s
+				}
+			}
+			w.log = nil
+			got := names(Foresee(w.in.Entries, states, ourSet, w.in.Parts, func(gvk schema.GroupVersionKind) (cluster.Mapping, error) {
+				return w.c.Mapping(t.Context(), gvk)
+			}))
+			if diff := cmp.Diff(tc.want, got); diff != "" || len(w.log) > 0 {
+				t.Errorf("\n%s\nForesee(...): requests %q, -want, +got:\n%s", tc.reason, w.log, diff)
+			}
+			var done []string
+			for range 3 {
+				for _, line := range w.outcome(t.Context()).Log {
+					if ref, ok := strings.CutPrefix(line, "delete "); ok {
+						done = append(done, ref)
+					}
+				}
+			}
+			if diff := cmp.Diff(tc.want, done); diff != "" {
+				t.Errorf("\n%s\nRun(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
