@@ -249,19 +249,19 @@ func deleting(l *Live) Outcome {
 }
 
 // Recreate deletes an object that is ours, and no other, and creates it again, now or once it is gone. It reports whether it
-// deleted the object, even where there is an error.
+// deleted the object, even where there is an error. An error names the object.
 func (a *Applier) Recreate(ctx context.Context, o *object.Desired) (out Outcome, deleted bool, err error) {
 	m, err := a.Client.Metadata(ctx, o.GVK(), o.Ref)
 	if err != nil {
 		return Outcome{}, false, err
 	}
 	if m != nil && m.Labels[object.LabelPartOf] != a.ID {
-		return Outcome{}, false, errors.New("was created by another client while it was being recreated")
+		return Outcome{}, false, errors.Errorf("%s: was created by another client while it was being recreated", o.Ref)
 	}
 	if m != nil && m.DeletionTimestamp == nil {
 		left, err := a.Client.Delete(ctx, o.GVK(), o.Ref, string(m.UID))
 		if kerrors.IsConflict(err) {
-			return Outcome{}, false, errors.New("was replaced by another client while it was being recreated")
+			return Outcome{}, false, errors.Errorf("%s: was replaced by another client while it was being recreated", o.Ref)
 		}
 		if err != nil {
 			return Outcome{}, false, err
@@ -278,7 +278,7 @@ func (a *Applier) Recreate(ctx context.Context, o *object.Desired) (out Outcome,
 		return Outcome{Kind: Deleting, Before: m}, deleted, err
 	}
 	if err != nil {
-		return Outcome{}, deleted, ssa.Explain(err)
+		return Outcome{}, deleted, errors.Wrap(ssa.Explain(err), o.Ref.String())
 	}
 	return Outcome{Kind: Updated, State: now}, deleted, nil
 }

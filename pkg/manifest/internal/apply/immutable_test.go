@@ -270,7 +270,7 @@ func TestApplyClearsLeftovers(t *testing.T) {
 				}
 				return nil
 			},
-			out:     result{Err: "Deployment apps/web: Deployment apps/web: forbidden: no", Refused: true},
+			out:     result{Err: "Deployment apps/web: forbidden: no", Refused: true},
 			instead: &result{Kind: "Updated", Fields: fields}, requests: []string{first, look}, tries: tries,
 		},
 	}

@@ -34,7 +34,7 @@ func (w *writer) applyClearing(ctx context.Context, o *object.Desired, en *inven
 	}
 	found, owned, failed := w.ownLeftovers(ctx, o, en)
 	if failed != nil {
-		return applied{owned: owned}, failed
+		return applied{owned: owned}, &namedError{failed}
 	}
 	if len(found) == 0 {
 		return applied{state: now, fields: fields}, err
@@ -59,9 +59,15 @@ type applied struct {
 	owned string
 }
 
+// A namedError names the object that it is about.
+type namedError struct{ error }
+
+// Unwrap returns the error.
+func (e *namedError) Unwrap() error { return e.error }
+
 // ownLeftovers makes what the API server filled into unions ours, if it may not stand beside what is wanted of them, and
 // returns it, and the hash of the fields that are ours then. Nothing but managedFields changes, so that nothing is rolled out. If
-// the object is not applied after that, it is put right by the next one that is.
+// the object is not applied after that, it is put right by the next one that is. An error names the object.
 func (w *writer) ownLeftovers(ctx context.Context, o *object.Desired, en *inventory.Entry) ([]unions.Leftover, string, error) {
 	for try := 1; ; try++ {
 		live, err := w.Client.Get(ctx, o.GVK(), o.Ref)
@@ -70,12 +76,12 @@ func (w *writer) ownLeftovers(ctx context.Context, o *object.Desired, en *invent
 		}
 		found, err := leftovers(w.Client.FieldManager, o, live)
 		if err != nil || len(found) == 0 {
-			return nil, "", err
+			return nil, "", errors.Wrap(err, o.Ref.String())
 		}
 		before := live.GetManagedFields()
 		fields, err := withLeftovers(w.Client.FieldManager, before, found, o)
 		if err != nil {
-			return nil, "", err
+			return nil, "", errors.Wrap(err, o.Ref.String())
 		}
 		now, err := w.Client.SetManagedFields(ctx, o, live.GetResourceVersion(), fields)
 		if err == nil {
@@ -85,7 +91,7 @@ func (w *writer) ownLeftovers(ctx context.Context, o *object.Desired, en *invent
 			return found, fieldset.Hash(fieldset.AppliedBy(w.Client.FieldManager, now.ManagedFields)), nil
 		}
 		if !kerrors.IsConflict(err) || try == attempts {
-			return nil, "", errors.Wrapf(ssa.Explain(err), "cannot clear %s", texts(found))
+			return nil, "", errors.Wrapf(ssa.Explain(err), "%s: cannot clear %s", o.Ref, texts(found))
 		}
 	}
 }

@@ -73,21 +73,21 @@ func TestRecreate(t *testing.T) {
 			reason: "No other object is deleted: not one of nobody,",
 			others: replace,
 			want: want{
-				result: result{Err: "was created by another client while it was being recreated"}, Requests: []string{read},
+				result: result{Err: "ConfigMap apps/web: was created by another client while it was being recreated"}, Requests: []string{read},
 			},
 		},
 		"OfAnother": {
 			reason: "and not one of another bundle.",
 			others: func(s *site) { s.c.Edit("x", refOf(cm), label(object.LabelPartOf, "applyset-other")) },
 			want: want{
-				result: result{Err: "was created by another client while it was being recreated"}, Requests: []string{read},
+				result: result{Err: "ConfigMap apps/web: was created by another client while it was being recreated"}, Requests: []string{read},
 			},
 		},
 		"Replaced": {
 			reason: "Nor is one that takes the name in between.",
 			meet:   on(remove, replace),
 			want: want{
-				result: result{Err: "was replaced by another client while it was being recreated"}, Requests: []string{read, remove},
+				result: result{Err: "ConfigMap apps/web: was replaced by another client while it was being recreated"}, Requests: []string{read, remove},
 			},
 		},
 		"GoneMeanwhile": {
@@ -125,7 +125,7 @@ func TestRecreate(t *testing.T) {
 			reason: "Where it cannot be created, it was deleted nevertheless.",
 			meet:   refuse(create, forbidden),
 			want: want{
-				result:  result{Err: `configmaps "web" is forbidden: no way`, Refused: true},
+				result:  result{Err: `ConfigMap apps/web: configmaps "web" is forbidden: no way`, Refused: true},
 				Deleted: true, Requests: []string{read, remove, create}, Cached: []string{"forget ConfigMap apps/web"},
 			},
 		},

@@ -104,6 +104,9 @@ func (w *writer) update(ctx context.Context, in *Input, o *object.Desired, l *Li
 
 // explain what a refusal of the API server means for an object.
 func (w *writer) explain(ctx context.Context, in *Input, before *metav1.PartialObjectMetadata, err error) (Outcome, error) {
+	if named := (*namedError)(nil); errors.As(err, &named) {
+		return Outcome{}, named.error
+	}
 	if out, known, err := w.refused(ctx, in, before, err); known {
 		return out, err
 	}

@@ -58,7 +58,7 @@ func (p *Part) digestOf(b *Bundle) (string, error) {
 	}
 	data, err := json.Marshal(in)
 	if err != nil {
-		return "", errors.Wrapf(err, "install %q: cannot encode values", p.Name)
+		return "", errors.Wrapf(err, "%s: cannot encode its inputs", p.Name)
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:16]), nil

@@ -49,7 +49,7 @@ func TestValidate(t *testing.T) {
 		"NoFunc":        {reason: "A transform does something.", bundle: Bundle{Transforms: []Transform{{Digest: "t"}}}, want: "transforms[0] t has no function"},
 		"EmptyRule":     {reason: "So does a rule.", bundle: Bundle{Readiness: []Rule{{}}}, want: "readiness[0]: has neither an expression nor a function"},
 		"DoubleRule":    {reason: "It is clear what a rule does.", bundle: Bundle{Readiness: []Rule{{CEL: "true", Func: ready}}}, want: "readiness[0]: has an expression and a function; take one of them out"},
-		"Values":        {reason: "Values are JSON.", bundle: with(func(in *Install) { in.Values = map[string]any{"a": func() {}} }), want: `install "web": cannot encode values: json: unsupported type: func()`},
+		"Values":        {reason: "Values are JSON.", bundle: with(func(in *Install) { in.Values = map[string]any{"a": func() {}} }), want: `web: cannot encode its inputs: json: unsupported type: func()`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -8,8 +8,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
@@ -154,7 +152,7 @@ func (r *run) recreateAll(ctx context.Context, part object.PartID, todo []*objec
 			r.recordApplied(o, idx[o.Ref], out)
 		}
 		if err != nil {
-			r.progress.fail(part, errors.Wrap(err, o.Ref.String()))
+			r.progress.fail(part, err)
 		}
 	}
 }

@@ -55,7 +55,7 @@ func (c *Client) Read(ctx context.Context, gvk schema.GroupVersionKind, r cluste
 		return nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, errors.Wrap(err, r.String())
 	}
 	b, err := c.body(c.cluster.REST().Get().AbsPath(path(gvk.GroupVersion(), m, r.Namespace, r.Name)).SetHeader("Accept", accept).Do(ctx))
 	if err == nil {

@@ -169,7 +169,7 @@ func (c *Client) DeleteAt(
 		return nil, nil //nolint:nilnil // Nothing is left, as documented.
 	}
 	if err != nil {
-		return nil, err
+		return nil, errors.Wrap(err, r.String())
 	}
 	background := metav1.DeletePropagationBackground
 	o := metav1.DeleteOptions{TypeMeta: metav1.TypeMeta{Kind: "DeleteOptions", APIVersion: "v1"}, PropagationPolicy: &background}
