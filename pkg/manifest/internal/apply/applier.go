@@ -154,8 +154,8 @@ func (a *Applier) Apply(ctx context.Context, in Input) (Outcome, error) {
 
 // create an object that does not exist as far as is known, or apply the one that does.
 func (a *Applier) create(ctx context.Context, in *Input) (Outcome, error) {
-	if in.Object.Stage == object.StageResource && in.Entry.UID != "" {
-		// Its users deleted the custom resource, and do not want it back with the next version.
+	if in.Entry.IsDismissed(false) {
+		// It was deleted after the plan was made.
 		return Outcome{}, nil
 	}
 	out, err := a.verbs.create(ctx, in)

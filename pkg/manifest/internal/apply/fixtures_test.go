@@ -65,6 +65,7 @@ func (s *site) input(o *object.Desired) Input {
 	if s.entry.Name == "" {
 		in.Entry = inventory.EntryOf(o)
 	}
+	in.Entry.Stage = o.Stage
 	if u := s.c.Object(o.Ref); u != nil && u.GetLabels()[object.LabelManagedBy] == object.DefaultManagedBy {
 		in.State, in.Exists = health.StateOf(object.DefaultFieldManager, u), true
 	}

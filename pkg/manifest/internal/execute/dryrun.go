@@ -67,8 +67,7 @@ func (d *dryRun) tryStage(ctx context.Context, s object.Stage) error {
 		for i := range c.Objects {
 			// What is being deleted is created once it is gone, but for a custom resource, which users may delete.
 			o := &c.Objects[i]
-			deleted := s == object.StageResource && idx[o.Ref].UID != ""
-			if o.Stage == s && !deleted && d.progress.actions[o.Ref].Verb == plan.Wait {
+			if o.Stage == s && !idx[o.Ref].IsDismissed(false) && d.progress.actions[o.Ref].Verb == plan.Wait {
 				d.out.Changes = append(d.out.Changes, Change{Key: o.Ref, Action: ActionCreate})
 			}
 		}

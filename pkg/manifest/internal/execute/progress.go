@@ -91,6 +91,16 @@ func (p *progress) toSend(c *compose.Component, s object.Stage, held func(o *obj
 	return out
 }
 
+// leave the objects of one stage of a component that stay away as they are: the inventory has what is wanted of them.
+func (p *progress) leave(c *compose.Component, s object.Stage, idx map[cluster.ObjectRef]*inventory.Entry) {
+	for i := range c.Objects {
+		if o := &c.Objects[i]; o.Stage == s && p.actions[o.Ref].Verb == plan.Leave {
+			idx[o.Ref].Intent = o.Hash
+			delete(p.actions, o.Ref)
+		}
+	}
+}
+
 // note verdicts.
 func (p *progress) note(v ...plan.Verdict) { p.verdicts = append(p.verdicts, v...) }
 

@@ -82,6 +82,12 @@ func (e *Entry) GVK() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: e.Group, Version: e.Version, Kind: e.Kind}
 }
 
+// IsDismissed reports whether the object, which exists or not, is the custom resource of the bundle and was deleted by its users. It is
+// created once, and does not come back with other inputs either.
+func (e *Entry) IsDismissed(exists bool) bool {
+	return e.Stage == object.StageResource && e.UID != "" && !exists
+}
+
 // EntryOf returns the entry of an object that is not applied yet.
 func EntryOf(o *object.Desired) Entry {
 	return Entry{

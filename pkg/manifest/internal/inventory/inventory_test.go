@@ -143,3 +143,24 @@ func FuzzUnmarshal(f *testing.F) {
 		}
 	})
 }
+
+func TestIsDismissed(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		entry  Entry
+		exists bool
+		want   bool
+	}{
+		"Deleted": {reason: "A custom resource that was applied is gone.", entry: Entry{Stage: object.StageResource, UID: "1"}, want: true},
+		"Exists":  {reason: "One that exists is not dismissed.", entry: Entry{Stage: object.StageResource, UID: "1"}, exists: true},
+		"New":     {reason: "One that was never applied is about to be created.", entry: Entry{Stage: object.StageResource}},
+		"Other":   {reason: "Any other object comes back.", entry: Entry{Stage: object.StageWorkloads, UID: "1"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.entry.IsDismissed(tc.exists); got != tc.want {
+				t.Errorf("\n%s\nIsDismissed(%t): %t", tc.reason, tc.exists, got)
+			}
+		})
+	}
+}

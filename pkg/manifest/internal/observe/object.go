@@ -37,7 +37,7 @@ func standingOf(en *inventory.Entry, exists bool, denied error) standing {
 		return pruned
 	case en.UID == "":
 		return pending
-	case en.Stage == object.StageResource && !exists:
+	case en.IsDismissed(exists):
 		return dismissed
 	}
 	return expected

@@ -19,6 +19,8 @@ const (
 	Repair Verb = "Repair"
 	// Wait means that the object is being deleted, and is created once it is gone.
 	Wait Verb = "Wait"
+	// Leave means that the object is the custom resource of the bundle, which its users deleted. It stays away.
+	Leave Verb = "Leave"
 	// Spare means that the object is a CRD that was changed, and cannot be repaired now.
 	Spare Verb = "Spare"
 )
@@ -53,6 +55,11 @@ func VerbOf(o *object.Desired, f Facts) Verb {
 	case f.Exists && f.State.Status == cluster.Terminating:
 		// The API server would change an object that is being deleted.
 		return Wait
+	case f.Entry.IsDismissed(f.Exists):
+		if f.Entry.Intent != o.Hash {
+			return Leave
+		}
+		return None
 	case f.Spared:
 		return Spare
 	case f.Repairs:

@@ -7,11 +7,15 @@ import (
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
 func TestVerbOf(t *testing.T) {
 	o := desired("web", configMap("a"))
 	done, old := inventory.Entry{UID: "1", Intent: o.Hash}, inventory.Entry{UID: "1", Intent: "old"}
+	dismissed := func(intent string) inventory.Entry {
+		return inventory.Entry{UID: "1", Intent: intent, Stage: object.StageResource}
+	}
 	leaving := cluster.ObjectState{UID: "1", Status: cluster.Terminating}
 	cases := map[string]struct {
 		reason string
@@ -25,6 +29,9 @@ func TestVerbOf(t *testing.T) {
 		"Changed":       {reason: "Other contents are applied.", facts: Facts{Entry: old, State: live(), Exists: true}, want: Update, sends: true},
 		"Drifted":       {reason: "Drift is repaired.", facts: Facts{Entry: done, State: live(), Exists: true, Repairs: true}, want: Repair, sends: true},
 		"Gone":          {reason: "An object that was deleted is repaired.", facts: Facts{Entry: done, Repairs: true}, want: Repair, sends: true},
+		"Dismissed":     {reason: "A custom resource that its users deleted stays away.", facts: Facts{Entry: dismissed("old")}, want: Leave},
+		"DismissedDone": {reason: "That is noted once.", facts: Facts{Entry: dismissed(o.Hash)}, want: None},
+		"Undismissed":   {reason: "One that exists is changed.", facts: Facts{Entry: dismissed("old"), State: live(), Exists: true}, want: Update, sends: true},
 		"Spared":        {reason: "A CRD that cannot be repaired is left.", facts: Facts{Entry: done, State: live(), Exists: true, Repairs: true, Spared: true}, want: Spare},
 		"Terminating":   {reason: "An object that is being deleted cannot be changed.", facts: Facts{Entry: old, State: leaving, Exists: true, Repairs: true}, want: Wait},
 		"NotTerminated": {reason: "A state counts only of an object that exists.", facts: Facts{Entry: old, State: leaving}, want: Update, sends: true},
