@@ -89,12 +89,24 @@ func (r *Part) Resumes(inputs, retry string) bool {
 	return r.Run != nil && r.Run.Recorded && r.Run.Inputs == inputs && (r.Run.Failed == "" || r.Run.Retry == retry)
 }
 
-// Stuck reports whether a hook failed for these inputs, so that nothing more is done for them, and why.
-func (r *Part) Stuck(inputs, retry string) (why string, stuck bool) {
-	if !r.Resumes(inputs, retry) || !r.Run.Over {
-		return "", false
+// A Stuck part is one of which a hook failed, so that none of its hooks runs and no revision follows until its inputs change or the hooks
+// are to be tried again.
+type Stuck struct {
+	// Reason is why the hook failed.
+	Reason string
+	// ObjectsApplied is true where it failed after the objects of the part were applied. They are repaired.
+	ObjectsApplied bool
+}
+
+// NeedsStep reports whether a step does something for the part, of which objects are not as they were applied or not.
+func (s Stuck) NeedsStep(unfinished bool) bool { return s.ObjectsApplied && unfinished }
+
+// Stuck reports whether a hook failed for these inputs.
+func (r *Part) Stuck(inputs, retry string) (s Stuck, stuck bool) {
+	if !r.Resumes(inputs, retry) || !r.Run.Over || r.Run.Failed == "" {
+		return Stuck{}, false
 	}
-	return r.Run.Failed, r.Run.Failed != ""
+	return Stuck{Reason: r.Run.Failed, ObjectsApplied: r.Run.Event.IsPost()}, true
 }
 
 // A Release names a Helm release. The zero value stands for none.

@@ -54,9 +54,12 @@ type part struct {
 	findings []finding
 	// notes are findings about objects that were left as they are. They come after all others.
 	notes []finding
-	// stuck says that a hook failed. With unapplied none of the objects was applied, so that a step does nothing for them.
-	stuck, unapplied bool
+	// stuck is nil unless a hook failed.
+	stuck *inventory.Stuck
 }
+
+// needsStep reports whether a step does something about an object that is not as it was applied, or not yet.
+func (p *part) needsStep() bool { return p.stuck == nil || p.stuck.NeedsStep(true) }
 
 func (p *part) found(phase Phase, message string) {
 	p.findings = append(p.findings, finding{phase: phase, message: message})
@@ -79,9 +82,9 @@ func (o *observer) observeParts() {
 		if rec.Digest == p.Digest {
 			continue
 		}
-		if why, stuck := rec.Stuck(p.Digest, o.Retry); stuck {
-			p.found(PhaseHookFailed, why)
-			p.stuck, p.unapplied = true, !rec.Run.Event.IsPost()
+		if stuck, ok := rec.Stuck(p.Digest, o.Retry); ok {
+			p.found(PhaseHookFailed, stuck.Reason)
+			p.stuck = &stuck
 			continue
 		}
 		o.out.UpToDate = false
@@ -136,7 +139,7 @@ func (o *observer) observeEntry(en *inventory.Entry, p *part) {
 			p.found(PhasePruning, cmp.Or(o.Last.Waiting, k.String()+": "+cmp.Or(state.Message, "is being deleted")))
 		}
 	case pending:
-		o.out.UpToDate = o.out.UpToDate && p.unapplied
+		o.out.UpToDate = o.out.UpToDate && !p.needsStep()
 		o.out.Total++
 		if o.Inventory.Parts[p.Name].Digest == p.Digest {
 			// Otherwise observeParts has said why.
@@ -183,7 +186,7 @@ func (o *observer) observeDrift(en *inventory.Entry, d Drift, p *part) bool {
 		return true
 	case bundle.DriftRepair:
 	}
-	o.out.UpToDate = o.out.UpToDate && p.unapplied
+	o.out.UpToDate = o.out.UpToDate && !p.needsStep()
 	o.out.Drift = append(o.out.Drift, d)
 	if f := o.Last.Failure(p.Name, p.Digest); f != "" {
 		p.found(PhaseFailed, f)
@@ -205,7 +208,7 @@ func (o *observer) observeCeded(en *inventory.Entry, p *part) {
 		p.noted(PhaseCeded, CededField{Key: en.Ref(), Field: c.Field(), Manager: c.Manager, Contended: true}.String()+
 			"; stop one of the two, or take the field out of the module")
 		if o.Drift == bundle.DriftRepair && c.IsDue(o.Now) {
-			o.out.UpToDate = false
+			o.out.UpToDate = o.out.UpToDate && !p.needsStep()
 		}
 	}
 }
@@ -259,7 +262,7 @@ func (o *observer) observeTests() {
 	}
 	stuck := false
 	for _, p := range o.parts {
-		stuck = stuck || p.stuck
+		stuck = stuck || p.stuck != nil
 	}
 	if TestsDue(o.Inventory, o.Test) && !stuck {
 		o.out.UpToDate = false

@@ -135,6 +135,17 @@ func TestObserve(t *testing.T) {
 			phase: PhaseHookFailed,
 			want:  Observation{Exists: true, UpToDate: true, State: health.Error, Message: "web: no", Total: 1},
 		},
+		"HookFailedDue": {
+			reason: "Nor about a field that is due to be tried again: a step takes it once the hooks do.",
+			in: func(w *world) Input {
+				upgrade(w)
+				w.rec.Run = &inventory.Run{Recorded: true, Inputs: "new", Event: "pre-install", Over: true, Failed: "no"}
+				w.en.Ceded = []ownership.Ceded{{Path: `{"f:data":{"f:k":{}}}`, Manager: "them", Since: 1}}
+				return w.input()
+			},
+			phase: PhaseHookFailed,
+			want:  Observation{Exists: true, UpToDate: true, State: health.Error, Message: "web: no", Ready: 1, Total: 1},
+		},
 		"PostHookFailed": {
 			reason: "Where the objects were applied before the hook, those that are missing still are.",
 			in: func(w *world) Input {

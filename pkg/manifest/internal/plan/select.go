@@ -62,9 +62,8 @@ func Select(in Input) *Selection {
 		if rec.Digest == part.Digest && !unfinished {
 			continue
 		}
-		if why, stuck := rec.Stuck(part.Digest, in.Retry); stuck && (!rec.Run.Event.IsPost() || !unfinished) {
-			// The inventory has all that the part wants since the hook ran.
-			s.Stuck[part.Name] = why
+		if stuck, ok := rec.Stuck(part.Digest, in.Retry); ok && !stuck.NeedsStep(unfinished) {
+			s.Stuck[part.Name] = stuck.Reason
 			continue
 		}
 		s.Due = append(s.Due, Due{Part: part, Record: rec})

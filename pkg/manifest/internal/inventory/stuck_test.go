@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestStuck(t *testing.T) {
+	failed := func(event Event) Part {
+		return Part{Run: &Run{Event: event, Inputs: "1", Retry: "r", Recorded: true, Over: true, Failed: "no"}}
+	}
+	running, done := failed("pre-install"), failed("pre-install")
+	running.Run.Over, done.Run.Failed = false, ""
+	type want struct {
+		Stuck Stuck
+		OK    bool
+		// Rest and Unfinished are whether a step does something.
+		Rest, Unfinished bool
+	}
+	cases := map[string]struct {
+		reason        string
+		part          Part
+		inputs, retry string
+		want          want
+	}{
+		"None":    {reason: "A part without a run.", inputs: "1", retry: "r"},
+		"Before":  {reason: "A hook failed before the objects: nothing is done for them.", part: failed("pre-upgrade"), inputs: "1", retry: "r", want: want{Stuck: Stuck{Reason: "no"}, OK: true}},
+		"After":   {reason: "One failed after them: they are repaired.", part: failed("post-install"), inputs: "1", retry: "r", want: want{Stuck: Stuck{Reason: "no", ObjectsApplied: true}, OK: true, Unfinished: true}},
+		"Inputs":  {reason: "Other inputs begin again.", part: failed("pre-install"), inputs: "2", retry: "r"},
+		"Retry":   {reason: "So does another token.", part: failed("pre-install"), inputs: "1", retry: "s"},
+		"Running": {reason: "A run that goes on.", part: running, inputs: "1", retry: "r"},
+		"Done":    {reason: "A run that succeeded.", part: done, inputs: "1", retry: "r"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s, ok := tc.part.Stuck(tc.inputs, tc.retry)
+			got := want{Stuck: s, OK: ok, Rest: s.NeedsStep(false), Unfinished: s.NeedsStep(true)}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nStuck(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
