@@ -127,9 +127,8 @@ func TestObserve(t *testing.T) {
 			reason: "After a hook failed before the objects, nothing is left to do for these inputs.",
 			in: func(w *world) Input {
 				upgrade(w)
-				w.en.UID = ""
+				w.en.UID, w.in.Test = "", "t"
 				w.rec.Run = &inventory.Run{Recorded: true, Inputs: "new", Event: "pre-install", Over: true, Failed: "no"}
-				w.in.Test = "t"
 				return w.input()
 			},
 			phase: PhaseHookFailed,
@@ -160,8 +159,7 @@ func TestObserve(t *testing.T) {
 			reason: "A new token runs the hook again.",
 			in: func(w *world) Input {
 				upgrade(w)
-				w.rec.Run = &inventory.Run{Recorded: true, Inputs: "new", Event: "pre-install", Over: true, Failed: "no"}
-				w.in.Retry = "again"
+				w.in.Retry, w.rec.Run = "again", &inventory.Run{Recorded: true, Inputs: "new", Event: "pre-install", Over: true, Failed: "no"}
 				return w.input()
 			},
 			phase: PhaseApplying,
@@ -305,13 +303,10 @@ func TestObserve(t *testing.T) {
 			want:   Observation{Exists: true, State: health.Ready},
 		},
 		"PruneRefused": {
-			reason: "An object that cannot be deleted is an error, whatever else is waited for.",
-			in: func(w *world) Input {
-				w.en.Pruned, w.in.Last = true, inventory.Reasons{Pruning: "forbidden", Waiting: "1 object is left"}
-				return w.input()
-			},
-			phase: PhaseFailed,
-			want:  Observation{Exists: true, State: health.Error, Message: "web: forbidden"},
+			reason: "An object that cannot be deleted is an error.",
+			in:     func(w *world) Input { w.en.Pruned, w.in.Last.Pruning = true, "forbidden"; return w.input() },
+			phase:  PhaseFailed,
+			want:   Observation{Exists: true, State: health.Error, Message: "web: forbidden"},
 		},
 		"Unreadable": {
 			reason: "What the credentials may not read is an error.",
