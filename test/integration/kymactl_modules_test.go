@@ -182,7 +182,7 @@ var _ = Describe("kymactl", func() {
 		Entry("no module", exitUsage, []string{"arg"}, "module", "enable"),
 		Entry("wrong name", exitUsage, []string{"Istio!"}, "module", "enable", "Istio!", "--kyma", "one"),
 		Entry("wrong channel", exitUsage, []string{"no"}, "module", "enable", "istio", "-c", "no", "--kyma", "one"),
-		Entry("wrong format", exitUsage, []string{"wide"}, "status", "one", "-o", "wide"),
+		Entry("wrong format", exitUsage, []string{"xml"}, "status", "one", "-o", "xml"),
 		Entry("several Kymas and no name", exitUsage, []string{"one, two"}, "status"),
 		Entry("no such kubeconfig", exitUsage, []string{"--kubeconfig"}, "status", "--kubeconfig", "nowhere"),
 		Entry("no such context", exitUsage, []string{"--context"}, "status", "--context", "nowhere"),
