@@ -57,8 +57,8 @@ func (w *call) newWriter() *apply.Applier {
 }
 
 // newDryRunner returns an applier that changes nothing.
-func (w *call) newDryRunner(assumed *apply.Assumed) *apply.Applier {
-	return apply.NewDryRunner(w.target(), w.policy(), &w.mem.contention, w.e.now, assumed)
+func (w *call) newDryRunner() *apply.Applier {
+	return apply.NewDryRunner(w.target(), w.policy(), &w.mem.contention, w.e.now)
 }
 
 // target of an applier.

@@ -5,13 +5,9 @@ package manifest
 import (
 	"context"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
-	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/execute"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
@@ -136,17 +132,13 @@ func (e *Engine) Plan(ctx context.Context, c cluster.Cluster, b *Bundle, o ...Ca
 	if k := w.mem.plan; k != nil && k.plan.Basis == basis && e.now().Before(k.until) {
 		return k.plan.Clone(), nil
 	}
-	assumed := &apply.Assumed{}
-	applier := w.newDryRunner(assumed)
+	applier := w.newDryRunner()
 	p, err := planner{call: w, was: was, objects: objects, applier: applier}.plan(ctx)
 	if err != nil {
 		return Plan{}, err
 	}
 	out, err := execute.DryRun(ctx, execute.DryInput{
-		Plan: p, Applier: applier, Assumed: assumed, Concurrency: e.concurrency, ID: w.id,
-		Hooks:   func(c *compose.Component) int { return c.Next.Operation.Count(c.Hooks) },
-		Former:  w.former,
-		Mapping: func(gvk schema.GroupVersionKind) (cluster.Mapping, error) { return w.c.Mapping(ctx, gvk) },
+		Plan: p, Applier: applier, Concurrency: e.concurrency, Former: w.former,
 	})
 	if err != nil {
 		return Plan{}, err

@@ -49,6 +49,8 @@ type Applier struct {
 	// Contention counts how often fields are repaired.
 	Contention *ownership.Contention
 	Now        func() time.Time
+	// Assumed is what a dry run takes for existing; nil for an Applier that writes.
+	Assumed *Assumed
 
 	verbs verbs
 	// owners are the names of the owners of other ApplySets by their IDs, and hpas the targets of the autoscalers of namespaces.
@@ -64,10 +66,10 @@ func NewWriter(t Target, p Policy, c *ownership.Contention, now func() time.Time
 }
 
 // NewDryRunner returns an Applier that changes nothing. The outcomes say what would be done. Objects that it would create are
-// remembered in what is assumed to exist.
-func NewDryRunner(t Target, p Policy, c *ownership.Contention, now func() time.Time, assumed *Assumed) *Applier {
-	a := &Applier{Target: t, Policy: p, Contention: c, Now: now}
-	a.verbs = &dryRunner{Applier: a, assumed: assumed}
+// assumed to exist from then on.
+func NewDryRunner(t Target, p Policy, c *ownership.Contention, now func() time.Time) *Applier {
+	a := &Applier{Target: t, Policy: p, Contention: c, Now: now, Assumed: &Assumed{}}
+	a.verbs = &dryRunner{Applier: a}
 	return a
 }
 

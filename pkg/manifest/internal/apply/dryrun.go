@@ -69,15 +69,11 @@ func with(set map[string]bool, name string) map[string]bool {
 }
 
 // A dryRunner has the verbs of a dry run.
-type dryRunner struct {
-	*Applier
-
-	assumed *Assumed
-}
+type dryRunner struct{ *Applier }
 
 func (d *dryRunner) create(ctx context.Context, in *Input) (Outcome, error) {
 	o := in.Object
-	if d.assumed.isUntriable(o) {
+	if d.Assumed.isUntriable(o) {
 		return Outcome{Kind: Created}, nil
 	}
 	_, err := d.Client.DryRun(ctx, o, ssa.Create)
@@ -97,7 +93,7 @@ func (d *dryRunner) createWithNamespace(o *object.Desired) (Outcome, error) {
 		return Outcome{}, &ssa.RefusedError{Err: errors.Wrap(ssa.NoNamespace(ns), o.Ref.String())}
 	}
 	out := Outcome{Kind: Created}
-	if d.assumed.addNamespace(ns) {
+	if d.Assumed.addNamespace(ns) {
 		out.Note = "namespace " + ns + " would be created"
 	}
 	return out, nil
@@ -144,7 +140,7 @@ func (d *dryRunner) explain(o *object.Desired, k Kind, err error) (Outcome, erro
 	switch {
 	case isWithoutDryRun(err):
 		return Outcome{Kind: k, Note: o.Ref.String() + " cannot be tried: " + text.OneLine(ssa.Explain(err).Error())}, nil
-	case ssa.IsNotServed(err) && d.assumed.Planned[o.CRD]:
+	case ssa.IsNotServed(err) && d.Assumed.Planned[o.CRD]:
 		return Outcome{Kind: k, Note: o.Ref.String() + " cannot be tried: its kind is not served in this version yet"}, nil
 	}
 	return Outcome{}, errors.Wrap(ssa.Explain(err), o.Ref.String())

@@ -55,7 +55,9 @@ func (s *site) clock() time.Time { return s.now }
 func (s *site) writer() *Applier { return NewWriter(s.target(), s.policy, s.contention, s.clock) }
 
 func (s *site) dryRunner() *Applier {
-	return NewDryRunner(s.target(), s.policy, s.contention, s.clock, s.assumed)
+	a := NewDryRunner(s.target(), s.policy, s.contention, s.clock)
+	a.Assumed = s.assumed
+	return a
 }
 
 // input returns what is known of an object without a request, where the watch is not behind.

@@ -65,6 +65,9 @@ func (c *Component) hooksToRun() []record.Hook {
 	return c.Next.Operation.Hooks(c.Rendered.Hooks)
 }
 
+// CountHooks returns how many hooks run for the component.
+func (c *Component) CountHooks() int { return c.Next.Operation.Count(c.Hooks) }
+
 // NoteHooks records the hooks that must be known without the chart, which must be rendered.
 func (c *Component) NoteHooks(r *inventory.Part) {
 	hook.Note(r, c.Rendered.Hooks, c.Installation.Config.DisableHooks)

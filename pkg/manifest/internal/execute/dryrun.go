@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/apply"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
@@ -20,16 +22,9 @@ import (
 // A DryInput is what a dry run needs.
 type DryInput struct {
 	Plan *plan.Plan
-	// Applier that changes nothing, and what it assumes to exist.
+	// Applier that changes nothing.
 	Applier     *apply.Applier
-	Assumed     *apply.Assumed
 	Concurrency int
-	// ID of the ApplySet of the bundle.
-	ID string
-	// Mapping returns how a kind is addressed.
-	Mapping teardown.Mapper
-	// Hooks counts the hooks of a component that would run.
-	Hooks func(c *compose.Component) int
 	// Former returns the objects of an adopted release that the component does not have, and that are no members of the bundle.
 	Former func(ctx context.Context, c *compose.Component, isMember func(ref cluster.ObjectRef) bool) ([]cluster.ObjectRef, error)
 }
@@ -46,13 +41,13 @@ type dryRun struct {
 func DryRun(ctx context.Context, in DryInput) (Forecast, error) {
 	d := &dryRun{DryInput: in, progress: newProgress(in.Plan)}
 	d.progress.intend()
-	in.Assumed.Planned = in.Plan.CRDs()
+	in.Applier.Assumed.Planned = in.Plan.CRDs()
 	for _, s := range object.Stages {
 		if err := d.tryStage(ctx, s); err != nil {
 			return Forecast{}, err
 		}
 	}
-	d.prune()
+	d.prune(ctx)
 	if err := d.pruneFormer(ctx); err != nil {
 		return Forecast{}, err
 	}
@@ -93,7 +88,7 @@ func (d *dryRun) record(c *compose.Component, o *object.Desired, out apply.Outco
 		return nil
 	case apply.Created, apply.Deleting:
 		change.Action = ActionCreate
-		d.Assumed.Created(o)
+		d.Applier.Assumed.Created(o)
 	case apply.Updated:
 		change.Action = ActionUpdate
 	case apply.Immutable:
@@ -117,12 +112,12 @@ func (d *dryRun) problem(part object.PartID, err error) error {
 
 // prune finds the objects that no part would want any more, in the order in which they would be deleted. Nothing is pruned as long as it
 // is unknown which objects a part wants.
-func (d *dryRun) prune() {
+func (d *dryRun) prune(ctx context.Context) {
 	d.progress.giveUp(d.Plan.Actions)
 	if d.Plan.Verdicts.IsIncomplete() {
 		return
 	}
-	what := d.progress.prune()
+	what := d.progress.doomed()
 	entries, parts := make([]*inventory.Entry, 0, len(what.Entries)), make([]object.PartID, 0, len(d.Plan.Parts))
 	for i := range what.Entries {
 		entries = append(entries, &what.Entries[i])
@@ -130,7 +125,8 @@ func (d *dryRun) prune() {
 	for i := range d.Plan.Parts {
 		parts = append(parts, d.Plan.Parts[i].Name)
 	}
-	for _, ref := range teardown.Foresee(entries, what.Objects, d.ID, parts, d.Mapping) {
+	mapping := func(gvk schema.GroupVersionKind) (cluster.Mapping, error) { return d.Applier.Cluster.Mapping(ctx, gvk) }
+	for _, ref := range teardown.Foresee(entries, what.Objects, d.Applier.ID, parts, mapping) {
 		d.out.Changes = append(d.out.Changes, Change{Key: ref, Action: ActionPrune})
 	}
 }
@@ -169,7 +165,7 @@ func (d *dryRun) conclude() {
 		d.out.Notes = append(d.out.Notes, "nothing is pruned until all installs can be rendered")
 	}
 	for _, c := range p.Components {
-		n := d.Hooks(c)
+		n := c.CountHooks()
 		switch {
 		case n == 0 || p.Verdicts.Of(c.Name).State.Fails():
 		case n == 1:

@@ -58,7 +58,7 @@ func (r *run) finishComponent(ctx context.Context, c *compose.Component) error {
 func (r *run) prune(ctx context.Context) {
 	p := r.progress
 	p.markLeaving()
-	what := p.prune()
+	what := p.doomed()
 	if len(what.Entries) == 0 && len(what.Parts) == 0 {
 		return
 	}

@@ -57,8 +57,8 @@ func (p *progress) giveUp(actions []plan.ObjectAction) {
 	p.inventory.Drop(func(en *inventory.Entry) bool { return orphaned[en.Ref()] })
 }
 
-// prune returns what is marked.
-func (p *progress) prune() Prune {
+// doomed returns what is marked to be pruned.
+func (p *progress) doomed() Prune {
 	out := Prune{OwnerOf: p.ownerOf, Objects: map[cluster.ObjectRef]cluster.ObjectState{}, Records: map[object.PartID]inventory.Part{}}
 	for i := range p.inventory.Objects {
 		en := p.inventory.Objects[i]

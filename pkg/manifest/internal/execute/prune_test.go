@@ -60,7 +60,7 @@ func TestMarkLeaving(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newProgress(&plan.Plan{Parts: tc.parts, Inventory: &inventory.Inventory{Parts: tc.records, Objects: tc.entries}})
 			p.markLeaving()
-			what := p.prune()
+			what := p.doomed()
 			got := want{Parts: what.Parts, Left: map[string]object.PartID{}, Digests: map[object.PartID]string{}}
 			for i := range what.Entries {
 				got.Entries = append(got.Entries, what.Entries[i].Ref().String())

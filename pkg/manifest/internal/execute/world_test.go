@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crossplane-contrib/provider-kyma/internal/render"
 	"github.com/crossplane-contrib/provider-kyma/internal/render/record"
@@ -22,6 +21,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fakeapi"
+	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
@@ -206,7 +206,7 @@ func (w *world) composePart(p *bundle.Part, rec inventory.Part) (*compose.Compon
 		c.Next.Abandoned = inventory.Release{Namespace: "old", Name: p.Name.Install()}
 	}
 	if x.hooks && c.Purpose == compose.Advance {
-		c.Hooks = []record.Hook{{}}
+		c.Hooks, c.Next.Operation = []record.Hook{{Events: []string{string(inventory.PreInstall)}}}, hook.Install
 	}
 	for _, text := range x.objects {
 		u := fakeapi.Parse(text)
@@ -270,7 +270,7 @@ func (w *world) hold(d *plan.Draft) *plan.Hold {
 
 // refused returns the CRDs that must not change.
 func (w *world) refused(changes []plan.CRDChange) map[cluster.ObjectRef]error {
-	a := apply.NewDryRunner(w.target(), w.policy(), w.contention, w.clock, &apply.Assumed{})
+	a := apply.NewDryRunner(w.target(), w.policy(), w.contention, w.clock)
 	out := map[cluster.ObjectRef]error{}
 	for _, change := range changes {
 		ref := change.Object.Ref
@@ -322,17 +322,14 @@ func (w *world) settle() {
 // isDone reports whether the next call has nothing to do.
 func (w *world) isDone() bool {
 	p := w.build()
-	return len(p.Components) == 0 && p.Verdicts.IsClear() && len(newProgress(p).prune().Entries) == 0
+	return len(p.Components) == 0 && p.Verdicts.IsClear() && len(newProgress(p).doomed().Entries) == 0
 }
 
 // dryRun says what would be done.
 func (w *world) dryRun() (Forecast, error) {
 	w.t.Helper()
-	assumed := &apply.Assumed{}
 	return DryRun(w.ctx, DryInput{
-		Plan: w.build(), Applier: apply.NewDryRunner(w.target(), w.policy(), w.contention, w.clock, assumed), Assumed: assumed, Concurrency: 1,
-		ID: worldSet, Mapping: func(gvk schema.GroupVersionKind) (cluster.Mapping, error) { return w.c.Mapping(w.ctx, gvk) },
-		Hooks: func(c *compose.Component) int { return len(c.Hooks) },
+		Plan: w.build(), Applier: apply.NewDryRunner(w.target(), w.policy(), w.contention, w.clock), Concurrency: 1,
 		Former: func(context.Context, *compose.Component, func(cluster.ObjectRef) bool) ([]cluster.ObjectRef, error) {
 			return w.former, w.formerErr
 		},
