@@ -19,7 +19,7 @@ var (
 	heading  = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	link     = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	external = regexp.MustCompile(`^[a-z]+:`)
-	markup   = regexp.MustCompile("[^\\pL\\pN _-]")
+	markup   = regexp.MustCompile(`[^\pL\pN _-]`)
 )
 
 // anchors returns the anchors of the headings of a page, as GitHub makes them.

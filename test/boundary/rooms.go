@@ -163,12 +163,17 @@ func roomOf(path string) (room, bool) {
 	return found, found.path != ""
 }
 
+// allows reports whether a package may import the library.
+func (l *library) allows(from string, test bool) bool {
+	return belowAny(from, l.allowed) || test && l.tests
+}
+
 // fault says what is wrong with an import, or nothing. from is a path in the
 // module, to is an import path. A test may also start the local control plane,
 // and use the tools to build what it runs.
 func fault(from, to string, test bool) string {
 	for _, l := range libraries() {
-		if below(to, l.prefix) && !belowAny(from, l.allowed) && !(test && l.tests) {
+		if below(to, l.prefix) && !l.allows(from, test) {
 			return "only " + strings.Join(append(l.allowed, "no one else"), ", ") + " may import it"
 		}
 	}

@@ -220,8 +220,8 @@ func nameSecrets(v reflect.Value, found []string) []string {
 		v.FieldByName("Name").SetString(name)
 		return append(found, namespace+"/"+name)
 	case v.Kind() == reflect.Struct:
-		for i := range v.NumField() {
-			found = nameSecrets(v.Field(i), found)
+		for _, field := range v.Fields() {
+			found = nameSecrets(field, found)
 		}
 	}
 	return found

@@ -99,8 +99,9 @@ func (e *external) reportWithoutUpdate(k *v1alpha1.Kyma, exists, upToDate bool) 
 // observeDeletion reports whether Manifests are left. As the finalizer depends on the answer, it asks the API server itself:
 // the cache may not have a Manifest yet.
 func (e *external) observeDeletion(ctx context.Context, k *v1alpha1.Kyma, manifests []*v1alpha1.Manifest) (managed.ExternalObservation, error) {
-	left, err := true, error(nil)
+	left := true
 	if len(manifests) == 0 {
+		var err error
 		if left, err = e.hasUnknown(ctx, k, nil); err != nil {
 			return managed.ExternalObservation{}, err
 		}
@@ -173,9 +174,10 @@ func (e *external) executeStep(ctx context.Context, k *v1alpha1.Kyma, s *step) e
 	if s.action == actionNone {
 		return nil
 	}
-	applied, err := false, error(nil)
+	applied := false
 	if s.desired != nil {
 		e.setLane(k, s.desired)
+		var err error
 		if applied, err = e.apply(ctx, k, s.desired); err != nil {
 			return err
 		}

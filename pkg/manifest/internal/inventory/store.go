@@ -187,7 +187,7 @@ func (s *Store) checkLoad(st Stored) error {
 // Create the inventory where there is none. The error is ErrExists where there is one of this ApplySet. Create leaves any other
 // Secret of its name unchanged.
 func (s *Store) Create(ctx context.Context, last Stored, inv *Inventory) (Stored, error) {
-	out, err := s.write(ctx, last, inv, func(o *object.Desired) (cluster.ObjectState, error) {
+	out, err := s.write(last, inv, func(o *object.Desired) (cluster.ObjectState, error) {
 		state, _, err := s.Client.Apply(ctx, o, ssa.Create)
 		return state, err
 	})
@@ -207,7 +207,7 @@ func (s *Store) Create(ctx context.Context, last Stored, inv *Inventory) (Stored
 // Save the inventory where it is the one that was stored last. The error is a *ChangedError otherwise, and nothing is stored as far as
 // is known.
 func (s *Store) Save(ctx context.Context, last Stored, inv *Inventory) (Stored, error) {
-	out, err := s.write(ctx, last, inv, func(o *object.Desired) (cluster.ObjectState, error) {
+	out, err := s.write(last, inv, func(o *object.Desired) (cluster.ObjectState, error) {
 		return s.Client.ApplyAt(ctx, o, last.UID, last.Version)
 	})
 	return s.unlessChanged(out, err)
@@ -222,9 +222,7 @@ func (s *Store) unlessChanged(out Stored, err error) (Stored, error) {
 	return out, err
 }
 
-func (s *Store) write(
-	ctx context.Context, last Stored, inv *Inventory, apply func(o *object.Desired) (cluster.ObjectState, error),
-) (Stored, error) {
+func (s *Store) write(last Stored, inv *Inventory, apply func(o *object.Desired) (cluster.ObjectState, error)) (Stored, error) {
 	// What is stored is a copy without what does not fit. The caller keeps the whole inventory for the rest of its call.
 	kept, data, err := inv.fitted(s.Ref)
 	if err != nil {
