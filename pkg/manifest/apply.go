@@ -17,8 +17,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
 )
 
-// apply the bundle with an applier, beginning with an inventory, nil for none. With write the inventory is saved in any case. If a
-// plan was approved, nothing but what it shows is applied.
+// apply applies the bundle, starting from the inventory was, which is nil if there is none. If write is set, the inventory is
+// saved even if it does not change. If approved is set, apply returns a *StalePlanError unless it makes the same plan.
 func (w *call) apply(
 	ctx context.Context, applier *apply.Applier, was *inventory.Inventory, write bool, approved *Plan,
 ) (Result, error) {
@@ -58,15 +58,15 @@ func (w *call) apply(
 	return done.Result, err
 }
 
-// saveRun saves the inventory for a run, and returns it as it is stored.
+// saveRun saves the inventory for execute.Run, and returns it as stored.
 func (w *call) saveRun(ctx context.Context, inv *inventory.Inventory) (*inventory.Inventory, error) {
 	err := w.save(ctx, inv)
 	return w.mem.stored.Inventory, err
 }
 
-// newCheckpoint returns the last known good revision that is kept from now on; nil where the one that the inventory has stays. It
-// changes once the bundle is Ready with these very inputs, and not as long as an object cannot be read. The error is that the call is
-// over.
+// newCheckpoint returns the checkpoint to store as the last known good revision, or nil to keep the stored one. There is a new
+// one if the bundle is Ready with its current inputs, the stored one differs, and all objects can be read. The error is that of
+// the context.
 func (w *call) newCheckpoint(
 	ctx context.Context, applier *apply.Applier, was *inventory.Inventory, objects inspect.Objects,
 ) (*observe.Checkpoint, error) {
@@ -86,7 +86,7 @@ func (w *call) newCheckpoint(
 	return w.checkpoint(), nil
 }
 
-// basis returns the fingerprint of all that a plan depends on.
+// basis returns a fingerprint of everything that a plan depends on.
 func (w *call) basis(was *inventory.Inventory, objects inspect.Objects) string {
 	drifted, paused, now := map[cluster.ObjectRef]bool{}, map[cluster.ObjectRef]bool{}, w.e.now()
 	if was != nil {
@@ -95,11 +95,11 @@ func (w *call) basis(was *inventory.Inventory, objects inspect.Objects) string {
 	b, o := w.b, w.o
 	return plan.Fingerprint(w.parts, was, objects.States, drifted, keyOf(w.c, b), w.id, w.mem.stored.Version, was != nil,
 		o.Test, b.Adopt, b.Recreate, b.Drift, o.Rollback, o.Retry,
-		// Objects that are paused are not repaired, and those that may not be read did not drift.
+		// Paused objects are not repaired, and objects that cannot be read do not count as drifted.
 		refs(paused), refs(objects.Denied))
 }
 
-// refs returns the keys of a map, sorted.
+// refs returns the keys of a map as sorted strings.
 func refs[V any](m map[cluster.ObjectRef]V) []string {
 	out := make([]string, 0, len(m))
 	for ref := range m {
@@ -109,7 +109,7 @@ func refs[V any](m map[cluster.ObjectRef]V) []string {
 	return out
 }
 
-// former returns the objects of an adopted release that a component does not have, and that are no members.
+// former returns the objects of an adopted release that neither the component nor the bundle contains.
 func (w *call) former(ctx context.Context, c *compose.Component, isMember func(ref cluster.ObjectRef) bool) ([]cluster.ObjectRef, error) {
 	if c.Desired.Adopts == object.AdoptNone {
 		return nil, nil

@@ -23,7 +23,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-// A call is one call on one bundle. It joins the packages that do the work.
+// A call is one call of an Engine method on one bundle. It connects the packages that do the work.
 type call struct {
 	client *ssa.Client
 	e      *Engine
@@ -33,40 +33,41 @@ type call struct {
 	id     string
 	parts  []bundle.Part
 	mem    *memory
-	// rendered are the parts that were rendered to compare objects with what was applied.
+	// rendered caches the parts that were rendered to compare objects with what was applied.
 	rendered map[object.PartID]*compose.Component
-	// config of the bundle, which is read when it is needed.
+	// config is the config of the bundle. It is read on first use.
 	config   *compose.Config
 	composer *compose.Composer
-	// changed is set once another client changed the inventory. Nothing is written after that: stop ends the context of the call.
+	// changed is set once another client changed the inventory. Nothing is written after that: stop cancels the context of the
+	// call.
 	changed *inventory.ChangedError
 	stop    context.CancelFunc
-	// end the call, so that another one can begin.
+	// end ends the call, so that the next one can begin.
 	end func()
 }
 
-// fenced returns a context for a call that writes. It ends with the call, or once another client changed the inventory.
+// fenced returns a context for a call that writes. It is cancelled when the call ends, or when another client changed the
+// inventory.
 func (w *call) fenced(ctx context.Context) context.Context {
 	ctx, w.stop = context.WithCancel(ctx)
 	return ctx
 }
 
-// newWriter returns an applier that writes. It remembers what it asked about owners and autoscalers: a call makes one.
+// newWriter returns an applier that writes. A call makes only one, because it caches what it learned about owners and
+// autoscalers.
 func (w *call) newWriter() *apply.Applier {
 	return apply.NewWriter(w.target(), w.policy(), &w.mem.contention, w.e.now)
 }
 
-// newDryRunner returns an applier that changes nothing.
+// newDryRunner returns an applier that changes nothing in the cluster.
 func (w *call) newDryRunner() *apply.Applier {
 	return apply.NewDryRunner(w.target(), w.policy(), &w.mem.contention, w.e.now)
 }
 
-// target of an applier.
 func (w *call) target() apply.Target {
 	return apply.Target{Client: w.client, Cluster: w.c, ID: w.id, Namespace: w.e.namespace}
 }
 
-// policy of an applier.
 func (w *call) policy() apply.Policy {
 	return apply.Policy{Recreate: w.b.Recreate, CheckedCRDs: w.b.Adopt, Messages: w.e.messages}
 }
@@ -79,17 +80,17 @@ func (w *call) newComposer() *compose.Composer {
 	}
 }
 
-// checkpoint returns what is to be kept beside the inventory.
+// checkpoint returns the checkpoint that the caller wants to store with the inventory.
 func (w *call) checkpoint() *observe.Checkpoint {
 	return &observe.Checkpoint{Wanted: w.o.Checkpoint, Inventory: w.mem.stored.Size, Parent: w.parentKey()}
 }
 
-// history returns the records of the releases in the cluster.
+// history returns the release records in the cluster.
 func (w *call) history() release.History {
 	return release.History{Client: w.client, Set: w.id, Keep: w.e.history}
 }
 
-// labels of each object of the bundle.
+// labels returns the labels of each object of the bundle.
 func (w *call) labels() map[string]string {
 	l := make(map[string]string, len(w.b.Labels)+2)
 	maps.Copy(l, w.b.Labels)
@@ -98,8 +99,8 @@ func (w *call) labels() map[string]string {
 	return l
 }
 
-// removalHooks returns the hooks to run for parts that are being removed, of which the inventory has records. Owner is nil if all
-// parts are being removed. The records are copied; save saves the inventory with one that changed.
+// removalHooks returns the hooks to run for parts that are being removed, given their records in the inventory. The records are
+// copied; save saves the inventory with a record that changed. The owner is nil if all parts are being removed.
 func (w *call) removalHooks(
 	records map[object.PartID]inventory.Part, parts []object.PartID, owner hook.Owner,
 	save func(ctx context.Context, part object.PartID, rec inventory.Part) error,
@@ -113,7 +114,8 @@ func (w *call) removalHooks(
 	}
 }
 
-// removalHooksOfAll returns the hooks to run for the removal of all parts of a bundle. The inventory is copied only if there are hooks.
+// removalHooksOfAll returns the hooks to run if all parts of a bundle are removed. It copies the inventory only if there are
+// hooks.
 func (w *call) removalHooksOfAll(inv *inventory.Inventory) *hook.Removal {
 	parts := slices.DeleteFunc(slices.Sorted(maps.Keys(inv.Parts)), func(part object.PartID) bool { return !inv.Parts[part].DeleteHooks })
 	if len(parts) > 0 {
@@ -125,7 +127,7 @@ func (w *call) removalHooksOfAll(inv *inventory.Inventory) *hook.Removal {
 	})
 }
 
-// hookRunner returns a runner that has no hooks yet.
+// hookRunner returns a runner without hooks.
 func (w *call) hookRunner() hook.Runner {
 	return hook.Runner{
 		Target: &hook.Cluster{Client: w.client, Cache: w.c.Cache(), Track: w.track},
@@ -133,7 +135,7 @@ func (w *call) hookRunner() hook.Runner {
 	}
 }
 
-// prepareHooks returns the hooks of the event of a run, ready to be sent.
+// prepareHooks returns the hooks for the event of a run, ready to be sent.
 func (w *call) prepareHooks(
 	ctx context.Context, all []record.Hook, part object.PartID, in *compose.Installation, run *inventory.Run, owner hook.Owner,
 ) ([]hook.Hook, error) {
@@ -142,7 +144,8 @@ func (w *call) prepareHooks(
 	})
 }
 
-// recordedHooks returns the hooks of the event of a run as the record of a release has them; nil where it has no record.
+// recordedHooks returns the hooks for the event of a run, as recorded for a release, and that record. Both are nil if there is no
+// record.
 func (w *call) recordedHooks(
 	ctx context.Context, part object.PartID, r inventory.Release, run *inventory.Run, owner hook.Owner,
 ) ([]hook.Hook, *record.Info, error) {
@@ -154,12 +157,11 @@ func (w *call) recordedHooks(
 	return hooks, info, err
 }
 
-// parentKey is the key of the Secret that holds the inventory.
+// parentKey returns the reference of the Secret that holds the inventory.
 func (w *call) parentKey() cluster.ObjectRef {
 	return cluster.ObjectRef{Kind: "Secret", Namespace: w.e.namespace, Name: w.b.Name}
 }
 
-// store of the inventory.
 func (w *call) store() *inventory.Store {
 	return &inventory.Store{
 		Client: w.client, Cache: w.c.Cache(), SyncTimeout: inspect.SyncTimeout, Ref: w.parentKey(), Set: w.id, Owner: w.b.Owner, Adopt: w.b.Adopt,
@@ -167,19 +169,19 @@ func (w *call) store() *inventory.Store {
 	}
 }
 
-// load the inventory; nil where the watch shows none.
+// load returns the inventory, or nil if the watch shows none.
 func (w *call) load(ctx context.Context) (*inventory.Inventory, error) {
 	stored, err := w.store().Load(ctx, w.mem.stored)
 	return w.loaded(stored, err)
 }
 
-// loadUnwatched loads the inventory; nil where a request confirms that there is none.
+// loadUnwatched returns the inventory, or nil if a request confirms that there is none.
 func (w *call) loadUnwatched(ctx context.Context) (*inventory.Inventory, error) {
 	stored, err := w.store().LoadUnwatched(ctx, w.mem.stored)
 	return w.loaded(stored, err)
 }
 
-// loaded remembers what a load returned, also with an error.
+// loaded remembers the result of a load, even if the load failed.
 func (w *call) loaded(stored inventory.Stored, err error) (*inventory.Inventory, error) {
 	w.mem.stored = stored
 	if err != nil {
@@ -188,7 +190,8 @@ func (w *call) loaded(stored inventory.Stored, err error) (*inventory.Inventory,
 	return stored.Inventory, nil
 }
 
-// loadOwn loads the inventory for a removal, which never takes over the inventory of another owner.
+// loadOwn returns the inventory for a removal. It returns an *OwnedError if the inventory belongs to another owner, even if the
+// bundle adopts.
 func (w *call) loadOwn(ctx context.Context) (*inventory.Inventory, error) {
 	inv, err := w.loadUnwatched(ctx)
 	if err != nil {
@@ -200,11 +203,11 @@ func (w *call) loadOwn(ctx context.Context) (*inventory.Inventory, error) {
 	return inv, nil
 }
 
-// owns reports whether the inventory that was read last is that of the owner of the bundle.
+// owns reports whether the inventory that was loaded last belongs to the owner of the bundle.
 func (w *call) owns() bool { return w.store().Owns(w.mem.stored) }
 
-// save the inventory. Where none was found there must be none: the error is inventory.ErrExists otherwise. Once another client changed
-// it, nothing is saved in this call any more, and the next one reads it again.
+// save saves the inventory. If none was loaded, it creates one, and returns inventory.ErrExists if there is one after all. Once
+// another client changed the inventory, save refuses to save it for the rest of the call; the next call loads it again.
 func (w *call) save(ctx context.Context, inv *inventory.Inventory) (err error) {
 	if w.changed != nil {
 		return w.changed

@@ -24,15 +24,15 @@ import (
 const (
 	// DefaultConcurrency is how many objects of one bundle are applied at the same time.
 	DefaultConcurrency = 8
-	// DefaultHistory is how many revisions of a Helm release are kept, as many as Helm keeps.
+	// DefaultHistory is how many revisions of a Helm release are kept. It is Helm's default, too.
 	DefaultHistory = 10
 
 	minHistory    = 2
 	cachedBundles = 50_000
 )
 
-// An Engine works on bundles. It is safe for concurrent use. Of several calls on bundles of one name in one cluster one works at a
-// time, also where their owners differ; the others wait for it, as long as their contexts last.
+// An Engine works on bundles. It is safe for concurrent use. Calls on bundles that have the same name in the same cluster run one
+// at a time, even if their owners differ; a call waits for its turn until its context ends.
 type Engine struct {
 	identity    Identity
 	namespace   string
@@ -53,25 +53,25 @@ type Engine struct {
 	memories *lru.Cache // bundleKey to *memory.
 }
 
-// An Option of an Engine. The calls of an Engine with an invalid option return an error, and do nothing.
+// An Option configures an Engine. If an option is invalid, each call of the Engine returns an error and does nothing.
 type Option func(*Engine)
 
 // Messages are the parts of messages that tell users what to do.
 type Messages = advice.Messages
 
-// WithMessages tells users what to do in the terms of the caller, for example of the fields of a custom resource. By default
-// messages name the fields of a Bundle and the options of a call.
+// WithMessages words the advice to users in the terms of the caller, for example with the fields of a custom resource. By
+// default, messages name the fields of a Bundle and the options of a call.
 func WithMessages(m Messages) Option {
 	return func(e *Engine) { e.messages = m }
 }
 
-// WithInventoryNamespace sets the namespace that holds the inventories; by default DefaultNamespace. It is created where it is
-// missing.
+// WithInventoryNamespace sets the namespace that holds the inventories. The engine creates it if it is missing. The default is
+// DefaultNamespace.
 func WithInventoryNamespace(n string) Option {
 	return func(e *Engine) { e.namespace = n }
 }
 
-// WithConcurrency bounds how many objects of one bundle are applied at the same time; at least 1.
+// WithConcurrency limits how many objects of one bundle are applied at the same time. The minimum is 1.
 func WithConcurrency(n int) Option {
 	return func(e *Engine) { e.concurrency = max(n, 1) }
 }
@@ -82,7 +82,8 @@ func WithHistory(n int) Option {
 	return func(e *Engine) { e.history = n }
 }
 
-// WithPlanAge keeps a plan this long, as long as nothing is known to have changed. By default none is kept.
+// WithPlanAge makes Plan return the same plan for this long, as long as nothing is known to have changed. By default, Plan makes
+// a new plan each time.
 func WithPlanAge(d time.Duration) Option {
 	return func(e *Engine) { e.planAge = d }
 }
@@ -109,7 +110,7 @@ func New(o ...Option) *Engine {
 
 func (e *Engine) interpreter() cluster.Interpreter { return health.Interpreter{Identity: e.identity} }
 
-// validate the options.
+// validate returns an error if an option is invalid.
 func (e *Engine) validate() error {
 	if e.history < minHistory {
 		return errors.Errorf("cannot keep %d revisions of a Helm release: the least is %d, the deployed one and the one before",
@@ -118,7 +119,7 @@ func (e *Engine) validate() error {
 	return e.identity.Validate()
 }
 
-// accepts returns why the engine cannot work on a cluster; nil where it can.
+// accepts returns an error if the engine cannot work on a cluster.
 func (e *Engine) accepts(c cluster.Cluster) error {
 	if e.invalid != nil {
 		return errors.Wrap(e.invalid, "the engine has an invalid option")
@@ -130,7 +131,7 @@ func (e *Engine) accepts(c cluster.Cluster) error {
 	return nil
 }
 
-// newCall waits until no other call works on the bundle, and returns a call on it. The caller must end the call.
+// newCall waits until no other call works on the bundle, and returns a call on it. The caller must call end.
 func (e *Engine) newCall(ctx context.Context, c cluster.Cluster, b *Bundle, o []CallOption) (*call, error) {
 	parts, err := b.Parts()
 	if err != nil {
@@ -144,7 +145,7 @@ func (e *Engine) newCall(ctx context.Context, c cluster.Cluster, b *Bundle, o []
 	return w, nil
 }
 
-// newCallByName returns a call whose parts have no digests, which is enough to remove a bundle.
+// newCallByName returns a call whose parts have no digests. That is enough to remove a bundle.
 func (e *Engine) newCallByName(ctx context.Context, c cluster.Cluster, b *Bundle, o []CallOption) (*call, error) {
 	if err := e.accepts(c); err != nil {
 		return nil, err
@@ -161,7 +162,7 @@ func (e *Engine) newCallByName(ctx context.Context, c cluster.Cluster, b *Bundle
 	return w, nil
 }
 
-// ID of the ApplySet of a bundle, the value of the label applyset.kubernetes.io/part-of of its members.
+// ID returns the ID of the ApplySet of a bundle, which is the value of the label applyset.kubernetes.io/part-of of its members.
 func (e *Engine) ID(b *Bundle) string {
 	return b.ID(e.namespace)
 }
@@ -178,7 +179,7 @@ func (e *Engine) memoryOf(c cluster.Cluster, b *Bundle) *memory {
 	return m
 }
 
-// Forget drops what the engine remembers of a bundle.
+// Forget drops what the engine remembers about a bundle.
 func (e *Engine) Forget(c cluster.Cluster, b *Bundle) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -4,10 +4,10 @@ package manifest
 
 import "github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 
-// A State is the state of a part of a bundle, or of the whole bundle.
+// A State is the state of a bundle, or of a part of it.
 type State = health.State
 
-// The states in the order of their urgency, the most urgent last.
+// States in the order of their urgency, the most urgent last.
 const (
 	Ready      = health.Ready
 	Processing = health.Processing

@@ -10,20 +10,20 @@ import (
 // An Identity is the name under which an Engine works in clusters.
 type Identity = object.Identity
 
-// The default Identity.
+// Defaults of an Identity.
 const (
 	DefaultFieldManager = object.DefaultFieldManager
 	DefaultManagedBy    = object.DefaultManagedBy
 )
 
-// WithIdentity sets the identity of an Engine. Connections have to watch for it: give connect.WithIdentity the same one. Keep the
-// identity for as long as a bundle is installed. By default it is that of the provider.
+// WithIdentity sets the identity of an Engine. The default is the identity of the provider. Connections must watch for the same
+// identity: pass it to connect.WithIdentity, too. Do not change it while a bundle is installed.
 func WithIdentity(i Identity) Option {
 	return func(e *Engine) { e.identity = i }
 }
 
-// Interpreter returns what the cluster.Cache of an Engine with these options has to know: which objects to watch, and what to keep of
-// them. Interpreters of equal identities are equal.
+// Interpreter returns what the cluster.Cache of an Engine with these options needs to know: which objects to watch, and what to
+// keep of them. Interpreters of equal identities are equal.
 func Interpreter(o ...Option) cluster.Interpreter {
 	e := &Engine{identity: object.DefaultIdentity()}
 	for _, fn := range o {

@@ -20,21 +20,21 @@ import (
 // installs runs the hooks of the installs of a plan, and records their releases. It implements execute.Installs.
 type installs struct{ *call }
 
-// RunPre runs the hooks before the objects of a component are applied.
+// RunPre runs the hooks that come before the objects of a component.
 func (i *installs) RunPre(ctx context.Context, c *compose.Component, v execute.View) (execute.Hooked, error) {
 	a := i.attempt(c, v)
 	s, err := a.RunPre(ctx)
 	return execute.Hooked{Standing: s, Effect: a.Effect, Run: a.Run}, err
 }
 
-// RunPost runs the hooks after the objects of a component were applied.
+// RunPost runs the hooks that come after the objects of a component.
 func (i *installs) RunPost(ctx context.Context, c *compose.Component, v execute.View) (execute.Hooked, error) {
 	a := i.attempt(c, v)
 	s, err := a.RunPost(ctx)
 	return execute.Hooked{Standing: s, Effect: a.Effect, Run: a.Run}, err
 }
 
-// attempt returns the attempt to install a chart that has hooks.
+// attempt returns the attempt to install a chart with hooks.
 func (i *installs) attempt(c *compose.Component, v execute.View) *hook.Attempt {
 	in := c.Installation
 	return &hook.Attempt{
@@ -49,8 +49,8 @@ func (i *installs) attempt(c *compose.Component, v execute.View) *hook.Attempt {
 	}
 }
 
-// Finish records the release of a component whose objects are all applied, and ends the release in the place that it moved from.
-// Plain objects have no release.
+// Finish records the release of a component whose objects are all applied, and ends the release that it replaces under another
+// name or in another namespace. Plain objects have no release.
 func (i *installs) Finish(ctx context.Context, c *compose.Component, v execute.View) (execute.Installed, error) {
 	h, rec := i.history(), v.Record
 	if c.Rendered == nil {
@@ -72,12 +72,12 @@ func (i *installs) Finish(ctx context.Context, c *compose.Component, v execute.V
 	return out, nil
 }
 
-// Abandon deletes the records of a release in a place that it began to move to, and that the bundle no longer names.
+// Abandon deletes the records of a release that the component began to move to, and that the bundle no longer names.
 func (i *installs) Abandon(ctx context.Context, c *compose.Component) error {
 	return i.history().Delete(ctx, c.Next.Abandoned)
 }
 
-// test runs the tests that were requested. As with helm test, they come from the release records.
+// test runs the requested tests. As with helm test, the hooks come from the release records.
 func (i *installs) test(ctx context.Context, in execute.TestInput) (execute.Tested, error) {
 	t := &hook.Tester{
 		Runner: i.hookRunner(), Save: in.Save,
@@ -96,15 +96,15 @@ func (i *installs) test(ctx context.Context, in execute.TestInput) (execute.Test
 	return execute.Tested{Standing: s, Tests: t.Progress}, err
 }
 
-// A pruner deletes what the bundle no longer has. It implements execute.Pruner.
+// A pruner deletes what the bundle no longer contains. It implements execute.Pruner.
 type pruner struct {
 	*call
 
-	// objects is what was known of the objects of the inventory before the run.
+	// objects is what was known about the objects of the inventory before the run.
 	objects inspect.Objects
 }
 
-// Prune deletes objects, and runs the removal hooks of the installs that are pruned.
+// Prune deletes objects, and runs the deletion hooks of pruned installs.
 func (p *pruner) Prune(ctx context.Context, what execute.Prune) (teardown.Result, error) {
 	hooks := p.removalHooks(what.Records, what.Parts, what.OwnerOf, what.Save)
 	objects := p.objects
@@ -114,7 +114,7 @@ func (p *pruner) Prune(ctx context.Context, what execute.Prune) (teardown.Result
 	return res, err
 }
 
-// Forget deletes the records of the releases of a part.
+// Forget deletes the release records of a part.
 func (p *pruner) Forget(ctx context.Context, part object.PartID, rec inventory.Part) error {
 	return p.history().DeleteOf(ctx, part, &rec, p.b.Adopt)
 }

@@ -4,18 +4,19 @@ package advice
 
 import "cmp"
 
-// Messages are the parts of messages that tell users what to do, each as it stands after "or" in a sentence. Empty ones
-// name the fields of a Bundle and the options of a call.
+// Messages are the parts of messages that tell users what to do. Each one is a clause such as "set Bundle.Adopt", which can
+// follow "or" in a sentence. The defaults name the fields of a Bundle and the options of a call.
 type Messages struct {
-	// Adopt says what to do to have an object, a release or an inventory of others "taken over", as Bundle.Adopt does.
+	// Adopt says how to take over an object, a release or an inventory of another owner, as Bundle.Adopt does.
 	Adopt string
-	// ForceRemoval says what to do "to have all deleted", as the option ForceRemoval does.
+	// ForceRemoval says how to have everything deleted, as the option ForceRemoval does.
 	ForceRemoval string
-	// Recreate says what to do to have an object "deleted and created anew", as Bundle.Recreate does.
+	// Recreate says how to have an object deleted and created again, as Bundle.Recreate does. It ends with a comma if it needs
+	// one.
 	Recreate string
-	// OmitResource says what to do to have no custom resource in the bundle.
+	// OmitResource says how to leave the custom resource out of the bundle.
 	OmitResource string
-	// Rename says what to do where another bundle has the name.
+	// Rename says what to do if another bundle has the same name.
 	Rename string
 }
 

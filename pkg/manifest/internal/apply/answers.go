@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// answers caches the answers to questions of one kind for one call. Those who ask one question at the same time share the answer, and
-// those who ask another one do not wait for it.
+// answers caches the answers to one kind of question for one call. Callers that ask the same question at the same time share the
+// answer, and callers that ask different questions do not wait for each other.
 type answers[T any] struct {
 	mu     sync.Mutex
 	by     map[string]T

@@ -21,17 +21,17 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-// A Policy says what may be done to objects that exist.
+// A Policy determines what may be done to objects that exist.
 type Policy struct {
-	// Recreate allows objects to be deleted and created again where an immutable field would have to change.
+	// Recreate allows the applier to delete an object and create it again if an immutable field has to change.
 	Recreate bool
-	// CheckedCRDs is true if the plan has checked all CRDs that exist, including those of other owners.
+	// CheckedCRDs is true if the plan checked all existing CRDs, including those of other owners.
 	CheckedCRDs bool
 	// Messages tell users what to do.
 	Messages advice.Messages
 }
 
-// Target is where the objects are.
+// A Target identifies the cluster and the bundle.
 type Target struct {
 	Client  *ssa.Client
 	Cluster cluster.Cluster
@@ -41,7 +41,7 @@ type Target struct {
 	Namespace string
 }
 
-// An Applier applies the objects of one bundle. It is made for one call on the bundle, and is safe for concurrent use.
+// An Applier applies the objects of one bundle during one call. It is safe for concurrent use.
 type Applier struct {
 	Target
 	Policy
@@ -49,11 +49,11 @@ type Applier struct {
 	// Contention counts how often fields are repaired.
 	Contention *ownership.Contention
 	Now        func() time.Time
-	// Assumed is what a dry run takes for existing; nil for an Applier that writes.
+	// Assumed is what a dry run assumes to exist; nil for an Applier that writes.
 	Assumed *Assumed
 
 	verbs verbs
-	// owners are the names of the owners of other ApplySets by their IDs, and hpas the targets of the autoscalers of namespaces.
+	// owners caches the names of the owners of other ApplySets by ID, and hpas the targets of autoscalers by namespace.
 	owners answers[string]
 	hpas   answers[targets]
 }
@@ -65,8 +65,8 @@ func NewWriter(t Target, p Policy, c *ownership.Contention, now func() time.Time
 	return a
 }
 
-// NewDryRunner returns an Applier that changes nothing. The outcomes say what would be done. Objects that it would create are
-// assumed to exist from then on.
+// NewDryRunner returns an Applier that changes nothing. Its outcomes describe what would be done. It assumes that the objects
+// that it would create exist from then on.
 func NewDryRunner(t Target, p Policy, c *ownership.Contention, now func() time.Time) *Applier {
 	a := &Applier{Target: t, Policy: p, Contention: c, Now: now, Assumed: &Assumed{}}
 	a.verbs = &dryRunner{Applier: a}
@@ -78,17 +78,17 @@ type Input struct {
 	Object *object.Desired
 	// Entry of the object in the inventory.
 	Entry inventory.Entry
-	// State of the object, as far as it is known without a request. Exists is false where none is known.
+	// State of the object, as far as it is known without a request. Exists is false if none is known.
 	State  cluster.ObjectState
 	Exists bool
-	// Drifted is true where the object differs from what was applied.
+	// Drifted is true if the object differs from what was applied.
 	Drifted bool
-	// Restarted is true where a contention for fields of the object ended because its inputs changed. What was counted of it no longer
-	// counts, and its fields are applied again.
+	// Restarted is true if contention for fields of the object ended because its inputs changed. Earlier counts no longer apply,
+	// and the fields are applied again.
 	Restarted bool
 }
 
-// A Live object is one that exists.
+// A Live object exists in the cluster.
 type Live struct {
 	*metav1.PartialObjectMetadata
 
@@ -96,57 +96,57 @@ type Live struct {
 	Object *unstructured.Unstructured
 }
 
-// A Kind says what became of an object.
+// A Kind is the kind of an outcome.
 type Kind int
 
-// The kinds of outcomes.
+// Kinds of outcomes.
 const (
-	// Unchanged means that nothing has to be done.
+	// Unchanged means that there is nothing to do.
 	Unchanged Kind = iota
 	// Created and Updated mean that the object was applied.
 	Created
 	Updated
-	// Immutable means that the object has to be deleted and created again, which Applier.Recreate does.
+	// Immutable means that the object must be deleted and created again, which Applier.Recreate does.
 	Immutable
-	// Deleting means that the object is being deleted, or is gone meanwhile, and can be created after that.
+	// Deleting means that the object is being deleted, or was deleted in the meantime, and can be created after that.
 	Deleting
 )
 
-// An Outcome is what became of one object.
+// An Outcome is the result of applying one object.
 type Outcome struct {
 	Kind Kind
 	// State of the object after it was applied.
 	State cluster.ObjectState
-	// Before is its metadata before; nil where none was read.
+	// Before is its metadata from before; nil if it was not read.
 	Before *metav1.PartialObjectMetadata
-	// Lost are the fields that others had taken or removed, and Ceded those that are left to others.
+	// Lost are the fields that other managers had taken or removed, and Ceded the fields that are left to them.
 	Lost  *fieldpath.Set
 	Ceded []ownership.Ceded
-	// Owned is the hash of the fields that the engine owns, where these became more without the object being applied; empty
-	// otherwise. It counts even where there is an error.
+	// Owned is the hash of the fields that the engine owns, if it took ownership of fields without applying the object; otherwise
+	// empty. It is valid even if there is an error.
 	Owned string
-	// Fields that a dry run would change, as paths, or that cannot be changed.
+	// Fields are the paths of the fields that a dry run would change, or of those that cannot be changed.
 	Fields []string
-	// Note is what a dry run has to say in addition.
+	// Note is additional information from a dry run, for example about a namespace that would be created.
 	Note string
 }
 
-// verbs are what differs between a run and a dry run.
+// verbs are the operations that differ between a run and a dry run.
 type verbs interface {
-	// create an object that must not exist. The error is a conflict where it does.
+	// create creates an object. It returns a conflict if the object exists.
 	create(ctx context.Context, in *Input) (Outcome, error)
-	// applyUnread applies an object that exists without having read it. It returns false where that cannot be done: other
+	// applyUnread applies an object that exists, without reading it first. It returns false if that is not possible because other
 	// managers own some of its fields.
 	applyUnread(ctx context.Context, in *Input) (Outcome, bool, error)
-	// read an object that exists, as far as the verbs need it; nil where there is none.
+	// read returns what the verbs need of an object that exists; nil if there is none.
 	read(ctx context.Context, o *object.Desired) (*Live, error)
-	// adopt the fields of an object.
+	// adopt takes ownership of the fields of an object.
 	adopt(ctx context.Context, o *object.Desired, l *Live) (*Live, error)
-	// update an object that exists to what remains of the desired one without ceded fields.
+	// update applies out, which is the desired object without ceded fields, to an object that exists.
 	update(ctx context.Context, in *Input, out *object.Desired, l *Live, ceded []ownership.Ceded) (Outcome, error)
 }
 
-// Apply an object. It reads the object only if something depends on it: who owns it, or which of its fields are whose.
+// Apply applies an object. It reads the object first only if it has to know who owns it, or who owns its fields.
 func (a *Applier) Apply(ctx context.Context, in Input) (Outcome, error) {
 	if !in.Exists {
 		return a.create(ctx, &in)
@@ -154,10 +154,10 @@ func (a *Applier) Apply(ctx context.Context, in Input) (Outcome, error) {
 	return a.applyExisting(ctx, &in)
 }
 
-// create an object that does not exist as far as is known, or apply the one that does.
+// create creates an object that is not known to exist. If the object does exist, create applies it.
 func (a *Applier) create(ctx context.Context, in *Input) (Outcome, error) {
 	if in.Entry.IsDismissed(false) {
-		// It was deleted after the plan was made.
+		// Its users deleted it after the plan was made.
 		return Outcome{}, nil
 	}
 	out, err := a.verbs.create(ctx, in)
@@ -193,12 +193,12 @@ func (a *Applier) applyExisting(ctx context.Context, in *Input) (Outcome, error)
 	return a.applyRead(ctx, in, l)
 }
 
-// mustRead reports whether an object that exists has to be read before it is applied.
+// mustRead reports whether an existing object must be read before it is applied.
 func (a *Applier) mustRead(in *Input) bool {
 	return in.Drifted || in.State.Set != a.ID || in.Object.Stage == object.StageResource || len(in.Entry.Ceded) > 0
 }
 
-// applyFound applies an object that exists although nothing was known of it.
+// applyFound applies an object that turned out to exist.
 func (a *Applier) applyFound(ctx context.Context, in *Input) (Outcome, error) {
 	l, err := a.readOwned(ctx, in)
 	if err != nil || isDeleting(l) {
@@ -212,7 +212,7 @@ func (a *Applier) applyFound(ctx context.Context, in *Input) (Outcome, error) {
 	return a.applyRead(ctx, in, l)
 }
 
-// readOwned reads an object that exists, and adopts it where that is wanted; nil where it is gone. The error says why it must
+// readOwned reads an object that exists, and adopts it if it has to; nil if it is gone. It returns an error if the object must
 // not be changed.
 func (a *Applier) readOwned(ctx context.Context, in *Input) (*Live, error) {
 	l, err := a.verbs.read(ctx, in.Object)
@@ -225,7 +225,7 @@ func (a *Applier) readOwned(ctx context.Context, in *Input) (*Live, error) {
 	return a.verbs.adopt(ctx, in.Object, l)
 }
 
-// applyRead applies an object that was read, without the fields that are ceded to others.
+// applyRead applies an object that was read, without its ceded fields.
 func (a *Applier) applyRead(ctx context.Context, in *Input, l *Live) (Outcome, error) {
 	en := &in.Entry
 	if in.Restarted {
@@ -238,10 +238,10 @@ func (a *Applier) applyRead(ctx context.Context, in *Input, l *Live) (Outcome, e
 	return a.verbs.update(ctx, in, out, l, ceded)
 }
 
-// isDeleting reports whether an object is being deleted, or is gone.
+// isDeleting reports whether an object is being deleted or is gone.
 func isDeleting(l *Live) bool { return l == nil || l.DeletionTimestamp != nil }
 
-// deleting returns the outcome for an object that is being deleted, or is gone.
+// deleting returns the outcome for an object that is being deleted or is gone.
 func deleting(l *Live) Outcome {
 	out := Outcome{Kind: Deleting}
 	if l != nil {
@@ -250,8 +250,9 @@ func deleting(l *Live) Outcome {
 	return out
 }
 
-// Recreate deletes an object that is ours, and no other, and creates it again, now or once it is gone. It reports whether it
-// deleted the object, even where there is an error. An error names the object.
+// Recreate deletes an object if it belongs to this bundle, and creates it again. If the deletion takes longer, the outcome is
+// Deleting, and the object is created in a later call. Recreate reports whether it deleted the object, even if it returns an
+// error. Errors name the object.
 func (a *Applier) Recreate(ctx context.Context, o *object.Desired) (out Outcome, deleted bool, err error) {
 	m, err := a.Client.Metadata(ctx, o.GVK(), o.Ref)
 	if err != nil {
@@ -275,7 +276,7 @@ func (a *Applier) Recreate(ctx context.Context, o *object.Desired) (out Outcome,
 	}
 	now, _, err := a.Client.Apply(ctx, o, ssa.Create)
 	if kerrors.IsConflict(err) {
-		// Another client was faster, or the object is not gone yet. The next call sees which.
+		// Another client was faster, or the object is not gone yet. The next call finds out.
 		m, err := a.Client.Metadata(ctx, o.GVK(), o.Ref)
 		return Outcome{Kind: Deleting, Before: m}, deleted, err
 	}

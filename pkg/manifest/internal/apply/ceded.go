@@ -23,10 +23,10 @@ import (
 
 var hpaKind = schema.GroupVersionKind{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"} //nolint:gochecknoglobals // Constant.
 
-// targets are the objects that autoscalers of a namespace are for; nil where these may not be listed.
+// targets are the objects that the autoscalers of a namespace scale; nil if autoscalers must not be listed.
 type targets map[cluster.ObjectRef]bool
 
-// autoscaling says whether a HorizontalPodAutoscaler is for an object.
+// autoscaling returns whether a HorizontalPodAutoscaler scales an object.
 func (a *Applier) autoscaling(ctx context.Context, ref cluster.ObjectRef) (ownership.Autoscaling, error) {
 	t, err := a.hpas.of(ref.Namespace, func() (targets, error) {
 		t, err := a.targets(ctx, ref.Namespace)
@@ -46,7 +46,7 @@ func (a *Applier) autoscaling(ctx context.Context, ref cluster.ObjectRef) (owner
 	return ownership.Unscaled, nil
 }
 
-// targets returns the targets of the autoscalers of a namespace.
+// targets returns the objects that the autoscalers of a namespace scale.
 func (a *Applier) targets(ctx context.Context, namespace string) (targets, error) {
 	m, err := a.Cluster.Mapping(ctx, hpaKind)
 	if err != nil {
@@ -78,12 +78,12 @@ func (a *Applier) targets(ctx context.Context, namespace string) (targets, error
 	return out, nil
 }
 
-// WithoutCeded returns an object without the fields that are left to other managers, and these fields.
+// WithoutCeded returns an object without the fields that are ceded to other managers, and those fields.
 func (a *Applier) WithoutCeded(
 	ctx context.Context, o *object.Desired, en *inventory.Entry, managed []metav1.ManagedFieldsEntry,
 ) (*object.Desired, []ownership.Ceded, error) {
 	if o.Stage == object.StageResource {
-		// Users own all fields that they set.
+		// All fields that users set belong to them.
 		out, err := ownership.WithoutFieldsOfOthers(a.Client.FieldManager, o, managed)
 		return out, nil, errors.Wrap(err, o.Ref.String())
 	}
@@ -101,8 +101,8 @@ func (a *Applier) WithoutCeded(
 	return out, ys, errors.Wrap(err, o.Ref.String())
 }
 
-// contended returns the fields of an object that are ceded after a contention: those of the entry, nil for none, that are not due
-// yet, and new ones. A new object of the module starts again.
+// contended returns the fields of an object that are ceded after contention: those of the entry that are not due for another try
+// yet, and new ones. It returns none without an entry, or if the desired object changed: contention starts over then.
 func (a *Applier) contended(o *object.Desired, en *inventory.Entry) []ownership.Ceded {
 	if en == nil || (en.Intent != "" && en.Intent != o.Hash) {
 		return nil

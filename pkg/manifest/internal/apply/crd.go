@@ -24,7 +24,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
-// examineAll objects of a definition for which a new one makes a difference.
+// examineAll checks the objects of a CRD in each version for which the new CRD makes a difference.
 func examineAll(ctx context.Context, client *ssa.Client, live, next *unstructured.Unstructured) error {
 	checks, err := crdcheck.Checks(live, next)
 	if err != nil {
@@ -38,25 +38,25 @@ func examineAll(ctx context.Context, client *ssa.Client, live, next *unstructure
 	return nil
 }
 
-// Bounds of the look at live objects: how many are read at a time, and how many are named.
+// Limits of the check of existing objects: how many are read at a time, and how many an error names.
 const (
 	pageSize  = 100
 	mostNamed = 5
 )
 
-// A finding is what was seen of the objects of a definition in one version.
+// A finding is the result of checking the objects of a CRD in one version.
 type finding struct {
 	all, bad int
-	// named are the first ones that are bad.
+	// named are the first invalid ones.
 	named []string
 }
 
-// take the objects of a page. They are read one after the other, as they may be large, and take much more in memory than
-// on the wire.
+// take adds the objects of a page. It decodes them one at a time, because they may be large, and take much more space in memory
+// than on the wire.
 func (f *finding) take(ctx context.Context, gvk schema.GroupVersionKind, items []json.RawMessage, c *crdcheck.Check) error {
 	for i := range items {
 		u := &unstructured.Unstructured{Object: map[string]any{}}
-		// This one keeps whole numbers whole.
+		// This decoder keeps integers as integers.
 		if err := kjson.Unmarshal(items[i], &u.Object); err != nil {
 			return errors.Wrap(err, "cannot read the list")
 		}
@@ -75,7 +75,7 @@ func (f *finding) take(ctx context.Context, gvk schema.GroupVersionKind, items [
 	return context.Cause(ctx)
 }
 
-// examine all objects of a definition in one version. The error names those that would be invalid.
+// examine checks all objects of a CRD in one version. The error names those that would be invalid.
 func examine(ctx context.Context, client *ssa.Client, crd *unstructured.Unstructured, c *crdcheck.Check) error {
 	gvk, m, ok := kindIn(crd, c.Version)
 	if !ok {
@@ -110,20 +110,21 @@ func examine(ctx context.Context, client *ssa.Client, crd *unstructured.Unstruct
 		f.bad, f.all, c.Version, text.Some(f.named, int64(f.bad)))}
 }
 
-// A pageOf objects, which are not read yet.
+// A pageOf is a page of objects that are not decoded yet.
 type pageOf struct {
 	Metadata metav1.ListMeta   `json:"metadata"`
 	Items    []json.RawMessage `json:"items"`
 }
 
-// page of the objects of a kind. Kind and path are those of a definition, as no discovery may know this version.
+// page returns a page of the objects of a kind. The kind and the path come from the CRD, because discovery may not know this
+// version.
 func page(ctx context.Context, client *ssa.Client, gvk schema.GroupVersionKind, m cluster.Mapping, token string) (*pageOf, error) {
 	l := &pageOf{}
 	err := client.ListJSON(ctx, gvk, m, "", map[string]string{"limit": strconv.Itoa(pageSize), "continue": token}, l)
 	return l, err
 }
 
-// kindIn one version of a definition; false if it is not served.
+// kindIn returns the kind of a CRD in one version, and false if that version is not served.
 func kindIn(crd *unstructured.Unstructured, version string) (schema.GroupVersionKind, cluster.Mapping, bool) {
 	for gvk, m := range object.ServedKinds(crd) {
 		if gvk.Version == version {

@@ -1,7 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package apply brings one object of a target cluster to its desired state, and returns what that took as an Outcome.
+// Package apply brings one object of a target cluster to its desired state, and returns the result as an Outcome.
 //
-// There is one way through it, Applier.Apply, and two sets of verbs: those that write, and those of a dry run. Whether an
-// object may be changed, which of its fields are ceded, and whether it has to be recreated is decided once for both.
+// Applier.Apply is the only entry point. It creates an object that is not known to exist, with a request that fails if it does
+// exist. It applies an object that exists without force, and without reading it, if the bundle is known to own it and nothing
+// suggests that others changed it. In all other cases it reads the object and continues in this order:
+//
+//   - If the object belongs to another owner and must not be adopted, it is refused.
+//   - If the object is adopted, its fields are taken over from the managers that deployed it.
+//   - If the object is a CRD that the plan did not know to exist, its custom resources must stay valid.
+//   - Fields that are ceded to other managers are left out, and the rest is applied with force.
+//
+// A field that the API server does not let change leads to an error, or to the outcome Immutable if the object may be recreated.
+//
+// A run and a dry run take the same decisions; they differ in their verbs, which write or only try.
 package apply

@@ -19,7 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
-// Assumed is what a dry run takes for existing, as it would be created before. It is safe for concurrent use.
+// Assumed is what a dry run assumes to exist, because it would have been created before. It is safe for concurrent use.
 type Assumed struct {
 	// Planned are the names of the CRDs that would be created or updated.
 	Planned map[string]bool
@@ -29,7 +29,7 @@ type Assumed struct {
 	namespaces map[string]bool
 }
 
-// Created notes an object that would be created.
+// Created records an object that would be created.
 func (s *Assumed) Created(o *object.Desired) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,14 +42,14 @@ func (s *Assumed) Created(o *object.Desired) {
 	}
 }
 
-// isUntriable reports whether an object cannot be tried, as its kind or its namespace does not exist yet.
+// isUntriable reports whether an object cannot be dry-run because its kind or its namespace does not exist yet.
 func (s *Assumed) isUntriable(o *object.Desired) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.crds[o.CRD] || (o.Ref.Namespace != "" && s.namespaces[o.Ref.Namespace])
 }
 
-// addNamespace reports whether a namespace was not assumed to exist before.
+// addNamespace assumes that a namespace exists. It reports whether that is new.
 func (s *Assumed) addNamespace(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,7 +68,7 @@ func with(set map[string]bool, name string) map[string]bool {
 	return set
 }
 
-// A dryRunner has the verbs of a dry run.
+// A dryRunner implements the verbs with dry runs.
 type dryRunner struct{ *Applier }
 
 func (d *dryRunner) create(ctx context.Context, in *Input) (Outcome, error) {
@@ -86,7 +86,7 @@ func (d *dryRunner) create(ctx context.Context, in *Input) (Outcome, error) {
 	return d.explain(o, Created, err)
 }
 
-// createWithNamespace is the outcome for an object whose namespace would be created with it.
+// createWithNamespace returns the outcome for an object whose namespace would be created with it.
 func (d *dryRunner) createWithNamespace(o *object.Desired) (Outcome, error) {
 	ns := o.Ref.Namespace
 	if o.KeepNamespaces {
@@ -99,7 +99,7 @@ func (d *dryRunner) createWithNamespace(o *object.Desired) (Outcome, error) {
 	return out, nil
 }
 
-// applyUnread does nothing: what would change is seen only in comparison with the object.
+// applyUnread does nothing: only a comparison with the object shows what would change.
 func (d *dryRunner) applyUnread(context.Context, *Input) (Outcome, bool, error) {
 	return Outcome{}, false, nil
 }
@@ -112,7 +112,7 @@ func (d *dryRunner) read(ctx context.Context, o *object.Desired) (*Live, error) 
 	return &Live{PartialObjectMetadata: metadataOf(u), Object: u}, nil
 }
 
-// adopt does nothing: which managers own fields makes no difference to their values.
+// adopt does nothing: the owners of fields do not affect their values.
 func (d *dryRunner) adopt(_ context.Context, _ *object.Desired, l *Live) (*Live, error) {
 	return l, nil
 }
@@ -129,13 +129,13 @@ func (d *dryRunner) update(ctx context.Context, in *Input, o *object.Desired, l 
 		return d.explain(in.Object, Updated, err)
 	}
 	if len(fields) == 0 && (!in.Drifted || !ownership.IsDrift(false, len(ceded))) {
-		// Written differently, it means the same.
+		// It is written differently, but means the same.
 		return Outcome{}, nil
 	}
 	return Outcome{Kind: Updated, Fields: fields}, nil
 }
 
-// explain what a refusal of a dry run means for what was tried.
+// explain returns what the refusal of a dry run means for the operation that was tried.
 func (d *dryRunner) explain(o *object.Desired, k Kind, err error) (Outcome, error) {
 	switch {
 	case isWithoutDryRun(err):
@@ -146,8 +146,8 @@ func (d *dryRunner) explain(o *object.Desired, k Kind, err error) (Outcome, erro
 	return Outcome{}, errors.Wrap(ssa.Explain(err), o.Ref.String())
 }
 
-// isWithoutDryRun reports whether a dry run failed because something on the way supports none: an admission webhook with side
-// effects. To apply the object may work. The API server returns no reason that tells it apart.
+// isWithoutDryRun reports whether a dry run failed because an admission webhook has side effects and does not support dry runs.
+// The object may still be applied successfully. The API server returns no reason that identifies this error.
 func isWithoutDryRun(err error) bool {
 	return kerrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run")
 }

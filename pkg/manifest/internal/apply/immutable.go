@@ -20,14 +20,14 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-// mayRecreate reports whether an object is recreated if an immutable field of it would have to change: the bundle, the config of its
-// install, or an annotation of the object allows that.
+// mayRecreate reports whether an object may be recreated if an immutable field has to change: the bundle, the config of its
+// install, or an annotation of the object allows it, and its kind may be recreated at all.
 func (a *Applier) mayRecreate(o *object.Desired) bool {
 	return o.Replaceable() && (a.Policy.Recreate || o.Recreate || o.IsAnnotated(object.AnnotationRecreate))
 }
 
-// refused returns what becomes of an object that the API server did not let change: it has to be recreated, or the error says
-// which fields are immutable and what can be done. It returns false where no field is.
+// refused returns the outcome for an object that the API server refused to change: it must be recreated, or the error says which
+// fields are immutable and what to do. It returns false if no field is immutable.
 func (a *Applier) refused(ctx context.Context, in *Input, before *metav1.PartialObjectMetadata, err error) (Outcome, bool, error) {
 	fields := immutable.Fields(err)
 	if len(fields) == 0 {
@@ -49,7 +49,7 @@ func fieldNames(fields []immutable.Field) []string {
 	return out
 }
 
-// unchangeable says in an error which fields of an object cannot be changed, why, and what can be done.
+// unchangeable returns an error that says which fields of an object cannot be changed, why, and what to do.
 func (a *Applier) unchangeable(ctx context.Context, o *object.Desired, fields []immutable.Field) error {
 	what := errors.Errorf("%s: %s", o.Ref, a.blame(ctx, o, fields))
 	if a.mayRecreate(o) {
@@ -61,7 +61,7 @@ func (a *Applier) unchangeable(ctx context.Context, o *object.Desired, fields []
 	return errors.Errorf("%w; %s to have it deleted and created anew", what, a.Messages.Recreate)
 }
 
-// blame fields that cannot be changed, with the reasons.
+// blame returns text about the fields that cannot be changed, with the reasons.
 func (a *Applier) blame(ctx context.Context, o *object.Desired, fields []immutable.Field) string {
 	live, err := a.Client.Get(ctx, o.GVK(), o.Ref)
 	want := o.Content()
@@ -79,8 +79,8 @@ func (a *Applier) blame(ctx context.Context, o *object.Desired, fields []immutab
 	return fmt.Sprintf("%s cannot be changed (%s)", strings.Join(names, ", "), strings.Join(reasons, "; "))
 }
 
-// precise returns the names of the fields that differ, where the API server names no more than the spec. It is asked what the object would
-// be if it was created, because it replaces values with defaults; where it does not say, values are compared as they are.
+// precise returns the names of the fields that differ if the API server names only the spec. It compares with what the API server
+// would create, because that includes defaults; if a dry run does not return it, values are compared as written.
 func (a *Applier) precise(ctx context.Context, o *object.Desired, f immutable.Field, want map[string]any, live *unstructured.Unstructured) []string {
 	if f.Name != "spec" {
 		return []string{f.Name}

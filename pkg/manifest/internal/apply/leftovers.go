@@ -25,8 +25,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/unions"
 )
 
-// applyClearing applies an object that exists. Only where the API server refuses it as invalid, it is read, and applied again
-// once leftovers of unions are ours, which server-side apply then removes.
+// applyClearing applies an object that exists. If the API server refuses it as invalid, applyClearing reads the object, takes
+// ownership of leftovers of unions, and applies it again, so that server-side apply removes the leftovers.
 func (w *writer) applyClearing(ctx context.Context, o *object.Desired, en *inventory.Entry, how ssa.Mode) (applied, error) {
 	now, fields, err := w.Client.Apply(ctx, o, how)
 	if !kerrors.IsInvalid(err) || !unions.Known(o.Ref.GroupKind()) {
@@ -39,7 +39,7 @@ func (w *writer) applyClearing(ctx context.Context, o *object.Desired, en *inven
 	if len(found) == 0 {
 		return applied{state: now, fields: fields}, err
 	}
-	// A field that is applied as null stays.
+	// A field that is applied as null would stay.
 	paths := &fieldpath.Set{}
 	for i := range found {
 		paths.Insert(found[i].Path)
@@ -51,7 +51,7 @@ func (w *writer) applyClearing(ctx context.Context, o *object.Desired, en *inven
 	return applied{state: now, fields: fields, owned: owned}, err
 }
 
-// applied is the answer to an object that was applied.
+// applied is the result of applying an object.
 type applied struct {
 	state  cluster.ObjectState
 	fields *metav1.FieldsV1
@@ -59,15 +59,16 @@ type applied struct {
 	owned string
 }
 
-// A namedError names the object that it is about.
+// A namedError is an error that names its object.
 type namedError struct{ error }
 
 // Unwrap returns the error.
 func (e *namedError) Unwrap() error { return e.error }
 
-// ownLeftovers makes what the API server filled into unions ours, if it may not stand beside what is wanted of them, and
-// returns it, and the hash of the fields that are ours then. Nothing but managedFields changes, so that nothing is rolled out. If
-// the object is not applied after that, it is put right by the next one that is. An error names the object.
+// ownLeftovers takes ownership of values that the API server filled into unions, if they conflict with the desired ones. It
+// returns them, and the hash of the fields that the engine owns then, or an empty hash if the object had drifted. Only
+// managedFields change, so that nothing is rolled out. If the object is not applied after that, the next apply fixes it. Errors
+// name the object.
 func (w *writer) ownLeftovers(ctx context.Context, o *object.Desired, en *inventory.Entry) ([]unions.Leftover, string, error) {
 	for try := 1; ; try++ {
 		live, err := w.Client.Get(ctx, o.GVK(), o.Ref)
@@ -96,8 +97,8 @@ func (w *writer) ownLeftovers(ctx context.Context, o *object.Desired, en *invent
 	}
 }
 
-// leftovers of unions in a live object. An error is returned where another manager than that of the engine owns one, which is not
-// cleared.
+// leftovers returns the leftovers of unions in a live object. It returns an error if another manager owns one, because the engine
+// does not clear it then.
 func leftovers(manager string, o *object.Desired, live *unstructured.Unstructured) ([]unions.Leftover, error) {
 	ours := func(e *metav1.ManagedFieldsEntry) bool { return ownership.IsAppliedBy(manager, e) }
 	found := unions.Find(o.Ref.GroupKind(), o.Content(), live.Object, live.GetManagedFields(), ours)
@@ -110,7 +111,7 @@ func leftovers(manager string, o *object.Desired, live *unstructured.Unstructure
 	return found, nil
 }
 
-// withLeftovers are managedFields in which leftovers belong to a manager, that of the engine.
+// withLeftovers returns managedFields in which the leftovers belong to manager, which is that of the engine.
 func withLeftovers(
 	manager string, in []metav1.ManagedFieldsEntry, found []unions.Leftover, o *object.Desired,
 ) ([]metav1.ManagedFieldsEntry, error) {
@@ -150,9 +151,9 @@ func texts(found []unions.Leftover) string {
 	return strings.Join(out, ", ")
 }
 
-// dryRunCleared is dryRun for an object that was refused as invalid, if there are leftovers of unions; others get the
-// refusal back. A dry run cannot make leftovers ours first. So one shows what becomes of the object while its unions stay as
-// they are, and another one that of the same with the unions as they are wanted.
+// dryRunCleared retries a dry run that was refused as invalid, if there are leftovers of unions; otherwise it returns the
+// refusal. A dry run cannot take ownership of leftovers first, so it takes two: one of the object with its live unions, and one
+// of that result with the desired unions.
 func (d *dryRunner) dryRunCleared(ctx context.Context, o *object.Desired, live *unstructured.Unstructured, refusal error) ([]string, error) {
 	found, err := leftovers(d.Client.FieldManager, o, live)
 	if err != nil {
@@ -177,7 +178,7 @@ func (d *dryRunner) dryRunCleared(ctx context.Context, o *object.Desired, live *
 	return fieldset.Differences(live.Object, after.Object), nil
 }
 
-// wouldBeChanged is what an object would be if its content was replaced with another one, by a dry run.
+// wouldBeChanged returns what an object would be if its content were replaced, according to a dry run.
 func (d *dryRunner) wouldBeChanged(ctx context.Context, o *object.Desired, content map[string]any) (*unstructured.Unstructured, error) {
 	m, err := d.Cluster.Mapping(ctx, o.GVK())
 	if err != nil {
@@ -195,7 +196,7 @@ func (d *dryRunner) wouldBeChanged(ctx context.Context, o *object.Desired, conte
 	return d.Client.PatchDryRun(ctx, o, m, body)
 }
 
-// without some fields, what an object has.
+// without returns a copy of an object without some fields.
 func without(object map[string]any, fields ...string) map[string]any {
 	out := maps.Clone(object)
 	for _, f := range fields {

@@ -19,7 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
-// mayApply returns an error that says why an object that exists must not be changed.
+// mayApply returns an error that explains why an existing object must not be changed; nil if it may be.
 func (a *Applier) mayApply(ctx context.Context, o *object.Desired, en inventory.Entry, m *metav1.PartialObjectMetadata) error {
 	refusal := a.refusal(ctx, o, en, m)
 	if refusal == nil {
@@ -35,7 +35,7 @@ func (a *Applier) mayApply(ctx context.Context, o *object.Desired, en inventory.
 	return &ssa.RefusedError{Err: refusal}
 }
 
-// refusal returns why an object that exists is not to be changed; nil for one that is.
+// refusal returns why an existing object must not be changed; nil if it may be.
 func (a *Applier) refusal(ctx context.Context, o *object.Desired, en inventory.Entry, m *metav1.PartialObjectMetadata) error {
 	owner := m.Labels[object.LabelPartOf]
 	switch ownership.Relate(m, a.ID, en.UID, o.Adoption.From(owner)) {
@@ -55,8 +55,8 @@ func (a *Applier) refusal(ctx context.Context, o *object.Desired, en inventory.E
 	return errors.Errorf("exists and does not belong to this module; remove it, or %s to take it over", a.Messages.Adopt)
 }
 
-// isOrphan reports whether an object without an owner may be adopted without being asked to: this bundle orphaned it before,
-// or Helm did with a release that is gone and that the install continues.
+// isOrphan reports whether an object without an owner may be adopted although the bundle does not adopt: this bundle orphaned it
+// earlier, or Helm did when it deleted the release that the install continues.
 func (a *Applier) isOrphan(ctx context.Context, o *object.Desired, m *metav1.PartialObjectMetadata) (bool, error) {
 	if m.Labels[object.LabelPartOf] != "" {
 		return false, nil
@@ -76,22 +76,22 @@ func (a *Applier) isOrphan(ctx context.Context, o *object.Desired, m *metav1.Par
 	return err == nil && !foreign, err
 }
 
-// CheckCRD returns an error that says why a CRD that exists cannot become the desired one, or must not, because objects of its
-// kinds would be invalid.
+// CheckCRD returns an error if an existing CRD cannot become the desired one, or must not, because objects of its kinds would be
+// invalid.
 func (a *Applier) CheckCRD(ctx context.Context, o *object.Desired, en inventory.Entry) error {
 	live, err := a.Client.Get(ctx, o.GVK(), o.Ref)
 	if err != nil || live == nil || live.GetDeletionTimestamp() != nil {
 		return err
 	}
 	if err := a.mayApply(ctx, o, en, metadataOf(live)); err != nil {
-		// It is not ours. Apply says so.
+		// Another owner has it. Apply reports that.
 		return nil //nolint:nilerr // See above.
 	}
 	next := &unstructured.Unstructured{Object: o.Content()}
 	if err := crdcheck.Replaceable(live, next); err != nil {
 		return &ssa.RefusedError{Err: err}
 	}
-	// Fields of others, and those that are set by default, are part of what it will be.
+	// The result includes defaults and the fields of other managers.
 	after, err := a.Client.DryRun(ctx, o, ssa.Force)
 	switch {
 	case err == nil:
@@ -102,8 +102,8 @@ func (a *Applier) CheckCRD(ctx context.Context, o *object.Desired, en inventory.
 	return examineAll(ctx, a.Client, live, next)
 }
 
-// nameOf returns the owner of an ApplySet as its inventory names it; empty where there is no inventory of that ID in the namespace of
-// inventories, or it cannot be read.
+// nameOf returns the owner of an ApplySet, as named in its inventory. It is empty if the namespace of inventories has no
+// inventory with that ID, or if the inventory cannot be read.
 func (a *Applier) nameOf(ctx context.Context, id string) string {
 	name, _ := a.owners.of(id, func() (string, error) {
 		l, err := a.Client.List(ctx, ssa.SecretKind, a.Namespace, object.LabelApplySetID+"="+id, 1)

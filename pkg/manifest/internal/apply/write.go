@@ -16,10 +16,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-// attempts is how often managedFields of an object are written that others change at the same time.
+// attempts is how many times to try to write the managedFields of an object that other clients change at the same time.
 const attempts = 3
 
-// A writer has the verbs that write.
+// A writer implements the verbs with requests that write.
 type writer struct{ *Applier }
 
 func (w *writer) create(ctx context.Context, in *Input) (Outcome, error) {
@@ -30,7 +30,7 @@ func (w *writer) create(ctx context.Context, in *Input) (Outcome, error) {
 	return Outcome{Kind: Created, State: now}, nil
 }
 
-// applyUnread applies without force, so that the API server answers with a conflict where other managers own fields.
+// applyUnread applies without force, so that the API server answers with a conflict if other managers own fields.
 func (w *writer) applyUnread(ctx context.Context, in *Input) (Outcome, bool, error) {
 	now, err := w.applyClearing(ctx, in.Object, &in.Entry, ssa.NoForce)
 	if ssa.IsOwnershipConflict(err) {
@@ -52,9 +52,9 @@ func (w *writer) read(ctx context.Context, o *object.Desired) (*Live, error) {
 	return &Live{PartialObjectMetadata: m}, nil
 }
 
-// adopt takes the fields of an object over from those who deployed it. It is done once, before the object is applied for the first
-// time: server-side apply alone would leave each field with two owners, and none of them would be removed as long as the other
-// one has it. Nothing but managedFields changes, so that nothing is rolled out.
+// adopt transfers the fields of an object from the managers that deployed it to the engine. It does so once, before the first
+// apply: with server-side apply alone, each field would have two owners, and would not be removed until both of them give it up.
+// Only managedFields change, so that nothing is rolled out.
 func (w *writer) adopt(ctx context.Context, o *object.Desired, l *Live) (*Live, error) {
 	m := l.PartialObjectMetadata
 	for try := 1; w.mustAdopt(o, m); try++ {
@@ -82,8 +82,8 @@ func (w *writer) adopt(ctx context.Context, o *object.Desired, l *Live) (*Live, 
 	return &Live{PartialObjectMetadata: m}, nil
 }
 
-// mustAdopt reports whether an object is still to be adopted. A custom resource never is: its fields belong to its users, who may have
-// set them with any tool.
+// mustAdopt reports whether an object has not been adopted yet. A custom resource is never adopted: its fields belong to its
+// users, who may have set them with any tool.
 func (w *writer) mustAdopt(o *object.Desired, m *metav1.PartialObjectMetadata) bool {
 	return m != nil && m.DeletionTimestamp == nil && o.Stage != object.StageResource && m.Labels[object.LabelPartOf] != w.ID &&
 		o.Adoption.From(m.Labels[object.LabelPartOf])
@@ -102,7 +102,7 @@ func (w *writer) update(ctx context.Context, in *Input, o *object.Desired, l *Li
 	}, nil
 }
 
-// explain what a refusal of the API server means for an object.
+// explain returns what a refusal of the API server means for an object.
 func (w *writer) explain(ctx context.Context, in *Input, before *metav1.PartialObjectMetadata, err error) (Outcome, error) {
 	if named := (*namedError)(nil); errors.As(err, &named) {
 		return Outcome{}, named.error
