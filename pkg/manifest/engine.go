@@ -76,8 +76,8 @@ func WithConcurrency(n int) Option {
 	return func(e *Engine) { e.concurrency = max(n, 1) }
 }
 
-// WithHistory sets how many revisions of a Helm release are kept; at least 2. A lower number than before deletes none of the records
-// that are older than those that it replaces.
+// WithHistory sets how many revisions of a Helm release are kept. The minimum is 2. If you lower the number for an existing release,
+// the records that are too old by then stay; only those that get too old with a new revision are deleted.
 func WithHistory(n int) Option {
 	return func(e *Engine) { e.history = n }
 }

@@ -16,9 +16,9 @@ const (
 // LabelManagedBy is on the inventory and on each object that the engine installs. Its value is Identity.ManagedBy.
 const LabelManagedBy = object.LabelManagedBy
 
-// DefaultNamespace holds the inventories of a cluster.
+// DefaultNamespace is the default namespace of inventories.
 const DefaultNamespace = "kyma-system"
 
-// AnnotationRecreate with the value "true" on an installed object allows the engine to delete the object and create it again
-// where an immutable field would have to change.
+// AnnotationRecreate with the value "true" on an installed object allows the engine to delete the object and create it again if
+// an immutable field has to change.
 const AnnotationRecreate = object.AnnotationRecreate

@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
-// A bundleKey identifies a bundle among all clusters. The owner is part of the key, so that two owners of bundles of the same name
+// A bundleKey identifies a bundle across clusters. It includes the owner, so that bundles with the same name and different owners
 // share nothing. A connection that does not prove which cluster it reaches has an Identity of its own, and shares nothing either.
 type bundleKey struct {
 	cluster, name, owner string
@@ -25,7 +25,7 @@ func keyOf(c cluster.Cluster, b *Bundle) bundleKey {
 	return bundleKey{cluster: c.Identity(), name: b.Name, owner: b.Owner}
 }
 
-// A place is where the inventory of a bundle is. Bundles of all owners that have its name meet there.
+// A place is where the inventory of a bundle is. Bundles that have the same name share it, whatever their owners.
 type place struct {
 	cluster, name string
 }
@@ -34,33 +34,33 @@ func placeOf(c cluster.Cluster, b *Bundle) place {
 	return place{cluster: c.Identity(), name: b.Name}
 }
 
-// A memory is what the engine knows of a bundle between two calls. It can be lost at any time.
+// A memory is what the engine remembers about a bundle between calls. It can be lost at any time.
 type memory struct {
-	// stored is the inventory as it is in the cluster.
+	// stored is the inventory as stored in the cluster.
 	stored inventory.Stored
-	// last says why the last step of this process went no further, in the form in which the inventory keeps it; nil for no reason. The
-	// inventory may have it in the words of an earlier step.
+	// last is the reason why the last step of this process did not get further, as the inventory stores it; nil if there is none.
+	// The inventory may have the wording of an earlier step.
 	last *inventory.Reasons
-	// evaluations of rules on objects.
+	// evaluations are results of readiness rules.
 	evaluations inspect.Evaluations
-	// contention counts the repairs of fields that other managers change again and again.
+	// contention counts the repairs of fields that other managers change repeatedly.
 	contention ownership.Contention
-	// reports on objects that differ and are left as they are.
+	// reports are about objects that drifted and are left as they are.
 	reports inspect.Reports
-	// settled has the UIDs of objects to delete that a request did not find, or found not to belong to the bundle.
+	// settled has the UIDs of objects to delete which, according to a request, are gone or do not belong to the bundle.
 	settled map[cluster.ObjectRef]string
-	// plan is the last one; nil for none.
+	// plan is the last plan; nil if there is none.
 	plan *keptPlan
 }
 
-// conclude remembers why a call went no further, nil for no reason, and which inventory it left.
+// conclude remembers the reason why a call did not get further, nil for none, and the inventory that the call left.
 func (m *memory) conclude(inv *inventory.Inventory, why *inventory.Reasons) {
 	m.last = why
 	m.forgetGone(inv)
 	m.plan = nil // It was made before this call.
 }
 
-// forgetGone forgets objects that an inventory no longer has, if more objects are remembered than the inventory has.
+// forgetGone forgets objects that the inventory no longer has, if more objects are remembered than it has.
 func (m *memory) forgetGone(inv *inventory.Inventory) {
 	most := len(inv.Objects)
 	if len(m.evaluations) <= most && len(m.reports) <= most && len(m.settled) <= most && m.contention.Len() <= most {
@@ -82,19 +82,19 @@ func (m *memory) forgetGone(inv *inventory.Inventory) {
 	m.contention.ForgetIf(gone)
 }
 
-// turns let one call at a time work at a place.
+// turns allow one call at a time to work at a place.
 type turns struct {
 	mu sync.Mutex
 	by map[place]*turn
 }
 
-// A turn is held by the call that has put something into the channel; calls counts that one and those that wait for it.
+// A turn is held by the call that sent a value to the channel. Calls counts that call and those that wait for it.
 type turn struct {
 	held  chan struct{}
 	calls int
 }
 
-// take waits for the turn at a place, as long as the context lasts. The caller must call back when it is done.
+// take waits for the turn at a place until the context ends. The caller must call the returned function to end the turn.
 func (t *turns) take(ctx context.Context, k place) (back func(), err error) {
 	t.mu.Lock()
 	if t.by == nil {

@@ -18,32 +18,32 @@ type Result = execute.Result
 type Preview = compose.Preview
 
 type (
-	// An Observation is what was seen of a bundle.
+	// An Observation is the observed state of a bundle.
 	Observation = observe.Observation
 	// A PartState is the state of one part of a bundle.
 	PartState = observe.PartState
-	// A PartKind says what a part of a bundle is.
+	// A PartKind is the kind of a part of a bundle.
 	PartKind = object.PartKind
-	// A Phase says where a part of a bundle stands.
+	// A Phase is the phase of a part of a bundle.
 	Phase = observe.Phase
 	// A TestState is the state of one test hook.
 	TestState = observe.TestState
-	// A Drift is one object that another client changed or deleted.
+	// A Drift is an object that another client changed or deleted.
 	Drift = observe.Drift
-	// A DriftKind says what another client did to an object.
+	// A DriftKind is what another client did to an object.
 	DriftKind = observe.DriftKind
-	// A CededField is a field that is left to another manager.
+	// A CededField is a field that the engine leaves to another manager.
 	CededField = observe.CededField
 )
 
-// The kinds of parts.
+// Kinds of parts.
 const (
 	PartKindInstall  = object.PartKindInstall
 	PartKindCRDs     = object.PartKindCRDs
 	PartKindResource = object.PartKindResource
 )
 
-// The kinds of drift. With DriftForeign, what replaced the object does not belong to the bundle.
+// Kinds of drift. DriftForeign means that the object was replaced by one that does not belong to the bundle.
 const (
 	DriftChanged  = observe.DriftChanged
 	DriftDeleted  = observe.DriftDeleted
@@ -51,7 +51,7 @@ const (
 	DriftForeign  = observe.DriftForeign
 )
 
-// The phases of a part. A State groups several of them.
+// Phases of a part. A State groups several of them.
 const (
 	PhaseReady         = observe.PhaseReady
 	PhaseMissing       = observe.PhaseMissing
@@ -75,12 +75,12 @@ const (
 	PhaseTerminating   = observe.PhaseTerminating
 )
 
-// An OwnedError is returned for an inventory that belongs to another owner than the bundle that has its name.
+// An OwnedError means that the inventory belongs to another owner than the bundle.
 type OwnedError = inventory.OwnedError
 
-// A ChangedError is returned where another client changed the inventory of a bundle, or deleted it, during a call. The call stops, and
-// the next one begins with what the inventory has by then.
+// A ChangedError means that another client changed or deleted the inventory of a bundle during a call. The call stops, and the
+// next one starts from the changed inventory.
 type ChangedError = inventory.ChangedError
 
-// A Removal says how far the removal of a bundle has come.
+// A Removal is the progress of removing a bundle.
 type Removal = teardown.Removal

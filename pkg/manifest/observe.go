@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
-// observed returns the input of an observation of an inventory and its objects.
+// observed returns the input for observing an inventory and its objects.
 func (w *call) observed(inv *inventory.Inventory, objects inspect.Objects) observe.Input {
 	return observe.Input{
 		Parts: w.parts, Drift: w.b.Drift, Retry: w.o.Retry, Inventory: inv, Objects: objects.States, Denied: objects.Denied,
@@ -26,8 +26,8 @@ func (w *call) observed(inv *inventory.Inventory, objects inspect.Objects) obser
 	}
 }
 
-// reasons returns why the last step went no further, as the inventory has it, so that every process says the same. Where the last step
-// of this process says the same in newer measures, these count.
+// reasons returns why the last step did not get further, as the inventory has it, so that every process reports the same. If the
+// last step of this process had the same reasons with newer numbers, it returns those.
 func (w *call) reasons(inv *inventory.Inventory) inventory.Reasons {
 	switch {
 	case inv == nil || inv.Last == nil:
@@ -38,12 +38,12 @@ func (w *call) reasons(inv *inventory.Inventory) inventory.Reasons {
 	return *inv.Last
 }
 
-// health evaluates the readiness rules of the bundle.
+// health returns an evaluator of the readiness rules of the bundle.
 func (w *call) health() *inspect.Health {
 	return &inspect.Health{Objects: w.client, Expressions: w.e.rules, Readiness: w.b.Readiness, Evaluations: w.mem.evaluations}
 }
 
-// differences finds out how objects that drifted differ from what was applied. The applier knows which fields are ceded.
+// differences returns what finds out how drifted objects differ from what was applied. The applier knows which fields are ceded.
 func (w *call) differences(applier *apply.Applier) *inspect.Differences {
 	return &inspect.Differences{
 		Set: w.id, FieldManager: w.e.identity.FieldManager, Objects: w.client, Bundle: renderer{w, applier}, Now: w.e.now(),
@@ -51,7 +51,7 @@ func (w *call) differences(applier *apply.Applier) *inspect.Differences {
 	}
 }
 
-// look returns what is known of the objects of an inventory, nil for none.
+// look returns what is known about the objects of an inventory, which is nil for none.
 func (w *call) look(ctx context.Context, inv *inventory.Inventory) (inspect.Objects, error) {
 	if inv == nil {
 		return inspect.Objects{States: map[cluster.ObjectRef]cluster.ObjectState{}}, nil
@@ -59,7 +59,7 @@ func (w *call) look(ctx context.Context, inv *inventory.Inventory) (inspect.Obje
 	return inspect.FindObjects(ctx, w.c.Cache(), w.client, inv)
 }
 
-// track waits, for a bounded time, until kinds are watched. It returns the kinds that are not, with the reason.
+// track waits for a limited time until kinds are watched. It returns the kinds that are not, with the reasons.
 func (w *call) track(ctx context.Context, gvks []schema.GroupVersionKind) map[schema.GroupVersionKind]error {
 	return inspect.Track(ctx, w.c.Cache(), gvks)
 }
@@ -70,14 +70,14 @@ type renderer struct {
 	applier *apply.Applier
 }
 
-// WithoutCeded returns an object without the fields that are left to other managers, and these fields.
+// WithoutCeded returns an object without the fields that are ceded to other managers, and those fields.
 func (r renderer) WithoutCeded(
 	ctx context.Context, o *object.Desired, en *inventory.Entry, managed []metav1.ManagedFieldsEntry,
 ) (*object.Desired, []ownership.Ceded, error) {
 	return r.applier.WithoutCeded(ctx, o, en, managed)
 }
 
-// AppliedObject returns the object of an entry as it was applied; nil if the bundle no longer has it in that form.
+// AppliedObject returns the object of an entry as it was applied; nil if the bundle no longer contains it in that form.
 func (r renderer) AppliedObject(ctx context.Context, en *inventory.Entry) (*object.Desired, error) {
 	w := r.w
 	for i := range w.parts {

@@ -2,7 +2,8 @@
 
 package manifest
 
-// A CallOption says something about one call; the Bundle says what is wanted. Each call reads these options, and ignores the others:
+// A CallOption configures one call; the Bundle describes what to install. Each method reads these options, and ignores the
+// others:
 //
 //	Apply, ApplyPlan  WithCheckpoint, AsRollback, WithRetryToken, WithTestToken, WithRedactor, ForceRemoval
 //	Plan              AsRollback, WithRetryToken, WithTestToken
@@ -12,7 +13,7 @@ package manifest
 //	Check             those of Observe, and Wait
 //	Uninstall         those of Remove, and Wait
 //
-// Observe reports what is left to do for an Apply with the same options, and ApplyPlan needs the options that Plan had.
+// Observe reports what is left to do for an Apply with the same options. Pass the options of Plan to ApplyPlan as well.
 type CallOption func(*CallOptions)
 
 // CallOptions are the options of one call as a value. A fake Engine in a test gets them from CallOptionsOf.
@@ -31,7 +32,7 @@ type CallOptions struct {
 	ForceRemoval bool
 }
 
-// CallOptionsOf returns what options set. A later one wins over an earlier one.
+// CallOptionsOf returns the result of options. Later options override earlier ones.
 func CallOptionsOf(o ...CallOption) CallOptions {
 	var out CallOptions
 	for _, set := range o {
@@ -40,42 +41,45 @@ func CallOptionsOf(o ...CallOption) CallOptions {
 	return out
 }
 
-// Wait makes a call wait until the bundle is Ready, or gone for Uninstall. The context limits how long, and should have a deadline.
-// Until then failures are retried, because most are temporary. A malformed bundle or an invalid option of the Engine is not retried.
+// Wait makes a call wait until the bundle is Ready or, for Uninstall, gone. Give the context a deadline: it limits how long to
+// wait. Until then, failures are retried, because most are temporary. A malformed bundle or an invalid option of the Engine is
+// not retried.
 func Wait() CallOption {
 	return func(o *CallOptions) { o.Wait = true }
 }
 
-// WithCheckpoint passes data that describes this bundle to the caller. Once the bundle is Ready, Apply keeps it in the inventory
-// as the last known good revision, instead of the one before; Observe returns the one that is kept. Without it none is kept.
+// WithCheckpoint passes data that describes this bundle to the caller. Once the bundle is Ready, Apply stores the data in the
+// inventory as the last known good revision, replacing the one before; Observe returns the stored one. Without this option, none
+// is kept.
 func WithCheckpoint(data []byte) CallOption {
 	return func(o *CallOptions) { o.Checkpoint = data }
 }
 
-// AsRollback says that this bundle is the last known good revision: charts are rendered and hooks run as by helm rollback.
+// AsRollback marks this bundle as the last known good revision: charts are rendered and hooks run as by helm rollback.
 func AsRollback() CallOption {
 	return func(o *CallOptions) { o.Rollback = true }
 }
 
-// WithRetryToken runs hooks that failed once more if the token is another one than that of the failed run. It may be empty.
+// WithRetryToken runs failed hooks again if the token differs from that of the failed run. The token may be empty.
 func WithRetryToken(token string) CallOption {
 	return func(o *CallOptions) { o.Retry = token }
 }
 
-// WithTestToken has Apply run the test hooks of all charts, once for each new token that is not empty.
+// WithTestToken makes Apply run the test hooks of all charts, once for each new token that is not empty.
 func WithTestToken(token string) CallOption {
 	return func(o *CallOptions) { o.Test = token }
 }
 
-// WithRedactor removes values that are secret from texts. Apply and Remove call it with the last output of a hook that failed,
-// and Apply with the reasons why parts failed or wait, before they shorten that and store it in the cluster. It must be safe
-// for concurrent use.
+// WithRedactor removes secret values from texts. Apply and Remove call the function with the last output of a failed hook, and
+// Apply also with the reasons why parts failed or wait, before they shorten the text and store it in the cluster. The function
+// must be safe for concurrent use.
 func WithRedactor(redact func(text string) string) CallOption {
 	return func(o *CallOptions) { o.Redact = redact }
 }
 
-// ForceRemoval makes Remove delete custom resources of the kinds that the bundle defines, also those that it did not create.
-// Without it they block the removal. With it, a deletion hook that fails blocks neither Remove nor an Apply that prunes an install.
+// ForceRemoval makes Remove delete all custom resources of the kinds that the bundle defines, even those that it did not create.
+// Without this option, they block the removal. With it, a deletion hook that fails blocks neither Remove nor an Apply that prunes
+// an install.
 func ForceRemoval() CallOption {
 	return func(o *CallOptions) { o.ForceRemoval = true }
 }

@@ -9,15 +9,15 @@ import (
 )
 
 type (
-	// A Plan is what Apply would do, until nothing is left to do.
+	// A Plan is what Apply would do until nothing is left to do.
 	Plan = execute.Forecast
-	// A PlannedChange is what would be done to one object.
+	// A PlannedChange is what would be done with one object.
 	PlannedChange = execute.Change
-	// An Action is what would be done to one object.
+	// An Action is what would be done with one object.
 	Action = execute.Action
 )
 
-// The actions of a Plan.
+// Actions of a Plan.
 const (
 	ActionCreate   = execute.ActionCreate
 	ActionUpdate   = execute.ActionUpdate
@@ -25,13 +25,13 @@ const (
 	ActionPrune    = execute.ActionPrune
 )
 
-// A keptPlan is a plan that is reused while its basis stays the same, up to a time.
+// A keptPlan is a plan that is reused until a time, as long as its basis stays the same.
 type keptPlan struct {
 	until time.Time
 	plan  Plan
 }
 
-// problemAge limits how long a plan with problems is kept: the cause of a problem may go away without an event of a watch.
+// problemAge limits how long a plan with problems is kept, because the cause of a problem may go away without a watch event.
 const problemAge = time.Minute
 
 func (e *Engine) keepFor(p *Plan) time.Duration {

@@ -16,19 +16,19 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
 )
 
-// A planner makes the plan of a call: the steps of a plan, and the requests between them.
+// A planner makes the plan of a call: it goes through the steps of package plan, and sends the requests between them.
 type planner struct {
 	call *call
-	// was is the inventory; nil for none. Objects is what is known of its objects.
+	// was is the inventory; nil for none. objects is what is known about its objects.
 	was     *inventory.Inventory
 	objects inspect.Objects
 	// applier checks CRDs.
 	applier *apply.Applier
-	// holds is true where parts wait for the installs before them, as config asks for.
+	// holds is true if parts wait for the installs before them, as config specifies.
 	holds bool
 }
 
-// plan the call. The error is that the call is over.
+// plan makes the plan. It returns an error only if the context has ended.
 func (p planner) plan(ctx context.Context) (*plan.Plan, error) {
 	selected := plan.Select(p.input())
 	draft := plan.Assign(selected, p.compose(ctx, selected.Due))
@@ -47,7 +47,8 @@ func (p planner) input() plan.Input {
 	}
 }
 
-// compose the parts that are due. The config is read only if one of them is an install; otherwise the inventory says what it said.
+// compose composes the parts that are due. It reads the config only if one of them is an install; otherwise the inventory has the
+// settings that are needed.
 func (p planner) compose(ctx context.Context, due []plan.Due) plan.Composed {
 	w := p.call
 	out := plan.Composed{
@@ -66,7 +67,7 @@ func (p planner) compose(ctx context.Context, due []plan.Due) plan.Composed {
 	}
 	settings, err := w.config.Settings(ctx)
 	if err != nil {
-		return out // It is an error of the installs that are due.
+		return out // The installs that are due report the error.
 	}
 	for i := range w.b.Installs {
 		name := w.b.Installs[i].Name
@@ -75,8 +76,8 @@ func (p planner) compose(ctx context.Context, due []plan.Due) plan.Composed {
 	return out
 }
 
-// hold returns the first install that is not ready and that the parts after it wait for; nil for none. An install that cannot be read
-// counts as not ready. The error is that the call is over.
+// hold returns the first install that is not ready and that later parts wait for; nil if there is none. An install that cannot be
+// read counts as not ready. It returns an error only if the context has ended.
 func (p planner) hold(ctx context.Context, d *plan.Draft) (*plan.Hold, error) {
 	if !p.holds {
 		return nil, nil //nolint:nilnil // As documented.
@@ -96,14 +97,14 @@ func (p planner) hold(ctx context.Context, d *plan.Draft) (*plan.Hold, error) {
 	return otherwise, nil
 }
 
-// check CRDs that are about to change. It returns why some of them must not.
+// check checks the CRDs that are about to change. It returns the reasons why some of them must not change.
 func (p planner) check(ctx context.Context, changes []plan.CRDChange) map[cluster.ObjectRef]error {
 	refused := map[cluster.ObjectRef]error{}
 	for i := range changes {
 		change := &changes[i]
 		ref := change.Object.Ref
 		if _, cached := p.call.c.Cache().Get(ref); !change.Known && !cached && !p.call.b.Adopt {
-			continue // The request that creates it tells whether it exists.
+			continue // The create request shows whether it exists.
 		}
 		if err := p.applier.CheckCRD(ctx, change.Object, change.Entry); err != nil {
 			refused[ref] = err

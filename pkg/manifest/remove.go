@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/teardown"
 )
 
-// forgetAll deletes the records of a bundle of which no object is left: those of its releases, and its inventory.
+// forgetAll deletes the records of a bundle that has no objects left: its release records, and its inventory.
 func (w *call) forgetAll(ctx context.Context, inv *inventory.Inventory) error {
 	for _, name := range slices.Sorted(maps.Keys(inv.Parts)) {
 		rec := inv.Parts[name]
@@ -36,7 +36,7 @@ func (w *call) removalMode() teardown.Mode {
 	return teardown.Remove
 }
 
-// teardown removes entries of whose objects something is known.
+// teardown deletes the objects of entries, given what is known about them.
 func (w *call) teardown(
 	ctx context.Context, mode teardown.Mode, entries []inventory.Entry, objects inspect.Objects, hooks teardown.Hooks,
 ) (teardown.Result, error) {

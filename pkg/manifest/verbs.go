@@ -13,19 +13,22 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
 )
 
-// Apply does the next step towards the bundle: all that can be done without waiting. A part that fails leaves the others
-// alone; its error is returned, and is part of what Observe says from then on. The error is a *ChangedError where another client
-// changed the inventory during the call, which then stops: call Apply again.
+// Apply does the next step of installing or upgrading the bundle: everything that can be done without waiting. A part that fails
+// does not affect the others; its error is returned, and Observe reports it from then on.
+//
+// Apply returns a *ChangedError if another client changed the inventory during the call. The call stops then: call Apply again.
 func (e *Engine) Apply(ctx context.Context, c cluster.Cluster, b *Bundle, o ...CallOption) (Result, error) {
 	return e.apply(ctx, c, b, o, nil)
 }
 
-// ApplyPlan is Apply for a plan that was approved. It does the next step if the cluster, the bundle, the options, the inventory and
-// the members that the informers show are those that the plan was made of, and the objects and hooks to apply are those that were
-// planned; otherwise it does nothing, and returns a *StalePlanError. So it does where a source has other content by now, and for a
-// chart that renders differently each time, as with random values: no plan of a new revision of it holds. Objects that are no members
-// are not compared. The approval is for one step: pass the plan to the first step of a bundle that needs several, and use Apply for
-// the others.
+// ApplyPlan is Apply for an approved plan. It does the next step only if nothing changed since the plan was made: the cluster,
+// the bundle, the options, the inventory, the members that the informers show, and the objects and hooks to apply. Otherwise it
+// does nothing, and returns a *StalePlanError. It does not compare objects that are not members.
+//
+// A plan is also stale if a source has different content by now, or if a chart renders differently each time, for example with
+// random values: a plan that contains a new revision of such a chart never holds.
+//
+// The approval is for one step. If a bundle needs several steps, pass the plan to the first one, and use Apply for the others.
 func (e *Engine) ApplyPlan(ctx context.Context, c cluster.Cluster, b *Bundle, p Plan, o ...CallOption) (Result, error) {
 	if p.Basis == "" {
 		return Result{}, errors.New("the plan has no basis; pass the one that Engine.Plan returned")
@@ -33,18 +36,18 @@ func (e *Engine) ApplyPlan(ctx context.Context, c cluster.Cluster, b *Bundle, p 
 	return e.apply(ctx, c, b, o, &p)
 }
 
-// A StalePlanError is returned for a plan that no longer holds.
+// A StalePlanError means that a plan no longer holds.
 type StalePlanError struct {
 	// Bundle is the name of the bundle.
 	Bundle string
 }
 
-// Error says what to do.
+// Error says what changed and what to do.
 func (e *StalePlanError) Error() string {
 	return "the plan of " + e.Bundle + " no longer holds, as the bundle or the cluster changed; plan again"
 }
 
-// apply a bundle, if the plan that was approved still holds; nil for none.
+// apply applies a bundle. If approved is set, it does so only if that plan still holds.
 func (e *Engine) apply(ctx context.Context, c cluster.Cluster, b *Bundle, o []CallOption, approved *Plan) (Result, error) {
 	w, err := e.newCall(ctx, c, b, o)
 	if err != nil {
@@ -69,7 +72,7 @@ func (e *Engine) apply(ctx context.Context, c cluster.Cluster, b *Bundle, o []Ca
 	return w.apply(ctx, applier, was, true, approved)
 }
 
-// Observe returns the state of a bundle. It writes nothing, and sends no request for what a watch shows.
+// Observe returns the state of a bundle. It writes nothing, and sends no requests for what a watch shows.
 func (e *Engine) Observe(ctx context.Context, c cluster.Cluster, b *Bundle, o ...CallOption) (Observation, error) {
 	w, err := e.newCall(ctx, c, b, o)
 	if err != nil {
@@ -95,9 +98,9 @@ func (e *Engine) Observe(ctx context.Context, c cluster.Cluster, b *Bundle, o ..
 	return observe.Observe(in), nil
 }
 
-// Exists reports whether the cluster holds an inventory of the bundle, of which it uses the name and the owner only. Where the watch
-// shows no inventory, Exists sends a request before it returns false, so that a caller that removes a bundle can rely on it. The
-// error is an *OwnedError for the inventory of another owner, even if the bundle adopts.
+// Exists reports whether the cluster has an inventory of the bundle. It uses only the name and the owner of the bundle. If the
+// watch shows no inventory, Exists sends a request before it returns false, so that a caller that removes a bundle can rely on
+// it. It returns an *OwnedError if the inventory belongs to another owner, even if the bundle adopts.
 func (e *Engine) Exists(ctx context.Context, c cluster.Cluster, b *Bundle) (bool, error) {
 	w, err := e.newCallByName(ctx, c, b, nil)
 	if err != nil {
@@ -108,12 +111,12 @@ func (e *Engine) Exists(ctx context.Context, c cluster.Cluster, b *Bundle) (bool
 	return inv != nil, err
 }
 
-// Plan returns what Apply would do, according to dry runs in the cluster. It changes nothing, and stores nothing there. Objects that
-// are as they should be cost no request. Each other object costs one dry run, and a read if it exists. An object whose namespace or
+// Plan returns what Apply would do, according to dry runs in the cluster. It changes nothing, and stores nothing there. Objects
+// that are up to date cost no request. Each other object costs one dry run, and a read if it exists. An object whose namespace or
 // kind the plan creates cannot be dry-run, and counts as created.
 //
-// With WithPlanAge, Plan returns the same plan for that long while inputs, options, inventory and what watches show stay the same. It
-// returns an error if a request fails, or if the bundle as a whole is invalid.
+// With WithPlanAge, Plan returns the same plan for that long, as long as inputs, options, inventory and watched objects stay the
+// same. It returns an error if a request fails, or if the bundle as a whole is invalid.
 func (e *Engine) Plan(ctx context.Context, c cluster.Cluster, b *Bundle, o ...CallOption) (Plan, error) {
 	w, err := e.newCall(ctx, c, b, o)
 	if err != nil {
@@ -148,11 +151,13 @@ func (e *Engine) Plan(ctx context.Context, c cluster.Cluster, b *Bundle, o ...Ca
 	return out, nil
 }
 
-// Remove does the next step towards a cluster without the bundle. The custom resource goes first; then all custom resources of the
-// bundle's own kinds must be gone, while what serves them still runs; then the rest in reverse order, CRDs and namespaces last.
-// Objects must be gone before those that were applied before them are deleted. Of the bundle only the names are used, so that it can
-// be removed when its sources cannot be resolved any more. Objects of another owner are not removed, even if the bundle adopts: the
-// error is an *OwnedError then. It is a *ChangedError where another client changed the inventory during the call: call Remove again.
+// Remove does the next step of removing the bundle. The custom resource is deleted first. Then all custom resources of the
+// bundle's own kinds must be gone, while their controllers still run. The rest follows in reverse order, CRDs and namespaces
+// last: objects must be gone before the objects that were applied before them are deleted.
+//
+// Remove uses only the names in the bundle, so it can remove a bundle whose sources can no longer be resolved. It does not remove
+// objects of another owner, even if the bundle adopts, and returns an *OwnedError then. It returns a *ChangedError if another
+// client changed the inventory during the call: call Remove again.
 func (e *Engine) Remove(ctx context.Context, c cluster.Cluster, b *Bundle, o ...CallOption) (Removal, error) {
 	w, err := e.newCallByName(ctx, c, b, o)
 	if err != nil {

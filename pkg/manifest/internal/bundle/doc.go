@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bundle has what a module wants in one cluster: a Bundle of CRDs, installs and a custom resource, as its users write
-// it, and the Parts that it consists of, with the digests of their inputs. Digests are stored in clusters: golden files
-// hold them.
+// Package bundle describes what a module installs in one cluster. Users write a Bundle of CRDs, installs and a custom resource.
+// The engine works on its Parts, each of which has a digest of its inputs.
+//
+// Digests are stored in clusters. If they changed for the same inputs, all modules would be applied again: golden files prevent
+// that.
 package bundle

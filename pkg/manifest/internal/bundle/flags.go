@@ -13,25 +13,25 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
-// Flags of Helm's install action for one install. The zero value changes nothing.
+// Flags are flags of Helm's install action for one install. The zero value changes nothing.
 type Flags struct {
-	// ReleaseName instead of the name of the install.
+	// ReleaseName of the Helm release; by default the name of the install.
 	ReleaseName string
-	// CreateNamespace false does not create a missing namespace; by default it is created.
+	// CreateNamespace is false to prevent the engine from creating a missing namespace. By default it creates it.
 	CreateNamespace *bool
-	// SkipCRDs leaves out the directory crds of the chart.
+	// SkipCRDs leaves out the crds directory of the chart.
 	SkipCRDs bool
-	// DisableHooks runs none of the chart.
+	// DisableHooks runs no hooks of the chart.
 	DisableHooks bool
-	// Timeout of each hook; by default that of Helm, 5 minutes.
+	// Timeout of each hook; by default Helm's, 5 minutes.
 	Timeout time.Duration
-	// Wait for the install to be ready before the next one is applied.
+	// Wait for the install to be ready before applying the next one.
 	Wait bool
-	// SkipSchemaValidation of the values.
+	// SkipSchemaValidation does not validate values against the schema of the chart.
 	SkipSchemaValidation bool
 }
 
-// ConfigOf returns the flags of installs, by their names, as the Config of a Bundle.
+// ConfigOf encodes flags, by the name of the install, as the Config of a Bundle.
 func ConfigOf(flags map[string]Flags) source.Layer {
 	type entry struct {
 		Name         string `json:"name"`
@@ -48,7 +48,7 @@ func ConfigOf(flags map[string]Flags) source.Layer {
 	return source.YAML(text)
 }
 
-// text in the grammar of helm --set.
+// text returns the flags in the syntax of helm --set.
 func (f *Flags) text() string {
 	var out []string
 	if f.ReleaseName != "" {

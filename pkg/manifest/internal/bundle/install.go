@@ -15,39 +15,38 @@ import (
 type Install struct {
 	source.Layer
 
-	// Name of the install, which is that of the Helm release unless the config of the bundle has another one. It must be
-	// unique in the bundle.
+	// Name of the install, unique in the bundle. It is also the name of the Helm release, unless Config sets another one.
 	Name string
 
-	// Form of the content; by default a chart. It may change: the objects that both have stay.
+	// Form of the content; by default a chart. You can change it: objects that the old and the new content have in common stay.
 	Form Form
 
-	// Path of the directory of a kustomization in the content; by default its root.
+	// Path is the directory of a kustomization in the content; by default its root.
 	Path string
 
-	// Namespace of the release, and of the objects that name none. It must not be empty.
+	// Namespace of the release, and of objects that name none. It must not be empty.
 	Namespace string
 
-	// Values override those of the chart. Plain objects and a kustomization must have none.
+	// Values override the defaults of the chart. Plain objects and kustomizations must have none.
 	Values map[string]any
 }
 
-// A Form says what the content of an install is.
+// A Form is the format of the content of an install.
 type Form string
 
-// The forms of content.
+// Formats of content.
 const (
 	// FormChart is a Helm chart. It is rendered, and recorded as a Helm release.
 	FormChart Form = ""
-	// FormPlain is objects as they are: files .yaml, .yml and .json, of any number of documents; other files do not count.
-	// Nothing is rendered, and there is no Helm release.
+	// FormPlain is objects as they are: files named *.yaml, *.yml or *.json with any number of documents. Other files are
+	// ignored. Nothing is rendered, and there is no Helm release.
 	FormPlain Form = "plain"
-	// FormKustomize is a kustomization with all that it refers to. It is built without any access to the network, and
-	// without plugins. There is no Helm release.
+	// FormKustomize is a kustomization and everything that it refers to. It is built without network access and without plugins.
+	// There is no Helm release.
 	FormKustomize Form = "kustomize"
 )
 
-// Title returns what a form is called in messages about what only charts can have.
+// Title returns the name of a form in messages about features that only charts have.
 func (f Form) Title() string {
 	if f == FormKustomize {
 		return "a kustomization"

@@ -15,25 +15,25 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
-// A Part is a piece of a bundle that is rendered, applied and pruned on its own, so that a failure of one leaves the others alone.
+// A Part is a piece of a bundle that is rendered, applied and pruned on its own, so that its failure does not affect other parts.
 type Part struct {
 	Name object.PartID
-	// Digest of the inputs: equal digests mean that the same objects are wanted. Empty in an Outline.
+	// Digest of the inputs. Equal digests mean equal desired objects. It is empty in an Outline.
 	Digest string
 
 	// Exactly one of CRDs, Install and Resource is set.
 	CRDs     *source.Layer
 	Install  *Install
 	Resource *unstructured.Unstructured
-	// Config of the bundle, for an install; nil for none.
+	// Config of the bundle, for an install; nil if there is none.
 	Config *source.Layer
 }
 
-// formatOfObjects is raised when the engine makes other objects of the same inputs, so that all are applied again.
+// formatOfObjects is raised when the engine makes different objects from the same inputs, so that all are applied again.
 const formatOfObjects = 1
 
-// digestOf returns the digest of the inputs of the part, which is stored in clusters: what is at its default is left out, so that
-// the digests of older versions stay the same.
+// digestOf returns the digest of the inputs of the part. It is stored in clusters, so it leaves out inputs at their defaults: the
+// digests of older versions stay the same.
 func (p *Part) digestOf(b *Bundle) (string, error) {
 	in := map[string]any{"format": formatOfObjects, "labels": b.Labels}
 	if len(b.Transforms) > 0 {

@@ -15,20 +15,20 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
-// A Rule says when the objects of a kind are ready.
+// A Rule decides when the objects of a kind are ready.
 type Rule struct {
 	// CEL is an expression of type bool over the variable object.
 	CEL string
 
-	// Func decides instead of an expression; exactly one of the two is set. It is called once for each version of an
-	// object. The message is for states other than Ready; an error makes the object Error.
+	// Func decides instead of an expression; set exactly one of the two. It is called once for each version of an object. The
+	// message explains a state other than Ready. If it returns an error, the object is in state Error.
 	Func func(ctx context.Context, u *unstructured.Unstructured) (health.State, string, error)
 
-	// For is the kind; the zero value means the custom resource of the bundle.
+	// For is the kind that the rule is about; the zero value means the custom resource of the bundle.
 	For schema.GroupKind
 }
 
-// ID identifies a rule among the rules for one kind. All functions have the same ID, as functions cannot be compared.
+// ID identifies a rule among the rules for one kind. All functions have the same ID, because functions cannot be compared.
 func (r Rule) ID() string {
 	if r.Func != nil {
 		return "func"
@@ -36,7 +36,7 @@ func (r Rule) ID() string {
 	return r.CEL
 }
 
-// Validate returns what is wrong with the rule, as the engine would when it evaluates the rule.
+// Validate returns an error if the rule is invalid, as the engine would when it evaluates the rule.
 func (r Rule) Validate() error {
 	if err := r.validate(); err != nil || r.Func != nil {
 		return err
@@ -55,7 +55,7 @@ func (r Rule) validate() error {
 	return nil
 }
 
-// Evaluate calls the function of a rule, which must have one. The message explains a state other than Ready.
+// Evaluate calls Func, which must be set. The message explains a state other than Ready.
 func (r Rule) Evaluate(ctx context.Context, u *unstructured.Unstructured) (s health.State, message string, err error) {
 	defer recoverTo(&err)
 	if s, message, err = r.Func(ctx, u); err != nil {

@@ -14,16 +14,17 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
-// A Transform changes objects. It must be deterministic: what it makes of an object depends on the object and Digest only.
+// A Transform changes objects. It must be deterministic: its result depends only on the object and Digest.
 type Transform struct {
-	// Digest identifies what the function does, and must not be empty. With another one all objects are applied again.
+	// Digest identifies what the function does, and must not be empty. If it changes, all objects are applied again.
 	Digest string
 
-	// Func changes an object in place. It must not change its kind; a new name or namespace makes it another object.
+	// Func changes an object in place. It must not change the kind. If it changes the name or namespace, the result is another
+	// object.
 	Func func(ctx context.Context, u *unstructured.Unstructured) error
 }
 
-// Transform changes objects, each by all transforms of the bundle in their order.
+// Transform applies all transforms of the bundle, in their order, to objects.
 func (b *Bundle) Transform(ctx context.Context, objects ...*unstructured.Unstructured) error {
 	for i := range b.Transforms {
 		t := &b.Transforms[i]
@@ -49,7 +50,7 @@ func (t *Transform) call(ctx context.Context, u *unstructured.Unstructured) (err
 	return t.Func(ctx, u)
 }
 
-// recoverTo turns a panic of a function of the caller into an error: it must not end a process that works on other bundles, too.
+// recoverTo turns a panic in a function of the caller into an error, because the process works on other bundles, too.
 func recoverTo(err *error) {
 	if r := recover(); r != nil {
 		*err = errors.New(text.OneLine(fmt.Sprintf("panic: %v", r)))

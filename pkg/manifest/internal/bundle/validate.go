@@ -10,7 +10,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// Validate returns an error if two parts would be the same, or one part would mean two things.
+// Validate returns an error if the bundle is invalid, for example if two parts have the same name.
 func (b *Bundle) Validate() error {
 	if b.CRDs != nil && b.CRDs.Digest == "" {
 		return errors.New("crds have no digest")
@@ -46,7 +46,8 @@ func (b *Bundle) titled(name string) bool {
 	return b.CRDs != nil && name == object.PartCRDs.String() || b.Resource != nil && name == object.PartResource.String()
 }
 
-// validateFuncs checks transforms and readiness rules. Without a digest it is unknown whether a transform changed.
+// validateFuncs checks transforms and readiness rules. A transform without a digest is an error: the engine could not tell
+// whether it changed.
 func (b *Bundle) validateFuncs() error {
 	for i := range b.Transforms {
 		switch t := &b.Transforms[i]; {

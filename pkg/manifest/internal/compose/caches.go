@@ -18,15 +18,15 @@ import (
 const (
 	cachedCharts = 16
 	cachedBuilds = 16
-	// maxCachedBuild is the size of the largest kustomization that is kept, in bytes.
+	// maxCachedBuild is the size in bytes of the largest kustomization that is cached.
 	maxCachedBuild = 1 << 20
 )
 
-// Caches keep charts and kustomizations, which are the same for all bundles that have the same content. They are safe for
-// concurrent use. A nil *Caches keeps nothing.
+// Caches keep charts and kustomizations, which bundles with the same content share. They are safe for concurrent use. A nil
+// *Caches keeps nothing.
 type Caches struct {
-	charts  *lru.Cache // Digest of a content to *render.Chart.
-	builds  *lru.Cache // Digest of a content and a directory to the text of a kustomization.
+	charts  *lru.Cache // Digest of the content to *render.Chart.
+	builds  *lru.Cache // Digest of the content and directory to the text of a kustomization.
 	loading singleflight.Group
 }
 
@@ -35,8 +35,8 @@ func NewCaches() *Caches {
 	return &Caches{charts: lru.New(cachedCharts), builds: lru.New(cachedBuilds)}
 }
 
-// loadChart returns the chart of an install. The content is fetched in any case, as that decides whether the bundle may have the
-// chart; it is unpacked and parsed once.
+// loadChart returns the chart of an install. It always fetches the content, because that checks whether the bundle may read it,
+// but unpacks and parses it only once.
 func (c *Caches) loadChart(ctx context.Context, in *bundle.Install) (*render.Chart, error) {
 	content, err := in.Fetch(ctx)
 	if err != nil {
@@ -61,7 +61,7 @@ func (c *Caches) loadChart(ctx context.Context, in *bundle.Install) (*render.Cha
 	return chart.(*render.Chart), nil //nolint:forcetypeassert // See above.
 }
 
-// buildKustomization returns the text of the kustomization in a directory of a content. It is built once, unless it is large.
+// buildKustomization returns the text of the kustomization in a directory of the content. It builds it once, unless it is large.
 func (c *Caches) buildKustomization(ctx context.Context, content source.Content, dir string) ([]byte, error) {
 	key := content.Digest + " " + dir
 	if c != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
 )
 
-// renderChart returns the objects of a chart: as it renders them, or as a revision has recorded them if it would render other
-// ones now.
+// renderChart returns the objects of a chart: as it renders them, or as recorded for a revision if it would render different ones
+// now.
 func (c *Composer) renderChart(ctx context.Context, out *Component) ([]*unstructured.Unstructured, error) {
 	chart, err := c.Caches.loadChart(ctx, out.Install)
 	if err != nil {
@@ -28,7 +28,7 @@ func (c *Composer) renderChart(ctx context.Context, out *Component) ([]*unstruct
 	}
 	r, err := chart.Render(ctx, o)
 	if err == nil && out.Purpose == Advance {
-		// A release that is too large to be recorded must be refused before anything is applied.
+		// Refuse a release that is too large to be recorded before anything is applied.
 		err = r.Draft.Check("")
 	}
 	if err != nil {
@@ -46,7 +46,7 @@ func (c *Composer) renderChart(ctx context.Context, out *Component) ([]*unstruct
 	return slices.Concat(r.CRDs, objects), nil
 }
 
-// optionsOf returns the options to render a chart with. The cluster is asked for its API versions only if the chart needs them.
+// optionsOf returns the options for rendering a chart. It gets the API versions of the cluster only if the chart needs them.
 func (c *Composer) optionsOf(ctx context.Context, out *Component) (render.Options, error) {
 	o := out.Installation.optionsIn(render.Options{Revision: out.Next.Number, Upgrade: out.Next.IsUpgrade(), REST: c.Connection})
 	var err error
@@ -61,8 +61,8 @@ func (c *Composer) optionsOf(ctx context.Context, out *Component) (render.Option
 	return o, nil
 }
 
-// objectsOf returns the objects that a chart has rendered. If a chart renders differently each time, with random values for
-// example, they are those that are recorded of the revision to repair, or to go on with. Hooks come from the same record.
+// objectsOf returns the objects of a rendered chart. If the chart renders differently each time, for example because of random
+// values, it returns the objects recorded for the revision to repair or to continue. Hooks come from the same record.
 func (c *Composer) objectsOf(ctx context.Context, out *Component, r *render.Rendered) ([]*unstructured.Unstructured, error) {
 	home := out.Installation.Release
 	switch {
@@ -89,8 +89,8 @@ func (c *Composer) objectsOf(ctx context.Context, out *Component, r *render.Rend
 	return r.Objects, nil
 }
 
-// goBack returns the objects of the revision that a bundle which is rolled back goes back to, if the chart does not render them
-// again; otherwise the objects that it is given.
+// goBack returns the objects of the revision that a rollback returns to, if the chart does not render them again. Otherwise it
+// returns objects as they are.
 func (c *Composer) goBack(ctx context.Context, out *Component, r *render.Rendered, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	if !c.RollsBack || out.Purpose == Repair {
 		return objects, nil

@@ -14,19 +14,19 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
 )
 
-// A Purpose says what the objects of a component are applied for. It is independent of the operation of the next revision: a repair
-// applies the objects of a revision that was once an upgrade.
+// A Purpose is the reason for applying the objects of a component. It is independent of the operation of the next revision: a
+// repair applies the objects of a revision that may have been an upgrade.
 type Purpose string
 
-// The purposes.
+// Purposes.
 const (
 	// Advance means that other inputs were applied before, or none.
 	Advance Purpose = "Advance"
-	// Repair means that these inputs were applied before: the same objects as then are wanted.
+	// Repair means that these inputs were applied before, and the same objects are desired as then.
 	Repair Purpose = "Repair"
 )
 
-// PurposeOf returns the purpose of a part, of which the inventory has a record.
+// PurposeOf returns the purpose of applying a part, given its record in the inventory.
 func PurposeOf(p *bundle.Part, rec *inventory.Part) Purpose {
 	if rec.Digest == p.Digest {
 		return Repair
@@ -34,30 +34,30 @@ func PurposeOf(p *bundle.Part, rec *inventory.Part) Purpose {
 	return Advance
 }
 
-// A Component is a part that has been rendered.
+// A Component is a rendered part.
 type Component struct {
 	*bundle.Part
 
-	// Installation is the install as the config of the bundle says it is; nil for other parts.
+	// Installation is the install with the settings of the bundle's config; nil for other parts.
 	Installation *Installation
 	Objects      []object.Desired
-	// Record is what the inventory says of the part while it is applied.
+	// Record is the inventory's record of the part while it is being applied.
 	Record inventory.Part
-	// Purpose that the objects are applied for.
+	// Purpose of applying the objects.
 	Purpose Purpose
-	// Desired is the release that the part is to have; the zero value for a part that has none.
+	// Desired is the release that the part should have; the zero value if it has none.
 	Desired release.Desired
-	// Next is the revision of the release that is installed; the zero value for a part that has no release.
+	// Next is the revision of the release that is being installed; the zero value for a part without a release.
 	Next release.Next
 	// Chart and Rendered are set for charts.
 	Chart    *render.Chart
 	Rendered *render.Rendered
-	// Hooks of the chart, if some of them run while it is applied; nil for none.
+	// Hooks of the chart if any of them run while it is applied; otherwise nil.
 	Hooks []record.Hook
 }
 
-// hooksToRun returns the hooks of the chart if some of them run while it is applied, else nil. None run to repair drift, nor to
-// restore an inventory that was lost.
+// hooksToRun returns the hooks of the chart if any of them run while it is applied, and nil otherwise. No hooks run to repair
+// drift, or to restore an inventory that was lost.
 func (c *Component) hooksToRun() []record.Hook {
 	if !c.Next.RunsHooks() || c.Installation.Config.DisableHooks {
 		return nil
@@ -65,15 +65,15 @@ func (c *Component) hooksToRun() []record.Hook {
 	return c.Next.Operation.Hooks(c.Rendered.Hooks)
 }
 
-// CountHooks returns how many hooks run for the component.
+// CountHooks returns the number of hooks that run for the component.
 func (c *Component) CountHooks() int { return c.Next.Operation.Count(c.Hooks) }
 
-// NoteHooks records the hooks that must be known without the chart, which must be rendered.
+// NoteHooks records what must be known about hooks without the chart. The chart must be rendered.
 func (c *Component) NoteHooks(r *inventory.Part) {
 	hook.Note(r, c.Rendered.Hooks, c.Installation.Config.DisableHooks)
 }
 
-// Needs reports whether the component must not be applied before a CRD is established.
+// Needs reports whether the component has to wait until a CRD is established.
 func (c *Component) Needs(crd *inventory.Entry) bool {
 	if crd.Part.Kind() == object.PartKindCRDs || crd.Part == c.Name {
 		return true

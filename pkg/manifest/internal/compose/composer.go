@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
 )
 
-// A Target tells a Composer what its objects depend on in the cluster. Its methods are those of a cluster.Cluster.
+// A Target provides what objects depend on in the cluster. A cluster.Cluster is a Target.
 type Target interface {
 	Mapping(ctx context.Context, gvk schema.GroupVersionKind) (cluster.Mapping, error)
 	Learn(gvk schema.GroupVersionKind, m cluster.Mapping)
@@ -28,52 +28,53 @@ type Target interface {
 	APIVersions(ctx context.Context) ([]string, error)
 }
 
-// Releases tell a Composer what a cluster has recorded of Helm releases. Its methods are those of a release.History.
+// Releases provide the records of Helm releases in a cluster. A release.History implements them.
 type Releases interface {
-	// Next returns the next revision of a part, and its record as it is while the revision is installed.
+	// Next returns the next revision of a part, and the record of the part while that revision is being installed.
 	Next(ctx context.Context, d *release.Desired, rec inventory.Part) (release.Next, inventory.Part, error)
 
-	// FindRollback returns the revision that was installed with some inputs; 0 for none. With it come its objects, unless the
-	// chart is pure, which means that it renders them again.
+	// FindRollback returns the revision that was installed with the given inputs; 0 if there is none. It also returns the
+	// manifest of the revision, unless the chart is pure, which means that it renders the same objects again.
 	FindRollback(ctx context.Context, r inventory.Release, inputs string, pure bool) (revision int, manifest string, err error)
 
 	// Get returns a recorded revision of a release; nil if there is none.
 	Get(ctx context.Context, r inventory.Release, revision int) (*record.Info, error)
 }
 
-// A Composer makes Components of the parts of one bundle for one cluster. It is made for one call of the engine, and must not
-// be used concurrently.
+// A Composer makes Components of the parts of one bundle for one cluster. It serves one call of the engine, and must not be used
+// concurrently.
 type Composer struct {
 	// Messages tell users what to do.
 	Messages advice.Messages
 	Bundle   *bundle.Bundle
 	Config   *Config
-	// Retry is the token that runs failed hooks once more. RollsBack says that the bundle is the last known good revision.
+	// Retry is the token that runs failed hooks again. RollsBack is set if the bundle is the last known good revision.
 	Retry     string
 	RollsBack bool
 
 	Target   Target
 	Releases Releases
-	// Connection to the cluster, for charts that look up objects in it.
+	// Connection is for charts that look up objects in the cluster.
 	Connection *rest.Config
 
 	// Inventory is the Secret that holds the inventory of the bundle. Its namespace holds the inventories of all bundles.
 	Inventory cluster.ObjectRef
-	// Labels that each object gets.
+	// Labels are added to each object.
 	Labels map[string]string
 
-	// Caches of the engine; nil caches nothing.
+	// Caches of the engine; nil to cache nothing.
 	Caches *Caches
 }
 
-// Compose fetches and renders a part, of which the inventory has a record. It sends no more requests than Target and Releases do.
+// Compose fetches and renders a part, given its record in the inventory. It sends no requests to the cluster except through
+// Target and Releases, and for objects that the chart looks up.
 func (c *Composer) Compose(ctx context.Context, p *bundle.Part, rec inventory.Part) (*Component, error) {
 	out := &Component{Part: p, Record: rec, Purpose: PurposeOf(p, &rec)}
 	if err := c.install(ctx, out); err != nil {
 		return nil, err
 	}
 	if out.Purpose == Advance {
-		// Until all objects are applied, the cluster has objects of the old inputs and of the new ones.
+		// Until all objects are applied, the cluster has a mix of old and new objects.
 		out.Record.Digest, out.Record.Shared = "", nil
 	}
 	objects, err := c.render(ctx, out)
@@ -90,7 +91,7 @@ func (c *Composer) Compose(ctx context.Context, p *bundle.Part, rec inventory.Pa
 	return out, nil
 }
 
-// install sets what the config says of an install, and which revision of its release comes next. Other parts stay as they are.
+// install sets the installation of an install, and the next revision of its release. Other parts stay unchanged.
 func (c *Composer) install(ctx context.Context, out *Component) error {
 	if out.Install == nil {
 		return nil
@@ -109,8 +110,8 @@ func (c *Composer) install(ctx context.Context, out *Component) error {
 	return err
 }
 
-// adoption returns what is taken over for an installation, which is nil for other parts: as the bundle says for all parts, or else as
-// the config says.
+// adoption returns which objects may be taken over: as the bundle specifies for all parts, or else as the config specifies for
+// the installation, which is nil for other parts.
 func (c *Composer) adoption(in *Installation) object.Adoption {
 	switch {
 	case c.Bundle.Adopt:
@@ -121,7 +122,7 @@ func (c *Composer) adoption(in *Installation) object.Adoption {
 	return object.AdoptNone
 }
 
-// render returns the objects of a part as its source has them.
+// render returns the objects of a part as in its source.
 func (c *Composer) render(ctx context.Context, out *Component) ([]*unstructured.Unstructured, error) {
 	if out.Install != nil && out.Install.Form == bundle.FormChart {
 		return c.renderChart(ctx, out)
@@ -129,7 +130,7 @@ func (c *Composer) render(ctx context.Context, out *Component) ([]*unstructured.
 	return readPart(ctx, c.Caches, out.Part)
 }
 
-// learnKinds teaches the cluster the kinds that CRDs among the objects are about to add.
+// learnKinds registers the kinds that CRDs among the objects will add to the cluster.
 func (c *Composer) learnKinds(objects []*unstructured.Unstructured) {
 	for _, u := range objects {
 		if u.GroupVersionKind().GroupKind() != object.CRDKind {
@@ -141,7 +142,7 @@ func (c *Composer) learnKinds(objects []*unstructured.Unstructured) {
 	}
 }
 
-// build sets the objects of a component, as they are applied.
+// build sets the objects of a component to what is applied.
 func (c *Composer) build(ctx context.Context, out *Component, objects []*unstructured.Unstructured) error {
 	seen := make(map[cluster.ObjectRef]bool, len(objects))
 	for _, u := range objects {
@@ -168,8 +169,8 @@ func (c *Composer) build(ctx context.Context, out *Component, objects []*unstruc
 	return nil
 }
 
-// Place sets the namespace of an object of an installation, which is nil for other parts. It returns how the kind of the object
-// is addressed.
+// Place sets the namespace of an object, and returns the mapping of its kind. The installation is nil for parts that are not
+// installs.
 func (c *Composer) Place(ctx context.Context, in *Installation, u *unstructured.Unstructured) (cluster.Mapping, error) {
 	m, err := c.Target.Mapping(ctx, u.GroupVersionKind())
 	if err != nil {

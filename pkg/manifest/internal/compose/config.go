@@ -14,8 +14,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/bundle"
 )
 
-// A Config is where the Settings of a bundle come from. The config layer is fetched once, when the settings are asked for first, which
-// is only if an install has something to do. It is safe for concurrent use.
+// A Config provides the Settings of a bundle. It fetches the config layer once, on first use, so never if no install has anything
+// to do. It is safe for concurrent use.
 type Config struct {
 	bundle *bundle.Bundle
 
@@ -27,7 +27,7 @@ type Config struct {
 // NewConfig returns the Config of a bundle, which may have no config layer.
 func NewConfig(b *bundle.Bundle) *Config { return &Config{bundle: b} }
 
-// Settings returns what the config layer says. The error is the same each time.
+// Settings returns the settings from the config layer. Each call returns the same error.
 func (c *Config) Settings(ctx context.Context) (Settings, error) {
 	c.once.Do(func() { c.settings, c.err = readSettings(ctx, c.bundle) })
 	return c.settings, c.err
@@ -42,20 +42,20 @@ func (c *Config) installation(ctx context.Context, in *bundle.Install) (*Install
 	return s.Of(in)
 }
 
-// Settings are what the config of a bundle says of its installs.
+// Settings are the settings of the installs of a bundle, as its config has them.
 type Settings struct {
 	bundle  *bundle.Bundle
 	entries map[string]configEntry
 }
 
-// A configEntry is what a config says of one install, or why it cannot be done.
+// A configEntry has the settings of one install, or the error of its entry.
 type configEntry struct {
 	config.Settings
 
 	err error
 }
 
-// readSettings reads the config layer of a bundle. Without one, the settings say nothing.
+// readSettings reads the config layer of a bundle. Without a layer, there are no settings.
 func readSettings(ctx context.Context, b *bundle.Bundle) (Settings, error) {
 	if b.Config == nil {
 		return Settings{bundle: b}, nil
@@ -64,7 +64,7 @@ func readSettings(ctx context.Context, b *bundle.Bundle) (Settings, error) {
 	return Settings{bundle: b, entries: entries}, errors.Wrap(err, "config")
 }
 
-// Of returns an install of the bundle with what the config says of it.
+// Of returns an install of the bundle with its settings.
 func (s Settings) Of(in *bundle.Install) (*Installation, error) {
 	e := s.entries[in.Name]
 	switch {
@@ -80,7 +80,7 @@ func (s Settings) Of(in *bundle.Install) (*Installation, error) {
 	return out, errors.Wrap(s.checkRelease(out), "config")
 }
 
-// checkRelease returns an error if the release of an installation is that of an install before it.
+// checkRelease returns an error if an earlier install has the same release as an installation.
 func (s Settings) checkRelease(in *Installation) error {
 	for i := range s.bundle.Installs {
 		other := &s.bundle.Installs[i]
@@ -98,7 +98,7 @@ func (s Settings) checkRelease(in *Installation) error {
 // Waits reports whether the parts after an install wait until it is ready.
 func (s Settings) Waits(install string) bool { return s.entries[install].Wait }
 
-// readConfig returns the entries of the config layer of a bundle by the names of its installs.
+// readConfig returns the entries of the config layer of a bundle by install name.
 func readConfig(ctx context.Context, b *bundle.Bundle) (map[string]configEntry, error) {
 	files, err := readYAML(ctx, b.Config)
 	if err != nil {

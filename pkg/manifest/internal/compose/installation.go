@@ -12,15 +12,15 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
-// An Installation is an install with what the config of the bundle says of it.
+// An Installation is an install with its settings from the config of the bundle.
 type Installation struct {
 	*bundle.Install
 
 	// Namespace of the objects that name none.
 	Namespace string
-	// Release of the chart; the zero value for an install that is not a chart.
+	// Release of the chart; the zero value if the install is not a chart.
 	Release inventory.Release
-	// KeepNamespaces is true where a missing namespace must not be created.
+	// KeepNamespaces is true if a missing namespace must not be created.
 	KeepNamespaces bool
 	Config         config.Settings
 }
@@ -34,7 +34,7 @@ func newInstallation(in *bundle.Install, c config.Settings) *Installation {
 	return out
 }
 
-// optionsIn returns the options to render the chart with: those of a cluster, and those of the installation.
+// optionsIn returns the options for rendering the chart: those of a cluster, and those of the installation.
 func (i *Installation) optionsIn(o render.Options) render.Options {
 	o.ReleaseName, o.Namespace = i.Release.Name, i.Namespace
 	o.Values, o.Overrides = i.Values, i.Config.Overrides
@@ -42,7 +42,7 @@ func (i *Installation) optionsIn(o render.Options) render.Options {
 	return o
 }
 
-// recordConfig sets in the record of the install what must be known without its config.
+// recordConfig records those settings of the install that must be known without its config.
 func (i *Installation) recordConfig(r *inventory.Part) {
 	r.Wait, r.Atomic, r.Own = i.Config.Wait, i.Config.Atomic, i.Config.TakeOwnership
 	r.HookTimeout = int64(i.Config.Timeout / time.Second)

@@ -10,8 +10,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// setNamespace sets the namespace of an object: none for kinds without namespaces, and that of the installation for objects that
-// name none. In is nil for objects that belong to no install; the default namespace is theirs.
+// setNamespace sets the namespace of an object: none for cluster-scoped kinds, and that of the installation for objects that name
+// none. The installation is nil for objects of other parts, which go to the default namespace.
 func setNamespace(u *unstructured.Unstructured, namespaced bool, in *Installation) {
 	switch {
 	case !namespaced:
@@ -24,13 +24,13 @@ func setNamespace(u *unstructured.Unstructured, namespaced bool, in *Installatio
 	}
 }
 
-// holdsInventories reports whether an object is the namespace of all inventories, which many modules bring along. It belongs to
-// no bundle: the removal of one would take the inventories of all.
+// holdsInventories reports whether an object is the namespace of all inventories, which many modules include. It belongs to no
+// bundle, because removing that bundle would remove the inventories of all.
 func holdsInventories(u *unstructured.Unstructured, namespace string) bool {
 	return u.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Namespace"} && u.GetName() == namespace
 }
 
-// desire returns an object of the component as it is applied. M is how its kind is addressed. It takes ownership of u, whose
+// desire returns an object of the component as it is applied. M is the mapping of its kind. It takes ownership of u, whose
 // namespace must be set.
 func (c *Component) desire(u *unstructured.Unstructured, m cluster.Mapping, labels map[string]string) (object.Desired, error) {
 	in := c.Installation

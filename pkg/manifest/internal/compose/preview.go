@@ -14,22 +14,22 @@ import (
 
 // A Preview is what one part of a bundle would apply, as far as that is known without a cluster.
 type Preview struct {
-	// Install is the name of the install, or empty for the CRDs, which come first, and for the custom resource,
-	// which comes last.
+	// Install is the name of the install. It is empty for the CRDs, which come first, and for the custom resource, which comes
+	// last.
 	Install string
-	// Chart and Version of a chart, and its default values; empty for all else.
+	// Chart and Version of a chart, and its default values; empty for other parts.
 	Chart, Version string
 	Values         map[string]any
-	// Objects as they would be applied, without the labels of the engine. Where only a cluster knows whether a kind has
-	// namespaces, that of the object is as it is written.
+	// Objects as they would be applied, without the labels of the engine. If only a cluster knows whether a kind is namespaced,
+	// the namespace is as written.
 	Objects []*unstructured.Unstructured
-	// Err says why there are no objects.
+	// Err is the reason why there are no objects.
 	Err error
 }
 
-// PreviewOf returns the previews of the parts of a bundle in the order in which they are applied. It renders charts as for a first
-// install into a cluster of a version, such as v1.36.3, in which nothing can be looked up. The error is about the bundle as a
-// whole.
+// PreviewOf returns a preview of each part of a bundle, in the order in which they are applied. It renders charts as for a first
+// install into a cluster of the given version, such as v1.36.3, in which lookups find nothing. The error is about the bundle as a
+// whole; the error of one part is in its Preview.
 func PreviewOf(ctx context.Context, b *bundle.Bundle, kubeVersion string) ([]Preview, error) {
 	if err := b.Validate(); err != nil {
 		return nil, err
@@ -54,7 +54,8 @@ func PreviewOf(ctx context.Context, b *bundle.Bundle, kubeVersion string) ([]Pre
 	return out, nil
 }
 
-// previewPart returns the preview of a part before transforms and namespaces, and its installation; nil for other parts.
+// previewPart returns the preview of a part before transforms and namespaces, and its installation, which is nil for parts that
+// are not installs.
 func previewPart(ctx context.Context, config *Config, p *bundle.Part, kubeVersion string) (Preview, *Installation) {
 	var out Preview
 	if p.Install == nil {
@@ -76,7 +77,7 @@ func previewPart(ctx context.Context, config *Config, p *bundle.Part, kubeVersio
 }
 
 func previewChart(ctx context.Context, in *Installation, out *Preview, kubeVersion string) error {
-	var caches *Caches // A preview is made once.
+	var caches *Caches // Previews are not cached.
 	chart, err := caches.loadChart(ctx, in.Install)
 	if err != nil {
 		return err

@@ -33,7 +33,7 @@ func readPart(ctx context.Context, caches *Caches, p *bundle.Part) ([]*unstructu
 	return readKustomization(ctx, caches, p.Install)
 }
 
-// readCRDs returns the CRDs of a layer, which must have nothing else.
+// readCRDs returns the CRDs of a layer, which must contain nothing else.
 func readCRDs(ctx context.Context, l *source.Layer) ([]*unstructured.Unstructured, error) {
 	out, err := readObjects(ctx, l, func(u *unstructured.Unstructured) error {
 		if u.GroupVersionKind().GroupKind() != object.CRDKind {
@@ -47,7 +47,7 @@ func readCRDs(ctx context.Context, l *source.Layer) ([]*unstructured.Unstructure
 	return out, err
 }
 
-// readPlain returns the objects of an install that is plain objects.
+// readPlain returns the objects of an install in FormPlain.
 func readPlain(ctx context.Context, in *bundle.Install) ([]*unstructured.Unstructured, error) {
 	out, err := readObjects(ctx, &in.Layer, func(*unstructured.Unstructured) error { return nil })
 	if err == nil && len(out) == 0 {
@@ -97,8 +97,8 @@ func readYAML(ctx context.Context, l *source.Layer) ([]source.File, error) {
 	return out, nil
 }
 
-// readKustomization returns the objects of an install that is a kustomization. The content is fetched in any case, as that
-// decides whether the bundle may have it.
+// readKustomization returns the objects of a kustomization. It always fetches the content, because that checks whether the bundle
+// may read it.
 func readKustomization(ctx context.Context, caches *Caches, in *bundle.Install) ([]*unstructured.Unstructured, error) {
 	dir := in.Directory()
 	if path.IsAbs(dir) || slices.Contains(strings.Split(dir, "/"), "..") {
@@ -108,7 +108,7 @@ func readKustomization(ctx context.Context, caches *Caches, in *bundle.Install) 
 	if err != nil {
 		return nil, err
 	}
-	// The objects are read from the text each time, as they are changed.
+	// The text is decoded each time, because the objects are changed later.
 	text, err := caches.buildKustomization(ctx, content, dir)
 	if err != nil {
 		return nil, err

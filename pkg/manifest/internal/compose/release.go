@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-// ReleaseAt returns the revision of the chart that is installed at some time, with the run of its hooks, nil for none.
+// ReleaseAt returns the revision of the chart as installed at a time. The run of its hooks is nil if there is none.
 func (c *Component) ReleaseAt(now time.Time, run *inventory.Run) *release.Installation {
 	in := c.Installation
 	return &release.Installation{
@@ -24,8 +24,8 @@ func (c *Component) ReleaseAt(now time.Time, run *inventory.Run) *release.Instal
 	}
 }
 
-// HasFormer returns a function that reports whether an object that an adopted release recorded belongs to the bundle, as the
-// component has it or it is a member, or is of a kind that the cluster does not serve. The function sets the namespace of the object.
+// HasFormer returns a function that reports whether the bundle still has an object that an adopted release recorded: the
+// component contains it, it is a member, or the cluster does not serve its kind. The function sets the namespace of the object.
 func (c *Composer) HasFormer(ctx context.Context, out *Component, isMember func(ref cluster.ObjectRef) bool) release.Has {
 	wants := make(map[cluster.ObjectRef]bool, len(out.Objects))
 	for i := range out.Objects {

@@ -9,10 +9,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// scopes of kinds that CRDs define: true for kinds with namespaces.
+// scopes are the scopes of the kinds that CRDs add: true for namespaced kinds.
 type scopes map[schema.GroupKind]bool
 
-// learn the scopes of the kinds that CRDs among the objects define.
+// learn adds the scopes of the kinds of the CRDs among the objects.
 func (s scopes) learn(objects []*unstructured.Unstructured) {
 	for _, u := range objects {
 		if u.GroupVersionKind().GroupKind() != object.CRDKind {

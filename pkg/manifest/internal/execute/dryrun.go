@@ -19,13 +19,13 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
-// A DryInput is what a dry run needs.
+// A DryInput is the input of DryRun.
 type DryInput struct {
 	Plan *plan.Plan
-	// Applier that changes nothing.
+	// Applier must be one that changes nothing.
 	Applier     *apply.Applier
 	Concurrency int
-	// Former returns the objects of an adopted release that the component does not have, and that are no members of the bundle.
+	// Former returns the objects of an adopted release that neither the component nor the bundle contains.
 	Former func(ctx context.Context, c *compose.Component, isMember func(ref cluster.ObjectRef) bool) ([]cluster.ObjectRef, error)
 }
 
@@ -37,7 +37,7 @@ type dryRun struct {
 	out      Forecast
 }
 
-// DryRun returns what Run would do until nothing is left to do. The error is that the cluster cannot be asked.
+// DryRun returns what Run would do until nothing is left to do. It returns an error if the cluster cannot be queried.
 func DryRun(ctx context.Context, in DryInput) (Forecast, error) {
 	d := &dryRun{DryInput: in, progress: newProgress(in.Plan)}
 	d.progress.intend()
@@ -55,12 +55,12 @@ func DryRun(ctx context.Context, in DryInput) (Forecast, error) {
 	return d.out, context.Cause(ctx)
 }
 
-// tryStage tries the objects of one stage that would be applied.
+// tryStage dry-runs the objects of one stage.
 func (d *dryRun) tryStage(ctx context.Context, s object.Stage) error {
 	idx := d.progress.inventory.Index()
 	for _, c := range d.Plan.Components {
 		for i := range c.Objects {
-			// What is being deleted is created once it is gone, but for a custom resource, which users may delete.
+			// An object that is being deleted is created once it is gone, except for a custom resource, which users may delete.
 			o := &c.Objects[i]
 			if o.Stage == s && !idx[o.Ref].IsDismissed(false) && d.progress.actions[o.Ref].Verb == plan.Wait {
 				d.out.Changes = append(d.out.Changes, Change{Key: o.Ref, Action: ActionCreate})
@@ -77,7 +77,7 @@ func (d *dryRun) tryStage(ctx context.Context, s object.Stage) error {
 	return nil
 }
 
-// record what would become of an object. It returns an error where the cluster cannot be asked at all.
+// record records what would happen to an object. It returns an error if the cluster cannot be queried.
 func (d *dryRun) record(c *compose.Component, o *object.Desired, out apply.Outcome, err error) error {
 	if err != nil {
 		return d.problem(c.Name, err)
@@ -101,7 +101,7 @@ func (d *dryRun) record(c *compose.Component, o *object.Desired, out apply.Outco
 	return nil
 }
 
-// problem notes an objection to an object of a part. Any other error is returned.
+// problem records that an object of a part is refused. It returns any other error.
 func (d *dryRun) problem(part object.PartID, err error) error {
 	if !ssa.IsRefused(err) {
 		return err
@@ -110,8 +110,8 @@ func (d *dryRun) problem(part object.PartID, err error) error {
 	return nil
 }
 
-// prune finds the objects that no part would want any more, in the order in which they would be deleted. Nothing is pruned as long as it
-// is unknown which objects a part wants.
+// prune finds the objects that no part would contain any more, in the order of their deletion. Nothing is pruned as long as it is
+// unknown which objects a part contains.
 func (d *dryRun) prune(ctx context.Context) {
 	d.progress.giveUp(d.Plan.Actions)
 	if d.Plan.Verdicts.IsIncomplete() {
@@ -131,7 +131,7 @@ func (d *dryRun) prune(ctx context.Context) {
 	}
 }
 
-// pruneFormer finds the objects of releases that are adopted, and that would be pruned with that.
+// pruneFormer finds the objects that would be pruned because a release is adopted.
 func (d *dryRun) pruneFormer(ctx context.Context) error {
 	for _, c := range d.Plan.Components {
 		if c.Rendered == nil || c.Purpose == compose.Repair || c.Record.Revision > 0 || d.Plan.Verdicts.Of(c.Name).State.Fails() {
@@ -150,7 +150,7 @@ func (d *dryRun) pruneFormer(ctx context.Context) error {
 	return nil
 }
 
-// conclude notes what is wrong with whole parts, and what is not about objects.
+// conclude records the problems of whole parts, and notes that are not about objects.
 func (d *dryRun) conclude() {
 	p := d.Plan
 	for i := range p.Parts {

@@ -17,43 +17,45 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
 )
 
-// A Result says what a call did.
+// A Result is what a call did.
 type Result struct {
 	// Created and Updated count objects.
 	Created, Updated int
-	// Pruned are the objects that are gone because the bundle no longer has them.
+	// Pruned are the objects that were deleted because the bundle no longer contains them.
 	Pruned []cluster.ObjectRef
-	// Kept are the objects that the bundle no longer has and that were orphaned instead of deleted, as their annotation
-	// helm.sh/resource-policy asks for, and those that they cannot be without.
+	// Kept are the objects that the bundle no longer contains, and that were orphaned instead of deleted: those with the
+	// annotation helm.sh/resource-policy, and what they depend on: their namespaces and CRDs.
 	Kept []cluster.ObjectRef
-	// LeftBehind are the objects that the bundle no longer has, and that are not those that were applied. They stay as they are.
+	// LeftBehind are the objects that the bundle no longer contains, and that are not the ones that were applied. They stay
+	// unchanged.
 	LeftBehind []cluster.ObjectRef
-	// HookFailures say why hooks of installs that the bundle no longer has failed without keeping anything from being deleted. They are
-	// told once all of that is gone.
+	// HookFailures are the failures of hooks of pruned installs that did not block the deletion of anything. They are reported
+	// once everything to prune is gone.
 	HookFailures []string
-	// Recreated are the objects that were deleted to be created again, as a field of them cannot be changed.
+	// Recreated are the objects that were deleted to be created again, because one of their fields cannot be changed.
 	Recreated []cluster.ObjectRef
 	// Repaired is the drift that was repaired, with its fields.
 	Repaired []observe.Drift
-	// Ceded are fields that from now on are ceded to others, which set them.
+	// Ceded are the fields that this call ceded to other managers.
 	Ceded []observe.CededField
 	// Waiting is what the rest waits for; empty if nothing is left to do.
 	Waiting string
-	// Installed are the charts of which a new revision was installed, as name version, and the installs of plain objects
-	// that were installed again, by name.
+	// Installed are the installs that were installed: "name version" for a chart that got a new revision, and the name of the
+	// install for plain objects.
 	Installed []string
-	// HooksRun counts the hooks of the revisions that were installed.
+	// HooksRun is the number of hooks that ran for the installed revisions.
 	HooksRun int
-	// Tested are the tests that are over since this call.
+	// Tested are the tests that ended with this call.
 	Tested []observe.TestState
 }
 
-// A Report is what became of a run.
+// A Report is the result of a run.
 type Report struct {
 	Result Result
-	// Why the run went no further, in the form in which the inventory keeps it; nil for no reason, and where the time of the call is over.
+	// Why is the reason why the run did not get further, as the inventory stores it; nil if there is none, or if the context
+	// ended.
 	Why *inventory.Reasons
-	// Inventory as the run left it; nil where it could not be saved before anything was sent.
+	// Inventory as the run left it; nil if it could not be saved before the first request.
 	Inventory *inventory.Inventory
 }
 
@@ -62,18 +64,19 @@ type run struct {
 	Input
 
 	progress *progress
-	// saved is the inventory as it was saved last.
+	// saved is the inventory as last saved.
 	saved  *inventory.Inventory
 	result Result
-	// pruneErr and testErr are errors that belong to no part.
+	// pruneErr and testErr are errors that do not belong to a part.
 	pruneErr, testErr error
 }
 
-// saveTimeout is for the last save of a run, which is made even if the time of the call is over: without it, everything would have
-// to be applied again.
+// saveTimeout limits the last save of a run, which is made even if the context has ended: without it, everything would have to be
+// applied again.
 const saveTimeout = 10 * time.Second
 
-// Run a plan. The error is that the inventory cannot be saved, or else what failed, in one line. There is a report in any case.
+// Run carries out a plan. The error is that the inventory cannot be saved, or else what failed, in one line. The report is valid
+// even if there is an error.
 func Run(ctx context.Context, in Input) (Report, error) {
 	r := &run{Input: in, progress: newProgress(in.Plan), saved: in.Plan.Inventory}
 	if err := r.begin(ctx); err != nil {
@@ -104,7 +107,7 @@ func (r *run) begin(ctx context.Context) error {
 	return r.save(ctx)
 }
 
-// save the inventory.
+// save saves the inventory, and remembers it as saved.
 func (r *run) save(ctx context.Context) error {
 	saved, err := r.Save(ctx, r.progress.inventory)
 	if err == nil {
@@ -113,7 +116,7 @@ func (r *run) save(ctx context.Context) error {
 	return err
 }
 
-// apply the objects of all stages, run the hooks between them, and do what comes after.
+// apply applies the objects of all stages, runs the hooks between them, and finishes, prunes and tests.
 func (r *run) apply(ctx context.Context) {
 	p := r.progress
 	for _, s := range object.Stages {
@@ -132,9 +135,9 @@ func (r *run) apply(ctx context.Context) {
 	r.test(ctx)
 }
 
-// conclude saves the inventory with the reasons why the run went no further, unless that is what is saved, and returns the reasons. A
-// call that is over knows nothing better than the one before. Where there is nothing else to save, the reasons may be lost: the next
-// call saves them again.
+// conclude saves the inventory with the reasons why the run did not get further, and returns the reasons. It does not save what
+// is saved already. If the context has ended, it keeps the reasons of the call before, which knew more. If only the reasons
+// changed, a failed save is not an error: the next call saves them again.
 func (r *run) conclude(ctx context.Context) (*inventory.Reasons, error) {
 	inv := r.progress.inventory
 	optional := inv.Equal(r.saved)
@@ -156,7 +159,7 @@ func (r *run) conclude(ctx context.Context) (*inventory.Reasons, error) {
 	return why, nil
 }
 
-// abandon the releases that never arrived where they were to move to, before the inventory forgets them.
+// abandon deletes the records of releases that never arrived where they were moving to, before the inventory forgets them.
 func (r *run) abandon(ctx context.Context) {
 	for _, c := range slices.Clone(r.progress.components) {
 		if c.Next.Abandoned.IsZero() {
@@ -168,7 +171,7 @@ func (r *run) abandon(ctx context.Context) {
 	}
 }
 
-// reasons returns why a run went no further.
+// reasons returns why the run did not get further.
 func (r *run) reasons() inventory.Reasons {
 	p := r.progress
 	out := inventory.Reasons{Failed: map[object.PartID]inventory.Failure{}, Held: p.verdicts.Held()}
@@ -185,7 +188,7 @@ func (r *run) reasons() inventory.Reasons {
 	return out
 }
 
-// summarize returns the result. Objects are applied in no order, so that what was repaired is sorted.
+// summarize returns the result. It sorts what was repaired, because objects are applied in no particular order.
 func (r *run) summarize() Result {
 	out := r.result
 	out.Waiting, _ = r.progress.verdicts.Waiting()
@@ -193,7 +196,7 @@ func (r *run) summarize() Result {
 	return out
 }
 
-// err returns what failed in one line; nil for nothing.
+// err returns what failed, in one line; nil if nothing failed.
 func (r *run) err() error {
 	var all []failure
 	for i := range r.progress.plan.Parts {

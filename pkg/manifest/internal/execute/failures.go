@@ -9,16 +9,16 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
 )
 
-// A failure of a part, or of what belongs to no part.
+// A failure is an error of a part, or of work that belongs to no part.
 type failure struct {
 	title string
 	err   error
 }
 
-// mostFailures is how many failures are told of at once.
+// mostFailures limits how many failures one message lists.
 const mostFailures = 3
 
-// join returns failures as one error, sorted by their titles; nil for none.
+// join combines failures into one error, sorted by their titles; nil if there are none.
 func join(all []failure) error {
 	if len(all) == 0 {
 		return nil
@@ -27,10 +27,10 @@ func join(all []failure) error {
 	return &failedError{all: all}
 }
 
-// A failedError is what failed in a run, in one line.
+// A failedError is everything that failed in a run.
 type failedError struct{ all []failure }
 
-// Error tells of the first failures.
+// Error lists the first failures in one line.
 func (e *failedError) Error() string {
 	lines := make([]string, 0, mostFailures+1)
 	for _, f := range e.all {
@@ -43,7 +43,7 @@ func (e *failedError) Error() string {
 	return strings.Join(lines, "; ")
 }
 
-// Unwrap returns all failures, so that callers find of which kinds they are.
+// Unwrap returns all failures, for errors.Is and errors.As.
 func (e *failedError) Unwrap() []error {
 	out := make([]error, 0, len(e.all))
 	for _, f := range e.all {

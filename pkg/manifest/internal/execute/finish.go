@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
 )
 
-// finish the components whose objects are all applied, and prune.
+// finish finishes the components whose objects are all applied, and prunes.
 func (r *run) finish(ctx context.Context) {
 	p := r.progress
 	for _, c := range p.components {
@@ -32,7 +32,7 @@ func (r *run) finish(ctx context.Context) {
 	r.prune(ctx)
 }
 
-// finishComponent prunes what the component no longer has, records its release, and remembers its inputs.
+// finishComponent marks objects that the component no longer contains, records its release, and stores the digest of its inputs.
 func (r *run) finishComponent(ctx context.Context, c *compose.Component) error {
 	r.progress.markPruned(c)
 	rec := r.progress.inventory.Parts[c.Name]
@@ -54,7 +54,7 @@ func (r *run) finishComponent(ctx context.Context, c *compose.Component) error {
 	return nil
 }
 
-// prune the objects that no part wants any more, the last stage first, and the parts that are not in the bundle.
+// prune deletes the objects that no part contains any more, the last stage first, and drops the parts that are not in the bundle.
 func (r *run) prune(ctx context.Context) {
 	p := r.progress
 	p.markLeaving()
@@ -63,7 +63,7 @@ func (r *run) prune(ctx context.Context) {
 		return
 	}
 	if p.verdicts.IsIncomplete() {
-		// A part that cannot be composed may want them.
+		// A part that cannot be composed may contain them.
 		p.wait("", "pruning waits until all installs can be rendered")
 		return
 	}
@@ -89,15 +89,15 @@ func (r *run) prune(ctx context.Context) {
 	r.dropParts(ctx, what.Parts, done)
 }
 
-// failPrune keeps the first error of pruning.
+// failPrune records the first error of pruning.
 func (r *run) failPrune(err error) {
 	if r.pruneErr == nil {
 		r.pruneErr = err
 	}
 }
 
-// dropParts whose objects are all gone, with their releases. The last hooks of a part may still have to run, unless all of the removal
-// is done.
+// dropParts drops the parts whose objects are all gone, with their releases. Unless done is set, it keeps parts with deletion
+// hooks, because their last hooks may still have to run.
 func (r *run) dropParts(ctx context.Context, parts []object.PartID, done bool) {
 	records := r.progress.inventory.Parts
 	if !done {
@@ -112,8 +112,8 @@ func (r *run) dropParts(ctx context.Context, parts []object.PartID, done bool) {
 	}
 }
 
-// test runs the tests that were requested, once all is up to date. What goes wrong on the way is an error of the run; a test that
-// fails is not.
+// test runs the requested tests once everything is up to date. Not being able to run a test is an error of the run; a failed test
+// is not.
 func (r *run) test(ctx context.Context) {
 	p := r.progress
 	if r.Test == nil || !p.verdicts.IsClear() || r.pruneErr != nil || !p.isApplied() {

@@ -10,10 +10,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// An Action is what would be done to one object.
+// An Action is what would be done with one object.
 type Action string
 
-// The actions of a Forecast. The text of ActionUpdate is what status and output of commands have.
+// Actions of a Forecast. The text of ActionUpdate is the one that the status and the output of commands show.
 const (
 	ActionCreate   Action = "Create"
 	ActionUpdate   Action = "Change"
@@ -21,25 +21,25 @@ const (
 	ActionPrune    Action = "Prune"
 )
 
-// A Change is what would be done to one object.
+// A Change is what would be done with one object.
 type Change struct {
 	Key    cluster.ObjectRef
 	Action Action
-	// Fields that would change, as paths. Values are never part of it.
+	// Fields are the paths of fields that would change. They never contain values.
 	Fields []string
 }
 
-// A Forecast is what runs would do, until nothing is left to do, as a dry run found it.
+// A Forecast is what runs would do until nothing is left to do, according to a dry run.
 type Forecast struct {
 	// Changes in the order in which they would be made.
 	Changes []Change
-	// Problems say what cannot be planned, or would be refused, a line each, with the name of the part in front.
+	// Problems are what cannot be planned or would be refused, one in a line that begins with the name of the part.
 	Problems []string
-	// Notes say what else there is to know: namespaces that would be created, hooks that would run.
+	// Notes are what else there is to know: for example, namespaces that would be created, and hooks that would run.
 	Notes []string
-	// Basis identifies what the plan is based on: the bundle, its inventory, and what is known of its objects.
+	// Basis identifies what the plan is based on: the bundle, its inventory, and what is known about its objects.
 	Basis string
-	// Content identifies what would be applied, as it was composed of that.
+	// Content identifies what would be applied, as composed from the basis.
 	Content string
 }
 
@@ -53,7 +53,7 @@ func (f *Forecast) Clone() Forecast {
 	return out
 }
 
-// Empty reports whether nothing would be changed, and nothing is in the way.
+// Empty reports whether there are neither changes nor problems.
 func (f *Forecast) Empty() bool {
 	return len(f.Changes) == 0 && len(f.Problems) == 0
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
 )
 
-// isHeld reports whether an object of an install is held back, because the hooks before it have not run; the run is nil until they begin.
-// CRDs in crds/ come before all hooks, as in Helm, and so does the namespace that the hooks are in.
+// isHeld reports whether an object of an install is held back until the hooks before it have run; the run is nil until they
+// begin. As in Helm, CRDs in crds/ come before all hooks, and so does the namespace of the hooks.
 func isHeld(c *compose.Component, run *inventory.Run, o *object.Desired) bool {
 	if c.Hooks == nil || (run != nil && run.Event.IsPost()) {
 		return false
@@ -32,7 +32,8 @@ func isHeld(c *compose.Component, run *inventory.Run, o *object.Desired) bool {
 	}
 }
 
-// applyHeld runs the hooks before the objects of the installs, and applies what waited for them, of the stages that are over.
+// applyHeld runs the hooks that come before the objects of the installs, and applies the objects of earlier stages that waited
+// for them.
 func (r *run) applyHeld(ctx context.Context) {
 	if !r.runPre(ctx) {
 		return
@@ -42,9 +43,9 @@ func (r *run) applyHeld(ctx context.Context) {
 	r.progress.note(r.progress.awaitCRDs(r.Latest)...)
 }
 
-// runPre runs the hooks before the objects of the installs. What comes after an install that waits for a hook is applied after it, so
-// that the objects of all are applied in order; what was applied before with the same inputs is not held back. It reports whether an
-// install can go on that could not before.
+// runPre runs the hooks that come before the objects of the installs. If an install waits for a hook, the parts after it wait,
+// too, so that all objects are applied in order; parts that were applied before with the same inputs are not held back. runPre
+// reports whether an install can continue that could not before.
 func (r *run) runPre(ctx context.Context) bool {
 	p, on, before := r.progress, false, hook.Standing{}
 	for _, c := range p.components {
@@ -69,8 +70,8 @@ func (r *run) runPre(ctx context.Context) bool {
 	return on
 }
 
-// runPost runs the hooks after the objects of the installs whose objects are all applied. What the new revision no longer has is
-// pruned first.
+// runPost runs the hooks that come after the objects, for installs whose objects are all applied. It first prunes what the new
+// revisions no longer contain.
 func (r *run) runPost(ctx context.Context) {
 	p := r.progress
 	var ready []*compose.Component
@@ -100,7 +101,7 @@ func (r *run) runPost(ctx context.Context) {
 	}
 }
 
-// runPostOf runs the last hooks of an install. Where its config says Wait, they run once it is ready, as with Helm.
+// runPostOf runs the last hooks of an install. If its config sets Wait, they run once the install is ready, as in Helm.
 func (r *run) runPostOf(ctx context.Context, c *compose.Component) (hook.Standing, error) {
 	p := r.progress
 	run := p.runs[c.Name]
@@ -119,7 +120,7 @@ func (r *run) runPostOf(ctx context.Context, c *compose.Component) (hook.Standin
 	return h.Standing, err
 }
 
-// view returns what Installs see of a run.
+// view returns what Installs can see of a run.
 func (r *run) view(c *compose.Component) View {
 	p := r.progress
 	v := View{

@@ -17,25 +17,26 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
 )
 
-// A progress says how far a plan has been carried out. It has copies of what changes on the way, so that the plan stays as it is.
+// A progress records how far a plan has been carried out. It has copies of everything that changes, so that the plan stays
+// unchanged.
 type progress struct {
 	plan *plan.Plan
-	// inventory as it is to be saved.
+	// inventory as it will be saved.
 	inventory *inventory.Inventory
-	// objects that exist, as far as they are known by now.
+	// objects that exist, as far as is known so far.
 	objects map[cluster.ObjectRef]cluster.ObjectState
-	// components that are applied: those of the plan without those that were dropped since.
+	// components that are being applied: those of the plan, except for those that were dropped.
 	components []*compose.Component
 	// actions of the plan that are not done yet.
 	actions map[cluster.ObjectRef]plan.ObjectAction
-	// restarted are the objects whose contention ended, as intend returns them.
+	// restarted are the objects whose contention ended, as plan.Intend returns them.
 	restarted map[cluster.ObjectRef]bool
-	// runs of the hooks of components by part, once they began.
+	// runs of the hooks of components by part, if they have begun.
 	runs     map[object.PartID]*inventory.Run
 	verdicts plan.Verdicts
 }
 
-// newProgress returns the progress of a plan of which nothing has been carried out.
+// newProgress returns the progress of a plan that has not been carried out at all.
 func newProgress(p *plan.Plan) *progress {
 	actions := make(map[cluster.ObjectRef]plan.ObjectAction, len(p.Actions))
 	for _, a := range p.Actions {
@@ -47,8 +48,8 @@ func newProgress(p *plan.Plan) *progress {
 	}
 }
 
-// ownerOf returns the part that has an object; empty for none. The inventory tells that of parts at rest only: one that is planned may
-// have given an object away, and one that is no longer wanted has.
+// ownerOf returns the part that owns an object; empty for none. A component in this call owns what it contains. The inventory is
+// used only for parts that are in the bundle and not in this call: other parts may have given up the object.
 func (p *progress) ownerOf(ref cluster.ObjectRef) object.PartID {
 	for _, c := range p.components {
 		if slices.ContainsFunc(c.Objects, func(o object.Desired) bool { return o.Ref == ref }) {
@@ -68,7 +69,7 @@ func (p *progress) ownerOf(ref cluster.ObjectRef) object.PartID {
 // isMember reports whether the inventory has an object.
 func (p *progress) isMember(ref cluster.ObjectRef) bool { return p.inventory.Find(ref) != nil }
 
-// isApplied reports whether all parts were applied with their inputs.
+// isApplied reports whether all parts were applied with their current inputs.
 func (p *progress) isApplied() bool {
 	for i := range p.plan.Parts {
 		if part := &p.plan.Parts[i]; p.inventory.Parts[part.Name].Digest != part.Digest {
@@ -78,8 +79,8 @@ func (p *progress) isApplied() bool {
 	return true
 }
 
-// toSend returns the objects of one stage of a component that are applied, but for those that are held, and those of which it turned out
-// that they are being deleted.
+// toSend returns the objects of one stage of a component that are applied, without those that are held back, and without those
+// that turned out to be in deletion.
 func (p *progress) toSend(c *compose.Component, s object.Stage, held func(o *object.Desired) bool) []*object.Desired {
 	var out []*object.Desired
 	for i := range c.Objects {
@@ -91,7 +92,8 @@ func (p *progress) toSend(c *compose.Component, s object.Stage, held func(o *obj
 	return out
 }
 
-// leave the objects of one stage of a component that stay away as they are: the inventory has what is wanted of them.
+// leave handles the objects of one stage of a component that users deleted and that stay deleted: it stores in the inventory what
+// is desired of them.
 func (p *progress) leave(c *compose.Component, s object.Stage, idx map[cluster.ObjectRef]*inventory.Entry) {
 	for i := range c.Objects {
 		if o := &c.Objects[i]; o.Stage == s && p.actions[o.Ref].Verb == plan.Leave {
@@ -101,32 +103,32 @@ func (p *progress) leave(c *compose.Component, s object.Stage, idx map[cluster.O
 	}
 }
 
-// note verdicts.
+// note adds verdicts.
 func (p *progress) note(v ...plan.Verdict) { p.verdicts = append(p.verdicts, v...) }
 
-// wait with a part, or with an empty ID with the whole bundle, for a reason.
+// wait records that a part waits for a reason, or the whole bundle if the ID is empty.
 func (p *progress) wait(part object.PartID, reason string) {
 	p.note(plan.Verdict{Part: part, State: plan.Waiting, Reason: reason})
 }
 
-// fail a part.
+// fail records that a part failed.
 func (p *progress) fail(part object.PartID, err error) {
 	p.note(plan.Fail(part, plan.Failed, err))
 }
 
-// drop a component that failed in a way that leaves it unknown which objects it wants.
+// drop removes a component that failed in a way that leaves unknown which objects it contains.
 func (p *progress) drop(c *compose.Component, err error) {
 	p.note(plan.Fail(c.Name, plan.Dropped, err))
 	p.components = slices.DeleteFunc(p.components, func(other *compose.Component) bool { return other == c })
 }
 
-// noteHooks notes how far the hooks of a part got.
+// noteHooks records how far the hooks of a part got.
 func (p *progress) noteHooks(part object.PartID, h Hooked) {
 	p.runs[part] = h.Run
 	p.noteEffect(part, h.Effect)
 }
 
-// noteEffect notes in the inventory what the hooks of a part changed in it.
+// noteEffect records in the inventory what the hooks of a part changed.
 func (p *progress) noteEffect(part object.PartID, e hook.Effect) {
 	p.inventory.Parts[part] = e.Record
 	for _, ref := range e.Taken {
@@ -136,13 +138,15 @@ func (p *progress) noteEffect(part object.PartID, e hook.Effect) {
 	}
 }
 
-// intend writes into the inventory what is about to be applied. It reports whether that has to be saved before anything is sent.
+// intend records in the inventory what is about to be applied. It reports whether the inventory must be saved before anything is
+// sent.
 func (p *progress) intend() (save bool) {
 	p.restarted, save = plan.Intend(p.inventory, p.components)
 	return save
 }
 
-// postpone an object that is being deleted, or is gone, to the next call. The manager is the field manager of the engine.
+// postpone leaves an object that is being deleted, or is gone, to the next call. M is its metadata; nil if it is gone. The
+// manager is the field manager of the engine.
 func (p *progress) postpone(manager string, ref cluster.ObjectRef, m *metav1.PartialObjectMetadata) {
 	delete(p.objects, ref)
 	if m != nil {

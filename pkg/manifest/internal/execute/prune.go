@@ -13,14 +13,14 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
 )
 
-// markPruned marks the objects that a component no longer has. A CRD that another part shares is handed over to it.
+// markPruned marks the objects that a component no longer contains. A CRD that another part shares is handed over to that part.
 func (p *progress) markPruned(c *compose.Component) {
 	all := plan.Prunes(p.plan.Parts, p.inventory, c)
 	p.giveUp(slices.DeleteFunc(all, func(a plan.ObjectAction) bool { return a.Part != c.Name }))
 }
 
-// markLeaving marks all objects of the parts that the bundle no longer has. A part that comes back before all of it is gone has to be
-// applied again, whatever its inputs.
+// markLeaving marks all objects of the parts that the bundle no longer contains. If such a part comes back before all of it is
+// gone, it is applied again, even with the same inputs.
 func (p *progress) markLeaving() {
 	p.giveUp(plan.Prunes(p.plan.Parts, p.inventory))
 	for name, rec := range p.inventory.Parts {
@@ -31,7 +31,8 @@ func (p *progress) markLeaving() {
 	}
 }
 
-// giveUp the objects that parts no longer have, as actions say. The heir of an object has to be applied again.
+// giveUp prunes, hands over and orphans the objects that parts no longer contain, as actions specify. A part to which an object
+// is handed over is applied again.
 func (p *progress) giveUp(actions []plan.ObjectAction) {
 	if len(actions) == 0 {
 		return
@@ -57,7 +58,7 @@ func (p *progress) giveUp(actions []plan.ObjectAction) {
 	p.inventory.Drop(func(en *inventory.Entry) bool { return orphaned[en.Ref()] })
 }
 
-// doomed returns what is marked to be pruned.
+// doomed returns everything that is marked to be pruned.
 func (p *progress) doomed() Prune {
 	out := Prune{OwnerOf: p.ownerOf, Objects: map[cluster.ObjectRef]cluster.ObjectState{}, Records: map[object.PartID]inventory.Part{}}
 	for i := range p.inventory.Objects {
@@ -79,7 +80,7 @@ func (p *progress) doomed() Prune {
 	return out
 }
 
-// emptyParts returns those of some parts that have no objects any more.
+// emptyParts returns those of the given parts that have no objects left.
 func (p *progress) emptyParts(parts []object.PartID) []object.PartID {
 	used := map[object.PartID]bool{}
 	for i := range p.inventory.Objects {

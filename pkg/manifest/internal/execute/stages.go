@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
-// applyStage applies the objects of one stage, those of one component after those of the component before.
+// applyStage applies the objects of one stage, component by component.
 func (r *run) applyStage(ctx context.Context, s object.Stage) {
 	p := r.progress
 	idx := p.inventory.Index()
@@ -42,7 +42,7 @@ func (r *run) applyStage(ctx context.Context, s object.Stage) {
 	}
 }
 
-// send applies objects concurrently. Nothing is recorded.
+// send applies objects concurrently. It records nothing.
 func (p *progress) send(
 	ctx context.Context, a *apply.Applier, concurrency int, todo []*object.Desired, idx map[cluster.ObjectRef]*inventory.Entry,
 ) ([]apply.Outcome, []error) {
@@ -63,7 +63,7 @@ func (p *progress) send(
 	return outs, errs
 }
 
-// record what became of an object. It reports whether the object has to be recreated.
+// record records the outcome of an object. It reports whether the object has to be recreated.
 func (r *run) record(o *object.Desired, en *inventory.Entry, out apply.Outcome, err error) bool {
 	if out.Owned != "" {
 		en.Owned = out.Owned
@@ -127,8 +127,8 @@ func newlyCeded(ref cluster.ObjectRef, before, now []ownership.Ceded) []observe.
 	return out
 }
 
-// recreateAll deletes objects of a part and creates them again. The inventory forgets first which objects they were: if the process
-// ends between the deletion and the creation, or right after it, they are looked for and created like new ones.
+// recreateAll deletes objects of a part and creates them again. First it clears in the inventory which objects they were: if the
+// process ends between the deletion and the creation, or right after it, the next call treats them like new objects.
 func (r *run) recreateAll(ctx context.Context, part object.PartID, todo []*object.Desired, idx map[cluster.ObjectRef]*inventory.Entry) {
 	if len(todo) == 0 {
 		return

@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
 )
 
-// missing reports whether an object of a component is not as it is wanted, and which is the first one, and why.
+// missing reports whether an object of a component is not as desired. The reason names the first such object.
 func (p *progress) missing(c *compose.Component) (reason string, missing bool) {
 	idx := p.inventory.Index()
 	for i := range c.Objects {
@@ -26,8 +26,8 @@ func (p *progress) missing(c *compose.Component) (reason string, missing bool) {
 	return "", false
 }
 
-// untilCreated returns what an object waits for that is being deleted, and is created again once it is gone. One that the inventory
-// knows was deleted by another client.
+// untilCreated returns what an object waits for that is being deleted and will be created again. If it has a UID in the
+// inventory, another client deleted it.
 func untilCreated(en *inventory.Entry, s cluster.ObjectState) string {
 	reason := cmp.Or(s.Message, "is being deleted")
 	if en.UID != "" {
@@ -36,8 +36,8 @@ func untilCreated(en *inventory.Entry, s cluster.ObjectState) string {
 	return "is being recreated: " + reason
 }
 
-// awaitCRDs returns which components have to wait until the API server serves their kinds: those of CRDs of their own, of the CRDs
-// of the bundle, and of other parts. Latest returns what is known of an object by now.
+// awaitCRDs returns which components have to wait until the API server serves their kinds: the kinds of their own CRDs, of the
+// CRDs of the bundle, and of CRDs of other parts. Latest returns what is known about an object now.
 func (p *progress) awaitCRDs(latest func(ref cluster.ObjectRef) (cluster.ObjectState, bool)) plan.Verdicts {
 	var out plan.Verdicts
 	for i := range p.inventory.Objects {
@@ -61,8 +61,8 @@ func (p *progress) awaitCRDs(latest func(ref cluster.ObjectRef) (cluster.ObjectS
 	return out
 }
 
-// awaitInstalls returns which installs have to wait for an object, and with them the custom resource of the bundle: its kind is served
-// only once all installs are applied.
+// awaitInstalls returns which installs have to wait for an object, and whether the custom resource of the bundle has to wait for
+// them: its kind is served only once all installs are applied.
 func (p *progress) awaitInstalls() plan.Verdicts {
 	var out plan.Verdicts
 	for _, c := range p.components {

@@ -21,15 +21,16 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// A Cluster is an API server, and a connection to it. It notes all requests.
+// A Cluster is a fake API server, and a connection to it. It logs all requests.
 type Cluster struct {
-	// Meet is called before each request with its line in the log, so that a test can count, and others can act. An error answers the
-	// request: one of k8s.io/apimachinery/pkg/api/errors as the API server, ErrPage as another web server, any other as the
-	// connection.
+	// Meet is called with the log line of each request before the request is served, so that a test can count requests, or act as
+	// another client. If it returns an error, that is the answer: an error of k8s.io/apimachinery/pkg/api/errors comes from the
+	// API server, ErrPage from another web server, and any other error from the connection.
 	Meet func(line string) error
-	// Left is called after each request that was served. An error is that of the connection: the answer is lost.
+	// Left is called after each request that was served. If it returns an error, the connection fails with it, and the answer is
+	// lost.
 	Left func(line string) error
-	// Unready leaves new CRDs without the status of one that is established.
+	// Unready makes new CRDs lack the status of an established CRD.
 	Unready bool
 
 	client rest.Interface
@@ -43,7 +44,7 @@ type Cluster struct {
 	uids     int
 }
 
-// New returns a cluster with the namespace default.
+// New returns a cluster that contains the namespace default.
 func New(t testing.TB) *Cluster {
 	t.Helper()
 	c := &Cluster{
@@ -79,7 +80,6 @@ func (c *Cluster) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// contentType of an answer.
 func contentType(answer []byte) string {
 	if bytes.HasPrefix(answer, []byte("{")) {
 		return "application/json"
@@ -87,17 +87,17 @@ func contentType(answer []byte) string {
 	return "text/plain"
 }
 
-// REST returns the client of the cluster.
+// REST returns a client for the cluster.
 func (c *Cluster) REST() rest.Interface { return c.client }
 
-// Config returns a configuration that no other client can connect with.
+// Config returns a configuration that only the client of this cluster can connect with.
 func (c *Cluster) Config() *rest.Config {
 	return &rest.Config{Host: "http://fake", QPS: -1, ContentConfig: rest.ContentConfig{
 		GroupVersion: &schema.GroupVersion{Version: "v1"}, NegotiatedSerializer: scheme.Codecs.WithoutConversion(),
 	}}
 }
 
-// Mapping returns the mapping of a kind that is served, or was learned.
+// Mapping returns the mapping of a kind that is served or was learned.
 func (c *Cluster) Mapping(_ context.Context, gvk schema.GroupVersionKind) (cluster.Mapping, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,7 +110,7 @@ func (c *Cluster) Mapping(_ context.Context, gvk schema.GroupVersionKind) (clust
 	return cluster.Mapping{}, &cluster.NoKindError{GVK: gvk}
 }
 
-// Learn the mapping of a kind.
+// Learn adds the mapping of a kind.
 func (c *Cluster) Learn(gvk schema.GroupVersionKind, m cluster.Mapping) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -123,13 +123,13 @@ func (c *Cluster) Version(context.Context) (string, error) { return "v1.36.3", n
 // APIVersions returns nothing.
 func (c *Cluster) APIVersions(context.Context) ([]string, error) { return nil, nil }
 
-// Cache returns a cache that is never behind, and notes what it is told.
+// Cache returns a cache that is always up to date, and that logs its updates.
 func (c *Cluster) Cache() cluster.Cache { return c }
 
 // Identity returns nothing.
 func (c *Cluster) Identity() string { return "" }
 
-// Interpreter returns that of the default identity.
+// Interpreter returns the interpreter of the default identity.
 func (c *Cluster) Interpreter() cluster.Interpreter {
 	return health.Interpreter{Identity: object.DefaultIdentity()}
 }
@@ -139,7 +139,7 @@ func (c *Cluster) Track(context.Context, []schema.GroupVersionKind) map[schema.G
 	return nil
 }
 
-// Get returns the state of an object that the engine has labelled.
+// Get returns the state of an object that has the label of the engine.
 func (c *Cluster) Get(r cluster.ObjectRef) (cluster.ObjectState, bool) {
 	u := c.Object(r)
 	if u == nil || u.GetLabels()[object.LabelManagedBy] != object.DefaultManagedBy {
@@ -148,12 +148,12 @@ func (c *Cluster) Get(r cluster.ObjectRef) (cluster.ObjectState, bool) {
 	return health.StateOf(object.DefaultFieldManager, u), true
 }
 
-// Put notes the object.
+// Put logs the object.
 func (c *Cluster) Put(r cluster.ObjectRef, s cluster.ObjectState) {
 	c.noteCached("put " + r.String() + " " + s.UID)
 }
 
-// Forget notes the object.
+// Forget logs the object.
 func (c *Cluster) Forget(r cluster.ObjectRef) { c.noteCached("forget " + r.String()) }
 
 func (c *Cluster) noteCached(line string) {
@@ -162,7 +162,7 @@ func (c *Cluster) noteCached(line string) {
 	c.cached = append(c.cached, line)
 }
 
-// Cached returns what the cache was told since the last call.
+// Cached returns the log of the cache since the last call.
 func (c *Cluster) Cached() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -171,8 +171,9 @@ func (c *Cluster) Cached() []string {
 	return out
 }
 
-// Requests returns the log of the requests since the last call. A line has what was done and the object; "try" means that the request
-// was a dry run, "new" that the object must not exist, and "unforced" that no field is taken from others.
+// Requests returns the log of the requests since the last call. A line consists of the verb and the object. Words around the verb
+// say more: "try" means a dry run, "new" that the object must not exist, "at" that it must have the given UID, and "unforced"
+// that no field is taken from other managers.
 func (c *Cluster) Requests() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -181,7 +182,7 @@ func (c *Cluster) Requests() []string {
 	return out
 }
 
-// Object returns a copy of an object; nil for none.
+// Object returns a copy of an object; nil if there is none.
 func (c *Cluster) Object(r cluster.ObjectRef) *unstructured.Unstructured {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -191,7 +192,7 @@ func (c *Cluster) Object(r cluster.ObjectRef) *unstructured.Unstructured {
 	return nil
 }
 
-// Refs returns all objects, sorted by their names as users read them.
+// Refs returns the references of all objects as users read them, sorted, except for the namespace default.
 func (c *Cluster) Refs() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -205,7 +206,7 @@ func (c *Cluster) Refs() []string {
 	return out
 }
 
-// All returns a copy of all objects.
+// All returns copies of all objects.
 func (c *Cluster) All() map[cluster.ObjectRef]map[string]any {
 	c.mu.Lock()
 	defer c.mu.Unlock()

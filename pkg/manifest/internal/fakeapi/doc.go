@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fakeapi is an API server in memory for tests of the engine that need no real one: of each decision about an object, of
-// each order of requests, and of faults at each request.
+// Package fakeapi is an API server in memory, for tests of the engine that do not need a real one. They cover each decision about
+// an object, each order of requests, and faults at each request.
 //
-// Server-side apply and managedFields are the code of Kubernetes itself; each map is granular, and each list atomic. Of defaults,
-// validation and controllers there is only what the tests need. What a real API server answers is tested against a real one.
+// Server-side apply and managedFields are the code of Kubernetes itself; each map is granular, and each list atomic. Defaults,
+// validation and controllers exist only as far as the tests need them. Other tests use a real API server to check what it
+// answers.
 package fakeapi

@@ -13,9 +13,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// What others do in the cluster, beside the engine. It is not logged, and panics where it is not possible: the test is wrong then.
+// The functions below act as other clients than the engine. Their requests are not logged. They panic if a request is not
+// possible, because the test is wrong then.
 
-// Parse returns an object that is written as YAML.
+// Parse returns an object from YAML.
 func Parse(text string) *unstructured.Unstructured {
 	b, err := yaml.YAMLToJSON([]byte(text))
 	must(err)
@@ -30,7 +31,7 @@ func must(err error) {
 	}
 }
 
-// Create an object as a manager does with another request than server-side apply.
+// Create creates an object as a manager does without server-side apply.
 func (c *Cluster) Create(manager, text string) cluster.ObjectRef {
 	u := Parse(text)
 	r := c.others(object.RefOf(u))
@@ -41,7 +42,7 @@ func (c *Cluster) Create(manager, text string) cluster.ObjectRef {
 	return r.ref
 }
 
-// Apply an object as a manager that uses server-side apply.
+// Apply applies an object as a manager does with server-side apply.
 func (c *Cluster) Apply(manager, text string) cluster.ObjectRef {
 	u := Parse(text)
 	r := c.others(object.RefOf(u))
@@ -52,24 +53,24 @@ func (c *Cluster) Apply(manager, text string) cluster.ObjectRef {
 	return r.ref
 }
 
-// Edit an object as a manager does.
+// Edit changes an object as a manager does without server-side apply.
 func (c *Cluster) Edit(manager string, ref cluster.ObjectRef, change func(u *unstructured.Unstructured)) {
 	c.edit(manager, "", ref, change)
 }
 
-// Set a field of an object as a manager does.
+// Set sets a field of an object as a manager does without server-side apply.
 func (c *Cluster) Set(manager string, ref cluster.ObjectRef, v any, path ...string) {
 	c.edit(manager, "", ref, func(u *unstructured.Unstructured) { must(unstructured.SetNestedField(u.Object, v, path...)) })
 }
 
-// Scale an object through its subresource.
+// Scale sets the replicas of an object through its subresource scale.
 func (c *Cluster) Scale(manager string, ref cluster.ObjectRef, replicas int64) {
 	c.edit(manager, "scale", ref, func(u *unstructured.Unstructured) {
 		must(unstructured.SetNestedField(u.Object, replicas, "spec", "replicas"))
 	})
 }
 
-// Establish a CRD.
+// Establish sets the status of an established CRD.
 func (c *Cluster) Establish(ref cluster.ObjectRef) { c.edit("apiserver", "status", ref, establish) }
 
 func (c *Cluster) edit(manager, subresource string, ref cluster.ObjectRef, change func(u *unstructured.Unstructured)) {
@@ -82,14 +83,14 @@ func (c *Cluster) edit(manager, subresource string, ref cluster.ObjectRef, chang
 	must(err)
 }
 
-// Delete an object. It stays as long as it has finalizers.
+// Delete deletes an object. The object stays as long as it has finalizers.
 func (c *Cluster) Delete(ref cluster.ObjectRef) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.terminate(ref)
 }
 
-// Finish the deletion of an object, whatever its finalizers.
+// Finish removes an object, whatever its finalizers.
 func (c *Cluster) Finish(ref cluster.ObjectRef) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,7 +98,7 @@ func (c *Cluster) Finish(ref cluster.ObjectRef) {
 	delete(c.objects, ref)
 }
 
-// others returns a request of others for an object.
+// others returns a request of another client for an object.
 func (c *Cluster) others(ref cluster.ObjectRef) *request {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,7 +12,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// objectTypes are those of all kinds: what Kubernetes takes for the type of an object that has no schema, with the fields that each object has.
+// objectTypes are the types of all kinds: what Kubernetes assumes for an object without a schema, with the fields that each
+// object has.
 const objectTypes = `types:
 - name: object
   map:
@@ -40,10 +41,10 @@ const objectTypes = `types:
   map: {elementType: {namedType: any}, elementRelationship: separable}
 `
 
-// A converter reads objects by their types.
+// A converter converts between objects and typed values.
 type converter struct{ of typed.ParseableType }
 
-// newConverter reads the types once.
+// newConverter parses the types once.
 var newConverter = sync.OnceValues(func() (converter, error) { //nolint:gochecknoglobals // Constant.
 	p, err := typed.NewParser(objectTypes)
 	if err != nil {
@@ -52,7 +53,7 @@ var newConverter = sync.OnceValues(func() (converter, error) { //nolint:gocheckn
 	return converter{of: p.Type("object")}, nil
 })
 
-// ObjectToTyped reads an object.
+// ObjectToTyped returns the typed value of an object.
 func (c converter) ObjectToTyped(o runtime.Object, opts ...typed.ValidationOptions) (*typed.TypedValue, error) {
 	u, ok := o.(*unstructured.Unstructured)
 	if !ok {
@@ -61,7 +62,7 @@ func (c converter) ObjectToTyped(o runtime.Object, opts ...typed.ValidationOptio
 	return c.of.FromUnstructured(u.Object, opts...)
 }
 
-// TypedToObject returns an object that was read.
+// TypedToObject returns the object of a typed value.
 func (c converter) TypedToObject(v *typed.TypedValue) (runtime.Object, error) {
 	m, ok := v.AsValue().Unstructured().(map[string]any)
 	if !ok {

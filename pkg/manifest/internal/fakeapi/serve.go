@@ -21,7 +21,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// A request is one to an object, or to a collection if the name is empty.
+// A request is for an object, or for a collection if the name is empty.
 type request struct {
 	method  string
 	gvk     schema.GroupVersionKind
@@ -32,10 +32,10 @@ type request struct {
 	body    []byte
 }
 
-// ErrPage is the page of a web server, which is answered where nothing is served.
+// ErrPage is the page with which a web server answers if it serves nothing at a path.
 var ErrPage = errors.New("404 page not found")
 
-// answer a request. The error is that of the connection.
+// answer answers a request. The error is that of the connection.
 func (c *Cluster) answer(r *http.Request, body []byte) (int, []byte, error) {
 	q := &request{method: r.Method, query: r.URL.Query(), header: r.Header, body: body}
 	c.mu.Lock()
@@ -65,7 +65,7 @@ func (c *Cluster) answer(r *http.Request, body []byte) (int, []byte, error) {
 	return code, b, err
 }
 
-// serve a request. Others may have acted since it was logged.
+// serve executes a request. Other clients may have acted since it was logged.
 func (c *Cluster) serve(r *request, path string) (int, []byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,7 +99,7 @@ func failure(err error) (int, []byte, error) {
 	return int(st.Code), b, err
 }
 
-// line of the log.
+// line returns the line of the request in the log.
 func (r *request) line() string {
 	verb := strings.ToLower(r.method)
 	switch {
@@ -137,7 +137,7 @@ func (r *request) isApply() bool {
 	return r.method == http.MethodPatch && strings.HasPrefix(r.header.Get("Content-Type"), "application/apply-patch")
 }
 
-// route a path: /api/v1/namespaces/NS/RESOURCE/NAME and its kin. It reports whether the kind is served.
+// route parses a path such as /api/v1/namespaces/NS/RESOURCE/NAME. It reports whether the kind is served.
 func (c *Cluster) route(r *request, path string) bool {
 	p := strings.Split(strings.Trim(path, "/"), "/")
 	gv := schema.GroupVersion{Version: p[1]}
@@ -175,7 +175,7 @@ func isDiscovery(path string) bool {
 	return len(p) <= 2 || p[0] == "apis" && len(p) == 3
 }
 
-// discovery returns the document at a path; nil for none.
+// discovery returns the discovery document at a path; nil if there is none.
 func (c *Cluster) discovery(path string) any {
 	groups, p := metav1.APIGroupList{}, strings.Split(strings.Trim(path, "/"), "/")
 	groups.Kind = "APIGroupList"
@@ -198,7 +198,7 @@ func (c *Cluster) discovery(path string) any {
 	return nil
 }
 
-// do what a request asks for.
+// do executes a request.
 func (c *Cluster) do(r *request) (any, error) {
 	var u *unstructured.Unstructured
 	var err error
@@ -243,7 +243,7 @@ func (r *request) resource() schema.GroupResource {
 	return schema.GroupResource{Group: r.gvk.Group, Resource: r.mapping.Resource}
 }
 
-// list a page of the objects of a kind.
+// list returns a page of the objects of a kind.
 func (c *Cluster) list(r *request) (any, error) {
 	selector, err := labels.Parse(r.query.Get("labelSelector"))
 	if err != nil {
@@ -280,7 +280,7 @@ func (c *Cluster) list(r *request) (any, error) {
 	return map[string]any{"apiVersion": "v1", "kind": "List", "metadata": meta, "items": items}, nil
 }
 
-// remove an object, or wait for its finalizers.
+// remove deletes an object, or marks it as being deleted if it has finalizers.
 func (c *Cluster) remove(r *request) (any, error) {
 	u, err := c.live(r)
 	if err != nil {

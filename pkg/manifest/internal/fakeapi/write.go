@@ -23,7 +23,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// A codec converts between versions by their names, and defaults.
+// A codec converts between versions by changing their names, and sets defaults.
 type codec struct{}
 
 func (codec) Convert(any, any, any) error { return errors.New("converts to versions only") }
@@ -71,7 +71,7 @@ func fields(gvk schema.GroupVersionKind, subresource string) (*managedfields.Fie
 	return managedfields.NewDefaultCRDFieldManager(c, codec{}, codec{}, codec{}, gvk, gvk.GroupVersion(), subresource, nil)
 }
 
-// admit a write: the namespace must exist.
+// admit returns an error if the namespace of a write does not exist.
 func (c *Cluster) admit(ref cluster.ObjectRef) error {
 	if ref.Namespace != "" && c.objects[cluster.ObjectRef{Kind: "Namespace", Name: ref.Namespace}] == nil {
 		return kerrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, ref.Namespace)
@@ -79,7 +79,7 @@ func (c *Cluster) admit(ref cluster.ObjectRef) error {
 	return nil
 }
 
-// apply is server-side apply.
+// apply implements server-side apply.
 func (c *Cluster) apply(r *request) (*unstructured.Unstructured, error) {
 	want := &unstructured.Unstructured{}
 	if err := want.UnmarshalJSON(r.body); err != nil {
@@ -123,7 +123,7 @@ func (c *Cluster) applied(r *request, want *unstructured.Unstructured, manager s
 	return c.store(r, next)
 }
 
-// patch is a JSON patch of fields at most one level deep, such as managedFields.
+// patch applies a JSON patch of fields at most one level deep, such as managedFields.
 func (c *Cluster) patch(r *request) (*unstructured.Unstructured, error) {
 	old, err := c.live(r)
 	if err != nil {
@@ -149,7 +149,7 @@ func (c *Cluster) patch(r *request) (*unstructured.Unstructured, error) {
 
 const mergePatch = "application/merge-patch+json"
 
-// merge is a merge patch. A UID in it is a precondition.
+// merge applies a merge patch. A UID in it is a precondition.
 func (c *Cluster) merge(r *request) (*unstructured.Unstructured, error) {
 	old, err := c.live(r)
 	if err != nil {
@@ -167,7 +167,7 @@ func (c *Cluster) merge(r *request) (*unstructured.Unstructured, error) {
 	return c.updated(r, next, r.query.Get("fieldManager"), "")
 }
 
-// mergeInto merges a change into a map. What is null in the change is removed.
+// mergeInto merges a change into a map. Null values remove fields.
 func mergeInto(m, change map[string]any) {
 	for k, v := range change {
 		nested, ok := v.(map[string]any)
@@ -185,7 +185,7 @@ func mergeInto(m, change map[string]any) {
 	dropNulls(m)
 }
 
-// otherUID is the error where a precondition names another object.
+// otherUID returns the error for a precondition that names another UID.
 func otherUID(r *request) error {
 	return kerrors.NewConflict(r.resource(), r.ref.Name, errors.New("the UID in the precondition does not match"))
 }
@@ -210,7 +210,7 @@ func (c *Cluster) write(r *request) (*unstructured.Unstructured, error) {
 	return c.updated(r, u, r.query.Get("fieldManager"), "")
 }
 
-// updated stores what a manager made of an object by another request than server-side apply.
+// updated stores an object as changed by a manager without server-side apply.
 func (c *Cluster) updated(r *request, next *unstructured.Unstructured, manager, subresource string) (*unstructured.Unstructured, error) {
 	f, err := fields(r.gvk, subresource)
 	if err != nil {
@@ -228,7 +228,7 @@ func (c *Cluster) updated(r *request, next *unstructured.Unstructured, manager, 
 	return c.store(r, out)
 }
 
-// store an object, unless the request is a dry run.
+// store stores an object, unless the request is a dry run.
 func (c *Cluster) store(r *request, o runtime.Object) (*unstructured.Unstructured, error) {
 	next, ok := o.(*unstructured.Unstructured)
 	if !ok {
@@ -273,7 +273,7 @@ func dropNulls(m map[string]any) {
 	}
 }
 
-// terminate an object, and report whether it waits for finalizers.
+// terminate deletes an object. It reports whether the object waits for finalizers.
 func (c *Cluster) terminate(ref cluster.ObjectRef) bool {
 	u := c.objects[ref]
 	c.revision++

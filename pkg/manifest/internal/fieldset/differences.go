@@ -11,12 +11,13 @@ import (
 	"strings"
 )
 
-// serverFields are those of the metadata that only the server writes.
+// serverFields are the fields of the metadata that only the server writes.
 var serverFields = map[string]bool{ //nolint:gochecknoglobals // A constant table.
 	"managedFields": true, "resourceVersion": true, "uid": true, "creationTimestamp": true, "generation": true, "selfLink": true,
 }
 
-// Differences between two states of one object, as sorted paths without values. What only the server writes does not count.
+// Differences returns the paths at which two states of an object differ, sorted and without values. It ignores what only the
+// server writes.
 func Differences(before, after map[string]any) []string {
 	var out []string
 	for _, k := range keysOf(before, after) {
@@ -38,7 +39,7 @@ func Differences(before, after map[string]any) []string {
 	return out
 }
 
-// keysOf two maps, sorted.
+// keysOf returns the keys of two maps, sorted.
 func keysOf(a, b map[string]any) []string {
 	all := make(map[string]struct{}, len(a)+len(b))
 	for k := range a {
@@ -50,7 +51,7 @@ func keysOf(a, b map[string]any) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// differ adds the paths at and below one at which two values differ.
+// differ appends the paths, at or below a path, at which two values differ.
 func differ(out []string, path string, before, after any) []string {
 	if reflect.DeepEqual(before, after) {
 		return out
@@ -82,7 +83,7 @@ func differ(out []string, path string, before, after any) []string {
 	return append(out, strings.TrimPrefix(path, "."))
 }
 
-// itemsOf a list by how they are named in a path, [name="web"]; nil for one whose items have no names of their own.
+// itemsOf returns the items of a list by their element of a path, such as [name="web"]; nil if the items have no unique names.
 func itemsOf(list []any) map[string]any {
 	out := make(map[string]any, len(list))
 	for _, item := range list {

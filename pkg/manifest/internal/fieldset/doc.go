@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fieldset is about fields of objects: how they are named by managedFields and for people, what is at them, what
-// is left of an object without some of them, and at which ones two objects differ. It knows no cluster.
+// Package fieldset works with the fields of objects: it converts paths between managedFields and text for people, reads the
+// values at paths, removes fields from objects, and finds the fields at which two objects differ. It does not access a cluster.
 package fieldset

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// Of an entry of managedFields; nil where there is none, or it cannot be read.
+// Of returns the fields of an entry of managedFields; nil if there are none, or if they cannot be read.
 func Of(f *metav1.FieldsV1) *fieldpath.Set {
 	if f == nil {
 		return nil
@@ -23,7 +23,7 @@ func Of(f *metav1.FieldsV1) *fieldpath.Set {
 	return s
 }
 
-// Encode a path in the form of managedFields, which Parse reads. Words for people are those of Text.
+// Encode returns a path in the format of managedFields, which Parse reads. For messages, use Text.
 func Encode(p fieldpath.Path) string {
 	b, err := fieldpath.NewSet(p).ToJSON()
 	if err != nil {
@@ -32,7 +32,7 @@ func Encode(p fieldpath.Path) string {
 	return string(b)
 }
 
-// Parse what Encode wrote; nil for what is none.
+// Parse returns a path that Encode wrote; nil if the string is not a path.
 func Parse(s string) fieldpath.Path {
 	set := &fieldpath.Set{}
 	if err := set.FromJSON(bytes.NewReader([]byte(s))); err != nil {
@@ -43,19 +43,19 @@ func Parse(s string) fieldpath.Path {
 	return out
 }
 
-// Text is how a path is shown: spec.template.spec.containers[name="web"].image.
+// Text returns a path as it is shown to users, such as spec.template.spec.containers[name="web"].image.
 func Text(p fieldpath.Path) string {
 	return strings.TrimPrefix(p.String(), ".")
 }
 
-// All returns the paths of a set. The iterator of the set itself must run to its end.
+// All returns the paths of a set. Unlike the iterator of the set, callers can stop early.
 func All(s *fieldpath.Set) []fieldpath.Path {
 	var out []fieldpath.Path
 	s.Iterate(func(p fieldpath.Path) { out = append(out, p.Copy()) })
 	return out
 }
 
-// Below says whether a path begins with some fields.
+// Below reports whether a path begins with the given fields.
 func Below(p fieldpath.Path, names ...string) bool {
 	for i, n := range names {
 		if len(p) <= i || p[i].FieldName == nil || *p[i].FieldName != n {
@@ -76,7 +76,7 @@ func Touches(s *fieldpath.Set, p fieldpath.Path) bool {
 	return !s.Empty()
 }
 
-// At is the value at a path of an object; false where there is none.
+// At returns the value at a path of an object; false if there is none.
 func At(v any, p fieldpath.Path) (any, bool) {
 	for i := range p {
 		switch v2 := v.(type) {
@@ -107,7 +107,7 @@ func At(v any, p fieldpath.Path) (any, bool) {
 	return v, true
 }
 
-// identifies says whether an element of a path means an item of a list.
+// identifies reports whether an element of a path identifies an item of a list.
 func identifies(pe *fieldpath.PathElement, item any, index int) bool {
 	switch {
 	case pe.Index != nil:

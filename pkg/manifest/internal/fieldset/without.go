@@ -4,7 +4,8 @@ package fieldset
 
 import "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-// Without returns a value without the leaves of a set. Items of lists are matched by the keys that identify them.
+// Without returns a value without the leaves of a set. It changes maps in place. Items of lists are matched by the keys that
+// identify them.
 func Without(v any, s *fieldpath.Set) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -16,7 +17,7 @@ func Without(v any, s *fieldpath.Set) any {
 			}
 			if sub := s.WithPrefix(pe); !sub.Empty() {
 				v[k] = Without(v[k], sub)
-				// What is empty now would be applied as empty.
+				// An empty map or list would be applied as such.
 				if empty(v[k]) {
 					delete(v, k)
 				}
@@ -53,7 +54,7 @@ func withoutItem(item any, index int, s *fieldpath.Set) (any, bool) {
 	s.Children.Iterate(func(pe fieldpath.PathElement) {
 		if identifies(&pe, item, index) {
 			sub = s.WithPrefix(pe)
-			// An item without what identifies it is refused. Nobody can take that alone: the whole item was taken.
+			// The API server refuses an item without its key. Clients cannot take the key alone, so the whole item was taken.
 			gone = gone || loses(&pe, sub)
 		}
 	})
@@ -63,7 +64,7 @@ func withoutItem(item any, index int, s *fieldpath.Set) (any, bool) {
 	return Without(item, sub), true
 }
 
-// loses says whether an item of a list would lose a field that identifies it.
+// loses reports whether an item of a list would lose a field of its key.
 func loses(pe *fieldpath.PathElement, s *fieldpath.Set) bool {
 	if pe.Key == nil {
 		return false

@@ -13,8 +13,8 @@ import (
 )
 
 // OfCustomResource returns the state of the custom resource of a module, and a message for any state but Ready. It reads
-// .status.state, the convention of Kyma's modules, and conditions and kstatus where that field is missing. A status of an
-// older generation does not count.
+// .status.state, the convention of Kyma's modules; if that is missing, it uses conditions and kstatus. A status of an older
+// generation is ignored.
 func OfCustomResource(u *unstructured.Unstructured, sum cluster.ObjectState) (State, string) {
 	status, ok, err := unstructured.NestedMap(u.Object, "status")
 	if err != nil || !ok || len(status) == 0 {
@@ -36,14 +36,14 @@ func OfCustomResource(u *unstructured.Unstructured, sum cluster.ObjectState) (St
 	return Processing, fmt.Sprintf("status.state is %q", state)
 }
 
-// Types of conditions that mean a failure where they are True, and types that mean success.
+// Types of conditions that mean a failure if they are True, and types that mean success.
 var (
 	failures  = map[string]bool{"Stalled": true, "Failed": true}  //nolint:gochecknoglobals // Constant.
 	successes = map[string]bool{"Ready": true, "Available": true} //nolint:gochecknoglobals // Constant.
 )
 
-// byConditions returns the state of a custom resource without .status.state: Error where it is stalled or has failed,
-// Processing where it is not ready or not available, and otherwise what kstatus says.
+// byConditions returns the state of a custom resource without .status.state: Error if it is stalled or has failed, Processing if
+// it is not ready or not available, and otherwise the result of kstatus.
 func byConditions(status map[string]any, sum cluster.ObjectState) (State, string) {
 	conditions, _ := status["conditions"].([]any)
 	waiting := ""
@@ -65,7 +65,7 @@ func byConditions(status map[string]any, sum cluster.ObjectState) (State, string
 	return OfStatus(sum)
 }
 
-// describe returns a message for a state: the first condition that is not True says why.
+// describe returns a message for a state, with the message of the first condition that is not True.
 func describe(status map[string]any, state string) string {
 	out := "status.state is " + state
 	conditions, _ := status["conditions"].([]any)

@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// Interpreter is the cluster.Interpreter of an engine. It is comparable: interpreters of the same identity are equal.
+// Interpreter is the cluster.Interpreter of an Engine. It is comparable: interpreters of the same identity are equal.
 type Interpreter struct{ Identity object.Identity }
 
 var _ cluster.Interpreter = Interpreter{}
@@ -19,15 +19,15 @@ var _ cluster.Interpreter = Interpreter{}
 // Selector returns the label selector of the objects that the engine installs.
 func (i Interpreter) Selector() string { return object.LabelManagedBy + "=" + i.Identity.ManagedBy }
 
-// NeedsStatus is NeedsStatus of the package.
+// NeedsStatus calls the function NeedsStatus.
 func (Interpreter) NeedsStatus(gk schema.GroupKind) bool { return NeedsStatus(gk) }
 
-// State is StateOf.
+// State calls StateOf.
 func (i Interpreter) State(u *unstructured.Unstructured) cluster.ObjectState {
 	return StateOf(i.Identity.FieldManager, u)
 }
 
-// MetadataState is MetadataStateOf.
+// MetadataState calls MetadataStateOf.
 func (i Interpreter) MetadataState(m *metav1.PartialObjectMetadata) cluster.ObjectState {
 	return MetadataStateOf(i.Identity.FieldManager, m)
 }

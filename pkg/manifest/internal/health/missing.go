@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A missingFieldError says that an expression selects a field that does not exist. The package cel has no exported type for that.
+// A missingFieldError means that an expression selects a field that does not exist. Package cel has no exported type for that.
 type missingFieldError struct {
 	error
 }
@@ -20,10 +20,10 @@ type missingFieldError struct {
 // Unwrap returns the error of the evaluation.
 func (e *missingFieldError) Unwrap() error { return e.error }
 
-// markMissingFields makes a program return a *missingFieldError where it selects a field that does not exist. It changes no
-// message, and no value.
+// markMissingFields makes a program return a *missingFieldError if it selects a field that does not exist. Messages and values
+// stay the same.
 func markMissingFields() cel.ProgramOption {
-	// The planner decorates an attribute again for each field that is selected.
+	// The planner calls the decorator again for each field that is selected.
 	marked := map[interpreter.Attribute]bool{}
 	return cel.CustomDecoratorV2(func(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
 		a, ok := i.(interpreter.InterpretableAttribute)
@@ -51,7 +51,7 @@ func (a *markedAttribute) AddQualifier(q interpreter.Qualifier) (interpreter.Att
 	return a.InterpretableAttribute.AddQualifier(q)
 }
 
-// A constantField is selected by a name or an index in the text of the rule.
+// A constantField is selected by a name or an index in the expression.
 type constantField struct {
 	interpreter.ConstantQualifier
 
@@ -67,7 +67,7 @@ func (f constantField) Qualify(vars interpreter.Activation, obj any) (any, error
 	return v, err
 }
 
-// lacks reports whether a value has no such field. An index past the end of a list is not a field.
+// lacks reports whether a value does not have a field. An index past the end of a list is not a field.
 func lacks(v, field ref.Val) bool {
 	switch v := v.(type) {
 	case *types.Err, *types.Unknown, traits.Lister:

@@ -19,7 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
-// statusless are the kinds whose objects are ready as soon as they exist, so that their metadata is enough.
+// statusless are the kinds whose objects are ready as soon as they exist, so their metadata is enough.
 var statusless = map[schema.GroupKind]bool{ //nolint:gochecknoglobals // A constant table.
 	{Kind: "ConfigMap"}:      true,
 	{Kind: "Secret"}:         true,
@@ -66,7 +66,7 @@ func StateOf(manager string, u *unstructured.Unstructured) cluster.ObjectState {
 	return s
 }
 
-// content returns a hash of everything but the metadata of an object.
+// content returns a hash of an object without its metadata.
 func content(u *unstructured.Unstructured) (hash [6]byte) {
 	rest := make(map[string]any, len(u.Object))
 	for k, v := range u.Object {
@@ -105,7 +105,7 @@ func metadataState(manager string, o metav1.Object, managed []metav1.ManagedFiel
 	return s
 }
 
-// Terminating returns the message of an object that is being deleted: the finalizers that it waits for.
+// Terminating returns the message for an object that is being deleted, with the finalizers that it waits for.
 func Terminating(o metav1.Object) string {
 	if f := o.GetFinalizers(); len(f) > 0 {
 		return "is being deleted and waits for finalizer " + strings.Join(f, ", ")
@@ -113,7 +113,7 @@ func Terminating(o metav1.Object) string {
 	return "is being deleted"
 }
 
-// statusOf returns the status of an object in the terms of kstatus. Messages contain no times, so that equal states are equal.
+// statusOf returns the kstatus of an object. Messages contain no times, so that equal states are equal.
 func statusOf(u *unstructured.Unstructured) (cluster.Status, string) {
 	if u.GetDeletionTimestamp() != nil {
 		return cluster.Terminating, Terminating(u)
@@ -138,7 +138,7 @@ func statusOf(u *unstructured.Unstructured) (cluster.Status, string) {
 	return cluster.InProgress, message(u, r.Message)
 }
 
-// message returns why an object is not ready, for workloads in the words of kubectl.
+// message returns why an object is not ready. For Deployments and StatefulSets, it has the replicas, as kubectl shows them.
 func message(u *unstructured.Unstructured, fallback string) string {
 	gk := u.GroupVersionKind().GroupKind()
 	if gk.Group != "apps" || (gk.Kind != "Deployment" && gk.Kind != "StatefulSet") {
@@ -160,7 +160,7 @@ func message(u *unstructured.Unstructured, fallback string) string {
 	return m
 }
 
-// failedCondition returns the message of the condition that says why a workload does not get its pods; empty for none.
+// failedCondition returns the message of the condition that explains why a workload has too few pods; empty if there is none.
 func failedCondition(u *unstructured.Unstructured) string {
 	conditions, _, err := unstructured.NestedSlice(u.Object, "status", "conditions")
 	if err != nil {

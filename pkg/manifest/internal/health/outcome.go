@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
-// outcomeOf returns how an object ended, and the reason of a failure.
+// outcomeOf returns how an object ended, and the reason if it failed.
 func outcomeOf(u *unstructured.Unstructured) (cluster.Outcome, string) {
 	switch u.GroupVersionKind().GroupKind() {
 	case JobKind:
@@ -22,7 +22,7 @@ func outcomeOf(u *unstructured.Unstructured) (cluster.Outcome, string) {
 	case PodKind:
 		phase, _, err := unstructured.NestedString(u.Object, "status", "phase")
 		if err != nil {
-			return cluster.OutcomeNone, "" // A status of another form says nothing.
+			return cluster.OutcomeNone, "" // Ignore a malformed status.
 		}
 		switch corev1.PodPhase(phase) {
 		case corev1.PodSucceeded:
@@ -35,11 +35,11 @@ func outcomeOf(u *unstructured.Unstructured) (cluster.Outcome, string) {
 	return cluster.OutcomeNone, ""
 }
 
-// outcomeOfJob returns how a Job ended by its conditions, and the reason of a failure.
+// outcomeOfJob returns how a Job ended according to its conditions, and the reason if it failed.
 func outcomeOfJob(u *unstructured.Unstructured) (cluster.Outcome, string) {
 	conditions, _, err := unstructured.NestedSlice(u.Object, "status", "conditions")
 	if err != nil {
-		return cluster.OutcomeNone, "" // A status of another form says nothing.
+		return cluster.OutcomeNone, "" // Ignore a malformed status.
 	}
 	for _, c := range conditions {
 		m, ok := c.(map[string]any)
@@ -58,7 +58,7 @@ func outcomeOfJob(u *unstructured.Unstructured) (cluster.Outcome, string) {
 	return cluster.OutcomeNone, ""
 }
 
-// The kinds that hooks wait for. A hook of any other kind is done as soon as it exists.
+// Kinds that hooks wait for. A hook of any other kind is complete as soon as it exists.
 var (
 	JobKind = schema.GroupKind{Group: "batch", Kind: "Job"} //nolint:gochecknoglobals // Constant.
 	PodKind = schema.GroupKind{Kind: "Pod"}                 //nolint:gochecknoglobals // Constant.

@@ -16,13 +16,13 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
-// Limits of rules.
+// Limits of the number of cached rules, and of the CEL cost of one evaluation.
 const (
 	cachedRules = 256
 	ruleCost    = 100_000
 )
 
-// Rules evaluates readiness rules, which are CEL expressions on an object, and caches the compiled ones. It is safe for
+// Rules evaluates readiness rules, which are CEL expressions over an object, and caches the compiled ones. It is safe for
 // concurrent use.
 type Rules struct {
 	env      func() (*cel.Env, error)
@@ -37,7 +37,7 @@ func NewRules() *Rules {
 	}
 }
 
-// Program returns a compiled expression. Errors say what is wrong with it.
+// Program returns a compiled expression. The error explains what is wrong with the expression.
 func (r *Rules) Program(expr string) (cel.Program, error) {
 	if p, ok := r.programs.Get(expr); ok {
 		return p.(cel.Program), nil //nolint:forcetypeassert // Only programs are put in.
@@ -61,7 +61,7 @@ func (r *Rules) Program(expr string) (cel.Program, error) {
 	return p, nil
 }
 
-// Evaluate a rule. A field that is missing makes the object not ready.
+// Evaluate evaluates a rule on an object. If a field is missing, the object is not ready.
 func (r *Rules) Evaluate(ctx context.Context, expr string, u *unstructured.Unstructured) (State, string) {
 	p, err := r.Program(expr)
 	if err != nil {

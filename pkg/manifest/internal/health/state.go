@@ -11,7 +11,7 @@ import (
 // A State is the state of a component or of a whole module.
 type State string
 
-// The states in the order of their urgency, the most urgent last.
+// States in the order of their urgency, the most urgent last.
 const (
 	Ready      State = "Ready"
 	Processing State = "Processing"
@@ -29,10 +29,10 @@ func (s State) Valid() bool {
 	return ok
 }
 
-// MoreUrgentThan reports whether a state is to be reported rather than another one.
+// MoreUrgentThan reports whether to report s rather than o.
 func (s State) MoreUrgentThan(o State) bool { return urgency[s] > urgency[o] }
 
-// OfStatus returns the state of an object that no rule is about, and a message for any state but Ready.
+// OfStatus returns the state of an object without a readiness rule, and a message for any state but Ready.
 func OfStatus(s cluster.ObjectState) (State, string) {
 	switch s.Status {
 	case cluster.Current:
