@@ -19,7 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
-// setOwners is a JSON patch that replaces the managedFields of an object that is as it was.
+// setOwners applies a JSON patch that replaces the managedFields of an object, if the object has not changed.
 func (s *fakeServer) setOwners(kind fakeKind, k cluster.ObjectRef, body []byte) (int, any) {
 	var ops []struct {
 		Path  string          `json:"path"`
@@ -45,7 +45,7 @@ func (s *fakeServer) setOwners(kind fakeKind, k cluster.ObjectRef, body []byte) 
 	return http.StatusOK, o.full()
 }
 
-// deploy an object as somebody else does.
+// deploy creates an object as another deployer does.
 func (s *fakeServer) deploy(u *unstructured.Unstructured, manager string) cluster.ObjectRef {
 	k := s.put(u.Object)
 	s.mu.Lock()
@@ -62,13 +62,13 @@ func TestAdoptFields(t *testing.T) {
 		annotations string
 		dropped     bool
 	}{
-		"Helm":       {reason: "What Helm set is ours.", manager: "helm/Update", dropped: true},
-		"ClientSide": {reason: "So is what kubectl apply set.", manager: "kubectl-client-side-apply/Update", dropped: true},
-		"ServerSide": {reason: "So is what kubectl apply --server-side set.", manager: "kubectl/Apply", dropped: true},
-		"Original":   {reason: "So is what the original set.", manager: "module-manager/Apply", dropped: true},
-		"Embedded":   {reason: "A deployer of another name is known by what it sets.", manager: "installer/Update", annotations: "meta.helm.sh/release-name: web", dropped: true},
-		"Controller": {reason: "What a controller set is its own.", manager: "tuner/Update"},
-		"Person":     {reason: "So is what a person set.", manager: "kubectl-edit/Update"},
+		"Helm":       {reason: "The engine takes over the fields that Helm set.", manager: "helm/Update", dropped: true},
+		"ClientSide": {reason: "The engine takes over the fields that kubectl apply set.", manager: "kubectl-client-side-apply/Update", dropped: true},
+		"ServerSide": {reason: "The engine takes over the fields that kubectl apply --server-side set.", manager: "kubectl/Apply", dropped: true},
+		"Original":   {reason: "The engine takes over the fields that the original set.", manager: "module-manager/Apply", dropped: true},
+		"Embedded":   {reason: "A deployer with another name is recognized by what it sets.", manager: "installer/Update", annotations: "meta.helm.sh/release-name: web", dropped: true},
+		"Controller": {reason: "Fields that a controller set remain its own.", manager: "tuner/Update"},
+		"Person":     {reason: "Fields that a person set remain their own.", manager: "kubectl-edit/Update"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -137,7 +137,7 @@ func TestAdoptConflict(t *testing.T) {
 	}
 }
 
-// A crash at any write of an adoption leaves nothing but what the next step does.
+// The next step finishes an adoption that a crash interrupted at any write.
 func TestAdoptCrash(t *testing.T) {
 	for n := range 6 {
 		for _, lost := range []bool{false, true} {
@@ -158,7 +158,7 @@ func TestAdoptCrash(t *testing.T) {
 	}
 }
 
-// The custom resource of a module that somebody else installed stays as its users made it, whatever they made it with.
+// The custom resource of a module that was installed with other tools stays as its users made it, with whatever tool they did so.
 func TestAdoptResource(t *testing.T) {
 	for _, who := range []string{"module-manager/Apply", "kubectl/Update", "lifecycle-manager/Update"} {
 		b := newBench(t)

@@ -154,7 +154,7 @@ func TestMemoryOfGoneObjects(t *testing.T) {
 	}
 }
 
-// A behind cluster has a watch that still shows what was there before, as after a restart from a cache of the API server.
+// A behind cluster has a watch that still shows an earlier state, as after a restart from a cache of the API server.
 type behind struct {
 	*fakeCluster
 

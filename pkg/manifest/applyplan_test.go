@@ -15,19 +15,19 @@ func TestApplyPlan(t *testing.T) {
 	v1, v2 := bundleOf(install("web", deployOf(1, "a"))), bundleOf(install("web", deployOf(2, "a")))
 	cases := map[string]struct {
 		reason string
-		// between is done after the bundle was planned.
+		// between runs after the bundle was planned.
 		between func(b *bench)
 		apply   *Bundle
 		stale   bool
 	}{
-		"Holds": {reason: "A plan is applied while nothing changed.", between: func(*bench) {}, apply: v2},
+		"Holds": {reason: "A plan is applied if nothing changed.", between: func(*bench) {}, apply: v2},
 		"Drift": {
-			reason:  "Other objects in the cluster are another plan.",
+			reason:  "If other objects in the cluster changed, the plan is stale.",
 			between: func(b *bench) { b.s.remove(key("Deployment", "apps", "web")) }, apply: v2, stale: true,
 		},
-		"Inputs": {reason: "Another bundle is another plan.", between: func(*bench) {}, apply: v1, stale: true},
+		"Inputs": {reason: "The plan of another bundle is stale.", between: func(*bench) {}, apply: v1, stale: true},
 		"Applied": {
-			reason:  "What was applied meanwhile is not applied again.",
+			reason:  "A plan that was applied in the meantime is not applied again.",
 			between: func(b *bench) { b.settle(v2) }, apply: v2, stale: true,
 		},
 	}
@@ -58,25 +58,25 @@ func TestApplyPlanComparesContent(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		chart  Install
-		// moved is what the source has at the time of the approval.
+		// moved is what the source contains at the time of the approval.
 		moved Install
 		stale bool
 	}{
-		"Same":  {reason: "What renders equally is applied by another process, too.", chart: install("web", configMap("x")), moved: install("web", configMap("x"))},
-		"Moved": {reason: "Objects that were not shown are not applied.", chart: install("web", configMap("x")), moved: install("web", configMap("x"), configMap("y")), stale: true},
+		"Same":  {reason: "Another process applies the plan, too, if the chart renders the same objects.", chart: install("web", configMap("x")), moved: install("web", configMap("x"))},
+		"Moved": {reason: "Objects that the plan did not show are not applied.", chart: install("web", configMap("x")), moved: install("web", configMap("x"), configMap("y")), stale: true},
 		"Other": {
-			reason: "Nor is other content of an object.",
+			reason: "Different content of an object is not applied.",
 			chart:  install("web", configMap("x")), moved: install("web", strings.ReplaceAll(configMap("x"), "k: v", "k: other")), stale: true,
 		},
 		"Hook": {
-			reason: "Nor is another hook run.",
+			reason: "A hook that the plan did not show does not run.",
 			chart:  install("web", configMap("x"), hookJob("a", "pre-install")), moved: install("web", configMap("x"), hookJob("b", "pre-install")), stale: true,
 		},
 		"Broken": {
-			reason: "A chart that could not be rendered was not shown.",
+			reason: "The plan did not show the objects of a chart that could not be rendered.",
 			chart:  install("web", `{{ fail "no" }}`), moved: install("web", configMap("x")), stale: true,
 		},
-		"Random": {reason: "A chart that renders differently each time is never what was shown.", chart: install("web", random), moved: install("web", random), stale: true},
+		"Random": {reason: "A chart that renders differently each time never matches its plan.", chart: install("web", random), moved: install("web", random), stale: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -102,7 +102,7 @@ func TestApplyPlanComparesContent(t *testing.T) {
 	}
 }
 
-// A part that is held back was shown all the same.
+// A plan also shows parts that are held back.
 func TestApplyPlanHoldsBack(t *testing.T) {
 	b := newBench(t)
 	b.s.unready = true

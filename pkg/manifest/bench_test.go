@@ -18,7 +18,7 @@ func twenty() *Bundle {
 	return bundleOf(install("web", templates...))
 }
 
-// BenchmarkObserveAtRest looks at a bundle of 20 objects of which nothing changed.
+// BenchmarkObserveAtRest observes a bundle of 20 objects of which none changed.
 func BenchmarkObserveAtRest(b *testing.B) {
 	x := newBench(b)
 	s := twenty()
@@ -59,7 +59,7 @@ func (s *still) Get(k cluster.ObjectRef) (cluster.ObjectState, bool) {
 	return sum, ok
 }
 
-// BenchmarkApplyInstall installs a chart of five objects into an empty cluster; the server is part of what is measured.
+// BenchmarkApplyInstall installs a chart of five objects in an empty cluster. It measures the server as well.
 func BenchmarkApplyInstall(b *testing.B) {
 	s := bundleOf(install("web", webTemplates...))
 	b.ReportAllocs()
@@ -72,7 +72,7 @@ func BenchmarkApplyInstall(b *testing.B) {
 	}
 }
 
-// BenchmarkApplyThousand installs a chart of 1,000 objects into an empty cluster; the server is part of what is measured.
+// BenchmarkApplyThousand installs a chart of 1,000 objects in an empty cluster. It measures the server as well.
 func BenchmarkApplyThousand(b *testing.B) {
 	s := bundleOf(install("web", many(1000)))
 	b.ReportAllocs()

@@ -27,7 +27,7 @@ spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, minRe
 
 const kcm = "kube-controller-manager"
 
-// deployOf two replicas, with an image.
+// deployOf returns a template of a Deployment with replicas and an image.
 func deployOf(replicas int, image string) string {
 	return fmt.Sprintf("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: %d, template: {spec: {image: %s}}}\n", replicas, image)
 }
@@ -39,7 +39,7 @@ func (b *bench) replicas() any {
 	return n
 }
 
-// An autoscaler has the number of replicas, from the first time it sets them and across upgrades.
+// An autoscaler owns the number of replicas from the first time that it sets them, across upgrades.
 func TestReplicasOfAnAutoscaler(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", deployOf(1, "a"), tmplHPA))
@@ -105,7 +105,7 @@ func TestReplicasOfAnAutoscaler(t *testing.T) {
 	}
 }
 
-// A chart that begins to set what an autoscaler set all along does not win it back.
+// A chart that starts to set replicas does not take them from the autoscaler that set them all along.
 func TestReplicasSetLater(t *testing.T) {
 	b := newBench(t)
 	without := "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {template: {spec: {image: web}}}\n"
@@ -130,12 +130,12 @@ func TestReplicasWithoutAnAutoscaler(t *testing.T) {
 		manager string
 		want    int64
 	}{
-		"Scaled":    {reason: "Nobody scales for good without an autoscaler.", manager: "kubectl", want: 1},
+		"Scaled":    {reason: "Without an autoscaler, a replica count that a user sets is repaired.", manager: "kubectl", want: 1},
 		"OtherHPA":  {reason: "An autoscaler of another object does not count.", manager: kcm, want: 1, objects: []string{strings.ReplaceAll(tmplHPA, "kind: Deployment, name: web", "kind: Deployment, name: other")}},
-		"OtherKind": {reason: "Nor does one of another kind.", manager: kcm, want: 1, objects: []string{strings.ReplaceAll(tmplHPA, "kind: Deployment", "kind: StatefulSet")}},
-		"Manual":    {reason: "With an autoscaler whoever scales is left to it.", manager: "kubectl", want: 3, objects: []string{tmplHPA}},
-		"Forbidden": {reason: "Where autoscalers may not be seen, the manager tells.", manager: kcm, forbid: true, want: 3},
-		"NotIt":     {reason: "Another manager is none.", manager: "kubectl", forbid: true, want: 1},
+		"OtherKind": {reason: "An autoscaler of another kind does not count.", manager: kcm, want: 1, objects: []string{strings.ReplaceAll(tmplHPA, "kind: Deployment", "kind: StatefulSet")}},
+		"Manual":    {reason: "With an autoscaler, replicas are ceded to any client that scales.", manager: "kubectl", want: 3, objects: []string{tmplHPA}},
+		"Forbidden": {reason: "If autoscalers cannot be listed, the field manager decides.", manager: kcm, forbid: true, want: 3},
+		"NotIt":     {reason: "The manager is not an autoscaler.", manager: "kubectl", forbid: true, want: 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -159,7 +159,7 @@ func TestReplicasWithoutAnAutoscaler(t *testing.T) {
 	}
 }
 
-// The certificate of an authority is left to whoever puts it in, where the chart has none.
+// A CA certificate is left to the manager that injects it, if the chart has none.
 func TestInjectedCertificate(t *testing.T) {
 	const authority = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t" // -----BEGIN CERTIFICATE-----
 	for bundle, want := range map[string]string{"Cg==": "bmV3", "\"\"": "bmV3", authority: authority} {
@@ -177,7 +177,7 @@ func TestInjectedCertificate(t *testing.T) {
 	}
 }
 
-// A field that a manager sets back again and again is left to it after some repairs, and for a while.
+// A field that a manager changes back repeatedly is ceded to it after some repairs, for a while.
 func TestContention(t *testing.T) {
 	b := newBench(t)
 	now := time.Unix(1_700_000_000, 0)
@@ -186,7 +186,7 @@ func TestContention(t *testing.T) {
 	b.settle(s)
 	k := key("Deployment", "apps", "web")
 	take := func() { b.s.editAs("other/Update", k, set("theirs", "spec", "template", "spec", "image")) }
-	// contend until the field is ceded, and return how often it was repaired.
+	// contend changes the field until it is ceded, and returns how often it was repaired.
 	contend := func() (repairs int, ceded []observe.CededField) {
 		for range 20 {
 			take()
@@ -224,7 +224,7 @@ func TestContention(t *testing.T) {
 		t.Errorf("another field: %+v, replicas %v", r, b.replicas())
 	}
 
-	// After a while it is tried again.
+	// After a while, the engine tries again.
 	now = now.Add(time.Hour)
 	if o := b.observe(s); o.UpToDate {
 		t.Errorf("it has to be tried again: %+v", o)
@@ -234,7 +234,7 @@ func TestContention(t *testing.T) {
 		t.Errorf("the second contention: %d repairs, -want, +got:\n%s", repairs, diff)
 	}
 
-	// So it is with other inputs, and then the other one has had enough.
+	// The engine also tries again with other inputs. Now the other manager has given up.
 	s.Installs[0] = install("web", deployOf(1, "a"), configMap("y"))
 	b.settle(s)
 	if o := b.observe(s); o.State != Ready {
@@ -245,7 +245,7 @@ func TestContention(t *testing.T) {
 	}
 }
 
-// Repairs that lie far apart are no contention, nor are those of different managers.
+// Repairs far apart are not contention, nor are repairs of fields that different managers changed.
 func TestNoContention(t *testing.T) {
 	b := newBench(t)
 	now := time.Unix(1_700_000_000, 0)
@@ -262,7 +262,7 @@ func TestNoContention(t *testing.T) {
 	}
 }
 
-// An object that goes again and again is put back, but not in a loop.
+// An object that is deleted repeatedly is restored, but not in a loop.
 func TestDeletedAgainAndAgain(t *testing.T) {
 	b := newBench(t)
 	now := time.Unix(1_700_000_000, 0)
@@ -293,8 +293,8 @@ func TestDeletedAgainAndAgain(t *testing.T) {
 	}
 }
 
-// Whatever others take, in the end nothing is left to do, nothing of it was given up without saying so, and each field is
-// either as wanted, or somebody's of whom the inventory knows.
+// Whatever fields others take, in the end nothing is left to do, the engine reported each field that it ceded, and each field is
+// either as desired or owned by a manager that the inventory names.
 func TestCededProperty(t *testing.T) {
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 1))

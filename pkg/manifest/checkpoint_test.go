@@ -66,7 +66,7 @@ func TestCheckpointTooLarge(t *testing.T) {
 	}
 }
 
-// A crash at any write while a bundle is kept leaves nothing but what the next step does.
+// After a crash at any write while a checkpoint is stored, the next step finishes the work.
 func TestCheckpointCrash(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		b := newBench(t)

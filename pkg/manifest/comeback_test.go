@@ -12,8 +12,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
 )
 
-// An install that was taken out of the bundle, and comes back as it was before all of it is gone, is applied again: what is
-// gone of it, or on its way out, is made anew.
+// An install that was removed from the bundle, and comes back unchanged before it is completely gone, is applied again: its
+// objects that are gone or being deleted are recreated.
 func TestInstallComesBackWhileItLeaves(t *testing.T) {
 	b := newBench(t)
 	both := bundleOf(install("web", configMap("x")), install("extra", configMap("one"), configMap("held")))
@@ -34,7 +34,7 @@ func TestInstallComesBackWhileItLeaves(t *testing.T) {
 	}
 }
 
-// A release that moves while its hooks run, and moves on before it arrived, leaves no record anywhere but where it ends.
+// A release that moves while its hooks run, and moves again before it arrived, leaves no record except at its final place.
 func TestReleaseMovesOn(t *testing.T) {
 	hooked := func(namespace string) *Bundle {
 		s := bundleOf(install("web", configMap("x"), hookJob("first", "pre-install,pre-upgrade")))
@@ -47,8 +47,8 @@ func TestReleaseMovesOn(t *testing.T) {
 		to     *Bundle
 		want   []string
 	}{
-		"Elsewhere": {reason: "It goes to a third place.", to: hooked("third"), want: []string{"Secret third/sh.helm.release.v1.web.v1"}},
-		"Back":      {reason: "It goes back.", to: hooked("apps"), want: []string{"Secret apps/sh.helm.release.v1.web.v1"}},
+		"Elsewhere": {reason: "It moves to a third place.", to: hooked("third"), want: []string{"Secret third/sh.helm.release.v1.web.v1"}},
+		"Back":      {reason: "It moves back.", to: hooked("apps"), want: []string{"Secret apps/sh.helm.release.v1.web.v1"}},
 		"Nowhere":   {reason: "Plain objects have no release.", to: plain},
 	}
 	for name, tc := range cases {

@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
-// configOf entries, as a layer.
+// configOf returns entries as a layer.
 func configOf(entries ...string) *source.Layer {
 	lines := []string{"configs:"}
 	for _, e := range entries {
@@ -26,7 +26,7 @@ func configOf(entries ...string) *source.Layer {
 	return &l
 }
 
-// entryFor an install.
+// entryFor returns the entry of an install.
 func entryFor(name, clientConfig, overrides string) string {
 	return fmt.Sprintf("{name: %s, clientConfig: %q, overrides: %q}", name, clientConfig, overrides)
 }
@@ -50,7 +50,7 @@ func TestConfig(t *testing.T) {
 		hooks    int
 	}{
 		"Nothing": {
-			reason:   "Without an entry an install is as it says.",
+			reason:   "Without an entry, an install uses its own settings.",
 			entry:    entryFor("extra", "", ""),
 			want:     append(rest, "ConfigMap apps/web", "Secret apps/sh.helm.release.v1.web.v1", definition),
 			greeting: "hello",
@@ -62,39 +62,39 @@ func TestConfig(t *testing.T) {
 			greeting: "hi",
 		},
 		"NamespaceOfPlain": {
-			reason:   "Plain objects are in the namespace of the config too.",
+			reason:   "Plain objects are in the namespace of the config, too.",
 			entry:    entryFor("raw", "Namespace=other,ReleaseName=no,SkipCRDs=true", ""),
 			want:     []string{"ConfigMap apps/one", "ConfigMap other/two", "Secret apps/sh.helm.release.v1.extra.v1", "Secret kyma-system/team-a-web", "ConfigMap apps/web", "Secret apps/sh.helm.release.v1.web.v1", definition, "Namespace other"},
 			greeting: "hello",
 		},
 		"ReleaseName": {
-			reason:   "The release is named as the config says, the install as it was.",
+			reason:   "The release has the name from the config, and the install keeps its own.",
 			entry:    entryFor("web", "ReleaseName=named", ""),
 			want:     append(rest, "ConfigMap apps/web", "Secret apps/sh.helm.release.v1.named.v1", definition),
 			greeting: "hello",
 		},
 		"SkipCRDs": {
-			reason:   "Definitions of the chart are left out.",
+			reason:   "The CRDs of the chart are left out.",
 			entry:    entryFor("web", "SkipCRDs=true", ""),
 			want:     append(rest, "ConfigMap apps/web", "Secret apps/sh.helm.release.v1.web.v1"),
 			greeting: "hello",
 		},
 		"Values": {
-			reason:   "The values of the Manifest win.",
+			reason:   "The values of the Manifest take precedence.",
 			entry:    entryFor("web", "", "greeting=config"),
 			set:      func(s *Bundle) { s.Installs[0].Values = map[string]any{"greeting": "mine"} },
 			want:     append(rest, "ConfigMap apps/web", "Secret apps/sh.helm.release.v1.web.v1", definition),
 			greeting: "mine",
 		},
 		"Hooks": {
-			reason:   "Hooks can be switched off.",
+			reason:   "Hooks can be disabled.",
 			entry:    entryFor("web", "DisableHooks=true", ""),
 			set:      func(s *Bundle) { s.Installs[0] = install("web", tmplConfig, hook) },
 			want:     append(rest, "ConfigMap apps/web", "Secret apps/sh.helm.release.v1.web.v1"),
 			greeting: "hello",
 		},
 		"HooksRun": {
-			reason:   "All others are run.",
+			reason:   "Other hooks run.",
 			entry:    entryFor("web", "Timeout=5m", ""),
 			set:      func(s *Bundle) { s.Installs[0] = install("web", tmplConfig, hook) },
 			want:     append(rest, "ConfigMap apps/web", "Secret apps/sh.helm.release.v1.web.v1"),
@@ -127,7 +127,7 @@ func TestConfig(t *testing.T) {
 				t.Errorf("\n%s\nobservation: %+v", tc.reason, o)
 			}
 
-			// The config is not needed any more.
+			// The config is no longer needed.
 			s.Config.Fetch = func(context.Context) (source.Content, error) { return source.Content{}, errors.New("is gone") }
 			b.apply(s)
 			if r := b.take(s); !r.Gone {
@@ -150,22 +150,22 @@ func TestConfigChanges(t *testing.T) {
 		want   []string
 	}{
 		"Renamed": {
-			reason: "A release that gets another name ends under the old one, with all its revisions.",
+			reason: "A release that is renamed ends under the old name, with all its revisions.",
 			from:   entryFor("web", "ReleaseName=old", ""), to: entryFor("web", "ReleaseName=new", ""),
 			want: append(rest, "ConfigMap apps/web", "Secret apps/sh.helm.release.v1.new.v1"),
 		},
 		"Moved": {
-			reason: "So does one that goes elsewhere, and its objects go along.",
+			reason: "A release that moves ends in the old namespace, and its objects move with it.",
 			from:   entryFor("web", "Namespace=other,ReleaseName=old", ""), to: entryFor("web", "", ""),
 			want: append(rest, "ConfigMap apps/web", "Secret apps/sh.helm.release.v1.web.v1", "Namespace other"),
 		},
 		"Overrides": {
-			reason: "Other values are another revision.",
+			reason: "Other values make another revision.",
 			from:   entryFor("web", "ReleaseName=r", ""), to: entryFor("web", "ReleaseName=r", "greeting=hi"),
 			want: append(rest, "ConfigMap apps/web", "Secret apps/sh.helm.release.v1.r.v1", "Secret apps/sh.helm.release.v1.r.v2"),
 		},
 		"Skipped": {
-			reason: "Definitions that are no longer wanted go.",
+			reason: "CRDs that are no longer wanted are deleted.",
 			from:   entryFor("web", "", ""), to: entryFor("web", "SkipCRDs=true", ""),
 			want: []string{"ConfigMap apps/one", "ConfigMap apps/two", "ConfigMap apps/web", "Secret apps/sh.helm.release.v1.extra.v1", "Secret apps/sh.helm.release.v1.web.v1", "Secret apps/sh.helm.release.v1.web.v2", "Secret kyma-system/team-a-web"},
 		},
@@ -177,7 +177,8 @@ func TestConfigChanges(t *testing.T) {
 			b.restart()
 			s := configuredBundle(tc.to)
 			b.settle(s)
-			// What the config does not name is applied anew too, as it is part of its inputs, but is the same.
+			// Installs that the config does not name are applied again, too, because the config is part of their inputs, but do
+			// not change.
 			got := slices.DeleteFunc(b.s.keys(), func(k string) bool { return k == "Namespace apps" || k == "Secret apps/sh.helm.release.v1.extra.v2" })
 			if diff := cmp.Diff(slices.Sorted(slices.Values(tc.want)), got); diff != "" {
 				t.Errorf("\n%s\ncluster: -want, +got:\n%s", tc.reason, diff)
@@ -205,16 +206,16 @@ func TestConfigRefusals(t *testing.T) {
 		want   string
 		good   bool // Whether the install extra is applied.
 	}{
-		"Empty":      {reason: "An empty layer says nothing.", config: none, good: true},
-		"Unknown":    {reason: "The key must be named, and only its install fail.", config: configOf(entryFor("web", "Nonsense=1", "")), want: "web: config: clientConfig: Nonsense: is unknown; the keys are the fields of Helm's install action", good: true},
-		"NoInstall":  {reason: "An entry for nobody is a mistake that nobody can place.", config: configOf(entryFor("wep", "", "")), want: `extra: config: entry "wep" names no install; there is web, extra, raw; raw: config: entry "wep" names no install; there is web, extra, raw; web: config: entry "wep" names no install; there is web, extra, raw`},
+		"Empty":      {reason: "An empty layer changes nothing.", config: none, good: true},
+		"Unknown":    {reason: "The error names the key, and only its install fails.", config: configOf(entryFor("web", "Nonsense=1", "")), want: "web: config: clientConfig: Nonsense: is unknown; the keys are the fields of Helm's install action", good: true},
+		"NoInstall":  {reason: "An entry that names no install cannot be assigned to one, so all installs fail.", config: configOf(entryFor("wep", "", "")), want: `extra: config: entry "wep" names no install; there is web, extra, raw; raw: config: entry "wep" names no install; there is web, extra, raw; web: config: entry "wep" names no install; there is web, extra, raw`},
 		"Plain":      {reason: "Plain objects have no values.", config: configOf(entryFor("raw", "", "a=b")), want: "raw: config: overrides are for charts, and this install is plain objects; take them out", good: true},
-		"Namespace":  {reason: "A namespace that must not be created is missed in clear words.", config: configOf(entryFor("web", "Namespace=other,CreateNamespace=false", "")), want: "web: ConfigMap other/web: namespace other does not exist, and config says CreateNamespace=false; create it", good: true},
+		"Namespace":  {reason: "The error says clearly that a namespace is missing which must not be created.", config: configOf(entryFor("web", "Namespace=other,CreateNamespace=false", "")), want: "web: ConfigMap other/web: namespace other does not exist, and config says CreateNamespace=false; create it", good: true},
 		"SameName":   {reason: "Two installs cannot share a release.", config: configOf(entryFor("extra", "ReleaseName=web", "")), want: "extra: config: the Helm release web in namespace apps is that of install web too; give one of them another ReleaseName"},
-		"Elsewhere":  {reason: "In another namespace they can.", config: configOf(entryFor("extra", "ReleaseName=web,Namespace=other", ""), entryFor("web", "", "")), good: true},
-		"Registry":   {reason: "What cannot be fetched is said.", config: gone, want: "extra: config: registry is down; raw: config: registry is down; web: config: registry is down"},
-		"TwoFiles":   {reason: "One of them would be ignored.", config: &two, want: "extra: config: the layer has 2 files of YAML, and must have one; raw: config: the layer has 2 files of YAML, and must have one; web: config: the layer has 2 files of YAML, and must have one"},
-		"ConfigLess": {reason: "A config has a digest.", config: &source.Layer{}, want: "config has no digest"},
+		"Elsewhere":  {reason: "They can have the same release name in different namespaces.", config: configOf(entryFor("extra", "ReleaseName=web,Namespace=other", ""), entryFor("web", "", "")), good: true},
+		"Registry":   {reason: "The error says why the layer cannot be fetched.", config: gone, want: "extra: config: registry is down; raw: config: registry is down; web: config: registry is down"},
+		"TwoFiles":   {reason: "The engine would have to ignore one of the files.", config: &two, want: "extra: config: the layer has 2 files of YAML, and must have one; raw: config: the layer has 2 files of YAML, and must have one; web: config: the layer has 2 files of YAML, and must have one"},
+		"ConfigLess": {reason: "A config needs a digest.", config: &source.Layer{}, want: "config has no digest"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

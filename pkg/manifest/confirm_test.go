@@ -16,7 +16,7 @@ import (
 
 var webDeployment = key("Deployment", "apps", "web")
 
-// stripped of a label of an object, as kubectl label web label- does.
+// stripped removes labels of an object, as kubectl label web label- does.
 func stripped(labels ...string) func(u *unstructured.Unstructured) {
 	return func(u *unstructured.Unstructured) {
 		l := u.GetLabels()
@@ -27,8 +27,8 @@ func stripped(labels ...string) func(u *unstructured.Unstructured) {
 	}
 }
 
-// TestStripped holds that what lost the labels by which it is watched is removed and pruned all the same, and that what is
-// not ours stays, and is told.
+// TestStripped checks that objects which lost the labels of the watch are removed and pruned nevertheless, and that objects of
+// others stay and are reported.
 func TestStripped(t *testing.T) {
 	keptAnnotation := func(u *unstructured.Unstructured) {
 		stripped(object.LabelManagedBy)(u)
@@ -41,27 +41,27 @@ func TestStripped(t *testing.T) {
 		left   []cluster.ObjectRef
 		kept   []cluster.ObjectRef
 	}{
-		"Watched":   {reason: "It is ours by its other label.", harm: func(b *bench) { b.s.edit(webDeployment, stripped(object.LabelManagedBy)) }},
-		"Both":      {reason: "It is the very object that was applied.", harm: func(b *bench) { b.s.edit(webDeployment, stripped(object.LabelManagedBy, object.LabelPartOf)) }},
-		"PartOf":    {reason: "It is the very object that was applied.", harm: func(b *bench) { b.s.edit(webDeployment, stripped(object.LabelPartOf)) }},
-		"AllLabels": {reason: "It is the very object that was applied.", harm: func(b *bench) { b.s.edit(webDeployment, func(u *unstructured.Unstructured) { u.SetLabels(nil) }) }},
-		"Gone":      {reason: "It is gone, and that is the end of it.", harm: func(b *bench) { b.s.remove(webDeployment) }},
+		"Watched":   {reason: "Its other label shows that it belongs to the bundle.", harm: func(b *bench) { b.s.edit(webDeployment, stripped(object.LabelManagedBy)) }},
+		"Both":      {reason: "Its UID is that of the object that was applied.", harm: func(b *bench) { b.s.edit(webDeployment, stripped(object.LabelManagedBy, object.LabelPartOf)) }},
+		"PartOf":    {reason: "Its UID is that of the object that was applied.", harm: func(b *bench) { b.s.edit(webDeployment, stripped(object.LabelPartOf)) }},
+		"AllLabels": {reason: "Its UID is that of the object that was applied.", harm: func(b *bench) { b.s.edit(webDeployment, func(u *unstructured.Unstructured) { u.SetLabels(nil) }) }},
+		"Gone":      {reason: "The object is already gone.", harm: func(b *bench) { b.s.remove(webDeployment) }},
 		"Replaced": {
-			reason: "Somebody put another one in its place.", stays: true, left: []cluster.ObjectRef{webDeployment},
+			reason: "Another client put a different object in its place.", stays: true, left: []cluster.ObjectRef{webDeployment},
 			harm: func(b *bench) {
 				b.s.remove(webDeployment)
 				b.s.put(manifestOf(b.t, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: apps}, spec: {replicas: 1}}").Object)
 			},
 		},
 		"Adopted": {
-			reason: "Another bundle has taken it over.", stays: true, left: []cluster.ObjectRef{webDeployment},
+			reason: "Another bundle took it over.", stays: true, left: []cluster.ObjectRef{webDeployment},
 			harm: func(b *bench) {
 				b.s.edit(webDeployment, func(u *unstructured.Unstructured) {
 					u.SetLabels(map[string]string{object.LabelPartOf: "other", object.LabelManagedBy: object.DefaultManagedBy})
 				})
 			},
 		},
-		"Keep": {reason: "It says that it must be kept.", stays: true, kept: []cluster.ObjectRef{webDeployment}, harm: func(b *bench) { b.s.edit(webDeployment, keptAnnotation) }},
+		"Keep": {reason: "Its annotation says that it must be kept.", stays: true, kept: []cluster.ObjectRef{webDeployment}, harm: func(b *bench) { b.s.edit(webDeployment, keptAnnotation) }},
 	}
 	for name, tc := range cases {
 		for _, policy := range []DriftPolicy{DriftRepair, DriftReport, DriftIgnore} {
@@ -107,7 +107,7 @@ func TestStripped(t *testing.T) {
 	}
 }
 
-// TestPruneStripped holds the same for what a new version does not have.
+// TestPruneStripped checks the same for objects that a new version does not contain.
 func TestPruneStripped(t *testing.T) {
 	for _, policy := range []DriftPolicy{DriftRepair, DriftReport, DriftIgnore} {
 		b := newBench(t)
@@ -137,7 +137,7 @@ func TestPruneStripped(t *testing.T) {
 	}
 }
 
-// TestRemovalAsksOnce holds that the removal of what nobody touched asks for nothing.
+// TestRemovalAsksOnce checks that the removal of unchanged objects sends no extra requests.
 func TestRemovalAsksOnce(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", webTemplates...))
@@ -151,7 +151,7 @@ func TestRemovalAsksOnce(t *testing.T) {
 	}
 }
 
-// TestOwnerOfCollision holds that a collision names who has the object.
+// TestOwnerOfCollision checks that the error about a collision names the owner of the object.
 func TestOwnerOfCollision(t *testing.T) {
 	b := newBench(t)
 	first := bundleOf(install("web", tmplConfig))

@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
-// stateOf all that a bundle has in a cluster, in a form that is the same for the same work done twice.
+// stateOfBundle returns everything that a bundle has in a cluster. It is the same if the same work is done twice.
 func stateOfBundle(t *testing.T, b *bench, s *Bundle) []string {
 	t.Helper()
 	out := b.s.keys()
@@ -41,7 +41,8 @@ func stateOfBundle(t *testing.T, b *bench, s *Bundle) []string {
 	return out
 }
 
-// full bundle: definitions, two charts, plain objects and a custom resource. The upgrade makes plain objects of a chart.
+// fullBundle returns a bundle of CRDs, two charts, plain objects and a custom resource. The upgrade turns a chart into plain
+// objects.
 func fullBundle(t *testing.T, upgraded bool) *Bundle {
 	t.Helper()
 	s := bundleOf(install("web", webTemplates...), install("extra", configMap("one"), configMap("two")),
@@ -57,7 +58,7 @@ func fullBundle(t *testing.T, upgraded bool) *Bundle {
 	return s
 }
 
-// crashBundle is a full bundle whose first chart has hooks of all kinds.
+// crashBundle returns a full bundle whose first chart has hooks of all kinds.
 func crashBundle(t *testing.T, upgraded bool) *Bundle {
 	t.Helper()
 	templates := webTemplates
@@ -73,22 +74,22 @@ func crashBundle(t *testing.T, upgraded bool) *Bundle {
 	return s
 }
 
-// TestCrash cuts the process off at each of its writes: the write may have reached the server or not, and the process may
-// have died or go on. It must end where one that was never cut off ends.
+// TestCrash cuts the process off at each of its writes: the server may have received the write or not, and the process may have
+// died or continue. It must end in the same state as a process that was never cut off.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		reason string
 		before func(t *testing.T, b *bench)
-		act    func(t *testing.T, b *bench) bool // It says whether it is done.
+		act    func(t *testing.T, b *bench) bool // It reports whether it is done.
 	}{
 		"Install": {
-			reason: "No object may be lost or made twice.",
+			reason: "No object may be lost or created twice.",
 			before: func(*testing.T, *bench) {},
 			act:    applySet(false),
 		},
 		"Upgrade": {
-			reason: "What the new version no longer has must go, whenever the process died.",
+			reason: "What the new version no longer contains must be deleted, whenever the process died.",
 			before: func(t *testing.T, b *bench) { b.settle(crashBundle(t, false)) },
 			act:    applySet(true),
 		},
@@ -101,10 +102,10 @@ func TestCrash(t *testing.T) {
 			},
 		},
 		"RemoveHalfAnInstall": {
-			reason: "Nothing may be left of an install that was cut off, and is not continued.",
+			reason: "Nothing may be left of an install that was cut off and is not continued.",
 			before: func(t *testing.T, b *bench) { b.s.put(manifestOf(t, namespaceOf("apps")).Object) },
 			act: func(t *testing.T, b *bench) bool {
-				if b.c.left >= 0 { // This process installs until it dies, the next one removes.
+				if b.c.left >= 0 { // This process installs until it dies; the next one removes.
 					_, _ = b.Apply(t.Context(), b.c, fullBundle(t, false))
 					return false
 				}
@@ -141,8 +142,8 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// cutEverywhere works until the process is cut off after each number of writes, with and without the last answer, and with
-// a new process or the same one after it. All must end alike.
+// cutEverywhere cuts the process off after each number of writes, with and without the last answer, and continues with a new
+// process or the same one. All must end in the same state.
 func cutEverywhere(t *testing.T, reason string, end func(n int, lost, again bool) (out []string, cut bool)) {
 	t.Helper()
 	want, _ := end(-1, false, true)

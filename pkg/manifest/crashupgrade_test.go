@@ -10,8 +10,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
 )
 
-// TestCrashOfUpgrade cuts the process off at each write of an upgrade that replaces an object, keeps one that it drops,
-// adopts one and a definition, takes an install with hooks away, runs tests, and keeps what it is.
+// TestCrashOfUpgrade cuts the process off at each write of an upgrade that recreates an object, keeps one that it no longer
+// contains, adopts an object and a CRD, removes an install with hooks, runs tests, and stores a checkpoint.
 func TestCrashOfUpgrade(t *testing.T) {
 	t.Parallel()
 	before := func(b *bench) *Bundle {

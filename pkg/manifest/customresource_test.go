@@ -22,29 +22,29 @@ func TestStateOfResource(t *testing.T) {
 		state   State
 		message string
 	}{
-		"None":    {reason: "Nothing is said yet.", status: "{}", state: Processing, message: "has no status yet"},
+		"None":    {reason: "It has no status yet.", status: "{}", state: Processing, message: "has no status yet"},
 		"Ready":   {reason: "The state counts.", status: "{state: Ready, observedGeneration: 2}", state: Ready},
-		"Warning": {reason: "With a condition that explains it.", status: "{state: Warning, conditions: [{type: A, status: 'False', message: m}]}", state: Warning, message: "status.state is Warning: m"},
-		"Unknown": {reason: "Another word is not Ready.", status: "{state: Fine}", state: Processing, message: `status.state is "Fine"`},
-		"Old":     {reason: "What is said of an older generation does not count.", status: "{state: Ready, observedGeneration: 1}", state: Processing, message: "its status is of generation 1, and it has generation 2"},
+		"Warning": {reason: "A condition explains the state.", status: "{state: Warning, conditions: [{type: A, status: 'False', message: m}]}", state: Warning, message: "status.state is Warning: m"},
+		"Unknown": {reason: "A state that is not known is not Ready.", status: "{state: Fine}", state: Processing, message: `status.state is "Fine"`},
+		"Old":     {reason: "A status of an older generation does not count.", status: "{state: Ready, observedGeneration: 1}", state: Processing, message: "its status is of generation 1, and it has generation 2"},
 		"NotReady": {
-			reason: "Without a state conditions count.", status: "{conditions: [{type: Ready, status: 'False', message: starting}]}",
+			reason: "Without a state, conditions count.", status: "{conditions: [{type: Ready, status: 'False', message: starting}]}",
 			state: Processing, message: "condition Ready is False: starting",
 		},
 		"Unavailable": {
-			reason: "Available is as good as Ready.", status: "{conditions: [{type: Available, status: Unknown}]}",
+			reason: "Condition Available counts like Ready.", status: "{conditions: [{type: Available, status: Unknown}]}",
 			state: Processing, message: "condition Available is Unknown: it says no more",
 		},
-		"ReadyCondition": {reason: "It is ready.", status: "{conditions: [{type: Ready, status: 'True'}]}", state: Ready},
+		"ReadyCondition": {reason: "Condition Ready is True.", status: "{conditions: [{type: Ready, status: 'True'}]}", state: Ready},
 		"Stalled": {
-			reason: "It will not go on.", status: "{conditions: [{type: Ready, status: 'False'}, {type: Stalled, status: 'True', message: no way}]}",
+			reason: "Stalled means that it does not make progress any more.", status: "{conditions: [{type: Ready, status: 'False'}, {type: Stalled, status: 'True', message: no way}]}",
 			state: Error, message: "condition Stalled is True: no way",
 		},
 		"Failed":      {reason: "It has failed.", status: "{conditions: [{type: Failed, status: 'True', message: oh}]}", state: Error, message: "condition Failed is True: oh"},
-		"NotFailed":   {reason: "It has not.", status: "{conditions: [{type: Failed, status: 'False'}]}", state: Ready},
-		"Reconciling": {reason: "kstatus knows this one.", status: "{conditions: [{type: Reconciling, status: 'True', message: busy}]}", state: Processing, message: "busy"},
-		"Other":       {reason: "A status without either says that somebody looked at it.", status: "{phase: Up}", state: Ready},
-		"Nonsense":    {reason: "Whatever is there, it is read.", status: "{conditions: [1, {type: 2}], state: ''}", state: Processing, message: "status cannot be read: cannot restore struct from: int64"},
+		"NotFailed":   {reason: "It has not failed.", status: "{conditions: [{type: Failed, status: 'False'}]}", state: Ready},
+		"Reconciling": {reason: "kstatus knows this condition.", status: "{conditions: [{type: Reconciling, status: 'True', message: busy}]}", state: Processing, message: "busy"},
+		"Other":       {reason: "A status without state and conditions shows that a controller processed it.", status: "{phase: Up}", state: Ready},
+		"Nonsense":    {reason: "A malformed status must not cause a panic.", status: "{conditions: [1, {type: 2}], state: ''}", state: Processing, message: "status cannot be read: cannot restore struct from: int64"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestStateOfResource(t *testing.T) {
 	}
 }
 
-// The custom resource comes once all installs are applied, and not before.
+// The custom resource is applied once all installs are applied, and not earlier.
 func TestResourceAwaitsInstalls(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", "crds/"+tmplCRD, configMap("one")), install("extra", configMap("two")))
@@ -95,7 +95,7 @@ spec:
   versions: [{name: v1, served: true, storage: true}]
 `
 
-// strangersIn a cluster: custom resources of two kinds that others made.
+// strangersIn creates custom resources of two kinds that do not belong to the bundle.
 func strangersIn(b *bench) (*Bundle, []cluster.ObjectRef) {
 	s := bundleOf(install("web", "crds/"+tmplCRD, "crds/"+gadgets, configMap("one")))
 	b.settle(s)

@@ -30,21 +30,21 @@ func TestDriftIsRepaired(t *testing.T) {
 		want    []observe.Drift
 	}{
 		"Deleted": {
-			reason:  "A deleted object comes back.",
+			reason:  "A deleted object is restored.",
 			harm:    func(b *bench) { b.s.remove(config) },
 			seen:    []observe.Drift{{Key: config, Kind: observe.DriftDeleted}},
 			message: "web: ConfigMap apps/web was deleted",
 			want:    []observe.Drift{{Key: config, Kind: observe.DriftDeleted}},
 		},
 		"Edited": {
-			reason:  "A changed field is set back, and named.",
+			reason:  "A changed field is restored, and named.",
 			harm:    func(b *bench) { b.s.edit(deploy, set(int64(3), "spec", "replicas")) },
 			seen:    []observe.Drift{{Key: deploy}},
 			message: "web: Deployment apps/web was changed",
 			want:    []observe.Drift{{Key: deploy, Fields: []string{"spec.replicas"}}},
 		},
 		"Two": {
-			reason: "All is named in the order of names, whichever was repaired first.",
+			reason: "Repairs are reported in the order of names, whichever was made first.",
 			harm: func(b *bench) {
 				b.s.edit(deploy, set(int64(3), "spec", "replicas"))
 				b.s.remove(account)
@@ -96,7 +96,7 @@ func TestDriftIsRepaired(t *testing.T) {
 	}
 }
 
-// A repair that fails is shown as long as the drift lasts, and not longer.
+// A repair that fails is reported as long as the drift lasts, and no longer.
 func TestRepairFails(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", configMap("x")))
@@ -118,7 +118,7 @@ func TestRepairFails(t *testing.T) {
 	}
 }
 
-// An object on its way out is not changed. It is created anew once it is gone.
+// An object that is being deleted is not changed. It is recreated once it is gone.
 func TestTerminatingObject(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", configMap("x")))
@@ -143,7 +143,7 @@ func TestTerminatingObject(t *testing.T) {
 	}
 }
 
-// A kind that cannot be watched is read object by object.
+// If a kind cannot be watched, its objects are read one by one.
 func TestBlindKind(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", webTemplates...))
@@ -167,7 +167,7 @@ func TestBlindKind(t *testing.T) {
 	}
 }
 
-// A chart with random values is repaired from the record of its release, not by new random values.
+// A chart with random values is repaired from the record of its release, not with new random values.
 func TestRepairOfAnImpureChart(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {k: {{ randAlphaNum 20 | quote }}}\n"))
@@ -189,7 +189,7 @@ func TestRepairOfAnImpureChart(t *testing.T) {
 	}
 }
 
-// An object that was ours, that the watch does not show and that is on its way out, is not changed either.
+// An object of the bundle that the watch does not show and that is being deleted is not changed either.
 func TestTerminatingUnseen(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", configMap("x")))
@@ -210,7 +210,7 @@ func TestTerminatingUnseen(t *testing.T) {
 }
 
 func TestRepairIsSentOnce(t *testing.T) {
-	// The hooks of the second install let the stages of CRDs and namespaces run twice in one call.
+	// Because the second install has hooks, the stages of CRDs and namespaces run twice in one call.
 	b := newBench(t)
 	first := install("crds", "crds/"+tmplCRD)
 	b.settle(bundleOf(first, install("web", tmplConfig, hookJob("first", "pre-install,pre-upgrade", policies(string(hook.Succeeded))))))

@@ -39,7 +39,7 @@ func TestDriftPolicies(t *testing.T) {
 		want   want
 	}{
 		"ReportEdited": {
-			reason: "What was changed is named with its fields, and still counts as it is.",
+			reason: "A changed object is reported with its fields, and its state counts as it is.",
 			policy: DriftReport,
 			harm:   func(b *bench) { b.s.edit(deploy, set("evil", "spec", "template", "spec", "image")) },
 			want: want{
@@ -48,7 +48,7 @@ func TestDriftPolicies(t *testing.T) {
 			},
 		},
 		"ReportDeleted": {
-			reason: "What is not there does not work.",
+			reason: "A missing object is not ready.",
 			policy: DriftReport,
 			harm:   func(b *bench) { b.s.remove(config) },
 			want: want{
@@ -57,7 +57,7 @@ func TestDriftPolicies(t *testing.T) {
 			},
 		},
 		"ReportUnlabelled": {
-			reason: "What lost the label of the watch is not gone, though nobody knows whether it works.",
+			reason: "An object without the label of the watch is not gone, although its state is unknown.",
 			policy: DriftReport,
 			harm:   func(b *bench) { b.s.edit(config, set("other", "metadata", "labels", object.LabelManagedBy)) },
 			want: want{
@@ -66,7 +66,7 @@ func TestDriftPolicies(t *testing.T) {
 			},
 		},
 		"ReportForeign": {
-			reason: "An object of somebody else is none of ours.",
+			reason: "An object of another owner does not belong to the bundle.",
 			policy: DriftReport,
 			harm:   replace(map[string]any{}),
 			want: want{
@@ -75,7 +75,7 @@ func TestDriftPolicies(t *testing.T) {
 			},
 		},
 		"ReportHPA": {
-			reason: "What an autoscaler does is no drift.",
+			reason: "Replicas that an autoscaler sets are not drift.",
 			policy: DriftReport,
 			harm: func(b *bench) {
 				b.s.put(manifestOf(t, tmplHPA).Object)
@@ -90,13 +90,13 @@ func TestDriftPolicies(t *testing.T) {
 			want: want{State: Ready, Ready: 5},
 		},
 		"IgnoreEdited": {
-			reason: "What was changed is as good as what was not.",
+			reason: "A changed object counts like an unchanged one.",
 			policy: DriftIgnore,
 			harm:   func(b *bench) { b.s.edit(deploy, set("evil", "spec", "template", "spec", "image")) },
 			want:   want{State: Ready, Ready: 5},
 		},
 		"IgnoreDeleted": {
-			reason: "What is missing is said to be missing.",
+			reason: "A missing object is reported as missing.",
 			policy: DriftIgnore,
 			harm:   func(b *bench) { b.s.remove(config) },
 			want:   want{State: Ready, Message: "web: ConfigMap apps/web is missing", Ready: 4},
@@ -142,7 +142,7 @@ func TestDriftPolicies(t *testing.T) {
 	}
 }
 
-// Under another policy an upgrade applies what it changes, and nothing else. Repair puts all back at once.
+// Under another policy, an upgrade applies what it changes, and nothing else. Policy Repair restores everything at once.
 func TestDriftPolicyAndUpgrade(t *testing.T) {
 	for _, policy := range []DriftPolicy{DriftReport, DriftIgnore} {
 		b := newBench(t)
@@ -169,7 +169,7 @@ func TestDriftPolicyAndUpgrade(t *testing.T) {
 	}
 }
 
-// Where the fields cannot be told, what differs is still named; it is tried again after a while.
+// If the fields cannot be found out, the object is reported nevertheless, and the engine tries again after a while.
 func TestReportWithoutFields(t *testing.T) {
 	b := newBench(t)
 	now := time.Unix(1_700_000_000, 0)
@@ -190,7 +190,7 @@ func TestReportWithoutFields(t *testing.T) {
 	}
 }
 
-// An object that was replaced is ours if it looks like ours, and a collision if it does not.
+// An object that was replaced belongs to the bundle if it has the bundle's label, and is a collision otherwise.
 func TestReplaced(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", configMap("x")))
@@ -224,7 +224,7 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
-// What others add is no drift, and is left alone.
+// Fields that others add are not drift, and are left alone.
 func TestForeignFields(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", webTemplates...))

@@ -28,7 +28,7 @@ func (b *bench) plan(s *Bundle) Plan {
 	return p
 }
 
-// lines of a plan: changes, then problems, then notes.
+// lines returns the lines of a plan: changes, then problems, then notes.
 func lines(p Plan) []string {
 	var out []string
 	for _, c := range p.Changes {
@@ -43,7 +43,7 @@ func lines(p Plan) []string {
 	return out
 }
 
-// state of the whole server.
+// state returns the state of the whole server.
 func (s *fakeServer) state(t testing.TB) string {
 	t.Helper()
 	s.mu.Lock()
@@ -91,7 +91,7 @@ func TestPlan(t *testing.T) {
 		want   []string
 	}{
 		"Empty": {
-			reason: "Where nothing is there all is created, and the namespace is told of.",
+			reason: "In an empty cluster everything is created, and the namespace is reported.",
 			bundle: web,
 			want: []string{
 				"Create ServiceAccount apps/web", "Create ConfigMap apps/web", "Create ClusterRole web", "Create Service apps/web",
@@ -99,11 +99,11 @@ func TestPlan(t *testing.T) {
 			},
 		},
 		"Done": {
-			reason: "What is applied and as it was applied is no part of a plan.",
+			reason: "An object that is applied and did not change is not part of a plan.",
 			before: web, bundle: web,
 		},
 		"Changed": {
-			reason: "Fields are named, values are not; what is no longer wanted is pruned, the last stage first.",
+			reason: "Fields are named without values. What is no longer wanted is pruned, the last stage first.",
 			before: web,
 			bundle: changed(strings.Replace(tmplConfig, "{{ .Values.greeting }}", "secret", 1), tmplAccount, replicas),
 			want: []string{
@@ -112,16 +112,16 @@ func TestPlan(t *testing.T) {
 			},
 		},
 		"Same": {
-			reason: "Other inputs that make the same objects change nothing.",
+			reason: "Other inputs that render the same objects change nothing.",
 			before: changed(tmplAccount), bundle: changed(tmplAccount, "# nothing\n"),
 		},
 		"PartGone": {
-			reason: "The objects of an install that is no longer there are pruned.",
+			reason: "The objects of an install that was removed are pruned.",
 			before: bundleOf(install("web", tmplAccount), install("other", configMap("other"))), bundle: changed(tmplAccount),
 			want: []string{"Prune ConfigMap apps/other"},
 		},
 		"Drift": {
-			reason: "What somebody changed is changed back, what somebody deleted is created.",
+			reason: "Objects that others changed are changed back, and objects that others deleted are created.",
 			before: web, bundle: web,
 			world: func(b *bench) {
 				b.s.edit(key("Deployment", "apps", "web"), func(u *unstructured.Unstructured) { u.Object["spec"].(map[string]any)["replicas"] = int64(7) })
@@ -130,7 +130,7 @@ func TestPlan(t *testing.T) {
 			want: []string{"Create Service apps/web", "Change Deployment apps/web spec.replicas"},
 		},
 		"Collision": {
-			reason: "A foreign object is in the way.",
+			reason: "An object of another owner is a problem.",
 			world: func(b *bench) {
 				b.s.put(manifestOf(t, namespaceOf("apps")).Object)
 				b.s.put(manifestOf(t, configMapIn("apps", "web")).Object)
@@ -142,7 +142,7 @@ func TestPlan(t *testing.T) {
 			},
 		},
 		"Adopt": {
-			reason: "With adoption a foreign object is changed.",
+			reason: "With adoption, an object of another owner is changed.",
 			world: func(b *bench) {
 				b.s.put(manifestOf(t, namespaceOf("apps")).Object)
 				b.s.put(manifestOf(t, configMapIn("apps", "web")).Object)
@@ -153,12 +153,12 @@ func TestPlan(t *testing.T) {
 			},
 		},
 		"NewKind": {
-			reason: "Objects of a kind that the plan itself brings cannot be tried.",
+			reason: "Objects of a kind that the plan itself adds cannot be tried.",
 			bundle: changed("crds/"+tmplCRD, fmt.Sprintf(tmplWidget, "w")),
 			want:   []string{"Create CustomResourceDefinition widgets.example.org", "Create Widget apps/w"},
 		},
 		"UnknownKind": {
-			reason: "A kind that nobody brings is a problem, and nothing is pruned.",
+			reason: "An unknown kind is a problem, and nothing is pruned.",
 			before: changed(tmplAccount, configMap("old")), bundle: changed(tmplAccount, fmt.Sprintf(tmplWidget, "w")),
 			want: []string{
 				"problem: web: Widget w: the cluster has no kind Widget in example.org/v1",
@@ -166,12 +166,12 @@ func TestPlan(t *testing.T) {
 			},
 		},
 		"NewNamespace": {
-			reason: "Objects in a namespace that the plan itself brings cannot be tried.",
+			reason: "Objects in a namespace that the plan itself creates cannot be tried.",
 			bundle: changed(namespaceOf("apps"), tmplAccount),
 			want:   []string{"Create Namespace apps", "Create ServiceAccount apps/web"},
 		},
 		"Refused": {
-			reason: "What the API server would refuse is a problem that names the object.",
+			reason: "A refusal of the API server is a problem that names the object.",
 			world: func(b *bench) {
 				b.s.put(manifestOf(t, namespaceOf("apps")).Object)
 				b.s.fault = refusing("web", refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "exceeded quota"))
@@ -180,7 +180,7 @@ func TestPlan(t *testing.T) {
 			want:   []string{"Create ConfigMap apps/fine", "problem: web: ServiceAccount apps/web: exceeded quota"},
 		},
 		"NoDryRun": {
-			reason: "A webhook without dry runs leaves open what it would do.",
+			reason: "If a webhook does not support dry runs, its effect is unknown.",
 			world: func(b *bench) {
 				b.s.put(manifestOf(t, namespaceOf("apps")).Object)
 				b.s.fault = refusing("web", refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, `admission webhook "w" does not support dry run`))
@@ -189,27 +189,27 @@ func TestPlan(t *testing.T) {
 			want:   []string{"Create ServiceAccount apps/web", `note: ServiceAccount apps/web cannot be tried: admission webhook "w" does not support dry run`},
 		},
 		"Immutable": {
-			reason: "A field that cannot be changed is a problem.",
+			reason: "An immutable field is a problem.",
 			before: changed(tmplDeploy), bundle: changed(replicas),
 			world: func(b *bench) { b.s.fault = refusing("web", immutable("spec.selector")) },
 			want: []string{"problem: web: Deployment apps/web: spec.selector cannot be changed (field is immutable); set annotation " +
 				`kyma.m.crossplane.io/recreate: "true" on the Manifest, or on the object in the chart, to have it deleted and created anew`},
 		},
 		"Recreate": {
-			reason: "It is no problem where objects may be made anew.",
+			reason: "It is not a problem if the bundle allows objects to be recreated.",
 			before: changed(tmplDeploy), bundle: func() *Bundle { s := changed(replicas); s.Recreate = true; return s }(),
 			world: func(b *bench) { b.s.fault = refusing("web", immutable("spec.selector")) },
 			want:  []string{"Recreate Deployment apps/web spec.selector"},
 		},
 		"RecreateOne": {
-			reason: "An object may say so itself.",
+			reason: "An annotation of the object may allow it.",
 			before: changed(tmplDeploy),
 			bundle: changed(strings.Replace(replicas, "{name: web}", "{name: web, annotations: {"+object.AnnotationRecreate+": 'true'}}", 1)),
 			world:  func(b *bench) { b.s.fault = refusing("web", immutable("spec.selector")) },
 			want:   []string{"Recreate Deployment apps/web spec.selector"},
 		},
 		"Resource": {
-			reason: "Fields of the custom resource that its users set are theirs.",
+			reason: "Fields of the custom resource that users set belong to them.",
 			before: withResource(changed("crds/"+tmplCRD), fmt.Sprintf(tmplWidget, "w")),
 			bundle: withResource(changed("crds/"+tmplCRD),
 				"apiVersion: example.org/v1\nkind: Widget\nmetadata: {name: w}\nspec: {size: 2, color: red}\n"),
@@ -219,7 +219,7 @@ func TestPlan(t *testing.T) {
 			want: []string{"Change Widget default/w spec.color"},
 		},
 		"ResourceDeleted": {
-			reason: "A custom resource that its users deleted stays away.",
+			reason: "A custom resource that its users deleted is not created again.",
 			before: withResource(changed("crds/"+tmplCRD), fmt.Sprintf(tmplWidget, "w")),
 			bundle: withResource(changed("crds/"+tmplCRD),
 				"apiVersion: example.org/v1\nkind: Widget\nmetadata: {name: w}\nspec: {size: 2}\n"),
@@ -253,7 +253,7 @@ func configMapIn(namespace, name string) string {
 	return strings.Replace(configMap(name), "metadata: {", "metadata: {namespace: "+namespace+", ", 1)
 }
 
-// TestPlanCosts holds what a plan asks for, and that it is kept.
+// TestPlanCosts checks which requests a plan sends, and that it is cached.
 func TestPlanCosts(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", tmplAccount, tmplDeploy))
@@ -287,7 +287,7 @@ func TestPlanCosts(t *testing.T) {
 	}
 }
 
-// TestPlanUnreachable holds that a cluster that does not answer is an error, and no plan.
+// TestPlanUnreachable checks that there is no plan but an error if the cluster does not answer.
 func TestPlanUnreachable(t *testing.T) {
 	b := newBench(t)
 	for _, code := range []int32{http.StatusServiceUnavailable, http.StatusUnauthorized, http.StatusTooManyRequests} {

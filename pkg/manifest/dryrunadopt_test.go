@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
 )
 
-// disown all that is installed: it is of Helm alone then.
+// disown makes all installed objects belong to Helm only.
 func (b *bench) disown() {
 	b.t.Helper()
 	b.s.mu.Lock()
@@ -31,7 +31,7 @@ func (b *bench) disown() {
 	}
 }
 
-// What the release of somebody else has and the chart lacks is deleted by an adoption, so that a plan must say so.
+// An adoption deletes objects that the adopted release contains and the chart does not, so the plan must show that.
 func TestPlanAdoptedRelease(t *testing.T) {
 	kept := strings.Replace(configMap("kept"), "}\ndata", ", annotations: {helm.sh/resource-policy: keep}}\ndata", 1)
 	cases := map[string]struct {
@@ -41,14 +41,14 @@ func TestPlanAdoptedRelease(t *testing.T) {
 		want    []string
 	}{
 		"Adopted": {
-			reason: "The object that the chart lacks is pruned, one that is to be kept is not.",
+			reason: "The object that the chart does not contain is pruned, unless it must be kept.",
 			adopt:  true, want: []string{"Prune ConfigMap apps/more"},
 		},
 		"Gone": {
-			reason: "What somebody deleted meanwhile is not pruned.",
+			reason: "An object that was deleted in the meantime is not pruned.",
 			adopt:  true, missing: "more",
 		},
-		"NotAdopted": {reason: "Without adopt the release is in the way, and nothing of it is pruned."},
+		"NotAdopted": {reason: "Without adoption, the release is a problem, and none of its objects is pruned."},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

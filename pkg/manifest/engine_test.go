@@ -11,7 +11,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
 )
 
-// members of the web chart, with its release record at a revision and the inventory.
+// withWeb returns the members of the web chart, with the record of a revision of its release, and the inventory.
 func withWeb(revision string, more ...string) []string {
 	out := append(slices.Clone(webObjects), "Namespace apps", "Secret apps/sh.helm.release.v1.web.v"+revision, "Secret kyma-system/team-a-web")
 	out = append(out, more...)
@@ -77,7 +77,7 @@ func TestUpgrade(t *testing.T) {
 		parts  map[string]int // Revision by part.
 	}{
 		"Prune": {
-			reason: "What the new version no longer has must go.",
+			reason: "What the new version no longer contains must be deleted.",
 			from:   bundleOf(install("web", webTemplates...)),
 			to:     bundleOf(install("web", tmplConfig, tmplDeploy)),
 			want: []string{"ConfigMap apps/web", "Deployment apps/web", "Namespace apps", "Secret apps/sh.helm.release.v1.web.v1",
@@ -85,14 +85,14 @@ func TestUpgrade(t *testing.T) {
 			parts: map[string]int{"web": 2},
 		},
 		"Values": {
-			reason: "Other values are another revision of the same objects.",
+			reason: "Other values make another revision of the same objects.",
 			from:   bundleOf(install("web", webTemplates...)),
 			to:     bundleOf(values(install("web", webTemplates...), map[string]any{"greeting": "bye"})),
 			want:   withWeb("1", "Secret apps/sh.helm.release.v1.web.v2"),
 			parts:  map[string]int{"web": 2},
 		},
 		"Renamed": {
-			reason: "The objects of an install that got another name must stay, and its release must not.",
+			reason: "If an install is renamed, its objects must stay, and its old release must end.",
 			from:   bundleOf(install("old", webTemplates...)),
 			to:     bundleOf(install("web", webTemplates...)),
 			want:   withWeb("1"),
@@ -119,7 +119,7 @@ func TestUpgrade(t *testing.T) {
 			parts: map[string]int{"a": 1},
 		},
 		"Emptied": {
-			reason: "A bundle without installs has nothing but an inventory.",
+			reason: "A bundle without installs has only an inventory.",
 			from:   bundleOf(install("web", webTemplates...)),
 			to:     bundleOf(),
 			want:   []string{"Namespace apps", "Secret kyma-system/team-a-web"},
@@ -134,7 +134,7 @@ func TestUpgrade(t *testing.T) {
 			parts: map[string]int{"a": 2},
 		},
 		"NamespaceOfInventories": {
-			reason: "The namespace of the inventories belongs to no bundle, though many modules bring it along.",
+			reason: "The namespace of the inventories belongs to no bundle, although many modules include it.",
 			from:   bundleOf(install("a", namespaceOf(DefaultNamespace), configMap("x"))),
 			to:     bundleOf(),
 			want:   []string{"Namespace apps", "Secret kyma-system/team-a-web"},
@@ -185,8 +185,8 @@ func TestRollbackOfHalfAnUpgrade(t *testing.T) {
 		reason string
 		two    *Bundle
 	}{
-		"Changed": {reason: "What was changed must be changed back.", two: greet(bundleOf(install("web", tmplConfig, tmplDeploy)))},
-		"Added":   {reason: "What was added must go.", two: greet(bundleOf(install("web", tmplConfig, tmplDeploy, tmplRole)))},
+		"Changed": {reason: "A changed object must be changed back.", two: greet(bundleOf(install("web", tmplConfig, tmplDeploy)))},
+		"Added":   {reason: "An added object must be deleted.", two: greet(bundleOf(install("web", tmplConfig, tmplDeploy, tmplRole)))},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

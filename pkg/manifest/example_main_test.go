@@ -21,7 +21,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// The servers of the examples start with the first one, so that all other tests run without them.
+// The servers of the examples start with the first example, so that all other tests run without them.
 var servers struct {
 	once     sync.Once
 	cluster  *controlplane.Cluster
@@ -51,7 +51,7 @@ func start() {
 	})
 }
 
-// restConfig of an administrator of a real API server.
+// restConfig returns the configuration of an administrator of a real API server.
 func restConfig() *rest.Config {
 	start()
 	return servers.cluster.Config()
@@ -65,7 +65,7 @@ func connected() *connect.Connection {
 	return c
 }
 
-// registry that holds the chart of the examples, which asks for a login.
+// registry returns the address of a registry that has the chart of the examples and requires a login.
 func registry(ctx context.Context) string {
 	start()
 	chart, err := controlplane.ReadFolder("testdata/greeter")
@@ -78,7 +78,7 @@ func registry(ctx context.Context) string {
 	return servers.registry.Host()
 }
 
-// settings are a bundle of one ConfigMap in a namespace that has its name.
+// settings returns a bundle of one ConfigMap in a namespace of the same name.
 func settings(name, greeting string) *manifest.Bundle {
 	text := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {greeting: %s}\n", greeting)
 	return &manifest.Bundle{Name: name, Owner: "an example", Installs: []manifest.Install{
@@ -90,7 +90,7 @@ func path(namespace, name string) string {
 	return "/api/v1/namespaces/" + namespace + "/configmaps/" + name
 }
 
-// get a ConfigMap; nil for none.
+// get returns a ConfigMap; nil if there is none.
 func get(ctx context.Context, c cluster.Cluster, namespace, name string) *unstructured.Unstructured {
 	b, err := c.REST().Get().AbsPath(path(namespace, name)).Do(ctx).Raw()
 	if kerrors.IsNotFound(err) {
@@ -111,7 +111,7 @@ func greeting(ctx context.Context, c cluster.Cluster, namespace, name string) st
 	return text
 }
 
-// remove a ConfigMap as somebody else, and wait until the watch has told it.
+// remove deletes a ConfigMap as another client, and waits until the watch has reported it.
 func remove(ctx context.Context, c cluster.Cluster, e *manifest.Engine, s *manifest.Bundle, name string) {
 	if err := c.REST().Delete().AbsPath(path(s.Name, name)).Do(ctx).Error(); err != nil {
 		panic(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
-// A program installs a chart from a folder and waits until it works.
+// A program installs a chart from a directory and waits until it is ready.
 func Example() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -51,7 +51,7 @@ func Example() {
 	// good morning
 }
 
-// Objects need no chart. A transform changes each of them before it is applied: here it says who owns it.
+// You can install objects without a chart. A transform changes each object before it is applied: this one adds its owner.
 func Example_transform() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -87,7 +87,7 @@ data: {greeting: hello}
 	// team-a
 }
 
-// A function says when the objects of a kind are ready. Without one, it is their status that does.
+// A function decides when the objects of a kind are ready. Without one, their status does.
 func ExampleRule() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -117,7 +117,7 @@ func ExampleRule() {
 	// Ready <nil>
 }
 
-// An upgrade is the same call with another bundle. What the new one no longer has is pruned.
+// An upgrade is the same call with another bundle. What the new one no longer contains is pruned.
 func ExampleEngine_Install_upgrade() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -146,7 +146,7 @@ func ExampleEngine_Install_upgrade() {
 	// goodbye
 }
 
-// Check tells what is there without changing anything. Here somebody deletes an object, and Install puts it back.
+// Check reports the state without changing anything. Here, another client deletes an object, and Install restores it.
 func ExampleEngine_Check() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -173,7 +173,7 @@ func ExampleEngine_Check() {
 	// true Ready <nil>
 }
 
-// Uninstall needs no more of the bundle than its name.
+// Uninstall needs only the name of the bundle.
 func ExampleEngine_Uninstall() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -19,7 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 )
 
-// full content of an object, with managedFields. It shares nothing with what is stored.
+// full returns the content of an object with managedFields. It shares nothing with what is stored.
 func (o *fakeObject) full() map[string]any {
 	u := o.u().DeepCopy()
 	var managed []any
@@ -45,7 +45,7 @@ func (o *fakeObject) full() map[string]any {
 	return u.Object
 }
 
-// fieldsOf a content as leaves; lists are atomic.
+// fieldsOf returns the leaves of a content as fields; lists are atomic.
 func fieldsOf(content map[string]any) *fieldpath.Set {
 	out := &fieldpath.Set{}
 	var walk func(v any, p fieldpath.Path)
@@ -80,7 +80,7 @@ func merge(into, from map[string]any) {
 	}
 }
 
-// apply is a server-side apply.
+// apply implements server-side apply.
 func (s *fakeServer) apply(kind fakeKind, k cluster.ObjectRef, body []byte, manager string, force bool) (int, any) {
 	u := &unstructured.Unstructured{}
 	if err := u.UnmarshalJSON(body); err != nil {
@@ -133,7 +133,7 @@ func (s *fakeServer) apply(kind fakeKind, k cluster.ObjectRef, body []byte, mana
 	return http.StatusOK, o.full()
 }
 
-// mergePatch of an object, whose UID may be a precondition.
+// mergePatch patches an object. A UID in the patch is a precondition.
 func (s *fakeServer) mergePatch(kind fakeKind, k cluster.ObjectRef, body []byte) (int, any) {
 	o := s.objects[k]
 	if o == nil {
@@ -167,7 +167,7 @@ func patchInto(into, patch map[string]any) {
 	}
 }
 
-// dryRun a write: afterwards all is as before.
+// dryRun executes a write and restores the state from before.
 func (s *fakeServer) dryRun(k cluster.ObjectRef, write func() (int, any)) (int, any) {
 	rv, uid, o := s.rv, s.uid, s.objects[k]
 	var old *fakeObject
@@ -216,14 +216,14 @@ func (s *fakeServer) terminate(o *fakeObject) {
 	}
 }
 
-// What others do in the cluster, beside the engine.
+// The functions below act as other clients than the engine.
 
-// edit an object as kubectl does: the fields that change belong to the editor.
+// edit changes an object as kubectl does: the fields that change belong to the editor.
 func (s *fakeServer) edit(k cluster.ObjectRef, change func(u *unstructured.Unstructured)) {
 	s.editAs("kubectl-edit/Update", k, change)
 }
 
-// editAs somebody: name/operation or name/operation/subresource.
+// editAs changes an object as another editor: name/operation or name/operation/subresource.
 func (s *fakeServer) editAs(editor string, k cluster.ObjectRef, change func(u *unstructured.Unstructured)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -250,7 +250,7 @@ func (s *fakeServer) editAs(editor string, k cluster.ObjectRef, change func(u *u
 	s.touch(o)
 }
 
-// at a path of map keys, as JSON.
+// at returns the value at a path of map keys as JSON.
 func at(v any, p fieldpath.Path) string {
 	for _, pe := range p {
 		v = v.(map[string]any)[*pe.FieldName]
@@ -262,7 +262,7 @@ func at(v any, p fieldpath.Path) string {
 	return string(b)
 }
 
-// status of an object is set, as its controller does.
+// status sets the status of an object, as its controller does.
 func (s *fakeServer) status(k cluster.ObjectRef, status map[string]any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -271,14 +271,14 @@ func (s *fakeServer) status(k cluster.ObjectRef, status map[string]any) {
 	s.touch(o)
 }
 
-// remove an object, whatever its finalizers.
+// remove removes an object, whatever its finalizers.
 func (s *fakeServer) remove(k cluster.ObjectRef) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.drop(k)
 }
 
-// put an object that somebody else created.
+// put stores an object as created by another client.
 func (s *fakeServer) put(content map[string]any) cluster.ObjectRef {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -298,7 +298,7 @@ func (s *fakeServer) uidOf(k cluster.ObjectRef) types.UID {
 	return ""
 }
 
-// keys of all objects, other than the namespaces that each cluster has.
+// keys returns the keys of all objects, except for the namespaces that each cluster has.
 func (s *fakeServer) keys() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -312,7 +312,7 @@ func (s *fakeServer) keys() []string {
 	return out
 }
 
-// took the log of requests since the last call.
+// took returns the log of requests since the last call.
 func (s *fakeServer) took() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

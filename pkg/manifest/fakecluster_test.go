@@ -23,7 +23,7 @@ import (
 
 var errCut = errors.New("the connection was cut")
 
-// A fakeCluster connects the engine to a fakeServer. Its watch is behind only where a test says so.
+// A fakeCluster connects the engine to a fakeServer. Its watch is up to date unless a test changes that.
 type fakeCluster struct {
 	server *fakeServer
 	client rest.Interface
@@ -35,13 +35,13 @@ type fakeCluster struct {
 	blind map[string]bool
 	// late are objects that the watch does not show yet.
 	late map[cluster.ObjectRef]bool
-	// writes left until the connection is cut; negative for never. With lost the last write reaches the server, and only
-	// its answer is lost.
+	// left is the number of writes until the connection is cut; negative for never. If lost is set, the server receives the last
+	// write, and only its answer is lost.
 	left int
 	lost bool
 	// before is called before each request; nil for no call.
 	before func(r *http.Request)
-	// behind are the states that a watch shows that is behind; nil for an object that it does not show.
+	// behind are outdated states that the watch shows; nil for an object that it does not show.
 	behind map[cluster.ObjectRef]*cluster.ObjectState
 }
 
@@ -59,10 +59,10 @@ func newFakeCluster(t testing.TB, s *fakeServer) *fakeCluster {
 	return c
 }
 
-// cutAfter a number of writes. With lost the answer of the last one does not arrive.
+// cutAfter cuts the connection after a number of writes. If lost is set, the answer to the last one does not arrive.
 func (c *fakeCluster) cutAfter(n int, lost bool) { c.left, c.lost = n, lost }
 
-// RoundTrip to the server without a network.
+// RoundTrip sends a request to the server without a network.
 func (c *fakeCluster) RoundTrip(r *http.Request) (*http.Response, error) {
 	c.mu.Lock()
 	cut, lose := c.left == 0, false

@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 )
 
-// taken says that others have fields with other values than an application has.
+// taken returns a conflict if other managers own fields with values that differ from those to apply.
 func (o *fakeObject) taken(who string, fields *fieldpath.Set, wanted map[string]any) *metav1.Status {
 	for other, theirs := range o.owners {
 		for _, p := range fieldset.All(theirs.Intersection(fields)) {
@@ -28,7 +28,7 @@ func (o *fakeObject) taken(who string, fields *fieldpath.Set, wanted map[string]
 	return nil
 }
 
-// set a field of an object, in an edit.
+// set returns an edit that sets a field of an object.
 func set(v any, fields ...string) func(u *unstructured.Unstructured) {
 	return func(u *unstructured.Unstructured) {
 		if err := unstructured.SetNestedField(u.Object, v, fields...); err != nil {
@@ -37,7 +37,7 @@ func set(v any, fields ...string) func(u *unstructured.Unstructured) {
 	}
 }
 
-// scale an object, as an autoscaler does.
+// scale sets the replicas of an object, as an autoscaler does.
 func (s *fakeServer) scale(k cluster.ObjectRef, replicas int64, manager string) {
 	s.editAs(manager+"/Update/scale", k, set(replicas, "spec", "replicas"))
 	s.mu.Lock()

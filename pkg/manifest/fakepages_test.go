@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// discover answers with a discovery document. It says whether the path is that of one.
+// discover answers with a discovery document. It reports whether the path is that of one.
 func (s *fakeServer) discover(w http.ResponseWriter, r *http.Request) bool {
 	p := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	groups, lists := map[string][]metav1.GroupVersionForDiscovery{}, map[string][]metav1.APIResource{}
@@ -51,12 +51,12 @@ func (s *fakeServer) discover(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// A page is a 404 that no API server says of what it was asked for.
+// A page is a 404 with which no API server answers the request.
 type page struct {
 	contentType, body string
 }
 
-// pages as they come from what is between us and a cluster.
+// pages are answers of servers between the engine and a cluster.
 var pages = map[string]page{
 	"HTML":     {contentType: "text/html", body: "<html>canary</html>"},
 	"Backend":  {contentType: "text/plain", body: "default backend - 404 canary"},
@@ -86,7 +86,7 @@ func (p page) to(which func(r *http.Request) bool) func(w http.ResponseWriter, r
 
 func all(*http.Request) bool { return true }
 
-// resources answers those of a resource.
+// resources selects requests for a resource.
 func resources(name string) func(r *http.Request) bool {
 	return func(r *http.Request) bool { return strings.Contains(r.URL.Path, "/"+name) }
 }

@@ -26,8 +26,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-// A fakeServer speaks as much of the Kubernetes API as the engine uses. Its answers are those that a real API server
-// gave to the same requests.
+// A fakeServer implements as much of the Kubernetes API as the engine uses. Its answers are those that a real API server gave to
+// the same requests.
 type fakeServer struct {
 	mu      sync.Mutex
 	objects map[cluster.ObjectRef]*fakeObject
@@ -35,17 +35,17 @@ type fakeServer struct {
 	log     []string
 	// fault answers a request instead of the server, if it is not nil and returns a status.
 	fault func(verb string, k cluster.ObjectRef) *metav1.Status
-	// page answers a request instead of the server, if it is not nil and says so. Nothing of it is an API server's.
+	// page answers a request instead of the server, if it is not nil and returns true. The answer is not one of an API server.
 	page func(w http.ResponseWriter, r *http.Request) bool
 	// logs of pods, by name.
 	logs map[string]string
 	// made counts how often each object was created.
 	made map[cluster.ObjectRef]int
-	// unready leaves objects of kinds that have a status without one.
+	// unready leaves objects without a status, if their kind has one.
 	unready bool
 }
 
-// A fakeObject is stored without managedFields, which are made of owners.
+// A fakeObject is stored without managedFields, which are built from owners.
 type fakeObject struct {
 	content map[string]any
 	owners  map[string]*fieldpath.Set // By manager and operation, as name/operation.
@@ -88,7 +88,7 @@ func newFakeServer() *fakeServer {
 	return s
 }
 
-// kinds that are served: built-in ones, and those of established definitions.
+// kinds returns the kinds that are served: built-in ones, and those of established CRDs.
 func (s *fakeServer) kinds() []fakeKind {
 	out := slices.Clone(fakeKinds)
 	for k, o := range s.objects {
@@ -101,7 +101,7 @@ func (s *fakeServer) kinds() []fakeKind {
 	return out
 }
 
-// store a new object.
+// store adds a new object.
 func (s *fakeServer) store(k cluster.ObjectRef, content map[string]any) *fakeObject {
 	o := &fakeObject{content: content, owners: map[string]*fieldpath.Set{}}
 	s.uid++
@@ -121,7 +121,7 @@ func (s *fakeServer) touch(o *fakeObject) {
 	o.u().SetResourceVersion(strconv.Itoa(s.rv))
 }
 
-// settled gives an object the status that controllers would give it.
+// settled sets the status that controllers would set.
 func settled(u *unstructured.Unstructured) {
 	yes := func(types ...string) []any {
 		var out []any
@@ -145,7 +145,7 @@ func settled(u *unstructured.Unstructured) {
 	}
 }
 
-// drop an object and all that cannot be without it.
+// drop removes an object and everything that cannot exist without it.
 func (s *fakeServer) drop(k cluster.ObjectRef) {
 	o := s.objects[k]
 	delete(s.objects, k)
@@ -222,7 +222,7 @@ func reply(w http.ResponseWriter, code int, v any) {
 	}
 }
 
-// shaped as the client asked for.
+// shaped returns an object in the form that the client asked for.
 func shaped(v any, accept string) any {
 	m, ok := v.(map[string]any)
 	if !ok || !strings.Contains(accept, "as=PartialObjectMetadata") {
@@ -245,7 +245,7 @@ func refusal(code int32, reason metav1.StatusReason, format string, a ...any) *m
 	return &metav1.Status{Code: code, Reason: reason, Message: fmt.Sprintf(format, a...)}
 }
 
-// route of a path: /api/v1/namespaces/NS/RESOURCE/NAME and its kin.
+// route parses a path such as /api/v1/namespaces/NS/RESOURCE/NAME.
 func (s *fakeServer) route(path string) (fakeKind, cluster.ObjectRef, bool) {
 	p := strings.Split(strings.Trim(path, "/"), "/")
 	gv := schema.GroupVersion{Version: p[1]}
@@ -330,7 +330,7 @@ func notFound(resource, name string) *metav1.Status {
 	return st
 }
 
-// admit a write: the namespace must exist, and for a new object not be on its way out.
+// admit refuses a write if the namespace does not exist or, for a new object, is being deleted.
 func (s *fakeServer) admit(k cluster.ObjectRef) *metav1.Status {
 	if k.Namespace == "" {
 		return nil

@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
-// forbid to apply a kind.
+// forbid forbids applying a kind.
 func forbid(kind string) func(verb string, k cluster.ObjectRef) *metav1.Status {
 	return refuse(kind, refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "%s is forbidden: exceeded quota: small", kind))
 }
@@ -42,29 +42,29 @@ func TestFaults(t *testing.T) {
 		want   string
 	}{
 		"Quota": {
-			reason: "The object, and the reason of the server, must be named.",
+			reason: "The error must name the object, and the reason of the server.",
 			fault:  forbid("ConfigMap"),
 			want:   "bad: ConfigMap apps/bad: ConfigMap is forbidden: exceeded quota: small",
 		},
 		"Invalid": {
-			reason: "The field must be named, in one line.",
+			reason: "The error must name the field, in one line.",
 			fault:  refuse("ConfigMap", refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "ConfigMap \"bad\" is invalid:\n* data.k: Invalid value")),
 			want:   `bad: ConfigMap apps/bad: ConfigMap "bad" is invalid: * data.k: Invalid value`,
 		},
 		"Schema": {
-			reason: "A field that the kind does not have is an internal error for the server; its text names the field.",
+			reason: "If the kind does not have the field, the server answers with an internal error, whose text names the field.",
 			fault:  refuse("ConfigMap", refusal(http.StatusInternalServerError, "", "failed to create typed patch object (apps/bad; /v1, Kind=ConfigMap): .dat: field not declared in schema")),
 			want:   "bad: ConfigMap apps/bad: failed to create typed patch object (apps/bad; /v1, Kind=ConfigMap): .dat: field not declared in schema",
 		},
 		"Foreign": {
-			reason: "A foreign object in the way is not touched.",
+			reason: "An object of another owner is not changed.",
 			setup: func(b *bench) {
 				b.s.put(manifestOf(b.t, strings.ReplaceAll(configMap("bad"), `{name: "bad"}`, "{name: bad, namespace: apps}")).Object)
 			},
 			want: "bad: ConfigMap apps/bad: exists and does not belong to this module; remove it, or set adopt to take it over",
 		},
 		"ForeignRelease": {
-			reason: "A Helm release of somebody else is not taken over.",
+			reason: "A Helm release of another client is not taken over.",
 			setup: func(b *bench) {
 				b.s.put(manifestOf(b.t, "apiVersion: v1\nkind: Secret\nmetadata: {name: sh.helm.release.v1.bad.v1, namespace: apps, labels: {owner: helm, name: bad}}").Object)
 			},
@@ -89,7 +89,7 @@ func TestFaults(t *testing.T) {
 			if o.State != Error || o.Message != tc.want || o.Parts[0].State != Ready || o.UpToDate {
 				t.Errorf("\n%s\nobservation: %+v", tc.reason, o)
 			}
-			for range 2 { // A failure must not make the rest restless.
+			for range 2 { // A failure must not cause further changes to the rest.
 				b.s.took()
 				_, _ = b.Apply(t.Context(), b.c, s)
 				for _, r := range b.s.took() {
@@ -121,7 +121,7 @@ func TestTerminatingNamespace(t *testing.T) {
 	b.settle(s)
 }
 
-// An install that cannot be rendered may want what another one no longer has, and keeps what it has.
+// An install that cannot be rendered may contain what another one no longer contains. It keeps its objects.
 func TestNoPruneWhileAnInstallCannotBePlanned(t *testing.T) {
 	b := newBench(t)
 	b.settle(bundleOf(install("a", configMap("x"), configMap("y")), install("b", configMap("z"))))
@@ -144,7 +144,7 @@ func TestNoPruneWhileAnInstallCannotBePlanned(t *testing.T) {
 	}
 }
 
-// A source whose error says nothing fails all the same.
+// A source fails even if its error has no text.
 func TestFailureWithoutReason(t *testing.T) {
 	for _, said := range []string{"", " \n"} {
 		b := newBench(t)

@@ -16,14 +16,14 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// isChanged reports whether a call ended because another client changed the inventory, and says so.
+// isChanged reports whether a call ended because another client changed the inventory, and the error says so.
 func isChanged(err error) bool {
 	const want = "Secret kyma-system/team-a-web was changed by another client while this call worked with it; the next call reads it again"
 	e := (*ChangedError)(nil)
 	return errors.As(err, &e) && e.Inventory == parentSecret && err.Error() == want
 }
 
-// another process with an engine and a memory of its own on the same server.
+// another returns a bench for another process with its own engine and memory on the same server.
 func (b *bench) another() *bench {
 	b.t.Helper()
 	out := &bench{t: b.t, s: b.s, c: newFakeCluster(b.t, b.s)}
@@ -31,7 +31,7 @@ func (b *bench) another() *bench {
 	return out
 }
 
-// interrupt the first request to a path with some method: what another process does comes first.
+// interrupt runs do, as another process, before the first request to a path with some method.
 func (b *bench) interrupt(method, path string, do func()) {
 	b.c.before = func(r *http.Request) {
 		if r.Method == method && strings.HasSuffix(r.URL.Path, path) {
@@ -41,7 +41,7 @@ func (b *bench) interrupt(method, path string, do func()) {
 	}
 }
 
-// strays are the members of a bundle that its inventory does not list, without its hooks.
+// strays returns the members of a bundle that its inventory does not list, without its hooks.
 func (b *bench) strays(s *Bundle) []string {
 	b.t.Helper()
 	inv := b.inventory(s)
@@ -59,8 +59,8 @@ func (b *bench) strays(s *Bundle) []string {
 	return out
 }
 
-// TestFence holds that a process that works with an old inventory stops, and neither overwrites nor deletes what another one saved. The
-// next call goes on from there.
+// TestFence checks that a process with an outdated inventory stops, and neither overwrites nor deletes what another one saved.
+// The next call continues from the new inventory.
 func TestFence(t *testing.T) {
 	old, wanted := bundleOf(install("web", tmplConfig, tmplRole)), bundleOf(install("web", tmplConfig, tmplAccount, tmplDeploy))
 	theirs := bundleOf(install("web", tmplConfig, tmplService))
@@ -71,11 +71,11 @@ func TestFence(t *testing.T) {
 	remove := func(b *bench) error { _, err := b.Remove(b.t.Context(), b.c, old); return err }
 	cases := map[string]struct {
 		reason string
-		// method and path of the request of this process before which the other one works.
+		// method and path identify the request of this process before which the other one acts.
 		method, path string
 		other        func(b *bench)
 		act          func(b *bench) error
-		// lacks are writes that this process must not make after that.
+		// lacks are writes that this process must not send after that.
 		lacks []string
 		want  *Bundle // nil for none.
 	}{
@@ -97,7 +97,7 @@ func TestFence(t *testing.T) {
 			lacks: []string{"patch Job", "patch ConfigMap", "delete "},
 		},
 		"Removed": {
-			reason: "The inventory of a bundle that is gone is not created again by a step that began before.",
+			reason: "A step that began earlier does not recreate the inventory of a bundle that is gone.",
 			method: http.MethodPatch, path: "/secrets/team-a-web",
 			other: func(b *bench) { b.takeAll(old) }, act: apply(wanted),
 		},
@@ -107,7 +107,7 @@ func TestFence(t *testing.T) {
 			other: func(b *bench) { b.settle(theirs) }, act: remove, want: theirs,
 		},
 		"Adopted": {
-			reason: "A former owner that is in the midst of a step does not take back what was adopted.",
+			reason: "A former owner in the middle of a step does not reclaim what was adopted.",
 			method: http.MethodPatch, path: "/deployments/web",
 			other: func(b *bench) {
 				adopting := copyOf(wanted)
@@ -155,7 +155,7 @@ func TestFence(t *testing.T) {
 	}
 }
 
-// TestFenceBehind holds that a watch that is behind costs one refused call at most, whatever it shows, and for how long.
+// TestFenceBehind checks that an outdated watch costs at most one refused call, whatever it shows, and for however long.
 func TestFenceBehind(t *testing.T) {
 	old, theirs, wanted := bundleOf(install("web", tmplConfig)), bundleOf(install("web", tmplConfig, tmplRole)), bundleOf(install("web", tmplConfig, tmplService))
 	cases := map[string]struct {
@@ -164,7 +164,7 @@ func TestFenceBehind(t *testing.T) {
 		want   []bool
 	}{
 		"Old":  {reason: "The second call reads the inventory, although the watch still shows the old one.", shown: true, want: []bool{true, false, false}},
-		"None": {reason: "Where the watch shows none, it cannot be created, and is read.", want: []bool{false, false}},
+		"None": {reason: "If the watch shows no inventory, creating one fails, and the engine reads it.", want: []bool{false, false}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -191,8 +191,8 @@ func TestFenceBehind(t *testing.T) {
 	}
 }
 
-// TestFenceEverywhere has another process take a whole step at each request of this one. Whatever it does, what this process wants is
-// there in the end, with nothing that nobody knows, and a removal leaves nothing.
+// TestFenceEverywhere runs a whole step of another process at each request of this one. Whatever that step does, in the end the
+// cluster has what this process wants, every object is in the inventory, and a removal leaves nothing.
 func TestFenceEverywhere(t *testing.T) {
 	hooked := func(templates ...string) *Bundle {
 		return bundleOf(install("web", append([]string{
@@ -239,8 +239,8 @@ func TestFenceEverywhere(t *testing.T) {
 	}
 }
 
-// TestRemoveFenceEverywhere has another process upgrade at each request of a removal. What is removed after that leaves nothing, whatever
-// the first removal did and knew.
+// TestRemoveFenceEverywhere runs an upgrade of another process at each request of a removal. A second removal leaves nothing,
+// whatever the first one did and knew.
 func TestRemoveFenceEverywhere(t *testing.T) {
 	t.Parallel()
 	old := bundleOf(install("web", tmplConfig, tmplRole, hookJob("bye", "pre-delete"), hookJob("gone", "post-delete")), install("extra", configMap("one")))

@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-// TestServerFence holds that a real API server refuses to apply or delete an inventory that changed, was deleted or was replaced.
+// TestServerFence checks that a real API server refuses to apply or delete an inventory that was changed, deleted or replaced.
 func TestServerFence(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

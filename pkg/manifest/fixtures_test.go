@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
-// Templates that charts of tests are made of.
+// Templates for the charts of tests.
 const (
 	tmplConfig  = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, labels: {app: web}}\ndata: {greeting: {{ .Values.greeting }}, revision: \"{{ .Release.Revision }}\"}\n"
 	tmplAccount = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: web}\n"
@@ -52,7 +52,7 @@ var webObjects = []string{
 	"ClusterRole web", "ConfigMap apps/web", "Deployment apps/web", "Service apps/web", "ServiceAccount apps/web",
 }
 
-// layerOf files; what it holds is what identifies it.
+// layerOf returns a layer of files, which is identified by its content.
 func layerOf(files []source.File) source.Layer {
 	var digest strings.Builder
 	for _, f := range files {
@@ -62,7 +62,7 @@ func layerOf(files []source.File) source.Layer {
 	return source.Layer{Digest: digest.String(), Fetch: func(context.Context) (source.Content, error) { return content, nil }}
 }
 
-// install of a chart with templates, in namespace apps.
+// install returns an install of a chart with templates, in namespace apps.
 func install(name string, templates ...string) Install {
 	files := []source.File{
 		{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: " + name + "\nversion: 1.0.0\n")},
@@ -115,7 +115,7 @@ func newBench(t testing.TB) *bench {
 	return b
 }
 
-// advised is what a provider advises.
+// advised are the messages of a provider.
 var advised = Messages{
 	ForceRemoval: `set annotation kyma.m.crossplane.io/force-removal: "true" on the Manifest`,
 	Recreate:     `set annotation kyma.m.crossplane.io/recreate: "true" on the Manifest, or on the object in the chart,`,
@@ -124,7 +124,7 @@ var advised = Messages{
 	Adopt:        "set adopt",
 }
 
-// restart the engine with an empty memory and a new connection.
+// restart gives the engine an empty memory and a new connection.
 func (b *bench) restart() {
 	blind := b.c.blind
 	b.Engine = New(WithMessages(advised))
@@ -160,7 +160,7 @@ func (b *bench) take(s *Bundle, o ...CallOption) Removal {
 	return r
 }
 
-// settle applies until there is nothing to do, as a controller does. Errors are tried again.
+// settle applies until nothing is left to do, as a controller does. It retries after errors.
 func (b *bench) settle(s *Bundle, o ...CallOption) {
 	b.t.Helper()
 	for range 5 {
@@ -172,7 +172,7 @@ func (b *bench) settle(s *Bundle, o ...CallOption) {
 	b.t.Fatalf("the bundle is not applied after 5 steps: %+v", b.observe(s, o...))
 }
 
-// begun is work on a bundle that ends at once, to look into it.
+// begun returns a call on a bundle that has already ended, to inspect it.
 func (b *bench) begun(s *Bundle) *call {
 	b.t.Helper()
 	w, err := b.newCall(b.t.Context(), b.c, s, nil)
@@ -183,7 +183,7 @@ func (b *bench) begun(s *Bundle) *call {
 	return w
 }
 
-// inventory as it is in the cluster.
+// inventory returns the inventory as it is in the cluster.
 func (b *bench) inventory(s *Bundle) *inventory.Inventory {
 	b.t.Helper()
 	fresh := bench{Engine: New(), t: b.t, s: b.s, c: newFakeCluster(b.t, b.s)}

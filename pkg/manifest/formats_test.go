@@ -26,18 +26,19 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
-// Pass -update only together with a migration of what clusters hold already, and a test of it.
+// Pass -update only together with a migration of what clusters already store, and a test of the migration.
 var updateFormats = flag.Bool("update", false, "write the golden files of what the engine stores in clusters")
 
-// TestFormats holds what the engine stores in a cluster: inventories, Helm releases, and the labels, annotations and field
-// managers of what it installs. Clusters hold it for as long as a module is installed, so that a later version has to read it.
+// TestFormats checks what the engine stores in a cluster: inventories, Helm releases, and the labels, annotations and field
+// managers of installed objects. Clusters keep it for as long as a module is installed, so later versions must be able to read
+// it.
 func TestFormats(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		run    func(t *testing.T, b *bench)
 	}{
 		"install": {
-			reason: "A first install of each form, with definitions, a config layer, a custom resource, hooks and a checkpoint.",
+			reason: "A first install of each form, with CRDs, a config layer, a custom resource, hooks and a checkpoint.",
 			run: func(t *testing.T, b *bench) {
 				t.Helper()
 				b.settle(formatsBundle(t), WithCheckpoint([]byte(`{"version":"1"}`)))
@@ -79,7 +80,7 @@ func TestFormats(t *testing.T) {
 			},
 		},
 		"reasons": {
-			reason: "Why a step did not go further: a part that failed, and one that is held back by another.",
+			reason: "The reasons why a step did not get further: a part that failed, and one that is held back by another.",
 			run: func(t *testing.T, b *bench) {
 				t.Helper()
 				b.s.unready = true
@@ -112,7 +113,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// formatsBundle has all that a bundle can have.
+// formatsBundle returns a bundle with everything that a bundle can have.
 func formatsBundle(t *testing.T) *Bundle {
 	t.Helper()
 	kept := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: kept, annotations: {helm.sh/resource-policy: keep}}\n"
@@ -131,8 +132,8 @@ func formatsBundle(t *testing.T) *Bundle {
 	return s
 }
 
-// stored is all that the server has, as YAML in the order of keys. What is packed is unpacked. UIDs are those of objects by
-// their keys, since they are given in the order of requests that run at the same time; resource versions are left out.
+// stored returns everything in the server as YAML, ordered by key. Packed data is unpacked. UIDs are replaced by UIDs derived
+// from the keys, because the order of concurrent requests determines them; resource versions are left out.
 func (b *bench) stored() string {
 	b.t.Helper()
 	b.s.mu.Lock()
@@ -174,7 +175,7 @@ func (b *bench) stored() string {
 	})
 }
 
-// unpacked data of an inventory or a Helm release, instead of the packed ones, which are taken out of the object.
+// unpacked returns the unpacked data of an inventory or a Helm release, and removes the packed data from the object.
 func (b *bench) unpacked(u *unstructured.Unstructured) map[string]any {
 	b.t.Helper()
 	out := map[string]any{}
@@ -187,7 +188,7 @@ func (b *bench) unpacked(u *unstructured.Unstructured) map[string]any {
 		if err != nil {
 			b.t.Fatal(err)
 		}
-		if name == "release" { // Helm packs in base64 what the API server packs once more.
+		if name == "release" { // Helm encodes in base64 what the API server encodes once more.
 			if raw, err = base64.StdEncoding.DecodeString(string(raw)); err != nil {
 				b.t.Fatal(err)
 			}

@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
 )
 
-// fails applies until an error comes, and returns it.
+// fails applies until there is an error, and returns it.
 func (b *bench) fails(s *Bundle, o ...CallOption) string {
 	b.t.Helper()
 	for range 3 {
@@ -33,27 +33,27 @@ func TestFailedHook(t *testing.T) {
 		want     string
 	}{
 		"Termination": {
-			reason:   "What the container left is what its author wants to be read.",
+			reason:   "The termination message of the container is what its author wants users to read.",
 			template: hookJob("first", "pre-install", policies(string(hook.Failed))),
 			pod:      "state: {terminated: {exitCode: 1, message: \"no such\\ntable\\n\"}}",
 			log:      "something else",
 			want:     "web: hook pre-install Job apps/first failed: BackoffLimitExceeded: Job has reached the specified backoff limit: no such table",
 		},
 		"Log": {
-			reason:   "Without it the last line of its log may help.",
+			reason:   "Without it, the last line of the log may help.",
 			template: hookJob("first", "pre-install"),
 			pod:      "state: {terminated: {exitCode: 1, reason: Error}}",
 			log:      "it is broken\n",
 			want:     "backoff limit: it is broken",
 		},
 		"Neither": {
-			reason:   "Without both there is the code.",
+			reason:   "Without both, the exit code is reported.",
 			template: hookJob("first", "pre-install"),
 			pod:      "state: {terminated: {exitCode: 3, reason: Error}}",
 			want:     "backoff limit: Error with exit code 3",
 		},
 		"NoPod": {
-			reason:   "Without pods there is what the Job says.",
+			reason:   "Without pods, the conditions of the Job are reported.",
 			template: hookJob("first", "pre-install"),
 			want:     "backoff limit",
 		},
@@ -98,7 +98,7 @@ func TestFailedHook(t *testing.T) {
 				t.Errorf("\n%s\nan object was applied", tc.reason)
 			}
 
-			// Nothing is done again until somebody wants it.
+			// Nothing runs again until a user asks for it.
 			b.s.took()
 			_, err := b.Apply(t.Context(), b.c, s)
 			if got := hookWrites(b.s.took()); err == nil || len(got) != 0 {
@@ -137,7 +137,7 @@ func TestFailedHookOfUpgrade(t *testing.T) {
 	if o := b.observe(chart("two")); !o.UpToDate || o.State != Error || o.Ready != 1 {
 		t.Errorf("observation: %+v", o)
 	}
-	// Its objects are repaired all the same.
+	// The objects of the install are repaired nevertheless.
 	b.s.remove(key("ConfigMap", "apps", "web"))
 	_, _ = b.Apply(t.Context(), b.c, chart("two"))
 	if o := b.observe(chart("two")); !o.UpToDate || o.State != Error || o.Ready != 1 {
@@ -148,7 +148,7 @@ func TestFailedHookOfUpgrade(t *testing.T) {
 	if diff := cmp.Diff([]string{"1 superseded", "2 failed", "3 deployed"}, b.statuses()); diff != "" {
 		t.Errorf("records: -want, +got:\n%s", diff)
 	}
-	// One that is replaced while its hooks run failed too.
+	// A revision that is replaced while its hooks run has failed, too.
 	b.s.unready = true
 	b.apply(chart("four"))
 	b.s.unready = false

@@ -10,7 +10,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/hook"
 )
 
-// TestHookOfOtherInstall holds that a hook does not replace an object of another install, and that the error says which.
+// TestHookOfOtherInstall checks that a hook does not replace an object of another install, and that the error names that install.
 func TestHookOfOtherInstall(t *testing.T) {
 	x := key("ConfigMap", "apps", "x")
 	extra := install("extra", configMap("x"))
@@ -21,11 +21,11 @@ func TestHookOfOtherInstall(t *testing.T) {
 		test   string
 	}{
 		"Default": {
-			reason: "By default a hook deletes what is in its place.",
+			reason: "By default, a hook deletes an object in its place.",
 			hook:   hookOf("v1", "ConfigMap", "x", "pre-upgrade"), event: "pre-upgrade",
 		},
 		"Succeeded": {
-			reason: "And with this policy itself.",
+			reason: "With this policy, a hook deletes itself.",
 			hook:   hookOf("v1", "ConfigMap", "x", "post-upgrade", policies(string(hook.BeforeCreation), string(hook.Succeeded))), event: "post-upgrade",
 		},
 	}

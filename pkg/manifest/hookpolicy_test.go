@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// until applies until something holds of the bundle.
+// until applies until a condition holds.
 func (b *bench) until(s *Bundle, holds func() bool) {
 	b.t.Helper()
 	for range 5 {
@@ -28,7 +28,7 @@ func (b *bench) until(s *Bundle, holds func() bool) {
 	b.t.Fatalf("it does not hold after 5 steps: %+v", b.observe(s))
 }
 
-// TestDeletePolicies holds what is deleted when, as Helm does it.
+// TestDeletePolicies checks what is deleted when, in comparison with Helm.
 func TestDeletePolicies(t *testing.T) {
 	all := policies(string(hook.BeforeCreation), string(hook.Succeeded), string(hook.Failed))
 	cases := map[string]struct {
@@ -38,26 +38,26 @@ func TestDeletePolicies(t *testing.T) {
 		want   []string
 	}{
 		"Succeeded": {
-			reason: "All are deleted after the last one, the last one first.",
+			reason: "All hooks are deleted after the last one, in reverse order.",
 			hooks:  []string{hookJob("a", "pre-install", policies(string(hook.Succeeded))), hookJob("b", "pre-install", all), hookJob("c", "pre-install"), hookJob("d", "pre-install", policies(string(hook.Failed)))},
 			want: []string{
 				"patch Job apps/a", "patch Job apps/b", "patch Job apps/c", "patch Job apps/d", "delete Job apps/b", "delete Job apps/a", "patch ConfigMap apps/web",
 			},
 		},
 		"Failed": {
-			reason: "The one that failed goes by its own policy, those before it by theirs, and those after it do not run.",
+			reason: "The failed hook is deleted by its own policy, earlier ones by theirs, and later ones do not run.",
 			hooks:  []string{hookJob("a", "pre-install", policies(string(hook.Succeeded))), hookJob("b", "pre-install", policies(string(hook.Failed))), hookJob("c", "pre-install", all), hookJob("d", "pre-install")},
 			fails:  "c",
 			want:   []string{"patch Job apps/a", "patch Job apps/b", "patch Job apps/c", "delete Job apps/a", "delete Job apps/c"},
 		},
 		"Kept": {
-			reason: "One that failed is there to be looked at, unless its policy says otherwise.",
+			reason: "A failed hook stays for inspection, unless its policy says otherwise.",
 			hooks:  []string{hookJob("a", "pre-install", policies(string(hook.BeforeCreation), string(hook.Succeeded)))},
 			fails:  "a",
 			want:   []string{"patch Job apps/a"},
 		},
 		"OtherKinds": {
-			reason: "Hooks of any kind are deleted, but for definitions.",
+			reason: "Hooks of any kind are deleted, except for CRDs.",
 			hooks: []string{
 				hookOf("v1", "ConfigMap", "settings", "pre-install", policies(string(hook.Succeeded))),
 				strings.Replace(tmplCRD, "metadata: {name: widgets.example.org}", "metadata: {name: widgets.example.org, annotations: {helm.sh/hook: pre-install, helm.sh/hook-delete-policy: hook-succeeded}}", 1),
@@ -95,7 +95,8 @@ func TestDeletePolicies(t *testing.T) {
 	}
 }
 
-// TestHookTakenAway holds that a hook that somebody deletes while it runs is done, as with Helm, and is not made again.
+// TestHookTakenAway checks that a hook which another client deletes while it runs is complete, as in Helm, and is not created
+// again.
 func TestHookTakenAway(t *testing.T) {
 	b := newBench(t)
 	b.s.unready = true
@@ -109,8 +110,7 @@ func TestHookTakenAway(t *testing.T) {
 	}
 }
 
-// TestHookRefused holds that a hook which the API server does not take is an error that names it, and that it runs once
-// that is put right.
+// TestHookRefused checks that the error names a hook that the API server refuses, and that the hook runs once the cause is fixed.
 func TestHookRefused(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", tmplConfig, hookJob("first", "pre-install")))
@@ -137,8 +137,8 @@ func TestHookRefused(t *testing.T) {
 	}
 }
 
-// TestHookDefinition holds that hooks may be of a kind that a hook before them defines, once it is established. In the next
-// run it is in the way, as with Helm.
+// TestHookDefinition checks that a hook may be of a kind that an earlier hook adds, once its CRD is established. In the next run,
+// that CRD is in the way, as in Helm.
 func TestHookDefinition(t *testing.T) {
 	crd := strings.Replace(tmplCRD, "metadata: {name: widgets.example.org}",
 		"metadata: {name: widgets.example.org, annotations: {helm.sh/hook: \"pre-install,pre-upgrade\", helm.sh/hook-weight: \"-1\"}}", 1)
@@ -162,8 +162,8 @@ func TestHookDefinition(t *testing.T) {
 	}
 }
 
-// TestHookAsHelmReadsIt holds that hooks are read as the other templates of a chart: of a key that is there twice the last
-// value counts.
+// TestHookAsHelmReadsIt checks that hooks are parsed like the other templates of a chart: of a duplicate key, the last value
+// counts.
 func TestHookAsHelmReadsIt(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", hookJob("first", "pre-install")+"  labels: {a: b}\n  labels: {a: c}\n"))
@@ -173,8 +173,8 @@ func TestHookAsHelmReadsIt(t *testing.T) {
 	}
 }
 
-// TestObjectBecomesHook holds that an object which a new version has as a hook is neither pruned nor counted, and that it is
-// a member again with a version that has it as an object.
+// TestObjectBecomesHook checks that an object which a new version turns into a hook is neither pruned nor counted, and that it is
+// a member again with a version that turns it back into an object.
 func TestObjectBecomesHook(t *testing.T) {
 	b := newBench(t)
 	member := bundleOf(install("web", tmplConfig, configMap("x")))
@@ -195,7 +195,7 @@ func TestObjectBecomesHook(t *testing.T) {
 	}
 }
 
-// TestDefaultHookTimeout holds that a hook has the five minutes of Helm, and that time which no process saw counts.
+// TestDefaultHookTimeout checks that a hook has Helm's five minutes, and that time during which no process ran counts.
 func TestDefaultHookTimeout(t *testing.T) {
 	b := newBench(t)
 	b.s.unready = true
@@ -212,7 +212,7 @@ func TestDefaultHookTimeout(t *testing.T) {
 	}
 }
 
-// TestDisableHooks holds that no hook runs from installation to removal, and that tests do, as with Helm.
+// TestDisableHooks checks that no hook runs from installation to removal, and that tests do run, as in Helm.
 func TestDisableHooks(t *testing.T) {
 	b := newBench(t)
 	s := hookedWeb("one")
@@ -234,7 +234,8 @@ func TestDisableHooks(t *testing.T) {
 	}
 }
 
-// TestWaitBeforeLastHooks holds that with Wait the last hooks run once all is ready, as in Helm, and without it at once.
+// TestWaitBeforeLastHooks checks that with Wait the last hooks run once everything is ready, as in Helm, and without it
+// immediately.
 func TestWaitBeforeLastHooks(t *testing.T) {
 	for _, clientConfig := range []string{"Wait=true", "Wait=false"} {
 		b := newBench(t)

@@ -74,7 +74,7 @@ func isFailureOfGone(failure string) bool {
 	return strings.HasPrefix(failure, "web: hook post-delete Job apps/gone failed: BackoffLimitExceeded")
 }
 
-// A hook that fails while an install is pruned keeps nothing, and is told of once.
+// A hook that fails while an install is pruned blocks nothing, and is reported once.
 func TestFailedDeleteHookOfOneInstall(t *testing.T) {
 	b := newBench(t)
 	s := hookedWeb("one")
@@ -124,7 +124,7 @@ func TestTests(t *testing.T) {
 	if o := b.observe(s, now); o.UpToDate || o.State != Ready {
 		t.Errorf("before: %+v", o)
 	}
-	s.Installs[0].Fetch = nil // It is not needed.
+	s.Installs[0].Fetch = nil // The source is not needed.
 	b.apply(s, now)
 	b.restart()
 	want := []observe.TestState{{Install: "web", Name: "Pod apps/ping", State: Processing}, {Install: "web", Name: "Pod apps/probe", State: Processing}}

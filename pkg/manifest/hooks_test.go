@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
 )
 
-// hookJob is a template of a Job that is a hook; more are lines of its annotations.
+// hookJob returns a template of a Job that is a hook. More are lines of its annotations.
 func hookJob(name, events string, more ...string) string {
 	return hookOf("batch/v1", "Job", name, events, more...)
 }
@@ -33,7 +33,7 @@ func jobKey(name string) cluster.ObjectRef {
 	return cluster.ObjectRef{Group: "batch", Kind: "Job", Namespace: "apps", Name: name}
 }
 
-// writes of a log that are about hooks and objects: no reads, no records, no inventory, no namespaces.
+// hookWrites returns the writes in a log that are about hooks and objects: no reads, records, inventories or namespaces.
 func hookWrites(log []string) []string {
 	var out []string
 	for _, l := range log {
@@ -46,7 +46,7 @@ func hookWrites(log []string) []string {
 	return out
 }
 
-// status of the recorded revisions of web.
+// statuses returns the statuses of the recorded revisions of web.
 func (b *bench) statuses() []string {
 	b.t.Helper()
 	b.s.mu.Lock()
@@ -71,7 +71,7 @@ func completeJob(b *bench, name string) {
 	b.s.status(jobKey(name), map[string]any{"conditions": []any{map[string]any{"type": "Complete", "status": "True"}}})
 }
 
-// hookedWeb has hooks of all events.
+// hookedWeb returns a bundle with hooks of all events.
 func hookedWeb(greeting string) *Bundle {
 	s := bundleOf(install("web", tmplConfig, "crds/"+tmplCRD,
 		hookJob("first", "pre-install,pre-upgrade,pre-rollback", weight(-1), policies(string(hook.BeforeCreation), string(hook.Succeeded))),
@@ -159,13 +159,13 @@ func TestPlaceOfHook(t *testing.T) {
 		stays    bool
 	}{
 		"Foreign": {
-			reason: "What others made is not deleted.", template: hookJob("first", "pre-install"), before: foreign(nil),
+			reason: "An object of another client is not deleted.", template: hookJob("first", "pre-install"), before: foreign(nil),
 			want: "Job apps/first exists and does not belong to this module", stays: true,
 		},
-		"Adopted": {reason: "Unless that was asked for.", template: hookJob("first", "pre-install"), before: foreign(nil), adopt: true},
-		"Before":  {reason: "What is left of the last run is replaced by default.", template: hookJob("first", "pre-install"), before: foreign(ours)},
+		"Adopted": {reason: "It is deleted if adoption is requested.", template: hookJob("first", "pre-install"), before: foreign(nil), adopt: true},
+		"Before":  {reason: "By default, the hook of the last run is replaced.", template: hookJob("first", "pre-install"), before: foreign(ours)},
 		"Kept": {
-			reason: "With another policy it is in the way, as with Helm.", template: hookJob("first", "pre-install", policies(string(hook.Succeeded))), before: foreign(ours),
+			reason: "With another policy it is in the way, as in Helm.", template: hookJob("first", "pre-install", policies(string(hook.Succeeded))), before: foreign(ours),
 			want: "exists already", stays: true,
 		},
 	}
@@ -204,7 +204,7 @@ func TestOrderOfInstalls(t *testing.T) {
 	}
 	completeJob(b, "first")
 	b.settle(s)
-	// Drift of one is repaired while another waits.
+	// Drift in one install is repaired while another one waits.
 	s.Installs[0].Values = map[string]any{"greeting": "bye"}
 	s.Installs[0].Layer = install("web", tmplConfig, hookJob("first", "pre-install,pre-upgrade")).Layer
 	b.apply(s)

@@ -13,8 +13,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
-// The config layer of a module comes with the module. It may take over what belongs to nobody, and nothing of another
-// module: that is the say of whoever writes the Manifest.
+// The config layer comes with the module. It may take over objects without an owner, but none of another module: only the author
+// of the Manifest may decide that.
 func TestTakeOwnershipOfOtherBundles(t *testing.T) {
 	b := newBench(t)
 	theirs := bundleOf(install("web", configMap("one")))
@@ -33,7 +33,7 @@ func TestTakeOwnershipOfOtherBundles(t *testing.T) {
 	b.settle(s)
 }
 
-// Helm keeps what says so, and nothing else: all else belongs to a release that is recorded elsewhere.
+// Helm keeps only objects with the annotation. Any other object belongs to a release that is recorded elsewhere.
 func TestNotKeptByHelm(t *testing.T) {
 	b := newBench(t)
 	b.s.put(manifestOf(t, namespaceOf("apps")).Object)
@@ -45,7 +45,8 @@ func TestNotKeptByHelm(t *testing.T) {
 	}
 }
 
-// A hook makes room for itself. With adoption that may be an object of others, but nothing that holds other objects.
+// A hook deletes an object in its place. With adoption, that may be an object of another owner, but not one that contains other
+// objects.
 func TestHookReplacesNoNamespaceOfOthers(t *testing.T) {
 	b := newBench(t)
 	b.s.put(manifestOf(t, namespaceOf("apps")).Object)
@@ -59,7 +60,7 @@ func TestHookReplacesNoNamespaceOfOthers(t *testing.T) {
 	}
 }
 
-// What a hook logs may be secret. It is taken out before it is written anywhere.
+// The output of a hook may contain secrets. They are removed before it is stored anywhere.
 func TestRedactLastWords(t *testing.T) {
 	b := newBench(t)
 	b.s.unready = true

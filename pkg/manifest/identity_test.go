@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// watcher is a cluster whose cache was made with an interpreter.
+// A watcher is a cluster whose cache was made with an interpreter.
 type watcher struct {
 	*fakeCluster
 
@@ -24,8 +24,8 @@ func (w *watcher) Cache() cluster.Cache { return w }
 
 func (w *watcher) Interpreter() cluster.Interpreter { return w.interpreter }
 
-// TestCheck holds that an engine does nothing with an invalid option, or on a connection that does not show its objects, and does not
-// wait until that passes.
+// TestCheck checks that an engine does nothing with an invalid option, or on a connection that does not show its objects, and
+// does not wait for that to change.
 func TestCheck(t *testing.T) {
 	other := Identity{FieldManager: "other", ManagedBy: "other"}
 	const mismatch = "the connection does not watch for the identity of the engine"
@@ -35,16 +35,16 @@ func TestCheck(t *testing.T) {
 		interpreter cluster.Interpreter
 		want        string
 	}{
-		"Default":      {reason: "Without options an engine fits a connection without options.", interpreter: Interpreter()},
-		"Other":        {reason: "With the same identity, too.", options: []Option{WithIdentity(other)}, interpreter: Interpreter(WithIdentity(other))},
-		"FieldManager": {reason: "Fields would be taken for those of another client.", options: []Option{WithIdentity(Identity{FieldManager: "other", ManagedBy: DefaultManagedBy})}, interpreter: Interpreter(), want: mismatch},
-		"ManagedBy":    {reason: "Objects would not be seen.", options: []Option{WithIdentity(Identity{FieldManager: DefaultFieldManager, ManagedBy: "other"})}, interpreter: Interpreter(), want: mismatch},
+		"Default":      {reason: "An engine without options matches a connection without options.", interpreter: Interpreter()},
+		"Other":        {reason: "An engine matches a connection with the same identity.", options: []Option{WithIdentity(other)}, interpreter: Interpreter(WithIdentity(other))},
+		"FieldManager": {reason: "The engine would take its fields for those of another client.", options: []Option{WithIdentity(Identity{FieldManager: "other", ManagedBy: DefaultManagedBy})}, interpreter: Interpreter(), want: mismatch},
+		"ManagedBy":    {reason: "The engine would not see its objects.", options: []Option{WithIdentity(Identity{FieldManager: DefaultFieldManager, ManagedBy: "other"})}, interpreter: Interpreter(), want: mismatch},
 		"Connection":   {reason: "The identity of the connection alone is not enough.", interpreter: Interpreter(WithIdentity(other)), want: mismatch},
-		"Unknown":      {reason: "Nor is a cache that watches anything else.", want: mismatch},
+		"Unknown":      {reason: "A cache that watches something else does not match.", want: mismatch},
 		"Invalid":      {reason: "An identity must be valid.", options: []Option{WithIdentity(Identity{FieldManager: "x", ManagedBy: "a/b"})}, interpreter: Interpreter(WithIdentity(Identity{FieldManager: "x", ManagedBy: "a/b"})), want: "cannot be the value of the label"},
-		"Empty":        {reason: "The zero value is none.", options: []Option{WithIdentity(Identity{})}, interpreter: Interpreter(), want: "no field manager"},
-		"History":      {reason: "The fewest revisions are two.", options: []Option{WithHistory(2)}, interpreter: Interpreter()},
-		"NoHistory":    {reason: "A rollback needs the revision before.", options: []Option{WithHistory(1)}, interpreter: Interpreter(), want: "the least is 2"},
+		"Empty":        {reason: "The zero value is not an identity.", options: []Option{WithIdentity(Identity{})}, interpreter: Interpreter(), want: "no field manager"},
+		"History":      {reason: "The minimum is two revisions.", options: []Option{WithHistory(2)}, interpreter: Interpreter()},
+		"NoHistory":    {reason: "A rollback needs the previous revision.", options: []Option{WithHistory(1)}, interpreter: Interpreter(), want: "the least is 2"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -23,7 +23,7 @@ import (
 // operator is the identity of another program.
 var operator = manifest.Identity{FieldManager: "site operator", ManagedBy: "sites"}
 
-// A program has an engine and a connection of one identity.
+// A program has an engine and a connection with the same identity.
 type program struct {
 	*manifest.Engine
 
@@ -52,7 +52,7 @@ func (p *program) install(s *manifest.Bundle) {
 	}
 }
 
-// list the ConfigMaps, Services and Secrets of a namespace, and the namespace.
+// list returns the ConfigMaps, Services and Secrets of a namespace, and the namespace.
 func (p *program) list(namespace string) map[string]*unstructured.Unstructured {
 	p.t.Helper()
 	out := map[string]*unstructured.Unstructured{}
@@ -80,7 +80,7 @@ func (p *program) list(namespace string) map[string]*unstructured.Unstructured {
 	return out
 }
 
-// lacksDefault fails where an object has anything of the default identity.
+// lacksDefault fails if an object has anything of the default identity.
 func (p *program) lacksDefault(namespaces ...string) {
 	p.t.Helper()
 	for _, ns := range namespaces {
@@ -107,7 +107,7 @@ func applied(u *unstructured.Unstructured) []string {
 	return out
 }
 
-// change the greeting of a ConfigMap as another client, and wait until the watch of the program has told it.
+// change changes the greeting of a ConfigMap as another client, and waits until the watch of the program has reported it.
 func (p *program) change(s *manifest.Bundle, namespace, name string) manifest.Observation {
 	p.t.Helper()
 	err := p.c.REST().Patch(types.MergePatchType).AbsPath(path(namespace, name)).Param("fieldManager", "vandal").
@@ -123,7 +123,7 @@ func (p *program) change(s *manifest.Bundle, namespace, name string) manifest.Ob
 	return manifest.Observation{}
 }
 
-// site is a chart with a hook, and a plain object that is to be kept.
+// site returns a bundle of a chart with a hook, and a plain object that must be kept.
 func site(t *testing.T, namespace string) *manifest.Bundle {
 	t.Helper()
 	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
@@ -167,7 +167,7 @@ func TestIdentity(t *testing.T) {
 		t.Errorf("inventory: tooling %q, labels %v", got, inventory.GetLabels())
 	}
 
-	// A change is told by the watch, reported with its field by a dry run, and repaired.
+	// The watch reports a change, a dry run finds its field, and the engine repairs it.
 	report := *s
 	report.Drift = manifest.DriftReport
 	want := []manifest.Drift{{Key: cluster.ObjectRef{Kind: "ConfigMap", Namespace: namespace, Name: "page"}, Fields: []string{"data.greeting"}}}
@@ -195,7 +195,8 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// TestTwoIdentities shows what engines of two identities are to each other: other clients, until one adopts what the other has.
+// TestTwoIdentities checks that engines with different identities treat each other as other clients, until one adopts the objects
+// of the other.
 func TestTwoIdentities(t *testing.T) {
 	const namespace = "two-identities"
 	one := newProgram(t, operator)
@@ -229,7 +230,7 @@ func TestTwoIdentities(t *testing.T) {
 		t.Errorf("label %q, object %v", got, u)
 	}
 
-	// What was adopted is no longer there for the first engine.
+	// The first engine no longer owns what was adopted.
 	if left, err := one.Uninstall(one.ctx, one.c, ours, manifest.Wait()); err != nil || !left.Gone {
 		t.Errorf("Uninstall(...): %+v, %v", left, err)
 	}

@@ -33,7 +33,7 @@ func both(fs ...func(s *site)) func(s *site) {
 	}
 }
 
-// inventoryOf another bundle names its owner.
+// inventoryOf creates the inventory of another bundle, which names its owner.
 func inventoryOf(owner string) func(s *site) {
 	return func(s *site) {
 		s.c.Create("kubectl", `{apiVersion: v1, kind: Namespace, metadata: {name: kyma-system}}`)
@@ -50,12 +50,12 @@ var (
 	labels  = []string{"metadata.labels.applyset.kubernetes.io/part-of", "metadata.labels.operator.kyma-project.io/managed-by"}
 )
 
-// Objects that exist and that the bundle did not apply.
+// The objects in these cases exist, and the bundle did not apply them.
 func TestApplyForeign(t *testing.T) {
 	other := label(object.LabelPartOf, "applyset-other")
 	cases := map[string]scenario{
 		"Unowned": {
-			reason: "An object of nobody is left alone. The message names it, and says what to do.",
+			reason: "An object without an owner is left alone. The message names it, and says what to do.",
 			others: foreign("kubectl-create", cm),
 			want:   cm,
 			out: result{
@@ -64,7 +64,7 @@ func TestApplyForeign(t *testing.T) {
 			requests: look, tries: tryLook,
 		},
 		"UnownedResource": {
-			reason: "The custom resource of the bundle may be left out instead.",
+			reason: "For a custom resource, the message says that it can be left out of the bundle instead.",
 			others: foreign("kubectl-create", cm),
 			want:   cm,
 			change: func(o *object.Desired) { o.Stage = object.StageResource },
@@ -74,7 +74,7 @@ func TestApplyForeign(t *testing.T) {
 			requests: look, tries: tryLook,
 		},
 		"OfAnother": {
-			reason:   "An object of another bundle is named by its label where the owner is not known.",
+			reason:   "If the owner of another bundle is not known, the message names the label of the object.",
 			others:   foreign("kubectl-create", cm, other),
 			want:     cm,
 			adoption: object.AdoptUnowned,
@@ -86,7 +86,7 @@ func TestApplyForeign(t *testing.T) {
 			tries:    append(tryLook[:2:2], "list Secret kyma-system"),
 		},
 		"OfAnOwner": {
-			reason: "Where the inventory of the bundle is there, it names the owner, on one line.",
+			reason: "If the inventory of the other bundle exists, the message names its owner, on one line.",
 			others: both(inventoryOf("Kyma a/\\nb"), foreign("kubectl-create", cm, other)),
 			want:   cm,
 			out: result{
@@ -96,7 +96,7 @@ func TestApplyForeign(t *testing.T) {
 			tries:    append(tryLook[:2:2], "list Secret kyma-system"),
 		},
 		"TakenByAnother": {
-			reason: "Another bundle may take an object of ours while the watch is behind: the conflict about the label shows it.",
+			reason: "Another bundle may take over an object while the watch is behind: the conflict about the label shows it.",
 			was:    cm,
 			others: func(s *site) { s.c.Edit("provider-kyma", refOf(cm), other) },
 			want:   cmNext,
@@ -109,7 +109,7 @@ func TestApplyForeign(t *testing.T) {
 			tries:    []string{"get ConfigMap apps/web", "list Secret kyma-system"},
 		},
 		"KnownOfAnother": {
-			reason: "Where the watch shows it, nothing is sent before the object is read.",
+			reason: "If the watch shows it, nothing is sent before the object is read.",
 			was:    cm,
 			others: func(s *site) { s.c.Edit("provider-kyma", refOf(cm), other) },
 			want:   cmNext,
@@ -122,7 +122,7 @@ func TestApplyForeign(t *testing.T) {
 			tries:    []string{"get ConfigMap apps/web", "list Secret kyma-system"},
 		},
 		"KeptByUs": {
-			reason:   "What this bundle orphaned before comes back without being asked for.",
+			reason:   "An object that this bundle orphaned is adopted without a request for adoption.",
 			others:   foreign("kubectl-create", cm, annotate(map[string]string{object.AnnotationKeptBy: ourSet})),
 			want:     cmNext,
 			out:      result{Kind: "Updated", Lost: append([]string{"data.a", "data.c"}, labels...)},
@@ -131,7 +131,7 @@ func TestApplyForeign(t *testing.T) {
 			tries:    tryTake,
 		},
 		"KeptByAnother": {
-			reason: "What another one orphaned does not.",
+			reason: "An object that another bundle orphaned is not.",
 			others: foreign("kubectl-create", cm, annotate(map[string]string{object.AnnotationKeptBy: "applyset-other"})),
 			want:   cmNext,
 			out: result{
@@ -140,7 +140,7 @@ func TestApplyForeign(t *testing.T) {
 			requests: look, tries: tryLook,
 		},
 		"KeptAndTaken": {
-			reason: "An annotation does not make an object ours that belongs to another bundle.",
+			reason: "The annotation does not matter for an object that belongs to another bundle.",
 			others: foreign("kubectl-create", cm, annotate(map[string]string{object.AnnotationKeptBy: ourSet}), other),
 			want:   cm,
 			out: result{
@@ -156,14 +156,14 @@ func TestApplyForeign(t *testing.T) {
 	}
 }
 
-// helmRelease is what Helm writes on the objects of the release web.
+// helmRelease are the annotations that Helm writes on the objects of the release web.
 var helmRelease = map[string]string{object.AnnotationReleaseName: "web", object.AnnotationReleaseNamespace: "apps"}
 
 // ofHelm is an object of that release.
 const ofHelm = `{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: apps, labels: {app.kubernetes.io/managed-by: Helm},
 annotations: {meta.helm.sh/release-name: web, meta.helm.sh/release-namespace: apps}}, data: {a: "1"}}`
 
-// Helm keeps objects of a release that is uninstalled. The install that continues the release has them again.
+// Helm keeps some objects of a release that is uninstalled. The install that continues the release takes them over.
 func TestApplyOrphanOfHelm(t *testing.T) {
 	orphan := func(change func(annotations map[string]string), managedBy string) func(s *site) {
 		return func(s *site) {
@@ -195,15 +195,15 @@ labels: {owner: helm, name: web, kyma.m.crossplane.io/set: "`+set+`"}}}`)
 		asks   bool
 		out    result
 	}{
-		"Continued":    {reason: "Nothing is left of the release.", others: orphan(nil, "Helm"), want: ofHelm, asks: true, out: ours},
-		"Ours":         {reason: "The records that are left are ours.", others: both(orphan(nil, "Helm"), record(ourSet)), want: ofHelm, asks: true, out: ours},
-		"Installed":    {reason: "A release that another client has is not continued.", others: both(orphan(nil, "Helm"), record("")), want: ofHelm, asks: true, out: unowned},
-		"NoInstall":    {reason: "Plain objects continue no release.", others: orphan(nil, "Helm"), want: cm, out: unowned},
-		"NoRelease":    {reason: "Nor is an object continued that names none.", others: orphan(func(a map[string]string) { clear(a); a[object.AnnotationResourcePolicy] = "keep" }, "Helm"), want: cm, out: unowned},
-		"NotHelm":      {reason: "An object without the label of Helm is not of Helm.", others: orphan(nil, "me"), want: ofHelm, out: unowned},
-		"NotKept":      {reason: "Helm deletes what is not kept, so that it is of another client.", others: orphan(func(a map[string]string) { delete(a, object.AnnotationResourcePolicy) }, "Helm"), want: ofHelm, out: unowned},
-		"OtherRelease": {reason: "Another release is not continued.", others: orphan(func(a map[string]string) { a[object.AnnotationReleaseName] = "x" }, "Helm"), want: ofHelm, out: unowned},
-		"OtherPlace":   {reason: "Nor is one in another namespace.", others: orphan(func(a map[string]string) { a[object.AnnotationReleaseNamespace] = "x" }, "Helm"), want: ofHelm, out: unowned},
+		"Continued":    {reason: "No record of the release is left.", others: orphan(nil, "Helm"), want: ofHelm, asks: true, out: ours},
+		"Ours":         {reason: "The records that are left belong to this bundle.", others: both(orphan(nil, "Helm"), record(ourSet)), want: ofHelm, asks: true, out: ours},
+		"Installed":    {reason: "A release of another client is not continued.", others: both(orphan(nil, "Helm"), record("")), want: ofHelm, asks: true, out: unowned},
+		"NoInstall":    {reason: "Plain objects do not continue a release.", others: orphan(nil, "Helm"), want: cm, out: unowned},
+		"NoRelease":    {reason: "An object that names no release is not taken over.", others: orphan(func(a map[string]string) { clear(a); a[object.AnnotationResourcePolicy] = "keep" }, "Helm"), want: cm, out: unowned},
+		"NotHelm":      {reason: "An object without Helm's label does not belong to Helm.", others: orphan(nil, "me"), want: ofHelm, out: unowned},
+		"NotKept":      {reason: "Helm deletes objects that it does not keep, so this one belongs to another client.", others: orphan(func(a map[string]string) { delete(a, object.AnnotationResourcePolicy) }, "Helm"), want: ofHelm, out: unowned},
+		"OtherRelease": {reason: "An object of another release is not taken over.", others: orphan(func(a map[string]string) { a[object.AnnotationReleaseName] = "x" }, "Helm"), want: ofHelm, out: unowned},
+		"OtherPlace":   {reason: "An object of a release in another namespace is not taken over.", others: orphan(func(a map[string]string) { a[object.AnnotationReleaseNamespace] = "x" }, "Helm"), want: ofHelm, out: unowned},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

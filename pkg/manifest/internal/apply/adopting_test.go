@@ -9,12 +9,13 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// An adoption takes over what deployers set, so that a field goes with the version of the module that no longer has it.
+// An adoption takes over the fields that deployers set, so that a field is removed with the version of the module that no longer
+// has it.
 func TestApplyAdopts(t *testing.T) {
 	adopted := slices.Concat(look[:2], []string{"patch ConfigMap apps/web", "apply ConfigMap apps/web"})
 	cases := map[string]scenario{
 		"Deployed": {
-			reason:   "The fields of a deployer become ours with one more request, which changes nothing else.",
+			reason:   "Taking over the fields of a deployer costs one more request, which changes nothing else.",
 			others:   foreign("helm", cm),
 			want:     cm,
 			adoption: object.AdoptUnowned,
@@ -24,7 +25,7 @@ func TestApplyAdopts(t *testing.T) {
 			tries:    tryTake,
 		},
 		"Removed": {
-			reason:   "What the deployer set and the module lacks goes with the adoption. The dry run, which takes nothing over, does not see that.",
+			reason:   "A field that the deployer set and the module lacks is removed by the adoption. The dry run, which takes over nothing, does not see that.",
 			others:   foreign("helm", cm),
 			want:     cmNext,
 			adoption: object.AdoptUnowned,
@@ -36,7 +37,7 @@ func TestApplyAdopts(t *testing.T) {
 			tries:    tryTake,
 		},
 		"Controlled": {
-			reason:   "What a controller set stays its own.",
+			reason:   "Fields that a controller set remain its own.",
 			others:   foreign("some-controller", cm),
 			want:     cm,
 			adoption: object.AdoptUnowned,
@@ -46,7 +47,7 @@ func TestApplyAdopts(t *testing.T) {
 			tries:    tryTake,
 		},
 		"OfAnother": {
-			reason: "All means those of other bundles, too. Their engine has the same field manager, so that nothing is to be taken over.",
+			reason: "AdoptAll includes objects of other bundles. Their engine has the same field manager, so no fields have to be taken over.",
 			others: func(s *site) {
 				o := `{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: apps, labels: {applyset.kubernetes.io/part-of: other}}, data: {a: "1", z: "1"}}`
 				s.c.Apply(object.DefaultFieldManager, o)
@@ -70,7 +71,7 @@ func TestApplyAdopts(t *testing.T) {
 			tries:    tryTake,
 		},
 		"Again": {
-			reason:   "What is ours already is not adopted again.",
+			reason:   "An object of the bundle is not adopted again.",
 			was:      cm,
 			others:   func(s *site) { s.c.Set("helm", refOf(cm), "9", "data", "a") },
 			want:     cm,
@@ -81,7 +82,7 @@ func TestApplyAdopts(t *testing.T) {
 			tries:    []string{"get ConfigMap apps/web", "try apply ConfigMap apps/web"},
 		},
 		"Deleting": {
-			reason:   "Nor is an object that is being deleted.",
+			reason:   "An object that is being deleted is not adopted.",
 			others:   both(foreign("helm", cm, finalize), func(s *site) { s.c.Delete(refOf(cm)) }),
 			want:     cm,
 			adoption: object.AdoptUnowned,
@@ -94,7 +95,7 @@ func TestApplyAdopts(t *testing.T) {
 	}
 }
 
-// Others may write an object while its fields are taken over.
+// Other clients may write an object while its fields are taken over.
 func TestApplyAdoptsInConflict(t *testing.T) {
 	patch := "patch ConfigMap apps/web"
 	meet := func(times int, act func(s *site)) func(s *site, line string) error {
@@ -122,25 +123,25 @@ func TestApplyAdoptsInConflict(t *testing.T) {
 		requests []string
 	}{
 		"Once": {
-			reason:   "A conflict is tried again with what is there now.",
+			reason:   "After a conflict, the engine tries again with the current object.",
 			meet:     meet(1, edits),
 			out:      result{Kind: "Updated", Lost: labels},
 			requests: []string{patch, metadata, patch, "apply ConfigMap apps/web"},
 		},
 		"Always": {
-			reason:   "After three conflicts it is left to the next call.",
+			reason:   "After three conflicts, the next call continues.",
 			meet:     meet(9, edits),
 			out:      result{Err: conflict, Refused: true},
 			requests: []string{patch, metadata, patch, metadata, patch},
 		},
 		"Gone": {
-			reason:   "An object that is gone meanwhile is created by the next call.",
+			reason:   "If the object is gone in the meantime, the next call creates it.",
 			meet:     meet(1, func(s *site) { edits(s); s.c.Meet = removeOn(s, metadata) }),
 			out:      result{Kind: "Deleting"},
 			requests: []string{patch, metadata},
 		},
 		"GoneBefore": {
-			reason:   "It may be gone before the request, too.",
+			reason:   "The object may be gone before the request, too.",
 			meet:     meet(1, func(s *site) { s.c.Finish(refOf(cm)) }),
 			out:      result{Err: `ConfigMap apps/web: cannot take over its fields: configmaps "web" not found`, Refused: true},
 			requests: []string{patch},
@@ -151,7 +152,7 @@ func TestApplyAdoptsInConflict(t *testing.T) {
 			sc := scenario{
 				reason: tc.reason, others: foreign("helm", cm), want: cm, adoption: object.AdoptUnowned, meet: tc.meet, out: tc.out,
 				requests: append(look[:2:2], tc.requests...),
-				// A dry run takes nothing over.
+				// A dry run takes over nothing.
 				instead: &result{Kind: "Updated", Fields: []string{"metadata.labels"}}, tries: tryTake,
 			}
 			sc.test(t)
@@ -169,7 +170,7 @@ func removeOn(s *site, line string) func(string) error {
 	}
 }
 
-// An object may go between two requests.
+// An object may be deleted between two requests.
 func TestApplyGoesMeanwhile(t *testing.T) {
 	goes := func(s *site, line string) error {
 		if line == "metadata ConfigMap apps/web" || line == "get ConfigMap apps/web" {
@@ -179,7 +180,7 @@ func TestApplyGoesMeanwhile(t *testing.T) {
 	}
 	cases := map[string]scenario{
 		"Found": {
-			reason:   "What was in the way of a creation is gone: the next call creates the object.",
+			reason:   "If the object that prevented a creation is gone, the next call creates the object.",
 			others:   foreign("kubectl-create", cm),
 			want:     cm,
 			meet:     goes,
@@ -187,7 +188,7 @@ func TestApplyGoesMeanwhile(t *testing.T) {
 			requests: look, tries: tryLook,
 		},
 		"Conflict": {
-			reason:   "So it does where others owned a field.",
+			reason:   "The same holds if others owned a field.",
 			was:      cm,
 			others:   func(s *site) { s.c.Set("kubectl-edit", refOf(cm), "9", "data", "a") },
 			want:     cmNext,
@@ -198,7 +199,7 @@ func TestApplyGoesMeanwhile(t *testing.T) {
 			tries:    []string{"get ConfigMap apps/web"},
 		},
 		"FoundDeleting": {
-			reason:   "An object of ours that is being deleted is waited for.",
+			reason:   "An object of the bundle that is being deleted is waited for.",
 			was:      cm,
 			others:   func(s *site) { s.c.Edit("kubectl-edit", refOf(cm), finalize); s.c.Delete(refOf(cm)) },
 			want:     cm,
@@ -207,7 +208,7 @@ func TestApplyGoesMeanwhile(t *testing.T) {
 			requests: look, tries: tryLook,
 		},
 		"ForeignDeleting": {
-			reason: "One of others is refused, as it does not become ours once it is gone.",
+			reason: "An object of another client that is being deleted is refused, because it will not belong to the bundle once it is gone.",
 			others: both(foreign("kubectl-create", cm, finalize), func(s *site) { s.c.Delete(refOf(cm)) }),
 			want:   cm,
 			out: result{
@@ -216,7 +217,7 @@ func TestApplyGoesMeanwhile(t *testing.T) {
 			requests: look, tries: tryLook,
 		},
 		"DriftedDeleting": {
-			reason:   "One that is read before it is changed is not changed.",
+			reason:   "If the object has to be read before it is changed, and is being deleted, it is not changed.",
 			was:      cm,
 			others:   func(s *site) { s.c.Edit("kubectl-edit", refOf(cm), finalize); s.c.Delete(refOf(cm)) },
 			want:     cm,
@@ -225,7 +226,7 @@ func TestApplyGoesMeanwhile(t *testing.T) {
 			requests: look[1:], tries: tryLook[1:],
 		},
 		"ConflictDeleting": {
-			reason: "Nor is one of which others own fields.",
+			reason: "The same holds if others own fields of it.",
 			was:    cm,
 			others: func(s *site) {
 				s.c.Edit("kubectl-edit", refOf(cm), finalize)
@@ -239,7 +240,7 @@ func TestApplyGoesMeanwhile(t *testing.T) {
 			tries:    []string{"get ConfigMap apps/web"},
 		},
 		"UnreadDeleting": {
-			reason: "What a plan did not know to be deleted is applied without being read. The dry run reads it.",
+			reason: "If the plan did not know that the object is being deleted, it is applied without being read. The dry run reads it.",
 			was:    cm,
 			others: func(s *site) { s.c.Edit("kubectl-edit", refOf(cm), finalize); s.c.Delete(refOf(cm)) },
 			want:   cmNext,

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Those who ask one question at the same time share the answer, and those who ask another one do not wait for it.
+// Callers that ask the same question at the same time share the answer; callers that ask other questions do not wait for them.
 func TestAnswersConcurrently(t *testing.T) {
 	var c answers[string]
 	var asked atomic.Int32
@@ -39,7 +39,7 @@ func TestAnswersConcurrently(t *testing.T) {
 	}
 }
 
-// The owners of two sets are looked for at the same time.
+// The owners of two ApplySets are queried at the same time.
 func TestOwnersConcurrently(t *testing.T) {
 	s := newSite(t)
 	w := s.writer()

@@ -24,7 +24,7 @@ func TestApply(t *testing.T) {
 			tries:    []string{"try apply new ConfigMap apps/web"},
 		},
 		"MissingNamespace": {
-			reason:   "So is its namespace, which the dry run says.",
+			reason:   "Its namespace is created, too, which the dry run notes.",
 			others:   func(s *site) { s.c.Finish(refOf(`{apiVersion: v1, kind: Namespace, metadata: {name: apps}}`)) },
 			want:     cm,
 			out:      result{Kind: "Created"},
@@ -33,7 +33,7 @@ func TestApply(t *testing.T) {
 			tries:    []string{"try apply new ConfigMap apps/web"},
 		},
 		"KeptNamespaces": {
-			reason: "Config may say that no namespace is created. The run is told of the connection, which makes no difference to it.",
+			reason: "The config may prevent the creation of the namespace.",
 			others: func(s *site) { s.c.Finish(refOf(`{apiVersion: v1, kind: Namespace, metadata: {name: apps}}`)) },
 			want:   cm,
 			change: func(o *object.Desired) { o.KeepNamespaces = true },
@@ -45,19 +45,19 @@ func TestApply(t *testing.T) {
 			tries:    []string{"try apply new ConfigMap apps/web"},
 		},
 		"MissingKind": {
-			reason: "Without the kind there is no request.",
+			reason: "Without the kind, there is no request.",
 			want:   widget,
 			out:    result{Err: "Widget apps/web: the cluster has no kind Widget in example.org/v1", Refused: true},
 		},
 		"ForgottenResource": {
-			reason: "A custom resource that its users deleted does not come back.",
+			reason: "A custom resource that its users deleted is not created again.",
 			want:   cm,
 			change: func(o *object.Desired) { o.Stage = object.StageResource },
 			input:  func(in *Input) { in.Entry.UID = "uid-9" },
 			out:    result{Kind: "Unchanged"},
 		},
 		"NewResource": {
-			reason:   "One that was never applied is created.",
+			reason:   "A custom resource that was never applied is created.",
 			want:     cm,
 			change:   func(o *object.Desired) { o.Stage = object.StageResource },
 			out:      result{Kind: "Created"},
@@ -65,7 +65,7 @@ func TestApply(t *testing.T) {
 			tries:    []string{"try apply new ConfigMap apps/web"},
 		},
 		"DeletedByOthers": {
-			reason:   "Any other object that was deleted does.",
+			reason:   "Any other object that was deleted is created again.",
 			was:      cm,
 			others:   func(s *site) { s.c.Finish(refOf(cm)) },
 			want:     cm,
@@ -74,7 +74,7 @@ func TestApply(t *testing.T) {
 			tries:    []string{"try apply new ConfigMap apps/web"},
 		},
 		"Updated": {
-			reason:   "An object that is ours is updated without being read. The dry run reads it to compare.",
+			reason:   "An object of the bundle is updated without being read. The dry run reads it to compare.",
 			was:      cm,
 			want:     cmNext,
 			out:      result{Kind: "Updated"},
@@ -83,7 +83,7 @@ func TestApply(t *testing.T) {
 			tries:    []string{"get ConfigMap apps/web", "try apply ConfigMap apps/web"},
 		},
 		"Same": {
-			reason:   "What is written differently may mean the same: the run sends it, and the dry run says that nothing changes.",
+			reason:   "Objects that are written differently may mean the same: the run sends the object, and the dry run reports no change.",
 			was:      cm,
 			want:     cm,
 			out:      result{Kind: "Updated"},
@@ -92,7 +92,7 @@ func TestApply(t *testing.T) {
 			tries:    []string{"get ConfigMap apps/web", "try apply ConfigMap apps/web"},
 		},
 		"Lost": {
-			reason:   "An inventory may be lost. What is found is ours by its label.",
+			reason:   "If the inventory was lost, objects are recognized by their label.",
 			was:      cm,
 			want:     cmNext,
 			input:    func(in *Input) { *in = Input{Object: in.Object} },
@@ -107,7 +107,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// refuse the requests of a line as an API server, or the connection, does.
+// refuse answers requests with a log line by an error, as an API server or the connection does.
 func refuse(line string, err error) func(*site, string) error {
 	return func(_ *site, l string) error {
 		if l == line || l == "try "+line {
@@ -126,35 +126,35 @@ func TestApplyRefused(t *testing.T) {
 	create, tryCreate := []string{"apply new ConfigMap apps/web"}, []string{"try apply new ConfigMap apps/web"}
 	cases := map[string]scenario{
 		"Forbidden": {
-			reason:   "What the API server refuses is about the object, on one line.",
+			reason:   "A refusal of the API server names the object, on one line.",
 			want:     cm,
 			meet:     refuse("apply new ConfigMap apps/web", forbidden),
 			out:      result{Err: `ConfigMap apps/web: configmaps "web" is forbidden: no quota`, Refused: true},
 			requests: create, tries: tryCreate,
 		},
 		"Terminating": {
-			reason:   "A namespace that is being deleted is named as the reason.",
+			reason:   "The error says that the namespace is being deleted.",
 			want:     cm,
 			meet:     refuse("apply new ConfigMap apps/web", terminating),
 			out:      result{Err: `ConfigMap apps/web: its namespace is being deleted: configmaps "web" is forbidden: it goes`, Refused: true},
 			requests: create, tries: tryCreate,
 		},
 		"Outage": {
-			reason:   "An outage is not about the object.",
+			reason:   "An outage is not a refusal of the object.",
 			want:     cm,
 			meet:     refuse("apply new ConfigMap apps/web", outage),
 			out:      result{Err: "ConfigMap apps/web: later"},
 			requests: create, tries: tryCreate,
 		},
 		"Connection": {
-			reason:   "Nor is a connection that breaks.",
+			reason:   "A broken connection is not a refusal either.",
 			want:     cm,
 			meet:     refuse("apply new ConfigMap apps/web", errors.New("cut")),
 			out:      result{Err: "ConfigMap apps/web: cut"},
 			requests: create, tries: tryCreate,
 		},
 		"Invalid": {
-			reason:   "What is invalid, and not immutable, is refused as the API server says it.",
+			reason:   "An invalid field that is not immutable is refused with the text of the API server.",
 			was:      deploy,
 			want:     `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: apps}, spec: {replicas: -1, image: b}}`,
 			out:      result{Err: `Deployment apps/web: Deployment.apps "web" is invalid: spec.replicas: Invalid value: -1: must be greater than or equal to 0`, Refused: true},
@@ -162,7 +162,7 @@ func TestApplyRefused(t *testing.T) {
 			tries:    []string{"get Deployment apps/web", "try apply Deployment apps/web"},
 		},
 		"UpdateForbidden": {
-			reason:   "An update that is refused is told of in the same way.",
+			reason:   "A refused update is reported in the same way.",
 			was:      cm,
 			want:     cmNext,
 			meet:     updates(forbidden),
@@ -171,7 +171,7 @@ func TestApplyRefused(t *testing.T) {
 			tries:    []string{"get ConfigMap apps/web", "try apply ConfigMap apps/web"},
 		},
 		"RepairForbidden": {
-			reason:   "So is a repair.",
+			reason:   "A refused repair is reported in the same way.",
 			was:      cm,
 			others:   func(s *site) { s.c.Set("kubectl-edit", refOf(cm), "9", "data", "a") },
 			want:     cm,
@@ -196,7 +196,7 @@ func TestApplyRefused(t *testing.T) {
 			tries:    []string{"get ConfigMap apps/web"},
 		},
 		"NotAnAPIServer": {
-			reason:   "A 404 that names nothing does not come from an API server, and proves nothing.",
+			reason:   "A 404 that names no object does not come from an API server, and proves nothing.",
 			want:     cm,
 			meet:     refuse("apply new ConfigMap apps/web", &kerrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound}}),
 			out:      result{Err: "ConfigMap apps/web: API server http://fake: 404 Not Found does not come from a Kubernetes API server; check the server of the kubeconfig, and the proxies on the way to it"},
@@ -208,7 +208,7 @@ func TestApplyRefused(t *testing.T) {
 	}
 }
 
-// updates of the object are refused.
+// updates refuses all updates of the object.
 func updates(err error) func(*site, string) error {
 	return func(_ *site, line string) error {
 		switch line {

@@ -18,7 +18,7 @@ import (
 
 const listHPAs = "list HorizontalPodAutoscaler apps"
 
-// scaled is what an autoscaler does.
+// scaled scales a Deployment as an autoscaler does.
 func scaled(manager string) func(s *site) {
 	return func(s *site) { s.c.Scale(manager, refOf(deploy), 7) }
 }
@@ -39,7 +39,7 @@ func TestApplyCedes(t *testing.T) {
 	without := `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: apps}, spec: {image: %s}}`
 	cases := map[string]scenario{
 		"Once": {
-			reason:   "A field that was ceded after a contention, too, is ceded once.",
+			reason:   "A field that is ceded to an autoscaler and after contention is ceded only once.",
 			was:      deploy,
 			others:   both(autoscaled, scaled("kube-controller-manager"), cedes(1_000_000)),
 			want:     deploy,
@@ -49,7 +49,7 @@ func TestApplyCedes(t *testing.T) {
 			tries:    tries,
 		},
 		"AutoscalerGone": {
-			reason:   "What was left to an autoscaler is taken back once that is gone.",
+			reason:   "Fields that were ceded to an autoscaler are reclaimed once it is gone.",
 			was:      deploy,
 			others:   both(scaled("kube-controller-manager"), cedes(0)),
 			want:     deploy,
@@ -59,7 +59,7 @@ func TestApplyCedes(t *testing.T) {
 			tries:    tries,
 		},
 		"NotWanted": {
-			reason:   "What the bundle does not set is not ceded.",
+			reason:   "Fields that the bundle does not set are not ceded.",
 			was:      fmt.Sprintf(without, "a"),
 			others:   both(autoscaled, scaled("kube-controller-manager")),
 			want:     fmt.Sprintf(without, "b"),
@@ -70,7 +70,7 @@ func TestApplyCedes(t *testing.T) {
 			tries:    []string{"get Deployment apps/web", "try apply Deployment apps/web"},
 		},
 		"Unserved": {
-			reason:   "A cluster may have no autoscalers of that version.",
+			reason:   "A cluster may not serve that version of autoscalers.",
 			was:      deploy,
 			others:   scaled("kube-controller-manager"),
 			want:     deploy2,
@@ -81,7 +81,7 @@ func TestApplyCedes(t *testing.T) {
 			tries:    tries,
 		},
 		"Autoscaled": {
-			reason:   "The number of replicas is that of an autoscaler that is for the object.",
+			reason:   "The replicas are those of the autoscaler that scales the object.",
 			was:      deploy,
 			others:   both(autoscaled, scaled("kube-controller-manager")),
 			want:     deploy2,
@@ -91,7 +91,7 @@ func TestApplyCedes(t *testing.T) {
 			tries:    tries,
 		},
 		"OnlyCeded": {
-			reason:   "Where nothing else is to change, the run says which field is ceded, and the dry run that nothing changes.",
+			reason:   "If nothing else has to change, the run reports the ceded field, and the dry run no change.",
 			was:      deploy,
 			others:   both(autoscaled, scaled("kube-controller-manager")),
 			want:     deploy,
@@ -101,7 +101,7 @@ func TestApplyCedes(t *testing.T) {
 			tries:    tries,
 		},
 		"Scaled": {
-			reason:   "Without an autoscaler they are as the bundle wants them.",
+			reason:   "Without an autoscaler, the bundle sets the replicas.",
 			was:      deploy,
 			others:   scaled("kube-controller-manager"),
 			want:     deploy,
@@ -145,7 +145,7 @@ spec: {scaleTargetRef: {apiVersion: v1, kind: Deployment, name: web}}}`)
 			tries:    tries,
 		},
 		"UnlistedOther": {
-			reason:   "Any other manager is none.",
+			reason:   "Any other manager is not an autoscaler.",
 			was:      deploy,
 			others:   scaled("kubectl"),
 			want:     deploy2,
@@ -156,7 +156,7 @@ spec: {scaleTargetRef: {apiVersion: v1, kind: Deployment, name: web}}}`)
 			tries:    tries,
 		},
 		"UnlistedField": {
-			reason:   "Nor is the controller manager where it does not use the subresource.",
+			reason:   "The controller manager is not an autoscaler if it does not use the subresource.",
 			was:      deploy,
 			others:   func(s *site) { s.c.Set("kube-controller-manager", refOf(deploy), int64(7), "spec", "replicas") },
 			want:     deploy,
@@ -167,7 +167,7 @@ spec: {scaleTargetRef: {apiVersion: v1, kind: Deployment, name: web}}}`)
 			tries:    tries,
 		},
 		"ListFails": {
-			reason:   "Where it cannot be known, nothing is changed.",
+			reason:   "If autoscalers cannot be listed because of an outage, nothing is changed.",
 			was:      deploy,
 			others:   scaled("kube-controller-manager"),
 			want:     deploy2,
@@ -189,7 +189,7 @@ spec: {scaleTargetRef: {apiVersion: v1, kind: Deployment, name: web}}}`)
 			tries:    tries,
 		},
 		"Unread": {
-			reason:   "Where the watch is behind, the conflict shows it.",
+			reason:   "If the watch is behind, the conflict shows the other owner.",
 			was:      deploy,
 			others:   both(autoscaled, scaled("kube-controller-manager")),
 			want:     deploy2,
@@ -205,7 +205,7 @@ spec: {scaleTargetRef: {apiVersion: v1, kind: Deployment, name: web}}}`)
 	}
 }
 
-// The autoscalers of a namespace are listed once for each call, also where that is refused.
+// The autoscalers of a namespace are listed once for each call, even if the request is refused.
 func TestAutoscalersAreCached(t *testing.T) {
 	autoscalers := schema.GroupResource{Group: "autoscaling", Resource: "horizontalpodautoscalers"}
 	cases := map[string]struct {
@@ -213,8 +213,8 @@ func TestAutoscalersAreCached(t *testing.T) {
 		answer error
 		want   int
 	}{
-		"Listed":    {reason: "What was listed holds for the call.", want: 1},
-		"Forbidden": {reason: "So does a refusal.", answer: kerrors.NewForbidden(autoscalers, "", errors.New("no")), want: 1},
+		"Listed":    {reason: "The list is cached for the call.", want: 1},
+		"Forbidden": {reason: "A refusal is cached as well.", answer: kerrors.NewForbidden(autoscalers, "", errors.New("no")), want: 1},
 		"Failed":    {reason: "An outage may be over for the next object.", answer: kerrors.NewServiceUnavailable("later"), want: 2},
 	}
 	for name, tc := range cases {
@@ -245,7 +245,7 @@ func TestAutoscalersAreCached(t *testing.T) {
 	}
 }
 
-// apiService has a certificate.
+// apiService returns an APIService with a certificate.
 func apiService(bundle, service string) string {
 	return fmt.Sprintf(`{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.x}, spec: {caBundle: %s, service: %s}}`, bundle, service)
 }
@@ -263,19 +263,19 @@ func TestApplyCedesCertificates(t *testing.T) {
 	tries := []string{"get APIService v1.x", "try apply APIService v1.x"}
 	cases := map[string]scenario{
 		"Injected": {
-			reason: "A certificate that a controller injected in place of none is left to it.",
+			reason: "A certificate that a controller injected for a placeholder is ceded to it.",
 			was:    apiService(placeholder, "a"), others: inject, want: apiService(placeholder, "b"),
 			out:      result{Kind: "Updated", Ceded: []string{"spec.caBundle to cainjector"}},
 			requests: requests, fields: []string{"spec.service"}, tries: tries,
 		},
 		"Wanted": {
-			reason: "One that the bundle sets is put back.",
+			reason: "A certificate that the bundle sets is restored.",
 			was:    apiService(certificate, "a"), others: inject, want: apiService(certificate, "b"),
 			out:      result{Kind: "Updated", Lost: []string{"spec.caBundle"}},
 			requests: requests, fields: []string{"spec.caBundle", "spec.service"}, tries: tries,
 		},
 		"OtherField": {
-			reason: "Nothing else of that kind is ceded.",
+			reason: "No other field of that kind is ceded.",
 			was:    apiService(placeholder, "a"), want: apiService(placeholder, "b"),
 			others:   func(s *site) { s.c.Set("cainjector", refOf(apiService("a", "a")), "z", "spec", "service") },
 			out:      result{Kind: "Updated", Lost: []string{"spec.service"}},
@@ -287,7 +287,7 @@ func TestApplyCedesCertificates(t *testing.T) {
 	}
 }
 
-// contend repairs a field as often as it takes until it is ceded.
+// contend repairs a field until it is ceded.
 func contend(t *testing.T) func(s *site) {
 	t.Helper()
 	return func(s *site) {
@@ -305,17 +305,17 @@ func TestApplyInContention(t *testing.T) {
 	requests := []string{"metadata ConfigMap apps/web", "apply ConfigMap apps/web"}
 	tries := []string{"get ConfigMap apps/web", "try apply ConfigMap apps/web"}
 	after := func(s *site) {
-		// The field is ceded, and what was counted is lost with the process.
+		// The field is ceded, and the counts are lost with the process.
 		s.apply(t, desired(t, cm))
 		s.contention = &ownership.Contention{}
 	}
 	cases := map[string]scenario{
 		"Ceded": {
-			reason: "A field that others take each time is ceded to them.",
+			reason: "A field that others change each time is ceded to them.",
 			was:    cm, others: contend(t), want: cm, out: ceded, instead: &result{Kind: "Unchanged"}, requests: requests, tries: tries,
 		},
 		"Before": {
-			reason: "It is put back as long as that does not happen too often.",
+			reason: "It is restored as long as that does not happen too often.",
 			was:    cm,
 			others: func(s *site) {
 				contend(t)(s)
@@ -324,33 +324,33 @@ func TestApplyInContention(t *testing.T) {
 			want: cm, out: lost, requests: requests, fields: []string{"data.a"}, tries: tries,
 		},
 		"Remembered": {
-			reason: "The inventory remembers what was ceded.",
+			reason: "The inventory remembers which fields are ceded.",
 			was:    cm, others: both(contend(t), after, func(s *site) { s.now = s.now.Add(time.Hour - time.Second) }), want: cm,
 			out: ceded, instead: &result{Kind: "Unchanged"}, requests: requests, tries: tries,
 		},
 		"Due": {
-			reason: "After an hour it is tried again.",
+			reason: "After an hour, the engine tries again.",
 			was:    cm, others: both(contend(t), after, func(s *site) { s.now = s.now.Add(time.Hour) }), want: cm,
 			out: lost, requests: requests, fields: []string{"data.a"}, tries: tries,
 		},
 		"NewVersion": {
-			reason: "So it is with another version of the object.",
+			reason: "With another version of the object, the engine also tries again.",
 			was:    cm, others: both(contend(t), after), want: cmNext,
 			out:      result{Kind: "Updated", Lost: []string{"data.a", "data.c"}},
 			requests: requests, fields: []string{"data.a", "data.b", "data.c"}, tries: tries,
 		},
 		"Unapplied": {
-			reason: "What an object that was never applied was repaired of counts, too.",
+			reason: "Repairs of an object that was never applied count, too.",
 			was:    cm, others: contend(t), want: cm, input: func(in *Input) { in.Entry.Intent = "" },
 			out: ceded, instead: &result{Kind: "Unchanged"}, requests: requests, tries: tries,
 		},
 		"Restarted": {
-			reason: "What was counted before the inputs of the object changed does not.",
+			reason: "Repairs from before the inputs of the object changed do not count.",
 			was:    cm, others: contend(t), want: cm, input: func(in *Input) { in.Entry.Intent, in.Restarted = "", true },
 			out: lost, requests: requests, fields: []string{"data.a"}, tries: tries,
 		},
 		"Ours": {
-			reason: "What is ours again is not ceded: the API server would remove it.",
+			reason: "A field that the bundle owns again is not ceded, because the API server would remove it.",
 			was:    cm,
 			others: both(contend(t), after, func(s *site) { s.c.Apply("provider-kyma", labelled(cm)) }),
 			want:   cm, out: result{Kind: "Updated"}, instead: &result{Kind: "Updated"},

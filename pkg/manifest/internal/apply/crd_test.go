@@ -31,7 +31,7 @@ func widgets(n int) func(s *site) {
 	}
 }
 
-// A CRD that nothing is known of is checked before it is changed.
+// A CRD that was not known to exist is checked before it is changed.
 func TestApplyFoundCRD(t *testing.T) {
 	name := "CustomResourceDefinition widgets.example.org"
 	look, tryLook := []string{"apply new " + name, "metadata " + name}, []string{"try apply new " + name, "get " + name}
@@ -41,18 +41,18 @@ func TestApplyFoundCRD(t *testing.T) {
 	spec := []string{"metadata.labels", "spec.versions[name=\"v1\"].schema.openAPIV3Schema.properties.spec.required"}
 	cases := map[string]scenario{
 		"Invalid": {
-			reason: "Objects that would be invalid are named, and the CRD stays as it is.",
+			reason: "The error names objects that would be invalid, and the CRD stays unchanged.",
 			others: exists, want: crd(strictSpec), adoption: object.AdoptUnowned,
 			out: result{
 				Err: name + ": 1 of 1 objects would be invalid with the new definition in version v1: Widget apps/web-000 (spec.mode: required value); change them first",
-				// A dry run tells of it as of any other objection.
+				// A dry run reports it like any other refusal.
 				Refused: true,
 			},
 			requests: append(look[:2:2], append(check[:2:2], "list Widget")...),
 			tries:    append(tryLook[:2:2], append(check[:2:2], "list Widget")...),
 		},
 		"Valid": {
-			reason: "Where all stay valid, it is applied.",
+			reason: "If all objects stay valid, the CRD is applied.",
 			others: foreign("some-controller", crd(anySpec)), want: crd(strictSpec), adoption: object.AdoptUnowned,
 			out:      result{Kind: "Updated", Lost: append(lost, "spec.group", "spec.scope", "spec.versions", "spec.names.kind", "spec.names.plural")},
 			requests: append(look[:2:2], append(check[:2:2], "list Widget", "apply "+name)...),
@@ -60,7 +60,7 @@ func TestApplyFoundCRD(t *testing.T) {
 			tries:    append(tryLook[:2:2], append(check[:2:2], "list Widget", "try apply "+name)...),
 		},
 		"Checked": {
-			reason: "What the plan has checked is not checked again.",
+			reason: "A CRD that the plan checked is not checked again.",
 			others: exists, want: crd(strictSpec),
 			adoption: object.AdoptUnowned, policy: func(p *Policy) { p.CheckedCRDs = true },
 			out:      result{Kind: "Updated", Lost: append(lost, "spec.group", "spec.scope", "spec.versions", "spec.names.kind", "spec.names.plural")},
@@ -69,7 +69,7 @@ func TestApplyFoundCRD(t *testing.T) {
 			tries:    append(tryLook[:2:2], "try apply "+name),
 		},
 		"Known": {
-			reason: "Nor is one of ours, which the plan has checked in any case.",
+			reason: "A CRD of the bundle is not checked again, because the plan always checks it.",
 			was:    crd(anySpec), others: widgets(1), want: crd(strictSpec),
 			out:      result{Kind: "Updated"},
 			requests: []string{"apply unforced " + name},
@@ -110,66 +110,66 @@ func TestCheckCRD(t *testing.T) {
 		want   want
 	}{
 		"Missing": {
-			reason: "There is nothing to check where there is none.", next: crd(strictSpec), want: want{Requests: []string{get}},
+			reason: "There is nothing to check if the CRD does not exist.", next: crd(strictSpec), want: want{Requests: []string{get}},
 		},
 		"Same": {
-			reason: "What makes no object invalid needs no look at them.", others: both(ours(crd(anySpec)), widgets(1)), next: crd(anySpec),
+			reason: "If no object can become invalid, none is read.", others: both(ours(crd(anySpec)), widgets(1)), next: crd(anySpec),
 			want: want{Requests: []string{get, try}},
 		},
 		"Invalid": {
-			reason: "Objects that would be invalid are an objection.", others: both(ours(crd(anySpec)), widgets(1)), next: crd(strictSpec),
+			reason: "Objects that would be invalid lead to a refusal.", others: both(ours(crd(anySpec)), widgets(1)), next: crd(strictSpec),
 			want: want{Err: one, Refused: true, Requests: []string{get, try, list}},
 		},
 		"Unchecked": {
-			reason: "Without objects there is none.", others: ours(crd(anySpec)), next: crd(strictSpec),
+			reason: "Without objects, there is no refusal.", others: ours(crd(anySpec)), next: crd(strictSpec),
 			want: want{Requests: []string{get, try, list}},
 		},
 		"Deleting": {
-			reason: "One that goes is not checked: its objects go with it.",
+			reason: "A CRD that is being deleted is not checked, because its objects are deleted with it.",
 			others: both(ours(crd(anySpec)), widgets(1), func(s *site) { s.c.Edit("kubectl", ref, finalize); s.c.Delete(ref) }),
 			next:   crd(strictSpec), want: want{Requests: []string{get}},
 		},
 		"Foreign": {
-			reason: "Nor is one of others: it is not applied in any case.",
+			reason: "A CRD of another owner is not checked, because it is not applied in any case.",
 			others: both(foreign("kubectl", crd(anySpec)), widgets(1)), next: crd(strictSpec), want: want{Requests: []string{get}},
 		},
 		"ForeignWithUID": {
-			reason: "One that lost its label is ours by its UID.",
+			reason: "A CRD without the label belongs to the bundle by its UID.",
 			others: both(foreign("kubectl", crd(anySpec)), widgets(1)), next: crd(strictSpec),
 			change: func(en *inventory.Entry) { en.UID = "uid-3" },
 			want:   want{Err: one, Refused: true, Requests: []string{get, try, list}},
 		},
 		"Scope": {
-			reason: "What cannot become the new definition is refused before anything is tried.",
+			reason: "A change that is never possible is refused before any request.",
 			others: ours(crd(anySpec)), next: strings.Replace(crd(anySpec), "Namespaced", "Cluster", 1),
 			want: want{Err: "spec.scope cannot change from Namespaced to Cluster; delete the CRD with all its objects first, or leave it as it is", Refused: true, Requests: []string{get}},
 		},
 		"Unread": {
-			reason: "What cannot be read is an error, and not an objection to the CRD.", others: ours(crd(anySpec)), next: crd(strictSpec),
+			reason: "A failed read is an error, and not a refusal of the CRD.", others: ours(crd(anySpec)), next: crd(strictSpec),
 			meet: refuse(get, kerrors.NewServiceUnavailable("later")), want: want{Err: name + ": later", Requests: []string{get}},
 		},
 		"Refused": {
-			reason: "So is a refusal of the API server.", others: ours(crd(anySpec)), next: crd(strictSpec),
+			reason: "A refusal of the API server is an error as well.", others: ours(crd(anySpec)), next: crd(strictSpec),
 			meet: refuse("apply "+name, kerrors.NewServiceUnavailable("la\nter")), want: want{Err: "la ter", Requests: []string{get, try}},
 		},
 		"WithoutDryRun": {
-			reason: "Where something supports no dry run, the CRD is taken as it is written.",
+			reason: "If a webhook does not support dry runs, the CRD is checked as written.",
 			others: both(ours(crd(anySpec)), widgets(1)), next: crd(strictSpec),
 			meet: refuse("apply "+name, kerrors.NewBadRequest("admission webhook x does not support dry run")),
 			want: want{Err: one, Refused: true, Requests: []string{get, try, list}},
 		},
 		"Others": {
-			reason: "What others have set in the CRD is part of what it will be: with their webhook, objects of other versions can be read.",
+			reason: "The result includes fields that others set in the CRD: with their webhook, objects of other versions can be read.",
 			others: both(ours(crd(anySpec)), widgets(1), func(s *site) { s.c.Set("cert", ref, "Webhook", "spec", "conversion", "strategy") }),
 			next:   moved, want: want{Requests: []string{get, try}},
 		},
 		"Moved": {
-			reason: "Without it they would be read as what they are.",
+			reason: "Without it, they would be read as they are stored.",
 			others: both(ours(crd(anySpec)), widgets(1)), next: moved,
 			want: want{Err: one, Refused: true, Requests: []string{get, try, list}},
 		},
 		"SomeInvalid": {
-			reason: "Objects that stay valid are counted, and not named.",
+			reason: "Valid objects are counted, and not named.",
 			others: both(ours(crd(anySpec)), widgets(1), func(s *site) {
 				s.c.Create("kubectl", strings.Replace(widget, "size: 1", "size: 1, mode: a", 1))
 			}),
@@ -177,7 +177,7 @@ func TestCheckCRD(t *testing.T) {
 			want: want{Err: strings.Replace(one, "1 of 1", "1 of 2", 1), Refused: true, Requests: []string{get, try, list}},
 		},
 		"Many": {
-			reason: "All pages are read, and the first objects named.",
+			reason: "All pages are read, and the first invalid objects are named.",
 			others: both(ours(crd(anySpec)), widgets(pageSize+1)), next: crd(strictSpec),
 			want: want{
 				Err: "101 of 101 objects would be invalid with the new definition in version v1: " + strings.Join(namesOf(mostNamed), ", ") +
@@ -186,7 +186,7 @@ func TestCheckCRD(t *testing.T) {
 			},
 		},
 		"Expired": {
-			reason: "A look that takes too long begins again, and counts no object twice.",
+			reason: "If listing takes too long, it starts again, and counts no object twice.",
 			others: both(ours(crd(anySpec)), widgets(pageSize+1)), next: crd(strictSpec),
 			meet: second(list, kerrors.NewResourceExpired("too old")),
 			want: want{
@@ -196,7 +196,7 @@ func TestCheckCRD(t *testing.T) {
 			},
 		},
 		"Unlisted": {
-			reason: "Objects that cannot be looked at are an error.", others: ours(crd(anySpec)), next: crd(strictSpec),
+			reason: "If objects cannot be listed, that is an error.", others: ours(crd(anySpec)), next: crd(strictSpec),
 			meet: refuse(list, forbidden),
 			want: want{
 				Err:     `cannot look at the objects of kind Widget: widgets.example.org is forbidden: no way`,
@@ -204,7 +204,7 @@ func TestCheckCRD(t *testing.T) {
 			},
 		},
 		"GoneMeanwhile": {
-			reason: "Where the kind is gone, no object is left to become invalid.", others: ours(crd(anySpec)), next: crd(strictSpec),
+			reason: "If the kind is gone, no objects are left that could become invalid.", others: ours(crd(anySpec)), next: crd(strictSpec),
 			meet: func(s *site, line string) error {
 				if line == list {
 					s.c.Finish(ref)
@@ -247,12 +247,12 @@ func TestCheckCRD(t *testing.T) {
 	}
 }
 
-// ours is an object that the bundle applied.
+// ours returns an object that the bundle applied.
 func ours(text string) func(s *site) {
 	return func(s *site) { s.c.Apply(object.DefaultFieldManager, labelled(text)) }
 }
 
-// namesOf the first widgets, with what would be wrong.
+// namesOf returns the names of the first widgets, with their problems.
 func namesOf(n int) []string {
 	var out []string
 	for i := range n {

@@ -17,7 +17,7 @@ func TestApplyDrifted(t *testing.T) {
 	tries := []string{"get ConfigMap apps/web", "try apply ConfigMap apps/web"}
 	cases := map[string]scenario{
 		"Changed": {
-			reason:   "A field that others changed is put back, and named.",
+			reason:   "A field that others changed is restored, and reported.",
 			was:      cm,
 			others:   func(s *site) { s.c.Set("kubectl-edit", refOf(cm), "9", "data", "a") },
 			want:     cm,
@@ -27,7 +27,7 @@ func TestApplyDrifted(t *testing.T) {
 			tries:    tries,
 		},
 		"Added": {
-			reason:   "What others add is theirs.",
+			reason:   "Fields that others add belong to them.",
 			was:      cm,
 			others:   func(s *site) { s.c.Set("kubectl-edit", refOf(cm), "9", "data", "z") },
 			want:     cmNext,
@@ -37,7 +37,7 @@ func TestApplyDrifted(t *testing.T) {
 			tries:    tries,
 		},
 		"TakenAndPutBack": {
-			reason: "Others may own a field with the value that it should have: it is still repaired, and the dry run says so.",
+			reason: "Others may own a field with the desired value: it is still repaired, and the dry run says so.",
 			was:    cm,
 			others: func(s *site) {
 				s.c.Set("kubectl-edit", refOf(cm), "9", "data", "a")
@@ -49,7 +49,7 @@ func TestApplyDrifted(t *testing.T) {
 			tries:    tries,
 		},
 		"Label": {
-			reason: "An object that lost its labels is ours as long as it has the UID.",
+			reason: "An object that lost its labels belongs to the bundle as long as it has the UID.",
 			was:    cm,
 			others: func(s *site) {
 				s.c.Edit("kubectl-edit", refOf(cm), func(u *unstructured.Unstructured) { u.SetLabels(nil) })
@@ -62,7 +62,7 @@ func TestApplyDrifted(t *testing.T) {
 			tries:    tries,
 		},
 		"Replaced": {
-			reason: "Another object under the name of ours is not ours.",
+			reason: "Another object with the same name does not belong to the bundle.",
 			was:    cm,
 			others: func(s *site) {
 				s.c.Finish(refOf(cm))
@@ -76,7 +76,7 @@ func TestApplyDrifted(t *testing.T) {
 			tries:    []string{"try apply new ConfigMap apps/web", "get ConfigMap apps/web"},
 		},
 		"Behind": {
-			reason:   "A watch that is behind does not know of the drift. The API server does, and the field is taken back.",
+			reason:   "A watch that is behind does not show the drift. The API server does, and the field is reclaimed.",
 			was:      cm,
 			others:   func(s *site) { s.c.Set("kubectl-edit", refOf(cm), "9", "data", "a") },
 			want:     cmNext,
@@ -87,19 +87,19 @@ func TestApplyDrifted(t *testing.T) {
 			tries:    tries,
 		},
 		"BehindAndGone": {
-			reason: "A watch that is behind does not know that the object is gone either: the run creates it without having asked.",
+			reason: "If a watch that is behind does not show that the object is gone, the run creates it without reading it.",
 			was:    cm,
 			others: func(s *site) { s.c.Finish(refOf(cm)) },
 			want:   cmNext,
 			input:  func(in *Input) { in.Exists, in.State.Set, in.Drifted = true, ourSet, false },
 			out:    result{Kind: "Updated"},
-			// To create it is what the dry run says for an object that is being deleted.
+			// A dry run reports a creation for an object that is being deleted.
 			instead:  &result{Kind: "Deleting"},
 			requests: []string{"apply unforced ConfigMap apps/web"},
 			tries:    []string{"get ConfigMap apps/web"},
 		},
 		"DriftedAndGone": {
-			reason:   "Where it has to be read, it is seen to be gone, and created.",
+			reason:   "If the object has to be read, the engine sees that it is gone, and creates it.",
 			was:      cm,
 			others:   func(s *site) { s.c.Finish(refOf(cm)) },
 			want:     cm,
@@ -109,7 +109,7 @@ func TestApplyDrifted(t *testing.T) {
 			tries:    []string{"get ConfigMap apps/web", "try apply new ConfigMap apps/web"},
 		},
 		"DriftedAndTaken": {
-			reason: "What another client creates in its place at this moment is not ours.",
+			reason: "An object that another client creates in its place at this moment does not belong to the bundle.",
 			was:    cm,
 			others: func(s *site) { s.c.Finish(refOf(cm)) },
 			want:   cm,
@@ -127,7 +127,7 @@ func TestApplyDrifted(t *testing.T) {
 			tries:    []string{"get ConfigMap apps/web", "try apply new ConfigMap apps/web", "get ConfigMap apps/web"},
 		},
 		"ResourceGone": {
-			reason:   "A custom resource that its users deleted does not come back with the next version, even if the watch is behind.",
+			reason:   "The next version does not create a custom resource again that its users deleted, even if the watch is behind.",
 			was:      cm,
 			others:   func(s *site) { s.c.Finish(refOf(cm)) },
 			want:     cmNext,
@@ -138,7 +138,7 @@ func TestApplyDrifted(t *testing.T) {
 			tries:    []string{"get ConfigMap apps/web"},
 		},
 		"ResourceOfAnotherGone": {
-			reason: "One that was never applied is created.",
+			reason: "A custom resource that was never applied is created.",
 			want:   cm,
 			change: func(o *object.Desired) { o.Stage = object.StageResource },
 			input:  behind,
@@ -148,7 +148,7 @@ func TestApplyDrifted(t *testing.T) {
 			tries:    []string{"get ConfigMap apps/web", "try apply new ConfigMap apps/web"},
 		},
 		"Resource": {
-			reason: "What users changed in the custom resource of the bundle is theirs, and nothing is reported as ceded.",
+			reason: "Fields of the custom resource that users changed belong to them, and are not reported as ceded.",
 			was:    cm,
 			others: func(s *site) { s.c.Set("kubectl-edit", refOf(cm), "9", "data", "a") },
 			want:   cmNext,
@@ -166,8 +166,8 @@ func TestApplyDrifted(t *testing.T) {
 	}
 }
 
-// known tells of an object that has lost its labels, which a watch does not show.
+// known is the input for an object without its labels, which a watch does not show.
 func known(in *Input) { in.Exists, in.Drifted = true, true }
 
-// behind tells of an object that is gone, which a watch does not show yet.
+// behind is the input for an object that is gone, although a watch still shows it.
 func behind(in *Input) { in.Exists, in.State.Set, in.Drifted = true, ourSet, true }

@@ -10,7 +10,7 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// What a dry run would create before counts as existing.
+// Objects that a dry run would create earlier count as existing.
 func TestAssumed(t *testing.T) {
 	namespace := `{apiVersion: v1, kind: Namespace, metadata: {name: new}}`
 	inside := `{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: new}}`
@@ -18,13 +18,13 @@ func TestAssumed(t *testing.T) {
 	created := result{Kind: "Created"}
 	cases := map[string]struct {
 		reason string
-		// created are objects that would be created before.
+		// created are objects that would be created earlier.
 		created []string
 		planned bool
 		// all are the objects to try, one after the other.
 		all  []string
 		want []result
-		// tries are those of all.
+		// tries are the requests for all of them.
 		tries []string
 	}{
 		"Namespace": {
@@ -32,15 +32,15 @@ func TestAssumed(t *testing.T) {
 			created: []string{namespace}, all: []string{inside}, want: []result{created},
 		},
 		"OtherNamespace": {
-			reason:  "An object elsewhere is tried.",
+			reason:  "An object in another namespace is tried.",
 			created: []string{namespace}, all: []string{cm}, want: []result{created}, tries: []string{"try apply new ConfigMap apps/web"},
 		},
 		"ClusterScoped": {
-			reason:  "So is one without a namespace.",
+			reason:  "An object without a namespace is tried.",
 			created: []string{namespace}, all: []string{namespace}, want: []result{created}, tries: []string{"try apply new Namespace new"},
 		},
 		"OncePerNamespace": {
-			reason: "A namespace that is created with an object is told of once, and assumed from then on.",
+			reason: "A namespace that is created with an object is noted once, and assumed from then on.",
 			all:    []string{inside, other}, want: []result{{Kind: "Created", Note: "namespace new would be created"}, created},
 			tries: []string{"try apply new ConfigMap new/web"},
 		},
@@ -49,12 +49,12 @@ func TestAssumed(t *testing.T) {
 			created: []string{crd(anySpec)}, all: []string{widget}, want: []result{created},
 		},
 		"Other": {
-			reason:  "What is created in other stages makes nothing else exist.",
+			reason:  "Objects of other stages do not affect what exists.",
 			created: []string{cm}, all: []string{widget},
 			want: []result{{Err: "Widget apps/web: the cluster has no kind Widget in example.org/v1", Refused: true}},
 		},
 		"Version": {
-			reason: "A CRD that exists may get a version with the plan.",
+			reason: "The plan may add a version to a CRD that exists.",
 			all:    []string{widget}, planned: true,
 			want: []result{{Kind: "Created", Note: "Widget apps/web cannot be tried: its kind is not served in this version yet"}},
 		},
@@ -84,7 +84,7 @@ func TestAssumed(t *testing.T) {
 	}
 }
 
-// Objects are tried at the same time: a namespace that two of them lack is told of once.
+// Objects are tried at the same time: a namespace that two of them lack is noted once.
 func TestAssumedNamespace(t *testing.T) {
 	a := &Assumed{}
 	if !a.addNamespace("new") || a.addNamespace("new") || !a.addNamespace("other") {
@@ -92,7 +92,7 @@ func TestAssumedNamespace(t *testing.T) {
 	}
 }
 
-// Something on the way may support no dry run. That is no objection: to apply the object may work.
+// A webhook may not support dry runs. That is not a refusal, because applying the object may work.
 func TestWithoutDryRun(t *testing.T) {
 	hook := func(err error) func(*site, string) error {
 		return func(_ *site, line string) error {
@@ -106,23 +106,23 @@ func TestWithoutDryRun(t *testing.T) {
 	note := `ConfigMap apps/web cannot be tried: admission webhook "x" does not support dry run`
 	cases := map[string]scenario{
 		"Created": {
-			reason: "It is noted for an object that would be created,",
+			reason: "For an object that would be created, there is a note.",
 			want:   cm, meet: unsupported, out: result{Kind: "Created"}, note: note,
 			requests: look[:1], tries: tryLook[:1],
 		},
 		"Updated": {
-			reason: "and for one that would be updated.",
+			reason: "For an object that would be updated, there is a note.",
 			was:    cm, want: cmNext, meet: unsupported, out: result{Kind: "Updated"}, note: note,
 			requests: []string{"apply unforced ConfigMap apps/web"}, tries: []string{"get ConfigMap apps/web", "try apply ConfigMap apps/web"},
 		},
 		"Bad": {
-			reason: "Any other bad request is an objection.",
+			reason: "Any other bad request is a refusal.",
 			want:   cm, meet: hook(kerrors.NewBadRequest("no")), out: result{Kind: "Created"},
 			instead:  &result{Err: "ConfigMap apps/web: no", Refused: true},
 			requests: look[:1], tries: tryLook[:1],
 		},
 		"Elsewhere": {
-			reason: "The same words in another refusal are one.",
+			reason: "The same text in another error is a refusal.",
 			want:   cm, meet: hook(kerrors.NewInternalError(errors.New("does not support dry run"))), out: result{Kind: "Created"},
 			instead:  &result{Err: "ConfigMap apps/web: Internal error occurred: does not support dry run", Refused: true},
 			requests: look[:1], tries: tryLook[:1],
@@ -133,7 +133,7 @@ func TestWithoutDryRun(t *testing.T) {
 	}
 }
 
-// The owner of a bundle is looked for once.
+// The owner of a bundle is read once.
 func TestOwnersAreCached(t *testing.T) {
 	s := newSite(t)
 	inventoryOf("Kyma a")(s)

@@ -25,7 +25,7 @@ import (
 
 const ourSet = "applyset-ours"
 
-// A site is a cluster in which one object is applied, and what is remembered of it.
+// A site is a cluster in which one object is applied, and what is remembered about it.
 type site struct {
 	c          *fakeapi.Cluster
 	now        time.Time
@@ -60,7 +60,7 @@ func (s *site) dryRunner() *Applier {
 	return a
 }
 
-// input returns what is known of an object without a request, where the watch is not behind.
+// input returns what is known about an object without a request, if the watch is up to date.
 func (s *site) input(o *object.Desired) Input {
 	o.Adoption = s.adoption
 	in := Input{Object: o, Entry: s.entry}
@@ -78,7 +78,7 @@ func (s *site) input(o *object.Desired) Input {
 	return in
 }
 
-// record what became of an object, as a run does.
+// record records the outcome of an object, as a run does.
 func (s *site) record(in *Input, out Outcome) {
 	s.entry = in.Entry
 	if out.Owned != "" {
@@ -93,7 +93,7 @@ func (s *site) record(in *Input, out Outcome) {
 	}
 }
 
-// apply an object, and record that.
+// apply applies an object and records the outcome.
 func (s *site) apply(t *testing.T, o *object.Desired) {
 	t.Helper()
 	in := s.input(o)
@@ -104,7 +104,7 @@ func (s *site) apply(t *testing.T, o *object.Desired) {
 	s.record(&in, out)
 }
 
-// desired returns an object as the bundle wants it.
+// desired returns an object as the bundle specifies it.
 func desired(t *testing.T, text string) *object.Desired {
 	t.Helper()
 	u := fakeapi.Parse(text)
@@ -120,19 +120,19 @@ func desired(t *testing.T, text string) *object.Desired {
 	return &o
 }
 
-// refOf returns the reference to an object that is written as YAML.
+// refOf returns the reference of an object in YAML.
 func refOf(text string) cluster.ObjectRef { return object.RefOf(fakeapi.Parse(text)) }
 
-// A result is an Outcome as tests compare it.
+// A result is an Outcome in the form that tests compare.
 type result struct {
 	Kind string
-	// Fields of Outcome.Fields, and Lost and Ceded as paths.
+	// Fields is Outcome.Fields, and Lost and Ceded are paths.
 	Fields, Lost, Ceded []string
 	Note                string
-	// Owned is true where Outcome.Owned is set.
+	// Owned is true if Outcome.Owned is set.
 	Owned bool
 	Err   string
-	// Refused is true where the error is about the object, and not about the connection.
+	// Refused is true if the error is about the object, and not about the connection.
 	Refused bool
 }
 
@@ -204,10 +204,10 @@ func labelled(text string) string {
 	return string(b)
 }
 
-// label an object.
+// label returns an edit that sets a label.
 func label(name, value string) func(u *unstructured.Unstructured) {
 	return func(u *unstructured.Unstructured) { object.AddLabels(u, map[string]string{name: value}) }
 }
 
-// finalize keeps an object when it is deleted.
+// finalize adds a finalizer, which keeps the object when it is deleted.
 func finalize(u *unstructured.Unstructured) { u.SetFinalizers([]string{"example.org/wait"}) }

@@ -20,7 +20,7 @@ const (
 	stateful2 = `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: web, namespace: apps}, spec: {serviceName: b, replicas: 2, x: 1}}`
 )
 
-// Some fields of objects cannot be changed.
+// Some fields of objects are immutable.
 func TestApplyImmutable(t *testing.T) {
 	requests := []string{"apply unforced ConfigMap apps/web"}
 	tries := []string{"get ConfigMap apps/web", "try apply ConfigMap apps/web"}
@@ -28,31 +28,31 @@ func TestApplyImmutable(t *testing.T) {
 	why := "ConfigMap apps/web: data cannot be changed (field is immutable when `immutable` is set); "
 	cases := map[string]scenario{
 		"NotAllowed": {
-			reason: "Without permission the error says what cannot be changed, why, and what can be done.",
+			reason: "Without permission, the error says what cannot be changed, why, and what to do.",
 			was:    cmFixed, want: cmFixed2,
 			out:      result{Err: why + "set recreate to have it deleted and created anew", Refused: true},
 			requests: append(requests[:1:1], "get ConfigMap apps/web"),
 			tries:    append(tries[:2:2], "get ConfigMap apps/web"),
 		},
 		"Allowed": {
-			reason: "With permission it has to be recreated.",
+			reason: "With permission, the object has to be recreated.",
 			was:    cmFixed, want: cmFixed2, policy: func(p *Policy) { p.Recreate = true },
 			out: again, fields: again.Fields, requests: requests, tries: tries,
 		},
 		"AllowedByConfig": {
-			reason: "Config may give the permission,",
+			reason: "The config may give the permission.",
 			was:    cmFixed, want: cmFixed2, change: func(o *object.Desired) { o.Recreate = true },
 			out: again, fields: again.Fields, requests: requests, tries: tries,
 		},
 		"AllowedByAnnotation": {
-			reason: "and so may the object.",
+			reason: "The object may give the permission.",
 			was:    cmFixed,
 			want: `{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: apps, annotations: {kyma.m.crossplane.io/recreate: "true"}},
 immutable: true, data: {a: "2"}}`,
 			out: again, fields: again.Fields, requests: requests, tries: tries,
 		},
 		"AnnotatedOtherwise": {
-			reason: "Another value of the annotation is no permission.",
+			reason: "The annotation with another value does not give the permission.",
 			was:    cmFixed,
 			want: `{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: apps, annotations: {kyma.m.crossplane.io/recreate: "yes"}},
 immutable: true, data: {a: "2"}}`,
@@ -61,7 +61,7 @@ immutable: true, data: {a: "2"}}`,
 			tries:    append(tries[:2:2], "get ConfigMap apps/web"),
 		},
 		"SameReason": {
-			reason: "A reason that several fields have is told once.",
+			reason: "A reason that several fields share is reported once.",
 			was:    cmFixed,
 			want:   strings.Replace(cmFixed2, ", data:", ", binaryData: {b: MQ==}, data:", 1),
 			out: result{
@@ -72,7 +72,7 @@ immutable: true, data: {a: "2"}}`,
 			tries:    append(tries[:2:2], "get ConfigMap apps/web"),
 		},
 		"Read": {
-			reason: "An object that is found is ours by its label.",
+			reason: "An object that is found belongs to the bundle by its label.",
 			was:    cmFixed, want: cmFixed2, policy: func(p *Policy) { p.Recreate = true },
 			input: func(in *Input) { *in = Input{Object: in.Object} },
 			out:   again, fields: again.Fields, requests: take, tries: tryTake,
@@ -89,7 +89,7 @@ immutable: true, data: {a: "2"}}`,
 			tries:    append(tryTake[:3:3], "get ConfigMap apps/web"),
 		},
 		"Irreplaceable": {
-			reason: "What holds data is never deleted.",
+			reason: "An object that holds data is never deleted.",
 			was:    claim, want: claim2, policy: func(p *Policy) { p.Recreate = true },
 			out: result{
 				Err: "PersistentVolumeClaim apps/web: spec.storageClassName cannot be changed (spec is immutable after creation except resources.requests); " +
@@ -104,7 +104,7 @@ immutable: true, data: {a: "2"}}`,
 			},
 		},
 		"Resource": {
-			reason: "Nor is the custom resource of the bundle.",
+			reason: "The custom resource of the bundle is never deleted.",
 			was:    cmFixed, want: cmFixed2, policy: func(p *Policy) { p.Recreate = true },
 			change: func(o *object.Desired) { o.Stage = object.StageResource },
 			out: result{
@@ -114,7 +114,7 @@ immutable: true, data: {a: "2"}}`,
 			tries:    append(tries[:2:2], "get ConfigMap apps/web"),
 		},
 		"Precise": {
-			reason: "Where the API server names the whole spec, the fields that differ are found: those that may change are not to blame.",
+			reason: "If the API server names the whole spec, the error names the fields that differ, but not those that may change.",
 			was:    stateful, want: stateful2,
 			out: result{
 				Err: "StatefulSet apps/web: spec.serviceName cannot be changed " +
@@ -129,7 +129,7 @@ immutable: true, data: {a: "2"}}`,
 			},
 		},
 		"Untold": {
-			reason: "They are found by comparison where the API server does not say what the object would be.",
+			reason: "If the API server does not return what it would create, the fields are compared as written.",
 			was:    stateful, want: stateful2,
 			meet: refuse("create StatefulSet apps/web-", kerrors.NewForbidden(schema.GroupResource{}, "web", errors.New("no"))),
 			out: result{
@@ -145,7 +145,7 @@ immutable: true, data: {a: "2"}}`,
 			},
 		},
 		"Removed": {
-			reason: "A field that was applied before and is not wanted any more is to blame, too; what others set is not.",
+			reason: "The error also names a field that was applied before and is no longer desired, but not fields that others set.",
 			was:    stateful, want: `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: web, namespace: apps}, spec: {replicas: 1, x: 1}}`,
 			others: func(s *site) { s.c.Set("some-controller", refOf(stateful), "z", "spec", "z") },
 			out: result{
@@ -166,7 +166,7 @@ immutable: true, data: {a: "2"}}`,
 	}
 }
 
-// The API server fills in members of unions that may not stand beside others.
+// The API server fills in members of unions that conflict with other members.
 func TestApplyClearsLeftovers(t *testing.T) {
 	first, look, own := "apply unforced Deployment apps/web", "get Deployment apps/web", "patch Deployment apps/web"
 	tries := []string{look, "try apply Deployment apps/web", "try apply Deployment apps/web", "try patch Deployment apps/web"}
@@ -189,18 +189,18 @@ func TestApplyClearsLeftovers(t *testing.T) {
 	}
 	cases := map[string]scenario{
 		"Cleared": {
-			reason: "A leftover becomes ours, and goes as it is not wanted.",
+			reason: "The engine takes ownership of a leftover, and removes it because it is not desired.",
 			was:    rolling, want: recreate, out: cleared, requests: []string{first, look, own, first}, fields: fields, tries: tries,
 		},
 		"Drifted": {
-			reason: "So it does in a repair.",
+			reason: "A repair does the same.",
 			was:    rolling, want: recreate, input: func(in *Input) { in.Drifted = true },
 			out:      result{Kind: "Updated", Lost: []string{"spec.strategy.type"}},
 			requests: []string{"metadata Deployment apps/web", "apply Deployment apps/web", look, own, "apply Deployment apps/web"},
 			fields:   fields, tries: tries,
 		},
 		"Theirs": {
-			reason: "One that another manager set is not cleared.",
+			reason: "A leftover that another manager set is not cleared.",
 			was:    rolling,
 			others: func(s *site) {
 				s.c.Set("kubectl-edit", refOf(rolling), "50%", "spec", "strategy", "rollingUpdate", "maxSurge")
@@ -209,12 +209,12 @@ func TestApplyClearsLeftovers(t *testing.T) {
 			out: theirs, requests: []string{first, look}, tries: tries[:2],
 		},
 		"Conflict": {
-			reason: "A conflict is tried again.",
+			reason: "After a conflict, the engine tries again.",
 			was:    rolling, want: recreate, meet: edits(2), out: cleared,
 			requests: []string{first, look, own, look, own, look, own, first}, fields: fields, tries: tries,
 		},
 		"Conflicts": {
-			reason: "After three conflicts it is left to the next call.",
+			reason: "After three conflicts, the next call continues.",
 			was:    rolling, want: recreate, meet: edits(3),
 			out: result{
 				Err: `Deployment apps/web: cannot clear spec.strategy.rollingUpdate: Operation cannot be fulfilled on deployments.apps "web": the object has been modified`, Refused: true,
@@ -222,13 +222,13 @@ func TestApplyClearsLeftovers(t *testing.T) {
 			instead: &result{Kind: "Updated", Fields: fields}, requests: []string{first, look, own, look, own, look, own}, tries: tries,
 		},
 		"Cut": {
-			reason: "If the object is not applied after that, the outcome says what is owned now, so that it does not count as drift.",
+			reason: "If the object is not applied after that, the outcome has the hash of the owned fields, so that they do not count as drift.",
 			was:    rolling, want: recreate, meet: second(first, kerrors.NewServiceUnavailable("later")),
 			out:     result{Err: "Deployment apps/web: later", Owned: true},
 			instead: &result{Kind: "Updated", Fields: fields}, requests: []string{first, look, own, first}, tries: tries,
 		},
 		"CutRepair": {
-			reason: "So it does where the object was read.",
+			reason: "The same holds if the object was read.",
 			was:    rolling, want: recreate, meet: second("apply Deployment apps/web", kerrors.NewServiceUnavailable("later")),
 			input:   func(in *Input) { in.Drifted = true },
 			out:     result{Err: "Deployment apps/web: later", Owned: true},
@@ -239,14 +239,14 @@ func TestApplyClearsLeftovers(t *testing.T) {
 			tries: tries,
 		},
 		"CutAfterDrift": {
-			reason: "Where it was drift before, it still is.",
+			reason: "If the object had drifted before, it still has.",
 			was:    rolling, want: recreate, meet: second(first, kerrors.NewServiceUnavailable("later")),
 			input:   func(in *Input) { in.Entry.Owned = "x"; in.Drifted = false },
 			out:     result{Err: "Deployment apps/web: later"},
 			instead: &result{Kind: "Updated", Fields: fields}, requests: []string{first, look, own, first}, tries: tries,
 		},
 		"Gone": {
-			reason: "An object that is gone meanwhile has no leftovers: the refusal stays.",
+			reason: "An object that is gone in the meantime has no leftovers: the refusal stays.",
 			was:    rolling, want: recreate,
 			meet: func(s *site, line string) error {
 				if line == look && s.c.Object(refOf(rolling)) != nil && s.removes {
@@ -261,7 +261,7 @@ func TestApplyClearsLeftovers(t *testing.T) {
 			instead: &result{Kind: "Updated", Fields: fields}, requests: []string{first, look}, tries: tries,
 		},
 		"Unread": {
-			reason: "Without permission to read it nothing is cleared.",
+			reason: "Without permission to read the object, nothing is cleared.",
 			was:    rolling, want: recreate,
 			meet: func(s *site, line string) error {
 				s.removes = s.removes || line == first
@@ -279,7 +279,7 @@ func TestApplyClearsLeftovers(t *testing.T) {
 	}
 }
 
-// No watch is behind once leftovers are ours.
+// The cache is up to date once the engine owns the leftovers.
 func TestLeftoversAreCached(t *testing.T) {
 	s := newSite(t)
 	s.apply(t, desired(t, rolling))
@@ -290,7 +290,7 @@ func TestLeftoversAreCached(t *testing.T) {
 	}
 }
 
-// second refuses the second request of a line.
+// second refuses the second request with a log line.
 func second(line string, err error) func(*site, string) error {
 	n := 0
 	return func(_ *site, l string) error {

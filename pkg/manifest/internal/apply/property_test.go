@@ -20,21 +20,21 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// A history is a random sequence of what the bundle and others do with one object.
+// A history is a random sequence of actions of the bundle and of other clients on one object.
 type history struct {
 	*site
 
 	t   *testing.T
 	r   *rand.Rand
 	ref cluster.ObjectRef
-	// lines tell what happened.
+	// lines describe what happened.
 	lines []string
 }
 
-// pick one of some values.
+// pick returns one of some values.
 func pick[V any](r *rand.Rand, values ...V) V { return values[r.IntN(len(values))] }
 
-// text of a version of the object.
+// text returns a version of the object.
 func (h *history) text() string {
 	if h.ref.Kind == "Deployment" {
 		return fmt.Sprintf(`{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: apps}, spec: {%s%s%simage: %s}}`,
@@ -51,7 +51,7 @@ func (h *history) text() string {
 		pick(h.r, "", "", "", "immutable: true, "), strings.Join(data, ", "))
 }
 
-// others do one thing in the cluster.
+// others performs one action of another client.
 func (h *history) others() {
 	who := pick(h.r, "kubectl-edit", "helm", "some-controller")
 	u := h.c.Object(h.ref)
@@ -154,10 +154,11 @@ func (h *history) fail(why string) {
 	h.t.Fatalf("%s\n%s", strings.Join(h.lines, "\n"), why)
 }
 
-// disagree returns how what a dry run says differs from what a run did, in another way than it may; empty where it does not.
+// disagree returns how the result of a dry run differs from that of a run, apart from permitted differences; empty if it does
+// not.
 func (h *history) disagree(dry, run result, before, after map[string]any) string {
 	if h.isAdopted(before) && strings.Contains(dry.Err, "belongs to field manager helm") {
-		// A dry run does not take over what a deployer owns.
+		// A dry run does not take over the fields of a deployer.
 		return ""
 	}
 	if dry.Err != run.Err || dry.Refused != run.Refused {
@@ -169,7 +170,7 @@ func (h *history) disagree(dry, run result, before, after map[string]any) string
 	}
 	switch {
 	case dry.Kind == "Updated" && run.Kind == "Updated":
-		// What goes with an adoption is not foreseen.
+		// A dry run does not foresee which fields an adoption removes.
 		unseen := slices.DeleteFunc(changed, func(f string) bool { return slices.Contains(dry.Fields, f) })
 		if len(unseen) > 0 && !h.isAdopted(before) || len(dry.Fields) > len(fieldset.Differences(before, after)) {
 			return fmt.Sprintf("a run changes %v in addition, or not all", unseen)
@@ -178,7 +179,7 @@ func (h *history) disagree(dry, run result, before, after map[string]any) string
 		return "they find other fields immutable"
 	case dry.Kind == run.Kind:
 	case dry.Kind == "Unchanged" && run.Kind == "Updated":
-		// A run writes what a dry run finds to be the same.
+		// A run writes objects that a dry run finds to be the same.
 		if len(changed) > 0 {
 			return fmt.Sprintf("a run changes %v", changed)
 		}
@@ -193,13 +194,13 @@ func (h *history) disagree(dry, run result, before, after map[string]any) string
 	return ""
 }
 
-// isAdopted reports whether an object is adopted that exists.
+// isAdopted reports whether an existing object is adopted.
 func (h *history) isAdopted(before map[string]any) bool {
 	owner := (&unstructured.Unstructured{Object: before}).GetLabels()[object.LabelPartOf]
 	return before != nil && owner != ourSet && h.adoption.From(owner)
 }
 
-// In any situation, a dry run says what a run then does, and writes nothing.
+// In any situation, a dry run predicts what a run then does, and writes nothing.
 func TestDryRunForetellsRun(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(200) {

@@ -30,7 +30,7 @@ func TestRecreate(t *testing.T) {
 	}
 	type want struct {
 		result result
-		// Deleted is what Recreate says, and Before the UID of the object that is waited for.
+		// Deleted is the result of Recreate, and Before the UID of the object to wait for.
 		Deleted  bool
 		Before   string
 		Requests []string
@@ -43,14 +43,14 @@ func TestRecreate(t *testing.T) {
 		want   want
 	}{
 		"Ours": {
-			reason: "An object of ours is deleted and created, and no watch is behind.",
+			reason: "An object of the bundle is deleted and created, and the cache is up to date.",
 			want: want{
 				result: result{Kind: "Updated"}, Deleted: true, Requests: []string{read, remove, create},
 				Cached: []string{"forget ConfigMap apps/web", "put ConfigMap apps/web uid-4"},
 			},
 		},
 		"Finalizers": {
-			reason: "One that waits for its finalizers is created by a later call.",
+			reason: "An object that waits for its finalizers is created by a later call.",
 			others: func(s *site) { s.c.Edit("kubectl", refOf(cm), finalize) },
 			want: want{
 				result: result{Kind: "Deleting"}, Deleted: true, Before: "uid-3", Requests: []string{read, remove},
@@ -58,40 +58,40 @@ func TestRecreate(t *testing.T) {
 			},
 		},
 		"Deleting": {
-			reason: "One that is being deleted is not deleted again.",
+			reason: "An object that is being deleted is not deleted again.",
 			others: func(s *site) { s.c.Edit("kubectl", refOf(cm), finalize); s.c.Delete(refOf(cm)) },
 			want:   want{result: result{Kind: "Deleting"}, Before: "uid-3", Requests: []string{read}},
 		},
 		"Gone": {
-			reason: "One that is gone is created.",
+			reason: "An object that is gone is created.",
 			others: func(s *site) { s.c.Finish(refOf(cm)) },
 			want: want{
 				result: result{Kind: "Updated"}, Requests: []string{read, create}, Cached: []string{"put ConfigMap apps/web uid-4"},
 			},
 		},
 		"Unowned": {
-			reason: "No other object is deleted: not one of nobody,",
+			reason: "An object without an owner is not deleted.",
 			others: replace,
 			want: want{
 				result: result{Err: "ConfigMap apps/web: was created by another client while it was being recreated"}, Requests: []string{read},
 			},
 		},
 		"OfAnother": {
-			reason: "and not one of another bundle.",
+			reason: "An object of another bundle is not deleted.",
 			others: func(s *site) { s.c.Edit("x", refOf(cm), label(object.LabelPartOf, "applyset-other")) },
 			want: want{
 				result: result{Err: "ConfigMap apps/web: was created by another client while it was being recreated"}, Requests: []string{read},
 			},
 		},
 		"Replaced": {
-			reason: "Nor is one that takes the name in between.",
+			reason: "An object that takes the name in the meantime is not deleted.",
 			meet:   on(remove, replace),
 			want: want{
 				result: result{Err: "ConfigMap apps/web: was replaced by another client while it was being recreated"}, Requests: []string{read, remove},
 			},
 		},
 		"GoneMeanwhile": {
-			reason: "One that goes in between is created.",
+			reason: "An object that is deleted in the meantime is created.",
 			meet:   on(remove, func(s *site) { s.c.Finish(refOf(cm)) }),
 			want: want{
 				result: result{Kind: "Updated"}, Deleted: true, Requests: []string{read, remove, create},
@@ -99,7 +99,7 @@ func TestRecreate(t *testing.T) {
 			},
 		},
 		"TakenMeanwhile": {
-			reason: "Where another client creates it first, the next call sees whose it is.",
+			reason: "If another client creates the object first, the next call finds out who owns it.",
 			meet:   on(create, func(s *site) { s.c.Create("kubectl", cm) }),
 			want: want{
 				result: result{Kind: "Deleting"}, Deleted: true, Before: "uid-4", Requests: []string{read, remove, create, read},
@@ -107,14 +107,14 @@ func TestRecreate(t *testing.T) {
 			},
 		},
 		"Unread": {
-			reason: "What cannot be read is not deleted.",
+			reason: "An object that cannot be read is not deleted.",
 			meet:   refuse(read, forbidden),
 			want: want{
 				result: result{Err: `ConfigMap apps/web: configmaps "web" is forbidden: no way`, Refused: true}, Requests: []string{read},
 			},
 		},
 		"Undeleted": {
-			reason: "What cannot be deleted stays, and that is said.",
+			reason: "An object that cannot be deleted stays, and the error says so.",
 			meet:   refuse(remove, forbidden),
 			want: want{
 				result:   result{Err: `ConfigMap apps/web: configmaps "web" is forbidden: no way`, Refused: true},
@@ -122,7 +122,7 @@ func TestRecreate(t *testing.T) {
 			},
 		},
 		"Uncreated": {
-			reason: "Where it cannot be created, it was deleted nevertheless.",
+			reason: "If the object cannot be created, the outcome still says that it was deleted.",
 			meet:   refuse(create, forbidden),
 			want: want{
 				result:  result{Err: `ConfigMap apps/web: configmaps "web" is forbidden: no way`, Refused: true},

@@ -13,14 +13,14 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// A scenario is one object that is applied in one situation, by both sets of verbs.
+// A scenario is one object that is applied in one situation, with both sets of verbs.
 type scenario struct {
 	reason string
 	// was is what the bundle applied before; empty for nothing.
 	was string
 	// others act after that.
 	others func(s *site)
-	// want is the object that is applied, and change what is special about it.
+	// want is the object to apply, and change is applied to it.
 	want   string
 	change func(o *object.Desired)
 	policy func(p *Policy)
@@ -30,20 +30,20 @@ type scenario struct {
 	// meet is called before each request.
 	meet func(s *site, line string) error
 
-	// out is the outcome of a run, and requests what it sends.
+	// out is the outcome of a run, and requests are the requests that it sends.
 	out      result
 	requests []string
-	// fields are those that a dry run says would be changed, note what it says in addition, and tries what it sends.
+	// fields are those that a dry run would change, note is its note, and tries are the requests that it sends.
 	fields []string
 	note   string
 	tries  []string
-	// unseen are fields that a run changes, and a dry run does not know of.
+	// unseen are fields that a run changes without a dry run reporting them.
 	unseen []string
-	// instead is the outcome of a dry run where it differs from that of a run: the reason of the scenario says why.
+	// instead is the outcome of a dry run if it differs from that of a run. The reason of the scenario explains the difference.
 	instead *result
 }
 
-// prepare a site for a scenario. Two of them are equal.
+// prepare returns a new site for a scenario. All sites for a scenario are equal.
 func (sc *scenario) prepare(t *testing.T) (*site, Input) {
 	t.Helper()
 	s := newSite(t)
@@ -72,7 +72,7 @@ func (sc *scenario) prepare(t *testing.T) (*site, Input) {
 	return s, in
 }
 
-// test a scenario with both sets of verbs.
+// test tests a scenario with both sets of verbs.
 func (sc *scenario) test(t *testing.T) {
 	t.Helper()
 	s, in := sc.prepare(t)
@@ -110,7 +110,7 @@ func (sc *scenario) test(t *testing.T) {
 	}
 }
 
-// compare what a dry run left and said with what a run did to an object.
+// compare compares what a dry run left and reported with what a run did to an object.
 func (sc *scenario) compare(t *testing.T, before any, s *site, after map[string]any, in Input, out Outcome) {
 	t.Helper()
 	if diff := cmp.Diff(before, any(s.c.All()), cmpopts.IgnoreMapEntries(func(k string, _ any) bool { return k == "time" })); diff != "" {

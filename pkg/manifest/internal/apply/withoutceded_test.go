@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Which fields are ceded is asked for by observers, too. They have no entry of an object that was never applied.
+// Observers ask which fields are ceded, too. They have no entry for an object that was never applied.
 func TestWithoutCededUnknown(t *testing.T) {
 	s := newSite(t)
 	s.apply(t, desired(t, cm))
@@ -31,7 +31,7 @@ func TestWithoutCededUnknown(t *testing.T) {
 	}
 }
 
-// The target of an autoscaler may be of the core group, which is not written.
+// The target of an autoscaler may be of the core group, which its reference leaves out.
 func TestTargets(t *testing.T) {
 	s := newSite(t)
 	s.c.Create("kubectl", `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: a, namespace: apps},

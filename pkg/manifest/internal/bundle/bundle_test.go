@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
-// web is an install that is valid.
+// web returns a valid install.
 func web() Install {
 	return Install{Name: "web", Namespace: "apps", Layer: source.Layer{Digest: "d"}}
 }
@@ -21,7 +21,7 @@ func resource(name string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{"kind": "Widget", "metadata": map[string]any{"name": name}}}
 }
 
-// textOf an error; empty for nil.
+// textOf returns the text of an error; empty for nil.
 func textOf(err error) string {
 	if err == nil {
 		return ""
@@ -36,7 +36,7 @@ func TestID(t *testing.T) {
 		want            string
 	}{
 		// sha256 of "team-a-web.kyma-system.Secret.", base64 for URLs without padding.
-		"Spec": {reason: "KEP-3659 says how the ID is derived.", name: "team-a-web", namespace: "kyma-system", want: "applyset-avNIsNPAqJ-K-AGRbzQrd7Salf78lg0sMuS4mrJSUFc-v1"},
+		"Spec": {reason: "KEP-3659 specifies how the ID is derived.", name: "team-a-web", namespace: "kyma-system", want: "applyset-avNIsNPAqJ-K-AGRbzQrd7Salf78lg0sMuS4mrJSUFc-v1"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestParts(t *testing.T) {
 	}{
 		"Empty": {reason: "A bundle may have no parts.", bundle: Bundle{}},
 		"All": {
-			reason: "CRDs come first, then the installs in their order, and the custom resource last. The config is that of the installs.",
+			reason: "CRDs come first, then the installs in their order, and the custom resource last. Only installs have the config.",
 			bundle: Bundle{CRDs: crds, Config: config, Installs: []Install{web(), other}, Resource: resource("r")},
 			want: []part{
 				{Name: "crds:", Title: "crds", CRDs: true}, {Name: "web", Title: "web", Install: true, Config: true},
@@ -94,7 +94,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestDigests holds which changes of a bundle apply a part again.
+// TestDigests checks which changes of a bundle cause a part to be applied again.
 func TestDigests(t *testing.T) {
 	transform := func(digest string) Transform {
 		return Transform{Digest: digest, Func: func(context.Context, *unstructured.Unstructured) error { return nil }}
@@ -113,20 +113,20 @@ func TestDigests(t *testing.T) {
 	}{
 		"Nothing":    {reason: "Equal inputs have equal digests.", change: func(*Bundle) {}},
 		"Name":       {reason: "The name is not part of the objects.", change: func(b *Bundle) { b.Name, b.Owner = "other", "you" }},
-		"Adopt":      {reason: "Whether objects are adopted changes nothing about them.", change: func(b *Bundle) { b.Adopt = true }},
-		"Readiness":  {reason: "Rules are evaluated without applying.", change: func(b *Bundle) { b.Readiness = []Rule{{CEL: "true"}} }},
-		"Policies":   {reason: "Policies change nothing about objects.", change: func(b *Bundle) { b.Drift, b.Recreate = DriftReport, true }},
+		"Adopt":      {reason: "Adoption does not change objects.", change: func(b *Bundle) { b.Adopt = true }},
+		"Readiness":  {reason: "Rules are evaluated without applying anything.", change: func(b *Bundle) { b.Readiness = []Rule{{CEL: "true"}} }},
+		"Policies":   {reason: "Policies do not change objects.", change: func(b *Bundle) { b.Drift, b.Recreate = DriftReport, true }},
 		"Path":       {reason: "A path at its default is left out.", change: func(b *Bundle) { b.Installs[0].Path = "." }},
 		"Labels":     {reason: "Other labels are applied to all objects.", change: func(b *Bundle) { b.Labels["team"] = "b" }, want: all},
 		"Transform":  {reason: "Another transform changes all objects.", change: func(b *Bundle) { b.Transforms[0].Digest = "t3" }, want: all},
-		"Order":      {reason: "So does another order.", change: func(b *Bundle) { b.Transforms[0], b.Transforms[1] = b.Transforms[1], b.Transforms[0] }, want: all},
-		"Transforms": {reason: "And one that goes.", change: func(b *Bundle) { b.Transforms = nil }, want: all},
+		"Order":      {reason: "A different order of transforms changes all objects.", change: func(b *Bundle) { b.Transforms[0], b.Transforms[1] = b.Transforms[1], b.Transforms[0] }, want: all},
+		"Transforms": {reason: "Removing the transforms changes all objects.", change: func(b *Bundle) { b.Transforms = nil }, want: all},
 		"CRDs":       {reason: "Other CRDs are applied.", change: func(b *Bundle) { b.CRDs.Digest = "y" }, want: []string{"crds:"}},
 		"Digest":     {reason: "Other content is applied.", change: func(b *Bundle) { b.Installs[0].Digest = "e" }, want: []string{"web"}},
-		"Values":     {reason: "So are other values.", change: func(b *Bundle) { b.Installs[0].Values = map[string]any{"a": int64(1)} }, want: []string{"web"}},
-		"Namespace":  {reason: "Or another namespace.", change: func(b *Bundle) { b.Installs[0].Namespace = "other" }, want: []string{"web"}},
-		"Form":       {reason: "Or another form.", change: func(b *Bundle) { b.Installs[0].Form = FormKustomize }, want: []string{"web"}},
-		"Config":     {reason: "A config is that of installs.", change: func(b *Bundle) { b.Config.Digest = "d" }, want: []string{"web"}},
+		"Values":     {reason: "Other values are applied.", change: func(b *Bundle) { b.Installs[0].Values = map[string]any{"a": int64(1)} }, want: []string{"web"}},
+		"Namespace":  {reason: "Another namespace is applied.", change: func(b *Bundle) { b.Installs[0].Namespace = "other" }, want: []string{"web"}},
+		"Form":       {reason: "Another form is applied.", change: func(b *Bundle) { b.Installs[0].Form = FormKustomize }, want: []string{"web"}},
+		"Config":     {reason: "A config belongs to installs only.", change: func(b *Bundle) { b.Config.Digest = "d" }, want: []string{"web"}},
 		"Resource":   {reason: "Another custom resource is applied.", change: func(b *Bundle) { b.Resource = resource("s") }, want: []string{"resource:"}},
 	}
 	digests := func(b *Bundle) map[string]string {

@@ -18,14 +18,14 @@ func TestConfigOf(t *testing.T) {
 		"None":    {reason: "Without installs the config is empty.", want: `{"configs":[]}`},
 		"Default": {reason: "Flags at their default change nothing.", flags: map[string]Flags{"web": {}}, want: `{"configs":[{"name":"web","clientConfig":""}]}`},
 		"All": {
-			reason: "Each flag is said in the grammar of helm --set.",
+			reason: "Each flag is written in the syntax of helm --set.",
 			flags: map[string]Flags{"web": {
 				ReleaseName: "a,b", CreateNamespace: new(false), SkipCRDs: true, DisableHooks: true, Timeout: time.Minute, Wait: true, SkipSchemaValidation: true,
 			}},
 			want: `{"configs":[{"name":"web","clientConfig":"ReleaseName=a\\,b,CreateNamespace=false,Timeout=1m0s,SkipCRDs=true,DisableHooks=true,Wait=true,SkipSchemaValidation=true"}]}`,
 		},
 		"Order": {
-			reason: "Installs are in the order of their names, so that the digest is the same each time.",
+			reason: "Installs are sorted by name, so that the digest is always the same.",
 			flags:  map[string]Flags{"b": {Wait: true}, "a": {}},
 			want:   `{"configs":[{"name":"a","clientConfig":""},{"name":"b","clientConfig":"Wait=true"}]}`,
 		},

@@ -38,11 +38,11 @@ func TestTransform(t *testing.T) {
 			want: want{Name: "r", Err: "transform t: Widget r: no"},
 		},
 		"Kind": {
-			reason: "The kind stays.", transforms: doing(func(u *unstructured.Unstructured) error { u.SetKind("Gadget"); return nil }),
+			reason: "A transform must not change the kind.", transforms: doing(func(u *unstructured.Unstructured) error { u.SetKind("Gadget"); return nil }),
 			want: want{Name: "r", Err: "transform t: Widget r: it makes a Gadget of it, and must leave the kind as it is"},
 		},
 		"Name": {
-			reason: "An object has a name.", transforms: doing(func(u *unstructured.Unstructured) error { u.SetName(""); return nil }),
+			reason: "A transform must not remove the name.", transforms: doing(func(u *unstructured.Unstructured) error { u.SetName(""); return nil }),
 			want: want{Err: "transform t: Widget r: it takes the name away"},
 		},
 		"Panic": {
@@ -76,10 +76,10 @@ func TestEvaluate(t *testing.T) {
 		rule   Rule
 		want   want
 	}{
-		"Ready":   {reason: "A state that is Ready needs no message.", rule: rule(health.Ready, "", nil), want: want{State: health.Ready}},
+		"Ready":   {reason: "State Ready needs no message.", rule: rule(health.Ready, "", nil), want: want{State: health.Ready}},
 		"Warning": {reason: "The message has one line.", rule: rule(health.Warning, "a\nb", nil), want: want{State: health.Warning, Message: "a b"}},
 		"Silent":  {reason: "Other states have a message.", rule: rule(health.Processing, "", nil), want: want{State: health.Processing, Message: "the readiness function says Processing"}},
-		"Error":   {reason: "An error is the state Error.", rule: rule(health.Ready, "", errors.New("no")), want: want{State: health.Error, Err: "no"}},
+		"Error":   {reason: "An error leads to state Error.", rule: rule(health.Ready, "", errors.New("no")), want: want{State: health.Error, Err: "no"}},
 		"Unknown": {reason: "Only the states of the engine count.", rule: rule("Fine", "", nil), want: want{State: health.Error, Err: `the readiness function gives the state "Fine", which is none`}},
 		"Panic": {
 			reason: "A panic is an error.",
@@ -106,7 +106,7 @@ func TestValidateRule(t *testing.T) {
 		rule   Rule
 		want   string
 	}{
-		"Empty": {reason: "A rule does something.", want: "has neither an expression nor a function"},
+		"Empty": {reason: "A rule needs an expression or a function.", want: "has neither an expression nor a function"},
 		"CEL":   {reason: "An expression that compiles is valid.", rule: Rule{CEL: "object.status.ready == true"}},
 		"Wrong": {reason: "The error is that of the engine when it evaluates the rule.", rule: Rule{CEL: "object.status.ready +"}, want: "readiness rule"},
 		"Func": {

@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
-// TestCaches holds what is fetched each time, and what is read and built once.
+// TestCaches checks what is fetched each time, and what is read and built once.
 func TestCaches(t *testing.T) {
 	kustomization := layerOf("kustomization.yaml", "resources: [a.yaml]", "a.yaml", configMap("a"))
 	large := layerOf("kustomization.yaml", "resources: [a.yaml]", "a.yaml",
@@ -41,10 +41,10 @@ func TestCaches(t *testing.T) {
 		want   counts
 	}{
 		"Kustomization":         {reason: "The content is read once.", caches: NewCaches(), layer: kustomization, do: build, want: counts{Fetched: 3, Read: 1}},
-		"LargeKustomization":    {reason: "What is large is not kept.", caches: NewCaches(), layer: large, do: build, want: counts{Fetched: 3, Read: 3}},
-		"KustomizationUncached": {reason: "Without caches nothing is kept.", layer: kustomization, do: build, want: counts{Fetched: 3, Read: 3}},
+		"LargeKustomization":    {reason: "A large kustomization is not cached.", caches: NewCaches(), layer: large, do: build, want: counts{Fetched: 3, Read: 3}},
+		"KustomizationUncached": {reason: "Without caches, nothing is cached.", layer: kustomization, do: build, want: counts{Fetched: 3, Read: 3}},
 		"Chart":                 {reason: "A chart is parsed once, and fetched each time.", caches: NewCaches(), layer: chart, do: load, want: counts{Fetched: 3, Read: 1}},
-		"ChartUncached":         {reason: "Without caches nothing is kept.", layer: chart, do: load, want: counts{Fetched: 3, Read: 3}},
+		"ChartUncached":         {reason: "Without caches, nothing is cached.", layer: chart, do: load, want: counts{Fetched: 3, Read: 3}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
 )
 
-// TestHooks holds which hooks of a chart run, and which its record must know.
+// TestHooks checks which hooks of a chart run, and which ones its record must know.
 func TestHooks(t *testing.T) {
 	type args struct {
 		next     release.Next
@@ -36,12 +36,12 @@ func TestHooks(t *testing.T) {
 		want   want
 	}{
 		"None":     {reason: "A chart without hooks runs none.", args: args{next: install}, want: want{Operation: hook.Install}},
-		"Install":  {reason: "The hooks of an install run at it.", args: args{next: install, events: []string{"post-install"}}, want: want{Operation: hook.Install, Run: true}},
-		"Upgrade":  {reason: "They do not run at an upgrade.", args: args{next: upgrade, events: []string{"post-install"}}, want: want{Operation: hook.Upgrade}},
-		"Rollback": {reason: "A rollback has its own.", args: args{next: release.Next{Operation: hook.Rollback, State: release.Resumes}, events: []string{"pre-rollback"}}, want: want{Operation: hook.Rollback, Run: true}},
-		"Repair":   {reason: "A repair runs none.", args: args{next: release.Next{Operation: hook.Install, State: release.Repairs}, events: []string{"pre-install"}}, want: want{Operation: hook.Install}},
-		"Settled":  {reason: "Neither does a revision that is deployed.", args: args{next: release.Next{Operation: hook.Install, State: release.Settled}, events: []string{"pre-install"}}, want: want{Operation: hook.Install}},
-		"Later":    {reason: "The record knows hooks that run without the chart.", args: args{next: install, events: []string{"pre-delete", "test"}}, want: want{Operation: hook.Install, DeleteHooks: true, Tested: true}},
+		"Install":  {reason: "The hooks of an install run during an install.", args: args{next: install, events: []string{"post-install"}}, want: want{Operation: hook.Install, Run: true}},
+		"Upgrade":  {reason: "They do not run during an upgrade.", args: args{next: upgrade, events: []string{"post-install"}}, want: want{Operation: hook.Upgrade}},
+		"Rollback": {reason: "A rollback has its own hooks.", args: args{next: release.Next{Operation: hook.Rollback, State: release.Resumes}, events: []string{"pre-rollback"}}, want: want{Operation: hook.Rollback, Run: true}},
+		"Repair":   {reason: "A repair runs no hooks.", args: args{next: release.Next{Operation: hook.Install, State: release.Repairs}, events: []string{"pre-install"}}, want: want{Operation: hook.Install}},
+		"Settled":  {reason: "A revision that is already deployed runs no hooks.", args: args{next: release.Next{Operation: hook.Install, State: release.Settled}, events: []string{"pre-install"}}, want: want{Operation: hook.Install}},
+		"Later":    {reason: "The record knows which hooks run without the chart.", args: args{next: install, events: []string{"pre-delete", "test"}}, want: want{Operation: hook.Install, DeleteHooks: true, Tested: true}},
 		"Disabled": {reason: "The config can disable hooks, but not tests.", args: args{next: install, disabled: true, events: []string{"pre-install", "pre-delete", "test"}}, want: want{Operation: hook.Install, Tested: true}},
 	}
 	for name, tc := range cases {
@@ -67,10 +67,10 @@ func TestNeeds(t *testing.T) {
 		crd    inventory.Entry
 		want   bool
 	}{
-		"First":  {reason: "The CRDs of the bundle come before all.", crd: inventory.Entry{Part: object.PartCRDs, Name: "x"}, want: true},
-		"Own":    {reason: "So do those of the part.", crd: inventory.Entry{Part: "web", Name: "x"}, want: true},
-		"Used":   {reason: "And those of other parts that objects of this one are of.", crd: inventory.Entry{Part: "other", Name: "widgets.example.org"}, want: true},
-		"Unused": {reason: "Others do not matter.", crd: inventory.Entry{Part: "other", Name: "x"}},
+		"First":  {reason: "All parts need the CRDs of the bundle.", crd: inventory.Entry{Part: object.PartCRDs, Name: "x"}, want: true},
+		"Own":    {reason: "A part needs its own CRDs.", crd: inventory.Entry{Part: "web", Name: "x"}, want: true},
+		"Used":   {reason: "A part needs the CRDs of other parts if it has objects of their kinds.", crd: inventory.Entry{Part: "other", Name: "widgets.example.org"}, want: true},
+		"Unused": {reason: "It does not need other CRDs.", crd: inventory.Entry{Part: "other", Name: "x"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -26,11 +26,11 @@ const widgetCRD = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDef
 
 const (
 	widget = "{apiVersion: example.org/v1, kind: Widget, metadata: {name: w, namespace: x}}"
-	// changing renders another object each time.
+	// changing renders a different object each time.
 	changing = "{apiVersion: v1, kind: ConfigMap, metadata: {name: rendered}, data: {k: {{ randAlphaNum 5 | quote }}}}"
 )
 
-// recordOf a revision of a chart with a template.
+// recordOf returns the record of a revision of a chart with a template.
 func recordOf(t *testing.T, template string) *record.Info {
 	t.Helper()
 	in := chartOf("web", template)
@@ -54,7 +54,7 @@ func recordOf(t *testing.T, template string) *record.Info {
 	return info
 }
 
-// TestCompose holds which objects a part has, and what is asked for them.
+// TestCompose checks which objects a part has, and what is queried for them.
 func TestCompose(t *testing.T) {
 	type args struct {
 		bundle    bundle.Bundle
@@ -86,30 +86,30 @@ func TestCompose(t *testing.T) {
 		want   want
 	}{
 		"CRDs":         {reason: "Only files of YAML are read.", args: args{bundle: bundle.Bundle{CRDs: &crds}, part: object.PartCRDs}, want: want{Objects: []string{"CustomResourceDefinition widgets.example.org"}}},
-		"NotCRDs":      {reason: "A layer of CRDs has nothing else.", args: args{bundle: bundle.Bundle{CRDs: &notCRDs}, part: object.PartCRDs}, want: want{Err: "a.yaml: ConfigMap a is not a CustomResourceDefinition"}},
-		"NoCRDs":       {reason: "An empty layer is a mistake.", args: args{bundle: bundle.Bundle{CRDs: &nothing}, part: object.PartCRDs}, want: want{Err: "the layer has no CustomResourceDefinition"}},
-		"Plain":        {reason: "Plain objects are as they are, and a kind may be defined before it is used.", args: args{bundle: installs(plainOf("web", widgetCRD, widget, configMap("a"))), part: "web"}, want: want{Objects: []string{"CustomResourceDefinition widgets.example.org", "Widget w", "ConfigMap apps/a"}}},
-		"PlainEmpty":   {reason: "No objects are a mistake.", args: args{bundle: installs(plainOf("web")), part: "web"}, want: want{Err: "there is no object in it"}},
-		"PlainSyntax":  {reason: "A file that cannot be read is named.", args: args{bundle: installs(plainOf("web", "a: b: c")), part: "web"}, want: want{Err: "0.yaml: "}},
+		"NotCRDs":      {reason: "A layer of CRDs must not contain anything else.", args: args{bundle: bundle.Bundle{CRDs: &notCRDs}, part: object.PartCRDs}, want: want{Err: "a.yaml: ConfigMap a is not a CustomResourceDefinition"}},
+		"NoCRDs":       {reason: "An empty layer is an error.", args: args{bundle: bundle.Bundle{CRDs: &nothing}, part: object.PartCRDs}, want: want{Err: "the layer has no CustomResourceDefinition"}},
+		"Plain":        {reason: "Plain objects are used as they are, and a CRD may come before objects of its kind.", args: args{bundle: installs(plainOf("web", widgetCRD, widget, configMap("a"))), part: "web"}, want: want{Objects: []string{"CustomResourceDefinition widgets.example.org", "Widget w", "ConfigMap apps/a"}}},
+		"PlainEmpty":   {reason: "A layer without objects is an error.", args: args{bundle: installs(plainOf("web")), part: "web"}, want: want{Err: "there is no object in it"}},
+		"PlainSyntax":  {reason: "The error names a file that cannot be read.", args: args{bundle: installs(plainOf("web", "a: b: c")), part: "web"}, want: want{Err: "0.yaml: "}},
 		"PlainValues":  {reason: "Plain objects have no values.", args: args{bundle: installs(valued), part: "web"}, want: want{Err: "values are for charts, and this install is plain objects; take them out"}},
-		"UnknownKind":  {reason: "A kind that the cluster does not serve is named, with its object.", args: args{bundle: installs(plainOf("web", widget)), part: "web"}, want: want{Err: "Widget x/w: the cluster has no kind Widget in example.org/v1"}},
-		"Twice":        {reason: "Two objects of one name are a mistake.", args: args{bundle: installs(plainOf("web", configMap("a"), configMap("a"))), part: "web"}, want: want{Err: "ConfigMap apps/a is there twice"}},
+		"UnknownKind":  {reason: "The error names a kind that the cluster does not serve, and its object.", args: args{bundle: installs(plainOf("web", widget)), part: "web"}, want: want{Err: "Widget x/w: the cluster has no kind Widget in example.org/v1"}},
+		"Twice":        {reason: "Two objects with the same name are an error.", args: args{bundle: installs(plainOf("web", configMap("a"), configMap("a"))), part: "web"}, want: want{Err: "ConfigMap apps/a is there twice"}},
 		"Inventories":  {reason: "The namespace of all inventories belongs to no bundle.", args: args{bundle: installs(plainOf("web", "{apiVersion: v1, kind: Namespace, metadata: {name: kyma-system}}", configMap("a"))), part: "web"}, want: want{Objects: []string{"ConfigMap apps/a"}}},
 		"Inventory":    {reason: "The inventory cannot be an object of its bundle.", args: args{bundle: installs(plainOf("web", "{apiVersion: v1, kind: Secret, metadata: {name: team-a-web, namespace: kyma-system}}")), part: "web"}, want: want{Err: "Secret kyma-system/team-a-web has the name of the inventory of this set"}},
 		"Kustomize":    {reason: "A kustomization is built in its directory.", args: args{bundle: installs(kustomization), part: "web"}, want: want{Objects: []string{"ConfigMap apps/my-a"}}},
-		"Climbing":     {reason: "A directory is in the layer.", args: args{bundle: installs(climbing), part: "web"}, want: want{Err: `path "../x" must be a folder in the layer, without a slash in front and without ..`}},
+		"Climbing":     {reason: "A directory must be in the layer.", args: args{bundle: installs(climbing), part: "web"}, want: want{Err: `path "../x" must be a folder in the layer, without a slash in front and without ..`}},
 		"Resource":     {reason: "A custom resource without a namespace is in the default one.", args: args{bundle: bundle.Bundle{Resource: unmarshal(t, configMap("r"))}, part: object.PartResource}, want: want{Objects: []string{"ConfigMap default/r"}}},
-		"Chart":        {reason: "A chart asks for the version of the cluster only.", args: args{bundle: installs(chartOf("web", configMap("a"))), part: "web"}, want: want{Objects: []string{"ConfigMap apps/a"}, Asked: []string{"version"}}},
+		"Chart":        {reason: "A chart queries only the version of the cluster.", args: args{bundle: installs(chartOf("web", configMap("a"))), part: "web"}, want: want{Objects: []string{"ConfigMap apps/a"}, Asked: []string{"version"}}},
 		"APIVersions":  {reason: "A chart that needs the API versions of the cluster gets them.", args: args{bundle: installs(chartOf("web", "{{ if .Capabilities.APIVersions.Has \"example.org/v1\" }}\n"+configMap("a")+"\n{{ end }}")), part: "web"}, want: want{Objects: []string{"ConfigMap apps/a"}, Asked: []string{"version", "API versions"}}},
-		"Next":         {reason: "A release that cannot be followed stops all.", args: args{bundle: installs(chartOf("web", configMap("a"))), part: "web", history: history{err: errors.New("is taken")}}, want: want{Err: "is taken"}},
-		"Changing":     {reason: "The first revision is as it is rendered.", args: args{bundle: installs(chartOf("web", changing)), part: "web"}, want: want{Objects: []string{"ConfigMap apps/rendered"}, Asked: []string{"version"}}},
-		"Repair":       {reason: "A repair of a chart that renders differently takes what was recorded.", args: args{bundle: installs(chartOf("web", changing)), part: "web", rec: repair, history: history{recorded: recorded}}, want: want{Objects: []string{"ConfigMap apps/recorded"}, Asked: []string{"version"}}},
-		"RepairPure":   {reason: "A repair of a chart that renders the same each time renders it.", args: args{bundle: installs(chartOf("web", configMap("a"))), part: "web", rec: repair, history: history{recorded: recorded}}, want: want{Objects: []string{"ConfigMap apps/a"}, Asked: []string{"version"}}},
-		"RepairLost":   {reason: "Without the record it cannot be repaired.", args: args{bundle: installs(chartOf("web", changing)), part: "web", rec: repair}, want: want{Asked: []string{"version"}, Err: "the record of release web revision 3 is gone, and the chart renders differently each time; change a value to install a new revision"}},
-		"Resumes":      {reason: "A revision whose hooks run goes on with what was recorded.", args: args{bundle: installs(chartOf("web", changing)), part: "web", rec: resumes, history: history{recorded: recorded}}, want: want{Objects: []string{"ConfigMap apps/recorded"}, Asked: []string{"version"}}},
-		"ResumesLost":  {reason: "Without the record it is rendered.", args: args{bundle: installs(chartOf("web", changing)), part: "web", rec: resumes}, want: want{Objects: []string{"ConfigMap apps/rendered"}, Asked: []string{"version"}}},
-		"RollBack":     {reason: "A rollback restores what was recorded then.", args: args{bundle: installs(chartOf("web", changing)), part: "web", rollsBack: true, history: history{recorded: recorded, backTo: 2}}, want: want{Objects: []string{"ConfigMap apps/recorded"}, Asked: []string{"version"}}},
-		"RollBackNone": {reason: "Without such a revision the chart is rendered.", args: args{bundle: installs(chartOf("web", changing)), part: "web", rollsBack: true}, want: want{Objects: []string{"ConfigMap apps/rendered"}, Asked: []string{"version"}}},
+		"Next":         {reason: "An error about the next revision fails the part.", args: args{bundle: installs(chartOf("web", configMap("a"))), part: "web", history: history{err: errors.New("is taken")}}, want: want{Err: "is taken"}},
+		"Changing":     {reason: "The first revision has the objects as rendered.", args: args{bundle: installs(chartOf("web", changing)), part: "web"}, want: want{Objects: []string{"ConfigMap apps/rendered"}, Asked: []string{"version"}}},
+		"Repair":       {reason: "A repair of a chart that renders differently each time uses the recorded objects.", args: args{bundle: installs(chartOf("web", changing)), part: "web", rec: repair, history: history{recorded: recorded}}, want: want{Objects: []string{"ConfigMap apps/recorded"}, Asked: []string{"version"}}},
+		"RepairPure":   {reason: "A repair of a chart that renders the same objects each time renders it.", args: args{bundle: installs(chartOf("web", configMap("a"))), part: "web", rec: repair, history: history{recorded: recorded}}, want: want{Objects: []string{"ConfigMap apps/a"}, Asked: []string{"version"}}},
+		"RepairLost":   {reason: "Without the record, it cannot be repaired.", args: args{bundle: installs(chartOf("web", changing)), part: "web", rec: repair}, want: want{Asked: []string{"version"}, Err: "the record of release web revision 3 is gone, and the chart renders differently each time; change a value to install a new revision"}},
+		"Resumes":      {reason: "A revision whose hooks are running continues with the recorded objects.", args: args{bundle: installs(chartOf("web", changing)), part: "web", rec: resumes, history: history{recorded: recorded}}, want: want{Objects: []string{"ConfigMap apps/recorded"}, Asked: []string{"version"}}},
+		"ResumesLost":  {reason: "Without the record, the chart is rendered.", args: args{bundle: installs(chartOf("web", changing)), part: "web", rec: resumes}, want: want{Objects: []string{"ConfigMap apps/rendered"}, Asked: []string{"version"}}},
+		"RollBack":     {reason: "A rollback restores the objects recorded for that revision.", args: args{bundle: installs(chartOf("web", changing)), part: "web", rollsBack: true, history: history{recorded: recorded, backTo: 2}}, want: want{Objects: []string{"ConfigMap apps/recorded"}, Asked: []string{"version"}}},
+		"RollBackNone": {reason: "Without such a revision, the chart is rendered.", args: args{bundle: installs(chartOf("web", changing)), part: "web", rollsBack: true}, want: want{Objects: []string{"ConfigMap apps/rendered"}, Asked: []string{"version"}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestCompose(t *testing.T) {
 	}
 }
 
-// TestComponent holds what else a component has.
+// TestComponent checks the other fields of a component.
 func TestComponent(t *testing.T) {
 	type want struct {
 		Release     string
@@ -154,7 +154,7 @@ func TestComponent(t *testing.T) {
 		want   want
 	}{
 		"Chart": {
-			reason: "Objects of a chart are marked as those of a release. Until all are applied the inputs are unknown.",
+			reason: "Objects of a chart are marked as those of a release. Until all are applied, the inputs are unknown.",
 			bundle: bundle.Bundle{Installs: []bundle.Install{chart}}, part: "web", rec: inventory.Part{Digest: "other", Revision: 2, Shared: []string{"x"}},
 			want: want{
 				Record: inventory.Part{Revision: 2}, Next: release.Next{Number: 3, Before: 2}, Stage: object.StageConfiguration, CRD: "configmaps.",
@@ -170,7 +170,7 @@ func TestComponent(t *testing.T) {
 			},
 		},
 		"Config": {
-			reason: "The config says how objects are applied, and what the record must know of it.",
+			reason: "The config determines how objects are applied, and what the record must know about it.",
 			bundle: bundle.Bundle{
 				Installs: []bundle.Install{plain}, Config: configLayer("configs: [{name: web, clientConfig: 'CreateNamespace=false,Force=true,Wait=true,Timeout=1m'}]"),
 			},

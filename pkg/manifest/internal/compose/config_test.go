@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
-// configLayer of one document.
+// configLayer returns a layer of one document.
 func configLayer(text string) *source.Layer {
 	l := layerOf("config.yaml", text)
 	return &l
@@ -49,7 +49,7 @@ func TestConfigOf(t *testing.T) {
 		args   args
 		want   want
 	}{
-		"None":    {reason: "Without a config an install is as it is.", want: want{namespace: "apps", release: web}},
+		"None":    {reason: "Without a config, an install uses its own settings.", want: want{namespace: "apps", release: web}},
 		"NoFlags": {reason: "An empty config changes nothing.", args: args{config: &noFlags}, want: want{namespace: "apps", release: web}},
 		"Plain":   {reason: "Plain objects have no release.", args: args{install: 1}, want: want{namespace: "apps"}},
 		"Flags": {
@@ -60,17 +60,17 @@ func TestConfigOf(t *testing.T) {
 			},
 		},
 		"Namespace": {
-			reason: "The namespace is that of the release, too.", args: args{config: configLayer("configs: [{name: web, clientConfig: Namespace=other}]")},
+			reason: "The namespace also applies to the release.", args: args{config: configLayer("configs: [{name: web, clientConfig: Namespace=other}]")},
 			want: want{namespace: "other", release: inventory.Release{Namespace: "other", Name: "web"}, config: config.Settings{Namespace: "other"}},
 		},
-		"Down":    {reason: "A layer that cannot be fetched is an error of each install.", args: args{config: down, install: 1}, want: want{err: "config: registry is down"}},
-		"Unknown": {reason: "An entry for no install is an error of each install.", args: args{config: configLayer("configs: [{name: wep}]")}, want: want{err: `config: entry "wep" names no install; there is web, raw, extra`}},
+		"Down":    {reason: "If the layer cannot be fetched, each install fails.", args: args{config: down, install: 1}, want: want{err: "config: registry is down"}},
+		"Unknown": {reason: "If an entry names no install, each install fails.", args: args{config: configLayer("configs: [{name: wep}]")}, want: want{err: `config: entry "wep" names no install; there is web, raw, extra`}},
 		"Wrong": {
-			reason: "A wrong entry is an error of its install.", args: args{config: configLayer("configs: [{name: web, clientConfig: Nonsense=1}]")},
+			reason: "If an entry is invalid, its install fails.", args: args{config: configLayer("configs: [{name: web, clientConfig: Nonsense=1}]")},
 			want: want{err: "config: clientConfig: Nonsense: is unknown; the keys are the fields of Helm's install action"},
 		},
 		"WrongOther": {
-			reason: "It is not an error of other installs.", args: args{config: configLayer("configs: [{name: web, clientConfig: Nonsense=1}]"), install: 1},
+			reason: "Other installs do not fail.", args: args{config: configLayer("configs: [{name: web, clientConfig: Nonsense=1}]"), install: 1},
 			want: want{namespace: "apps"},
 		},
 		"Overrides": {
@@ -78,7 +78,7 @@ func TestConfigOf(t *testing.T) {
 			want: want{err: "config: overrides are for charts, and this install is plain objects; take them out"},
 		},
 		"SameRelease": {
-			reason: "Two installs cannot have one release.", args: args{config: configLayer("configs: [{name: extra, clientConfig: ReleaseName=web}]"), install: 2},
+			reason: "Two installs cannot have the same release.", args: args{config: configLayer("configs: [{name: extra, clientConfig: ReleaseName=web}]"), install: 2},
 			want: want{err: "config: the Helm release web in namespace apps is that of install web too; give one of them another ReleaseName"},
 		},
 	}
@@ -97,7 +97,7 @@ func TestConfigOf(t *testing.T) {
 	}
 }
 
-// The layer is fetched when the settings are asked for first, and never again.
+// The layer is fetched when the settings are first needed, and never again.
 func TestConfigSettings(t *testing.T) {
 	type want struct {
 		Web, Raw bool
@@ -109,9 +109,9 @@ func TestConfigSettings(t *testing.T) {
 		config *source.Layer
 		want   want
 	}{
-		"None":   {reason: "Without a config no install is waited for."},
-		"Waits":  {reason: "The config says of each install whether it is waited for.", config: configLayer("configs: [{name: web, clientConfig: Wait=true}]"), want: want{Web: true, Fetched: 1}},
-		"Broken": {reason: "A config that cannot be read is the same error each time.", config: configLayer("{"), want: want{Fetched: 1, Err: "config: "}},
+		"None":   {reason: "Without a config, no parts wait for an install."},
+		"Waits":  {reason: "For each install, the config specifies whether later parts wait for it.", config: configLayer("configs: [{name: web, clientConfig: Wait=true}]"), want: want{Web: true, Fetched: 1}},
+		"Broken": {reason: "A config that cannot be read causes the same error each time.", config: configLayer("{"), want: want{Fetched: 1, Err: "config: "}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -140,7 +140,7 @@ func TestConfigSettings(t *testing.T) {
 	}
 }
 
-// Each object says itself whether it is taken over.
+// Each object has its own adoption.
 func TestAdoption(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -149,9 +149,9 @@ func TestAdoption(t *testing.T) {
 		want   object.Adoption
 	}{
 		"Bundle":       {reason: "A bundle decides for all parts.", adopt: true, part: "web", want: object.AdoptAll},
-		"BundleOther":  {reason: "Also for those that are no installs.", adopt: true, part: object.PartResource, want: object.AdoptAll},
-		"Config":       {reason: "The config of an install adopts what has no owner.", part: "web", want: object.AdoptUnowned},
-		"OtherInstall": {reason: "It is the config of one install.", part: "raw", want: object.AdoptNone},
+		"BundleOther":  {reason: "That includes parts that are not installs.", adopt: true, part: object.PartResource, want: object.AdoptAll},
+		"Config":       {reason: "The config of an install adopts objects without an owner.", part: "web", want: object.AdoptUnowned},
+		"OtherInstall": {reason: "The config applies to one install.", part: "raw", want: object.AdoptNone},
 		"OtherPart":    {reason: "Other parts have no config.", part: object.PartResource, want: object.AdoptNone},
 	}
 	for name, tc := range cases {

@@ -22,7 +22,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
-// layerOf files, as pairs of a name and a text.
+// layerOf returns a layer of files, given as pairs of a name and a text.
 func layerOf(pairs ...string) source.Layer {
 	var files []source.File
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -34,7 +34,7 @@ func layerOf(pairs ...string) source.Layer {
 	}}
 }
 
-// chartOf templates.
+// chartOf returns an install of a chart with templates.
 func chartOf(name string, templates ...string) bundle.Install {
 	files := []string{"Chart.yaml", "{apiVersion: v2, name: " + name + ", version: 1.0.0}"}
 	for i, text := range templates {
@@ -43,7 +43,7 @@ func chartOf(name string, templates ...string) bundle.Install {
 	return bundle.Install{Name: name, Namespace: "apps", Layer: layerOf(files...)}
 }
 
-// plainOf texts.
+// plainOf returns an install of plain objects.
 func plainOf(name string, texts ...string) bundle.Install {
 	var files []string
 	for i, text := range texts {
@@ -56,7 +56,7 @@ func configMap(name string) string {
 	return "{apiVersion: v1, kind: ConfigMap, metadata: {name: " + name + "}}"
 }
 
-// textOf an error; empty for nil.
+// textOf returns the text of an error; empty for nil.
 func textOf(err error) string {
 	if err == nil {
 		return ""
@@ -64,7 +64,7 @@ func textOf(err error) string {
 	return err.Error()
 }
 
-// A target knows a few kinds, and what it is told.
+// A target knows a few kinds, and those that it learns.
 type target struct {
 	kinds map[schema.GroupVersionKind]cluster.Mapping
 	asked []string
@@ -100,7 +100,7 @@ func (c *target) APIVersions(context.Context) ([]string, error) {
 	return []string{"example.org/v1"}, nil
 }
 
-// history has the same revision at each number, and goes back to backTo.
+// history has the same revision at each number, and rolls back to backTo.
 type history struct {
 	recorded *record.Info
 	backTo   int
@@ -122,7 +122,7 @@ func (h *history) Get(context.Context, inventory.Release, int) (*record.Info, er
 	return h.recorded, nil
 }
 
-// composerOf a bundle, for an empty cluster.
+// composerOf returns a Composer for a bundle and an empty cluster.
 func composerOf(b *bundle.Bundle) *Composer {
 	return &Composer{
 		Bundle: b, Config: NewConfig(b), Target: &target{}, Releases: &history{}, Caches: NewCaches(),
@@ -131,7 +131,7 @@ func composerOf(b *bundle.Bundle) *Composer {
 	}
 }
 
-// refs of objects in their order.
+// refs returns the references of objects in their order.
 func refs(objects []object.Desired) []string {
 	var out []string
 	for i := range objects {
@@ -149,7 +149,7 @@ func unmarshal(t *testing.T, text string) *unstructured.Unstructured {
 	return objects[0]
 }
 
-// sortedKeys of a map.
+// sortedKeys returns the keys of a map.
 func sortedKeys(m map[string]string) []string {
 	var out []string
 	for k := range m {
@@ -159,7 +159,7 @@ func sortedKeys(m map[string]string) []string {
 	return out
 }
 
-// partOf a bundle, by its ID. The digest of its inputs is "equal".
+// partOf returns a part of a bundle by its ID. The digest of its inputs is "equal".
 func partOf(t *testing.T, b *bundle.Bundle, id object.PartID) *bundle.Part {
 	t.Helper()
 	parts := b.Outline()
@@ -173,7 +173,7 @@ func partOf(t *testing.T, b *bundle.Bundle, id object.PartID) *bundle.Part {
 	return nil
 }
 
-// labelsOf an object as it is sent.
+// labelsOf returns the labels of an object as it is sent.
 func labelsOf(t *testing.T, o *object.Desired) map[string]string {
 	t.Helper()
 	labels, _, err := unstructured.NestedStringMap(o.Content(), "metadata", "labels")

@@ -25,7 +25,7 @@ func TestBuildHook(t *testing.T) {
 		want     want
 	}{
 		"Job": {
-			reason:   "A hook is in the namespace of its release, has the labels of the bundle, and is no member of the release.",
+			reason:   "A hook is in the namespace of its release, has the labels of the bundle, and is not a member of the release.",
 			manifest: "{apiVersion: batch/v1, kind: Job, metadata: {name: j, annotations: {a: b}}}",
 			want:     want{Ref: "Job apps/j", Labels: []string{object.LabelPartOf}, Annotations: map[string]string{"a": "b", object.AnnotationHookRun: "run"}},
 		},
@@ -54,7 +54,7 @@ func TestBuildHook(t *testing.T) {
 	}
 }
 
-// TestBuildHookLearns holds that a hook may be of a kind that a hook before it defines.
+// TestBuildHookLearns checks that a hook may be of a kind that an earlier hook adds.
 func TestBuildHookLearns(t *testing.T) {
 	c := composerOf(&bundle.Bundle{})
 	for _, manifest := range []string{widgetCRD, widget} {

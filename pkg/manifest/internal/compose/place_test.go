@@ -22,7 +22,7 @@ func TestSetNamespace(t *testing.T) {
 		args   args
 		want   string
 	}{
-		"ClusterWide": {reason: "A kind without namespaces has none, whatever the object says.", args: args{namespace: "x", in: in}},
+		"ClusterWide": {reason: "A cluster-scoped kind has no namespace, even if the object names one.", args: args{namespace: "x", in: in}},
 		"Named":       {reason: "An object that names its namespace is in it.", args: args{namespace: "x", namespaced: true, in: in}, want: "x"},
 		"Install":     {reason: "Other objects of an install are in its namespace.", args: args{namespaced: true, in: in}, want: "apps"},
 		"Resource":    {reason: "Other objects are in the default namespace.", args: args{namespaced: true}, want: "default"},
@@ -45,9 +45,9 @@ func TestHoldsInventories(t *testing.T) {
 		object string
 		want   bool
 	}{
-		"Namespace": {reason: "The namespace of the inventories holds them.", object: "{apiVersion: v1, kind: Namespace, metadata: {name: kyma-system}}", want: true},
-		"Other":     {reason: "Another namespace does not.", object: "{apiVersion: v1, kind: Namespace, metadata: {name: apps}}"},
-		"Group":     {reason: "A kind of the same name is another kind.", object: "{apiVersion: example.org/v1, kind: Namespace, metadata: {name: kyma-system}}"},
+		"Namespace": {reason: "The namespace of the inventories is left out of all bundles.", object: "{apiVersion: v1, kind: Namespace, metadata: {name: kyma-system}}", want: true},
+		"Other":     {reason: "Another namespace is not.", object: "{apiVersion: v1, kind: Namespace, metadata: {name: apps}}"},
+		"Group":     {reason: "A kind of the same name in another group is a different kind.", object: "{apiVersion: example.org/v1, kind: Namespace, metadata: {name: kyma-system}}"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -67,10 +67,10 @@ func TestScopes(t *testing.T) {
 		kind   schema.GroupKind
 		want   want
 	}{
-		"Defined":     {reason: "A CRD says what its kind has.", kind: schema.GroupKind{Group: "example.org", Kind: "Widget"}, want: want{Known: true}},
+		"Defined":     {reason: "A CRD specifies the scope of its kind.", kind: schema.GroupKind{Group: "example.org", Kind: "Widget"}, want: want{Known: true}},
 		"Unknown":     {reason: "Another kind of its group is not known.", kind: schema.GroupKind{Group: "example.org", Kind: "Gadget"}},
-		"BuiltIn":     {reason: "Most built-in kinds have namespaces.", kind: schema.GroupKind{Group: "apps", Kind: "Deployment"}, want: want{Namespaced: true, Known: true}},
-		"ClusterWide": {reason: "Some do not.", kind: schema.GroupKind{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}, want: want{Known: true}},
+		"BuiltIn":     {reason: "Most built-in kinds are namespaced.", kind: schema.GroupKind{Group: "apps", Kind: "Deployment"}, want: want{Namespaced: true, Known: true}},
+		"ClusterWide": {reason: "Some are cluster-scoped.", kind: schema.GroupKind{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}, want: want{Known: true}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

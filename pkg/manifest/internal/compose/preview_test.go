@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
-// previewed is a preview in short.
+// previewed is a preview in short form.
 type previewed struct {
 	Install, Chart string
 	Objects        []string

@@ -23,11 +23,11 @@ func TestHasFormer(t *testing.T) {
 		text   string
 		want   bool
 	}{
-		"Wanted":    {reason: "The component has it, in the namespace of the install.", text: "{apiVersion: v1, kind: ConfigMap, metadata: {name: wanted}}", want: true},
-		"Member":    {reason: "The inventory has it, for another part.", text: "{apiVersion: v1, kind: ConfigMap, metadata: {name: member}}", want: true},
-		"Former":    {reason: "Neither has it.", text: "{apiVersion: v1, kind: ConfigMap, metadata: {name: former}}"},
-		"Elsewhere": {reason: "An object of another namespace is another one.", text: "{apiVersion: v1, kind: ConfigMap, metadata: {name: wanted, namespace: other}}"},
-		"NoKind":    {reason: "What the cluster does not serve cannot exist.", text: "{apiVersion: example.org/v1, kind: Gone, metadata: {name: x}}", want: true},
+		"Wanted":    {reason: "The component contains it, in the namespace of the install.", text: "{apiVersion: v1, kind: ConfigMap, metadata: {name: wanted}}", want: true},
+		"Member":    {reason: "The inventory contains it, for another part.", text: "{apiVersion: v1, kind: ConfigMap, metadata: {name: member}}", want: true},
+		"Former":    {reason: "Neither contains it.", text: "{apiVersion: v1, kind: ConfigMap, metadata: {name: former}}"},
+		"Elsewhere": {reason: "An object in another namespace is a different object.", text: "{apiVersion: v1, kind: ConfigMap, metadata: {name: wanted, namespace: other}}"},
+		"NoKind":    {reason: "An object of a kind that the cluster does not serve cannot exist.", text: "{apiVersion: example.org/v1, kind: Gone, metadata: {name: x}}", want: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

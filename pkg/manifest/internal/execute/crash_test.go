@@ -13,8 +13,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// A process may die before any save, request or hook, and between a request and its answer. The next one continues with the inventory
-// that is stored: in the end all is as if nothing had happened, nothing is forgotten, and no revision is recorded twice.
+// A process may die before any save, request or hook, and between a request and its answer. The next one continues with the
+// stored inventory: in the end, the state is as if nothing had happened, nothing is forgotten, and no revision is recorded twice.
 func TestRunSurvivesDeath(t *testing.T) {
 	before := []piece{
 		{name: "web", digest: "1", objects: []string{aConfig, aDeploy, aFixed, aCRD}},
@@ -81,7 +81,7 @@ func TestRunSurvivesDeath(t *testing.T) {
 	}
 }
 
-// survivor is the next process: it has the cluster and what is stored there.
+// survivor returns the next process: it has the cluster and the inventory that is stored there.
 func (w *world) survivor(t *testing.T) *world {
 	t.Helper()
 	out := newWorld(t, w.pieces...)
@@ -90,7 +90,7 @@ func (w *world) survivor(t *testing.T) *world {
 	return out
 }
 
-// contents of a cluster, without what only the API server writes.
+// contents returns the contents of a cluster, without fields that only the API server writes.
 func contents(w *world) map[cluster.ObjectRef]map[string]any {
 	out := w.c.All()
 	for ref, content := range out {

@@ -58,23 +58,23 @@ func TestDryRun(t *testing.T) {
 		pieces []piece
 		want   want
 	}{
-		"Nothing": {reason: "What is up to date needs nothing.", pieces: was},
+		"Nothing": {reason: "A bundle that is up to date needs no changes.", pieces: was},
 		"First": {
-			reason: "A first installation creates all, also what needs kinds and namespaces of its own.", was: []piece{},
+			reason: "A first installation creates everything, including objects that need their own kinds and namespaces.", was: []piece{},
 			pieces: []piece{web(aWidget, fresh, aCRD, aNamespace)},
 			want: want{Changes: []string{
 				"Create Namespace new", "Create CustomResourceDefinition widgets.example.org", "Create ConfigMap new/x", "Create Widget apps/w",
 			}},
 		},
 		"Upgrade": {
-			reason: "What is changed, recreated, created and pruned is told of in the order of the stages; fields are named.",
+			reason: "Changes, recreations, creations and prunings are listed in the order of the stages; fields are named.",
 			before: func(w *world) { w.recreate = true }, pieces: []piece{web(aConfig2, aFixed2, aNamespace)},
 			want: want{Changes: []string{
 				"Create Namespace new", "Change ConfigMap apps/c data.a", "Recreate ConfigMap apps/f data", "Prune Deployment apps/d", "Prune ConfigMap apps/o",
 			}},
 		},
 		"Refused": {
-			reason: "What the API server refuses is a problem of the part, and the rest is told of nevertheless.",
+			reason: "A refusal of the API server is a problem of the part, and everything else is listed nevertheless.",
 			pieces: []piece{web(aConfig, aDeploy, aFixed2), {name: "db", digest: "2", objects: []string{aNamespace, other}}},
 			want: want{
 				Changes: []string{"Create Namespace new"},
@@ -84,7 +84,7 @@ func TestDryRun(t *testing.T) {
 			},
 		},
 		"CRDInvalid": {
-			reason: "A CRD that nothing was known of, and that would make objects invalid, is a problem as well.", was: []piece{},
+			reason: "A CRD that was not known to exist, and that would make objects invalid, is a problem as well.", was: []piece{},
 			before: func(w *world) {
 				w.adoption = object.AdoptUnowned
 				w.c.Create("kubectl", loose)
@@ -97,7 +97,7 @@ func TestDryRun(t *testing.T) {
 			}},
 		},
 		"NewVersion": {
-			reason: "An object of a version that the CRD gets cannot be tried.", was: []piece{{name: "web", digest: "1", objects: []string{aCRD}}},
+			reason: "An object of a version that the plan adds to the CRD cannot be tried.", was: []piece{{name: "web", digest: "1", objects: []string{aCRD}}},
 			pieces: []piece{web(strings.Replace(aCRD, "versions: [", "versions: [{name: v2, served: true, storage: false}, ", 1), strings.Replace(aWidget, "/v1", "/v2", 1))},
 			want: want{
 				Changes: []string{`Change CustomResourceDefinition widgets.example.org spec.versions[name="v2"]`, "Create Widget apps/w"},
@@ -105,7 +105,7 @@ func TestDryRun(t *testing.T) {
 			},
 		},
 		"CRDRefused": {
-			reason: "A CRD that the plan refuses is a problem of its part, and what it blocks waits.",
+			reason: "A CRD that the plan refuses is a problem of its part, and the parts that it blocks wait.",
 			was:    []piece{{name: "web", digest: "1", objects: []string{loose}}},
 			before: func(w *world) { w.c.Create("kubectl", aWidget); w.former = []cluster.ObjectRef{refOf(other)} },
 			pieces: []piece{{name: "web", digest: "2", objects: []string{strict}, hooks: true}, {name: "db", digest: "1", objects: []string{other}}},
@@ -120,7 +120,7 @@ func TestDryRun(t *testing.T) {
 			},
 		},
 		"Adopted": {
-			reason: "What an adopted release has and the chart lacks is pruned.", was: []piece{},
+			reason: "Objects of an adopted release that the chart does not contain are pruned.", was: []piece{},
 			before: func(w *world) { w.former = []cluster.ObjectRef{refOf(other)} }, pieces: []piece{web(aConfig)},
 			want: want{Changes: []string{"Create ConfigMap apps/c", "Prune ConfigMap apps/o"}},
 		},
@@ -130,15 +130,15 @@ func TestDryRun(t *testing.T) {
 			want: want{Changes: []string{"Create ConfigMap apps/c"}, Problems: []string{"web: no way"}},
 		},
 		"Unknown": {
-			reason: "One that cannot be read leaves it unknown.", was: []piece{},
+			reason: "If the release cannot be read, there is no plan.", was: []piece{},
 			before: func(w *world) { w.formerErr = errors.New("cut") }, pieces: []piece{web(aConfig)}, want: want{Err: "cut"},
 		},
 		"Recorded": {
-			reason: "Once there is a revision, nothing is adopted,", before: func(w *world) { w.former = []cluster.ObjectRef{refOf(aWidget)} },
+			reason: "Once there is a revision, nothing is adopted.", before: func(w *world) { w.former = []cluster.ObjectRef{refOf(aWidget)} },
 			pieces: []piece{web(aConfig, aDeploy, aFixed), db},
 		},
 		"Repaired": {
-			reason: "nor by a repair,", pieces: was,
+			reason: "A repair adopts nothing.", pieces: was,
 			before: func(w *world) {
 				w.former = []cluster.ObjectRef{refOf(aWidget)}
 				w.c.Finish(refOf(aConfig))
@@ -149,16 +149,16 @@ func TestDryRun(t *testing.T) {
 			want: want{Changes: []string{"Create ConfigMap apps/c"}},
 		},
 		"Plain": {
-			reason: "nor without a chart.", was: []piece{}, before: func(w *world) { w.former = []cluster.ObjectRef{refOf(aWidget)} },
+			reason: "Without a chart, nothing is adopted.", was: []piece{}, before: func(w *world) { w.former = []cluster.ObjectRef{refOf(aWidget)} },
 			pieces: []piece{{name: "web", digest: "1", objects: []string{aConfig}, plain: true}},
 			want:   want{Changes: []string{"Create ConfigMap apps/c"}},
 		},
 		"Outage": {
-			reason: "Where the cluster cannot be asked, nothing is known.", pieces: []piece{web(aConfig2)},
+			reason: "If the cluster cannot be queried, there is no plan.", pieces: []piece{web(aConfig2)},
 			before: try("try apply ConfigMap apps/c", kerrors.NewServiceUnavailable("later")), want: want{Err: "ConfigMap apps/c: later"},
 		},
 		"Untriable": {
-			reason: "What cannot be tried is noted.", pieces: []piece{web(aConfig2, aDeploy, aFixed), db},
+			reason: "An object that cannot be tried is noted.", pieces: []piece{web(aConfig2, aDeploy, aFixed), db},
 			before: try("try apply ConfigMap apps/c", kerrors.NewBadRequest("admission webhook x does not support dry run")),
 			want: want{
 				Changes: []string{"Change ConfigMap apps/c"},
@@ -173,12 +173,12 @@ func TestDryRun(t *testing.T) {
 			},
 		},
 		"Deleting": {
-			reason: "What is being deleted is created again after that.", pieces: []piece{web(aConfig2, aDeploy, aFixed), db},
+			reason: "An object that is being deleted is created again after that.", pieces: []piece{web(aConfig2, aDeploy, aFixed), db},
 			before: func(w *world) { w.c.Edit("x", refOf(aConfig), finalize); w.c.Delete(refOf(aConfig)) },
 			want:   want{Changes: []string{"Create ConfigMap apps/c"}},
 		},
 		"Kept": {
-			reason: "What stays is not pruned: what is kept, what is of others, and what goes already.",
+			reason: "Some objects are not pruned: those with the annotation, those of other owners, and those that are being deleted.",
 			was:    []piece{was[0], {name: "db", digest: "1", objects: []string{keep}}}, pieces: []piece{web(aConfig)},
 			before: func(w *world) {
 				w.c.Edit("x", refOf(aFixed), func(u *unstructured.Unstructured) {
@@ -189,7 +189,7 @@ func TestDryRun(t *testing.T) {
 			},
 		},
 		"Sheltered": {
-			reason: "What stays keeps what it cannot be without.",
+			reason: "An object that is kept also keeps what it depends on.",
 			was:    []piece{{name: "web", digest: "1", objects: []string{aNamespace, fresh, strings.Replace(fresh, "{name: x", "{annotations: {helm.sh/resource-policy: keep}, name: kept", 1)}}},
 			pieces: []piece{}, want: want{Changes: []string{"Prune ConfigMap new/x"}},
 		},
@@ -202,7 +202,7 @@ func TestDryRun(t *testing.T) {
 			},
 		},
 		"Forbidden": {
-			reason: "Without permission to try it there is a problem.", pieces: []piece{web(aConfig2, aDeploy, aFixed), db},
+			reason: "Without permission for a dry run, there is a problem.", pieces: []piece{web(aConfig2, aDeploy, aFixed), db},
 			before: try("try apply ConfigMap apps/c", kerrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "c", errors.New("no"))),
 			want:   want{Problems: []string{`web: ConfigMap apps/c: configmaps "c" is forbidden: no`}},
 		},

@@ -19,7 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/teardown"
 )
 
-// save the inventory.
+// save stores the inventory.
 func (w *world) save(ctx context.Context, inv *inventory.Inventory) (*inventory.Inventory, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -31,10 +31,10 @@ func (w *world) save(ctx context.Context, inv *inventory.Inventory) (*inventory.
 	return w.stored, nil
 }
 
-// Applies says that a rule is for the objects of installs that are not ready.
+// Applies reports whether an object belongs to an install that is not ready.
 func (w *world) Applies(en *inventory.Entry) bool { return w.unready[en.Part.String()] != "" }
 
-// Evaluate returns why they are not.
+// Evaluate returns why it is not ready.
 func (w *world) Evaluate(_ context.Context, en *inventory.Entry, _ cluster.ObjectState) (health.State, string, error) {
 	return health.Processing, w.unready[en.Part.String()], nil
 }
@@ -56,7 +56,7 @@ func (w *world) hook(event string, c *compose.Component) (hook.Standing, error) 
 	return hook.Standing{Stage: hook.Passed}, nil
 }
 
-// RunPre runs the hooks before the objects.
+// RunPre runs the hooks that come before the objects.
 func (w *world) RunPre(_ context.Context, c *compose.Component, v View) (Hooked, error) {
 	s, err := w.hook("pre", c)
 	run := &inventory.Run{Event: "pre-install"}
@@ -67,7 +67,7 @@ func (w *world) RunPre(_ context.Context, c *compose.Component, v View) (Hooked,
 	return Hooked{Standing: s, Effect: hook.Effect{Record: v.Record}, Run: run}, err
 }
 
-// RunPost runs the hooks after them.
+// RunPost runs the hooks that come after the objects.
 func (w *world) RunPost(_ context.Context, c *compose.Component, v View) (Hooked, error) {
 	if v.Run == nil || !v.Run.Event.IsPost() {
 		w.t.Errorf("%s: the hooks after the objects run in %+v", c.Name, v.Run)
@@ -79,7 +79,7 @@ func (w *world) RunPost(_ context.Context, c *compose.Component, v View) (Hooked
 	return Hooked{Standing: s, Effect: hook.Effect{Record: v.Record}, Run: v.Run}, err
 }
 
-// Finish notes the revision.
+// Finish logs the revision.
 func (w *world) Finish(_ context.Context, c *compose.Component, v View) (Installed, error) {
 	out := Installed{Name: c.Name.String() + " " + c.Digest, Record: v.Record}
 	if v.Run != nil {
@@ -89,12 +89,12 @@ func (w *world) Finish(_ context.Context, c *compose.Component, v View) (Install
 	return out, w.note("finish %s", c.Name)
 }
 
-// Abandon notes the release.
+// Abandon logs the release.
 func (w *world) Abandon(_ context.Context, c *compose.Component) error {
 	return w.note("abandon %s", c.Name)
 }
 
-// Prune deletes the objects that are ours. An object with finalizers is waited for.
+// Prune deletes the objects of the bundle. It waits for an object with finalizers.
 func (w *world) Prune(ctx context.Context, p Prune) (teardown.Result, error) {
 	if w.tearsDown {
 		return w.tearDown(ctx, p)
@@ -121,12 +121,12 @@ func (w *world) Prune(ctx context.Context, p Prune) (teardown.Result, error) {
 	return out, nil
 }
 
-// Forget notes the part.
+// Forget logs the part.
 func (w *world) Forget(_ context.Context, part object.PartID, _ inventory.Part) error {
 	return w.note("forget %s", part)
 }
 
-// text of an error; empty for none.
+// textOf returns the text of an error; empty for nil.
 func textOf(err error) string {
 	if err == nil {
 		return ""

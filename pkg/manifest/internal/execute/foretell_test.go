@@ -19,8 +19,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
-// did returns what became of all objects between two contents of a cluster, in the words of a plan. Objects that are deleted and created
-// are recreated; the UIDs tell.
+// did returns what happened to all objects between two contents of a cluster, in the terms of a plan. If the UID changed, the
+// object was recreated.
 func did(before, after map[cluster.ObjectRef]map[string]any, said map[string]bool) map[string]string {
 	out := map[string]string{}
 	uid := func(m map[string]any) string { return string((&unstructured.Unstructured{Object: m}).GetUID()) }
@@ -32,9 +32,9 @@ func did(before, after map[cluster.ObjectRef]map[string]any, said map[string]boo
 		case uid(was) != uid(now):
 			out[ref.String()] = "Recreate"
 		case setOf(was) == worldSet && setOf(now) == "":
-			// It is orphaned, which a plan does not tell.
+			// It is orphaned, which a plan does not list.
 		default:
-			// What is written differently may mean the same.
+			// Objects that are written differently may mean the same.
 			if f := fieldset.Differences(was, now); len(f) > 0 || said["Change "+ref.String()] {
 				out[ref.String()] = "Change " + strings.Join(f, ",")
 			}
@@ -53,7 +53,7 @@ func setOf(m map[string]any) string {
 	return (&unstructured.Unstructured{Object: m}).GetLabels()[object.LabelPartOf]
 }
 
-// What a dry run lists is what runs then do, for random bundles in random states of the cluster.
+// For random bundles in random states of the cluster, runs do what a dry run lists.
 func TestDryRunForetellsRun(t *testing.T) {
 	names := []string{"a", "b", "c", "d"}
 	acts := map[string]int{}
@@ -96,7 +96,7 @@ func TestDryRunForetellsRun(t *testing.T) {
 			}
 			if failed != nil {
 				acts["Problem"]++
-				// What is refused stops its part, so that more is said than done.
+				// A refusal stops its part, so that the plan lists more than is done.
 				break
 			}
 			if diff := cmp.Diff(said, did(before, w.c.All(), all)); diff != "" {
@@ -112,7 +112,7 @@ func TestDryRunForetellsRun(t *testing.T) {
 	}
 }
 
-// randomPieces of a bundle that changes with each step.
+// randomPieces returns the pieces of a bundle that changes with each step.
 func randomPieces(r *rand.Rand, names []string, step int) []piece {
 	var out []piece
 	owned := map[string]bool{}
@@ -142,7 +142,7 @@ func randomPieces(r *rand.Rand, names []string, step int) []piece {
 	return out
 }
 
-// contend for a field of an object until the engine cedes it. It reports whether it did so.
+// contend changes a field of an object until the engine cedes it. It reports whether it did so.
 func contend(w *world, r *rand.Rand) bool {
 	w.t.Helper()
 	if w.stored == nil || r.IntN(3) > 0 {
@@ -163,7 +163,7 @@ func contend(w *world, r *rand.Rand) bool {
 	return false
 }
 
-// disturb what is in the cluster.
+// disturb changes objects in the cluster as another client.
 func disturb(w *world, r *rand.Rand, names []string) {
 	for _, n := range names {
 		ref := cluster.ObjectRef{Kind: "ConfigMap", Namespace: "apps", Name: n}

@@ -20,7 +20,7 @@ import (
 
 func finalize(u *unstructured.Unstructured) { u.SetFinalizers([]string{"example.org/x"}) }
 
-// What became of each object is in the result.
+// The result contains the outcome of each object.
 func TestRunResult(t *testing.T) {
 	set := func(manager, value string) func(w *world) {
 		return func(w *world) { w.c.Set(manager, refOf(aConfig), value, "data", "a") }
@@ -50,7 +50,7 @@ func TestRunResult(t *testing.T) {
 		want   want
 	}{
 		"Created": {
-			reason: "A first installation creates all.", pieces: []piece{{name: "web", digest: "2", objects: []string{aConfig, other}, hooks: true}},
+			reason: "A first installation creates everything.", pieces: []piece{{name: "web", digest: "2", objects: []string{aConfig, other}, hooks: true}},
 			want: want{
 				Created: 2, Installed: []string{"web 2"}, Hooks: 2,
 				Log: []string{"save", "pre web", "apply new ConfigMap apps/c", "apply new ConfigMap apps/o", "post web", "finish web", "save"},
@@ -61,7 +61,7 @@ func TestRunResult(t *testing.T) {
 			want: want{Updated: 1, Installed: []string{"web 2"}, Log: update},
 		},
 		"Repaired": {
-			reason: "Drift is repaired with the names of the fields, without a save before it, as the inventory knows all.",
+			reason: "Drift is repaired and reported with its fields. There is no save before that, because the inventory knows all objects.",
 			was:    []string{aConfig}, before: set("kubectl-edit", "9"),
 			want: want{Repaired: []string{"ConfigMap apps/c was changed at data.a"}, Log: []string{"apply ConfigMap apps/c"}},
 		},
@@ -70,7 +70,7 @@ func TestRunResult(t *testing.T) {
 			want: want{Repaired: []string{"ConfigMap apps/c was deleted"}, Log: []string{"apply new ConfigMap apps/c", "save"}},
 		},
 		"Replaced": {
-			reason: "One that others replaced by one of ours is told of as that.", was: []string{aConfig},
+			reason: "An object that others replaced by another one of the bundle is reported as replaced.", was: []string{aConfig},
 			before: func(w *world) {
 				w.c.Finish(refOf(aConfig))
 				w.c.Create("kubectl", strings.Replace(aConfig, "{name: c", "{labels: {applyset.kubernetes.io/part-of: "+worldSet+
@@ -83,7 +83,7 @@ func TestRunResult(t *testing.T) {
 			before: func(w *world) { set("kubectl-edit", "9")(w); w.drift = bundle.DriftReport },
 		},
 		"Paused": {
-			reason: "An object that others delete again and again is restored after a pause.", was: []string{aConfig},
+			reason: "An object that others delete repeatedly is restored after a pause.", was: []string{aConfig},
 			before: func(w *world) {
 				for range ownership.MaxRepairs {
 					w.c.Finish(refOf(aConfig))
@@ -105,11 +105,11 @@ func TestRunResult(t *testing.T) {
 			want: want{Repaired: []string{"ConfigMap apps/c was deleted"}, Log: []string{"apply new ConfigMap apps/c", "save"}},
 		},
 		"Ceded": {
-			reason: "A field that others take again and again is ceded, and that is no repair.", was: []string{aConfig}, before: contend,
+			reason: "A field that others change repeatedly is ceded, and that is not reported as a repair.", was: []string{aConfig}, before: contend,
 			want: want{Ceded: []string{"data.a to kubectl-edit true"}, Log: []string{"apply ConfigMap apps/c", "save"}},
 		},
 		"CededBefore": {
-			reason: "What was ceded before is not told of again.", was: []string{aConfig},
+			reason: "A field that was already ceded is not reported again.", was: []string{aConfig},
 			before: func(w *world) {
 				contend(w)
 				w.settle()
@@ -123,7 +123,7 @@ func TestRunResult(t *testing.T) {
 			},
 		},
 		"Restarted": {
-			reason: "Another version of the bundle takes the field again, and begins to count anew.", was: []string{aConfig},
+			reason: "Another version of the bundle reclaims the field, and starts to count again.", was: []string{aConfig},
 			before: func(w *world) { contend(w); w.settle() }, pieces: next(aConfig2),
 			want: want{
 				Updated: 1, Installed: []string{"web 2"},
@@ -131,7 +131,7 @@ func TestRunResult(t *testing.T) {
 			},
 		},
 		"Recreated": {
-			reason: "An object with a field that cannot change is deleted after the inventory has forgotten it.", was: []string{aFixed},
+			reason: "An object with an immutable field is deleted after the inventory has forgotten it.", was: []string{aFixed},
 			before: func(w *world) { w.recreate = true }, pieces: next(aFixed2),
 			want: want{
 				Updated: 1, Recreated: []string{"ConfigMap apps/f"}, Installed: []string{"web 2"},
@@ -141,7 +141,7 @@ func TestRunResult(t *testing.T) {
 			},
 		},
 		"Forgotten": {
-			reason: "What a user deleted of the custom resource is not a change.",
+			reason: "A custom resource that a user deleted is not a change.",
 			before: func(w *world) {
 				w.pieces = []piece{{name: object.PartResource, digest: "1", objects: []string{aConfig}}}
 				w.settle()
@@ -208,7 +208,7 @@ func TestRunRecreates(t *testing.T) {
 		Recreated int
 		Waiting   string
 		Err       string
-		// Forgotten is true where the stored inventory does not know which object it was.
+		// Forgotten is true if the stored inventory does not have the UID of the object.
 		Forgotten bool
 	}
 	refuses := []string{"save", "apply unforced ConfigMap apps/f"}
@@ -218,18 +218,18 @@ func TestRunRecreates(t *testing.T) {
 		want   want
 	}{
 		"Unsaved": {
-			reason: "If that cannot be saved, nothing is deleted.", before: second("save", errors.New("conflict")),
+			reason: "If the inventory cannot be saved, nothing is deleted.", before: second("save", errors.New("conflict")),
 			want: want{Log: append(refuses[:2:2], "save: conflict", "save"), Err: "web: conflict", Forgotten: true},
 		},
 		"Undeleted": {
-			reason: "What cannot be deleted stays, and is looked for by the next call.", before: on("delete ConfigMap apps/f", forbidden),
+			reason: "An object that cannot be deleted stays, and the next call finds it.", before: on("delete ConfigMap apps/f", forbidden),
 			want: want{
 				Log: append(refuses[:2:2], "save", "delete ConfigMap apps/f: "+forbidden.Error(), "save"),
 				Err: `web: ConfigMap apps/f: configmaps "f" is forbidden: no`, Forgotten: true,
 			},
 		},
 		"Uncreated": {
-			reason: "What is deleted and cannot be created is told of as recreated.", before: on("apply new ConfigMap apps/f", forbidden),
+			reason: "An object that is deleted and cannot be created is reported as recreated.", before: on("apply new ConfigMap apps/f", forbidden),
 			want: want{
 				Log:       append(refuses[:2:2], "save", "delete ConfigMap apps/f", "apply new ConfigMap apps/f: "+forbidden.Error(), "save"),
 				Recreated: 1, Err: `web: ConfigMap apps/f: configmaps "f" is forbidden: no`, Forgotten: true,
@@ -252,7 +252,7 @@ func TestRunRecreates(t *testing.T) {
 			tc.before(w)
 			r, err := w.run()
 			got := want{Log: w.took(), Recreated: len(r.Recreated), Waiting: r.Waiting, Err: textOf(err), Forgotten: w.stored.Objects[0].UID == ""}
-			// The last save is of the reasons.
+			// The last save stores the reasons.
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\nRun(...): -want, +got:\n%s", tc.reason, diff)
 			}
@@ -279,10 +279,10 @@ func TestRunWaitsForDeletion(t *testing.T) {
 		log    []string
 	}{
 		"Install": {reason: "No revision is recorded.", part: "web", log: []string{"save", "save"}},
-		"Hooks":   {reason: "Nor do the last hooks run.", part: "web", hooks: true, log: []string{"save", "pre web", "save"}},
+		"Hooks":   {reason: "The last hooks do not run.", part: "web", hooks: true, log: []string{"save", "pre web", "save"}},
 		"CRDs":    {reason: "Other parts are not up to date either.", part: object.PartCRDs, log: []string{"save", "save"}},
 		"Lost": {
-			reason: "An object that the inventory does not know is found when it is to be created.", part: "web", lost: true,
+			reason: "An object that the inventory does not know is found when it is created.", part: "web", lost: true,
 			log: []string{"save", "apply new ConfigMap apps/c", "save"}, want: "is being recreated: ",
 		},
 	}

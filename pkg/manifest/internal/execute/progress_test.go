@@ -45,7 +45,7 @@ func component(p bundle.Part, refs ...cluster.ObjectRef) *compose.Component {
 	return c
 }
 
-// pending returns the entry of an object that is about to be applied, and applied that of one that is as it is wanted.
+// pending returns the entry of an object that is about to be applied, and applied that of an object in its desired state.
 func pending(part object.PartID, ref cluster.ObjectRef) inventory.Entry {
 	o := desired(part, ref)
 	return inventory.EntryOf(&o)
@@ -57,7 +57,7 @@ func applied(part object.PartID, ref cluster.ObjectRef) inventory.Entry {
 	return en
 }
 
-// begin returns the progress of a plan with components, whose parts are all that the bundle has.
+// begin returns the progress of a plan with components, whose parts are all parts of the bundle.
 func begin(entries []inventory.Entry, components ...*compose.Component) *progress {
 	p := &plan.Plan{Components: components, Inventory: &inventory.Inventory{Parts: map[object.PartID]inventory.Part{}, Objects: entries}}
 	for _, c := range components {
@@ -101,11 +101,11 @@ func TestMissing(t *testing.T) {
 		state   cluster.ObjectState
 		want    string
 	}{
-		"None":     {reason: "All objects are as they are wanted.", entries: []inventory.Entry{applied("web", a), applied("web", b)}},
+		"None":     {reason: "All objects are in their desired state.", entries: []inventory.Entry{applied("web", a), applied("web", b)}},
 		"New":      {reason: "An object was not created.", entries: []inventory.Entry{applied("web", a), pending("web", b)}, want: "ConfigMap apps/b: is being recreated: is being deleted"},
-		"Old":      {reason: "An object has other contents.", entries: []inventory.Entry{applied("web", a), old}, want: "ConfigMap apps/b: is being deleted"},
-		"Reason":   {reason: "The state of the object says more.", entries: []inventory.Entry{applied("web", a), old}, state: cluster.ObjectState{Message: "finalizers"}, want: "ConfigMap apps/b: finalizers"},
-		"TheFirst": {reason: "The first object counts.", entries: []inventory.Entry{pending("web", a), old}, want: "ConfigMap apps/a: is being recreated: is being deleted"},
+		"Old":      {reason: "An object has different content.", entries: []inventory.Entry{applied("web", a), old}, want: "ConfigMap apps/b: is being deleted"},
+		"Reason":   {reason: "The state of the object gives a reason.", entries: []inventory.Entry{applied("web", a), old}, state: cluster.ObjectState{Message: "finalizers"}, want: "ConfigMap apps/b: finalizers"},
+		"TheFirst": {reason: "The first object is reported.", entries: []inventory.Entry{pending("web", a), old}, want: "ConfigMap apps/a: is being recreated: is being deleted"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -137,13 +137,13 @@ func TestAwaitCRDs(t *testing.T) {
 		want   plan.Verdicts
 	}{
 		"Own":         {reason: "A component waits for its own CRD.", entry: applied("web", ref), known: starts, want: plan.Verdicts{waits("web", "is not accepted")}},
-		"OfBundle":    {reason: "All wait for the CRDs of the bundle.", entry: applied(object.PartCRDs, ref), want: plan.Verdicts{waits("web", "is not established"), waits("db", "is not established")}},
-		"Established": {reason: "A CRD that is established is not waited for.", entry: applied("web", ref), known: cluster.ObjectState{Status: cluster.Current}},
-		"Latest":      {reason: "The watch may know more.", entry: applied("web", ref), known: starts, latest: map[cluster.ObjectRef]cluster.ObjectState{ref: {Status: cluster.Current}}},
+		"OfBundle":    {reason: "All components wait for the CRDs of the bundle.", entry: applied(object.PartCRDs, ref), want: plan.Verdicts{waits("web", "is not established"), waits("db", "is not established")}},
+		"Established": {reason: "No component waits for an established CRD.", entry: applied("web", ref), known: cluster.ObjectState{Status: cluster.Current}},
+		"Latest":      {reason: "The watch may have a newer state.", entry: applied("web", ref), known: starts, latest: map[cluster.ObjectRef]cluster.ObjectState{ref: {Status: cluster.Current}}},
 		"NotApplied":  {reason: "A CRD that is not applied yet has failed or waits itself.", entry: pending("web", ref), known: starts},
-		"Pruned":      {reason: "A CRD that goes is not waited for.", entry: gone, known: starts},
+		"Pruned":      {reason: "No component waits for a CRD that is pruned.", entry: gone, known: starts},
 		"Stopped": {
-			reason: "What failed does not wait.", entry: applied("web", ref), known: starts,
+			reason: "A failed component does not wait.", entry: applied("web", ref), known: starts,
 			said: plan.Verdicts{{Part: "web", State: plan.Failed, Reason: "no"}},
 		},
 	}
@@ -180,19 +180,19 @@ func TestAwaitInstalls(t *testing.T) {
 			},
 		},
 		"Failed": {
-			reason: "So does one that failed.", entry: applied("web", a), said: plan.Verdicts{{Part: "web", State: plan.Failed, Reason: "no"}},
+			reason: "An install that failed holds it back, too.", entry: applied("web", a), said: plan.Verdicts{{Part: "web", State: plan.Failed, Reason: "no"}},
 			want: plan.Verdicts{{Part: object.PartResource, State: plan.Waiting, Reason: "resource waits until web is applied"}},
 		},
 		"Blocked": {
-			reason: "So does one that a CRD blocks.", entry: applied("web", a), said: plan.Verdicts{{Part: "web", State: plan.Blocked, Reason: "no"}},
+			reason: "An install that a CRD blocks holds it back, too.", entry: applied("web", a), said: plan.Verdicts{{Part: "web", State: plan.Blocked, Reason: "no"}},
 			want: plan.Verdicts{{Part: object.PartResource, State: plan.Waiting, Reason: "resource waits until web is applied"}},
 		},
 		"Spared": {
-			reason: "One with a CRD that cannot be repaired does not.", entry: applied("web", a),
+			reason: "An install with a CRD that cannot be repaired does not.", entry: applied("web", a),
 			said: plan.Verdicts{{Part: "web", State: plan.Spared, Reason: "no"}},
 		},
 		"ResourceStopped": {
-			reason: "What failed does not wait.", entry: applied("web", a),
+			reason: "A failed component does not wait.", entry: applied("web", a),
 			said: plan.Verdicts{{Part: "web", State: plan.Failed, Reason: "no"}, {Part: object.PartResource, State: plan.Failed, Reason: "no"}},
 		},
 	}
@@ -221,10 +221,10 @@ func TestOwnerOf(t *testing.T) {
 		web     []cluster.ObjectRef
 		want    object.PartID
 	}{
-		"None":    {reason: "It is of no part."},
-		"Planned": {reason: "A planned part has it, whatever the inventory says.", entries: entry("extra", false), web: []cluster.ObjectRef{x}, want: "web"},
-		"Given":   {reason: "A planned part has given it away.", entries: entry("web", false)},
-		"Rests":   {reason: "A part at rest has what the inventory says.", entries: entry("extra", false), want: "extra"},
+		"None":    {reason: "It belongs to no part."},
+		"Planned": {reason: "A planned part owns it, whatever the inventory says.", entries: entry("extra", false), web: []cluster.ObjectRef{x}, want: "web"},
+		"Given":   {reason: "A planned part no longer contains it.", entries: entry("web", false)},
+		"Rests":   {reason: "A part that is not planned owns what the inventory says.", entries: entry("extra", false), want: "extra"},
 		"Pruned":  {reason: "It is being deleted.", entries: entry("extra", true)},
 		"Left":    {reason: "Its part is no longer in the bundle.", entries: entry("old", false)},
 	}

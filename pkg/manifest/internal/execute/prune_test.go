@@ -30,12 +30,12 @@ func TestMarkLeaving(t *testing.T) {
 		want    want
 	}{
 		"Nothing": {
-			reason: "What parts of the bundle have stays.",
+			reason: "Objects that the parts of the bundle contain stay.",
 			parts:  []bundle.Part{install("web", "1")}, records: map[object.PartID]inventory.Part{"web": {Digest: "1"}}, entries: []inventory.Entry{applied("web", a)},
 			want: want{Left: map[string]object.PartID{a.String(): "web"}, Digests: map[object.PartID]string{"web": "1"}},
 		},
 		"PartLeft": {
-			reason: "What a part had that the bundle no longer has goes. It is applied again if it comes back.",
+			reason: "Objects of a part that the bundle no longer contains are pruned. The part is applied again if it comes back.",
 			parts:  []bundle.Part{install("web", "1")}, records: map[object.PartID]inventory.Part{"web": {}, "db": {Digest: "1"}},
 			entries: []inventory.Entry{applied("web", a), applied("db", b)},
 			want: want{
@@ -44,7 +44,7 @@ func TestMarkLeaving(t *testing.T) {
 			},
 		},
 		"HandedOver": {
-			reason: "A CRD that another part has, too, belongs to that one from then on, which is applied again.",
+			reason: "A CRD that another part also contains belongs to that part from then on, which is applied again.",
 			parts:  []bundle.Part{install("web", "1")}, records: map[object.PartID]inventory.Part{"web": {Digest: "1", Shared: []string{"as.g"}}, "db": {Digest: "1"}},
 			entries: []inventory.Entry{applied("db", c)},
 			want:    want{Parts: []object.PartID{"db"}, Left: map[string]object.PartID{c.String(): "web"}, Digests: map[object.PartID]string{"web": "", "db": ""}},

@@ -11,12 +11,12 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// Why a run went no further is saved with the last save of the run, which is made for it alone if need be.
+// The last save of a run stores the reason why the run did not get further, and is made for it alone if necessary.
 func TestRunReasons(t *testing.T) {
 	type want struct {
 		Log []string
 		Err string
-		// Stored is what the inventory says that the run waits for, and Why what the report says.
+		// Stored is what the run waits for according to the inventory, and Why according to the report.
 		Stored, Why string
 	}
 	cases := map[string]struct {
@@ -25,7 +25,7 @@ func TestRunReasons(t *testing.T) {
 		want   want
 	}{
 		"Saved": {
-			reason: "Reasons that the inventory does not have are saved.",
+			reason: "New reasons are saved.",
 			want:   want{Log: []string{"pre web", "save"}, Stored: "hook x is running", Why: "hook x is running"},
 		},
 		"Same": {
@@ -33,7 +33,7 @@ func TestRunReasons(t *testing.T) {
 			want: want{Log: []string{"pre web"}, Stored: "hook x is running", Why: "hook x is running"},
 		},
 		"Measures": {
-			reason: "Reasons that differ in a measure only stay as they are saved.",
+			reason: "Reasons that differ only in a number are not saved again.",
 			before: func(w *world) {
 				_, _ = w.run()
 				w.waits["pre web"] = "hook x is running since 10s"
@@ -47,7 +47,7 @@ func TestRunReasons(t *testing.T) {
 			want: want{Log: []string{"pre web", "save: conflict"}, Stored: "hook y is running", Why: "hook x is running"},
 		},
 		"Interrupted": {
-			reason: "A call that is over leaves the reasons of the one before.",
+			reason: "A call whose context ended keeps the reasons of the previous one.",
 			before: func(w *world) {
 				ctx, cancel := context.WithCancel(w.ctx)
 				w.ctx = ctx

@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// all kinds of objects, in no order.
+// everything is all kinds of objects, in no particular order.
 var everything = []string{aWebhook, aDeploy, aWidget, aConfig, aCRD, aNamespace}
 
 // on answers a line of the log with an error.
@@ -57,7 +57,7 @@ func TestRun(t *testing.T) {
 		want   want
 	}{
 		"Stages": {
-			reason: "The inventory is saved first; then the objects follow in their stages, of each stage those of one part after those of the other.",
+			reason: "The inventory is saved first; then the objects follow stage by stage, and within a stage part by part.",
 			pieces: []piece{web(everything...), db(other)},
 			want: want{Log: []string{
 				"save", "apply new Namespace new", "apply new CustomResourceDefinition widgets.example.org", "apply new ConfigMap apps/c", "apply new ConfigMap apps/o",
@@ -65,13 +65,13 @@ func TestRun(t *testing.T) {
 			}},
 		},
 		"Unsaved": {
-			reason: "What cannot be saved is not sent.",
+			reason: "If the inventory cannot be saved, nothing is sent.",
 			pieces: []piece{web(aConfig)},
 			before: on("save", errors.New("conflict")),
 			want:   want{Log: []string{"save: conflict"}, Err: "conflict"},
 		},
 		"Refused": {
-			reason: "A part that fails leaves the others alone, and is not finished. All of its other objects are applied.",
+			reason: "A part that fails does not affect the others, and is not finished. All of its other objects are applied.",
 			pieces: []piece{web(aConfig, aFixed), db(other)},
 			before: on("apply new ConfigMap apps/c", forbidden),
 			want: want{
@@ -82,7 +82,7 @@ func TestRun(t *testing.T) {
 			},
 		},
 		"RefusedEarly": {
-			reason: "After a stage in which it failed, nothing more of a part is sent.",
+			reason: "After the stage in which a part failed, nothing more of it is sent.",
 			pieces: []piece{web(aConfig, aDeploy), db(other, strings.Replace(aDeploy, "name: d", "name: e", 1))},
 			before: on("apply new ConfigMap apps/c", forbidden),
 			want: want{
@@ -93,7 +93,7 @@ func TestRun(t *testing.T) {
 			},
 		},
 		"Unfinished": {
-			reason: "A release that cannot be recorded fails its part only.",
+			reason: "A release that cannot be recorded fails only its part.",
 			pieces: []piece{web(aConfig), db(other)},
 			before: on("finish web", errors.New("no\nroom")),
 			want: want{
@@ -102,7 +102,7 @@ func TestRun(t *testing.T) {
 			},
 		},
 		"CRDs": {
-			reason: "Until a CRD is established, what needs its kind waits, and the rest of the bundle does not.",
+			reason: "Until a CRD is established, parts that need its kind wait, and the rest of the bundle does not.",
 			pieces: []piece{web(aCRD, aWidget), db(other)},
 			before: func(w *world) { w.c.Unready = true },
 			want: want{
@@ -111,7 +111,7 @@ func TestRun(t *testing.T) {
 			},
 		},
 		"CRDsUnwatched": {
-			reason: "Where no watch knows of the CRD, the answer of the API server counts.",
+			reason: "If no watch knows the CRD, the answer of the API server counts.",
 			pieces: []piece{web(aCRD, aWidget)},
 			before: func(w *world) { w.c.Unready, w.blind = true, true },
 			want: want{
@@ -120,7 +120,7 @@ func TestRun(t *testing.T) {
 			},
 		},
 		"CRDsAfterHooks": {
-			reason: "A CRD that comes after the hooks is waited for as well.",
+			reason: "Parts wait for a CRD that comes after the hooks as well.",
 			pieces: []piece{hooked(web(aCRD, aWidget))},
 			before: func(w *world) { w.c.Unready = true },
 			want: want{
@@ -129,19 +129,19 @@ func TestRun(t *testing.T) {
 			},
 		},
 		"WaitFlagBegun": {
-			reason: "Hooks that have begun go on, whatever became of the install since.",
+			reason: "Hooks that have begun continue, even if the install is not ready any more.",
 			pieces: []piece{{name: "web", digest: "1", objects: []string{aConfig}, hooks: true, wait: true}},
 			before: func(w *world) { w.unready["web"], w.begun = "is not ready", inventory.Run{Started: 1} },
 			want:   want{Log: []string{"save", "pre web", "apply new ConfigMap apps/c", "post web", "finish web", "save"}},
 		},
 		"WaitFlagNext": {
-			reason: "So do those after the first one.",
+			reason: "The same holds for the hooks after the first one.",
 			pieces: []piece{{name: "web", digest: "1", objects: []string{aConfig}, hooks: true, wait: true}},
 			before: func(w *world) { w.unready["web"], w.begun = "is not ready", inventory.Run{Index: 1} },
 			want:   want{Log: []string{"save", "pre web", "apply new ConfigMap apps/c", "post web", "finish web", "save"}},
 		},
 		"Hooks": {
-			reason: "Hooks run before the objects and after them. Namespaces and CRDs wait for them, too, but for those that come first with Helm.",
+			reason: "Hooks run before and after the objects. Namespaces and CRDs wait for them, too, except for those that come first in Helm.",
 			pieces: []piece{hooked(web(everything...)), db(other)},
 			want: want{Log: []string{
 				"save", "pre web", "apply new Namespace new", "apply new CustomResourceDefinition widgets.example.org", "apply new ConfigMap apps/c",
@@ -155,7 +155,7 @@ func TestRun(t *testing.T) {
 				strings.Replace(aCRD, "{name: widgets", `{annotations: {test/in-crds: "1"}, name: widgets`, 1), aNamespace,
 				`{apiVersion: v1, kind: Namespace, metadata: {name: apps}}`, aConfig))},
 			before: func(w *world) {
-				// It is of the bundle, and was lost.
+				// It belongs to the bundle, and lost its label.
 				w.c.Edit("x", cluster.ObjectRef{Kind: "Namespace", Name: "apps"}, func(u *unstructured.Unstructured) {
 					object.AddLabels(u, map[string]string{object.LabelPartOf: worldSet})
 				})
@@ -166,13 +166,13 @@ func TestRun(t *testing.T) {
 			}},
 		},
 		"HookRuns": {
-			reason: "A hook that runs is waited for, and what comes after its install waits with it.",
+			reason: "A running hook is waited for, and the parts after its install wait as well.",
 			pieces: []piece{hooked(web(aConfig)), db(other), {name: "top", digest: "1", objects: []string{aFixed}, hooks: true}},
 			before: func(w *world) { w.waits["pre web"] = "hook x is running" },
 			want:   want{Log: []string{"save", "pre web", "save"}, Waiting: "hook x is running", Why: "hook x is running"},
 		},
 		"HookFails": {
-			reason: "A hook that fails stops its install only.",
+			reason: "A hook that fails stops only its install.",
 			pieces: []piece{hooked(web(aConfig)), db(other)},
 			before: on("pre web", errors.New("hook x\nfailed")),
 			want: want{
@@ -181,7 +181,7 @@ func TestRun(t *testing.T) {
 			},
 		},
 		"LastHookRuns": {
-			reason: "The last hooks are waited for before the revision is recorded.",
+			reason: "The revision is recorded once the last hooks are complete.",
 			pieces: []piece{hooked(web(aConfig)), db(other)},
 			before: func(w *world) { w.waits["post web"] = "hook y is running" },
 			want: want{
@@ -190,7 +190,7 @@ func TestRun(t *testing.T) {
 			},
 		},
 		"LastHookFails": {
-			reason: "If one fails, the revision is not recorded.",
+			reason: "If a last hook fails, the revision is not recorded.",
 			pieces: []piece{hooked(web(aConfig))},
 			before: on("post web", errors.New("hook y failed")),
 			want: want{
@@ -199,7 +199,7 @@ func TestRun(t *testing.T) {
 			},
 		},
 		"WaitFlag": {
-			reason: "Where config says Wait, the last hooks run once the install is ready. What comes after it is held back.",
+			reason: "If config sets Wait, the last hooks run once the install is ready. Parts after it are held back.",
 			pieces: []piece{{name: "web", digest: "1", objects: []string{aConfig}, hooks: true, wait: true}, db(other)},
 			before: func(w *world) { w.unready["web"] = "is not ready" },
 			want: want{
@@ -210,7 +210,7 @@ func TestRun(t *testing.T) {
 			},
 		},
 		"Held": {
-			reason: "What is held back is not sent, although it is in the inventory.",
+			reason: "A part that is held back is not sent, although it is in the inventory.",
 			pieces: []piece{{name: "web", digest: "1", objects: []string{aConfig}, wait: true}, db(other)},
 			want: want{
 				Log:     []string{"save", "apply new ConfigMap apps/c", "finish web", "save"},
@@ -237,12 +237,12 @@ func TestRun(t *testing.T) {
 			},
 		},
 		"Abandoned": {
-			reason: "A release that never arrived where it was to move to is forgotten before anything else.",
+			reason: "A release that never arrived where it was moving to is deleted before anything else.",
 			pieces: []piece{{name: "web", digest: "1", objects: []string{aConfig}, abandoned: true}},
 			want:   want{Log: []string{"abandon web", "save", "apply new ConfigMap apps/c", "finish web", "save"}},
 		},
 		"NotAbandoned": {
-			reason: "If it cannot be, nothing is done for the part, and the inventory still knows of the release.",
+			reason: "If that fails, nothing is done for the part, and the inventory still knows the release.",
 			pieces: []piece{{name: "web", digest: "1", objects: []string{aConfig}, abandoned: true}, db(other)},
 			before: on("abandon web", errors.New("no")),
 			want: want{
@@ -251,7 +251,7 @@ func TestRun(t *testing.T) {
 			},
 		},
 		"Found": {
-			reason: "What is found and must not be changed is an error of its part.",
+			reason: "An existing object that must not be changed is an error of its part.",
 			pieces: []piece{web(aConfig)},
 			before: func(w *world) { w.c.Create("kubectl", aConfig) },
 			want: want{
@@ -263,7 +263,7 @@ func TestRun(t *testing.T) {
 			},
 		},
 		"ManyFail": {
-			reason: "Of many errors the first ones are told of.",
+			reason: "If there are many errors, the first ones are listed.",
 			pieces: []piece{
 				{name: "d", digest: "1", fails: errors.New("4")}, {name: "c", digest: "1", fails: errors.New("3")}, {name: "b", digest: "1", fails: errors.New("2")},
 				{name: "a", digest: "1", fails: errors.New("1\n1")},
@@ -298,7 +298,7 @@ func TestRun(t *testing.T) {
 			if tc.want.Err == "conflict" {
 				return
 			}
-			// Without the fault all is done in the end.
+			// Without the fault, everything is done in the end.
 			w.meet, w.waits, w.unready = nil, map[string]string{}, map[string]string{}
 			w.c.Unready, w.blind = false, false
 			for i := range w.pieces {
@@ -327,7 +327,7 @@ func TestRunNothing(t *testing.T) {
 	}
 }
 
-// The time of a call may be over at any request. What was applied until then is saved, so that it is not applied again.
+// The context of a call may end at any request. What was applied until then is saved, so that it is not applied again.
 func TestRunOutOfTime(t *testing.T) {
 	w := newWorld(t, piece{name: "web", digest: "1", objects: []string{aConfig, aDeploy, aWebhook}})
 	ctx, cancel := context.WithCancel(t.Context())

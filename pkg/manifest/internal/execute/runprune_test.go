@@ -34,7 +34,7 @@ func TestRunPrunes(t *testing.T) {
 		want   want
 	}{
 		"Objects": {
-			reason: "What a part no longer has goes after its revision is recorded, the last stage first.",
+			reason: "Objects that a part no longer contains are pruned after its revision is recorded, the last stage first.",
 			pieces: []piece{next, db},
 			want: want{
 				Log:    []string{"save", "finish web", "delete Deployment apps/d", "delete ConfigMap apps/f", "save"},
@@ -42,7 +42,7 @@ func TestRunPrunes(t *testing.T) {
 			},
 		},
 		"Part": {
-			reason: "So does a part that the bundle no longer has, with its releases.",
+			reason: "A part that the bundle no longer contains is pruned, with its releases.",
 			pieces: first[:1],
 			want: want{
 				Log: []string{"delete ConfigMap apps/o", "forget db", "save"}, Pruned: []string{"ConfigMap apps/o"},
@@ -50,7 +50,7 @@ func TestRunPrunes(t *testing.T) {
 			},
 		},
 		"Incomplete": {
-			reason: "Nothing goes while a part cannot be rendered: it may want what another one no longer has.",
+			reason: "Nothing is pruned while a part cannot be rendered: it may contain what another one no longer contains.",
 			pieces: []piece{next, {name: "db", digest: "2", fails: errors.New("no chart")}},
 			want: want{
 				Log: []string{"save", "finish web", "save"}, Waiting: "pruning waits until all installs can be rendered", Err: "db: no chart",
@@ -58,7 +58,7 @@ func TestRunPrunes(t *testing.T) {
 			},
 		},
 		"Failed": {
-			reason: "Of a part that fails nothing goes, as the objects of before may still be needed; another part that left does.",
+			reason: "Nothing of a part that fails is pruned, because the old objects may still be needed; another part that was removed is pruned.",
 			pieces: []piece{{name: "web", digest: "2", objects: []string{aConfig2}}},
 			before: on("apply unforced ConfigMap apps/c", forbidden),
 			want: want{
@@ -70,7 +70,7 @@ func TestRunPrunes(t *testing.T) {
 			},
 		},
 		"BeforeHooks": {
-			reason: "What the new revision no longer has goes before its last hooks run.",
+			reason: "Objects that the new revision no longer contains are pruned before its last hooks run.",
 			pieces: []piece{{name: "web", digest: "2", objects: []string{aConfig}, hooks: true}, db},
 			want: want{
 				Log: []string{
@@ -80,7 +80,7 @@ func TestRunPrunes(t *testing.T) {
 			},
 		},
 		"Refused": {
-			reason: "What cannot be deleted is an error of no part, and stays in the inventory.",
+			reason: "A failed deletion is not an error of a part, and the object stays in the inventory.",
 			pieces: []piece{next, db},
 			before: on("delete ConfigMap apps/f", forbidden),
 			want: want{
@@ -103,7 +103,7 @@ func TestRunPrunes(t *testing.T) {
 			},
 		},
 		"OthersWait": {
-			reason: "A part whose objects are gone goes, whatever else is waited for.",
+			reason: "A part whose objects are gone is dropped, whatever else is waited for.",
 			pieces: first[:1],
 			before: func(w *world) { w.waits["prune"] = "x" },
 			want: want{
@@ -112,7 +112,7 @@ func TestRunPrunes(t *testing.T) {
 			},
 		},
 		"DeleteHooks": {
-			reason: "Not one whose last hooks may still have to run.",
+			reason: "A part whose last hooks may still have to run is not dropped.",
 			pieces: first[:1],
 			before: func(w *world) {
 				rec := w.stored.Parts["db"]

@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/plan"
 )
 
-// Tests run once all is up to date, and not before.
+// Tests run once everything is up to date, and not earlier.
 func TestRunTests(t *testing.T) {
 	next := []piece{{name: "web", digest: "2", objects: []string{aConfig2, other}}}
 	cases := map[string]struct {
@@ -32,22 +32,22 @@ func TestRunTests(t *testing.T) {
 		begun   bool
 		err     string
 	}{
-		"Applied":  {reason: "A run that ends runs the tests.", tested: true},
-		"Upgraded": {reason: "So does one that applies something before.", pieces: next, tested: true, over: true},
-		"Waits":    {reason: "A test that runs is waited for.", tested: true, waiting: "test x is running"},
-		"Fails":    {reason: "What goes wrong on the way is an error.", tested: true, answer: errors.New("no\npods"), err: "tests: no pods"},
-		"Failed":   {reason: "A part that failed is not tested, nor any other.", pieces: next, before: on("apply new ConfigMap apps/o", errDied), err: "web: ConfigMap apps/o: died"},
+		"Applied":  {reason: "A run that completes runs the tests.", tested: true},
+		"Upgraded": {reason: "A run that applies something first does, too.", pieces: next, tested: true, over: true},
+		"Waits":    {reason: "A running test is waited for.", tested: true, waiting: "test x is running"},
+		"Fails":    {reason: "Not being able to run a test is an error.", tested: true, answer: errors.New("no\npods"), err: "tests: no pods"},
+		"Failed":   {reason: "If a part failed, no tests run.", pieces: next, before: on("apply new ConfigMap apps/o", errDied), err: "web: ConfigMap apps/o: died"},
 		"Waiting": {
-			reason: "Nor is a bundle that waits for something.", pieces: []piece{{name: "web", digest: "2", objects: []string{aConfig}, hooks: true}},
+			reason: "If the bundle waits for something, no tests run.", pieces: []piece{{name: "web", digest: "2", objects: []string{aConfig}, hooks: true}},
 			before: func(w *world) { w.waits["post web"] = "hook" }, waiting: "hook",
 		},
-		"Runs": {reason: "Tests that are not over are not told of.", tested: true, begun: true},
+		"Runs": {reason: "Tests that have not ended are not reported.", tested: true, begun: true},
 		"Blocked": {
-			reason: "Nor one that waits for an object to go.", pieces: []piece{}, before: func(w *world) { w.c.Edit("x", refOf(aConfig), finalize) },
+			reason: "If the bundle waits for an object to be gone, no tests run.", pieces: []piece{}, before: func(w *world) { w.c.Edit("x", refOf(aConfig), finalize) },
 			waiting: "ConfigMap apps/c waits",
 		},
 		"HandedOver": {
-			reason: "Nor one that has to be applied again, as it takes over a CRD of a part that left.",
+			reason: "If a part takes over a CRD of a removed part and has to be applied again, no tests run.",
 			before: func(w *world) {
 				w.pieces = append(w.pieces, piece{name: "db", digest: "1", objects: []string{aCRD}})
 				w.settle()
@@ -58,7 +58,7 @@ func TestRunTests(t *testing.T) {
 			},
 		},
 		"Pruning": {
-			reason: "Nor one from which something cannot be deleted.", pieces: []piece{},
+			reason: "If something cannot be deleted, no tests run.", pieces: []piece{},
 			before: on("delete ConfigMap apps/c", errDied), err: "pruning: ConfigMap apps/c: died",
 		},
 	}
@@ -92,7 +92,7 @@ func TestRunTests(t *testing.T) {
 	}
 }
 
-// The reasons of a call that cannot prune are those of that.
+// If a call cannot prune, its reasons say so.
 func TestRunKeepsPruneError(t *testing.T) {
 	w := newWorld(t, piece{name: "web", digest: "1", objects: []string{aConfig}})
 	w.settle()
@@ -106,7 +106,7 @@ func TestRunKeepsPruneError(t *testing.T) {
 	}
 }
 
-// Objects of one stage are applied at the same time, up to a limit, and each outcome is that of its object.
+// Objects of one stage are applied at the same time, up to a limit, and each outcome belongs to its object.
 func TestRunConcurrently(t *testing.T) {
 	var objects []string
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
@@ -123,7 +123,7 @@ func TestRunConcurrently(t *testing.T) {
 	}
 }
 
-// A repair waits for no hook of another part, and is made once, although stages are applied again after hooks.
+// A repair does not wait for hooks of another part, and is made once, although stages are applied again after hooks.
 func TestRunRepairsBesideHooks(t *testing.T) {
 	namespace := strings.Replace(aNamespace, "{name: new", `{annotations: {a: "1"}, name: new`, 1)
 	w := newWorld(t, piece{name: "top", digest: "1", objects: []string{other}}, piece{name: "web", digest: "1", objects: []string{aConfig, namespace}})
@@ -151,7 +151,7 @@ func TestRunRepairsBesideHooks(t *testing.T) {
 	}
 }
 
-// What the engine owns since a run that was cut off is no drift.
+// Fields that the engine owns since a run that was cut off are not drift.
 func TestRunRecordsOwned(t *testing.T) {
 	recreate := strings.Replace(aDeploy, "replicas: 1", "replicas: 1, strategy: {type: Recreate}", 1)
 	w := newWorld(t, piece{name: "web", digest: "1", objects: []string{aDeploy}})
@@ -190,10 +190,10 @@ func TestNewlyCeded(t *testing.T) {
 		want        []string
 	}{
 		"First":     {reason: "A field is ceded.", now: []ownership.Ceded{field("a", 0)}, want: []string{"spec.a"}},
-		"Again":     {reason: "It was before.", before: []ownership.Ceded{field("a", 0)}, now: []ownership.Ceded{field("a", 0)}},
-		"Another":   {reason: "Another one was before.", before: []ownership.Ceded{field("a", 0)}, now: []ownership.Ceded{field("a", 0), field("b", 0)}, want: []string{"spec.b"}},
-		"Contended": {reason: "It was for another reason.", before: []ownership.Ceded{field("a", 0)}, now: []ownership.Ceded{field("a", 5)}, want: []string{"spec.a"}},
-		"Renewed":   {reason: "A contention goes on.", before: []ownership.Ceded{field("a", 4)}, now: []ownership.Ceded{field("a", 5)}},
+		"Again":     {reason: "It was ceded before.", before: []ownership.Ceded{field("a", 0)}, now: []ownership.Ceded{field("a", 0)}},
+		"Another":   {reason: "Another field was ceded before.", before: []ownership.Ceded{field("a", 0)}, now: []ownership.Ceded{field("a", 0), field("b", 0)}, want: []string{"spec.b"}},
+		"Contended": {reason: "It was ceded for another reason.", before: []ownership.Ceded{field("a", 0)}, now: []ownership.Ceded{field("a", 5)}, want: []string{"spec.a"}},
+		"Renewed":   {reason: "A contention continues.", before: []ownership.Ceded{field("a", 4)}, now: []ownership.Ceded{field("a", 5)}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -34,22 +34,22 @@ const worldSet = "applyset-world"
 // A piece is a part of the bundle of a world.
 type piece struct {
 	name object.PartID
-	// digest of the inputs. An install with other objects has another one.
+	// digest of the inputs. An install with other objects has another digest.
 	digest string
 	// objects as YAML.
 	objects []string
 	// hooks is true for an install with hooks before and after its objects, and wait is that flag of its config.
 	hooks, wait bool
-	// fails is why the part cannot be composed.
+	// fails is the error of composing the part.
 	fails error
 	// plain is true for an install without a chart.
 	plain bool
-	// abandoned is true where a release never arrived where it was to move to.
+	// abandoned is true if a release never arrived where it was moving to.
 	abandoned bool
 }
 
-// A world is a cluster, the inventory that is stored in it, and a log of all saves, requests and hooks. It implements the interfaces that a
-// run needs.
+// A world is a cluster, the inventory that is stored in it, and a log of all saves, requests and hooks. It implements the
+// interfaces that a run needs.
 type world struct {
 	t          *testing.T
 	c          *fakeapi.Cluster
@@ -58,28 +58,29 @@ type world struct {
 	now        time.Time
 	contention *ownership.Contention
 	recreate   bool
-	// tearsDown is true where Prune keeps what is to be kept, as the engine does.
+	// tearsDown makes Prune keep objects with the annotation, as the engine does.
 	tearsDown bool
-	// concurrency is 1 where it is 0.
+	// concurrency is 1 if it is 0.
 	concurrency int
 	adoption    object.Adoption
 	drift       bundle.DriftPolicy
 	mu          sync.Mutex
 	log         []string
-	// meet is called before each line of the log, but for reads. An error is what that save, request or hook answers.
+	// meet is called before each line of the log, except for reads. An error is the answer to that save, request or hook.
 	meet func(line string) error
-	// left is called after each request that was served. An error is that the answer is lost.
+	// left is called after each request that was served. An error means that the answer is lost.
 	left func(line string) error
-	// waits are what hooks wait for, and unready what installs are not ready for, by part.
+	// waits are what hooks wait for, and unready why installs are not ready, by part.
 	waits   map[string]string
 	unready map[string]string
-	// ran are the events that are over, by part.
+	// ran are the events whose hooks are complete, by part.
 	ran map[string]bool
-	// begun is how far the hooks after the objects are when a run begins.
+	// begun is the progress of the hooks after the objects when a run begins.
 	begun inventory.Run
-	// blind is true where no watch knows of an object.
+	// blind is true if no watch knows an object.
 	blind bool
-	// former are the objects that an adopted release has beside the component, and formerErr is that they cannot be known.
+	// former are the objects that an adopted release has in addition to the component, and formerErr is the error of finding
+	// them.
 	former    []cluster.ObjectRef
 	formerErr error
 	// last is the report of the last run.
@@ -99,7 +100,7 @@ func newWorld(t *testing.T, pieces ...piece) *world {
 	return w
 }
 
-// watch the requests.
+// watch logs the requests.
 func (w *world) watch() {
 	w.c.Meet = func(line string) error {
 		if verb, _, _ := strings.Cut(line, " "); slices.Contains([]string{"get", "metadata", "list", "discover", "try"}, verb) {
@@ -115,7 +116,7 @@ func (w *world) watch() {
 	}
 }
 
-// note a line of the log.
+// note adds a line to the log.
 func (w *world) note(format string, a ...any) error {
 	line := fmt.Sprintf(format, a...)
 	w.mu.Lock()
@@ -153,7 +154,7 @@ func (w *world) policy() apply.Policy {
 
 func (w *world) clock() time.Time { return w.now }
 
-// parts of the bundle.
+// parts returns the parts of the bundle.
 func (w *world) parts() []bundle.Part {
 	var out []bundle.Part
 	for i := range w.pieces {
@@ -170,7 +171,7 @@ func (w *world) parts() []bundle.Part {
 	return out
 }
 
-// compose the parts that are due.
+// compose composes the parts that are due.
 func (w *world) compose(s *plan.Selection) (*plan.Selection, plan.Composed) {
 	out := plan.Composed{Components: map[object.PartID]*compose.Component{}, Errors: map[object.PartID]error{}}
 	for _, d := range s.Due {
@@ -184,7 +185,7 @@ func (w *world) compose(s *plan.Selection) (*plan.Selection, plan.Composed) {
 	return s, out
 }
 
-// composePart composes a part, as it would be rendered.
+// composePart composes a part as if it were rendered.
 func (w *world) composePart(p *bundle.Part, rec inventory.Part) (*compose.Component, error) {
 	i := slices.IndexFunc(w.pieces, func(x piece) bool { return x.name == p.Name })
 	x := w.pieces[i]
@@ -237,7 +238,7 @@ func (w *world) composePart(p *bundle.Part, rec inventory.Part) (*compose.Compon
 	return c, nil
 }
 
-// build the plan of the next call.
+// build returns the plan of the next call.
 func (w *world) build() *plan.Plan {
 	w.t.Helper()
 	known := map[cluster.ObjectRef]cluster.ObjectState{}
@@ -257,7 +258,7 @@ func (w *world) build() *plan.Plan {
 	return plan.Build(draft, w.hold(draft), w.refused(draft.CRDChanges()))
 }
 
-// hold returns the install that the parts after it wait for.
+// hold returns the install that later parts wait for.
 func (w *world) hold(d *plan.Draft) *plan.Hold {
 	ask, otherwise := d.Awaited()
 	for _, install := range ask {
@@ -295,7 +296,7 @@ func (w *world) run() (Result, error) {
 	return w.last.Result, err
 }
 
-// latest is what a watch knows.
+// latest returns what a watch knows.
 func (w *world) latest(ref cluster.ObjectRef) (cluster.ObjectState, bool) {
 	if w.blind {
 		return cluster.ObjectState{}, false
@@ -325,7 +326,7 @@ func (w *world) isDone() bool {
 	return len(p.Components) == 0 && p.Verdicts.IsClear() && len(newProgress(p).doomed().Entries) == 0
 }
 
-// dryRun says what would be done.
+// dryRun returns what would be done.
 func (w *world) dryRun() (Forecast, error) {
 	w.t.Helper()
 	return DryRun(w.ctx, DryInput{

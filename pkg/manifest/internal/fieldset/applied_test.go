@@ -22,11 +22,11 @@ func TestHash(t *testing.T) {
 		managed []metav1.ManagedFieldsEntry
 		same    bool
 	}{
-		"Order":    {reason: "The order of keys is not told apart.", managed: []metav1.ManagedFieldsEntry{entry(manager, "Apply", "", `{"f:b":{ "f:c":{} },"f:a":{}}`)}, same: true},
-		"Others":   {reason: "What others own is theirs.", managed: []metav1.ManagedFieldsEntry{entry("x", "Update", "", `{"f:d":{}}`), ours, entry(manager, "Update", "", `{"f:e":{}}`), entry(manager, "Apply", "status", `{"f:e":{}}`)}, same: true},
+		"Order":    {reason: "The order of keys does not matter.", managed: []metav1.ManagedFieldsEntry{entry(manager, "Apply", "", `{"f:b":{ "f:c":{} },"f:a":{}}`)}, same: true},
+		"Others":   {reason: "Fields of other managers do not matter.", managed: []metav1.ManagedFieldsEntry{entry("x", "Update", "", `{"f:d":{}}`), ours, entry(manager, "Update", "", `{"f:e":{}}`), entry(manager, "Apply", "status", `{"f:e":{}}`)}, same: true},
 		"Lost":     {reason: "A field that was taken or removed is drift.", managed: []metav1.ManagedFieldsEntry{entry(manager, "Apply", "", `{"f:a":{}}`)}},
-		"All":      {reason: "So is the loss of all.", managed: []metav1.ManagedFieldsEntry{entry("x", "Update", "", `{"f:a":{}}`)}},
-		"Damaged":  {reason: "What cannot be read is not the same.", managed: []metav1.ManagedFieldsEntry{entry(manager, "Apply", "", `{`)}},
+		"All":      {reason: "The loss of all fields is drift.", managed: []metav1.ManagedFieldsEntry{entry("x", "Update", "", `{"f:a":{}}`)}},
+		"Damaged":  {reason: "Fields that cannot be read are not the same.", managed: []metav1.ManagedFieldsEntry{entry(manager, "Apply", "", `{`)}},
 		"NoFields": {reason: "An entry without fields owns nothing.", managed: []metav1.ManagedFieldsEntry{{Manager: manager, Operation: "Apply"}}},
 	}
 	for name, tc := range cases {

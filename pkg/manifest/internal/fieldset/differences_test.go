@@ -18,26 +18,26 @@ func TestDifferences(t *testing.T) {
 	}{
 		"Same": {reason: "Nothing differs.", before: object{"spec": object{"a": int64(1)}}, after: object{"spec": object{"a": int64(1)}}},
 		"Server": {
-			reason: "What only the server writes does not count.",
+			reason: "Fields that only the server writes are ignored.",
 			before: object{"metadata": object{"resourceVersion": "1", "generation": int64(1)}, "status": object{"a": "b"}},
 			after:  object{"metadata": object{"resourceVersion": "2", "managedFields": []any{}}},
 		},
 		"Metadata": {
-			reason: "Labels do, added and removed.",
+			reason: "Labels count, both added and removed ones.",
 			before: object{"metadata": object{"labels": object{"a": "1", "b": "2"}}},
 			after:  object{"metadata": object{"labels": object{"b": "3", "c": "4"}}},
 			want:   []string{"metadata.labels.a", "metadata.labels.b", "metadata.labels.c"},
 		},
-		"Whole": {reason: "A whole field may come.", before: object{}, after: object{"data": object{"k": "secret"}}, want: []string{"data"}},
-		"Type":  {reason: "A field may become another.", before: object{"spec": object{"a": object{}}}, after: object{"spec": object{"a": "b"}}, want: []string{"spec.a"}},
+		"Whole": {reason: "A whole field may be added.", before: object{}, after: object{"data": object{"k": "secret"}}, want: []string{"data"}},
+		"Type":  {reason: "A field may change its type.", before: object{"spec": object{"a": object{}}}, after: object{"spec": object{"a": "b"}}, want: []string{"spec.a"}},
 		"Items": {
-			reason: "Items with names are told apart by them, whatever their order.",
+			reason: "Items with names are matched by name, in any order.",
 			before: object{"spec": object{"containers": []any{named("a", "1"), named("b", "1")}}},
 			after:  object{"spec": object{"containers": []any{named("b", "2"), named("a", "1"), named("c", "1")}}},
 			want:   []string{`spec.containers[name="b"].image`, `spec.containers[name="c"]`},
 		},
-		"Atomic":     {reason: "Other lists differ as one.", before: object{"spec": object{"args": []any{"a"}}}, after: object{"spec": object{"args": []any{"b"}}}, want: []string{"spec.args"}},
-		"NamedTwice": {reason: "A name that is there twice tells nothing apart.", before: object{"x": []any{named("a", "1"), named("a", "2")}}, after: object{"x": []any{named("a", "1")}}, want: []string{"x"}},
+		"Atomic":     {reason: "Other lists differ as a whole.", before: object{"spec": object{"args": []any{"a"}}}, after: object{"spec": object{"args": []any{"b"}}}, want: []string{"spec.args"}},
+		"NamedTwice": {reason: "Items with duplicate names cannot be matched.", before: object{"x": []any{named("a", "1"), named("a", "2")}}, after: object{"x": []any{named("a", "1")}}, want: []string{"x"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

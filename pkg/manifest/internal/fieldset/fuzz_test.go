@@ -8,8 +8,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 )
 
-// FuzzParse checks that a path which can be read is one that can be written and read again. Those of an inventory come from
-// the target cluster, and so do values that they are looked for in.
+// FuzzParse checks that a path which can be read can be written and read again. The paths of an inventory come from the target
+// cluster, and so do the values in which they are looked up.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		`{"f:spec":{"f:replicas":{}}}`, `{"f:a":{"k:{\"name\":\"b\"}":{".":{},"f:c":{}}}}`, `{"f:a":{"v:1":{}}}`, `{"f:a":{"i:0":{}}}`, "{}", "[", `{"x:":{}}`, `{".":{}}`,

@@ -15,11 +15,11 @@ func TestTouches(t *testing.T) {
 		path   fieldpath.Path
 		want   bool
 	}{
-		"Member": {reason: "A path of the set.", path: fieldpath.MakePathOrDie("spec", "replicas"), want: true},
-		"Above":  {reason: "A path with one of the set below it.", path: fieldpath.MakePathOrDie("spec", "strategy"), want: true},
-		"Below":  {reason: "A path below one of the set belongs to nobody in it.", path: fieldpath.MakePathOrDie("spec", "replicas", "x")},
-		"Beside": {reason: "Another path.", path: fieldpath.MakePathOrDie("spec", "strategy", "type")},
-		"Root":   {reason: "All is below the root.", want: true},
+		"Member": {reason: "The path is in the set.", path: fieldpath.MakePathOrDie("spec", "replicas"), want: true},
+		"Above":  {reason: "A path of the set is below it.", path: fieldpath.MakePathOrDie("spec", "strategy"), want: true},
+		"Below":  {reason: "A path below one of the set is not in the set.", path: fieldpath.MakePathOrDie("spec", "replicas", "x")},
+		"Beside": {reason: "Another path is not in the set.", path: fieldpath.MakePathOrDie("spec", "strategy", "type")},
+		"Root":   {reason: "All paths are below the root.", want: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -18,15 +18,15 @@ func TestOfCustomResource(t *testing.T) {
 		state  State
 		text   string
 	}{
-		"None":       {reason: "Its controller has not seen it.", status: "{}", state: Processing, text: "has no status yet"},
-		"Ready":      {reason: "As modules report it.", status: "{state: Ready}", state: Ready},
-		"Warning":    {reason: "The first condition that is not True says why.", status: "{state: Warning, conditions: [{status: 'True', message: a}, {status: 'False'}, {status: 'False', message: \"b\\nc\"}]}", state: Warning, text: "status.state is Warning: b c"},
-		"Error":      {reason: "Without conditions there is the state.", status: "{state: Error}", state: Error, text: "status.state is Error"},
-		"Deleting":   {reason: "Its controller takes it down.", status: "{state: Deleting}", state: Deleting, text: "status.state is Deleting"},
-		"Unknown":    {reason: "A state that is not Kyma's is not ready.", status: "{state: Booting}", state: Processing, text: `status.state is "Booting"`},
-		"Current":    {reason: "Without a state kstatus decides.", status: "{phase: x}", sum: cluster.ObjectState{Status: cluster.Current}, state: Ready},
-		"Failed":     {reason: "Without a state kstatus decides.", status: "{state: 7}", sum: cluster.ObjectState{Status: cluster.Failed, Message: "m"}, state: Error, text: "m"},
-		"InProgress": {reason: "Without a state kstatus decides.", status: "{phase: x}", sum: cluster.ObjectState{Status: cluster.InProgress}, state: Processing, text: "is not ready"},
+		"None":       {reason: "Its controller has not processed it yet.", status: "{}", state: Processing, text: "has no status yet"},
+		"Ready":      {reason: "Modules report their state like this.", status: "{state: Ready}", state: Ready},
+		"Warning":    {reason: "The first condition that is not True is the reason.", status: "{state: Warning, conditions: [{status: 'True', message: a}, {status: 'False'}, {status: 'False', message: \"b\\nc\"}]}", state: Warning, text: "status.state is Warning: b c"},
+		"Error":      {reason: "Without conditions, the message is the state.", status: "{state: Error}", state: Error, text: "status.state is Error"},
+		"Deleting":   {reason: "Its controller is removing it.", status: "{state: Deleting}", state: Deleting, text: "status.state is Deleting"},
+		"Unknown":    {reason: "A state that Kyma does not have is not ready.", status: "{state: Booting}", state: Processing, text: `status.state is "Booting"`},
+		"Current":    {reason: "Without a state, kstatus decides.", status: "{phase: x}", sum: cluster.ObjectState{Status: cluster.Current}, state: Ready},
+		"Failed":     {reason: "Without a state, kstatus decides.", status: "{state: 7}", sum: cluster.ObjectState{Status: cluster.Failed, Message: "m"}, state: Error, text: "m"},
+		"InProgress": {reason: "Without a state, kstatus decides.", status: "{phase: x}", sum: cluster.ObjectState{Status: cluster.InProgress}, state: Processing, text: "is not ready"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

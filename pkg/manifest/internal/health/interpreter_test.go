@@ -29,11 +29,11 @@ func TestInterpreter(t *testing.T) {
 		want   want
 	}{
 		"Default": {
-			reason: "What another engine applied is not ours.", id: object.DefaultIdentity(),
+			reason: "Fields that another engine applied do not belong to this one.", id: object.DefaultIdentity(),
 			want: want{selector: "operator.kyma-project.io/managed-by=provider-kyma"},
 		},
 		"Other": {
-			reason: "What we applied is.", id: object.Identity{FieldManager: "other", ManagedBy: "label"},
+			reason: "Fields that this engine applied do.", id: object.Identity{FieldManager: "other", ManagedBy: "label"},
 			want: want{selector: "operator.kyma-project.io/managed-by=label", owned: owned},
 		},
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A mark changes neither the outcome of a rule nor its cost, which is limited.
+// A mark changes neither the result of a rule nor its cost, which is limited.
 func TestMarkMissingFields(t *testing.T) {
 	type result struct {
 		Value any

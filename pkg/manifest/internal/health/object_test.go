@@ -49,42 +49,42 @@ func TestStateOf(t *testing.T) {
 		text   string
 	}{
 		"Available": {
-			reason: "All replicas are there.",
+			reason: "All replicas are available.",
 			object: deploy + "{observedGeneration: 1, replicas: 2, updatedReplicas: 2, readyReplicas: 2, availableReplicas: 2, conditions: [{type: Available, status: 'True'}, {type: Progressing, status: 'True', reason: NewReplicaSetAvailable}]}",
 			status: cluster.Current,
 		},
 		"NotAvailable": {
-			reason: "How many are missing is said as kubectl says it.",
+			reason: "Missing replicas are reported as kubectl does.",
 			object: deploy + "{observedGeneration: 1, replicas: 2, updatedReplicas: 2, availableReplicas: 1, conditions: [{type: Progressing, status: 'True', reason: ReplicaSetUpdated}]}",
 			status: cluster.InProgress, text: "1 of 2 replicas available",
 		},
-		"New": {reason: "No controller has seen it.", object: deploy + "{}", status: cluster.InProgress, text: "0 of 2 replicas available"},
+		"New": {reason: "No controller has processed it yet.", object: deploy + "{}", status: cluster.InProgress, text: "0 of 2 replicas available"},
 		"Quota": {
-			reason: "Why there are no pods must be said.",
+			reason: "The message says why there are no pods.",
 			object: deploy + "{observedGeneration: 1, conditions: [{type: ReplicaFailure, status: 'True', message: \"pods is forbidden:\\n quota\"}]}",
 			status: cluster.InProgress, text: "0 of 2 replicas available: pods is forbidden: quota",
 		},
 		"Stuck": {
-			reason: "A deadline that is over is a failure.",
+			reason: "An exceeded deadline is a failure.",
 			object: deploy + "{observedGeneration: 1, replicas: 2, updatedReplicas: 1, conditions: [{type: Progressing, status: 'False', reason: ProgressDeadlineExceeded, message: it has timed out}]}",
 			status: cluster.Failed, text: "0 of 2 replicas available: it has timed out",
 		},
 		"StatefulSet": {
-			reason: "Its replicas are counted by readiness.",
+			reason: "The replicas of a StatefulSet are counted by readiness.",
 			object: "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: a, generation: 1}\nspec: {replicas: 3}\nstatus: {observedGeneration: 1, replicas: 3, readyReplicas: 1, currentReplicas: 3}",
 			status: cluster.InProgress, text: "1 of 3 replicas available",
 		},
 		"Job": {
-			reason: "A Job may fail for good.",
+			reason: "A Job may fail permanently.",
 			object: "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nspec: {}\nstatus: {failed: 1, startTime: x, conditions: [{type: Failed, status: 'True', message: BackoffLimitExceeded}]}",
 			status: cluster.Failed, text: "Job Failed. failed: 1/1",
 		},
 		"Definition": {
-			reason: "A definition is not ready until it is established.",
+			reason: "A CRD is not ready until it is established.",
 			object: definition, status: cluster.InProgress, text: "Install in progress",
 		},
 		"LoadBalancer": {
-			reason: "For kstatus a Service needs an address in the cluster, and none outside of it.",
+			reason: "For kstatus, a Service needs an address inside the cluster only.",
 			object: "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {type: LoadBalancer}",
 			status: cluster.InProgress, text: "ClusterIP not set. Service type: LoadBalancer",
 		},
@@ -94,22 +94,22 @@ func TestStateOf(t *testing.T) {
 			status: cluster.InProgress, text: "PVC is not Bound. phase: Pending",
 		},
 		"Terminating": {
-			reason: "What is being deleted says what it waits for.",
+			reason: "The message of an object that is being deleted names its finalizers.",
 			object: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: [a/b, c/d]}",
 			status: cluster.Terminating, text: "is being deleted and waits for finalizer a/b, c/d",
 		},
 		"Statusless": {
-			reason: "A kind without status is ready, whatever its objects hold.",
+			reason: "An object of a kind without status is ready, whatever it contains.",
 			object: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nstatus: {conditions: [{type: Ready, status: 'False'}]}",
 			status: cluster.Current,
 		},
 		"Custom": {
-			reason: "A condition Ready is understood in any kind.",
+			reason: "Condition Ready counts for any kind.",
 			object: "apiVersion: example.org/v1\nkind: Widget\nmetadata: {name: a}\nstatus: {conditions: [{type: Ready, status: 'False', message: not yet}]}",
 			status: cluster.InProgress, text: "not yet",
 		},
 		"Unreadable": {
-			reason: "A status of another form is no panic.",
+			reason: "A malformed status does not cause a panic.",
 			object: deploy + "{conditions: 7}", status: cluster.InProgress, text: "status cannot be read",
 		},
 	}
@@ -156,17 +156,17 @@ func TestNeedsStatus(t *testing.T) {
 	}
 }
 
-// TestContent holds that a readiness rule of a custom resource is evaluated again whenever any field of it changes, in every group that
-// is not one of Kubernetes.
+// TestContent checks that a readiness rule of a custom resource is evaluated again whenever any field of it changes, in every
+// group that does not belong to Kubernetes.
 func TestContent(t *testing.T) {
 	for _, tc := range []struct {
 		reason, apiVersion string
 		want               bool
 	}{
-		{reason: "The groups of users are those of CRDs.", apiVersion: "example.org/v1", want: true},
-		{reason: "So are some below k8s.io.", apiVersion: "gateway.networking.k8s.io/v1", want: true},
-		{reason: "Objects of Kubernetes have a status that is known.", apiVersion: "networking.k8s.io/v1"},
-		{reason: "So do those of groups without a dot.", apiVersion: "apps/v1"},
+		{reason: "CRDs define the groups of users.", apiVersion: "example.org/v1", want: true},
+		{reason: "CRDs also define some groups below k8s.io.", apiVersion: "gateway.networking.k8s.io/v1", want: true},
+		{reason: "The status of objects of Kubernetes is known.", apiVersion: "networking.k8s.io/v1"},
+		{reason: "The status of objects in groups without a dot is known, too.", apiVersion: "apps/v1"},
 	} {
 		state := func(field string) cluster.ObjectState {
 			return StateOf("engine", &unstructured.Unstructured{Object: map[string]any{

@@ -28,16 +28,16 @@ func TestOutcome(t *testing.T) {
 		reason, object string
 		want           outcome
 	}{
-		"JobRuns":     {reason: "A Job that started is not done, whatever kstatus says.", object: job()},
-		"JobComplete": {reason: "A Job is done once it is complete.", object: job(`{type: Complete, status: "True"}`), want: succeeded},
-		"JobFailed":   {reason: "The reason says why.", object: job(`{type: Failed, status: "True", reason: DeadlineExceeded}`), want: failed("failed: DeadlineExceeded")},
+		"JobRuns":     {reason: "A running Job has not ended, whatever kstatus says.", object: job()},
+		"JobComplete": {reason: "A Job has ended once it is complete.", object: job(`{type: Complete, status: "True"}`), want: succeeded},
+		"JobFailed":   {reason: "The reason explains the failure.", object: job(`{type: Failed, status: "True", reason: DeadlineExceeded}`), want: failed("failed: DeadlineExceeded")},
 		"JobFalse":    {reason: "A condition may be false.", object: job(`{type: Failed, status: "False"}`)},
-		"PodRuns":     {reason: "A pod that runs is not done.", object: pod("Running")},
-		"PodDone":     {reason: "A pod is done once it succeeded.", object: pod("Succeeded"), want: succeeded},
-		"PodFailed":   {reason: "Or failed.", object: pod("Failed"), want: failed("failed")},
-		"JobOdd":      {reason: "Conditions of another form say nothing.", object: "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nstatus: {conditions: 7}"},
-		"PodOdd":      {reason: "So does a phase.", object: pod("{a: b}")},
-		"Other":       {reason: "Others have none.", object: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"},
+		"PodRuns":     {reason: "A running pod has not ended.", object: pod("Running")},
+		"PodDone":     {reason: "A pod has ended once it succeeded.", object: pod("Succeeded"), want: succeeded},
+		"PodFailed":   {reason: "A pod has ended once it failed.", object: pod("Failed"), want: failed("failed")},
+		"JobOdd":      {reason: "Malformed conditions are ignored.", object: "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\nstatus: {conditions: 7}"},
+		"PodOdd":      {reason: "A malformed phase is ignored.", object: pod("{a: b}")},
+		"Other":       {reason: "Objects of other kinds do not end.", object: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
