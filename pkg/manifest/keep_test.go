@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// kept is a template of an object with the policy of Helm. It is read as Helm reads it.
+// kept adds Helm's annotation for keeping an object to its template. It is read as Helm reads it.
 func kept(template string) string {
 	return strings.Replace(template, "metadata: {", "metadata: {annotations: {helm.sh/resource-policy: \" Keep \"}, ", 1)
 }
@@ -33,28 +33,28 @@ func TestKeep(t *testing.T) {
 		left   []string
 	}{
 		"Pruned": {
-			reason: "A new version does not have it.",
+			reason: "A new version does not contain it.",
 			before: bundleOf(install("web", kept(configMap("one")), configMap("two"))),
 			act:    func(b *bench) []cluster.ObjectRef { return b.apply(two).Kept }, want: []cluster.ObjectRef{one}, left: []string{"ConfigMap apps/one", "ConfigMap apps/two"},
 		},
 		"Plain": {
-			reason: "The policy counts for plain objects too.",
+			reason: "The annotation counts for plain objects, too.",
 			before: bundleOf(plainOf("web", kept(configMap("one")), configMap("two"))),
 			act:    func(b *bench) []cluster.ObjectRef { return b.apply(bundleOf(plainOf("web", configMap("two")))).Kept }, want: []cluster.ObjectRef{one},
 			left: []string{"ConfigMap apps/one", "ConfigMap apps/two"},
 		},
 		"Install": {
-			reason: "Its install is gone.",
+			reason: "Its install was removed.",
 			before: bundleOf(install("web", configMap("two")), install("extra", kept(configMap("one")))),
 			act:    func(b *bench) []cluster.ObjectRef { return b.apply(two).Kept }, want: []cluster.ObjectRef{one}, left: []string{"ConfigMap apps/one", "ConfigMap apps/two"},
 		},
 		"Set": {
-			reason: "The bundle is gone.",
+			reason: "The bundle was removed.",
 			before: bundleOf(install("web", kept(configMap("one")), configMap("two"))),
 			act:    func(b *bench) []cluster.ObjectRef { return b.take(two).Kept }, want: []cluster.ObjectRef{one}, left: []string{"ConfigMap apps/one"},
 		},
 		"Live": {
-			reason: "Somebody wants to keep it, as helm upgrade heeds.",
+			reason: "A user added the annotation in the cluster, which helm upgrade respects as well.",
 			before: bundleOf(install("web", configMap("one"), configMap("two"))),
 			change: func(b *bench) {
 				b.s.edit(one, func(u *unstructured.Unstructured) {
@@ -66,20 +66,20 @@ func TestKeep(t *testing.T) {
 			act: func(b *bench) []cluster.ObjectRef { return b.take(two).Kept }, want: []cluster.ObjectRef{one}, left: []string{"ConfigMap apps/one"},
 		},
 		"Namespace": {
-			reason: "It cannot be without its namespace.",
+			reason: "An object cannot exist without its namespace.",
 			before: bundleOf(plainOf("web", namespaceOf("own"), kept(strings.Replace(configMap("one"), "name:", "namespace: own, name:", 1)))),
 			act:    func(b *bench) []cluster.ObjectRef { return b.take(two).Kept },
 			want:   []cluster.ObjectRef{key("Namespace", "", "own"), key("ConfigMap", "own", "one")}, left: []string{"ConfigMap own/one", "Namespace own"},
 		},
 		"Definition": {
-			reason: "A custom resource cannot be without its definition.",
+			reason: "A custom resource cannot exist without its CRD.",
 			before: bundleOf(install("web", "crds/"+tmplCRD, kept(fmt.Sprintf(tmplWidget, "main")))),
 			act:    func(b *bench) []cluster.ObjectRef { return b.take(two).Kept },
 			want:   []cluster.ObjectRef{key("CustomResourceDefinition", "", "widgets.example.org"), key("Widget", "apps", "main")},
 			left:   []string{"CustomResourceDefinition widgets.example.org", "Widget apps/main"},
 		},
 		"KeptDefinition": {
-			reason: "Objects of a definition that stays are in nobody's way.",
+			reason: "If a CRD stays, its objects block nothing.",
 			before: bundleOf(install("web", "crds/"+kept(tmplCRD), configMap("two"))),
 			change: func(b *bench) { b.s.put(widgetNamed(b.t, "mine")) },
 			act:    func(b *bench) []cluster.ObjectRef { return b.take(two).Kept },
@@ -87,7 +87,7 @@ func TestKeep(t *testing.T) {
 			left:   []string{"CustomResourceDefinition widgets.example.org", "Widget default/mine"},
 		},
 		"NoLonger": {
-			reason: "A version that takes the policy away has its objects deleted.",
+			reason: "The objects of a version that removes the annotation are deleted.",
 			before: bundleOf(install("web", kept(configMap("one")))),
 			change: func(b *bench) { b.settle(bundleOf(install("web", configMap("one")))) },
 			act:    func(b *bench) []cluster.ObjectRef { return b.take(two).Kept },
@@ -122,7 +122,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// What was kept is found again by the bundle that left it behind, and by no other one.
+// An object that was kept is adopted again by the bundle that orphaned it, and by no other one.
 func TestKeptIsTakenBack(t *testing.T) {
 	b := newBench(t)
 	of := func() *Bundle { return bundleOf(install("web", kept(configMap("one")))) }
@@ -144,7 +144,7 @@ func TestKeptIsTakenBack(t *testing.T) {
 	}
 }
 
-// An object that Helm kept is taken over like Helm does it, unless its release is there.
+// An object that Helm kept is taken over as Helm does it, unless its release exists.
 func TestKeptByHelm(t *testing.T) {
 	for _, installed := range []bool{false, true} {
 		b := newBench(t)

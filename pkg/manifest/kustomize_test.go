@@ -13,7 +13,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
-// kustomizationOf files, as pairs of a name and a text, in namespace apps.
+// kustomizationOf returns an install of a kustomization in namespace apps, from pairs of a file name and a text.
 func kustomizationOf(name, dir string, pairs ...string) Install {
 	var files []source.File
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -22,7 +22,7 @@ func kustomizationOf(name, dir string, pairs ...string) Install {
 	return Install{Layer: layerOf(files), Name: name, Form: FormKustomize, Path: dir, Namespace: "apps"}
 }
 
-// twoLayers is a base and an overlay.
+// twoLayers returns a base and an overlay.
 func twoLayers(dir string) Install {
 	return kustomizationOf("web", dir,
 		"base/kustomization.yaml", "resources: [all.yaml]\n", "base/all.yaml", configMap("both")+"---\n"+configMap("base"),
@@ -70,7 +70,7 @@ func TestKustomize(t *testing.T) {
 	}
 }
 
-// TestInstallsInOrder holds that installs of all forms are applied in their order, and removed in the opposite one.
+// TestInstallsInOrder checks that installs of all forms are applied in their order, and removed in reverse order.
 func TestInstallsInOrder(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(twoLayers("base"), install("chart", configMap("chart")), plainOf("raw", configMap("raw")), install("a", configMap("last")))
@@ -82,7 +82,7 @@ func TestInstallsInOrder(t *testing.T) {
 				out = append(out, name)
 			}
 		}
-		// Where the namespace is missing, what was refused is sent again.
+		// If the namespace is missing, a refused request is sent again.
 		return slices.Compact(out)
 	}
 	if diff := cmp.Diff([]string{"base", "chart", "raw", "last"}, order("patch")); diff != "" {
@@ -111,15 +111,15 @@ func TestKustomizeRefusals(t *testing.T) {
 		in     Install
 		want   []string
 	}{
-		"HTTP":     {reason: "Nothing is fetched.", in: of("resources: [https://example.org/base]"), want: []string{"web: kustomization.yaml: resources", "https://example.org/base", "is a URL or a git reference: nothing is fetched here"}},
-		"Git":      {reason: "Not even by git.", in: of("resources: ['github.com/example/base?ref=v1']"), want: []string{"web: kustomization.yaml: resources", "github.com/example/base"}},
+		"HTTP":     {reason: "Nothing is fetched from a URL.", in: of("resources: [https://example.org/base]"), want: []string{"web: kustomization.yaml: resources", "https://example.org/base", "is a URL or a git reference: nothing is fetched here"}},
+		"Git":      {reason: "Nothing is fetched with git.", in: of("resources: ['github.com/example/base?ref=v1']"), want: []string{"web: kustomization.yaml: resources", "github.com/example/base"}},
 		"Exec":     {reason: "No program is run.", in: of("resources: [a.yaml]\ngenerators: [|-\n  apiVersion: v1\n  kind: X\n  metadata: {name: x, annotations: {config.kubernetes.io/function: 'exec: {path: /bin/sh}'}}\n]"), want: []string{"web: ", "kustomization.yaml"}},
-		"Charts":   {reason: "Charts are installs of their own.", in: of("helmCharts: [{name: x, repo: https://example.org}]"), want: []string{"web: kustomization.yaml: helmCharts"}},
-		"Values":   {reason: "There is no place for values.", in: valued, want: []string{"web: values are for charts, and this install is a kustomization; take them out"}},
+		"Charts":   {reason: "Charts are separate installs.", in: of("helmCharts: [{name: x, repo: https://example.org}]"), want: []string{"web: kustomization.yaml: helmCharts"}},
+		"Values":   {reason: "A kustomization has no values.", in: valued, want: []string{"web: values are for charts, and this install is a kustomization; take them out"}},
 		"Path":     {reason: "Only a kustomization has a path.", in: pathed, want: []string{`install "web": has a path, which is for a kustomization only`}},
-		"Climbing": {reason: "The layer has an end.", in: climbing, want: []string{`web: path "../x" must be a folder in the layer`}},
-		"Missing":  {reason: "A directory that is missing is named.", in: elsewhere, want: []string{`web: there is no directory "x"`}},
-		"Nothing":  {reason: "Nothing is hardly what was meant.", in: of("resources: []\nnamePrefix: x"), want: []string{"web: "}},
+		"Climbing": {reason: "A path must stay within the layer.", in: climbing, want: []string{`web: path "../x" must be a folder in the layer`}},
+		"Missing":  {reason: "The error names a missing directory.", in: elsewhere, want: []string{`web: there is no directory "x"`}},
+		"Nothing":  {reason: "A kustomization without objects is hardly intended.", in: of("resources: []\nnamePrefix: x"), want: []string{"web: "}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// many ConfigMaps in one template.
+// many returns ConfigMaps in one template.
 func many(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -19,7 +19,7 @@ func many(n int) string {
 	return b.String()
 }
 
-// random text of n characters, the same each time.
+// random returns random text of n characters, which is the same each time.
 func random(n int) string {
 	b := make([]byte, n/2)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -29,7 +29,7 @@ func random(n int) string {
 	return hex.EncodeToString(b)
 }
 
-// TestThousandObjects holds that a large bundle costs one request for each object that has something to do, and few more.
+// TestThousandObjects checks that a large bundle costs one request for each object with a change, and few more.
 func TestThousandObjects(t *testing.T) {
 	const objects, more = 1000, 12
 	x := newBench(t)
@@ -65,7 +65,7 @@ func TestThousandObjects(t *testing.T) {
 	}
 }
 
-// TestTooLarge holds that what cannot be written down in the end is not begun.
+// TestTooLarge checks that nothing is applied if the result is too large to be stored.
 func TestTooLarge(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -73,12 +73,12 @@ func TestTooLarge(t *testing.T) {
 		want   string
 	}{
 		"Record": {
-			reason: "The record of a release holds the manifest.",
+			reason: "The record of a release contains the manifest.",
 			bundle: bundleOf(install("web", configMap("small"), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: big}\ndata: {k: "+random(2<<20)+"}\n")),
 			want:   `release record of chart "web": it has `,
 		},
 		"Inventory": {
-			reason: "The inventory holds each object.",
+			reason: "The inventory contains each object.",
 			bundle: bundleOf(install("web", func() string {
 				var b strings.Builder
 				name := random(12_000 * 40)

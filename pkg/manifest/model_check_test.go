@@ -22,7 +22,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/release"
 )
 
-// invariants hold at any time: what is of others is as they left it, and what is ours is in the inventory.
+// invariants hold at any time: objects of other owners are unchanged, and objects of the bundle are in the inventory.
 func (m *model) invariants() error {
 	for k, v := range m.strangers {
 		if got := m.versionOf(k); got != v {
@@ -48,7 +48,7 @@ func (m *model) invariants() error {
 	return nil
 }
 
-// works says of all objects that they do, as their controllers would; Jobs that failed stay so.
+// works makes all objects ready, as their controllers would do. Failed Jobs stay failed.
 func (m *model) works() {
 	s := m.b.s
 	s.unready = false
@@ -65,7 +65,7 @@ func (m *model) works() {
 	}
 }
 
-// finalizers are taken away.
+// finalizers removes all finalizers.
 func (m *model) finalizers() {
 	for k, o := range m.b.s.objects {
 		switch {
@@ -79,7 +79,7 @@ func (m *model) finalizers() {
 	}
 }
 
-// help as messages ask for it: what is in the way of the engine goes.
+// help does what messages ask for: it removes what is in the way of the engine.
 func (m *model) help() {
 	m.works()
 	m.finalizers()
@@ -108,7 +108,7 @@ func (m *model) help() {
 	m.forget()
 }
 
-// heal all that is broken.
+// heal ends all faults.
 func (m *model) heal() {
 	m.fault, m.ambush, m.recreate, m.drift = nil, cluster.ObjectRef{}, true, DriftRepair
 	m.retry++
@@ -118,7 +118,7 @@ func (m *model) heal() {
 
 const modelPatience = 30
 
-// checkpoint: once all faults are over, the cluster becomes what is wanted, and stays so.
+// checkpoint checks that once all faults are over, the cluster reaches the desired state and stays there.
 func (m *model) checkpoint() error {
 	m.removing = false
 	m.heal()
@@ -140,7 +140,7 @@ func (m *model) checkpoint() error {
 	return errors.Errorf("does not settle: %+v, %v", seen, err)
 }
 
-// check all that there is.
+// check checks everything.
 func (m *model) check(seen observe.Observation) error {
 	inv, err := m.inventory()
 	if err != nil {
@@ -177,7 +177,7 @@ func (m *model) check(seen observe.Observation) error {
 	return nil
 }
 
-// checkObjects: each is as it is wanted, and is the one that it was.
+// checkObjects checks that each object is in its desired state, and was not replaced.
 func (m *model) checkObjects(wanted map[cluster.ObjectRef]modelObject, inv *inventory.Inventory) error {
 	for k, uid := range m.uids {
 		if got := m.b.s.uidOf(k); got != uid && !m.fixed(k) {
@@ -214,7 +214,7 @@ func (m *model) checkObjects(wanted map[cluster.ObjectRef]modelObject, inv *inve
 	return nil
 }
 
-// checkResource: the custom resource is what its users made of it.
+// checkResource checks that the custom resource is as its users left it.
 func (m *model) checkResource(inv *inventory.Inventory) error {
 	if !m.spec.CRDs || !m.spec.Resource {
 		if inv.Find(widgetMain) != nil {
@@ -245,7 +245,7 @@ func (m *model) checkResource(inv *inventory.Inventory) error {
 	return nil
 }
 
-// checkInventory: it has exactly the objects that are wanted, and knows them.
+// checkInventory checks that the inventory has exactly the desired objects, with their UIDs.
 func (m *model) checkInventory(wanted map[cluster.ObjectRef]modelObject, inv *inventory.Inventory) error {
 	for i := range inv.Objects {
 		en := &inv.Objects[i]
@@ -275,7 +275,7 @@ func (m *model) checkInventory(wanted map[cluster.ObjectRef]modelObject, inv *in
 	return nil
 }
 
-// checkLeftovers: nothing of ours is left that is not wanted.
+// checkLeftovers checks that no object of the bundle is left that is not desired.
 func (m *model) checkLeftovers(wanted map[cluster.ObjectRef]modelObject, inv *inventory.Inventory) error {
 	id := m.b.ID(m.bundle())
 	for k, o := range m.b.s.objects {
@@ -294,7 +294,7 @@ func (m *model) checkLeftovers(wanted map[cluster.ObjectRef]modelObject, inv *in
 	return nil
 }
 
-// released says whether there ought to be records of the release that a Secret records.
+// released reports whether the release that a Secret records should have records.
 func (m *model) released(name, namespace string) bool {
 	for i := range m.spec.Slots {
 		in := &m.spec.Slots[i]
@@ -305,7 +305,7 @@ func (m *model) released(name, namespace string) bool {
 	return false
 }
 
-// checkRecords of releases: one is deployed, the one that the inventory names.
+// checkRecords checks that one revision of each release is deployed: the one that the inventory names.
 func (m *model) checkRecords(inv *inventory.Inventory) error {
 	for i := range m.spec.Slots {
 		in, rec := &m.spec.Slots[i], inv.Parts[object.PartOf(modelNames[i])]
@@ -327,7 +327,7 @@ func (m *model) checkRecords(inv *inventory.Inventory) error {
 	return nil
 }
 
-// checkRest: nothing is asked, and nothing is done.
+// checkRest checks that nothing is requested, and nothing is done.
 func (m *model) checkRest() error {
 	m.b.s.took()
 	o, err := m.b.Observe(m.t.Context(), m.b.c, m.bundle(), m.options()...)

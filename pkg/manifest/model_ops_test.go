@@ -19,7 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// A modelOp is something that happens.
+// A modelOp is an event.
 type modelOp struct {
 	name string
 	do   func(m *model, a, b int) error
@@ -29,7 +29,7 @@ func modelOps() []modelOp {
 	return slices.Concat(specOps(), harmOps(), faultOps())
 }
 
-// changes of what is wanted.
+// specOps are changes of the desired state.
 func specOps() []modelOp {
 	var out []modelOp
 	add := func(name string, do func(m *model, a, b int)) {
@@ -79,7 +79,7 @@ func specOps() []modelOp {
 	}})
 }
 
-// pick one of the objects that are wanted and there, and not a stranger's.
+// pick returns one of the objects that are desired, exist, and belong to the bundle.
 func (m *model) pick(a int) (cluster.ObjectRef, bool) {
 	var all []cluster.ObjectRef
 	for k := range m.wanted() {
@@ -94,7 +94,7 @@ func (m *model) pick(a int) (cluster.ObjectRef, bool) {
 	return all[a%len(all)], true
 }
 
-// harm that others do to objects.
+// harmOps are changes of other clients to objects.
 func harmOps() []modelOp {
 	var out []modelOp
 	harm := func(name string, do func(m *model, k cluster.ObjectRef)) {
@@ -149,7 +149,7 @@ func harmOps() []modelOp {
 	return append(out, otherOps()...)
 }
 
-// otherOps are harm to what is no member of the bundle, or may become one.
+// otherOps are changes to objects that are not members of the bundle, or may become members.
 func otherOps() []modelOp {
 	return []modelOp{
 		{"release finalizers", func(m *model, _, _ int) error { m.finalizers(); return nil }},
@@ -220,7 +220,7 @@ func (m *model) deleteResource(_, _ int) error {
 
 var widgetMain = key("Widget", "default", "main")
 
-// anyKeys that an object of the bundle could have.
+// anyKeys returns all keys that an object of the bundle could have.
 func (m *model) anyKeys() map[cluster.ObjectRef]modelObject {
 	all := m.spec
 	for i := range all.Slots {
@@ -233,7 +233,7 @@ func (m *model) anyKeys() map[cluster.ObjectRef]modelObject {
 	return all.wanted(m.t, "", nil)
 }
 
-// occupy the place of an object.
+// occupy creates an object of another owner in the place of an object.
 func (m *model) occupy(k cluster.ObjectRef) {
 	if m.b.s.objects[k] != nil || (k.Namespace != "" && m.b.s.objects[cluster.ObjectRef{Kind: "Namespace", Name: k.Namespace}] == nil) {
 		return
@@ -242,7 +242,7 @@ func (m *model) occupy(k cluster.ObjectRef) {
 	m.stranger(m.foreign(k))
 }
 
-// kill an object, and all that cannot be without it, as far as its finalizers let it.
+// kill deletes an object, and everything that cannot exist without it, as far as finalizers allow.
 func (m *model) kill(k cluster.ObjectRef) {
 	o := m.b.s.objects[k]
 	if len(o.u().GetFinalizers()) > 0 {
@@ -264,7 +264,7 @@ func (m *model) kill(k cluster.ObjectRef) {
 	m.forget()
 }
 
-// forget the strangers that are gone: it was not the engine that took them.
+// forget removes the objects of other owners that are gone without the engine having deleted them.
 func (m *model) forget() {
 	for k := range m.strangers {
 		if m.b.s.objects[k] == nil {
@@ -273,7 +273,7 @@ func (m *model) forget() {
 	}
 }
 
-// faultOps are those of the server, of the connection and of the process.
+// faultOps are faults of the server, of the connection and of the process.
 func faultOps() []modelOp {
 	return []modelOp{
 		{"fault", (*model).breakServer},
@@ -316,7 +316,7 @@ func faultOps() []modelOp {
 	}
 }
 
-// breakServer so that it refuses what is asked of one kind.
+// breakServer makes the server refuse requests for one kind.
 func (m *model) breakServer(a, b int) error {
 	kind := []string{"ConfigMap", "Secret", "Deployment", "ClusterRole", "CustomResourceDefinition", "Namespace", "Job", "Widget"}[a%8]
 	verbs := [][]string{{"patch"}, {"patch", "post", "put"}, {"delete", "deletecollection"}, {"get", "getcollection"}, {"patch", "delete", "post", "put"}}[a/8%5]
@@ -340,7 +340,7 @@ func (m *model) breakServer(a, b int) error {
 	return nil
 }
 
-// cutOff the connection within a step.
+// cutOff cuts off the connection within a step.
 func (m *model) cutOff(a, b int) error {
 	m.b.c.cutAfter(a%12, b%2 == 0)
 	err := m.engine()
@@ -348,7 +348,7 @@ func (m *model) cutOff(a, b int) error {
 	return err
 }
 
-// pages answer within a step in place of the server, where something of one kind is asked for.
+// pages makes another web server answer requests for one kind within a step.
 func (m *model) pages(a, b int) error {
 	name := []string{"configmaps", "secrets", "deployments", "clusterroles", "customresourcedefinitions", "namespaces", "jobs", "widgets"}[a%8]
 	forms := slices.Sorted(maps.Keys(pages))
@@ -359,7 +359,7 @@ func (m *model) pages(a, b int) error {
 	return err
 }
 
-// failSome of what works on something.
+// failSome makes some of the workloads fail.
 func (m *model) failSome(a, _ int) error {
 	var all []cluster.ObjectRef
 	for k := range m.b.s.objects {

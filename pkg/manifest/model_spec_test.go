@@ -18,15 +18,15 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
-// A modelSpec is what somebody wants in the cluster.
+// A modelSpec is the desired state of the cluster.
 type modelSpec struct {
 	Slots [3]modelSlot
 	// Places of the items of modelItems.
 	Places [7]modelPlace
-	// CRDs are the definitions of the bundle, and Rev is changed to change them.
+	// CRDs says whether the bundle has CRDs. A new Rev changes them.
 	CRDs bool
 	Rev  int
-	// Resource of the bundle, which needs the definitions, and its size.
+	// Resource says whether the bundle has a custom resource, which needs the CRDs, and Size is its size.
 	Resource bool
 	Size     int
 	Labels   int
@@ -39,12 +39,12 @@ type modelSlot struct {
 	Value int
 }
 
-// A modelPlace says which slot has an item, negative for none, and under which name.
+// A modelPlace is the slot that has an item, negative for none, and the name that the item has there.
 type modelPlace struct{ Slot, Name int }
 
 var modelNames = [3]string{"web", "extra", "raw"}
 
-// modelItems are the objects that installs may have. Item 5 is to be kept, and item 6 cannot be changed.
+// modelItems are the objects that installs may have. Item 5 must be kept, and item 6 is immutable.
 var modelItems = [7]string{
 	`{apiVersion: v1, kind: ConfigMap, metadata: {name: oneNAME}, data: {k: "VALUE", same: x}}`,
 	`{apiVersion: v1, kind: ServiceAccount, metadata: {name: accountNAME}}`,
@@ -68,7 +68,7 @@ func (s *modelSlot) namespace() string {
 	return "apps"
 }
 
-// texts of all objects of a slot, with placeholders for value and revision.
+// texts returns all objects of a slot, with placeholders for value and revision.
 func (s *modelSpec) texts(slot int) []string {
 	out := []string{strings.ReplaceAll(modelBase, "NAME", modelNames[slot])}
 	for i, p := range s.Places {
@@ -83,7 +83,7 @@ func (s *modelSpec) texts(slot int) []string {
 	return out
 }
 
-// hooks of a chart.
+// hooks returns the hooks of a chart.
 func (s *modelSpec) hooks(slot int) []string {
 	if !s.Slots[slot].Hooks {
 		return nil
@@ -97,7 +97,7 @@ func (s *modelSpec) hooks(slot int) []string {
 	}
 }
 
-// install of a slot.
+// install returns the install of a slot.
 func (s *modelSpec) install(slot int) Install {
 	in := &s.Slots[slot]
 	value := fmt.Sprintf("v%d", in.Value)
@@ -124,7 +124,7 @@ func (s *modelSpec) install(slot int) Install {
 	return out
 }
 
-// bundle that a spec stands for.
+// bundle returns the bundle of a spec.
 func (s *modelSpec) bundle(t testing.TB) *Bundle {
 	t.Helper()
 	var installs []Install
@@ -145,7 +145,7 @@ func (s *modelSpec) bundle(t testing.TB) *Bundle {
 	return out
 }
 
-// checkpoint of a spec.
+// checkpoint returns the checkpoint of a spec.
 func (s *modelSpec) checkpoint(t testing.TB) []byte {
 	t.Helper()
 	out, err := json.Marshal(s)
@@ -159,10 +159,10 @@ func (s *modelSpec) definition() string {
 	return strings.Replace(tmplCRD, "{name: widgets.example.org}", fmt.Sprintf(`{name: widgets.example.org, annotations: {rev: "%d"}}`, s.Rev), 1)
 }
 
-// A modelObject is one that must be there, as each of the parts that have it would have it.
+// A modelObject is an object that must exist, in the form of each part that contains it.
 type modelObject map[string]*unstructured.Unstructured
 
-// wanted objects, other than the custom resource. The revisions are those of the inventory.
+// wanted returns the desired objects, except for the custom resource. The revisions are those of the inventory.
 func (s *modelSpec) wanted(t testing.TB, id string, inv *inventory.Inventory) map[cluster.ObjectRef]modelObject {
 	t.Helper()
 	out := map[cluster.ObjectRef]modelObject{}

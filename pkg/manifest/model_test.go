@@ -31,33 +31,33 @@ var (
 	modelFor   = flag.Duration("model.for", 0, "go on with new sequences this long")
 )
 
-// A model knows what ought to be in a cluster, whatever was done to it, and does things to it.
+// A model knows what should be in a cluster, whatever was done to it, and performs operations on it.
 type model struct {
 	t testing.TB
 	b *bench
-	// spec that is wanted, and how.
+	// spec is the desired state, and the fields after it how it is applied.
 	spec                   modelSpec
 	drift                  DriftPolicy
 	adopt, recreate, force bool
 	rolling, removing      bool
 	retry                  int
 	clock                  time.Time
-	// fault of the server, and an object that somebody replaces right before it is written.
+	// fault is a fault of the server, and ambush an object that another client replaces immediately before it is written.
 	fault  func(verb string, k cluster.ObjectRef) *metav1.Status
 	ambush cluster.ObjectRef
-	// strangers are the objects of others, with the version that they must keep.
+	// The objects of other owners, with the version that they must keep.
 	strangers map[cluster.ObjectRef]string
-	// loose objects may be left without our labels, and copied ones were labelled by somebody else.
+	// loose objects may be left without the labels of the bundle, and copied ones got them from another client.
 	loose, copied map[cluster.ObjectRef]bool
-	// uids are those of the last check, as long as there is no reason for a new one. Those that were pruned have none.
+	// uids are those of the last check, as long as there is no reason for a new one. Pruned objects have none.
 	uids map[cluster.ObjectRef]types.UID
-	// sizes are what users set in the custom resource, by its UID. Away says that it was deleted by them, and unsure that
-	// it may have been.
+	// sizes are the sizes that users set in the custom resource, by its UID. away means that they deleted it, and unsure that
+	// they may have done so.
 	sizes        map[types.UID]int64
 	away, unsure bool
-	// recordless are namespaces whose records of releases were lost.
+	// recordless are namespaces whose release records were lost.
 	recordless map[string]bool
-	// undone says that a removal was begun.
+	// undone means that a removal began.
 	undone bool
 	count  int64
 	trace  []string
@@ -90,10 +90,10 @@ func newModel(t testing.TB) *model {
 	return m
 }
 
-// modelNothing is what a result does not have.
+// modelNothing matches the empty fields of a result.
 var modelNothing = regexp.MustCompile(`[A-Z]\w*:(\[\]|0|false|\[[0-9 ]+\]|)([ }])`)
 
-// sayf what happens, once where it happens again and again.
+// sayf logs an event, once if it repeats.
 func (m *model) sayf(format string, a ...any) {
 	line := modelNothing.ReplaceAllString(fmt.Sprintf(format, a...), "$2")
 	if n := len(m.trace); n == 0 || m.trace[n-1] != line {
@@ -101,14 +101,14 @@ func (m *model) sayf(format string, a ...any) {
 	}
 }
 
-// bundle that is wanted now.
+// bundle returns the bundle that is desired now.
 func (m *model) bundle() *Bundle {
 	s := m.spec.bundle(m.t)
 	s.Drift, s.Adopt, s.Recreate = m.drift, m.adopt, m.recreate
 	return s
 }
 
-// options of each call.
+// options returns the options of each call.
 func (m *model) options() []CallOption {
 	out := []CallOption{WithCheckpoint(m.spec.checkpoint(m.t)), WithRetryToken(strconv.Itoa(m.retry))}
 	if m.force {
@@ -120,7 +120,7 @@ func (m *model) options() []CallOption {
 	return out
 }
 
-// wanted objects, other than the custom resource.
+// wanted returns the desired objects, except for the custom resource.
 func (m *model) wanted() map[cluster.ObjectRef]modelObject {
 	s := m.spec.bundle(m.t)
 	inv, err := m.inventory()
@@ -130,18 +130,18 @@ func (m *model) wanted() map[cluster.ObjectRef]modelObject {
 	return m.spec.wanted(m.t, m.b.ID(s), inv)
 }
 
-// restart the engine: all that it remembers is lost.
+// restart restarts the engine, which loses all that it remembers.
 func (m *model) restart() {
 	m.b.restart()
-	m.b.concurrency = 1 // The same operations are the same requests.
+	m.b.concurrency = 1 // So that the same operations send the same requests.
 	m.b.now = func() time.Time { return m.clock }
 }
 
-// inventory as it is stored; nil for none.
+// inventory returns the stored inventory; nil if there is none.
 func (m *model) inventory() (*inventory.Inventory, error) {
 	o := m.b.s.objects[key("Secret", DefaultNamespace, "team-a-web")]
 	if o == nil {
-		return nil, nil //nolint:nilnil // As said above.
+		return nil, nil //nolint:nilnil // As documented.
 	}
 	text, _, _ := unstructured.NestedString(o.content, "data", inventory.Key)
 	data, err := base64.StdEncoding.DecodeString(text)
@@ -157,7 +157,7 @@ func (m *model) inventory() (*inventory.Inventory, error) {
 	return inv, err
 }
 
-// engine does one step, as a controller has it do. What goes wrong in it may do so.
+// engine does one step, as a controller does. Errors are allowed.
 func (m *model) engine() error {
 	s := m.bundle()
 	m.clock = m.clock.Add(time.Second)
@@ -179,7 +179,7 @@ func (m *model) engine() error {
 	return m.invariants()
 }
 
-// unwant what the next step may delete, and give to it what it may take.
+// unwant updates the model before a step: what it may delete, and what it may adopt.
 func (m *model) unwant() {
 	wanted := m.wanted()
 	for k := range m.uids {
@@ -198,17 +198,17 @@ func (m *model) unwant() {
 	}
 }
 
-// keeps says whether an object is never deleted.
+// keeps reports whether an object is never deleted.
 func (m *model) keeps(k cluster.ObjectRef) bool {
 	return k.Kind == "ConfigMap" && strings.HasPrefix(k.Name, "kept")
 }
 
-// fixed says whether the server lets nobody change an object.
+// fixed reports whether the server refuses all changes of an object.
 func (m *model) fixed(k cluster.ObjectRef) bool {
 	return k.Kind == "ConfigMap" && strings.HasPrefix(k.Name, "fixed")
 }
 
-// answer of the server where something is wrong with it.
+// answer returns the answer of the server if it has a fault.
 func (m *model) answer(verb string, k cluster.ObjectRef) *metav1.Status {
 	if k == m.ambush && k.Name != "" {
 		m.strike(verb, k)
@@ -224,7 +224,7 @@ func (m *model) answer(verb string, k cluster.ObjectRef) *metav1.Status {
 	return nil
 }
 
-// strike from the ambush: another object is there when one is about to be deleted or created.
+// strike replaces the object at a key with one of another owner, immediately before it is deleted or created.
 func (m *model) strike(verb string, k cluster.ObjectRef) {
 	o := m.b.s.objects[k]
 	if (verb != "delete" || o == nil) && (verb != "patch" || o != nil) {
@@ -238,7 +238,7 @@ func (m *model) strike(verb string, k cluster.ObjectRef) {
 	m.sayf("  somebody puts another %s there", k)
 }
 
-// foreign object at a key.
+// foreign returns an object of another owner with a key.
 func (m *model) foreign(k cluster.ObjectRef) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: map[string]any{}}
 	for _, kind := range m.b.s.kinds() {
@@ -258,7 +258,7 @@ func (m *model) stranger(u *unstructured.Unstructured) cluster.ObjectRef {
 	return k
 }
 
-// versionOf an object: its UID and resource version; empty where it is not there.
+// versionOf returns the UID and resource version of an object; empty if it does not exist.
 func (m *model) versionOf(k cluster.ObjectRef) string {
 	o := m.b.s.objects[k]
 	if o == nil {
@@ -267,7 +267,7 @@ func (m *model) versionOf(k cluster.ObjectRef) string {
 	return string(o.u().GetUID()) + "/" + o.u().GetResourceVersion()
 }
 
-// runModel with a sequence of operations of three bytes each. The error says what is not as it ought to be.
+// runModel runs a sequence of operations of three bytes each. The error describes what differs from the model.
 func runModel(t testing.TB, data []byte) (trace []string, err error) {
 	t.Helper()
 	m := newModel(t)
@@ -302,7 +302,7 @@ func runModel(t testing.TB, data []byte) (trace []string, err error) {
 	return m.trace, err
 }
 
-// modelBytes of a seed.
+// modelBytes returns the sequence of a seed.
 func modelBytes(seed uint64) []byte {
 	r := rand.New(rand.NewPCG(seed, 6))
 	out := make([]byte, 3*(5+r.IntN(40)))
@@ -312,7 +312,7 @@ func modelBytes(seed uint64) []byte {
 	return out
 }
 
-// shrunk sequence that fails too.
+// shrunk returns a shorter sequence that fails as well.
 func shrunk(t testing.TB, data []byte) []byte {
 	t.Helper()
 	for size := len(data) / 6 * 3; size >= 3; size = size / 6 * 3 {
@@ -328,13 +328,13 @@ func shrunk(t testing.TB, data []byte) []byte {
 	return data
 }
 
-// TestModel does random things to an install: changes of what is wanted, harm by others, faults, restarts. In the end the
-// cluster holds what the model says, the inventory exactly that, and nothing is left to do.
+// TestModel performs random operations on an install: changes of the desired state, changes by other clients, faults, restarts.
+// In the end the cluster has what the model specifies, the inventory has exactly that, and nothing is left to do.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	begin, done := time.Now(), 0
 	defer func() { t.Logf("%d sequences", done) }()
-	// These two find what the first ones do not: objects that are created before the inventory has them, and an install
+	// These two seeds find what the first ones do not: objects that are created before the inventory has them, and an install
 	// that comes back while it is being removed.
 	var seeds []uint64
 	if *modelSeed == 1 {

@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/observe"
 )
 
-// takeAway the bundle: nothing of it is left in the end, but what is to be kept.
+// takeAway removes the bundle: in the end nothing of it is left, except for what must be kept.
 func (m *model) takeAway() error {
 	m.heal()
 	m.removing = true
@@ -69,7 +69,8 @@ func (m *model) checkGone(kept map[cluster.ObjectRef]types.UID) error {
 	return nil
 }
 
-// loseInventory of a bundle that is applied. It is written anew from what is there, which stays as it is.
+// loseInventory deletes the inventory of a bundle that is applied. The engine creates it again from the objects, which do not
+// change.
 func (m *model) loseInventory(_, _ int) error {
 	if err := m.checkpoint(); err != nil {
 		return err
@@ -88,7 +89,7 @@ func (m *model) loseInventory(_, _ int) error {
 	return m.checkpoint()
 }
 
-// leaveDrift, as the policy may ask for: nothing is written, and it is told.
+// leaveDrift changes objects under a policy that leaves drift: nothing is written, and the drift is reported.
 func (m *model) leaveDrift(a, b int) error {
 	if err := m.checkpoint(); err != nil {
 		return err

@@ -16,8 +16,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// TestPages holds that a 404 which is not that of an API server never counts as "gone": nothing is said to be absent, and
-// nothing is taken out of the inventory.
+// TestPages checks that a 404 which does not come from an API server never counts as "gone": nothing is reported as missing, and
+// nothing is removed from the inventory.
 func TestPages(t *testing.T) {
 	which := map[string]func(r *http.Request) bool{
 		"All":         all,
@@ -37,7 +37,7 @@ func TestPages(t *testing.T) {
 				var errs []error
 				for i := range 4 {
 					if i == 2 {
-						// With nothing in memory, and where nothing can be watched.
+						// With an empty memory, and if nothing can be watched.
 						b.restart()
 						for _, k := range []string{"Secret", "Deployment", "ConfigMap", "Service", "ServiceAccount", "ClusterRole"} {
 							b.c.blind[k] = true
@@ -68,7 +68,7 @@ func TestPages(t *testing.T) {
 					}
 				}
 				b.s.page = nil
-				// What the removal asked for before it met a page may be gone, as it was deleted.
+				// Objects that the removal deleted before it met a page may be gone.
 				if name != "Deployments" && name != "Secrets" {
 					if diff := cmp.Diff(want, b.s.keys()); diff != "" {
 						t.Errorf("what is in the cluster: -want, +got:\n%s", diff)
@@ -83,7 +83,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestKindGone holds that a kind which went with its definition is no obstacle: the discovery documents say so.
+// TestKindGone checks that a kind whose CRD was deleted blocks nothing: the discovery documents show that it is gone.
 func TestKindGone(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", tmplCRD, strings.ReplaceAll(tmplWidget, "%s", "main")))

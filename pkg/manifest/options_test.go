@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
-// wholeBundle sets each field of a Bundle.
+// wholeBundle returns a bundle with each field set.
 func wholeBundle(t *testing.T) *Bundle {
 	t.Helper()
 	s := crashBundle(t, false)
@@ -34,7 +34,7 @@ func wholeBundle(t *testing.T) *Bundle {
 	return s
 }
 
-// diffBundles compares all of two bundles but their functions.
+// diffBundles compares two bundles without their functions.
 func diffBundles(want, got *Bundle) string {
 	return cmp.Diff(want, got, cmpopts.IgnoreFields(source.Layer{}, "Fetch"),
 		cmpopts.IgnoreFields(Transform{}, "Func"), cmpopts.IgnoreFields(Rule{}, "Func"))
@@ -97,7 +97,7 @@ func TestBundleStaysAsItIs(t *testing.T) {
 	})
 }
 
-// TestBundleIsShared holds that calls on one bundle at the same time each have their own options.
+// TestBundleIsShared checks that concurrent calls on one bundle each have their own options.
 func TestBundleIsShared(t *testing.T) {
 	s := wholeBundle(t)
 	t.Run("Clusters", func(t *testing.T) {
@@ -120,19 +120,19 @@ func TestBundleIsShared(t *testing.T) {
 	}
 }
 
-// TestOptionsAtRest holds which options leave something to do where all is applied: none of them applies an object again.
+// TestOptionsAtRest checks which options leave something to do if everything is applied: none of them applies an object again.
 func TestOptionsAtRest(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		option CallOption
-		want   []string // Requests, the inventory aside.
+		want   []string // Requests, except for those about the inventory.
 		due    bool
 	}{
 		"Retry":      {reason: "Nothing failed.", option: WithRetryToken("again")},
-		"Rollback":   {reason: "These very inputs are applied.", option: AsRollback()},
+		"Rollback":   {reason: "The same inputs are applied.", option: AsRollback()},
 		"Redact":     {reason: "No text is stored.", option: WithRedactor(strings.ToUpper)},
 		"Force":      {reason: "Nothing is removed.", option: ForceRemoval()},
-		"Checkpoint": {reason: "A checkpoint is kept beside the inventory.", option: WithCheckpoint([]byte("one")), due: true},
+		"Checkpoint": {reason: "A checkpoint is stored with the inventory.", option: WithCheckpoint([]byte("one")), due: true},
 		"Test": {
 			reason: "Tests run from the record of the release.", option: WithTestToken("now"), due: true,
 			want: []string{"get Secret apps/sh.helm.release.v1.web.v1", "patch ConfigMap apps/probe"},

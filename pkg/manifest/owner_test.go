@@ -19,7 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// copyOf a bundle by another owner, as of a Manifest that was copied with its annotations.
+// copyOf returns a bundle by another owner, for example of a Manifest that was copied with its annotations.
 func copyOf(s *Bundle) *Bundle {
 	out := *s
 	out.Owner = "Manifest team-b/web"
@@ -39,7 +39,7 @@ func isOwned(err error) bool {
 	return errors.As(err, &e) && e.Inventory == parentSecret && e.Owner == "Manifest team-a/web"
 }
 
-// TestOtherOwner holds that the inventory of another owner is left alone, with all that it lists.
+// TestOtherOwner checks that the inventory of another owner is left alone, with everything that it lists.
 func TestOtherOwner(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", webTemplates...))
@@ -91,7 +91,7 @@ func TestOtherOwner(t *testing.T) {
 	b.takeAll(s)
 }
 
-// TestOwnerThatAdopts holds that adopt takes an inventory over, once and for good.
+// TestOwnerThatAdopts checks that Adopt takes over an inventory, once and permanently.
 func TestOwnerThatAdopts(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", webTemplates...))
@@ -116,25 +116,25 @@ func TestOwnerThatAdopts(t *testing.T) {
 	b.takeAll(other)
 }
 
-// TestSameOwner holds that an inventory is taken up again by a Manifest that was made again, after a restore of its control
-// plane, and where no owner was written down.
+// TestSameOwner checks that a Manifest that was created again continues with its inventory, for example after a restore of its
+// control plane, and that an inventory without an owner is accepted.
 func TestSameOwner(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		change func(b *bench, s *Bundle)
 	}{
-		"MadeAgain": {reason: "A Manifest of the same name has the same owner, whatever its UID.", change: func(b *bench, _ *Bundle) { b.restart() }},
-		"NoOwner": {reason: "Somebody took the annotation away.", change: func(b *bench, _ *Bundle) {
+		"MadeAgain": {reason: "A Manifest with the same name has the same owner, whatever its UID.", change: func(b *bench, _ *Bundle) { b.restart() }},
+		"NoOwner": {reason: "Another client removed the annotation.", change: func(b *bench, _ *Bundle) {
 			b.restart()
 			b.s.edit(parentSecret, func(u *unstructured.Unstructured) { u.SetAnnotations(nil) })
 		}},
-		"Library": {reason: "A bundle of a library that names no owner.", change: func(b *bench, s *Bundle) {
+		"Library": {reason: "A bundle of a library names no owner.", change: func(b *bench, s *Bundle) {
 			b.takeAll(s)
 			s.Owner = ""
 			b.settle(s)
 			b.restart()
 		}},
-		"NameOnly": {reason: "A program that knows the name only.", change: func(b *bench, s *Bundle) {
+		"NameOnly": {reason: "A program knows only the name.", change: func(b *bench, s *Bundle) {
 			s.Owner = ""
 			s.Labels["other"] = "label"
 			b.settle(s)
@@ -158,8 +158,8 @@ func TestSameOwner(t *testing.T) {
 	}
 }
 
-// TestCallsAtOnce holds that calls on one bundle do not meet, as the memory of a bundle is not made for that. Without turns the
-// process ends: concurrent map writes.
+// TestCallsAtOnce checks that calls on one bundle do not run at the same time, because the memory of a bundle does not support
+// that. Without turns, the process would end with concurrent map writes.
 func TestCallsAtOnce(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", webTemplates...))
@@ -169,7 +169,7 @@ func TestCallsAtOnce(t *testing.T) {
 	for i := range 8 {
 		wg.Go(func() {
 			for range 20 {
-				// A change makes each observation judge again.
+				// A change makes each observation evaluate again.
 				if i == 0 {
 					b.s.edit(key("Deployment", "apps", "web"), set("x", "metadata", "annotations", "x"))
 				}
@@ -191,7 +191,7 @@ func TestCallsAtOnce(t *testing.T) {
 	}
 }
 
-// TestTurn holds that a call waits for the one before it, as long as its context lasts.
+// TestTurn checks that a call waits for the previous one until its context ends.
 func TestTurn(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", tmplConfig))
@@ -201,13 +201,13 @@ func TestTurn(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	// Another owner waits, too: it may adopt the inventory.
+	// Another owner waits, too, because it may adopt the inventory.
 	for _, s := range []*Bundle{s, copyOf(s)} {
 		if _, err := b.Observe(ctx, b.c, s); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "another call works on set team-a-web") {
 			t.Errorf("%s: want the error of the context, and why, got %v", s.Owner, err)
 		}
 	}
-	// A bundle of another name does not wait.
+	// A bundle with another name does not wait.
 	other := *s
 	other.Name = "team-b-web"
 	if _, err := b.Observe(t.Context(), b.c, &other); err != nil {
@@ -233,7 +233,7 @@ type identified struct {
 
 func (i *identified) Identity() string { return i.identity }
 
-// TestMemoryIsNotShared holds that two connections share what is known only where they are of one cluster, and have one owner.
+// TestMemoryIsNotShared checks that two connections share what is known only if they are of one cluster, and have one owner.
 func TestMemoryIsNotShared(t *testing.T) {
 	a := newBench(t)
 	s := bundleOf(install("web", tmplConfig))
@@ -244,10 +244,10 @@ func TestMemoryIsNotShared(t *testing.T) {
 		s      *Bundle
 		want   bool
 	}{
-		"Rotated":  {reason: "New credentials find what is known.", c: &identified{newFakeCluster(t, a.s), "one"}, s: s, want: true},
+		"Rotated":  {reason: "A connection with new credentials shares what is known.", c: &identified{newFakeCluster(t, a.s), "one"}, s: s, want: true},
 		"Claimed":  {reason: "A connection that only claims the address shares nothing.", c: &identified{newFakeCluster(t, newFakeServer()), "two"}, s: s},
 		"Owner":    {reason: "Another owner shares nothing.", c: first, s: copyOf(s)},
-		"Forgiven": {reason: "A cluster that proves nothing is known by its address.", c: a.c, s: s},
+		"Forgiven": {reason: "A cluster that does not prove its identity is known by its address.", c: a.c, s: s},
 	}
 	m := a.memoryOf(first, s)
 	for name, tc := range cases {
@@ -259,7 +259,7 @@ func TestMemoryIsNotShared(t *testing.T) {
 	}
 }
 
-// TestAdoptionWaits holds that an owner that adopts an inventory does not work on it at the same time as its former owner.
+// TestAdoptionWaits checks that an owner that adopts an inventory does not use it at the same time as its former owner.
 func TestAdoptionWaits(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", tmplConfig))

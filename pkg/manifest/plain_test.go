@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
-// plainOf documents, in namespace apps.
+// plainOf returns an install of plain objects from documents, in namespace apps.
 func plainOf(name string, documents ...string) Install {
 	return Install{
 		Layer: layerOf([]source.File{{Name: "all.yaml", Data: []byte(strings.Join(documents, "---\n"))}, {Name: "README.md", Data: []byte("no: {yaml")}}),
@@ -24,7 +24,7 @@ func plainOf(name string, documents ...string) Install {
 	}
 }
 
-// TestDigestsStay holds that what was installed by a version before is not applied anew.
+// TestDigestsStay checks that bundles which an earlier version installed are not applied again.
 func TestDigestsStay(t *testing.T) {
 	s := bundleOf(Install{Name: "web", Namespace: "apps", Values: map[string]any{"a": "b"}, Layer: source.Layer{Digest: "oci-ref sha256:1"}})
 	s.CRDs = &source.Layer{Digest: "crds x"}
@@ -107,16 +107,16 @@ func TestPlainRefusals(t *testing.T) {
 		raw    Install
 		want   string
 	}{
-		"Values": {reason: "There is no place for values.", raw: func() Install {
+		"Values": {reason: "Plain objects have no values.", raw: func() Install {
 			in := plainOf("raw", configMap("a"))
 			in.Values = map[string]any{"a": "b"}
 			return in
 		}(), want: "raw: values are for charts, and this install is plain objects; take them out"},
-		"Nothing":  {reason: "Nothing is hardly what was meant.", raw: plainOf("raw", "# nothing\n"), want: "raw: there is no object in it"},
-		"NoObject": {reason: "File, document and field must be named.", raw: plainOf("raw", configMap("a"), "kind: ConfigMap\n"), want: "raw: all.yaml: document 2, which begins in line 6: apiVersion is missing or not a string"},
-		"Twice":    {reason: "One of them would win by chance.", raw: plainOf("raw", configMap("a"), configMap("a")), want: "raw: ConfigMap apps/a is there twice"},
-		"NoKind":   {reason: "The kind must be named.", raw: plainOf("raw", "apiVersion: example.org/v1\nkind: Gadget\nmetadata: {name: a}\n"), want: "raw: Gadget a: the cluster has no kind Gadget in example.org/v1"},
-		"Form":     {reason: "An unknown form is a mistake of the caller.", raw: func() Install { in := plainOf("raw", configMap("a")); in.Form = "x"; return in }(), want: `install "raw": form "x" is unknown`},
+		"Nothing":  {reason: "An install without objects is hardly intended.", raw: plainOf("raw", "# nothing\n"), want: "raw: there is no object in it"},
+		"NoObject": {reason: "The error must name file, document and field.", raw: plainOf("raw", configMap("a"), "kind: ConfigMap\n"), want: "raw: all.yaml: document 2, which begins in line 6: apiVersion is missing or not a string"},
+		"Twice":    {reason: "Which one is applied would be random.", raw: plainOf("raw", configMap("a"), configMap("a")), want: "raw: ConfigMap apps/a is there twice"},
+		"NoKind":   {reason: "The error must name the kind.", raw: plainOf("raw", "apiVersion: example.org/v1\nkind: Gadget\nmetadata: {name: a}\n"), want: "raw: Gadget a: the cluster has no kind Gadget in example.org/v1"},
+		"Form":     {reason: "An unknown form is an error of the caller.", raw: func() Install { in := plainOf("raw", configMap("a")); in.Form = "x"; return in }(), want: `install "raw": form "x" is unknown`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -137,7 +137,7 @@ func TestPlainRefusals(t *testing.T) {
 	}
 }
 
-// TestForm changes what an install is made of under the same name, cut off or not.
+// TestForm changes the form of an install under the same name, with and without interruptions.
 func TestForm(t *testing.T) {
 	chart := func() *Bundle { return bundleOf(install("web", configMap("both"), configMap("chart"))) }
 	raw := func() *Bundle { return bundleOf(plainOf("web", configMap("both"), configMap("raw"))) }
@@ -149,7 +149,7 @@ func TestForm(t *testing.T) {
 		parts   inventory.Part
 	}{
 		"ToPlain": {
-			reason:  "The release ends, and with it all its revisions.",
+			reason:  "The release ends, with all its revisions.",
 			bundles: []*Bundle{chart(), func() *Bundle { s := chart(); s.Installs[0].Values = map[string]any{"a": "b"}; return s }(), raw()},
 			want:    []string{"ConfigMap apps/both", "ConfigMap apps/raw", parent},
 		},
@@ -160,7 +160,7 @@ func TestForm(t *testing.T) {
 			parts:   inventory.Part{Namespace: "apps", Chart: "web", Version: "1.0.0", Revision: 1},
 		},
 		"AndBack": {
-			reason:  "A release that ended begins anew.",
+			reason:  "A release that ended starts again.",
 			bundles: []*Bundle{chart(), raw(), chart()},
 			want:    []string{"ConfigMap apps/both", "ConfigMap apps/chart", release + "1", parent},
 			parts:   inventory.Part{Namespace: "apps", Chart: "web", Version: "1.0.0", Revision: 1},
@@ -203,7 +203,7 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// TestFormHalfWay goes back to the chart when the change to plain objects failed half way: its history must go on.
+// TestFormHalfWay returns to the chart after the change to plain objects failed halfway: the history must continue.
 func TestFormHalfWay(t *testing.T) {
 	b := newBench(t)
 	chart := bundleOf(install("web", tmplConfig, tmplDeploy))

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// Whether installs are ready is asked in their order, up to the first one that is not. Nothing is asked where something else says that
-// an install is not ready, nor for a plan that is only shown.
+// The planner checks in order whether installs are ready, up to the first one that is not. It does not check if it is already
+// known that an install is not ready, nor for a plan that is only shown.
 func TestPlannerAsksInOrder(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("a", configMap("a")), install("b", configMap("b")), install("c", configMap("c")))

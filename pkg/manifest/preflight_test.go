@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
-// definitionWith a schema for the spec of Widgets in v1, and more versions.
+// definitionWith returns a CRD with a schema for the spec of Widgets in v1, and more versions.
 func definitionWith(spec string, versions ...string) string {
 	v := append([]string{fmt.Sprintf(`{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: %s}}}}`, spec)}, versions...)
 	return strings.Replace(tmplCRD, "[{name: v1, served: true, storage: true}]", "["+strings.Join(v, ", ")+"]", 1)
@@ -55,21 +55,21 @@ func TestPreflight(t *testing.T) {
 		reason  string
 		of      func(text string) *Bundle
 		was, is string
-		// stored are versions that the cluster says objects are stored in.
+		// stored are the versions in the status of the CRD in which objects are stored.
 		stored []any
 		want   []string // Of the message; none for success.
-		news   []string // ConfigMaps of the new version that are there in the end.
+		news   []string // ConfigMaps of the new version that exist in the end.
 	}{
 		"Same": {
-			reason: "Other words make no object invalid.", of: crdsOf, was: anySize, is: sameSize, news: []string{"new-web"},
+			reason: "A new description does not make an object invalid.", of: crdsOf, was: anySize, is: sameSize, news: []string{"new-web"},
 		},
 		"Invalid": {
-			reason: "Objects that would be invalid are named, and no install is applied.", of: crdsOf, was: anySize, is: bigSize,
+			reason: "The error names objects that would be invalid, and no install is applied.", of: crdsOf, was: anySize, is: bigSize,
 			want: []string{"crds: CustomResourceDefinition widgets.example.org: 6 of 7 objects would be invalid with the new definition in version v1: " +
 				"Widget default/w0 (spec.size: invalid value: spec.size in body should be greater than or equal to 3), ", "w4", " and 1 more; change them first"},
 		},
 		"OfAChart": {
-			reason: "Nothing is applied of other installs either.", of: inChart, was: anySize, is: bigSize,
+			reason: "Other installs are not applied either.", of: inChart, was: anySize, is: bigSize,
 			want: []string{"web: CustomResourceDefinition widgets.example.org: 6 of 7 objects would be invalid"},
 		},
 		"Stored": {
@@ -92,7 +92,7 @@ func TestPreflight(t *testing.T) {
 				o := b.s.objects[crd].content["status"].(map[string]any)
 				o["storedVersions"] = tc.stored
 			}
-			// A label is a change too.
+			// A label is a change, too.
 			text := strings.Replace(definitionWith(tc.is), "metadata: {", "metadata: {labels: {new: yes-it-is}, ", 1)
 			s := upgrade(tc.of(text))
 			p, perr := b.Plan(t.Context(), b.c, s)
@@ -127,7 +127,7 @@ func TestPreflight(t *testing.T) {
 	}
 }
 
-// What was refused is applied once the objects are changed.
+// A refused change is applied once the objects are changed.
 func TestPreflightHeals(t *testing.T) {
 	b := newBench(t)
 	b.settle(bundleOf(install("web", "crds/"+definitionWith(anySize))))
@@ -143,7 +143,7 @@ func TestPreflightHeals(t *testing.T) {
 	}
 }
 
-// A definition that somebody changed is not restored over objects that would be invalid then. All else is.
+// A CRD that another client changed is not restored if objects would be invalid then. Everything else is restored.
 func TestPreflightOfRepair(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", "crds/"+definitionWith(bigSize), configMap("one")))
@@ -185,7 +185,7 @@ func TestPreflightOfRepair(t *testing.T) {
 	}
 }
 
-// A definition that was kept is looked at when it comes back.
+// A CRD that was kept is checked when it comes back.
 func TestPreflightOfKept(t *testing.T) {
 	b := newBench(t)
 	of := func(spec string) *Bundle {
@@ -203,7 +203,7 @@ func TestPreflightOfKept(t *testing.T) {
 	b.settle(of(sameSize))
 }
 
-// Where no definition changes, nothing is asked for it.
+// If no CRD changes, the check sends no requests.
 func TestPreflightIsFree(t *testing.T) {
 	b := newBench(t)
 	in := func(v string) *Bundle {

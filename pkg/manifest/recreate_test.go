@@ -27,7 +27,7 @@ func invalid(causes ...metav1.StatusCause) *metav1.Status {
 	return st
 }
 
-// fixedBundle is a bundle whose ConfigMap fixed the server of the bench does not let change.
+// fixedBundle returns a bundle with a ConfigMap named fixed, which the server of the bench refuses to change.
 func fixedBundle(b *bench, size string) *Bundle {
 	k := key("ConfigMap", "apps", "fixed")
 	b.s.fault = func(verb string, of cluster.ObjectRef) *metav1.Status {
@@ -69,16 +69,16 @@ func TestRecreate(t *testing.T) {
 		reason string
 		ask    func(s *Bundle)
 	}{
-		"Bundle": {reason: "Who wants the bundle may ask.", ask: func(s *Bundle) { s.Recreate = true }},
+		"Bundle": {reason: "The bundle may allow it.", ask: func(s *Bundle) { s.Recreate = true }},
 		"Annotation": {
-			reason: "So may the object.",
+			reason: "The object may allow it.",
 			ask: func(s *Bundle) {
 				s.Installs[0] = install("web", strings.Replace(strings.ReplaceAll(tmplFixed, "SIZE", "large"),
 					"name: fixed", "name: fixed, annotations: {kyma.m.crossplane.io/recreate: \"true\"}", 1), configMap("other-large"))
 			},
 		},
 		"Force": {
-			reason: "So may Helm's flag for it.",
+			reason: "Helm's flag for it may allow it.",
 			ask: func(s *Bundle) {
 				l := layerOf([]source.File{{Name: "c.yaml", Data: []byte("configs: [{name: web, clientConfig: Force=true}]")}})
 				s.Config = &l
@@ -123,7 +123,7 @@ func TestRecreate(t *testing.T) {
 	}
 }
 
-// A process that dies at any write of a recreation leaves something that another one finishes, or removes.
+// If a process dies at any write of a recreation, the next one finishes the recreation, or removes everything.
 func TestRecreateCrash(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		for n := range 8 {

@@ -54,7 +54,7 @@ func TestRemoveWaits(t *testing.T) {
 		free   func(b *bench)
 	}{
 		"Finalizer": {
-			reason: "What serves a custom resource must outlive it.",
+			reason: "The controller of a custom resource must outlive it.",
 			block: func(b *bench) {
 				b.s.edit(widget, func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"example.org/x"}) })
 			},
@@ -63,7 +63,7 @@ func TestRemoveWaits(t *testing.T) {
 			free:  func(b *bench) { b.s.remove(widget) },
 		},
 		"Stranger": {
-			reason: "Objects of its kinds that others made are not deleted, and keep what serves them.",
+			reason: "Objects of its kinds that other clients created are not deleted, and prevent the removal of their controller.",
 			block: func(b *bench) {
 				for _, n := range []string{"mine", "yours"} {
 					b.s.put(manifestOf(b.t, strings.ReplaceAll(fmt.Sprintf(tmplWidget, n), "name: "+n, "namespace: default, name: "+n)).Object)
@@ -78,7 +78,7 @@ func TestRemoveWaits(t *testing.T) {
 			},
 		},
 		"Definition": {
-			reason: "A definition is waited for like any other object.",
+			reason: "The removal waits for a CRD like for any other object.",
 			block: func(b *bench) {
 				b.s.edit(key("CustomResourceDefinition", "", "widgets.example.org"), func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"a"}) })
 			},
@@ -118,7 +118,7 @@ func TestRemoveLeavesOthersAlone(t *testing.T) {
 		stays  bool
 	}{
 		"TakenOver": {
-			reason: "An object that another bundle took over is its own.",
+			reason: "An object that another bundle took over belongs to that bundle.",
 			change: func(_ *testing.T, b *bench) {
 				b.s.edit(config, func(u *unstructured.Unstructured) {
 					u.SetLabels(map[string]string{object.LabelManagedBy: object.DefaultManagedBy, object.LabelPartOf: "applyset-other-v1"})
@@ -127,7 +127,7 @@ func TestRemoveLeavesOthersAlone(t *testing.T) {
 			stays: true,
 		},
 		"Replaced": {
-			reason: "An object of the same name that somebody else made is not ours.",
+			reason: "An object of the same name that another client created does not belong to the bundle.",
 			change: func(t *testing.T, b *bench) {
 				t.Helper()
 				b.s.remove(config)
@@ -136,11 +136,11 @@ func TestRemoveLeavesOthersAlone(t *testing.T) {
 			stays: true,
 		},
 		"KindGone": {
-			reason: "Of a kind that is gone there is nothing to delete.",
+			reason: "Objects of a kind that is gone are gone.",
 			change: func(_ *testing.T, b *bench) { b.s.remove(key("CustomResourceDefinition", "", "widgets.example.org")) },
 		},
 		"AllGone": {
-			reason: "What somebody deleted before is no obstacle.",
+			reason: "An object that was deleted earlier blocks nothing.",
 			change: func(_ *testing.T, b *bench) { b.s.remove(key("Namespace", "", "apps")) },
 		},
 	}
@@ -165,7 +165,7 @@ func TestRemoveLeavesOthersAlone(t *testing.T) {
 	}
 }
 
-// An object that is replaced between the look at it and its deletion is looked at again.
+// An object that is replaced between its check and its deletion is checked again.
 func TestRemoveMeetsAnotherUID(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", configMap("x")))
@@ -186,7 +186,8 @@ func TestRemoveMeetsAnotherUID(t *testing.T) {
 	}
 }
 
-// An object whose creation was not answered, and that the watch does not show yet, is looked for before it is given up.
+// If the creation of an object was not answered, and the watch does not show the object yet, it is searched for before the
+// inventory forgets it.
 func TestRemoveWhatTheWatchDoesNotShowYet(t *testing.T) {
 	b := newBench(t)
 	for _, n := range []string{"apps", DefaultNamespace} {
@@ -207,7 +208,7 @@ func TestRemoveWhatTheWatchDoesNotShowYet(t *testing.T) {
 	}
 }
 
-// Removal needs no source of the bundle.
+// A removal does not need the sources of the bundle.
 func TestRemoveWithoutSources(t *testing.T) {
 	b := newBench(t)
 	s := fullBundle(t, false)
@@ -241,7 +242,7 @@ func TestRemoveUnreachable(t *testing.T) {
 	}
 }
 
-// A finalizer on what an upgrade prunes is waited for, without a write for each look.
+// The engine waits for the finalizers of what an upgrade prunes, without a write for each check.
 func TestPruneWaits(t *testing.T) {
 	b := newBench(t)
 	b.settle(bundleOf(install("web", configMap("x"), configMap("two"))))
@@ -293,7 +294,7 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// An inventory that was deleted is written anew from what is installed.
+// If the inventory was deleted, it is created again from the installed objects.
 func TestLostInventory(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", webTemplates...))

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// widgetBundle has a definition, an operator and a custom resource.
+// widgetBundle returns a bundle of a CRD, an operator and a custom resource.
 func widgetBundle(t *testing.T, labels map[string]string) *Bundle {
 	t.Helper()
 	s := bundleOf(install("operator", "crds/"+tmplCRD, tmplDeploy))
@@ -39,7 +39,7 @@ func TestResourceIsItsUsers(t *testing.T) {
 		want   any
 	}{
 		"Edited": {
-			reason: "What a user set survives a new version of the module.",
+			reason: "Fields that a user set survive a new version of the module.",
 			change: func(b *bench) {
 				b.s.edit(widget, func(u *unstructured.Unstructured) { u.Object["spec"].(map[string]any)["size"] = int64(7) })
 			},
@@ -47,7 +47,7 @@ func TestResourceIsItsUsers(t *testing.T) {
 			want: int64(7),
 		},
 		"EditedElsewhere": {
-			reason: "A field that no user set follows the module.",
+			reason: "Fields that no user set follow the module.",
 			change: func(b *bench) {
 				b.s.edit(widget, func(u *unstructured.Unstructured) { u.Object["spec"].(map[string]any)["color"] = "red" })
 			},
@@ -59,13 +59,13 @@ func TestResourceIsItsUsers(t *testing.T) {
 			want: int64(2),
 		},
 		"Deleted": {
-			reason: "What a user deleted does not come back, not even with a new version.",
+			reason: "A custom resource that a user deleted is not created again, even with a new version.",
 			change: func(b *bench) { b.s.remove(widget) },
 			to:     func(t *testing.T) *Bundle { return widgetBundle(t, v2) },
 			want:   "deleted",
 		},
 		"Ignored": {
-			reason: "A bundle that no longer has a custom resource leaves the one that exists to its users.",
+			reason: "A bundle that no longer has a custom resource leaves the existing one to its users.",
 			change: func(*bench) {},
 			to: func(t *testing.T) *Bundle {
 				s := widgetBundle(t, v1)
@@ -98,7 +98,7 @@ func TestResourceIsItsUsers(t *testing.T) {
 	}
 }
 
-// While a definition is not served, its objects wait; what does not need it does not.
+// While a CRD is not established, its objects wait; objects that do not need it are applied.
 func TestDefinitionIsEstablishedFirst(t *testing.T) {
 	b := newBench(t)
 	b.s.unready = true
@@ -135,7 +135,7 @@ func TestDefinitionIsEstablishedFirst(t *testing.T) {
 	}
 }
 
-// Two charts may bring the same definition along. It stays as long as one of them has it.
+// Two charts may contain the same CRD. It stays as long as one of them does.
 func TestSharedDefinition(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("a", "crds/"+tmplCRD, configMap("x")), install("b", "crds/"+tmplCRD, fmt.Sprintf(tmplWidget, "w")))

@@ -19,12 +19,13 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
-// forbidFor forbids to apply a kind, for a reason.
+// forbidFor forbids applying a kind, for a reason.
 func forbidFor(kind, why string) func(verb string, k cluster.ObjectRef) *metav1.Status {
 	return refuse(kind, refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "%s", why))
 }
 
-// Another process says what this one said, and needs no step for it. Saying it again costs no write.
+// After a restart, a process reports what the previous one reported, and does not need a step for it. Reporting it again costs no
+// write.
 func TestObserveAfterRestart(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
@@ -35,7 +36,7 @@ func TestObserveAfterRestart(t *testing.T) {
 		want    string
 	}{
 		"Failed": {
-			reason: "An object that the API server refuses.",
+			reason: "The API server refuses an object.",
 			run: func(_ *testing.T, b *bench) *Bundle {
 				b.s.fault = forbid("ConfigMap")
 				return bundleOf(install("web", configMap("x")))
@@ -44,7 +45,7 @@ func TestObserveAfterRestart(t *testing.T) {
 			want:  "web: ConfigMap apps/x: ConfigMap is forbidden: exceeded quota: small",
 		},
 		"Long": {
-			reason: "An object that the API server refuses with a long message, which is cut.",
+			reason: "The API server refuses an object with a long message, which is truncated.",
 			run: func(_ *testing.T, b *bench) *Bundle {
 				b.s.fault = forbidFor("ConfigMap", strings.Repeat("x", 5000))
 				return bundleOf(install("web", configMap("x")))
@@ -53,7 +54,7 @@ func TestObserveAfterRestart(t *testing.T) {
 			want:  "xxx…",
 		},
 		"Redacted": {
-			reason:  "A message with a secret value.",
+			reason:  "A message contains a secret value.",
 			options: []CallOption{WithRedactor(func(text string) string { return strings.ReplaceAll(text, "hunter2", "REDACTED") })},
 			run: func(_ *testing.T, b *bench) *Bundle {
 				b.s.fault = forbidFor("ConfigMap", "not with hunter2")
@@ -63,7 +64,7 @@ func TestObserveAfterRestart(t *testing.T) {
 			want:  "not with REDACTED",
 		},
 		"Deadline": {
-			reason: "A step whose time is over knows nothing better than the one before.",
+			reason: "A step whose context ended keeps the reasons of the previous one.",
 			run: func(_ *testing.T, b *bench) *Bundle {
 				b.s.fault = forbid("ConfigMap")
 				return bundleOf(install("web", configMap("x")))
@@ -85,7 +86,7 @@ func TestObserveAfterRestart(t *testing.T) {
 			want:  "exceeded quota: small",
 		},
 		"Unsaved": {
-			reason: "Nor does a step whose reasons could not be saved.",
+			reason: "So does a step whose reasons could not be saved.",
 			run: func(_ *testing.T, b *bench) *Bundle {
 				b.s.fault = forbid("ConfigMap")
 				return bundleOf(install("web", configMap("x")))
@@ -121,7 +122,7 @@ func TestObserveAfterRestart(t *testing.T) {
 			want:  "exceeded quota: large",
 		},
 		"FailedUpgrade": {
-			reason: "A chart that cannot be rendered, after one that could.",
+			reason: "A chart cannot be rendered, after one that could.",
 			run: func(_ *testing.T, b *bench) *Bundle {
 				b.settle(bundleOf(install("web", configMap("x"))))
 				return bundleOf(install("web", `{{ fail "no luck" }}`))
@@ -130,7 +131,7 @@ func TestObserveAfterRestart(t *testing.T) {
 			want:  "no luck",
 		},
 		"CRD": {
-			reason: "A CRD that is not established.",
+			reason: "A CRD is not established.",
 			run: func(t *testing.T, b *bench) *Bundle {
 				t.Helper()
 				b.s.unready = true
@@ -140,7 +141,7 @@ func TestObserveAfterRestart(t *testing.T) {
 			want:  "CustomResourceDefinition widgets.example.org: ",
 		},
 		"Wait": {
-			reason: "An install that is held back by one before it.",
+			reason: "An earlier install holds back a later one.",
 			run: func(_ *testing.T, b *bench) *Bundle {
 				b.s.unready = true
 				return waitingBundle("hello", "Wait=true")
@@ -149,7 +150,7 @@ func TestObserveAfterRestart(t *testing.T) {
 			want:  "0 of 1 replicas available",
 		},
 		"Hook": {
-			reason: "A hook that runs.",
+			reason: "A hook is running.",
 			run: func(_ *testing.T, b *bench) *Bundle {
 				b.s.unready = true
 				return bundleOf(install("web", tmplConfig, hookJob("first", "pre-install")))
@@ -158,7 +159,7 @@ func TestObserveAfterRestart(t *testing.T) {
 			want:  "web: hook pre-install Job apps/first is running",
 		},
 		"Prune": {
-			reason: "Custom resources that remain of a CRD which is to go.",
+			reason: "Custom resources remain of a CRD that must be deleted.",
 			run: func(t *testing.T, b *bench) *Bundle {
 				t.Helper()
 				b.settle(bundleOf(install("web", tmplConfig, "crds/"+tmplCRD)))
@@ -169,7 +170,7 @@ func TestObserveAfterRestart(t *testing.T) {
 			want:  "web: 1 object of this module's own kinds is left: Widget default/theirs; delete what is not needed",
 		},
 		"PruneRefused": {
-			reason: "An object that must not be deleted.",
+			reason: "An object must not be deleted.",
 			run: func(t *testing.T, b *bench) *Bundle {
 				t.Helper()
 				b.settle(bundleOf(install("web", configMap("x"), configMap("y"))))
@@ -185,7 +186,7 @@ func TestObserveAfterRestart(t *testing.T) {
 			want:  "web: ConfigMap apps/y: no right to delete",
 		},
 		"Leaving": {
-			reason: "A part that waits for them.",
+			reason: "A part waits for them.",
 			run: func(t *testing.T, b *bench) *Bundle {
 				t.Helper()
 				b.settle(bundleOf(install("old", "crds/"+tmplCRD), install("web", tmplConfig)))
@@ -226,15 +227,15 @@ func TestObserveAfterRestart(t *testing.T) {
 	}
 }
 
-// An object that others take away again and again is put back as rarely after a restart, and that is said.
+// An object that other clients delete repeatedly is restored as rarely after a restart, which is reported.
 func TestContendedAfterRestart(t *testing.T) {
 	k := key("ConfigMap", "apps", "x")
 	cases := map[string]struct {
 		reason string
 		take   func(b *bench)
 	}{
-		"Deleted":   {reason: "Others delete the object.", take: func(b *bench) { b.s.remove(k) }},
-		"Unlabeled": {reason: "Others remove its labels.", take: func(b *bench) { b.s.editAs("other/Update", k, func(u *unstructured.Unstructured) { u.SetLabels(nil) }) }},
+		"Deleted":   {reason: "Other clients delete the object.", take: func(b *bench) { b.s.remove(k) }},
+		"Unlabeled": {reason: "Other clients remove its labels.", take: func(b *bench) { b.s.editAs("other/Update", k, func(u *unstructured.Unstructured) { u.SetLabels(nil) }) }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -275,7 +276,7 @@ func TestContendedAfterRestart(t *testing.T) {
 	}
 }
 
-// After a restart the object is named that is waited for now, although its name differs in a digit only.
+// After a restart, the message names the object that is waited for now, even if its name differs only in a digit.
 func TestRestartNamesNext(t *testing.T) {
 	b := newBench(t)
 	b.s.unready = true
@@ -289,7 +290,7 @@ func TestRestartNamesNext(t *testing.T) {
 	}
 }
 
-// What is stored has no secret value in it, and goes with the reason.
+// Stored reasons contain no secret values, and are removed with their cause.
 func TestReasonsInInventory(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("web", `{{ fail "the password is hunter2" }}`))

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// The readiness of the custom resource, and of kinds that rules are for, is judged once for each version of an object.
+// The readiness of the custom resource, and of kinds with rules, is evaluated once for each version of an object.
 func TestReadiness(t *testing.T) {
 	b := newBench(t)
 	s := bundleOf(install("operator", "crds/"+tmplCRD, tmplDeploy, fmt.Sprintf(tmplWidget, "other")))

@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
-// labelled sets a label, so that the order of transforms shows.
+// labelled returns a transform that sets a label, which shows the order of transforms.
 func labelled(digest, value string) Transform {
 	return Transform{Digest: digest, Func: func(_ context.Context, u *unstructured.Unstructured) error {
 		was := u.GetLabels()["by"]
@@ -40,7 +40,7 @@ func TestTransform(t *testing.T) {
 		}
 	}
 
-	// The same functions under their digests cost nothing, and another digest applies all again.
+	// The same functions with the same digests cost nothing, and another digest applies everything again.
 	asked := len(b.s.log)
 	if o, err := b.Install(t.Context(), b.c, s); err != nil || !o.UpToDate || len(b.s.log) != asked {
 		t.Errorf("at rest nothing is sent: %+v, %v, %d requests", o, err, len(b.s.log)-asked)
@@ -54,7 +54,7 @@ func TestTransform(t *testing.T) {
 		t.Errorf("want label z, got %s", got)
 	}
 
-	// Another name is another object, and the one of before is pruned.
+	// Another name makes another object, and the previous one is pruned.
 	s.Transforms = []Transform{{Digest: "rename", Func: func(_ context.Context, u *unstructured.Unstructured) error {
 		if u.GetKind() == "ConfigMap" {
 			u.SetName("renamed")
@@ -87,17 +87,17 @@ func TestTransformFails(t *testing.T) {
 			want:       "web: transform mine: ConfigMap web: panic: oh",
 		},
 		"Kind": {
-			reason:     "The kind stays.",
+			reason:     "A transform must not change the kind.",
 			transforms: func1(func(u *unstructured.Unstructured) error { u.SetKind("Secret"); return nil }),
 			want:       "web: transform mine: ConfigMap web: it makes a Secret of it, and must leave the kind as it is",
 		},
 		"Name": {
-			reason:     "A name is needed.",
+			reason:     "A transform must not remove the name.",
 			transforms: func1(func(u *unstructured.Unstructured) error { u.SetName(""); return nil }),
 			want:       "web: transform mine: ConfigMap web: it takes the name away",
 		},
-		"NoDigest": {reason: "Without a digest a change is not noticed.", transforms: []Transform{{}}, want: "transforms[0] has no digest"},
-		"NoFunc":   {reason: "A transform does something.", transforms: []Transform{{Digest: "d"}}, want: "transforms[0] d has no function"},
+		"NoDigest": {reason: "Without a digest, the engine would not notice a change.", transforms: []Transform{{}}, want: "transforms[0] has no digest"},
+		"NoFunc":   {reason: "A transform needs a function.", transforms: []Transform{{Digest: "d"}}, want: "transforms[0] d has no function"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -168,10 +168,10 @@ func TestRuleFuncVerdicts(t *testing.T) {
 		calls   int
 	}{
 		"Ready":   {reason: "Ready needs no message.", say: func() (State, string, error) { return Ready, "x", nil }, phase: observe.PhaseReady, state: Ready, calls: 1},
-		"Warning": {reason: "Any state can be told.", say: func() (State, string, error) { return Warning, "w\nx", nil }, phase: observe.PhaseDegraded, state: Warning, message: "ConfigMap apps/web: w x", calls: 1},
-		"Silent":  {reason: "A message is there in any case.", say: func() (State, string, error) { return Processing, "", nil }, phase: observe.PhaseProgressing, state: Processing, message: "ConfigMap apps/web: the readiness function says Processing", calls: 1},
-		"Error":   {reason: "An error is not kept.", say: func() (State, string, error) { return Ready, "", errors.New("no") }, phase: observe.PhaseUnhealthy, state: Error, message: "ConfigMap apps/web: no", calls: 2},
-		"Unknown": {reason: "A state that is none is an error.", say: func() (State, string, error) { return "Fine", "", nil }, phase: observe.PhaseUnhealthy, state: Error, message: `ConfigMap apps/web: the readiness function gives the state "Fine", which is none`, calls: 2},
+		"Warning": {reason: "A function may return any state.", say: func() (State, string, error) { return Warning, "w\nx", nil }, phase: observe.PhaseDegraded, state: Warning, message: "ConfigMap apps/web: w x", calls: 1},
+		"Silent":  {reason: "There is always a message.", say: func() (State, string, error) { return Processing, "", nil }, phase: observe.PhaseProgressing, state: Processing, message: "ConfigMap apps/web: the readiness function says Processing", calls: 1},
+		"Error":   {reason: "An error is not cached.", say: func() (State, string, error) { return Ready, "", errors.New("no") }, phase: observe.PhaseUnhealthy, state: Error, message: "ConfigMap apps/web: no", calls: 2},
+		"Unknown": {reason: "An unknown state is an error.", say: func() (State, string, error) { return "Fine", "", nil }, phase: observe.PhaseUnhealthy, state: Error, message: `ConfigMap apps/web: the readiness function gives the state "Fine", which is none`, calls: 2},
 		"Panic":   {reason: "A panic is an error.", say: func() (State, string, error) { panic("oh") }, phase: observe.PhaseUnhealthy, state: Error, message: "ConfigMap apps/web: panic: oh", calls: 2},
 	}
 	for name, tc := range cases {
@@ -204,10 +204,10 @@ func TestRuleKinds(t *testing.T) {
 		rule   Rule
 		want   string
 	}{
-		"Func":    {reason: "A function is enough.", rule: Rule{Func: fn}},
-		"CEL":     {reason: "So is an expression.", rule: Rule{CEL: "true"}},
-		"Both":    {reason: "One of them decides.", rule: Rule{CEL: "true", Func: fn}, want: "has an expression and a function; take one of them out"},
-		"Neither": {reason: "One of them is needed.", want: "has neither an expression nor a function"},
+		"Func":    {reason: "A rule needs only a function.", rule: Rule{Func: fn}},
+		"CEL":     {reason: "A rule needs only an expression.", rule: Rule{CEL: "true"}},
+		"Both":    {reason: "A rule must not have both.", rule: Rule{CEL: "true", Func: fn}, want: "has an expression and a function; take one of them out"},
+		"Neither": {reason: "A rule needs one of them.", want: "has neither an expression nor a function"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

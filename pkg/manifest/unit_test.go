@@ -5,7 +5,7 @@ package manifest
 import "testing"
 
 func TestID(t *testing.T) {
-	// sha256 of "team-a-web.kyma-system.Secret.", base64 for URLs without padding, as KEP-3659 says.
+	// SHA-256 of "team-a-web.kyma-system.Secret.", in base64 for URLs without padding, as KEP-3659 specifies.
 	want := "applyset-avNIsNPAqJ-K-AGRbzQrd7Salf78lg0sMuS4mrJSUFc-v1"
 	if got := New().ID(&Bundle{Name: "team-a-web"}); got != want {
 		t.Errorf("want %s, got %s", want, got)

@@ -56,14 +56,14 @@ func TestConfigWait(t *testing.T) {
 		t.Errorf("what waited must be applied: %+v", o)
 	}
 
-	// What is applied does not go when the first is not ready any more, and its drift is repaired.
+	// What is applied stays if the first install is not ready any more, and its drift is repaired.
 	b.s.status(deployment, map[string]any{})
 	b.s.edit(key("ConfigMap", "apps", "second"), func(u *unstructured.Unstructured) { u.Object["data"] = map[string]any{"k": "x"} })
 	if r := b.apply(s); len(r.Repaired) != 1 {
 		t.Errorf("drift must be repaired: %+v", r)
 	}
 
-	// A change of another install waits too, although the config is that of before.
+	// A change of another install waits, too, although the config is the same.
 	s.Installs[1].Values = map[string]any{"a": "b"}
 	b.restart()
 	b.apply(s)
@@ -77,7 +77,7 @@ func TestConfigWait(t *testing.T) {
 	}
 }
 
-// TestWaitForFailed holds that nothing is applied after an install that fails.
+// TestWaitForFailed checks that nothing is applied after an install that fails.
 func TestWaitForFailed(t *testing.T) {
 	b := newBench(t)
 	s := waitingBundle("hello", "Atomic=true")
