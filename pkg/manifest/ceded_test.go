@@ -133,7 +133,7 @@ func TestReplicasWithoutAnAutoscaler(t *testing.T) {
 		"Scaled":    {reason: "Without an autoscaler, a replica count that a user sets is repaired.", manager: "kubectl", want: 1},
 		"OtherHPA":  {reason: "An autoscaler of another object does not count.", manager: kcm, want: 1, objects: []string{strings.ReplaceAll(tmplHPA, "kind: Deployment, name: web", "kind: Deployment, name: other")}},
 		"OtherKind": {reason: "An autoscaler of another kind does not count.", manager: kcm, want: 1, objects: []string{strings.ReplaceAll(tmplHPA, "kind: Deployment", "kind: StatefulSet")}},
-		"Manual":    {reason: "With an autoscaler, replicas are ceded to any client that scales.", manager: "kubectl", want: 3, objects: []string{tmplHPA}},
+		"Manual":    {reason: "With an autoscaler, replicas belong to any client that scales.", manager: "kubectl", want: 3, objects: []string{tmplHPA}},
 		"Forbidden": {reason: "If autoscalers cannot be listed, the field manager decides.", manager: kcm, forbid: true, want: 3},
 		"NotIt":     {reason: "The manager is not an autoscaler.", manager: "kubectl", forbid: true, want: 1},
 	}

@@ -25,7 +25,7 @@ func TestStateOfResource(t *testing.T) {
 		"None":    {reason: "It has no status yet.", status: "{}", state: Processing, message: "has no status yet"},
 		"Ready":   {reason: "The state counts.", status: "{state: Ready, observedGeneration: 2}", state: Ready},
 		"Warning": {reason: "A condition explains the state.", status: "{state: Warning, conditions: [{type: A, status: 'False', message: m}]}", state: Warning, message: "status.state is Warning: m"},
-		"Unknown": {reason: "A state that is not known is not Ready.", status: "{state: Fine}", state: Processing, message: `status.state is "Fine"`},
+		"Unknown": {reason: "An unknown state is not Ready.", status: "{state: Fine}", state: Processing, message: `status.state is "Fine"`},
 		"Old":     {reason: "A status of an older generation does not count.", status: "{state: Ready, observedGeneration: 1}", state: Processing, message: "its status is of generation 1, and it has generation 2"},
 		"NotReady": {
 			reason: "Without a state, conditions count.", status: "{conditions: [{type: Ready, status: 'False', message: starting}]}",
@@ -37,13 +37,13 @@ func TestStateOfResource(t *testing.T) {
 		},
 		"ReadyCondition": {reason: "Condition Ready is True.", status: "{conditions: [{type: Ready, status: 'True'}]}", state: Ready},
 		"Stalled": {
-			reason: "Stalled means that it does not make progress any more.", status: "{conditions: [{type: Ready, status: 'False'}, {type: Stalled, status: 'True', message: no way}]}",
+			reason: "A stalled object makes no progress.", status: "{conditions: [{type: Ready, status: 'False'}, {type: Stalled, status: 'True', message: no way}]}",
 			state: Error, message: "condition Stalled is True: no way",
 		},
 		"Failed":      {reason: "It has failed.", status: "{conditions: [{type: Failed, status: 'True', message: oh}]}", state: Error, message: "condition Failed is True: oh"},
 		"NotFailed":   {reason: "It has not failed.", status: "{conditions: [{type: Failed, status: 'False'}]}", state: Ready},
 		"Reconciling": {reason: "kstatus knows this condition.", status: "{conditions: [{type: Reconciling, status: 'True', message: busy}]}", state: Processing, message: "busy"},
-		"Other":       {reason: "A status without state and conditions shows that a controller processed it.", status: "{phase: Up}", state: Ready},
+		"Other":       {reason: "A status of any form shows that a controller processed it.", status: "{phase: Up}", state: Ready},
 		"Nonsense":    {reason: "A malformed status must not cause a panic.", status: "{conditions: [1, {type: 2}], state: ''}", state: Processing, message: "status cannot be read: cannot restore struct from: int64"},
 	}
 	for name, tc := range cases {

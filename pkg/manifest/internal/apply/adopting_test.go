@@ -25,7 +25,7 @@ func TestApplyAdopts(t *testing.T) {
 			tries:    tryTake,
 		},
 		"Removed": {
-			reason:   "A field that the deployer set and the module lacks is removed by the adoption. The dry run, which takes over nothing, does not see that.",
+			reason:   "An adoption removes fields that the deployer set and the module lacks. A dry run does not see that, as it takes over nothing.",
 			others:   foreign("helm", cm),
 			want:     cmNext,
 			adoption: object.AdoptUnowned,
