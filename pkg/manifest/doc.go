@@ -34,7 +34,7 @@
 //     the part is saved as applied. Then the tests run, if you requested them.
 //
 // A process may end at any request: the next call finds out from the inventory and the cluster what was done. TestCrash
-// interrupts the engine at each write. What an Engine remembers may get lost as well: it saves requests, and counts how often
+// interrupts the engine at each write. The memory of an Engine may be lost as well: it saves requests, and counts how often
 // fields are contended.
 //
 // Method Plan makes the same plan with dry runs, and changes nothing.

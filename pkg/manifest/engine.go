@@ -172,7 +172,7 @@ func (e *Engine) memoryOf(c cluster.Cluster, b *Bundle) *memory {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if m, ok := e.memories.Get(k); ok {
-		return m.(*memory) //nolint:forcetypeassert // Only memories are put in.
+		return m.(*memory) //nolint:forcetypeassert // The cache has only memories.
 	}
 	m := &memory{evaluations: inspect.Evaluations{}, reports: inspect.Reports{}}
 	e.memories.Add(k, m)

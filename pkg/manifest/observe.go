@@ -43,7 +43,7 @@ func (w *call) health() *inspect.Health {
 	return &inspect.Health{Objects: w.client, Expressions: w.e.rules, Readiness: w.b.Readiness, Evaluations: w.mem.evaluations}
 }
 
-// differences returns what finds out how drifted objects differ from what was applied. The applier knows which fields are ceded.
+// differences returns an evaluator of how drifted objects differ from what was applied. The applier knows which fields are ceded.
 func (w *call) differences(applier *apply.Applier) *inspect.Differences {
 	return &inspect.Differences{
 		Set: w.id, FieldManager: w.e.identity.FieldManager, Objects: w.client, Bundle: renderer{w, applier}, Now: w.e.now(),

@@ -77,7 +77,7 @@ func (w *writer) adopt(ctx context.Context, o *object.Desired, l *Live) (*Live, 
 		}
 	}
 	if m == nil {
-		return nil, nil //nolint:nilnil // It is gone meanwhile.
+		return nil, nil //nolint:nilnil // It was deleted in the meantime.
 	}
 	return &Live{PartialObjectMetadata: m}, nil
 }

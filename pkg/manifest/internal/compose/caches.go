@@ -46,7 +46,7 @@ func (c *Caches) loadChart(ctx context.Context, in *bundle.Install) (*render.Cha
 		return parseChart(content)
 	}
 	if chart, ok := c.charts.Get(content.Digest); ok {
-		return chart.(*render.Chart), nil //nolint:forcetypeassert // Only charts are put in.
+		return chart.(*render.Chart), nil //nolint:forcetypeassert // The cache has only charts.
 	}
 	chart, err, _ := c.loading.Do(content.Digest, func() (any, error) {
 		chart, err := parseChart(content)
@@ -66,7 +66,7 @@ func (c *Caches) buildKustomization(ctx context.Context, content source.Content,
 	key := content.Digest + " " + dir
 	if c != nil {
 		if text, ok := c.builds.Get(key); ok {
-			return text.([]byte), nil //nolint:forcetypeassert // Only texts are put in.
+			return text.([]byte), nil //nolint:forcetypeassert // The cache has only texts.
 		}
 	}
 	files, err := content.Files()

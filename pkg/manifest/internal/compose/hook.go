@@ -12,8 +12,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// BuildHook returns the object of a hook of a part, ready to be created in the namespaces of the installation. The identity
-// identifies the hook in one run, and becomes the value of object.AnnotationHookRun.
+// BuildHook returns the object of a hook of a part, ready to be created. If the hook names no namespace, it gets that of the
+// installation. The identity identifies the hook in one run, and becomes the value of object.AnnotationHookRun.
 func (c *Composer) BuildHook(ctx context.Context, in *Installation, part object.PartID, h *record.Hook, identity string) (object.Desired, error) {
 	objects, err := yamldoc.ChartObjects([]byte(h.Manifest + "\n"))
 	if err != nil {

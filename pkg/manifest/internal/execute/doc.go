@@ -4,7 +4,7 @@
 // changes nothing, and returns a Forecast of what would be done.
 //
 // Only this package changes a progress, which has the state of a call. The interfaces that run hooks, record releases, prune and
-// test get values and functions that look things up, and return values.
+// test get values and lookup functions, and return values.
 //
 // Run saves the inventory before it sends anything. Then it applies the objects stage by stage, runs hooks between the stages,
 // finishes the components that are complete, prunes, and saves the inventory again. It does not wait: whatever has to wait is

@@ -16,8 +16,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/teardown"
 )
 
-// An Input is the input of Run. Its functions and interfaces get values and functions that look things up, and return values:
-// only the run changes its inventory.
+// An Input is the input of Run. Its functions and interfaces get values and lookup functions, and return values: only the run
+// changes its inventory.
 type Input struct {
 	Plan    *plan.Plan
 	Applier *apply.Applier

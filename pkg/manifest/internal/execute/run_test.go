@@ -155,7 +155,7 @@ func TestRun(t *testing.T) {
 				strings.Replace(aCRD, "{name: widgets", `{annotations: {test/in-crds: "1"}, name: widgets`, 1), aNamespace,
 				`{apiVersion: v1, kind: Namespace, metadata: {name: apps}}`, aConfig))},
 			before: func(w *world) {
-				// It belongs to the bundle, and lost its label.
+				// It has the label of the bundle, although the inventory does not list it.
 				w.c.Edit("x", cluster.ObjectRef{Kind: "Namespace", Name: "apps"}, func(u *unstructured.Unstructured) {
 					object.AddLabels(u, map[string]string{object.LabelPartOf: worldSet})
 				})

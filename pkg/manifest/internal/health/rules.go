@@ -40,7 +40,7 @@ func NewRules() *Rules {
 // Program returns a compiled expression. The error explains what is wrong with the expression.
 func (r *Rules) Program(expr string) (cel.Program, error) {
 	if p, ok := r.programs.Get(expr); ok {
-		return p.(cel.Program), nil //nolint:forcetypeassert // Only programs are put in.
+		return p.(cel.Program), nil //nolint:forcetypeassert // The cache has only programs.
 	}
 	env, err := r.env()
 	if err != nil {
