@@ -72,7 +72,7 @@ func (i *installs) Finish(ctx context.Context, c *compose.Component, v execute.V
 	return out, nil
 }
 
-// Abandon deletes the records of a release that the component began to move to, and that the bundle no longer names.
+// Abandon deletes the records that an unfinished move left under a name or in a namespace that the bundle no longer uses.
 func (i *installs) Abandon(ctx context.Context, c *compose.Component) error {
 	return i.history().Delete(ctx, c.Next.Abandoned)
 }

@@ -117,7 +117,7 @@ type Outcome struct {
 	Kind Kind
 	// State of the object after it was applied.
 	State cluster.ObjectState
-	// Before is its metadata from before; nil if it was not read.
+	// Before is the metadata of the object before it was applied; nil if it was not read.
 	Before *metav1.PartialObjectMetadata
 	// Lost are the fields that other managers had taken or removed, and Ceded the fields that are left to them.
 	Lost  *fieldpath.Set

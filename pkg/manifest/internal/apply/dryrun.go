@@ -19,7 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
-// Assumed is what a dry run assumes to exist, because it would have been created before. It is safe for concurrent use.
+// Assumed is what a dry run assumes to exist, because a run would have created it by then. It is safe for concurrent use.
 type Assumed struct {
 	// Planned are the names of the CRDs that would be created or updated.
 	Planned map[string]bool

@@ -20,8 +20,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-// mayRecreate reports whether an object may be recreated if an immutable field has to change: the bundle, the config of its
-// install, or an annotation of the object allows it, and its kind may be recreated at all.
+// mayRecreate reports whether an object may be recreated if an immutable field has to change: its kind may be recreated at all,
+// and the bundle, the config of its install, or an annotation of the object allows it.
 func (a *Applier) mayRecreate(o *object.Desired) bool {
 	return o.Replaceable() && (a.Policy.Recreate || o.Recreate || o.IsAnnotated(object.AnnotationRecreate))
 }

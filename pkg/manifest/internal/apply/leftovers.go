@@ -152,7 +152,7 @@ func texts(found []unions.Leftover) string {
 }
 
 // dryRunCleared retries a dry run that was refused as invalid, if there are leftovers of unions; otherwise it returns the
-// refusal. A dry run cannot take ownership of leftovers first, so it takes two: one of the object with its live unions, and one
+// refusal. A dry run cannot take ownership of leftovers first, so two are needed: one of the object with its live unions, and one
 // of that result with the desired unions.
 func (d *dryRunner) dryRunCleared(ctx context.Context, o *object.Desired, live *unstructured.Unstructured, refusal error) ([]string, error) {
 	found, err := leftovers(d.Client.FieldManager, o, live)

@@ -22,7 +22,7 @@ type Purpose string
 const (
 	// Advance means that other inputs were applied before, or none.
 	Advance Purpose = "Advance"
-	// Repair means that these inputs were applied before, and the same objects are desired as then.
+	// Repair means that these inputs were applied before. The same objects are desired again.
 	Repair Purpose = "Repair"
 )
 

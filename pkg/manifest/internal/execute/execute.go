@@ -29,8 +29,8 @@ type Result struct {
 	// LeftBehind are the objects that the bundle no longer contains, and that are not the ones that were applied. They stay
 	// unchanged.
 	LeftBehind []cluster.ObjectRef
-	// HookFailures are the failures of hooks of pruned installs that did not block the deletion of anything. They are reported
-	// once everything to prune is gone.
+	// HookFailures are failures of deletion hooks of pruned installs that blocked no deletion. They are reported once everything
+	// that had to be pruned is gone.
 	HookFailures []string
 	// Recreated are the objects that were deleted to be created again, because one of their fields cannot be changed.
 	Recreated []cluster.ObjectRef
@@ -159,7 +159,8 @@ func (r *run) conclude(ctx context.Context) (*inventory.Reasons, error) {
 	return why, nil
 }
 
-// abandon deletes the records of releases that never arrived where they were moving to, before the inventory forgets them.
+// abandon deletes the records of releases whose move to another name or namespace was never finished, before the inventory
+// forgets them.
 func (r *run) abandon(ctx context.Context) {
 	for _, c := range slices.Clone(r.progress.components) {
 		if c.Next.Abandoned.IsZero() {

@@ -50,7 +50,7 @@ type Installs interface {
 	RunPost(ctx context.Context, c *compose.Component, v View) (Hooked, error)
 	// Finish finishes a component whose objects are all applied and whose hooks have run.
 	Finish(ctx context.Context, c *compose.Component, v View) (Installed, error)
-	// Abandon deletes the records of a release that never arrived where it was moving to.
+	// Abandon deletes the records of a release whose move to another name or namespace was never finished.
 	Abandon(ctx context.Context, c *compose.Component) error
 }
 

@@ -237,7 +237,7 @@ func TestRun(t *testing.T) {
 			},
 		},
 		"Abandoned": {
-			reason: "A release that never arrived where it was moving to is deleted before anything else.",
+			reason: "The records of a release whose move was never finished are deleted before anything else.",
 			pieces: []piece{{name: "web", digest: "1", objects: []string{aConfig}, abandoned: true}},
 			want:   want{Log: []string{"abandon web", "save", "apply new ConfigMap apps/c", "finish web", "save"}},
 		},

@@ -44,7 +44,7 @@ type piece struct {
 	fails error
 	// plain is true for an install without a chart.
 	plain bool
-	// abandoned is true if a release never arrived where it was moving to.
+	// abandoned is true if the move of a release was never finished.
 	abandoned bool
 }
 
