@@ -15,49 +15,49 @@ import (
 
 // An Effect is what the hooks of a part change in the inventory.
 type Effect struct {
-	// Record of the part, which has the run of its hooks.
+	// Record of the part, including the run of its hooks.
 	Record inventory.Part
-	// Taken are the objects that became hooks. Those of them that no part has are no longer members of the bundle.
+	// Taken lists the objects that became hooks. Those that no part contains are no longer members of the bundle.
 	Taken []cluster.ObjectRef
 }
 
 // Records are the revisions of a Helm release.
 type Records interface {
-	// RecordPending records that the revision is being installed.
+	// RecordPending records that the installation of the revision has started.
 	RecordPending(ctx context.Context) error
 
-	// CutShort records that the revision of a run failed, because another one replaces it. The run may be nil.
+	// CutShort marks the revision of a run as failed because another revision replaces it. The run may be nil.
 	CutShort(ctx context.Context, run *inventory.Run) error
 
-	// Describe sets the status and the description of a recorded revision. It reports whether the revision has a record.
+	// Describe sets the status and the description of a recorded revision. It reports false if the revision has no record.
 	Describe(ctx context.Context, revision int, status, text string) (bool, error)
 }
 
-// An Attempt installs one revision of a chart that has hooks.
+// An Attempt runs the hooks of one revision of a chart.
 type Attempt struct {
 	Operation Operation
-	// Release is the name of the release.
+	// Release is the name of the release, as it appears in descriptions.
 	Release string
-	// First is the run that begins where none continues. It needs no event.
+	// First is the run to begin if there is none to continue. Its Event is set by the Attempt.
 	First inventory.Run
-	// Note what the record of the part must say of the chart once a run begins; nil for nothing.
+	// Note updates the record of the part from the chart when a run begins. Nil changes nothing.
 	Note func(p *inventory.Part)
 	// Prepare returns the hooks of the event of a run.
 	Prepare func(ctx context.Context, run *inventory.Run) ([]Hook, error)
-	// Runner has what does not depend on the event.
+	// Runner holds the settings that do not depend on the event.
 	Runner  Runner
 	Records Records
-	// Save the inventory at once, with the effect so far.
+	// Save stores the inventory immediately, with the effect so far.
 	Save func(ctx context.Context, e Effect) error
 
-	// Run is nil until RunPre was called.
+	// Run is nil until RunPre is called.
 	Run *inventory.Run
-	// Effect begins with the record that the inventory has. It has to be kept also where the hooks have to wait, or failed.
+	// Effect starts with the record in the inventory. Keep it even if the hooks must wait or have failed.
 	Effect Effect
 }
 
-// RunPre runs the hooks before the objects of the chart are applied, unless they ran. The objects may be applied once it does not wait.
-// The error is why a hook failed, too.
+// RunPre runs the hooks that precede the objects of the chart, unless they have already run. Apply the objects once the result does
+// not wait. If a hook failed, the error says why.
 func (a *Attempt) RunPre(ctx context.Context) (Standing, error) {
 	if err := a.begin(ctx); err != nil {
 		return Standing{}, err
@@ -73,13 +73,13 @@ func (a *Attempt) RunPre(ctx context.Context) (Standing, error) {
 	return s, err
 }
 
-// RunPost runs the hooks after the objects of the chart were applied. The revision is installed once it does not wait. The error is why
-// a hook failed, too.
+// RunPost runs the hooks that follow the objects of the chart. The revision is installed once the result does not wait. If a hook
+// failed, the error says why.
 func (a *Attempt) RunPost(ctx context.Context) (Standing, error) {
 	return a.advance(ctx, a.Run.Event)
 }
 
-// begin a run, or continue the one of the record.
+// begin starts a run, or continues the recorded one.
 func (a *Attempt) begin(ctx context.Context) error {
 	rec := &a.Effect.Record
 	if a.Run = Resume(rec, a.First.Inputs, a.First.Retry); a.Run != nil {
@@ -105,19 +105,20 @@ func (a *Attempt) begin(ctx context.Context) error {
 	return nil
 }
 
-// note a copy of the run in the record of the part.
+// note copies the run into the record of the part.
 func (a *Attempt) note() {
 	run := *a.Run
 	a.Effect.Record.Run = &run
 }
 
-// save the run at once.
+// save stores the run immediately.
 func (a *Attempt) save(ctx context.Context) error {
 	a.note()
 	return a.Save(ctx, a.Effect)
 }
 
-// advance the run of an event. The error is why a hook failed, once the record of the revision has it.
+// advance runs the hooks of an event. If a hook failed, it returns the reason as an error, after writing it to the record of the
+// revision.
 func (a *Attempt) advance(ctx context.Context, event inventory.Event) (Standing, error) {
 	hooks, err := a.Prepare(ctx, a.Run)
 	if err != nil {
@@ -139,7 +140,7 @@ func (a *Attempt) advance(ctx context.Context, event inventory.Event) (Standing,
 		return s, why
 	}
 	if _, err := a.Records.Describe(ctx, a.Run.Revision, record.StatusFailed, a.failure(event)); err != nil {
-		// The event is over only once the record says so.
+		// The event is over only after its failure is recorded.
 		a.Run.Over = false
 		a.note()
 		return Standing{}, errors.Wrap(err, s.Message)
@@ -147,7 +148,7 @@ func (a *Attempt) advance(ctx context.Context, event inventory.Event) (Standing,
 	return s, why
 }
 
-// failure returns the description of a revision of which a hook failed, in the words of Helm.
+// failure returns Helm's description of a revision with a failed hook.
 func (a *Attempt) failure(event inventory.Event) string {
 	if a.Operation == Install {
 		return fmt.Sprintf("Release %q failed %s: %s", a.Release, event, a.Run.Failed)

@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
-// A fakeRelease is the records of an attempt, and where it saves its effect.
+// A fakeRelease fakes the records of an attempt and stores its effect.
 type fakeRelease struct {
 	log *[]string
 	err map[string]error
@@ -74,45 +74,45 @@ func TestAttempt(t *testing.T) {
 			},
 		},
 		"Resumes": {
-			reason: "A run that was begun goes on.", before: begun(func(r *inventory.Run) { r.Started, r.UID = 100, "u" }),
+			reason: "A recorded run continues.", before: begun(func(r *inventory.Run) { r.Started, r.UID = 100, "u" }),
 			op: Upgrade, want: want{log: []string{"state a"}, run: inventory.Run{Event: "post-upgrade", Inputs: "i", Revision: 2, Recorded: true, Done: 1}},
 		},
 		"Waits": {
-			reason: "The UID of a hook that runs is kept for the save at the end of the step.", before: begun(func(r *inventory.Run) { r.Started = 100 }), op: Upgrade,
+			reason: "The UID of a running hook is kept for the save at the end of the step.", before: begun(func(r *inventory.Run) { r.Started = 100 }), op: Upgrade,
 			want: want{waiting: "hook pre-upgrade Job a/a is running", log: []string{"create a", "state a"},
 				run: inventory.Run{Event: "pre-upgrade", Inputs: "i", Revision: 2, Recorded: true, Started: 100, UID: "uid-1"}},
 		},
 		"Past": {
-			reason: "After the objects were applied the first hooks do not run again.", before: begun(func(r *inventory.Run) { r.Event = "post-upgrade" }), op: Upgrade,
+			reason: "After the objects are applied, the pre-upgrade hooks do not run again.", before: begun(func(r *inventory.Run) { r.Event = "post-upgrade" }), op: Upgrade,
 			want: want{run: inventory.Run{Event: "post-upgrade", Inputs: "i", Revision: 2, Recorded: true}},
 		},
 		"Replaces": {
-			reason: "The revision of a run of other inputs is recorded as failed.", before: begun(func(r *inventory.Run) { r.Inputs, r.Revision = "old", 1 }), op: Upgrade, outcome: "Succeeded",
+			reason: "If the inputs change during a run, its revision is recorded as failed.", before: begun(func(r *inventory.Run) { r.Inputs, r.Revision = "old", 1 }), op: Upgrade, outcome: "Succeeded",
 			want: want{
 				log: []string{"cut short 1", "save pre-upgrade", "pending", "save pre-upgrade", "create a", "state a"},
 				run: inventory.Run{Event: "post-upgrade", Inputs: "i", Revision: 2, Recorded: true, Done: 1},
 			},
 		},
 		"Unrecorded": {
-			reason: "A revision that cannot be recorded begins again in the next step.", op: Upgrade, errs: map[string]error{"pending": errors.New("denied")},
+			reason: "If a revision cannot be recorded, the next step starts again.", op: Upgrade, errs: map[string]error{"pending": errors.New("denied")},
 			want: want{err: "denied", log: []string{"save pre-upgrade", "pending"}, run: inventory.Run{Event: "pre-upgrade", Inputs: "i", Revision: 2}},
 		},
 		"Fails": {
-			reason: "The record says why in the words of Helm.", op: Upgrade, before: begun(func(r *inventory.Run) { r.Started = 100 }), outcome: "failed",
+			reason: "The description of the revision uses Helm's wording.", op: Upgrade, before: begun(func(r *inventory.Run) { r.Started = 100 }), outcome: "failed",
 			want: want{err: failure, log: []string{"create a", "state a", "save pre-upgrade", description},
 				run: inventory.Run{Event: "pre-upgrade", Inputs: "i", Revision: 2, Recorded: true, Started: 100, UID: "uid-1", Failed: failure, Over: true}},
 		},
 		"Install": {
-			reason: "Helm has other words for an install.", op: Install, before: begun(func(r *inventory.Run) { r.Event, r.Failed, r.Index = "pre-install", "no", 0 }),
+			reason: "Helm uses another wording for an install.", op: Install, before: begun(func(r *inventory.Run) { r.Event, r.Failed, r.Index = "pre-install", "no", 0 }),
 			want: want{err: "no", log: []string{`describe 2 failed: Release "web" failed pre-install: no`},
 				run: inventory.Run{Event: "pre-install", Inputs: "i", Revision: 2, Recorded: true, Failed: "no", Over: true}},
 		},
 		"Undescribed": {
-			reason: "The event is not over before the record says so.", op: Upgrade, before: begun(func(r *inventory.Run) { r.Failed = failure }), errs: map[string]error{description: errors.New("denied")},
+			reason: "The event is not over until the failure is recorded.", op: Upgrade, before: begun(func(r *inventory.Run) { r.Failed = failure }), errs: map[string]error{description: errors.New("denied")},
 			want: want{err: failure + ": denied", log: []string{description}, run: inventory.Run{Event: "pre-upgrade", Inputs: "i", Revision: 2, Recorded: true, Failed: failure}},
 		},
 		"Over": {
-			reason: "What failed for good is said, and not done.", op: Upgrade, before: begun(func(r *inventory.Run) { r.Failed, r.Over = failure, true }),
+			reason: "A permanent failure is reported and not repeated.", op: Upgrade, before: begun(func(r *inventory.Run) { r.Failed, r.Over = failure, true }),
 			want: want{err: failure, run: inventory.Run{Event: "pre-upgrade", Inputs: "i", Revision: 2, Recorded: true, Failed: failure, Over: true}},
 		},
 	}

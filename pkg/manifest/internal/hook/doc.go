@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hook runs the hooks of Helm charts. The progress of one event is an inventory.Run: a value that is saved before a hook
-// is created and before one is deleted, so that a process that dies at any point continues where it was.
+// Package hook runs the hooks of Helm charts. The progress of one event, for example pre-upgrade, is an inventory.Run. It is saved
+// before a hook is created and before one is deleted, so a process that restarts at any point continues where the previous one
+// stopped.
 //
-// What to do next is decided by functions of values. A Runner asks them, sends what they decide to a Target, and returns when it
-// has to wait. How far it came is a Standing: hooks are Due, Passed or Refused.
+// Pure functions decide the next action. A Runner calls them, sends each action to a Target, and returns when it must wait. A
+// Standing reports the progress: the hooks of an event are Due, Passed or Refused. An Attempt runs the hooks of an install, upgrade
+// or rollback, a Removal those of an uninstall, and a Tester those of helm test.
 package hook

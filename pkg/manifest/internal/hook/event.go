@@ -10,26 +10,26 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
-// An Operation is how Helm makes a revision of a release. It decides which hooks run.
+// An Operation is the way Helm creates a revision. It selects the hooks to run.
 type Operation string
 
 // The operations of Helm.
 const (
-	// Install makes the first revision that is deployed. As long as none was deployed, each attempt is an install.
+	// Install creates the first deployed revision. Every attempt is an install until one is deployed.
 	Install Operation = "install"
-	// Upgrade follows a revision that was deployed.
+	// Upgrade follows a deployed revision.
 	Upgrade Operation = "upgrade"
-	// Rollback follows a revision that was deployed, to go back to one before it.
+	// Rollback follows a deployed revision and returns to an earlier one.
 	Rollback Operation = "rollback"
 )
 
 // Pre returns the event before the objects of the chart are applied.
 func (o Operation) Pre() inventory.Event { return inventory.Event("pre-" + o) }
 
-// Post returns the event after the objects of the chart were applied.
+// Post returns the event after the objects of the chart are applied.
 func (o Operation) Post() inventory.Event { return inventory.Event("post-" + o) }
 
-// Hooks returns all hooks of a chart if some of them run at the operation, else nil.
+// Hooks returns all hooks of a chart if at least one of them runs at the operation, and nil otherwise.
 func (o Operation) Hooks(all []record.Hook) []record.Hook {
 	if has(all, o.Pre(), o.Post()) {
 		return all
@@ -37,27 +37,26 @@ func (o Operation) Hooks(all []record.Hook) []record.Hook {
 	return nil
 }
 
-// Count returns how many hooks run at the operation.
+// Count returns the number of hooks that run at the operation.
 func (o Operation) Count(all []record.Hook) int {
 	return len(order(all, o.Pre())) + len(order(all, o.Post()))
 }
 
-// Note records which hooks a chart has that must be known without the chart. The hooks of a removal do not count where the
-// config of the install disables hooks; tests run in any case, as with Helm.
+// Note records whether the chart has deletion and test hooks, so that this is known without the chart. Deletion hooks do not count
+// if the install disables hooks. Test hooks always count, as in Helm.
 func Note(r *inventory.Part, all []record.Hook, disabled bool) {
 	r.DeleteHooks = !disabled && has(all, inventory.PreDelete, inventory.PostDelete)
 	r.TestHooks = has(all, inventory.Test)
 }
 
-// has reports whether some of the hooks are for one of the events.
+// has reports whether at least one hook belongs to one of the events.
 func has(all []record.Hook, events ...inventory.Event) bool {
 	return slices.ContainsFunc(all, func(h record.Hook) bool {
 		return slices.ContainsFunc(events, func(e inventory.Event) bool { return slices.Contains(h.Events, string(e)) })
 	})
 }
 
-// order returns the hooks of an event in the order in which Helm runs them: by weight, then by name, then as rendered, which is
-// by kind.
+// order returns the hooks of an event in Helm's order: by weight, then by name, then as rendered, which is by kind.
 func order(all []record.Hook, event inventory.Event) []record.Hook {
 	var out []record.Hook
 	for _, h := range all {

@@ -22,22 +22,22 @@ func TestOrder(t *testing.T) {
 		want   []string
 	}{
 		"Weight": {
-			reason: "Lower weights come first, negative ones among them.",
+			reason: "Lower weights run first, including negative ones.",
 			hooks:  []record.Hook{h("a", "Job", 5, "pre-install"), h("b", "Job", 0, "pre-install"), h("c", "Job", -5, "pre-install")},
 			event:  inventory.PreInstall, want: []string{"c", "b", "a"},
 		},
 		"Name": {
-			reason: "Of equal weight the name decides, whatever the kind.",
+			reason: "Hooks of equal weight are sorted by name, regardless of their kind.",
 			hooks:  []record.Hook{h("b", "ConfigMap", 0, "pre-install"), h("a", "Job", 0, "pre-install")},
 			event:  inventory.PreInstall, want: []string{"a", "b"},
 		},
 		"Kind": {
-			reason: "Of equal name the order of kinds stays as rendered.",
+			reason: "Hooks with the same name keep the rendered order of their kinds.",
 			hooks:  []record.Hook{h("a", "ServiceAccount", 0, "pre-install"), h("a", "Job", 0, "pre-install")},
 			event:  inventory.PreInstall, want: []string{"a", "a"},
 		},
 		"Events": {
-			reason: "A hook of several events runs at each, and one of another does not.",
+			reason: "A hook of several events runs at each of them. A hook of another event does not run.",
 			hooks:  []record.Hook{h("a", "Job", 0, "pre-install", "post-upgrade"), h("b", "Job", 0, "pre-install")},
 			event:  inventory.PostUpgrade, want: []string{"a"},
 		},

@@ -16,27 +16,27 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-// A Policy is when Helm deletes the object of a hook.
+// A Policy says when Helm deletes the object of a hook.
 type Policy string
 
-// The policies of Helm.
+// Helm's deletion policies.
 const (
 	BeforeCreation Policy = "before-hook-creation"
 	Succeeded      Policy = "hook-succeeded"
 	Failed         Policy = "hook-failed"
 )
 
-// A Hook of an event is ready to be sent.
+// A Hook is a rendered hook that is ready to be applied.
 type Hook struct {
 	object.Desired
 
 	Policies []Policy
-	// Identity of the hook in its run, the value of object.AnnotationHookRun.
+	// Identity is unique to the hook and its run. It is the value of object.AnnotationHookRun.
 	Identity string
 }
 
-// DeletedBy reports whether a policy deletes the object of the hook. Helm never deletes a CRD, because all its objects would be
-// deleted with it.
+// DeletedBy reports whether a policy deletes the object of the hook. Like Helm, it never deletes a CRD, because that would delete
+// its custom resources.
 func (h *Hook) DeletedBy(p Policy) bool {
 	if h.Ref.Kind == object.CRDKind.Kind {
 		return false
@@ -47,14 +47,14 @@ func (h *Hook) DeletedBy(p Policy) bool {
 	return slices.Contains(h.Policies, p)
 }
 
-// Build returns the object of a rendered hook as it is applied. The identity is the value of object.AnnotationHookRun.
+// Build converts a rendered hook to the object to apply. The identity is the value of object.AnnotationHookRun.
 type Build func(ctx context.Context, h *record.Hook, identity string) (object.Desired, error)
 
-// An Owner returns the part that has an object; empty for none.
+// An Owner returns the part that contains an object, or an empty ID.
 type Owner func(r cluster.ObjectRef) object.PartID
 
-// Prepare the hooks of the event of a run, in the order in which they run. The set is the ID of the ApplySet. The error is a
-// *ssa.RefusedError for a hook that would replace an object of another part; with a nil owner there is none.
+// Prepare returns the hooks of the event of a run, in the order in which they run. The set is the ID of the ApplySet. A hook that
+// would replace an object of another part results in a *ssa.RefusedError. A nil owner skips this check.
 func Prepare(
 	ctx context.Context, all []record.Hook, set string, part object.PartID, run *inventory.Run, owner Owner, build Build,
 ) ([]Hook, error) {
@@ -77,7 +77,7 @@ func Prepare(
 	return out, nil
 }
 
-// checkOwner returns an error for a hook whose object another part has.
+// checkOwner returns an error if another part contains the object of the hook.
 func checkOwner(h *Hook, part object.PartID, run *inventory.Run, owner Owner) error {
 	if owner == nil {
 		return nil
@@ -88,14 +88,14 @@ func checkOwner(h *Hook, part object.PartID, run *inventory.Run, owner Owner) er
 	return nil
 }
 
-// A takenError is returned for a hook that would replace an object of another part.
+// A takenError reports a hook that would replace an object of another part.
 type takenError struct {
 	event inventory.Event
 	ref   cluster.ObjectRef
 	part  object.PartID
 }
 
-// Error says what to do.
+// Error names the hook, its object, the other part and the fix.
 func (e *takenError) Error() string {
 	return fmt.Sprintf("hook %s %s is part of %s too; take it out of one of them", e.event, e.ref, e.part)
 }
@@ -105,7 +105,7 @@ func isTaken(err error) bool {
 	return errors.As(err, &taken)
 }
 
-// Names returns the names of the objects of hooks as people read them.
+// Names returns the display names of the objects of hooks.
 func Names(hooks []Hook) []string {
 	out := make([]string, 0, len(hooks))
 	for i := range hooks {
@@ -114,7 +114,7 @@ func Names(hooks []Hook) []string {
 	return out
 }
 
-// disposable returns the hooks whose objects are deleted after the event, in the order of Helm.
+// disposable returns the hooks whose objects are deleted after the event, in Helm's order.
 func disposable(run *inventory.Run, hooks []Hook) []*Hook {
 	var out []*Hook
 	if run.Failed == "" {

@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-// aHook is a hook of a kind with policies.
+// aHook returns a hook of a kind with policies.
 func aHook(kind, name string, policies ...Policy) Hook {
 	h := Hook{Policies: policies, Identity: "id-" + name}
 	h.Ref, h.Version = cluster.ObjectRef{Kind: kind, Namespace: "a", Name: name}, "v1"
@@ -37,10 +37,10 @@ func TestDeletedBy(t *testing.T) {
 		hook   Hook
 		want   []Policy
 	}{
-		"Default": {reason: "Without a policy it is replaced, as with Helm.", hook: aHook("Job", "j"), want: []Policy{BeforeCreation}},
+		"Default": {reason: "Without a policy, the object is replaced, as in Helm.", hook: aHook("Job", "j"), want: []Policy{BeforeCreation}},
 		"Said":    {reason: "A policy replaces the default.", hook: aHook("Job", "j", Failed), want: []Policy{Failed}},
-		"Several": {reason: "There may be several.", hook: aHook("Job", "j", Succeeded, BeforeCreation), want: []Policy{BeforeCreation, Succeeded}},
-		"Unknown": {reason: "One that Helm does not know keeps the object.", hook: aHook("Job", "j", "never")},
+		"Several": {reason: "A hook can have several policies.", hook: aHook("Job", "j", Succeeded, BeforeCreation), want: []Policy{BeforeCreation, Succeeded}},
+		"Unknown": {reason: "An unknown policy keeps the object.", hook: aHook("Job", "j", "never")},
 		"CRD":     {reason: "No policy deletes a CRD.", hook: aHook(object.CRDKind.Kind, "c", all...)},
 	}
 	for name, tc := range cases {
@@ -67,11 +67,11 @@ func TestDisposable(t *testing.T) {
 		run    inventory.Run
 		want   []string
 	}{
-		"Succeeded": {reason: "After all hooks those that go then, the last one first.", run: inventory.Run{Index: 5}, want: []string{"e", "c", "a"}},
-		"Failed":    {reason: "After a failure those before it, and the one that failed.", run: inventory.Run{Index: 2, Failed: "no"}, want: []string{"a", "c"}},
-		"Own":       {reason: "The policy for a success is not that of the one that failed.", run: inventory.Run{Index: 4, Failed: "no"}, want: []string{"a", "c"}},
+		"Succeeded": {reason: "After all hooks have run, their objects are deleted in reverse order.", run: inventory.Run{Index: 5}, want: []string{"e", "c", "a"}},
+		"Failed":    {reason: "After a failure, the earlier hooks and the failed one are deleted.", run: inventory.Run{Index: 2, Failed: "no"}, want: []string{"a", "c"}},
+		"Own":       {reason: "hook-succeeded does not delete the hook that failed.", run: inventory.Run{Index: 4, Failed: "no"}, want: []string{"a", "c"}},
 		"Only":      {reason: "Hooks that did not run have no object.", run: inventory.Run{Index: 1, Failed: "no"}, want: []string{"a", "b"}},
-		"Deletion":  {reason: "Where the deletion after the last hook failed, all that succeeded go.", run: inventory.Run{Index: 5, Failed: "no"}, want: []string{"a", "c", "e"}},
+		"Deletion":  {reason: "If the deletion after the last hook failed, all hooks that succeeded are deleted.", run: inventory.Run{Index: 5, Failed: "no"}, want: []string{"a", "c", "e"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestPrepare(t *testing.T) {
 	}
 }
 
-// TestPrepareChecksOwners holds that no hook is prepared that would replace an object of another part.
+// TestPrepareChecksOwners verifies that Prepare refuses a hook that would replace an object of another part.
 func TestPrepareChecksOwners(t *testing.T) {
 	const refused = "hook pre-install Job a is part of extra too; take it out of one of them"
 	cases := map[string]struct {
@@ -128,10 +128,10 @@ func TestPrepareChecksOwners(t *testing.T) {
 		owner  object.PartID
 		want   string
 	}{
-		"None":  {reason: "An object of no part is free.", event: inventory.PreInstall},
-		"Own":   {reason: "As with Helm, a chart may turn an object into a hook.", event: inventory.PreInstall, owner: "web"},
+		"None":  {reason: "The object does not belong to a part.", event: inventory.PreInstall},
+		"Own":   {reason: "As in Helm, a chart can turn an object into a hook.", event: inventory.PreInstall, owner: "web"},
 		"Other": {reason: "An object of another part is not replaced.", event: inventory.PreInstall, owner: "extra", want: refused},
-		"Event": {reason: "Only the hooks of the event count.", event: inventory.PreUpgrade, owner: "extra"},
+		"Event": {reason: "Hooks of other events are not checked.", event: inventory.PreUpgrade, owner: "extra"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -18,39 +18,40 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-// An action is what comes next in a run.
+// An action is the next thing to do in a run.
 type action string
 
 const (
-	// actStart saves that the turn of a hook has come.
+	// actStart saves that the current hook has started.
 	actStart action = "Start"
-	// actCreate creates the object of the hook whose turn it is.
+	// actCreate creates the object of the current hook.
 	actCreate action = "Create"
-	// actLook looks at that object.
+	// actLook reads that object.
 	actLook action = "Look"
-	// actWait ends the call. The next one continues.
+	// actWait ends the call. The next call continues.
 	actWait action = "Wait"
-	// actFail fails the run because of a hook.
+	// actFail fails the run because the current hook failed.
 	actFail action = "Fail"
-	// actExpire fails the run because a hook was not done in time.
+	// actExpire fails the run because the current hook exceeded its timeout.
 	actExpire action = "Expire"
-	// actSucceed makes it the turn of the next hook.
+	// actSucceed advances to the next hook.
 	actSucceed action = "Succeed"
-	// actDelete deletes the objects of hooks whose policy asks for it, or the object in the way of a hook.
+	// actDelete deletes the objects of hooks according to their policies, or the object that blocks the current hook.
 	actDelete action = "Delete"
-	// actDone ends the call, because the event is over.
+	// actDone ends the call because the event is over.
 	actDone action = "Done"
 )
 
-// facts are what is known of the object of the hook whose turn it is. The zero value says that nothing is.
+// facts describe the object of the current hook. The zero value means that nothing is known.
 type facts struct {
-	// status is Current for a hook that is done, Failed, or InProgress.
+	// status is Current if the hook is done, Failed, or InProgress.
 	status cluster.Status
-	// message is why the hook failed, or what it does.
+	// message says why the hook failed, or what it is waiting for.
 	message string
 }
 
-// next returns what to do next in a run of a number of hooks, where late says that the time of the hook is over.
+// next decides the next action of a run. The arguments are the number of hooks of the event, the facts about the current hook, and
+// whether that hook exceeded its timeout.
 func next(run *inventory.Run, hooks int, f facts, late bool) action {
 	switch {
 	case run.Over:
@@ -71,7 +72,7 @@ func next(run *inventory.Run, hooks int, f facts, late bool) action {
 	return actLook
 }
 
-// outlast returns what to do about a hook that is not done.
+// outlast decides whether to keep waiting for a hook that is not done.
 func outlast(late bool) action {
 	if late {
 		return actExpire
@@ -79,24 +80,24 @@ func outlast(late bool) action {
 	return actWait
 }
 
-// isLate reports whether the time of the hook whose turn it is, or of the deletion after the event, is over.
+// isLate reports whether the current hook, or the deletion after the event, has exceeded its timeout.
 func isLate(run *inventory.Run, timeout time.Duration, now time.Time) bool {
 	return !now.Before(time.Unix(run.Started, 0).Add(timeout))
 }
 
-// isAwaited reports whether a hook of a kind is done later than it exists.
+// isAwaited reports whether hooks of a kind complete after their creation. All others are done as soon as they exist.
 func isAwaited(gk schema.GroupKind) bool {
 	return gk == health.JobKind || gk == health.PodKind || gk == object.CRDKind
 }
 
-// outcome returns the facts of a hook of an awaited kind whose object had a UID when it was created.
+// outcome returns the facts about a hook of an awaited kind. The UID is that of the object when it was created.
 func outcome(gk schema.GroupKind, uid string, s cluster.ObjectState, exists bool) facts {
 	switch {
 	case !exists || s.UID != uid:
-		// As in Helm: another client deleted it after it ended, for example the controller of Jobs.
+		// As in Helm: another client, for example the Job controller, deleted it after it completed.
 		return facts{status: cluster.Current}
 	case gk == object.CRDKind && s.Status != cluster.Current:
-		// Helm does not wait, and sometimes fails where the next hook is of that kind.
+		// Unlike Helm, wait. Helm can fail if the next hook is a custom resource of this CRD.
 		return facts{status: cluster.InProgress, message: "is not established"}
 	case gk == object.CRDKind, s.Outcome == cluster.OutcomeSucceeded:
 		return facts{status: cluster.Current}
@@ -106,11 +107,11 @@ func outcome(gk schema.GroupKind, uid string, s cluster.ObjectState, exists bool
 	return facts{status: cluster.InProgress, message: "is running"}
 }
 
-// waitsForDeletion is the message of a hook that cannot be created before the object in its place is gone.
+// waitsForDeletion is the message of a hook that is blocked by an object with the same name that is being deleted.
 const waitsForDeletion = "waits until the one before is deleted"
 
-// replace returns what to do about an object that is in the place of a hook: wait or fail with a message, or delete it. The
-// error is a *ssa.RefusedError for an object that does not belong to the bundle and must not be replaced.
+// replace decides what to do about an object that blocks a hook: wait or fail with a message, or delete it. It returns a
+// *ssa.RefusedError for an object that does not belong to the bundle and must not be replaced.
 func replace(h *Hook, m *metav1.PartialObjectMetadata, set string, adopt bool, advise advice.Messages) (action, string, error) {
 	foreign := m.Labels[object.LabelPartOf] != set
 	switch {

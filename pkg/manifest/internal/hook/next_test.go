@@ -34,18 +34,18 @@ func TestNext(t *testing.T) {
 	}{
 		"Over":       {reason: "An event that is over stays over.", args: args{run: inventory.Run{Over: true, Failed: "no"}, hooks: 1}, want: actDone},
 		"NoHooks":    {reason: "An event without hooks ends.", want: actDelete},
-		"AllRan":     {reason: "After the last hook the objects are deleted.", args: args{run: inventory.Run{Index: 2, Started: 1}, hooks: 2}, want: actDelete},
-		"Failed":     {reason: "After a failure no hook runs.", args: args{run: inventory.Run{Index: 1, Started: 1, Failed: "no"}, hooks: 3}, want: actDelete},
-		"Turn":       {reason: "That it is the turn of a hook is saved before anything is sent.", args: args{hooks: 1}, want: actStart},
-		"Create":     {reason: "A hook whose object is not known is created.", args: args{run: inventory.Run{Started: 1}, hooks: 1}, want: actCreate},
-		"CreateLate": {reason: "One that was not tried yet is created even if its time is over.", args: args{run: inventory.Run{Started: 1}, hooks: 1, late: true}, want: actCreate},
-		"Look":       {reason: "One that was created is looked at.", args: args{run: created, hooks: 1}, want: actLook},
-		"LookLate":   {reason: "It may have ended in time: look first.", args: args{run: created, hooks: 1, late: true}, want: actLook},
-		"Succeed":    {reason: "One that is done makes room for the next.", args: args{run: created, hooks: 1, seen: facts{status: cluster.Current}, late: true}, want: actSucceed},
-		"Fail":       {reason: "One that failed fails the event.", args: args{run: created, hooks: 1, seen: facts{status: cluster.Failed}}, want: actFail},
-		"Wait":       {reason: "One that runs is waited for.", args: args{run: created, hooks: 1, seen: facts{status: cluster.InProgress}}, want: actWait},
-		"Expire":     {reason: "The wait ends with its time.", args: args{run: created, hooks: 1, seen: facts{status: cluster.InProgress}, late: true}, want: actExpire},
-		"Blocked":    {reason: "What is in the way of a hook is waited for, too.", args: args{run: inventory.Run{Started: 1}, hooks: 1, seen: facts{status: cluster.InProgress}}, want: actWait},
+		"AllRan":     {reason: "After the last hook, the objects are deleted.", args: args{run: inventory.Run{Index: 2, Started: 1}, hooks: 2}, want: actDelete},
+		"Failed":     {reason: "After a failure, no further hook runs.", args: args{run: inventory.Run{Index: 1, Started: 1, Failed: "no"}, hooks: 3}, want: actDelete},
+		"Turn":       {reason: "The start of a hook is saved before any request.", args: args{hooks: 1}, want: actStart},
+		"Create":     {reason: "A hook without a known object is created.", args: args{run: inventory.Run{Started: 1}, hooks: 1}, want: actCreate},
+		"CreateLate": {reason: "A hook that was not tried yet is created even after its timeout.", args: args{run: inventory.Run{Started: 1}, hooks: 1, late: true}, want: actCreate},
+		"Look":       {reason: "A created hook is read.", args: args{run: created, hooks: 1}, want: actLook},
+		"LookLate":   {reason: "A hook may have completed in time, so it is read before it expires.", args: args{run: created, hooks: 1, late: true}, want: actLook},
+		"Succeed":    {reason: "When a hook is done, the next one starts.", args: args{run: created, hooks: 1, seen: facts{status: cluster.Current}, late: true}, want: actSucceed},
+		"Fail":       {reason: "A failed hook fails the event.", args: args{run: created, hooks: 1, seen: facts{status: cluster.Failed}}, want: actFail},
+		"Wait":       {reason: "A running hook is waited for.", args: args{run: created, hooks: 1, seen: facts{status: cluster.InProgress}}, want: actWait},
+		"Expire":     {reason: "The wait ends at the timeout.", args: args{run: created, hooks: 1, seen: facts{status: cluster.InProgress}, late: true}, want: actExpire},
+		"Blocked":    {reason: "An object that blocks a hook is waited for, too.", args: args{run: inventory.Run{Started: 1}, hooks: 1, seen: facts{status: cluster.InProgress}}, want: actWait},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -64,8 +64,8 @@ func TestIsLate(t *testing.T) {
 		want   bool
 	}{
 		"Before": {reason: "The timeout counts from the start.", now: 109},
-		"At":     {reason: "The last second is over when it begins.", now: 110, want: true},
-		"After":  {reason: "And stays over.", now: 111, want: true},
+		"At":     {reason: "The hook expires exactly at the timeout.", now: 110, want: true},
+		"After":  {reason: "After the timeout, the hook stays expired.", now: 111, want: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -92,13 +92,13 @@ func TestOutcome(t *testing.T) {
 		missing bool
 		want    facts
 	}{
-		"Gone":        {reason: "A Job that was deleted after it ended counts as done, as in Helm.", kind: health.JobKind, missing: true, want: facts{status: cluster.Current}},
-		"Other":       {reason: "So does one in whose place there is another one, whatever became of that.", kind: health.JobKind, state: state("x", cluster.Failed, cluster.OutcomeFailed), want: facts{status: cluster.Current}},
+		"Gone":        {reason: "A Job that was deleted after it completed counts as done, as in Helm.", kind: health.JobKind, missing: true, want: facts{status: cluster.Current}},
+		"Other":       {reason: "A Job that was replaced counts as done, regardless of the outcome of the new one.", kind: health.JobKind, state: state("x", cluster.Failed, cluster.OutcomeFailed), want: facts{status: cluster.Current}},
 		"Succeeded":   {reason: "A Job that succeeded is done.", kind: health.JobKind, state: state("u", cluster.Current, cluster.OutcomeSucceeded), want: facts{status: cluster.Current}},
-		"Failed":      {reason: "A Pod that failed has a reason.", kind: health.PodKind, state: state("u", cluster.Failed, cluster.OutcomeFailed), want: facts{status: cluster.Failed, message: "failed: no"}},
-		"Running":     {reason: "One without an outcome runs, even if it is ready.", kind: health.PodKind, state: state("u", cluster.Current, cluster.OutcomeNone), want: facts{status: cluster.InProgress, message: "is running"}},
-		"Unready":     {reason: "A hook after a CRD may be of its kind.", kind: object.CRDKind, state: state("u", cluster.InProgress, cluster.OutcomeNone), want: facts{status: cluster.InProgress, message: "is not established"}},
-		"Established": {reason: "The outcome of a CRD says nothing.", kind: object.CRDKind, state: state("u", cluster.Current, cluster.OutcomeFailed), want: facts{status: cluster.Current}},
+		"Failed":      {reason: "A failed Pod reports its reason.", kind: health.PodKind, state: state("u", cluster.Failed, cluster.OutcomeFailed), want: facts{status: cluster.Failed, message: "failed: no"}},
+		"Running":     {reason: "A Pod without an outcome is running, even if it is ready.", kind: health.PodKind, state: state("u", cluster.Current, cluster.OutcomeNone), want: facts{status: cluster.InProgress, message: "is running"}},
+		"Unready":     {reason: "The next hook may be a custom resource of the CRD, so the CRD must be established.", kind: object.CRDKind, state: state("u", cluster.InProgress, cluster.OutcomeNone), want: facts{status: cluster.InProgress, message: "is not established"}},
+		"Established": {reason: "The outcome of a CRD is ignored.", kind: object.CRDKind, state: state("u", cluster.Current, cluster.OutcomeFailed), want: facts{status: cluster.Current}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestReplace(t *testing.T) {
 	type want struct {
 		action  action
 		message string
-		// err comes after the name of the object.
+		// err is the text after the name of the object.
 		err string
 	}
 	job := health.JobKind
@@ -131,15 +131,15 @@ func TestReplace(t *testing.T) {
 		args   args
 		want   want
 	}{
-		"Last":       {reason: "What is left of the last run is deleted by default.", args: args{kind: job, set: ours}, want: want{action: actDelete}},
-		"Policy":     {reason: "And where the policy says so.", args: args{kind: job, set: ours, policies: []Policy{Succeeded, BeforeCreation}}, want: want{action: actDelete}},
-		"Leaves":     {reason: "Another policy leaves it, as with Helm.", args: args{kind: job, set: ours, policies: []Policy{Succeeded}}, want: want{action: actFail, message: "exists already, and its delete policy leaves it; add before-hook-creation, or delete it"}},
-		"Leaving":    {reason: "One that is being deleted is waited for, whatever the policy.", args: args{kind: job, set: ours, leaving: true, policies: []Policy{Failed}}, want: want{action: actWait, message: waitsForDeletion}},
-		"CRD":        {reason: "A CRD is never deleted, as its objects would go with it.", args: args{kind: object.CRDKind, set: ours}, want: want{action: actFail, message: "exists already, and a definition is never deleted to be made anew; take it out of the hooks"}},
-		"Foreign":    {reason: "An object of another bundle is not ours to delete.", args: args{kind: job, set: "other"}, want: want{err: " exists and does not belong to this module; remove it, or set adopt to take it over"}},
-		"Unlabelled": {reason: "Nor is one of no bundle.", args: args{kind: job}, want: want{err: " exists and does not belong to this module; remove it, or set adopt to take it over"}},
-		"Adopt":      {reason: "With adopt it is replaced.", args: args{kind: job, set: "other", adopt: true}, want: want{action: actDelete}},
-		"Namespace":  {reason: "Not even adopt deletes a namespace of others.", args: args{kind: schema.GroupKind{Kind: "Namespace"}, set: "other", adopt: true}, want: want{err: " exists and does not belong to this module; it is not replaced, as what it holds would be lost: take the hook out, or delete it yourself"}},
+		"Last":       {reason: "By default, the object of the last run is deleted.", args: args{kind: job, set: ours}, want: want{action: actDelete}},
+		"Policy":     {reason: "The object is deleted if its policies include before-hook-creation.", args: args{kind: job, set: ours, policies: []Policy{Succeeded, BeforeCreation}}, want: want{action: actDelete}},
+		"Leaves":     {reason: "Any other policy keeps the object, as in Helm.", args: args{kind: job, set: ours, policies: []Policy{Succeeded}}, want: want{action: actFail, message: "exists already, and its delete policy leaves it; add before-hook-creation, or delete it"}},
+		"Leaving":    {reason: "An object that is being deleted is waited for, regardless of its policies.", args: args{kind: job, set: ours, leaving: true, policies: []Policy{Failed}}, want: want{action: actWait, message: waitsForDeletion}},
+		"CRD":        {reason: "A CRD is never deleted, because its custom resources would be deleted with it.", args: args{kind: object.CRDKind, set: ours}, want: want{action: actFail, message: "exists already, and a definition is never deleted to be made anew; take it out of the hooks"}},
+		"Foreign":    {reason: "An object of another bundle is not deleted.", args: args{kind: job, set: "other"}, want: want{err: " exists and does not belong to this module; remove it, or set adopt to take it over"}},
+		"Unlabelled": {reason: "An object without the label of a bundle is not deleted.", args: args{kind: job}, want: want{err: " exists and does not belong to this module; remove it, or set adopt to take it over"}},
+		"Adopt":      {reason: "With adopt, the object is replaced.", args: args{kind: job, set: "other", adopt: true}, want: want{action: actDelete}},
+		"Namespace":  {reason: "Even with adopt, a namespace of another owner is not deleted.", args: args{kind: schema.GroupKind{Kind: "Namespace"}, set: "other", adopt: true}, want: want{err: " exists and does not belong to this module; it is not replaced, as what it holds would be lost: take the hook out, or delete it yourself"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

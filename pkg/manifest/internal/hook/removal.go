@@ -15,27 +15,27 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
-// A Removal runs the hooks of the parts that a removal takes away.
+// A Removal runs the deletion hooks of the parts that are being removed.
 type Removal struct {
-	// Parts that leave. The last one goes first.
+	// Parts to remove, in install order. Their hooks run in reverse order.
 	Parts []object.PartID
-	// Records of the parts. Run sets their runs of hooks.
+	// Records of the parts. Run updates their hook runs.
 	Records map[object.PartID]inventory.Part
-	// Retry is the token that asks for another try. With Force, a hook that fails blocks nothing.
+	// Retry is the token that requests another attempt. With Force, a failed hook does not block the removal.
 	Retry string
 	Force bool
-	// Prepare returns the hooks of the event of a run, as the record of the release has them, and the record; none without a
-	// record. The chart is not used, as with helm uninstall: it may be out of reach.
+	// Prepare returns the hooks of the event of a run, and the release record that they come from. It returns no hooks if there is
+	// no record. Like helm uninstall, it does not use the chart, which may be unreachable.
 	Prepare func(ctx context.Context, part object.PartID, r inventory.Release, run *inventory.Run) ([]Hook, *record.Info, error)
-	// Describe sets the status and the description of a recorded revision.
+	// Describe sets the status and the description of a recorded revision. It reports false if the revision has no record.
 	Describe func(ctx context.Context, r inventory.Release, revision int, status, text string) (bool, error)
-	// Runner has what does not depend on the event.
+	// Runner holds the settings that do not depend on the event.
 	Runner Runner
-	// Save the inventory at once, with the record of a part.
+	// Save stores the inventory immediately, with the record of a part.
 	Save func(ctx context.Context, part object.PartID, rec inventory.Part) error
 }
 
-// Run the hooks of an event of all parts, as far as possible without waiting.
+// Run runs the hooks of an event for all parts, as far as possible without waiting.
 func (r *Removal) Run(ctx context.Context, event inventory.Event) (Standing, error) {
 	var failures []string
 	for _, part := range slices.Backward(r.Parts) {
@@ -64,13 +64,13 @@ func (r *Removal) Run(ctx context.Context, event inventory.Event) (Standing, err
 	return Standing{Stage: Passed, Failures: failures}, nil
 }
 
-// passesOver reports whether a removal goes on after an error. A recorded hook cannot be edited: one that would replace the object of
-// another part is not run, as if it had failed.
+// passesOver reports whether a removal continues after an error. The hooks of a release record cannot be edited, so a hook that
+// would replace an object of another part is skipped as if it had failed.
 func (r *Removal) passesOver(err error, event inventory.Event) bool {
 	return r.Force && ssa.IsRefused(err) || isTaken(err) && !event.Blocks()
 }
 
-// runPart runs the hooks of an event of a part.
+// runPart runs the hooks of an event for one part.
 func (r *Removal) runPart(ctx context.Context, part object.PartID, p *inventory.Part, event inventory.Event) (Standing, error) {
 	run := Deletion(p, event, r.Retry)
 	if s := standingOf(run, event); !s.Waits() {
@@ -83,7 +83,7 @@ func (r *Removal) runPart(ctx context.Context, part object.PartID, p *inventory.
 	return r.advance(ctx, part, p, run, hooks)
 }
 
-// prepare the hooks of the event of a run. The first ones put the record of the release in the status of one that is being removed.
+// prepare returns the hooks of the event of a run. Before the first hook runs, it sets the status of the release to uninstalling.
 func (r *Removal) prepare(ctx context.Context, part object.PartID, rel inventory.Release, run *inventory.Run) ([]Hook, error) {
 	hooks, info, err := r.Prepare(ctx, part, rel, run)
 	if err != nil || len(hooks) == 0 || run.Event != inventory.PreDelete || info.Status == record.StatusUninstalling {
@@ -93,7 +93,7 @@ func (r *Removal) prepare(ctx context.Context, part object.PartID, rel inventory
 	return hooks, err
 }
 
-// advance the run of a part, and save it.
+// advance runs the hooks of a part and saves the run.
 func (r *Removal) advance(ctx context.Context, part object.PartID, p *inventory.Part, run *inventory.Run, hooks []Hook) (Standing, error) {
 	runner := r.Runner
 	runner.Hooks, runner.Timeout, runner.Run = hooks, p.HookTimeoutOf(), run
@@ -102,7 +102,7 @@ func (r *Removal) advance(ctx context.Context, part object.PartID, p *inventory.
 	}
 	runner.Save = func(ctx context.Context) error {
 		rec, copied := r.Records[part], *run
-		// A part that is wanted again before it is gone is another revision.
+		// If the part is added again before it is gone, install a new revision.
 		rec.Run, rec.Digest = &copied, ""
 		r.Records[part] = rec
 		return r.Save(ctx, part, rec)

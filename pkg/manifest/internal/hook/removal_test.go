@@ -47,7 +47,7 @@ func TestRemoval(t *testing.T) {
 		want    want
 	}{
 		"Runs": {
-			reason: "The record says that the release is being removed before a hook runs, and the run is saved to its end.",
+			reason: "The release is recorded as uninstalling before a hook runs, and the completed run is saved.",
 			event:  inventory.PreDelete, outcome: "Succeeded",
 			want: want{
 				standing: Standing{Stage: Passed},
@@ -56,39 +56,39 @@ func TestRemoval(t *testing.T) {
 			},
 		},
 		"Waits": {
-			reason: "A hook that runs holds the removal.", event: inventory.PreDelete, status: record.StatusUninstalling,
+			reason: "A running hook delays the removal.", event: inventory.PreDelete, status: record.StatusUninstalling,
 			want: want{
 				standing: Standing{Stage: Due, Message: "web: hook pre-delete Job a/web is running"},
 				log:      []string{"save pre-delete", "create web", "state web", "save pre-delete"},
 				run:      &inventory.Run{Event: "pre-delete", Revision: 2, UID: "uid-1", Started: 100},
 			},
 		},
-		"Passed": {reason: "An event that is over is not begun again.", event: inventory.PreDelete, run: over, want: want{standing: Standing{Stage: Passed}, run: over}},
+		"Passed": {reason: "An event that is over does not start again.", event: inventory.PreDelete, run: over, want: want{standing: Standing{Stage: Passed}, run: over}},
 		"After": {
-			reason: "The hooks after the objects are described by no status.", event: inventory.PostDelete, run: over, outcome: "Succeeded",
+			reason: "A post-delete hook does not change the status of the release.", event: inventory.PostDelete, run: over, outcome: "Succeeded",
 			want: want{
 				standing: Standing{Stage: Passed}, log: []string{"save post-delete", "create web", "state web", "save post-delete"},
 				run: &inventory.Run{Event: "post-delete", Revision: 2, Index: 1, Done: 2, Over: true},
 			},
 		},
-		"Refused": {reason: "A hook that failed blocks the removal.", event: inventory.PreDelete, run: failed, want: want{standing: Standing{Stage: Refused, Message: "web: no"}, run: failed}},
+		"Refused": {reason: "A failed hook blocks the removal.", event: inventory.PreDelete, run: failed, want: want{standing: Standing{Stage: Refused, Message: "web: no"}, run: failed}},
 		"Taken": {
-			reason: "A hook that would replace the object of another part is not run, and blocks the removal like one that failed.", event: inventory.PreDelete, err: taken("pre-delete"),
+			reason: "A hook that would replace an object of another part does not run, and blocks the removal like a failed hook.", event: inventory.PreDelete, err: taken("pre-delete"),
 			want: want{err: "web: hook pre-delete ConfigMap a/c is part of api too; take it out of one of them"},
 		},
 		"TakenAfter": {
-			reason: "After the objects it blocks nothing.", event: inventory.PostDelete, run: over, err: taken("post-delete"),
+			reason: "After the objects are deleted, a refused hook does not block the removal.", event: inventory.PostDelete, run: over, err: taken("post-delete"),
 			want: want{standing: passed("web: hook post-delete ConfigMap a/c is part of api too; take it out of one of them"), run: over},
 		},
-		"Force":      {reason: "Unless the removal is forced.", event: inventory.PreDelete, run: failed, force: true, want: want{standing: passed("web: no"), run: failed}},
+		"Force":      {reason: "Force ignores a failed hook.", event: inventory.PreDelete, run: failed, force: true, want: want{standing: passed("web: no"), run: failed}},
 		"Error":      {reason: "An error names the part.", event: inventory.PreDelete, err: broken, want: want{err: "web: not reached"}},
-		"ForceError": {reason: "Force does not pass over a cluster that does not answer.", event: inventory.PreDelete, err: broken, force: true, want: want{err: "web: not reached"}},
+		"ForceError": {reason: "Force does not ignore an unreachable cluster.", event: inventory.PreDelete, err: broken, force: true, want: want{err: "web: not reached"}},
 		"ForceObject": {
-			reason: "It passes over an object that is refused.", event: inventory.PreDelete, err: refused, force: true,
+			reason: "Force ignores a refused object.", event: inventory.PreDelete, err: refused, force: true,
 			want: want{standing: passed("web: the record is damaged")},
 		},
 		"FailsAfter": {
-			reason: "A hook that fails after the objects are gone blocks nothing.", event: inventory.PostDelete, run: over, outcome: "failed",
+			reason: "A hook that fails after the objects are deleted does not block the removal.", event: inventory.PostDelete, run: over, outcome: "failed",
 			want: want{
 				standing: passed("web: hook post-delete Job a/web failed"),
 				log:      []string{"save post-delete", "create web", "state web", "save post-delete", "save post-delete"},
@@ -137,7 +137,7 @@ func TestRemoval(t *testing.T) {
 	}
 }
 
-// The failure of one part that blocks nothing does not hide that of another one.
+// A failure of one part that does not block the removal does not mask the failure of another part.
 func TestRemovalFailures(t *testing.T) {
 	part := func(why string) inventory.Part {
 		return inventory.Part{DeleteHooks: true, Run: &inventory.Run{ID: "r", Event: "pre-delete", Failed: why, Over: true}}

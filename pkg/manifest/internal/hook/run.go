@@ -4,7 +4,7 @@ package hook
 
 import "github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 
-// Resume returns a copy of the run of hooks of an install that is for these inputs and goes on; nil where a new one has to begin.
+// Resume returns a copy of the recorded run if it is for these inputs and can continue. It returns nil if a new run must begin.
 func Resume(rec *inventory.Part, inputs, retry string) *inventory.Run {
 	if !rec.Resumes(inputs, retry) {
 		return nil
@@ -13,14 +13,14 @@ func Resume(rec *inventory.Part, inputs, retry string) *inventory.Run {
 	return &run
 }
 
-// Deletion returns the run of an event of a removal: the one of the record if it goes on, else a new one.
+// Deletion returns the run for an event of a removal. It continues the recorded run if possible.
 func Deletion(rec *inventory.Part, event inventory.Event, retry string) *inventory.Run {
 	run := rec.Run
 	switch {
 	case run == nil || !run.Event.IsDeletion():
 		out := inventory.NewRun(inventory.Run{Event: event, Retry: retry, Revision: rec.Revision})
 		if run != nil && run.Recorded {
-			// A release that never was deployed has the revision whose hooks ran.
+			// A release that was never deployed uses the revision whose hooks ran.
 			out.Revision = max(out.Revision, run.Revision)
 		}
 		return out
@@ -35,37 +35,37 @@ func Deletion(rec *inventory.Part, event inventory.Event, retry string) *invento
 	return &out
 }
 
-// A Standing is how far a run of hooks has come with an event, and why. The message is what a Due event waits for, or why a hook of a
-// Refused one failed.
+// A Standing is the progress of a run within an event. The message says what a Due event is waiting for, or why a hook of a Refused
+// event failed.
 type Standing struct {
 	Stage   Stage
 	Message string
-	// Failures of hooks of a removal that keep nothing from being deleted, each with the name of its part.
+	// Failures of deletion hooks that do not block the removal, each prefixed with its part.
 	Failures []string
 }
 
-// Waits reports whether hooks have to run, or run.
+// Waits reports whether hooks must still run or complete.
 func (s Standing) Waits() bool { return s.Stage == Due }
 
-// standingOf returns how far a run has come with an event. It does not know what a Due one waits for.
+// standingOf returns the progress of a run within an event. For a Due event, it cannot say what the event is waiting for.
 func standingOf(run *inventory.Run, event inventory.Event) Standing {
 	return Standing{Stage: StageOf(run, event), Message: run.Failed}
 }
 
-// A Stage is how far a run of hooks has come with an event.
+// A Stage is the progress of a run within an event.
 type Stage string
 
 // The stages of an event.
 const (
-	// Due is an event whose hooks have to run, or run.
+	// Due means that hooks must still run or complete.
 	Due Stage = "Due"
-	// Passed is an event whose hooks ran, or that a removal has left behind.
+	// Passed means that the hooks have run, or that the removal has continued past the event.
 	Passed Stage = "Passed"
-	// Refused is an event of which a hook failed.
+	// Refused means that a hook failed.
 	Refused Stage = "Refused"
 )
 
-// StageOf returns how far a run has come with an event.
+// StageOf returns the stage of an event in a run.
 func StageOf(run *inventory.Run, event inventory.Event) Stage {
 	switch {
 	case event == inventory.PreDelete && run.Event == inventory.PostDelete, run.Over && run.Failed == "":

@@ -36,7 +36,7 @@ func TestDeletion(t *testing.T) {
 			want:   want{run: inventory.Run{Event: "pre-delete", Retry: "r", Revision: 3}},
 		},
 		"Pending": {
-			reason: "Where none was deployed they are those of the revision that is recorded.",
+			reason: "If no revision was deployed, the hooks are those of the recorded revision.",
 			args:   args{part: inventory.Part{Run: run(inventory.Run{Event: "pre-install", Recorded: true, Revision: 1})}, event: inventory.PreDelete},
 			want:   want{run: inventory.Run{Event: "pre-delete", Revision: 1}},
 		},
@@ -46,22 +46,22 @@ func TestDeletion(t *testing.T) {
 			want:   want{run: inventory.Run{Event: "pre-delete", Revision: 1}},
 		},
 		"Continues": {
-			reason: "A run that was begun goes on.",
+			reason: "A run continues.",
 			args:   args{part: inventory.Part{Revision: 9, Run: run(inventory.Run{Event: "pre-delete", Revision: 3, Index: 1, UID: "u", Started: 5})}, event: inventory.PreDelete},
 			want:   want{run: inventory.Run{Event: "pre-delete", Revision: 3, Index: 1, UID: "u", Started: 5}, same: true},
 		},
 		"Failed": {
-			reason: "One that failed stays as it is.",
+			reason: "A failed run stays failed.",
 			args:   args{part: inventory.Part{Run: run(inventory.Run{Event: "pre-delete", Failed: "no", Over: true, Retry: "r"})}, event: inventory.PreDelete, retry: "r"},
 			want:   want{run: inventory.Run{Event: "pre-delete", Failed: "no", Over: true, Retry: "r"}, same: true},
 		},
 		"Retry": {
-			reason: "Until another try is asked for.",
+			reason: "A retry token starts a new run.",
 			args:   args{part: inventory.Part{Run: run(inventory.Run{Event: "pre-delete", Failed: "no", Over: true, Retry: "r", Revision: 2})}, event: inventory.PreDelete, retry: "s"},
 			want:   want{run: inventory.Run{Event: "pre-delete", Retry: "s", Revision: 2}},
 		},
 		"After": {
-			reason: "After the objects the same run has another event.",
+			reason: "After the objects are deleted, the same run continues with the next event.",
 			args:   args{part: inventory.Part{Run: run(inventory.Run{Event: "pre-delete", Revision: 2, Index: 4, Done: 4, Started: 7, Over: true})}, event: inventory.PostDelete},
 			want:   want{run: inventory.Run{Event: "post-delete", Revision: 2, Done: 4}, same: true},
 		},
@@ -71,7 +71,7 @@ func TestDeletion(t *testing.T) {
 			want:   want{run: inventory.Run{Event: "post-delete", Revision: 2, Retry: "r"}, same: true},
 		},
 		"Before": {
-			reason: "The event that is over is not begun again.",
+			reason: "An event that is over does not start again.",
 			args:   args{part: inventory.Part{Run: run(inventory.Run{Event: "post-delete", Revision: 2, Index: 1})}, event: inventory.PreDelete},
 			want:   want{run: inventory.Run{Event: "post-delete", Revision: 2, Index: 1}, same: true},
 		},
@@ -101,10 +101,10 @@ func TestStageOf(t *testing.T) {
 		event  inventory.Event
 		want   Stage
 	}{
-		"Due":     {reason: "A run that is not over goes on.", run: inventory.Run{Event: "pre-delete", Failed: "no"}, event: inventory.PreDelete, want: Due},
-		"Passed":  {reason: "One that is over without a failure is done.", run: inventory.Run{Event: "pre-delete", Over: true}, event: inventory.PreDelete, want: Passed},
-		"Left":    {reason: "A removal that is past an event does not come back to it.", run: inventory.Run{Event: "post-delete"}, event: inventory.PreDelete, want: Passed},
-		"Refused": {reason: "A hook failed.", run: inventory.Run{Event: "post-delete", Over: true, Failed: "no"}, event: inventory.PostDelete, want: Refused},
+		"Due":     {reason: "A run that is not over is due.", run: inventory.Run{Event: "pre-delete", Failed: "no"}, event: inventory.PreDelete, want: Due},
+		"Passed":  {reason: "A run that is over without a failure has passed.", run: inventory.Run{Event: "pre-delete", Over: true}, event: inventory.PreDelete, want: Passed},
+		"Left":    {reason: "A removal does not return to an earlier event.", run: inventory.Run{Event: "post-delete"}, event: inventory.PreDelete, want: Passed},
+		"Refused": {reason: "A run with a failed hook is refused.", run: inventory.Run{Event: "post-delete", Over: true, Failed: "no"}, event: inventory.PostDelete, want: Refused},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -128,12 +128,12 @@ func TestResume(t *testing.T) {
 		retry  string
 		want   *inventory.Run
 	}{
-		"None":       {reason: "There is none."},
-		"Same":       {reason: "A run of the same inputs goes on, whatever was asked for since.", run: &recorded, inputs: "i", retry: "s", want: &recorded},
-		"Other":      {reason: "One of other inputs does not.", run: &recorded, inputs: "j", retry: "r"},
-		"Failed":     {reason: "One that failed is not begun again.", run: &failed, inputs: "i", retry: "r", want: &failed},
-		"Retry":      {reason: "Until another try is asked for.", run: &failed, inputs: "i", retry: "s"},
-		"Unrecorded": {reason: "Without a record no hook has run, and the next revision may be another one.", run: &unrecorded, inputs: "i", retry: "r"},
+		"None":       {reason: "The record has no run."},
+		"Same":       {reason: "A run for the same inputs continues, regardless of the retry token.", run: &recorded, inputs: "i", retry: "s", want: &recorded},
+		"Other":      {reason: "A run for other inputs does not continue.", run: &recorded, inputs: "j", retry: "r"},
+		"Failed":     {reason: "A failed run does not start again.", run: &failed, inputs: "i", retry: "r", want: &failed},
+		"Retry":      {reason: "A new retry token starts another run.", run: &failed, inputs: "i", retry: "s"},
+		"Unrecorded": {reason: "Without a record of the revision, no hook has run, and the next revision may differ.", run: &unrecorded, inputs: "i", retry: "r"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -148,7 +148,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// standingAfter returns how far a run is after an error, or else where it waits, or else where a hook failed.
+// standingAfter returns the progress after an error, while waiting, or after a failed hook.
 func standingAfter(err, waiting, failed string) Standing {
 	switch {
 	case err != "":

@@ -22,31 +22,31 @@ import (
 
 // A Runner runs the hooks of one event.
 type Runner struct {
-	// Target of the objects, and Pods for what a hook that failed says.
+	// Target holds the objects. Pods provides the termination messages and logs of failed hooks.
 	Target Target
 	Pods   Pods
-	// Set is the ID of the ApplySet. With Adopt, objects that do not belong to it are replaced.
+	// Set is the ID of the ApplySet. With Adopt, the Runner replaces objects that do not belong to it.
 	Set   string
 	Adopt bool
-	// Messages tell users what to do.
+	// Messages tell users what to do about a failure.
 	Messages advice.Messages
-	// Now returns the time, and Timeout is for each hook.
+	// Now returns the time. Timeout applies to each hook.
 	Now     func() time.Time
 	Timeout time.Duration
-	// Redact a text of the cluster; nil for no change.
+	// Redact removes secrets from a text of the cluster. Nil changes nothing.
 	Redact func(string) string
 
 	Hooks []Hook
-	// Run is changed in place, and Saved is what the inventory has.
+	// Run is updated in place. Saved is the run in the inventory.
 	Run   *inventory.Run
 	Saved inventory.Run
-	// Save the run in the inventory at once.
+	// Save stores the run in the inventory immediately.
 	Save func(ctx context.Context) error
-	// Take is called with each object that became a hook, and is no longer a member of the bundle; nil for no call.
+	// Take is called with each object that became a hook and is no longer a member of the bundle. It may be nil.
 	Take func(r cluster.ObjectRef)
 }
 
-// Advance the run as far as it goes without waiting. It returns how far that is.
+// Advance continues the run as far as possible without waiting, and returns its progress.
 func (r *Runner) Advance(ctx context.Context) (Standing, error) {
 	f := facts{}
 	for {
@@ -67,7 +67,7 @@ func (r *Runner) Advance(ctx context.Context) (Standing, error) {
 	}
 }
 
-// do an action on the hook whose turn it is. It returns the facts that the next action is decided from.
+// do executes an action on the current hook. It returns the facts for the next decision.
 func (r *Runner) do(ctx context.Context, act action, f facts) (facts, error) {
 	var err error
 	switch act {
@@ -84,7 +84,7 @@ func (r *Runner) do(ctx context.Context, act action, f facts) (facts, error) {
 		r.Run.Done++
 		r.Run.UID, r.Run.Started, f = "", 0, facts{}
 	case actFail:
-		// Saved before the object may be deleted: one that does not exist counts as done.
+		// Save before the object can be deleted: a hook whose object does not exist counts as done.
 		err = r.fail(ctx, r.turn(), f.message, r.lastWords(ctx, r.turn()))
 	case actExpire:
 		err = r.expire(ctx, r.turn(), f.message)
@@ -105,18 +105,18 @@ func (r *Runner) Flush(ctx context.Context) error {
 	return nil
 }
 
-// IsChanged reports whether the run differs from what is saved.
+// IsChanged reports whether the run differs from the saved one.
 func (r *Runner) IsChanged() bool { return *r.Run != r.Saved }
 
-// turn returns the hook whose turn it is.
+// turn returns the current hook.
 func (r *Runner) turn() *Hook { return &r.Hooks[r.Run.Index] }
 
-// about returns a message about a hook.
+// about prefixes a message with the event and the object of a hook.
 func (r *Runner) about(h *Hook, message string) string {
 	return fmt.Sprintf("hook %s %s %s", r.Run.Event, h.Ref, message)
 }
 
-// fail the run because of a hook, and save that. The words are what the hook said last; empty for none.
+// fail marks the run as failed and saves it. The words are the last output of the hook; they may be empty.
 func (r *Runner) fail(ctx context.Context, h *Hook, why, words string) error {
 	failed := r.about(h, why)
 	if words != "" {
@@ -126,13 +126,13 @@ func (r *Runner) fail(ctx context.Context, h *Hook, why, words string) error {
 	return r.Flush(ctx)
 }
 
-// expire fails the run because a hook was not done in time.
+// expire fails the run because a hook exceeded its timeout.
 func (r *Runner) expire(ctx context.Context, h *Hook, waiting string) error {
 	return r.fail(ctx, h, fmt.Sprintf("was not done within %s: it %s", r.Timeout, waiting), r.lastWords(ctx, h))
 }
 
-// create the object of a hook, after what is in its place was deleted. It returns facts about a hook that has to wait. Where
-// the object cannot be created, the run has failed.
+// create creates the object of a hook, and deletes an object that blocks it. If the hook must wait, the facts say why. If the
+// object cannot be created, the run has failed.
 func (r *Runner) create(ctx context.Context, h *Hook) (facts, error) {
 	for range 2 {
 		uid, err := r.Target.Create(ctx, &h.Desired)
@@ -151,7 +151,7 @@ func (r *Runner) create(ctx context.Context, h *Hook) (facts, error) {
 			continue
 		}
 		if m.Annotations[object.AnnotationHookRun] == h.Identity {
-			// A process that died created it.
+			// A previous process created it and stopped before saving the UID.
 			r.take(h, string(m.UID))
 			return facts{}, nil
 		}
@@ -171,7 +171,7 @@ func (r *Runner) create(ctx context.Context, h *Hook) (facts, error) {
 	return facts{status: cluster.InProgress, message: "is being replaced"}, nil
 }
 
-// take an object as that of the hook whose turn it is.
+// take records the UID of the object of the current hook.
 func (r *Runner) take(h *Hook, uid string) {
 	r.Run.UID = uid
 	if r.Take != nil {
@@ -179,7 +179,7 @@ func (r *Runner) take(h *Hook, uid string) {
 	}
 }
 
-// makeRoom for a hook: delete what is in its place. It returns actCreate where nothing is left.
+// makeRoom deletes the object that blocks a hook. It returns actCreate if the object is gone.
 func (r *Runner) makeRoom(ctx context.Context, h *Hook, uid string) (action, string, error) {
 	left, err := r.Target.Delete(ctx, &h.Desired, uid)
 	switch {
@@ -191,7 +191,7 @@ func (r *Runner) makeRoom(ctx context.Context, h *Hook, uid string) (action, str
 	return actCreate, "", nil
 }
 
-// look at the object of a hook.
+// look reads the object of a hook.
 func (r *Runner) look(ctx context.Context, h *Hook) (facts, error) {
 	gk := h.Ref.GroupKind()
 	if !isAwaited(gk) {
@@ -204,15 +204,15 @@ func (r *Runner) look(ctx context.Context, h *Hook) (facts, error) {
 	return outcome(gk, r.Run.UID, s, exists), nil
 }
 
-// deleteAll objects whose policy asks for it after the event, and end the event unless it waits for one of them. After a failure it waits
-// for none.
+// deleteAll deletes the objects of hooks according to their policies, and ends the event unless it must wait for a deletion. After
+// a failure it does not wait.
 func (r *Runner) deleteAll(ctx context.Context) (Standing, error) {
 	hooks := disposable(r.Run, r.Hooks)
 	if len(hooks) > 0 {
 		if r.Run.Started == 0 {
 			r.Run.Started = r.Now().Unix()
 		}
-		// A hook whose object is deleted from here on must not look like one that never ran.
+		// After this point, a hook with a deleted object must be distinguishable from one that never ran.
 		if err := r.Flush(ctx); err != nil {
 			return Standing{}, err
 		}
@@ -236,7 +236,7 @@ func (r *Runner) deleteAll(ctx context.Context) (Standing, error) {
 	return standingOf(r.Run, r.Run.Event), nil
 }
 
-// delete the object of a hook, unless it belongs to another bundle. It reports whether the object remains for now, and why.
+// delete deletes the object of a hook, unless it belongs to another bundle. It reports whether the object still exists, and why.
 func (r *Runner) delete(ctx context.Context, h *Hook) (why string, remains bool, err error) {
 	s, exists, err := r.Target.State(ctx, &h.Desired, "")
 	if err != nil || !exists || s.Set != r.Set {
@@ -248,7 +248,7 @@ func (r *Runner) delete(ctx context.Context, h *Hook) (why string, remains bool,
 	left, err := r.Target.Delete(ctx, &h.Desired, s.UID)
 	if err != nil || left == nil {
 		if kerrors.IsConflict(err) {
-			err = nil // Another object has its name now.
+			err = nil // A new object has the same name.
 		}
 		return "", false, err
 	}

@@ -26,21 +26,21 @@ import (
 
 const ourSet = "applyset-1"
 
-// succeeded is the outcome of a thing that succeeded; any other one is the reason of a failure.
+// succeeded is the outcome of a hook that succeeded. Any other outcome is the reason of a failure.
 const succeeded = "Succeeded"
 
 // A thing is an object of a fake target.
 type thing struct {
 	uid, set, identity, outcome string
-	// stays is true for an object that has finalizers.
+	// stays is true if the object has finalizers.
 	stays, leaving bool
 }
 
-// A fakeTarget has objects, and a log of what was requested.
+// A fakeTarget holds objects and logs the requests.
 type fakeTarget struct {
 	things map[cluster.ObjectRef]*thing
 	log    *[]string
-	// outcome of Jobs that are created, and err of the requests whose line has the key.
+	// outcome of the Jobs to create, and err by the log line of the request that fails.
 	outcome string
 	stays   bool
 	err     map[string]error
@@ -115,7 +115,7 @@ func (f *fakeTarget) Delete(_ context.Context, o *object.Desired, uid string) (*
 	return nil, nil //nolint:nilnil // Nothing is left.
 }
 
-// A fakeStage is a runner of hooks of a fake target.
+// A fakeStage is a Runner with a fake target.
 type fakeStage struct {
 	Runner
 
@@ -149,7 +149,7 @@ func TestAdvance(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		hooks  []Hook
-		// before changes the stage before it is advanced.
+		// before changes the stage before the run advances.
 		before  func(s *fakeStage)
 		waiting string
 		err     string
@@ -161,7 +161,7 @@ func TestAdvance(t *testing.T) {
 			want:   inventory.Run{Over: true},
 		},
 		"All": {
-			reason: "Each turn is saved before the object is created, and all that succeeded before any is deleted.",
+			reason: "Each hook is saved before it is created, and all successes are saved before an object is deleted.",
 			hooks:  []Hook{job("a", Succeeded), job("b", Succeeded)},
 			log: []string{
 				"save 0 uid= failed=false", "create a", "take a", "state a", "save 1 uid= failed=false", "create b", "take b", "state b",
@@ -170,13 +170,13 @@ func TestAdvance(t *testing.T) {
 			want: inventory.Run{Index: 2, Done: 2, Started: 100, Over: true},
 		},
 		"Others": {
-			reason: "An object of a kind without an outcome is done as soon as it exists, so that no request looks at it.",
+			reason: "An object of a kind without an outcome is done as soon as it exists, without another request.",
 			hooks:  []Hook{aHook("ConfigMap", "a")},
 			log:    []string{"save 0 uid= failed=false", "create a", "take a"},
 			want:   inventory.Run{Index: 1, Done: 1, Over: true},
 		},
 		"Runs": {
-			reason:  "A Job that runs is waited for. Its UID is for the caller to save.",
+			reason:  "A running Job is waited for. The caller saves its UID.",
 			hooks:   []Hook{job("a")},
 			before:  func(s *fakeStage) { s.target.outcome = "" },
 			waiting: "hook pre-install Job a/a is running",
@@ -184,21 +184,21 @@ func TestAdvance(t *testing.T) {
 			want:    inventory.Run{UID: "uid-1", Started: 100},
 		},
 		"Gone": {
-			reason: "A hook that is gone after it was created counts as done.",
+			reason: "A hook that was deleted after its creation counts as done.",
 			hooks:  []Hook{job("a")},
 			before: func(s *fakeStage) { s.Run.UID, s.Run.Started = "uid-1", 90 },
 			log:    []string{"state a"},
 			want:   inventory.Run{Index: 1, Done: 1, Over: true},
 		},
 		"Late": {
-			reason: "A hook that is not done in time fails the event, and that is saved before its object goes.",
+			reason: "A hook that exceeds its timeout fails the event, and the failure is saved before the object is deleted.",
 			hooks:  []Hook{job("a", Failed)},
 			before: func(s *fakeStage) { s.target.outcome, s.now, s.Run.Started = "", 160, 100 },
 			log:    []string{"create a", "take a", "state a", "save 0 uid=uid-1 failed=true", "state a", "delete a"},
 			want:   inventory.Run{UID: "uid-1", Started: 100, Failed: "hook pre-install Job a/a was not done within 1m0s: it is running", Over: true},
 		},
 		"Fails": {
-			reason: "After a failure no other hook runs, and those before it go as their policy says.",
+			reason: "After a failure, no other hook runs, and the earlier ones are deleted according to their policies.",
 			hooks:  []Hook{job("a", Succeeded), job("b"), job("c")},
 			before: func(s *fakeStage) {
 				s.target.outcome, s.Run.Index, s.Run.Done = "failed", 1, 1
@@ -208,7 +208,7 @@ func TestAdvance(t *testing.T) {
 			want: inventory.Run{Index: 1, Done: 1, UID: "uid-1", Started: 100, Failed: "hook pre-install Job a/b failed", Over: true},
 		},
 		"Cut": {
-			reason: "A hook that was created and could not be saved is recognised.",
+			reason: "A hook that was created before its UID was saved is recognized.",
 			hooks:  []Hook{job("a")},
 			before: func(s *fakeStage) {
 				s.Run.Started = 100
@@ -218,14 +218,14 @@ func TestAdvance(t *testing.T) {
 			want: inventory.Run{Index: 1, Done: 1, Over: true},
 		},
 		"Replaces": {
-			reason: "What is left of another run makes room.",
+			reason: "The object of another run is deleted first.",
 			hooks:  []Hook{job("a")},
 			before: func(s *fakeStage) { s.target.things[key] = &thing{uid: "u", set: ourSet, identity: "id-x"} },
 			log:    []string{"save 0 uid= failed=false", "create a", "metadata a", "delete a", "create a", "take a", "state a"},
 			want:   inventory.Run{Index: 1, Done: 1, Over: true},
 		},
 		"Finalizers": {
-			reason:  "What makes room slowly is waited for.",
+			reason:  "A slow deletion of the old object is waited for.",
 			hooks:   []Hook{job("a")},
 			before:  func(s *fakeStage) { s.target.things[key] = &thing{uid: "u", set: ourSet, stays: true} },
 			waiting: "hook pre-install Job a/a waits until the one before is deleted",
@@ -233,7 +233,7 @@ func TestAdvance(t *testing.T) {
 			want:    inventory.Run{Started: 100},
 		},
 		"InTheWay": {
-			reason: "What must not be replaced fails the event; no pods are asked about it.",
+			reason: "An object that must not be replaced fails the event. Its pods are not read.",
 			hooks:  []Hook{job("a", Succeeded)},
 			before: func(s *fakeStage) { s.target.things[key] = &thing{uid: "u", set: ourSet} },
 			log:    []string{"save 0 uid= failed=false", "create a", "metadata a", "save 0 uid= failed=true"},
@@ -241,7 +241,7 @@ func TestAdvance(t *testing.T) {
 				Failed: "hook pre-install Job a/a exists already, and its delete policy leaves it; add before-hook-creation, or delete it"},
 		},
 		"Foreign": {
-			reason: "An object of another bundle is an error, and the run goes on once it is gone.",
+			reason: "An object of another bundle results in an error, and the run continues once the object is gone.",
 			hooks:  []Hook{job("a")},
 			before: func(s *fakeStage) { s.target.things[key] = &thing{uid: "u"} },
 			err:    "hook pre-install: Job a/a exists and does not belong to this module; remove it, or set adopt to take it over",
@@ -257,7 +257,7 @@ func TestAdvance(t *testing.T) {
 			want:   inventory.Run{Started: 100},
 		},
 		"Unsaved": {
-			reason: "What cannot be saved is not sent.",
+			reason: "If the save fails, no request is sent.",
 			hooks:  []Hook{job("a")},
 			before: func(s *fakeStage) { s.err = errors.New("conflict") },
 			err:    "conflict",
@@ -275,7 +275,7 @@ func TestAdvance(t *testing.T) {
 			want:    inventory.Run{Index: 2, Started: 100},
 		},
 		"TidiesLate": {
-			reason: "One that never ends fails the event, and the others still go.",
+			reason: "A deletion that never completes fails the event, and the other objects are still deleted.",
 			hooks:  []Hook{job("b", Succeeded), job("a", Succeeded)},
 			before: func(s *fakeStage) {
 				s.Run.Index, s.Run.Started, s.now = 2, 1, 100
@@ -287,7 +287,7 @@ func TestAdvance(t *testing.T) {
 			want: inventory.Run{Index: 2, Started: 1, Failed: "hook pre-install Job a/a was not done within 1m0s: it is being deleted", Over: true},
 		},
 		"TidiesOurs": {
-			reason: "An object of another bundle, or one that took the name meanwhile, is left alone.",
+			reason: "An object of another bundle, or a new object with the same name, is not deleted.",
 			hooks:  []Hook{job("b", Succeeded), job("a", Succeeded)},
 			before: func(s *fakeStage) {
 				s.Run.Index = 2
@@ -324,8 +324,8 @@ func TestAdvance(t *testing.T) {
 	}
 }
 
-// A process may die after any save or request. The next one continues with what is saved: no hook that was saved as done runs
-// again, and each object that was created is either known or recognised.
+// A process can stop after any save or request. The next process continues from the saved run: no hook that was saved as done runs
+// again, and each created object is known or recognized.
 func TestAdvanceSurvivesDeath(t *testing.T) {
 	hooks := []Hook{aHook("Job", "a", Succeeded), aHook("ConfigMap", "b"), aHook("Job", "c", BeforeCreation, Succeeded)}
 	whole := newStage(hooks...)
@@ -373,7 +373,7 @@ func TestAdvanceSurvivesDeath(t *testing.T) {
 	}
 }
 
-// A dyingTarget fails once the process is dead.
+// A dyingTarget fails every request after the process has stopped.
 type dyingTarget struct {
 	*fakeTarget
 
@@ -386,7 +386,7 @@ func (d dyingTarget) Create(ctx context.Context, o *object.Desired) (string, err
 	}
 	uid, err := d.fakeTarget.Create(ctx, o)
 	if derr := d.dies(); derr != nil {
-		return "", derr // The object was created, and the process does not know.
+		return "", derr // The object was created, but the process does not know it.
 	}
 	return uid, err
 }

@@ -16,41 +16,42 @@ import (
 
 // A Target is where a Runner creates and deletes objects.
 type Target interface {
-	// Create an object, and return its UID. The error is a conflict where the object exists.
+	// Create creates an object and returns its UID. If the object exists, the error is a conflict.
 	Create(ctx context.Context, o *object.Desired) (string, error)
 
-	// Metadata returns the metadata of an object; nil where it does not exist.
+	// Metadata returns the metadata of an object, or nil if it does not exist.
 	Metadata(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef) (*metav1.PartialObjectMetadata, error)
 
-	// State returns the state of an object; false where it does not exist. With a UID, State does not trust a cache that has an
-	// object of another UID.
+	// State returns the state of an object, and false if it does not exist. If you pass a UID, State does not trust a cache that
+	// has an object with another UID.
 	State(ctx context.Context, o *object.Desired, uid string) (cluster.ObjectState, bool, error)
 
-	// Delete an object that has a UID, and return the state of one that waits for its finalizers; nil where none is left. The
-	// error is a conflict where the object has another UID.
+	// Delete deletes the object with a UID. It returns the state of an object that is waiting for its finalizers, and nil if the
+	// object is gone. If the object has another UID, the error is a conflict.
 	Delete(ctx context.Context, o *object.Desired, uid string) (*cluster.ObjectState, error)
 }
 
-// A Cluster is the Target of hooks that really run.
+// A Cluster is the Target of a real run. A dry run has another.
 type Cluster struct {
 	Client *ssa.Client
 	Cache  cluster.Cache
-	// Track kinds, and return those that the cache does not have in sync, with the reason.
+	// Track watches kinds. It returns the kinds that are not in sync in the cache, with the reason.
 	Track func(ctx context.Context, gvks []schema.GroupVersionKind) map[schema.GroupVersionKind]error
 }
 
-// Create an object.
+// Create creates an object. It implements Target.
 func (c *Cluster) Create(ctx context.Context, o *object.Desired) (string, error) {
 	s, _, err := c.Client.Apply(ctx, o, ssa.Create)
 	return s.UID, err
 }
 
-// Metadata of an object.
+// Metadata returns the metadata of an object. It implements Target.
 func (c *Cluster) Metadata(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef) (*metav1.PartialObjectMetadata, error) {
 	return c.Client.Metadata(ctx, gvk, r)
 }
 
-// State of an object. A request confirms that it does not exist, or that it is another one than expected.
+// State returns the state of an object. It sends a request to confirm that the object does not exist or has another UID than
+// expected.
 func (c *Cluster) State(ctx context.Context, o *object.Desired, uid string) (cluster.ObjectState, bool, error) {
 	s, exists, err := c.seen(ctx, o)
 	if err != nil || !exists || uid == "" || s.UID == uid {
@@ -59,7 +60,7 @@ func (c *Cluster) State(ctx context.Context, o *object.Desired, uid string) (clu
 	return c.Client.State(ctx, o.GVK(), o.Ref)
 }
 
-// seen returns the state of an object in the cache, else in the answer to a request.
+// seen returns the state of an object from the cache, or from the API server if the cache does not have it.
 func (c *Cluster) seen(ctx context.Context, o *object.Desired) (cluster.ObjectState, bool, error) {
 	if unsynced := c.Track(ctx, []schema.GroupVersionKind{o.GVK()}); len(unsynced) == 0 {
 		if s, ok := c.Cache.Get(o.Ref); ok {
@@ -69,7 +70,7 @@ func (c *Cluster) seen(ctx context.Context, o *object.Desired) (cluster.ObjectSt
 	return c.Client.State(ctx, o.GVK(), o.Ref)
 }
 
-// Delete an object.
+// Delete deletes an object. It implements Target.
 func (c *Cluster) Delete(ctx context.Context, o *object.Desired, uid string) (*cluster.ObjectState, error) {
 	left, err := c.Client.Delete(ctx, o.GVK(), o.Ref, uid)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// BeginTests returns the progress of the tests that a token asks for: a copy of what the inventory has, or a new one.
+// BeginTests returns the progress of the tests that a token requests. It copies the recorded progress if the token is the same, and
+// starts again otherwise.
 func BeginTests(old *inventory.Tests, token string) *inventory.Tests {
 	if old == nil || old.Token != token {
 		return &inventory.Tests{Token: token}
@@ -21,7 +22,7 @@ func BeginTests(old *inventory.Tests, token string) *inventory.Tests {
 	return copyTests(old)
 }
 
-// copyTests returns a copy that shares nothing with the progress.
+// copyTests returns a deep copy.
 func copyTests(t *inventory.Tests) *inventory.Tests {
 	out := *t
 	out.Tests = slices.Clone(t.Tests)
@@ -32,7 +33,7 @@ func copyTests(t *inventory.Tests) *inventory.Tests {
 	return &out
 }
 
-// nextTests returns the first of the parts whose tests are not over, and the parts after it; nil for none.
+// nextTests returns the first part whose tests are not over, and the parts after it. It returns nil if all tests are over.
 func nextTests(t *inventory.Tests, parts []Tested) (*Tested, []Tested) {
 	for i := range parts {
 		over := t.Part != parts[i].Part && slices.ContainsFunc(t.Tests, func(s inventory.TestRecord) bool { return s.Part == parts[i].Part })
@@ -43,33 +44,33 @@ func nextTests(t *inventory.Tests, parts []Tested) (*Tested, []Tested) {
 	return nil, nil
 }
 
-// A Tested part has tests.
+// A Tested part has test hooks.
 type Tested struct {
 	Part object.PartID
-	// Release of the part, and its deployed Revision, whose record has the tests.
+	// Release of the part, and its deployed Revision. Their record contains the tests.
 	Release  inventory.Release
 	Revision int
-	// Timeout is for each test.
+	// Timeout applies to each test.
 	Timeout time.Duration
 }
 
 // A Tester runs the tests of the parts of a bundle.
 type Tester struct {
-	// Parts that have tests, in the order in which they are tested.
+	// Parts to test, in this order.
 	Parts []Tested
 	// Prepare returns the tests of a part.
 	Prepare func(ctx context.Context, p *Tested, run *inventory.Run) ([]Hook, error)
-	// Runner has what does not depend on the part.
+	// Runner holds the settings that do not depend on the part.
 	Runner Runner
-	// Save the inventory at once, with the progress.
+	// Save stores the inventory immediately, with the progress.
 	Save func(ctx context.Context, t *inventory.Tests) error
 
-	// Progress is what the inventory has to keep; nil where nothing changed. Advance sets it, also where it returns an error.
+	// Progress is what to keep in the inventory, or nil if nothing changed. Advance sets it even if it returns an error.
 	Progress *inventory.Tests
 }
 
-// Advance the tests as far as they go without waiting. They have passed once they are over: a test that fails is part of the progress,
-// and not an error.
+// Advance runs the tests as far as possible without waiting. The result is Passed once all tests are over. A failed test is
+// recorded in the progress and does not result in an error.
 func (t *Tester) Advance(ctx context.Context, progress *inventory.Tests) (Standing, error) {
 	for p, rest := nextTests(progress, t.Parts); p != nil; p, rest = nextTests(progress, rest) {
 		if s, err := t.test(ctx, progress, p); err != nil || s.Waits() {
@@ -81,7 +82,7 @@ func (t *Tester) Advance(ctx context.Context, progress *inventory.Tests) (Standi
 	return Standing{Stage: Passed}, nil
 }
 
-// test a part.
+// test runs the tests of one part.
 func (t *Tester) test(ctx context.Context, progress *inventory.Tests, p *Tested) (Standing, error) {
 	r := t.Runner
 	if progress.Run != nil {

@@ -25,9 +25,9 @@ func TestBeginTests(t *testing.T) {
 		token  string
 		want   *inventory.Tests
 	}{
-		"First": {reason: "There were none.", token: "t", want: &inventory.Tests{Token: "t"}},
-		"Same":  {reason: "They go on.", old: old, token: "t", want: old},
-		"Other": {reason: "Another token begins again.", old: old, token: "u", want: &inventory.Tests{Token: "u"}},
+		"First": {reason: "No tests have run yet.", token: "t", want: &inventory.Tests{Token: "t"}},
+		"Same":  {reason: "The tests continue.", old: old, token: "t", want: old},
+		"Other": {reason: "Another token starts the tests again.", old: old, token: "u", want: &inventory.Tests{Token: "u"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -54,11 +54,11 @@ func TestNextTests(t *testing.T) {
 		want   string
 		rest   []Tested
 	}{
-		"First":   {reason: "The first part comes first.", want: "a", rest: parts[1:]},
-		"Running": {reason: "A part whose tests run goes on.", tests: inventory.Tests{Part: "b", Tests: []inventory.TestRecord{state("a"), state("b")}}, want: "b", rest: parts[2:]},
-		"Next":    {reason: "A part whose tests have states and do not run is over.", tests: inventory.Tests{Tests: []inventory.TestRecord{state("a"), state("b")}}, want: "c", rest: parts[3:]},
-		"New":     {reason: "A part that was added before the one that runs comes first.", tests: inventory.Tests{Part: "b", Tests: []inventory.TestRecord{state("b")}}, want: "a", rest: parts[1:]},
-		"Over":    {reason: "After the last one there is none.", tests: inventory.Tests{Tests: []inventory.TestRecord{state("c"), state("b"), state("a")}}},
+		"First":   {reason: "Testing starts with the first part.", want: "a", rest: parts[1:]},
+		"Running": {reason: "A part with running tests continues.", tests: inventory.Tests{Part: "b", Tests: []inventory.TestRecord{state("a"), state("b")}}, want: "b", rest: parts[2:]},
+		"Next":    {reason: "A part with recorded tests that are not running is over.", tests: inventory.Tests{Tests: []inventory.TestRecord{state("a"), state("b")}}, want: "c", rest: parts[3:]},
+		"New":     {reason: "A part that was added before the running one is tested first.", tests: inventory.Tests{Part: "b", Tests: []inventory.TestRecord{state("b")}}, want: "a", rest: parts[1:]},
+		"Over":    {reason: "After the last part, no part is left.", tests: inventory.Tests{Tests: []inventory.TestRecord{state("c"), state("b"), state("a")}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestNextTests(t *testing.T) {
 	}
 }
 
-// A testStage runs the tests of two parts, and has what is kept and what is saved.
+// A testStage runs the tests of two parts, and holds the kept and the saved progress.
 type testStage struct {
 	*fakeStage
 

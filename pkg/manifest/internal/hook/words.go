@@ -21,10 +21,10 @@ import (
 )
 
 const (
-	// wordsTimeout bounds the requests about a hook that failed.
+	// wordsTimeout bounds the requests for the last output of a failed hook.
 	wordsTimeout = 5 * time.Second
 
-	// maxPods of a Job are looked at.
+	// maxPods is how many pods of a Job are read.
 	maxPods = 20
 
 	labelJobName = "batch.kubernetes.io/job-name"
@@ -32,20 +32,20 @@ const (
 
 var podKind = schema.GroupVersionKind{Version: "v1", Kind: "Pod"} //nolint:gochecknoglobals // Constant.
 
-// Pods is how a Runner reads pods and their logs. A *ssa.Client is one.
+// Pods reads pods and their logs. *ssa.Client implements it.
 type Pods interface {
-	// Read an object in the form of a media type; nil where it does not exist.
+	// Read returns an object in the form of a media type, or nil if it does not exist.
 	Read(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, accept string) ([]byte, error)
 
 	// ListJSON decodes the objects of a kind in a namespace into a list.
 	ListJSON(ctx context.Context, gvk schema.GroupVersionKind, m cluster.Mapping, namespace string, params map[string]string, list any) error
 
-	// LastLogLine returns the last line of the log of a container, up to a number of bytes.
+	// LastLogLine returns the last line of the log of a container, up to limit bytes.
 	LastLogLine(ctx context.Context, namespace, pod, container string, limit int) (string, error)
 }
 
-// lastWords returns what a hook that failed said last: the termination message of its container, its last line of log, or why it
-// did not start. Errors on the way are ignored: the hook failed, and that is reported in any case.
+// lastWords returns the last output of a failed hook: the termination message of its container, the last line of its log, or why it
+// did not start. It ignores errors, because the failure of the hook is reported anyway.
 func (r *Runner) lastWords(ctx context.Context, h *Hook) string {
 	ctx, cancel := context.WithTimeout(ctx, wordsTimeout)
 	defer cancel()
@@ -57,7 +57,7 @@ func (r *Runner) lastWords(ctx context.Context, h *Hook) string {
 	return ""
 }
 
-// podsOf returns the pods of a hook, the newest first.
+// podsOf returns the pods of a hook, newest first.
 func podsOf(ctx context.Context, pods Pods, ref cluster.ObjectRef) []corev1.Pod {
 	switch ref.GroupKind() {
 	case health.PodKind:
@@ -82,13 +82,13 @@ func podsOf(ctx context.Context, pods Pods, ref cluster.ObjectRef) []corev1.Pod 
 	return nil
 }
 
-// A remark is what the status of a pod says about its failure. Where the message is empty, the log of the container may say more,
-// and the fallback is for a container without a log. The container is empty where none has failed.
+// A remark is what the status of a pod says about a failure. If the message is empty, the log of the container may say more; the
+// fallback is for a container without a log. The container is empty if none failed.
 type remark struct {
 	message, container, fallback string
 }
 
-// remarkOf returns the remark of the first container that failed, else of the first one that waits, else of the pod.
+// remarkOf describes the first failed container, or the first waiting one, or the pod.
 func remarkOf(s *corev1.PodStatus) remark {
 	all := slices.Concat(s.InitContainerStatuses, s.ContainerStatuses)
 	for i := range all {
@@ -106,7 +106,7 @@ func remarkOf(s *corev1.PodStatus) remark {
 	return remark{message: s.Message}
 }
 
-// readRemark returns the remark of a pod as an excerpt; empty for none. It asks for the log only where that is needed.
+// readRemark returns an excerpt of the remark of a pod, or an empty string. It reads the log only if necessary.
 func readRemark(ctx context.Context, pods Pods, p *corev1.Pod, redact func(string) string) string {
 	m := remarkOf(&p.Status)
 	if words := excerpt(m.message, redact); words != "" || m.container == "" {
@@ -120,7 +120,7 @@ func readRemark(ctx context.Context, pods Pods, p *corev1.Pod, redact func(strin
 	return text.Excerpt(m.fallback)
 }
 
-// excerpt returns the beginning of a text, redacted before it is cut: half a secret would not be recognised.
+// excerpt redacts a text before it shortens it: half a secret would not be recognized.
 func excerpt(s string, redact func(string) string) string {
 	if redact != nil {
 		s = redact(s)

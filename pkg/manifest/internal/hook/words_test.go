@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
-// fakePods are pods with logs by container. The zero value has none.
+// fakePods holds pods, and logs by container name. The zero value has none.
 type fakePods struct {
 	pods []corev1.Pod
 	logs map[string]string
@@ -65,12 +65,12 @@ func TestRemarkOf(t *testing.T) {
 		in     corev1.PodStatus
 		want   remark
 	}{
-		"Nothing": {reason: "A pod may say nothing."},
-		"Pod":     {reason: "A pod that was evicted says why.", in: corev1.PodStatus{Message: "evicted"}, want: remark{message: "evicted"}},
-		"Waits":   {reason: "A container that cannot start says why.", in: corev1.PodStatus{Message: "x", ContainerStatuses: []corev1.ContainerStatus{ended("a", 0, "Completed", ""), waits}}, want: remark{message: "ErrImagePull: no such image"}},
-		"Failed":  {reason: "One that failed comes before one that waits.", in: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{waits, ended("a", 3, "Error", "no table")}}, want: remark{message: "no table", container: "a", fallback: "Error with exit code 3"}},
-		"Init":    {reason: "Init containers come first.", in: corev1.PodStatus{InitContainerStatuses: []corev1.ContainerStatus{ended("i", 1, "Error", "")}, ContainerStatuses: []corev1.ContainerStatus{ended("a", 3, "Error", "x")}}, want: remark{container: "i", fallback: "Error with exit code 1"}},
-		"Again":   {reason: "One that was restarted failed before.", in: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{restarted}}, want: remark{container: "r", fallback: "Error with exit code 2"}},
+		"Nothing": {reason: "A pod may have no message."},
+		"Pod":     {reason: "The status of an evicted pod has the reason.", in: corev1.PodStatus{Message: "evicted"}, want: remark{message: "evicted"}},
+		"Waits":   {reason: "A container that cannot start has a reason.", in: corev1.PodStatus{Message: "x", ContainerStatuses: []corev1.ContainerStatus{ended("a", 0, "Completed", ""), waits}}, want: remark{message: "ErrImagePull: no such image"}},
+		"Failed":  {reason: "A failed container takes precedence over a waiting one.", in: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{waits, ended("a", 3, "Error", "no table")}}, want: remark{message: "no table", container: "a", fallback: "Error with exit code 3"}},
+		"Init":    {reason: "Init containers take precedence.", in: corev1.PodStatus{InitContainerStatuses: []corev1.ContainerStatus{ended("i", 1, "Error", "")}, ContainerStatuses: []corev1.ContainerStatus{ended("a", 3, "Error", "x")}}, want: remark{container: "i", fallback: "Error with exit code 1"}},
+		"Again":   {reason: "A restarted container failed before.", in: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{restarted}}, want: remark{container: "r", fallback: "Error with exit code 2"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -94,15 +94,15 @@ func TestLastWords(t *testing.T) {
 		pods   fakePods
 		want   string
 	}{
-		"None":     {reason: "Without pods there are no words.", kind: "Job"},
+		"None":     {reason: "Without pods, there is no output.", kind: "Job"},
 		"Other":    {reason: "Objects of other kinds have no pods.", kind: "ConfigMap", pods: fakePods{pods: []corev1.Pod{pod(1, ended("a", 1, "Error", "x"))}}},
-		"Pod":      {reason: "A Pod speaks for itself.", kind: "Pod", pods: fakePods{pods: []corev1.Pod{pod(1, ended("a", 1, "Error", "no\ntable"))}}, want: "no table"},
-		"Newest":   {reason: "Of the pods of a Job the newest one counts.", kind: "Job", pods: fakePods{pods: []corev1.Pod{pod(2, ended("a", 1, "Error", "old")), pod(1, ended("a", 1, "Error", "new"))}}, want: "new"},
-		"Silent":   {reason: "One that says nothing leaves the word to the one before.", kind: "Job", pods: fakePods{pods: []corev1.Pod{pod(1), pod(2, ended("a", 1, "Error", "old"))}}, want: "old"},
-		"Log":      {reason: "Without a message the log is read.", kind: "Pod", pods: fakePods{pods: []corev1.Pod{pod(1, ended("a", 1, "Error", " "))}, logs: map[string]string{"a": "last line\n"}}, want: "last line"},
-		"EmptyLog": {reason: "An empty log leaves the exit code.", kind: "Pod", pods: fakePods{pods: []corev1.Pod{pod(1, ended("a", 1, "Error", ""))}, logs: map[string]string{"a": "\n"}}, want: "Error with exit code 1"},
-		"NoLog":    {reason: "So does one that cannot be read.", kind: "Pod", pods: fakePods{pods: []corev1.Pod{pod(1, ended("a", 4, "OOMKilled", ""))}}, want: "OOMKilled with exit code 4"},
-		"Secret":   {reason: "A text is redacted before it is cut: half a secret would not be recognised.", kind: "Pod", pods: fakePods{pods: []corev1.Pod{pod(1, ended("a", 1, "Error", secret))}}, want: strings.Repeat("x", text.MaxExcerpt-10) + "***"},
+		"Pod":      {reason: "A Pod is its own pod.", kind: "Pod", pods: fakePods{pods: []corev1.Pod{pod(1, ended("a", 1, "Error", "no\ntable"))}}, want: "no table"},
+		"Newest":   {reason: "The newest pod of a Job is used.", kind: "Job", pods: fakePods{pods: []corev1.Pod{pod(2, ended("a", 1, "Error", "old")), pod(1, ended("a", 1, "Error", "new"))}}, want: "new"},
+		"Silent":   {reason: "If the newest pod has no message, the one before is used.", kind: "Job", pods: fakePods{pods: []corev1.Pod{pod(1), pod(2, ended("a", 1, "Error", "old"))}}, want: "old"},
+		"Log":      {reason: "Without a message, the log is read.", kind: "Pod", pods: fakePods{pods: []corev1.Pod{pod(1, ended("a", 1, "Error", " "))}, logs: map[string]string{"a": "last line\n"}}, want: "last line"},
+		"EmptyLog": {reason: "If the log is empty, the exit code is used.", kind: "Pod", pods: fakePods{pods: []corev1.Pod{pod(1, ended("a", 1, "Error", ""))}, logs: map[string]string{"a": "\n"}}, want: "Error with exit code 1"},
+		"NoLog":    {reason: "If the log cannot be read, the exit code is used.", kind: "Pod", pods: fakePods{pods: []corev1.Pod{pod(1, ended("a", 4, "OOMKilled", ""))}}, want: "OOMKilled with exit code 4"},
+		"Secret":   {reason: "A text is redacted before it is shortened: half a secret would not be recognized.", kind: "Pod", pods: fakePods{pods: []corev1.Pod{pod(1, ended("a", 1, "Error", secret))}}, want: strings.Repeat("x", text.MaxExcerpt-10) + "***"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
