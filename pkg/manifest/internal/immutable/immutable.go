@@ -16,18 +16,18 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A Field is an immutable field, and the reason that the API server gives.
+// A Field is an immutable field, with the reason given by the API server.
 type Field struct {
 	Name, Reason string
 }
 
-// immutableReason is how API servers say that a field cannot be changed. There is no code for it: the reason of such an error
-// is Invalid, like that of a wrong value.
+// immutableReason matches the wordings of API servers for an immutable field. No error code identifies them: the reason of such an
+// error is Invalid, as for a wrong value.
 var immutableReason = regexp.MustCompile(`(?i)\bimmutable\b|\b(may|must) not (be )?chang|\bcan(not| not) (be )?chang|` +
 	`\b(may not|can ?not) be (unset|updated|modified)\b|\bupdates to .+ (is|are) forbidden\b|\bupdates may not change\b`)
 
-// Fields returns the immutable fields that an error names. It returns none if the error has other causes, too, because recreating
-// the object would not help then.
+// Fields returns the immutable fields named by an error. It returns nil if the error also has other causes, because recreating the
+// object would not help then.
 func Fields(err error) []Field {
 	s := kerrors.APIStatus(nil)
 	if !kerrors.IsInvalid(err) || !errors.As(err, &s) || s.Status().Details == nil {
@@ -46,8 +46,9 @@ func Fields(err error) []Field {
 	return out
 }
 
-// reasonOf returns the reason in a message such as: Invalid value: "x": field is immutable. It leaves out the value in front of the
-// reason, and the lines after it, which show a difference. It returns an empty reason if the message is about something else.
+// reasonOf extracts the reason from a message such as: Invalid value: "x": field is immutable. It removes the value before the
+// reason and the lines after it, which show a difference. It returns an empty string if the message is not about an immutable
+// field.
 func reasonOf(message string) string {
 	message, _, _ = strings.Cut(message, "\n")
 	all := immutableReason.FindAllStringIndex(message, -1)
@@ -61,9 +62,9 @@ func reasonOf(message string) string {
 	return strings.Join(strings.Fields(message), " ")
 }
 
-// Precise returns the names of the fields below the spec that differ, where the API server names no more than the spec: those that the
-// reason does not quote as fields that may change. Empty values differ only where nothing else does, because the API server
-// replaces most of them with a default.
+// Precise returns the paths of the differing fields below the spec, if the API server names only the spec. It skips fields that the
+// reason quotes as mutable. Empty values count only if nothing else differs, because the API server replaces most of them with a
+// default.
 func (f Field) Precise(want, live map[string]any) []string {
 	w, ok := want[f.Name].(map[string]any)
 	l, _ := live[f.Name].(map[string]any)
@@ -79,9 +80,9 @@ func (f Field) Precise(want, live map[string]any) []string {
 	return []string{f.Name}
 }
 
-// Compared returns the names of the fields below the spec that differ between the live object and what it would be if it was created, as
-// far as they are ours: in what is wanted, or applied before. It is more exact than Precise, and needs a dry run that creates the
-// object.
+// Compared returns the paths of the fields below the spec that differ between the live object and a newly created one. It considers
+// only fields that are in the desired object or that the engine owns. It is more exact than Precise, but requires a dry run that
+// creates the object.
 func (f Field) Compared(want, created, live map[string]any, ours func(field string) bool) []string {
 	w, _ := want[f.Name].(map[string]any)
 	c, ok := created[f.Name].(map[string]any)
@@ -101,7 +102,7 @@ func (f Field) Compared(want, created, live map[string]any, ours func(field stri
 	return []string{f.Name}
 }
 
-// below returns the paths of fields that are not equal, and that the reason does not quote as fields that may change.
+// below returns the paths of the fields that differ, except those that the reason quotes as mutable.
 func (f Field) below(fields []string, equal func(string) bool) []string {
 	var names []string
 	for _, k := range fields {
@@ -112,13 +113,13 @@ func (f Field) below(fields []string, equal func(string) bool) []string {
 	return names
 }
 
-// A comparison of what is wanted with what is there.
+// A comparison compares a desired value with a live one.
 type comparison struct {
-	// unset says that an empty value means that nothing is wanted.
+	// unset treats an empty value as not set.
 	unset bool
 }
 
-// covered reports whether a value has everything that is wanted. Other clients and the API server may have added to it.
+// covered reports whether the live value contains the desired one. It may contain more, added by other clients and the API server.
 func (c comparison) covered(want, have any) bool {
 	switch w := want.(type) {
 	case map[string]any:

@@ -30,59 +30,59 @@ func TestFields(t *testing.T) {
 		want   []Field
 	}{
 		"Job": {
-			reason: "A value is left out, whatever is in it.",
+			reason: "The value is removed, whatever it contains.",
 			in:     invalid(cause("spec.template", `Invalid value: {"metadata":{"note":"a: b"}}: field is immutable`)),
 			want:   []Field{{"spec.template", "field is immutable"}},
 		},
 		"StatefulSet": {
-			reason: "The fields that may change are part of the reason.",
+			reason: "The mutable fields are part of the reason.",
 			in:     invalid(cause("spec", "Forbidden: updates to statefulset spec for fields other than 'replicas', 'template' are forbidden")),
 			want:   []Field{{"spec", "updates to statefulset spec for fields other than 'replicas', 'template' are forbidden"}},
 		},
 		"Service": {
-			reason: "A field may be set once.",
+			reason: "A field can be set only once.",
 			in:     invalid(cause("spec.clusterIPs[0]", `Invalid value: ["None"]: may not change once set`)),
 			want:   []Field{{"spec.clusterIPs[0]", "may not change once set"}},
 		},
 		"RoleBinding": {
-			reason: "This one says it in its own words.",
+			reason: "This field has its own wording.",
 			in:     invalid(cause("roleRef", `Invalid value: {"kind":"Role"}: cannot change roleRef`)),
 			want:   []Field{{"roleRef", "cannot change roleRef"}},
 		},
 		"StorageClass": {
-			reason: "So does this one, for several fields.",
+			reason: "These fields have their own wording.",
 			in: invalid(cause("parameters", "Forbidden: updates to parameters are forbidden."),
 				cause("provisioner", "Forbidden: updates to provisioner are forbidden.")),
 			want: []Field{{"parameters", "updates to parameters are forbidden."}, {"provisioner", "updates to provisioner are forbidden."}},
 		},
 		"ConfigMap": {
-			reason: "The word may be there twice.",
+			reason: "The reason contains the word twice.",
 			in:     invalid(cause("data", "Forbidden: field is immutable when `immutable` is set")),
 			want:   []Field{{"data", "field is immutable when `immutable` is set"}},
 		},
 		"Claim": {
-			reason: "Lines that show what differs are left out, as are their values.",
+			reason: "The lines with the difference are removed.",
 			in:     invalid(cause("spec", "Forbidden: spec is immutable after creation except resources.requests\n@@ -1 +1 @@\n secret: immutable")),
 			want:   []Field{{"spec", "spec is immutable after creation except resources.requests"}},
 		},
 		"Priority": {
-			reason: "May not be changed is the same.",
+			reason: "\"May not be changed\" has the same meaning.",
 			in:     invalid(cause("value", "Forbidden: may not be changed in an update.")),
 			want:   []Field{{"value", "may not be changed in an update."}},
 		},
 		"Rule": {
-			reason: "A rule of a definition may say so.",
+			reason: "A validation rule of a CRD has this wording.",
 			in:     invalid(cause("spec.region", `Invalid value: "string": Value is immutable`)),
 			want:   []Field{{"spec.region", "Value is immutable"}},
 		},
 		"Both": {
-			reason: "An object that is wrong in another way too must not be deleted, as it could not be created.",
+			reason: "An object that is also invalid for another reason must not be deleted, because it could not be recreated.",
 			in: invalid(cause("spec.selector", "Invalid value: {}: field is immutable"),
 				cause("spec.template.spec.containers", "Required value")),
 		},
-		"Wrong":   {reason: "A wrong value is no fixed one.", in: invalid(cause("spec.replicas", "Invalid value: -1: must be greater than or equal to 0"))},
-		"NoCause": {reason: "Without a cause nothing is known.", in: invalid()},
-		"Other":   {reason: "Another refusal is about something else.", in: kerrors.NewForbidden(schema.GroupResource{Resource: "jobs"}, "a", errors.New("field is immutable"))},
+		"Wrong":   {reason: "A wrong value is not an immutable field.", in: invalid(cause("spec.replicas", "Invalid value: -1: must be greater than or equal to 0"))},
+		"NoCause": {reason: "An error without a cause names no field.", in: invalid()},
+		"Other":   {reason: "Other errors are ignored.", in: kerrors.NewForbidden(schema.GroupResource{Resource: "jobs"}, "a", errors.New("field is immutable"))},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestPrecise(t *testing.T) {
 		name       string
 	}{
 		"Changed": {
-			reason: "Fields that may change are not to blame, nor those to which the API server or others added.",
+			reason: "Mutable fields are skipped, and additions of the API server or other clients do not count.",
 			want:   m{"replicas": int64(2), "serviceName": "new", "selector": m{"app": "web"}, "volumeClaimTemplates": l{m{"name": "data"}}},
 			live: m{
 				"replicas": int64(1), "serviceName": "old", "selector": m{"app": "web", "added": "x"},
@@ -112,19 +112,19 @@ func TestPrecise(t *testing.T) {
 			name: "spec.serviceName",
 		},
 		"Same": {
-			reason: "Where nothing differs, the name stays as the API server gave it.",
+			reason: "If nothing differs, the field stays as the API server named it.",
 			want:   m{"serviceName": "a"},
 			live:   m{"serviceName": "a"},
 			name:   "spec",
 		},
 		"EmptyText": {
-			reason: "An empty value that the API server replaced with a default is not to blame where another field differs.",
+			reason: "An empty value that the API server defaults does not count if another field differs.",
 			want:   m{"podManagementPolicy": "", "volumeClaimTemplates": l{m{"size": "2Gi"}}},
 			live:   m{"podManagementPolicy": "OrderedReady", "volumeClaimTemplates": l{m{"size": "1Gi"}}},
 			name:   "spec.volumeClaimTemplates",
 		},
 		"EmptyOfEachType": {
-			reason: "The same holds for null, zero, false, and empty maps and lists, on each level.",
+			reason: "The same applies to null, zero, false, and empty maps and lists on each level.",
 			want: m{
 				"a": nil, "b": int64(0), "c": false, "d": m{}, "e": l{}, "f": m{"inner": ""}, "g": 0.0,
 				"h": l{m{"name": "x", "inner": nil}}, "serviceName": "new",
@@ -136,37 +136,37 @@ func TestPrecise(t *testing.T) {
 			name: "spec.serviceName",
 		},
 		"OnlyEmpty": {
-			reason: "Where nothing else differs, an empty value is: it may mean something, as that of a storage class does.",
+			reason: "If nothing else differs, an empty value counts. It can have a meaning, as the empty storage class has.",
 			want:   m{"storageClassName": "", "resources": m{"requests": m{"storage": "1Gi"}}},
 			live:   m{"storageClassName": "fast", "resources": m{"requests": m{"storage": "1Gi"}}},
 			name:   "spec.storageClassName",
 		},
 		"Quantity": {
-			reason: "An amount that the API server writes in another way is the same one.",
+			reason: "The same quantity in another notation is equal.",
 			want:   m{"volumeClaimTemplates": l{m{"storage": "1024Mi", "cpu": int64(2)}}, "serviceName": "new"},
 			live:   m{"volumeClaimTemplates": l{m{"storage": "1Gi", "cpu": "2"}}, "serviceName": "old"},
 			name:   "spec.serviceName",
 		},
 		"OtherQuantity": {
-			reason: "Another amount is another one.",
+			reason: "Different quantities differ.",
 			want:   m{"storage": "2048Mi"},
 			live:   m{"storage": "1Gi"},
 			name:   "spec.storage",
 		},
 		"Number": {
-			reason: "A number may have a fraction on one side only.",
+			reason: "Only one of the numbers has a fraction.",
 			want:   m{"a": 1.0, "serviceName": "new"},
 			live:   m{"a": int64(1), "serviceName": "old"},
 			name:   "spec.serviceName",
 		},
 		"FewerItems": {
-			reason: "A list with other items differs.",
+			reason: "Lists with different items differ.",
 			want:   m{"volumeClaimTemplates": l{m{"name": "a"}}},
 			live:   m{"volumeClaimTemplates": l{m{"name": "a"}, m{"name": "b"}}},
 			name:   "spec.volumeClaimTemplates",
 		},
 		"NotThere": {
-			reason: "A field that is added differs.",
+			reason: "An added field differs.",
 			want:   m{"volumeClaimTemplates": l{m{"name": "a"}}, "podManagementPolicy": ""},
 			live:   m{"podManagementPolicy": "OrderedReady"},
 			name:   "spec.volumeClaimTemplates",
@@ -207,32 +207,32 @@ func TestCompared(t *testing.T) {
 		name          string
 	}{
 		"Default": {
-			reason:  "A value that is replaced with a default is not to blame.",
+			reason:  "A defaulted value does not count.",
 			want:    m{"podManagementPolicy": "", "volumeClaimTemplates": l{}},
 			created: with(m{"volumeClaimTemplates": l{m{"storage": "2Gi", "class": "fast", "volumeMode": "Filesystem"}}}),
 			name:    "spec.volumeClaimTemplates",
 		},
 		"Removed": {
-			reason:  "A field that was applied and is wanted no more differs.",
+			reason:  "A field that was applied and is no longer desired differs.",
 			want:    m{"podManagementPolicy": ""},
 			created: with(m{"volumeClaimTemplates": nil}),
 			owned:   []string{"podManagementPolicy", "volumeClaimTemplates"},
 			name:    "spec.volumeClaimTemplates",
 		},
 		"RemovedInside": {
-			reason:  "So does one that lost a field of its own.",
+			reason:  "A field that lost one of its subfields differs.",
 			want:    m{"podManagementPolicy": "", "volumeClaimTemplates": l{}},
 			created: with(m{"volumeClaimTemplates": l{m{"storage": "1Gi", "volumeMode": "Filesystem"}}}),
 			name:    "spec.volumeClaimTemplates",
 		},
 		"MayChange": {
-			reason:  "Fields that may change are left out.",
+			reason:  "Mutable fields are skipped.",
 			want:    m{"replicas": int64(1), "serviceName": "other"},
 			created: with(m{"replicas": int64(1), "serviceName": "other"}),
 			name:    "spec.serviceName",
 		},
 		"Same": {
-			reason:  "Where nothing of ours differs, the name stays as the API server gave it.",
+			reason:  "If no field of ours differs, the field stays as the API server named it.",
 			want:    m{"serviceName": "db"},
 			created: with(nil),
 			name:    "spec",

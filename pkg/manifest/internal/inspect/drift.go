@@ -17,31 +17,32 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
-// ReportAge is how long a report is believed on an object of which no watch tells more.
+// ReportAge is how long a report is valid if no watch reports changes of the object.
 const ReportAge = 10 * time.Minute
 
-// A DryRunner reads the metadata of objects, and applies them without changing anything.
+// A DryRunner reads the metadata of objects and applies objects as a dry run.
 type DryRunner interface {
-	// Metadata returns the metadata of an object; nil where the object or its kind does not exist.
+	// Metadata returns the metadata of an object, or nil if the object or its kind does not exist.
 	Metadata(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef) (*metav1.PartialObjectMetadata, error)
-	// DryRunFields returns the fields that the engine would own if an existing object was applied by force.
+	// DryRunFields returns the fields that the engine would own after applying an existing object by force.
 	DryRunFields(ctx context.Context, o *object.Desired) (*metav1.FieldsV1, error)
 }
 
-// A Renderer knows the objects of a bundle.
+// A Renderer renders the objects of a bundle.
 type Renderer interface {
-	// AppliedObject returns the object of an entry as it was applied; nil if the bundle no longer has it in that form.
+	// AppliedObject returns the object of an entry as it was applied, or nil if the bundle no longer contains it in that form.
 	AppliedObject(ctx context.Context, en *inventory.Entry) (*object.Desired, error)
-	// WithoutCeded returns an object without the fields that are left to other managers, and these fields.
+	// WithoutCeded returns an object without its ceded fields, and the ceded fields.
 	WithoutCeded(
 		ctx context.Context, o *object.Desired, en *inventory.Entry, managed []metav1.ManagedFieldsEntry,
 	) (*object.Desired, []ownership.Ceded, error)
 }
 
-// Reports caches the differences of objects that are left as they are.
+// Reports caches the differences of objects that are not repaired.
 type Reports map[cluster.ObjectRef]report
 
-// A report holds for as long as the object has this UID and the engine these fields of it, up to a time; zero for no such time.
+// A report is valid while the UID, the owned fields and the intent of the object stay the same, and not after until, unless that is
+// zero.
 type report struct {
 	uid, owned, intent string
 
@@ -49,13 +50,13 @@ type report struct {
 	until      time.Time
 }
 
-// holds reports whether the object is still as it was when the report was made.
+// holds reports whether the report is still valid.
 func (r *report) holds(en *inventory.Entry, s cluster.ObjectState, now time.Time) bool {
 	return r.uid == s.UID && r.owned == s.Owned && r.intent == en.Intent && (r.until.IsZero() || now.Before(r.until))
 }
 
-// Differences finds out how objects that drifted differ from what was applied: by a dry run, once for each drift. It is not safe
-// for concurrent use.
+// Differences compares drifted objects with what was applied. It sends one dry run for each drift. It is not safe for concurrent
+// use.
 type Differences struct {
 	// Set is the ID of the ApplySet.
 	Set string
@@ -69,8 +70,8 @@ type Differences struct {
 	Reports Reports
 }
 
-// Compare an object that drifted with what was applied. Fields that others took and that are theirs are no difference. The error
-// is that the object cannot be read.
+// Compare compares a drifted object with what was applied. Ceded fields do not count as differences. It returns an error if it
+// cannot read the object.
 func (c *Differences) Compare(ctx context.Context, en *inventory.Entry, d observe.Drift, s cluster.ObjectState) (observe.Difference, error) {
 	k := en.Ref()
 	if r, ok := c.Reports[k]; ok && r.holds(en, s, c.Now) {
@@ -100,8 +101,8 @@ func (c *Differences) Compare(ctx context.Context, en *inventory.Entry, d observ
 	return r.difference, nil
 }
 
-// compareFields returns the fields that applying an object would win back. Where that cannot be told, known is false, and the
-// object differs without any fields.
+// compareFields returns the fields that applying the object would regain. If this cannot be determined, known is false, and the
+// result differs without naming fields.
 func (c *Differences) compareFields(
 	ctx context.Context, en *inventory.Entry, m *metav1.PartialObjectMetadata,
 ) (out observe.Difference, known bool) {

@@ -16,16 +16,16 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
-// A Getter reads whole objects.
+// A Getter reads complete objects.
 type Getter interface {
-	// Get returns an object; nil where the object or its kind does not exist.
+	// Get returns an object, or nil if the object or its kind does not exist.
 	Get(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef) (*unstructured.Unstructured, error)
 }
 
-// Evaluations caches what rules said of objects.
+// Evaluations caches the results of readiness rules.
 type Evaluations map[cluster.ObjectRef]evaluation
 
-// An evaluation of a rule on one version of an object.
+// An evaluation is the result of a rule for one version of an object.
 type evaluation struct {
 	resourceVersion string
 	rule            string
@@ -36,16 +36,17 @@ type evaluation struct {
 // Health evaluates the readiness rules of a bundle. It is not safe for concurrent use.
 type Health struct {
 	Objects Getter
-	// Expressions evaluates the rules that are CEL.
+	// Expressions evaluates CEL rules.
 	Expressions *health.Rules
-	// Readiness rules of the bundle. The custom resource needs none: its .status.state counts, as modules of Kyma report it.
+	// Readiness rules of the bundle. The custom resource does not need one: the default is its .status.state, which Kyma modules
+	// report.
 	Readiness []bundle.Rule
 	// Evaluations must not be nil.
 	Evaluations Evaluations
 }
 
-// ruleFor returns the rule for an object, nil for a custom resource that has none and whose .status.state counts; false where kstatus
-// alone decides.
+// ruleFor returns the rule for an object. A nil rule with true means that the .status.state of the custom resource counts. False
+// means that only kstatus counts.
 func (h *Health) ruleFor(en *inventory.Entry) (*bundle.Rule, bool) {
 	gk := en.Ref().GroupKind()
 	for i := range h.Readiness {
@@ -56,13 +57,14 @@ func (h *Health) ruleFor(en *inventory.Entry) (*bundle.Rule, bool) {
 	return nil, en.Stage == object.StageResource
 }
 
-// Applies reports whether a rule is for an object.
+// Applies reports whether a rule applies to an object.
 func (h *Health) Applies(en *inventory.Entry) bool {
 	_, ok := h.ruleFor(en)
 	return ok
 }
 
-// Evaluate the rule for an object, which is read unless it and the rule are those of before. The error is that it cannot be read.
+// Evaluate evaluates the rule for an object. It reads the object only if the object or the rule changed since the last call. It
+// returns an error if it cannot read the object.
 func (h *Health) Evaluate(ctx context.Context, en *inventory.Entry, s cluster.ObjectState) (health.State, string, error) {
 	k, id := en.Ref(), ""
 	rule, _ := h.ruleFor(en)
@@ -85,7 +87,7 @@ func (h *Health) Evaluate(ctx context.Context, en *inventory.Entry, s cluster.Ob
 		v.state, v.message = health.OfCustomResource(u, s)
 	case rule.Func != nil:
 		if v.state, v.message, err = rule.Evaluate(ctx, u); err != nil {
-			// Not cached: what failed may succeed for the same version of the object.
+			// Do not cache an error: the rule may succeed for the same version of the object.
 			return health.Error, text.OneLine(err.Error()), nil
 		}
 	default:

@@ -28,7 +28,7 @@ var (
 	entry = inventory.Entry{Version: "v1", Kind: "ConfigMap", Namespace: "apps", Name: "web", Part: "web", UID: "1", Intent: "i"}
 )
 
-// A server answers requests, and counts them.
+// A server answers requests and counts them.
 type server struct {
 	object   *unstructured.Unstructured
 	meta     *metav1.PartialObjectMetadata
@@ -95,11 +95,11 @@ func TestEvaluate(t *testing.T) {
 		want   want
 	}{
 		"Met":    {reason: "A rule is evaluated once for each version.", rule: bundle.Rule{For: kind, CEL: `object.data.k == "v"`}, server: server{object: configMap("7")}, want: want{State: health.Ready, Requests: 1}},
-		"Func":   {reason: "So is a function.", rule: say(health.Ready, nil), server: server{object: configMap("7")}, want: want{State: health.Ready, Requests: 1}},
-		"Error":  {reason: "What failed may succeed for the same version.", rule: say(health.Ready, errors.New("no\nluck")), server: server{object: configMap("7")}, want: want{State: health.Error, Message: "no luck", Requests: 2}},
-		"Gone":   {reason: "An object that is gone is not ready.", rule: say(health.Ready, nil), want: want{State: health.Processing, Message: "is gone", Requests: 2}},
-		"Fails":  {reason: "What cannot be read is an error.", rule: say(health.Ready, nil), server: server{err: errors.New("no")}, want: want{State: health.Processing, Failed: true, Requests: 2}},
-		"Behind": {reason: "A watch that is behind costs requests, and no wrong answer.", rule: say(health.Ready, nil), server: server{object: configMap("8")}, want: want{State: health.Ready, Requests: 2}},
+		"Func":   {reason: "A function is evaluated once for each version.", rule: say(health.Ready, nil), server: server{object: configMap("7")}, want: want{State: health.Ready, Requests: 1}},
+		"Error":  {reason: "An error is not cached, because the rule may succeed for the same version.", rule: say(health.Ready, errors.New("no\nluck")), server: server{object: configMap("7")}, want: want{State: health.Error, Message: "no luck", Requests: 2}},
+		"Gone":   {reason: "A deleted object is not ready.", rule: say(health.Ready, nil), want: want{State: health.Processing, Message: "is gone", Requests: 2}},
+		"Fails":  {reason: "A failure to read the object is an error.", rule: say(health.Ready, nil), server: server{err: errors.New("no")}, want: want{State: health.Processing, Failed: true, Requests: 2}},
+		"Behind": {reason: "If the watch lags behind, more requests are sent, but the result is right.", rule: say(health.Ready, nil), server: server{object: configMap("8")}, want: want{State: health.Ready, Requests: 2}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -130,11 +130,11 @@ func TestApplies(t *testing.T) {
 		entry  inventory.Entry
 		want   bool
 	}{
-		"None":     {reason: "Without a rule the status decides.", entry: entry},
-		"Kind":     {reason: "A rule is for a kind.", rules: []bundle.Rule{{CEL: "true", For: ref.GroupKind()}}, entry: entry, want: true},
-		"Other":    {reason: "And for no other.", rules: []bundle.Rule{{CEL: "true", For: schema.GroupKind{Kind: "Secret"}}}, entry: entry},
-		"Default":  {reason: "One without a kind is for the custom resource.", rules: []bundle.Rule{{CEL: "true"}}, entry: entry},
-		"Resource": {reason: "The custom resource needs none.", entry: resource, want: true},
+		"None":     {reason: "Without a rule, the status counts.", entry: entry},
+		"Kind":     {reason: "A rule applies to its kind.", rules: []bundle.Rule{{CEL: "true", For: ref.GroupKind()}}, entry: entry, want: true},
+		"Other":    {reason: "A rule does not apply to other kinds.", rules: []bundle.Rule{{CEL: "true", For: schema.GroupKind{Kind: "Secret"}}}, entry: entry},
+		"Default":  {reason: "A rule without a kind applies to the custom resource.", rules: []bundle.Rule{{CEL: "true"}}, entry: entry},
+		"Resource": {reason: "The custom resource does not need a rule.", entry: resource, want: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -173,29 +173,29 @@ func TestCompare(t *testing.T) {
 		want   want
 	}{
 		"Fields": {
-			reason: "What a dry run wins back is named, for as long as the object is the same.",
+			reason: "The dry run names the fields to regain. The result is valid until the object changes.",
 			server: server{meta: meta("", "me"), desired: &object.Desired{}, after: own}, want: want{Difference: differs(observe.Drift{Fields: []string{"data.k"}}), Requests: 2},
 		},
 		"Legitimate": {
-			reason: "Fields that are ceded are no difference.",
+			reason: "Ceded fields do not count as a difference.",
 			server: server{meta: meta("", "me"), desired: &object.Desired{}, after: `{}`, ceded: []ownership.Ceded{{Path: own}}},
 			want:   want{Difference: observe.Difference{Drift: observe.Drift{Key: ref}}, Requests: 2},
 		},
 		"Unwanted": {
-			reason: "Without the object of then it is only said that it differs; it is tried again later.",
+			reason: "Without the applied object, the report names no fields, and the comparison is repeated later.",
 			server: server{meta: meta("", "me")}, want: want{Difference: differs(observe.Drift{}), Requests: 1, Later: 1},
 		},
 		"Refused": {
-			reason: "So it is where the dry run is refused.",
+			reason: "If the dry run is refused, the comparison is repeated later.",
 			server: server{meta: meta("", "me"), desired: &object.Desired{}, dryRun: errors.New("no")}, want: want{Difference: differs(observe.Drift{}), Requests: 2, Later: 2},
 		},
 		"Deleted": {
-			reason: "No watch tells of an object that lost its label.", drift: observe.Drift{Kind: observe.DriftDeleted},
+			reason: "A watch does not report an object that lost its label.", drift: observe.Drift{Kind: observe.DriftDeleted},
 			want: want{Difference: differs(observe.Drift{Kind: observe.DriftDeleted}), Requests: 1, Later: 1},
 		},
-		"Replaced": {reason: "Another object of the bundle.", server: server{meta: meta("2", "me")}, want: want{Difference: differs(observe.Drift{Kind: observe.DriftReplaced}), Requests: 1}},
-		"Foreign":  {reason: "Another object.", server: server{meta: meta("2", "you")}, want: want{Difference: differs(observe.Drift{Kind: observe.DriftForeign}), Requests: 1}},
-		"Fails":    {reason: "What cannot be read is an error.", server: server{err: errors.New("no")}, want: want{Failed: true, Requests: 2, Later: 1}},
+		"Replaced": {reason: "Another object of the bundle has the name.", server: server{meta: meta("2", "me")}, want: want{Difference: differs(observe.Drift{Kind: observe.DriftReplaced}), Requests: 1}},
+		"Foreign":  {reason: "An object that does not belong to the bundle has the name.", server: server{meta: meta("2", "you")}, want: want{Difference: differs(observe.Drift{Kind: observe.DriftForeign}), Requests: 1}},
+		"Fails":    {reason: "A failure to read the object is an error.", server: server{err: errors.New("no")}, want: want{Failed: true, Requests: 2, Later: 1}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -217,7 +217,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// A cache has one object, and cannot watch some kinds.
+// A cache holds one object and cannot watch some kinds.
 type cache struct {
 	cluster.Cache
 
@@ -254,11 +254,11 @@ func TestFindObjects(t *testing.T) {
 		server server
 		want   want
 	}{
-		"Watched": {reason: "What is watched costs no request.", cache: cache{states: states}, want: want{Found: true}},
-		"Missing": {reason: "Nor does what is missing.", want: want{}},
-		"Blind":   {reason: "Where a kind cannot be watched, each object is read.", cache: cache{states: states, blind: true}, server: server{state: state}, want: want{Found: true, Asked: true, Requests: 1}},
-		"Gone":    {reason: "The watch does not count then.", cache: cache{states: states, blind: true}, want: want{Asked: true, Requests: 1}},
-		"Denied":  {reason: "What may not be read is known as such.", cache: cache{blind: true}, server: server{err: forbidden}, want: want{Asked: true, Denied: true, Requests: 1}},
+		"Watched": {reason: "A watched object does not cost a request.", cache: cache{states: states}, want: want{Found: true}},
+		"Missing": {reason: "A missing object of a watched kind does not cost a request.", want: want{}},
+		"Blind":   {reason: "If a kind cannot be watched, each object is read.", cache: cache{states: states, blind: true}, server: server{state: state}, want: want{Found: true, Asked: true, Requests: 1}},
+		"Gone":    {reason: "A request takes precedence over the cache.", cache: cache{states: states, blind: true}, want: want{Asked: true, Requests: 1}},
+		"Denied":  {reason: "A forbidden object is reported as denied.", cache: cache{blind: true}, server: server{err: forbidden}, want: want{Asked: true, Denied: true, Requests: 1}},
 		"Fails":   {reason: "Any other error ends the search.", cache: cache{blind: true}, server: server{err: errors.New("no")}, want: want{Failed: true, Requests: 1}},
 	}
 	for name, tc := range cases {

@@ -13,26 +13,26 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
-// SyncTimeout is how long Track waits until a kind has been listed for the first time. After it objects are read one by one.
+// SyncTimeout is how long Track waits for the first list of a kind. After that, objects are read one by one.
 const SyncTimeout = 5 * time.Second
 
 // A StateReader reads the state of one object.
 type StateReader interface {
-	// State returns the state of an object; false where the object or its kind does not exist.
+	// State returns the state of an object, and false if the object or its kind does not exist.
 	State(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef) (cluster.ObjectState, bool, error)
 }
 
-// Objects is what is known of the objects of an inventory.
+// Objects is the live state of the objects of an inventory.
 type Objects struct {
 	// States of the objects that exist.
 	States map[cluster.ObjectRef]cluster.ObjectState
-	// Asked are the objects that were read one by one, because their kind cannot be watched; nil for none.
+	// Asked are the objects that were read one by one because their kind cannot be watched. It may be nil.
 	Asked map[cluster.ObjectRef]bool
-	// Denied are the objects that the credentials may not read, with the reason; nil for none.
+	// Denied are the objects that the credentials may not read, with the error. It may be nil.
 	Denied map[cluster.ObjectRef]error
 }
 
-// FindObjects looks up all objects of an inventory: in the cache, or one by one where a kind cannot be watched.
+// FindObjects finds all objects of an inventory: in the cache, or one by one if their kind cannot be watched.
 func FindObjects(ctx context.Context, c cluster.Cache, r StateReader, inv *inventory.Inventory) (Objects, error) {
 	unsynced := Track(ctx, c, inv.Kinds())
 	out := Objects{States: make(map[cluster.ObjectRef]cluster.ObjectState, len(inv.Objects))}
@@ -51,7 +51,7 @@ func FindObjects(ctx context.Context, c cluster.Cache, r StateReader, inv *inven
 	return out, nil
 }
 
-// ask for one object.
+// ask reads one object.
 func (o *Objects) ask(ctx context.Context, r StateReader, en *inventory.Entry) error {
 	k := en.Ref()
 	if o.Asked == nil {
@@ -72,7 +72,7 @@ func (o *Objects) ask(ctx context.Context, r StateReader, en *inventory.Entry) e
 	return err
 }
 
-// Track kinds in a cache, for a bounded time. It returns the kinds that are not in sync, with the reason.
+// Track watches kinds in a cache and waits up to SyncTimeout. It returns the kinds that are not in sync, with the reason.
 func Track(ctx context.Context, c cluster.Cache, gvks []schema.GroupVersionKind) map[schema.GroupVersionKind]error {
 	ctx, cancel := context.WithTimeout(ctx, SyncTimeout)
 	defer cancel()

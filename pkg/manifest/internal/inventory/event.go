@@ -2,10 +2,10 @@
 
 package inventory
 
-// An Event is when Helm runs hooks.
+// An Event is a point at which Helm runs hooks.
 type Event string
 
-// The events of Helm.
+// Helm's events.
 const (
 	PreInstall   Event = "pre-install"
 	PostInstall  Event = "post-install"
@@ -18,12 +18,12 @@ const (
 	Test         Event = "test"
 )
 
-// IsPost reports whether the hooks of the event come after the objects of the chart were applied.
+// IsPost reports whether the hooks of the event run after the objects of the chart are applied.
 func (e Event) IsPost() bool { return e == PostInstall || e == PostUpgrade || e == PostRollback }
 
-// IsDeletion reports whether the event is one of a removal.
+// IsDeletion reports whether the event belongs to a removal.
 func (e Event) IsDeletion() bool { return e == PreDelete || e == PostDelete }
 
-// Blocks reports whether a hook that failed at an event of a removal keeps the objects from being deleted. One that fails after
-// they were deleted does not, as with Helm.
+// Blocks reports whether a failed hook of the event blocks a removal. As in Helm, a hook that fails after the objects are deleted
+// does not.
 func (e Event) Blocks() bool { return e == PreDelete }

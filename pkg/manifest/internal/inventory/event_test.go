@@ -17,15 +17,15 @@ func TestEvent(t *testing.T) {
 		event  Event
 		want   want
 	}{
-		"PreInstall":   {reason: "Its hooks come before the objects.", event: PreInstall},
-		"PostInstall":  {reason: "Its hooks come after the objects.", event: PostInstall, want: want{Post: true}},
-		"PreUpgrade":   {reason: "Its hooks come before the objects.", event: PreUpgrade},
-		"PostUpgrade":  {reason: "Its hooks come after the objects.", event: PostUpgrade, want: want{Post: true}},
-		"PreRollback":  {reason: "Its hooks come before the objects.", event: PreRollback},
-		"PostRollback": {reason: "Its hooks come after the objects.", event: PostRollback, want: want{Post: true}},
-		"PreDelete":    {reason: "Only a hook before the objects go blocks a removal, as with Helm.", event: PreDelete, want: want{Deletion: true, Blocks: true}},
-		"PostDelete":   {reason: "A hook after the objects went blocks nothing.", event: PostDelete, want: want{Deletion: true}},
-		"Test":         {reason: "A test is neither.", event: Test},
+		"PreInstall":   {reason: "Its hooks run before the objects are applied.", event: PreInstall},
+		"PostInstall":  {reason: "Its hooks run after the objects are applied.", event: PostInstall, want: want{Post: true}},
+		"PreUpgrade":   {reason: "Its hooks run before the objects are applied.", event: PreUpgrade},
+		"PostUpgrade":  {reason: "Its hooks run after the objects are applied.", event: PostUpgrade, want: want{Post: true}},
+		"PreRollback":  {reason: "Its hooks run before the objects are applied.", event: PreRollback},
+		"PostRollback": {reason: "Its hooks run after the objects are applied.", event: PostRollback, want: want{Post: true}},
+		"PreDelete":    {reason: "As in Helm, only a hook that fails before the objects are deleted blocks a removal.", event: PreDelete, want: want{Deletion: true, Blocks: true}},
+		"PostDelete":   {reason: "A hook that fails after the objects are deleted does not block a removal.", event: PostDelete, want: want{Deletion: true}},
+		"Test":         {reason: "A test is none of these.", event: Test},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

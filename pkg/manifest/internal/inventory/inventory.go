@@ -24,51 +24,51 @@ import (
 )
 
 const (
-	// Key of the data of the parent Secret that holds the inventory.
+	// Key is the data key of the parent Secret that holds the inventory.
 	Key = "inventory.json.gz"
-	// Limit is the largest size of an unpacked inventory in bytes.
+	// Limit is the maximum size of an uncompressed inventory in bytes.
 	Limit = 32 << 20
 )
 
-// An Inventory has the members of a bundle, and what was applied last. It is stored in the parent of the ApplySet.
+// An Inventory holds the members of a bundle and what was applied last. It is stored in the parent of the ApplySet.
 type Inventory struct {
-	// Parts that were applied, by name.
+	// Parts that were applied, by ID.
 	Parts map[object.PartID]Part `json:"parts,omitempty"`
 	// Objects that exist, or that the engine is about to create.
 	Objects []Entry `json:"objects,omitempty"`
 
-	// Tests that were requested last; nil for none. The value is replaced, never changed.
+	// Tests that were requested last, or nil. The value is replaced, never changed.
 	Tests *Tests `json:"tests,omitempty"`
 
-	// Last says why the last step did not go further; nil for no reason. The value is replaced, never changed.
+	// Last says why the last step stopped, or is nil. The value is replaced, never changed.
 	Last *Reasons `json:"last,omitempty"`
 
-	// Good describes the last known good revision. It is stored beside the inventory.
+	// Good describes the last known good revision. It is stored under its own key.
 	Good []byte `json:"-"`
 }
 
-// An Entry is one member.
+// An Entry is one member of a bundle.
 type Entry struct {
 	Group     string `json:"g,omitempty"`
 	Version   string `json:"v"`
 	Kind      string `json:"k"`
 	Namespace string `json:"ns,omitempty"`
 	Name      string `json:"n"`
-	// Part that the object belongs to.
+	// Part that contains the object.
 	Part  object.PartID `json:"p"`
 	Stage object.Stage  `json:"s"`
 	// Pruned is true once the object is no longer part of the bundle and is being deleted.
 	Pruned bool `json:"d,omitempty"`
-	// UID of the object, the hash of what was applied (Intent), and that of the fields that the engine owned then (Owned). All
-	// are empty until the object was applied.
+	// UID of the object, the hash of what was applied (Intent), and the hash of the fields that the engine then owned (Owned). All
+	// are empty until the object is applied.
 	UID    string `json:"u,omitempty"`
 	Intent string `json:"i,omitempty"`
 	Owned  string `json:"o,omitempty"`
-	// Keep leaves the object in the cluster when it is no longer part of the bundle.
+	// Keep leaves the object in the cluster when the bundle no longer contains it.
 	Keep bool `json:"kp,omitempty"`
-	// Ceded are the fields that are left to other managers.
+	// Ceded are the fields that the engine cedes to other managers.
 	Ceded []ownership.Ceded `json:"y,omitempty"`
-	// Restores count how often the object was put back lately; nil for never. The value is replaced, never changed.
+	// Restores counts recent restorations of the object, or is nil. The value is replaced, never changed.
 	Restores *ownership.Restores `json:"r,omitempty"`
 }
 
@@ -77,13 +77,13 @@ func (e *Entry) Ref() cluster.ObjectRef {
 	return cluster.ObjectRef{Group: e.Group, Kind: e.Kind, Namespace: e.Namespace, Name: e.Name}
 }
 
-// GVK returns the version and kind in which the object was applied.
+// GVK returns the group, version and kind in which the object was applied.
 func (e *Entry) GVK() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: e.Group, Version: e.Version, Kind: e.Kind}
 }
 
-// IsDismissed reports whether the object, which exists or not, is the custom resource of the bundle and was deleted by its users. It is
-// created once, and does not come back with other inputs either.
+// IsDismissed reports whether the object is the custom resource of the bundle and its users deleted it. The engine creates the
+// custom resource once, and does not recreate it when the inputs change. The argument says whether the object exists.
 func (e *Entry) IsDismissed(exists bool) bool {
 	return e.Stage == object.StageResource && e.UID != "" && !exists
 }
@@ -96,8 +96,8 @@ func EntryOf(o *object.Desired) Entry {
 	}
 }
 
-// Clone returns a copy whose parts and entries can be changed. What they point to is shared: runs, tests, reasons, ceded fields and the
-// last known good revision. These are never changed, only replaced.
+// Clone returns a copy whose parts and entries you can change. The values that they point to are shared: runs, tests, reasons,
+// ceded fields and the last known good revision. Replace these values, do not change them.
 func (i *Inventory) Clone() *Inventory {
 	c := &Inventory{Parts: make(map[object.PartID]Part, len(i.Parts)), Objects: slices.Clone(i.Objects), Good: i.Good}
 	maps.Copy(c.Parts, i.Parts)
@@ -105,7 +105,7 @@ func (i *Inventory) Clone() *Inventory {
 	return c
 }
 
-// Equal reports whether two inventories would be stored alike. Either may be nil.
+// Equal reports whether two inventories are stored alike. Either may be nil.
 func (i *Inventory) Equal(o *Inventory) bool {
 	if i == nil || o == nil {
 		return i == o
@@ -113,8 +113,8 @@ func (i *Inventory) Equal(o *Inventory) bool {
 	return equality.Semantic.DeepEqual(i, o)
 }
 
-// Find returns the entry of an object; nil for none. It takes linear time: use Index for many objects. The entry is that of the
-// inventory, until Drop or Sort moves it.
+// Find returns the entry of an object, or nil. It takes linear time; for many objects, use Index. The pointer is valid until Drop
+// or Sort.
 func (i *Inventory) Find(k cluster.ObjectRef) *Entry {
 	for n := range i.Objects {
 		if i.Objects[n].Ref() == k {
@@ -124,7 +124,7 @@ func (i *Inventory) Find(k cluster.ObjectRef) *Entry {
 	return nil
 }
 
-// Index returns the entries by reference. They are those of the inventory, until Drop or Sort moves them.
+// Index returns the entries by reference. The pointers are valid until Drop or Sort.
 func (i *Inventory) Index() map[cluster.ObjectRef]*Entry {
 	m := make(map[cluster.ObjectRef]*Entry, len(i.Objects))
 	for n := range i.Objects {
@@ -133,7 +133,7 @@ func (i *Inventory) Index() map[cluster.ObjectRef]*Entry {
 	return m
 }
 
-// FindPaused returns the objects that were put back so often that the next time has to wait.
+// FindPaused returns the objects that were restored so often that the next restoration must wait.
 func (i *Inventory) FindPaused(now time.Time) map[cluster.ObjectRef]bool {
 	out := map[cluster.ObjectRef]bool{}
 	for n := range i.Objects {
@@ -144,12 +144,12 @@ func (i *Inventory) FindPaused(now time.Time) map[cluster.ObjectRef]bool {
 	return out
 }
 
-// Drop removes the entries for which a function returns true. Pointers to entries are invalid after it.
+// Drop removes the entries for which a function returns true. It invalidates pointers to entries.
 func (i *Inventory) Drop(gone func(e *Entry) bool) {
 	i.Objects = slices.DeleteFunc(i.Objects, func(e Entry) bool { return gone(&e) })
 }
 
-// Kinds returns the kinds of all entries, each once.
+// Kinds returns the distinct kinds of all entries.
 func (i *Inventory) Kinds() []schema.GroupVersionKind {
 	seen := map[schema.GroupVersionKind]bool{}
 	var out []schema.GroupVersionKind
@@ -163,7 +163,7 @@ func (i *Inventory) Kinds() []schema.GroupVersionKind {
 	return out
 }
 
-// Sort orders the entries by stage, kind and name, so that equal inventories have equal bytes. Pointers to entries are invalid after it.
+// Sort orders the entries by stage, kind and name, so that equal inventories have equal bytes. It invalidates pointers to entries.
 func (i *Inventory) Sort() {
 	sort.Slice(i.Objects, func(a, b int) bool {
 		x, y := &i.Objects[a], &i.Objects[b]
@@ -175,7 +175,7 @@ func (i *Inventory) Sort() {
 	})
 }
 
-// Marshal returns the inventory as it is stored, with sorted entries.
+// Marshal returns the stored form of the inventory, with sorted entries.
 func (i *Inventory) Marshal() ([]byte, error) {
 	i = &Inventory{Parts: i.Parts, Objects: slices.Clone(i.Objects), Tests: i.Tests, Last: i.Last}
 	i.Sort()
@@ -190,7 +190,7 @@ func (i *Inventory) Marshal() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Unmarshal reads what Marshal returned. The data is untrusted: anyone who may write Secrets in the cluster can change it.
+// Unmarshal decodes the result of Marshal. The data is untrusted: anyone who can write Secrets in the cluster can change it.
 func Unmarshal(data []byte) (*Inventory, error) {
 	z, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {

@@ -88,10 +88,10 @@ func TestUnmarshalRefuses(t *testing.T) {
 		want   string
 	}{
 		"Empty":     {reason: "A Secret without the key is damaged.", want: "inventory is not compressed: EOF"},
-		"Truncated": {reason: "Half of it is not used.", data: packed(`{"objects":[]}`)[:20], want: "inventory is truncated: unexpected EOF"},
-		"NoJSON":    {reason: "It must be JSON.", data: packed("x"), want: "inventory is no JSON: invalid character 'x' looking for beginning of value"},
-		"NoName":    {reason: "An object without name would be a collection.", data: packed(`{"objects":[{"k":"Pod","v":"v1"}]}`), want: "inventory has an object without kind, name or version at index 0"},
-		"Bomb":      {reason: "What unpacks to more than any bundle needs is refused.", data: packed(string(make([]byte, Limit+1))), want: "inventory is larger than 33554432 bytes"},
+		"Truncated": {reason: "A truncated inventory is not used.", data: packed(`{"objects":[]}`)[:20], want: "inventory is truncated: unexpected EOF"},
+		"NoJSON":    {reason: "The inventory must be JSON.", data: packed("x"), want: "inventory is no JSON: invalid character 'x' looking for beginning of value"},
+		"NoName":    {reason: "An object without a name would address a collection.", data: packed(`{"objects":[{"k":"Pod","v":"v1"}]}`), want: "inventory has an object without kind, name or version at index 0"},
+		"Bomb":      {reason: "An inventory that is larger than the limit when uncompressed is refused.", data: packed(string(make([]byte, Limit+1))), want: "inventory is larger than 33554432 bytes"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestUnmarshalRefuses(t *testing.T) {
 	}
 }
 
-// Anyone who may write Secrets in the cluster can change the inventory. It must not end the process.
+// Anyone who can write Secrets in the cluster can change the inventory. It must not crash the process.
 func TestUnmarshalRefusesHookRuns(t *testing.T) {
 	for _, text := range []string{
 		`{"parts":{"web":{"run":{"event":"pre-install","index":-1}}}}`,
@@ -151,10 +151,10 @@ func TestIsDismissed(t *testing.T) {
 		exists bool
 		want   bool
 	}{
-		"Deleted": {reason: "A custom resource that was applied is gone.", entry: Entry{Stage: object.StageResource, UID: "1"}, want: true},
-		"Exists":  {reason: "One that exists is not dismissed.", entry: Entry{Stage: object.StageResource, UID: "1"}, exists: true},
-		"New":     {reason: "One that was never applied is about to be created.", entry: Entry{Stage: object.StageResource}},
-		"Other":   {reason: "Any other object comes back.", entry: Entry{Stage: object.StageWorkloads, UID: "1"}},
+		"Deleted": {reason: "A custom resource that was applied no longer exists.", entry: Entry{Stage: object.StageResource, UID: "1"}, want: true},
+		"Exists":  {reason: "The custom resource exists.", entry: Entry{Stage: object.StageResource, UID: "1"}, exists: true},
+		"New":     {reason: "A custom resource that was never applied is about to be created.", entry: Entry{Stage: object.StageResource}},
+		"Other":   {reason: "Any other object is recreated.", entry: Entry{Stage: object.StageWorkloads, UID: "1"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -15,24 +15,24 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// GoodKey is the key of the data of the parent Secret that holds Inventory.Good.
+// GoodKey is the data key of the parent Secret that holds Inventory.Good.
 const GoodKey = "good"
 
-// A Parent is what the Secret that holds an inventory says about it.
+// A Parent is the metadata of the Secret that holds an inventory.
 type Parent struct {
 	Ref cluster.ObjectRef
 	// Set is the ID of the ApplySet.
 	Set string
-	// Owner of the bundle; empty for none.
+	// Owner of the bundle, or empty.
 	Owner string
-	// ManagedBy is that of the identity of the engine.
+	// ManagedBy is the ManagedBy value of the engine's identity.
 	ManagedBy string
 }
 
-// format of inventories, which AnnotationTooling has behind the name of the tool.
+// format is the version of the inventory format. AnnotationTooling has it after the name of the tool.
 const format = "/v1"
 
-// Secret returns the parent of an inventory, whose data are those that Marshal returned.
+// Secret returns the parent of an inventory. The data is the result of Marshal.
 func (p Parent) Secret(inv *Inventory, data []byte) *corev1.Secret {
 	s := &corev1.Secret{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
@@ -56,7 +56,7 @@ func (p Parent) Secret(inv *Inventory, data []byte) *corev1.Secret {
 	return s
 }
 
-// desired returns the parent of an inventory as it is applied.
+// desired returns the parent of an inventory as an object to apply.
 func (p Parent) desired(inv *Inventory, data []byte) (*object.Desired, error) {
 	b, err := json.Marshal(p.Secret(inv, data))
 	if err != nil {

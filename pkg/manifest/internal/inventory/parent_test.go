@@ -32,7 +32,7 @@ func TestParentSecret(t *testing.T) {
 		want   *corev1.Secret
 	}{
 		"Empty": {
-			reason: "An inventory without members and without owner.", parent: Parent{Ref: p.Ref, Set: p.Set, ManagedBy: p.ManagedBy},
+			reason: "An inventory without members and without an owner.", parent: Parent{Ref: p.Ref, Set: p.Set, ManagedBy: p.ManagedBy},
 			want: secret(map[string]string{"applyset.kubernetes.io/contains-group-kinds": "", "kyma.m.crossplane.io/owner": ""}, map[string][]byte{Key: []byte("data")}),
 		},
 		"Members": {

@@ -13,38 +13,38 @@ import (
 
 // A Part is the record of one part of a bundle: an install, the CRDs, or the custom resource.
 type Part struct {
-	// Digest of the inputs that were applied completely; empty until all objects of the part were applied.
+	// Digest of the inputs that were applied completely. It is empty until all objects of the part are applied.
 	Digest string `json:"digest,omitempty"`
-	// Namespace of the release, empty for none. Release is its name where that is not the name of the part. Former and
-	// FormerRelease are those of the release before a move, until its records are deleted.
+	// Namespace of the release, or empty if there is none. Release is its name, if it differs from that of the part. Former and
+	// FormerRelease name the release before a move, until its records are deleted.
 	Namespace     string `json:"namespace,omitempty"`
 	Release       string `json:"release,omitempty"`
 	Former        string `json:"former,omitempty"`
 	FormerRelease string `json:"formerRelease,omitempty"`
-	// Chart is the name of the chart, and Version its version.
+	// Chart and Version of the chart.
 	Chart   string `json:"chart,omitempty"`
 	Version string `json:"version,omitempty"`
-	// Revision of the Helm release; 0 for none.
+	// Revision of the Helm release. 0 means none.
 	Revision int `json:"revision,omitempty"`
 	// Origin is the number of revisions that failed before the first deployed one.
 	Origin int `json:"origin,omitempty"`
-	// Run of hooks that is not over or has failed; nil for none.
+	// Run of hooks that is not over or has failed, or nil.
 	Run *Run `json:"run,omitempty"`
-	// DeleteHooks and TestHooks are true where the chart has such hooks, which the record of the release contains. HookTimeout is
-	// the timeout of each hook, and of an atomic upgrade, in seconds; 0 for the default of Helm.
+	// DeleteHooks and TestHooks are true if the chart has such hooks. The record of the release contains them. HookTimeout is the
+	// timeout of each hook, and of an atomic upgrade, in seconds. 0 means Helm's default.
 	DeleteHooks bool  `json:"deleteHooks,omitempty"`
 	TestHooks   bool  `json:"testHooks,omitempty"`
 	HookTimeout int64 `json:"hookTimeout,omitempty"`
-	// Wait, Atomic and Own are flags of the config: hold back the parts after this one until it is ready, roll back a failed
-	// upgrade, take over existing objects.
+	// Wait, Atomic and Own are flags of the config. Wait holds the following parts until this one is ready. Atomic rolls back a
+	// failed upgrade. Own adopts existing objects.
 	Wait   bool `json:"wait,omitempty"`
 	Atomic bool `json:"atomic,omitempty"`
 	Own    bool `json:"own,omitempty"`
-	// Shared are the names of CRDs that this part contains, too, and that belong to a part before it.
+	// Shared are the names of CRDs that this part contains but an earlier part owns.
 	Shared []string `json:"shared,omitempty"`
 }
 
-// ReleaseOf returns the release of the part, whose ID is given.
+// ReleaseOf returns the release of the part with the given ID.
 func (r *Part) ReleaseOf(part object.PartID) Release {
 	if r.Namespace == "" {
 		return Release{}
@@ -52,7 +52,7 @@ func (r *Part) ReleaseOf(part object.PartID) Release {
 	return Release{Namespace: r.Namespace, Name: cmp.Or(r.Release, part.Install())}
 }
 
-// FormerReleaseOf returns the release that the part, whose ID is given, had before it moved, as long as its records may exist.
+// FormerReleaseOf returns the release that the part with the given ID had before a move, while records of it may exist.
 func (r *Part) FormerReleaseOf(part object.PartID) Release {
 	if r.Former == "" {
 		return Release{}
@@ -60,7 +60,7 @@ func (r *Part) FormerReleaseOf(part object.PartID) Release {
 	return Release{Namespace: r.Former, Name: cmp.Or(r.FormerRelease, part.Install())}
 }
 
-// MoveRelease sets the release of the part, whose ID is given, and the former one.
+// MoveRelease sets the release and the former release of the part with the given ID.
 func (r *Part) MoveRelease(part object.PartID, from, to Release) {
 	r.Namespace, r.Release = to.Namespace, to.Name
 	r.Former, r.FormerRelease = from.Namespace, from.Name
@@ -72,7 +72,7 @@ func (r *Part) MoveRelease(part object.PartID, from, to Release) {
 	}
 }
 
-// DefaultHookTimeout is the timeout of hooks in Helm.
+// DefaultHookTimeout is Helm's default timeout of a hook.
 const DefaultHookTimeout = 5 * time.Minute
 
 // HookTimeoutOf returns the timeout of each hook.
@@ -83,22 +83,22 @@ func (r *Part) HookTimeoutOf() time.Duration {
 	return DefaultHookTimeout
 }
 
-// Resumes reports whether the run of hooks is for these inputs and goes on. No hook has run where the revision is not recorded:
-// the next revision must be determined again then.
+// Resumes reports whether the run of hooks is for these inputs and can continue. A run whose revision is not recorded cannot: no
+// hook has run, and the next revision must be determined again.
 func (r *Part) Resumes(inputs, retry string) bool {
 	return r.Run != nil && r.Run.Recorded && r.Run.Inputs == inputs && (r.Run.Failed == "" || r.Run.Retry == retry)
 }
 
-// A Stuck part is one of which a hook failed, so that none of its hooks runs and no revision follows until its inputs change or the hooks
-// are to be tried again.
+// A Stuck part has a failed hook. None of its hooks runs and no revision follows until its inputs or the retry token change.
 type Stuck struct {
 	// Reason is why the hook failed.
 	Reason string
-	// ObjectsApplied is true where it failed after the objects of the part were applied. They are repaired.
+	// ObjectsApplied is true if the hook failed after the objects of the part were applied. These objects are repaired.
 	ObjectsApplied bool
 }
 
-// NeedsStep reports whether a step does something for the part, of which objects are not as they were applied or not.
+// NeedsStep reports whether a step must repair the part. The argument says whether some of its objects differ from what was
+// applied.
 func (s Stuck) NeedsStep(unfinished bool) bool { return s.ObjectsApplied && unfinished }
 
 // Stuck reports whether a hook failed for these inputs.
@@ -109,15 +109,15 @@ func (r *Part) Stuck(inputs, retry string) (s Stuck, stuck bool) {
 	return Stuck{Reason: r.Run.Failed, ObjectsApplied: r.Run.Event.IsPost()}, true
 }
 
-// A Release names a Helm release. The zero value stands for none.
+// A Release names a Helm release. The zero value means none.
 type Release struct {
 	Namespace, Name string
 }
 
-// IsZero reports whether there is no release.
+// IsZero reports whether there is a release.
 func (r Release) IsZero() bool { return r == Release{} }
 
-// MayPrune reports whether an object is part of a release that the engine did not install, and may be deleted with it.
+// MayPrune reports whether an object belongs to this release, was not installed by the engine, and may be deleted with the release.
 func (r Release) MayPrune(m *metav1.PartialObjectMetadata) bool {
 	part := m.Annotations[object.AnnotationReleaseName] == r.Name && m.Annotations[object.AnnotationReleaseNamespace] == r.Namespace
 	return part && m.Labels[object.LabelPartOf] == "" && !object.Keeps(m.Annotations)

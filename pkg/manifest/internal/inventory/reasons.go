@@ -12,20 +12,20 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// Reasons say why the last step did not go further. They are stored so that another process says the same. They affect messages
-// only, never what a step does.
+// Reasons say why the last step stopped. They are stored so that another process reports the same. They affect messages only, never
+// what a step does.
 type Reasons struct {
 	// Failed are the parts that could not be applied.
 	Failed map[object.PartID]Failure `json:"failed,omitempty"`
-	// Held are the parts that wait for an install before them, and why.
+	// Held are the parts that wait for an earlier install, and why.
 	Held map[object.PartID]string `json:"held,omitempty"`
-	// Waiting is what the step waited for; empty for nothing.
+	// Waiting is what the step waits for, or empty.
 	Waiting string `json:"waiting,omitempty"`
-	// Pruning is why objects and parts that the bundle no longer has could not be deleted; empty where they could.
+	// Pruning is why removed objects and parts could not be deleted, or empty.
 	Pruning string `json:"pruning,omitempty"`
 }
 
-// A Failure of a part.
+// A Failure is why a part could not be applied.
 type Failure struct {
 	// Digest of the inputs that failed.
 	Digest string `json:"digest,omitempty"`
@@ -33,7 +33,7 @@ type Failure struct {
 	Message string `json:"message"`
 }
 
-// Failure returns why the last step could not apply these inputs of a part; empty for none.
+// Failure returns why the last step could not apply these inputs of a part, or an empty string.
 func (r *Reasons) Failure(part object.PartID, digest string) string {
 	if f, ok := r.Failed[part]; ok && f.Digest == digest {
 		return f.Message
@@ -41,14 +41,13 @@ func (r *Reasons) Failure(part object.PartID, digest string) string {
 	return ""
 }
 
-// Conclude returns why a step went no further, in the form in which an inventory keeps it; nil for no reason. Retry is the retry token of
-// the call; with a nil redact, nothing is removed.
+// Conclude returns the stored form of the reasons why a step stopped, or nil. Pass the retry token of the call. A nil redact
+// removes nothing.
 func Conclude(i *Inventory, why Reasons, retry string, redact func(text string) string) *Reasons {
 	return i.withoutStuck(why, retry).ToStore(redact)
 }
 
-// withoutStuck returns reasons without the failures of hooks, which the runs of the hooks in the inventory have. The token is that
-// of the call.
+// withoutStuck removes the failures of hooks, because the recorded runs hold them. The token is the retry token of the call.
 func (i *Inventory) withoutStuck(r Reasons, retry string) *Reasons {
 	r.Failed = maps.Clone(r.Failed)
 	maps.DeleteFunc(r.Failed, func(part object.PartID, f Failure) bool {
@@ -59,11 +58,10 @@ func (i *Inventory) withoutStuck(r Reasons, retry string) *Reasons {
 	return &r
 }
 
-// maxReason is the longest reason that is stored, in bytes.
+// maxReason is the maximum length of a stored reason in bytes.
 const maxReason = 1024
 
-// ToStore returns the reasons as they are stored: bounded, and without the values that redact removes; nil for none. With a nil
-// redact, nothing is removed.
+// ToStore returns the stored form of the reasons, shortened and redacted, or nil if there are none. A nil redact removes nothing.
 func (r *Reasons) ToStore(redact func(text string) string) *Reasons {
 	if len(r.Failed) == 0 && len(r.Held) == 0 && r.Waiting == "" && r.Pruning == "" {
 		return nil
@@ -84,7 +82,7 @@ func (r *Reasons) ToStore(redact func(text string) string) *Reasons {
 	return out
 }
 
-// Bounded returns a text without secret values and not longer than a reason may be.
+// Bounded redacts a text and shortens it to the maximum length of a reason.
 func Bounded(s string, redact func(text string) string) string {
 	if redact != nil {
 		s = redact(s)
@@ -95,8 +93,8 @@ func Bounded(s string, redact func(text string) string) string {
 	return s
 }
 
-// Same reports whether both are the same reasons; nil stands for none. Measures do not count: ports, times and counters differ each
-// time, and are not worth a write. Names count, also where they differ in a digit only.
+// Same reports whether both have the same reasons. Either may be nil, which means none. It ignores ports, times and counters,
+// because they change every time and are not worth a write. Names count, even if they differ only in a digit.
 func (r *Reasons) Same(o *Reasons) bool {
 	if r == nil || o == nil {
 		return r == o
@@ -105,7 +103,7 @@ func (r *Reasons) Same(o *Reasons) bool {
 		maps.EqualFunc(r.Failed, o.Failed, func(a, b Failure) bool { return a.Digest == b.Digest && similar(a.Message, b.Message) })
 }
 
-// similar reports whether two texts differ in nothing but measures.
+// similar reports whether two texts differ only in measures.
 func similar(a, b string) bool {
 	if a == b {
 		return true
@@ -122,7 +120,7 @@ func similar(a, b string) bool {
 	return true
 }
 
-// isMeasure reports whether a word is a number, a count as 1/2, a percentage, an address with a port, a duration or a time.
+// isMeasure reports whether a word is a number, a count such as 1/2, a percentage, an address with a port, a duration or a time.
 func isMeasure(word string) bool {
 	if !strings.ContainsFunc(word, unicode.IsDigit) {
 		return false

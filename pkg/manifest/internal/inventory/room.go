@@ -10,15 +10,15 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// MaxData is how many bytes the data of a parent Secret may have. The rest is for what the API server needs.
+// MaxData is the maximum size of the data of a parent Secret in bytes. The rest is reserved for the API server.
 const MaxData = corev1.MaxSecretSize * 9 / 10
 
-// entryReserve is how many bytes the compressed entry of an object grows by when the object is applied: its UID and two hashes are
-// random, so that they do not compress.
+// entryReserve is by how many bytes a compressed entry grows when its object is applied. Its UID and two hashes are random, so they
+// do not compress.
 const entryReserve = 64
 
-// CheckRoom returns an error if the inventory, which has size bytes now, does not fit into its parent, or will not when all
-// objects are applied. Call it before they are: afterwards what exists could not be recorded.
+// CheckRoom returns an error if the inventory does not fit into its parent, or will not fit once all objects are applied. The size
+// is its current size in bytes. Call it before you apply objects, because objects that exist must be recorded.
 func (i *Inventory) CheckRoom(size int, parent cluster.ObjectRef) error {
 	for n := range i.Objects {
 		if i.Objects[n].UID == "" {
@@ -32,11 +32,11 @@ func (i *Inventory) CheckRoom(size int, parent cluster.ObjectRef) error {
 		len(i.Objects), size, parent, MaxData)
 }
 
-// Fits reports whether the parent has room for the last known good revision beside an inventory of size bytes.
+// Fits reports whether the last known good revision fits into the parent of an inventory of size bytes.
 func Fits(size int, good []byte) bool { return size+len(good) <= MaxData }
 
-// fitted returns a copy of the inventory with as much as its parent has room for, and its data. Entries come first, then the last known
-// good revision, then the reasons of the last step. The error is that there is no room for the entries; the data are returned all the same.
+// fitted returns a copy of the inventory that fits into its parent, and its data. Entries take precedence over the last known good
+// revision, and that over the reasons of the last step. If even the entries do not fit, it returns an error along with the data.
 func (i *Inventory) fitted(parent cluster.ObjectRef) (*Inventory, []byte, error) {
 	kept := i.Clone()
 	data, err := kept.Marshal()

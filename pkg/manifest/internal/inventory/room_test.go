@@ -22,9 +22,9 @@ func TestCheckRoom(t *testing.T) {
 		size   int
 		want   string
 	}{
-		"Fits": {reason: "The limit itself is allowed.", inv: Inventory{Objects: []Entry{{UID: "1"}}}, size: MaxData},
+		"Fits": {reason: "A size equal to the limit is allowed.", inv: Inventory{Objects: []Entry{{UID: "1"}}}, size: MaxData},
 		"Grows": {
-			reason: "An object that is not applied yet takes room when it is.",
+			reason: "An object that is not applied yet needs more room once it is applied.",
 			inv:    Inventory{Objects: []Entry{{UID: "1"}, {}}}, size: MaxData,
 			want: "the inventory of 2 objects takes 943782 bytes, and Secret kyma-system/web holds 943718; split the set into several with fewer objects",
 		},
@@ -42,7 +42,7 @@ func TestCheckRoom(t *testing.T) {
 	}
 }
 
-// TestCheckRoomOfThousands holds that thousands of objects fit, and that what is reserved for them is enough.
+// TestCheckRoomOfThousands verifies that thousands of objects fit, and that entryReserve is large enough.
 func TestCheckRoomOfThousands(t *testing.T) {
 	const objects = 5000
 	b, random := make([]byte, objects*100), rand.New(rand.NewPCG(1, 2))
@@ -83,11 +83,11 @@ func TestCheckRoomOfThousands(t *testing.T) {
 	t.Logf("%d objects: %d bytes, then %d", objects, len(intended), len(applied))
 }
 
-// TestFitted shows what gives way where the parent has no room for everything.
+// TestFitted shows what is dropped if the parent does not have room for everything.
 func TestFitted(t *testing.T) {
 	parent := cluster.ObjectRef{Kind: "Secret", Namespace: "kyma-system", Name: "web"}
 	random := rand.New(rand.NewPCG(1, 2))
-	// Random text in hexadecimal digits is compressed to a little more than half of its length.
+	// Random text in hexadecimal digits compresses to a little more than half its length.
 	noise := func(n int) string {
 		b := make([]byte, n)
 		for i := range b {
@@ -103,11 +103,11 @@ func TestFitted(t *testing.T) {
 		want             kept
 		fails            bool
 	}{
-		"All":         {reason: "There is room for everything.", entries: 1000, reasons: 1000, good: 1000, want: kept{Good: true, Last: true}},
-		"BesideGood":  {reason: "Reasons give way to the last known good revision.", entries: 1000, reasons: MaxData / 2, good: MaxData / 2, want: kept{Good: true}},
-		"BesideAll":   {reason: "Reasons give way to entries.", entries: MaxData / 2, reasons: MaxData / 2, want: kept{}},
-		"GoodTooMuch": {reason: "The last known good revision gives way to entries.", entries: MaxData / 2, good: MaxData * 2 / 3, want: kept{}},
-		"TooMuch":     {reason: "Entries give way to nothing.", entries: MaxData * 11 / 10, reasons: 1000, fails: true},
+		"All":         {reason: "Everything fits.", entries: 1000, reasons: 1000, good: 1000, want: kept{Good: true, Last: true}},
+		"BesideGood":  {reason: "The last known good revision takes precedence over reasons.", entries: 1000, reasons: MaxData / 2, good: MaxData / 2, want: kept{Good: true}},
+		"BesideAll":   {reason: "Entries take precedence over reasons.", entries: MaxData / 2, reasons: MaxData / 2, want: kept{}},
+		"GoodTooMuch": {reason: "Entries take precedence over the last known good revision.", entries: MaxData / 2, good: MaxData * 2 / 3, want: kept{}},
+		"TooMuch":     {reason: "Entries are never dropped.", entries: MaxData * 11 / 10, reasons: 1000, fails: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

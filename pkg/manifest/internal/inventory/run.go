@@ -12,28 +12,29 @@ import (
 )
 
 // A Run is the progress of the hooks of one event. It is saved before a hook is created and before one is deleted, so that no
-// hook that succeeded runs again, and none is forgotten.
+// successful hook runs twice and none is lost.
 type Run struct {
-	// ID is unique. Hooks of other runs may exist in the cluster, also those of a removed bundle of the same name.
+	// ID is unique. The cluster may contain hooks of other runs, including those of a removed bundle with the same name.
 	ID string `json:"id"`
 	// Event of the hooks.
 	Event Event `json:"event"`
-	// Inputs of the part, and the retry token of the call that began the run.
+	// Inputs is the digest of the inputs of the part. Retry is the retry token of the call that began the run.
 	Inputs string `json:"inputs,omitempty"`
 	Retry  string `json:"retry,omitempty"`
-	// Revision of the release that is being installed, and the deployed one before it; 0 for none.
+	// Revision of the release to install, and Before, the deployed revision that it replaces. 0 means none.
 	Revision int `json:"revision,omitempty"`
 	Before   int `json:"before,omitempty"`
 	// Recorded is true once the revision has a record in the cluster.
 	Recorded bool `json:"recorded,omitempty"`
-	// Index of the hook that runs, in the order of the event; one past the last after all of them.
+	// Index of the current hook, in the order of the event. After the last hook, it is the number of hooks.
 	Index int `json:"index,omitempty"`
-	// UID of the object of that hook, empty until it is known to exist. Started is when its turn came, in Unix seconds.
+	// UID of the object of the current hook. It is empty until the object is known to exist. Started is when the hook started, in
+	// Unix seconds.
 	UID     string `json:"uid,omitempty"`
 	Started int64  `json:"started,omitempty"`
 	// Done counts the hooks that succeeded, including those of earlier events.
 	Done int `json:"done,omitempty"`
-	// Failed is why a hook failed; empty for none. Over is true once nothing is left to do for the event.
+	// Failed is why a hook failed, or empty. Over is true once the event has nothing left to do.
 	Failed string `json:"failed,omitempty"`
 	Over   bool   `json:"over,omitempty"`
 }
@@ -49,13 +50,13 @@ func (r *Run) Next(event Event) {
 	r.Event, r.Index, r.UID, r.Started, r.Over = event, 0, "", 0, false
 }
 
-// HasBegun reports whether the turn of a hook of the event has come.
+// HasBegun reports whether a hook of the event has started.
 func (r *Run) HasBegun() bool { return r.Started != 0 || r.Index != 0 }
 
-// BlocksRemoval reports whether a hook failed that has to succeed before the objects of the part are deleted. The run may be nil.
+// BlocksRemoval reports whether a failed hook blocks the deletion of the objects of the part. The run may be nil.
 func (r *Run) BlocksRemoval() bool { return r != nil && r.Event.Blocks() && r.Over && r.Failed != "" }
 
-// HookID returns the identity of a hook of the run, the value of an annotation of its object.
+// HookID returns the identity of a hook of the run, which an annotation of its object holds.
 func (r *Run) HookID(set string, part object.PartID, index int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %s %s %d", set, string(part), r.ID, r.Event, index))
 	return hex.EncodeToString(sum[:16])

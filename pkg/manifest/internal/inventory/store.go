@@ -24,10 +24,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
-// ErrExists is returned by Create where the inventory exists and the watch does not show it.
+// ErrExists is returned by Create if the inventory exists but the watch does not show it.
 var ErrExists = errors.New("the inventory exists")
 
-// A ChangedError is returned where another client changed the inventory, or deleted it, since it was read.
+// A ChangedError reports that another client changed or deleted the inventory after it was read.
 type ChangedError struct {
 	// Inventory is the Secret.
 	Inventory cluster.ObjectRef
@@ -38,16 +38,16 @@ func (e *ChangedError) Error() string {
 	return e.Inventory.String() + " was changed by another client while this call worked with it; the next call reads it again"
 }
 
-// An OwnedError is returned for an inventory that belongs to another owner than the bundle that has its name.
+// An OwnedError reports that the inventory with the name of the bundle belongs to another owner.
 type OwnedError struct {
-	// Inventory is the Secret, and Owner is the Bundle.Owner that it names.
+	// Inventory is the Secret. Owner is the Bundle.Owner that it names.
 	Inventory cluster.ObjectRef
 	Owner     string
-	// Messages say what to do to get another inventory, or to take this one over.
+	// Messages say how to use another inventory, or adopt this one.
 	Messages advice.Messages
 }
 
-// Error returns a message that names both, and what to do.
+// Error returns a message that names the Secret, its owner and what to do.
 func (e *OwnedError) Error() string {
 	return fmt.Sprintf("%s is the inventory of %s; %s, or %s to take over all that it lists", e.Inventory, text.OneLine(e.Owner),
 		e.Messages.Rename, e.Messages.Adopt)
@@ -61,29 +61,29 @@ type Client interface {
 	DeleteAt(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, uid, resourceVersion string) (*metav1.PartialObjectMetadata, error)
 }
 
-// A Stored is an inventory as it was in the cluster when it was read or written last. The zero value stands for none.
+// A Stored is an inventory as last read from or written to the cluster. The zero value means none.
 type Stored struct {
-	// Inventory is never changed, only replaced; nil for none.
+	// Inventory is nil if there is none. It is replaced, never changed.
 	Inventory *Inventory
-	// UID and Version are the UID and the resource version of the parent. It is written and deleted as long as it has them only.
+	// UID and Version are the UID and the resource version of the parent. Save and Delete require that both are still current.
 	UID, Version string
 	// Owner that the parent names.
 	Owner string
-	// Size of the inventory as it is stored, in bytes.
+	// Size of the stored inventory in bytes.
 	Size int
 }
 
-// A Store keeps the inventory of one bundle in the parent of its ApplySet. It has no state: what the caller knows is an argument
-// and a result. A Stored that is returned with an error is valid, too.
+// A Store stores the inventory of one bundle in the parent of its ApplySet. It is stateless: pass the Stored of the last call, and
+// keep the result. A Stored that is returned along with an error is valid, too.
 type Store struct {
 	Client Client
 	Cache  cluster.Cache
-	// SyncTimeout limits how long Load waits until the watch has listed Secrets.
+	// SyncTimeout limits how long Load waits for the first list of Secrets.
 	SyncTimeout time.Duration
-	// Ref names the parent, and Set is the ID of the ApplySet.
+	// Ref names the parent. Set is the ID of the ApplySet.
 	Ref cluster.ObjectRef
 	Set string
-	// Owner of the bundle; empty for none. With Adopt the inventory of another owner is loaded, too.
+	// Owner of the bundle, or empty. With Adopt, Load accepts the inventory of another owner.
 	Owner string
 	Adopt bool
 	// Identity of the engine.
@@ -92,13 +92,14 @@ type Store struct {
 	Messages advice.Messages
 }
 
-// Load the inventory, if it is not the one that was stored last. Load believes the watch where it shows none.
+// Load returns the current inventory. It sends a request only if last is not current. If the watch does not show an inventory, Load
+// reports none.
 func (s *Store) Load(ctx context.Context, last Stored) (Stored, error) {
 	return s.load(ctx, last, false)
 }
 
-// LoadUnwatched loads the inventory, and asks for it where the watch shows none: watches do not show a parent that lost the label of
-// the engine, and its objects would never be looked for again.
+// LoadUnwatched is like Load, but sends a request if the watch does not show an inventory. A watch does not show a parent that lost
+// the label of the engine, and without the parent the engine would never find its objects again.
 func (s *Store) LoadUnwatched(ctx context.Context, last Stored) (Stored, error) {
 	return s.load(ctx, last, true)
 }
@@ -132,7 +133,7 @@ func (s *Store) isWatched(ctx context.Context) bool {
 	return len(s.Cache.Track(ctx, []schema.GroupVersionKind{ssa.SecretKind})) == 0
 }
 
-// read the inventory from a parent.
+// read decodes the inventory in a parent.
 func (s *Store) read(u *unstructured.Unstructured, last Stored) (Stored, error) {
 	if u.GetLabels()[object.LabelApplySetID] != s.Set {
 		return last, s.foreign(u)
@@ -153,7 +154,7 @@ func (s *Store) read(u *unstructured.Unstructured, last Stored) (Stored, error) 
 		return last, errors.Wrapf(err, "%s is damaged; restore it, or delete it to have it written anew from what is installed", s.Ref)
 	}
 	inv.Good = parent.Data[GoodKey]
-	// The watch never shows a parent without the label of the engine, and would not show either that it is gone.
+	// A watch never shows a parent without the label of the engine, nor its deletion.
 	if u.GetLabels()[object.LabelManagedBy] == s.Identity.ManagedBy {
 		s.Cache.Put(s.Ref, health.StateOf(s.Identity.FieldManager, u))
 	}
@@ -163,13 +164,13 @@ func (s *Store) read(u *unstructured.Unstructured, last Stored) (Stored, error) 
 	}, nil
 }
 
-// Owns reports whether an inventory is that of the owner of the bundle. An inventory without owner belongs to every owner, and a
-// bundle without one works with every inventory, and leaves its owner unchanged.
+// Owns reports whether an inventory belongs to the owner of the bundle. An inventory without an owner belongs to every owner. A
+// bundle without an owner works with every inventory, and leaves its owner unchanged.
 func (s *Store) Owns(st Stored) bool {
 	return st.Inventory == nil || st.Owner == "" || s.Owner == "" || st.Owner == s.Owner
 }
 
-// CheckOwner returns an *OwnedError for the inventory of another owner.
+// CheckOwner returns an *OwnedError if the inventory belongs to another owner.
 func (s *Store) CheckOwner(st Stored) error {
 	if s.Owns(st) {
 		return nil
@@ -184,8 +185,8 @@ func (s *Store) checkLoad(st Stored) error {
 	return s.CheckOwner(st)
 }
 
-// Create the inventory where there is none. The error is ErrExists where there is one of this ApplySet. Create leaves any other
-// Secret of its name unchanged.
+// Create creates the inventory. It returns ErrExists if this ApplySet already has one. Create never changes another Secret with the
+// same name.
 func (s *Store) Create(ctx context.Context, last Stored, inv *Inventory) (Stored, error) {
 	out, err := s.write(last, inv, func(o *object.Desired) (cluster.ObjectState, error) {
 		state, _, err := s.Client.Apply(ctx, o, ssa.Create)
@@ -204,8 +205,7 @@ func (s *Store) Create(ctx context.Context, last Stored, inv *Inventory) (Stored
 	return out, ErrExists
 }
 
-// Save the inventory where it is the one that was stored last. The error is a *ChangedError otherwise, and nothing is stored as far as
-// is known.
+// Save stores the inventory if last is still current. It returns a *ChangedError and the zero Stored otherwise.
 func (s *Store) Save(ctx context.Context, last Stored, inv *Inventory) (Stored, error) {
 	out, err := s.write(last, inv, func(o *object.Desired) (cluster.ObjectState, error) {
 		return s.Client.ApplyAt(ctx, o, last.UID, last.Version)
@@ -213,8 +213,8 @@ func (s *Store) Save(ctx context.Context, last Stored, inv *Inventory) (Stored, 
 	return s.unlessChanged(out, err)
 }
 
-// unlessChanged returns the result of a write, or what it means that it was refused because the inventory changed. What was stored
-// last is dropped then: the watch may still show it.
+// unlessChanged returns the result of a write. If the write was refused because the inventory changed, it returns a ChangedError
+// and drops last, which the watch may still show.
 func (s *Store) unlessChanged(out Stored, err error) (Stored, error) {
 	if kerrors.IsConflict(err) {
 		return Stored{}, &ChangedError{Inventory: s.Ref}
@@ -223,7 +223,7 @@ func (s *Store) unlessChanged(out Stored, err error) (Stored, error) {
 }
 
 func (s *Store) write(last Stored, inv *Inventory, apply func(o *object.Desired) (cluster.ObjectState, error)) (Stored, error) {
-	// What is stored is a copy without what does not fit. The caller keeps the whole inventory for the rest of its call.
+	// Store a trimmed copy. The caller keeps the complete inventory for the rest of its call.
 	kept, data, err := inv.fitted(s.Ref)
 	if err != nil {
 		return last, err
@@ -243,7 +243,7 @@ func (s *Store) write(last Stored, inv *Inventory, apply func(o *object.Desired)
 	return Stored{Inventory: kept, UID: state.UID, Version: state.ResourceVersion, Owner: parent.Owner, Size: len(data)}, nil
 }
 
-// Delete the inventory where it is the one that was stored last. The error is a *ChangedError otherwise.
+// Delete deletes the inventory if last is still current. It returns a *ChangedError otherwise.
 func (s *Store) Delete(ctx context.Context, last Stored) (Stored, error) {
 	if _, err := s.Client.DeleteAt(ctx, ssa.SecretKind, s.Ref, last.UID, last.Version); err != nil {
 		return s.unlessChanged(last, errors.Wrap(err, "cannot delete the inventory"))

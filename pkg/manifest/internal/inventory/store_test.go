@@ -23,13 +23,13 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-// fakeTarget is a cluster with one Secret; nil for none. A fakeCache watches it.
+// A fakeTarget is a cluster with at most one Secret, which a fakeCache watches.
 type fakeTarget struct {
 	live *unstructured.Unstructured
-	// hidden is true where the watch does not show the Secret, and blind where Secrets cannot be watched.
+	// hidden is true if the watch does not show the Secret. blind is true if Secrets cannot be watched.
 	hidden, blind bool
 	requests      []string
-	// put is true once the cache was told of the Secret.
+	// put is true once the Secret was put into the cache.
 	put bool
 }
 
@@ -72,7 +72,7 @@ func (f *fakeTarget) is(uid, version string) bool {
 	return f.live != nil && string(f.live.GetUID()) == uid && f.live.GetResourceVersion() == version
 }
 
-// store what is applied. A Secret that is stored first has UID a and version 1.
+// store stores an applied object. A new Secret has UID a and version 1.
 func (f *fakeTarget) store(o *object.Desired) cluster.ObjectState {
 	uid, version := types.UID("a"), 0
 	if f.live != nil {
@@ -150,15 +150,15 @@ func TestLoad(t *testing.T) {
 		adopt     bool
 		want      want
 	}{
-		"None":          {reason: "The watch is believed.", last: cached},
-		"NoneUnwatched": {reason: "What is about to be removed is asked for.", last: cached, unwatched: true, want: want{requests: []string{"get"}}},
-		"Unchanged":     {reason: "An inventory that is known is not read again.", live: parentOf(t, "x", "a"), last: cached, want: want{owner: "a", version: "1", exists: true}},
-		"Read":          {reason: "It is read once.", live: parentOf(t, "x", "a"), want: want{owner: "a", version: "1", exists: true, requests: []string{"get"}}},
-		"Blind":         {reason: "Where Secrets cannot be watched it is asked for each time.", live: parentOf(t, "x", "a"), last: cached, blind: true, want: want{owner: "a", version: "1", exists: true, requests: []string{"get"}}},
-		"Hidden":        {reason: "A watch does not show a parent without label.", live: parentOf(t, "x", "a"), hidden: true},
-		"HiddenFound":   {reason: "A request does.", live: parentOf(t, "x", "a"), hidden: true, unwatched: true, want: want{owner: "a", version: "1", exists: true, requests: []string{"get"}}},
+		"None":          {reason: "Load trusts the watch.", last: cached},
+		"NoneUnwatched": {reason: "LoadUnwatched sends a request if the watch does not show the inventory.", last: cached, unwatched: true, want: want{requests: []string{"get"}}},
+		"Unchanged":     {reason: "A known inventory is not read again.", live: parentOf(t, "x", "a"), last: cached, want: want{owner: "a", version: "1", exists: true}},
+		"Read":          {reason: "The inventory is read once.", live: parentOf(t, "x", "a"), want: want{owner: "a", version: "1", exists: true, requests: []string{"get"}}},
+		"Blind":         {reason: "If Secrets cannot be watched, every Load sends a request.", live: parentOf(t, "x", "a"), last: cached, blind: true, want: want{owner: "a", version: "1", exists: true, requests: []string{"get"}}},
+		"Hidden":        {reason: "A watch does not show a parent without the label.", live: parentOf(t, "x", "a"), hidden: true},
+		"HiddenFound":   {reason: "A request finds a parent without the label.", live: parentOf(t, "x", "a"), hidden: true, unwatched: true, want: want{owner: "a", version: "1", exists: true, requests: []string{"get"}}},
 		"Other":         {reason: "The inventory of another owner is refused.", live: parentOf(t, "x", "b"), want: want{owner: "b", version: "1", exists: true, requests: []string{"get"}, err: other}},
-		"Adopt":         {reason: "It can be taken over.", live: parentOf(t, "x", "b"), adopt: true, want: want{owner: "b", version: "1", exists: true, requests: []string{"get"}}},
+		"Adopt":         {reason: "With adopt, the inventory of another owner is accepted.", live: parentOf(t, "x", "b"), adopt: true, want: want{owner: "b", version: "1", exists: true, requests: []string{"get"}}},
 		"Foreign": {
 			reason: "A Secret that is not an inventory is left unchanged.", live: parentOf(t, "y", "a"),
 			want: want{requests: []string{"get"}, err: `Secret kyma-system/web is no inventory of this set: its label applyset.kubernetes.io/id is "y"; remove it, or choose another name`},
@@ -184,7 +184,8 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestLoadIntoCache holds that the cache is told of a parent only if the watch shows it, and so shows when it is gone.
+// TestLoadIntoCache verifies that Load puts a parent into the cache only if the watch shows it, because only then the watch shows
+// its deletion.
 func TestLoadIntoCache(t *testing.T) {
 	for _, labelled := range []bool{true, false} {
 		f := &fakeTarget{live: parentOf(t, "x", "a"), hidden: true}
@@ -222,7 +223,7 @@ func TestCreateAndSave(t *testing.T) {
 	if _, err := s.Create(t.Context(), Stored{}, inv); !errors.Is(err, ErrExists) {
 		t.Errorf("Create(...) where it exists: %v", err)
 	}
-	// A bundle without owner leaves the one of the inventory.
+	// A bundle without an owner leaves the owner of the inventory unchanged.
 	s.Owner = ""
 	if st, err = s.Save(t.Context(), st, inv); err != nil || st.Owner != "a" || f.live.GetAnnotations()[object.AnnotationOwner] != "a" {
 		t.Errorf("Save(...): %+v, %v", st, err)
@@ -235,8 +236,8 @@ func TestCreateAndSave(t *testing.T) {
 	}
 }
 
-// TestStoreFence holds that an inventory is neither overwritten nor deleted by a Store that does not know its latest version, and that
-// no inventory is created in the place of one that is gone.
+// TestStoreFence verifies that a Store without the latest version neither overwrites nor deletes an inventory, and does not
+// recreate one that was deleted.
 func TestStoreFence(t *testing.T) {
 	inv := &Inventory{}
 	cases := map[string]struct {
@@ -247,7 +248,7 @@ func TestStoreFence(t *testing.T) {
 		want      string
 	}{
 		"Saved": {
-			reason: "The entries that the other one saved would be lost.",
+			reason: "The entries that the other client saved would be lost.",
 			meanwhile: func(t *testing.T, s *Store, _ *fakeTarget, st Stored) {
 				t.Helper()
 				if _, err := s.Save(t.Context(), st, inv); err != nil {
@@ -258,7 +259,7 @@ func TestStoreFence(t *testing.T) {
 			want:  "a 2",
 		},
 		"SavedAndDeleted": {
-			reason: "The objects of the entries that the other one saved would be lost.",
+			reason: "The objects in the entries that the other client saved would be lost.",
 			meanwhile: func(t *testing.T, s *Store, _ *fakeTarget, st Stored) {
 				t.Helper()
 				if _, err := s.Save(t.Context(), st, inv); err != nil {
@@ -269,13 +270,13 @@ func TestStoreFence(t *testing.T) {
 			want:  "a 2",
 		},
 		"Removed": {
-			reason:    "A bundle that was removed does not come back.",
+			reason:    "A removed bundle is not restored.",
 			meanwhile: func(_ *testing.T, _ *Store, f *fakeTarget, _ Stored) { f.live = nil },
 			write:     func(s *Store, st Stored) (Stored, error) { return s.Save(t.Context(), st, inv) },
 			want:      "none",
 		},
 		"Replaced": {
-			reason:    "The inventory of a bundle that was removed and installed again is another one.",
+			reason:    "A bundle that was removed and installed again has a different inventory.",
 			meanwhile: func(_ *testing.T, _ *Store, f *fakeTarget, _ Stored) { f.live.SetUID("b") },
 			write:     func(s *Store, st Stored) (Stored, error) { return s.Delete(t.Context(), st) },
 			want:      "b 1",

@@ -17,7 +17,7 @@ func TestStuck(t *testing.T) {
 	type want struct {
 		Stuck Stuck
 		OK    bool
-		// Rest and Unfinished are whether a step does something.
+		// Rest and Unfinished are NeedsStep without and with unfinished objects.
 		Rest, Unfinished bool
 	}
 	cases := map[string]struct {
@@ -26,13 +26,13 @@ func TestStuck(t *testing.T) {
 		inputs, retry string
 		want          want
 	}{
-		"None":    {reason: "A part without a run.", inputs: "1", retry: "r"},
-		"Before":  {reason: "A hook failed before the objects: nothing is done for them.", part: failed("pre-upgrade"), inputs: "1", retry: "r", want: want{Stuck: Stuck{Reason: "no"}, OK: true}},
-		"After":   {reason: "One failed after them: they are repaired.", part: failed("post-install"), inputs: "1", retry: "r", want: want{Stuck: Stuck{Reason: "no", ObjectsApplied: true}, OK: true, Unfinished: true}},
-		"Inputs":  {reason: "Other inputs begin again.", part: failed("pre-install"), inputs: "2", retry: "r"},
-		"Retry":   {reason: "So does another token.", part: failed("pre-install"), inputs: "1", retry: "s"},
-		"Running": {reason: "A run that goes on.", part: running, inputs: "1", retry: "r"},
-		"Done":    {reason: "A run that succeeded.", part: done, inputs: "1", retry: "r"},
+		"None":    {reason: "A part without a run is not stuck.", inputs: "1", retry: "r"},
+		"Before":  {reason: "A hook failed before the objects were applied, so they are not repaired.", part: failed("pre-upgrade"), inputs: "1", retry: "r", want: want{Stuck: Stuck{Reason: "no"}, OK: true}},
+		"After":   {reason: "A hook failed after the objects were applied, so they are repaired.", part: failed("post-install"), inputs: "1", retry: "r", want: want{Stuck: Stuck{Reason: "no", ObjectsApplied: true}, OK: true, Unfinished: true}},
+		"Inputs":  {reason: "Other inputs start again.", part: failed("pre-install"), inputs: "2", retry: "r"},
+		"Retry":   {reason: "Another retry token starts again.", part: failed("pre-install"), inputs: "1", retry: "s"},
+		"Running": {reason: "The run can continue.", part: running, inputs: "1", retry: "r"},
+		"Done":    {reason: "The run succeeded.", part: done, inputs: "1", retry: "r"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -9,19 +9,19 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// Tests is the progress of the tests that were requested with a token.
+// Tests is the progress of the tests that a token requested.
 type Tests struct {
 	Token string       `json:"token"`
 	Tests []TestRecord `json:"tests,omitempty"`
-	// Part whose tests run. Those of the parts before it are over.
+	// Part whose tests are running. The tests of earlier parts are over.
 	Part object.PartID `json:"part,omitempty"`
-	// Run of the tests of the part; nil between two parts.
+	// Run of the tests of the part, or nil between two parts.
 	Run *Run `json:"run,omitempty"`
-	// Over is true once all tests ran.
+	// Over is true once all tests have run.
 	Over bool `json:"over,omitempty"`
 }
 
-// A TestRecord is what an inventory has of one test.
+// A TestRecord is the recorded state of one test.
 type TestRecord struct {
 	Part    object.PartID `json:"p"`
 	Name    string        `json:"n"`
@@ -29,7 +29,7 @@ type TestRecord struct {
 	Message string        `json:"m,omitempty"`
 }
 
-// Record the states of the tests of a part. As with Helm, no test runs after one that failed.
+// Record updates the states of the tests of a part. As in Helm, no test runs after a failed one.
 func (t *Tests) Record(part object.PartID, hooks []string) {
 	t.Tests = slices.DeleteFunc(slices.Clone(t.Tests), func(s TestRecord) bool { return s.Part == part })
 	for i := range hooks {

@@ -2,20 +2,20 @@
 
 package object
 
-// An Adoption says which existing objects and releases the engine takes over.
+// An Adoption says which existing objects and releases the engine adopts.
 type Adoption int
 
 const (
-	// AdoptNone takes over nothing.
+	// AdoptNone adopts nothing.
 	AdoptNone Adoption = iota
-	// AdoptUnowned takes over what belongs to no other ApplySet. The config of an install can ask for that: it comes with a
-	// module, and what belongs to another module is not its to take.
+	// AdoptUnowned adopts what does not belong to another ApplySet. The config of an install can request it. It comes with a
+	// module, so it must not adopt what belongs to another module.
 	AdoptUnowned
-	// AdoptAll takes over what belongs to other ApplySets, too.
+	// AdoptAll also adopts what belongs to other ApplySets.
 	AdoptAll
 )
 
-// From reports whether an object of an owner is taken over. The owner is the ID of another ApplySet, or empty for none.
+// From reports whether an object of an owner is adopted. The owner is the ID of another ApplySet, or empty if there is none.
 func (a Adoption) From(owner string) bool {
 	return a == AdoptAll || a == AdoptUnowned && owner == ""
 }

@@ -11,12 +11,12 @@ func TestAdoptionFrom(t *testing.T) {
 		owner  string
 		want   bool
 	}{
-		"None":          {reason: "Nothing is taken over by default.", a: AdoptNone},
-		"NoneOwned":     {reason: "What belongs to another bundle is not taken over by default.", a: AdoptNone, owner: "other"},
-		"Unowned":       {reason: "A module may take over what has no owner.", a: AdoptUnowned, want: true},
-		"UnownedOwned":  {reason: "A module may not take from another module.", a: AdoptUnowned, owner: "other"},
-		"All":           {reason: "The bundle takes over what has no owner.", a: AdoptAll, want: true},
-		"AllFromOthers": {reason: "The bundle takes over what other bundles own.", a: AdoptAll, owner: "other", want: true},
+		"None":          {reason: "By default, nothing is adopted.", a: AdoptNone},
+		"NoneOwned":     {reason: "By default, what belongs to another bundle is not adopted.", a: AdoptNone, owner: "other"},
+		"Unowned":       {reason: "A module can adopt what has no owner.", a: AdoptUnowned, want: true},
+		"UnownedOwned":  {reason: "A module cannot adopt from another module.", a: AdoptUnowned, owner: "other"},
+		"All":           {reason: "The bundle adopts what has no owner.", a: AdoptAll, want: true},
+		"AllFromOthers": {reason: "The bundle adopts what other bundles own.", a: AdoptAll, owner: "other", want: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// builtin are the groups that Kubernetes itself serves, with their kinds without namespaces. All other kinds of these groups have
-// namespaces. Other groups below k8s.io are those of CRDs, such as that of the Gateway API.
+// builtin lists the groups that Kubernetes itself serves, each with its cluster-scoped kinds. All other kinds of these groups are
+// namespaced. Other groups that end in k8s.io, such as that of the Gateway API, belong to CRDs.
 var builtin = map[string][]string{ //nolint:gochecknoglobals // A constant table.
 	"": {"Namespace", "Node", "PersistentVolume"},
 	"admissionregistration.k8s.io": {
@@ -35,13 +35,13 @@ var builtin = map[string][]string{ //nolint:gochecknoglobals // A constant table
 	"storage.k8s.io":               {"CSIDriver", "CSINode", "StorageClass", "VolumeAttachment", "VolumeAttributesClass"},
 }
 
-// IsBuiltinGroup reports whether Kubernetes itself serves the kinds of a group. All others are custom resources.
+// IsBuiltinGroup reports whether Kubernetes itself serves the kinds of a group. The kinds of all other groups are custom resources.
 func IsBuiltinGroup(group string) bool {
 	_, ok := builtin[group]
 	return ok
 }
 
-// BuiltinScope returns whether objects of a kind have namespaces, and whether that is known: its group is one of Kubernetes.
+// BuiltinScope reports whether a kind is namespaced. Known is false if its group is not built in.
 func BuiltinScope(gk schema.GroupKind) (namespaced, known bool) {
 	wide, known := builtin[gk.Group]
 	return known && !slices.Contains(wide, gk.Kind), known

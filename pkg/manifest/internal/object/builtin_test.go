@@ -14,12 +14,12 @@ func TestBuiltin(t *testing.T) {
 		kind              schema.GroupKind
 		namespaced, known bool
 	}{
-		"Core":       {reason: "The core group has no name.", kind: schema.GroupKind{Kind: "Pod"}, namespaced: true, known: true},
-		"Node":       {reason: "Some of its kinds have no namespaces.", kind: schema.GroupKind{Kind: "Node"}, known: true},
-		"Dotted":     {reason: "Groups of Kubernetes may have dots.", kind: schema.GroupKind{Group: "networking.k8s.io", Kind: "Ingress"}, namespaced: true, known: true},
-		"GatewayAPI": {reason: "A group below k8s.io may be that of CRDs.", kind: schema.GroupKind{Group: "gateway.networking.k8s.io", Kind: "Gateway"}},
-		"Snapshots":  {reason: "So may one that looks much like one of Kubernetes.", kind: schema.GroupKind{Group: "snapshot.storage.k8s.io", Kind: "VolumeSnapshot"}},
-		"Custom":     {reason: "All other groups are those of CRDs.", kind: schema.GroupKind{Group: "example.org", Kind: "Widget"}},
+		"Core":       {reason: "The core group has an empty name.", kind: schema.GroupKind{Kind: "Pod"}, namespaced: true, known: true},
+		"Node":       {reason: "Some kinds of the core group are cluster-scoped.", kind: schema.GroupKind{Kind: "Node"}, known: true},
+		"Dotted":     {reason: "The name of a built-in group can have dots.", kind: schema.GroupKind{Group: "networking.k8s.io", Kind: "Ingress"}, namespaced: true, known: true},
+		"GatewayAPI": {reason: "A group that ends in k8s.io can belong to CRDs.", kind: schema.GroupKind{Group: "gateway.networking.k8s.io", Kind: "Gateway"}},
+		"Snapshots":  {reason: "A CRD group can resemble a built-in one.", kind: schema.GroupKind{Group: "snapshot.storage.k8s.io", Kind: "VolumeSnapshot"}},
+		"Custom":     {reason: "All other groups belong to CRDs.", kind: schema.GroupKind{Group: "example.org", Kind: "Widget"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

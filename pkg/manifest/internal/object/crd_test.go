@@ -22,19 +22,19 @@ func TestServedKinds(t *testing.T) {
 	}{
 		"Empty": {reason: "A CRD without names has no kinds.", want: map[schema.GroupVersionKind]cluster.Mapping{}},
 		"NoPlural": {
-			reason: "A kind without a plural cannot be addressed.",
+			reason: "A kind without a plural name cannot be addressed.",
 			spec:   map[string]any{"group": "g", "names": map[string]any{"kind": "K"}, "versions": served},
 			want:   map[schema.GroupVersionKind]cluster.Mapping{},
 		},
 		"Versions": {
-			reason: "Only versions that are served count; entries that are malformed do not.",
+			reason: "Only served versions count, and malformed entries are skipped.",
 			spec: map[string]any{"group": "g", "scope": "Cluster", "names": names, "versions": []any{
 				map[string]any{"name": "v1", "served": true}, map[string]any{"name": "v2", "served": false}, map[string]any{"name": "v3"}, int64(7),
 			}},
 			want: map[schema.GroupVersionKind]cluster.Mapping{{Group: "g", Version: "v1", Kind: "K"}: {Resource: "ks"}},
 		},
 		"Namespaced": {
-			reason: "The scope says whether the kind has namespaces.",
+			reason: "The scope determines whether the kind is namespaced.",
 			spec:   map[string]any{"group": "g", "scope": "Namespaced", "names": names, "versions": served},
 			want:   map[schema.GroupVersionKind]cluster.Mapping{{Group: "g", Version: "v1", Kind: "K"}: {Resource: "ks", Namespaced: true}},
 		},

@@ -23,24 +23,24 @@ import (
 // A Desired is an object that is ready to be applied.
 type Desired struct {
 	Ref cluster.ObjectRef
-	// Version of the kind that the object is applied in.
+	// Version of the API in which the object is applied.
 	Version string
-	// Part of the bundle that the object belongs to.
+	// Part of the bundle that contains the object.
 	Part  PartID
 	Stage Stage
-	// KeepNamespaces is true where a missing namespace of the object must not be created.
+	// KeepNamespaces is true if a missing namespace of the object must not be created.
 	KeepNamespaces bool
-	// Keep leaves the object in the cluster when it is no longer part of the bundle. Recreate allows the engine to delete it and
-	// create it again where an immutable field would have to change.
+	// Keep leaves the object in the cluster when the bundle no longer contains it. Recreate allows the engine to delete and
+	// recreate the object to change an immutable field.
 	Keep, Recreate bool
-	// Adoption says whether an object that exists is taken over.
+	// Adoption says whether to adopt an existing object.
 	Adoption Adoption
-	// CRD is the name of the CRD of its kind; empty for built-in kinds.
+	// CRD is the name of the CRD of the kind, or empty for built-in kinds.
 	CRD string
-	// Metadata is the JSON of the metadata, and Rest of all other fields. They are separate so that a patch can have a
-	// precondition in front without encoding the object again.
+	// Metadata is the JSON of the metadata. Rest is the JSON of all other fields. They are separate so that a patch can prepend a
+	// precondition to the metadata without encoding the object again.
 	Metadata, Rest []byte
-	// Hash of Metadata and Rest as they were rendered. Without leaves it as it is.
+	// Hash of Metadata and Rest as rendered. Without does not change it.
 	Hash string
 }
 
@@ -49,8 +49,8 @@ func (o *Desired) GVK() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: o.Ref.Group, Version: o.Version, Kind: o.Ref.Kind}
 }
 
-// New returns the object of a part as it is applied: without its status, and without the metadata that only an API server sets.
-// It takes ownership of u.
+// New returns an object of a part in the form to apply: without its status, and without metadata that only an API server sets. It
+// takes ownership of u.
 func New(u *unstructured.Unstructured, part PartID, s Stage) (Desired, error) {
 	gvk := u.GroupVersionKind()
 	o := Desired{
@@ -61,7 +61,7 @@ func New(u *unstructured.Unstructured, part PartID, s Stage) (Desired, error) {
 		Keep:    Keeps(u.GetAnnotations()),
 	}
 	m, _ := u.Object["metadata"].(map[string]any)
-	// An API server refuses or ignores these in an apply patch.
+	// An API server refuses or ignores these fields in an apply patch.
 	for _, field := range []string{"managedFields", "resourceVersion", "uid", "creationTimestamp", "generation", "selfLink"} {
 		delete(m, field)
 	}
@@ -85,7 +85,7 @@ func New(u *unstructured.Unstructured, part PartID, s Stage) (Desired, error) {
 	return o, nil
 }
 
-// Encode returns v as JSON on one line, without escaping HTML.
+// Encode returns v as JSON on one line, without HTML escaping.
 func Encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -96,24 +96,24 @@ func Encode(v any) ([]byte, error) {
 	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }
 
-// noResourceVersion is a resource version that no stored object has: etcd counts the revisions of the whole store, and the
-// API server uses up the first ones before any user can create an object.
+// noResourceVersion is a resource version that no stored object has. etcd counts the revisions of the whole store, and the API
+// server uses the first ones before a user can create an object.
 const noResourceVersion = `"resourceVersion":"1",`
 
 // ApplyPatch returns the patch that applies the object, whether it exists or not.
 func (o *Desired) ApplyPatch() []byte { return o.patch("") }
 
-// CreatePatch returns the patch that applies the object where there is none. It has a resource version that no object has, so that
-// the API server creates the object, or answers with a conflict where it exists.
+// CreatePatch returns the patch that creates the object. It contains a resource version that no object has, so the API server
+// answers with a conflict if the object exists.
 func (o *Desired) CreatePatch() []byte { return o.patch(noResourceVersion) }
 
-// PatchAt returns the patch that applies the object where it is the one that has a UID, and did not change since a resource version.
-// The API server answers with a conflict otherwise, also where the object is gone.
+// PatchAt returns the patch that applies the object if it has this UID and resource version. The API server answers with a conflict
+// otherwise, even if the object does not exist.
 func (o *Desired) PatchAt(uid, resourceVersion string) []byte {
 	return o.patch(`"uid":` + strconv.Quote(uid) + `,"resourceVersion":` + strconv.Quote(resourceVersion) + `,`)
 }
 
-// patch returns the object as JSON, with more fields in front of its metadata.
+// patch returns the object as JSON, with additional fields at the start of its metadata.
 func (o *Desired) patch(first string) []byte {
 	b := make([]byte, 0, len(o.Metadata)+len(o.Rest)+64)
 	b = append(b, `{"metadata":{`...)
@@ -123,7 +123,7 @@ func (o *Desired) patch(first string) []byte {
 	return append(b, o.Rest[1:]...)
 }
 
-// Annotations returns the annotations of the object; nil for none.
+// Annotations returns the annotations of the object, or nil.
 func (o *Desired) Annotations() map[string]string {
 	m := struct {
 		Annotations map[string]string `json:"annotations"`
@@ -139,7 +139,7 @@ func (o *Desired) IsAnnotated(name string) bool {
 	return o.Annotations()[name] == "true"
 }
 
-// Content returns the fields of the object as ApplyPatch sends them.
+// Content returns the fields that ApplyPatch sends.
 func (o *Desired) Content() map[string]any {
 	u := &unstructured.Unstructured{}
 	if err := u.UnmarshalJSON(o.ApplyPatch()); err != nil {
@@ -148,7 +148,7 @@ func (o *Desired) Content() map[string]any {
 	return u.Object
 }
 
-// irreplaceable are the kinds whose objects hold data or other objects, which would be deleted with them.
+// irreplaceable lists the kinds whose objects hold data or other objects that are deleted along with them.
 var irreplaceable = map[schema.GroupKind]bool{ //nolint:gochecknoglobals // A constant table.
 	{Kind: "Namespace"}:             true,
 	{Kind: "PersistentVolume"}:      true,
@@ -156,16 +156,16 @@ var irreplaceable = map[schema.GroupKind]bool{ //nolint:gochecknoglobals // A co
 	CRDKind:                         true,
 }
 
-// IsReplaceable reports whether objects of a kind may be deleted and created again.
+// IsReplaceable reports whether objects of a kind may be deleted and recreated.
 func IsReplaceable(gk schema.GroupKind) bool { return !irreplaceable[gk] }
 
-// Replaceable reports whether the object may ever be deleted and created again. The custom resource of a bundle may not: it
-// belongs to the users of the module, and what it stands for would be deleted with it.
+// Replaceable reports whether the object may be deleted and recreated. The custom resource of a bundle may not: it belongs to the
+// users of the module, and its deletion would delete what it represents.
 func (o *Desired) Replaceable() bool {
 	return o.Stage != StageResource && IsReplaceable(o.Ref.GroupKind())
 }
 
-// Without returns the object without some fields. The hash stays that of the whole object.
+// Without returns the object without some fields. The hash stays that of the complete object.
 func (o *Desired) Without(fields *fieldpath.Set) (*Desired, error) {
 	if fields.Empty() {
 		return o, nil
@@ -180,7 +180,7 @@ func (o *Desired) Without(fields *fieldpath.Set) (*Desired, error) {
 			s = fields.WithPrefix(fieldpath.PathElement{FieldName: &part.name})
 		}
 		var v any
-		// Unlike encoding/json this decodes whole numbers as int64.
+		// Unlike encoding/json, this decodes integers as int64.
 		if err := utiljson.Unmarshal(*part.json, &v); err != nil {
 			return nil, errors.Wrap(err, "cannot read")
 		}

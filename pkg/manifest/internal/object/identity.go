@@ -12,28 +12,28 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// The default Identity.
+// The values of DefaultIdentity.
 const (
 	DefaultFieldManager = "provider-kyma"
 	DefaultManagedBy    = "provider-kyma"
 )
 
-// An Identity is the name under which an engine works in clusters. By it the engine recognises its objects and its fields. Both
-// values are required.
+// An Identity is the name under which an engine works in clusters. The engine recognizes its objects and fields by it. Both values
+// are required.
 type Identity struct {
 	// FieldManager is the field manager of everything that the engine applies.
 	FieldManager string
-	// ManagedBy is the value of LabelManagedBy on each object that the engine installs, and on the inventory, whose AnnotationTooling
-	// it begins. Watches select by it.
+	// ManagedBy is the value of LabelManagedBy on each object that the engine installs, and on the inventory. Watches select by it.
+	// AnnotationTooling of the inventory starts with it.
 	ManagedBy string
 }
 
-// DefaultIdentity returns the identity of an engine that has no other one.
+// DefaultIdentity returns the identity of an engine without a configured one.
 func DefaultIdentity() Identity {
 	return Identity{FieldManager: DefaultFieldManager, ManagedBy: DefaultManagedBy}
 }
 
-// Validate returns an error where an API server would refuse the identity.
+// Validate returns an error if an API server would refuse the identity.
 func (i Identity) Validate() error {
 	if i.FieldManager == "" {
 		return errors.New("the identity has no field manager")

@@ -15,14 +15,14 @@ func TestValidateIdentity(t *testing.T) {
 		want   string
 	}{
 		"Default":     {reason: "The default is valid.", id: DefaultIdentity()},
-		"Longest":     {reason: "A field manager may be longer than a label.", id: Identity{strings.Repeat("m", 128), strings.Repeat("l", 63)}},
-		"AnyText":     {reason: "A field manager is any text that can be printed.", id: Identity{"My operator (é)", "my.operator_1"}},
-		"NoManager":   {reason: "An empty field manager would be one that the API server chooses.", id: Identity{"", "x"}, want: "no field manager"},
+		"Longest":     {reason: "A field manager can be longer than a label value.", id: Identity{strings.Repeat("m", 128), strings.Repeat("l", 63)}},
+		"AnyText":     {reason: "A field manager can contain any printable text.", id: Identity{"My operator (é)", "my.operator_1"}},
+		"NoManager":   {reason: "The API server would choose a field manager if it were empty.", id: Identity{"", "x"}, want: "no field manager"},
 		"LongManager": {reason: "The API server refuses more than 128 characters.", id: Identity{strings.Repeat("m", 129), "x"}, want: "field manager"},
-		"Unprintable": {reason: "And what cannot be printed.", id: Identity{"a\nb", "x"}, want: "field manager"},
-		"NoLabel":     {reason: "Watches select by the value.", id: Identity{"x", ""}, want: "no value for the label"},
-		"LongLabel":   {reason: "A label has up to 63 characters.", id: Identity{"x", strings.Repeat("l", 64)}, want: value},
-		"Slash":       {reason: "A label has no slash.", id: Identity{"x", "a/b"}, want: value},
+		"Unprintable": {reason: "The API server refuses characters that are not printable.", id: Identity{"a\nb", "x"}, want: "field manager"},
+		"NoLabel":     {reason: "Watches select by the label, so it needs a value.", id: Identity{"x", ""}, want: "no value for the label"},
+		"LongLabel":   {reason: "A label value has at most 63 characters.", id: Identity{"x", strings.Repeat("l", 64)}, want: value},
+		"Slash":       {reason: "A label value cannot contain a slash.", id: Identity{"x", "a/b"}, want: value},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

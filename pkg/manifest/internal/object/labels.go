@@ -9,17 +9,17 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// AnnotationResourcePolicy with the value PolicyKeep is how a chart asks Helm not to delete an object.
+// Charts set AnnotationResourcePolicy to PolicyKeep to tell Helm not to delete an object.
 const (
 	AnnotationResourcePolicy = "helm.sh/resource-policy"
 	PolicyKeep               = "keep"
 )
 
-// AnnotationKeptBy is on an object that was kept when its bundle no longer had it. Its value is the ID of the ApplySet, which may
-// take the object over again.
+// AnnotationKeptBy marks an object that was kept when its bundle no longer contained it. Its value is the ID of the ApplySet, which
+// may adopt the object again.
 const AnnotationKeptBy = "kyma.m.crossplane.io/kept-by"
 
-// Keeps reports whether annotations ask to keep an object. They are read as Helm reads them.
+// Keeps reports whether annotations ask to keep an object. It parses them as Helm does.
 func Keeps(annotations map[string]string) bool {
 	return strings.ToLower(strings.TrimSpace(annotations[AnnotationResourcePolicy])) == PolicyKeep
 }
@@ -36,15 +36,15 @@ const (
 // AnnotationOwner names the owner of a bundle in its inventory.
 const AnnotationOwner = "kyma.m.crossplane.io/owner"
 
-// LabelManagedBy is on the inventory and on each object that the engine installs. Its value is Identity.ManagedBy.
+// LabelManagedBy is set on the inventory and on each object that the engine installs. Its value is Identity.ManagedBy.
 const LabelManagedBy = "operator.kyma-project.io/managed-by"
 
-// AnnotationRecreate with the value "true" on an installed object allows the engine to delete the object and create it again
-// where an immutable field would have to change.
+// AnnotationRecreate with the value "true" on an installed object allows the engine to delete and recreate the object to change an
+// immutable field.
 const AnnotationRecreate = "kyma.m.crossplane.io/recreate"
 
-// AnnotationHookRun is on each hook that the engine creates. It identifies the hook in one run, so that the engine knows the hook
-// again if it could not record the creation.
+// AnnotationHookRun is set on each hook that the engine creates. It identifies the hook within one run, so that the engine
+// recognizes the hook even if it could not record the creation.
 const AnnotationHookRun = "kyma.m.crossplane.io/hook-run"
 
 // AddLabels adds labels to an object.
@@ -57,7 +57,7 @@ func AddLabels(u *unstructured.Unstructured, labels map[string]string) {
 	u.SetLabels(l)
 }
 
-// Annotations and the label by which Helm recognises the objects of a release.
+// The annotations and the label by which Helm recognizes the objects of a release.
 const (
 	AnnotationReleaseName      = "meta.helm.sh/release-name"
 	AnnotationReleaseNamespace = "meta.helm.sh/release-namespace"

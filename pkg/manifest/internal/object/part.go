@@ -3,16 +3,16 @@
 package object
 
 // A PartID identifies a part of a bundle: an install, the CRDs of the bundle, or its custom resource. Its text is stored in
-// clusters. Code does not parse the text, but calls the methods.
+// clusters. Do not parse the text; call the methods.
 type PartID string
 
-// The parts that are not installs. The name of an install has no colon.
+// The parts that are not installs. The name of an install cannot contain a colon.
 const (
 	PartCRDs     PartID = "crds:"
 	PartResource PartID = "resource:"
 )
 
-// A PartKind says what a part is.
+// A PartKind is the kind of a part.
 type PartKind int
 
 // The kinds of parts.
@@ -22,7 +22,7 @@ const (
 	PartKindResource
 )
 
-// String returns what parts of the kind are called in messages.
+// String returns the name of the kind for messages.
 func (k PartKind) String() string {
 	switch k {
 	case PartKindCRDs:
@@ -37,7 +37,7 @@ func (k PartKind) String() string {
 // PartOf returns the ID of an install.
 func PartOf(install string) PartID { return PartID(install) }
 
-// Kind returns what the part is.
+// Kind returns the kind of the part.
 func (p PartID) Kind() PartKind {
 	switch p {
 	case PartCRDs:
@@ -48,7 +48,7 @@ func (p PartID) Kind() PartKind {
 	return PartKindInstall
 }
 
-// Install returns the name of the install; empty for other parts.
+// Install returns the name of the install, or an empty string for other parts.
 func (p PartID) Install() string {
 	if p.Kind() != PartKindInstall {
 		return ""
@@ -56,7 +56,7 @@ func (p PartID) Install() string {
 	return string(p)
 }
 
-// String returns what the part is called in messages.
+// String returns the name of the part for messages.
 func (p PartID) String() string {
 	if k := p.Kind(); k != PartKindInstall {
 		return k.String()

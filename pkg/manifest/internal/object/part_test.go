@@ -19,10 +19,10 @@ func TestPartID(t *testing.T) {
 		id     PartID
 		want   want
 	}{
-		"Install":  {reason: "An install is called by its name.", id: PartOf("web"), want: want{Install: "web", Title: "web", Stored: `{"web":"web"}`}},
-		"CRDs":     {reason: "The CRDs cannot be mistaken for an install.", id: PartCRDs, want: want{Kind: PartKindCRDs, Title: "crds", Stored: `{"crds:":"crds:"}`}},
-		"Resource": {reason: "Nor can the custom resource.", id: PartResource, want: want{Kind: PartKindResource, Title: "resource", Stored: `{"resource:":"resource:"}`}},
-		"SameName": {reason: "An install may have the title of another part.", id: PartOf("crds"), want: want{Install: "crds", Title: "crds", Stored: `{"crds":"crds"}`}},
+		"Install":  {reason: "An install is shown by its name.", id: PartOf("web"), want: want{Install: "web", Title: "web", Stored: `{"web":"web"}`}},
+		"CRDs":     {reason: "The CRDs differ from an install with the same title.", id: PartCRDs, want: want{Kind: PartKindCRDs, Title: "crds", Stored: `{"crds:":"crds:"}`}},
+		"Resource": {reason: "The custom resource differs from an install with the same title.", id: PartResource, want: want{Kind: PartKindResource, Title: "resource", Stored: `{"resource:":"resource:"}`}},
+		"SameName": {reason: "An install can have the title of another part.", id: PartOf("crds"), want: want{Install: "crds", Title: "crds", Stored: `{"crds":"crds"}`}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -4,10 +4,10 @@ package object
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// A Stage is a group of objects that is applied after the groups before it, and removed before them.
+// A Stage is a group of objects. Stages are applied in order, and deleted in reverse order.
 type Stage int
 
-// The stages in the order in which they are applied. The engine waits after StageCRDs only, until the CRDs are established.
+// The stages in the order in which they are applied. The engine waits only after StageCRDs, until the CRDs are established.
 const (
 	StageNamespaces Stage = iota
 	StageCRDs
@@ -17,10 +17,10 @@ const (
 	StageResource
 )
 
-// Stages are all stages in the order in which they are applied.
+// Stages lists all stages in the order in which they are applied.
 var Stages = []Stage{StageNamespaces, StageCRDs, StageConfiguration, StageWorkloads, StageWebhooks, StageResource} //nolint:gochecknoglobals // Constant.
 
-// stageOfKind has the kinds that are not in the stage of workloads and custom resources.
+// stageOfKind maps kinds to stages. All other kinds are in StageWorkloads.
 var stageOfKind = map[schema.GroupKind]Stage{ //nolint:gochecknoglobals // A constant table.
 	{Kind: "Namespace"}: StageNamespaces,
 	CRDKind:             StageCRDs,
@@ -42,13 +42,13 @@ var stageOfKind = map[schema.GroupKind]Stage{ //nolint:gochecknoglobals // A con
 	{Group: "scheduling.k8s.io", Kind: "PriorityClass"}:              StageConfiguration,
 	{Group: "storage.k8s.io", Kind: "StorageClass"}:                  StageConfiguration,
 
-	// The API server calls these, so they come after the workloads that serve them.
+	// The API server calls these, so they follow the workloads that serve them.
 	{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration"}: StageWebhooks,
 	{Group: "admissionregistration.k8s.io", Kind: "MutatingWebhookConfiguration"}:   StageWebhooks,
 	{Group: "apiregistration.k8s.io", Kind: "APIService"}:                           StageWebhooks,
 }
 
-// CRDKind is the kind of custom resource definitions.
+// CRDKind is the kind of CRDs.
 var CRDKind = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"} //nolint:gochecknoglobals // Constant.
 
 // StageOf returns the stage of a kind.
