@@ -114,7 +114,7 @@ type Release struct {
 	Namespace, Name string
 }
 
-// IsZero reports whether there is a release.
+// IsZero reports whether the value names no release.
 func (r Release) IsZero() bool { return r == Release{} }
 
 // MayPrune reports whether an object belongs to this release, was not installed by the engine, and may be deleted with the release.

@@ -13,32 +13,33 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
-// An Input is all that an observation depends on.
+// An Input holds everything that an observation depends on.
 type Input struct {
 	// Parts of the bundle, with their digests.
 	Parts []bundle.Part
 	// Drift is the policy of the bundle. Retry and Test are the tokens of the call.
 	Drift       bundle.DriftPolicy
 	Retry, Test string
-	// Inventory in the cluster; nil for none.
+	// Inventory in the cluster, or nil.
 	Inventory *inventory.Inventory
-	// Adopting says that the inventory belongs to another owner, from which the next step takes it over.
+	// Adopting is true if the inventory belongs to another owner and the next step adopts it.
 	Adopting bool
-	// Objects of the inventory that exist, and those that the credentials may not read, with the reason.
+	// Objects are the states of the existing objects of the inventory. Denied are the objects that the credentials may not read,
+	// with the error.
 	Objects map[cluster.ObjectRef]cluster.ObjectState
 	Denied  map[cluster.ObjectRef]error
-	// Last says why the last step did not go further.
+	// Last says why the last step stopped.
 	Last inventory.Reasons
-	// Health of the objects that rules are for, and Differences of those that drifted. Gather fills both in.
+	// Health of the objects that have a readiness rule, and Differences of drifted objects. Gather sets both.
 	Health      map[cluster.ObjectRef]Health
 	Differences map[cluster.ObjectRef]Difference
-	// Checkpoint is the last known good revision to keep; nil where that is of no interest.
+	// Checkpoint is the last known good revision to keep. Nil means that the caller does not keep any.
 	Checkpoint *Checkpoint
-	// Now is when the observation is made.
+	// Now is the time of the observation.
 	Now time.Time
 }
 
-// A Health is what a rule says of an object.
+// A Health is the result of a readiness rule for an object.
 type Health struct {
 	State   health.State
 	Message string
@@ -46,28 +47,28 @@ type Health struct {
 
 // A Difference says how an object differs from what was applied.
 type Difference struct {
-	// Drift with its fields.
+	// Drift, including its fields.
 	Drift Drift
-	// Differs is false where other managers own fields of the object, and all of them are ceded.
+	// Differs is false if the only difference is that other managers own ceded fields of the object.
 	Differs bool
 }
 
-// breaks reports whether the part lacks the object: it was deleted, or a foreign object has its name.
+// breaks reports whether the part lacks the object because it was deleted or a foreign object has its name.
 func (d *Difference) breaks() bool {
 	return d.Differs && (d.Drift.Kind == DriftDeleted || d.Drift.Kind == DriftForeign)
 }
 
-// A Checkpoint describes the last known good revision that is to be kept beside the inventory.
+// A Checkpoint describes the last known good revision to store next to the inventory.
 type Checkpoint struct {
-	// Wanted is what to keep; empty for nothing.
+	// Wanted is the revision to keep, or empty.
 	Wanted []byte
-	// Inventory is the size of the inventory as it is stored, in bytes.
+	// Inventory is the size of the stored inventory in bytes.
 	Inventory int
 	// Parent is the Secret that holds both.
 	Parent cluster.ObjectRef
 }
 
-// Kept returns what is to be kept once the bundle is Ready; nil where that is nothing, or too large.
+// Kept returns the revision to store once the bundle is Ready. It returns nil if there is none or it is too large.
 func (c *Checkpoint) Kept() []byte {
 	if len(c.Wanted) == 0 || !inventory.Fits(c.Inventory, c.Wanted) {
 		return nil
@@ -75,12 +76,12 @@ func (c *Checkpoint) Kept() []byte {
 	return c.Wanted
 }
 
-// Differs reports whether an inventory has another checkpoint than the one that is to be kept.
+// Differs reports whether the stored checkpoint differs from the one to keep.
 func (c *Checkpoint) Differs(inv *inventory.Inventory) bool {
 	return !bytes.Equal(inv.Good, c.Kept())
 }
 
-// refusal returns why what is wanted cannot be kept; empty where it can.
+// refusal returns why the wanted revision cannot be stored, or an empty string.
 func (c *Checkpoint) refusal() string {
 	if len(c.Wanted) == 0 || inventory.Fits(c.Inventory, c.Wanted) {
 		return ""

@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// A world is what the table tests change: a bundle of one install with one ConfigMap, which is applied and ready.
+// A world is what a test case changes: a bundle of one install with one ConfigMap, which is applied and ready.
 type world struct {
 	in  Input
 	rec inventory.Part
@@ -33,7 +33,7 @@ func newWorld() *world {
 	}
 }
 
-// input of the observation. A function may take away what is there.
+// input returns the input of the observation. A function can remove the object.
 func (w *world) input() Input {
 	w.in.Inventory = &inventory.Inventory{Parts: map[object.PartID]inventory.Part{"web": w.rec}, Objects: []inventory.Entry{w.en}}
 	w.in.Objects = map[cluster.ObjectRef]cluster.ObjectState{ref: w.obj}
@@ -47,12 +47,12 @@ func TestObserveLeaving(t *testing.T) {
 		last   inventory.Reasons
 		want   string
 	}{
-		"Removed": {reason: "A part that the bundle no longer has is removed.", want: "Processing old: is being removed"},
-		"Waiting": {reason: "What that waits for is said.", last: inventory.Reasons{Waiting: "waits"}, want: "Processing old: waits"},
-		"Refused": {reason: "A request that is refused is an error.", last: inventory.Reasons{Waiting: "waits", Pruning: "forbidden"}, want: "Error old: forbidden"},
-		"Blocked": {reason: "A hook that blocks the removal comes first.", run: &inventory.Run{Event: "pre-delete", Over: true, Failed: "no"}, last: inventory.Reasons{Pruning: "forbidden"}, want: "Error old: no"},
-		"Hook":    {reason: "A hook that has to come before failed.", run: &inventory.Run{Event: "pre-delete", Over: true, Failed: "no"}, want: "Error old: no"},
-		"After":   {reason: "One after it holds nothing.", run: &inventory.Run{Event: "post-delete", Over: true, Failed: "no"}, want: "Processing old: is being removed"},
+		"Removed": {reason: "A part that the bundle no longer contains is removed.", want: "Processing old: is being removed"},
+		"Waiting": {reason: "The message says what the removal waits for.", last: inventory.Reasons{Waiting: "waits"}, want: "Processing old: waits"},
+		"Refused": {reason: "A refused request is an error.", last: inventory.Reasons{Waiting: "waits", Pruning: "forbidden"}, want: "Error old: forbidden"},
+		"Blocked": {reason: "A failed hook that blocks the removal takes precedence.", run: &inventory.Run{Event: "pre-delete", Over: true, Failed: "no"}, last: inventory.Reasons{Pruning: "forbidden"}, want: "Error old: no"},
+		"Hook":    {reason: "A hook that runs before the removal failed.", run: &inventory.Run{Event: "pre-delete", Over: true, Failed: "no"}, want: "Error old: no"},
+		"After":   {reason: "A hook that fails after the removal does not block it.", run: &inventory.Run{Event: "post-delete", Over: true, Failed: "no"}, want: "Processing old: is being removed"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -12,19 +12,19 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// A standing says what an entry of the inventory means for the part that it belongs to.
+// A standing is what an entry of the inventory means for its part.
 type standing int
 
 const (
-	// expected is an object that should be there.
+	// expected is an object that should exist.
 	expected standing = iota
 	// unreadable is an object that the credentials may not read.
 	unreadable
-	// pruned is an object that the bundle no longer has.
+	// pruned is an object that the bundle no longer contains.
 	pruned
-	// pending is an object that was not applied yet.
+	// pending is an object that is not applied yet.
 	pending
-	// dismissed is the custom resource of the bundle, which is created once, after its users deleted it.
+	// dismissed is the custom resource of the bundle after its users deleted it. The engine creates it only once.
 	dismissed
 )
 
@@ -43,7 +43,8 @@ func standingOf(en *inventory.Entry, exists bool, denied error) standing {
 	return expected
 }
 
-// FindDrift returns how an object differs from what was applied, without the fields, and false where it does not.
+// FindDrift returns how an object differs from what was applied, without its fields. It returns false if the object does not
+// differ.
 func FindDrift(en *inventory.Entry, state cluster.ObjectState, exists bool) (Drift, bool) {
 	switch {
 	case en.Stage == object.StageResource:
@@ -51,7 +52,7 @@ func FindDrift(en *inventory.Entry, state cluster.ObjectState, exists bool) (Dri
 	case !exists:
 		return Drift{Key: en.Ref(), Kind: DriftDeleted}, true
 	case state.Status == cluster.Terminating:
-		// It comes back once it is gone.
+		// It is recreated once it is gone.
 		return Drift{}, false
 	case state.UID != en.UID:
 		return Drift{Key: en.Ref(), Kind: DriftReplaced}, true
@@ -63,14 +64,14 @@ func FindDrift(en *inventory.Entry, state cluster.ObjectState, exists bool) (Dri
 
 // An Evaluator evaluates readiness rules.
 type Evaluator interface {
-	// Applies reports whether a rule is for an object.
+	// Applies reports whether a rule applies to an object.
 	Applies(en *inventory.Entry) bool
-	// Evaluate the rule for an object. The error is that the object cannot be read.
+	// Evaluate evaluates the rule for an object. It returns an error if it cannot read the object.
 	Evaluate(ctx context.Context, en *inventory.Entry, state cluster.ObjectState) (health.State, string, error)
 }
 
-// HealthOf returns the state of an object that is as it was applied, and a message for any state but Ready. Without a rule the
-// status decides.
+// HealthOf returns the state of an object that has not drifted, and a message for any state but Ready. Without a rule, the status
+// of the object counts.
 func HealthOf(ctx context.Context, e Evaluator, en *inventory.Entry, state cluster.ObjectState) (health.State, string, error) {
 	if state.Status != cluster.Terminating && e.Applies(en) {
 		return e.Evaluate(ctx, en, state)
@@ -81,12 +82,12 @@ func HealthOf(ctx context.Context, e Evaluator, en *inventory.Entry, state clust
 
 // A Comparer finds out how objects differ from what was applied.
 type Comparer interface {
-	// Compare an object that drifted with what was applied. The error is that the object cannot be read.
+	// Compare compares a drifted object with what was applied. It returns an error if it cannot read the object.
 	Compare(ctx context.Context, en *inventory.Entry, d Drift, state cluster.ObjectState) (Difference, error)
 }
 
-// Gather fills in the health of the objects that rules are for, and under the policy Report the differences of those that
-// drifted. All else of the input has to be there. Nothing is asked about objects for which it does not matter.
+// Gather sets Health for the objects that have a rule, and under the policy Report also Differences for drifted objects. Set all
+// other fields first. Gather sends no requests for objects whose answers would not matter.
 func (in *Input) Gather(ctx context.Context, e Evaluator, c Comparer) error {
 	in.Health, in.Differences = map[cluster.ObjectRef]Health{}, map[cluster.ObjectRef]Difference{}
 	parts := make(map[object.PartID]bool, len(in.Parts))
@@ -116,7 +117,7 @@ func (in *Input) Gather(ctx context.Context, e Evaluator, c Comparer) error {
 	return nil
 }
 
-// compare an object with what was applied where the policy asks for it, and report whether its health counts.
+// compare compares an object with what was applied if the policy requires it. It reports whether the health of the object counts.
 func (in *Input) compare(ctx context.Context, c Comparer, en *inventory.Entry, state cluster.ObjectState, exists bool) (bool, error) {
 	d, ok := FindDrift(en, state, exists)
 	if !ok {
@@ -137,7 +138,7 @@ func (in *Input) compare(ctx context.Context, c Comparer, en *inventory.Entry, s
 	return false, nil
 }
 
-// Unready reports whether an object of a part is not ready, and which is the first one, and why.
+// Unready returns the first object of a part that is not ready, with the reason. It returns false if all objects are ready.
 func Unready(
 	ctx context.Context, e Evaluator, inv *inventory.Inventory, objects map[cluster.ObjectRef]cluster.ObjectState, part object.PartID,
 ) (why string, unready bool, err error) {

@@ -24,11 +24,11 @@ func TestFindDrift(t *testing.T) {
 		want   Drift
 		found  bool
 	}{
-		"Same":        {reason: "What is as it was applied does not differ.", change: func(*world) {}},
-		"Changed":     {reason: "Fields that are no longer ours are.", change: func(w *world) { w.obj.Owned = "theirs" }, want: Drift{Key: ref}, found: true},
-		"Deleted":     {reason: "A missing object does.", change: func(*world) {}, gone: true, want: Drift{Key: ref, Kind: DriftDeleted}, found: true},
-		"Replaced":    {reason: "So does another one in its place.", change: func(w *world) { w.obj.UID = "2" }, want: Drift{Key: ref, Kind: DriftReplaced}, found: true},
-		"Terminating": {reason: "An object that is being deleted comes back once it is gone.", change: func(w *world) { w.obj.Status, w.obj.UID = cluster.Terminating, "2" }},
+		"Same":        {reason: "An object that is as it was applied has not drifted.", change: func(*world) {}},
+		"Changed":     {reason: "The owned fields changed.", change: func(w *world) { w.obj.Owned = "theirs" }, want: Drift{Key: ref}, found: true},
+		"Deleted":     {reason: "The object is missing.", change: func(*world) {}, gone: true, want: Drift{Key: ref, Kind: DriftDeleted}, found: true},
+		"Replaced":    {reason: "Another object has its name.", change: func(w *world) { w.obj.UID = "2" }, want: Drift{Key: ref, Kind: DriftReplaced}, found: true},
+		"Terminating": {reason: "An object that is being deleted is recreated once it is gone.", change: func(w *world) { w.obj.Status, w.obj.UID = cluster.Terminating, "2" }},
 		"Resource":    {reason: "The custom resource belongs to its users.", change: func(w *world) { w.en.Stage = object.StageResource }, gone: true},
 	}
 	for name, tc := range cases {
@@ -43,7 +43,7 @@ func TestFindDrift(t *testing.T) {
 	}
 }
 
-// An asked answers what Gather asks, and counts.
+// An asked answers the questions of Gather and counts them.
 type asked struct {
 	difference             Difference
 	err                    error
@@ -82,22 +82,22 @@ func TestGather(t *testing.T) {
 		asked  asked
 		want   want
 	}{
-		"NoRule":      {reason: "Without a rule nothing is asked.", change: func(*world) {}},
+		"NoRule":      {reason: "Without a rule, no request is sent.", change: func(*world) {}},
 		"Rule":        {reason: "A rule is evaluated.", change: func(*world) {}, asked: asked{applies: true}, want: want{Evaluated: 1, Health: 1}},
-		"Terminating": {reason: "Of an object that is being deleted no rule says anything.", change: func(w *world) { w.obj.Status = cluster.Terminating }, asked: asked{applies: true}},
-		"Unreadable":  {reason: "What cannot be read is an error.", change: func(*world) {}, asked: asked{applies: true, failsEvaluate: true}, want: want{Evaluated: 1, Failed: true}},
-		"Repair":      {reason: "What is about to be repaired costs no request.", change: drifted, asked: asked{applies: true}},
-		"Ignore":      {reason: "A change that is ignored is not compared.", policy: bundle.DriftIgnore, change: drifted, asked: asked{applies: true}, want: want{Evaluated: 1, Health: 1}},
-		"IgnoreGone":  {reason: "What is missing has no health.", policy: bundle.DriftIgnore, change: func(*world) {}, gone: true, asked: asked{applies: true}},
-		"Report":      {reason: "A change that is reported is compared.", policy: bundle.DriftReport, change: drifted, asked: asked{applies: true, difference: changed}, want: want{Compared: 1, Evaluated: 1, Health: 1, Differences: 1}},
+		"Terminating": {reason: "No rule is evaluated for an object that is being deleted.", change: func(w *world) { w.obj.Status = cluster.Terminating }, asked: asked{applies: true}},
+		"Unreadable":  {reason: "A failure to read the object is an error.", change: func(*world) {}, asked: asked{applies: true, failsEvaluate: true}, want: want{Evaluated: 1, Failed: true}},
+		"Repair":      {reason: "No request is sent for an object that is about to be repaired.", change: drifted, asked: asked{applies: true}},
+		"Ignore":      {reason: "An ignored change is not compared.", policy: bundle.DriftIgnore, change: drifted, asked: asked{applies: true}, want: want{Evaluated: 1, Health: 1}},
+		"IgnoreGone":  {reason: "A missing object has no health.", policy: bundle.DriftIgnore, change: func(*world) {}, gone: true, asked: asked{applies: true}},
+		"Report":      {reason: "A reported change is compared.", policy: bundle.DriftReport, change: drifted, asked: asked{applies: true, difference: changed}, want: want{Compared: 1, Evaluated: 1, Health: 1, Differences: 1}},
 		"ReportGone": {
-			reason: "What is not there for the part has no health.", policy: bundle.DriftReport, change: func(*world) {}, gone: true,
+			reason: "An object that the part lacks has no health.", policy: bundle.DriftReport, change: func(*world) {}, gone: true,
 			asked: asked{applies: true, difference: Difference{Drift: Drift{Key: ref, Kind: DriftDeleted}, Differs: true}}, want: want{Compared: 1, Differences: 1},
 		},
-		"ReportFails": {reason: "Where that cannot be asked, it is an error.", policy: bundle.DriftReport, change: drifted, asked: asked{err: errors.New("no")}, want: want{Compared: 1, Failed: true}},
-		"Pruned":      {reason: "Nothing is asked about an object on its way out.", change: func(w *world) { w.en.Pruned = true }, asked: asked{applies: true}},
-		"Pending":     {reason: "Nor about one that was not applied yet.", change: func(w *world) { w.en.UID = "" }, asked: asked{applies: true}},
-		"Leaving":     {reason: "Nor about one of a part that the bundle no longer has.", change: func(w *world) { w.en.Part = "old" }, asked: asked{applies: true}},
+		"ReportFails": {reason: "A failed comparison is an error.", policy: bundle.DriftReport, change: drifted, asked: asked{err: errors.New("no")}, want: want{Compared: 1, Failed: true}},
+		"Pruned":      {reason: "No request is sent for a pruned object.", change: func(w *world) { w.en.Pruned = true }, asked: asked{applies: true}},
+		"Pending":     {reason: "No request is sent for an object that is not applied yet.", change: func(w *world) { w.en.UID = "" }, asked: asked{applies: true}},
+		"Leaving":     {reason: "No request is sent for an object of a part that the bundle no longer contains.", change: func(w *world) { w.en.Part = "old" }, asked: asked{applies: true}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

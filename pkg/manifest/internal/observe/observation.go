@@ -15,18 +15,18 @@ import (
 
 // A PartState is the state of one part of a bundle.
 type PartState struct {
-	// Kind of the part, and the name of an install; empty for other parts.
+	// Kind of the part, and the name of the install. The name is empty for other parts.
 	Kind    object.PartKind
 	Install string
-	// Phase of the part, and the State that follows from it. For any State but Ready, Message is the first thing to look at.
+	// Phase of the part, and the State that follows from it. For any State but Ready, Message says what to check first.
 	Phase   Phase
 	State   health.State
 	Message string
-	// Version of the chart that is installed.
+	// Version of the installed chart.
 	Version string
 }
 
-// Title returns what the part is called in messages: the name of an install, crds or resource.
+// Title returns the name of the part for messages: the name of an install, crds or resource.
 func (p *PartState) Title() string {
 	if p.Kind != object.PartKindInstall {
 		return p.Kind.String()
@@ -34,46 +34,46 @@ func (p *PartState) Title() string {
 	return p.Install
 }
 
-// An Observation is what was seen of a bundle.
+// An Observation is the observed state of a bundle.
 type Observation struct {
-	// Exists says that the cluster holds an inventory of the bundle.
+	// Exists is true if the cluster has an inventory of the bundle.
 	Exists bool
-	// UpToDate says that Apply has nothing to do.
+	// UpToDate is true if Apply has nothing to do.
 	UpToDate bool
-	// State of the whole bundle. For any State but Ready, Message is the first thing to look at.
+	// State of the whole bundle. For any State but Ready, Message says what to check first.
 	State   health.State
 	Message string
 	// Parts in the order of the bundle.
 	Parts []PartState
-	// Ready is the number of ready objects, and Total that of all objects.
+	// Ready is the number of ready objects. Total is the number of all objects.
 	Ready, Total int
-	// Drift is what differs from what was applied.
+	// Drift lists the objects that differ from what was applied.
 	Drift []Drift
-	// Works is true for a State Warning where all objects exist and work: the warning is only that other clients changed some of
-	// them or own fields of them, and that this is left as it is.
+	// Works is true for a State Warning if all objects exist and work. The only reason for the warning is that other clients
+	// changed or own fields, which the engine does not revert.
 	Works bool
-	// Atomic is how long an upgrade may take before it is to be rolled back, where the config of some install asks for
-	// that: the longest of their timeouts, by default 5 minutes; 0 where none does.
+	// Atomic is how long an upgrade may take before it must be rolled back. It is the longest timeout of the installs that request
+	// a rollback (by default 5 minutes), and 0 if none does.
 	Atomic time.Duration
-	// Checkpoint is the last known good revision, as the option WithCheckpoint described it; nil for none. NotKept says why that
-	// of this call cannot be kept.
+	// Checkpoint is the last known good revision, as passed to WithCheckpoint, or nil. NotKept is why the revision of this call
+	// cannot be kept, or empty.
 	Checkpoint []byte
 	NotKept    string
-	// Tests are the tests that ran for TestToken, or are about to.
+	// Tests are the results of the tests for TestToken, including those that have not run yet.
 	Tests     []TestState
 	TestToken string
 }
 
 // A TestState is the state of one test hook.
 type TestState struct {
-	// Install that the test belongs to, and its kind and name.
+	// Install that contains the test, and the kind and name of the test.
 	Install, Name string
-	// State is Processing, Ready for a test that succeeded, or Error, for which Message says why.
+	// State is Processing, Ready if the test succeeded, or Error if it failed. Message says why it failed.
 	State   health.State
 	Message string
 }
 
-// A DriftKind says what another client did to an object.
+// A DriftKind is what another client did to an object.
 type DriftKind int
 
 // The kinds of drift.
@@ -82,22 +82,22 @@ const (
 	DriftChanged DriftKind = iota
 	// DriftDeleted means that the object is missing.
 	DriftDeleted
-	// DriftReplaced and DriftForeign mean that there is another object in its place; with DriftForeign that one does not belong to
-	// the bundle.
+	// DriftReplaced means that another object of the bundle has its name. DriftForeign means that an object that does not belong to
+	// the bundle has its name.
 	DriftReplaced
 	DriftForeign
 )
 
-// A Drift is one object that another client changed or deleted.
+// A Drift is an object that another client changed or deleted.
 type Drift struct {
 	Key  cluster.ObjectRef
 	Kind DriftKind
-	// Fields that were changed or removed, as paths. Values are never part of it. Observe leaves them out where the object
-	// is about to be repaired.
+	// Fields are the paths of the changed or removed fields, without values. Observe leaves them empty if the object is about to be
+	// repaired.
 	Fields []string
 }
 
-// String names the object and the fields.
+// String names the object, what happened to it and the changed fields.
 func (d Drift) String() string {
 	switch d.Kind {
 	case DriftDeleted:
@@ -114,19 +114,19 @@ func (d Drift) String() string {
 	return fmt.Sprintf("%s was changed at %s", d.Key, strings.Join(d.Fields, ", "))
 }
 
-// A CededField is a field that is left to another manager.
+// A CededField is a field that the engine cedes to another manager.
 type CededField struct {
 	Key cluster.ObjectRef
-	// Field as a path.
+	// Field is the path of the field.
 	Field string
-	// Manager that sets the field, as managedFields names it; empty if unknown.
+	// Manager that sets the field, as in managedFields, or empty if unknown.
 	Manager string
-	// Contended says that the field was repaired again and again before it was left to the manager. Otherwise the manager owns it
-	// by the way Kubernetes works.
+	// Contended is true if the engine repaired the field repeatedly before it ceded it. Otherwise the manager owns the field by
+	// Kubernetes convention.
 	Contended bool
 }
 
-// String names object, field and manager.
+// String names the object, the field and the manager.
 func (c CededField) String() string {
 	if c.Contended {
 		return fmt.Sprintf("%s: %s was set again and again by %s, and is left to it", c.Key, c.Field, cmp.Or(c.Manager, "somebody else"))
@@ -134,7 +134,7 @@ func (c CededField) String() string {
 	return fmt.Sprintf("%s: %s is left to %s", c.Key, c.Field, c.Manager)
 }
 
-// conclude sets the state of the whole to that of the most urgent part.
+// conclude sets the state of the whole bundle to that of its most urgent part.
 func (o *Observation) conclude() {
 	for i := range o.Parts {
 		p := &o.Parts[i]

@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
-// Observe returns what the input says of a bundle.
+// Observe determines the state of a bundle from the input.
 func Observe(in Input) Observation {
 	if in.Inventory == nil {
 		return Observation{State: health.Processing, Message: "nothing is installed yet"}
@@ -47,18 +47,18 @@ type observer struct {
 	out   Observation
 }
 
-// A part of the bundle while it is observed.
+// A part holds the findings about a part of the bundle.
 type part struct {
 	*bundle.Part
 
 	findings []finding
-	// notes are findings about objects that were left as they are. They come after all others.
+	// notes are findings about objects that are not repaired. Other findings take precedence.
 	notes []finding
 	// stuck is nil unless a hook failed.
 	stuck *inventory.Stuck
 }
 
-// needsStep reports whether a step does something about an object that is not as it was applied, or not yet.
+// needsStep reports whether a step would apply or repair the part's objects that are not as they should be.
 func (p *part) needsStep() bool { return p.stuck == nil || p.stuck.NeedsStep(true) }
 
 func (p *part) found(phase Phase, message string) {
@@ -69,7 +69,7 @@ func (p *part) noted(phase Phase, message string) {
 	p.notes = append(p.notes, finding{phase: phase, message: message})
 }
 
-// observeParts begins each part with what the inventory and the last step say.
+// observeParts records what the inventory and the last step say about each part.
 func (o *observer) observeParts() {
 	o.parts = make(map[object.PartID]*part, len(o.Parts))
 	for i := range o.Parts {
@@ -103,7 +103,7 @@ func (o *observer) observeParts() {
 	}
 }
 
-// observeLeaving says what becomes of the first part that the bundle no longer has.
+// observeLeaving records the state of the first part that the bundle no longer contains.
 func (o *observer) observeLeaving() {
 	for _, name := range slices.Sorted(maps.Keys(o.Inventory.Parts)) {
 		if o.parts[name] != nil {
@@ -122,7 +122,7 @@ func (o *observer) observeLeaving() {
 	}
 }
 
-// observeEntry says whether an object is there as it was applied, and works.
+// observeEntry records whether an object exists as it was applied, and whether it works.
 func (o *observer) observeEntry(en *inventory.Entry, p *part) {
 	k := en.Ref()
 	state, exists := o.Objects[k]
@@ -142,7 +142,7 @@ func (o *observer) observeEntry(en *inventory.Entry, p *part) {
 		o.out.UpToDate = o.out.UpToDate && !p.needsStep()
 		o.out.Total++
 		if o.Inventory.Parts[p.Name].Digest == p.Digest {
-			// Otherwise observeParts has said why.
+			// Otherwise observeParts has recorded the reason.
 			o.observeRecreated(en, p)
 		}
 	case dismissed:
@@ -155,7 +155,7 @@ func (o *observer) observeEntry(en *inventory.Entry, p *part) {
 	}
 }
 
-// observeRecreated says what becomes of an object that was deleted to repair it, and does not exist again yet.
+// observeRecreated records the state of an object that was deleted for its repair and does not exist again yet.
 func (o *observer) observeRecreated(en *inventory.Entry, p *part) {
 	if f := o.Last.Failure(p.Name, p.Digest); f != "" {
 		p.found(PhaseFailed, f)
@@ -164,7 +164,7 @@ func (o *observer) observeRecreated(en *inventory.Entry, p *part) {
 	p.found(PhaseDrifted, cmp.Or(o.Last.Waiting, en.Ref().String()+" is being recreated"))
 }
 
-// observeDrift says what becomes of an object that differs, and reports whether it counts as it is.
+// observeDrift records how the policy treats a drifted object. It reports whether the health of the object counts.
 func (o *observer) observeDrift(en *inventory.Entry, d Drift, p *part) bool {
 	switch o.Drift {
 	case bundle.DriftIgnore:
@@ -198,7 +198,7 @@ func (o *observer) observeDrift(en *inventory.Entry, d Drift, p *part) bool {
 	return false
 }
 
-// observeCeded names the fields of an object that were left to others after an ownership conflict.
+// observeCeded records the fields that were ceded after an ownership conflict.
 func (o *observer) observeCeded(en *inventory.Entry, p *part) {
 	for i := range en.Ceded {
 		c := &en.Ceded[i]
@@ -213,7 +213,7 @@ func (o *observer) observeCeded(en *inventory.Entry, p *part) {
 	}
 }
 
-// observeHealth says whether an object that is as it was applied works.
+// observeHealth records whether an object that is as it was applied works.
 func (o *observer) observeHealth(en *inventory.Entry, state cluster.ObjectState, p *part) {
 	h, ruled := o.Health[en.Ref()]
 	if !ruled {
@@ -226,7 +226,7 @@ func (o *observer) observeHealth(en *inventory.Entry, state cluster.ObjectState,
 	p.found(phaseOf(h.State), en.Ref().String()+": "+h.Message)
 }
 
-// concludeParts sets the phases of the parts, and the state of the whole.
+// concludeParts sets the phases of the parts and the state of the bundle.
 func (o *observer) concludeParts() {
 	var all []finding
 	for i := range o.Parts {
@@ -243,7 +243,7 @@ func (o *observer) concludeParts() {
 	o.out.conclude()
 }
 
-// observeCheckpoint says which revision is kept. A bundle that is Ready is not up to date until it is what is kept.
+// observeCheckpoint records which revision is kept. A Ready bundle is not up to date until its revision is kept.
 func (o *observer) observeCheckpoint() {
 	if o.Checkpoint == nil {
 		return
@@ -254,8 +254,8 @@ func (o *observer) observeCheckpoint() {
 	}
 }
 
-// observeTests says what became of the tests. A bundle is not up to date while tests have to run: it would not be observed again
-// before its time.
+// observeTests records the results of the tests. A bundle with unfinished tests is not up to date. Otherwise it would not be
+// observed again until the next poll.
 func (o *observer) observeTests() {
 	if t := o.Inventory.Tests; t != nil {
 		o.out.TestToken, o.out.Tests = t.Token, TestStates(t)
@@ -269,12 +269,12 @@ func (o *observer) observeTests() {
 	}
 }
 
-// TestsDue reports whether tests for a token have to run, or are running.
+// TestsDue reports whether the tests for a token have not all run.
 func TestsDue(inv *inventory.Inventory, token string) bool {
 	return token != "" && (inv.Tests == nil || inv.Tests.Token != token || !inv.Tests.Over)
 }
 
-// TestStates returns the states of the tests that an inventory has.
+// TestStates returns the states of the tests in an inventory.
 func TestStates(t *inventory.Tests) []TestState {
 	out := make([]TestState, 0, len(t.Tests))
 	for _, s := range t.Tests {

@@ -33,30 +33,30 @@ func TestObserve(t *testing.T) {
 		want   Observation // Without Parts.
 	}{
 		"NothingInstalled": {
-			reason: "Without an inventory nothing is installed.",
+			reason: "Without an inventory, nothing is installed.",
 			in:     func(w *world) Input { return w.in },
 			want:   Observation{State: health.Processing, Message: "nothing is installed yet"},
 		},
 		"Ready": {
-			reason: "What is as it was applied, and works, is ready.",
+			reason: "An object that is as it was applied, and works, is ready.",
 			in:     func(w *world) Input { return w.input() },
 			phase:  PhaseReady,
 			want:   Observation{Exists: true, UpToDate: true, State: health.Ready, Ready: 1, Total: 1},
 		},
 		"Adopting": {
-			reason: "An inventory of another owner is taken over by the next step.",
+			reason: "The next step adopts the inventory of another owner.",
 			in:     func(w *world) Input { w.in.Adopting = true; return w.input() },
 			phase:  PhaseReady,
 			want:   Observation{Exists: true, State: health.Ready, Ready: 1, Total: 1},
 		},
 		"Unhealthy": {
-			reason: "An object that has failed is an error, and nothing that a step could repair.",
+			reason: "An object that has failed is an error that a step cannot repair.",
 			in:     func(w *world) Input { w.obj.Status, w.obj.Message = cluster.Failed, "no"; return w.input() },
 			phase:  PhaseUnhealthy,
 			want:   Observation{Exists: true, UpToDate: true, State: health.Error, Message: "web: ConfigMap apps/web: no", Total: 1},
 		},
 		"Rule": {
-			reason: "A rule decides instead of the status.",
+			reason: "A rule takes precedence over the status.",
 			in: func(w *world) Input {
 				w.in.Health = map[cluster.ObjectRef]Health{ref: {State: health.Warning, Message: "slow"}}
 				return w.input()
@@ -71,19 +71,19 @@ func TestObserve(t *testing.T) {
 			want:   Observation{Exists: true, State: health.Processing, Message: "web: is being applied", Total: 1},
 		},
 		"Recreated": {
-			reason: "An object that was deleted to repair it, and is not back, keeps its part from being Ready.",
+			reason: "An object that was deleted for its repair and does not exist again keeps its part from being Ready.",
 			in:     func(w *world) Input { w.en.UID = ""; return w.input() },
 			phase:  PhaseDrifted,
 			want:   Observation{Exists: true, State: health.Processing, Message: "web: ConfigMap apps/web is being recreated", Total: 1},
 		},
 		"Blocked": {
-			reason: "What the last step waited for is said.",
+			reason: "The message says what the last step waited for.",
 			in:     func(w *world) Input { upgrade(w); w.in.Last.Waiting = "waits"; return w.input() },
 			phase:  PhaseBlocked,
 			want:   Observation{Exists: true, State: health.Processing, Message: "web: waits", Ready: 1, Total: 1},
 		},
 		"Held": {
-			reason: "What a part waits for itself comes first.",
+			reason: "What a part itself waits for takes precedence.",
 			in: func(w *world) Input {
 				upgrade(w)
 				w.in.Last = inventory.Reasons{Waiting: "waits", Held: map[object.PartID]string{"web": "held"}}
@@ -93,7 +93,7 @@ func TestObserve(t *testing.T) {
 			want:  Observation{Exists: true, State: health.Processing, Message: "web: held", Ready: 1, Total: 1},
 		},
 		"HooksRunning": {
-			reason: "A part whose hooks run waits for them.",
+			reason: "A part with running hooks waits for them.",
 			in: func(w *world) Input {
 				upgrade(w)
 				w.rec.Run = &inventory.Run{Recorded: true, Inputs: "new", Event: "pre-upgrade"}
@@ -104,7 +104,7 @@ func TestObserve(t *testing.T) {
 			want:  Observation{Exists: true, State: health.Processing, Message: "web: hook", Ready: 1, Total: 1},
 		},
 		"Failed": {
-			reason: "A failure of these inputs comes before what is waited for.",
+			reason: "A failure of these inputs takes precedence over what the step waits for.",
 			in: func(w *world) Input {
 				upgrade(w)
 				w.in.Last = inventory.Reasons{Waiting: "waits", Failed: map[object.PartID]inventory.Failure{"web": {Digest: "new", Message: "no"}}}
@@ -114,7 +114,7 @@ func TestObserve(t *testing.T) {
 			want:  Observation{Exists: true, State: health.Error, Message: "web: no", Ready: 1, Total: 1},
 		},
 		"FailedBefore": {
-			reason: "A failure of other inputs is over.",
+			reason: "A failure of other inputs no longer counts.",
 			in: func(w *world) Input {
 				upgrade(w)
 				w.in.Last.Failed = map[object.PartID]inventory.Failure{"web": {Digest: "other", Message: "no"}}
@@ -124,7 +124,7 @@ func TestObserve(t *testing.T) {
 			want:  Observation{Exists: true, State: health.Processing, Message: "web: is being applied", Ready: 1, Total: 1},
 		},
 		"HookFailed": {
-			reason: "After a hook failed before the objects, nothing is left to do for these inputs.",
+			reason: "If a hook failed before the objects were applied, no step helps until the inputs change.",
 			in: func(w *world) Input {
 				upgrade(w)
 				w.en.UID, w.in.Test = "", "t"
@@ -135,7 +135,7 @@ func TestObserve(t *testing.T) {
 			want:  Observation{Exists: true, UpToDate: true, State: health.Error, Message: "web: no", Total: 1},
 		},
 		"HookFailedDue": {
-			reason: "Nor about a field that is due to be tried again: a step takes it once the hooks do.",
+			reason: "A ceded field that is due for a retry does not help either: a step retries it once the hooks succeed.",
 			in: func(w *world) Input {
 				upgrade(w)
 				w.rec.Run = &inventory.Run{Recorded: true, Inputs: "new", Event: "pre-install", Over: true, Failed: "no"}
@@ -146,7 +146,7 @@ func TestObserve(t *testing.T) {
 			want:  Observation{Exists: true, UpToDate: true, State: health.Error, Message: "web: no", Ready: 1, Total: 1},
 		},
 		"PostHookFailed": {
-			reason: "Where the objects were applied before the hook, those that are missing still are.",
+			reason: "If the objects were applied before the hook failed, missing ones are still repaired.",
 			in: func(w *world) Input {
 				upgrade(w)
 				w.rec.Run = &inventory.Run{Recorded: true, Inputs: "new", Event: "post-install", Over: true, Failed: "no"}
@@ -156,7 +156,7 @@ func TestObserve(t *testing.T) {
 			want:  Observation{Exists: true, State: health.Error, Message: "web: no", Total: 1, Drift: []Drift{{Key: ref, Kind: DriftDeleted}}},
 		},
 		"HookRetried": {
-			reason: "A new token runs the hook again.",
+			reason: "A new retry token runs the hook again.",
 			in: func(w *world) Input {
 				upgrade(w)
 				w.in.Retry, w.rec.Run = "again", &inventory.Run{Recorded: true, Inputs: "new", Event: "pre-install", Over: true, Failed: "no"}
@@ -166,13 +166,13 @@ func TestObserve(t *testing.T) {
 			want:  Observation{Exists: true, State: health.Processing, Message: "web: is being applied", Ready: 1, Total: 1},
 		},
 		"DriftRepaired": {
-			reason: "What others changed is about to be repaired.",
+			reason: "A changed object is about to be repaired.",
 			in:     func(w *world) Input { w.obj.Owned = "theirs"; return w.input() },
 			phase:  PhaseDrifted,
 			want:   Observation{Exists: true, State: health.Processing, Message: "web: ConfigMap apps/web was changed", Total: 1, Drift: []Drift{drift}},
 		},
 		"DriftRepairFailed": {
-			reason: "Where that failed, the failure counts.",
+			reason: "If the repair failed, the failure counts.",
 			in: func(w *world) Input {
 				w.obj.Owned = "theirs"
 				w.in.Last.Failed = map[object.PartID]inventory.Failure{"web": {Digest: "new", Message: "no"}}
@@ -182,7 +182,7 @@ func TestObserve(t *testing.T) {
 			want:  Observation{Exists: true, State: health.Error, Message: "web: no", Total: 1, Drift: []Drift{drift}},
 		},
 		"DriftAgain": {
-			reason: "An object that others delete again and again is a warning.",
+			reason: "An object that is deleted repeatedly results in a warning.",
 			in: func(w *world) Input {
 				in := deleted(w)
 				in.Inventory.Find(ref).Restores = &ownership.Restores{Count: ownership.MaxRepairs, Since: in.Now.Unix(), Last: in.Now.Unix()}
@@ -195,7 +195,7 @@ func TestObserve(t *testing.T) {
 			},
 		},
 		"DriftReported": {
-			reason: "Under Report what differs is named, and still counts.",
+			reason: "Under Report, the drift is named, and the health of the object still counts.",
 			in: func(w *world) Input {
 				w.in.Drift, w.obj.Owned = bundle.DriftReport, "theirs"
 				w.in.Differences = map[cluster.ObjectRef]Difference{ref: {Drift: Drift{Key: ref, Fields: []string{"data.k"}}, Differs: true}}
@@ -208,7 +208,7 @@ func TestObserve(t *testing.T) {
 			},
 		},
 		"DriftBroken": {
-			reason: "What is missing does not work.",
+			reason: "A missing object does not work.",
 			in: func(w *world) Input {
 				w.in.Drift = bundle.DriftReport
 				w.in.Differences = map[cluster.ObjectRef]Difference{ref: {Drift: Drift{Key: ref, Kind: DriftDeleted}, Differs: true}}
@@ -221,7 +221,7 @@ func TestObserve(t *testing.T) {
 			},
 		},
 		"DriftLegitimate": {
-			reason: "What is legitimately of others is no drift.",
+			reason: "Fields that other managers own legitimately are not drift.",
 			in: func(w *world) Input {
 				w.in.Drift, w.obj.Owned = bundle.DriftReport, "theirs"
 				w.in.Differences = map[cluster.ObjectRef]Difference{ref: {}}
@@ -231,19 +231,19 @@ func TestObserve(t *testing.T) {
 			want:  Observation{Exists: true, UpToDate: true, State: health.Ready, Ready: 1, Total: 1},
 		},
 		"DriftIgnored": {
-			reason: "Under Ignore a change counts for nothing.",
+			reason: "Under Ignore, a change has no effect.",
 			in:     func(w *world) Input { w.in.Drift, w.obj.Owned = bundle.DriftIgnore, "theirs"; return w.input() },
 			phase:  PhaseReady,
 			want:   Observation{Exists: true, UpToDate: true, State: health.Ready, Ready: 1, Total: 1},
 		},
 		"DeletionIgnored": {
-			reason: "Under Ignore a missing object is said to be missing.",
+			reason: "Under Ignore, the message names a missing object.",
 			in:     func(w *world) Input { w.in.Drift = bundle.DriftIgnore; return deleted(w) },
 			phase:  PhaseMissing,
 			want:   Observation{Exists: true, UpToDate: true, State: health.Ready, Message: "web: ConfigMap apps/web is missing", Total: 1},
 		},
 		"Ceded": {
-			reason: "A field that was ceded after an ownership conflict is a warning; the object works.",
+			reason: "A field that was ceded after an ownership conflict results in a warning, but the object works.",
 			in: func(w *world) Input {
 				w.en.Ceded = []ownership.Ceded{{Path: `{"f:data":{"f:k":{}}}`, Manager: "them", Since: w.in.Now.Unix()}}
 				return w.input()
@@ -255,7 +255,7 @@ func TestObserve(t *testing.T) {
 			},
 		},
 		"CededDue": {
-			reason: "After a while the engine tries again.",
+			reason: "After a while, the engine tries again.",
 			in: func(w *world) Input {
 				w.en.Ceded = []ownership.Ceded{{Path: `{"f:data":{"f:k":{}}}`, Manager: "them", Since: 1}}
 				return w.input()
@@ -267,7 +267,7 @@ func TestObserve(t *testing.T) {
 			},
 		},
 		"CededLegitimately": {
-			reason: "One that is legitimately of another manager is not worth a word.",
+			reason: "A field that another manager owns legitimately is not mentioned.",
 			in: func(w *world) Input {
 				w.en.Ceded = []ownership.Ceded{{Path: `{"f:data":{"f:k":{}}}`, Manager: "them"}}
 				return w.input()
@@ -276,13 +276,13 @@ func TestObserve(t *testing.T) {
 			want:  Observation{Exists: true, UpToDate: true, State: health.Ready, Ready: 1, Total: 1},
 		},
 		"Dismissed": {
-			reason: "The custom resource stays away after its users deleted it.",
+			reason: "The custom resource is not recreated after its users deleted it.",
 			in:     func(w *world) Input { w.en.Stage = object.StageResource; return deleted(w) },
 			phase:  PhaseReady,
 			want:   Observation{Exists: true, UpToDate: true, State: health.Ready},
 		},
 		"Pruning": {
-			reason: "An object that waits for its finalizers is on its way out.",
+			reason: "An object that waits for its finalizers is being pruned.",
 			in: func(w *world) Input {
 				w.en.Pruned, w.obj.Status, w.obj.Message = true, cluster.Terminating, "waits for finalizer x"
 				return w.input()
@@ -291,13 +291,13 @@ func TestObserve(t *testing.T) {
 			want:  Observation{Exists: true, State: health.Processing, Message: "web: ConfigMap apps/web: waits for finalizer x"},
 		},
 		"PruningBlocked": {
-			reason: "What the last step waited for comes first.",
+			reason: "What the last step waited for takes precedence.",
 			in:     func(w *world) Input { w.en.Pruned, w.in.Last.Waiting = true, "1 object is left"; return w.input() },
 			phase:  PhasePruning,
 			want:   Observation{Exists: true, State: health.Processing, Message: "web: 1 object is left"},
 		},
 		"Pruned": {
-			reason: "The entry of an object that is gone goes with the next step.",
+			reason: "The next step removes the entry of an object that no longer exists.",
 			in:     func(w *world) Input { w.en.Pruned = true; return deleted(w) },
 			phase:  PhaseReady,
 			want:   Observation{Exists: true, State: health.Ready},
@@ -309,7 +309,7 @@ func TestObserve(t *testing.T) {
 			want:   Observation{Exists: true, State: health.Error, Message: "web: forbidden"},
 		},
 		"Unreadable": {
-			reason: "What the credentials may not read is an error.",
+			reason: "An object that the credentials may not read is an error.",
 			in: func(w *world) Input {
 				w.in.Denied = map[cluster.ObjectRef]error{ref: errors.New("for\nbidden")}
 				return deleted(w)
@@ -318,13 +318,13 @@ func TestObserve(t *testing.T) {
 			want:  Observation{Exists: true, UpToDate: true, State: health.Error, Message: "web: cannot be read: for bidden", Total: 1},
 		},
 		"Atomic": {
-			reason: "How long an upgrade may take is known from the inventory.",
+			reason: "The inventory holds how long an upgrade may take.",
 			in:     func(w *world) Input { w.rec.Atomic, w.rec.HookTimeout = true, 7; return w.input() },
 			phase:  PhaseReady,
 			want:   Observation{Exists: true, UpToDate: true, State: health.Ready, Ready: 1, Total: 1, Atomic: 7 * time.Second},
 		},
 		"TestsDue": {
-			reason: "A bundle whose tests have to run is not up to date.",
+			reason: "A bundle with outstanding tests is not up to date.",
 			in: func(w *world) Input {
 				in := w.input()
 				in.Test = "b"
@@ -337,7 +337,7 @@ func TestObserve(t *testing.T) {
 			},
 		},
 		"TestsOver": {
-			reason: "Once they ran for this token, it is.",
+			reason: "Once the tests for this token have run, the bundle is up to date.",
 			in: func(w *world) Input {
 				in := w.input()
 				in.Test, in.Inventory.Tests = "a", &inventory.Tests{Token: "a", Over: true}
@@ -347,7 +347,7 @@ func TestObserve(t *testing.T) {
 			want:  Observation{Exists: true, UpToDate: true, State: health.Ready, Ready: 1, Total: 1, TestToken: "a"},
 		},
 		"Checkpoint": {
-			reason: "A bundle that is Ready is not up to date until it is what is kept.",
+			reason: "A Ready bundle is not up to date until its revision is kept.",
 			in: func(w *world) Input {
 				in := w.input()
 				in.Checkpoint, in.Inventory.Good = &Checkpoint{Wanted: []byte("b")}, []byte("a")
@@ -357,7 +357,7 @@ func TestObserve(t *testing.T) {
 			want:  Observation{Exists: true, State: health.Ready, Ready: 1, Total: 1, Checkpoint: []byte("a")},
 		},
 		"CheckpointOfUnready": {
-			reason: "One that is not Ready is not kept.",
+			reason: "A revision that is not Ready is not kept.",
 			in: func(w *world) Input {
 				w.obj.Status = cluster.InProgress
 				in := w.input()
@@ -370,7 +370,7 @@ func TestObserve(t *testing.T) {
 			},
 		},
 		"CheckpointTooLarge": {
-			reason: "One that does not fit is not kept, which fails nothing.",
+			reason: "A revision that does not fit is not kept, but the bundle is still Ready.",
 			in: func(w *world) Input {
 				w.in.Checkpoint = &Checkpoint{Wanted: []byte("b"), Inventory: inventory.MaxData, Parent: cluster.ObjectRef{Kind: "Secret", Name: "p"}}
 				return w.input()

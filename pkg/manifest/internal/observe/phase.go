@@ -4,59 +4,59 @@ package observe
 
 import "github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 
-// A Phase says where a part of a bundle stands. The State of the part follows from it.
+// A Phase is the situation of a part of a bundle. The State of the part follows from it.
 type Phase string
 
 // The phases of a part.
 const (
-	// PhaseReady says that all objects are as they were applied, and work.
+	// PhaseReady means that all objects are as they were applied, and work.
 	PhaseReady Phase = "Ready"
-	// PhaseMissing says that an object was deleted, and that the policy for drift ignores that.
+	// PhaseMissing means that an object was deleted, which the drift policy ignores.
 	PhaseMissing Phase = "Missing"
 
-	// PhaseApplying says that the inputs of the part are not in the cluster yet: nothing is wrong, and the part waits for
-	// nothing.
+	// PhaseApplying means that the inputs of the part are not in the cluster yet. Nothing has failed, and the part is not waiting
+	// for anything.
 	PhaseApplying Phase = "Applying"
-	// PhaseHooksRunning says that the part waits for a hook.
+	// PhaseHooksRunning means that the part waits for a hook.
 	PhaseHooksRunning Phase = "HooksRunning"
-	// PhaseBlocked says that the inputs are not in the cluster yet because the last step waited for something else.
+	// PhaseBlocked means that the inputs are not in the cluster yet because the last step waited for something else.
 	PhaseBlocked Phase = "Blocked"
-	// PhaseDrifted says that an object was changed or deleted, and is about to be repaired.
+	// PhaseDrifted means that an object was changed or deleted and is about to be repaired.
 	PhaseDrifted Phase = "Drifted"
-	// PhaseProgressing says that an object is not ready yet.
+	// PhaseProgressing means that an object is not ready yet.
 	PhaseProgressing Phase = "Progressing"
-	// PhasePruning says that an object which the part no longer has is being deleted.
+	// PhasePruning means that an object that the part no longer contains is being deleted.
 	PhasePruning Phase = "Pruning"
-	// PhaseLeaving says that the part is no longer in the bundle, and is being removed.
+	// PhaseLeaving means that the part is no longer in the bundle and is being removed.
 	PhaseLeaving Phase = "Leaving"
 
-	// PhaseCeded says that fields of an object were left to another manager after an ownership conflict.
+	// PhaseCeded means that fields of an object were ceded to another manager after an ownership conflict.
 	PhaseCeded Phase = "Ceded"
-	// PhaseChanged says that an object was changed, and that the policy for drift only reports that.
+	// PhaseChanged means that an object was changed, which the drift policy only reports.
 	PhaseChanged Phase = "Changed"
-	// PhaseBroken says that an object is missing or was replaced by a foreign one, and that this is only reported.
+	// PhaseBroken means that an object is missing or was replaced by a foreign one, which the drift policy only reports.
 	PhaseBroken Phase = "Broken"
-	// PhaseContended says that an object was deleted so often that its repair has to wait.
+	// PhaseContended means that an object was deleted so often that its repair must wait.
 	PhaseContended Phase = "Contended"
-	// PhaseDegraded says that an object reports a warning.
+	// PhaseDegraded means that an object reports a warning.
 	PhaseDegraded Phase = "Degraded"
 
-	// PhaseFailed says that the last step could not apply the part, or not delete what it no longer has.
+	// PhaseFailed means that the last step could not apply the part, or could not delete objects that it no longer contains.
 	PhaseFailed Phase = "Failed"
-	// PhaseHookFailed says that a hook failed, and that nothing more is done for these inputs.
+	// PhaseHookFailed means that a hook failed. The engine does nothing more for these inputs.
 	PhaseHookFailed Phase = "HookFailed"
-	// PhaseUnreadable says that the credentials may not read an object.
+	// PhaseUnreadable means that the credentials may not read an object.
 	PhaseUnreadable Phase = "Unreadable"
-	// PhaseUnhealthy says that an object has failed.
+	// PhaseUnhealthy means that an object has failed.
 	PhaseUnhealthy Phase = "Unhealthy"
-	// PhaseRemovalFailed says that the part is no longer in the bundle, and that a hook of its removal failed.
+	// PhaseRemovalFailed means that the part is no longer in the bundle and a hook of its removal failed.
 	PhaseRemovalFailed Phase = "RemovalFailed"
 
-	// PhaseTerminating says that the custom resource reports that it is being deleted.
+	// PhaseTerminating means that the custom resource reports that it is being deleted.
 	PhaseTerminating Phase = "Terminating"
 )
 
-// states has the state of each phase.
+// states maps each phase to its state.
 var states = map[Phase]health.State{ //nolint:gochecknoglobals // A constant table.
 	PhaseReady:   health.Ready,
 	PhaseMissing: health.Ready,
@@ -103,13 +103,13 @@ func phaseOf(s health.State) Phase {
 	return PhaseProgressing
 }
 
-// A finding is one thing that was found about a part.
+// A finding is one observation about a part.
 type finding struct {
 	phase   Phase
 	message string
 }
 
-// conclude returns the finding that tells the phase of a part: the first of the most urgent ones.
+// conclude returns the finding that determines the phase of a part: the first of the most urgent ones.
 func conclude(findings []finding) finding {
 	out := finding{phase: PhaseReady}
 	for _, f := range findings {
@@ -121,8 +121,8 @@ func conclude(findings []finding) finding {
 	return out
 }
 
-// works reports whether all objects of parts exist and work, although others changed some of them or own fields of them.
-// Without such a change the answer is false.
+// works reports whether all objects exist and work although other clients changed some of them or own fields of them. It is false
+// if there is no such change.
 func works(findings []finding) bool {
 	warned := false
 	for _, f := range findings {

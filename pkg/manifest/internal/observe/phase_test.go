@@ -21,17 +21,17 @@ func TestConcludeFindings(t *testing.T) {
 		findings []finding
 		want     want
 	}{
-		"None":    {reason: "A part about which nothing was found is ready.", want: want{Phase: PhaseReady}},
-		"Missing": {reason: "A part that is ready can have a message.", findings: []finding{{PhaseMissing, "1"}, {PhaseMissing, "2"}}, want: want{Phase: PhaseMissing, Message: "1"}},
-		"First":   {reason: "The first of the same urgency counts.", findings: []finding{{PhaseFailed, "1"}, {PhaseUnhealthy, "2"}}, want: want{Phase: PhaseFailed, Message: "1"}},
+		"None":    {reason: "A part without findings is ready.", want: want{Phase: PhaseReady}},
+		"Missing": {reason: "A ready part can have a message.", findings: []finding{{PhaseMissing, "1"}, {PhaseMissing, "2"}}, want: want{Phase: PhaseMissing, Message: "1"}},
+		"First":   {reason: "The first of equally urgent findings counts.", findings: []finding{{PhaseFailed, "1"}, {PhaseUnhealthy, "2"}}, want: want{Phase: PhaseFailed, Message: "1"}},
 		"Urgent": {
-			reason:   "The most urgent counts.",
+			reason:   "The most urgent finding counts.",
 			findings: []finding{{PhaseMissing, "0"}, {PhaseApplying, "1"}, {PhaseChanged, "2"}, {PhaseUnhealthy, "3"}, {PhaseTerminating, "4"}, {PhaseFailed, "5"}},
 			want:     want{Phase: PhaseTerminating, Message: "4"},
 		},
-		"Works":   {reason: "What others changed may still work.", findings: []finding{{PhaseMissing, "1"}, {PhaseChanged, "2"}, {PhaseCeded, "3"}}, want: want{Phase: PhaseChanged, Message: "2", Works: true}},
+		"Works":   {reason: "Objects that other clients changed may still work.", findings: []finding{{PhaseMissing, "1"}, {PhaseChanged, "2"}, {PhaseCeded, "3"}}, want: want{Phase: PhaseChanged, Message: "2", Works: true}},
 		"Broken":  {reason: "A missing object does not work.", findings: []finding{{PhaseChanged, "1"}, {PhaseBroken, "2"}}, want: want{Phase: PhaseChanged, Message: "1"}},
-		"Unready": {reason: "Nor does one that is not ready.", findings: []finding{{PhaseProgressing, "1"}, {PhaseCeded, "2"}}, want: want{Phase: PhaseCeded, Message: "2"}},
+		"Unready": {reason: "An object that is not ready does not work.", findings: []finding{{PhaseProgressing, "1"}, {PhaseCeded, "2"}}, want: want{Phase: PhaseCeded, Message: "2"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -71,12 +71,12 @@ func TestConclude(t *testing.T) {
 			want: "Error b: 2",
 		},
 		"Leaving": {
-			reason: "A part that leaves comes first.",
+			reason: "The part that is being removed takes precedence.",
 			in:     Observation{State: health.Processing, Message: "old: is being removed", Parts: []PartState{{Install: "a", State: health.Processing, Message: "1"}}},
 			want:   "Processing old: is being removed",
 		},
 		"Ready": {
-			reason: "A message of a part that is ready is told.",
+			reason: "The message of a ready part is reported.",
 			in:     Observation{State: health.Ready, Parts: []PartState{{Install: "a", State: health.Ready}, {Install: "b", State: health.Ready, Message: "1"}}},
 			want:   "Ready b: 1",
 		},
