@@ -12,9 +12,9 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// deployers are field managers that apply whole objects, as the engine does. An adoption takes over what they set, so that a
-// field goes with the version of the module that no longer has it. Controllers, autoscalers and users who edit an object are
-// not among them: their fields stay theirs.
+// deployers are field managers that apply complete objects, as the engine does. An adoption takes over their fields, so that a
+// field disappears along with the version of the module that contained it. Controllers, autoscalers and users who edit an object
+// are not deployers: they keep their fields.
 var deployers = []string{ //nolint:gochecknoglobals // Constant.
 	"helm", "Helm", "helm-controller", "kustomize-controller", "argocd-controller",
 	"kubectl", "kubectl-client-side-apply", "kubectl-last-applied", "kubectl-create", "kubectl-replace", "before-first-apply",
@@ -22,11 +22,11 @@ var deployers = []string{ //nolint:gochecknoglobals // Constant.
 	"declarative.kyma-project.io/applier", "module-manager", "lifecycle-manager",
 }
 
-// deployed are annotations that only a deployer sets, whatever its name.
+// deployed are annotations that only deployers set, whatever their name.
 var deployed = []string{object.AnnotationReleaseName, "kubectl.kubernetes.io/last-applied-configuration"} //nolint:gochecknoglobals // Constant.
 
-// Adopt returns managedFields in which a manager, that of the engine, owns everything that deployers set; nil where there is nothing
-// to take over.
+// Adopt returns managedFields in which the given manager, the engine's, owns all fields set by deployers. It returns nil if there
+// is nothing to adopt.
 func Adopt(manager string, in []metav1.ManagedFieldsEntry) ([]metav1.ManagedFieldsEntry, error) {
 	ours := metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationApply, FieldsType: "FieldsV1"}
 	var rest []metav1.ManagedFieldsEntry
@@ -35,7 +35,7 @@ func Adopt(manager string, in []metav1.ManagedFieldsEntry) ([]metav1.ManagedFiel
 		e := &in[i]
 		mine := e.Manager == ours.Manager && e.Operation == ours.Operation && e.Subresource == ""
 		fields := fieldset.Of(e.FieldsV1)
-		// One entry has one version. Entries of another version are rare, and stay.
+		// An entry has a single version. Entries with another version are rare and are not adopted.
 		if fields == nil || !mine && !deploys(e, fields) || ours.APIVersion != "" && ours.APIVersion != e.APIVersion {
 			rest = append(rest, *e)
 			continue
@@ -56,7 +56,7 @@ func Adopt(manager string, in []metav1.ManagedFieldsEntry) ([]metav1.ManagedFiel
 	return append([]metav1.ManagedFieldsEntry{ours}, rest...), nil
 }
 
-// deploys reports whether an entry is that of a deployer.
+// deploys reports whether an entry belongs to a deployer.
 func deploys(e *metav1.ManagedFieldsEntry, fields *fieldpath.Set) bool {
 	if e.Subresource != "" {
 		return false
@@ -66,14 +66,14 @@ func deploys(e *metav1.ManagedFieldsEntry, fields *fieldpath.Set) bool {
 	})
 }
 
-// appliesMember reports whether an entry is that of an engine with another identity, which applies both labels of its members.
+// appliesMember reports whether an entry belongs to an engine with another identity, which applies both labels of its members.
 func appliesMember(e *metav1.ManagedFieldsEntry, fields *fieldpath.Set) bool {
 	return e.Operation == metav1.ManagedFieldsOperationApply &&
 		fields.Has(fieldpath.MakePathOrDie("metadata", "labels", object.LabelPartOf)) &&
 		fields.Has(fieldpath.MakePathOrDie("metadata", "labels", object.LabelManagedBy))
 }
 
-// withoutBonds returns fields without those that no adoption takes over: finalizers, owner references, and the status.
+// withoutBonds removes the fields that are never adopted: finalizers, owner references and the status.
 func withoutBonds(fields *fieldpath.Set) *fieldpath.Set {
 	out := &fieldpath.Set{}
 	fields.Iterate(func(p fieldpath.Path) {

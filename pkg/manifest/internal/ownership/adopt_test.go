@@ -28,8 +28,8 @@ func TestAdopt(t *testing.T) {
 		in     []metav1.ManagedFieldsEntry
 		want   []metav1.ManagedFieldsEntry
 	}{
-		"Nobody": {reason: "Without a deployer there is nothing to do.", in: []metav1.ManagedFieldsEntry{entry("tuner", "Update", "v1", "", `{"f:data":{}}`)}},
-		"Ours":   {reason: "Nor where all is ours.", in: []metav1.ManagedFieldsEntry{entry(us, "Apply", "v1", "", `{"f:data":{}}`)}},
+		"Nobody": {reason: "Without a deployer, there is nothing to adopt.", in: []metav1.ManagedFieldsEntry{entry("tuner", "Update", "v1", "", `{"f:data":{}}`)}},
+		"Ours":   {reason: "The engine already owns everything.", in: []metav1.ManagedFieldsEntry{entry(us, "Apply", "v1", "", `{"f:data":{}}`)}},
 		"Member": {
 			reason: "An engine with another identity applies the labels of a member.",
 			in: []metav1.ManagedFieldsEntry{
@@ -40,19 +40,19 @@ func TestAdopt(t *testing.T) {
 			},
 		},
 		"Labelled": {
-			reason: "Who edits the labels deploys nothing.",
+			reason: "A client that edits the labels is not a deployer.",
 			in: []metav1.ManagedFieldsEntry{
 				entry("kubectl-label", "Update", "v1", "", `{"f:metadata":{"f:labels":{"f:applyset.kubernetes.io/part-of":{},"f:operator.kyma-project.io/managed-by":{}}}}`),
 				entry("tuner", "Apply", "v1", "", `{"f:metadata":{"f:labels":{"f:operator.kyma-project.io/managed-by":{}}}}`),
 			},
 		},
 		"Default": {
-			reason: "The name that other engines have is not ours.",
+			reason: "The default name belongs to another engine.",
 			in:     []metav1.ManagedFieldsEntry{entry(object.DefaultFieldManager, "Apply", "v1", "", `{"f:data":{}}`), entry("helm", "Update", "v1", "", `{"f:data":{"f:a":{}}}`)},
 			want:   []metav1.ManagedFieldsEntry{entry(us, "Apply", "v1", "", `{"f:data":{"f:a":{}}}`), entry(object.DefaultFieldManager, "Apply", "v1", "", `{"f:data":{}}`)},
 		},
 		"Union": {
-			reason: "All deployers become one entry, without status, finalizers and owners; subresources and other versions stay.",
+			reason: "All deployers are merged into one entry, without status, finalizers and owners. Subresources and other versions are not adopted.",
 			in: []metav1.ManagedFieldsEntry{
 				entry("helm", "Update", "v1", "", `{"f:data":{"f:a":{}},"f:metadata":{"f:finalizers":{".":{},"v:\"x\"":{}},"f:ownerReferences":{},"f:labels":{"f:l":{}}},"f:status":{"f:x":{}}}`),
 				scale, other,

@@ -17,19 +17,19 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// A Ceded field is left to another manager. It is not applied, provided that the engine does not own it any more: otherwise
-// the API server would remove it. The decision holds until the object is applied for another reason, and is then made again.
-// The JSON is part of the inventory.
+// A Ceded field is left to another manager. The engine does not apply it, provided that it no longer owns the field; otherwise the
+// API server would remove it. The decision is reviewed when the object is applied for another reason. The JSON is part of the
+// inventory.
 type Ceded struct {
-	// Path as fieldset.Encode writes it.
+	// Path of the field, encoded by fieldset.Encode.
 	Path string `json:"p"`
 	// Manager that owns the field.
 	Manager string `json:"m,omitempty"`
-	// Since is when the field was ceded after a contention, in Unix seconds; 0 where the manager owns it legitimately.
+	// Since is when the field was ceded after a contention, in Unix seconds. It is 0 if the manager owns the field legitimately.
 	Since int64 `json:"s,omitempty"`
 }
 
-// Field returns the path of the field as users read it.
+// Field returns the path of the field for users.
 func (c *Ceded) Field() string {
 	return fieldset.Text(fieldset.Parse(c.Path))
 }
@@ -42,12 +42,12 @@ func (c *Ceded) Contended() bool {
 // retryContended is how long after a contention the engine tries to own a field again.
 const retryContended = time.Hour
 
-// IsDue reports whether the engine should try to own a contended field again.
+// IsDue reports whether the engine must try to own a contended field again.
 func (c *Ceded) IsDue(now time.Time) bool {
 	return c.Contended() && now.Sub(time.Unix(c.Since, 0)) >= retryContended
 }
 
-// Contended returns the fields among some ceded ones that stay ceded after a contention: those that are not due yet.
+// Contended returns the fields that stay ceded after a contention because their retry is not due yet.
 func Contended(ceded []Ceded, now time.Time) []Ceded {
 	var out []Ceded
 	for _, c := range ceded {
@@ -58,32 +58,32 @@ func Contended(ceded []Ceded, now time.Time) []Ceded {
 	return out
 }
 
-// AnyDue reports whether the engine should try to own any of some ceded fields again.
+// AnyDue reports whether the retry of any ceded field is due.
 func AnyDue(ceded []Ceded, now time.Time) bool {
 	return slices.ContainsFunc(ceded, func(c Ceded) bool { return c.IsDue(now) })
 }
 
-// An Autoscaling says whether an autoscaler is for an object.
+// An Autoscaling says whether an autoscaler targets an object.
 type Autoscaling int
 
-// The answers to whether an autoscaler is for an object.
+// The values of Autoscaling.
 const (
-	// Unscaled and Autoscaled mean that no autoscaler, and that one, is for the object.
+	// Unscaled means that no autoscaler targets the object, Autoscaled that one does.
 	Unscaled Autoscaling = iota
 	Autoscaled
-	// UnknownAutoscaling means that autoscalers may not be seen.
+	// UnknownAutoscaling means that the credentials may not list autoscalers.
 	UnknownAutoscaling
 )
 
-// scale is the subresource through which autoscalers write, and autoscalerManager the field manager of that of Kubernetes.
+// scale is the subresource that autoscalers write. autoscalerManager is the field manager of the Kubernetes autoscaler.
 const (
 	scale             = "scale"
 	autoscalerManager = "kube-controller-manager"
 )
 
-// CededOf returns the fields of an object that are left to the managers that own them: those that others took and own by the way
-// Kubernetes works, and those that are ceded after a contention. The manager is that of the engine; what it owns is never ceded.
-// Autoscaled is called only if the answer depends on it.
+// CededOf returns the fields of an object to cede to other managers: fields that they own by Kubernetes convention, and fields that
+// are ceded after a contention. The manager is that of the engine; its own fields are never ceded. CededOf calls autoscaled only if
+// the answer matters.
 func CededOf(
 	manager string, o *object.Desired, managed []metav1.ManagedFieldsEntry, contended []Ceded, autoscaled func() (Autoscaling, error),
 ) ([]Ceded, error) {
@@ -122,8 +122,8 @@ func CededOf(
 	return appendContended(out, contended, ours), nil
 }
 
-// appendContended appends the contended fields that are neither ceded already nor owned by the engine: the API server would remove
-// the latter.
+// appendContended appends the contended fields, except those that are already ceded and those that the engine owns. The API server
+// would remove the latter.
 func appendContended(out, contended []Ceded, ours *fieldpath.Set) []Ceded {
 	for _, c := range contended {
 		p := fieldset.Parse(c.Path)
@@ -135,13 +135,13 @@ func appendContended(out, contended []Ceded, ours *fieldpath.Set) []Ceded {
 	return out
 }
 
-// mayCede reports whether a field of another manager may be one that the manager owns legitimately.
+// mayCede reports whether another manager may own a field legitimately.
 func mayCede(o *object.Desired, m *metav1.ManagedFieldsEntry, p fieldpath.Path) bool {
 	return m.Subresource == scale || isReplicas(p) || (isCABundle(p) && injected[o.Ref.GroupKind()])
 }
 
-// isTheirs reports whether a field belongs to the manager that took it: the number of replicas where an autoscaler is for the
-// object, and the certificate of an authority where the module sets none. Where autoscalers may not be seen, the manager decides.
+// isTheirs reports whether a field belongs to the manager that owns it: the number of replicas if an autoscaler targets the object,
+// and a CA bundle if the module does not set one. If autoscalers cannot be listed, the name of the manager decides.
 func isTheirs(m *metav1.ManagedFieldsEntry, p fieldpath.Path, want any, autoscaled func() (Autoscaling, error)) (bool, error) {
 	if isCABundle(p) {
 		s, ok := want.(string)
@@ -158,13 +158,13 @@ func isReplicas(p fieldpath.Path) bool {
 	return len(p) == 2 && p[0].FieldName != nil && *p[0].FieldName == "spec" && p[1].FieldName != nil && *p[1].FieldName == "replicas"
 }
 
-// isCABundle reports whether a field holds the certificate of an authority.
+// isCABundle reports whether a field is a CA bundle.
 func isCABundle(p fieldpath.Path) bool {
 	last := len(p) - 1
 	return last >= 0 && p[last].FieldName != nil && *p[last].FieldName == "caBundle"
 }
 
-// injected are the kinds into which controllers inject the certificate of an authority.
+// injected are the kinds into which controllers inject CA bundles.
 var injected = map[schema.GroupKind]bool{ //nolint:gochecknoglobals // A constant table.
 	{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration"}: true,
 	{Group: "admissionregistration.k8s.io", Kind: "MutatingWebhookConfiguration"}:   true,
@@ -172,7 +172,7 @@ var injected = map[schema.GroupKind]bool{ //nolint:gochecknoglobals // A constan
 	object.CRDKind: true,
 }
 
-// isPlaceholder reports whether a text in base64 is not a certificate.
+// isPlaceholder reports whether a base64 text is not a certificate.
 func isPlaceholder(s string) bool {
 	b, err := base64.StdEncoding.DecodeString(s)
 	return err != nil || !bytes.Contains(b, []byte("BEGIN CERTIFICATE"))

@@ -48,7 +48,7 @@ func TestCededOf(t *testing.T) {
 	}
 	type want struct {
 		Ceded []Ceded
-		// Asked is how often it is asked for autoscalers.
+		// Asked is how often the autoscaled function is called.
 		Asked int
 		Err   string
 	}
@@ -57,20 +57,20 @@ func TestCededOf(t *testing.T) {
 		args   args
 		want   want
 	}{
-		"Nothing": {reason: "Without other managers nothing is ceded.", args: args{managed: []metav1.ManagedFieldsEntry{entry(us, apply, "apps/v1", "", image)}}},
+		"Nothing": {reason: "Without other managers, nothing is ceded.", args: args{managed: []metav1.ManagedFieldsEntry{entry(us, apply, "apps/v1", "", image)}}},
 		"Scale": {
-			reason: "Autoscalers write through the subresource.",
+			reason: "Autoscalers write through the scale subresource.",
 			args:   args{managed: []metav1.ManagedFieldsEntry{scaled}, scaling: Autoscaled},
 			want:   want{Ceded: []Ceded{{Path: replicas, Manager: "x"}}, Asked: 1},
 		},
 		"Replicas": {
-			reason: "Others may write the object.",
+			reason: "An autoscaler can also write the object itself.",
 			args:   args{managed: []metav1.ManagedFieldsEntry{entry("x", update, "apps/v1", "", replicas)}, scaling: Autoscaled},
 			want:   want{Ceded: []Ceded{{Path: replicas, Manager: "x"}}, Asked: 1},
 		},
-		"Unscaled": {reason: "Without an autoscaler they are ours.", args: args{managed: []metav1.ManagedFieldsEntry{scaled}}, want: want{Asked: 1}},
+		"Unscaled": {reason: "Without an autoscaler, the replicas belong to the engine.", args: args{managed: []metav1.ManagedFieldsEntry{scaled}}, want: want{Asked: 1}},
 		"Unknown": {
-			reason: "Where autoscalers may not be seen, any manager but that of Kubernetes is none.",
+			reason: "If autoscalers cannot be listed, only the Kubernetes autoscaler counts.",
 			args: args{
 				managed: []metav1.ManagedFieldsEntry{scaled, entry("kube-controller-manager", update, "apps/v1", "", replicas)},
 				scaling: UnknownAutoscaling,
@@ -78,56 +78,56 @@ func TestCededOf(t *testing.T) {
 			want: want{Asked: 2},
 		},
 		"UnknownButKubernetes": {
-			reason: "That one is where it uses the subresource.",
+			reason: "The Kubernetes autoscaler uses the scale subresource.",
 			args:   args{managed: []metav1.ManagedFieldsEntry{entry("kube-controller-manager", update, "apps/v1", "scale", replicas)}, scaling: UnknownAutoscaling},
 			want:   want{Ceded: []Ceded{{Path: replicas, Manager: "kube-controller-manager"}}, Asked: 1},
 		},
 		"Failed": {
-			reason: "Where it cannot be known, nothing is decided.",
+			reason: "An error of the lookup is returned.",
 			args:   args{managed: []metav1.ManagedFieldsEntry{scaled}, contended: []Ceded{inConflict}, scaling: Autoscaled, err: errors.New("later")},
 			want:   want{Asked: 1, Err: "later"},
 		},
 		"Ours": {
-			reason: "What the engine owns is not ceded: the API server would remove it.",
+			reason: "A field that the engine owns is not ceded, because the API server would remove it.",
 			args: args{
 				managed: []metav1.ManagedFieldsEntry{entry(us, apply, "apps/v1", "", `{"f:spec":{"f:replicas":{},"f:image":{}}}`), scaled}, contended: []Ceded{inConflict},
 			},
 		},
 		"OtherVersion": {
-			reason: "What the engine applied in another version is not of others.",
+			reason: "A field that the engine applied in another version is its own.",
 			args: args{managed: []metav1.ManagedFieldsEntry{
 				entry(us, apply, "apps/v1", "", image), entry(us, apply, "apps/v1beta1", "", replicas),
 			}, scaling: Autoscaled},
 		},
-		"Status": {reason: "No other subresource counts.", args: args{managed: []metav1.ManagedFieldsEntry{entry("x", update, "apps/v1", "status", replicas)}, scaling: Autoscaled}},
+		"Status": {reason: "Other subresources are ignored.", args: args{managed: []metav1.ManagedFieldsEntry{entry("x", update, "apps/v1", "status", replicas)}, scaling: Autoscaled}},
 		"Unwanted": {
-			reason: "What the module does not set is not ceded.",
+			reason: "A field that the module does not set is not ceded.",
 			args:   args{object: deploy(map[string]any{"image": "a"}), managed: []metav1.ManagedFieldsEntry{scaled}, scaling: Autoscaled},
 		},
-		"OtherField": {reason: "No other field belongs to others.", args: args{managed: []metav1.ManagedFieldsEntry{entry("x", update, "apps/v1", "", image)}, scaling: Autoscaled}},
-		"Malformed":  {reason: "Fields that cannot be read say nothing.", args: args{managed: []metav1.ManagedFieldsEntry{entry("x", update, "apps/v1", "scale", "{")}}},
+		"OtherField": {reason: "Other fields are not ceded.", args: args{managed: []metav1.ManagedFieldsEntry{entry("x", update, "apps/v1", "", image)}, scaling: Autoscaled}},
+		"Malformed":  {reason: "Malformed managedFields are ignored.", args: args{managed: []metav1.ManagedFieldsEntry{entry("x", update, "apps/v1", "scale", "{")}}},
 		"Injected": {
-			reason: "A certificate is ceded where the module has none.",
+			reason: "A CA bundle is ceded if the module does not set one.",
 			args:   args{object: service("Q2c9PQ=="), managed: []metav1.ManagedFieldsEntry{injected}},
 			want:   want{Ceded: []Ceded{{Path: bundle, Manager: "cainjector"}}},
 		},
 		"InjectedNull": {
-			reason: "One that the module sets to null is none.",
+			reason: "A CA bundle of null counts as not set.",
 			args:   args{object: service(nil), managed: []metav1.ManagedFieldsEntry{injected}},
 			want:   want{Ceded: []Ceded{{Path: bundle, Manager: "cainjector"}}},
 		},
-		"Certificate": {reason: "One that the module sets is not.", args: args{object: service(certificate), managed: []metav1.ManagedFieldsEntry{injected}}},
-		"OtherKind":   {reason: "Nor is one in any other kind.", args: args{managed: []metav1.ManagedFieldsEntry{injected}}},
+		"Certificate": {reason: "A CA bundle that the module sets is not ceded.", args: args{object: service(certificate), managed: []metav1.ManagedFieldsEntry{injected}}},
+		"OtherKind":   {reason: "A CA bundle of any other kind is not ceded.", args: args{managed: []metav1.ManagedFieldsEntry{injected}}},
 		"Contended": {
 			reason: "A contended field is ceded.",
 			args:   args{contended: []Ceded{inConflict}}, want: want{Ceded: []Ceded{inConflict}},
 		},
 		"Once": {
-			reason: "A field that has a legitimate owner is ceded once.",
+			reason: "A field with a legitimate owner is ceded only once.",
 			args:   args{managed: []metav1.ManagedFieldsEntry{scaled}, contended: []Ceded{{Path: replicas, Manager: "x", Since: 7}, inConflict}, scaling: Autoscaled},
 			want:   want{Ceded: []Ceded{{Path: replicas, Manager: "x"}, inConflict}, Asked: 1},
 		},
-		"NoPath": {reason: "A path that cannot be read is none.", args: args{contended: []Ceded{{Path: "?", Manager: "x", Since: 7}}}},
+		"NoPath": {reason: "A malformed path is ignored.", args: args{contended: []Ceded{{Path: "?", Manager: "x", Since: 7}}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestCededOf(t *testing.T) {
 	}
 }
 
-// A contended field is ceded for an hour, and then due. One that a manager owns legitimately never is.
+// A contended field is ceded for an hour and then due for a retry. A field with a legitimate owner is never due.
 func TestContended(t *testing.T) {
 	since := time.Unix(1_000_000, 0)
 	contended, legitimate := Ceded{Path: image, Manager: "x", Since: since.Unix()}, Ceded{Path: replicas, Manager: "y"}
@@ -164,10 +164,10 @@ func TestContended(t *testing.T) {
 		want   []Ceded
 		due    bool
 	}{
-		"None":       {reason: "Without any there is none."},
+		"None":       {reason: "Nothing is ceded."},
 		"Legitimate": {reason: "A legitimate owner keeps its field.", ceded: []Ceded{legitimate}, after: 2 * retryContended},
-		"Before":     {reason: "It stays ceded for an hour.", ceded: []Ceded{legitimate, contended}, after: retryContended - 1, want: []Ceded{contended}},
-		"Due":        {reason: "Then it is tried again.", ceded: []Ceded{legitimate, contended}, after: retryContended, due: true},
+		"Before":     {reason: "A contended field stays ceded for an hour.", ceded: []Ceded{legitimate, contended}, after: retryContended - 1, want: []Ceded{contended}},
+		"Due":        {reason: "After an hour, the retry is due.", ceded: []Ceded{legitimate, contended}, after: retryContended, due: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

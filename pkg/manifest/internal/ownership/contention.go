@@ -15,30 +15,30 @@ import (
 )
 
 const (
-	// MaxRepairs is how often the engine repairs one field within Window where the same manager takes it each time. Then it
+	// MaxRepairs is how often the engine repairs a field within Window if the same manager changes it every time. After that, it
 	// cedes the field.
 	MaxRepairs = 5
-	// Window is the time in which repairs are counted.
+	// Window is the period in which repairs are counted.
 	Window = 10 * time.Minute
-	// maxRecords bounds what is counted for one object.
+	// maxRecords limits the number of records for one object.
 	maxRecords = 32
 )
 
-// Contention counts how often fields of the objects of a bundle were repaired. The zero value has counted nothing. It is safe for
-// concurrent use, and may be lost: counting then starts again.
+// Contention counts how often fields of the objects of a bundle were repaired. The zero value is ready for use. It is safe for
+// concurrent use. If it is lost, counting starts again.
 type Contention struct {
 	mu sync.Mutex
 	by map[cluster.ObjectRef]*counts
 }
 
-// counts are what was counted for one object.
+// counts are the repairs of one object.
 type counts struct {
 	fields []record
-	// restores count the repairs of the labels of the object; nil for none.
+	// restores counts the repairs of the labels of the object. It may be nil.
 	restores *Restores
 }
 
-// A record counts the repairs of one field that one manager takes.
+// A record counts the repairs of a field that one manager changes.
 type record struct {
 	path    string
 	manager string
@@ -46,9 +46,9 @@ type record struct {
 	since   time.Time
 }
 
-// Repaired counts a repair that a manager, that of the engine, made of fields of an object. Before are its managedFields before the
-// repair, and was is what the inventory has counted of the object. Repaired returns what it is to have: nothing else of it changes where
-// labels are repaired, so that the first repairs are not worth a save.
+// Repaired counts a repair of the lost fields of an object by a manager, the engine's. Pass the managedFields before the repair,
+// and the Restores in the inventory. Repaired returns the Restores to store. They change only after many repairs of labels, because
+// the first ones are not worth a save.
 func (f *Contention) Repaired(
 	manager string, k cluster.ObjectRef, before []metav1.ManagedFieldsEntry, lost *fieldpath.Set, was *Restores, now time.Time,
 ) *Restores {
@@ -68,7 +68,7 @@ func (f *Contention) Repaired(
 	if !labels {
 		return was
 	}
-	// Several labels that are lost at once are one repair.
+	// Labels that are lost at the same time count as one repair.
 	if c.restores == nil || (was != nil && was.Last > c.restores.Last) {
 		c.restores = was
 	}
@@ -89,7 +89,7 @@ func (f *Contention) of(k cluster.ObjectRef) *counts {
 	return f.by[k]
 }
 
-// count returns records with one more repair.
+// count returns the records with one more repair.
 func count(records []record, path, manager string, now time.Time) []record {
 	for i := range records {
 		b := &records[i]
@@ -108,7 +108,7 @@ func count(records []record, path, manager string, now time.Time) []record {
 	return append(records, record{path: path, manager: manager, repairs: 1, since: now})
 }
 
-// Ceded returns the fields of an object that were repaired so often that they are ceded now.
+// Ceded returns the fields of an object that were repaired so often that they are now ceded.
 func (f *Contention) Ceded(k cluster.ObjectRef, now time.Time) []Ceded {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -125,21 +125,21 @@ func (f *Contention) Ceded(k cluster.ObjectRef, now time.Time) []Ceded {
 	return out
 }
 
-// Forget what was counted for an object.
+// Forget removes the counts of an object.
 func (f *Contention) Forget(k cluster.ObjectRef) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.by, k)
 }
 
-// ForgetIf forgets the objects that a function reports as gone.
+// ForgetIf removes the counts of the objects for which a function returns true.
 func (f *Contention) ForgetIf(gone func(k cluster.ObjectRef) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	maps.DeleteFunc(f.by, func(k cluster.ObjectRef, _ *counts) bool { return gone(k) })
 }
 
-// Len returns the number of objects that something was counted for.
+// Len returns the number of objects with counts.
 func (f *Contention) Len() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

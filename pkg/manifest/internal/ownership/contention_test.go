@@ -24,15 +24,15 @@ func TestContention(t *testing.T) {
 	lost := fieldpath.NewSet(fieldset.Parse(path))
 	cases := map[string]struct {
 		reason string
-		// managers that took the field, one a step.
+		// managers that change the field, one per step.
 		managers []string
 		step     time.Duration
 		want     int
 	}{
-		"Few":     {reason: "A field that is taken now and then is repaired.", managers: slices.Repeat([]string{"a"}, MaxRepairs-1), step: time.Second},
-		"Many":    {reason: "One that the same manager takes again and again is ceded.", managers: slices.Repeat([]string{"a"}, MaxRepairs), step: time.Second, want: 1},
+		"Few":     {reason: "A field that is changed a few times is repaired.", managers: slices.Repeat([]string{"a"}, MaxRepairs-1), step: time.Second},
+		"Many":    {reason: "A field that the same manager changes repeatedly is ceded.", managers: slices.Repeat([]string{"a"}, MaxRepairs), step: time.Second, want: 1},
 		"Rare":    {reason: "Repairs that are further apart than the window do not add up.", managers: slices.Repeat([]string{"a"}, 2*MaxRepairs), step: Window},
-		"Several": {reason: "Each manager is counted on its own.", managers: slices.Repeat([]string{"a", "b"}, MaxRepairs-1), step: time.Second},
+		"Several": {reason: "Each manager is counted separately.", managers: slices.Repeat([]string{"a", "b"}, MaxRepairs-1), step: time.Second},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ownership decides by the managedFields of an object which of its fields the engine may set: what an adoption takes
-// over (Adopt), what other managers took (Lost), which fields are ceded to them (CededOf), when the engine stops to repair a
-// field that another manager sets again and again (Contention), and when it stops for a while to restore an object that others
-// delete again and again (Restores). It sends nothing.
+// Package ownership decides from the managedFields of an object which of its fields the engine may set. It answers these questions:
+// which fields does an adoption take over (Adopt), which fields did other managers change (Lost), which are ceded to them
+// (CededOf), when does the engine stop repairing a field that another manager sets repeatedly (Contention), and when does it pause
+// restoring an object that is deleted repeatedly (Restores). It sends no requests.
 package ownership

@@ -9,16 +9,16 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 )
 
-// maxNames is how many fields of one object are named.
+// maxNames is the maximum number of fields to name for one object.
 const maxNames = 8
 
-// LostNames returns the names of Lost. A name contains no value of a field.
+// LostNames returns the names of the Lost fields. Names do not contain values.
 func LostNames(before, after *metav1.FieldsV1) []string {
 	return Names(Lost(before, after))
 }
 
-// Lost returns the leaves that the engine owns after a repair and did not own before it: what other managers had changed or
-// removed.
+// Lost returns the leaves that the engine owns after a repair but did not own before it. These are the fields that other managers
+// changed or removed.
 func Lost(before, after *metav1.FieldsV1) *fieldpath.Set {
 	b, a := fieldset.Of(before), fieldset.Of(after)
 	if a == nil {
@@ -30,11 +30,11 @@ func Lost(before, after *metav1.FieldsV1) *fieldpath.Set {
 	return a.Leaves()
 }
 
-// IsDrift reports whether an object that differs from what was applied has drifted: fields of it were changed, or nothing explains the
-// difference. Otherwise only fields that are left to others make the difference; ceded is how many.
+// IsDrift reports whether an object that differs from what was applied has drifted: fields were changed, or nothing explains the
+// difference. It has not drifted if only ceded fields explain the difference; ceded is their number.
 func IsDrift(changed bool, ceded int) bool { return changed || ceded == 0 }
 
-// Names returns the names of the first fields.
+// Names returns the names of the first maxNames fields.
 func Names(s *fieldpath.Set) []string {
 	var out []string
 	for _, p := range fieldset.All(s) {

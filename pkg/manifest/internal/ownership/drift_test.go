@@ -21,21 +21,21 @@ func TestLostFields(t *testing.T) {
 		before, after string
 		want          []string
 	}{
-		"Nothing": {reason: "Nothing was lost.", before: `{"f:data":{"f:a":{}}}`, after: `{"f:data":{"f:a":{}}}`},
+		"Nothing": {reason: "No field was lost.", before: `{"f:data":{"f:a":{}}}`, after: `{"f:data":{"f:a":{}}}`},
 		"One":     {reason: "Only leaves are named.", before: `{"f:data":{"f:a":{}}}`, after: `{"f:data":{".":{},"f:a":{},"f:b":{}}}`, want: []string{"data.b"}},
-		"All":     {reason: "Nothing was ours any more.", after: `{"f:spec":{"f:replicas":{}}}`, want: []string{"spec.replicas"}},
+		"All":     {reason: "The engine owned no field before.", after: `{"f:spec":{"f:replicas":{}}}`, want: []string{"spec.replicas"}},
 		"List": {
-			reason: "Items of lists are named by their key.",
+			reason: "List items are named by their key.",
 			before: `{"f:spec":{}}`, after: `{"f:spec":{"f:containers":{"k:{\"name\":\"web\"}":{"f:image":{}}}}}`,
 			want: []string{`spec.containers[name="web"].image`},
 		},
 		"Many": {
-			reason: "Not more than a few are named.",
+			reason: "Only the first fields are named.",
 			after:  `{"f:data":{"f:a":{},"f:b":{},"f:c":{},"f:d":{},"f:e":{},"f:f":{},"f:g":{},"f:h":{},"f:i":{},"f:j":{}}}`,
 			want:   []string{"data.a", "data.b", "data.c", "data.d", "data.e", "data.f", "data.g", "data.h", "…"},
 		},
 		"NotOurs": {reason: "There is nothing to compare with.", before: `{"f:data":{}}`},
-		"Damaged": {reason: "What cannot be read is as if it was not there.", before: `{`, after: `{"f:data":{"f:a":{}}}`, want: []string{"data.a"}},
+		"Damaged": {reason: "Malformed fields count as missing.", before: `{`, after: `{"f:data":{"f:a":{}}}`, want: []string{"data.a"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -54,9 +54,9 @@ func TestIsDrift(t *testing.T) {
 		want    bool
 	}{
 		"Changed":      {reason: "A field was changed.", changed: true, want: true},
-		"ChangedCeded": {reason: "That others have fields of their own excuses no change of another one.", changed: true, ceded: 1, want: true},
-		"Ceded":        {reason: "What others may have is no drift.", ceded: 2},
-		"Unexplained":  {reason: "A difference that nothing explains is one.", want: true},
+		"ChangedCeded": {reason: "Ceded fields do not excuse the change of another field.", changed: true, ceded: 1, want: true},
+		"Ceded":        {reason: "Ceded fields are not drift.", ceded: 2},
+		"Unexplained":  {reason: "A difference without an explanation is drift.", want: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -25,10 +25,10 @@ func TestWithoutFieldsOfOthers(t *testing.T) {
 		managed []metav1.ManagedFieldsEntry
 		want    string
 	}{
-		"Nobody": {reason: "Without others all is applied.", want: `{"a":1,"l":[{"name":"x","v":1},{"name":"z","v":2}],"s":["p","q"]}`},
-		"Field":  {reason: "A field that a user set is left out.", managed: []metav1.ManagedFieldsEntry{managed("u", "Update", "", `{"f:spec":{"f:a":{}}}`)}, want: `{"l":[{"name":"x","v":1},{"name":"z","v":2}],"s":["p","q"]}`},
+		"Nobody": {reason: "Without other managers, all fields are applied.", want: `{"a":1,"l":[{"name":"x","v":1},{"name":"z","v":2}],"s":["p","q"]}`},
+		"Field":  {reason: "A field that a user set is removed.", managed: []metav1.ManagedFieldsEntry{managed("u", "Update", "", `{"f:spec":{"f:a":{}}}`)}, want: `{"l":[{"name":"x","v":1},{"name":"z","v":2}],"s":["p","q"]}`},
 		"Shared": {
-			reason:  "A field that is ours as well is applied.",
+			reason:  "A field that the engine also owns is applied.",
 			managed: []metav1.ManagedFieldsEntry{managed("u", "Apply", "", `{"f:spec":{"f:a":{}}}`), managed(us, "Apply", "", `{"f:spec":{"f:a":{}}}`)},
 			want:    `{"a":1,"l":[{"name":"x","v":1},{"name":"z","v":2}],"s":["p","q"]}`,
 		},
@@ -37,10 +37,10 @@ func TestWithoutFieldsOfOthers(t *testing.T) {
 			managed: []metav1.ManagedFieldsEntry{managed(object.DefaultFieldManager, "Apply", "", `{"f:spec":{"f:a":{}}}`)},
 			want:    `{"l":[{"name":"x","v":1},{"name":"z","v":2}],"s":["p","q"]}`,
 		},
-		"Status": {reason: "A status is no field of ours.", managed: []metav1.ManagedFieldsEntry{managed("u", "Update", "status", `{"f:spec":{"f:a":{}}}`)}, want: `{"a":1,"l":[{"name":"x","v":1},{"name":"z","v":2}],"s":["p","q"]}`},
-		"Key":    {reason: "A field of an item is left out, the item is not.", managed: []metav1.ManagedFieldsEntry{managed("u", "Update", "", `{"f:spec":{"f:l":{"k:{\"name\":\"x\"}":{"f:v":{}}}}}`)}, want: `{"a":1,"l":[{"name":"x"},{"name":"z","v":2}],"s":["p","q"]}`},
-		"Item":   {reason: "An item of a list of keys may be a user's.", managed: []metav1.ManagedFieldsEntry{managed("u", "Update", "", `{"f:spec":{"f:l":{"k:{\"name\":\"x\"}":{}}}}`)}, want: `{"a":1,"l":[{"name":"z","v":2}],"s":["p","q"]}`},
-		"Value":  {reason: "An item of a set may be a user's.", managed: []metav1.ManagedFieldsEntry{managed("u", "Update", "", `{"f:spec":{"f:s":{"v:\"p\"":{}}}}`)}, want: `{"a":1,"l":[{"name":"x","v":1},{"name":"z","v":2}],"s":["q"]}`},
+		"Status": {reason: "Fields of the status subresource do not count.", managed: []metav1.ManagedFieldsEntry{managed("u", "Update", "status", `{"f:spec":{"f:a":{}}}`)}, want: `{"a":1,"l":[{"name":"x","v":1},{"name":"z","v":2}],"s":["p","q"]}`},
+		"Key":    {reason: "A field of an item is removed, but not the item.", managed: []metav1.ManagedFieldsEntry{managed("u", "Update", "", `{"f:spec":{"f:l":{"k:{\"name\":\"x\"}":{"f:v":{}}}}}`)}, want: `{"a":1,"l":[{"name":"x"},{"name":"z","v":2}],"s":["p","q"]}`},
+		"Item":   {reason: "An item of a keyed list can belong to a user.", managed: []metav1.ManagedFieldsEntry{managed("u", "Update", "", `{"f:spec":{"f:l":{"k:{\"name\":\"x\"}":{}}}}`)}, want: `{"a":1,"l":[{"name":"z","v":2}],"s":["p","q"]}`},
+		"Value":  {reason: "An item of a set can belong to a user.", managed: []metav1.ManagedFieldsEntry{managed("u", "Update", "", `{"f:spec":{"f:s":{"v:\"p\"":{}}}}`)}, want: `{"a":1,"l":[{"name":"x","v":1},{"name":"z","v":2}],"s":["q"]}`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -81,10 +81,10 @@ func TestIsAppliedBy(t *testing.T) {
 		entry  metav1.ManagedFieldsEntry
 		want   bool
 	}{
-		"Ours":        {reason: "What we applied is ours.", entry: metav1.ManagedFieldsEntry{Manager: us, Operation: "Apply"}, want: true},
-		"Default":     {reason: "What another engine applied is not.", entry: metav1.ManagedFieldsEntry{Manager: object.DefaultFieldManager, Operation: "Apply"}},
-		"Update":      {reason: "Nor what was written in another way.", entry: metav1.ManagedFieldsEntry{Manager: us, Operation: "Update"}},
-		"Subresource": {reason: "Nor what was applied to a subresource.", entry: metav1.ManagedFieldsEntry{Manager: us, Operation: "Apply", Subresource: "status"}},
+		"Ours":        {reason: "The engine applied the fields.", entry: metav1.ManagedFieldsEntry{Manager: us, Operation: "Apply"}, want: true},
+		"Default":     {reason: "Another engine applied the fields.", entry: metav1.ManagedFieldsEntry{Manager: object.DefaultFieldManager, Operation: "Apply"}},
+		"Update":      {reason: "The fields were updated, not applied.", entry: metav1.ManagedFieldsEntry{Manager: us, Operation: "Update"}},
+		"Subresource": {reason: "The fields were applied to a subresource.", entry: metav1.ManagedFieldsEntry{Manager: us, Operation: "Apply", Subresource: "status"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -104,8 +104,8 @@ func TestHoldersOf(t *testing.T) {
 	cases := map[string]struct {
 		reason, manager, want string
 	}{
-		"Ours":    {reason: "The other engine has taken the field.", manager: us, want: object.DefaultFieldManager},
-		"Default": {reason: "So it is for the other engine.", manager: object.DefaultFieldManager, want: us},
+		"Ours":    {reason: "The other engine has changed the field.", manager: us, want: object.DefaultFieldManager},
+		"Default": {reason: "The same applies to the other engine.", manager: object.DefaultFieldManager, want: us},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

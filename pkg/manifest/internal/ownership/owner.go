@@ -8,23 +8,23 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// A Relation says how an object that exists relates to the bundle that wants it.
+// A Relation says how an existing object relates to the bundle that contains it.
 type Relation int
 
 // The relations.
 const (
-	// Ours means that the bundle applied the object. It may be from a call that was interrupted, or have lost its label.
+	// Ours means that the bundle applied the object. It may come from an interrupted call, or have lost its label.
 	Ours Relation = iota
-	// Adoptable means that the bundle takes the object over.
+	// Adoptable means that the bundle adopts the object.
 	Adoptable
-	// Unowned means that the object belongs to no bundle.
+	// Unowned means that the object does not belong to a bundle.
 	Unowned
 	// OfAnother means that the object belongs to another bundle.
 	OfAnother
 )
 
-// Relate an object that exists to a bundle with an ApplySet ID. The UID is that of the object that the bundle applied, empty for
-// none, and adopts reports whether the bundle takes over objects of the owner that this one has.
+// Relate returns how an existing object relates to the bundle with an ApplySet ID. The UID is that of the object that the bundle
+// applied, or empty. Adopts says whether the bundle adopts objects from the current owner of this one.
 func Relate(m *metav1.PartialObjectMetadata, id, uid string, adopts bool) Relation {
 	owner := m.Labels[object.LabelPartOf]
 	switch {

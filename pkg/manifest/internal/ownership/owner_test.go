@@ -22,13 +22,13 @@ func TestRelate(t *testing.T) {
 		args   args
 		want   Relation
 	}{
-		"Label":      {reason: "The label of the bundle says that the object is ours.", args: args{owner: "me"}, want: Ours},
-		"LostLabel":  {reason: "The object that was applied is ours without its label, too.", args: args{uid: "1"}, want: Ours},
-		"Replaced":   {reason: "Another object of the same name is not ours.", args: args{uid: "2"}, want: Unowned},
+		"Label":      {reason: "The label identifies the object as ours.", args: args{owner: "me"}, want: Ours},
+		"LostLabel":  {reason: "The object that was applied is ours even without its label.", args: args{uid: "1"}, want: Ours},
+		"Replaced":   {reason: "Another object with the same name is not ours.", args: args{uid: "2"}, want: Unowned},
 		"NeverMade":  {reason: "An object that was never applied is not ours.", want: Unowned},
-		"OfAnother":  {reason: "The label counts more than the UID.", args: args{owner: "you", uid: "1"}, want: OfAnother},
-		"Adopted":    {reason: "With adoption the object is taken over.", args: args{owner: "you", adopts: true}, want: Adoptable},
-		"AdoptedOwn": {reason: "Adoption makes no difference to an object that is ours.", args: args{owner: "me", adopts: true}, want: Adoptable},
+		"OfAnother":  {reason: "The label takes precedence over the UID.", args: args{owner: "you", uid: "1"}, want: OfAnother},
+		"Adopted":    {reason: "With adopt, the object is adopted.", args: args{owner: "you", adopts: true}, want: Adoptable},
+		"AdoptedOwn": {reason: "With adopt, an object of ours is adoptable, too.", args: args{owner: "me", adopts: true}, want: Adoptable},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -11,20 +11,20 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// RestoreInterval is the shortest time between two restorations of an object that others delete again and again. It has no field that
-// the engine could cede.
+// RestoreInterval is the minimum time between two restorations of an object that is deleted repeatedly. Such an object does not
+// have a field that the engine could cede.
 const RestoreInterval = time.Minute
 
-// Restores count how often an object was restored within Window, because others deleted it, or removed the labels by which the engine
-// recognises it. The value is replaced, never changed. The JSON is part of the inventory, so that every process pauses, and says so.
+// Restores counts how often an object was restored within Window, because another client deleted it or removed its identifying
+// labels. The value is replaced, never changed. The JSON is part of the inventory, so that every process pauses and reports it.
 type Restores struct {
 	Count int `json:"n"`
-	// Since is when the first of them was, and Last the last one, in Unix seconds.
+	// Since is the time of the first restoration and Last that of the last one, in Unix seconds.
 	Since int64 `json:"s"`
 	Last  int64 `json:"l"`
 }
 
-// Add returns the count with one more restoration; nil stands for none before it.
+// Add returns the count after one more restoration. The receiver may be nil.
 func (r *Restores) Add(now time.Time) *Restores {
 	at := now.Unix()
 	if r == nil || isPast(at-r.Since, Window) {
@@ -33,7 +33,7 @@ func (r *Restores) Add(now time.Time) *Restores {
 	return &Restores{Count: r.Count + 1, Since: r.Since, Last: at}
 }
 
-// Pause reports whether the object was restored so often that the next time has to wait. Nil never does.
+// Pause reports whether the object was restored so often that the next restoration must wait. The receiver may be nil.
 func (r *Restores) Pause(now time.Time) bool {
 	at := now.Unix()
 	return r.isMany() && !isPast(at-r.Since, Window) && !isPast(at-r.Last, RestoreInterval)
@@ -41,12 +41,13 @@ func (r *Restores) Pause(now time.Time) bool {
 
 func (r *Restores) isMany() bool { return r != nil && r.Count >= MaxRepairs }
 
-// isPast reports whether a time is over since so many seconds. A clock that was ahead when it was read waits for nothing.
+// isPast reports whether a duration has elapsed after so many seconds. A negative number, from a clock that was ahead, counts as
+// elapsed.
 func isPast(seconds int64, d time.Duration) bool {
 	return seconds < 0 || seconds >= int64(d/time.Second)
 }
 
-// IsIdentity reports whether a field is a label by which the engine recognises its objects. Such a field is never ceded.
+// IsIdentity reports whether a field is a label by which the engine recognizes its objects. Such a field is never ceded.
 func IsIdentity(p fieldpath.Path) bool {
 	return len(p) == 3 && (fieldset.Below(p, "metadata", "labels", object.LabelPartOf) || fieldset.Below(p, "metadata", "labels", object.LabelManagedBy))
 }

@@ -21,10 +21,10 @@ func TestRestoresAdd(t *testing.T) {
 		was    *Restores
 		want   Restores
 	}{
-		"First":  {reason: "The first restoration.", want: Restores{Count: 1, Since: at, Last: at}},
-		"Next":   {reason: "Another one within the window.", was: &Restores{Count: 2, Since: at - 9, Last: at - 3}, want: Restores{Count: 3, Since: at - 9, Last: at}},
-		"Window": {reason: "One after the window is a first one.", was: &Restores{Count: 7, Since: at - 600, Last: at - 60}, want: Restores{Count: 1, Since: at, Last: at}},
-		"Ahead":  {reason: "So is one after a clock was ahead.", was: &Restores{Count: 7, Since: at + 1, Last: at + 1}, want: Restores{Count: 1, Since: at, Last: at}},
+		"First":  {reason: "The first restoration starts the count.", want: Restores{Count: 1, Since: at, Last: at}},
+		"Next":   {reason: "A restoration within the window is added.", was: &Restores{Count: 2, Since: at - 9, Last: at - 3}, want: Restores{Count: 3, Since: at - 9, Last: at}},
+		"Window": {reason: "A restoration after the window starts the count again.", was: &Restores{Count: 7, Since: at - 600, Last: at - 60}, want: Restores{Count: 1, Since: at, Last: at}},
+		"Ahead":  {reason: "A restoration after a clock was ahead starts the count again.", was: &Restores{Count: 7, Since: at + 1, Last: at + 1}, want: Restores{Count: 1, Since: at, Last: at}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -50,13 +50,13 @@ func TestRestoresPause(t *testing.T) {
 		in     *Restores
 		want   bool
 	}{
-		"Never":    {reason: "An object that was never restored."},
-		"Few":      {reason: "One that is deleted a few times is restored at once.", in: &Restores{Count: MaxRepairs - 1, Since: at, Last: at}},
-		"Many":     {reason: "Then it has to wait.", in: &Restores{Count: MaxRepairs, Since: at - 9, Last: at}, want: true},
-		"Waits":    {reason: "Until the interval is over.", in: &Restores{Count: MaxRepairs, Since: at - 99, Last: at - 59}, want: true},
-		"Interval": {reason: "Then it is restored once.", in: &Restores{Count: MaxRepairs, Since: at - 99, Last: at - 60}},
-		"Window":   {reason: "After the window it is restored at once again.", in: &Restores{Count: MaxRepairs, Since: at - 600, Last: at}},
-		"Ahead":    {reason: "A clock that was ahead pauses nothing.", in: &Restores{Count: MaxRepairs, Since: at - 9, Last: at + 1}},
+		"Never":    {reason: "An object that was never restored does not wait."},
+		"Few":      {reason: "An object that is deleted a few times is restored immediately.", in: &Restores{Count: MaxRepairs - 1, Since: at, Last: at}},
+		"Many":     {reason: "After many restorations, the object must wait.", in: &Restores{Count: MaxRepairs, Since: at - 9, Last: at}, want: true},
+		"Waits":    {reason: "It waits until the interval is over.", in: &Restores{Count: MaxRepairs, Since: at - 99, Last: at - 59}, want: true},
+		"Interval": {reason: "After the interval, it is restored once.", in: &Restores{Count: MaxRepairs, Since: at - 99, Last: at - 60}},
+		"Window":   {reason: "After the window, it is restored immediately again.", in: &Restores{Count: MaxRepairs, Since: at - 600, Last: at}},
+		"Ahead":    {reason: "A clock that was ahead does not cause a pause.", in: &Restores{Count: MaxRepairs, Since: at - 9, Last: at + 1}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestRestoresPause(t *testing.T) {
 	}
 }
 
-// Repairs of the labels of an object count for the inventory once they are many.
+// Repairs of the labels of an object are stored in the inventory once there are many.
 func TestRepairedLabels(t *testing.T) {
 	ref := cluster.ObjectRef{Kind: "ConfigMap", Namespace: "apps", Name: "web"}
 	both := fieldpath.NewSet(
@@ -86,7 +86,7 @@ func TestRepairedLabels(t *testing.T) {
 		t.Errorf("Repaired(...): -want, +got:\n%s", diff)
 	}
 
-	// Another process goes on where the inventory is.
+	// Another process continues from the inventory.
 	other, later := &Contention{}, now.Add(RestoreInterval)
 	if got := other.Repaired(us, ref, nil, both, stored, later); !got.Pause(later) || got.Count != MaxRepairs+1 {
 		t.Errorf("Repaired(...) in another process: %+v", got)
@@ -101,10 +101,10 @@ func TestIsIdentity(t *testing.T) {
 		reason, path string
 		want         bool
 	}{
-		"Set":     {reason: "By this label it is known whose an object is.", path: `{"f:metadata":{"f:labels":{"f:applyset.kubernetes.io/part-of":{}}}}`, want: true},
-		"Label":   {reason: "Others are ordinary fields.", path: `{"f:metadata":{"f:labels":{"f:app":{}}}}`},
-		"Strange": {reason: "What a cluster answers may have any form.", path: `{"f:metadata":{"i:0":{"f:x":{}}}}`},
-		"Index":   {reason: "At any place.", path: `{"f:metadata":{"f:labels":{"i:0":{}}}}`},
+		"Set":     {reason: "This label identifies the owner of the object.", path: `{"f:metadata":{"f:labels":{"f:applyset.kubernetes.io/part-of":{}}}}`, want: true},
+		"Label":   {reason: "Other labels are ordinary fields.", path: `{"f:metadata":{"f:labels":{"f:app":{}}}}`},
+		"Strange": {reason: "The field has an unexpected form.", path: `{"f:metadata":{"i:0":{"f:x":{}}}}`},
+		"Index":   {reason: "The field is an index in the labels.", path: `{"f:metadata":{"f:labels":{"i:0":{}}}}`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

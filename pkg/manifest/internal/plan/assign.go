@@ -13,34 +13,34 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/text"
 )
 
-// Composed is what became of the parts that are due.
+// Composed is the result of composing the parts that are due.
 type Composed struct {
-	// Components of the parts, and why the other parts cannot be composed.
+	// Components by part, and the errors of the parts that cannot be composed.
 	Components map[object.PartID]*compose.Component
 	Errors     map[object.PartID]error
-	// Waits are the installs of which the config is known, and whether what comes after them waits for them.
+	// Waits says for each install with a known config whether the following parts wait for it.
 	Waits map[object.PartID]bool
 }
 
-// A Draft is a plan before it is known which installs are ready and which CRDs are refused.
+// A Draft is a plan before the caller has determined which installs are ready and which CRDs are refused.
 type Draft struct {
 	*Selection
 
-	// Components in the order of the bundle, each with the objects that are its own.
+	// Components in the order of the bundle, each with its own objects only.
 	Components []*compose.Component
 	Verdicts   Verdicts
 
-	// waits is that of Composed.
+	// waits is Composed.Waits.
 	waits map[object.PartID]bool
 }
 
-// Assign each object that was composed to one part. An object of two parts is an error of the later one, except for CRDs, which often
-// come with several charts: as in Helm, the first one counts.
+// Assign assigns each composed object to one part. If two parts contain an object, the later part fails. CRDs are an exception,
+// because several charts often contain the same one: as in Helm, the first part owns it.
 func Assign(s *Selection, composed Composed) *Draft {
 	d := &Draft{Selection: s, Verdicts: unplanned(s, composed), waits: composed.Waits}
 	owner := map[cluster.ObjectRef]object.PartID{}
 	for i := range s.Inventory.Objects {
-		// A part that is planned may have given an object away, and one that is no longer wanted has.
+		// A planned part may no longer contain the object, and an unwanted part does not.
 		en := &s.Inventory.Objects[i]
 		if planned := composed.Components[en.Part] != nil; !en.Pruned && !planned && wants(s.Parts, en.Part) {
 			owner[en.Ref()] = en.Part
@@ -64,7 +64,7 @@ func Assign(s *Selection, composed Composed) *Draft {
 	return d
 }
 
-// unplanned returns the verdicts on the parts that are stuck, and on those that cannot be composed.
+// unplanned returns the verdicts on stuck parts and on parts that cannot be composed.
 func unplanned(s *Selection, composed Composed) Verdicts {
 	var out Verdicts
 	for i := range s.Parts {
@@ -79,7 +79,7 @@ func unplanned(s *Selection, composed Composed) Verdicts {
 	return out
 }
 
-// withOwn returns a component with those of its objects that belong to no other part. Its record has the CRDs that it shares.
+// withOwn returns a component without the objects that belong to other parts. Its record lists the CRDs that it shares.
 func withOwn(c *compose.Component, owner map[cluster.ObjectRef]object.PartID) (*compose.Component, error) {
 	out := *c
 	out.Objects, out.Record.Shared = make([]object.Desired, 0, len(c.Objects)), nil
@@ -99,7 +99,7 @@ func withOwn(c *compose.Component, owner map[cluster.ObjectRef]object.PartID) (*
 	return &out, nil
 }
 
-// component of a part; nil where nothing is done for the part.
+// component returns the component of a part, or nil if the part is at rest.
 func (d *Draft) component(part object.PartID) *compose.Component {
 	for _, c := range d.Components {
 		if c.Name == part {

@@ -42,7 +42,7 @@ func TestAssign(t *testing.T) {
 			want:   want{Objects: map[object.PartID][]cluster.ObjectRef{"web": {a}, "db": {b}}},
 		},
 		"Twice": {
-			reason: "The later one of two parts fails, and has none of its objects: another part may have them.",
+			reason: "If two parts contain an object, the later one fails. It owns none of its objects, so another part can.",
 			args:   args{objects: map[object.PartID][]cluster.ObjectRef{"web": {a}, "db": {b, a}, "ui": {b}}},
 			want: want{
 				Objects:  map[object.PartID][]cluster.ObjectRef{"web": {a}, "ui": {b}},
@@ -50,7 +50,7 @@ func TestAssign(t *testing.T) {
 			},
 		},
 		"SharedCRDs": {
-			reason: "CRDs belong to the first part that has them, and the others know that they share them.",
+			reason: "A CRD belongs to the first part that contains it. The other parts record that they share it.",
 			args:   args{objects: map[object.PartID][]cluster.ObjectRef{"web": {c, crd("bs.g")}, "db": {crd("bs.g"), c, b}, "ui": {c}}},
 			want: want{
 				Objects: map[object.PartID][]cluster.ObjectRef{"web": {c, crd("bs.g")}, "db": {b}, "ui": nil},
@@ -58,7 +58,7 @@ func TestAssign(t *testing.T) {
 			},
 		},
 		"AtRest": {
-			reason: "A part that is at rest keeps its objects, whatever its place.",
+			reason: "A part at rest keeps its objects, regardless of its position.",
 			args:   args{entries: []inventory.Entry{applied("ui", a)}, objects: map[object.PartID][]cluster.ObjectRef{"web": {a}, "db": {b}}},
 			want: want{
 				Objects:  map[object.PartID][]cluster.ObjectRef{"db": {b}},
@@ -66,22 +66,22 @@ func TestAssign(t *testing.T) {
 			},
 		},
 		"GivenAway": {
-			reason: "A part that is planned may have given an object away.",
+			reason: "A planned part may no longer contain an object.",
 			args:   args{entries: []inventory.Entry{applied("db", a)}, objects: map[object.PartID][]cluster.ObjectRef{"web": {a}, "db": {b}}},
 			want:   want{Objects: map[object.PartID][]cluster.ObjectRef{"web": {a}, "db": {b}}},
 		},
 		"Pruned": {
-			reason: "A part that is at rest does not own what it no longer has.",
+			reason: "A part at rest does not own objects that it no longer contains.",
 			args:   args{entries: []inventory.Entry{gone}, objects: map[object.PartID][]cluster.ObjectRef{"web": {a}}},
 			want:   want{Objects: map[object.PartID][]cluster.ObjectRef{"web": {a}}},
 		},
 		"Left": {
-			reason: "A part that left the bundle has no object any more.",
+			reason: "A part that left the bundle does not own objects.",
 			args:   args{entries: []inventory.Entry{applied("old", a)}, objects: map[object.PartID][]cluster.ObjectRef{"web": {a}}},
 			want:   want{Objects: map[object.PartID][]cluster.ObjectRef{"web": {a}}},
 		},
 		"InOrder": {
-			reason: "What is stuck or not composed comes first, in the order of the bundle.",
+			reason: "Stuck parts and parts that cannot be composed come first, in the order of the bundle.",
 			args: args{
 				stuck: map[object.PartID]string{"db": "hook\nfailed"}, errs: map[object.PartID]error{"web": errors.New("no chart"), "ui": errors.New("")},
 			},

@@ -9,8 +9,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/compose"
 )
 
-// Build a plan of a draft. Hold is the install that the parts after it wait for; nil for none. Refused are the CRDs that must not change,
-// and why.
+// Build builds the plan of a draft. Hold is the install that the following parts wait for, or nil. Refused are the CRDs that must
+// not change, with the reason.
 func Build(d *Draft, hold *Hold, refused map[cluster.ObjectRef]error) *Plan {
 	refusals, blocks := d.refusals(refused)
 	p := &Plan{
@@ -24,8 +24,8 @@ func Build(d *Draft, hold *Hold, refused map[cluster.ObjectRef]error) *Plan {
 	return p
 }
 
-// actionsOf a plan, which has all but them: what is done with each object. Nothing is pruned as long as it is unknown which objects a part
-// wants.
+// actionsOf returns the actions of a plan that is otherwise complete. Nothing is pruned while it is unknown which objects a part
+// contains.
 func actionsOf(p *Plan, s *Selection, refused map[cluster.ObjectRef]error) []ObjectAction {
 	inv := p.Inventory
 	if len(p.Components) > 0 {
@@ -38,7 +38,7 @@ func actionsOf(p *Plan, s *Selection, refused map[cluster.ObjectRef]error) []Obj
 		for i := range c.Objects {
 			o := &c.Objects[i]
 			state, exists := p.Objects[o.Ref]
-			// A component that is not blocked is spared the CRDs that are refused.
+			// A component that is not blocked skips the refused CRDs.
 			f := Facts{Entry: *idx[o.Ref], State: state, Exists: exists, Repairs: s.Repairs[o.Ref], Spared: refused[o.Ref] != nil}
 			if v := VerbOf(o, f); v != None {
 				out = append(out, ObjectAction{Part: c.Name, Ref: o.Ref, Verb: v, Drifted: s.Drifted[o.Ref]})

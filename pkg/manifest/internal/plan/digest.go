@@ -8,8 +8,8 @@ import (
 	"fmt"
 )
 
-// Digest returns a digest of what a plan applies: the objects and the hooks of its components, and the parts that are kept from being
-// applied. It leaves out which parts are held back, as a plan that is only shown holds none, and the reasons, which differ each time.
+// Digest returns a digest of what a plan applies: the objects and hooks of its components, and the parts that are not applied. It
+// ignores held parts, because a dry run does not hold parts, and reasons, because they change every time.
 func (p *Plan) Digest() string {
 	h := sha256.New()
 	for _, c := range p.Components {

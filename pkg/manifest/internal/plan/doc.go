@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plan decides what one call on a bundle does, before anything is sent: which components are applied, which fail or have to
-// wait, and what is done with each object.
+// Package plan decides what a call on a bundle does before any object is written: which components are applied, which fail or must
+// wait, and what to do with each object.
 //
-// A plan is made in steps, which are pure: what one returns is a value that no later one changes. Between them the caller asks what
-// the next one has to know:
+// You build a plan in pure steps. Each step returns a value that later steps do not change. Between the steps, the caller obtains
+// what the next one needs:
 //
-//	Select   which parts something has to be done for    then the caller composes them
-//	Assign   which part has each object                  then it asks which of the Awaited installs are ready, and checks the CRDChanges
+//	Select   the parts to process            then compose them
+//	Assign   the part that owns each object  then check the CRDChanges, and which of the Awaited installs are ready
 //	Build    the Plan
 //
-// The run and the dry run of a call execute the same Plan, which they do not change. Actions say what is done with each object: VerbOf
-// decides it for those of components, and Prunes for those that the bundle no longer has, which the run asks again once a component is
-// complete. Verdicts say why parts are not applied: the steps begin them, and the run adds to a copy of them.
+// The run and the dry run of a call execute the same Plan and do not change it. Its Actions say what to do with each object: VerbOf
+// decides for the objects of components, and Prunes for the objects that the bundle no longer contains. The run calls Prunes again once
+// a component is complete. Its Verdicts say why parts are not applied: the steps create them, and the run adds to a copy.
 package plan

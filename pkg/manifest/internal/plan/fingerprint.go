@@ -13,8 +13,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
-// Fingerprint returns a digest of all that a plan is made of, as far as it is known without a request. Of is what else matters: the
-// identity and the options of the bundle, and the version of its inventory.
+// Fingerprint returns a digest of everything that determines a plan, as far as it is known without a request. Pass in of whatever
+// else matters: the identity and the options of the bundle, and the version of its inventory.
 func Fingerprint(
 	parts []bundle.Part, inv *inventory.Inventory, objects map[cluster.ObjectRef]cluster.ObjectState, drifted map[cluster.ObjectRef]bool, of ...any,
 ) string {
@@ -32,7 +32,7 @@ func Fingerprint(
 	slices.Sort(found)
 	line(found)
 	if inv != nil {
-		// Whether an object exists, and which bundle it belongs to, decides how it is applied.
+		// How an object is applied depends on whether it exists, and on its bundle.
 		for i := range inv.Objects {
 			s, exists := objects[inv.Objects[i].Ref()]
 			line(exists, s.UID, s.Set, s.Status == cluster.Terminating)

@@ -10,16 +10,15 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// A Hold is an install that is not ready, and that the parts after it wait for.
+// A Hold is an install that is not ready and that the following parts wait for.
 type Hold struct {
 	Install object.PartID
-	// Reason says why the install is not ready.
+	// Reason is why the install is not ready.
 	Reason string
 }
 
-// Awaited returns the installs that the parts after them wait for, as far as it has to be asked whether they are ready: the first one that
-// is not is the Hold of the plan. If all of them are ready, the Hold is what Awaited returns, which is known without a question; nil for
-// none.
+// Awaited returns the installs that following parts wait for and whose readiness the caller must check. The first one that is not
+// ready is the Hold of the plan. If all are ready, the returned Hold is that of the plan, or nil if there is none.
 func (d *Draft) Awaited() ([]object.PartID, *Hold) {
 	var ask []object.PartID
 	for i := range d.Parts {
@@ -38,7 +37,8 @@ func (d *Draft) Awaited() ([]object.PartID, *Hold) {
 	return ask, nil
 }
 
-// isAwaited reports whether what comes after an install waits for it: as its config says, or said when it was read last.
+// isAwaited reports whether the following parts wait for an install, according to its config or, if the config was not read, to its
+// record.
 func (d *Draft) isAwaited(part *bundle.Part) bool {
 	if c := d.component(part.Name); c != nil {
 		return c.Record.Wait
@@ -49,8 +49,8 @@ func (d *Draft) isAwaited(part *bundle.Part) bool {
 	return d.Inventory.Parts[part.Name].Wait
 }
 
-// heldBack returns the verdicts on the parts that come after an install that is not ready; none for nil. What was applied before with the
-// same inputs is not held back: its drift is repaired whatever the others are like.
+// heldBack returns the verdicts on the parts that wait for the install. A nil hold results in none. Parts whose inputs are already
+// applied are not held, so that their drift is always repaired.
 func (d *Draft) heldBack(h *Hold) Verdicts {
 	if h == nil {
 		return nil

@@ -15,7 +15,7 @@ import (
 
 func TestAwaited(t *testing.T) {
 	parts := []bundle.Part{{Name: object.PartCRDs, Digest: "1"}, install("web", "1"), install("db", "1"), install("ui", "1")}
-	// planned returns the component of an install whose config says that what comes after it waits, or not.
+	// planned returns the component of an install whose config says whether the following parts wait for it.
 	planned := func(part int, wait bool) *compose.Component {
 		return &compose.Component{Part: &parts[part], Record: inventory.Part{Wait: wait}}
 	}
@@ -31,33 +31,33 @@ func TestAwaited(t *testing.T) {
 		want    want
 	}{
 		"None": {
-			reason: "Without a config nothing waits.", records: map[object.PartID]inventory.Part{"web": applied, "db": applied, "ui": applied},
+			reason: "Without a config, nothing waits.", records: map[object.PartID]inventory.Part{"web": applied, "db": applied, "ui": applied},
 		},
 		"Recorded": {
-			reason:  "As long as the config is not read, it counts what it said last.",
+			reason:  "Until the config is read, its recorded value counts.",
 			records: map[object.PartID]inventory.Part{"web": waits, "db": applied, "ui": waits}, want: want{Ask: []object.PartID{"web", "ui"}},
 		},
 		"Config": {
-			reason: "The config counts once it is read.", draft: Draft{waits: map[object.PartID]bool{"web": false, "db": true}},
+			reason: "Once the config is read, it counts.", draft: Draft{waits: map[object.PartID]bool{"web": false, "db": true}},
 			records: map[object.PartID]inventory.Part{"web": waits, "db": applied, "ui": applied}, want: want{Ask: []object.PartID{"db"}},
 		},
 		"Component": {
-			reason:  "What a component was composed of counts in any case.",
+			reason:  "The config of a composed component takes precedence.",
 			draft:   Draft{Components: []*compose.Component{planned(1, true), planned(2, false)}, waits: map[object.PartID]bool{"web": false, "db": true}},
 			records: map[object.PartID]inventory.Part{"web": applied, "db": applied, "ui": applied}, want: want{Ask: []object.PartID{"web"}},
 		},
 		"Applying": {
-			reason:  "An install that is being applied is not ready, and those after it do not matter any more.",
+			reason:  "An install that is being applied is not ready, so the following ones do not matter.",
 			records: map[object.PartID]inventory.Part{"web": waits, "db": {Digest: "0", Wait: true}, "ui": waits},
 			want:    want{Ask: []object.PartID{"web"}, Hold: &Hold{Install: "db", Reason: "it is being applied"}},
 		},
 		"Failed": {
-			reason:  "An install that failed is not ready.",
+			reason:  "A failed install is not ready.",
 			draft:   Draft{Verdicts: Verdicts{{Part: "web", State: Failed, Reason: "hook failed"}}},
 			records: map[object.PartID]inventory.Part{"web": {Wait: true}, "db": waits, "ui": waits}, want: want{Hold: &Hold{Install: "web", Reason: "hook failed"}},
 		},
 		"FailedUnawaited": {
-			reason:  "An install that failed holds nothing back that does not wait for it.",
+			reason:  "A failed install does not hold parts that do not wait for it.",
 			draft:   Draft{Verdicts: Verdicts{{Part: "web", State: Failed, Reason: "hook failed"}}},
 			records: map[object.PartID]inventory.Part{"web": {}, "db": waits, "ui": applied}, want: want{Ask: []object.PartID{"db"}},
 		},
@@ -86,14 +86,14 @@ func TestHeldBack(t *testing.T) {
 		want   Verdicts
 	}{
 		"None":    {reason: "All installs are ready."},
-		"After":   {reason: "Only what comes after the install waits.", hold: &Hold{Install: "db", Reason: "it starts"}, want: held},
-		"Upgrade": {reason: "So does an upgrade.", hold: &Hold{Install: "db", Reason: "it starts"}, record: inventory.Part{Digest: "0"}, want: held},
+		"After":   {reason: "Only the parts after the install wait.", hold: &Hold{Install: "db", Reason: "it starts"}, want: held},
+		"Upgrade": {reason: "An upgrade waits, too.", hold: &Hold{Install: "db", Reason: "it starts"}, record: inventory.Part{Digest: "0"}, want: held},
 		"Repair":  {reason: "A repair does not wait.", hold: &Hold{Install: "db", Reason: "it starts"}, record: inventory.Part{Digest: "1"}},
-		"Last":    {reason: "Nothing comes after the last one.", hold: &Hold{Install: "ui", Reason: "it starts"}},
+		"Last":    {reason: "No part follows the last one.", hold: &Hold{Install: "ui", Reason: "it starts"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			// The last install has a component, and the others have none.
+			// Only the last install has a component.
 			c := &compose.Component{Part: &parts[2], Purpose: compose.PurposeOf(&parts[2], &tc.record)}
 			inv := &inventory.Inventory{Parts: map[object.PartID]inventory.Part{"ui": tc.record}}
 			d := &Draft{Selection: &Selection{Input: Input{Parts: parts, Inventory: inv}}, Components: []*compose.Component{c}}

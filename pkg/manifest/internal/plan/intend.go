@@ -12,9 +12,9 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
-// Intend writes into an inventory what is about to be applied: each object of a component gets an entry. Restarted are the objects whose
-// contention ends because their inputs changed: the fields that were ceded after it are applied again. Save is true where the inventory
-// has to be saved before anything is sent: there are new objects, or parts whose old inputs are no longer what is in the cluster.
+// Intend adds an entry to the inventory for each object that is about to be applied. Restarted are the objects whose contention
+// ends because their inputs changed; their contended fields are applied again. Save is true if the inventory must be saved before
+// any object is written, because there are new objects, or parts whose recorded inputs are no longer in the cluster.
 func Intend(inv *inventory.Inventory, components []*compose.Component) (restarted map[cluster.ObjectRef]bool, save bool) {
 	for _, c := range components {
 		old, ok := inv.Parts[c.Name]
@@ -39,12 +39,12 @@ func Intend(inv *inventory.Inventory, components []*compose.Component) (restarte
 		}
 	}
 	inv.Objects = append(inv.Objects, added...)
-	// What is stored is sorted, and compared with the inventory in order.
+	// The stored inventory is sorted, and the comparison depends on the order.
 	inv.Sort()
 	return restarted, save || len(added) > 0
 }
 
-// intended returns the entry of an object of a component as it is before the object is applied.
+// intended returns the entry of an object before it is applied.
 func intended(en *inventory.Entry, o *object.Desired, restarts bool) inventory.Entry {
 	out := *en
 	out.Part, out.Stage, out.Version, out.Pruned, out.Keep = o.Part, o.Stage, o.Version, false, o.Keep

@@ -54,32 +54,32 @@ func TestIntend(t *testing.T) {
 		want    want
 	}{
 		"First": {
-			reason: "A part without a record is written down first.", entries: []inventory.Entry{applied("web", ref)}, record: record,
+			reason: "A part without a record is saved first.", entries: []inventory.Entry{applied("web", ref)}, record: record,
 			want: want{Entry: applied("web", ref), Restarted: none, Save: true},
 		},
 		"NewObject": {
-			reason: "So is an object: it gets an entry before it is created.", was: known, record: record,
+			reason: "An object gets an entry before it is created.", was: known, record: record,
 			want: want{Entry: inventory.EntryOf(&o), Restarted: none, Save: true},
 		},
 		"Known": {
-			reason: "A repair of what is known needs no write.", was: known, entries: []inventory.Entry{applied("web", ref)}, record: record,
+			reason: "A repair of known objects needs no save.", was: known, entries: []inventory.Entry{applied("web", ref)}, record: record,
 			purpose: compose.Repair, want: want{Entry: applied("web", ref), Restarted: none},
 		},
 		"OtherInputs": {
-			reason: "The old inputs are no longer what is in the cluster.", was: known, entries: []inventory.Entry{applied("web", ref)},
+			reason: "The recorded inputs are no longer in the cluster.", was: known, entries: []inventory.Entry{applied("web", ref)},
 			record: inventory.Part{Namespace: "apps"}, want: want{Entry: applied("web", ref), Restarted: none, Save: true},
 		},
 		"Moved": {
-			reason: "Where a release goes is written down first.", was: known, entries: []inventory.Entry{applied("web", ref)},
+			reason: "The new place of a release is saved first.", was: known, entries: []inventory.Entry{applied("web", ref)},
 			record: inventory.Part{Digest: "1", Namespace: "other"}, want: want{Entry: applied("web", ref), Restarted: none, Save: true},
 		},
 		"FromOtherPart": {
-			reason: "An object that another part gave up is of the part that wants it.", was: known, record: record,
+			reason: "An object that another part no longer contains belongs to the part that contains it now.", was: known, record: record,
 			entries: []inventory.Entry{with("db", func(en *inventory.Entry) { en.Pruned = true })},
 			want:    want{Entry: applied("web", ref), Restarted: none},
 		},
 		"Contended": {
-			reason: "Other inputs end a contention, and leave what is ceded legitimately.", purpose: compose.Advance, was: map[object.PartID]inventory.Part{"web": {}},
+			reason: "Other inputs end a contention. Legitimately ceded fields stay ceded.", purpose: compose.Advance, was: map[object.PartID]inventory.Part{"web": {}},
 			entries: []inventory.Entry{with("web", func(en *inventory.Entry) { en.Ceded = both })},
 			want: want{
 				Entry:     with("web", func(en *inventory.Entry) { en.Ceded, en.Intent = []ownership.Ceded{legitimate}, "" }),
@@ -87,7 +87,7 @@ func TestIntend(t *testing.T) {
 			},
 		},
 		"Repair": {
-			reason: "A repair goes on with a contention.", was: known, record: record, purpose: compose.Repair,
+			reason: "A repair continues a contention.", was: known, record: record, purpose: compose.Repair,
 			entries: []inventory.Entry{with("web", func(en *inventory.Entry) { en.Ceded = both })},
 			want:    want{Entry: with("web", func(en *inventory.Entry) { en.Ceded = both }), Restarted: none},
 		},

@@ -14,17 +14,17 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// A Plan is what a call on a bundle does. Build makes it, and nothing changes it afterwards.
+// A Plan is what a call on a bundle does. Build creates it, and nothing changes it afterwards.
 type Plan struct {
 	// Parts of the bundle.
 	Parts []bundle.Part
-	// Components of the parts that something has to be done for, in the order of the bundle. A component may have a verdict all the same.
+	// Components of the parts to process, in the order of the bundle. A component may also have a verdict, for example Held.
 	Components []*compose.Component
-	// Inventory in the cluster; an empty one where there is none.
+	// Inventory in the cluster, or an empty one.
 	Inventory *inventory.Inventory
-	// Objects that exist, as far as they are known without a request.
+	// Objects that exist, as far as is known without a request.
 	Objects map[cluster.ObjectRef]cluster.ObjectState
-	// Actions on the objects of the components, in their order, and then on those that the bundle no longer has.
+	// Actions on the objects of the components, in their order, followed by actions on objects that the bundle no longer contains.
 	Actions []ObjectAction
 	// Verdicts on the parts.
 	Verdicts Verdicts
@@ -32,13 +32,13 @@ type Plan struct {
 
 // An ObjectAction is what is done with one object.
 type ObjectAction struct {
-	// Part that the object belongs to before the action.
+	// Part that contains the object before the action.
 	Part object.PartID
 	Ref  cluster.ObjectRef
 	Verb Verb
-	// Drifted is true where an object of a component differs from what was applied.
+	// Drifted is true if the object of a component differs from what was applied.
 	Drifted bool
-	// Heir is the part that a HandOver gives the object to.
+	// Heir is the part to which a HandOver gives the object.
 	Heir object.PartID
 }
 
@@ -51,7 +51,7 @@ func (a *ObjectAction) String() string {
 	return out
 }
 
-// Wants reports whether the bundle has a part.
+// Wants reports whether the bundle contains a part.
 func (p *Plan) Wants(part object.PartID) bool {
 	return wants(p.Parts, part)
 }
@@ -73,7 +73,7 @@ func (p *Plan) CRDs() map[string]bool {
 	return out
 }
 
-// String returns a line for each verdict, and one for each action.
+// String returns one line for each verdict and one for each action.
 func (p *Plan) String() string {
 	var b strings.Builder
 	for _, v := range p.Verdicts {

@@ -26,12 +26,12 @@ func crd(name string) cluster.ObjectRef {
 	return cluster.ObjectRef{Group: object.CRDKind.Group, Kind: object.CRDKind.Kind, Name: name}
 }
 
-// install returns a part that is an install with some inputs.
+// install returns an install with some inputs.
 func install(name, digest string) bundle.Part {
 	return bundle.Part{Name: object.PartOf(name), Digest: digest, Install: &bundle.Install{Name: name}}
 }
 
-// desired returns an object of a part; its hash is its name.
+// desired returns an object of a part. Its hash is its name.
 func desired(part object.PartID, ref cluster.ObjectRef) object.Desired {
 	s := object.StageOf(ref.GroupKind())
 	return object.Desired{Ref: ref, Version: "v1", Part: part, Stage: s, Hash: ref.Name}
@@ -45,7 +45,7 @@ func applied(part object.PartID, ref cluster.ObjectRef) inventory.Entry {
 	return en
 }
 
-// paused returns the entry of an object that was put back so often at the beginning of time that its repair has to wait.
+// paused returns the entry of an object that was restored so often at the Unix epoch that its next repair must wait.
 func paused(part object.PartID, ref cluster.ObjectRef) inventory.Entry {
 	en := applied(part, ref)
 	en.Restores = &ownership.Restores{Count: ownership.MaxRepairs}
@@ -57,7 +57,7 @@ func live() cluster.ObjectState {
 	return cluster.ObjectState{UID: "1", Set: "me", Owned: "owned", Status: cluster.Current}
 }
 
-// composeAll composes parts to objects. A part that was applied with the same inputs is repaired.
+// composeAll composes parts to objects. A part with applied inputs is repaired.
 func composeAll(due []Due, objects map[object.PartID][]cluster.ObjectRef) Composed {
 	out := Composed{Components: map[object.PartID]*compose.Component{}}
 	for _, d := range due {
@@ -92,19 +92,19 @@ func TestBuild(t *testing.T) {
 		want   string
 	}{
 		"FirstInstall": {
-			reason: "Without an inventory all objects are created.",
+			reason: "Without an inventory, all objects are created.",
 			args:   args{parts: []bundle.Part{install("web", "1")}, objects: map[object.PartID][]cluster.ObjectRef{"web": {a, b}}},
 			want:   "web: Create ConfigMap apps/a\nweb: Create ConfigMap apps/b\n",
 		},
 		"AtRest": {
-			reason: "A part that is applied and did not drift is not composed.",
+			reason: "A part that is applied and has not drifted is not composed.",
 			args: args{
 				parts: []bundle.Part{install("web", "1")}, records: map[object.PartID]inventory.Part{"web": done},
 				entries: []inventory.Entry{applied("web", a)}, states: map[cluster.ObjectRef]cluster.ObjectState{a: live()},
 			},
 		},
 		"Drift": {
-			reason: "An object that differs is repaired, and no other one is sent.",
+			reason: "A drifted object is repaired, and no other object is written.",
 			args: args{
 				parts: []bundle.Part{install("web", "1")}, records: map[object.PartID]inventory.Part{"web": done},
 				entries: []inventory.Entry{applied("web", a), applied("web", b)}, states: map[cluster.ObjectRef]cluster.ObjectState{a: live()},
@@ -113,28 +113,28 @@ func TestBuild(t *testing.T) {
 			want: "web: Repair ConfigMap apps/b\n",
 		},
 		"DriftReported": {
-			reason: "With another policy drift needs no plan.",
+			reason: "Under another policy, drift does not need a plan.",
 			args: args{
 				parts: []bundle.Part{install("web", "1")}, records: map[object.PartID]inventory.Part{"web": done}, drift: bundle.DriftReport,
 				entries: []inventory.Entry{applied("web", a)},
 			},
 		},
 		"DriftPaused": {
-			reason: "An object that others delete again and again has to wait.",
+			reason: "An object that is deleted repeatedly must wait.",
 			args: args{
 				parts: []bundle.Part{install("web", "1")}, records: map[object.PartID]inventory.Part{"web": done},
 				entries: []inventory.Entry{paused("web", a)},
 			},
 		},
 		"Denied": {
-			reason: "An object that may not be read did not drift, as far as is known.",
+			reason: "An object that may not be read has not drifted, as far as is known.",
 			args: args{
 				parts: []bundle.Part{install("web", "1")}, records: map[object.PartID]inventory.Part{"web": done},
 				denied: map[cluster.ObjectRef]error{a: errors.New("forbidden")}, entries: []inventory.Entry{applied("web", a)},
 			},
 		},
 		"Deleting": {
-			reason: "An object that is being deleted is created once it is gone.",
+			reason: "An object that is being deleted is recreated once it is gone.",
 			args: args{
 				parts: []bundle.Part{install("web", "2")}, records: map[object.PartID]inventory.Part{"web": done},
 				entries: []inventory.Entry{applied("web", a)},
@@ -144,7 +144,7 @@ func TestBuild(t *testing.T) {
 			want: "web: Wait ConfigMap apps/a\n",
 		},
 		"NotComposed": {
-			reason: "A part that cannot be composed leaves the others alone, but nothing may be pruned.",
+			reason: "A part that cannot be composed does not affect the other parts, but nothing may be pruned.",
 			args: args{
 				parts: []bundle.Part{install("web", "1"), install("db", "1")}, objects: map[object.PartID][]cluster.ObjectRef{"db": {b}},
 				errs: map[object.PartID]error{"web": errors.New("no chart")},
@@ -160,7 +160,7 @@ func TestBuild(t *testing.T) {
 			want: "db: Dropped: ConfigMap apps/a is part of web too\nweb: Create ConfigMap apps/a\n",
 		},
 		"SharedCRD": {
-			reason: "A CRD often comes with several charts: it belongs to the first one.",
+			reason: "Several charts often contain the same CRD. It belongs to the first one.",
 			args: args{
 				parts:   []bundle.Part{install("web", "1"), install("db", "1")},
 				objects: map[object.PartID][]cluster.ObjectRef{"web": {crd("as.g")}, "db": {crd("as.g"), b}},
@@ -168,7 +168,7 @@ func TestBuild(t *testing.T) {
 			want: "web: Create CustomResourceDefinition as.g\ndb: Create ConfigMap apps/b\n",
 		},
 		"StuckHook": {
-			reason: "Nothing is done for a part whose hook failed before its objects were applied.",
+			reason: "A part whose hook failed before its objects were applied stays at rest.",
 			args: args{
 				parts:   []bundle.Part{install("web", "1")},
 				records: map[object.PartID]inventory.Part{"web": {Run: &inventory.Run{Event: "pre-install", Inputs: "1", Recorded: true, Over: true, Failed: "hook failed"}}},
@@ -176,7 +176,7 @@ func TestBuild(t *testing.T) {
 			want: "web: Failed: hook failed\n",
 		},
 		"StuckHookRetried": {
-			reason: "With another token the hook runs again.",
+			reason: "With another retry token, the hook runs again.",
 			args: args{
 				parts: []bundle.Part{install("web", "1")}, objects: map[object.PartID][]cluster.ObjectRef{"web": {a}}, retry: "again",
 				records: map[object.PartID]inventory.Part{"web": {Run: &inventory.Run{Event: "pre-install", Inputs: "1", Recorded: true, Over: true, Failed: "hook failed"}}},
@@ -184,7 +184,7 @@ func TestBuild(t *testing.T) {
 			want: "web: Create ConfigMap apps/a\n",
 		},
 		"StuckLastHook": {
-			reason: "Drift of a part whose last hook failed is repaired all the same.",
+			reason: "The drift of a part whose last hook failed is still repaired.",
 			args: args{
 				parts: []bundle.Part{install("web", "1")}, entries: []inventory.Entry{applied("web", a)}, objects: map[object.PartID][]cluster.ObjectRef{"web": {a}},
 				records: map[object.PartID]inventory.Part{"web": {Run: &inventory.Run{Event: "post-install", Inputs: "1", Recorded: true, Over: true, Failed: "hook failed"}}},
@@ -192,7 +192,7 @@ func TestBuild(t *testing.T) {
 			want: "web: Repair ConfigMap apps/a\n",
 		},
 		"HeldBack": {
-			reason: "What comes after an install that is awaited waits until it is ready.",
+			reason: "The parts after an awaited install wait until it is ready.",
 			args: args{
 				parts: []bundle.Part{install("web", "1"), install("db", "1")}, records: map[object.PartID]inventory.Part{"web": done},
 				entries: []inventory.Entry{applied("web", a)}, states: map[cluster.ObjectRef]cluster.ObjectState{a: live()},
@@ -201,7 +201,7 @@ func TestBuild(t *testing.T) {
 			want: "db: Held: waits until install web is ready, as config asks for with Wait: it starts\ndb: Create ConfigMap apps/b\n",
 		},
 		"RefusedCRD": {
-			reason: "Where a CRD is refused, nothing is applied: a module is not left between two versions.",
+			reason: "If a CRD is refused, nothing is applied, so that a module does not end up between two versions.",
 			args: args{
 				parts: []bundle.Part{install("web", "2"), install("db", "2")}, records: map[object.PartID]inventory.Part{"web": done, "db": done},
 				entries: []inventory.Entry{{Group: crd("").Group, Version: "v1", Kind: crd("").Kind, Name: "as.g", Part: "web", Stage: object.StageCRDs, UID: "1", Intent: "old", Owned: "owned"}},
@@ -212,7 +212,7 @@ func TestBuild(t *testing.T) {
 				"db: Blocked: db waits until CustomResourceDefinition as.g of web can be applied\n",
 		},
 		"Upgrade": {
-			reason: "Objects of before that no part wants any more are pruned. A CRD that another part has, too, goes over to that.",
+			reason: "Objects that no part contains any more are pruned. A CRD that another part shares is handed over to it.",
 			args: args{
 				parts:   []bundle.Part{install("web", "2"), install("db", "1")},
 				records: map[object.PartID]inventory.Part{"web": done, "db": {Digest: "1", Shared: []string{"as.g"}}, "old": done},
@@ -224,7 +224,7 @@ func TestBuild(t *testing.T) {
 				"web: HandOver CustomResourceDefinition as.g to db\nweb: Prune ConfigMap apps/a\nold: Prune ConfigMap apps/b\n",
 		},
 		"Given": {
-			reason: "An object that goes from one part to another is not pruned.",
+			reason: "An object that moves from one part to another is not pruned.",
 			args: args{
 				parts: []bundle.Part{install("web", "2")}, records: map[object.PartID]inventory.Part{"web": done, "old": done},
 				entries: []inventory.Entry{applied("old", a)}, states: map[cluster.ObjectRef]cluster.ObjectState{a: live()},
@@ -232,7 +232,7 @@ func TestBuild(t *testing.T) {
 			},
 		},
 		"NothingPruned": {
-			reason: "A part that cannot be composed may want what others no longer have.",
+			reason: "A part that cannot be composed may contain the objects that others no longer contain.",
 			args: args{
 				parts: []bundle.Part{install("web", "2")}, records: map[object.PartID]inventory.Part{"web": done, "old": done},
 				entries: []inventory.Entry{applied("web", a), applied("old", b)},
@@ -241,7 +241,7 @@ func TestBuild(t *testing.T) {
 			want: "web: Dropped: no chart\n",
 		},
 		"SparedCRD": {
-			reason: "A CRD that was changed and cannot be repaired is left, and the rest of its part is repaired.",
+			reason: "A changed CRD that cannot be repaired is skipped, and the rest of its part is repaired.",
 			args: args{
 				parts: []bundle.Part{install("web", "1")}, records: map[object.PartID]inventory.Part{"web": done},
 				entries: []inventory.Entry{applied("web", crd("as.g")), applied("web", a)},

@@ -12,8 +12,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// Prunes returns what is done with the objects of an inventory that the bundle no longer has: those that components do not want any more,
-// those of parts that left the bundle, and those that were to be pruned before.
+// Prunes returns the actions on the objects of an inventory that the bundle no longer contains: objects that components dropped,
+// objects of parts that left the bundle, and objects already marked as pruned.
 func Prunes(parts []bundle.Part, inv *inventory.Inventory, components ...*compose.Component) []ObjectAction {
 	wanted := make(map[object.PartID]map[cluster.ObjectRef]bool, len(components))
 	for _, c := range components {
@@ -31,7 +31,7 @@ func Prunes(parts []bundle.Part, inv *inventory.Inventory, components ...*compos
 		a := ObjectAction{Part: en.Part, Ref: en.Ref(), Verb: Prune}
 		switch {
 		case left && en.Part.Kind() == object.PartKindResource:
-			// The custom resource of the bundle belongs to its users then.
+			// The custom resource now belongs to its users.
 			a.Verb = Orphan
 		case (composed && !refs[a.Ref]) || (left && !en.Pruned):
 			if a.Heir = heirOf(parts, inv, en); a.Heir != "" {
@@ -45,7 +45,8 @@ func Prunes(parts []bundle.Part, inv *inventory.Inventory, components ...*compos
 	return out
 }
 
-// heirOf an object that its part no longer has: the first other part that has it, too; empty for none. Only CRDs may be of several parts.
+// heirOf returns the first other part that contains an object that its part dropped, or an empty ID. Only CRDs can be shared by
+// several parts.
 func heirOf(parts []bundle.Part, inv *inventory.Inventory, en *inventory.Entry) object.PartID {
 	if en.Stage != object.StageCRDs {
 		return ""

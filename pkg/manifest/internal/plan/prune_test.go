@@ -31,53 +31,53 @@ func TestPrunes(t *testing.T) {
 		components []*compose.Component
 		want       []ObjectAction
 	}{
-		"AtRest": {reason: "What parts have that nothing is done for stays.", parts: []bundle.Part{web}, entries: []inventory.Entry{applied("web", a)}},
-		"Wanted": {reason: "What a component wants stays.", parts: []bundle.Part{web}, entries: []inventory.Entry{applied("web", a)}, components: []*compose.Component{component(web, a)}},
+		"AtRest": {reason: "The objects of parts at rest stay.", parts: []bundle.Part{web}, entries: []inventory.Entry{applied("web", a)}},
+		"Wanted": {reason: "The objects of a component stay.", parts: []bundle.Part{web}, entries: []inventory.Entry{applied("web", a)}, components: []*compose.Component{component(web, a)}},
 		"Outgrown": {
-			reason: "What a component no longer wants is pruned.", parts: []bundle.Part{web, db},
+			reason: "Objects that a component dropped are pruned.", parts: []bundle.Part{web, db},
 			entries: []inventory.Entry{applied("web", a), applied("web", b), applied("db", configMap("c"))}, components: []*compose.Component{component(web, a)},
 			want: []ObjectAction{{Part: "web", Ref: b, Verb: Prune}},
 		},
 		"AllOutgrown": {
-			reason: "A component may want nothing any more.", parts: []bundle.Part{web}, entries: []inventory.Entry{applied("web", a)},
+			reason: "A component may have dropped all its objects.", parts: []bundle.Part{web}, entries: []inventory.Entry{applied("web", a)},
 			components: []*compose.Component{component(web)}, want: []ObjectAction{{Part: "web", Ref: a, Verb: Prune}},
 		},
 		"PartLeft": {
-			reason: "What a part had that the bundle no longer has is pruned.", parts: []bundle.Part{web},
+			reason: "The objects of a part that left the bundle are pruned.", parts: []bundle.Part{web},
 			entries: []inventory.Entry{applied("web", a), applied("db", b)}, want: []ObjectAction{{Part: "db", Ref: b, Verb: Prune}},
 		},
 		"Marked": {
-			reason: "What was to be pruned before still is, whatever became of its part.", parts: []bundle.Part{web},
+			reason: "Objects that were marked as pruned are pruned, regardless of their part.", parts: []bundle.Part{web},
 			entries: []inventory.Entry{marked("web", a), marked("db", b)},
 			want:    []ObjectAction{{Part: "web", Ref: a, Verb: Prune}, {Part: "db", Ref: b, Verb: Prune}},
 		},
 		"HandedOver": {
-			reason: "A CRD that another part has, too, belongs to that one once its part left.", parts: []bundle.Part{db}, records: shares,
+			reason: "A CRD that another part shares belongs to that part once its own part leaves.", parts: []bundle.Part{db}, records: shares,
 			entries: []inventory.Entry{applied("web", c)}, want: []ObjectAction{{Part: "web", Ref: c, Verb: HandOver, Heir: "db"}},
 		},
 		"HandedOverByComponent": {
-			reason: "So it is once its part no longer wants it, even if it was marked.", parts: []bundle.Part{web, db}, records: shares,
+			reason: "A CRD that its part drops belongs to the part that shares it, even if it was marked as pruned.", parts: []bundle.Part{web, db}, records: shares,
 			entries: []inventory.Entry{marked("web", c)}, components: []*compose.Component{component(web)},
 			want: []ObjectAction{{Part: "web", Ref: c, Verb: HandOver, Heir: "db"}},
 		},
 		"MarkedWithoutHeir": {
-			reason: "A CRD that is marked is not handed over later.", parts: []bundle.Part{db}, records: shares,
+			reason: "A CRD that is marked as pruned is not handed over later.", parts: []bundle.Part{db}, records: shares,
 			entries: []inventory.Entry{marked("web", c)}, want: []ObjectAction{{Part: "web", Ref: c, Verb: Prune}},
 		},
 		"OnlyCRDs": {
-			reason: "No other object has an heir.", parts: []bundle.Part{db}, records: map[object.PartID]inventory.Part{"db": {Shared: []string{"a"}}},
+			reason: "Only CRDs have an heir.", parts: []bundle.Part{db}, records: map[object.PartID]inventory.Part{"db": {Shared: []string{"a"}}},
 			entries: []inventory.Entry{applied("web", a)}, want: []ObjectAction{{Part: "web", Ref: a, Verb: Prune}},
 		},
 		"NotItsOwnHeir": {
-			reason: "A part does not give a CRD to itself.", parts: []bundle.Part{db}, records: shares, components: []*compose.Component{component(db)},
+			reason: "A part does not hand over a CRD to itself.", parts: []bundle.Part{db}, records: shares, components: []*compose.Component{component(db)},
 			entries: []inventory.Entry{applied("db", c)}, want: []ObjectAction{{Part: "db", Ref: c, Verb: Prune}},
 		},
 		"ResourceLeft": {
-			reason: "The custom resource belongs to its users once the bundle has none.", parts: []bundle.Part{web},
+			reason: "The custom resource belongs to its users once the bundle no longer has one.", parts: []bundle.Part{web},
 			entries: []inventory.Entry{applied(object.PartResource, a)}, want: []ObjectAction{{Part: object.PartResource, Ref: a, Verb: Orphan}},
 		},
 		"OtherResource": {
-			reason: "One that another resource replaces is pruned.", parts: []bundle.Part{{Name: object.PartResource}},
+			reason: "A custom resource that was replaced by another is pruned.", parts: []bundle.Part{{Name: object.PartResource}},
 			entries: []inventory.Entry{applied(object.PartResource, a)}, components: []*compose.Component{component(bundle.Part{Name: object.PartResource}, b)},
 			want: []ObjectAction{{Part: object.PartResource, Ref: a, Verb: Prune}},
 		},

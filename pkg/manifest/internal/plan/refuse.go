@@ -13,12 +13,12 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// A CRDChange is a CRD that is about to change. It has to be checked if it exists.
+// A CRDChange is a CRD that is about to change. If it exists, the caller must check the change.
 type CRDChange struct {
 	Object *object.Desired
-	// Entry of the CRD in the inventory; the zero value for none.
+	// Entry of the CRD in the inventory, or the zero value.
 	Entry inventory.Entry
-	// Known is true where the CRD was applied, or is known to exist. Any other one may be there from a call that was interrupted, from a
+	// Known is true if the CRD was applied or is known to exist. Any other CRD may still exist: from an interrupted call, from a
 	// bundle whose inventory was lost, or from another owner.
 	Known bool
 }
@@ -50,9 +50,9 @@ func (d *Draft) CRDChanges() []CRDChange {
 	return out
 }
 
-// refusals returns the verdicts on the components whose CRDs are refused, and whether that blocks all components but repairs: a module is
-// not left between two versions. A repair was applied before, and works with the CRDs that exist. What is blocked may want objects that
-// the inventory does not know of.
+// refusals returns the verdicts on the components whose CRDs are refused. Blocks is true if this blocks all components except
+// repairs, so that a module does not end up between two versions. A repair was applied before, and works with the existing CRDs.
+// Blocked parts may contain objects that are not in the inventory.
 func (d *Draft) refusals(refused map[cluster.ObjectRef]error) (out Verdicts, blocks bool) {
 	reason := ""
 	for _, c := range d.Components {

@@ -36,12 +36,12 @@ func TestCRDChanges(t *testing.T) {
 		repairs map[cluster.ObjectRef]bool
 		want    []want
 	}{
-		"New":         {reason: "A CRD that nothing is known of may be there all the same.", want: []want{{Ref: ref}}},
-		"Unchanged":   {reason: "A CRD that stays as it was applied needs no check.", entries: []inventory.Entry{same}, objects: exists},
-		"Changed":     {reason: "One that was applied, and changes, needs one.", entries: []inventory.Entry{older}, objects: exists, want: []want{{ref, older, true}}},
-		"Repaired":    {reason: "So does one that is repaired.", entries: []inventory.Entry{same}, repairs: map[cluster.ObjectRef]bool{ref: true}, want: []want{{ref, same, true}}},
-		"Interrupted": {reason: "A call that was interrupted created it.", entries: []inventory.Entry{added}, objects: exists, want: []want{{ref, added, true}}},
-		"NeverSent":   {reason: "A call that was interrupted may have created it.", entries: []inventory.Entry{added}, want: []want{{Ref: ref, Entry: added}}},
+		"New":         {reason: "A new CRD may exist already.", want: []want{{Ref: ref}}},
+		"Unchanged":   {reason: "An unchanged CRD needs no check.", entries: []inventory.Entry{same}, objects: exists},
+		"Changed":     {reason: "A changed CRD needs a check.", entries: []inventory.Entry{older}, objects: exists, want: []want{{ref, older, true}}},
+		"Repaired":    {reason: "A repaired CRD needs a check.", entries: []inventory.Entry{same}, repairs: map[cluster.ObjectRef]bool{ref: true}, want: []want{{ref, same, true}}},
+		"Interrupted": {reason: "An interrupted call created the CRD.", entries: []inventory.Entry{added}, objects: exists, want: []want{{ref, added, true}}},
+		"NeverSent":   {reason: "An interrupted call may have created the CRD.", entries: []inventory.Entry{added}, want: []want{{Ref: ref, Entry: added}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -82,14 +82,14 @@ func TestRefusals(t *testing.T) {
 		refused    map[cluster.ObjectRef]error
 		want       want
 	}{
-		"None": {reason: "Nothing is refused.", components: []*compose.Component{component(0, compose.Advance, a)}},
+		"None": {reason: "No CRD is refused.", components: []*compose.Component{component(0, compose.Advance, a)}},
 		"Repair": {
-			reason:     "A CRD that cannot be repaired is left, and blocks nothing.",
+			reason:     "A CRD that cannot be repaired is skipped and does not block anything.",
 			components: []*compose.Component{component(0, compose.Repair, a), component(1, compose.Advance)}, refused: invalid,
 			want: want{Verdicts: Verdicts{spared}},
 		},
 		"Advance": {
-			reason:     "Others wait, but for repairs.",
+			reason:     "The other components wait, except repairs.",
 			components: []*compose.Component{component(0, compose.Advance), component(1, compose.Advance, a), component(2, compose.Repair)}, refused: invalid,
 			want: want{Blocks: true, Verdicts: Verdicts{
 				{Part: "db", State: Dropped, Reason: "CustomResourceDefinition as.g: invalid"},
@@ -97,7 +97,7 @@ func TestRefusals(t *testing.T) {
 			}},
 		},
 		"Both": {
-			reason:     "The first CRD that is refused is what the others wait for, and those that failed do not wait.",
+			reason:     "The others wait for the first refused CRD. Failed components do not wait.",
 			components: []*compose.Component{component(0, compose.Repair, a), component(1, compose.Advance, b), component(2, compose.Advance, crd("cs.g"))},
 			refused:    map[cluster.ObjectRef]error{a: errors.New("invalid"), b: errors.New("no version"), crd("cs.g"): errors.New("no scope")},
 			want: want{Blocks: true, Verdicts: Verdicts{

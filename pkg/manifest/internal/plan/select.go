@@ -14,12 +14,13 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ownership"
 )
 
-// An Input is what a plan begins with.
+// An Input is the starting point of a plan.
 type Input struct {
 	Parts []bundle.Part
-	// Inventory in the cluster; nil for none.
+	// Inventory in the cluster, or nil.
 	Inventory *inventory.Inventory
-	// Objects of the inventory that exist, and those that the credentials may not read.
+	// Objects are the states of the existing objects of the inventory. Denied are the objects that the credentials may not read,
+	// with the error.
 	Objects map[cluster.ObjectRef]cluster.ObjectState
 	Denied  map[cluster.ObjectRef]error
 	// Drift is the policy of the bundle.
@@ -29,27 +30,26 @@ type Input struct {
 	Now   time.Time
 }
 
-// A Selection says for which parts of a bundle something has to be done.
+// A Selection says which parts of a bundle need processing.
 type Selection struct {
-	// Input of the selection. The inventory is an empty one where there is none.
+	// Input of the selection. Its inventory is never nil.
 	Input
 
 	// Due are the parts to compose, in the order of the bundle.
 	Due []Due
-	// Stuck are the parts for which nothing is done because a hook failed, and why.
+	// Stuck are the parts that stay at rest because a hook failed, with the reason.
 	Stuck map[object.PartID]string
-	// Drifted are the objects that differ from what was applied, and Repairs those of them that are repaired now.
+	// Drifted are the objects that differ from what was applied. Repairs are the drifted objects to repair now.
 	Drifted, Repairs map[cluster.ObjectRef]bool
 }
 
-// A Due part has to be composed. Record is what the inventory has of it.
+// A Due part must be composed. Record is its record in the inventory.
 type Due struct {
 	Part   *bundle.Part
 	Record inventory.Part
 }
 
-// Select the parts for which something has to be done: their inputs are others than those that were applied, or an object of them is to
-// be repaired.
+// Select selects the parts to process: those whose inputs differ from the applied ones, and those with an object to repair.
 func Select(in Input) *Selection {
 	if in.Inventory == nil {
 		in.Inventory, in.Objects = &inventory.Inventory{Parts: map[object.PartID]inventory.Part{}}, map[cluster.ObjectRef]cluster.ObjectState{}
@@ -71,7 +71,7 @@ func Select(in Input) *Selection {
 	return s
 }
 
-// FindDrifted returns the objects of an inventory that differ from what was applied, or of which ceded fields are due.
+// FindDrifted returns the objects of an inventory that differ from what was applied or have ceded fields that are due.
 func FindDrifted(
 	inv *inventory.Inventory, objects map[cluster.ObjectRef]cluster.ObjectState, denied map[cluster.ObjectRef]error, now time.Time,
 ) map[cluster.ObjectRef]bool {
@@ -89,7 +89,7 @@ func FindDrifted(
 	return out
 }
 
-// findRepairs returns the objects that are repaired now: those that drifted, unless they were put back so often that they have to wait.
+// findRepairs returns the drifted objects to repair now, without those that were restored so often that they must wait.
 func findRepairs(drifted map[cluster.ObjectRef]bool, in *Input) map[cluster.ObjectRef]bool {
 	out := map[cluster.ObjectRef]bool{}
 	for i := range in.Inventory.Objects {
@@ -101,7 +101,7 @@ func findRepairs(drifted map[cluster.ObjectRef]bool, in *Input) map[cluster.Obje
 	return out
 }
 
-// isUnfinished reports whether an object of a part is to be repaired, or was never applied. Those that are pruned need no plan.
+// isUnfinished reports whether a part has an object to repair or one that was never applied. Pruned objects do not need a plan.
 func (s *Selection) isUnfinished(part object.PartID) bool {
 	return slices.ContainsFunc(s.Inventory.Objects, func(en inventory.Entry) bool {
 		return en.Part == part && !en.Pruned && (s.Repairs[en.Ref()] || en.UID == "")

@@ -40,42 +40,42 @@ func TestSelect(t *testing.T) {
 		want   want
 	}{
 		"Nothing": {
-			reason: "Without an inventory all parts are due, in the order of the bundle.",
+			reason: "Without an inventory, all parts are due, in the order of the bundle.",
 			in:     Input{Parts: []bundle.Part{install("web", "1"), install("db", "1")}},
 			want:   want{Due: []object.PartID{"web", "db"}},
 		},
 		"AtRest": {
-			reason: "What is as it was applied needs nothing.",
+			reason: "A part that is as it was applied stays at rest.",
 			in:     Input{Inventory: inv(inventory.Part{Digest: "1"}, applied("web", a)), Objects: both},
 		},
 		"OtherInputs": {
-			reason: "Other inputs have to be applied.",
+			reason: "Other inputs must be applied.",
 			in:     Input{Inventory: inv(inventory.Part{Digest: "0"}, applied("web", a)), Objects: both},
 			want:   want{Due: []object.PartID{"web"}},
 		},
 		"NeverApplied": {
-			reason: "A call that was interrupted left an object out.",
+			reason: "An interrupted call did not apply an object.",
 			in:     Input{Inventory: inv(inventory.Part{Digest: "1"}, applied("web", a), inventory.EntryOf(&added)), Objects: both},
 			want:   want{Due: []object.PartID{"web"}},
 		},
 		"Pruned": {
-			reason: "An object that is pruned needs no plan of its part, even where it is gone.",
+			reason: "A pruned object does not need a plan of its part, even if it no longer exists.",
 			in: Input{
 				Inventory: inv(inventory.Part{Digest: "1"}, applied("web", a), pruned), Objects: map[cluster.ObjectRef]cluster.ObjectState{a: live()},
 			},
 		},
 		"Drift": {
-			reason: "An object that is gone is repaired.",
+			reason: "A missing object is repaired.",
 			in:     Input{Inventory: inv(inventory.Part{Digest: "1"}, applied("web", a))},
 			want:   want{Due: []object.PartID{"web"}, Drifted: map[cluster.ObjectRef]bool{a: true}, Repairs: map[cluster.ObjectRef]bool{a: true}},
 		},
 		"DriftReported": {
-			reason: "The policy leaves drift alone.",
+			reason: "The policy ignores drift.",
 			in:     Input{Inventory: inv(inventory.Part{Digest: "1"}, applied("web", a)), Drift: bundle.DriftReport},
 			want:   want{Drifted: map[cluster.ObjectRef]bool{a: true}},
 		},
 		"DriftPaused": {
-			reason: "What others delete again and again has to wait, and the rest does not.",
+			reason: "An object that is deleted repeatedly must wait, but the others do not.",
 			in: Input{
 				Inventory: inv(inventory.Part{Digest: "1"}, paused("web", a), applied("web", b)), Now: time.Unix(0, 0),
 			},
@@ -84,7 +84,7 @@ func TestSelect(t *testing.T) {
 			},
 		},
 		"Denied": {
-			reason: "Nothing is known of an object that may not be read.",
+			reason: "The state of an object that may not be read is unknown.",
 			in: Input{
 				Inventory: inv(inventory.Part{Digest: "1"}, applied("web", a)), Denied: map[cluster.ObjectRef]error{a: errors.New("forbidden")},
 			},
@@ -107,12 +107,12 @@ func TestSelect(t *testing.T) {
 			want:   want{Stuck: map[object.PartID]string{"web": "hook failed"}},
 		},
 		"StuckAndDrifted": {
-			reason: "Drift is repaired after a hook failed that came after the objects.",
+			reason: "Drift is repaired if a hook failed after the objects were applied.",
 			in:     Input{Inventory: inv(failed("post-install"), applied("web", a))},
 			want:   want{Due: []object.PartID{"web"}, Drifted: map[cluster.ObjectRef]bool{a: true}, Repairs: map[cluster.ObjectRef]bool{a: true}},
 		},
 		"Retried": {
-			reason: "Another token asks for another try.",
+			reason: "Another retry token requests another attempt.",
 			in:     Input{Inventory: inv(failed("pre-install")), Retry: "again"},
 			want:   want{Due: []object.PartID{"web"}},
 		},

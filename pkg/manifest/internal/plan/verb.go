@@ -8,7 +8,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// A Verb is what is done with an object.
+// A Verb is what to do with an object.
 type Verb string
 
 // The verbs for objects of components.
@@ -17,43 +17,43 @@ const (
 	Create Verb = "Create"
 	Update Verb = "Update"
 	Repair Verb = "Repair"
-	// Wait means that the object is being deleted, and is created once it is gone.
+	// Wait means that the object is being deleted, and is recreated once it is gone.
 	Wait Verb = "Wait"
-	// Leave means that the object is the custom resource of the bundle, which its users deleted. It stays away.
+	// Leave means that the object is the custom resource of the bundle and its users deleted it. It is not recreated.
 	Leave Verb = "Leave"
-	// Spare means that the object is a CRD that was changed, and cannot be repaired now.
+	// Spare means that the object is a CRD that was changed and cannot be repaired now.
 	Spare Verb = "Spare"
 )
 
-// The verbs for objects that the bundle no longer has.
+// The verbs for objects that the bundle no longer contains.
 const (
-	// Prune means that the object is deleted, unless it is to be kept or is no longer that of the bundle.
+	// Prune means that the object is deleted, unless it must be kept or no longer belongs to the bundle.
 	Prune Verb = "Prune"
-	// HandOver means that the object is a CRD that another part has, too. It belongs to that part from then on.
+	// HandOver means that the object is a CRD that another part also contains. It belongs to that part from now on.
 	HandOver Verb = "HandOver"
-	// Orphan means that the object stays, and leaves the inventory.
+	// Orphan means that the object stays in the cluster and its entry is removed from the inventory.
 	Orphan Verb = "Orphan"
 )
 
 // Sends reports whether the object is applied.
 func (v Verb) Sends() bool { return v == Create || v == Update || v == Repair }
 
-// Facts are what the verb of an object depends on.
+// Facts determine the verb of an object.
 type Facts struct {
-	// Entry of the object in the inventory, as Intend writes it.
+	// Entry of the object in the inventory, as written by Intend.
 	Entry inventory.Entry
-	// State of the object, as far as it is known. Exists is false where none is known.
+	// State of the object, if it is known. Exists is false if it is unknown or missing.
 	State  cluster.ObjectState
 	Exists bool
-	// Repairs is true for an object that drifted and is to be repaired, and Spared for a CRD that cannot be.
+	// Repairs is true for a drifted object to repair. Spared is true for a CRD that cannot be repaired.
 	Repairs, Spared bool
 }
 
-// VerbOf an object of a component.
+// VerbOf returns the verb for an object of a component.
 func VerbOf(o *object.Desired, f Facts) Verb {
 	switch {
 	case f.Exists && f.State.Status == cluster.Terminating:
-		// The API server would change an object that is being deleted.
+		// The API server would accept changes of an object that is being deleted.
 		return Wait
 	case f.Entry.IsDismissed(f.Exists):
 		if f.Entry.Intent != o.Hash {

@@ -23,18 +23,18 @@ func TestVerbOf(t *testing.T) {
 		want   Verb
 		sends  bool
 	}{
-		"New":           {reason: "What was never applied is created.", want: Create, sends: true},
-		"NewFound":      {reason: "That is so where it exists, too.", facts: Facts{State: live(), Exists: true}, want: Create, sends: true},
-		"AsWanted":      {reason: "Nothing is done for an object that is as it is wanted.", facts: Facts{Entry: done, State: live(), Exists: true}, want: None},
-		"Changed":       {reason: "Other contents are applied.", facts: Facts{Entry: old, State: live(), Exists: true}, want: Update, sends: true},
+		"New":           {reason: "An object that was never applied is created.", want: Create, sends: true},
+		"NewFound":      {reason: "An object that was never applied is created even if it exists.", facts: Facts{State: live(), Exists: true}, want: Create, sends: true},
+		"AsWanted":      {reason: "An object that is as desired needs no action.", facts: Facts{Entry: done, State: live(), Exists: true}, want: None},
+		"Changed":       {reason: "Changed contents are applied.", facts: Facts{Entry: old, State: live(), Exists: true}, want: Update, sends: true},
 		"Drifted":       {reason: "Drift is repaired.", facts: Facts{Entry: done, State: live(), Exists: true, Repairs: true}, want: Repair, sends: true},
-		"Gone":          {reason: "An object that was deleted is repaired.", facts: Facts{Entry: done, Repairs: true}, want: Repair, sends: true},
-		"Dismissed":     {reason: "A custom resource that its users deleted stays away.", facts: Facts{Entry: dismissed("old")}, want: Leave},
-		"DismissedDone": {reason: "That is noted once.", facts: Facts{Entry: dismissed(o.Hash)}, want: None},
-		"Undismissed":   {reason: "One that exists is changed.", facts: Facts{Entry: dismissed("old"), State: live(), Exists: true}, want: Update, sends: true},
-		"Spared":        {reason: "A CRD that cannot be repaired is left.", facts: Facts{Entry: done, State: live(), Exists: true, Repairs: true, Spared: true}, want: Spare},
+		"Gone":          {reason: "A deleted object is repaired.", facts: Facts{Entry: done, Repairs: true}, want: Repair, sends: true},
+		"Dismissed":     {reason: "A custom resource that its users deleted is not recreated.", facts: Facts{Entry: dismissed("old")}, want: Leave},
+		"DismissedDone": {reason: "The deletion is recorded once.", facts: Facts{Entry: dismissed(o.Hash)}, want: None},
+		"Undismissed":   {reason: "A custom resource that exists is updated.", facts: Facts{Entry: dismissed("old"), State: live(), Exists: true}, want: Update, sends: true},
+		"Spared":        {reason: "A CRD that cannot be repaired is skipped.", facts: Facts{Entry: done, State: live(), Exists: true, Repairs: true, Spared: true}, want: Spare},
 		"Terminating":   {reason: "An object that is being deleted cannot be changed.", facts: Facts{Entry: old, State: leaving, Exists: true, Repairs: true}, want: Wait},
-		"NotTerminated": {reason: "A state counts only of an object that exists.", facts: Facts{Entry: old, State: leaving}, want: Update, sends: true},
+		"NotTerminated": {reason: "The state counts only if the object exists.", facts: Facts{Entry: old, State: leaving}, want: Update, sends: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

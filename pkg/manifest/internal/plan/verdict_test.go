@@ -26,74 +26,74 @@ func TestVerdicts(t *testing.T) {
 		verdicts Verdicts
 		want     want
 	}{
-		"None": {reason: "Nothing is in the way of a part that nothing is said of.", want: want{Web: on("web", Clear, ""), Clear: true}},
+		"None": {reason: "A part without a verdict is clear.", want: want{Web: on("web", Clear, ""), Clear: true}},
 		"Spared": {
-			reason:   "A part with a CRD that cannot be repaired goes on, and has failed in the end.",
+			reason:   "A part with a CRD that cannot be repaired is applied, but has failed in the end.",
 			verdicts: Verdicts{on("web", Spared, "crd")},
 			want:     want{Web: on("web", Spared, "crd"), Failed: true, Failure: "crd", Clear: true},
 		},
 		"SparedWaits": {
-			reason:   "What a part waits for does not hide what is wrong with it.",
+			reason:   "A wait does not mask a failure.",
 			verdicts: Verdicts{on("web", Spared, "crd"), on("web", Waiting, "hook")},
 			want:     want{Web: on("web", Waiting, "hook"), Failed: true, Failure: "crd", Waiting: "hook", Stop: true},
 		},
 		"SparedFails": {
-			reason:   "A failure counts more than a CRD that cannot be repaired.",
+			reason:   "A failure takes precedence over a CRD that cannot be repaired.",
 			verdicts: Verdicts{on("web", Spared, "crd"), on("web", Failed, "error")},
 			want:     want{Web: on("web", Failed, "error"), Failed: true, Failure: "error", Stop: true},
 		},
 		"Blocked": {
-			reason:   "What a blocked part wants is unknown.",
+			reason:   "The objects of a blocked part are unknown.",
 			verdicts: Verdicts{on("web", Blocked, "other crd")},
 			want:     want{Web: on("web", Blocked, "other crd"), Waiting: "other crd", Stop: true, Unknown: true},
 		},
 		"HeldAndBlocked": {
-			reason:   "That a CRD is refused is said before that a part is held back.",
+			reason:   "A refused CRD takes precedence over a held part.",
 			verdicts: Verdicts{on("web", Held, "db"), on("web", Blocked, "crd")},
 			want:     want{Web: on("web", Held, "db"), Held: map[object.PartID]string{"web": "db"}, Waiting: "crd", Stop: true, Unknown: true},
 		},
 		"HeldLast": {
-			reason:   "What an install waits for comes before what is held back for it.",
+			reason:   "What an install waits for takes precedence over the parts that it holds.",
 			verdicts: Verdicts{on("web", Held, "db"), on("db", Waiting, "hook")},
 			want:     want{Web: on("web", Held, "db"), Held: map[object.PartID]string{"web": "db"}, Waiting: "hook", Stop: true},
 		},
 		"HeldAndFailed": {
-			reason:   "A part that failed is held back all the same.",
+			reason:   "A failed part can also be held.",
 			verdicts: Verdicts{on("web", Failed, "error"), on("web", Held, "db")},
 			want:     want{Web: on("web", Failed, "error"), Failed: true, Failure: "error", Held: map[object.PartID]string{"web": "db"}, Waiting: "db", Stop: true},
 		},
 		"FirstWait": {
-			reason:   "The first wait is told, whichever part it is of.",
+			reason:   "The first wait is reported, regardless of its part.",
 			verdicts: Verdicts{on("db", Waiting, "first"), on("web", Waiting, "second"), on("web", Waiting, "third")},
 			want:     want{Web: on("web", Waiting, "second"), Waiting: "first", Stop: true},
 		},
 		"FirstFailure": {
-			reason:   "The first failure is told.",
+			reason:   "The first failure is reported.",
 			verdicts: Verdicts{on("web", Failed, "first"), on("web", Failed, "second")},
 			want:     want{Web: on("web", Failed, "first"), Failed: true, Failure: "first", Stop: true},
 		},
 		"FailureAfterWait": {
-			reason:   "A failure counts more than a wait, which is still told of the whole.",
+			reason:   "A failure takes precedence over a wait, which is still reported for the bundle.",
 			verdicts: Verdicts{on("web", Waiting, "object"), on("web", Failed, "error")},
 			want:     want{Web: on("web", Failed, "error"), Failed: true, Failure: "error", Waiting: "object", Stop: true},
 		},
 		"Dropped": {
-			reason:   "What a part wants that cannot be composed is unknown.",
+			reason:   "The objects of a part that cannot be composed are unknown.",
 			verdicts: Verdicts{on("web", Dropped, "no chart")},
 			want:     want{Web: on("web", Dropped, "no chart"), Failed: true, Failure: "no chart", Stop: true, Unknown: true},
 		},
 		"Silent": {
-			reason:   "A failure counts whatever its reason is.",
+			reason:   "A failure counts, whatever its reason.",
 			verdicts: Verdicts{on("web", Dropped, "")},
 			want:     want{Web: on("web", Dropped, ""), Failed: true, Stop: true, Unknown: true},
 		},
 		"OtherPart": {
-			reason:   "A failure of another part leaves the part alone.",
+			reason:   "A failure of another part does not affect the part.",
 			verdicts: Verdicts{on("db", Failed, "error")},
 			want:     want{Web: on("web", Clear, "")},
 		},
 		"Whole": {
-			reason:   "What the bundle as a whole waits for stops no part.",
+			reason:   "A wait of the whole bundle does not stop a part.",
 			verdicts: Verdicts{on("", Waiting, "pruning")},
 			want:     want{Web: on("web", Clear, ""), Waiting: "pruning"},
 		},

@@ -33,7 +33,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-// A fakeCluster stores Secrets and ConfigMaps by their paths, in the namespaces that exist. It notes the requests.
+// A fakeCluster stores Secrets and ConfigMaps by path, in existing namespaces. It logs the requests.
 type fakeCluster struct {
 	cluster.Cluster
 
@@ -42,7 +42,7 @@ type fakeCluster struct {
 	objects    map[string]*corev1.Secret
 	namespaces map[string]bool
 	requests   []string
-	// deleteOn deletes an object before a request is served, and changeOn has another client change one.
+	// deleteOn deletes an object before a request is served. changeOn lets another client change an object.
 	deleteOn, changeOn map[string]string
 	// version is the last resource version.
 	version int
@@ -70,7 +70,7 @@ func (c *fakeCluster) REST() rest.Interface { return c.client }
 
 func (c *fakeCluster) Cache() cluster.Cache { return noCache{} }
 
-// noCache knows nothing.
+// noCache is an empty cache.
 type noCache struct{ cluster.Cache }
 
 func (noCache) Interpreter() cluster.Interpreter {
@@ -85,14 +85,14 @@ func (c *fakeCluster) Mapping(_ context.Context, gvk schema.GroupVersionKind) (c
 	return cluster.Mapping{Resource: strings.ToLower(gvk.Kind) + "s", Namespaced: true}, nil
 }
 
-// put an object.
+// put stores an object.
 func (c *fakeCluster) put(resource string, s *corev1.Secret) {
 	c.version++
 	s.ResourceVersion = strconv.Itoa(c.version)
 	c.objects[path.Join(s.Namespace, resource, s.Name)] = s
 }
 
-// record a revision of apps/web.
+// record stores a record of a revision of apps/web.
 func (c *fakeCluster) record(o record.Options) {
 	c.t.Helper()
 	s, err := rendered(c.t).Draft.Encode(o)
@@ -102,7 +102,7 @@ func (c *fakeCluster) record(o record.Options) {
 	c.put("secrets", s)
 }
 
-// statuses of the recorded revisions of apps/web, with their descriptions.
+// statuses returns the recorded revisions of apps/web, with their statuses and descriptions.
 func (c *fakeCluster) statuses() []string {
 	var out []string
 	for _, k := range slices.Sorted(maps.Keys(c.objects)) {
@@ -180,7 +180,7 @@ func (c *fakeCluster) serve(r *http.Request, name string) (any, error) {
 	return body, nil
 }
 
-// collection lists the objects that a label selector selects, or deletes them.
+// collection lists or deletes the objects that match a label selector.
 func (c *fakeCluster) collection(r *http.Request, name string) (any, error) {
 	selector, err := labels.Parse(r.URL.Query().Get("labelSelector"))
 	if err != nil {
@@ -200,7 +200,7 @@ func (c *fakeCluster) collection(r *http.Request, name string) (any, error) {
 	return l, nil
 }
 
-// rendered is a chart of one ConfigMap, as release apps/web.
+// rendered returns a rendered chart of one ConfigMap, as release apps/web.
 func rendered(t *testing.T) *render.Rendered {
 	t.Helper()
 	r, err := chartOf(t).Render(t.Context(), render.Options{ReleaseName: "web", Namespace: "apps"})

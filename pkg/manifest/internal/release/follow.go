@@ -12,36 +12,36 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// A Revision is what the labels of a record say.
+// A Revision is a recorded revision, according to the labels of its record.
 type Revision struct {
-	// Number of the revision; 0 if the label is not a number.
+	// Number of the revision, or 0 if the label is not a number.
 	Number int
 	Status string
-	// Inputs is the digest of the inputs; empty for the record of another tool.
+	// Inputs is the digest of the inputs, or empty for the record of another tool.
 	Inputs string
-	// Ours is true for a record of this ApplySet. Owner is the ID of another one that wrote it; empty for none.
+	// Ours is true for a record of this ApplySet. Owner is the ID of the other ApplySet that wrote the record, or empty.
 	Ours  bool
 	Owner string
 }
 
-// Desired says which release a part is to have.
+// Desired describes the release that a part must have.
 type Desired struct {
 	// Part that has the release.
 	Part object.PartID
-	// Release of the part. The zero value stands for a part of plain objects, which has none.
+	// Release of the part. It is zero for a part of plain objects, which has no release.
 	Release inventory.Release
-	// Inputs is the digest of the inputs of the part, and Retry the retry token of the call.
+	// Inputs is the digest of the inputs of the part. Retry is the retry token of the call.
 	Inputs, Retry string
-	// Adopts says which releases are taken over.
+	// Adopts says which releases to adopt.
 	Adopts object.Adoption
-	// RollsBack is true where the bundle goes back to a revision before.
+	// RollsBack is true if the bundle returns to an earlier revision.
 	RollsBack bool
 	// Messages tell users what to do.
 	Messages advice.Messages
 }
 
-// Follow returns the next revision of a part, and the record of the part as it is while the revision is installed. Found are the
-// recorded revisions of the release, where d.NeedsSearch reports true. The error says that the release is not to be taken over.
+// Follow returns the next revision of a part, and the record of the part during its installation. Found are the recorded revisions
+// of the release; they are required if d.NeedsSearch. The error says that the release may not be adopted.
 func Follow(d *Desired, rec inventory.Part, found []Revision) (Next, inventory.Part, error) {
 	n := Next{State: Begins, Unsearched: d.unsearched(&rec)}
 	last := 0
@@ -67,10 +67,10 @@ func (d *Desired) NeedsSearch(rec *inventory.Part) bool {
 	return !d.repairs(rec) && !d.stays(rec) && !d.unsearched(rec) && !d.Release.IsZero()
 }
 
-// repairs reports whether the inputs were applied before, so that no revision is installed.
+// repairs reports whether the inputs are already applied, so that no revision is installed.
 func (d *Desired) repairs(rec *inventory.Part) bool { return rec.Digest == d.Inputs }
 
-// stays reports whether the inventory knows the revision that was deployed last, and the release does not move.
+// stays reports whether the inventory has the last deployed revision and the release does not move.
 func (d *Desired) stays(rec *inventory.Part) bool {
 	return rec.Revision > 0 && rec.ReleaseOf(d.Part) == d.Release
 }
@@ -80,7 +80,8 @@ func (d *Desired) unsearched(rec *inventory.Part) bool {
 	return rec.ReleaseOf(d.Part).IsZero() && rec.FormerReleaseOf(d.Part).IsZero() && d.Adopts == object.AdoptNone
 }
 
-// move the release of a part to where it is to be. It returns where it was to be before it moves on; none in most cases.
+// move moves the release of a part to its new place. It returns the target that an interrupted move abandoned. This is usually
+// zero.
 func (d *Desired) move(rec *inventory.Part) (abandoned inventory.Release) {
 	have, former := rec.ReleaseOf(d.Part), rec.FormerReleaseOf(d.Part)
 	if have != d.Release {
@@ -92,9 +93,9 @@ func (d *Desired) move(rec *inventory.Part) (abandoned inventory.Release) {
 	return abandoned
 }
 
-// departure returns where a release that moves comes from. A release cannot move: it ends in one place and begins in the other,
-// or nowhere where plain objects replace it. One that moves on before it arrived still comes from where it was deployed, and
-// where it was to go is abandoned.
+// departure returns the release that a move starts from. A release cannot really move: it ends in one place and begins in another,
+// or nowhere if plain objects replace it. If an earlier move did not finish, the start is still the deployed release, and the
+// target of the earlier move is abandoned.
 func departure(have, former, want inventory.Release) (from, abandoned inventory.Release) {
 	if former.IsZero() || former == want {
 		return have, inventory.Release{}
@@ -102,7 +103,7 @@ func departure(have, former, want inventory.Release) (from, abandoned inventory.
 	return former, have
 }
 
-// mayFollow returns an error if a revision belongs to another owner and is not to be adopted.
+// mayFollow returns an error if a revision belongs to another owner and may not be adopted.
 func (d *Desired) mayFollow(found []Revision) error {
 	for _, r := range found {
 		if !r.Ours && !d.Adopts.From(r.Owner) {
@@ -113,12 +114,12 @@ func (d *Desired) mayFollow(found []Revision) error {
 	return nil
 }
 
-// count sets the revision before from the revisions that were found, and whether the inputs are deployed. It returns the highest
-// revision before the next one, whatever became of it.
+// count sets the previous revision from the recorded ones, and whether the inputs are deployed. It returns the highest revision
+// before the next one, whatever its status.
 func (d *Desired) count(n *Next, found []Revision) (last int) {
 	for _, r := range found {
 		if r.Ours && r.Inputs == d.Inputs && r.Status != record.StatusFailed {
-			// It was recorded by a step that was cut off right after it, or the inventory was lost.
+			// An interrupted step recorded it, or the inventory was lost.
 			last = max(last, r.Number-1)
 			if r.Status == record.StatusDeployed {
 				n.State = Settled
@@ -133,12 +134,13 @@ func (d *Desired) count(n *Next, found []Revision) (last int) {
 	return last
 }
 
-// wasDeployed reports whether a revision of a status was in use; one whose hooks failed or still run never was.
+// wasDeployed reports whether a revision with a status was ever deployed. A revision whose hooks failed or are still running was
+// not.
 func wasDeployed(status string) bool {
 	return status == "" || status == record.StatusDeployed || status == record.StatusSuperseded
 }
 
-// number the next revision, after the last one that was found and the one whose hooks run.
+// number sets the number of the next revision. It follows the last recorded revision and the one whose hooks run.
 func (d *Desired) number(n *Next, rec *inventory.Part, last int) {
 	n.Number = max(n.Before, last) + 1
 	run := rec.Run
@@ -152,12 +154,12 @@ func (d *Desired) number(n *Next, rec *inventory.Part, last int) {
 	case run.Recorded:
 		n.Number = max(n.Number, run.Revision+1)
 	default:
-		// The record may exist: it is written before the inventory says so.
+		// The record may exist, because it is written before the inventory is updated.
 		n.Number = max(n.Number, run.Revision)
 	}
 }
 
-// operationOf returns the operation that makes the next revision. As long as no revision was deployed, each attempt is an install.
+// operationOf returns the operation that creates the next revision. Every attempt is an install until a revision is deployed.
 func operationOf(upgrade, rollsBack bool) hook.Operation {
 	switch {
 	case !upgrade:

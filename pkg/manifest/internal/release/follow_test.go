@@ -19,7 +19,7 @@ var (
 	third = inventory.Release{Namespace: "third", Name: "web"}
 )
 
-// desired is what the part web is to have: the release apps/web with the inputs "new".
+// desired returns the desired release of the part web: apps/web with the inputs "new".
 func desired(changes ...func(*Desired)) Desired {
 	d := Desired{Part: "web", Release: apps, Inputs: "new", Retry: "1", Messages: advice.Messages{Adopt: "set adopt"}}
 	for _, c := range changes {
@@ -56,58 +56,58 @@ func TestFollow(t *testing.T) {
 		wantErr string
 	}{
 		"First": {
-			reason: "The first time the cluster is not searched.",
+			reason: "For the first installation, the cluster is not searched.",
 			d:      desired(),
 			want:   want{Next: Next{Operation: hook.Install, State: Begins, Number: 1, Unsearched: true}, Part: in(apps, inventory.Part{})},
 		},
 		"FirstOfRollback": {
-			reason: "What was never deployed is installed, also where the bundle is rolled back.",
+			reason: "A part that was never deployed is installed, even if the bundle is rolled back.",
 			d:      desired(rollingBack),
 			want:   want{Next: Next{Operation: hook.Install, State: Begins, Number: 1, Unsearched: true}, Part: in(apps, inventory.Part{})},
 		},
 		"FirstOfOtherName": {
-			reason: "The record notes the name of a release that is not that of the part.",
+			reason: "The record contains the name of the release if it differs from that of the part.",
 			d:      desired(at(inventory.Release{Namespace: "apps", Name: "shop"})),
 			want:   want{Next: Next{Operation: hook.Install, State: Begins, Number: 1, Unsearched: true}, Part: inventory.Part{Namespace: "apps", Release: "shop"}},
 		},
 		"Upgrade": {
-			reason: "The inventory knows the revision before, so that the cluster is not searched.",
+			reason: "The inventory has the previous revision, so the cluster is not searched.",
 			d:      desired(),
 			rec:    in(apps, inventory.Part{Digest: "old", Revision: 3}),
 			want:   want{Next: Next{Operation: hook.Upgrade, State: Begins, Number: 4, Before: 3}, Part: in(apps, inventory.Part{Digest: "old", Revision: 3})},
 		},
 		"Rollback": {
-			reason: "To go back is another revision.",
+			reason: "A rollback is a new revision.",
 			d:      desired(rollingBack),
 			rec:    in(apps, inventory.Part{Revision: 3}),
 			want:   want{Next: Next{Operation: hook.Rollback, State: Begins, Number: 4, Before: 3}, Part: in(apps, inventory.Part{Revision: 3})},
 		},
 		"RepairOfFirst": {
-			reason: "A repair is the very revision, and renders it as it was rendered: as an install.",
+			reason: "A repair uses the same revision, and renders it as before: as an install.",
 			d:      desired(),
 			rec:    in(apps, inventory.Part{Digest: "new", Revision: 1}),
 			want:   want{Next: Next{Operation: hook.Install, State: Repairs, Number: 1}, Part: in(apps, inventory.Part{Digest: "new", Revision: 1})},
 		},
 		"RepairOfUpgrade": {
-			reason: "A repair of an upgrade renders an upgrade.",
+			reason: "The repair of an upgrade renders an upgrade.",
 			d:      desired(),
 			rec:    in(apps, inventory.Part{Digest: "new", Revision: 5}),
 			want:   want{Next: Next{Operation: hook.Upgrade, State: Repairs, Number: 5, Before: 4}, Part: in(apps, inventory.Part{Digest: "new", Revision: 5})},
 		},
 		"RepairAfterFailures": {
-			reason: "The first revision that was deployed is an install, also where others failed before it.",
+			reason: "The first deployed revision is an install, even if others failed before it.",
 			d:      desired(),
 			rec:    in(apps, inventory.Part{Digest: "new", Revision: 3, Origin: 2}),
 			want:   want{Next: Next{Operation: hook.Install, State: Repairs, Number: 3, Before: 2}, Part: in(apps, inventory.Part{Digest: "new", Revision: 3, Origin: 2})},
 		},
 		"UpgradeAfterFailures": {
-			reason: "What follows the first deployed revision is an upgrade.",
+			reason: "The revision after the first deployed one is an upgrade.",
 			d:      desired(),
 			rec:    in(apps, inventory.Part{Revision: 3, Origin: 2}),
 			want:   want{Next: Next{Operation: hook.Upgrade, State: Begins, Number: 4, Before: 3}, Part: in(apps, inventory.Part{Revision: 3, Origin: 2})},
 		},
 		"Resumes": {
-			reason: "Hooks that began go on with their revision.",
+			reason: "Hooks that have begun continue with their revision.",
 			d:      desired(),
 			rec:    in(apps, inventory.Part{Revision: 3, Run: run(inventory.Run{Inputs: "new", Revision: 5, Before: 3, Recorded: true})}),
 			want: want{
@@ -116,7 +116,7 @@ func TestFollow(t *testing.T) {
 			},
 		},
 		"ResumesFirst": {
-			reason: "Hooks of the first revision go on; its record is not taken for one before it.",
+			reason: "Hooks of the first revision continue. Its record does not count as a previous revision.",
 			d:      desired(),
 			rec:    in(apps, inventory.Part{Run: run(inventory.Run{Inputs: "new", Revision: 1, Recorded: true})}),
 			found:  []Revision{ours(1, "pending-install", "new")},
@@ -127,7 +127,7 @@ func TestFollow(t *testing.T) {
 			},
 		},
 		"ResumesDeployed": {
-			reason: "The record was updated after the last hook, and the inventory was not.",
+			reason: "The record was updated after the last hook, but the inventory was not.",
 			d:      desired(),
 			rec:    in(apps, inventory.Part{Run: run(inventory.Run{Inputs: "new", Revision: 1, Recorded: true, Over: true})}),
 			found:  []Revision{ours(1, "deployed", "new")},
@@ -138,7 +138,7 @@ func TestFollow(t *testing.T) {
 			},
 		},
 		"FailedWithSameToken": {
-			reason: "Hooks that failed stay failed until another try is requested.",
+			reason: "Failed hooks stay failed until a retry is requested.",
 			d:      desired(),
 			rec:    in(apps, inventory.Part{Revision: 1, Run: run(inventory.Run{Inputs: "new", Retry: "1", Revision: 2, Before: 1, Recorded: true, Failed: "no"})}),
 			want: want{
@@ -147,7 +147,7 @@ func TestFollow(t *testing.T) {
 			},
 		},
 		"FailedThenRetried": {
-			reason: "Another try is another revision, which follows the one that was deployed.",
+			reason: "A retry is a new revision after the deployed one.",
 			d:      desired(retried("2")),
 			rec:    in(apps, inventory.Part{Revision: 1, Run: run(inventory.Run{Inputs: "new", Retry: "1", Revision: 2, Before: 1, Recorded: true, Failed: "no"})}),
 			want: want{
@@ -156,7 +156,7 @@ func TestFollow(t *testing.T) {
 			},
 		},
 		"OtherInputsWhileHooksRun": {
-			reason: "Other inputs are another revision, also while hooks run.",
+			reason: "Other inputs are a new revision, even while hooks run.",
 			d:      desired(),
 			rec:    in(apps, inventory.Part{Revision: 1, Run: run(inventory.Run{Inputs: "mid", Revision: 2, Before: 1, Recorded: true})}),
 			want: want{
@@ -165,7 +165,7 @@ func TestFollow(t *testing.T) {
 			},
 		},
 		"UnrecordedRun": {
-			reason: "A run that the inventory does not note as recorded may have its record, which is replaced.",
+			reason: "A run that is not marked as recorded may have a record, which is replaced.",
 			d:      desired(),
 			rec:    in(apps, inventory.Part{Revision: 1, Run: run(inventory.Run{Inputs: "new", Revision: 2, Before: 1})}),
 			want: want{
@@ -183,55 +183,55 @@ func TestFollow(t *testing.T) {
 			},
 		},
 		"FailedBeforeFirst": {
-			reason: "A revision that failed is not one before: the next one is still an install.",
+			reason: "A failed revision does not count as previous: the next one is still an install.",
 			d:      desired(),
 			rec:    in(apps, inventory.Part{}),
 			found:  []Revision{ours(1, "failed", "old"), ours(2, "failed", "new")},
 			want:   want{Search: true, Next: Next{Operation: hook.Install, State: Begins, Number: 3}, Part: in(apps, inventory.Part{})},
 		},
 		"PendingOfOtherInputs": {
-			reason: "Nor is one whose hooks still run.",
+			reason: "A revision whose hooks are running does not count as previous, either.",
 			d:      desired(),
 			rec:    in(apps, inventory.Part{}),
 			found:  []Revision{ours(1, "pending-install", "old")},
 			want:   want{Search: true, Next: Next{Operation: hook.Install, State: Begins, Number: 2}, Part: in(apps, inventory.Part{})},
 		},
 		"DeployedAndNotNoted": {
-			reason: "The record was written, and the step was cut off before the inventory was.",
+			reason: "The step was interrupted after it wrote the record and before it saved the inventory.",
 			d:      desired(),
 			rec:    in(apps, inventory.Part{}),
 			found:  []Revision{ours(1, "deployed", "new")},
 			want:   want{Search: true, Next: Next{Operation: hook.Install, State: Settled, Number: 1}, Part: in(apps, inventory.Part{})},
 		},
 		"LostInventory": {
-			reason: "After the inventory was lost, the release is found by adoption, and what is deployed is settled.",
+			reason: "After the inventory is lost, an adoption finds the release, and the deployed revision is settled.",
 			d:      desired(adopting(object.AdoptUnowned)),
 			found:  []Revision{ours(1, "superseded", "old"), ours(2, "deployed", "new")},
 			want:   want{Search: true, Next: Next{Operation: hook.Upgrade, State: Settled, Number: 2, Before: 1}, Part: in(apps, inventory.Part{})},
 		},
 		"LostInventoryAndChanged": {
-			reason: "What is deployed with other inputs is upgraded.",
+			reason: "A deployed revision with other inputs is upgraded.",
 			d:      desired(),
 			rec:    in(apps, inventory.Part{}),
 			found:  []Revision{ours(1, "superseded", "older"), ours(2, "deployed", "old")},
 			want:   want{Search: true, Next: Next{Operation: hook.Upgrade, State: Begins, Number: 3, Before: 2}, Part: in(apps, inventory.Part{})},
 		},
 		"LostInventoryAfterFailure": {
-			reason: "Numbers of failed revisions are not used again.",
+			reason: "Numbers of failed revisions are not reused.",
 			d:      desired(),
 			rec:    in(apps, inventory.Part{}),
 			found:  []Revision{ours(2, "deployed", "old"), ours(3, "failed", "new")},
 			want:   want{Search: true, Next: Next{Operation: hook.Upgrade, State: Begins, Number: 4, Before: 2}, Part: in(apps, inventory.Part{})},
 		},
 		"UnknownNumber": {
-			reason: "A record without a number counts for nothing.",
+			reason: "A record without a number is ignored.",
 			d:      desired(),
 			rec:    in(apps, inventory.Part{}),
 			found:  []Revision{ours(0, "deployed", "old")},
 			want:   want{Search: true, Next: Next{Operation: hook.Install, State: Begins, Number: 1}, Part: in(apps, inventory.Part{})},
 		},
 		"Foreign": {
-			reason:  "A release of another owner is refused.",
+			reason:  "The release of another owner is refused.",
 			d:       desired(),
 			rec:     in(apps, inventory.Part{}),
 			found:   []Revision{foreign(1, "deployed", "")},
@@ -239,7 +239,7 @@ func TestFollow(t *testing.T) {
 			wantErr: "a Helm release web exists in namespace apps and does not belong to this module; uninstall it, or set adopt to take it over",
 		},
 		"ForeignWithoutNumber": {
-			reason:  "So is one without a number.",
+			reason:  "The release of another owner is refused even without a number.",
 			d:       desired(),
 			rec:     in(apps, inventory.Part{}),
 			found:   []Revision{ours(1, "deployed", "old"), foreign(0, "", "them")},
@@ -247,13 +247,13 @@ func TestFollow(t *testing.T) {
 			wantErr: "a Helm release web exists in namespace apps and does not belong to this module; uninstall it, or set adopt to take it over",
 		},
 		"AdoptsHelm": {
-			reason: "A release of Helm is adopted; its last revision is the one before, whatever became of it.",
+			reason: "A Helm release is adopted. Its last revision counts as previous, whatever its status.",
 			d:      desired(adopting(object.AdoptUnowned)),
 			found:  []Revision{foreign(6, "superseded", ""), foreign(7, "failed", "")},
 			want:   want{Search: true, Next: Next{Operation: hook.Upgrade, State: Begins, Number: 8, Before: 7}, Part: in(apps, inventory.Part{})},
 		},
 		"AdoptsOtherBundle": {
-			reason: "A module may not take the release of another one.",
+			reason: "A module cannot adopt the release of another module.",
 			d:      desired(adopting(object.AdoptUnowned)),
 			found:  []Revision{foreign(1, "deployed", "them")},
 			want:   want{Search: true},
@@ -261,19 +261,19 @@ func TestFollow(t *testing.T) {
 				"uninstall it, or set adopt to take it over",
 		},
 		"AdoptsAll": {
-			reason: "The bundle may.",
+			reason: "The bundle can adopt the release of another module.",
 			d:      desired(adopting(object.AdoptAll)),
 			found:  []Revision{foreign(1, "deployed", "them")},
 			want:   want{Search: true, Next: Next{Operation: hook.Upgrade, State: Begins, Number: 2, Before: 1}, Part: in(apps, inventory.Part{})},
 		},
 		"Moves": {
-			reason: "A release that moves begins again, and its former records are noted until they are deleted.",
+			reason: "A release that moves starts again. The former release is recorded until its records are deleted.",
 			d:      desired(at(other)),
 			rec:    in(apps, inventory.Part{Revision: 3, Origin: 1, Run: run(inventory.Run{Inputs: "new", Revision: 4, Recorded: true})}),
 			want:   want{Search: true, Next: Next{Operation: hook.Install, State: Begins, Number: 1}, Part: in(other, inventory.Part{Former: "apps"})},
 		},
 		"MovesOverRelease": {
-			reason:  "Where it moves, no release of another owner may be.",
+			reason:  "A release cannot move to a place where another owner has a release.",
 			d:       desired(at(other)),
 			rec:     in(apps, inventory.Part{Revision: 3}),
 			found:   []Revision{foreign(1, "deployed", "")},
@@ -281,27 +281,27 @@ func TestFollow(t *testing.T) {
 			wantErr: "a Helm release web exists in namespace other and does not belong to this module; uninstall it, or set adopt to take it over",
 		},
 		"StillMoves": {
-			reason: "As long as it has not arrived, the cluster is searched where it is to be.",
+			reason: "Until the move is finished, the cluster is searched at the target.",
 			d:      desired(at(other)),
 			rec:    in(other, inventory.Part{Former: "apps"}),
 			found:  []Revision{ours(1, "deployed", "new")},
 			want:   want{Search: true, Next: Next{Operation: hook.Install, State: Settled, Number: 1}, Part: in(other, inventory.Part{Former: "apps"})},
 		},
 		"MovesOn": {
-			reason: "One that moves on before it arrived abandons where it was to be.",
+			reason: "A second move abandons the unreached target of the first.",
 			d:      desired(at(third)),
 			rec:    in(other, inventory.Part{Former: "apps"}),
 			want:   want{Search: true, Next: Next{Operation: hook.Install, State: Begins, Number: 1, Abandoned: other}, Part: in(third, inventory.Part{Former: "apps"})},
 		},
 		"Returns": {
-			reason: "One that returns before it arrived finds what it left, and has left where it was to be.",
+			reason: "A release that returns before it arrives finds its old records, and leaves the unreached target.",
 			d:      desired(),
 			rec:    in(other, inventory.Part{Former: "apps"}),
 			found:  []Revision{ours(3, "deployed", "old")},
 			want:   want{Search: true, Next: Next{Operation: hook.Upgrade, State: Begins, Number: 4, Before: 3}, Part: in(apps, inventory.Part{Former: "other"})},
 		},
 		"BecomesPlain": {
-			reason: "A chart that becomes plain objects leaves its release.",
+			reason: "A chart that is replaced by plain objects leaves its release.",
 			d:      desired(at(inventory.Release{})),
 			rec:    in(apps, inventory.Part{Revision: 3}),
 			want:   want{Next: Next{Operation: hook.Install, State: Begins, Number: 1}, Part: inventory.Part{Former: "apps"}},
@@ -331,8 +331,8 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestFollowOverwritesNothing tries all histories of three revisions: the number of the next revision must not be that of a
-// record that says something else.
+// TestFollowOverwritesNothing tries all histories of three revisions. The number of the next revision must not be that of an
+// existing record with other contents.
 func TestFollowOverwritesNothing(t *testing.T) {
 	kinds := []Revision{
 		{}, ours(0, "deployed", "new"), ours(0, "superseded", "new"), ours(0, "pending-upgrade", "new"), ours(0, "failed", "new"),

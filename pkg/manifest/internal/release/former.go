@@ -15,8 +15,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// formerObjects returns the objects of a release that another tool installed and that is adopted, without those that are to be
-// kept. Before is the record of the revision before; nil for none.
+// formerObjects returns the objects that another tool installed with an adopted release, without those to keep. Before is the
+// record of the previous revision, or nil.
 func (i *Installation) formerObjects(before *record.Info) ([]*unstructured.Unstructured, error) {
 	if before == nil || before.Labels[LabelSet] != "" || i.Desired.Adopts == object.AdoptNone {
 		return nil, nil
@@ -28,31 +28,32 @@ func (i *Installation) formerObjects(before *record.Info) ([]*unstructured.Unstr
 	return slices.DeleteFunc(objects, func(u *unstructured.Unstructured) bool { return object.Keeps(u.GetAnnotations()) }), nil
 }
 
-// Has reports whether an object that an adopted release recorded belongs to the bundle, or is of a kind that the cluster does not
+// Has reports whether an object recorded by an adopted release belongs to the bundle, or has a kind that the cluster does not
 // serve. It sets the namespace of the object.
 type Has func(u *unstructured.Unstructured) (bool, error)
 
-// FindFormer returns the objects that were part of an adopted release and that the installation no longer has, the last ones
-// first, as helm upgrade deletes them. Only what is still marked as part of that very release is among them. Before is the record
-// of the revision before; nil for none.
+// FindFormer returns the objects of an adopted release that the installation no longer contains, in the order of helm upgrade: the
+// last ones first. It returns only objects that are still marked as part of that release. Before is the record of the previous
+// revision, or nil.
 func (h History) FindFormer(ctx context.Context, i *Installation, before *record.Info, has Has) ([]cluster.ObjectRef, error) {
 	return h.eachFormer(ctx, i, before, has, func(*unstructured.Unstructured, *metav1.PartialObjectMetadata) error { return nil })
 }
 
-// PruneFormer deletes what FindFormer returns. Where it returns an error, too, these objects are deleted, and others may be left.
+// PruneFormer deletes the objects that FindFormer returns. If it also returns an error, the returned objects are deleted, but
+// others may be left.
 func (h History) PruneFormer(ctx context.Context, i *Installation, before *record.Info, has Has) ([]cluster.ObjectRef, error) {
 	return h.eachFormer(ctx, i, before, has, func(u *unstructured.Unstructured, m *metav1.PartialObjectMetadata) error {
 		_, err := h.Client.Delete(ctx, u.GroupVersionKind(), object.RefOf(u), string(m.UID))
 		if kerrors.IsConflict(err) {
-			// It was replaced by another object meanwhile.
+			// Another object has replaced it.
 			return nil
 		}
 		return err
 	})
 }
 
-// eachFormer calls a function with each former object, and its metadata in the cluster. It returns those for which the function
-// returned no error.
+// eachFormer calls a function for each former object and its live metadata. It returns the objects for which the function
+// succeeded.
 func (h History) eachFormer(
 	ctx context.Context, i *Installation, before *record.Info, has Has,
 	do func(u *unstructured.Unstructured, m *metav1.PartialObjectMetadata) error,

@@ -26,30 +26,30 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-// RecordPrefix begins the name of each Secret that records a revision.
+// RecordPrefix is the prefix of the names of the Secrets that record revisions.
 const RecordPrefix = "sh.helm.release.v1."
 
 // Labels of a record.
 const (
-	// LabelRevision and LabelStatus are those of Helm.
+	// LabelRevision and LabelStatus are labels of Helm.
 	LabelRevision = "version"
 	LabelStatus   = "status"
-	// LabelSet is the ID of the ApplySet that wrote the record, and LabelInputs the digest of the inputs that were installed.
+	// LabelSet is the ID of the ApplySet that wrote the record. LabelInputs is the digest of the installed inputs.
 	LabelSet    = "kyma.m.crossplane.io/set"
 	LabelInputs = "kyma.m.crossplane.io/inputs"
 )
 
-// A History has the records of Helm releases in one cluster.
+// A History reads and writes the records of Helm releases in one cluster.
 type History struct {
 	Client *ssa.Client
 	// Set is the ID of the ApplySet that writes records.
 	Set string
-	// Keep is how many revisions of a release are kept.
+	// Keep is the number of revisions of a release to keep.
 	Keep int
 }
 
-// Next returns the next revision of a part, and the record of the part as it is while the revision is installed. It searches the
-// cluster where that is needed.
+// Next returns the next revision of a part, and the record of the part during its installation. It searches the cluster only if
+// necessary.
 func (h History) Next(ctx context.Context, d *Desired, rec inventory.Part) (Next, inventory.Part, error) {
 	var found []Revision
 	if d.NeedsSearch(&rec) {
@@ -61,7 +61,7 @@ func (h History) Next(ctx context.Context, d *Desired, rec inventory.Part) (Next
 	return Follow(d, rec, found)
 }
 
-// List returns the recorded revisions of a release, those that other tools wrote included.
+// List returns the recorded revisions of a release, including those of other tools.
 func (h History) List(ctx context.Context, r inventory.Release) ([]Revision, error) {
 	l, err := h.search(ctx, r)
 	if err != nil {
@@ -76,9 +76,9 @@ func (h History) List(ctx context.Context, r inventory.Release) ([]Revision, err
 	return out, nil
 }
 
-// FindRollback returns the last revision of a release that was deployed with some inputs by this ApplySet; 0 for none. With it come
-// its objects, unless the chart is pure, which means that it renders them again. As with helm rollback, a chart that renders
-// differently each time, with random values, say, gets the objects of then.
+// FindRollback returns the last revision of a release that this ApplySet deployed with some inputs, or 0. It also returns the
+// recorded objects, unless the chart is pure, which means that it always renders the same. As with helm rollback, a chart that
+// renders differently every time, for example with random values, is restored from its record.
 func (h History) FindRollback(ctx context.Context, r inventory.Release, inputs string, pure bool) (revision int, manifest string, err error) {
 	selector := fmt.Sprintf("%s,status in (%s,%s),%s=%s,%s=%s", selectorOf(r), record.StatusDeployed, record.StatusSuperseded,
 		LabelSet, h.Set, LabelInputs, inputs)
@@ -99,7 +99,7 @@ func (h History) FindRollback(ctx context.Context, r inventory.Release, inputs s
 	return revision, info.Manifest, nil
 }
 
-// Get returns a recorded revision; nil where there is none.
+// Get returns a recorded revision, or nil if there is none.
 func (h History) Get(ctx context.Context, r inventory.Release, revision int) (*record.Info, error) {
 	b, err := h.Client.Read(ctx, ssa.SecretKind, recordOf(r, revision), ssa.JSON)
 	if err != nil || b == nil {
@@ -113,14 +113,14 @@ func (h History) Get(ctx context.Context, r inventory.Release, revision int) (*r
 	if err != nil {
 		return nil, &ssa.RefusedError{Err: errors.Wrapf(err, "record of release %s revision %d", r.Name, revision)}
 	}
-	// They are written back when the status changes: without the labels the record would no longer be known as ours, and with the version
-	// the record is replaced only as it was read.
+	// Keep both for a change of the status: the labels identify the record as ours, and the version ensures that the record has not
+	// changed.
 	info.Labels, info.ResourceVersion = s.Labels, s.ResourceVersion
 	return info, nil
 }
 
-// Describe sets the status and the description of a recorded revision. It reports whether the revision has a record. The error is that
-// another client changed the record meanwhile, or any other.
+// Describe sets the status and the description of a recorded revision. It reports false if the revision has no record. It returns
+// an error if another client changed the record in the meantime.
 func (h History) Describe(ctx context.Context, r inventory.Release, revision int, status, description string) (bool, error) {
 	info, err := h.Get(ctx, r, revision)
 	if err != nil || info == nil {
@@ -137,25 +137,25 @@ func (h History) Describe(ctx context.Context, r inventory.Release, revision int
 	return true, errors.Wrapf(ssa.Explain(err), "cannot record that revision %d of release %s is %s", revision, r.Name, status)
 }
 
-// Delete deletes the records of a release that are those of this ApplySet. There may be one that the inventory does not have, of a call
-// that was interrupted.
+// Delete deletes the records of a release that belong to this ApplySet, including records of interrupted calls that the inventory
+// does not have.
 func (h History) Delete(ctx context.Context, r inventory.Release) error {
 	return h.delete(ctx, r, selectorOf(r)+","+LabelSet+"="+h.Set)
 }
 
-// deleteAll deletes all records of a release, also those of other writers.
+// deleteAll deletes all records of a release, including those of other tools.
 func (h History) deleteAll(ctx context.Context, r inventory.Release) error {
 	return h.delete(ctx, r, selectorOf(r))
 }
 
-// delete the records of a release that a label selector selects.
+// delete deletes the records of a release that match a label selector.
 func (h History) delete(ctx context.Context, r inventory.Release, selector string) error {
 	err := h.Client.DeleteSecrets(ctx, r.Namespace, selector)
 	return errors.Wrapf(err, "cannot delete the records of release %s in namespace %s", r.Name, r.Namespace)
 }
 
-// DeleteOf deletes the records of the releases of a part: the former one and its own. Adopts is true where the bundle takes over
-// existing releases. The records that others wrote of a release that was adopted are deleted with it.
+// DeleteOf deletes the records of the current and the former release of a part. Adopts is true if the bundle adopts existing
+// releases. For an adopted release, the records of other tools are deleted, too.
 func (h History) DeleteOf(ctx context.Context, part object.PartID, rec *inventory.Part, adopts bool) error {
 	for _, r := range []inventory.Release{rec.FormerReleaseOf(part), rec.ReleaseOf(part)} {
 		if r.IsZero() {
@@ -172,7 +172,7 @@ func (h History) DeleteOf(ctx context.Context, part object.PartID, rec *inventor
 	return nil
 }
 
-// Objects returns the objects of a manifest that a revision of a release has recorded.
+// Objects returns the objects in the recorded manifest of a revision.
 func Objects(manifest string, r inventory.Release, revision int) ([]*unstructured.Unstructured, error) {
 	objects, err := yamldoc.ChartObjects([]byte(manifest))
 	return objects, errors.Wrapf(err, "record of release %s revision %d", r.Name, revision)
@@ -183,7 +183,7 @@ func recordOf(r inventory.Release, revision int) cluster.ObjectRef {
 	return cluster.ObjectRef{Kind: ssa.SecretKind.Kind, Namespace: r.Namespace, Name: record.Name(r.Name, revision)}
 }
 
-// HasForeign reports whether another owner has recorded a revision of a release.
+// HasForeign reports whether a release has a revision that another owner recorded.
 func (h History) HasForeign(ctx context.Context, r inventory.Release) (bool, error) {
 	l, err := h.search(ctx, r)
 	if err != nil {
@@ -201,7 +201,7 @@ func (h History) search(ctx context.Context, r inventory.Release) (*metav1.Parti
 // selectorOf returns the label selector of all records of a release.
 func selectorOf(r inventory.Release) string { return "owner=helm,name=" + r.Name }
 
-// revisionOf returns what the labels of a record say.
+// revisionOf returns the revision that the labels of a record describe.
 func (h History) revisionOf(labels map[string]string) Revision {
 	n, err := strconv.Atoi(labels[LabelRevision])
 	if err != nil {

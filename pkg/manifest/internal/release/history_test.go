@@ -20,7 +20,7 @@ const (
 	all     = "apps/secrets?owner=helm,name=web"
 )
 
-// recorded is a revision that an ApplySet recorded; empty for another tool.
+// recorded returns a revision that an ApplySet recorded. An empty ApplySet means another tool.
 func recorded(n int, status, set, inputs string) record.Options {
 	o := record.Options{Revision: n, Status: status, Description: "said", FirstDeployed: first, LastDeployed: first, Labels: map[string]string{}}
 	if set != "" {
@@ -41,9 +41,9 @@ func TestNext(t *testing.T) {
 		rec     inventory.Part
 		want    want
 	}{
-		"Known": {reason: "What the inventory knows needs no request.", rec: in(apps, inventory.Part{Revision: 2}), want: want{Number: 3}},
+		"Known": {reason: "A revision in the inventory requires no request.", rec: in(apps, inventory.Part{Revision: 2}), want: want{Number: 3}},
 		"Searched": {
-			reason:  "Else the records tell.",
+			reason:  "Otherwise, the records are read.",
 			records: []record.Options{recorded(4, "deployed", "us", "old"), recorded(5, "deployed", "us", "new")},
 			rec:     in(apps, inventory.Part{}),
 			want:    want{Requests: []string{"GET " + all}, Number: 5},
@@ -64,7 +64,7 @@ func TestNext(t *testing.T) {
 			for _, o := range tc.records {
 				c.record(o)
 			}
-			// It has the labels of a record, and is not one.
+			// It has the labels of a record, but is not one.
 			c.put("secrets", &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
 				Namespace: "apps", Name: "other", Labels: map[string]string{"owner": "helm", "name": "web", LabelRevision: "9"},
 			}})
@@ -89,9 +89,9 @@ func TestFindRollback(t *testing.T) {
 		pure    bool
 		want    want
 	}{
-		"None":   {reason: "A revision that failed, or is of others, is not one to go back to.", records: []record.Options{recorded(1, "failed", "us", "new"), recorded(2, "deployed", "them", "new"), recorded(3, "deployed", "us", "old")}, want: want{Requests: 1}},
-		"Pure":   {reason: "A chart that renders the same has no need of the record.", records: []record.Options{recorded(1, "superseded", "us", "new"), recorded(3, "superseded", "us", "new")}, pure: true, want: want{Revision: 3, Requests: 1}},
-		"Impure": {reason: "Another one gets the objects of then.", records: []record.Options{recorded(1, "superseded", "us", "new")}, want: want{Revision: 1, Objects: true, Requests: 2}},
+		"None":   {reason: "A revision that failed, or belongs to another owner, cannot be restored.", records: []record.Options{recorded(1, "failed", "us", "new"), recorded(2, "deployed", "them", "new"), recorded(3, "deployed", "us", "old")}, want: want{Requests: 1}},
+		"Pure":   {reason: "A chart that always renders the same does not need the record.", records: []record.Options{recorded(1, "superseded", "us", "new"), recorded(3, "superseded", "us", "new")}, pure: true, want: want{Revision: 3, Requests: 1}},
+		"Impure": {reason: "Any other chart is restored from its record.", records: []record.Options{recorded(1, "superseded", "us", "new")}, want: want{Revision: 1, Objects: true, Requests: 2}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// TestRecordFence holds that a record that another client changed after it was read is not replaced by what it said before.
+// TestRecordFence verifies that a record is not overwritten if another client changed it after it was read.
 func TestRecordFence(t *testing.T) {
 	c := newFakeCluster(t)
 	h := c.history()
@@ -166,11 +166,11 @@ func TestDeleteOf(t *testing.T) {
 		adopts bool
 		want   []string
 	}{
-		"None":            {reason: "Plain objects have no release."},
-		"Own":             {reason: "Only our records are deleted.", rec: in(apps, inventory.Part{Revision: 1}), want: []string{"DELETE " + all + own}},
-		"Adopted":         {reason: "Those before an adoption are deleted, too.", rec: in(apps, inventory.Part{Revision: 2, Own: true}), want: []string{"DELETE " + all + every}},
-		"AdoptedByBundle": {reason: "Also where the bundle adopts.", rec: in(apps, inventory.Part{Revision: 2}), adopts: true, want: []string{"DELETE " + all + every}},
-		"NotArrived":      {reason: "What was never followed is not ours to delete.", rec: in(apps, inventory.Part{Own: true}), want: []string{"DELETE " + all + own}},
+		"None":            {reason: "Plain objects do not have a release."},
+		"Own":             {reason: "Only our own records are deleted.", rec: in(apps, inventory.Part{Revision: 1}), want: []string{"DELETE " + all + own}},
+		"Adopted":         {reason: "The records from before an adoption are deleted, too.", rec: in(apps, inventory.Part{Revision: 2, Own: true}), want: []string{"DELETE " + all + every}},
+		"AdoptedByBundle": {reason: "The same applies if the bundle adopts.", rec: in(apps, inventory.Part{Revision: 2}), adopts: true, want: []string{"DELETE " + all + every}},
+		"NotArrived":      {reason: "Without a revision of ours, the records of other tools are not deleted.", rec: in(apps, inventory.Part{Own: true}), want: []string{"DELETE " + all + own}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -191,10 +191,10 @@ func TestHasForeign(t *testing.T) {
 		records []record.Options
 		want    bool
 	}{
-		"None":    {reason: "A release that is gone belongs to no other owner."},
+		"None":    {reason: "A release without records does not belong to another owner."},
 		"Ours":    {reason: "All revisions are ours.", records: []record.Options{recorded(1, "deployed", "us", "new")}},
-		"Adopted": {reason: "One of Helm is left.", records: []record.Options{recorded(1, "superseded", "", ""), recorded(2, "deployed", "us", "new")}, want: true},
-		"Others":  {reason: "Another bundle has it.", records: []record.Options{recorded(1, "deployed", "them", "new")}, want: true},
+		"Adopted": {reason: "One revision of Helm is left.", records: []record.Options{recorded(1, "superseded", "", ""), recorded(2, "deployed", "us", "new")}, want: true},
+		"Others":  {reason: "The release belongs to another bundle.", records: []record.Options{recorded(1, "deployed", "them", "new")}, want: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -18,9 +18,9 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-// Finish ends the former release of a part, deletes what an adopted release had and the installation lacks, and records that the
-// revision is installed. It notes the revision in the record of the part. It returns the objects that it deleted, also with an
-// error. They are deleted before the record is written, so that they are found again if the call is interrupted.
+// Finish deletes the records of the former release of a part, deletes the objects of an adopted release that the installation no
+// longer contains, and records that the revision is deployed, in the cluster and in the record of the part. It returns the deleted
+// objects, even with an error. It deletes them before it writes the record, so that an interrupted call finds them again.
 func (h History) Finish(ctx context.Context, i *Installation, rec *inventory.Part, has Has) ([]cluster.ObjectRef, error) {
 	if err := h.EndFormer(ctx, i.Desired.Part, rec); err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (h History) EndFormer(ctx context.Context, part object.PartID, rec *invento
 	return nil
 }
 
-// Before returns the record of the revision that an installation follows; nil where there is none.
+// Before returns the record of the revision that an installation follows, or nil.
 func (h History) Before(ctx context.Context, i *Installation) (*record.Info, error) {
 	if i.Next.Before == 0 {
 		return nil, nil //nolint:nilnil // There is none, as documented.
@@ -57,7 +57,7 @@ func (h History) Before(ctx context.Context, i *Installation) (*record.Info, err
 	return h.Get(ctx, i.Desired.Release, i.Next.Before)
 }
 
-// WritePending records that a revision is being installed, before the first of its hooks runs.
+// WritePending records that the installation of a revision has started. Call it before its first hook runs.
 func (h History) WritePending(ctx context.Context, i *Installation) error {
 	before, err := h.Before(ctx, i)
 	if err != nil {
@@ -66,9 +66,9 @@ func (h History) WritePending(ctx context.Context, i *Installation) error {
 	return h.write(ctx, i, i.pending(h.Set, i.firstDeployed(before)))
 }
 
-// WriteDeployed records that a revision is installed, marks the one before as superseded, and deletes those that are too old. A
-// pending record keeps what it says, but for its status and description. Before is the record of the revision before; nil for
-// none. WriteDeployed notes the revision in the record of its part, once nothing failed.
+// WriteDeployed records that a revision is deployed, marks the previous one as superseded, and deletes the oldest ones. A pending
+// record changes only its status and description. Before is the record of the previous revision, or nil. If WriteDeployed succeeds,
+// it also updates the record of the part.
 func (h History) WriteDeployed(ctx context.Context, i *Installation, before *record.Info, rec *inventory.Part) error {
 	if err := h.writeDeployed(ctx, i, i.record(h.Set, i.firstDeployed(before)), rec.Run); err != nil {
 		return err
@@ -88,8 +88,7 @@ func (h History) WriteDeployed(ctx context.Context, i *Installation, before *rec
 	return nil
 }
 
-// writeDeployed writes the record. Last is the run of hooks that the inventory has, which may be that of a revision that is
-// replaced.
+// writeDeployed writes the record. Last is the recorded run of hooks, which may belong to a revision that is replaced.
 func (h History) writeDeployed(ctx context.Context, i *Installation, o record.Options, last *inventory.Run) error {
 	if i.hasRecord() {
 		if found, err := h.Describe(ctx, i.Desired.Release, o.Revision, o.Status, o.Description); found || err != nil {
@@ -104,7 +103,7 @@ func (h History) writeDeployed(ctx context.Context, i *Installation, o record.Op
 	return h.write(ctx, i, o)
 }
 
-// CutShort records that the revision of a run of hooks failed, because another one replaces it. The run may be nil.
+// CutShort marks the revision of a run as failed because another revision replaces it. The run may be nil.
 func (h History) CutShort(ctx context.Context, r inventory.Release, run *inventory.Run) error {
 	if run == nil || !run.Recorded || run.Failed != "" {
 		return nil
@@ -113,13 +112,13 @@ func (h History) CutShort(ctx context.Context, r inventory.Release, run *invento
 	return err
 }
 
-// write the record of a revision.
+// write writes the record of a revision.
 func (h History) write(ctx context.Context, i *Installation, o record.Options) error {
 	s, err := i.Rendered.Draft.Encode(o)
 	if err != nil {
 		return err
 	}
-	// A record that this very revision has is replaced.
+	// Replace the record if it belongs to this revision.
 	how := ssa.Force
 	if i.Next.Unsearched && !i.hasRecord() {
 		how = ssa.Create
@@ -131,7 +130,7 @@ func (h History) write(ctx context.Context, i *Installation, o record.Options) e
 	return errors.Wrapf(err, "cannot record revision %d of release %s", o.Revision, i.Desired.Release.Name)
 }
 
-// refuse returns why a release that was not searched for, and that exists, is not followed now.
+// refuse returns why a release that exists unexpectedly is not followed in this step.
 func (h History) refuse(ctx context.Context, i *Installation) error {
 	found, err := h.List(ctx, i.Desired.Release)
 	if err != nil {
@@ -143,7 +142,7 @@ func (h History) refuse(ctx context.Context, i *Installation) error {
 	return errors.Errorf("release %s has a record already; it is followed in the next step", i.Desired.Release.Name)
 }
 
-// supersede a recorded revision. One that was deleted meanwhile is not created again.
+// supersede marks a recorded revision as superseded. It does not recreate a deleted record.
 func (h History) supersede(ctx context.Context, i *record.Info) error {
 	s, err := i.WithStatus(record.StatusSuperseded)
 	if err != nil {

@@ -47,7 +47,7 @@ func TestWriteDeployed(t *testing.T) {
 			want:   want{Requests: []string{"POST apps/secrets"}, Statuses: []string{"1 deployed: Install complete"}, Part: noted(1, 0)},
 		},
 		"FirstOverForeign": {
-			reason:  "A release that was not searched for, and that belongs to another owner, is refused.",
+			reason:  "An unexpected release of another owner is refused.",
 			records: []record.Options{recorded(1, "deployed", "", "")},
 			next:    Next{Operation: hook.Install, Number: 1, Unsearched: true},
 			want: want{
@@ -56,7 +56,7 @@ func TestWriteDeployed(t *testing.T) {
 			},
 		},
 		"FirstOverOurs": {
-			reason:  "One that is ours, of an inventory that was lost, is followed next.",
+			reason:  "An unexpected release of ours, whose inventory was lost, is followed in the next step.",
 			records: []record.Options{recorded(1, "deployed", "us", "new")},
 			next:    Next{Operation: hook.Install, Number: 1, Unsearched: true},
 			want: want{
@@ -65,7 +65,7 @@ func TestWriteDeployed(t *testing.T) {
 			},
 		},
 		"Replaced": {
-			reason:  "A record of that number is replaced where the cluster was searched.",
+			reason:  "After a search of the cluster, a record with that number is replaced.",
 			records: []record.Options{recorded(1, "deployed", "us", "new")},
 			next:    Next{Operation: hook.Install, Number: 1},
 			want: want{
@@ -73,7 +73,7 @@ func TestWriteDeployed(t *testing.T) {
 			},
 		},
 		"Upgrade": {
-			reason:  "The revision before is superseded, and those that are too old are deleted.",
+			reason:  "The previous revision is superseded, and the oldest revisions are deleted.",
 			records: []record.Options{recorded(1, "superseded", "us", "a"), recorded(2, "deployed", "us", "b")},
 			next:    Next{Operation: hook.Upgrade, Number: 3, Before: 2},
 			want: want{
@@ -82,7 +82,7 @@ func TestWriteDeployed(t *testing.T) {
 			},
 		},
 		"UpgradeOfDeleted": {
-			reason:   "A record before that is deleted meanwhile is not created again.",
+			reason:   "If the previous record is deleted in the meantime, it is not recreated.",
 			records:  []record.Options{recorded(1, "deployed", "us", "a")},
 			next:     Next{Operation: hook.Upgrade, Number: 2, Before: 1},
 			deleteOn: map[string]string{"PUT " + secrets + "1": secrets + "1"},
@@ -92,7 +92,7 @@ func TestWriteDeployed(t *testing.T) {
 			},
 		},
 		"UpgradeOfFailed": {
-			reason:  "A foreign revision that failed stays failed.",
+			reason:  "A failed revision of another tool stays failed.",
 			records: []record.Options{recorded(1, "failed", "", "")},
 			next:    Next{Operation: hook.Upgrade, Number: 2, Before: 1},
 			want: want{
@@ -112,7 +112,7 @@ func TestWriteDeployed(t *testing.T) {
 			},
 		},
 		"AfterHooksOfDeleted": {
-			reason: "A pending record that was deleted is created, also where the cluster was not searched.",
+			reason: "A deleted pending record is created again, even if the cluster was not searched.",
 			next:   Next{Operation: hook.Install, Number: 2, Unsearched: true},
 			run:    pending,
 			rec:    inventory.Part{Run: pending},
@@ -121,7 +121,7 @@ func TestWriteDeployed(t *testing.T) {
 			},
 		},
 		"ReplacesRun": {
-			reason:  "A revision whose hooks still ran, and that is replaced by one without hooks, has failed.",
+			reason:  "A revision that is replaced while its hooks run has failed.",
 			records: []record.Options{recorded(1, "deployed", "us", "a"), recorded(2, "pending-upgrade", "us", "b")},
 			next:    Next{Operation: hook.Upgrade, Number: 3, Before: 1},
 			rec:     inventory.Part{Revision: 1, Run: pending},
@@ -141,7 +141,7 @@ func TestWriteDeployed(t *testing.T) {
 			},
 		},
 		"KeptNamespace": {
-			reason:    "Unless the config says otherwise.",
+			reason:    "The config can disable the creation of the namespace.",
 			namespace: "apps",
 			next:      Next{Operation: hook.Install, Number: 1, Unsearched: true},
 			keep:      true,

@@ -14,30 +14,29 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
-// An Installation is a revision that is being installed, with what its record says.
+// An Installation is a revision that is being installed, including the contents of its record.
 type Installation struct {
-	// Desired is the release, and Next its revision.
+	// Desired is the release. Next is its revision.
 	Desired Desired
 	Next    Next
-	// Chart was rendered into Rendered.
+	// Rendered is the result of rendering the Chart.
 	Chart    *render.Chart
 	Rendered *render.Rendered
-	// Description and Labels are those that the config of the install asks for; empty for the default.
+	// Description and Labels from the config of the install. Empty values mean the defaults.
 	Description string
 	Labels      map[string]string
-	// CreateNamespace is true where a missing namespace of the release is created.
+	// CreateNamespace is true if a missing namespace of the release must be created.
 	CreateNamespace bool
-	// Run is that of the hooks of the revision; nil for none.
+	// Run is the run of the hooks of the revision, or nil.
 	Run *inventory.Run
-	// Now is when the revision is installed.
+	// Now is the time of the installation.
 	Now time.Time
 }
 
-// hasRecord reports whether the revision has a record, which is pending.
+// hasRecord reports whether the revision has a pending record.
 func (i *Installation) hasRecord() bool { return i.Run != nil && i.Run.Recorded }
 
-// record returns what an ApplySet records of the revision once it is deployed. First is when the first revision of the release was
-// deployed.
+// record returns the record of the deployed revision for an ApplySet. First is when the first revision of the release was deployed.
 func (i *Installation) record(set string, first time.Time) record.Options {
 	o := record.Options{
 		Revision: i.Next.Number, Status: record.StatusDeployed, Description: i.complete(),
@@ -49,7 +48,7 @@ func (i *Installation) record(set string, first time.Time) record.Options {
 	return o
 }
 
-// complete returns the description of the deployed revision, in the words of Helm unless the config has its own.
+// complete returns the description of the deployed revision. The default is Helm's description.
 func (i *Installation) complete() string {
 	if i.Next.BackTo > 0 {
 		return fmt.Sprintf("Rollback to %d", i.Next.BackTo)
@@ -60,7 +59,7 @@ func (i *Installation) complete() string {
 	return cmp.Or(i.Description, "Install complete")
 }
 
-// pending returns what is recorded of the revision while its hooks run.
+// pending returns the record of the revision while its hooks run.
 func (i *Installation) pending(set string, first time.Time) record.Options {
 	o := i.record(set, first)
 	switch i.Next.Operation {
@@ -74,7 +73,7 @@ func (i *Installation) pending(set string, first time.Time) record.Options {
 	return o
 }
 
-// firstDeployed returns when the first revision of the release was deployed. Before is the revision before; nil for none.
+// firstDeployed returns when the first revision of the release was deployed. Before is the record of the previous revision, or nil.
 func (i *Installation) firstDeployed(before *record.Info) time.Time {
 	if before == nil {
 		return i.Now
@@ -82,8 +81,8 @@ func (i *Installation) firstDeployed(before *record.Info) time.Time {
 	return before.FirstDeployed
 }
 
-// outdated returns the revisions that are no longer kept if so many are. Among them are those that failed between two that were
-// deployed.
+// outdated returns the revisions to delete if keep revisions are kept. They include those that failed between two deployed
+// revisions.
 func outdated(before, number, keep int) []int {
 	var out []int
 	for old := max(before+1-keep, 1); old <= number-keep; old++ {
@@ -94,7 +93,7 @@ func outdated(before, number, keep int) []int {
 	return out
 }
 
-// note the deployed revision in the record of its part.
+// note stores the deployed revision in the record of its part.
 func (i *Installation) note(rec *inventory.Part) {
 	rec.Revision, rec.Chart, rec.Version, rec.Run = i.Next.Number, i.Chart.Name(), i.Chart.Version(), nil
 	if i.Next.Before == 0 {
@@ -102,7 +101,7 @@ func (i *Installation) note(rec *inventory.Part) {
 	}
 }
 
-// Forget the release of a part that has none any more.
+// Forget removes the release from the record of a part that no longer has one.
 func Forget(rec *inventory.Part) {
 	rec.Revision, rec.Chart, rec.Version, rec.Origin, rec.Run = 0, "", "", 0, nil
 	rec.DeleteHooks, rec.TestHooks = false, false

@@ -51,23 +51,23 @@ func TestRecords(t *testing.T) {
 		want   want
 	}{
 		"Install": {
-			reason: "The first revision begins the release.",
+			reason: "The first revision starts the release.",
 			in:     installing(Next{Operation: hook.Install, Number: 1}),
 			want:   want{Deployed: recorded(1, "deployed", "Install complete", now), Pending: recorded(1, "pending-install", "Initial install underway", now)},
 		},
 		"Upgrade": {
-			reason: "An upgrade has the time of the first revision.",
+			reason: "An upgrade keeps the time of the first revision.",
 			in:     installing(Next{Operation: hook.Upgrade, Number: 3, Before: 2}),
 			before: &record.Info{FirstDeployed: first},
 			want:   want{Deployed: recorded(3, "deployed", "Upgrade complete", first), Pending: recorded(3, "pending-upgrade", "Preparing upgrade", first)},
 		},
 		"UpgradeOfLostRecord": {
-			reason: "Where the record before is gone, so is the time of the first revision.",
+			reason: "If the previous record is missing, the time of the first revision is lost.",
 			in:     installing(Next{Operation: hook.Upgrade, Number: 3, Before: 2}),
 			want:   want{Deployed: recorded(3, "deployed", "Upgrade complete", now), Pending: recorded(3, "pending-upgrade", "Preparing upgrade", now)},
 		},
 		"RollbackToRecorded": {
-			reason: "A rollback names the revision, and has its objects where the chart does not render them again.",
+			reason: "A rollback names the revision. It uses the recorded objects if the chart does not render them again.",
 			in:     installing(Next{Operation: hook.Rollback, Number: 4, Before: 3, BackTo: 1, BackManifest: "kind: ConfigMap"}),
 			before: &record.Info{FirstDeployed: first},
 			want: want{
@@ -76,13 +76,13 @@ func TestRecords(t *testing.T) {
 			},
 		},
 		"RollbackToUnrecorded": {
-			reason: "Where the revision is no longer recorded, the description is that of an upgrade.",
+			reason: "If the revision to restore is no longer recorded, the description is that of an upgrade.",
 			in:     installing(Next{Operation: hook.Rollback, Number: 4, Before: 3}),
 			before: &record.Info{FirstDeployed: first},
 			want:   want{Deployed: recorded(4, "deployed", "Upgrade complete", first), Pending: recorded(4, "pending-rollback", "Preparing rollback", first)},
 		},
 		"Config": {
-			reason: "The config has its own description and labels, which do not replace those of the engine.",
+			reason: "The config can set a description and labels, but it cannot replace the labels of the engine.",
 			in: installing(Next{Operation: hook.Install, Number: 1}, func(i *Installation) {
 				i.Description, i.Labels = "by us", map[string]string{"team": "a", LabelSet: "them"}
 			}),
@@ -96,7 +96,7 @@ func TestRecords(t *testing.T) {
 			},
 		},
 		"ConfigOfRollback": {
-			reason: "A rollback says so, whatever the config describes.",
+			reason: "The description of a rollback takes precedence over that of the config.",
 			in:     installing(Next{Operation: hook.Rollback, Number: 4, Before: 3, BackTo: 1}, func(i *Installation) { i.Description = "by us" }),
 			before: &record.Info{FirstDeployed: first},
 			want:   want{Deployed: recorded(4, "deployed", "Rollback to 1", first), Pending: recorded(4, "pending-rollback", "Preparing rollback", first)},
@@ -119,13 +119,13 @@ func TestOutdated(t *testing.T) {
 		before, number, keep int
 		want                 []int
 	}{
-		"First":        {reason: "There is nothing before the first revision.", number: 1, keep: 10},
-		"Few":          {reason: "As many as are kept stay.", before: 9, number: 10, keep: 10},
-		"OneTooMany":   {reason: "The oldest one is deleted.", before: 10, number: 11, keep: 10, want: []int{1}},
-		"Later":        {reason: "Those before it were deleted before.", before: 20, number: 21, keep: 10, want: []int{11}},
-		"Failed":       {reason: "Those that failed in between count.", before: 10, number: 14, keep: 10, want: []int{1, 2, 3, 4}},
-		"KeepsBefore":  {reason: "The one that was deployed before stays however many failed since.", before: 2, number: 14, keep: 10, want: []int{1, 3, 4}},
-		"NothingKnown": {reason: "Without one before, all that failed count.", number: 12, keep: 10, want: []int{1, 2}},
+		"First":        {reason: "There is no revision before the first one.", number: 1, keep: 10},
+		"Few":          {reason: "No revision exceeds the limit.", before: 9, number: 10, keep: 10},
+		"OneTooMany":   {reason: "The oldest revision is deleted.", before: 10, number: 11, keep: 10, want: []int{1}},
+		"Later":        {reason: "Older revisions are already deleted.", before: 20, number: 21, keep: 10, want: []int{11}},
+		"Failed":       {reason: "Failed revisions in between count.", before: 10, number: 14, keep: 10, want: []int{1, 2, 3, 4}},
+		"KeepsBefore":  {reason: "The previous deployed revision is kept, regardless of the number of failed ones since.", before: 2, number: 14, keep: 10, want: []int{1, 3, 4}},
+		"NothingKnown": {reason: "Without a previous revision, all failed ones count.", number: 12, keep: 10, want: []int{1, 2}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -148,18 +148,18 @@ func TestNoteRevision(t *testing.T) {
 		want   inventory.Part
 	}{
 		"First": {
-			reason: "The first revision has no failed ones before it.",
+			reason: "No revision failed before the first one.",
 			next:   Next{Number: 1},
 			rec:    inventory.Part{Namespace: "apps", Run: run(inventory.Run{})},
 			want:   inventory.Part{Namespace: "apps", Chart: "app", Version: "1.2.3", Revision: 1},
 		},
 		"FirstAfterFailures": {
-			reason: "Those that failed before it are counted.",
+			reason: "The revisions that failed before the first deployed one are counted.",
 			next:   Next{Number: 3},
 			want:   inventory.Part{Chart: "app", Version: "1.2.3", Revision: 3, Origin: 2},
 		},
 		"Upgrade": {
-			reason: "Their number stays with later revisions.",
+			reason: "Later revisions keep this number.",
 			next:   Next{Number: 4, Before: 3},
 			rec:    inventory.Part{Chart: "app", Version: "1.2.2", Revision: 3, Origin: 2},
 			want:   inventory.Part{Chart: "app", Version: "1.2.3", Revision: 4, Origin: 2},
@@ -204,15 +204,15 @@ metadata: {name: kept, annotations: {helm.sh/resource-policy: keep}}
 		want    []string
 		wantErr string
 	}{
-		"NoneBefore": {reason: "Without a revision before there is nothing.", adopts: object.AdoptAll},
-		"Helm":       {reason: "What is to be kept stays.", adopts: object.AdoptUnowned, before: &record.Info{Manifest: manifest}, want: []string{"a"}},
-		"NotAdopted": {reason: "Without adoption nothing is taken from others.", before: &record.Info{Manifest: manifest}},
+		"NoneBefore": {reason: "Without a previous revision, there are no former objects.", adopts: object.AdoptAll},
+		"Helm":       {reason: "Objects with the keep policy stay.", adopts: object.AdoptUnowned, before: &record.Info{Manifest: manifest}, want: []string{"a"}},
+		"NotAdopted": {reason: "Without adoption, no objects of other tools are deleted.", before: &record.Info{Manifest: manifest}},
 		"OtherBundle": {
-			reason: "The objects of another bundle are in its inventory.", adopts: object.AdoptAll,
+			reason: "The objects of another bundle are in its own inventory.", adopts: object.AdoptAll,
 			before: &record.Info{Manifest: manifest, Labels: map[string]string{LabelSet: "them"}},
 		},
 		"Ours": {
-			reason: "So are ours.", adopts: object.AdoptAll,
+			reason: "Our own objects are in the inventory.", adopts: object.AdoptAll,
 			before: &record.Info{Manifest: manifest, Labels: map[string]string{LabelSet: "us"}},
 		},
 		"Unreadable": {

@@ -13,31 +13,31 @@ type RevisionState string
 const (
 	// Begins means that the revision is new.
 	Begins RevisionState = "Begins"
-	// Resumes means that the record of the revision exists, and its hooks go on.
+	// Resumes means that the revision has a record and its hooks continue.
 	Resumes RevisionState = "Resumes"
-	// Settled means that the record says that the revision is deployed, and only the inventory does not.
+	// Settled means that the record says that the revision is deployed, but the inventory does not.
 	Settled RevisionState = "Settled"
-	// Repairs means that the inventory says that the revision is deployed, and its objects are to be as they were then.
+	// Repairs means that the inventory says that the revision is deployed. Its objects must be restored to that state.
 	Repairs RevisionState = "Repairs"
 )
 
-// Next is the revision that a part is to have. The zero value stands for a part that has no release.
+// Next is the next revision of a part. The zero value means that the part has no release.
 type Next struct {
-	// Operation that makes the revision, which decides about the hooks that run.
+	// Operation that creates the revision. It determines which hooks run.
 	Operation hook.Operation
 	// State of the revision.
 	State RevisionState
-	// Number of the revision, from 1.
+	// Number of the revision, starting at 1.
 	Number int
-	// Before is the revision that was deployed before; 0 for none.
+	// Before is the previously deployed revision, or 0.
 	Before int
-	// Unsearched is true where the cluster was not searched for a release of that name, so that its record must be created, not
-	// replaced. That there is one is rare, and its objects and its record would be in the way.
+	// Unsearched is true if the cluster was not searched for an existing release. The record is then created and never replaced, so
+	// that an unexpected release causes a conflict.
 	Unsearched bool
-	// Abandoned is where the release was to move before it is to be elsewhere; mostly none. Its records are to be deleted.
+	// Abandoned is the release that an interrupted move was heading for. Its records are deleted. It is usually zero.
 	Abandoned inventory.Release
-	// BackTo is the revision that is restored by a rollback; 0 for none. BackManifest are its objects where the chart does not
-	// render them again; empty to render the chart.
+	// BackTo is the revision that a rollback restores, or 0. BackManifest contains its objects if the chart does not render them
+	// again. Otherwise it is empty and the chart is rendered.
 	BackTo       int
 	BackManifest string
 }
@@ -45,5 +45,5 @@ type Next struct {
 // IsUpgrade reports whether a revision was deployed before.
 func (n *Next) IsUpgrade() bool { return n.Operation == hook.Upgrade || n.Operation == hook.Rollback }
 
-// RunsHooks reports whether the hooks of the revision run. They do not for a revision that is deployed.
+// RunsHooks reports whether the hooks of the revision run. They do not run for a deployed revision.
 func (n *Next) RunsHooks() bool { return n.State == Begins || n.State == Resumes }

@@ -12,34 +12,34 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/cluster"
 )
 
-// Media types.
+// Media types of requests and responses.
 const (
-	// JSON asks for whole objects, and Metadata for their metadata only.
+	// JSON requests complete objects. Metadata requests their metadata only.
 	JSON     = "application/json"
 	Metadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
 	metadataList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 	applyPatch   = "application/apply-patch+yaml"
 
-	// JSONPatch and MergePatch are types of patches.
+	// JSONPatch and MergePatch are patch types.
 	JSONPatch  = "application/json-patch+json"
 	MergePatch = "application/merge-patch+json"
 )
 
-// A Client sends requests to one cluster. It has no state.
+// A Client sends requests to one cluster. It is stateless.
 type Client struct {
-	// FieldManager of everything that the client writes.
+	// FieldManager for everything that the client writes.
 	FieldManager string
 
 	cluster cluster.Cluster
 }
 
-// New returns a client of a cluster that writes as a field manager.
+// New returns a client of a cluster that writes with a field manager.
 func New(c cluster.Cluster, fieldManager string) *Client {
 	return &Client{FieldManager: fieldManager, cluster: c}
 }
 
-// path of an object; with an empty name that of the collection.
+// path returns the path of an object. If the name is empty, it returns that of the collection.
 func path(gv schema.GroupVersion, m cluster.Mapping, namespace, name string) string {
 	p := "/apis/" + gv.Group + "/" + gv.Version
 	if gv.Group == "" {
@@ -55,8 +55,8 @@ func path(gv schema.GroupVersion, m cluster.Mapping, namespace, name string) str
 	return p
 }
 
-// body returns the body of an answer. Result.Raw alone would not read the reason of an error from the body. The error is a
-// *notfound.Error for a 404 that does not name an object, as it is not the answer of an API server.
+// body returns the body of a response. Unlike Result.Raw, it reads the reason of an error from the body. A 404 that does not name
+// an object is not from an API server and results in a *notfound.Error.
 func (c *Client) body(r rest.Result) ([]byte, error) {
 	if err := r.Error(); err != nil {
 		if notfound.Foreign(err) {
@@ -67,25 +67,25 @@ func (c *Client) body(r rest.Result) ([]byte, error) {
 	return r.Raw()
 }
 
-// foreign returns the error for an answer that is not that of an API server.
+// foreign returns the error for a response that is not from an API server.
 func (c *Client) foreign() error {
 	return &notfound.Error{Host: c.cluster.Config().Host}
 }
 
-// document returns what the cluster has at a path.
+// document returns the document at a path.
 func (c *Client) document(ctx context.Context, path string) ([]byte, error) {
 	return c.body(c.cluster.REST().Get().AbsPath(path).SetHeader("Accept", JSON).Do(ctx))
 }
 
-// Absent reports whether a request for an object, or for a collection if the name is empty, failed because the object or its
-// kind does not exist. The kind may have been deleted with its CRD: the API server then answers as any web server does, so that
-// Absent asks the discovery documents. It returns errors that mean anything else.
+// Absent reports whether a request failed because the object or its kind does not exist. For a collection, pass an empty name. If
+// the kind was deleted with its CRD, the API server answers like any web server, so Absent then checks the discovery documents. It
+// returns any other error.
 func (c *Client) Absent(ctx context.Context, gvk schema.GroupVersionKind, m cluster.Mapping, name string, err error) (bool, error) {
 	switch {
 	case name != "" && notfound.IsObject(err, m.Resource, name):
 		return true, nil
 	case notfound.Is(err):
-		// It names another object than the one in the request, as the answer of a gateway that does not know the cluster.
+		// The response names another object, as that of a gateway that does not know the cluster can.
 		return false, c.foreign()
 	case !notfound.Foreign(err):
 		return false, err

@@ -25,27 +25,27 @@ func TestPath(t *testing.T) {
 		want   string
 	}{
 		"Core": {
-			reason: "The core group has a path of its own.",
+			reason: "The core group has its own path.",
 			args:   args{gv: core, mapping: cluster.Mapping{Resource: "secrets", Namespaced: true}, namespace: "apps", name: "web"},
 			want:   "/api/v1/namespaces/apps/secrets/web",
 		},
 		"Group": {
-			reason: "All other groups are below apis.",
+			reason: "All other groups are below /apis.",
 			args:   args{gv: apps, mapping: cluster.Mapping{Resource: "deployments", Namespaced: true}, namespace: "apps", name: "web"},
 			want:   "/apis/apps/v1/namespaces/apps/deployments/web",
 		},
 		"Cluster": {
-			reason: "An object of the whole cluster has no namespace, whatever is asked for.",
+			reason: "A cluster-scoped object has no namespace, even if one is given.",
 			args:   args{gv: core, mapping: cluster.Mapping{Resource: "nodes"}, namespace: "apps", name: "a"},
 			want:   "/api/v1/nodes/a",
 		},
 		"Collection": {
-			reason: "Without a name it is the collection.",
+			reason: "Without a name, the path is that of the collection.",
 			args:   args{gv: core, mapping: cluster.Mapping{Resource: "pods", Namespaced: true}, namespace: "apps"},
 			want:   "/api/v1/namespaces/apps/pods",
 		},
 		"AllNamespaces": {
-			reason: "Without a namespace it is the collection of all namespaces.",
+			reason: "Without a namespace, the path is that of the collection in all namespaces.",
 			args:   args{gv: core, mapping: cluster.Mapping{Resource: "pods", Namespaced: true}},
 			want:   "/api/v1/pods",
 		},
@@ -70,25 +70,25 @@ func TestLeft(t *testing.T) {
 		want   want
 	}{
 		"Gone": {
-			reason: "A Status says that the object is gone.",
+			reason: "A Status means that the object is deleted.",
 			answer: `{"kind":"Status","status":"Success"}`,
 		},
 		"Deleted": {
-			reason: "The object itself, without a deletion timestamp, is gone as well.",
+			reason: "An object without a deletion timestamp is deleted, too.",
 			answer: `{"kind":"PartialObjectMetadata","metadata":{"name":"web"}}`,
 		},
 		"Waits": {
-			reason: "With a deletion timestamp it waits for its finalizers.",
+			reason: "An object with a deletion timestamp is waiting for its finalizers.",
 			answer: `{"kind":"PartialObjectMetadata","metadata":{"name":"web","deletionTimestamp":"2026-01-01T00:00:00Z","finalizers":["a"]}}`,
 			want:   want{left: true},
 		},
 		"NoKind": {
-			reason: "An answer of another form proves nothing.",
+			reason: "A response of another form proves nothing.",
 			answer: `{"message":"ok"}`,
 			want:   want{err: "ConfigMap apps/web: cannot read what was answered to its deletion"},
 		},
 		"NoJSON": {
-			reason: "Nor does a page.",
+			reason: "An HTML page proves nothing.",
 			answer: `<html>`,
 			want:   want{err: "ConfigMap apps/web: cannot read: invalid character '<' looking for beginning of value"},
 		},

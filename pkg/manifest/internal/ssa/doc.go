@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ssa sends the requests of the engine to a cluster, most of all server-side apply. Nothing else in the engine does.
-// It is where it is decided what "not found" means, and how errors of an API server read: see Client.Absent and Explain. It keeps the
-// Cache of the cluster up to date with what it writes.
+// Package ssa sends all requests of the engine to a cluster, mostly server-side apply. It defines which responses count as "not
+// found" (Client.Absent), and turns errors of the API server into one line without values (Explain). The methods that read or
+// delete an object name it in their errors; callers of Apply and the dry runs add the name themselves.
+//
+// A Client updates the Cache of the cluster with the objects that it writes, so that the next call sees them before the watch does.
 package ssa

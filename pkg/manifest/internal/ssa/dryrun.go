@@ -16,8 +16,8 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// DryRun returns what an object would be after Apply. The API server refuses what it would refuse to apply. Pass errors to Explain;
-// IsNamespaceMissing and IsNoKind recognise two of them.
+// DryRun returns the object that Apply would produce. The API server refuses the same objects as for Apply. Pass errors to Explain.
+// To recognize two of them, call IsNamespaceMissing and IsNoKind.
 func (c *Client) DryRun(ctx context.Context, o *object.Desired, how Mode) (*unstructured.Unstructured, error) {
 	b, err := c.dryRun(ctx, o, how, JSON)
 	if err != nil {
@@ -27,9 +27,9 @@ func (c *Client) DryRun(ctx context.Context, o *object.Desired, how Mode) (*unst
 	return out, errors.Wrapf(out.UnmarshalJSON(b), "%s: cannot read the answer", o.Ref)
 }
 
-// DryRunDifferences returns the paths at which an object would differ from the live one if it was applied by force, all of them and
-// sorted. None means that applying it would change nothing. A path contains no value except the names of items of lists. Fields
-// that only the API server writes, such as the status, do not count.
+// DryRunDifferences returns the sorted paths of all differences between the live object and the result of applying an object by
+// force. No paths mean that applying it would change nothing. Paths contain no values except the names of list items. Fields that
+// only the API server writes, such as the status, are ignored.
 func (c *Client) DryRunDifferences(ctx context.Context, o *object.Desired, live *unstructured.Unstructured) ([]string, error) {
 	after, err := c.DryRun(ctx, o, Force)
 	if err != nil {
@@ -38,7 +38,7 @@ func (c *Client) DryRunDifferences(ctx context.Context, o *object.Desired, live 
 	return fieldset.Differences(live.Object, after.Object), nil
 }
 
-// DryRunFields returns the fields that the engine would own if an existing object was applied by force.
+// DryRunFields returns the fields that the engine would own after applying an existing object by force.
 func (c *Client) DryRunFields(ctx context.Context, o *object.Desired) (*metav1.FieldsV1, error) {
 	b, err := c.dryRun(ctx, o, Force, Metadata)
 	if err != nil {
@@ -51,7 +51,7 @@ func (c *Client) DryRunFields(ctx context.Context, o *object.Desired) (*metav1.F
 	return fieldset.AppliedBy(c.FieldManager, m.ManagedFields), nil
 }
 
-// DryRunCreate returns what an object would be if it was created under a name that is free.
+// DryRunCreate returns the object that would be created under an unused name.
 func (c *Client) DryRunCreate(ctx context.Context, o *object.Desired) (*unstructured.Unstructured, error) {
 	const prefix = 40 // Shorter than any limit of names.
 	m, err := c.cluster.Mapping(ctx, o.GVK())
@@ -83,7 +83,7 @@ func (c *Client) dryRun(ctx context.Context, o *object.Desired, how Mode, accept
 	return c.body(c.applyRequest(o, m, patchOf(o, how), how != NoForce).Param("dryRun", "All").SetHeader("Accept", accept).Do(ctx))
 }
 
-// PatchDryRun returns what an object would be if fields of it were replaced by a JSON patch.
+// PatchDryRun returns the object that a JSON patch would produce.
 func (c *Client) PatchDryRun(ctx context.Context, o *object.Desired, m cluster.Mapping, body []byte) (*unstructured.Unstructured, error) {
 	b, err := c.Patch(ctx, o.GVK(), m, o.Ref, Patch{Type: JSONPatch, Body: body, DryRun: true, Accept: JSON})
 	if err != nil {

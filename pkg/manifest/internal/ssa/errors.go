@@ -30,7 +30,8 @@ func IsNoKind(err error) bool {
 	return errors.As(err, &e)
 }
 
-// IsNotServed reports whether a request failed because the cluster does not serve the kind, as far as the answer tells.
+// IsNotServed reports whether a request failed because the cluster does not seem to serve the kind. A 404 that is not from an API
+// server counts, too.
 func IsNotServed(err error) bool {
 	return IsNoKind(err) || notfound.Foreign(err)
 }
@@ -46,7 +47,8 @@ func IsOwnershipConflict(err error) bool {
 	})
 }
 
-// A RefusedError is about an object, not about the connection: what the engine refuses itself, as an API server would.
+// A RefusedError reports that the engine itself refuses an object, as an API server would. It does not indicate a problem of the
+// connection.
 type RefusedError struct{ Err error }
 
 // Error returns the text of the reason.
@@ -55,8 +57,8 @@ func (e *RefusedError) Error() string { return e.Err.Error() }
 // Unwrap returns the reason.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// IsRefused reports whether an error is an objection to one object, of the API server or of the engine. Any other error means
-// that the cluster cannot be asked, or does not answer for now.
+// IsRefused reports whether the API server or the engine refuses one object. Any other error means that the cluster cannot be
+// reached or does not answer at the moment.
 func IsRefused(err error) bool {
 	if r := (*RefusedError)(nil); errors.As(err, &r) {
 		return true
@@ -72,24 +74,24 @@ func IsRefused(err error) bool {
 // tooLarge are the texts of etcd for an object that it cannot store. The API server returns them without a reason.
 var tooLarge = []string{"etcdserver: request is too large", "trying to send message larger than max"} //nolint:gochecknoglobals // Constant.
 
-// IsTooLarge reports whether a request failed because an object is larger than the cluster can store: a request to the API
-// server has at most 3 MiB, one to its etcd 1.5 MiB.
+// IsTooLarge reports whether a request failed because an object is larger than the cluster can store. The limit is 3 MiB for a
+// request to the API server, and 1.5 MiB for a request to its etcd.
 func IsTooLarge(err error) bool {
 	return kerrors.IsRequestEntityTooLargeError(err) ||
 		slices.ContainsFunc(tooLarge, func(s string) bool { return strings.Contains(err.Error(), s) })
 }
 
-// gotValue matches how the API server shows the value of a field that has the wrong type. The value may be that of a Secret. It
-// is not quoted, and may have several lines, where the field must be a map or a list.
+// gotValue matches the value of a field of the wrong type in an error of the API server. The value may come from a Secret. If the
+// field must be a map or a list, the value is not quoted and may have several lines.
 var gotValue = regexp.MustCompile(`, got &value\.valueUnstructured\{.*\}|(?s:, got &\{.*\})`)
 
-// Explain returns an error of the API server as one line without values. What wraps the error stays.
+// Explain returns an error of the API server as one line without values. The result still wraps the error.
 func Explain(err error) error {
 	if err == nil {
 		return nil
 	}
 	if u := (*url.Error)(nil); errors.As(err, &u) {
-		// The path says nothing that the reference to the object does not say.
+		// The caller names the object, so the path is redundant.
 		err = u.Err
 	}
 	if kerrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
@@ -104,7 +106,7 @@ func Explain(err error) error {
 	return err
 }
 
-// A lineError is an error with another text.
+// A lineError replaces the text of an error.
 type lineError struct {
 	line string
 	err  error

@@ -28,12 +28,12 @@ func TestExplain(t *testing.T) {
 			want:   "a b",
 		},
 		"NoPath": {
-			reason: "The path tells nothing that the object does not tell.",
+			reason: "The path repeats the name of the object.",
 			err:    &url.Error{Op: "Get", URL: "https://h/api?x=y", Err: errors.New("connection refused")},
 			want:   "connection refused",
 		},
 		"NoValue": {
-			reason: "What the API server was given may be a secret.",
+			reason: "A value that was sent to the API server may be a secret.",
 			err:    errors.New(`.stringData.token: expected string, got &value.valueUnstructured{Value:[]interface {}{"hunter2"}}`),
 			want:   ".stringData.token: expected string",
 		},
@@ -44,7 +44,7 @@ func TestExplain(t *testing.T) {
 			want: "errors: .data.a: expected string .data.b: expected string",
 		},
 		"NoValueWithoutQuotes": {
-			reason: "Where a map is wanted, what is there instead is shown in another way.",
+			reason: "If a map is expected, the API server formats the value differently.",
 			err:    errors.New(".stringData: expected map, got &{[hunter2\nhunter3]}"),
 			want:   ".stringData: expected map",
 		},

@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/health"
 )
 
-// Get returns an object; nil where the object or its kind does not exist.
+// Get returns an object, or nil if the object or its kind does not exist.
 func (c *Client) Get(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef) (*unstructured.Unstructured, error) {
 	b, err := c.Read(ctx, gvk, r, JSON)
 	if err != nil || b == nil {
@@ -28,7 +28,7 @@ func (c *Client) Get(ctx context.Context, gvk schema.GroupVersionKind, r cluster
 	return u, errors.Wrapf(u.UnmarshalJSON(b), "%s: cannot read", r)
 }
 
-// Metadata returns the metadata of an object; nil where the object or its kind does not exist.
+// Metadata returns the metadata of an object, or nil if the object or its kind does not exist.
 func (c *Client) Metadata(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef) (*metav1.PartialObjectMetadata, error) {
 	b, err := c.Read(ctx, gvk, r, Metadata)
 	if err != nil || b == nil {
@@ -38,7 +38,7 @@ func (c *Client) Metadata(ctx context.Context, gvk schema.GroupVersionKind, r cl
 	return m, errors.Wrapf(json.Unmarshal(b, m), "%s: cannot read", r)
 }
 
-// State returns the state of an object; false where the object or its kind does not exist.
+// State returns the state of an object, and false if the object or its kind does not exist.
 func (c *Client) State(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef) (cluster.ObjectState, bool, error) {
 	b, err := c.Read(ctx, gvk, r, acceptFor(gvk))
 	if err != nil || b == nil {
@@ -48,7 +48,7 @@ func (c *Client) State(ctx context.Context, gvk schema.GroupVersionKind, r clust
 	return s, err == nil, err
 }
 
-// Read returns an object in the form of a media type; nil where the object or its kind does not exist.
+// Read returns an object in the form of a media type, or nil if the object or its kind does not exist.
 func (c *Client) Read(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, accept string) ([]byte, error) {
 	m, err := c.cluster.Mapping(ctx, gvk)
 	if IsNoKind(err) {
@@ -68,8 +68,8 @@ func (c *Client) Read(ctx context.Context, gvk schema.GroupVersionKind, r cluste
 	return nil, errors.Wrap(Explain(err), r.String())
 }
 
-// List returns the metadata of up to limit objects of a kind, 0 for no limit, in one namespace, or in all of them where the
-// namespace is empty.
+// List returns the metadata of the objects of a kind that match a label selector. An empty namespace means all namespaces. A limit
+// of 0 means no limit.
 func (c *Client) List(ctx context.Context, gvk schema.GroupVersionKind, namespace, selector string, limit int) (*metav1.PartialObjectMetadataList, error) {
 	m, err := c.cluster.Mapping(ctx, gvk)
 	if err != nil {
@@ -83,8 +83,8 @@ func (c *Client) List(ctx context.Context, gvk schema.GroupVersionKind, namespac
 	return l, errors.Wrapf(json.Unmarshal(b, l), "cannot read the list of %s", m.Resource)
 }
 
-// ListJSON decodes the objects of a kind in a namespace into a list. The mapping is an argument because discovery may not know
-// the version yet. Empty parameters are not sent. Errors are as the API server returned them.
+// ListJSON decodes the objects of a kind in a namespace into a list. The mapping is an argument because discovery may not know the
+// version yet. Empty parameters are not sent. Errors are those of the API server, unchanged.
 func (c *Client) ListJSON(
 	ctx context.Context, gvk schema.GroupVersionKind, m cluster.Mapping, namespace string, params map[string]string, list any,
 ) error {
@@ -107,7 +107,7 @@ func (c *Client) list(
 	return c.body(r.Do(ctx))
 }
 
-// LastLogLine returns the last line of the log of a container, up to a number of bytes.
+// LastLogLine returns the last line of the log of a container, up to limit bytes.
 func (c *Client) LastLogLine(ctx context.Context, namespace, pod, container string, limit int) (string, error) {
 	m := cluster.Mapping{Resource: "pods", Namespaced: true}
 	b, err := c.body(c.cluster.REST().Get().AbsPath(path(schema.GroupVersion{Version: "v1"}, m, namespace, pod)+"/log").
@@ -115,7 +115,7 @@ func (c *Client) LastLogLine(ctx context.Context, namespace, pod, container stri
 	return string(b), err
 }
 
-// number returns a parameter; empty for 0.
+// number returns the value of a query parameter. It is empty for 0.
 func number(n int) string {
 	if n == 0 {
 		return ""
@@ -123,7 +123,7 @@ func number(n int) string {
 	return strconv.Itoa(n)
 }
 
-// acceptFor returns the media type that has all that the state of an object of a kind depends on.
+// acceptFor returns the media type that contains everything that the state of an object of a kind depends on.
 func acceptFor(gvk schema.GroupVersionKind) string {
 	if health.NeedsStatus(gvk.GroupKind()) {
 		return JSON
@@ -131,7 +131,7 @@ func acceptFor(gvk schema.GroupVersionKind) string {
 	return Metadata
 }
 
-// decodeState returns the state of an object, and the fields that the engine has applied.
+// decodeState returns the state of an object, and the fields that the engine applied.
 func (c *Client) decodeState(gvk schema.GroupVersionKind, b []byte) (cluster.ObjectState, *metav1.FieldsV1, error) {
 	if !health.NeedsStatus(gvk.GroupKind()) {
 		m := &metav1.PartialObjectMetadata{}

@@ -34,7 +34,7 @@ func desired(t *testing.T, text string) *object.Desired {
 	return &o
 }
 
-// site returns a cluster that has some objects of others.
+// site returns a cluster with some objects of another client.
 func site(t *testing.T, objects ...string) (*fakeapi.Cluster, *Client) {
 	t.Helper()
 	c := fakeapi.New(t)
@@ -70,17 +70,17 @@ func TestApply(t *testing.T) {
 			want: want{log: []string{"apply new ConfigMap apps/web"}, data: map[string]any{"a": "1"}},
 		},
 		"CreateExisting": {
-			reason: "Where it exists, the error is a conflict, and nothing changes.", how: Create,
+			reason: "If the object exists, the error is a conflict, and nothing changes.", how: Create,
 			objects: []string{aNamespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: apps}, data: {a: "0"}}`},
 			want:    want{log: []string{"apply new ConfigMap apps/web"}, data: map[string]any{"a": "0"}, err: conflict},
 		},
 		"Force": {
-			reason:  "Fields of others are taken over, and their other fields stay.",
+			reason:  "Fields of other managers are taken over. Their other fields stay.",
 			objects: []string{aNamespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: apps}, data: {a: "0", b: "0"}}`},
 			want:    want{log: []string{"apply ConfigMap apps/web"}, data: map[string]any{"a": "1", "b": "0"}},
 		},
 		"NoForce": {
-			reason:  "Without force they are not.",
+			reason:  "Without force, the fields of other managers are not taken over.",
 			objects: []string{aNamespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: apps}, data: {a: "0"}}`},
 			how:     NoForce,
 			want: want{
@@ -89,14 +89,14 @@ func TestApply(t *testing.T) {
 			},
 		},
 		"Namespace": {
-			reason: "A missing namespace is created, and the object is sent again.", how: Create,
+			reason: "A missing namespace is created, and the request is repeated.", how: Create,
 			want: want{
 				log:  []string{"apply new ConfigMap apps/web", "create Namespace apps", "apply new ConfigMap apps/web"},
 				data: map[string]any{"a": "1"},
 			},
 		},
 		"KeepNamespaces": {
-			reason: "Unless that is not wanted.", change: func(o *object.Desired) { o.KeepNamespaces = true },
+			reason: "The config can disable the creation of the namespace.", change: func(o *object.Desired) { o.KeepNamespaces = true },
 			want: want{
 				log: []string{"apply ConfigMap apps/web"},
 				err: "namespace apps does not exist, and config says CreateNamespace=false; create it",
@@ -135,7 +135,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// TestDryRuns holds that a dry run answers what would be, and that nothing changes.
+// TestDryRuns verifies that a dry run returns the future object and changes nothing.
 func TestDryRuns(t *testing.T) {
 	c, client := site(t, aNamespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: apps}, data: {a: "0", b: "0"}}`)
 	o, before := desired(t, aConfig), c.All()
@@ -197,15 +197,15 @@ func TestDelete(t *testing.T) {
 		answer error
 		want   want
 	}{
-		"UID":       {reason: "The very object is deleted.", uid: "uid-3", want: want{cached: []string{forgotten}}},
-		"NoUID":     {reason: "Without a UID it is whichever has the name.", want: want{cached: []string{forgotten}}},
-		"Other":     {reason: "One with another UID stays.", uid: "uid-1", want: want{exists: true, conflict: true, err: `ConfigMap apps/web: Operation cannot be fulfilled on configmaps "web": the UID in the precondition does not match`}},
-		"Waits":     {reason: "One with finalizers is left.", held: true, ours: true, want: want{left: true, exists: true, cached: []string{"put ConfigMap apps/web uid-3"}}},
-		"Unwatched": {reason: "The watch does not show when one without our label is gone.", held: true, want: want{left: true, exists: true, cached: []string{forgotten}}},
-		"Gone":      {reason: "One that does not exist is gone.", gone: true, want: want{cached: []string{forgotten}}},
-		"Page":      {reason: "A page is not the word of an API server.", answer: fakeapi.ErrPage, want: want{exists: true, err: page}},
-		"Another":   {reason: "Nor does it count that another object does not exist.", answer: kerrors.NewNotFound(maps, "db"), want: want{exists: true, err: page}},
-		"Denied":    {reason: "Nor a refusal.", answer: kerrors.NewForbidden(maps, "web", errors.New("no")), want: want{exists: true, err: `ConfigMap apps/web: configmaps "web" is forbidden: no`}},
+		"UID":       {reason: "The object with this UID is deleted.", uid: "uid-3", want: want{cached: []string{forgotten}}},
+		"NoUID":     {reason: "Without a UID, any object with the name is deleted.", want: want{cached: []string{forgotten}}},
+		"Other":     {reason: "An object with another UID is not deleted.", uid: "uid-1", want: want{exists: true, conflict: true, err: `ConfigMap apps/web: Operation cannot be fulfilled on configmaps "web": the UID in the precondition does not match`}},
+		"Waits":     {reason: "An object with finalizers is returned.", held: true, ours: true, want: want{left: true, exists: true, cached: []string{"put ConfigMap apps/web uid-3"}}},
+		"Unwatched": {reason: "The watch does not show the deletion of an object without our label.", held: true, want: want{left: true, exists: true, cached: []string{forgotten}}},
+		"Gone":      {reason: "An object that does not exist is gone.", gone: true, want: want{cached: []string{forgotten}}},
+		"Page":      {reason: "An HTML page is not the response of an API server.", answer: fakeapi.ErrPage, want: want{exists: true, err: page}},
+		"Another":   {reason: "The absence of another object does not count.", answer: kerrors.NewNotFound(maps, "db"), want: want{exists: true, err: page}},
+		"Denied":    {reason: "A refusal does not count.", answer: kerrors.NewForbidden(maps, "web", errors.New("no")), want: want{exists: true, err: `ConfigMap apps/web: configmaps "web" is forbidden: no`}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -237,15 +237,15 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// TestSetManagedFields holds that the Cache learns the state that an object has after that, if the watch shows it.
+// TestSetManagedFields verifies that the Cache receives the new state of an object if the watch shows the object.
 func TestSetManagedFields(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		text   string
 		want   []string
 	}{
-		"Ours":   {reason: "A member is put.", text: `{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: apps, labels: {operator.kyma-project.io/managed-by: provider-kyma}}}`, want: []string{"put ConfigMap apps/web uid-3"}},
-		"Others": {reason: "Nothing would remove what the watch does not show.", text: aConfig, want: []string{"forget ConfigMap apps/web"}},
+		"Ours":   {reason: "A member is put into the Cache.", text: `{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: apps, labels: {operator.kyma-project.io/managed-by: provider-kyma}}}`, want: []string{"put ConfigMap apps/web uid-3"}},
+		"Others": {reason: "The watch would never remove an object that it does not show.", text: aConfig, want: []string{"forget ConfigMap apps/web"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, client := site(t, aNamespace, tc.text)
@@ -261,7 +261,7 @@ func TestSetManagedFields(t *testing.T) {
 	}
 }
 
-// TestReadAbsent holds what counts as not found when an object is read.
+// TestReadAbsent verifies which responses mean that an object does not exist.
 func TestReadAbsent(t *testing.T) {
 	const page = "Widget apps/w: API server http://fake: 404 Not Found does not come from a Kubernetes API server; check the server of the " +
 		"kubeconfig, and the proxies on the way to it"
@@ -273,18 +273,18 @@ func TestReadAbsent(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		objects []string
-		// learned is true where the mapping outlives the CRD.
+		// learned is true if the mapping outlives the CRD.
 		learned bool
 		answer  error
 		want    want
 	}{
-		"Exists":   {reason: "It exists.", objects: []string{aNamespace, aCRD, aWidget}, want: want{exists: true}},
-		"NoObject": {reason: "The API server says that it does not.", objects: []string{aCRD}},
-		"NoKind":   {reason: "There is no such kind."},
-		"Unserved": {reason: "The kind went with its CRD: its path is not served, and discovery does not have it.", learned: true},
-		"Page":     {reason: "A web server answers while the kind is served.", objects: []string{aNamespace, aCRD, aWidget}, answer: fakeapi.ErrPage, want: want{err: page}},
+		"Exists":   {reason: "The object exists.", objects: []string{aNamespace, aCRD, aWidget}, want: want{exists: true}},
+		"NoObject": {reason: "The API server says that the object does not exist.", objects: []string{aCRD}},
+		"NoKind":   {reason: "The kind does not exist."},
+		"Unserved": {reason: "The kind was deleted with its CRD: its path is not served, and discovery does not list it.", learned: true},
+		"Page":     {reason: "A web server answers although the kind is served.", objects: []string{aNamespace, aCRD, aWidget}, answer: fakeapi.ErrPage, want: want{err: page}},
 		"Another":  {reason: "Another object does not exist.", objects: []string{aCRD}, answer: kerrors.NewNotFound(widgets, "x"), want: want{err: page}},
-		"Down":     {reason: "Nothing answers.", objects: []string{aCRD}, answer: kerrors.NewServiceUnavailable("down"), want: want{err: "Widget apps/w: down"}},
+		"Down":     {reason: "The API server does not answer.", objects: []string{aCRD}, answer: kerrors.NewServiceUnavailable("down"), want: want{err: "Widget apps/w: down"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -23,27 +23,26 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// A Mode says when a write is refused, because of other managers or because the object exists.
+// A Mode says when a write is refused because of other managers or because the object exists.
 type Mode int
 
 // The modes of Apply, DryRun and WriteSecret.
 const (
-	// Force is never refused: what other managers own becomes ours.
+	// Force is never refused. The engine takes over fields of other managers.
 	Force Mode = iota
-	// NoForce is refused where another manager owns a field with another value.
+	// NoForce is refused if another manager owns a field with another value.
 	NoForce
-	// Create is refused where the object exists.
+	// Create is refused if the object exists.
 	Create
 )
 
-// Apply an object, and create its namespace where it is missing. The mode says when the error is a conflict.
-// Apply returns the state of the object, and the fields that the engine owns now.
+// Apply applies an object and creates its namespace if it is missing. If the mode refuses the write, the error is a conflict. Apply
+// returns the state of the object, and the fields that the engine now owns.
 func (c *Client) Apply(ctx context.Context, o *object.Desired, how Mode) (cluster.ObjectState, *metav1.FieldsV1, error) {
 	return c.apply(ctx, o, patchOf(o, how), how != NoForce)
 }
 
-// ApplyAt applies an object by force. The error is a conflict where the object is not the one that has a UID any more, or changed
-// since a resource version.
+// ApplyAt applies an object by force if it still has this UID and resource version. The error is a conflict otherwise.
 func (c *Client) ApplyAt(ctx context.Context, o *object.Desired, uid, resourceVersion string) (cluster.ObjectState, error) {
 	s, _, err := c.apply(ctx, o, o.PatchAt(uid, resourceVersion), true)
 	return s, err
@@ -75,8 +74,8 @@ func (c *Client) apply(ctx context.Context, o *object.Desired, patch []byte, for
 	return s, fields, nil
 }
 
-// note in the Cache what an answer says of an object. An object without the label of the engine is not noted, as the watch of the
-// Cache does not show when it changes.
+// note updates the Cache with the state of an object from a response. An object without the label of the engine is removed from the
+// Cache, because the watch of the Cache does not show its changes.
 func (c *Client) note(r cluster.ObjectRef, m *metav1.PartialObjectMetadata, s cluster.ObjectState) {
 	cache := c.cluster.Cache()
 	if selector, err := labels.Parse(cache.Interpreter().Selector()); err != nil || !selector.Matches(labels.Set(m.Labels)) {
@@ -94,7 +93,7 @@ func patchOf(o *object.Desired, how Mode) []byte {
 	return o.ApplyPatch()
 }
 
-// applyRequest returns the request that applies an object by a patch.
+// applyRequest returns the request that applies an object with a patch.
 func (c *Client) applyRequest(o *object.Desired, m cluster.Mapping, patch []byte, force bool) *rest.Request {
 	return c.cluster.REST().Verb(http.MethodPatch).
 		AbsPath(path(o.GVK().GroupVersion(), m, o.Ref.Namespace, o.Ref.Name)).
@@ -107,13 +106,13 @@ type Patch struct {
 	// Type is JSONPatch or MergePatch.
 	Type string
 	Body []byte
-	// DryRun changes nothing: the answer is what the object would be.
+	// DryRun changes nothing. The response is the object that the patch would produce.
 	DryRun bool
-	// Accept is the media type of the answer.
+	// Accept is the media type of the response.
 	Accept string
 }
 
-// Patch an object, and return the answer.
+// Patch patches an object and returns the response.
 func (c *Client) Patch(ctx context.Context, gvk schema.GroupVersionKind, m cluster.Mapping, r cluster.ObjectRef, p Patch) ([]byte, error) {
 	req := c.cluster.REST().Verb(http.MethodPatch).AbsPath(path(gvk.GroupVersion(), m, r.Namespace, r.Name)).
 		Param("fieldManager", c.FieldManager)
@@ -123,7 +122,7 @@ func (c *Client) Patch(ctx context.Context, gvk schema.GroupVersionKind, m clust
 	return c.body(req.SetHeader("Accept", p.Accept).SetHeader("Content-Type", p.Type).Body(p.Body).Do(ctx))
 }
 
-// SetManagedFields of an object that has a resource version, and returns its metadata.
+// SetManagedFields replaces the managedFields of an object with this resource version, and returns its metadata.
 func (c *Client) SetManagedFields(
 	ctx context.Context, o *object.Desired, resourceVersion string, fields []metav1.ManagedFieldsEntry,
 ) (*metav1.PartialObjectMetadata, error) {
@@ -154,13 +153,13 @@ func (c *Client) SetManagedFields(
 	return out, nil
 }
 
-// Delete an object that has a UID; with an empty UID, whichever object has the name. The error is a conflict where the object
-// has another UID. Delete returns the metadata of an object that waits for its finalizers; nil where none is left.
+// Delete deletes the object with a UID. If the UID is empty, it deletes any object with the name. The error is a conflict if the
+// object has another UID. Delete returns the metadata of an object that waits for its finalizers, and nil if the object is gone.
 func (c *Client) Delete(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, uid string) (*metav1.PartialObjectMetadata, error) {
 	return c.DeleteAt(ctx, gvk, r, uid, "")
 }
 
-// DeleteAt is Delete for an object that did not change since a resource version; the error is a conflict otherwise.
+// DeleteAt is like Delete, but also requires that the object still has this resource version. The error is a conflict otherwise.
 func (c *Client) DeleteAt(
 	ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, uid, resourceVersion string,
 ) (*metav1.PartialObjectMetadata, error) {
@@ -204,7 +203,7 @@ func (c *Client) DeleteAt(
 	return out, nil
 }
 
-// left returns the metadata of an object in the answer to its deletion; nil where the object is gone.
+// left returns the metadata of an object from the response to its deletion, or nil if the object is gone.
 func left(answer []byte, r cluster.ObjectRef) (*metav1.PartialObjectMetadata, error) {
 	out := &metav1.PartialObjectMetadata{}
 	if err := json.Unmarshal(answer, out); err != nil {
@@ -219,7 +218,7 @@ func left(answer []byte, r cluster.ObjectRef) (*metav1.PartialObjectMetadata, er
 	return out, nil
 }
 
-// provideNamespace creates a missing namespace where that is allowed.
+// provideNamespace creates a missing namespace if this is allowed.
 func (c *Client) provideNamespace(ctx context.Context, name string, create bool) error {
 	if !create {
 		return NoNamespace(name)
@@ -227,8 +226,8 @@ func (c *Client) provideNamespace(ctx context.Context, name string, create bool)
 	return c.CreateNamespace(ctx, name)
 }
 
-// CreateNamespace creates a missing namespace that an install or the inventory names. It is not part of the bundle, and stays when
-// the bundle is removed, because others may use it.
+// CreateNamespace creates a missing namespace of an install or the inventory. The namespace is not part of the bundle. It stays
+// when the bundle is removed, because other objects may be in it.
 func (c *Client) CreateNamespace(ctx context.Context, name string) error {
 	body, err := json.Marshal(&corev1.Namespace{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
@@ -245,12 +244,12 @@ func (c *Client) CreateNamespace(ctx context.Context, name string) error {
 	return nil
 }
 
-// SecretKind is the kind of inventories and Helm releases.
+// SecretKind is the kind of inventories and release records.
 var SecretKind = schema.GroupVersionKind{Version: "v1", Kind: "Secret"} //nolint:gochecknoglobals // Constant.
 
 var secrets = cluster.Mapping{Resource: "secrets", Namespaced: true} //nolint:gochecknoglobals // Constant.
 
-// WriteSecret creates a Secret, and its namespace where it is missing and createNamespace allows it. A Secret that exists is replaced,
+// WriteSecret creates a Secret, and its namespace if that is missing and createNamespace is true. It replaces an existing Secret,
 // unless the mode is Create.
 func (c *Client) WriteSecret(ctx context.Context, s *corev1.Secret, how Mode, createNamespace bool) error {
 	err := c.SendSecret(ctx, http.MethodPost, s)
@@ -266,7 +265,7 @@ func (c *Client) WriteSecret(ctx context.Context, s *corev1.Secret, how Mode, cr
 	return Explain(err)
 }
 
-// SendSecret creates a Secret (POST) or replaces it (PUT). The error is as the API server returned it.
+// SendSecret creates (POST) or replaces (PUT) a Secret. The error is that of the API server, unchanged.
 func (c *Client) SendSecret(ctx context.Context, verb string, s *corev1.Secret) error {
 	s.APIVersion, s.Kind = "v1", "Secret"
 	b, err := json.Marshal(s)
@@ -283,7 +282,7 @@ func (c *Client) SendSecret(ctx context.Context, verb string, s *corev1.Secret) 
 	return err
 }
 
-// DeleteSecrets deletes the Secrets of a namespace that a label selector selects.
+// DeleteSecrets deletes the Secrets of a namespace that match a label selector.
 func (c *Client) DeleteSecrets(ctx context.Context, namespace, selector string) error {
 	_, err := c.body(c.cluster.REST().Delete().AbsPath(path(SecretKind.GroupVersion(), secrets, namespace, "")).
 		Param("labelSelector", selector).SetHeader("Accept", metadataList).Do(ctx))
@@ -293,7 +292,7 @@ func (c *Client) DeleteSecrets(ctx context.Context, namespace, selector string) 
 	return Explain(err)
 }
 
-// NoNamespace returns the error for a namespace that does not exist, and that the engine does not create.
+// NoNamespace returns the error for a missing namespace that the engine must not create.
 func NoNamespace(name string) error {
 	return errors.Errorf("namespace %s does not exist, and config says CreateNamespace=false; create it", name)
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// lifetime is more calls than any removal here takes.
+// lifetime is greater than the number of calls of any removal in these tests.
 const lifetime = 10
 
-// finish calls Run until nothing is waited for. It reports whether that was so in time.
+// finish calls Run until it does not wait. It reports whether this took fewer than lifetime calls.
 func (w *world) finish(t *testing.T) bool {
 	t.Helper()
 	for range lifetime {
@@ -27,9 +27,9 @@ func (w *world) finish(t *testing.T) bool {
 	return false
 }
 
-// TestRunSurvivesDeath holds that a process may die before each request and each hook, and between each of them and its answer: the
-// next process, which has the inventory only, ends where an undisturbed one ends. Nothing of the bundle is left, and nothing of others
-// is touched.
+// TestRunSurvivesDeath verifies that a process can stop before each request and hook, and before each response. The next process,
+// which has only the inventory, ends in the same state as an undisturbed one: no object of the bundle is left, and no other object
+// is changed.
 func TestRunSurvivesDeath(t *testing.T) {
 	const other = `{apiVersion: v1, kind: ConfigMap, metadata: {name: other, namespace: default, labels: {applyset.kubernetes.io/part-of: x}}}`
 	start := func() *world {
@@ -38,7 +38,7 @@ func TestRunSurvivesDeath(t *testing.T) {
 		w.c.Create("kubectl", otherWidget)
 		kept := w.add("web", `{apiVersion: v1, kind: ConfigMap, metadata: {name: kept, namespace: default}}`)
 		kept.Keep = true
-		// One that was made without an answer, one that others made again, and one whose labels others took.
+		// One object was created without a response, one was recreated by another client, and one lost its labels.
 		w.apply(`{apiVersion: v1, kind: ConfigMap, metadata: {name: unanswered, namespace: default}}`)
 		w.enter("web", `{apiVersion: v1, kind: ConfigMap, metadata: {name: unanswered, namespace: default}}`)
 		w.c.Create("kubectl", other)

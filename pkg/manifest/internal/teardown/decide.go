@@ -10,23 +10,23 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// A Decision says what to do with one object that is to go.
+// A Decision is what to do with one object to remove.
 type Decision string
 
 // The decisions.
 const (
-	// Gone and NotOurs need nothing: the object does not exist, or it is not a member.
+	// Gone and NotOurs require no action: the object does not exist, or is not a member.
 	Gone    Decision = "gone"
 	NotOurs Decision = "not ours"
-	// Confirm asks for an object that was applied, and that the watch does not show as a member, before anything is deleted.
+	// Confirm reads an applied object that the watch does not show as a member, before anything is deleted.
 	Confirm Decision = "confirm"
-	// Ask asks for an object that may have been created by a request whose answer never came.
+	// Ask reads an object that may have been created by a request without a response.
 	Ask Decision = "ask"
-	// Refuse ends the removal with an error: the credentials may not read an object that was applied.
+	// Refuse ends the removal with an error because the credentials may not read an applied object.
 	Refuse Decision = "refuse"
 	// Orphan keeps the object in the cluster, without the labels of a member.
 	Orphan Decision = "orphan"
-	// Delete deletes the object, and Wait waits until it is gone.
+	// Delete deletes the object. Wait waits until it is gone.
 	Delete Decision = "delete"
 	Wait   Decision = "wait"
 )
@@ -34,46 +34,46 @@ const (
 // IsMember reports whether the object exists and is a member.
 func (d Decision) IsMember() bool { return d == Orphan || d == Delete || d == Wait }
 
-// A Phase is how far a removal is.
+// A Phase is a phase of a removal.
 type Phase int
 
-// The phases, in their order.
+// The phases, in order.
 const (
 	Confirming Phase = iota
 	Orphaning
-	// Deleting is the phase in which Orphan is no decision any more: what the object needs is not kept with it.
+	// Deleting no longer orphans objects, because it is too late to keep the objects that they need.
 	Deleting
 )
 
-// A Knowledge says where the state of an object is from.
+// A Knowledge is the source of the state of an object.
 type Knowledge int
 
 const (
-	// Watched is the knowledge of the watch. It shows the objects with the label of the engine only, and may lag behind.
+	// Watched means that the state comes from the watch, which shows only objects with the label of the engine and may lag behind.
 	Watched Knowledge = iota
-	// Asked is the answer to a request of this call.
+	// Asked means that a request of this call returned the state.
 	Asked
-	// Settled is an earlier answer: the object was gone, or not a member.
+	// Settled means that an earlier call found the object gone or not to be a member.
 	Settled
-	// Denied is none: the credentials may not read the object.
+	// Denied means that the state is unknown because the credentials may not read the object.
 	Denied
-	// Done is that of this call, which orphaned the object or found it gone.
+	// Done means that this call orphaned the object or found it gone.
 	Done
 )
 
-// Facts are all that a decision on an object depends on.
+// Facts are everything that a decision on an object depends on.
 type Facts struct {
 	Phase Phase
 	Known Knowledge
-	// State of the object; nil where none is known.
+	// State of the object, or nil if it is unknown.
 	State *cluster.ObjectState
 }
 
-// Decide what to do with an object of an ApplySet that is to go.
+// Decide returns what to do with an object to remove. The set is the ID of the ApplySet.
 func Decide(e *inventory.Entry, f Facts, set string) Decision {
 	switch {
 	case f.Known == Done, f.Known == Denied && e.UID == "":
-		// Credentials that may not read an object have not created it either.
+		// Credentials that may not read an object have not created it, either.
 		return Gone
 	case f.Known == Denied:
 		return Refuse
@@ -100,30 +100,30 @@ func decideMember(e *inventory.Entry, f Facts) Decision {
 	return Delete
 }
 
-// isDoubtful reports whether nothing proves that an object which was applied, and which is not known as a member, is gone or not
-// a member. An object that a request did not find needs no second request.
+// isDoubtful reports whether an applied object that is not known as a member may still be one. An object that a request did not
+// find needs no second request.
 func isDoubtful(e *inventory.Entry, f Facts) bool {
 	return e.UID != "" && f.Known != Settled && (f.Known != Asked || f.State != nil)
 }
 
-// An Identity says what an object is that has the name of a member.
+// An Identity says what the object with the name of a member is.
 type Identity string
 
 // The identities.
 const (
-	// Absent is that of an object that does not exist.
+	// Absent means that the object does not exist.
 	Absent Identity = "absent"
-	// Member is that of the object that was applied, or of another one with the label of the ApplySet.
+	// Member means that it is the applied object, or another object with the label of the ApplySet.
 	Member Identity = "member"
-	// Orphaned is that of an object that the ApplySet kept before.
+	// Orphaned means that the ApplySet orphaned the object earlier.
 	Orphaned Identity = "orphaned"
-	// Foreign is that of any other object, which is left behind.
+	// Foreign means that it is any other object. It is left behind.
 	Foreign Identity = "foreign"
 )
 
-// Identify the object that a request found in the place of a member; nil where it found none. Watches select by a label that
-// anyone can remove: the very object that was applied is a member without it, too, unless it belongs to another bundle by now or was
-// orphaned.
+// Identify returns the identity of the object that a request found under the name of a member. Pass nil if it found none. Watches
+// select by a label that anyone can remove, so the applied object is a member even without it, unless another bundle owns it now or
+// it was orphaned.
 func Identify(e *inventory.Entry, m *metav1.PartialObjectMetadata, set string) Identity {
 	if m == nil {
 		return Absent

@@ -32,11 +32,11 @@ func TestDecide(t *testing.T) {
 		want   Decision
 	}{
 		"Done": {
-			reason: "What this call orphaned needs nothing, whatever the watch shows.",
+			reason: "An object that this call orphaned needs no action, whatever the watch shows.",
 			args:   args{e: applied, f: Facts{Phase: Deleting, Known: Done, State: member}}, want: Gone,
 		},
 		"Denied": {
-			reason: "An object that was applied may still exist where it may not be read.",
+			reason: "An applied object that may not be read may still exist.",
 			args:   args{e: applied, f: Facts{Known: Denied}}, want: Refuse,
 		},
 		"DeniedAndNeverApplied": {
@@ -50,15 +50,15 @@ func TestDecide(t *testing.T) {
 			args:   args{e: applied, f: Facts{Phase: Deleting, State: &cluster.ObjectState{Set: ours, Status: cluster.Terminating}}}, want: Wait,
 		},
 		"KeepEntry": {
-			reason: "An object that was applied with the policy to keep it is orphaned.",
+			reason: "An object that was applied with the keep policy is orphaned.",
 			args:   args{e: inventory.Entry{UID: "1", Keep: true}, f: Facts{Phase: Orphaning, State: member}}, want: Orphan,
 		},
 		"KeepObject": {
-			reason: "So is one that has got the policy since, even while it is being deleted.",
+			reason: "An object that received the keep policy later is orphaned, even while it is being deleted.",
 			args:   args{e: applied, f: Facts{Phase: Orphaning, State: &cluster.ObjectState{Set: ours, Keep: true, Status: cluster.Terminating}}}, want: Orphan,
 		},
 		"KeepTooLate": {
-			reason: "What an object needs is not kept with it once objects are deleted.",
+			reason: "Once deletion has begun, it is too late to keep the objects that an orphan needs.",
 			args:   args{e: applied, f: Facts{Phase: Deleting, State: &cluster.ObjectState{Set: ours, Keep: true}}}, want: Delete,
 		},
 		"WithoutLabel": {
@@ -66,11 +66,11 @@ func TestDecide(t *testing.T) {
 			args:   args{e: applied, f: Facts{}}, want: Confirm,
 		},
 		"OtherBundle": {
-			reason: "The watch may lag behind a bundle that gave the object back.",
+			reason: "The watch may lag behind a bundle that handed the object back.",
 			args:   args{e: applied, f: Facts{State: &cluster.ObjectState{UID: "1", Set: other}}}, want: Confirm,
 		},
 		"AskedOtherBundle": {
-			reason: "The state of a kind that cannot be watched says nothing about who kept the object.",
+			reason: "The state of a kind that cannot be watched does not contain who orphaned the object.",
 			args:   args{e: applied, f: Facts{Known: Asked, State: &cluster.ObjectState{UID: "1"}}}, want: Confirm,
 		},
 		"AskedAndGone": {
@@ -78,27 +78,27 @@ func TestDecide(t *testing.T) {
 			args:   args{e: applied, f: Facts{Known: Asked}}, want: Gone,
 		},
 		"Settled": {
-			reason: "Nor is one of an earlier call.",
+			reason: "The same applies to the request of an earlier call.",
 			args:   args{e: applied, f: Facts{Known: Settled}}, want: Gone,
 		},
 		"SettledOther": {
-			reason: "What was found not to be a member stays.",
+			reason: "An object that was found not to be a member is not deleted.",
 			args:   args{e: applied, f: Facts{Known: Settled, State: &cluster.ObjectState{Set: other}}}, want: NotOurs,
 		},
 		"GoneMeanwhile": {
-			reason: "An object that was a member when the removal began, and that the watch shows no more, is gone.",
+			reason: "An object that was a member when the removal began, and that the watch no longer shows, is gone.",
 			args:   args{e: applied, f: Facts{Phase: Deleting}}, want: Gone,
 		},
 		"NeverApplied": {
-			reason: "An object may have been created although no answer came.",
+			reason: "An object may have been created although no response arrived.",
 			args:   args{e: planned, f: Facts{Phase: Deleting}}, want: Ask,
 		},
 		"NeverAppliedAndOther": {
-			reason: "An object of others has taken the name.",
+			reason: "An object of another owner has the name.",
 			args:   args{e: planned, f: Facts{Phase: Deleting, State: &cluster.ObjectState{Set: other}}}, want: NotOurs,
 		},
 		"NeverCreated": {
-			reason: "The answer is believed.",
+			reason: "The response counts.",
 			args:   args{e: planned, f: Facts{Phase: Deleting, Known: Asked}}, want: Gone,
 		},
 	}
@@ -127,12 +127,12 @@ func TestIdentify(t *testing.T) {
 		found  *metav1.PartialObjectMetadata
 		want   Identity
 	}{
-		"Absent":        {reason: "It does not exist.", want: Absent},
-		"Label":         {reason: "The label makes a member, whatever the UID.", found: meta("2", ours, ""), want: Member},
-		"NoLabel":       {reason: "The object that was applied is a member without the label.", found: meta("1", "", ""), want: Member},
-		"OtherBundle":   {reason: "Another bundle has it by now.", found: meta("1", other, ""), want: Foreign},
-		"Orphaned":      {reason: "It was kept before, and is not reported again.", found: meta("1", "", ours), want: Orphaned},
-		"OrphanOfOther": {reason: "Another bundle kept it.", found: meta("1", "", other), want: Foreign},
+		"Absent":        {reason: "The object does not exist.", want: Absent},
+		"Label":         {reason: "An object with the label is a member, whatever its UID.", found: meta("2", ours, ""), want: Member},
+		"NoLabel":       {reason: "The applied object is a member even without the label.", found: meta("1", "", ""), want: Member},
+		"OtherBundle":   {reason: "Another bundle owns the object now.", found: meta("1", other, ""), want: Foreign},
+		"Orphaned":      {reason: "The ApplySet orphaned the object earlier. It is not reported again.", found: meta("1", "", ours), want: Orphaned},
+		"OrphanOfOther": {reason: "Another bundle orphaned the object.", found: meta("1", "", other), want: Foreign},
 		"Replaced":      {reason: "It is another object.", found: meta("2", "", ""), want: Foreign},
 	}
 	for name, tc := range cases {

@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// deleteAll objects of a group. What it waits for names the first object that is left, and how many more there are.
+// deleteAll deletes the objects of a group. The result names the first remaining object, and the number of others.
 func (r *remover) deleteAll(ctx context.Context, group []*inventory.Entry) (Blocked, error) {
 	left := Blocked{}
 	count := 0
@@ -39,7 +39,8 @@ func (r *remover) deleteAll(ctx context.Context, group []*inventory.Entry) (Bloc
 	return left, nil
 }
 
-// deleteOne object, unless it is not a member. It reports whether nothing is left to do for it, and returns what it waits for.
+// deleteOne deletes an object, unless it is not a member. It reports whether the object needs no more work, or else what it waits
+// for.
 func (r *remover) deleteOne(ctx context.Context, e *inventory.Entry) (gone bool, waiting string, err error) {
 	k := e.Ref()
 	d, state, err := r.decide(ctx, e)
@@ -67,7 +68,7 @@ func (r *remover) deleteOne(ctx context.Context, e *inventory.Entry) (gone bool,
 	return true, "", nil
 }
 
-// awaitReplaced waits where another object has taken the place of the one to delete. The next call decides whether that one is a
+// awaitReplaced handles an object that was replaced before it was deleted. The next call decides whether the new object is a
 // member.
 func (r *remover) awaitReplaced(ctx context.Context, e *inventory.Entry) (gone bool, waiting string, err error) {
 	k := e.Ref()
@@ -78,13 +79,13 @@ func (r *remover) awaitReplaced(ctx context.Context, e *inventory.Entry) (gone b
 	if m.Labels[object.LabelManagedBy] == r.in.Labels[object.LabelManagedBy] {
 		r.in.Cluster.Cache().Put(k, health.MetadataStateOf(r.in.FieldManager, m))
 	} else {
-		// The watch never shows it, and would not show either that it is gone.
+		// The watch shows neither this object nor its deletion.
 		r.in.Cluster.Cache().Forget(k)
 	}
 	return false, "was replaced by another one", nil
 }
 
-// ownKinds returns the kinds of the CRDs among the entries, with one version of each that is served.
+// ownKinds returns the kinds of the CRDs among the entries, each with one of its served versions.
 func (r *remover) ownKinds(ctx context.Context) (map[schema.GroupKind]schema.GroupVersionKind, error) {
 	out := map[schema.GroupKind]schema.GroupVersionKind{}
 	for _, e := range r.in.Entries {

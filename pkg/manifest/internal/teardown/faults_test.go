@@ -19,7 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// at answers the request with a line in the log with an error.
+// at answers the request with this log line with an error.
 func (w *world) at(line string, err error) {
 	w.meet = func(got string) error {
 		if got == line {
@@ -29,7 +29,7 @@ func (w *world) at(line string, err error) {
 	}
 }
 
-// TestRunIdentifies holds what becomes of each object that has the name of a member.
+// TestRunIdentifies verifies what happens to each object that has the name of a member.
 func TestRunIdentifies(t *testing.T) {
 	const web = "ConfigMap apps/web"
 	hooks := []string{"hooks pre-delete", "hooks post-delete"}
@@ -46,7 +46,7 @@ func TestRunIdentifies(t *testing.T) {
 	}
 	runScenarios(t, map[string]scenario{
 		"Unlabelled": {
-			reason: "The very object that was applied is a member without its labels, too.",
+			reason: "The applied object is a member even without its labels.",
 			given: func(w *world) {
 				w.add("web", aConfig)
 				label(w, nil)
@@ -54,7 +54,7 @@ func TestRunIdentifies(t *testing.T) {
 			want: outcome{Log: append([]string{"metadata " + web}, removed...), Done: []string{web}, Left: space},
 		},
 		"OtherBundle": {
-			reason: "It belongs to another bundle by now.",
+			reason: "Another bundle owns the object now.",
 			given: func(w *world) {
 				w.add("web", aConfig)
 				label(w, map[string]string{object.LabelPartOf: "applyset-other"})
@@ -62,17 +62,17 @@ func TestRunIdentifies(t *testing.T) {
 			want: outcome{Log: read, Done: []string{web}, LeftBehind: []string{web}, Left: both},
 		},
 		"OtherUID": {
-			reason: "Others made another one.",
+			reason: "Another client recreated the object.",
 			given:  func(w *world) { again(w, func(w *world) { w.c.Create("kubectl", aConfig) }) },
 			want:   outcome{Log: read, Done: []string{web}, LeftBehind: []string{web}, Left: both},
 		},
 		"OurOtherUID": {
-			reason: "The engine made another one.",
+			reason: "The engine recreated the object.",
 			given:  func(w *world) { again(w, func(w *world) { w.apply(aConfig) }) },
 			want:   outcome{Log: removed, Done: []string{web}, Left: space},
 		},
 		"Unwatched": {
-			reason: "One that the watch does not show is asked for, before anything is deleted.",
+			reason: "An object that the watch does not show is read before anything is deleted.",
 			given: func(w *world) {
 				w.add("web", aConfig)
 				w.blind[named(aConfig)] = true
@@ -80,12 +80,12 @@ func TestRunIdentifies(t *testing.T) {
 			want: outcome{Log: append([]string{"metadata " + web}, removed...), Done: []string{web}, Left: space},
 		},
 		"Gone": {
-			reason: "One that others deleted is done, and is not reported.",
+			reason: "An object that another client deleted is done, and is not reported.",
 			given:  func(w *world) { again(w, func(*world) {}) },
 			want:   outcome{Log: read, Done: []string{web}, Left: space},
 		},
 		"GoneWithKind": {
-			reason: "So is one whose kind went with its CRD.",
+			reason: "An object whose kind was deleted with its CRD is done, too.",
 			given: func(w *world) {
 				w.add(object.PartCRDs, aCRD)
 				w.add("web", aWidget)
@@ -96,7 +96,7 @@ func TestRunIdentifies(t *testing.T) {
 			want: outcome{Log: hooks, Done: []string{"Widget apps/sample"}, Left: space},
 		},
 		"Settled": {
-			reason: "What an earlier call found is not asked for again.",
+			reason: "An object that an earlier call settled is not read again.",
 			given: func(w *world) {
 				again(w, func(w *world) { w.c.Create("kubectl", aConfig) })
 				w.in.Settled = map[cluster.ObjectRef]string{named(aConfig): w.in.Entries[0].UID}
@@ -104,7 +104,7 @@ func TestRunIdentifies(t *testing.T) {
 			want: outcome{Log: hooks, Done: []string{web}, Left: both},
 		},
 		"AppliedSince": {
-			reason: "Unless it was applied since.",
+			reason: "A settled object that was applied since then is read again.",
 			given: func(w *world) {
 				w.in.Settled = map[cluster.ObjectRef]string{w.add("web", aConfig).Ref(): "uid-before"}
 				label(w, nil)
@@ -112,7 +112,7 @@ func TestRunIdentifies(t *testing.T) {
 			want: outcome{Log: append([]string{"metadata " + web}, removed...), Done: []string{web}, Left: space},
 		},
 		"Unanswered": {
-			reason: "One that a request made without an answer is a member by its label.",
+			reason: "An object that was created without a response is a member because of its label.",
 			given: func(w *world) {
 				w.apply(aConfig)
 				w.enter("web", aConfig)
@@ -121,7 +121,7 @@ func TestRunIdentifies(t *testing.T) {
 			want: outcome{Log: []string{hooks[0], "metadata " + web, "delete " + web, hooks[1]}, Done: []string{web}, Left: space},
 		},
 		"NeverMade": {
-			reason: "Without the label it was made by others.",
+			reason: "Without the label, another client created it.",
 			given: func(w *world) {
 				w.c.Create("kubectl", aConfig)
 				w.enter("web", aConfig)
@@ -129,7 +129,7 @@ func TestRunIdentifies(t *testing.T) {
 			want: outcome{Log: []string{hooks[0], "metadata " + web, hooks[1]}, Done: []string{web}, Left: both},
 		},
 		"KeptBefore": {
-			reason: "An orphan of an earlier process is not left behind, but kept.",
+			reason: "An orphan of an earlier process counts as kept, not as left behind.",
 			given: func(w *world) {
 				w.add("web", aConfig)
 				label(w, nil)
@@ -138,7 +138,7 @@ func TestRunIdentifies(t *testing.T) {
 			want: outcome{Log: read, Done: []string{web}, Left: both},
 		},
 		"ReplacedMeanwhile": {
-			reason: "Another one that takes its place is not deleted; the next call decides what it is.",
+			reason: "An object that replaces a member is not deleted. The next call decides what it is.",
 			given: func(w *world) {
 				w.add("web", aConfig)
 				w.meet = func(line string) error {
@@ -155,7 +155,7 @@ func TestRunIdentifies(t *testing.T) {
 			},
 		},
 		"GoneMeanwhile": {
-			reason: "One that others delete first is gone by the word of the API server.",
+			reason: "An object that another client deletes first is gone once the API server says so.",
 			given: func(w *world) {
 				w.add("web", aConfig)
 				w.meet = func(line string) error {
@@ -168,7 +168,7 @@ func TestRunIdentifies(t *testing.T) {
 			want: outcome{Log: removed, Done: []string{web}, Left: space},
 		},
 		"Denied": {
-			reason: "One that was applied and may not be read ends the call.",
+			reason: "An applied object that may not be read ends the call.",
 			given: func(w *world) {
 				w.add("web", aConfig)
 				w.in.Denied = map[cluster.ObjectRef]error{named(aConfig): errors.New("may not")}
@@ -176,7 +176,7 @@ func TestRunIdentifies(t *testing.T) {
 			want: outcome{Log: hooks[:1], Left: both, Err: "may not"},
 		},
 		"DeniedBefore": {
-			reason: "One that was not applied was not created either.",
+			reason: "An object that was not applied was not created, either.",
 			given: func(w *world) {
 				w.enter("web", aConfig)
 				w.in.Denied = map[cluster.ObjectRef]error{named(aConfig): errors.New("may not")}
@@ -186,7 +186,7 @@ func TestRunIdentifies(t *testing.T) {
 	})
 }
 
-// TestRunAnswers holds that no answer but the word of the API server counts as gone, and that the call says what it did before.
+// TestRunAnswers verifies that only the response of an API server counts as gone, and that the call reports what it did before.
 func TestRunAnswers(t *testing.T) {
 	const web, db = "ConfigMap apps/web", "ConfigMap apps/db"
 	maps, widgets := schema.GroupResource{Resource: "configmaps"}, schema.GroupResource{Group: "example.org", Resource: "widgets"}
@@ -197,41 +197,41 @@ func TestRunAnswers(t *testing.T) {
 		reason string
 		line   string
 		err    error
-		// others is true where others have a custom resource, and the removal is forced.
+		// others is true if another client has a custom resource and the removal is forced.
 		others bool
 		done   []string
 		want   string
 	}{
 		"DeleteForbidden": {
-			reason: "What may not be deleted is left.", line: "delete " + db, done: []string{web, widget},
+			reason: "An object that may not be deleted is left.", line: "delete " + db, done: []string{web, widget},
 			err: kerrors.NewForbidden(maps, "db", errors.New("no")), want: db + `: configmaps "db" is forbidden: no`,
 		},
 		"DeleteUnavailable": {
-			reason: "Nor is it gone where nothing answers for now.", line: "delete " + web, done: []string{widget},
+			reason: "An unavailable API server does not mean that the object is gone.", line: "delete " + web, done: []string{widget},
 			err: kerrors.NewServiceUnavailable("down"), want: web + ": down",
 		},
 		"DeletePage": {
-			reason: "Nor where a web server answers.", line: "delete " + web, done: []string{widget}, err: fakeapi.ErrPage, want: web + ": " + page,
+			reason: "The page of a web server does not mean that the object is gone.", line: "delete " + web, done: []string{widget}, err: fakeapi.ErrPage, want: web + ": " + page,
 		},
 		"DeleteOther": {
-			reason: "Nor where another object does not exist.", line: "delete " + web, done: []string{widget},
+			reason: "The absence of another object does not mean that the object is gone.", line: "delete " + web, done: []string{widget},
 			err: kerrors.NewNotFound(schema.GroupResource{Resource: "clusters"}, "c"), want: web + ": " + page,
 		},
 		"ReadForbidden": {
-			reason: "Nothing is deleted before all objects are known.", line: "metadata " + web,
+			reason: "Nothing is deleted until all objects are known.", line: "metadata " + web,
 			err: kerrors.NewForbidden(maps, "web", errors.New("no")), want: web + `: configmaps "web" is forbidden: no`,
 		},
-		"ReadPage": {reason: "Nor after a page.", line: "metadata " + web, err: fakeapi.ErrPage, want: web + ": " + page},
+		"ReadPage": {reason: "Nothing is deleted after a page.", line: "metadata " + web, err: fakeapi.ErrPage, want: web + ": " + page},
 		"CRDUnavailable": {
-			reason: "Nor before the own kinds are known.", line: readCRD, err: kerrors.NewServiceUnavailable("down"), want: crd + ": down",
+			reason: "Nothing is deleted until the bundle's own kinds are known.", line: readCRD, err: kerrors.NewServiceUnavailable("down"), want: crd + ": down",
 		},
 		"ListForbidden": {
-			reason: "What serves custom resources stays while it is not known how many there are.", line: listWidget, done: []string{widget},
+			reason: "The objects that serve custom resources stay while the number of custom resources is unknown.", line: listWidget, done: []string{widget},
 			err: kerrors.NewForbidden(widgets, "", errors.New("no")), want: "cannot list Widget: widgets.example.org is forbidden: no",
 		},
-		"ListPage": {reason: "Nor is a page an empty list.", line: listWidget, done: []string{widget}, err: fakeapi.ErrPage, want: "cannot list Widget: " + page},
+		"ListPage": {reason: "A page is not an empty list.", line: listWidget, done: []string{widget}, err: fakeapi.ErrPage, want: "cannot list Widget: " + page},
 		"ForceForbidden": {
-			reason: "One of others that may not be deleted is not forced.", line: "delete Widget default/user", others: true, done: []string{widget},
+			reason: "A custom resource of another client that may not be deleted is not forced.", line: "delete Widget default/user", others: true, done: []string{widget},
 			err: kerrors.NewForbidden(widgets, "user", errors.New("no")), want: `Widget default/user: widgets.example.org "user" is forbidden: no`,
 		},
 	}
@@ -264,15 +264,15 @@ func TestRunAnswers(t *testing.T) {
 	}
 }
 
-// TestReplacedInCache holds that an object that took the place of a member is put into the Cache only if the watch shows it, and so shows
-// when it is gone.
+// TestReplacedInCache verifies that an object that replaced a member is put into the Cache only if the watch shows it, because only
+// then the watch shows its deletion.
 func TestReplacedInCache(t *testing.T) {
 	ours := strings.Replace(aConfig, "metadata: {", "metadata: {labels: {operator.kyma-project.io/managed-by: provider-kyma}, ", 1)
 	for name, tc := range map[string]struct {
 		reason, text, want string
 	}{
-		"Ours":   {reason: "One with our label is watched.", text: ours, want: "put ConfigMap apps/web uid-4"},
-		"Others": {reason: "Another one would stay for ever.", text: aConfig, want: "forget ConfigMap apps/web"},
+		"Ours":   {reason: "An object with our label is watched.", text: ours, want: "put ConfigMap apps/web uid-4"},
+		"Others": {reason: "Any other object would stay in the Cache forever.", text: aConfig, want: "forget ConfigMap apps/web"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, Remove)

@@ -12,11 +12,11 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// A Mapper returns how a kind is addressed.
+// A Mapper returns the mapping of a kind.
 type Mapper func(gvk schema.GroupVersionKind) (cluster.Mapping, error)
 
-// Foresee returns the objects that pruning entries of an ApplySet would delete, in the order in which it would. It decides as Run does,
-// by the states that are known without a request, and sends nothing. Parts are those of the bundle in the order in which they are applied.
+// Foresee returns the objects that pruning the entries of an ApplySet would delete, in the order of their deletion. It decides as
+// Run does, from the states that are known without a request. Parts are those of the bundle in the order in which they are applied.
 func Foresee(
 	entries []*inventory.Entry, states map[cluster.ObjectRef]cluster.ObjectState, set string, parts []object.PartID, mapping Mapper,
 ) []cluster.ObjectRef {
@@ -43,7 +43,7 @@ func Foresee(
 	return out
 }
 
-// findOwnKinds returns the kinds of entries whose CRDs are among the entries.
+// findOwnKinds returns the kinds of the entries whose CRDs are also among the entries.
 func findOwnKinds(entries []*inventory.Entry, mapping Mapper) map[schema.GroupKind]schema.GroupVersionKind {
 	crds := map[cluster.ObjectRef]bool{}
 	for _, e := range entries {

@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// What is foreseen is what runs then delete, in that order.
+// Foresee must return exactly what Run then deletes, in the same order.
 func TestForesee(t *testing.T) {
 	finalize := func(w *world, text string) cluster.ObjectRef {
 		ref := named(text)
@@ -26,9 +26,9 @@ func TestForesee(t *testing.T) {
 		given  func(w *world)
 		want   []string
 	}{
-		"Nothing": {reason: "Nothing leaves.", given: func(*world) {}},
+		"Nothing": {reason: "No object is removed.", given: func(*world) {}},
 		"All": {
-			reason: "Custom resources of the kinds that leave go first, and the stages follow backwards, in each of them the parts.",
+			reason: "Custom resources of removed kinds are deleted first, followed by the stages in reverse order, and within each stage the parts.",
 			given:  (*world).addAll,
 			want: []string{
 				"Widget apps/sample", "Widget apps/main", "ValidatingWebhookConfiguration web", "Deployment apps/web", "ConfigMap apps/web",
@@ -36,7 +36,7 @@ func TestForesee(t *testing.T) {
 			},
 		},
 		"Kept": {
-			reason: "What is kept keeps its namespace.",
+			reason: "The namespace of an orphan is kept.",
 			given: func(w *world) {
 				w.add("web", aNamespace)
 				w.add("web", aConfig).Keep = true
@@ -45,7 +45,7 @@ func TestForesee(t *testing.T) {
 			want: []string{"ConfigMap apps/db"},
 		},
 		"KeptNow": {
-			reason: "So does what says by now that it is to be kept.",
+			reason: "An object that received the keep policy later is kept.",
 			given: func(w *world) {
 				w.add("web", aNamespace)
 				ref := w.add("web", aConfig).Ref()
@@ -53,7 +53,7 @@ func TestForesee(t *testing.T) {
 			},
 		},
 		"KeptKind": {
-			reason: "A custom resource that is kept keeps its CRD, too.",
+			reason: "The CRD of an orphaned custom resource is kept.",
 			given: func(w *world) {
 				w.add(object.PartCRDs, aCRD)
 				w.add("web", aWidget).Keep = true
@@ -62,7 +62,7 @@ func TestForesee(t *testing.T) {
 			want: []string{"ConfigMap apps/web"},
 		},
 		"Deleting": {
-			reason: "What is being deleted is not deleted again.",
+			reason: "An object that is being deleted is not deleted again.",
 			given: func(w *world) {
 				w.add("web", aConfig)
 				w.add("web", bConfig)
@@ -71,7 +71,7 @@ func TestForesee(t *testing.T) {
 			want: []string{"ConfigMap apps/db"},
 		},
 		"Foreign": {
-			reason: "What belongs to others stays, and what is gone needs nothing.",
+			reason: "Objects of other owners stay, and missing objects need no action.",
 			given: func(w *world) {
 				ref := w.add("web", aConfig).Ref()
 				w.c.Set("kubectl", ref, "applyset-other", "metadata", "labels", object.LabelPartOf)

@@ -17,11 +17,11 @@ func TestBlockedBy(t *testing.T) {
 		in     hook.Standing
 		want   Blocked
 	}{
-		"Passed":  {reason: "Hooks that ran block nothing.", in: hook.Standing{Stage: hook.Passed}},
-		"Error":   {reason: "Nor does the standing beside an error."},
-		"Due":     {reason: "Hooks that run are waited for.", in: hook.Standing{Stage: hook.Due, Message: "x is running"}, want: Blocked{State: health.Deleting, Message: "x is running"}},
-		"Silent":  {reason: "So are hooks that say nothing.", in: hook.Standing{Stage: hook.Due}, want: Blocked{State: health.Deleting}},
-		"Refused": {reason: "A hook that failed is for a user to repair.", in: hook.Standing{Stage: hook.Refused, Message: "x failed"}, want: Blocked{State: health.Warning, Message: "x failed; repair what is wrong and ask for another try, or force the removal"}},
+		"Passed":  {reason: "Hooks that have run do not block the removal.", in: hook.Standing{Stage: hook.Passed}},
+		"Error":   {reason: "The zero Standing that accompanies an error does not block the removal."},
+		"Due":     {reason: "Running hooks are waited for.", in: hook.Standing{Stage: hook.Due, Message: "x is running"}, want: Blocked{State: health.Deleting, Message: "x is running"}},
+		"Silent":  {reason: "Running hooks without a message are waited for, too.", in: hook.Standing{Stage: hook.Due}, want: Blocked{State: health.Deleting}},
+		"Refused": {reason: "A user must fix a failed hook.", in: hook.Standing{Stage: hook.Refused, Message: "x failed"}, want: Blocked{State: health.Warning, Message: "x failed; repair what is wrong and ask for another try, or force the removal"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -17,9 +17,9 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-// orphanAll orphans the objects that must not be deleted: those that were applied with such a policy, or have got it since. What
-// they cannot be without is kept with them: their namespaces, and the CRDs of their kinds. All of that is orphaned before anything
-// is deleted, and what others need first, so that a process that is killed in between deletes none of it later.
+// orphanAll orphans the objects that must not be deleted: those that were applied with the keep policy, or received it later. It
+// also orphans what they need: their namespaces, and the CRDs of their kinds. It does so before anything is deleted, and starts
+// with the namespaces and CRDs, so that a process that is stopped in between never deletes them later.
 func (r *remover) orphanAll(ctx context.Context) error {
 	var orphans []*inventory.Entry
 	for _, e := range r.in.Entries {
@@ -40,7 +40,7 @@ func (r *remover) orphanAll(ctx context.Context) error {
 	return nil
 }
 
-// needsOf returns what entries cannot be without: their namespaces, and the CRDs of their kinds.
+// needsOf returns the namespaces and the CRDs that the objects of entries need.
 func needsOf(entries []*inventory.Entry, mapping Mapper) map[cluster.ObjectRef]bool {
 	out := map[cluster.ObjectRef]bool{}
 	for _, e := range entries {
@@ -52,18 +52,18 @@ func needsOf(entries []*inventory.Entry, mapping Mapper) map[cluster.ObjectRef]b
 	return out
 }
 
-// crdOf returns the CRD of the kind of an entry, which has a mapping. There is none for a built-in kind.
+// crdOf returns the CRD of the kind of an entry with this mapping. For a built-in kind, no such CRD exists.
 func crdOf(e *inventory.Entry, m cluster.Mapping) cluster.ObjectRef {
 	return cluster.ObjectRef{Group: object.CRDKind.Group, Kind: object.CRDKind.Kind, Name: m.Resource + "." + e.Group}
 }
 
-// Shelters returns the entries that orphans need, and that are not orphans themselves.
+// Shelters returns the entries that orphans need, without the orphans themselves.
 func Shelters(entries, orphans []*inventory.Entry, needed map[cluster.ObjectRef]bool) []*inventory.Entry {
 	return filter(entries, func(e *inventory.Entry) bool { return needed[e.Ref()] && !slices.Contains(orphans, e) })
 }
 
-// mustOrphan reports whether an object must be kept. Of the objects that the watch does not show, only those are asked for that
-// were to be kept when they were applied.
+// mustOrphan reports whether an object must be kept. If the watch does not show an object, it is read only if it was applied with
+// the keep policy.
 func (r *remover) mustOrphan(ctx context.Context, e *inventory.Entry) (bool, error) {
 	if !e.Keep {
 		return Decide(e, r.facts(e), r.in.Set) == Orphan, nil
@@ -72,7 +72,7 @@ func (r *remover) mustOrphan(ctx context.Context, e *inventory.Entry) (bool, err
 	return d == Orphan, err
 }
 
-// orphan an object: it loses the labels of a member, and belongs to no set.
+// orphan removes the labels of a member from an object, so that it no longer belongs to an ApplySet.
 func (r *remover) orphan(ctx context.Context, e *inventory.Entry) error {
 	k := e.Ref()
 	d, state, err := r.decide(ctx, e)
@@ -84,7 +84,7 @@ func (r *remover) orphan(ctx context.Context, e *inventory.Entry) error {
 		labels[l] = nil
 	}
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		// An object that has taken its place is another one.
+		// Do not change an object that has replaced this one.
 		"uid": state.UID, "labels": labels, "annotations": map[string]any{object.AnnotationKeptBy: r.in.Set},
 	}})
 	if err != nil {

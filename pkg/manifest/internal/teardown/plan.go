@@ -12,33 +12,34 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// A Mode says what a removal is for.
+// A Mode is the purpose of a removal.
 type Mode int
 
 // The modes.
 const (
-	// Prune removes objects that a bundle no longer wants.
+	// Prune removes objects that a bundle no longer contains.
 	Prune Mode = iota
 	// Remove removes a bundle.
 	Remove
-	// ForceRemove removes a bundle with all custom resources of its own kinds.
+	// ForceRemove removes a bundle and all custom resources of its own kinds.
 	ForceRemove
 )
 
-// An Action is what is done in one group of a plan.
+// An Action is what to do in one group of a plan.
 type Action string
 
 // The actions.
 const (
 	// DeleteObjects deletes the objects of the group, and waits until they are gone.
 	DeleteObjects Action = "delete"
-	// AwaitCustomResources waits until no custom resource of the own kinds remains. With ForceRemove they are deleted.
+	// AwaitCustomResources waits until no custom resources of the bundle's own kinds remain. In the mode ForceRemove, it deletes
+	// them.
 	AwaitCustomResources Action = "await remaining custom resources"
 	// RunHooks runs the hooks of an event.
 	RunHooks Action = "run hooks"
 )
 
-// A Group of a plan is done before the groups after it begin.
+// A Group of a plan must be completed before the next group starts.
 type Group struct {
 	Action Action
 	// Entries to delete.
@@ -47,7 +48,7 @@ type Group struct {
 	Event inventory.Event
 }
 
-// String returns the group as one line.
+// String returns the group on one line.
 func (g Group) String() string {
 	switch g.Action {
 	case DeleteObjects:
@@ -63,9 +64,10 @@ func (g Group) String() string {
 	return string(g.Action)
 }
 
-// Plan returns the order in which objects go. Custom resources of the own kinds go first, as only what serves them can remove
-// their finalizers; of a whole bundle also those that others made. Then the stages follow backwards, and in each of them the
-// parts: those that are not in the list of parts first, as they would be the last ones to be applied.
+// Plan returns the order in which objects are deleted. Custom resources of the bundle's own kinds come first, because only the
+// objects that serve them can remove their finalizers. If the whole bundle is removed, this includes custom resources of other
+// clients. The stages follow in reverse order, and within each stage the parts in reverse order. Parts that are not in the list
+// come first, as if they had been applied last.
 func Plan(mode Mode, entries []*inventory.Entry, own map[schema.GroupKind]schema.GroupVersionKind, parts []object.PartID) []Group {
 	isFirst := func(e *inventory.Entry) bool {
 		_, ok := own[e.Ref().GroupKind()]
@@ -78,7 +80,7 @@ func Plan(mode Mode, entries []*inventory.Entry, own map[schema.GroupKind]schema
 	out = append(out, Group{Action: RunHooks, Event: inventory.PreDelete})
 	for _, s := range slices.Backward(object.Stages) {
 		if s == object.StageCRDs {
-			// Hooks may need the CRDs, and the namespace that they are in.
+			// Hooks may need the CRDs and their own namespace.
 			out = append(out, Group{Action: RunHooks, Event: inventory.PostDelete}, Group{Action: AwaitCustomResources})
 		}
 		stage := filter(entries, func(e *inventory.Entry) bool { return e.Stage == s && !isFirst(e) })
@@ -89,7 +91,7 @@ func Plan(mode Mode, entries []*inventory.Entry, own map[schema.GroupKind]schema
 	return out
 }
 
-// appendDelete adds a group that deletes entries, unless there are none.
+// appendDelete appends a group that deletes entries, unless there are none.
 func appendDelete(out []Group, entries []*inventory.Entry) []Group {
 	if len(entries) == 0 {
 		return out
@@ -97,7 +99,7 @@ func appendDelete(out []Group, entries []*inventory.Entry) []Group {
 	return append(out, Group{Action: DeleteObjects, Entries: entries})
 }
 
-// orderParts returns the parts in the order in which they are applied, followed by those of other entries.
+// orderParts returns the parts in the order in which they are applied, followed by the other parts of the entries.
 func orderParts(parts []object.PartID, entries []*inventory.Entry) []object.PartID {
 	out := slices.Clone(parts)
 	for _, e := range entries {

@@ -41,12 +41,12 @@ func TestPlan(t *testing.T) {
 		want   []string
 	}{
 		"Nothing": {
-			reason: "Hooks and custom resources of others are there without any entry.",
+			reason: "Hooks and custom resources of other clients exist even without entries.",
 			args:   args{mode: Remove},
 			want:   []string{"await remaining custom resources", "run hooks pre-delete", "run hooks post-delete", "await remaining custom resources"},
 		},
 		"Bundle": {
-			reason: "Custom resources go first, then the stages backwards, and in them the parts.",
+			reason: "Custom resources are deleted first, followed by the stages in reverse order, and within each stage the parts.",
 			args:   args{mode: Remove, entries: all, own: widgets},
 			want: []string{
 				"delete Widget sample, Module main", "await remaining custom resources", "run hooks pre-delete", "delete Deployment web",
@@ -55,7 +55,7 @@ func TestPlan(t *testing.T) {
 			},
 		},
 		"Prune": {
-			reason: "While the rest of a bundle stays, custom resources of others only block their CRDs.",
+			reason: "While the rest of a bundle stays, custom resources of other clients block only their CRDs.",
 			args:   args{mode: Prune, entries: all[1:4]},
 			want: []string{
 				"run hooks pre-delete", "delete ConfigMap web", "delete ConfigMap db",
@@ -93,17 +93,17 @@ func TestBlocked(t *testing.T) {
 		mode   Mode
 		want   Blocked
 	}{
-		"None": {reason: "Nothing is waited for.", mode: Remove},
+		"None": {reason: "Nothing remains.", mode: Remove},
 		"One": {
-			reason: "The advice of the caller is part of the message.", found: remaining{total: 1, named: []string{"Widget a"}}, mode: Remove,
+			reason: "The message includes the advice of the caller.", found: remaining{total: 1, named: []string{"Widget a"}}, mode: Remove,
 			want: Blocked{State: health.Warning, Message: "1 object of this module's own kinds is left: Widget a; delete what is not needed, or shout to have all deleted"},
 		},
 		"Prune": {
-			reason: "Pruning is not forced.", found: remaining{total: 7, named: []string{"Widget a", "Widget b"}}, mode: Prune,
+			reason: "Pruning cannot be forced.", found: remaining{total: 7, named: []string{"Widget a", "Widget b"}}, mode: Prune,
 			want: Blocked{State: health.Warning, Message: "7 objects of this module's own kinds are left: Widget a, Widget b and 5 more; delete what is not needed"},
 		},
 		"Forced": {
-			reason: "There is nothing to do but to wait.", found: remaining{total: 1, named: []string{"Widget a"}}, mode: ForceRemove,
+			reason: "The user can only wait.", found: remaining{total: 1, named: []string{"Widget a"}}, mode: ForceRemove,
 			want: Blocked{State: health.Deleting, Message: "1 object of this module's own kinds is left: Widget a; what is left is being deleted"},
 		},
 	}

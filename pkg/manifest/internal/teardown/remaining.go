@@ -23,21 +23,22 @@ import (
 )
 
 const (
-	// maxForced limits how many custom resources of others one call deletes of each kind.
+	// maxForced limits how many remaining custom resources of each kind one call deletes.
 	maxForced = 500
 	// maxNamed limits how many of them a message names.
 	maxNamed = 5
 )
 
-// remaining are custom resources of the own kinds that others made.
+// remaining are custom resources of the bundle's own kinds that other clients created.
 type remaining struct {
 	total int64
-	// named are the first ones, in words.
+	// named describes the first ones.
 	named []string
 }
 
-// awaitRemaining looks for the custom resources of the own kinds that remain. They are not members, so that they are deleted with
-// ForceRemove only. Their finalizers stay, as only what serves them can remove these. It returns which ones it deleted.
+// awaitRemaining finds the remaining custom resources of the bundle's own kinds. They are not members, so they are deleted only in
+// the mode ForceRemove. Their finalizers are not removed, because only the objects that serve them can do that. It returns which
+// custom resources it deleted.
 func awaitRemaining(
 	ctx context.Context, in Input, own map[schema.GroupKind]schema.GroupVersionKind,
 ) (out remaining, forced []cluster.ObjectRef, err error) {
@@ -66,7 +67,7 @@ func awaitRemaining(
 	return out, forced, nil
 }
 
-// blocked returns what to wait for, and how to go on.
+// blocked returns what the removal waits for, and what the user can do.
 func (f remaining) blocked(mode Mode, forceAdvice string) Blocked {
 	if f.total == 0 {
 		return Blocked{}
@@ -88,7 +89,7 @@ func (f remaining) blocked(mode Mode, forceAdvice string) Blocked {
 	return out
 }
 
-// listRemaining returns the first custom resources of a kind, and how many there are.
+// listRemaining returns the first custom resources of a kind, and their total number.
 func listRemaining(ctx context.Context, in Input, gvk schema.GroupVersionKind, limit int) ([]metav1.PartialObjectMetadata, int64, error) {
 	l, err := in.Read.List(ctx, gvk, "", "", limit)
 	if ssa.IsNoKind(err) {
@@ -112,7 +113,7 @@ func refOf(gvk schema.GroupVersionKind, m *metav1.PartialObjectMetadata) cluster
 	return cluster.ObjectRef{Group: gvk.Group, Kind: gvk.Kind, Namespace: m.Namespace, Name: m.Name}
 }
 
-// describe a custom resource. What it waits for is said only where it was deleted before.
+// describe returns the name of a custom resource. If it is being deleted, the text says what the deletion waits for.
 func describe(gvk schema.GroupVersionKind, m *metav1.PartialObjectMetadata) string {
 	k := refOf(gvk, m).String()
 	if m.DeletionTimestamp == nil {
@@ -121,7 +122,7 @@ func describe(gvk schema.GroupVersionKind, m *metav1.PartialObjectMetadata) stri
 	return k + " (" + health.Terminating(m) + ")"
 }
 
-// deleteRemaining deletes custom resources of a kind that are not being deleted, and returns those.
+// deleteRemaining deletes the custom resources of a kind that are not being deleted yet, and returns them.
 func deleteRemaining(ctx context.Context, in Input, gvk schema.GroupVersionKind, items []metav1.PartialObjectMetadata) ([]cluster.ObjectRef, error) {
 	done := make([]bool, len(items))
 	g := errgroup.Group{}
@@ -134,7 +135,7 @@ func deleteRemaining(ctx context.Context, in Input, gvk schema.GroupVersionKind,
 		g.Go(func() error {
 			_, err := in.Write.Delete(ctx, gvk, refOf(gvk, m), string(m.UID))
 			if kerrors.IsConflict(err) {
-				// Another one took its place. The next call sees it.
+				// Another object has replaced it. The next call handles that one.
 				return nil
 			}
 			done[i] = err == nil

@@ -14,11 +14,11 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/inventory"
 )
 
-// A remover is one call of Run: its input, what is known of the entries, and the result so far.
+// A remover is one call of Run: its input, what is known about the entries, and the result so far.
 type remover struct {
 	in    Input
 	phase Phase
-	// known and asked are those of the input and of the requests since then.
+	// known and asked are those of the input, updated by later requests.
 	known map[cluster.ObjectRef]cluster.ObjectState
 	asked map[cluster.ObjectRef]bool
 	out   Result
@@ -37,7 +37,7 @@ func newRemover(in Input) *remover {
 	return r
 }
 
-// facts returns what is known of an entry: by the watch, or by a request of this call, which knows more.
+// facts returns what is known about an entry. A request of this call takes precedence over the watch.
 func (r *remover) facts(e *inventory.Entry) Facts {
 	k := e.Ref()
 	f := Facts{Phase: r.phase, Known: r.knowledge(e)}
@@ -61,7 +61,7 @@ func (r *remover) knowledge(e *inventory.Entry) Knowledge {
 	case r.in.Denied[k] != nil:
 		return Denied
 	case e.UID == "":
-		// An answer may be older than the creation of the object.
+		// A response may be older than the creation of the object.
 		return Watched
 	case r.out.Settled[k] == e.UID:
 		return Settled
@@ -71,7 +71,7 @@ func (r *remover) knowledge(e *inventory.Entry) Knowledge {
 	return Watched
 }
 
-// decide what to do with an entry, and ask for its object where the decision depends on it.
+// decide returns what to do with an entry. It reads the object if the decision depends on it.
 func (r *remover) decide(ctx context.Context, e *inventory.Entry) (Decision, cluster.ObjectState, error) {
 	k := e.Ref()
 	f := r.facts(e)
@@ -97,7 +97,7 @@ func (r *remover) decide(ctx context.Context, e *inventory.Entry) (Decision, clu
 	return d, *f.State, nil
 }
 
-// confirm asks for each object that the watch does not show as a member. Objects that are not members are left behind.
+// confirm reads each object that the watch does not show as a member. Objects that are not members are left behind.
 func (r *remover) confirm(ctx context.Context) error {
 	doubtful := filter(r.in.Entries, func(e *inventory.Entry) bool { return Decide(e, r.facts(e), r.in.Set) == Confirm })
 	found := make([]*metav1.PartialObjectMetadata, len(doubtful))
@@ -120,7 +120,7 @@ func (r *remover) confirm(ctx context.Context) error {
 	return nil
 }
 
-// settle an entry whose object was asked for; nil where there is none.
+// settle records the result of a request for the object of an entry. Pass nil if it was not found.
 func (r *remover) settle(e *inventory.Entry, m *metav1.PartialObjectMetadata) {
 	k := e.Ref()
 	switch Identify(e, m, r.in.Set) {
@@ -133,11 +133,11 @@ func (r *remover) settle(e *inventory.Entry, m *metav1.PartialObjectMetadata) {
 		r.out.LeftBehind = append(r.out.LeftBehind, k)
 	case Absent, Orphaned:
 	}
-	// The next call neither asks for it nor reports it.
+	// The next call does not read or report it again.
 	r.out.Settled[k] = e.UID
 }
 
-// settleGone settles an entry whose object is not a member any more.
+// settleGone settles an entry whose object is no longer a member.
 func (r *remover) settleGone(e *inventory.Entry) {
 	delete(r.known, e.Ref())
 	r.out.Settled[e.Ref()] = e.UID

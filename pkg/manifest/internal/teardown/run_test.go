@@ -20,7 +20,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/object"
 )
 
-// A scenario is a bundle in a cluster, and what one call makes of it.
+// A scenario is a bundle in a cluster, and the expected outcome of one call.
 type scenario struct {
 	reason string
 	mode   Mode
@@ -41,7 +41,7 @@ func runScenarios(t *testing.T, cases map[string]scenario) {
 	}
 }
 
-// hold an object with a finalizer.
+// hold adds a finalizer to an object.
 func (w *world) hold(ref cluster.ObjectRef) {
 	w.c.Edit("controller", ref, func(u *unstructured.Unstructured) { u.SetFinalizers([]string{"example.org/hold"}) })
 }
@@ -56,7 +56,7 @@ const (
 func TestRunOrder(t *testing.T) {
 	runScenarios(t, map[string]scenario{
 		"Whole": {
-			reason: "Custom resources go before what serves them, then stage after stage and part after part; hooks go before objects and CRDs.",
+			reason: "Custom resources are deleted before the objects that serve them, followed by the stages and parts in reverse order. Hooks run before the objects and the CRDs are deleted.",
 			mode:   Remove,
 			given:  (*world).addAll,
 			want: outcome{
@@ -72,7 +72,7 @@ func TestRunOrder(t *testing.T) {
 			},
 		},
 		"NoHooks": {
-			reason: "Without hooks only objects are deleted.",
+			reason: "Without hooks, only objects are deleted.",
 			mode:   Remove,
 			given: func(w *world) {
 				w.add("web", aConfig)
@@ -81,7 +81,7 @@ func TestRunOrder(t *testing.T) {
 			want: outcome{Log: []string{"delete ConfigMap apps/web"}, Done: []string{"ConfigMap apps/web"}, Left: []string{"Namespace apps"}},
 		},
 		"CustomResourceWaits": {
-			reason: "What serves a custom resource stays until its finalizer is gone.",
+			reason: "The objects that serve a custom resource stay until its finalizer is removed.",
 			mode:   Remove,
 			given: func(w *world) {
 				w.addAll()
@@ -98,7 +98,7 @@ func TestRunOrder(t *testing.T) {
 			},
 		},
 		"Waits": {
-			reason: "One that is being deleted is not deleted again; the message has the first one, and counts the others.",
+			reason: "An object that is being deleted is not deleted again. The message names the first object and counts the others.",
 			mode:   Remove,
 			given: func(w *world) {
 				w.add("web", aConfig)
@@ -130,13 +130,13 @@ func TestRunHooks(t *testing.T) {
 	before := []string{readCRD, listWidget, "hooks pre-delete"}
 	runScenarios(t, map[string]scenario{
 		"Due": {
-			reason: "Nothing is deleted while a hook before it runs.",
+			reason: "Nothing is deleted while a pre-delete hook runs.",
 			mode:   Remove,
 			given:  given(inventory.PreDelete, hook.Standing{Stage: hook.Due, Message: "bye is running"}),
 			want:   outcome{Log: before, Blocked: Blocked{State: health.Deleting, Message: "bye is running"}, Left: all},
 		},
 		"Refused": {
-			reason: "Nor after it failed.",
+			reason: "Nothing is deleted after a pre-delete hook has failed.",
 			mode:   Remove,
 			given:  given(inventory.PreDelete, hook.Standing{Stage: hook.Refused, Message: "bye failed"}),
 			want: outcome{Log: before, Left: all, Blocked: Blocked{
@@ -144,7 +144,7 @@ func TestRunHooks(t *testing.T) {
 			}},
 		},
 		"After": {
-			reason: "Hooks after the objects may need the CRDs.",
+			reason: "Hooks that run after the objects are deleted may need the CRDs.",
 			mode:   Remove,
 			given:  given(inventory.PostDelete, hook.Standing{Stage: hook.Due, Message: "gone is running"}),
 			want: outcome{
@@ -153,7 +153,7 @@ func TestRunHooks(t *testing.T) {
 			},
 		},
 		"Failures": {
-			reason: "Those that block nothing are told of.",
+			reason: "Failures that do not block the removal are reported.",
 			mode:   Prune,
 			given: func(w *world) {
 				given(inventory.PreDelete, hook.Standing{Stage: hook.Passed, Failures: []string{"web: bye failed"}})(w)
@@ -166,7 +166,7 @@ func TestRunHooks(t *testing.T) {
 			},
 		},
 		"Error": {
-			reason: "A hook that cannot be asked for ends the call.",
+			reason: "A hook that cannot be run ends the call.",
 			mode:   Remove,
 			given: func(w *world) {
 				w.add("web", aConfig)
@@ -192,7 +192,7 @@ func TestRunRemainingCustomResources(t *testing.T) {
 	const one = "1 object of this module's own kinds is left: Widget default/user"
 	runScenarios(t, map[string]scenario{
 		"Remove": {
-			reason: "Those of others are not deleted, and what serves them stays.",
+			reason: "Custom resources of other clients are not deleted, and the objects that serve them stay.",
 			mode:   Remove, given: given,
 			want: outcome{
 				Log: []string{readCRD, listWidget}, Left: all,
@@ -200,7 +200,7 @@ func TestRunRemainingCustomResources(t *testing.T) {
 			},
 		},
 		"Prune": {
-			reason: "While the rest of the bundle stays, they keep their CRD only.",
+			reason: "While the rest of the bundle stays, they keep only their CRD.",
 			mode:   Prune, given: given,
 			want: outcome{
 				Log:  []string{readCRD, "hooks pre-delete", "delete ConfigMap apps/web", "hooks post-delete", listWidget},
@@ -208,7 +208,7 @@ func TestRunRemainingCustomResources(t *testing.T) {
 			},
 		},
 		"Force": {
-			reason: "With force they are deleted, and the next call goes on.",
+			reason: "With force they are deleted, and the next call continues.",
 			mode:   ForceRemove, given: given,
 			want: outcome{
 				Log: []string{readCRD, listWidget, "delete Widget default/user"}, Left: all[:3], Forced: all[3:],
@@ -216,7 +216,7 @@ func TestRunRemainingCustomResources(t *testing.T) {
 			},
 		},
 		"ForceWaits": {
-			reason: "One that is being deleted is not deleted again, and keeps its finalizers.",
+			reason: "A custom resource that is being deleted is not deleted again, and keeps its finalizers.",
 			mode:   ForceRemove,
 			given: func(w *world) {
 				given(w)
@@ -229,7 +229,7 @@ func TestRunRemainingCustomResources(t *testing.T) {
 			},
 		},
 		"Many": {
-			reason: "A message has the first ones, and counts the others.",
+			reason: "The message names the first ones and counts the others.",
 			mode:   Remove,
 			given: func(w *world) {
 				w.add(object.PartCRDs, aCRD)
@@ -248,7 +248,7 @@ func TestRunRemainingCustomResources(t *testing.T) {
 			},
 		},
 		"ForeignCRD": {
-			reason: "The kinds of a CRD that others took over are not own ones.",
+			reason: "The kinds of a CRD that another owner took over are not the bundle's own.",
 			mode:   ForceRemove,
 			given: func(w *world) {
 				given(w)
@@ -268,7 +268,7 @@ func TestRunOrphans(t *testing.T) {
 	}
 	runScenarios(t, map[string]scenario{
 		"Applied": {
-			reason: "One that was to be kept when it was applied is kept with its namespace, which goes first, whatever it says now.",
+			reason: "An object that was applied with the keep policy is kept, whatever its live annotation. Its namespace is orphaned first.",
 			mode:   Remove,
 			given: func(w *world) {
 				w.add("web", aConfig).Keep = true
@@ -282,7 +282,7 @@ func TestRunOrphans(t *testing.T) {
 			},
 		},
 		"Since": {
-			reason: "So is one that got the annotation since, here with its CRD.",
+			reason: "An object that received the annotation later is kept, here with its CRD.",
 			mode:   Remove,
 			given: func(w *world) {
 				w.add(object.PartCRDs, aCRD)
@@ -299,7 +299,7 @@ func TestRunOrphans(t *testing.T) {
 			},
 		},
 		"Gone": {
-			reason: "One that another client deletes at the same time is not kept.",
+			reason: "An object that another client deletes at the same time is not reported as kept.",
 			mode:   Remove,
 			given: func(w *world) {
 				w.add("web", aConfig).Keep = true
@@ -316,7 +316,7 @@ func TestRunOrphans(t *testing.T) {
 			},
 		},
 		"Replaced": {
-			reason: "Another one that has taken its place is not changed.",
+			reason: "An object that replaced a member is not changed.",
 			mode:   Remove,
 			given: func(w *world) {
 				w.add("web", aConfig).Keep = true
@@ -334,7 +334,7 @@ func TestRunOrphans(t *testing.T) {
 			},
 		},
 		"TooLate": {
-			reason: "One that gets the annotation once objects are deleted goes, as what it needs is not kept with it.",
+			reason: "An object that receives the annotation after the deletion has begun is deleted, because what it needs is not kept.",
 			mode:   Remove,
 			given: func(w *world) {
 				w.add("web", aConfig)
@@ -351,7 +351,7 @@ func TestRunOrphans(t *testing.T) {
 			},
 		},
 		"Refused": {
-			reason: "Nothing is deleted before all that must be kept are orphans.",
+			reason: "Nothing is deleted until all objects to keep are orphaned.",
 			mode:   Remove,
 			given: func(w *world) {
 				w.add("db", bConfig)
@@ -371,7 +371,7 @@ func TestRunOrphans(t *testing.T) {
 	})
 }
 
-// TestOrphan holds what is left of an orphan, and that the next call neither asks for it nor reports it.
+// TestOrphan verifies the state of an orphan, and that the next call neither reads nor reports it.
 func TestOrphan(t *testing.T) {
 	w := newWorld(t, Remove)
 	e := w.add("web", `{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: apps, labels: {app: web}}, data: {a: "1"}}`)

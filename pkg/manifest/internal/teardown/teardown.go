@@ -18,26 +18,26 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/ssa"
 )
 
-// A Removal says how far the removal of a bundle has come.
+// A Removal is the progress of the removal of a bundle.
 type Removal struct {
 	// Gone is true once nothing is left, including the inventory.
 	Gone bool
-	// State is Deleting, or Warning where a user has to do something. Message says what the removal waits for.
+	// State is Deleting, or Warning if a user must act. Message says what the removal waits for.
 	State   health.State
 	Message string
-	// Kept are the objects that this call orphaned, as their annotation helm.sh/resource-policy asks for, and those that the
-	// orphans cannot be without.
+	// Kept are the objects that this call orphaned because of their annotation helm.sh/resource-policy, and the objects that the
+	// orphans need.
 	Kept []cluster.ObjectRef
-	// LeftBehind are the objects that this call left unchanged, because they are not the objects that were applied.
+	// LeftBehind are the objects that this call did not change because they are not the applied ones.
 	LeftBehind []cluster.ObjectRef
-	// HookFailures say why hooks of charts failed without keeping anything from being deleted: those after the objects, and with
-	// ForceRemoval those before them. They are set together with Gone.
+	// HookFailures are the reasons of failed hooks that did not block the removal: post-delete hooks, and with ForceRemoval also
+	// pre-delete hooks. They are set together with Gone.
 	HookFailures []string
-	// Forced are the custom resources of others that this call deleted because of ForceRemoval.
+	// Forced are the custom resources of other clients that this call deleted because of ForceRemoval.
 	Forced []cluster.ObjectRef
 }
 
-// A Reader reads objects. Objects that do not exist are nil.
+// A Reader reads objects. It returns nil for objects that do not exist.
 type Reader interface {
 	Get(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef) (*unstructured.Unstructured, error)
 	Metadata(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef) (*metav1.PartialObjectMetadata, error)
@@ -45,80 +45,81 @@ type Reader interface {
 	List(ctx context.Context, gvk schema.GroupVersionKind, namespace, selector string, limit int) (*metav1.PartialObjectMetadataList, error)
 }
 
-// A Writer changes and deletes objects, as an *ssa.Client does.
+// A Writer changes and deletes objects. *ssa.Client implements it.
 type Writer interface {
 	Patch(ctx context.Context, gvk schema.GroupVersionKind, m cluster.Mapping, r cluster.ObjectRef, p ssa.Patch) ([]byte, error)
 	Delete(ctx context.Context, gvk schema.GroupVersionKind, r cluster.ObjectRef, uid string) (*metav1.PartialObjectMetadata, error)
 	Absent(ctx context.Context, gvk schema.GroupVersionKind, m cluster.Mapping, name string, err error) (bool, error)
 }
 
-// A Cluster is what a removal needs of a cluster.Cluster.
+// A Cluster is the part of cluster.Cluster that a removal uses.
 type Cluster interface {
 	Mapping(ctx context.Context, gvk schema.GroupVersionKind) (cluster.Mapping, error)
 	Learn(gvk schema.GroupVersionKind, m cluster.Mapping)
 	Cache() cluster.Cache
 }
 
-// Hooks of the installs that leave.
+// Hooks runs the deletion hooks of the installs to remove.
 type Hooks interface {
-	// Run the hooks of an event, inventory.PreDelete or inventory.PostDelete, as far as possible without waiting.
+	// Run runs the hooks of an event, inventory.PreDelete or inventory.PostDelete, as far as possible without waiting.
 	Run(ctx context.Context, event inventory.Event) (hook.Standing, error)
 }
 
-// Blocked says what a removal waits for. The zero value stands for nothing.
+// Blocked says what a removal waits for. The zero value means that it does not wait.
 type Blocked struct {
-	// State is Deleting, or Warning where a user has to do something; empty where nothing is waited for.
+	// State is Deleting, or Warning if a user must act. It is empty if the removal does not wait.
 	State   health.State
 	Message string
 }
 
-// Waits reports whether anything is waited for.
+// Waits reports whether the removal waits.
 func (b Blocked) Waits() bool { return b.State != "" }
 
-// An Input is all that a removal depends on. Run changes none of its values.
+// An Input holds everything that a removal depends on. Run does not change it.
 type Input struct {
 	Read    Reader
 	Write   Writer
 	Cluster Cluster
-	// Hooks to run; nil for none.
+	// Hooks to run, or nil.
 	Hooks Hooks
 	Mode  Mode
-	// Set is the ID of the ApplySet, and Labels are those of each member.
+	// Set is the ID of the ApplySet. Labels are the labels of its members.
 	Set    string
 	Labels map[string]string
 	// FieldManager of the engine.
 	FieldManager string
-	// Entries to remove, and the parts of the bundle in the order in which they are applied.
+	// Entries to remove. Parts are the parts of the bundle in the order in which they are applied.
 	Entries []*inventory.Entry
 	Parts   []object.PartID
-	// Known are the states of the entries. Those that are Asked are answers to requests of this call, and there is an error for
-	// those that the credentials may not read.
+	// Known are the states of the entries. Asked are the entries whose state comes from a request of this call. Denied are those
+	// that the credentials may not read, with the error.
 	Known  map[cluster.ObjectRef]cluster.ObjectState
 	Asked  map[cluster.ObjectRef]bool
 	Denied map[cluster.ObjectRef]error
-	// Settled are the entries that an earlier call found gone or not to be members, with the UID in the inventory then.
+	// Settled are the entries that an earlier call found gone or not to be members, with their UID in the inventory at that time.
 	Settled map[cluster.ObjectRef]string
-	// Concurrency limits the requests at the same time.
+	// Concurrency limits the number of concurrent requests.
 	Concurrency int
-	// ForceAdvice says how to have remaining custom resources deleted, as in "set x to have all deleted" without the end.
+	// ForceAdvice says how to delete remaining custom resources. It is the "set x" in the message "set x to have all deleted".
 	ForceAdvice string
 }
 
-// A Result says what became of the entries.
+// A Result says what happened to the entries.
 type Result struct {
-	// Blocked says what is waited for.
+	// Blocked says what the removal waits for.
 	Blocked Blocked
-	// Done are the entries that need nothing more: they are gone, orphaned, or not members.
+	// Done are the entries that need no more work: their objects are gone, orphaned, or not members.
 	Done map[cluster.ObjectRef]bool
-	// Kept were orphaned, LeftBehind found not to be what was applied, and Forced are custom resources of others that were deleted.
+	// Kept are the orphaned objects, LeftBehind those that are not the applied ones, and Forced the deleted custom resources of
+	// other clients.
 	Kept, LeftBehind, Forced []cluster.ObjectRef
-	// HookFailures say why hooks failed that block nothing.
+	// HookFailures are the reasons of failed hooks that do not block the removal.
 	HookFailures []string
-	// Settled is that of the input for the next call.
+	// Settled is Input.Settled for the next call.
 	Settled map[cluster.ObjectRef]string
 }
 
-// Deleted returns the entries that are gone, and were neither kept nor left behind.
+// Deleted returns the entries whose objects are gone, and were neither kept nor left behind.
 func (r *Result) Deleted(entries []inventory.Entry) []cluster.ObjectRef {
 	var out []cluster.ObjectRef
 	for i := range entries {
@@ -129,7 +130,7 @@ func (r *Result) Deleted(entries []inventory.Entry) []cluster.ObjectRef {
 	return out
 }
 
-// Run removes entries as far as possible without waiting. The result is valid together with an error, too.
+// Run removes entries as far as possible without waiting. The result is valid even if Run returns an error.
 func Run(ctx context.Context, in Input) (Result, error) {
 	r := newRemover(in)
 	blocked, err := r.run(ctx)
@@ -159,7 +160,7 @@ func (r *remover) run(ctx context.Context) (Blocked, error) {
 	return Blocked{}, nil
 }
 
-// blockedBy returns what hooks mean for a removal.
+// blockedBy converts the progress of hooks to what the removal waits for.
 func blockedBy(s hook.Standing) Blocked {
 	switch s.Stage {
 	case hook.Due:
@@ -171,7 +172,7 @@ func blockedBy(s hook.Standing) Blocked {
 	return Blocked{}
 }
 
-// do one group of a plan.
+// do processes one group of a plan.
 func (r *remover) do(ctx context.Context, g Group, own map[schema.GroupKind]schema.GroupVersionKind) (Blocked, error) {
 	switch g.Action {
 	case DeleteObjects:

@@ -42,9 +42,9 @@ type world struct {
 	in Input
 	// blind are the objects that no watch shows.
 	blind map[cluster.ObjectRef]bool
-	// meet is called before each request and each run of hooks, with its line in the log. An error is the answer.
+	// meet is called with the log line of each request and each run of hooks, before it happens. An error becomes the response.
 	meet func(line string) error
-	// hooks are the standings of events; passed where there is none.
+	// hooks are the standings by event. The default is Passed.
 	hooks map[inventory.Event]hook.Standing
 
 	mu  sync.Mutex
@@ -66,7 +66,7 @@ func newWorld(t *testing.T, mode Mode) *world {
 	return w
 }
 
-// note a line of the log.
+// note appends a line to the log.
 func (w *world) note(line string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -77,7 +77,7 @@ func (w *world) note(line string) error {
 	return nil
 }
 
-// Run the hooks of an event.
+// Run runs the hooks of an event.
 func (w *world) Run(_ context.Context, event inventory.Event) (hook.Standing, error) {
 	if err := w.note("hooks " + string(event)); err != nil {
 		return hook.Standing{}, err
@@ -88,7 +88,7 @@ func (w *world) Run(_ context.Context, event inventory.Event) (hook.Standing, er
 	return hook.Standing{Stage: hook.Passed}, nil
 }
 
-// apply an object as the engine does.
+// apply applies an object as the engine does.
 func (w *world) apply(text string) cluster.ObjectRef {
 	u := fakeapi.Parse(text)
 	object.AddLabels(u, w.in.Labels)
@@ -99,7 +99,7 @@ func (w *world) apply(text string) cluster.ObjectRef {
 	return w.c.Apply(object.DefaultFieldManager, string(b))
 }
 
-// add a member of a part, and its entry.
+// add applies a member of a part and adds its entry.
 func (w *world) add(part object.PartID, text string) *inventory.Entry {
 	w.apply(text)
 	e := w.enter(part, text)
@@ -107,7 +107,7 @@ func (w *world) add(part object.PartID, text string) *inventory.Entry {
 	return e
 }
 
-// enter an entry only.
+// enter adds an entry only.
 func (w *world) enter(part object.PartID, text string) *inventory.Entry {
 	u := fakeapi.Parse(text)
 	gvk, stage := u.GroupVersionKind(), object.StageOf(u.GroupVersionKind().GroupKind())
@@ -133,7 +133,7 @@ func (w *world) addAll() {
 	w.add(object.PartResource, strings.Replace(aWidget, "sample", "main", 1))
 }
 
-// run once, with what the watch shows.
+// run calls Run once, with the states that the watch shows.
 func (w *world) run(ctx context.Context) (Result, error) {
 	w.in.Known = map[cluster.ObjectRef]cluster.ObjectState{}
 	for _, e := range w.in.Entries {
@@ -146,7 +146,7 @@ func (w *world) run(ctx context.Context) (Result, error) {
 	return res, err
 }
 
-// A watched cluster does not show the objects that the world is blind for.
+// A watched cluster does not show the blind objects of the world.
 type watched struct {
 	*fakeapi.Cluster
 
@@ -162,7 +162,7 @@ func (c watched) Get(r cluster.ObjectRef) (cluster.ObjectState, bool) {
 	return c.Cluster.Get(r)
 }
 
-// An outcome is what a call did, in words. Left are the objects that the cluster has.
+// An outcome is what a call did, as text. Left are the objects that the cluster still has.
 type outcome struct {
 	Log                            []string
 	Blocked                        Blocked
@@ -172,7 +172,7 @@ type outcome struct {
 	Err                            string
 }
 
-// outcome of one call.
+// outcome returns the outcome of one call.
 func (w *world) outcome(ctx context.Context) outcome {
 	res, err := w.run(ctx)
 	out := outcome{
