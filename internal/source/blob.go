@@ -19,7 +19,7 @@ var (
 	isRepoName = regexp.MustCompile(`^[^@:\s]{1,255}$`)
 )
 
-// A blob is the part of a source that names what a repository has under a digest.
+// A blob is the part of a source that identifies a blob in a repository by its digest.
 type blob struct{ repo, name, ref string }
 
 func blobOf(s v1alpha1.Source) blob {
@@ -38,7 +38,7 @@ func (b blob) String() string {
 	return b.repository() + "@" + b.ref
 }
 
-// Validate checks the repository.
+// Validate returns an error if the repository is malformed.
 func (b blob) Validate() error {
 	if !isRepo.MatchString(b.repo) || !isRepoName.MatchString(b.name) {
 		return errors.Errorf("it lies in the repository %.100q, %.100q, which is malformed or too long", b.repo, b.name)
@@ -58,7 +58,7 @@ func errNoDigest() error {
 	return errors.New("it has no digest that a signature could cover; use type oci-ref or raw with repo, name and ref")
 }
 
-// fetch returns a function that pulls the blob with a method of the puller.
+// fetch returns a function that pulls the blob with a method of the Puller.
 func (b blob) fetch(
 	method func(p Puller, ctx context.Context, regs oci.Registries, repo, digest string) ([]byte, error),
 ) func(ctx context.Context, p Puller, allowed RegistriesFunc) (pull.Artifact, error) {

@@ -10,13 +10,13 @@ import (
 	library "github.com/crossplane-contrib/provider-kyma/pkg/manifest/source"
 )
 
-// Install returns an install of the content without name, namespace and values. The engine fetches the content with p from
-// the registries that are allowed then, and reads it within the limits, when it needs it.
+// Install returns an install of the content, without a name, namespace and values. The engine fetches the content on demand. It
+// uses the Puller, the registries that are allowed at that time, and the limits.
 func (c Content) Install(p Puller, allowed RegistriesFunc, l archive.Limits) engine.Install {
 	return engine.Install{Layer: c.Layer(p, allowed, l), Form: c.Form, Path: c.Path}
 }
 
-// Layer returns the content as the engine wants it.
+// Layer returns the content as a layer for the engine.
 func (c Content) Layer(p Puller, allowed RegistriesFunc, l archive.Limits) library.Layer {
 	return library.Layer{Digest: c.Digest, Fetch: func(ctx context.Context) (library.Content, error) {
 		a, err := c.Fetch(ctx, p, allowed)

@@ -21,7 +21,7 @@ func init() {
 	})
 }
 
-// ociScheme begins the URL of a registry. All others are URLs of chart repositories.
+// ociScheme is the prefix of the URL of a registry. All other URLs are those of chart repositories.
 const ociScheme = "oci://"
 
 // Limits of the API, in characters.
@@ -34,7 +34,7 @@ const (
 // isChartName is a pattern of the API.
 var isChartName = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9._/]*[A-Za-z0-9])?$`)
 
-// helmChart is a chart of a registry or of a chart repository, by version.
+// helmChart is a chart in a registry or chart repository, by version.
 type helmChart struct{ url, name, version string }
 
 // HelmChart returns the source of a chart by version.
@@ -47,7 +47,7 @@ func (h *helmChart) String() string {
 	return strings.TrimSuffix(h.url, "/") + "/" + h.name + ":" + h.version
 }
 
-// Validate checks the lengths, and the name.
+// Validate returns an error if a field is too long or the name is malformed.
 func (h *helmChart) Validate() error {
 	switch {
 	case len(h.url) > maxURL:
@@ -65,7 +65,7 @@ func (*helmChart) SignedDigest() (string, error) {
 	return "", errors.New("a chart by version cannot be verified, as the version can move; use type oci-ref with a digest")
 }
 
-// Content is a chart.
+// Content describes a chart.
 func (h *helmChart) Content() Content {
 	return Content{Digest: digest.OfChart(h.url, h.name, h.version), Fetch: h.fetch, Read: archive.Read}
 }

@@ -13,14 +13,14 @@ func init() {
 	Register(v1alpha1.SourceTypeKustomize, func(s v1alpha1.Source) Source { return &kustomize{blob: blobOf(s), path: s.Path} })
 }
 
-// kustomize is a directory of a layer that holds a kustomization with all that it refers to.
+// kustomize is a directory in a layer that contains a kustomization and everything that it refers to.
 type kustomize struct {
 	blob
 
 	path string
 }
 
-// Content is a kustomization.
+// Content describes a kustomization.
 func (k *kustomize) Content() Content {
 	return Content{
 		Digest: digest.OfBlob(digest.Kustomization, k.ref), Form: engine.FormKustomize, Path: k.path,

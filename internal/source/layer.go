@@ -14,7 +14,7 @@ func CRDs(l *v1alpha1.LayerSource) Content {
 	return Content{Digest: digest.OfBlob(digest.CRDs, b.ref), Fetch: b.fetch(Puller.Blob), Read: archive.Read}
 }
 
-// Config returns the content of a config layer, which may be empty.
+// Config returns the content of a config layer, which can be empty.
 func Config(l *v1alpha1.LayerSource) Content {
 	b := blobOf(*FromLayer(l))
 	return Content{Digest: digest.OfBlob(digest.Config, b.ref), Fetch: b.fetch(Puller.Blob), Read: readConfig}
@@ -27,12 +27,12 @@ func readConfig(data []byte, l archive.Limits) ([]archive.File, error) {
 	return archive.ReadLayer(data, l)
 }
 
-// FromLayer returns a layer as a source.
+// FromLayer converts a layer to a source.
 func FromLayer(l *v1alpha1.LayerSource) *v1alpha1.Source {
 	return OCIRef(l.Repo, l.Name, l.Ref)
 }
 
-// ToLayer returns a source as a layer. The source must name a blob.
+// ToLayer converts a source to a layer. The source must identify a blob.
 func ToLayer(s *v1alpha1.Source) *v1alpha1.LayerSource {
 	return &v1alpha1.LayerSource{Type: v1alpha1.LayerSourceTypeOCIRef, Repo: s.Repo, Name: s.Name, Ref: s.Ref}
 }

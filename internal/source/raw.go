@@ -31,7 +31,7 @@ func Raw(repo, name, ref string) *v1alpha1.Source {
 // raw is plain YAML in a layer.
 type raw struct{ blob }
 
-// Content is plain objects.
+// Content describes plain objects.
 func (r *raw) Content() Content {
 	return Content{
 		Digest: digest.OfBlob(digest.Plain, r.ref), Form: engine.FormPlain,
@@ -42,16 +42,16 @@ func (r *raw) Content() Content {
 // inline is plain YAML in a spec.
 type inline struct{ text string }
 
-// String returns where the text stands.
+// String returns "inline", because the text has no address.
 func (*inline) String() string { return "inline" }
 
 // Validate accepts any text.
 func (*inline) Validate() error { return nil }
 
-// SignedDigest returns an error, because signatures cover layers only.
+// SignedDigest returns an error, because signatures cover only layers.
 func (*inline) SignedDigest() (string, error) { return "", errNoDigest() }
 
-// Content is plain objects.
+// Content describes plain objects.
 func (i *inline) Content() Content {
 	sum := sha256.Sum256([]byte(i.text))
 	ref := "sha256:" + hex.EncodeToString(sum[:])

@@ -33,7 +33,7 @@ func inlined(text string) *v1alpha1.Source {
 	return &v1alpha1.Source{Type: v1alpha1.SourceTypeRaw, Inline: text}
 }
 
-// TestAllTypes holds that each type of the API is registered, and no other one.
+// TestAllTypes verifies that exactly the types of the API are registered.
 func TestAllTypes(t *testing.T) {
 	files, err := fs.Glob(crds.Files, "*.yaml")
 	if err != nil {
@@ -86,7 +86,7 @@ func typesIn(node any) [][]v1alpha1.SourceType {
 	return out
 }
 
-// calls records what a puller is asked for.
+// calls records the calls of a Puller.
 type calls []string
 
 func (c *calls) call(parts ...string) error {
@@ -135,29 +135,29 @@ func TestSources(t *testing.T) {
 			want: want{Address: at + "@" + zeros, Signed: zeros, Digest: "oci-ref " + zeros, Call: "ChartByDigest " + at + " " + zeros},
 		},
 		"NoRef": {
-			reason: "What has no digest cannot be signed.", source: OCIRef("r.example.org/x", "y/z", ""),
+			reason: "A source without a digest cannot be signed.", source: OCIRef("r.example.org/x", "y/z", ""),
 			want: want{Address: at + "@", Refused: "it has no digest that a signature could cover", Digest: "oci-ref ", Call: "ChartByDigest " + at + " "},
 		},
 		"Registry": {
-			reason: "A chart of a registry by version.", source: HelmChart("oci://r.example.org/c", "web", "1.2.3"),
+			reason: "A chart in a registry, by version.", source: HelmChart("oci://r.example.org/c", "web", "1.2.3"),
 			want: want{
 				Address: "oci://r.example.org/c/web:1.2.3", Refused: "a chart by version cannot be verified",
 				Digest: "helm-chart oci://r.example.org/c web 1.2.3", Call: "Chart oci://r.example.org/c web 1.2.3",
 			},
 		},
 		"Repository": {
-			reason: "A chart of a chart repository by version.", source: HelmChart("https://c.example.org/", "web", "1.x"),
+			reason: "A chart in a chart repository, by version.", source: HelmChart("https://c.example.org/", "web", "1.x"),
 			want: want{
 				Address: "https://c.example.org/web:1.x", Refused: "a chart by version cannot be verified",
 				Digest: "helm-chart https://c.example.org/ web 1.x", Call: "RepoChart https://c.example.org/ web 1.x",
 			},
 		},
 		"Raw": {
-			reason: "Plain YAML of a layer.", source: Raw("r.example.org/x", "y/z", zeros),
+			reason: "Plain YAML in a layer.", source: Raw("r.example.org/x", "y/z", zeros),
 			want: want{Address: at + "@" + zeros, Signed: zeros, Digest: "raw " + zeros, Form: engine.FormPlain, Call: "Layer " + at + " " + zeros},
 		},
 		"Inline": {
-			reason: "Plain YAML of the spec is not pulled.", source: inlined("a: b\n"),
+			reason: "Plain YAML in the spec is not pulled.", source: inlined("a: b\n"),
 			want: want{
 				Address: "inline", Refused: "it has no digest that a signature could cover", Form: engine.FormPlain,
 				Digest: "raw inline sha256:52c9693cf3f219d51ba6af4362ee092c55fb5e6f96d6f9da13c8ede7eff8e71b",
@@ -221,12 +221,12 @@ func TestValidate(t *testing.T) {
 		source *v1alpha1.Source
 		want   string
 	}{
-		"Repo":         {reason: "A repository has no spaces.", source: OCIRef("r example.org", "a", zeros), want: `it lies in the repository "r example.org", "a", which is malformed or too long`},
-		"Name":         {reason: "A name has no tag.", source: Raw("r.example.org", "a:b", zeros), want: `it lies in the repository "r.example.org", "a:b", which is malformed or too long`},
-		"NoRepository": {reason: "A layer needs a repository.", source: &v1alpha1.Source{Type: v1alpha1.SourceTypeKustomize}, want: `it lies in the repository "", "", which is malformed or too long`},
-		"Chart":        {reason: "A name of a chart has no spaces.", source: HelmChart("https://c.example.org", "my sql", "1"), want: `the name of its chart is "my sql"; want at most 253 letters, digits and ._-/`},
-		"URL":          {reason: "A URL has some length.", source: HelmChart("https://c.example.org/"+strings.Repeat("a", 2048), "a", "1"), want: "the URL of its chart has more than 2048 characters"},
-		"Version":      {reason: "A version has some length.", source: HelmChart("https://c.example.org", "a", strings.Repeat("1", 129)), want: "the version of its chart is " + `"` + strings.Repeat("1", 100) + `"…; want at most 128 characters`},
+		"Repo":         {reason: "A repository contains no spaces.", source: OCIRef("r example.org", "a", zeros), want: `it lies in the repository "r example.org", "a", which is malformed or too long`},
+		"Name":         {reason: "A name contains no tag.", source: Raw("r.example.org", "a:b", zeros), want: `it lies in the repository "r.example.org", "a:b", which is malformed or too long`},
+		"NoRepository": {reason: "A layer requires a repository.", source: &v1alpha1.Source{Type: v1alpha1.SourceTypeKustomize}, want: `it lies in the repository "", "", which is malformed or too long`},
+		"Chart":        {reason: "The name of a chart contains no spaces.", source: HelmChart("https://c.example.org", "my sql", "1"), want: `the name of its chart is "my sql"; want at most 253 letters, digits and ._-/`},
+		"URL":          {reason: "The length of a URL is limited.", source: HelmChart("https://c.example.org/"+strings.Repeat("a", 2048), "a", "1"), want: "the URL of its chart has more than 2048 characters"},
+		"Version":      {reason: "The length of a version is limited.", source: HelmChart("https://c.example.org", "a", strings.Repeat("1", 129)), want: "the version of its chart is " + `"` + strings.Repeat("1", 100) + `"…; want at most 128 characters`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -261,7 +261,7 @@ func TestLayers(t *testing.T) {
 
 func anyRegistry(context.Context) (oci.Registries, error) { return nil, nil }
 
-// TestRegistries holds that the registries are asked for with each pull, and that nothing is pulled without them.
+// TestRegistries verifies that each pull requests the allowed registries, and that nothing is pulled without them.
 func TestRegistries(t *testing.T) {
 	l := ToLayer(Raw("r.example.org/x", "y/z", zeros))
 	contents := []Content{CRDs(l), Config(l)}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cluster holds the nouns that the engine of package manifest and a connection to a cluster share: what a Cluster
-// can do, how an object is named (ObjectRef), how its kind is addressed (Mapping), and what is known of it without a request
-// (ObjectState, which a Cache keeps).
+// Package cluster defines the types that the engine of package manifest shares with a connection to a cluster: the operations of a
+// cluster (Cluster), the name of an object (ObjectRef), how to address its kind (Mapping), and its cached state (ObjectState, in a
+// Cache).
 //
-// Package connect makes a Cluster of a REST config. Any other implementation of the interfaces works, too.
+// Package connect creates a Cluster from a REST config. You can also implement the interfaces yourself.
 package cluster

@@ -9,7 +9,7 @@ type ObjectRef struct {
 	Group, Kind, Namespace, Name string
 }
 
-// String returns the kind and the name as people write them: Deployment default/web.
+// String returns the kind and the name in the usual notation: Deployment default/web.
 func (r ObjectRef) String() string {
 	if r.Namespace == "" {
 		return r.Kind + " " + r.Name

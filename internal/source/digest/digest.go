@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// A Use is what a blob is used for. It is part of the digest, because the same blob makes other objects in another use.
+// A Use is the purpose of a blob. It is part of the digest, because the same blob results in other objects for another use.
 type Use string
 
 // The uses of blobs.
@@ -22,17 +22,17 @@ const (
 	Config        Use = "config"
 )
 
-// OfBlob identifies a blob of a registry by its digest.
+// OfBlob identifies a blob in a registry by its digest.
 func OfBlob(use Use, ref string) string {
 	return string(use) + " " + ref
 }
 
-// OfText identifies a text that stands in a spec by the digest of the text.
+// OfText identifies an inline text in a spec by the digest of the text.
 func OfText(use Use, ref string) string {
 	return string(use) + " inline " + ref
 }
 
-// OfChart identifies a chart of a registry or of a chart repository by its version, which may be empty.
+// OfChart identifies a chart in a registry or chart repository by its version, which can be empty.
 func OfChart(url, name, version string) string {
 	return strings.Join([]string{"helm-chart", url, name, version}, " ")
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestStay holds each text as the inventories in target clusters have it. The values are not to be updated.
+// TestStay fixes each text, because inventories in target clusters contain it. Do not update the values.
 func TestStay(t *testing.T) {
 	const zeros = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
 	cases := map[string]struct {
@@ -20,12 +20,12 @@ func TestStay(t *testing.T) {
 		"Kustomization": {reason: "A kustomization by digest.", got: OfBlob(Kustomization, zeros), want: "kustomize " + zeros},
 		"CRDs":          {reason: "CRDs by digest.", got: OfBlob(CRDs, zeros), want: "crds " + zeros},
 		"Config":        {reason: "A config layer by digest.", got: OfBlob(Config, zeros), want: "config " + zeros},
-		"Inline":        {reason: "Plain YAML of a spec.", got: OfText(Plain, zeros), want: "raw inline " + zeros},
+		"Inline":        {reason: "Inline YAML in a spec.", got: OfText(Plain, zeros), want: "raw inline " + zeros},
 		"Version":       {reason: "A chart by version.", got: OfChart("oci://r.example.org/c", "web", "1.2.3"), want: "helm-chart oci://r.example.org/c web 1.2.3"},
-		"Latest":        {reason: "The latest version leaves a space at the end.", got: OfChart("https://c.example.org", "web", ""), want: "helm-chart https://c.example.org web "},
+		"Latest":        {reason: "The latest version results in a trailing space.", got: OfChart("https://c.example.org", "web", ""), want: "helm-chart https://c.example.org web "},
 		"Artifact":      {reason: "An artifact by reference.", got: OfArtifact("r.example.org/c/web:1.2.3"), want: "oci r.example.org/c/web:1.2.3"},
 		"Files": {
-			reason: "A file by name and content.", got: OfFiles(maps.All(map[string][]byte{"objects.yaml": []byte("a: b\n")})),
+			reason: "Files by name and content.", got: OfFiles(maps.All(map[string][]byte{"objects.yaml": []byte("a: b\n")})),
 			want: "files 8b35e8a95f036de23a350e16ac136b89579b461b0776db937de0769be2128604",
 		},
 	}

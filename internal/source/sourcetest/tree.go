@@ -14,10 +14,10 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// typeTree has a name that no type of the API can need. Two types of one name panic.
+// typeTree has a name that the API will never use. Registering a name twice panics.
 const typeTree v1alpha1.SourceType = "test-tree"
 
-// Text is what each tree holds.
+// Text is the content of each tree.
 const Text = "{apiVersion: v1, kind: ConfigMap, metadata: {name: from-tree}}\n"
 
 func init() {
@@ -34,7 +34,7 @@ type tree struct{ url, digest string }
 // String returns url@digest.
 func (t *tree) String() string { return t.url + "@" + t.digest }
 
-// Validate checks that there is a URL.
+// Validate returns an error if the URL is missing.
 func (t *tree) Validate() error {
 	if t.url == "" {
 		return errors.New("its tree has no URL")
@@ -50,7 +50,7 @@ func (t *tree) SignedDigest() (string, error) {
 	return t.digest, nil
 }
 
-// Content is plain objects.
+// Content returns plain objects.
 func (t *tree) Content() source.Content {
 	return source.Content{
 		Digest: "tree " + t.String(), Form: manifest.FormPlain, Read: archive.ReadLayer,

@@ -15,20 +15,20 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// A Connection is a connection to one cluster. It is safe for concurrent use by any number of engines of one identity, and of bundles.
-// A connection that does not verify its server, or has a Transport of its own, has a cluster.Cluster.Identity that no other one has.
+// A Connection is a connection to one cluster. It is safe for concurrent use by any number of bundles and engines of one identity.
+// If a connection does not verify its server, or has its own Transport, its cluster.Cluster.Identity is unique.
 type Connection struct {
 	cluster.Cluster
 
 	connection *connection.Cluster
 }
 
-// A ChangeFunc is called when another client has changed an object of a bundle: old is nil for a new object, and now is nil for a
-// deleted one. The bundle is its ID, as Engine.ID returns it. Writes of the engine itself are not reported. The function is
-// called by the goroutine of a watch and should return soon.
+// A ChangeFunc is called when another client changes an object of a bundle. Old is nil for a new object, and now is nil for a
+// deleted one. The bundle is the ID that Engine.ID returns. Writes of the engine itself are not reported. The function is called by
+// the goroutine of a watch and must return quickly.
 type ChangeFunc func(bundle string, key cluster.ObjectRef, old, now *cluster.ObjectState)
 
-// An Option of a connection.
+// An Option configures a connection.
 type Option func(*options)
 
 type options struct {
@@ -37,25 +37,25 @@ type options struct {
 	identity manifest.Identity
 }
 
-// WithIdentity watches for engines of an identity, which is that of manifest.WithIdentity. Engines of different identities need
-// different connections.
+// WithIdentity sets the identity of the engines that use the connection, as manifest.WithIdentity does for an engine. Engines with
+// different identities require different connections.
 func WithIdentity(i manifest.Identity) Option {
 	return func(o *options) { o.identity = i }
 }
 
-// WithOnChange calls a function when another client changes an object of a bundle, which is then to be reconciled.
+// WithOnChange calls a function when another client changes an object of a bundle. Reconcile that bundle.
 func WithOnChange(f ChangeFunc) Option {
 	return func(o *options) { o.Change = informer.ChangeFunc(f) }
 }
 
-// WithLogger logs failing watches at level 1. By default nothing is logged.
+// WithLogger logs failing watches at level 1. By default, nothing is logged.
 func WithLogger(l logr.Logger) Option {
 	return func(o *options) { o.Log = logging.NewLogrLogger(l) }
 }
 
-// New connection with a REST config, whose authentication, TLS, proxy, impersonation, user agent, Transport and
-// WrapTransport are used. Its rate limits and its timeout are not: the API server limits by itself, and a timeout would
-// end watches. Nothing is sent before the connection is used. Errors name what is wrong with the config or with the identity.
+// New creates a connection from a REST config. It uses the authentication, TLS, proxy, impersonation, user agent, Transport and
+// WrapTransport of the config. It ignores the rate limits, because the API server has its own, and the timeout, which would end
+// watches. New sends no requests. Errors say what is wrong with the config or the identity.
 func New(rc *rest.Config, o ...Option) (*Connection, error) {
 	opts := options{
 		Options:  connection.Options{Builtin: mapper.Builtin()},
@@ -74,5 +74,5 @@ func New(rc *rest.Config, o ...Option) (*Connection, error) {
 	return &Connection{Cluster: c, connection: c}, nil
 }
 
-// Close the connection: watches end, and requests fail from now on.
+// Close closes the connection: watches end, and later requests fail.
 func (c *Connection) Close() { c.connection.Close() }

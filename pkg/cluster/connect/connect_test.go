@@ -19,7 +19,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// A manager has an engine and a connection of its own, and notes what it asks and hears.
+// A manager has its own engine and connection, and records its requests and the changes that it is notified of.
 type manager struct {
 	*manifest.Engine
 
@@ -76,7 +76,7 @@ func (m *manager) asked() []string {
 	return out
 }
 
-// heard waits for a piece of news.
+// heard waits for a notification.
 func (m *manager) heard(t *testing.T, line string) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
@@ -91,8 +91,8 @@ func (m *manager) heard(t *testing.T, line string) {
 	t.Fatalf("no one said %q: %q", line, m.news)
 }
 
-// TestTwoManagers shows that two programs with the library leave each other alone in one cluster, even where they give
-// their bundles the same name.
+// TestTwoManagers shows that two programs with the library do not interfere with each other in one cluster, even if their bundles
+// have the same name.
 func TestTwoManagers(t *testing.T) {
 	a, b := newManager(t), newManager(t, manifest.WithInventoryNamespace("operator-system"))
 	mine, theirs := settings("web", "two-managers", "a"), settings("web", "two-managers", "b")
@@ -102,7 +102,7 @@ func TestTwoManagers(t *testing.T) {
 		t.Fatal("bundles of the same name must have different IDs where their inventories are in different namespaces")
 	}
 
-	// Each sees its own objects only, and neither does anything about those of the other.
+	// Each program sees only its own objects, and changes none of the other's.
 	a.asked()
 	b.asked()
 	for range 3 {
@@ -113,7 +113,7 @@ func TestTwoManagers(t *testing.T) {
 		t.Errorf("at rest nothing must be sent: %q", got)
 	}
 
-	// A change is told to both, with the ID of the bundle that it is about, so that only one of them has something to do.
+	// Both are notified of a change, with the ID of the changed bundle, so only one of them has something to do.
 	if err := b.c.REST().Delete().AbsPath("/api/v1/namespaces/two-managers/configmaps/a").Do(t.Context()).Error(); err != nil {
 		t.Fatal(err)
 	}
@@ -125,13 +125,13 @@ func TestTwoManagers(t *testing.T) {
 	}
 	a.install(t, mine)
 
-	// An object of the other is refused, and nothing happens to it.
+	// An object of the other program is refused and not changed.
 	_, err := b.Install(t.Context(), b.c, settings("web", "two-managers", "a"))
 	if err == nil || !strings.Contains(err.Error(), "ConfigMap two-managers/a: exists and belongs to another set of objects") {
 		t.Errorf("an object of another manager must be refused, got %v", err)
 	}
 
-	// What one removes is its own.
+	// Each program removes only its own objects.
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if r, err := b.Uninstall(ctx, b.c, theirs, manifest.Wait()); err != nil || !r.Gone {
@@ -142,7 +142,7 @@ func TestTwoManagers(t *testing.T) {
 	}
 }
 
-// TestTransport shows that who embeds the library may bring an own way to the API server.
+// TestTransport shows that a program that embeds the library can use its own transport to the API server.
 func TestTransport(t *testing.T) {
 	rc := restConfig()
 	tlsConfig, err := rest.TLSConfigFor(rc)
@@ -173,9 +173,9 @@ func TestNewFails(t *testing.T) {
 		want    string
 	}{
 		"Address": {reason: "An address is a URL.", config: &rest.Config{Host: "::"}, want: "the address of the API server is not a URL"},
-		"TLS":     {reason: "Certificates are PEM.", config: &rest.Config{Host: "https://x", TLSClientConfig: rest.TLSClientConfig{CAData: []byte("x")}}, want: "TLS"},
+		"TLS":     {reason: "Certificates are in PEM format.", config: &rest.Config{Host: "https://x", TLSClientConfig: rest.TLSClientConfig{CAData: []byte("x")}}, want: "TLS"},
 		"Identity": {
-			reason: "The value of a label has no slash.", config: &rest.Config{Host: "https://x"},
+			reason: "The value of a label cannot contain a slash.", config: &rest.Config{Host: "https://x"},
 			options: []connect.Option{connect.WithIdentity(manifest.Identity{FieldManager: "x", ManagedBy: "a/b"})},
 			want:    "cannot be the value of the label",
 		},

@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest"
 )
 
-// A small controller: it is told of a change that another client made, and repairs it.
+// A small controller is notified of a change by another client and repairs it.
 func ExampleNew() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -21,7 +21,7 @@ func ExampleNew() {
 	c, err := connect.New(restConfig(), connect.WithOnChange(func(bundle string, _ cluster.ObjectRef, _, _ *cluster.ObjectState) {
 		select {
 		case changes <- bundle:
-		default: // It is in the queue already.
+		default: // It is already in the queue.
 		}
 	}))
 	if err != nil {

@@ -35,7 +35,7 @@ func run(m *testing.M) (int, error) {
 	return m.Run(), nil
 }
 
-// restConfig of an administrator of a real API server.
+// restConfig returns the configuration of an administrator of a real API server.
 func restConfig() *rest.Config { return server.Config() }
 
 // settings returns a bundle of one ConfigMap.

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// TestSourceDigestsStay holds what the inventories in target clusters depend on: the digest of each source. With another
-// one, an upgrade of the library would apply everything again. The values are not to be updated.
+// TestSourceDigestsStay fixes the digest of each source, because inventories in target clusters depend on it. With another digest,
+// an upgrade of the library would apply everything again. Do not update the values.
 func TestSourceDigestsStay(t *testing.T) {
 	const zeros = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
 	made := func(l Layer, err error) Layer {

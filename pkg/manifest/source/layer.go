@@ -4,27 +4,27 @@ package source
 
 import "context"
 
-// A Layer is content that the engine fetches when it needs it.
+// A Layer is content that the engine fetches on demand.
 type Layer struct {
-	// Digest identifies the content, and must not be empty. While it and the rest of the bundle are unchanged, the engine
-	// fetches nothing.
+	// Digest identifies the content. It must not be empty. The engine fetches the content again only if the digest or the rest of
+	// the bundle changes.
 	Digest string
 
-	// Fetch returns the content. It must fail for a caller that may not have it, because the engine shares what it makes of
-	// content between all bundles that fetch the same.
+	// Fetch returns the content. It must fail if the caller may not have the content, because the engine shares the rendered result
+	// between all bundles that fetch the same content.
 	Fetch func(ctx context.Context) (Content, error)
 }
 
-// Content is what was fetched.
+// Content is the fetched content of a Layer.
 type Content struct {
-	// Digest of the content itself. Equal digests mean equal files.
+	// Digest of the content. Equal digests mean equal files.
 	Digest string
 
-	// Files unpacks the content. The engine does not call it for content that it knows by its digest.
+	// Files unpacks the content. The engine does not call it for content with a known digest.
 	Files func() ([]File, error)
 }
 
-// A File of a Layer.
+// A File is a file in a Layer.
 type File struct {
 	// Name is a path with slashes, relative to the root of the layer.
 	Name string

@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/internal/source/digest"
 )
 
-// A RemoteOption describes how to reach the registry or chart repository of a source.
+// A RemoteOption configures the access to the registry or chart repository of a source.
 type RemoteOption func(*remote)
 
 type remote struct{ oci.Registry }
@@ -26,12 +26,12 @@ func WithBasicAuth(username, password string) RemoteOption {
 	return func(r *remote) { r.Username, r.Password = username, password }
 }
 
-// WithDockerConfig logs in with the content of a Secret of type kubernetes.io/dockerconfigjson.
+// WithDockerConfig logs in with the contents of a Secret of type kubernetes.io/dockerconfigjson.
 func WithDockerConfig(config []byte) RemoteOption {
 	return func(r *remote) { r.DockerConfig = config }
 }
 
-// WithCABundle trusts certificates, as PEM, besides those of the system.
+// WithCABundle trusts PEM certificates in addition to those of the system.
 func WithCABundle(pem []byte) RemoteOption {
 	return func(r *remote) { r.CABundle = pem }
 }
@@ -41,13 +41,13 @@ func WithPlainHTTP() RemoteOption {
 	return func(r *remote) { r.PlainHTTP = true }
 }
 
-// pullers is the one cache of all sources of a process. It keeps the content of different credentials apart.
+// pullers is the cache that all sources of a process share. It separates content by credentials.
 var pullers = sync.OnceValues(func() (*pull.Client, error) { return pull.New() }) //nolint:gochecknoglobals // See above.
 
-// OCI returns what a registry has at [oci://]host[:port]/repository:tag or …@sha256:…: a Helm chart, an artifact of Flux,
-// or by its own digest a layer of either form. The engine pulls it when it needs it, and keeps it in memory. It does not
-// notice a tag that moves while nothing else changes; a digest cannot move. Without an option, the credentials are those of
-// the docker configuration of the process. Hosts of the loopback interface may do without TLS.
+// OCI returns the artifact at [oci://]host[:port]/repository:tag or …@sha256:…. It can be a Helm chart or a Flux artifact, or, by
+// its own digest, a layer of either. The engine pulls it on demand and keeps it in memory. If a tag moves, the engine does not
+// notice until something else changes; use a digest to be certain. Without options, the credentials come from the docker
+// configuration of the process. Loopback hosts may be accessed without TLS.
 func OCI(reference string, o ...RemoteOption) (Layer, error) {
 	ref, err := oci.ParseReference(reference)
 	if err != nil {
@@ -63,9 +63,9 @@ func OCI(reference string, o ...RemoteOption) (Layer, error) {
 	}), nil
 }
 
-// ChartRepository returns a chart of a Helm repository at http(s)://host[:port]/path, whose index.yaml lists it. Version may
-// be a range, as of helm --version: the engine takes the newest version in it when it pulls the chart, and does not notice
-// a newer one while nothing else changes. Options and credentials are as with OCI.
+// ChartRepository returns a chart from the index.yaml of a Helm repository at http(s)://host[:port]/path. Version can be a range,
+// as for helm --version: the engine selects the newest matching version when it pulls the chart, and does not notice a newer one
+// until something else changes. Options and credentials work as for OCI.
 func ChartRepository(repoURL, chart, version string, o ...RemoteOption) (Layer, error) {
 	u, err := url.Parse(repoURL)
 	switch {
@@ -82,8 +82,8 @@ func ChartRepository(repoURL, chart, version string, o ...RemoteOption) (Layer, 
 	}), nil
 }
 
-// registries returns the rules for a source: its own host with the options, and any other one, because the archive of a
-// chart may be on another host than its repository.
+// registries returns the access rules of a source: the options for its own host, and the defaults for any other host, because the
+// archive of a chart can be on another host than its repository.
 func registries(host string, o []RemoteOption) oci.Registries {
 	if len(o) == 0 {
 		return nil
@@ -95,7 +95,7 @@ func registries(host string, o []RemoteOption) oci.Registries {
 	return oci.Registries{r.Registry, {Host: "*", Ambient: true}}
 }
 
-// pulled returns a layer that is pulled when it is needed.
+// pulled returns a layer that is pulled on demand.
 func pulled(id string, get func(ctx context.Context, p *pull.Client) (pull.Artifact, error)) Layer {
 	return Layer{Digest: id, Fetch: func(ctx context.Context) (Content, error) {
 		p, err := pullers()

@@ -41,20 +41,20 @@ func TestOCI(t *testing.T) {
 		want   []string
 		err    string
 	}{
-		"Tag":    {reason: "A chart by its version.", ref: "oci://" + r.Host() + "/charts/greeter:1.2.0", o: login, want: files},
-		"Digest": {reason: "A chart by the digest of its manifest.", ref: r.Host() + "/charts/greeter@" + chart.Manifest, o: login, want: files},
-		"Layer":  {reason: "A chart by the digest of its archive.", ref: r.Host() + "/charts/greeter@" + chart.Layer, o: login, want: files},
-		"Text":   {reason: "Objects by the digest of their layer.", ref: r.Host() + "/other@" + other.Layer, o: login, want: []string{"layer.yaml"}},
-		"Plain":  {reason: "Without TLS, where that is said.", ref: r.Host() + "/charts/greeter:1.2.0", o: append(login, WithPlainHTTP()), want: files},
+		"Tag":    {reason: "A chart is pulled by version.", ref: "oci://" + r.Host() + "/charts/greeter:1.2.0", o: login, want: files},
+		"Digest": {reason: "A chart is pulled by the digest of its manifest.", ref: r.Host() + "/charts/greeter@" + chart.Manifest, o: login, want: files},
+		"Layer":  {reason: "A chart is pulled by the digest of its archive.", ref: r.Host() + "/charts/greeter@" + chart.Layer, o: login, want: files},
+		"Text":   {reason: "Objects are pulled by the digest of their layer.", ref: r.Host() + "/other@" + other.Layer, o: login, want: []string{"layer.yaml"}},
+		"Plain":  {reason: "A chart is pulled without TLS if the option allows it.", ref: r.Host() + "/charts/greeter:1.2.0", o: append(login, WithPlainHTTP()), want: files},
 		"Docker": {
-			reason: "With what a pull secret holds.", ref: r.Host() + "/charts/greeter:1.2.0", want: files,
+			reason: "A chart is pulled with a pull secret.", ref: r.Host() + "/charts/greeter:1.2.0", want: files,
 			o: []RemoteOption{WithDockerConfig([]byte(`{"auths":{"` + r.Host() + `":{"username":"robot","password":"secret"}}}`))},
 		},
-		"Manifest": {reason: "What is neither is refused.", ref: r.Host() + "/other@" + other.Manifest, o: login, err: "not a chart"},
-		"Refused":  {reason: "A wrong password is told, and not repeated.", ref: r.Host() + "/charts/greeter:1.2.0", o: []RemoteOption{WithBasicAuth("robot", "wrong")}, err: "401"},
-		"NoTag":    {reason: "A tag that is not there is named.", ref: r.Host() + "/charts/greeter:v2", o: login, err: `has no tag "v2"`},
-		"Neither":  {reason: "There is no latest.", ref: r.Host() + "/charts/greeter", err: "has neither a tag nor a digest"},
-		"Invalid":  {reason: "A reference is checked at once.", ref: "flux", err: "malformed reference"},
+		"Manifest": {reason: "Any other artifact is refused.", ref: r.Host() + "/other@" + other.Manifest, o: login, err: "not a chart"},
+		"Refused":  {reason: "A wrong password is reported, but not repeated.", ref: r.Host() + "/charts/greeter:1.2.0", o: []RemoteOption{WithBasicAuth("robot", "wrong")}, err: "401"},
+		"NoTag":    {reason: "The error names a missing tag.", ref: r.Host() + "/charts/greeter:v2", o: login, err: `has no tag "v2"`},
+		"Neither":  {reason: "A reference has no default tag.", ref: r.Host() + "/charts/greeter", err: "has neither a tag nor a digest"},
+		"Invalid":  {reason: "A reference is validated immediately.", ref: "flux", err: "malformed reference"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -78,12 +78,12 @@ func TestChartRepository(t *testing.T) {
 		want                []string
 		err                 string
 	}{
-		"Version":  {reason: "A chart by its version.", url: r.URL(), chart: "greeter", version: "1.2.0", want: files},
-		"Range":    {reason: "A chart by a range.", url: r.URL(), chart: "greeter", version: "^1.0.0", want: files},
-		"Missing":  {reason: "A version that is not there is named.", url: r.URL(), chart: "greeter", version: "2.0.0", err: "2.0.0"},
+		"Version":  {reason: "A chart is pulled by version.", url: r.URL(), chart: "greeter", version: "1.2.0", want: files},
+		"Range":    {reason: "A chart is pulled by a range.", url: r.URL(), chart: "greeter", version: "^1.0.0", want: files},
+		"Missing":  {reason: "The error names a missing version.", url: r.URL(), chart: "greeter", version: "2.0.0", err: "2.0.0"},
 		"Scheme":   {reason: "Registries have their own function.", url: "oci://x/y", chart: "greeter", version: "1.0.0", err: "http(s)://"},
-		"Password": {reason: "A password is not repeated.", url: "https://a:hunter2@x/y", chart: "greeter", version: "1.0.0", err: "use WithBasicAuth"},
-		"NoChart":  {reason: "A repository has many charts.", url: r.URL(), version: "1.0.0", err: "asked for a chart"},
+		"Password": {reason: "The error does not repeat a password.", url: "https://a:hunter2@x/y", chart: "greeter", version: "1.0.0", err: "use WithBasicAuth"},
+		"NoChart":  {reason: "A chart is required, because a repository has many.", url: r.URL(), version: "1.0.0", err: "asked for a chart"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestChartRepository(t *testing.T) {
 	}
 }
 
-// namesOf the files that a source has.
+// namesOf returns the names of the files of a source.
 func namesOf(t *testing.T, source func() (Layer, error)) ([]string, error) {
 	t.Helper()
 	l, err := source()

@@ -22,7 +22,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/test/controlplane"
 )
 
-// namesIn a layer, and its digest.
+// namesIn returns the names of the files in a layer, and its digest.
 func namesIn(t *testing.T, l Layer) []string {
 	t.Helper()
 	c, err := l.Fetch(t.Context())
@@ -40,7 +40,7 @@ func namesIn(t *testing.T, l Layer) []string {
 	return out
 }
 
-// write files below a folder.
+// write writes files into a directory.
 func write(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -76,13 +76,13 @@ func TestPath(t *testing.T) {
 		err    string
 	}{
 		"Chart":   {reason: "A chart is read as Helm reads it.", path: "chart", want: []string{".helmignore", "Chart.yaml", "templates/a.yaml"}},
-		"Objects": {reason: "A folder that is no chart is read as it is.", path: "objects", want: []string{"a.yaml", "b.swp"}},
+		"Objects": {reason: "A directory without a chart is read unchanged.", path: "objects", want: []string{"a.yaml", "b.swp"}},
 		"Archive": {reason: "An archive is unpacked.", path: "c.tgz", want: []string{"c/Chart.yaml", "c/templates/a.yaml"}},
-		"File":    {reason: "One file is a layer too.", path: "one.yaml", want: []string{"layer.yaml"}},
+		"File":    {reason: "A single file is a layer, too.", path: "one.yaml", want: []string{"layer.yaml"}},
 		"Mounted": {reason: "A mounted ConfigMap has each file once.", path: "mounted", want: []string{"a.yaml"}},
-		"Leaves":  {reason: "A link must not leave the folder.", path: "leaves", err: "b.yaml"},
-		"Binary":  {reason: "What is neither text nor tar is refused.", path: "zip", err: "cannot read layer"},
-		"Nothing": {reason: "What is not there is named.", path: "nothing", err: "no such file"},
+		"Leaves":  {reason: "A link must not lead out of the directory.", path: "leaves", err: "b.yaml"},
+		"Binary":  {reason: "A file that is neither text nor tar is refused.", path: "zip", err: "cannot read layer"},
+		"Nothing": {reason: "The error names a missing path.", path: "nothing", err: "no such file"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

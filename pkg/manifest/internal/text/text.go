@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// MaxExcerpt is the longest excerpt in bytes.
+// MaxExcerpt is the maximum length of an excerpt in bytes.
 const MaxExcerpt = 256
 
-// Excerpt returns the beginning of a text as one printable line.
+// Excerpt returns the beginning of a text as one printable line of at most MaxExcerpt bytes.
 func Excerpt(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == utf8.RuneError || r == 0x7f {
@@ -25,7 +25,7 @@ func Excerpt(s string) string {
 	return s
 }
 
-// Some returns the names, and how many more there are where all is larger than their number.
+// Some returns the names, followed by the number of further ones if all is greater than the number of names.
 func Some(named []string, all int64) string {
 	text := strings.Join(named, ", ")
 	if more := all - int64(len(named)); more > 0 {
@@ -34,7 +34,7 @@ func Some(named []string, all int64) string {
 	return text
 }
 
-// OneLine returns a text with each run of white space replaced by one space, as conditions and errors need it.
+// OneLine replaces each run of white space in a text with one space, for use in conditions and errors.
 func OneLine(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }

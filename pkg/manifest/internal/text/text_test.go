@@ -17,19 +17,19 @@ func TestExcerpt(t *testing.T) {
 		text   string
 		want   string
 	}{
-		"Empty": {reason: "Nothing stays nothing."},
-		"Short": {reason: "A short text stays as it is.", text: "no quota", want: "no quota"},
-		"Lines": {reason: "Lines become one.", text: " no\r\n\tquota\n", want: "no quota"},
+		"Empty": {reason: "An empty text stays empty."},
+		"Short": {reason: "A short text is unchanged.", text: "no quota", want: "no quota"},
+		"Lines": {reason: "Line breaks become spaces.", text: " no\r\n\tquota\n", want: "no quota"},
 		"Control": {
-			reason: "What no terminal should get becomes a space: escapes, and what is not UTF-8.",
+			reason: "Escapes and invalid UTF-8, which must not reach a terminal, become spaces.",
 			text:   "a\x1b[31mb\x00c\x7fd\xffe", want: "a [31mb c d e",
 		},
-		"Limit":   {reason: "The longest excerpt is whole.", text: long, want: long},
-		"Longer":  {reason: "A longer one is cut, and shows it.", text: long + "b", want: long[:MaxExcerpt-len("…")] + "…"},
-		"Spaces":  {reason: "Spaces that are left out do not count.", text: long[:MaxExcerpt-1] + strings.Repeat(" ", 100), want: long[:MaxExcerpt-1]},
-		"Letters": {reason: "No letter is cut in two.", text: strings.Repeat("ä", MaxExcerpt), want: strings.Repeat("ä", (MaxExcerpt-len("…"))/2) + "…"},
+		"Limit":   {reason: "An excerpt of the maximum length is complete.", text: long, want: long},
+		"Longer":  {reason: "A longer text is shortened and ends with an ellipsis.", text: long + "b", want: long[:MaxExcerpt-len("…")] + "…"},
+		"Spaces":  {reason: "Removed white space does not count.", text: long[:MaxExcerpt-1] + strings.Repeat(" ", 100), want: long[:MaxExcerpt-1]},
+		"Letters": {reason: "A multi-byte character is never split.", text: strings.Repeat("ä", MaxExcerpt), want: strings.Repeat("ä", (MaxExcerpt-len("…"))/2) + "…"},
 		"Huge": {
-			reason: "Of a huge text only the beginning is looked at.",
+			reason: "Only the beginning of a huge text is processed.",
 			text:   strings.Repeat(" ", 4*MaxExcerpt) + "a",
 		},
 	}
@@ -56,10 +56,10 @@ func TestSome(t *testing.T) {
 		args   args
 		want   string
 	}{
-		"All":   {reason: "All are named.", args: args{named: []string{"a", "b"}, all: 2}, want: "a, b"},
-		"More":  {reason: "The rest is counted.", args: args{named: []string{"a", "b"}, all: 5}, want: "a, b and 3 more"},
-		"Fewer": {reason: "A number that is behind says nothing.", args: args{named: []string{"a", "b"}, all: 1}, want: "a, b"},
-		"None":  {reason: "Without any there is nothing to say."},
+		"All":   {reason: "All names are listed.", args: args{named: []string{"a", "b"}, all: 2}, want: "a, b"},
+		"More":  {reason: "The others are counted.", args: args{named: []string{"a", "b"}, all: 5}, want: "a, b and 3 more"},
+		"Fewer": {reason: "A count that is too low is ignored.", args: args{named: []string{"a", "b"}, all: 1}, want: "a, b"},
+		"None":  {reason: "Without names, the result is empty."},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -76,9 +76,9 @@ func TestOneLine(t *testing.T) {
 		text   string
 		want   string
 	}{
-		"Line":  {reason: "One line stays as it is.", text: "a b", want: "a b"},
-		"Lines": {reason: "Each run of white space becomes one space, and none is left at the ends.", text: "\n a \t\r\n  b\u00a0c ", want: "a b c"},
-		"Empty": {reason: "White space alone is nothing.", text: " \n"},
+		"Line":  {reason: "A single line is unchanged.", text: "a b", want: "a b"},
+		"Lines": {reason: "Each run of white space becomes one space, and white space at the ends is removed.", text: "\n a \t\r\n  b\u00a0c ", want: "a b c"},
+		"Empty": {reason: "A text of only white space becomes empty.", text: " \n"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -89,7 +89,7 @@ func TestOneLine(t *testing.T) {
 	}
 }
 
-// Whatever others write, an excerpt fits.
+// An excerpt always fits, whatever the text.
 func FuzzExcerpt(f *testing.F) {
 	f.Add("a\nb")
 	f.Add(strings.Repeat("€", 200))

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package unions finds what is left of one member of a union in an object that is to have another member of it.
+// Package unions finds leftover union members in a live object: fields that conflict with another member of the same union in the
+// desired object.
 //
-// In a union of the Kubernetes API only one of several fields may be set. Server-side apply removes what its applier owns
-// and no longer wants, but not what the API server filled in by itself and nobody owns. The API server then refuses the
-// object, for it has two members of one union. The package knows the unions in which that happens, and no cluster.
+// In a union of the Kubernetes API, only one of several fields may be set. Server-side apply removes fields that its manager owns
+// and no longer applies, but not fields that the API server set as defaults and no manager owns. The API server then refuses the
+// object because two members of one union are set. The package contains a table of the unions that are affected, and sends no
+// requests.
 package unions

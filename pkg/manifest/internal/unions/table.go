@@ -8,22 +8,22 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// A union is a struct with fields of which only some may be set at once.
+// A union is a struct in which only some fields may be set at the same time.
 type union struct {
 	// at is the path of the struct. A list is followed by the name of the field that identifies its items: volumes[name].
 	at string
-	// discriminator is the field that says which members may be set; empty where exactly one of them may be.
+	// discriminator is the field that determines which members may be set. It is empty if exactly one member may be set.
 	discriminator string
-	// initial is the value that the API server gives to a discriminator that is not set.
+	// initial is the value that the API server sets if the discriminator is not set.
 	initial string
-	// members are the fields of which only some may be set. Where there is a discriminator, each one is with its value.
+	// members are the fields of which only some may be set, each with the discriminator value that allows it.
 	members map[string]string
 }
 
-// table of the unions of a kind. test/unions tries them, and those of all other kinds, against a real API server: where it
-// clears the other member by itself (Service), or gives a default to none (Ingress, HorizontalPodAutoscaler, webhooks,
-// PriorityLevelConfiguration), there is nothing to find. The handlers and variables of containers are here because others
-// may own a part of them, which the refusal of the API server does not say.
+// table returns the unions of a kind. The suite test/unions checks them, and those of all other kinds, against a real API server.
+// Kinds are not listed if the API server clears the other member itself (Service), or does not default any member (Ingress,
+// HorizontalPodAutoscaler, webhooks, PriorityLevelConfiguration). The handlers and variables of containers are listed because other
+// managers may own parts of them, which the error of the API server does not mention.
 func table(gk schema.GroupKind) []union {
 	spec, ok := podSpecs[gk]
 	if !ok {
@@ -32,7 +32,7 @@ func table(gk schema.GroupKind) []union {
 	return slices.Concat(strategies[gk], ofPod(spec))
 }
 
-// podSpecs is where kinds have the spec of a pod.
+// podSpecs maps kinds to the path of their pod spec.
 var podSpecs = map[schema.GroupKind]string{ //nolint:gochecknoglobals // A constant table.
 	{Group: "apps", Kind: "DaemonSet"}:   "spec.template.spec",
 	{Group: "apps", Kind: "Deployment"}:  "spec.template.spec",
@@ -43,8 +43,8 @@ var podSpecs = map[schema.GroupKind]string{ //nolint:gochecknoglobals // A const
 	{Kind: "ReplicationController"}:      "spec.template.spec",
 }
 
-// strategies say how a kind replaces its pods. That of a DaemonSet is not among them: its members may stand beside another
-// type.
+// strategies are the unions that determine how a kind replaces its pods. A DaemonSet is not listed, because its members may
+// accompany another type.
 var strategies = map[schema.GroupKind][]union{ //nolint:gochecknoglobals // A constant table.
 	{Group: "apps", Kind: "Deployment"}: {{
 		at: "spec.strategy", discriminator: "type", initial: "RollingUpdate",
@@ -56,7 +56,7 @@ var strategies = map[schema.GroupKind][]union{ //nolint:gochecknoglobals // A co
 	}},
 }
 
-// ofPod are the unions of the spec of a pod.
+// ofPod returns the unions of a pod spec.
 func ofPod(spec string) []union {
 	out := []union{{at: spec + ".volumes[name]", members: oneOf(
 		"awsElasticBlockStore", "azureDisk", "azureFile", "cephfs", "cinder", "configMap", "csi", "downwardAPI", "emptyDir",
@@ -82,7 +82,7 @@ func ofPod(spec string) []union {
 	return out
 }
 
-// oneOf are members without a discriminator.
+// oneOf returns members without a discriminator.
 func oneOf(names ...string) map[string]string {
 	out := make(map[string]string, len(names))
 	for _, n := range names {

@@ -15,21 +15,21 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 )
 
-// A Leftover is a member of a union that an object has, that is not wanted, and that may not stand beside what is wanted.
+// A Leftover is a live union member that is not desired and conflicts with the desired object.
 type Leftover struct {
 	// Path of the member.
 	Path fieldpath.Path
-	// Beside is the field of the union that is wanted, and that the member may not stand beside: another member, or the discriminator.
+	// Beside is the desired field that the member conflicts with: another member, or the discriminator.
 	Beside fieldpath.Path
-	// Value of the discriminator; empty for another member.
+	// Value of the discriminator, or empty for another member.
 	Value string
-	// Managers are the other managers that own the member or a part of it, sorted. Where there are none, nobody owns it.
+	// Managers are the other managers that own the member or a part of it, sorted. If there are none, no manager owns it.
 	Managers []string
 
 	union *union
 }
 
-// Wanted returns the wanted field as text, with the value of a discriminator: spec.strategy.type Recreate.
+// Wanted returns the desired field as text, followed by the value of a discriminator: spec.strategy.type Recreate.
 func (l *Leftover) Wanted() string {
 	if l.Value == "" {
 		return fieldset.Text(l.Beside)
@@ -37,15 +37,15 @@ func (l *Leftover) Wanted() string {
 	return fieldset.Text(l.Beside) + " " + l.Value
 }
 
-// Known says whether a kind has unions in which there may be leftovers.
+// Known reports whether a kind has unions that can have leftovers.
 func Known(gk schema.GroupKind) bool {
 	_, ok := podSpecs[gk]
 	return ok
 }
 
-// Find the leftovers in a live object of what is wanted of it. What is ours is none, because server-side apply removes it
-// where it is no longer wanted, unless null is wanted of it, which it takes for wanting it. Ours says which entries of
-// managedFields that are.
+// Find returns union members that exist, are not desired, and conflict with the desired object. It skips members that only the
+// engine owns, because server-side apply removes them. An exception are members that the desired object sets to null, which counts
+// as applying them. Ours reports whether an entry of managedFields belongs to the engine.
 func Find(gk schema.GroupKind, want, live map[string]any, managed []metav1.ManagedFieldsEntry, ours func(*metav1.ManagedFieldsEntry) bool) []Leftover {
 	f := &finder{ours: &fieldpath.Set{}}
 	for i := range managed {
@@ -76,7 +76,7 @@ type finder struct {
 	found  []Leftover
 }
 
-// walk to a union, in what is wanted and in what is there at once.
+// walk follows the path of a union in the desired and the live object.
 func (f *finder) walk(u *union, path fieldpath.Path, steps []string, want, live map[string]any) {
 	if len(steps) == 0 {
 		f.look(u, path, want, live)
@@ -107,7 +107,7 @@ func (f *finder) walk(u *union, path fieldpath.Path, steps []string, want, live 
 	}
 }
 
-// look at one union.
+// look finds the leftovers of one union.
 func (f *finder) look(u *union, path fieldpath.Path, want, live map[string]any) {
 	chosen, ok := f.choice(u, path, want, live)
 	if !ok {
@@ -127,15 +127,15 @@ func (f *finder) look(u *union, path fieldpath.Path, want, live map[string]any) 
 	}
 }
 
-// A choice is what is wanted of a union: one of its members, or a value of its discriminator.
+// A choice is the desired value of a union: one of its members, or a value of its discriminator.
 type choice struct{ name, value string }
 
-// field returns the path of what is chosen of the union at a path.
+// field returns the path of the chosen field of the union at a path.
 func (c choice) field(path fieldpath.Path) fieldpath.Path {
 	return append(path.Copy(), fieldpath.PathElement{FieldName: &c.name})
 }
 
-// allows reports whether a member may stand beside what is chosen.
+// allows reports whether a member may accompany the choice.
 func (c choice) allows(u *union, member string) bool {
 	if u.discriminator == "" {
 		return member == c.name
@@ -143,7 +143,7 @@ func (c choice) allows(u *union, member string) bool {
 	return u.members[member] == c.value
 }
 
-// choice returns what is wanted of a union; false where nothing is.
+// choice returns the choice of a union, and false if there is none.
 func (f *finder) choice(u *union, path fieldpath.Path, want, live map[string]any) (choice, bool) {
 	if u.discriminator == "" {
 		for _, m := range slices.Sorted(maps.Keys(u.members)) {
@@ -164,7 +164,7 @@ func (f *finder) choice(u *union, path fieldpath.Path, want, live map[string]any
 	return out, true
 }
 
-// managers other than us that own a field, or a part of it.
+// managers returns the managers, other than the engine, that own a field or a part of it.
 func (f *finder) managers(p fieldpath.Path) []string {
 	var out []string
 	for _, o := range f.others {
@@ -176,8 +176,8 @@ func (f *finder) managers(p fieldpath.Path) []string {
 	return out
 }
 
-// Keep is an object with the unions of leftovers as they are in another one: discriminators and members. It changes and
-// returns the object.
+// Keep copies the unions of leftovers, with discriminators and members, from another object into an object. It changes and returns
+// the object.
 func Keep(object, as map[string]any, leftovers []Leftover) map[string]any {
 	for i := range leftovers {
 		l := &leftovers[i]

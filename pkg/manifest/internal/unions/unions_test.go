@@ -14,7 +14,7 @@ import (
 	"github.com/crossplane-contrib/provider-kyma/pkg/manifest/internal/fieldset"
 )
 
-// A leftover as it is compared.
+// A leftover in comparable form.
 type leftover struct{ Path, Wanted, Managers string }
 
 func object(t *testing.T, text string) map[string]any {
@@ -26,7 +26,7 @@ func object(t *testing.T, text string) map[string]any {
 	return out
 }
 
-// entry of managedFields, of a manager that has these fields.
+// entry returns an entry of managedFields of a manager that owns these fields.
 func entry(manager, fields string) metav1.ManagedFieldsEntry {
 	return metav1.ManagedFieldsEntry{Manager: manager, FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)}}
 }
@@ -45,36 +45,36 @@ func TestFind(t *testing.T) {
 		found      []leftover
 	}{
 		"Strategy": {
-			reason: "What the API server filled in for one type has no place beside another one.",
+			reason: "A member that the API server defaulted for one type conflicts with another type.",
 			want:   recreate, live: defaulted,
 			managed: managed{entry("us", `{"f:spec":{"f:replicas":{}}}`)},
 			found:   []leftover{{Path: "spec.strategy.rollingUpdate", Wanted: "spec.strategy.type Recreate"}},
 		},
 		"SameType": {
-			reason: "Beside the type that it is for it stays.",
+			reason: "A member does not conflict with its own type.",
 			want:   "spec: {strategy: {type: RollingUpdate}}", live: defaulted,
 		},
 		"NoType": {
-			reason: "Where no type is wanted, the API server takes the one that it is for.",
+			reason: "Without a desired type, the API server sets the type of the member.",
 			want:   "spec: {strategy: {}}", live: defaulted,
 		},
 		"TypeOfAnother": {
-			reason: "Where no type is wanted, the one that another manager set stays.",
+			reason: "Without a desired type, the type that another manager set counts.",
 			want:   "spec: {strategy: {type: \"\"}}", live: "spec: {strategy: {type: Recreate, rollingUpdate: {maxSurge: 1}}}",
 			managed: managed{entry("kubectl", `{"f:spec":{"f:strategy":{"f:type":{}}}}`)},
 			found:   []leftover{{Path: "spec.strategy.rollingUpdate", Wanted: "spec.strategy.type Recreate"}},
 		},
 		"Wanted": {
-			reason: "What is wanted is no leftover, even if the API server refuses it.",
+			reason: "A desired member is never a leftover, even if the API server refuses it.",
 			want:   "spec: {strategy: {type: Recreate, rollingUpdate: {maxSurge: 1}}}", live: defaulted,
 		},
 		"Ours": {
-			reason: "What is ours goes by itself.",
+			reason: "Server-side apply removes a member that the engine owns.",
 			want:   recreate, live: defaulted,
 			managed: managed{entry("us", `{"f:spec":{"f:strategy":{"f:rollingUpdate":{"f:maxSurge":{}}}}}`)},
 		},
 		"Another": {
-			reason: "What another manager has a part of is theirs.",
+			reason: "A member that another manager owns in part belongs to that manager.",
 			want:   recreate, live: defaulted,
 			managed: managed{
 				entry("us", `{"f:spec":{"f:strategy":{"f:rollingUpdate":{"f:maxSurge":{}}}}}`),
@@ -85,39 +85,39 @@ func TestFind(t *testing.T) {
 			found: []leftover{{Path: "spec.strategy.rollingUpdate", Wanted: "spec.strategy.type Recreate", Managers: "argocd, kubectl-edit"}},
 		},
 		"Null": {
-			reason: "A member that is null is none, on both sides.",
+			reason: "A member that is null does not count, in both objects.",
 			want:   "spec: {strategy: {type: Recreate, rollingUpdate: null}}", live: "spec: {strategy: {type: Recreate, rollingUpdate: null}}",
 		},
 		"NullWanted": {
-			reason: "Wanting null is wanting none.",
+			reason: "A member that is set to null is not desired.",
 			want:   "spec: {strategy: {type: Recreate, rollingUpdate: null}}", live: defaulted,
 			found: []leftover{{Path: "spec.strategy.rollingUpdate", Wanted: "spec.strategy.type Recreate"}},
 		},
 		"NullOfOurs": {
-			reason: "Server-side apply takes null for wanting a struct, and does not remove it.",
+			reason: "Server-side apply treats null as applying a struct, and does not remove it.",
 			want:   "spec: {strategy: {type: Recreate, rollingUpdate: null}}", live: defaulted,
 			managed: managed{entry("us", `{"f:spec":{"f:strategy":{"f:rollingUpdate":{"f:maxSurge":{}}}}}`)},
 			found:   []leftover{{Path: "spec.strategy.rollingUpdate", Wanted: "spec.strategy.type Recreate"}},
 		},
 		"StatefulSet": {
-			reason: "The strategy of another kind has another name.",
+			reason: "Another kind has another name for its strategy.",
 			kind:   "StatefulSet",
 			want:   "spec: {updateStrategy: {type: OnDelete}}", live: "spec: {updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 0}}}",
 			found: []leftover{{Path: "spec.updateStrategy.rollingUpdate", Wanted: "spec.updateStrategy.type OnDelete"}},
 		},
 		"DaemonSet": {
-			reason: "That of a DaemonSet may stand beside another type.",
+			reason: "The member of a DaemonSet does not conflict with another type.",
 			kind:   "DaemonSet",
 			want:   "spec: {updateStrategy: {type: OnDelete}}", live: "spec: {updateStrategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 0}}}",
 		},
 		"Volume": {
-			reason: "A volume without a source is an emptyDir; others of the list are left alone.",
+			reason: "A volume without a source is an emptyDir. Other items of the list are ignored.",
 			want:   "spec: {template: {spec: {volumes: [{name: new, emptyDir: {}}, {name: b, configMap: {name: x}}, {name: a}]}}}",
 			live:   "spec: {template: {spec: {volumes: [{name: a, emptyDir: {}}, {name: b, emptyDir: {}}, {name: c, emptyDir: {}}]}}}",
 			found:  []leftover{{Path: `spec.template.spec.volumes[name="b"].emptyDir`, Wanted: `spec.template.spec.volumes[name="b"].configMap`}},
 		},
 		"CronJob": {
-			reason: "Pods are elsewhere in other kinds.",
+			reason: "Other kinds have their pod spec at another path.",
 			kind:   "CronJob",
 			want:   "spec: {jobTemplate: {spec: {template: {spec: {volumes: [{name: a, secret: {secretName: x}}]}}}}}",
 			live:   "spec: {jobTemplate: {spec: {template: {spec: {volumes: [{name: a, emptyDir: {}}]}}}}}",
@@ -127,7 +127,7 @@ func TestFind(t *testing.T) {
 			}},
 		},
 		"Probe": {
-			reason: "A handler of which another manager has a part does not go with what is ours.",
+			reason: "A handler that another manager owns in part is not removed with the parts that the engine owns.",
 			want:   "spec: {template: {spec: {containers: [{name: web, livenessProbe: {exec: {command: [ok]}}}]}}}",
 			live:   "spec: {template: {spec: {containers: [{name: web, livenessProbe: {httpGet: {path: /ok, port: 80, scheme: HTTP}}}]}}}",
 			managed: managed{
@@ -141,7 +141,7 @@ func TestFind(t *testing.T) {
 			}},
 		},
 		"Variables": {
-			reason: "Unions may be in unions.",
+			reason: "Unions can be nested.",
 			want:   "spec: {template: {spec: {initContainers: [{name: i, env: [{name: A, valueFrom: {fieldRef: {fieldPath: x}}}, {name: B, valueFrom: {secretKeyRef: {name: x}}}]}]}}}",
 			live:   "spec: {template: {spec: {initContainers: [{name: i, env: [{name: A, value: x}, {name: B, valueFrom: {configMapKeyRef: {name: x}}}]}]}}}",
 			found: []leftover{
@@ -153,16 +153,16 @@ func TestFind(t *testing.T) {
 			},
 		},
 		"OtherKind": {
-			reason: "The strategy of a kind that is not known is left alone.",
+			reason: "The strategy of an unknown kind is ignored.",
 			kind:   "Service",
 			want:   recreate, live: defaulted,
 		},
 		"Malformed": {
-			reason: "What is of another type than expected is left to the API server.",
+			reason: "Values of an unexpected type are left to the API server.",
 			want:   "spec: {strategy: Recreate, template: {spec: {volumes: [a, {name: 1, secret: {}}, {}], containers: {}}}}",
 			live:   "spec: {strategy: {rollingUpdate: {}}, template: {spec: {volumes: [a, {name: \"1\", emptyDir: {}}, {}], containers: {}}}}",
 		},
-		"Nothing": {reason: "Nothing is nothing.", want: "{}", live: "{}"},
+		"Nothing": {reason: "Empty objects have no leftovers.", want: "{}", live: "{}"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
