@@ -80,8 +80,8 @@ func (d *Desired) unsearched(rec *inventory.Part) bool {
 	return rec.ReleaseOf(d.Part).IsZero() && rec.FormerReleaseOf(d.Part).IsZero() && d.Adopts == object.AdoptNone
 }
 
-// move moves the release of a part to its new place. It returns the target that an interrupted move abandoned. This is usually
-// zero.
+// move moves the release of a part to its desired place. It returns the unreached target of an earlier move, which is now
+// abandoned. It is usually zero.
 func (d *Desired) move(rec *inventory.Part) (abandoned inventory.Release) {
 	have, former := rec.ReleaseOf(d.Part), rec.FormerReleaseOf(d.Part)
 	if have != d.Release {
@@ -114,7 +114,7 @@ func (d *Desired) mayFollow(found []Revision) error {
 	return nil
 }
 
-// count sets the previous revision from the recorded ones, and whether the inputs are deployed. It returns the highest revision
+// count sets n.Before from the recorded revisions, and n.State if the inputs are already deployed. It returns the highest revision
 // before the next one, whatever its status.
 func (d *Desired) count(n *Next, found []Revision) (last int) {
 	for _, r := range found {

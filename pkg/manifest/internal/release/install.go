@@ -66,9 +66,9 @@ func (h History) WritePending(ctx context.Context, i *Installation) error {
 	return h.write(ctx, i, i.pending(h.Set, i.firstDeployed(before)))
 }
 
-// WriteDeployed records that a revision is deployed, marks the previous one as superseded, and deletes the oldest ones. A pending
-// record changes only its status and description. Before is the record of the previous revision, or nil. If WriteDeployed succeeds,
-// it also updates the record of the part.
+// WriteDeployed records that a revision is deployed, marks the previous one as superseded, and deletes the revisions beyond Keep. A
+// pending record changes only its status and description. Before is the record of the previous revision, or nil. If WriteDeployed
+// succeeds, it also updates the record of the part.
 func (h History) WriteDeployed(ctx context.Context, i *Installation, before *record.Info, rec *inventory.Part) error {
 	if err := h.writeDeployed(ctx, i, i.record(h.Set, i.firstDeployed(before)), rec.Run); err != nil {
 		return err

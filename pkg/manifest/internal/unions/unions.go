@@ -44,8 +44,8 @@ func Known(gk schema.GroupKind) bool {
 }
 
 // Find returns union members that exist, are not desired, and conflict with the desired object. It skips members that only the
-// engine owns, because server-side apply removes them. An exception are members that the desired object sets to null, which counts
-// as applying them. Ours reports whether an entry of managedFields belongs to the engine.
+// engine owns, because server-side apply removes them. It does not skip members that the desired object sets to null, because that
+// counts as applying them. Ours reports whether an entry of managedFields belongs to the engine.
 func Find(gk schema.GroupKind, want, live map[string]any, managed []metav1.ManagedFieldsEntry, ours func(*metav1.ManagedFieldsEntry) bool) []Leftover {
 	f := &finder{ours: &fieldpath.Set{}}
 	for i := range managed {
